@@ -1,0 +1,56 @@
+# `make run` and `make test` do all set-up by themselves: they need `python3`, 3.11 or newer, and a network once.
+PYTHON ?= python3
+JOBS ?= 2
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip -qq --disable-pip-version-check
+INSTALLED := $(CURDIR)/build/installed
+CHECKED := $(wildcard rewrites backends scanopt tests examples benchmarks)
+
+.PHONY: run test lint types pytest bench wheel clean
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+
+run: $(VENV)/.stamp ## the main job: sunspots, fitted, forecast, optimized and explained
+	@mkdir -p build
+	@$(BIN)/scanopt run --html build/report.html examples/sunspots.py
+
+test: lint types pytest ## everything that has to hold
+
+lint: $(VENV)/.stamp
+	@$(BIN)/ruff check --quiet $(CHECKED)
+	@$(BIN)/ruff format --check --quiet $(CHECKED) || { echo "run: $(BIN)/ruff format $(CHECKED)"; exit 1; }
+
+# A type checker does not see from the source tree that rewrites/ and backends/ lie inside the package,
+# and neither does the doctest collector: both, and the tests, look at an installed copy.
+types: installed
+	@MYPYPATH=$(INSTALLED) $(BIN)/mypy --strict -p scanopt
+
+pytest: installed
+	@PYTHONPATH=$(INSTALLED) $(BIN)/pytest -q -n $(JOBS) --doctest-modules $(INSTALLED)/scanopt tests
+
+bench: $(VENV)/.stamp
+	@for file in $(sort $(wildcard benchmarks/bench_*.py)); do $(BIN)/python "$$file" || exit 1; done
+
+wheel: $(VENV)/.stamp
+	@rm -rf build/lib build/bdist.*
+	@$(PIP) wheel --no-deps --no-build-isolation --wheel-dir dist .
+
+.PHONY: installed
+installed: $(VENV)/.stamp
+	@rm -rf build/lib build/bdist.* $(INSTALLED)
+	@$(PIP) install --no-deps --no-build-isolation --target $(INSTALLED) .
+
+$(VENV)/.stamp: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "scanopt needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) --version 2>&1)." \
+	       "Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@echo "setting up $(VENV) (once)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install "setuptools>=77"
+	@$(PIP) install --no-build-isolation -e ".[test]"
+	@touch $@
+
+clean:
+	@rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis report.html

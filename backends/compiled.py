@@ -1,0 +1,102 @@
+"""A program made callable: source text compiled in a namespace of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.op import Op
+from scanopt.array.types import TensorType
+from scanopt.backends.nosteps import no_steps
+from scanopt.backends.source import Source, program_source
+from scanopt.backends.support import support
+from scanopt.program.ir import Input, Program
+
+__all__ = ["Compiled", "compile_steps"]
+
+Array = Any
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """A program ready to run: called with a list of arrays, it returns a list of arrays.
+
+    Nothing is kept from call to call, so threads may call it at the same time.  Arguments are
+    never written to; results share no memory with arguments, constants or one another.
+    source: the text that runs.
+    """
+
+    program: Program
+    source: str
+    xp: Any
+    run: Callable[..., list[Array]]
+
+    def __call__(self, values: Sequence[Array]) -> list[Array]:
+        """The results for these arguments.
+
+        Raises TypeError for a wrong number of arguments or a wrong dtype, ValueError for a shape
+        that does not fit, and what the program itself raises.
+        """
+        inputs = self.program.inputs
+        if len(values) != len(inputs):
+            raise TypeError(f"expected {len(inputs)} arguments, found {len(values)}")
+        arrays = [admit(x, self.xp.asarray(v)) for x, v in zip(inputs, values, strict=True)]
+        with np.errstate(all="ignore"):
+            return self.run(*arrays)
+
+
+def admit(expected: Input, x: Array) -> Array:
+    """x, if it is of the expected type."""
+    type = expected.type
+    dtype_fits = x.dtype == type.dtype
+    if dtype_fits and x.ndim == type.ndim and all(
+        n is None or n == m for n, m in zip(type.shape, x.shape, strict=True)
+    ):  # fmt: skip
+        return x
+    found = TensorType(x.dtype.name, tuple(x.shape))
+    error = ValueError if dtype_fits else TypeError
+    raise error(f"argument {expected.label or expected.name}: expected {type}, found {found}")
+
+
+def compile_steps(program: Program, xp: Any, bind: Callable[[Op], Callable[..., Any]]) -> Compiled:
+    """The program as array steps of the module xp.  bind: gives the function of an op."""
+    source = program_source(program, infix=xp is np)
+    space = _namespace(source, xp, bind)
+    exec(compile(source.text, space["__name__"], "exec"), space)
+    return Compiled(program, source.text, xp, space["program"])
+
+
+def _namespace(source: Source, xp: Any, bind: Callable[[Op], Callable[..., Any]]) -> dict[str, Any]:
+    """All that the text can reach: no builtin but these four, no module."""
+    return {
+        "__builtins__": {"len": len, "range": range, "zip": zip},
+        "__name__": "scanopt program",
+        "__loader__": _Text(source.text),
+        **support(xp, source.labels),
+        **{name: bind(op) for name, op in source.ops.items()},
+        **{name: _fixed(xp, value) for name, value in source.consts.items()},
+        **{name: value[()] for name, value in source.scalars.items()},
+        **{name: no_steps(xp, *what) for name, what in source.empties.items()},
+    }
+
+
+def _fixed(xp: Any, value: np.ndarray[Any, Any]) -> Array:
+    """A constant for xp; for NumPy a copy that nobody can write to."""
+    x = xp.array(value)
+    if isinstance(x, np.ndarray):
+        x.setflags(write=False)
+    return x
+
+
+@dataclass(frozen=True)
+class _Text:
+    """Lets tracebacks show the lines of generated text."""
+
+    text: str
+
+    def get_source(self, name: str) -> str:
+        """The text, whatever the name."""
+        return self.text

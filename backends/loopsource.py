@@ -1,0 +1,350 @@
+"""Source text of one loop: states rotate by name, results go into buffers, traces into their rows.
+
+The text of a loop, outside in: buffers and initial rows; `for`; the body; what the first step
+alone does (check shapes, allocate); what is kept of the step; the stop test; the states move on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from scanopt.backends.layout import elementwise, may_overwrite
+from scanopt.program.ir import Compute, Keep, Loop, State
+
+if TYPE_CHECKING:
+    from scanopt.backends.source import Writer
+
+__all__ = ["LoopWriter", "made_in", "safe"]
+
+
+@dataclass(frozen=True)
+class Move:
+    """An assignment between steps: target = text, where text reads the names `reads`."""
+
+    target: str
+    text: str
+    reads: tuple[str, ...]
+
+
+class LoopWriter:
+    """Writes one loop, and through its parent those inside it."""
+
+    def __init__(self, parent: Writer, loop: Loop) -> None:
+        self.parent, self.loop = parent, loop
+        self.layout = parent.layout
+        self.me = self.layout.number[id(loop)]
+        self.t, self.n = f"t{self.me}", f"n{self.me}"
+        self.rows = [self._rows(i, s) for i, s in enumerate(loop.states)]
+        self.row_names = {name for rows in self.rows for name in rows}
+        first: dict[tuple[str, int | None], Keep] = {}
+        for k in loop.keeps:
+            if k.rows is not None and k.rows < 1:
+                raise ValueError(f"loop {loop.label!r} keeps {k.rows} rows of {k.value!r}")
+            first.setdefault((k.value, k.rows), k)
+        self.keeps: list[Keep] = list(first.values())
+        self.again = [(k, first[k.value, k.rows]) for k in loop.keeps if k not in self.keeps]
+        self.label = parent.label(f"loop {loop.label}" if loop.label else "a loop")
+
+    def _rows(self, i: int, state: State) -> list[str]:
+        """Names of the last rows of a state, oldest first: those of its taps where it has them."""
+        names = [f"r{self.me}_{i}_{j}" for j in range(state.depth)]
+        for k, name in reversed(state.taps):
+            names[state.depth - k] = self.parent.name(name)
+        return names
+
+    def _varies(self, name: str) -> bool:
+        return self.me in self.layout.varies[name]
+
+    def _free(self, i: int) -> str:
+        """The name of the row that the next update of state i may overwrite."""
+        return f"b{self.me}_{i}"
+
+    # Outside in
+
+    def write(self) -> None:
+        """The whole loop."""
+        p, loop = self.parent, self.loop
+        p.line("")
+        p.line(f"# loop {safe(loop.label)}, phase {loop.phase}")
+        p.line(f"{self.n} = steps({p.name(loop.steps)}, {self.label})")
+        self._reset_buffers()
+        kept = [p.name(k.out) for k in loop.keeps]
+        p.block(f"if {self.n}:", self._run)
+        if kept:
+            p.block("else:", lambda: p.line(f"[{', '.join(kept)}] = {p.empty(loop)}"))
+        p.line("")
+
+    def _reset_buffers(self) -> None:
+        """Buffers that start anew at each run of this loop, those of inner loops included."""
+        names: list[str] = []
+        for name, loop in self.layout.resets.items():
+            place = self.layout.places[name]
+            if loop == self.me and place.kind == "buffer":
+                names.append(self.parent.name(name))
+            elif loop == self.me and not self._same_for_sure(name, place.other):
+                names.append(f"b_{self.parent.name(name)}")
+        self._clear(names)
+
+    def _clear(self, names: list[str]) -> None:
+        for i in range(0, len(names), 8):
+            self.parent.line(" = ".join([*names[i : i + 8], "None"]))
+
+    def _run(self) -> None:
+        p, loop = self.parent, self.loop
+        for r in loop.reads:
+            label = p.label(f"{loop.label or 'a loop'}, sequence {p.described(r.source)}")
+            x = p.name(r.source)
+            p.line(f"if len({x}) < {self.n}: raise too_short({label}, len({x}), {self.n})")
+        for i, state in enumerate(loop.states):
+            self._initial_rows(i, state)
+        for k in self.keeps:
+            if k.rows is not None and k.rows > 1 and loop.until is None:
+                p.line(f"f_{p.name(k.out)} = {self.n} - {k.rows} if {self.n} > {k.rows} else 0")
+        reads = [(p.name(r.out), p.name(r.source)) for r in loop.reads]
+        head = f"for {self.t} in range({self.n}):"
+        if reads:
+            targets, sources = ", ".join(a for a, _ in reads), ", ".join(b for _, b in reads)
+            head = f"for {self.t}, {targets} in zip(range({self.n}), {sources}):"
+        p.block(head, self._body)
+        self._after()
+
+    def _initial_rows(self, i: int, state: State) -> None:
+        p, init = self.parent, self.parent.name(state.init)
+        known = self.layout.types[state.init].shape[0]
+        if known != state.depth:
+            label = p.label(self._state_label(i))
+            p.line(f"if len({init}) != {state.depth}: raise wrong_depth({label}, len({init}), {state.depth})")
+        for j, row in enumerate(self.rows[i]):
+            p.line(f"{row} = {init}[{j}]", str(state.type))
+        if self._owns_free_row(i, state):
+            p.line(f"{self._free(i)} = None")
+
+    def _owns_free_row(self, i: int, state: State) -> bool:
+        place = self.layout.places.get(state.update)
+        direct = place is not None and place.kind == "row" and place.state == i and not place.other
+        return (self.me, i) in self.layout.copied or (direct and self._is_mine(state.update))
+
+    def _is_mine(self, name: str) -> bool:
+        return self.layout.scope[name][-1:] == (self.me,)
+
+    def _state_label(self, i: int) -> str:
+        label = self.loop.states[i].label
+        where = f" of loop {self.loop.label}" if self.loop.label else ""
+        return f"state {label or i}{where}"
+
+    # The body
+
+    def _body(self) -> None:
+        for i, state in enumerate(self.loop.states):
+            for k, name in state.taps:
+                row = self.rows[i][state.depth - k]
+                if self.parent.name(name) != row:
+                    self.parent.line(f"{self.parent.name(name)} = {row}")
+        for step in self.loop.body:
+            if isinstance(step, Compute):
+                self.parent.compute(step, self._out(step))
+            else:
+                self.parent.step(step)
+        first = self._first_step()
+        if first:
+            self.parent.block(f"if not {self.t}:", lambda: self._lines(first))
+        self._keep_step()
+        if self.loop.until is not None:
+            self.parent.line(f"if {self.parent.name(self.loop.until)}: break")
+            self._grow()
+        self._move_on()
+
+    def _lines(self, texts: list[str]) -> None:
+        for text in texts:
+            self.parent.line(text)
+
+    def _out(self, step: Compute) -> str | None:
+        """Where an operator writes its result: text for its last argument."""
+        place, name = self.layout.places[step.out], self.parent.name(step.out)
+        match place.kind:
+            case "buffer":
+                return name
+            case "onto":
+                other = self.parent.name(place.other)
+                return other if self._same_for_sure(step.out, place.other) else f"b_{name}"
+            case "row" if place.other:
+                row = self.parent.name(place.other)
+                return f"{row} if {self.t} else {self._first_row(place.state, row, step)}"
+            case "row":
+                return self._free(place.state)
+            case "trace":
+                return f"{self.parent.name(place.other)}[{self.t}] if {self.t} else None"
+            case _:
+                return None
+
+    def _first_row(self, i: int, row: str, step: Compute) -> str:
+        """Text for the initial row as a place for the first result, if it is one."""
+        if (self.me, i) not in self.layout.spent:
+            return "None"
+        others = [n for a in step.args if (n := self.parent.name(a)) != row]
+        given = others if may_overwrite(step) == step.args else []
+        return f"spare({', '.join([row, *given])})"
+
+    def _same_for_sure(self, a: str, b: str) -> bool:
+        x, y = self.layout.types[a].shape, self.layout.types[b].shape
+        return x == y and None not in x
+
+    # After the body of a step
+
+    def _first_step(self) -> list[str]:
+        lines: list[str] = []
+        for i, state in enumerate(self.loop.states):
+            if not self._varies(state.update):
+                lines += self._check_state(i, state)
+        for step in self.loop.body:
+            if isinstance(step, Compute):
+                lines += self._settle(step)
+        for k in self.keeps:
+            lines += self._allocate(k)
+        return lines
+
+    def _settle(self, step: Compute) -> list[str]:
+        """After the first step: choose the buffer for the steps to come."""
+        place, name = self.layout.places[step.out], self.parent.name(step.out)
+        if place.kind in ("buffer", "row") and not elementwise(step.op):
+            return [f"{name} = contiguous({name})"]
+        if place.kind == "onto" and not self._same_for_sure(step.out, place.other):
+            other = self.parent.name(place.other)
+            return [f"b_{name} = {other} if {other}.shape == {name}.shape else {name}"]
+        return []
+
+    def _check_state(self, i: int, state: State) -> list[str]:
+        """Text that raises unless the new row has the shape of the initial rows."""
+        update, init = self.layout.types[state.update], self.layout.types[state.init]
+        if update.dtype != init.dtype or update.ndim != init.ndim - 1:
+            raise ValueError(f"{self._state_label(i)}: expected {init.row()}, found {update} as its update")
+        if update.ndim == 0 or (update.shape == init.shape[1:] and None not in update.shape):
+            return []
+        new, old = self.parent.name(state.update), f"{self.parent.name(state.init)}.shape[1:]"
+        label = self.parent.label(self._state_label(i))
+        return [f"if {new}.shape != {old}: raise wrong_shape({label}, {new}.shape, {old})"]
+
+    def _allocate(self, k: Keep) -> list[str]:
+        """Room for the rows to keep, of the shape of the first one."""
+        if k.rows == 1:
+            return []
+        type, out = self.layout.types[k.value], self.parent.name(k.out)
+        value, until = self.parent.name(k.value), self.loop.until is not None
+        if k.rows is None:
+            count = f"room({self.n})" if until else self.n
+        else:
+            count = str(k.rows) if until else f"{self.n} - f_{out}"
+        shape = f"({count}, *{value}.shape)" if type.ndim else f"({count},)"
+        lines = [f"{out} = empty({shape}, {type.dtype!r})"]
+        if k.out == self._trace_of(k.value):
+            lines.append(f"{out}[0] = {value}")
+        return lines
+
+    def _trace_of(self, name: str) -> str:
+        place = self.layout.places.get(name)
+        mine = place is not None and place.kind == "trace" and self._is_mine(name)
+        return place.other if place is not None and mine else ""
+
+    def _keep_step(self) -> None:
+        p = self.parent
+        for i, state in enumerate(self.loop.states):
+            if self._varies(state.update):
+                self._lines(self._check_state(i, state))
+        for k in self.keeps:
+            out, value = p.name(k.out), p.name(k.value)
+            if k.rows != 1 and self._varies(k.value):
+                label = p.label(f"{self.loop.label or 'a loop'}, collected rows")
+                p.line(
+                    f"if {value}.shape != {out}.shape[1:]: raise wrong_shape({label}, {value}.shape, {out}.shape[1:])"
+                )
+            if k.rows is None and k.out != self._trace_of(k.value):
+                p.line(f"{out}[{self.t}] = {value}")
+            elif k.rows == 1 and value in self.row_names:
+                p.line(f"{out} = {value}")
+            elif k.rows is not None and k.rows > 1:
+                self._keep_recent(k, out, value)
+
+    def _keep_recent(self, k: Keep, out: str, value: str) -> None:
+        if self.loop.until is not None:
+            self.parent.line(f"{out}[{self.t} % {k.rows}] = {value}")
+        else:
+            self.parent.line(f"if {self.t} >= f_{out}: {out}[{self.t} - f_{out}] = {value}")
+
+    def _grow(self) -> None:
+        for k in self.keeps:
+            if k.rows is None:
+                out = self.parent.name(k.out)
+                self.parent.line(f"if {self.t} + 1 == len({out}) < {self.n}: {out} = grow({out}, {self.n})")
+
+    def _move_on(self) -> None:
+        """The states of this step become those of one step ago, all at once."""
+        moves: list[Move] = []
+        for i, state in enumerate(self.loop.states):
+            rows, new = self.rows[i], self.parent.name(state.update)
+            if (self.me, i) in self.layout.copied:
+                self.parent.line(f"w{self.me}_{i} = renew({new}, {self._free(i)})")
+                new = f"w{self.me}_{i}"
+            if self._owns_free_row(i, state):
+                old_enough = self.t if state.depth == 1 else f"{self.t} >= {state.depth}"
+                fresh = f"spare({rows[0]})" if (self.me, i) in self.layout.spent else "None"
+                text = f"{rows[0]} if {old_enough} else {fresh}"
+                moves.append(Move(self._free(i), text, (rows[0],)))
+            for older, newer in zip(rows, [*rows[1:], new], strict=True):
+                if older != newer:
+                    moves.append(Move(older, newer, (newer,)))
+        self._assign(moves)
+
+    def _assign(self, moves: list[Move]) -> None:
+        assigned: set[str] = set()
+        for move in moves:
+            if assigned & set(move.reads):
+                targets, texts = (", ".join(m.target for m in moves), ", ".join(m.text for m in moves))
+                self.parent.line(f"{targets} = {texts}")
+                return
+            assigned.add(move.target)
+        for move in moves:
+            self.parent.line(f"{move.target} = {move.text}")
+
+    # After the loop
+
+    def _after(self) -> None:
+        p = self.parent
+        taken = f"{self.t} + 1"
+        for k in self.keeps:
+            out = p.name(k.out)
+            if k.rows == 1:
+                value = p.name(k.value)
+                p.line(f"{out} = {out if value in self.row_names else value}[None]", str(k.type))
+            elif self.loop.until is not None:
+                p.line(f"{out} = {'cut' if k.rows is None else 'recent'}({out}, {taken})")
+        for k, first in self.again:
+            p.line(f"{p.name(k.out)} = {p.name(first.out)}")
+
+    def forget(self) -> None:
+        """Let go of the arrays of the last step; after a loop that lies in no other."""
+        names = [n for n in made_in(self.loop) if self.layout.types[n].ndim]
+        states = [(i, s) for i, s in enumerate(self.loop.states) if s.type.ndim]
+        rows = [r for i, _ in states for r in self.rows[i]]
+        free = [self._free(i) for i, s in states if self._owns_free_row(i, s)]
+        self._clear(list(dict.fromkeys([*map(self.parent.name, names), *rows, *free])))
+
+
+def made_in(loop: Loop) -> list[str]:
+    """The names made inside a loop, those of loops inside it included."""
+    names = [r.out for r in loop.reads] + [name for s in loop.states for _, name in s.taps]
+    for step in loop.body:
+        if isinstance(step, Loop):
+            names += made_in(step) + [k.out for k in step.keeps]
+        else:
+            names.append(step.out)
+    return names
+
+
+def safe(text: str) -> str:
+    """Text that can stand in a comment: one line, nothing but ASCII, in quotes.
+
+    >>> print(safe('a' + chr(10) + 'b'))
+    'a\\nb'
+    """
+    return ascii(text)

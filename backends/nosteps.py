@@ -1,0 +1,32 @@
+"""What is left of a loop that runs no step: arrays without rows, found without running the body."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.abstract import concrete_shape
+from scanopt.array.op import Operand
+from scanopt.program.ir import Loop
+from scanopt.program.memory import loop_shapes
+
+__all__ = ["no_steps"]
+
+
+def no_steps(xp: Any, loop: Loop, outer: Sequence[str]) -> Callable[..., list[Any]]:
+    """A function of the values of the names `outer` that gives what the loop keeps."""
+
+    def empty(*values: Any) -> list[Any]:
+        known = {name: _operand(v) for name, v in zip(outer, values, strict=True)}
+        loop_shapes(loop, known, 0)
+        return [xp.empty(concrete_shape(known[k.out].shape), k.type.dtype) for k in loop.keeps]
+
+    return empty
+
+
+def _operand(x: Any) -> Operand:
+    """What is known of an array: of scalars the value too."""
+    value = np.asarray(x.get() if hasattr(x, "get") else x) if x.ndim == 0 else None
+    return Operand(x.dtype.name, tuple(x.shape), value)

@@ -1,0 +1,253 @@
+"""Python source text for a loop program: array steps, loops with buffers that are reused.
+
+All names in the text are made here; names chosen by users appear in comments only, escaped.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.op import Op
+from scanopt.backends.layout import Layout, given, layout
+from scanopt.backends.loopsource import LoopWriter, made_in, safe
+from scanopt.program.ir import Compute, Loop, Program, Step
+from scanopt.program.text import names_read
+
+__all__ = ["Source", "program_source"]
+
+RESERVED = {
+    "contiguous", "cut", "empty", "grow", "len", "owned", "program", "range", "recent", "renew",
+    "room",
+    "spare", "steps", "too_short", "writable", "wrong_depth", "wrong_shape", "zip",
+}  # fmt: skip
+INFIX = {
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "less": "<", "less_equal": "<=",
+    "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!=",
+}  # fmt: skip
+OUT_BY_NAME = {"maximum", "minimum"}  # NumPy is about to take more operands by position
+SCALARS = {"int32", "int64", "float32", "float64"}
+COMMENT_AT = 48
+
+
+@dataclass(frozen=True)
+class Source:
+    """Source text of one function `program`, and what its global names stand for.
+
+    ops: functions to bind, by name.  consts: arrays, by name (`scalars`: as scalars).  labels:
+    texts for error messages, by number.  empties: loops to evaluate without steps, by name, with
+    the outer names they take.
+    """
+
+    text: str
+    ops: dict[str, Op]
+    consts: dict[str, np.ndarray[Any, Any]]
+    scalars: dict[str, np.ndarray[Any, Any]]
+    labels: tuple[str, ...]
+    empties: dict[str, tuple[Loop, tuple[str, ...]]]
+
+
+def program_source(program: Program, infix: bool = True) -> Source:
+    """The source text of a program.
+
+    infix: write arithmetic of two scalars of one dtype as `a + b`; right for NumPy, whose scalars
+    compute like its arrays.
+    """
+    writer = Writer(program, layout(program), infix)
+    writer.program()
+    return Source(
+        "\n".join(writer.lines) + "\n", {name: op for op, name in writer.ops.items()},
+        writer.consts, writer.scalars, tuple(writer.labels), writer.empties,
+    )  # fmt: skip
+
+
+@dataclass
+class Writer:
+    """What text has been written so far."""
+
+    source: Program
+    layout: Layout
+    infix: bool
+    lines: list[str] = field(default_factory=list[str])
+    names: dict[str, str] = field(default_factory=dict[str, str])
+    ops: dict[Op, str] = field(default_factory=dict[Op, str])
+    consts: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict[str, Any])
+    scalars: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict[str, Any])
+    labels: list[str] = field(default_factory=list[str])
+    empties: dict[str, tuple[Loop, tuple[str, ...]]] = field(default_factory=dict[str, Any])
+    depth: int = 0
+
+    # Lines and names
+
+    def line(self, text: str, comment: str = "") -> None:
+        """One line, with a comment at its end (already safe: see `safe`)."""
+        text = "    " * self.depth + text if text else ""
+        self.lines.append(f"{text:<{COMMENT_AT}}  # {comment}" if comment else text)
+
+    def block(self, head: str, write: Callable[[], None], comment: str = "") -> None:
+        """A line ending in a colon, and what `write` writes, one level deeper."""
+        self.line(head, comment)
+        self.depth += 1
+        start = len(self.lines)
+        write()
+        if len(self.lines) == start:  # as in a loop that only keeps what it reads
+            self.line("pass")
+        self.depth -= 1
+
+    def name(self, name: str) -> str:
+        """The Python name of a program's name."""
+        return self.names[name]
+
+    def _name_all(self) -> None:
+        taken = {name for name in self.layout.types if re.fullmatch(r"v\d+", name)}
+        fresh = (f"v{i}" for i in range(10**9) if f"v{i}" not in taken)
+        for i, x in enumerate(self.source.inputs):
+            self.names[x.name] = f"x{i}"
+        for i, c in enumerate(self.source.consts):
+            self.names[c.name] = f"c{i}"
+        for name in self.layout.types:
+            if name not in self.names:
+                self.names[name] = name if name in taken else next(fresh)
+
+    def described(self, name: str) -> str:
+        """A name for error messages: the user's label of an input, else the name itself."""
+        return next((x.label for x in self.source.inputs if x.name == name and x.label), name)
+
+    def label(self, text: str) -> int:
+        """The number of a text for error messages."""
+        self.labels.append(text)
+        return len(self.labels) - 1
+
+    def op(self, op: Op) -> str:
+        """The name an op is bound to: its own, numbered where several share it."""
+        if op not in self.ops:
+            base = re.sub(r"\W", "_", op.name, flags=re.ASCII)
+            tail = [str(v) for _, v in op.params for v in _flat(v)]
+            name = "_".join([base, *(t for t in tail if t.isdigit())])
+            self.ops[op] = self._unused(name)
+        return self.ops[op]
+
+    def _unused(self, name: str) -> str:
+        taken = {*self.ops.values(), *RESERVED}
+        bad = keyword.iskeyword(name) or re.fullmatch(r"[a-z]\d+\w*|_.*|\d.*|", name)
+        i, found = 0, name
+        while found in taken or (bad and found == name):
+            i += 1
+            found = f"op_{name}_{i}" if bad else f"{name}_v{i}"
+        return found
+
+    # The program
+
+    def program(self) -> None:
+        """The whole text."""
+        self._name_all()
+        self.line("# generated by scanopt from a loop program")
+        for x in self.source.inputs:
+            label = f"  {safe(x.label)}" if x.label else ""
+            self.line(f"#   {self.name(x.name)}  {x.type}{label}")
+        for c in self.source.consts:
+            shown = str(c.value) if c.value.ndim == 0 else "an array"
+            self.line(f"#   {self.name(c.name)}  {c.type}  constant {shown}")
+            self.consts[self.name(c.name)] = c.value
+        args = ", ".join(self.name(x.name) for x in self.source.inputs)
+        self.line("")
+        self.block(f"def program({args}):", self._steps)
+
+    def _steps(self) -> None:
+        inputs = {x.name for x in self.source.inputs if x.type.ndim == 0}
+        scalar = [s for s in self.source.walk() if isinstance(s, Compute) and self.is_infix(s)]
+        used = {a for step in scalar for a in step.args}
+        for name in sorted(inputs & used, key=self.name):
+            self.line(f"{self.name(name)}s = {self.name(name)}[()]")
+        for position, step in enumerate(self.source.steps):
+            self.step(step)
+            self._forget(position, step)
+        self._return()
+
+    def step(self, step: Step) -> None:
+        """One step, outside loops or inside."""
+        if isinstance(step, Loop):
+            LoopWriter(self, step).write()
+        else:
+            self.compute(step)
+
+    def compute(self, step: Compute, out: str | None = None) -> None:
+        """One operator, written into `out` where that is given."""
+        if self.is_infix(step):
+            text = f" {INFIX[step.op.name]} ".join(self._scalar(a) for a in step.args)
+        else:
+            args = [self.name(a) for a in step.args]
+            if out:
+                args.append(f"out={out}" if step.op.name in OUT_BY_NAME else out)
+            text = f"{self.op(step.op)}({', '.join(args)})"
+        self.line(f"{self.name(step.out)} = {text}", str(step.type))
+
+    def is_infix(self, step: Compute) -> bool:
+        """Whether it is arithmetic of two scalars of one dtype, no overflow left to chance."""
+        types = [self.layout.types[a] for a in step.args]
+        dtypes = {t.dtype for t in types}
+        return (
+            self.infix
+            and step.op.name in INFIX
+            and not step.op.params
+            and len(dtypes) == 1
+            and dtypes <= SCALARS
+            and all(t.ndim == 0 for t in types)
+            and not (step.op.name == "divide" and next(iter(dtypes))[0] == "i")
+        )
+
+    def _scalar(self, name: str) -> str:
+        """A 0-d value as an operand of `+`: inputs and constants have a scalar form."""
+        plain = self.name(name)
+        if plain in self.consts:
+            self.scalars[f"{plain}s"] = self.consts[plain]
+            return f"{plain}s"
+        return f"{plain}s" if plain[0] == "x" else plain
+
+    def _forget(self, position: int, step: Step) -> None:
+        """Let go of arrays that nothing reads any more, and of what a loop leaves behind."""
+        if position == len(self.source.steps) - 1:
+            return
+        if isinstance(step, Loop):
+            LoopWriter(self, step).forget()
+        dead = [
+            self.name(n)
+            for n in dict.fromkeys(names_read(step))
+            if self.names[n][0] == "v" and not self.layout.scope[n]
+            and self.layout.types[n].ndim and self.layout.last_use.get(n) == position
+        ]  # fmt: skip
+        if dead:
+            self.line(f"del {', '.join(dead)}")
+
+    def _return(self) -> None:
+        returned: set[str] = set()
+        foreign = {x.name for x in given(self.source)}
+        results: list[str] = []
+        for name in self.source.outputs:
+            roots, text = self.layout.holds[name], self.name(name)
+            if self.layout.types[name].ndim == 0 or roots & (foreign | returned):
+                text = f"owned({text})"
+            elif name in self.layout.views:
+                text = f"writable({text})"
+            returned |= roots
+            results.append(text)
+        self.line(f"return [{', '.join(results)}]")
+
+    # What loops need
+
+    def empty(self, loop: Loop) -> str:
+        """The call that gives what is kept of a loop without steps."""
+        inner = set(made_in(loop))
+        outer = tuple(n for n in dict.fromkeys(names_read(loop)) if n not in inner)
+        name = f"no_steps_{len(self.empties)}"
+        self.empties[name] = loop, outer
+        return f"{name}({', '.join(self.name(n) for n in outer)})"
+
+
+def _flat(x: Any) -> list[Any]:
+    return [z for y in x for z in _flat(y)] if isinstance(x, tuple) else [x]

@@ -1,0 +1,100 @@
+"""What generated source text calls beside the operators: checks, buffers, results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.shapes import shape_text
+
+__all__ = ["support"]
+
+Array = Any
+FIRST_ROOM = 32
+
+
+def support(xp: Any, labels: Sequence[str]) -> dict[str, Callable[..., Any]]:
+    """The functions by the names they have in generated text.
+
+    labels: texts for error messages; generated text refers to them by number, so that no name
+    chosen by a user gets into it.
+    """
+    return {**_checks(labels), **_buffers(xp), **_results(xp)}
+
+
+def _checks(labels: Sequence[str]) -> dict[str, Callable[..., Any]]:
+    def steps(n: Array, label: int) -> int:
+        """The number of steps as an int."""
+        count = int(n)
+        if count < 0:
+            raise ValueError(f"{labels[label]}: asked for a negative number of steps, {count}")
+        return count
+
+    def too_short(label: int, found: int, expected: int) -> Exception:
+        return ValueError(f"{labels[label]}: expected at least {expected} rows, found {found}")
+
+    def wrong_depth(label: int, found: int, expected: int) -> Exception:
+        return ValueError(f"{labels[label]}: expected {expected} initial rows, one per step back, found {found}")
+
+    def wrong_shape(label: int, found: Any, expected: Any) -> Exception:
+        return ValueError(f"{labels[label]}: expected shape {shape_text(expected)}, found {shape_text(found)}")
+
+    return {
+        "steps": steps, "too_short": too_short, "wrong_depth": wrong_depth,
+        "wrong_shape": wrong_shape,
+    }  # fmt: skip
+
+
+def _buffers(xp: Any) -> dict[str, Callable[..., Any]]:
+    def renew(x: Array, row: Array | None) -> Array:
+        """x, copied into `row`, or into a new array where there is none yet."""
+        if row is None:
+            return xp.array(x)
+        xp.copyto(row, x)
+        return row
+
+    def spare(row: Array, *others: Array) -> Array | None:
+        """A row that can be written to, if a result of it and others has just its shape."""
+        fits = np.broadcast_shapes(row.shape, *(x.shape for x in others)) == row.shape
+        writable = row.flags.c_contiguous and getattr(row.flags, "writeable", True)
+        return row if fits and writable else None
+
+    def room(n: int) -> int:
+        """Rows to begin with when at most n will be written."""
+        return n if n < FIRST_ROOM else FIRST_ROOM
+
+    def grow(rows: Array, n: int) -> Array:
+        """The same rows in an array with room for twice as many, at most n."""
+        more = xp.empty((min(2 * len(rows), n), *rows.shape[1:]), rows.dtype)
+        more[: len(rows)] = rows
+        return more
+
+    def cut(rows: Array, n: int) -> Array:
+        """The first n rows, holding on to no more memory than they need."""
+        return rows if len(rows) == n else rows[:n].copy()
+
+    def recent(rows: Array, n: int) -> Array:
+        """After n writes in a circle: the rows written last, oldest first."""
+        if n <= len(rows):
+            return cut(rows, n)
+        return xp.roll(rows, -(n % len(rows)), axis=0)
+
+    return {
+        "spare": spare, "renew": renew, "room": room, "grow": grow, "cut": cut, "recent": recent,
+        "empty": xp.empty, "contiguous": xp.ascontiguousarray,
+    }  # fmt: skip
+
+
+def _results(xp: Any) -> dict[str, Callable[..., Any]]:
+    def owned(x: Array) -> Array:
+        """x in memory of its own."""
+        return xp.array(x)
+
+    def writable(x: Array) -> Array:
+        """x itself, unless it is one that cannot be written to entry by entry."""
+        spread = any(s == 0 and n > 1 for s, n in zip(x.strides, x.shape, strict=True))
+        return x.copy() if spread or not getattr(x.flags, "writeable", True) else x
+
+    return {"owned": owned, "writable": writable}

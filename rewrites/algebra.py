@@ -1,0 +1,154 @@
+"""Algebra by operator traits: one law for all operators that have the trait."""
+
+import scanopt.tensor as T
+from scanopt.calculus.facts import (
+    absorbing,
+    cancels,
+    commutative,
+    idempotent,
+    integer,
+    involution,
+    left_neutral,
+    lies_on,
+    like,
+    neutral,
+    of_dtype,
+    projection,
+    same_type,
+    scalar,
+    undoes,
+)  # fmt: skip
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import Clock, Op, Text, Value, apply, const_at, prim
+
+
+def _complex_products(u, v, x):  # type: ignore[no-untyped-def]
+    return [u * v, v * u, x * x]
+
+
+@law(
+    licence="exact",
+    example=lambda x: x * 1.0,
+    never=(lambda x: x * 2.0, lambda p: p * T.constant(1.0, dtype="float64")),
+)
+def right_identity(op: Op, x: Value, e: Value) -> Equation:
+    """op(x, e) = x for the neutral element e."""
+    left = apply(op, x, e)
+    return Equation(left, x, when=[neutral(op, e), same_type(left, x)])
+
+
+@law(
+    licence="exact",
+    example=lambda x: 1.0 * x,
+    never=(lambda x: 2.0 / x, lambda p: T.constant(1.0, dtype="float64") * p),
+)
+def left_identity(op: Op, e: Value, x: Value) -> Equation:
+    """op(e, x) = x for the neutral element e."""
+    left = apply(op, e, x)
+    return Equation(left, x, when=[left_neutral(op, e), same_type(left, x)])
+
+
+@law(
+    licence="exact",
+    example=lambda x: x * T.ones_like(x),
+    never=(lambda x: x + T.ones_like(x), lambda x, y: x * T.ones_like(y)),
+)
+def right_identity_array(op: Op, x: Value, E: Value, e: Value) -> Equation:
+    """op(x, E) = x where E is full of the neutral element, in the shape of x."""
+    return Equation(apply(op, x, E), x, when=[like(E, x, e), neutral(op, e)])
+
+
+@law(
+    licence="exact",
+    example=lambda x: T.ones_like(x) * x,
+    never=(lambda x: T.ones_like(x) + x, lambda x, y: T.ones_like(y) * x),
+)
+def left_identity_array(op: Op, E: Value, x: Value, e: Value) -> Equation:
+    """op(E, x) = x where E is full of the neutral element, in the shape of x."""
+    return Equation(apply(op, E, x), x, when=[like(E, x, e), left_neutral(op, e)])
+
+
+@law(
+    licence="exact",
+    example=lambda p: p * 0 + p,
+    never=(lambda x: x * 0.0, lambda p: T.cast(p, "int8") * T.constant(0, dtype="int64")),
+)
+def right_annihilator(op: Op, x: Value, z: Value) -> Equation:
+    """op(x, z) = z everywhere, in the shape of x."""
+    left = apply(op, x, z)
+    return Equation(left, apply(prim("full_like"), x, z), when=[absorbing(op, z), same_type(left, x)])
+
+
+@law(
+    licence="exact",
+    example=lambda p: 0 * p + p,
+    never=(lambda x: 0.0 * x, lambda p: T.constant(0, dtype="int64") * T.cast(p, "int8")),
+)
+def left_annihilator(op: Op, z: Value, x: Value) -> Equation:
+    """op(z, x) = z everywhere, in the shape of x."""
+    left = apply(op, z, x)
+    return Equation(left, apply(prim("full_like"), x, z), when=[absorbing(op, z), same_type(left, x)])
+
+
+@law(
+    licence="exact",
+    example=lambda p, n: (p + n) - n,
+    never=(
+        lambda x, a: (x + a) - a,
+        lambda p, n: (p + n) * n,
+        lambda p, q: (p + q) - q,
+        lambda p, n: (T.cast(p, "int8") + n) - n,
+    ),
+)
+def inverse(g: Op, op: Op, x: Value, y: Value) -> Equation:
+    """g(op(x, y), y) = x: integers, exact modulo 2^k."""
+    left = apply(g, apply(op, x, y), y)
+    return Equation(left, x, when=[undoes(g, op), integer(x), same_type(left, x), scalar(y)])
+
+
+@law(licence="exact", example=lambda p: T.maximum(p, p), never=(lambda p: p + p, lambda x, p: [T.maximum(x, x), p + p]))
+def idempotence(op: Op, x: Value, d: Text) -> Equation:
+    """op(x, x) = x."""
+    return Equation(apply(op, x, x), x, when=[idempotent(op, d), of_dtype(x, d)])
+
+
+@law(
+    licence="exact",
+    example=lambda x: T.floor(T.floor(x)),
+    never=(lambda x: T.exp(T.exp(x)), lambda x: T.sgn(T.sgn(T.cast(x, "complex128")))),
+)
+def projection_twice(op: Op, x: Value, d: Text) -> Equation:
+    """op(op(x)) = op(x)."""
+    once = apply(op, x)
+    return Equation(apply(op, once), once, when=[projection(op, d), of_dtype(x, d)])
+
+
+@law(
+    licence="exact",
+    example=lambda x: T.neg(T.neg(x)),
+    never=(lambda x: T.exp(T.exp(x)), lambda p, m: [T.logical_not(T.logical_not(p)), ~m]),
+)
+def involution_twice(op: Op, x: Value, d: Text) -> Equation:
+    """op(op(x)) = x."""
+    return Equation(apply(op, apply(op, x)), x, when=[involution(op, d), of_dtype(x, d)])
+
+
+@law(
+    licence="exact",
+    example=lambda x, y: (x + y) * (y + x),
+    never=(
+        lambda x, y: (x - y) * (y - x),
+        lambda x, y: _complex_products(T.cast(x, "complex128"), T.cast(y, "complex128"), x),
+    ),
+)
+def commuted_twins(op: Op, x: Value, y: Value, d: Text) -> Equation:
+    """op(x, y) = op(y, x), where both are there: neither is made for the other."""
+    when = [commutative(op, d), of_dtype(x, d), of_dtype(y, d)]
+    return Equation(apply(op, x, y), apply(op, y, x), when=when, found=True)
+
+
+@law(licence="exact", example=lambda p: (p - p) + p, never=(lambda x, p: [x - x, p + p], lambda p, q: p - q))
+def self_inverse(op: Op, x: Value, d: Text, k: Text, c: Clock) -> Equation:
+    """op(x, x) = k everywhere, in the shape of x: integers."""
+    result = apply(prim("full_like"), x, const_at(c, k))
+    return Equation(apply(op, x, x), result, when=[cancels(op, d, k), of_dtype(x, d), lies_on(x, c)])

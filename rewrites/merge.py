@@ -1,0 +1,57 @@
+"""Loops of the same length are one loop; what one makes the other reads at once (ScanMerge)."""
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.calculus.facts import rows, runs_all, same_steps
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import Clock, Value, apply, prim, seq, stack, steps
+
+
+def _sum(x):  # type: ignore[no-untyped-def]
+    return scanopt.scan(lambda v, s: s + v, x, [T.constant(0.0, dtype="float64")])[0]
+
+
+def _sum_until(x):  # type: ignore[no-untyped-def]
+    zero = T.constant(0.0, dtype="float64")
+    return scanopt.scan(lambda v, s: (s + v, scanopt.until(s > 1)), x, [zero])[0]
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    source="Theano scan internals, ScanMerge",
+    example=lambda x, y: [_sum(x), scanopt.scan(lambda v, s: s * v, x, [T.constant(1.0, dtype="float64")])[0]],
+    never=(
+        lambda x, y: [_sum(x), _sum(y)],
+        lambda x: [_sum(x), _sum_until(x)],
+        lambda x: [_sum_until(x), _sum_until(-x)],
+    ),
+)
+def loops_of_equal_length(c: Clock, d: Clock) -> Equation:
+    """Two loops with the same number of steps, side by side, are one loop."""
+    return Equation(c, d, when=[same_steps(c, d), runs_all(c), runs_all(d)])
+
+
+@law(
+    licence="exact",
+    source="producer and consumer in one loop",
+    example=lambda x: scanopt.scan(lambda v, s: T.tanh(s) + v, _sum(x), [T.constant(0.0, dtype="float64")])[0],
+    never=lambda x, n: scanopt.scan(lambda s: T.tanh(s), None, [x], n_steps=n)[0],
+)
+def sequence_of_trace(c: Clock, v: Value) -> Equation:
+    """Reading a trace entry by entry in the loop that makes it is reading the value.
+
+    A sequence has as many rows as the loop has steps, so that loop ran all of them.
+    """
+    return Equation(seq(c, stack(c, v)), v)
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda x: scanopt.map(lambda v: v * v, _sum(x))[0],
+    never=lambda x: x.shape[0],
+)
+def length_of_sequence(c: Clock, X: Value) -> Equation:
+    """What is read entry by entry has as many rows as there are steps."""
+    return Equation(apply(prim('shape_i{"axis":0}'), X), steps(c), when=[rows(X, c)])

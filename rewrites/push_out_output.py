@@ -1,0 +1,83 @@
+"""What no later step needs is computed from traces, after the loop (PushOutScanOutput)."""
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.calculus.facts import runs_all, traced_all
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import (
+    Args,
+    Clock,
+    Int,
+    Op,
+    Text,
+    Value,
+    apply,
+    hold,
+    last_rows,
+    prim,
+    seq,
+    stack,
+    steps,
+    tail,
+    vmap,
+)  # fmt: skip
+
+
+def _rnn(X, W):  # type: ignore[no-untyped-def]
+    zero = T.zeros_like(W[0])
+    step = lambda v, h, w: [T.tanh(v + h), T.dot(T.tanh(v + h), w)]  # noqa: E731
+    return scanopt.scan(step, X, [zero, None], [W])[0]
+
+
+def _same_until(x, n):  # type: ignore[no-untyped-def]
+    """The value x at every step, until a counter says so."""
+    return scanopt.scan(lambda k, v: (v, k + 1, scanopt.until(k > 1)), None, [None, 0], [x], n_steps=n)[0][0]
+
+
+@law(
+    licence="exact",
+    source="Theano scan internals, PushOutScanOutput",
+    example=lambda X, W: _rnn(X, W)[1],
+    never=lambda X, W: _rnn(X, W)[0],
+)
+def trace_of_operator(c: Clock, op: Op, args: Args, outer: Args, flags: Text) -> Equation:
+    """The trace of an operator is the batched operator of traces."""
+    return Equation(
+        stack(c, apply(op, args)), apply(vmap(op, flags), outer), when=[traced_all(c, 0, args, outer, flags)]
+    )
+
+
+@law(
+    licence="exact",
+    source="Theano scan internals, PushOutScanOutput",
+    example=lambda X, W: _rnn(X, W)[1][-1],
+    never=lambda X, W: _rnn(X, W)[0][-1],
+)
+def last_of_operator(c: Clock, op: Op, k: Int, args: Args, outer: Args, flags: Text) -> Equation:
+    """The last rows of an operator are the batched operator of last rows."""
+    return Equation(
+        tail(c, apply(op, args), k), apply(vmap(op, flags), outer), when=[traced_all(c, k, args, outer, flags)]
+    )
+
+
+@law(
+    licence="exact",
+    example=lambda x: scanopt.map(lambda v: T.exp(v), x)[0][-1],
+    never=(
+        lambda x: scanopt.scan(lambda v, s: v + s, x, [T.constant(0.0, dtype="float64")])[0][-1],
+        lambda x: scanopt.map(lambda v: (v, scanopt.until(v > 1)), x)[0][-1],
+    ),
+)
+def last_of_sequence(c: Clock, X: Value, k: Int) -> Equation:
+    """The last rows of a sequence."""
+    return Equation(tail(c, seq(c, X), k), apply(last_rows(k), X), when=[runs_all(c)])
+
+
+@law(
+    licence="exact",
+    example=lambda x, n: scanopt.scan(lambda v: v * 2, None, None, [x], n_steps=n)[0],
+    never=(lambda x: scanopt.map(lambda v: v, x)[0], lambda x, n: _same_until(x, n)),
+)
+def trace_of_invariant(c: Clock, x: Value) -> Equation:
+    """The trace of a value that never changes is that value, repeated."""
+    return Equation(stack(c, hold(c, x)), apply(prim("repeat_rows"), x, steps(c)), when=[runs_all(c)])

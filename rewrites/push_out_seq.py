@@ -1,0 +1,43 @@
+"""What depends on sequences alone is computed for all steps at once (PushOutSeqScan)."""
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.calculus.facts import batched, raises_alike, runs_all, sliced
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import Args, Clock, Op, Text, Value, apply, seq, stack, vmap
+
+
+@law(
+    licence="exact",
+    source="Theano scan internals, PushOutSeqScan",
+    example=(
+        lambda x, y: scanopt.scan(lambda v, s: s * 0.5 + T.exp(v), x, [T.constant(1.0, dtype="float64")])[0],
+        lambda X, W: scanopt.map(lambda v, w: T.dot(v, w), X, [W])[0],
+    ),
+    never=(
+        lambda n: scanopt.scan(lambda s: T.exp(s), None, [T.constant(1.0, dtype="float64")], n_steps=n)[0],
+        lambda p: scanopt.map(lambda i: T.arange(i).sum(), p)[0],
+        lambda x, p, m: scanopt.map(lambda i, b, v: (v[i], scanopt.until(b)), [p, m], [x])[0],
+    ),
+)
+def operator_of_sequences(c: Clock, op: Op, args: Args, outer: Args, flags: Text) -> Equation:
+    """An operator of entries is an entry of the batched operator."""
+    return Equation(
+        apply(op, args),
+        seq(c, apply(vmap(op, flags), outer)),
+        when=[sliced(c, args, outer, flags), batched(op), raises_alike(c, op)],
+    )
+
+
+@law(
+    licence="exact",
+    source="Theano scan internals, PushOutSeqScan (whole loop)",
+    example=lambda x: scanopt.map(lambda v: v, x)[0],
+    never=(
+        lambda x: scanopt.scan(lambda v, s: v + s, x, [T.constant(0.0, dtype="float64")])[0],
+        lambda x: scanopt.map(lambda v: (v, scanopt.until(v > 1)), x)[0],
+    ),
+)
+def stack_of_sequence(c: Clock, X: Value) -> Equation:
+    """The trace of a sequence is the sequence."""
+    return Equation(stack(c, seq(c, X)), X, when=[runs_all(c)])

@@ -1,0 +1,63 @@
+"""Only the rows that are read are kept, only the steps that matter are run (ScanSaveMem)."""
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.calculus.facts import at_least, less, runs_all
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import (
+    Clock,
+    Int,
+    Value,
+    apply,
+    at,
+    cut,
+    item,
+    last_rows,
+    on,
+    stack,
+    tail,
+    to_cut,
+)  # fmt: skip
+
+
+def _power(x, n):  # type: ignore[no-untyped-def]
+    return scanopt.scan(lambda s, v: s * v, None, [T.ones_like(x)], [x], n_steps=n)[0]
+
+
+def _powers_until(a, n):  # type: ignore[no-untyped-def]
+    return scanopt.scan(lambda s, b: (s * b, scanopt.until(s > 9)), None, [T.ones_like(a)], [a], n_steps=n)[0]
+
+
+@law(
+    licence="exact",
+    source="Theano scan internals, ScanSaveMem",
+    example=(lambda x, n: _power(x, n)[-1], lambda x, n: _power(x, n)[-3]),
+    never=(lambda x, n: _power(x, n).sum(axis=0), lambda x, n: _power(x, n)[2]),
+)
+def row_from_the_end(c: Clock, v: Value, k: Int) -> Equation:
+    """A row counted from the end needs that many last rows."""
+    trace, last = stack(c, v), tail(c, v, -k)
+    return Equation(apply(item(k), trace), apply(item(k), last), when=[less(k, 0)])
+
+
+@law(
+    licence="exact",
+    source="Theano scan internals, ScanSaveMem",
+    example=lambda x, n: _power(x, n)[-2:],
+    never=lambda x, n: _power(x, n)[:2],
+)
+def rows_from_the_end(c: Clock, v: Value, k: Int) -> Equation:
+    """The last rows of a trace are all that is kept of it."""
+    return Equation(apply(last_rows(k), stack(c, v)), tail(c, v, k))
+
+
+@law(
+    licence="exact",
+    source="Theano scan internals, ScanSaveMem (fewer steps)",
+    example=lambda x, n: _power(x, n)[2],
+    never=(lambda x, n: _power(x, n)[-1], lambda a, n: _powers_until(a, n)[2]),
+)
+def row_from_the_start(c: Clock, v: Value, k: Int) -> Equation:
+    """Row k of a trace needs k + 1 steps, with or without the steps after them."""
+    row = at(cut(c, k + 1), on(to_cut(c, k + 1), v), k)
+    return Equation(apply(item(k), stack(c, v)), row, when=[at_least(k, 0), runs_all(c)])

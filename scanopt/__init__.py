@@ -1,0 +1,44 @@
+"""scanopt: symbolic loops, optimized by equality saturation, run on NumPy or CuPy."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+# Public names and the module each lives in: imported when first used, so `import scanopt` is light.
+_HOME = {
+    "scan": "scanopt.loops.scan",
+    "map": "scanopt.loops.derived",
+    "reduce": "scanopt.loops.derived",
+    "foldl": "scanopt.loops.derived",
+    "foldr": "scanopt.loops.derived",
+    "function": "scanopt.compiler",
+    "until": "scanopt.loops.until",
+    "scan_module": "",
+    "shared": "scanopt.array.constants",
+    "config": "scanopt.config",
+    "dprint": "scanopt.view.text",
+    "interpret": "scanopt.interpreter",
+    "dot": "scanopt.tensor",
+    "tensor": "",
+    "Op": "scanopt.array.op",
+    "OpSpec": "scanopt.array.op",
+    "law": "scanopt.calculus.law",
+}
+
+__all__ = ["__version__", *_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'scanopt' has no attribute {name!r}")
+    home = _HOME[name]
+    value = getattr(importlib.import_module(home), name) if home else importlib.import_module(f"scanopt.{name}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""Symbolic arrays: types, variables and the one table of operators."""

@@ -1,0 +1,93 @@
+"""Shapes without values: running the dtype and shape rules on what is known.
+
+A loop of zero steps still has outputs of a definite shape.  It is found by running the step's
+operators on operands whose values may be unknown, folding small values (lengths, mostly) on the
+way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, MutableMapping
+from typing import Any, TypeVar
+
+import numpy as np
+
+from scanopt.array.op import Op, Operand
+from scanopt.array.types import Dim
+
+__all__ = ["abstract_eval", "abstract_run", "concrete", "concrete_shape"]
+
+K = TypeVar("K")
+
+TINY = 64
+"""Values of at most so many elements are computed while only shapes are asked for."""
+
+
+def concrete(value: Any) -> Operand:
+    """The operand that an array is.
+
+    >>> concrete(np.zeros((2, 3))).shape
+    (2, 3)
+    """
+    data = np.asarray(value)
+    return Operand(data.dtype.name, data.shape, data)
+
+
+def concrete_shape(shape: Iterable[Dim]) -> tuple[int, ...]:
+    """A shape with 0 for the lengths that only values would tell.
+
+    >>> concrete_shape((3, None))
+    (3, 0)
+    """
+    return tuple(0 if n is None else n for n in shape)
+
+
+def _tiny(operand: Operand) -> bool:
+    return None not in operand.shape and int(np.prod(concrete_shape(operand.shape))) <= TINY
+
+
+def _without_values(operand: Operand) -> Operand:
+    return Operand(operand.dtype, operand.shape)
+
+
+def _fold(op: Op, operands: tuple[Operand, ...], result: Operand) -> Operand:
+    if op.name == "shape_i":
+        length = operands[0].shape[int(op.options["axis"])]
+        return result if length is None else concrete(np.asarray(length, dtype=result.dtype))
+    known = all(x.value is not None and _tiny(x) for x in operands)
+    if not known or not _tiny(result) or op.can_raise:
+        return result
+    with np.errstate(all="ignore"):
+        return concrete(op.bind(np)(*(x.value for x in operands)))
+
+
+def abstract_eval(op: Op, operands: Iterable[Operand]) -> Operand:
+    """What is known of op(operands): dtype, shape, and the value where it is small and known.
+
+    Raises the error of the op's shape rule (TypeError, ValueError) when shapes do not fit; an
+    error that depends on values alone is not raised, as the op is not really computed.
+
+    >>> from scanopt import tensor
+    >>> x = Operand("float64", (3, None))
+    >>> abstract_eval(Op.make("shape_i", axis=0), [x]).value
+    array(3)
+    """
+    given = tuple(operands)
+    try:
+        type = op.infer(*given)
+    except (TypeError, ValueError, IndexError):
+        type = op.infer(*(_without_values(x) for x in given))
+    return _fold(op, given, Operand(type.dtype, type.shape))
+
+
+def abstract_run(steps: Iterable[tuple[K, Op, Iterable[K]]], env: MutableMapping[K, Operand]) -> None:
+    """`abstract_eval` of straight-line steps (out, op, args), adding each result to `env`.
+
+    >>> from scanopt import tensor
+    >>> env = {"x": Operand("float64", (None, 2)), "y": Operand("float32", (2,))}
+    >>> abstract_run([("z", Op.make("add"), ("x", "y"))], env)
+    >>> str(env["z"].type)
+    'float64[?, 2]'
+    """
+    for out, op, args in steps:
+        env[out] = abstract_eval(op, [env[a] for a in args])

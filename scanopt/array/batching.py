@@ -1,0 +1,98 @@
+"""What batched forms are written with: lengths of axes, aligning and spreading arguments.
+
+A batched argument has a new first axis, one entry per row; all have as many rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.op import Op
+from scanopt.array.shapes import broadcast
+from scanopt.array.types import Dim
+from scanopt.array.variable import Constant, Variable, apply
+
+__all__ = [
+    "align", "broadcast_to", "dim", "dims_of", "expand", "front", "rows", "split_dims", "spread",
+    "transpose",
+]  # fmt: skip
+
+Length = int | Variable
+Rule = Any
+
+
+def dim(x: Variable, axis: int) -> Length:
+    """The length of an axis: an int where it is known, else symbolic."""
+    n = x.type.shape[axis]
+    return apply(Op.make("shape_i", axis=axis % x.ndim), x) if n is None else n
+
+
+def dims_of(x: Variable) -> tuple[Length, ...]:
+    """The length of each axis."""
+    return tuple(dim(x, i) for i in range(x.ndim))
+
+
+def split_dims(dims: Sequence[Length]) -> tuple[tuple[Dim, ...], tuple[Variable, ...]]:
+    """Lengths as a shape with None placeholders and the symbolic ones that fill them."""
+    plain = [int(d.data) if isinstance(d, Constant) else d for d in dims]
+    shape = tuple(None if isinstance(d, Variable) else d for d in plain)
+    return shape, tuple(d for d in plain if isinstance(d, Variable))
+
+
+def expand(x: Variable, axes: Sequence[int]) -> Variable:
+    """x with axes of length 1 at these places of the result."""
+    return apply(Op.make("expand_dims", axis=tuple(axes)), x) if axes else x
+
+
+def transpose(x: Variable, axes: Sequence[int]) -> Variable:
+    """x with its axes in this order."""
+    same = tuple(axes) == tuple(range(x.ndim))
+    return x if same else apply(Op.make("transpose", axes=tuple(axes)), x)
+
+
+def broadcast_to(x: Variable, dims: Sequence[Length]) -> Variable:
+    """x broadcast to these lengths."""
+    shape, inputs = split_dims(dims)
+    if x.type.shape == shape and None not in shape:
+        return x
+    return apply(Op.make("broadcast_to", shape=shape), x, *inputs)
+
+
+def rows(batched: Sequence[bool], args: Sequence[Variable]) -> Length:
+    """How many rows the batched arguments have."""
+    having = [x for x, b in zip(args, batched, strict=True) if b]
+    return next((n for x in having if (n := x.type.shape[0]) is not None), None) or dim(having[0], 0)
+
+
+def front(x: Variable, ndim: int) -> Variable:
+    """A batched x with axes of length 1 after the first, so that its entries have `ndim` axes."""
+    return expand(x, range(1, 1 + ndim - (x.ndim - 1)))
+
+
+def align(batched: Sequence[bool], args: Sequence[Variable]) -> list[Variable]:
+    """Arguments that broadcast against each other entry by entry, and so row by row."""
+    ndim = max(x.ndim - b for x, b in zip(args, batched, strict=True))
+    return [front(x, ndim) if b else x for x, b in zip(args, batched, strict=True)]
+
+
+def spread(x: Variable, n: Length) -> Variable:
+    """An argument that is not batched, repeated for n rows (a view)."""
+    return broadcast_to(x, (n, *dims_of(x)))
+
+
+def elementwise(op: Op, batched: Sequence[bool], args: Sequence[Variable]) -> Variable:
+    """The batched form of every elementwise operator."""
+    return apply(op, *align(batched, args))
+
+
+def static_shape(*xs: Variable) -> tuple[Dim, ...]:
+    """The broadcast shape of some variables."""
+    return broadcast(*(x.type.shape for x in xs))
+
+
+def int_constant(n: int) -> Constant:
+    """An int64 constant."""
+    return Constant(np.int64(n))

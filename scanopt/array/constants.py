@@ -1,0 +1,189 @@
+"""How values become symbolic arrays: constants, shared variables, and new inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.types import Dim, TensorType
+from scanopt.array.variable import FUNCTIONS, Constant, SharedVariable, Variable, describe, public
+from scanopt.config import config
+
+__all__ = ["as_tensor_variable", "as_variable", "constant", "is_weak", "promoted", "shared",
+           "tensor", "weak_constant"]  # fmt: skip
+
+
+def is_weak(x: Any) -> bool:
+    """Whether x is a bare Python number, which takes the dtype of what stands beside it.
+
+    >>> is_weak(2), is_weak(True), is_weak(np.float64(2))
+    (True, False, False)
+    """
+    return isinstance(x, int | float | complex) and not isinstance(x, bool | np.generic)
+
+
+def _smallest(x: Any) -> str:
+    """The dtype of a bare Python number that stands alone: the smallest that holds it."""
+    if isinstance(x, bool):
+        return "bool"
+    if isinstance(x, int):
+        for dtype in ("int8", "int16", "int32", "int64", "uint64"):
+            if np.iinfo(dtype).min <= x <= np.iinfo(dtype).max:
+                return dtype
+        raise OverflowError(f"the integer {x} fits no integer dtype")
+    if isinstance(x, float):
+        with np.errstate(over="ignore"):
+            return "float32" if x != x or float(np.float32(x)) == x else "float64"
+    return "complex128"
+
+
+def _holds_variable(x: Any) -> bool:
+    return isinstance(x, Variable) or (isinstance(x, list | tuple) and any(_holds_variable(y) for y in x))
+
+
+@public("as_tensor_variable", "as_tensor")
+def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None, dtype: str | None = None) -> Variable:
+    """x as a symbolic array; a variable stays as it is.
+
+    A bare Python int gets the smallest of int8, int16, int32, int64; a float gets float32 when
+    that is exact, else float64; arrays keep their dtype; lists that hold variables are stacked.
+    Raises ValueError when `ndim` is given and differs, TypeError when x is no array of numbers.
+
+    >>> as_tensor_variable(0).dtype, as_tensor_variable(0.1).dtype, as_tensor_variable([1.0]).dtype
+    ('int8', 'float64', 'float64')
+    """
+    if isinstance(x, Variable):
+        v = x
+    elif isinstance(x, list | tuple) and _holds_variable(x):
+        v = FUNCTIONS["stack"](x)
+    else:
+        scalar = is_weak(x) or isinstance(x, bool)
+        data = np.asarray(x, dtype=_smallest(x) if scalar and dtype is None else dtype)
+        if data.dtype.kind not in "biufc":
+            raise TypeError(f"cannot make a symbolic array of {x!r} ({type(x).__name__})")
+        v = Constant(data, name)
+    if dtype is not None and v.dtype != np.dtype(dtype).name:
+        v = FUNCTIONS["cast"](v, dtype)
+    if ndim is not None and v.ndim != ndim:
+        raise ValueError(f"expected {ndim} axes, found {describe(v)}")
+    return v
+
+
+@public()
+def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: str | None = None) -> Constant:
+    """A constant with the value x (dtype as in `as_tensor_variable`).  Raises TypeError.
+
+    >>> constant([1, 2]).data
+    array([1, 2])
+    """
+    v = as_tensor_variable(x, name, ndim, dtype)
+    if not isinstance(v, Constant):
+        raise TypeError(f"a constant needs a value, found {describe(v)}")
+    return v
+
+
+def as_variable(x: Any) -> Variable:
+    """x as an operand: as `as_tensor_variable`, but bare Python numbers as NumPy reads them."""
+    return Constant(np.asarray(x)) if is_weak(x) else as_tensor_variable(x)
+
+
+def weak_constant(x: complex, dtype: str, beside: Sequence[Any] = ()) -> Constant:
+    """A bare Python number as a constant of `dtype`.  Raises OverflowError naming `beside`."""
+    try:
+        with np.errstate(over="ignore"):
+            return Constant(np.asarray(x, dtype=dtype))
+    except OverflowError:
+        others = ", ".join(describe(v) for v in beside if isinstance(v, Variable))
+        raise OverflowError(
+            f"the Python integer {x} does not fit {dtype}, the dtype it takes beside {others}; "
+            "cast the variable, or write the number as a NumPy scalar of the dtype you mean"
+        ) from None
+
+
+def promoted(*xs: Any) -> tuple[Variable, ...]:
+    """Operands of a function that promotes as `np.result_type`; Python numbers are weak.
+
+    >>> [v.dtype for v in promoted(as_tensor_variable(np.float32(1)), 2.5)]
+    ['float32', 'float32']
+    """
+    mixed = [x if is_weak(x) else as_tensor_variable(x) for x in xs]
+    dtype = np.result_type(*(x.dtype if isinstance(x, Variable) else x for x in mixed)).name
+    return tuple(x if isinstance(x, Variable) else weak_constant(x, dtype, mixed) for x in mixed)
+
+
+@public()
+def shared(value: Any, name: str | None = None, borrow: bool = False) -> SharedVariable:
+    """A shared variable: an array that compiled functions keep between calls.
+
+    value: array, or a Python number (int64, float64).  borrow: keep the array itself, not a copy.
+
+    >>> shared(np.zeros(3), "b").get_value()
+    array([0., 0., 0.])
+    """
+    if isinstance(value, Variable):
+        raise TypeError(f"a shared variable needs a value, found {describe(value)}")
+    data = np.asarray(value)
+    if data.dtype.kind not in "biufc":
+        raise TypeError(f"cannot make a shared variable of {value!r} ({type(value).__name__})")
+    v = SharedVariable(data, name)
+    if borrow:
+        v.set_value(data, borrow=True)
+    return v
+
+
+@public()
+def tensor(dtype: str | None = None, shape: Sequence[Dim] = (), name: str | None = None) -> Variable:
+    """A new input: dtype (default `config.floatX`), shape (an int or None per axis), name.
+
+    >>> tensor("float32", (3, None), "x")
+    'x' float32[3, ?]
+    """
+    return Variable(TensorType(dtype or config.floatX, tuple(shape)), name)
+
+
+_PREFIXES = {
+    "": None, "b": "int8", "w": "int16", "i": "int32", "l": "int64", "f": "float32",
+    "d": "float64", "c": "complex64", "z": "complex128",
+}  # fmt: skip
+_SHAPES: dict[str, tuple[Dim, ...]] = {
+    "scalar": (), "vector": (None,), "row": (1, None), "col": (None, 1), "matrix": (None,) * 2,
+    "tensor3": (None,) * 3, "tensor4": (None,) * 4, "tensor5": (None,) * 5,
+}  # fmt: skip
+
+
+def _constructor(title: str, fixed: str | None, default: tuple[Dim, ...]) -> Callable[..., Any]:
+    def make(name: str | None = None, dtype: str | None = None, shape: Sequence[Dim] | None = None) -> Variable:
+        if fixed and dtype and np.dtype(dtype).name != fixed:
+            raise TypeError(f"T.{title} makes {fixed}, not {dtype}")
+        if shape is not None and len(shape) != len(default):
+            raise ValueError(f"T.{title} has {len(default)} axes, found shape {tuple(shape)}")
+        return tensor(fixed or dtype, default if shape is None else shape, name)
+
+    make.__name__ = make.__qualname__ = title
+    make.__doc__ = (
+        f"A new input with {len(default)} axes, dtype {fixed or '`config.floatX`'}.\n\n"
+        "    shape: an int or None per axis.  Raises ValueError, TypeError when they do not fit."
+    )
+    return make
+
+
+def _plural(one: Callable[..., Variable], title: str) -> Callable[..., Any]:
+    def make(*names: str | int, dtype: str | None = None) -> list[Variable]:
+        if len(names) == 1 and isinstance(names[0], int):
+            return [one(dtype=dtype) for _ in range(names[0])]
+        words = [word for name in names for word in str(name).split()]
+        return [one(word, dtype=dtype) for word in words]
+
+    make.__name__ = make.__qualname__ = title
+    make.__doc__ = f"Several of `{one.__name__}`, by names (or a number of them)."
+    return make
+
+
+for _prefix, _dtype in _PREFIXES.items():
+    for _word, _shape in _SHAPES.items():
+        _one = _constructor(_prefix + _word, _dtype, _shape)
+        _many = _prefix + {"matrix": "matrices"}.get(_word, _word + "s")
+        public(_prefix + _word)(_one)
+        public(_many)(_plural(_one, _many))

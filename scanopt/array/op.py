@@ -1,0 +1,241 @@
+"""What an operator is: an entry of the table (`OpSpec`) and one use of it (`Op`).
+
+An entry says everything the rest of the library needs to know of an operator: the NumPy function
+that defines it, the rule for dtype and shape, its batched form, the algebraic traits that laws
+read, and its class of cost.  Adding an operator is adding one entry.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scanopt.array.types import Dim, TensorType
+
+if TYPE_CHECKING:
+    from scanopt.array.variable import Variable
+
+__all__ = ["TABLE", "Op", "OpSpec", "Operand", "Traits", "load", "register"]
+
+Param = Any  # None, bool, int, float, str or a tuple of these: everything JSON can write
+
+
+@dataclass(frozen=True)
+class Operand:
+    """What a dtype and shape rule sees of one argument.
+
+    `value` is the argument itself where it is known (a constant, or at run time), else None.
+    """
+
+    dtype: str
+    shape: tuple[Dim, ...]
+    value: np.ndarray[Any, Any] | None = None
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def type(self) -> TensorType:
+        """The type alone."""
+        return TensorType(self.dtype, self.shape)
+
+
+@dataclass(frozen=True)
+class Traits:
+    """Algebraic facts that laws read.  Absent means unknown, and unknown means no law fires.
+
+    identity / left_identity: kind of dtype ("b", "i", "u", "f", "c") -> element e with
+    op(x, e) = x / op(e, x) = x, bit for bit.  fast_identity: the same where only the sign of a
+    zero may differ.  annihilator: element z with op(x, z) = z for every x, NaN included;
+    fast_annihilator: where NaN and infinities are left aside.  self_inverse: op(x, x) = that
+    element (fast_self_inverse likewise).  inverse: name of g with g(op(x, y), y) = x, bit for bit
+    (integers only).
+
+    commutative, idempotent and involution hold bit for bit (the sign and payload of a NaN aside)
+    where both sides have one dtype, but for the kinds of dtype named in `but`; associative holds
+    bit for bit for booleans and integers, up to rounding for the others.  Ask `holds`.
+    """
+
+    commutative: bool = False
+    associative: bool = False
+    idempotent: bool = False  # op(op(x)) = op(x) for one argument, op(x, x) = x for two
+    involution: bool = False  # op(op(x)) = x
+    identity: dict[str, complex] = field(default_factory=dict[str, complex])
+    left_identity: dict[str, complex] = field(default_factory=dict[str, complex])
+    fast_identity: dict[str, complex] = field(default_factory=dict[str, complex])
+    annihilator: dict[str, complex] = field(default_factory=dict[str, complex])
+    fast_annihilator: dict[str, complex] = field(default_factory=dict[str, complex])
+    self_inverse: dict[str, complex] = field(default_factory=dict[str, complex])
+    fast_self_inverse: dict[str, complex] = field(default_factory=dict[str, complex])
+    inverse: str | None = None  # op(x, y) undone by inverse(., y), integers only: exact mod 2^k
+    but: str = ""  # kinds of dtype for which commutative, idempotent, involution do not hold
+
+    def holds(self, trait: str, dtype: str) -> bool:
+        """Whether `trait` (commutative, idempotent, involution) holds bit for bit for a dtype.
+
+        >>> Traits(commutative=True, but="c").holds("commutative", "complex64")
+        False
+        """
+        return bool(getattr(self, trait)) and np.dtype(dtype).kind not in self.but
+
+
+@dataclass(frozen=True)
+class OpSpec:
+    """One entry of the operator table.
+
+    numpy: called with the array module and the parameters of the op, returns the function that
+        computes it.  With `out=True` that function takes a result array (or None) as one more
+        positional argument: C-contiguous, of exactly the result's dtype and shape.
+    infer: parameters and operands -> the type of the result; raises ValueError or TypeError with a
+        readable message when the operands do not fit.  It must work with unknown axes.
+    batch: the batched form.  Called with the op, a flag per argument (does it have a new first
+        axis?) and symbolic arguments; returns one symbolic array whose entry t along the first
+        axis is the op of the arguments' entries t (those without the flag stay as they are), or
+        None where there is no batched form for these flags (entries of unequal shapes).
+    batch_exact: the batched form is equal bit for bit (else: up to rounding).
+    view: the result may share memory with the first argument.
+    can_raise: raises depending on values or run-time lengths (an index out of range, a singular
+        matrix); shapes that do not fit do not count.
+    data_shape: the shape of the result depends on values of the arguments.
+    cost: class of cost, a key of the cost model.
+    ufunc: name of the NumPy ufunc that this entry is, if it is one.
+
+    batch_exact, out, view, can_raise and data_shape may depend on the parameters: a function of
+    the op in place of a bool.  Read them through the properties of `Op`.
+    """
+
+    name: str
+    numpy: Callable[..., Callable[..., Any]]
+    infer: Callable[..., TensorType]
+    batch: Callable[[Op, Sequence[bool], Sequence[Variable]], Variable | None] | None = None
+    batch_exact: bool | Callable[[Op], bool] = False
+    traits: Traits = field(default_factory=Traits)
+    cost: str = "arith"
+    out: bool | Callable[[Op], bool] = False
+    view: bool | Callable[[Op], bool] = False
+    can_raise: bool | Callable[[Op], bool] = False
+    data_shape: bool | Callable[[Op], bool] = False
+    ufunc: str | None = None
+    doc: str = ""
+
+
+TABLE: dict[str, OpSpec] = {}
+"""The operator table, by name.  `load` fills it."""
+
+
+def load() -> dict[str, OpSpec]:
+    """The operator table with all its entries, whose modules are imported on first use.
+
+    >>> load()["tanh"].cost
+    'transcendental'
+    """
+    importlib.import_module("scanopt.array.entries")
+    return TABLE
+
+
+def register(spec: OpSpec) -> OpSpec:
+    """Add an entry to the table.  Raises ValueError when the name is taken.
+
+    >>> register(load()["tanh"])
+    Traceback (most recent call last):
+    ValueError: the operator table already has an entry named 'tanh'
+    """
+    if spec.name in TABLE:
+        raise ValueError(f"the operator table already has an entry named {spec.name!r}")
+    TABLE[spec.name] = spec
+    return spec
+
+
+def _tuples(x: Any) -> Any:
+    return tuple(_tuples(y) for y in x) if isinstance(x, list) else x
+
+
+@dataclass(frozen=True)
+class Op:
+    """One use of a table entry: its name and its parameters.
+
+    >>> Op.make("sum", axis=(0,), keepdims=False).key
+    'sum{"axis":[0],"keepdims":false}'
+    """
+
+    name: str
+    params: tuple[tuple[str, Param], ...] = ()
+
+    @staticmethod
+    def make(name: str, **params: Param) -> Op:
+        """An op by name and parameters."""
+        return Op(name, tuple(sorted(params.items())))
+
+    @property
+    def spec(self) -> OpSpec:
+        """The table entry."""
+        found = TABLE.get(self.name)
+        return load()[self.name] if found is None else found
+
+    @property
+    def options(self) -> dict[str, Param]:
+        """The parameters as a dict."""
+        return dict(self.params)
+
+    @property
+    def key(self) -> str:
+        """The op as canonical text; `Op.parse` reads it back."""
+        if not self.params:
+            return self.name
+        return self.name + json.dumps(self.options, separators=(",", ":"), sort_keys=True)
+
+    @staticmethod
+    def parse(key: str) -> Op:
+        """The op written as `key`.  Raises ValueError for a name that is not in the table."""
+        name, brace, rest = key.partition("{")
+        if name not in load():
+            raise ValueError(f"no operator named {name!r} in the table")
+        params = json.loads(brace + rest) if brace else {}
+        return Op.make(name, **{k: _tuples(v) for k, v in params.items()})
+
+    def _flag(self, flag: bool | Callable[[Op], bool]) -> bool:
+        return flag if isinstance(flag, bool) else flag(self)
+
+    @property
+    def can_raise(self) -> bool:
+        """Whether it raises depending on values or run-time lengths."""
+        return self._flag(self.spec.can_raise)
+
+    @property
+    def view(self) -> bool:
+        """Whether the result may share memory with the first argument."""
+        return self._flag(self.spec.view)
+
+    @property
+    def data_shape(self) -> bool:
+        """Whether the shape of the result depends on values of the arguments."""
+        return self._flag(self.spec.data_shape)
+
+    @property
+    def batch_exact(self) -> bool:
+        """Whether the batched form is equal bit for bit."""
+        return self._flag(self.spec.batch_exact)
+
+    @property
+    def takes_out(self) -> bool:
+        """Whether the NumPy function takes a result array as one more argument."""
+        return self._flag(self.spec.out)
+
+    def infer(self, *operands: Operand) -> TensorType:
+        """The type of the result for these operands."""
+        return self.spec.infer(*operands, **self.options)
+
+    def bind(self, xp: Any = np) -> Callable[..., Any]:
+        """The function that computes this op with the array module `xp`."""
+        return self.spec.numpy(xp, **self.options)
+
+    def __str__(self) -> str:
+        inner = ", ".join(f"{k}={v}" for k, v in self.params)
+        return f"{self.name}{{{inner}}}" if inner else self.name

@@ -1,0 +1,333 @@
+"""Reductions, cumulative sums and products, sorting, softmax: operators along axes.
+
+Every entry names its axes counted from the front; the batched form adds one to each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.constants import as_variable
+from scanopt.array.op import Op, Operand, OpSpec, register
+from scanopt.array.ops_elementwise import as_float, elementwise
+from scanopt.array.ops_shaping import expand_dims, flatten
+from scanopt.array.shapes import axes_of, axis_of, probe_dtype
+from scanopt.array.types import Dim, TensorType
+from scanopt.array.variable import FUNCTIONS, Variable, apply, public
+
+__all__ = ["reduce"]
+
+Flags = Sequence[bool]
+Args = Sequence[Variable]
+
+
+def _reduced(shape: Sequence[Dim], axes: Sequence[int], keepdims: bool) -> tuple[Dim, ...]:
+    if keepdims:
+        return tuple(1 if i in axes else n for i, n in enumerate(shape))
+    return tuple(n for i, n in enumerate(shape) if i not in axes)
+
+
+def _shift(op: Op, batched: Flags, args: Args) -> Variable:
+    """The batched form of whatever works along axes: the same, one axis further."""
+    options = op.options
+    axis = options["axis"]
+    moved = axis + 1 if isinstance(axis, int) else tuple(i + 1 for i in axis)
+    return apply(Op.make(op.name, **{**options, "axis": moved}), args[0])
+
+
+def _check_axis(x: Operand, axis: Any) -> None:
+    for i in (axis,) if isinstance(axis, int) else axis:
+        axis_of(i, x.ndim)
+
+
+def _probe(name: str, **options: Any) -> Callable[[str], str]:
+    def f(x: Any) -> Any:
+        return getattr(np, name)(x, **options)
+
+    return lambda dtype: probe_dtype(f, dtype)
+
+
+def _infer_reduction(name: str) -> Callable[..., TensorType]:
+    probe = _probe(name)
+    nonempty = name in ("max", "min")
+
+    def infer(
+        x: Operand, axis: tuple[int, ...], keepdims: bool, dtype: str | None = None, ddof: float = 0
+    ) -> TensorType:
+        _check_axis(x, axis)
+        shape = _reduced(x.shape, axis, keepdims)
+        if nonempty and 0 not in shape and any(x.shape[i] == 0 for i in axis):
+            raise ValueError(f"{name} over an axis of length 0 has no value")
+        return TensorType(dtype or probe(x.dtype), shape)
+
+    return infer
+
+
+def _bind_reduction(name: str) -> Callable[..., Any]:
+    def bind(xp: Any, **options: Any) -> Callable[..., Any]:
+        f = getattr(xp, name)
+        return lambda x, out=None: f(x, out=out, **options)
+
+    return bind
+
+
+def _reduction(name: str, exact: bool = False) -> None:
+    register(
+        OpSpec(
+            name,
+            _bind_reduction(name),
+            _infer_reduction(name),
+            _shift,
+            batch_exact=exact,
+            cost="reduction",
+            out=True,
+            doc=f"np.{name} over axes",
+        )
+    )
+
+
+for _name in ("sum", "prod", "mean", "var", "std"):
+    _reduction(_name)  # the order of additions depends on the memory layout
+for _name in ("max", "min"):
+    _reduction(_name)  # which of 0.0 and -0.0 is found depends on the memory layout
+for _name in ("any", "all"):
+    _reduction(_name, exact=True)
+
+
+def reduce(name: str, x: Any, axis: Any, keepdims: bool, dtype: Any = None, **more: Any) -> Variable:
+    """The reduction `name` of x over axis (int, ints, or None for all)."""
+    v = as_variable(x)
+    options = more if dtype is None else {**more, "dtype": np.dtype(dtype).name}
+    return apply(Op.make(name, axis=axes_of(axis, v.ndim), keepdims=bool(keepdims), **options), v)
+
+
+def _public_reduction(name: str, takes_dtype: bool, *numpy: str) -> None:
+    def plain(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+        return reduce(name, x, axis, keepdims)
+
+    def typed(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Variable:
+        return reduce(name, x, axis, keepdims, dtype)
+
+    f = typed if takes_dtype else plain
+    f.__name__ = f.__qualname__ = name
+    f.__doc__ = (
+        f"np.{name} over axis: an int, several, or None for all; with keepdims they stay with\n"
+        "    length 1.  Raises ValueError for an axis that x does not have."
+    )
+    public(name, numpy=(name, *numpy))(f)
+
+
+for _name in ("sum", "prod", "mean"):
+    _public_reduction(_name, True)
+for _name in ("any", "all"):
+    _public_reduction(_name, False)
+_public_reduction("max", False, "amax")
+_public_reduction("min", False, "amin")
+
+
+@public("var", numpy=("var",))
+def var(x: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False, **same: Any) -> Variable:
+    """The variance over axis; the divisor is the count less `ddof`."""
+    return reduce("var", x, axis, keepdims, ddof=_ddof(ddof, same))
+
+
+@public("std", numpy=("std",))
+def std(x: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False, **same: Any) -> Variable:
+    """The standard deviation over axis; the divisor is the count less `ddof`."""
+    return reduce("std", x, axis, keepdims, ddof=_ddof(ddof, same))
+
+
+def _ddof(ddof: float, other: dict[str, Any]) -> float:
+    if set(other) - {"correction"}:
+        raise TypeError(f"unexpected arguments: {', '.join(other)}")
+    return float(other["correction"]) if "correction" in other else ddof
+
+
+@public("ptp", numpy=("ptp",))
+def ptp(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
+    """max - min over axis."""
+    high = reduce("max", x, axis, keepdims)
+    return elementwise("subtract", high, reduce("min", x, axis, keepdims))
+
+
+# One axis: cumulative operators, sorting, the place of the extremum, softmax
+
+
+def _infer_keep(name: str) -> Callable[..., TensorType]:
+    probe = _probe(name)
+
+    def infer(x: Operand, axis: int, dtype: str | None = None, **_: Any) -> TensorType:
+        _check_axis(x, axis)
+        return TensorType(dtype or probe(x.dtype), x.shape)
+
+    return infer
+
+
+def _infer_arg(x: Operand, axis: int) -> TensorType:
+    _check_axis(x, axis)
+    if x.shape[axis] == 0:
+        raise ValueError("argmax and argmin over an axis of length 0 have no value")
+    return TensorType("int64", _reduced(x.shape, (axis,), False))
+
+
+def _infer_softmax(x: Operand, axis: int) -> TensorType:
+    _check_axis(x, axis)
+    if np.dtype(x.dtype).kind not in "f":
+        raise TypeError(f"softmax of {x.dtype}: cast it to floating point")
+    return x.type
+
+
+def _bind_softmax(xp: Any, axis: int) -> Callable[..., Any]:
+    def softmax(x: Any) -> Any:
+        if x.shape[axis] == 0:
+            return xp.exp(x)
+        e = xp.exp(x - xp.max(x, axis=axis, keepdims=True))
+        return e / xp.sum(e, axis=axis, keepdims=True)
+
+    return softmax
+
+
+def _bind_plain(name: str) -> Callable[..., Any]:
+    def bind(xp: Any, **options: Any) -> Callable[..., Any]:
+        f = getattr(xp, name)
+        return lambda x: f(x, **options)
+
+    return bind
+
+
+for _name in ("cumsum", "cumprod"):
+    register(
+        OpSpec(
+            _name,
+            _bind_reduction(_name),
+            _infer_keep(_name),
+            _shift,
+            batch_exact=True,
+            cost="reduction",
+            out=True,
+            doc=f"np.{_name} along an axis",
+        )
+    )
+for _name in ("argmax", "argmin"):
+    register(
+        OpSpec(
+            _name,
+            _bind_plain(_name),
+            _infer_arg,
+            _shift,
+            batch_exact=True,
+            cost="reduction",
+            doc=f"np.{_name} along an axis",
+        )
+    )
+for _name in ("sort", "argsort"):
+    register(
+        OpSpec(
+            _name,
+            _bind_plain(_name),
+            _infer_keep(_name),
+            _shift,
+            batch_exact=True,
+            cost="sort",
+            doc=f"np.{_name} along an axis",
+        )
+    )
+register(
+    OpSpec(
+        "softmax",
+        _bind_softmax,
+        _infer_softmax,
+        _shift,
+        cost="transcendental",
+        doc="exp(x - max x) / its sum along an axis",
+    )
+)
+
+
+def _along(name: str, x: Any, axis: int | None, **options: Any) -> Variable:
+    """The operator `name` along one axis; over all elements in order where axis is None."""
+    v = as_variable(x)
+    if axis is None:
+        v, axis = flatten(v), 0
+    return apply(Op.make(name, axis=axis_of(axis, v.ndim), **options), v)
+
+
+def _cumulative(name: str) -> None:
+    def f(x: Any, axis: int | None = None, dtype: Any = None) -> Variable:
+        return _along(name, x, axis, **({} if dtype is None else {"dtype": np.dtype(dtype).name}))
+
+    f.__name__ = f.__qualname__ = name
+    f.__doc__ = f"np.{name} along axis (over all elements, flattened, where it is None)."
+    public(name, numpy=(name,))(f)
+
+
+_cumulative("cumsum")
+_cumulative("cumprod")
+
+
+def _argument(name: str) -> None:
+    def f(x: Any, axis: int | None = None, keepdims: bool = False) -> Variable:
+        v = as_variable(x)
+        found = _along(name, v, axis)
+        if not keepdims:
+            return found
+        places = range(v.ndim) if axis is None else (axis_of(axis, v.ndim),)
+        return expand_dims(found, tuple(places))
+
+    f.__name__ = f.__qualname__ = name
+    f.__doc__ = f"np.{name}: the first place of the extremum along axis (flattened where None)."
+    public(name, numpy=(name,))(f)
+
+
+_argument("argmax")
+_argument("argmin")
+
+
+def _sorting(name: str) -> None:
+    def f(x: Any, axis: int | None = -1, kind: str | None = None, stable: Any = None) -> Variable:
+        wanted = "stable" if stable else kind
+        return _along(name, x, axis, **({} if wanted is None else {"kind": wanted}))
+
+    f.__name__ = f.__qualname__ = name
+    f.__doc__ = f"np.{name} along axis (flattened where it is None); kind as NumPy's."
+    public(name, numpy=(name,))(f)
+
+
+_sorting("sort")
+_sorting("argsort")
+
+
+@public()
+def max_and_argmax(x: Any, axis: int | None = None) -> tuple[Variable, Variable]:
+    """The maximum along axis, and its first place."""
+    return reduce("max", x, axis, False), FUNCTIONS["argmax"](x, axis)
+
+
+@public()
+def softmax(x: Any, axis: int = -1) -> Variable:
+    """exp(x) normalised to sum 1 along axis.
+
+    >>> softmax(np.zeros((2, 4), "float32")).type
+    TensorType(dtype='float32', shape=(2, 4))
+    """
+    v = as_float(x)
+    return apply(Op.make("softmax", axis=axis_of(axis, v.ndim)), v)
+
+
+@public("norm", numpy=("norm",))
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Variable:
+    """The 2-norm (ord None or 2), 1-norm or maximum norm (inf) of vectors, over axis.
+
+    Over several axes only ord=None (the root of the sum of squares) is known.
+    """
+    v = as_float(x)
+    many = len(axes_of(axis, v.ndim)) > 1
+    size = elementwise("absolute", v)
+    if ord is None or (ord == 2 and not many):
+        return elementwise("sqrt", reduce("sum", elementwise("square", size), axis, keepdims))
+    if not many and ord in (1, np.inf):
+        return reduce("sum" if ord == 1 else "max", size, axis, keepdims)
+    raise ValueError(f"norm of order {ord!r} over axis {axis} is not known")

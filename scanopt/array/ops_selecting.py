@@ -1,0 +1,109 @@
+"""Functions written with indexing: take, flip, roll, diff, diagonal and the like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from scanopt.array.batching import dim, dims_of, expand, transpose
+from scanopt.array.constants import as_variable
+from scanopt.array.ops_creation import arange
+from scanopt.array.ops_elementwise import elementwise
+from scanopt.array.ops_joining import concatenate
+from scanopt.array.ops_reductions import reduce
+from scanopt.array.ops_shaping import flatten, reshape
+from scanopt.array.ops_subtensor import getitem
+from scanopt.array.shapes import axis_of
+from scanopt.array.variable import Variable, public
+
+__all__ = ["diagonal", "take"]
+
+
+@public("take", numpy=("take",))
+def take(x: Any, indices: Any, axis: int | None = None) -> Variable:
+    """Entries of x along an axis (flattened where None), by an integer or an array of them."""
+    v = as_variable(x)
+    if axis is None:
+        v, axis = flatten(v), 0
+    i = axis_of(axis, v.ndim)
+    return getitem(v, (*[slice(None)] * i, as_variable(indices)))
+
+
+@public("take_along_axis", numpy=("take_along_axis",))
+def take_along_axis(x: Any, indices: Any, axis: int = -1) -> Variable:
+    """For each place the entry of x along axis that `indices` names there."""
+    v, picks = as_variable(x), as_variable(indices)
+    i = axis_of(axis, v.ndim)
+    key: list[Any] = []
+    for j, n in enumerate(dims_of(v)):
+        others = [k for k in range(v.ndim) if k != j]
+        key.append(picks if j == i else expand(arange(n), others))
+    return getitem(v, tuple(key))
+
+
+@public("flip", numpy=("flip",))
+def flip(x: Any, axis: Any = None) -> Variable:
+    """x in reverse order along axis (an int, several, or None for all)."""
+    v = as_variable(x)
+    many = range(v.ndim) if axis is None else axis if isinstance(axis, Iterable) else (axis,)
+    axes = {axis_of(i, v.ndim) for i in many}
+    return getitem(v, tuple(slice(None, None, -1 if i in axes else None) for i in range(v.ndim)))
+
+
+@public("roll", numpy=("roll",))
+def roll(x: Any, shift: Any, axis: int | None = None) -> Variable:
+    """x with its entries moved by `shift` places along an axis, around the end."""
+    v = as_variable(x)
+    if axis is None:
+        return reshape(roll(flatten(v), shift, 0), dims_of(v)) if v.ndim != 1 else roll(v, shift, 0)
+    i = axis_of(axis, v.ndim)
+    before, n = (slice(None),) * i, dim(v, i)
+    if isinstance(shift, int) and isinstance(n, int):
+        cut = -shift % n if n else 0
+        if cut == 0:
+            return v
+        parts = (getitem(v, (*before, slice(cut, None))), getitem(v, (*before, slice(None, cut))))
+        return concatenate(parts, i)
+    return getitem(v, (*before, elementwise("remainder", elementwise("subtract", arange(n), shift), n)))
+
+
+@public("diff", numpy=("diff",))
+def diff(x: Any, n: int = 1, axis: int = -1) -> Variable:
+    """Differences of neighbours along axis, n times over."""
+    v = as_variable(x)
+    before = (slice(None),) * axis_of(axis, v.ndim)
+    for _ in range(n):
+        high, low = getitem(v, (*before, slice(1, None))), getitem(v, (*before, slice(None, -1)))
+        v = elementwise("not_equal" if v.dtype == "bool" else "subtract", high, low)
+    return v
+
+
+@public("diagonal", numpy=("diagonal",))
+def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
+    """The entries where index2 - index1 is `offset`, as the last axis."""
+    v = as_variable(x)
+    i, j = axis_of(axis1, v.ndim), axis_of(axis2, v.ndim)
+    if i == j:
+        raise ValueError(f"diagonal of the one axis {i}")
+    v = transpose(v, (*[k for k in range(v.ndim) if k not in (i, j)], i, j))
+    down, right = max(-offset, 0), max(offset, 0)
+    n, m = dims_of(v)[-2:]
+    if isinstance(n, int) and isinstance(m, int):
+        steps = arange(max(min(n - down, m - right), 0))
+    else:
+        ends = elementwise("subtract", n, down), elementwise("subtract", m, right)
+        steps = arange(elementwise("minimum", *ends))
+    at = elementwise("add", steps, down), elementwise("add", steps, right)
+    return getitem(v, (Ellipsis, *at))
+
+
+@public("trace", numpy=("trace",))
+def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
+    """The sum of a diagonal."""
+    return reduce("sum", diagonal(x, offset, axis1, axis2), -1, False)
+
+
+@public("copy", numpy=("copy",))
+def copy(x: Any) -> Variable:
+    """x: symbolic arrays are never changed, so a copy is the array itself."""
+    return as_variable(x)

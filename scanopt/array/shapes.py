@@ -1,0 +1,143 @@
+"""Rules of shape and dtype that entries of the operator table share.
+
+A length is an int, or None where it is not known before the run.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.op import Operand
+from scanopt.array.types import Dim
+
+__all__ = [
+    "axes_of", "axis_of", "broadcast", "common_dtype", "fill", "filled", "probe_dtype", "product",
+    "same", "shape_text", "ufunc_dtypes",
+]  # fmt: skip
+
+Shape = tuple[Dim, ...]
+
+
+def shape_text(shape: Sequence[Dim]) -> str:
+    """A shape as text, unknown lengths as question marks.
+
+    >>> shape_text((3, None)), shape_text((3,))
+    ('(3, ?)', '(3,)')
+    """
+    inner = ", ".join("?" if n is None else str(n) for n in shape)
+    return f"({inner},)" if len(shape) == 1 else f"({inner})"
+
+
+def broadcast(*shapes: Shape) -> Shape:
+    """The shape of arrays of these shapes after broadcasting.  Raises ValueError.
+
+    >>> broadcast((3, None), (1,)), broadcast((None,), (5,))
+    ((3, None), (5,))
+    """
+    ndim = max((len(s) for s in shapes), default=0)
+    padded = [(1,) * (ndim - len(s)) + s for s in shapes]
+    result: list[Dim] = []
+    for lengths in zip(*padded, strict=True):
+        known = {n for n in lengths if n is not None and n != 1}
+        if len(known) > 1:
+            raise ValueError(f"shapes do not broadcast: {' and '.join(map(shape_text, shapes))}")
+        result.append(known.pop() if known else None if None in lengths else 1)
+    return tuple(result)
+
+
+def same(a: Dim, b: Dim, what: str) -> Dim:
+    """One length that two axes must share.  Raises ValueError saying `what` differs."""
+    if a is not None and b is not None and a != b:
+        raise ValueError(f"{what}: {a} and {b}")
+    return b if a is None else a
+
+
+def product(shape: Iterable[Dim]) -> Dim:
+    """The number of elements, None where it is not known (0 where any length is 0)."""
+    total: Dim = 1
+    for n in shape:
+        if n == 0:
+            return 0
+        total = None if n is None or total is None else total * n
+    return total
+
+
+def axis_of(axis: Any, ndim: int) -> int:
+    """An axis counted from the front.  Raises ValueError when there is no such axis."""
+    i = operator.index(axis)
+    if not -ndim <= i < ndim:
+        raise ValueError(f"axis {i} of an array with {ndim} axes")
+    return i % ndim
+
+
+def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
+    """The axes meant by an int, a sequence of ints or None (all), sorted, from the front.
+
+    >>> axes_of(-1, 3), axes_of(None, 2), axes_of((2, 0), 3)
+    ((2,), (0, 1), (0, 2))
+    """
+    if axis is None:
+        return tuple(range(ndim))
+    many: Iterable[Any] = axis if isinstance(axis, Iterable) else (axis,)
+    axes = sorted(axis_of(a, ndim) for a in many)
+    if len(set(axes)) < len(axes):
+        raise ValueError(f"axis {axis} names one axis twice")
+    return tuple(axes)
+
+
+def fill(shape: Sequence[Dim], dims: Sequence[Any]) -> tuple[int, ...]:
+    """At run time: `shape` with its None entries replaced by `dims` in order."""
+    rest = iter(dims)
+    return tuple(int(next(rest)) if n is None else n for n in shape)
+
+
+def filled(shape: Sequence[Dim], dims: Sequence[Operand]) -> Shape:
+    """In a shape rule: `shape` with its None entries replaced by the values of `dims`, if known.
+
+    Raises ValueError or TypeError when the operands are not as many integer scalars.
+    """
+    if sum(n is None for n in shape) != len(dims):
+        raise ValueError(f"{shape_text(shape)} has other unknown lengths than {len(dims)} given")
+    for d in dims:
+        if d.ndim or np.dtype(d.dtype).kind not in "iu":
+            raise TypeError(f"a length must be an integer scalar, found {d.type}")
+    rest = iter(dims)
+    values = [next(rest).value if n is None else n for n in shape]
+    return tuple(None if v is None else int(v) for v in values)
+
+
+@cache
+def ufunc_dtypes(name: str, dtypes: tuple[Any, ...]) -> tuple[str, ...]:
+    """NumPy's dtypes of the operands and the result of a ufunc.
+
+    dtypes: per operand a dtype's name, or int, float, complex for a bare Python number.
+    Raises TypeError when the ufunc does not take them.
+
+    >>> ufunc_dtypes("add", ("float32", int)), ufunc_dtypes("divide", ("int8", "int8"))
+    (('float32', 'float32', 'float32'), ('float64', 'float64', 'float64'))
+    """
+    ufunc: np.ufunc = getattr(np, name)
+    given = tuple(np.dtype(d) if isinstance(d, str) else d for d in dtypes)
+    try:
+        return tuple(d.name for d in ufunc.resolve_dtypes((*given, None)))
+    except TypeError:
+        text = ", ".join(d if isinstance(d, str) else f"a Python {d.__name__}" for d in dtypes)
+        raise TypeError(f"np.{name} is not defined for {text}") from None
+
+
+@cache
+def common_dtype(dtypes: tuple[str, ...]) -> str:
+    """The dtype that arrays of these dtypes are promoted to."""
+    return np.result_type(*(np.dtype(d) for d in dtypes)).name
+
+
+@cache
+def probe_dtype(f: Callable[..., Any], *dtypes: str) -> str:
+    """The dtype of `f` of arrays of one 1 each: NumPy's own rule, by asking it."""
+    with np.errstate(all="ignore"):
+        return str(f(*(np.ones(1, d) for d in dtypes)).dtype.name)

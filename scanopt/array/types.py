@@ -1,0 +1,76 @@
+"""The type of a symbolic array: its dtype and what is known of its shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Dim", "TensorType"]
+
+Dim = int | None
+"""The length of one axis: an int when it is known before the run, else None."""
+
+
+@dataclass(frozen=True)
+class TensorType:
+    """Dtype (NumPy's name for it) and shape (one int, or None where unknown, per axis).
+
+    Called with a name, it makes a variable.
+
+    >>> str(TensorType("float64", (3, None)))
+    'float64[3, ?]'
+    """
+
+    dtype: str
+    shape: tuple[Dim, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", np.dtype(self.dtype).name)
+        if any(isinstance(n, bool) for n in self.shape):  # broadcastable flags, as in Theano
+            shape = tuple((1 if n else None) if isinstance(n, bool) else n for n in self.shape)
+            object.__setattr__(self, "shape", shape)
+
+    def __call__(self, name: str | None = None) -> Any:
+        """A new variable of this type."""
+        from scanopt.array.variable import Variable
+
+        return Variable(self, name)
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return np.dtype(self.dtype).itemsize
+
+    def row(self) -> TensorType:
+        """The type of one entry along the first axis."""
+        return TensorType(self.dtype, self.shape[1:])
+
+    def rows(self, n: Dim) -> TensorType:
+        """The type of `n` such arrays stacked along a new first axis."""
+        return TensorType(self.dtype, (n, *self.shape))
+
+    def accepts(self, other: TensorType) -> bool:
+        """Whether every array of type `other` may stand where this type is expected."""
+        return (
+            self.dtype == other.dtype
+            and self.ndim == other.ndim
+            and all(a is None or a == b for a, b in zip(self.shape, other.shape, strict=True))
+        )
+
+    def compatible(self, other: TensorType) -> bool:
+        """Whether some array is of both types (unknown axes may turn out equal)."""
+        return (
+            self.dtype == other.dtype
+            and self.ndim == other.ndim
+            and all(a is None or b is None or a == b for a, b in zip(self.shape, other.shape, strict=True))
+        )
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{', '.join('?' if n is None else str(n) for n in self.shape)}]"

@@ -1,0 +1,305 @@
+"""Symbolic arrays: variables, constants, shared variables, and the nodes that make them.
+
+A graph is Variables; each is a leaf (an input, a `Constant`, a `SharedVariable`) or output number
+`index` of the node `owner`.  Every node but a Scan has one output (`Apply`).
+Variables follow NumPy's protocols, so `np.tanh(x)`, `x @ W` and `np.where(m, x, y)` build graphs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from scanopt.array.op import Op, Operand, load
+from scanopt.array.types import TensorType
+
+__all__ = [
+    "FUNCTIONS", "NUMPY_FUNCTIONS", "Apply", "Constant", "Node", "SharedVariable", "Variable",
+    "apply", "describe", "public",
+]  # fmt: skip
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+"""Functions of symbolic arrays by public name: what `scanopt.tensor` shows."""
+
+NUMPY_FUNCTIONS: dict[str, Callable[..., Any]] = {}
+"""The same by the name of the NumPy function they stand in for (`np.where(x, ...)`)."""
+
+
+def _function(name: str) -> Callable[..., Any]:
+    """A public function; the operator table is imported on first use."""
+    if name not in FUNCTIONS:
+        load()
+    return FUNCTIONS[name]
+
+
+def _numpy_function(name: str) -> Callable[..., Any] | None:
+    """The stand-in for a NumPy function, or None."""
+    if name not in NUMPY_FUNCTIONS:
+        load()
+    return NUMPY_FUNCTIONS.get(name)
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def public(*names: str, numpy: tuple[str, ...] = ()) -> Callable[[F], F]:
+    """Register a function of symbolic arrays under `names` (default: its own name).
+
+    numpy: names of NumPy functions and ufuncs which, given a symbolic array, call it.
+    """
+
+    def keep(f: F) -> F:
+        for name in names or (f.__name__,):
+            FUNCTIONS[name] = f
+        for name in numpy:
+            NUMPY_FUNCTIONS[name] = f
+        return f
+
+    return keep
+
+
+class Node:
+    """What makes variables from variables: an `Apply` or a Scan."""
+
+    inputs: tuple[Variable, ...]
+    outputs: tuple[Variable, ...]
+
+
+class Variable:
+    """A symbolic array of a known dtype and number of axes."""
+
+    __hash__ = object.__hash__
+    __array_priority__ = 1000
+
+    def __init__(self, type: TensorType, name: str | None = None, owner: Node | None = None, index: int = 0) -> None:
+        self.type = type
+        self.name = name
+        self.owner = owner
+        self.index = index
+
+    if TYPE_CHECKING:  # arithmetic and the methods of arrays, set below
+
+        def _binary(self, other: Any) -> Variable: ...
+
+        __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = _binary
+        __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rpow__ = _binary
+        __and__ = __or__ = __xor__ = __rand__ = __ror__ = __rxor__ = _binary
+        __lshift__ = __rshift__ = __rlshift__ = __rrshift__ = _binary
+        __lt__ = __le__ = __gt__ = __ge__ = __matmul__ = __rmatmul__ = __getitem__ = _binary
+
+        def __neg__(self) -> Variable: ...
+
+        __abs__ = __invert__ = __pos__ = __neg__
+        T: Variable
+        shape: tuple[Variable, ...]
+        size: Variable
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    @property
+    def dtype(self) -> str:
+        """NumPy's name of the dtype."""
+        return self.type.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self.type.ndim
+
+    @property
+    def broadcastable(self) -> tuple[bool, ...]:
+        """For each axis whether its length is known to be 1."""
+        return tuple(n == 1 for n in self.type.shape)
+
+    @property
+    def operand(self) -> Operand:
+        """What dtype and shape rules see of it."""
+        return Operand(self.dtype, self.type.shape)
+
+    def __repr__(self) -> str:
+        return describe(self)
+
+    # NumPy's protocols
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **kwargs: Any) -> Any:
+        f = _numpy_function(ufunc.__name__)
+        if f is None or method != "__call__":
+            what = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+            raise TypeError(
+                f"np.{what} has no symbolic form, and {describe(self)} is symbolic: it has no "
+                "values before the function runs"
+            )
+        if kwargs:
+            raise TypeError(
+                f"np.{ufunc.__name__} of the symbolic {describe(self)} takes no "
+                f"{', '.join(kwargs)}: write a cast or a where around it"
+            )
+        return f(*args)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        f = _numpy_function(func.__name__)
+        if f is None:
+            raise TypeError(f"np.{func.__name__} has no symbolic form ({describe(self)} is symbolic)")
+        return f(*args, **kwargs)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(
+            f"{describe(self)} is symbolic and has no values yet; build the expression with "
+            "scanopt.tensor or NumPy functions and compile it with scanopt.function"
+        )
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            f"{describe(self)} is symbolic: it is neither true nor false before the function runs; "
+            "use scanopt.tensor.where (or switch) in place of a Python if"
+        )
+
+    def __len__(self) -> int:
+        raise TypeError(f"the length of {describe(self)} is symbolic: use x.shape[0] in place of len(x)")
+
+    def __float__(self) -> float:
+        raise TypeError(f"{describe(self)} is symbolic and cannot become a Python number")
+
+    __int__ = __index__ = __float__
+
+    def __iter__(self) -> Iterator[Variable]:
+        n = self.type.shape[0] if self.ndim else None
+        if n is None:
+            raise TypeError(
+                f"cannot iterate over {describe(self)}: its length is not known before the run; "
+                "loop over it with scanopt.scan"
+            )
+        return (self[i] for i in range(n))
+
+
+def _operator(name: str, swap: bool = False) -> Callable[..., Any]:
+    def method(self: Variable, other: Any) -> Any:
+        f = _function(name)
+        return f(other, self) if swap else f(self, other)
+
+    return method
+
+
+def _call(name: str) -> Callable[..., Any]:
+    def method(self: Variable, *args: Any, **kwargs: Any) -> Any:
+        return _function(name)(self, *args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+_BINARY = {
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "true_div", "floordiv": "int_div",
+    "mod": "mod", "pow": "pow", "matmul": "matmul", "and": "and_", "or": "or_", "xor": "xor",
+    "lshift": "left_shift", "rshift": "right_shift",
+}  # fmt: skip
+for _py, _name in _BINARY.items():
+    setattr(Variable, f"__{_py}__", _operator(_name))
+    setattr(Variable, f"__r{_py}__", _operator(_name, swap=True))
+for _py, _name in {"lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}.items():
+    setattr(Variable, f"__{_py}__", _operator(_name))
+for _py, _name in {"neg": "neg", "abs": "abs", "invert": "invert", "pos": "positive"}.items():
+    setattr(Variable, f"__{_py}__", _call(_name))
+# Methods of arrays; each is a function of the same name in the registry.
+for _name in (
+    "sum", "prod", "mean", "max", "min", "any", "all", "var", "std", "argmax", "argmin", "cumsum",
+    "cumprod", "dot", "reshape", "flatten", "ravel", "transpose", "dimshuffle", "astype", "clip",
+    "copy", "sort", "argsort", "squeeze", "repeat", "take", "swapaxes", "round", "fill", "norm",
+    "trace", "diagonal", "conj", "eq", "neq", "zeros_like", "ones_like",
+):  # fmt: skip
+    setattr(Variable, _name, _call(_name))
+for _py, _name in {"set": "set_subtensor", "inc": "inc_subtensor"}.items():
+    setattr(Variable, _py, _call(_name))
+Variable.__getitem__ = _call("getitem")
+for _prop in ("T", "shape", "size", "real", "imag"):
+    setattr(Variable, _prop, property(_call({"T": "transpose"}.get(_prop, _prop))))
+
+
+class Apply(Node):
+    """One operator applied to variables: the owner of one variable."""
+
+    def __init__(self, op: Op, inputs: tuple[Variable, ...], type: TensorType) -> None:
+        self.op = op
+        self.inputs = inputs
+        self.outputs = (Variable(type, owner=self),)
+
+
+class Constant(Variable):
+    """A variable with a fixed value, read only."""
+
+    def __init__(self, value: Any, name: str | None = None) -> None:
+        data = np.array(value)
+        data.setflags(write=False)
+        super().__init__(TensorType(data.dtype.name, data.shape), name)
+        self.data: np.ndarray[Any, Any] = data
+
+    @property
+    def operand(self) -> Operand:
+        """What dtype and shape rules see of it: the value too."""
+        return Operand(self.dtype, self.type.shape, self.data)
+
+    def __index__(self) -> int:
+        return self.data.__index__()
+
+
+class SharedVariable(Variable):
+    """A variable with a value of its own, kept between calls of compiled functions."""
+
+    def __init__(self, value: Any, name: str | None = None) -> None:
+        self._value: np.ndarray[Any, Any] = np.array(value)
+        shape = (None,) * self._value.ndim
+        super().__init__(TensorType(self._value.dtype.name, shape), name)
+
+    def get_value(self, borrow: bool = False) -> np.ndarray[Any, Any]:
+        """The present value: a copy, or the array itself with `borrow=True`."""
+        return self._value if borrow else self._value.copy()
+
+    def set_value(self, value: Any, borrow: bool = False) -> None:
+        """Replace the value (kept as it is with `borrow=True`, else copied).
+
+        Raises TypeError when the dtype or the number of axes differ.
+        """
+        new = np.asarray(value)
+        if new.dtype != self._value.dtype and np.can_cast(new.dtype, self._value.dtype, "safe"):
+            new = new.astype(self._value.dtype)
+        if new.dtype != self._value.dtype or new.ndim != self._value.ndim:
+            raise TypeError(
+                f"shared variable {self.name or 'without a name'}: expected {self.type}, "
+                f"found {TensorType(new.dtype.name, new.shape)}"
+            )
+        self._value = new if borrow else new.copy()
+
+
+def apply(op: Op, *inputs: Variable) -> Variable:
+    """The variable `op(inputs)`.  Raises the error of the op's shape rule, naming the inputs."""
+    try:
+        type = op.infer(*(x.operand for x in inputs))
+    except (TypeError, ValueError, IndexError) as error:
+        names = "; ".join(describe(x) for x in inputs)
+        raise same_error(error, f"{op}: {error} (arguments: {names})") from None
+    return Apply(op, inputs, type).outputs[0]
+
+
+def same_error(error: Exception, text: str) -> Exception:
+    """The same kind of error with another text."""
+    return type(error)(text)
+
+
+def describe(x: Variable) -> str:
+    """A variable in a few words, for error messages: its name or maker, dtype and shape.
+
+    >>> describe(Variable(TensorType("float32", (None,)), "x"))
+    "'x' float32[?]"
+    """
+    if x.name:
+        return f"{x.name!r} {x.type}"
+    if isinstance(x, Constant):
+        text = str(x.data) if x.data.ndim == 0 else "constant"
+        return f"{text} {x.type}"
+    if isinstance(x.owner, Apply):
+        return f"a result of {x.owner.op.name} {x.type}"
+    if x.owner is not None:
+        return f"an output of {x.owner} {x.type}"
+    return f"a variable without a name {x.type}"

@@ -1,0 +1,144 @@
+"""Putting a choice of forms in order, loops as units; a choice that has no order is not causal.
+
+Inside a loop a state's update may come after its uses (it is read one step later).  Everything
+that enters a loop comes before the loop, everything that a loop leaves comes after it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import pairwise
+
+from scanopt.calculus.problem import Instance, Option, Problem
+
+__all__ = ["AcausalError", "Choice", "Schedule", "chosen_needs", "order", "reached"]
+
+Choice = dict[Instance, Option]
+"""One option per instance in use."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What to compute, in order: instances, and loops with their own schedules.
+
+    inside: per loop of this level the schedule of its body.
+    """
+
+    items: tuple[Instance, ...]
+    inside: dict[Instance, Schedule]
+
+
+class AcausalError(Exception):
+    """A choice without an order: these pairs of instance and option cannot go together."""
+
+    def __init__(self, together: tuple[tuple[Instance, Option], ...]) -> None:
+        super().__init__(f"{len(together)} forms need one another")
+        self.together = together
+
+
+def chosen_needs(choice: Choice, o: Option) -> tuple[tuple[Instance, ...], tuple[Instance, ...]]:
+    """What an option reads under a choice: (in this step, one step later); first that is chosen."""
+    needs = tuple(next(j for j in group if j in choice) for group in o.needs)
+    return needs, tuple(next([j] for j in o.updates if j in choice)) if o.updates else ()
+
+
+def reached(choice: Choice, roots: tuple[Instance, ...]) -> Choice:
+    """The part of a choice that the roots need.  KeyError when something needed is not chosen."""
+    out: Choice = {}
+    todo = list(roots)
+    while todo:
+        i = todo.pop()
+        if i in out:
+            continue
+        out[i] = choice[i]
+        for group in choice[i].all_needs:
+            chosen = [j for j in group if j in choice]
+            if not chosen:
+                raise KeyError(group[0])
+            todo.append(chosen[0])
+    return out
+
+
+def order(problem: Problem, choice: Choice) -> Schedule:
+    """The schedule of a choice.  Raises AcausalError when there is none."""
+    places = {i: _place(problem, i) for i in choice}
+    before: dict[Instance | None, dict[Instance, dict[Instance, Instance]]] = {}
+    members: dict[Instance | None, list[Instance]] = defaultdict(list)
+    for i in choice:
+        members[places[i][-1] if places[i] else None].append(i)
+    for i, o in choice.items():
+        for j in chosen_needs(choice, o)[0]:
+            where, first, then = _meet(places, i, j)
+            if first != then or first == i:
+                before.setdefault(where, {}).setdefault(then, {})[first] = i
+    return _schedule(None, members, before, choice)
+
+
+def _place(problem: Problem, i: Instance) -> tuple[Instance, ...]:
+    """The loops around an instance, outermost first."""
+    clock = problem.graph.clocks[i.id].level if i.loop else problem.sizes.of[i.id].clock
+    chain = problem.graph.chain(clock)
+    return tuple(Instance(c, i.phases[: n + 1], True) for n, c in enumerate(chain))
+
+
+def _meet(
+    places: dict[Instance, tuple[Instance, ...]], i: Instance, j: Instance
+) -> tuple[Instance | None, Instance, Instance]:
+    """The innermost loop around both, and which of its members must come before which."""
+    of_i, of_j = (*places[i], i), (*places[j], j)
+    n = 0
+    while n < min(len(of_i), len(of_j)) - 1 and of_i[n] == of_j[n]:
+        n += 1
+    if of_i[n] == of_j[n] and of_i[n].loop:
+        # j is the loop that i sits in, or the other way round: no order within one of them.
+        return (of_i[n - 1] if n else None), j, j
+    return (of_i[n - 1] if n else None), of_j[n], of_i[n]
+
+
+def _schedule(
+    loop: Instance | None,
+    members: dict[Instance | None, list[Instance]],
+    before: dict[Instance | None, dict[Instance, dict[Instance, Instance]]],
+    choice: Choice,
+) -> Schedule:
+    edges = before.get(loop, {})
+    done: dict[Instance, bool] = {}
+    out: list[Instance] = []
+    for start in members[loop]:
+        _visit(start, edges, done, out, choice)
+    inside = {i: _schedule(i, members, before, choice) for i in out if i.loop}
+    return Schedule(tuple(out), inside)
+
+
+def _visit(
+    start: Instance,
+    edges: dict[Instance, dict[Instance, Instance]],
+    done: dict[Instance, bool],
+    out: list[Instance],
+    choice: Choice,
+) -> None:
+    """Depth first, without recursion; done[i] is False while i waits for what comes before it."""
+    path: list[tuple[Instance, list[Instance]]] = []
+
+    def enter(i: Instance) -> None:
+        done[i] = False
+        path.append((i, list(edges.get(i, ()))))
+
+    if start not in done:
+        enter(start)
+    while path:
+        i, waiting = path[-1]
+        if not waiting:
+            done[i] = True
+            out.append(i)
+            path.pop()
+            continue
+        j = waiting.pop(0)
+        if j not in done:
+            enter(j)
+        elif not done[j]:
+            loop = [p for p, _ in path]
+            around = [*loop[loop.index(j) :], j]
+            users = {edges[b][a] for b, a in pairwise(around)}
+            raise AcausalError(tuple((u, choice[u]) for u in users))

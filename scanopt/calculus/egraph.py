@@ -1,0 +1,404 @@
+"""The e-graph: the only module that speaks to egglog.
+
+The program goes in as tables (fast), laws run in rounds under limits, and all classes come out as
+a `TermGraph`.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.op import Op, Operand
+from scanopt.calculus.encode import Encoded
+from scanopt.calculus.facts import FACTS, facts_text
+from scanopt.calculus.forms import Batched, Form, Operator, const_key, const_value
+from scanopt.calculus.given import Given, constant_facts, given_facts
+from scanopt.calculus.law import Law
+from scanopt.calculus.machinery import machinery_text
+from scanopt.calculus.readback import read_back
+from scanopt.calculus.terms import DECLARATIONS
+
+__all__ = ["EGraph", "Limits", "Saturation", "UnsoundLawError"]
+
+
+class UnsoundLawError(RuntimeError):
+    """Laws made two values of different types equal."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When saturation stops: rounds, forms in the e-graph, seconds."""
+
+    rounds: int = 60
+    nodes: int = 100_000
+    seconds: float = 20.0
+
+
+@dataclass(frozen=True)
+class Saturation:
+    """How saturation went: per law the matches and seconds, per round the number of forms.
+
+    stopped_by: "" when no law had anything left to say, else the limit that was hit.
+    """
+
+    matches: dict[str, int] = field(default_factory=dict[str, int])
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    growth: tuple[int, ...] = ()
+    stopped_by: str = ""
+
+
+_NODES = {
+    "Value": "node", "Args": "args_node", "Op": "op_node", "Clock": "clock_node",
+    "State": "state_node",
+}  # fmt: skip
+
+_TABLES = {
+    # table: (columns, conclusion); an i64 is the number of a term, list, operator or state
+    "t_input": ("i64 String", "(union (node a) (input b))"),
+    "t_const": ("i64 String", "(union (node a) (const b))"),
+    "t_apply": ("i64 i64 i64", "(union (node a) (apply (op_node b) (args_node c)))"),
+    "t_hold": ("i64 i64 i64", "(union (node a) (hold (clock_node b) (node c)))"),
+    "t_seq": ("i64 i64 i64", "(union (node a) (seq (clock_node b) (node c)))"),
+    "t_delay": ("i64 i64 i64 i64 i64", "(union (node a) (delay (clock_node b) (node c) (state_node d) e))"),
+    "t_stack": ("i64 i64 i64", "(union (node a) (stack (clock_node b) (node c)))"),
+    "t_tail": ("i64 i64 i64 i64", "(union (node a) (tail (clock_node b) (node c) d))"),
+    "t_cons": ("i64 i64 i64", "(union (args_node a) (cons (node b) (args_node c)))"),
+    "t_nil": ("i64", "(union (args_node a) (nil))"),
+    "t_prim": ("i64 String", "(union (op_node a) (prim b))"),
+    "t_item": ("i64 i64", "(union (op_node a) (item b))"),
+    "t_last": ("i64 i64", "(union (op_node a) (last_rows b))"),
+    "t_clock": (
+        "i64 i64 i64",
+        "(union (clock_node a) (loop (to-string a))) (level (clock_node a) (clock_node b))"
+        " (union (steps (clock_node a)) (node c))",
+    ),
+    "t_until": ("i64 i64", "(until (clock_node a) (node b))"),
+    "t_root": ("i64", "(union (clock_node a) (root))"),
+    "t_defines": ("i64 i64", "(union (state_node a) (state (to-string a))) (defines (state_node a) (node b))"),
+    "t_type": ("i64 String i64", "(set (dtype (node a)) b) (set (ndim (node a)) c)"),
+    "t_int": ("i64 i64", "(set (int_value (node a)) b)"),
+}
+
+
+def _load_text() -> str:
+    """Tables for the program and the rules that turn their rows into terms and facts."""
+    out = [f"(constructor {node} (i64) {sort})" for sort, node in _NODES.items()]
+    out.append("(relation fold_ (Op Args))")
+    names = "abcdef"
+    for table, (columns, head) in _TABLES.items():
+        out.append(f"(relation {table} ({columns}))")
+        row = " ".join(names[: len(columns.split())])
+        out.append(f"(rule (({table} {row})) ({head}) :ruleset load)")
+    for fact in FACTS.values():
+        if fact.pattern or not set(fact.sorts) <= {*_NODES, "String"}:
+            continue
+        columns = " ".join("String" if s == "String" else "i64" for s in fact.sorts)
+        args = [names[i] if s == "String" else f"({_NODES[s]} {names[i]})" for i, s in enumerate(fact.sorts)]
+        out.append(f"(relation g_{fact.name} ({columns}))")
+        row = " ".join(names[: len(fact.sorts)])
+        out.append(f"(rule ((g_{fact.name} {row})) (({fact.name} {' '.join(args)})) :ruleset load)")
+    return "\n".join(out)
+
+
+class EGraph:
+    """One program in an e-graph, under some laws."""
+
+    def __init__(self, program: Encoded, laws: Sequence[Law], fp: str = "reassoc") -> None:
+        self.program = program
+        self.laws = tuple(laws)
+        self._ops: dict[Operator, int] = {}
+        self._consts = dict(program.consts)
+        self._folded: set[str] = set()
+        text = [DECLARATIONS, facts_text(), _load_text(), machinery_text()]
+        self._text = "\n".join([*text, *(x.rule() for x in self.laws)])
+        self._egraph = _IDLE.take(self._text)
+        self._load(program, fp)
+
+    def close(self) -> None:
+        """Hand the engine back, emptied, for the next program under the same laws."""
+        _IDLE.put(self._text, self._egraph)
+
+    def _run(self, text: str) -> list[Any]:
+        try:
+            return self._egraph.run_program(*self._egraph.parse_program(text))
+        except Exception as error:
+            if "Illegal merge" in str(error):
+                raise UnsoundLawError(f"a law made values of different types equal ({error})") from None
+            raise
+
+    # Loading
+
+    def _load(self, g: Encoded, fp: str) -> None:
+        rows = _Rows()
+        lists: dict[tuple[int, ...], int] = {}
+        for i, f in g.forms():
+            _form_rows(rows, i, f, self._op(f.operator, rows), lists)
+            rows.add("t_type", i, g.types[i].dtype, g.types[i].ndim)
+        for c, info in g.clocks.items():
+            rows.add("t_clock", c, info.level, info.steps)
+            for u in info.until:
+                rows.add("t_until", c, u)
+        rows.add("t_root", -1)
+        for s, info in g.states.items():
+            for u in info.updates:
+                rows.add("t_defines", s, u)
+        extra = iter(range(-2, -1_000_000, -1))
+        self._given(rows, given_facts(g, fp), extra)
+        self._consts.update(g.consts)
+        for i, f in g.forms():
+            if f.kind == "const":
+                value = g.consts[f.key]
+                if value.ndim == 0 and value.dtype.kind in "iu":
+                    rows.add("t_int", i, int(value))
+        with tempfile.TemporaryDirectory(prefix="scanopt-") as folder:
+            self._run(rows.write(Path(folder)))
+        self._run("(run load 1)")
+
+    def _given(self, rows: _Rows, facts: Iterable[Given], fresh: Iterable[int]) -> None:
+        """Facts; a text "const KEY" where a value is expected stands for that constant."""
+        fresh = iter(fresh)
+        constants: dict[str, int] = {}
+        for name, args in facts:
+            out: list[int | str] = []
+            for sort, a in zip(FACTS[name].sorts, args, strict=True):
+                if isinstance(a, Op | Batched):
+                    out.append(self._op(a, rows))
+                elif sort == "Value" and isinstance(a, str):
+                    key = a.removeprefix("const ")
+                    if key not in constants:
+                        constants[key] = next(fresh)
+                        rows.add("t_const", constants[key], key)
+                        value = const_value(key, self.program.consts)
+                        rows.add("t_type", constants[key], value.dtype.name, value.ndim)
+                    out.append(constants[key])
+                else:
+                    out.append(a)
+            rows.add(f"g_{name}", *out)
+
+    def _op(self, op: Operator | None, rows: _Rows) -> int:
+        if op is None:
+            return -1
+        if op not in self._ops:
+            self._ops[op] = len(self._ops)
+            rows.add(*_op_row(self._ops[op], op))
+        return self._ops[op]
+
+    # Saturation
+
+    def saturate(self, limits: Limits | None = None) -> Saturation:
+        """Run facts and laws in rounds until nothing new is found or a limit is hit."""
+        limits = limits or Limits()
+        matches: Counter[str] = Counter()
+        seconds: Counter[str] = Counter()
+        growth: list[int] = []
+        start, stopped = time.perf_counter(), "rounds"
+        for _ in range(limits.rounds):
+            changed = self._round(matches, seconds)
+            growth.append(self._size())
+            if not changed:
+                stopped = ""
+                break
+            if growth[-1] > limits.nodes:
+                stopped = "nodes"
+                break
+            if time.perf_counter() - start > limits.seconds:
+                stopped = "seconds"
+                break
+        names = [x.name for x in self.laws]
+        return Saturation(
+            {n: matches[n] for n in names if matches[n]},
+            {n: seconds[n] for n in names if matches[n]},
+            tuple(growth),
+            stopped,
+        )
+
+    def _round(self, matches: Counter[str], seconds: Counter[str]) -> bool:
+        report = self._run("(run-schedule (seq (saturate (run facts)) (run laws)))")[0].report
+        for name, n in report.num_matches_per_rule.items():
+            matches[name] += n
+        for name, t in report.search_and_apply_time_per_rule.items():
+            seconds[name] += t.total_seconds()
+        changed = bool(report.updated)
+        if any(x.folds and report.num_matches_per_rule.get(x.name) for x in self.laws):
+            changed = self._fold() or changed
+        return changed
+
+    def _size(self) -> int:
+        sizes = dict(self._run("(print-size)")[0].sizes)
+        return sum(sizes.get(k, 0) for k in ("apply", "hold", "seq", "delay", "stack", "tail", "on"))
+
+    def _fold(self) -> bool:
+        """Evaluate the operators of constants found by laws that fold."""
+        ops = {op for op in self._ops if isinstance(op, Op)}
+        text: list[str] = []
+        for op, args in read_back(self._egraph).foldings():
+            term = f"(apply {_op_text(op)} {_list_text(args)})"
+            if term in self._folded:
+                continue
+            self._folded.add(term)
+            value = _evaluate(op, [const_value(k, self._consts) for k in args])
+            if value is None:
+                continue
+            key = const_key(value)
+            self._consts[key] = value
+            const = f"(const {_quote(key)})"
+            text.append(f"(union {term} {const})")
+            text.append(f'(set (dtype {const}) "{value.dtype.name}") (set (ndim {const}) {value.ndim})')
+            if value.ndim == 0 and value.dtype.kind in "iu":
+                text.append(f"(set (int_value {const}) {int(value)})")
+            for name, (o, _) in constant_facts(0, value, ops):
+                assert isinstance(o, Op)
+                text.append(f"({name} {_op_text(o)} {const})")
+        if text:
+            self._run("\n".join(text))
+        return bool(text)
+
+    # Reading back
+
+    def snapshot(self) -> Any:
+        """All classes of values, as a TermGraph (constants made by folding included)."""
+        return read_back(self._egraph).term_graph(self.program, self._consts)
+
+
+class _Idle:
+    """Engines with rules loaded and no program: loading rules costs more than most programs."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._engines: dict[str, list[Any]] = {}
+
+    def take(self, text: str) -> Any:
+        """An engine with the rules of `text`, on a level of its own."""
+        with self._lock:
+            engines = self._engines.get(text)
+            engine = engines.pop() if engines else None
+        if engine is None:
+            from egglog import bindings
+
+            engine = bindings.EGraph()
+            engine.run_program(*engine.parse_program(text))
+        engine.run_program(*engine.parse_program("(push)"))
+        return engine
+
+    def put(self, text: str, engine: Any) -> None:
+        """Take the engine back, without what was loaded since."""
+        engine.run_program(*engine.parse_program("(pop)"))
+        with self._lock:
+            if len(self._engines) > 8:
+                self._engines.clear()
+            self._engines.setdefault(text, []).append(engine)
+
+
+_IDLE = _Idle()
+
+
+class _Rows:
+    """Rows of tables, handed over as files: far faster than commands."""
+
+    def __init__(self) -> None:
+        self._tables: dict[str, list[str]] = {}
+
+    def add(self, table: str, *row: int | str) -> None:
+        self._tables.setdefault(table, []).append("\t".join(map(str, row)))
+
+    def write(self, folder: Path) -> str:
+        """Write the tables; the commands that read them."""
+        out: list[str] = []
+        for table, rows in self._tables.items():
+            path = folder / table
+            path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+            out.append(f"(input {table} {_quote(path.as_posix())})")
+        return "\n".join(out)
+
+
+def _form_rows(rows: _Rows, i: int, f: Form, op: int, lists: dict[tuple[int, ...], int]) -> None:
+    match f.kind:
+        case "input" | "const":
+            rows.add(f"t_{f.kind}", i, f.key)
+        case "apply":
+            rows.add("t_apply", i, op, _list_row(rows, f.args, lists))
+        case "hold" | "seq" | "stack":
+            rows.add(f"t_{f.kind}", i, f.clock, f.args[0])
+        case "delay":
+            rows.add("t_delay", i, f.clock, f.args[0], f.state, f.k)
+        case "tail":
+            rows.add("t_tail", i, f.clock, f.args[0], f.k)
+        case kind:
+            raise ValueError(f"the encoder makes no {kind} terms")
+
+
+def _list_row(rows: _Rows, args: tuple[int, ...], lists: dict[tuple[int, ...], int]) -> int:
+    for n in range(len(args) + 1):
+        rest = args[len(args) - n :]
+        if rest not in lists:
+            lists[rest] = len(lists)
+            if rest:
+                rows.add("t_cons", lists[rest], rest[0], lists[rest[1:]])
+            else:
+                rows.add("t_nil", lists[rest])
+    return lists[args]
+
+
+def _special(op: Op) -> tuple[str, int] | None:
+    """Operators with a constructor of their own: x[k] and x[-k:]."""
+    if op.name == "getitem":
+        index = op.options["index"]
+        if len(index) == 1 and isinstance(index[0], int):
+            return "item", index[0]
+        if len(index) == 1 and index[0][0] == "slice" and index[0][2:] == (None, None):
+            start = index[0][1]
+            if isinstance(start, int) and start < 0:
+                return "last_rows", -start
+    return None
+
+
+def _op_row(i: int, op: Operator) -> tuple[str, int, int | str]:
+    if isinstance(op, Batched):
+        raise TypeError("programs hold no batched operators")
+    special = _special(op)
+    if special is None:
+        return "t_prim", i, op.key
+    return ("t_item" if special[0] == "item" else "t_last"), i, special[1]
+
+
+def _op_text(op: Operator) -> str:
+    if isinstance(op, Batched):
+        return f'(vmap {_op_text(op.op)} "{op.flags}")'
+    special = _special(op)
+    return f"({special[0]} {special[1]})" if special else f"(prim {_quote(op.key)})"
+
+
+def _list_text(keys: Sequence[str]) -> str:
+    out = "(nil)"
+    for k in reversed(keys):
+        out = f"(cons (const {_quote(k)}) {out})"
+    return out
+
+
+def _quote(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+_FOLD_LIMIT = 4096
+
+
+def _evaluate(op: Operator, args: list[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any] | None:
+    """The operator's value, or None where it is too large to keep as a constant."""
+    if isinstance(op, Batched):
+        return None
+    shape = op.infer(*(Operand(a.dtype.name, a.shape, a) for a in args)).shape
+    size = math.prod(n if n is not None else _FOLD_LIMIT + 1 for n in shape)
+    if size > max(_FOLD_LIMIT, sum(a.size for a in args)):
+        return None
+    with np.errstate(all="ignore"):
+        return np.asarray(op.bind(np)(*args))

@@ -1,0 +1,211 @@
+"""From the symbolic graph to terms: inputs sit where they are used, every loop gets a clock.
+
+A scope is a way into nested loops; a variable is encoded once per scope it is read in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from scanopt.array.op import Op
+from scanopt.array.types import TensorType
+from scanopt.array.variable import Apply, Constant, Variable
+from scanopt.calculus.forms import ROOT, ClockInfo, Form, StateInfo, TermGraph, const_key
+from scanopt.loops.node import MitSot, NonSequence, Scan, SitSot
+from scanopt.loops.node import Sequence as ScanSequence
+
+__all__ = ["Encoded", "Encoder", "encode"]
+
+Slot = ScanSequence | NonSequence | tuple[SitSot | MitSot, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Scope:
+    """Inside one loop: its clock, what its inner variables stand for, and the scope around it."""
+
+    scan: Scan
+    parent: Scope | None
+    clock: int
+    slots: dict[Variable, Slot]
+    states: dict[SitSot | MitSot, int]
+
+
+Task = tuple[Variable, Scope | None]
+
+
+@dataclass
+class Encoded(TermGraph):
+    """The terms of a program as the user wrote it: one form per class, and the type of each."""
+
+    def __post_init__(self) -> None:
+        self.types: dict[int, TensorType] = {}
+        self.input_order: list[str] = []
+
+
+class Encoder:
+    """Makes terms, each once, of the variables asked for."""
+
+    def __init__(self, inputs: Sequence[Variable]) -> None:
+        self.graph = Encoded()
+        self._ids: dict[Form, int] = {}
+        self._done: dict[tuple[Variable, Scope | None], int] = {}
+        self._scopes: dict[tuple[Scan, Scope | None], Scope] = {}
+        self._pending: list[tuple[int, Variable, Scope]] = []
+        self._checks: list[Task] = []
+        self._endings: list[tuple[Scope, Variable]] = []
+        for i, x in enumerate(inputs):
+            key = f"{i}"
+            self.graph.inputs[key] = x.type
+            self.graph.input_labels[key] = x.name or ""
+            self._done[x, None] = self._new(Form("input", key=key), x.type)
+
+    def run(self, outputs: Sequence[Variable]) -> Encoded:
+        """Encode the outputs and everything they need."""
+        roots = [self._encode(x, None) for x in outputs]
+        checks: list[int] = []
+        while self._pending or self._checks or self._endings:
+            while self._endings:
+                scope, condition = self._endings.pop()
+                info = self.graph.clocks[scope.clock]
+                self.graph.clocks[scope.clock] = replace(info, until=(self._encode(condition, scope),))
+            while self._pending:
+                state, update, scope = self._pending.pop()
+                info = self.graph.states[state]
+                self.graph.states[state] = StateInfo(info.label, (self._encode(update, scope),))
+            if self._checks:
+                checks.append(self._check(*self._checks.pop()))
+        self.graph.roots, self.graph.checks = tuple(roots), tuple(checks)
+        return self.graph
+
+    def _check(self, x: Variable, scope: Scope | None) -> int:
+        """A requirement inside loops is asked for at every step, by keeping its last value."""
+        value, type = self._encode(x, scope), x.type
+        while scope is not None:
+            type = type.rows(1)
+            value = self._new(Form("tail", (value,), clock=scope.clock, k=1), type)
+            scope = scope.parent
+        return value
+
+    # One variable at a time, without recursion: graphs may be deep.
+
+    def _encode(self, x: Variable, scope: Scope | None) -> int:
+        todo: list[Task] = [(x, scope)]
+        while todo:
+            task = todo[-1]
+            if task in self._done:
+                todo.pop()
+                continue
+            missing = [t for t in self._needs(*task) if t not in self._done]
+            if missing:
+                todo.extend(missing)
+            else:
+                self._done[task] = self._build(*task)
+                todo.pop()
+        return self._done[x, scope]
+
+    def _needs(self, x: Variable, scope: Scope | None) -> list[Task]:
+        if scope is not None and (slot := scope.slots.get(x)) is not None:
+            return [(_outer(slot), scope.parent)]
+        if isinstance(x.owner, Apply) and (x.owner.inputs or scope is None):
+            return [(a, scope) for a in x.owner.inputs]
+        if isinstance(x.owner, Scan):
+            inner = self._scope(x.owner, scope)
+            return [(x.owner.n_steps, scope), (x.owner.traced[x.index], inner)]
+        if scope is not None:
+            return [(x, scope.parent)]
+        if isinstance(x, Constant):
+            return []
+        raise KeyError(f"{x!r} is neither an input nor made from inputs")
+
+    def _build(self, x: Variable, scope: Scope | None) -> int:
+        if scope is not None and (slot := scope.slots.get(x)) is not None:
+            return self._slot(x, slot, scope)
+        if isinstance(x.owner, Apply) and (x.owner.inputs or scope is None):
+            args = tuple(self._done[a, scope] for a in x.owner.inputs)
+            return self._new(Form("apply", args, operator=x.owner.op), x.type)
+        if isinstance(x.owner, Scan):
+            inner = self._scope(x.owner, scope)
+            value = self._done[x.owner.traced[x.index], inner]
+            return self._new(Form("stack", (value,), clock=inner.clock), x.type)
+        if scope is not None:
+            return self._new(Form("hold", (self._done[x, scope.parent],), clock=scope.clock), x.type)
+        assert isinstance(x, Constant)
+        key = const_key(x.data)
+        self.graph.consts[key] = x.data
+        return self._new(Form("const", key=key), x.type)
+
+    def _slot(self, x: Variable, slot: Slot, scope: Scope) -> int:
+        outer, c = self._done[_outer(slot), scope.parent], scope.clock
+        if isinstance(slot, NonSequence):
+            return self._new(Form("hold", (outer,), clock=c), x.type)
+        if isinstance(slot, ScanSequence):
+            return self._new(Form("seq", (outer,), clock=c), x.type)
+        state, tap = slot
+        init = self._initial_rows(state, outer)
+        return self._new(Form("delay", (init,), clock=c, state=scope.states[state], k=-tap), x.type)
+
+    def _initial_rows(self, state: SitSot | MitSot, outer: int) -> int:
+        """Row 0 of a sit-sot's buffer is its initial state; a mit-sot reads its first `depth` rows."""
+        type = state.init_outer.type
+        if isinstance(state, SitSot):
+            op, type = Op.make("expand_dims", axis=(0,)), type.rows(1)
+        elif type.shape[0] == state.depth:
+            return outer
+        else:
+            op = Op.make("getitem", index=(("slice", None, state.depth, None),))
+            type = TensorType(type.dtype, (state.depth, *type.shape[1:]))
+        return self._new(Form("apply", (outer,), operator=op), type)
+
+    def _scope(self, scan: Scan, parent: Scope | None) -> Scope:
+        if (found := self._scopes.get((scan, parent))) is not None:
+            return found
+        clock = len(self.graph.clocks)
+        label = scan.name or ""
+        level = parent.clock if parent else ROOT
+        self.graph.clocks[clock] = ClockInfo(level, -1, (label,) if label else ())
+        slots: dict[Variable, Slot] = {s.x_inner: s for s in scan.sequences}
+        slots |= {w.w_inner: w for w in scan.non_sequences}
+        states: dict[SitSot | MitSot, int] = {}
+        scope = Scope(scan, parent, clock, slots, states)
+        self._scopes[scan, parent] = scope
+        for s in scan.states:
+            states[s] = len(self.graph.states)
+            self.graph.states[states[s]] = StateInfo(s.output_state.name or _label(s), ())
+            self._pending.append((states[s], s.output_state, scope))
+            if isinstance(s, SitSot):
+                slots[s.input_state] = (s, -1)
+            else:
+                slots |= {x: (s, tap) for tap, x in zip(s.taps, s.input_states, strict=True)}
+        self._checks.extend((r.check, parent) for r in scan.requires)
+        steps = self._encode(scan.n_steps, parent)
+        self.graph.clocks[clock] = replace(self.graph.clocks[clock], steps=steps)
+        if scan.until is not None:
+            self._endings.append((scope, scan.until))
+        return scope
+
+    def _new(self, form: Form, type: TensorType) -> int:
+        if (found := self._ids.get(form)) is not None:
+            return found
+        i = self._ids[form] = len(self._ids)
+        self.graph.classes[i] = [form]
+        self.graph.types[i] = type
+        return i
+
+
+def _outer(slot: Slot) -> Variable:
+    if isinstance(slot, NonSequence):
+        return slot.w_outer
+    if isinstance(slot, ScanSequence):
+        return slot.x_outer
+    return slot[0].init_outer
+
+
+def _label(s: SitSot | MitSot) -> str:
+    x = s.input_state if isinstance(s, SitSot) else s.input_states[0]
+    return (x.name or "").partition("[")[0]
+
+
+def encode(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Encoded:
+    """The terms of a program.  Inputs: the variables that calls will give values for."""
+    return Encoder(inputs).run(outputs)

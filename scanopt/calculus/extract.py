@@ -1,0 +1,69 @@
+"""Extraction: the cheapest causal program in the e-graph, with a certificate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scanopt.calculus.causality import Choice, Schedule, order, reached
+from scanopt.calculus.greedy import greedy
+from scanopt.calculus.milp import solve
+from scanopt.calculus.problem import Problem
+
+__all__ = ["Extraction", "extract", "the_only_choice"]
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """A chosen program: its forms, their order, and how good it is.
+
+    cost: of the choice.  bound: no choice costs less.  method: "only" (there was one choice),
+    "milp" or "greedy".  optimal: proven the cheapest in the e-graph for the cost model.
+    """
+
+    problem: Problem
+    choice: Choice
+    schedule: Schedule
+    cost: float
+    bound: float
+    method: str
+    optimal: bool
+
+    @property
+    def gap(self) -> float:
+        """Part of the cost that a better choice could at most save."""
+        return max(0.0, 1.0 - self.bound / self.cost) if self.cost else 0.0
+
+
+def total(choice: Choice) -> float:
+    """The cost of a choice: shared instances count once."""
+    return sum(o.cost for o in choice.values())
+
+
+def the_only_choice(problem: Problem) -> Extraction:
+    """The program of a graph with one form per class: what the user wrote."""
+    choice = reached({i: o[0] for i, o in problem.options.items()}, problem.roots)
+    cost = total(choice)
+    return Extraction(problem, choice, order(problem, choice), cost, cost, "only", True)
+
+
+def extract(problem: Problem, seconds: float = 10.0, exact: bool = True) -> Extraction:
+    """The cheapest choice; greedy where the exact search finds none in time.
+
+    Raises RuntimeError when no causal choice is found at all.
+    """
+    if all(len(o) == 1 for o in problem.options.values()):
+        return the_only_choice(problem)
+    solution = solve(problem, seconds) if exact else None
+    if solution is not None and solution.proven:
+        cost = total(solution.choice)
+        return Extraction(problem, solution.choice, solution.schedule, cost, min(solution.bound, cost), "milp", True)
+    bound = solution.bound if solution else 0.0
+    found = [(solution.choice, solution.schedule, "milp")] if solution else []
+    quick = greedy(problem)
+    if quick is not None:
+        found.append((*quick, "greedy"))
+    if not found:
+        raise RuntimeError("no causal program was found in the e-graph within the time given")
+    choice, schedule, method = min(found, key=lambda t: total(t[0]))
+    cost = total(choice)
+    return Extraction(problem, choice, schedule, cost, min(bound, cost), method, False)

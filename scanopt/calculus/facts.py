@@ -1,0 +1,365 @@
+"""Facts: the only place where the conditions of laws come from.
+
+Every fact is positive (what is not known does not hold), has a name, a meaning, and the Datalog
+rules that derive it.  Facts about the program itself (`given` below) are written by the encoder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from scanopt.calculus.terms import FIRST_ROWS, Args, Clock, Int, Op, Term, Text, Value
+
+__all__ = ["FACTS", "Condition", "Fact", "facts_text", "new_fact", "rules_text"]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A fact about certain terms: what a law lists in `when`."""
+
+    fact: str
+    args: tuple[Term | int, ...]
+
+    def egglog(self) -> str:
+        """The condition in egglog's syntax."""
+        parts = [a.egglog() if isinstance(a, Term) else str(a) for a in self.args]
+        fact = FACTS[self.fact]
+        return fact.pattern.format(*parts) if fact.pattern else f"({' '.join([fact.name, *parts])})"
+
+    def __str__(self) -> str:
+        return f"{self.fact}({', '.join(map(str, self.args))})"
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A named fact: its argument sorts, its meaning, and the rules that derive it.
+
+    pattern: atoms of a query, with {0}, {1} ... for the terms, in place of a relation of its own.
+    """
+
+    name: str
+    sorts: tuple[str, ...]
+    meaning: str
+    rules: str = ""
+    pattern: str = ""
+
+    def __call__(self, *args: Term | int) -> Condition:
+        """The fact, stated of certain terms."""
+        if len(args) != len(self.sorts):
+            raise TypeError(f"fact {self.name} takes {len(self.sorts)} terms, found {len(args)}")
+        return Condition(self.name, args)
+
+
+FACTS: dict[str, Fact] = {}
+"""All facts by name."""
+
+_SORTS: dict[type[Term] | type[int], str] = {
+    Value: "Value", Clock: "Clock", Op: "Op", Args: "Args", Text: "String", Int: "i64",
+}  # fmt: skip
+
+
+def new_fact(
+    name: str, *sorts: type[Term], meaning: str, rules: str = "", pattern: str = ""
+) -> Callable[..., Condition]:
+    """Declare a fact; laws call what is returned to state it of their terms.
+
+    rules: Datalog in egglog's syntax, one `body => head` per line.
+    Raises ValueError when the name is taken by a fact that says something else.
+
+    >>> new_fact("runs_all", Clock, meaning=FACTS["runs_all"].meaning)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: there is already a fact named 'runs_all'
+    """
+    fact = Fact(name, tuple(_SORTS[s] for s in sorts), meaning, rules, pattern)
+    if name in FACTS and FACTS[name] != fact:
+        raise ValueError(f"there is already a fact named {name!r}")
+    FACTS[name] = fact
+    return fact
+
+
+def facts_text() -> str:
+    """Declarations and rules of all facts, for egglog."""
+    relations = [f"(relation {f.name} ({' '.join(f.sorts)}))" for f in FACTS.values() if not f.pattern]
+    return "\n".join([*relations, *(rules_text(f"fact {f.name}", f.rules) for f in FACTS.values())])
+
+
+def rules_text(name: str, rules: str) -> str:
+    """Rules written `body => head`, one per line, for egglog."""
+    lines = [line.strip() for line in rules.splitlines() if line.strip()]
+    return "\n".join(_rule(f"{name} {i}", line) for i, line in enumerate(lines))
+
+
+def _rule(name: str, line: str) -> str:
+    body, arrow, head = line.partition("=>")
+    if not arrow:
+        raise ValueError(f"{name}: expected `body => head`, found {line!r}")
+    return f'(rule ({body}) ({head}) :ruleset facts :name "{name}")'
+
+
+# Clocks
+
+runs_all = new_fact(
+    "runs_all", Clock,
+    meaning="c runs all its steps (it has no `until`)",
+    rules="""
+    (= d (cut c n)) (runs_all c) => (runs_all d)
+    (= d (under m c)) (runs_all c) => (runs_all d)
+    """,
+)  # fmt: skip
+
+some_steps = new_fact(
+    "some_steps", Clock,
+    meaning="c runs at least one step",
+    rules="(= n (steps c)) (= k (int_value n)) (>= k 1) => (some_steps c)",
+)  # fmt: skip
+
+one_step = new_fact(
+    "one_step", Clock,
+    meaning="c runs exactly one step",
+    rules="(= n (steps c)) (= 1 (int_value n)) => (one_step c)",
+)  # fmt: skip
+
+no_steps = new_fact(
+    "no_steps", Clock,
+    meaning="c runs no step",
+    rules="(= n (steps c)) (= 0 (int_value n)) => (no_steps c)",
+)  # fmt: skip
+
+same_steps = new_fact(
+    "same_steps", Clock, Clock,
+    meaning="c and d lie in the same clock and have the same number of steps",
+    rules="(= n (steps c)) (= n (steps d)) (!= c d) (level c p) (level d p) => (same_steps c d)",
+)  # fmt: skip
+
+rows = new_fact(
+    "rows", Value, Clock,
+    meaning="X has exactly steps(c) rows",
+    rules="""
+    (= v (seq c X)) => (rows X c)
+    (= X (stack c v)) (runs_all c) => (rows X c)
+    """,
+)  # fmt: skip
+
+# Values
+
+before = new_fact(
+    "before", Clock, Value,
+    meaning="X is known before c begins (given for what the program reads in c)",
+    rules="(sliced c l o f) (= Y (apply (vmap op f) o)) => (before c Y)",
+)  # fmt: skip
+
+forward = new_fact(
+    "forward", Value,
+    meaning="v lies in no recurrence: its strongly connected component is v alone (given)",
+)  # fmt: skip
+
+equal_rows = new_fact(
+    "equal_rows", Value, Value,
+    meaning="every row of X equals x (given, of repeat_rows, and kept by X[:n])",
+    rules=f"""
+    (= Y (apply (prim "repeat_rows") (cons x (cons n (nil))))) => (equal_rows Y x)
+    (equal_rows X x) (= Y (apply {FIRST_ROWS} (cons X r))) => (equal_rows Y x)
+    """,
+)  # fmt: skip
+
+static_shape = new_fact(
+    "static_shape", Value, Text,
+    meaning="the shape of v is known before the run (given)",
+)  # fmt: skip
+
+within = new_fact("within", Clock, Clock, meaning="c is a loop of p", pattern="(level {0} {1})")
+
+lies_on = new_fact(
+    "lies_on", Value, Clock,
+    meaning="v is on c, which is the root outside all loops",
+    rules="""
+    (= v (input k)) (= c (root)) => (lies_on v c)
+    (= v (const k)) (= c (root)) => (lies_on v c)
+    (= v (hold c x)) => (lies_on v c)
+    (= v (seq c X)) => (lies_on v c)
+    (= v (delay c i s k)) => (lies_on v c)
+    (= V (stack c v)) (level c p) => (lies_on V p)
+    (= V (tail c v k)) (level c p) => (lies_on V p)
+    (= V (steps c)) (level c p) => (lies_on V p)
+    (= v (apply op (cons x r))) (lies_on x c) => (lies_on v c)
+    """,
+)  # fmt: skip
+
+scalar = new_fact("scalar", Value, meaning="v has no axes", pattern="(= 0 (ndim {0}))")
+integer = new_fact(
+    "integer", Value,
+    meaning="v is of an integer dtype",
+    rules="\n".join(
+        f'(= "{d}" (dtype v)) => (integer v)'
+        for d in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+    ),
+)  # fmt: skip
+of_dtype = new_fact("of_dtype", Value, Text, meaning="v has dtype d", pattern="(= {1} (dtype {0}))")
+same_type = new_fact(
+    "same_type", Value, Value,
+    meaning="v and w have the same dtype and number of axes",
+    pattern="(= d_ (dtype {0})) (= d_ (dtype {1})) (= n_ (ndim {0})) (= n_ (ndim {1}))",
+)  # fmt: skip
+
+# Operators
+
+operator = new_fact(
+    "operator", Op,
+    meaning="op is applied somewhere",
+    rules="(= v (apply op l)) => (operator op)",
+)  # fmt: skip
+
+safe = new_fact(
+    "safe", Op,
+    meaning="op cannot raise, whatever its values (given, and kept by batching)",
+    rules="(= g (vmap op f)) (safe op) => (safe g)",
+)  # fmt: skip
+
+hoistable = new_fact(
+    "hoistable", Clock, Op,
+    meaning="evaluating op once outside c raises only if evaluating it in c does",
+    rules="""
+    (level c p) (operator op) (safe op) => (hoistable c op)
+    (some_steps c) (operator op) => (hoistable c op)
+    """,
+)  # fmt: skip
+
+raises_alike = new_fact(
+    "raises_alike", Clock, Op,
+    meaning="evaluating op at all steps of c raises only if running c does",
+    rules="""
+    (level c p) (operator op) (safe op) => (raises_alike c op)
+    (runs_all c) (operator op) => (raises_alike c op)
+    """,
+)  # fmt: skip
+
+batched = new_fact(
+    "batched", Op,
+    meaning="op has a batched form that the licence of the call allows (given, kept by batching)",
+    rules="(= g (vmap op f)) (batched op) => (batched g)",
+)  # fmt: skip
+
+commutative = new_fact("commutative", Op, Text, meaning="op(x, y) = op(y, x) for x of dtype d (trait)")
+idempotent = new_fact("idempotent", Op, Text, meaning="op(x, x) = x for x of dtype d (trait)")
+projection = new_fact("projection", Op, Text, meaning="op(op(x)) = op(x) for x of dtype d (trait)")
+involution = new_fact("involution", Op, Text, meaning="op(op(x)) = x for x of dtype d (trait)")
+undoes = new_fact("undoes", Op, Op, meaning="g(op(x, y), y) = x (trait, integers)")
+neutral = new_fact(
+    "neutral", Op, Value,
+    meaning="op(x, e) = x for every x of the dtype of e (trait of op, e a constant)",
+    rules="(neutral op e) (= v (hold c e)) => (neutral op v)",
+)  # fmt: skip
+left_neutral = new_fact(
+    "left_neutral", Op, Value,
+    meaning="op(e, x) = x for every x of the dtype of e (trait of op, e a constant)",
+    rules="(left_neutral op e) (= v (hold c e)) => (left_neutral op v)",
+)  # fmt: skip
+absorbing = new_fact(
+    "absorbing", Op, Value,
+    meaning="op(x, z) = op(z, x) = z for every x of the dtype of z, z a constant scalar (trait)",
+    rules="(absorbing op z) (= v (hold c z)) => (absorbing op v)",
+)  # fmt: skip
+cancels = new_fact(
+    "cancels", Op, Text, Text,
+    meaning="op(x, x) is the scalar constant k everywhere, for x of dtype d (trait)",
+)  # fmt: skip
+like = new_fact(
+    "like", Value, Value, Value,
+    meaning="X has the shape of x and every element equals the scalar e (full_like)",
+    rules='(= X (apply (prim "full_like") (cons x (cons e (nil))))) => (like X x e)',
+)  # fmt: skip
+
+# Argument lists
+
+held = new_fact(
+    "held", Clock, Args, Args, Text,
+    meaning="every value of the list is hold(c, x); the x make the second list",
+    rules="""
+    (= l (cons v (nil))) (= v (hold c x)) => (held c l (cons x (nil)) "0")
+    (= l (cons v r)) (= v (hold c x)) (held c r o f) => (held c l (cons x o) (+ "0" f))
+    """,
+)  # fmt: skip
+
+sliced = new_fact(
+    "sliced", Clock, Args, Args, Text,
+    meaning="every value of the list is hold(c, x) or seq(c, X), X before c, at least one a seq",
+    rules="""
+    (= l (cons v (nil))) (= v (seq c X)) (before c X) => (sliced c l (cons X (nil)) "1")
+    (= l (cons v r)) (= v (seq c X)) (before c X) (held c r o f) => (sliced c l (cons X o) (+ "1" f))
+    (= l (cons v r)) (= v (seq c X)) (before c X) (sliced c r o f) => (sliced c l (cons X o) (+ "1" f))
+    (= l (cons v r)) (= v (hold c x)) (sliced c r o f) => (sliced c l (cons x o) (+ "0" f))
+    """,
+)  # fmt: skip
+
+varies = new_fact(
+    "varies", Value,
+    meaning="v differs from step to step (it reads a sequence or a state)",
+    rules="""
+    (= v (seq c X)) => (varies v)
+    (= v (delay c i s k)) => (varies v)
+    (= v (apply op l)) (varying l) => (varies v)
+    """,
+)  # fmt: skip
+
+varying = new_fact(
+    "varying", Args,
+    meaning="some value of the list varies",
+    rules="""
+    (= l (cons v r)) (varies v) => (varying l)
+    (= l (cons v r)) (varying r) => (varying l)
+    """,
+)  # fmt: skip
+
+# k = 0 asks for the whole trace, k >= 1 for its last k rows.
+wanted = new_fact(
+    "wanted", Clock, Int, Args,
+    meaning="the traces (k = 0) or last k rows of the values of the list are asked for",
+    rules="""
+    (= S (stack c v)) (= v (apply op l)) (forward v) (batched op) => (wanted c 0 l)
+    (= S (tail c v k)) (= v (apply op l)) (forward v) (batched op) => (wanted c k l)
+    (wanted c k l) (= l (cons v r)) => (wanted c k r)
+    """,
+)  # fmt: skip
+
+traced = new_fact(
+    "traced", Clock, Int, Value, Value,
+    meaning="V is the trace of v (k = 0), or its last k rows",
+    rules="""
+    (wanted c 0 l) (= l (cons v r)) (varies v) => (traced c 0 v (stack c v))
+    (wanted c k l) (>= k 1) (= l (cons v r)) (varies v) => (traced c k v (tail c v k))
+    """,
+)  # fmt: skip
+
+alike = new_fact(
+    "alike", Clock, Int, Args, Args, Text,
+    meaning="every value of the wanted list is hold(c, x)",
+    rules="""
+    (wanted c k l) (held c l o f) => (alike c k l o f)
+    """,
+)  # fmt: skip
+
+traced_all = new_fact(
+    "traced_all", Clock, Int, Args, Args, Text,
+    meaning="the second list has the traces (k = 0) or last k rows of what varies, x of hold(c, x)",
+    rules="""
+    (= l (cons v (nil))) (traced c k v V) => (traced_all c k l (cons V (nil)) "1")
+    (= l (cons v r)) (traced c k v V) (alike c k r o f) => (traced_all c k l (cons V o) (+ "1" f))
+    (= l (cons v r)) (traced c k v V) (traced_all c k r o f) => (traced_all c k l (cons V o) (+ "1" f))
+    (= l (cons v r)) (= v (hold c x)) (traced_all c k r o f) => (traced_all c k l (cons x o) (+ "0" f))
+    """,
+)  # fmt: skip
+
+constants = new_fact(
+    "constants", Args,
+    meaning="every value of the list is a constant",
+    rules="""
+    (= l (cons (const k) (nil))) => (constants l)
+    (= l (cons (const k) r)) (constants r) => (constants l)
+    """,
+)  # fmt: skip
+
+# Integers
+
+at_least = new_fact("at_least", Int, Int, meaning="a >= b", pattern="(>= {0} {1})")
+less = new_fact("less", Int, Int, meaning="a < b", pattern="(< {0} {1})")

@@ -1,0 +1,160 @@
+"""Terms as plain data: what the encoder writes and what is read back from the e-graph.
+
+A `TermGraph` has classes of values; each class lists the forms it is equal to.  Straight from the
+encoder every class has one form; after saturation it has many, and extraction picks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.op import Op
+from scanopt.array.types import TensorType
+
+__all__ = [
+    "ROOT", "Batched", "ClockInfo", "Form", "Operator", "StateInfo", "TermGraph", "const_key",
+    "const_value",
+]  # fmt: skip
+
+ROOT = -1
+"""The clock of what lies outside all loops."""
+
+
+@dataclass(frozen=True)
+class Batched:
+    """op along a new first axis of the arguments flagged "1"."""
+
+    op: Operator
+    flags: str
+
+    @property
+    def key(self) -> str:
+        """Canonical text."""
+        return f"vmap[{self.flags}]({self.op.key})"
+
+    def __str__(self) -> str:
+        return f"vmap[{self.flags}]({self.op})"
+
+
+Operator = Op | Batched
+
+
+@dataclass(frozen=True)
+class Form:
+    """One term: its constructor and the classes it is made of.
+
+    kind: input, const (key), apply (operator, args), hold / seq (clock, args = (x,)), delay (clock,
+    args = (init,), state, k), stack (clock, args = (v,)), tail and at (the same and k).
+    """
+
+    kind: str
+    args: tuple[int, ...] = ()
+    key: str = ""
+    operator: Operator | None = None
+    clock: int = ROOT
+    state: int = -1
+    k: int = 0
+
+    @property
+    def label(self) -> str:
+        """The form in a few words, without its arguments."""
+        match self.kind:
+            case "apply":
+                return str(self.operator)
+            case "input" | "const":
+                return f"{self.kind} {self.key}"
+            case "delay" | "tail" | "at":
+                return f"{self.kind} {self.k}"
+            case kind:
+                return kind
+
+    @property
+    def children(self) -> tuple[int, ...]:
+        """The classes it is made of."""
+        return self.args
+
+
+@dataclass(frozen=True)
+class ClockInfo:
+    """A loop: the clock around it and the class of its number of steps.
+
+    labels: the user's names of the scans it stands for.  until: classes of the condition after
+    which it ends, all equal; empty when it runs all its steps.
+    """
+
+    level: int
+    steps: int
+    labels: tuple[str, ...] = ()
+    until: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class StateInfo:
+    """A carried state: its name for people, and the classes equal to its value at each step."""
+
+    label: str
+    updates: tuple[int, ...]
+
+
+@dataclass
+class TermGraph:
+    """Classes of equal values, the loops and states they speak of, and the results asked for.
+
+    roots: classes of the results; checks: classes of run-time requirements.
+    """
+
+    classes: dict[int, list[Form]] = field(default_factory=dict[int, list[Form]])
+    clocks: dict[int, ClockInfo] = field(default_factory=dict[int, ClockInfo])
+    states: dict[int, StateInfo] = field(default_factory=dict[int, StateInfo])
+    roots: tuple[int, ...] = ()
+    checks: tuple[int, ...] = ()
+    inputs: dict[str, TensorType] = field(default_factory=dict[str, TensorType])
+    input_labels: dict[str, str] = field(default_factory=dict[str, str])
+    consts: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict[str, np.ndarray[Any, Any]])
+
+    @property
+    def size(self) -> int:
+        """Number of forms."""
+        return sum(map(len, self.classes.values()))
+
+    def chain(self, clock: int) -> tuple[int, ...]:
+        """The clocks around a value on `clock`, outermost first, `clock` last."""
+        out: list[int] = []
+        while clock != ROOT:
+            out.append(clock)
+            clock = self.clocks[clock].level
+        return tuple(reversed(out))
+
+    def forms(self) -> Iterator[tuple[int, Form]]:
+        """All pairs of class and form."""
+        for c, forms in self.classes.items():
+            for f in forms:
+                yield c, f
+
+
+def const_key(value: np.ndarray[Any, Any]) -> str:
+    """A text that stands for a constant: equal only for equal dtype, shape and bits."""
+    if value.ndim == 0 and value.dtype.kind in "biu":
+        return f"{value.dtype.name}:{int(value)}"
+    if value.ndim == 0 and value.dtype.kind == "f" and not np.isnan(value):
+        return f"{value.dtype.name}:{float(value).hex()}"
+    import hashlib
+
+    shape = "x".join(map(str, value.shape))
+    return f"array:{value.dtype.name}:{shape}:{hashlib.sha1(value.tobytes()).hexdigest()}"
+
+
+def const_value(key: str, consts: dict[str, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    """The constant that `key` stands for."""
+    if key in consts:
+        return consts[key]
+    dtype, _, text = key.partition(":")
+    if dtype == "empty":
+        dtype, _, shape = text.partition(":")
+        return np.empty(tuple(int(n) for n in shape.split(",") if n), dtype)
+    number = float.fromhex(text) if np.dtype(dtype).kind == "f" else int(text)
+    return np.array(number, dtype)

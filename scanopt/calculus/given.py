@@ -1,0 +1,159 @@
+"""Facts about the program itself, written by the encoder: what each fact marked (given) holds of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.op import Op, Operand
+from scanopt.calculus.encode import Encoded
+from scanopt.calculus.forms import ROOT, Form, Operator, const_key
+
+__all__ = ["Given", "constant_facts", "given_facts"]
+
+Given = tuple[str, tuple[int | str | Operator, ...]]
+"""A fact by name, of classes, operators and texts."""
+
+
+def given_facts(g: Encoded, fp: str) -> Iterator[Given]:
+    """All facts of a program that its own text shows, for the licence `fp`."""
+    ops = {f.operator for _, f in g.forms() if isinstance(f.operator, Op)}
+    yield from _operator_facts(ops, fp)
+    dtypes = {t.dtype for t in g.types.values()}
+    yield from _trait_facts(ops, dtypes)
+    yield from _cancelling(ops, dtypes)
+    yield from _forward(g)
+    for i, f in g.forms():
+        if f.kind == "seq":
+            yield "before", (f.clock, f.args[0])
+        if f.kind == "const":
+            yield from _equal_rows(g, i)
+            yield from constant_facts(i, g.consts[f.key], ops)
+        if f.clock != ROOT and f.kind in ("stack", "tail"):
+            yield from _static_shape(g, f.args[0])
+    for c, info in g.clocks.items():
+        if not info.until:
+            yield "runs_all", (c,)
+
+
+def _operator_facts(ops: set[Op], fp: str) -> Iterator[Given]:
+    for op in ops:
+        traits = op.spec.traits
+        if not op.can_raise:
+            yield "safe", (op,)
+        if op.spec.batch is not None and (op.batch_exact or fp != "exact"):
+            yield "batched", (op,)
+        if traits.inverse is not None:
+            yield "undoes", (Op.make(traits.inverse), op)
+
+
+_TRAITS = {
+    # fact: trait, number of arguments when the result is one of them
+    "commutative": ("commutative", 0), "idempotent": ("idempotent", 2),
+    "projection": ("idempotent", 0), "involution": ("involution", 1),
+}  # fmt: skip
+
+
+def _trait_facts(ops: set[Op], dtypes: set[str]) -> Iterator[Given]:
+    for op in ops:
+        for d in dtypes:
+            for fact, (trait, arity) in _TRAITS.items():
+                if op.spec.traits.holds(trait, d) and _keeps(op, d, arity):
+                    yield fact, (op, d)
+
+
+def _keeps(op: Op, dtype: str, arity: int) -> bool:
+    """Whether op of so many arguments of a dtype is of that dtype (arity 0: never mind)."""
+    try:
+        return not arity or op.infer(*[Operand(dtype, ())] * arity).dtype == dtype
+    except (TypeError, ValueError):
+        return False
+
+
+def _cancelling(ops: set[Op], dtypes: set[str]) -> Iterator[Given]:
+    for op in ops:
+        for d in dtypes:
+            e = op.spec.traits.self_inverse.get(np.dtype(d).kind)
+            if e is not None:
+                value = np.array(e, d)
+                yield "cancels", (op, d, const_key(value))
+                yield from constant_facts("const " + const_key(value), value, ops)
+
+
+def constant_facts(i: int | str, value: np.ndarray[Any, Any], ops: set[Op]) -> Iterator[Given]:
+    """What a constant is to the operators of the program: neutral, absorbing."""
+    if value.ndim:
+        return
+    kind = value.dtype.kind
+    for op in ops:
+        traits = op.spec.traits
+        if _is(value, traits.identity.get(kind)):
+            yield "neutral", (op, i)
+        if _is(value, traits.left_identity.get(kind)):
+            yield "left_neutral", (op, i)
+        if traits.commutative and _is(value, traits.identity.get(kind)):
+            yield "left_neutral", (op, i)
+        if _is(value, traits.annihilator.get(kind)):
+            yield "absorbing", (op, i)
+
+
+def _is(value: np.ndarray[Any, Any], element: complex | None) -> bool:
+    return element is not None and np.array(element, value.dtype).tobytes() == value.tobytes()
+
+
+def _static_shape(g: Encoded, v: int) -> Iterator[Given]:
+    type = g.types[v]
+    if all(n is not None for n in type.shape):
+        yield "static_shape", (v, ",".join([f"{type.dtype}:0", *map(str, type.shape)]))
+
+
+def _equal_rows(g: Encoded, x: int) -> Iterator[Given]:
+    value = g.consts[g.classes[x][0].key]
+    if value.ndim and len(value) and all(row.tobytes() == value[0].tobytes() for row in value):
+        row = np.asarray(value[0])
+        g.consts[const_key(row)] = row
+        yield "equal_rows", (x, "const " + const_key(row))
+
+
+def _forward(g: Encoded) -> Iterator[Given]:
+    """Operators on a clock that no recurrence runs through: components of the term graph alone."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    edges: list[tuple[int, int]] = []
+    for i, f in g.forms():
+        edges.extend((i, a) for a in f.args)
+        if f.kind == "delay":
+            edges.extend((i, u) for u in g.states[f.state].updates)
+        if f.kind in ("seq", "delay"):
+            # What ends the loop decides whether there is a next step.
+            edges.extend((i, u) for u in g.clocks[f.clock].until)
+    n = len(g.classes)
+    if not edges:
+        return
+    tails, heads = zip(*edges, strict=True)
+    matrix = coo_array((np.ones(len(edges)), (tails, heads)), shape=(n, n))
+    _, component = connected_components(matrix, connection="strong")
+    alone = np.bincount(component)[component] == 1
+    clocks = clocks_of(g)
+    for i, f in g.forms():
+        if f.kind == "apply" and alone[i] and clocks[i] != ROOT:
+            yield "forward", (i,)
+
+
+def clocks_of(g: Encoded) -> dict[int, int]:
+    """The clock each term is on; terms come after what they are made of, states aside."""
+    out: dict[int, int] = {}
+
+    def clock(f: Form) -> int:
+        if f.kind in ("hold", "seq", "delay"):
+            return f.clock
+        if f.kind in ("stack", "tail", "at"):
+            return g.clocks[f.clock].level
+        return out[f.args[0]] if f.args else ROOT
+
+    for i, f in g.forms():
+        out[i] = clock(f)
+    return out

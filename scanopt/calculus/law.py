@@ -1,0 +1,212 @@
+"""Laws: named equations with their conditions, as a researcher writes them.
+
+    @law(licence="exact", example=lambda x: scanopt.map(lambda v: v, x)[0], never=())
+    def stack_of_sequence(c: Clock, X: Value) -> Equation:
+        return Equation(stack(c, seq(c, X)), X, when=[runs_all(c)])
+
+The parameters are the variables of the pattern; the name of the function is the name of the law;
+the formula shown everywhere is printed from the pattern, so it cannot disagree with it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import typing
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scanopt.calculus import terms
+from scanopt.calculus.facts import FACTS, Condition
+from scanopt.calculus.terms import Term, variable
+
+__all__ = ["LICENCES", "Equation", "Law", "law", "registered", "select", "standard_laws"]
+
+LICENCES = ("exact", "reassoc", "fast")
+"""exact: equal bit for bit; reassoc: rounding may differ; fast: the formula may differ."""
+
+Program = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Equation:
+    """left = right, where every condition in `when` holds.  Rewriting goes from left to right.
+
+    found: the right side must be there already; the law unites the two and makes nothing.
+    """
+
+    left: Term
+    right: Term
+    when: Sequence[Condition] = ()
+    found: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.left} = {self.right}"
+
+
+@dataclass(frozen=True)
+class Law:
+    """A named equation with all that is known of it.
+
+    ruleset: the documented name of the optimization it belongs to (its file in rewrites/).
+    example: programs (functions of named inputs) on which it fires.  never: programs on which it
+    must not; dropping any one condition makes it fire on at least one of them.
+    enabling: it pays only through other laws.  source: the document it comes from.
+    folds: the right side is the value of the left, computed when the law fires.
+    """
+
+    name: str
+    ruleset: str
+    equation: Equation
+    licence: str
+    example: tuple[Program, ...]
+    never: tuple[Program, ...]
+    enabling: bool = False
+    source: str = ""
+    doc: str = ""
+    folds: bool = False
+
+    @property
+    def formula(self) -> str:
+        """The equation as text."""
+        return str(self.equation)
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """The conditions as text."""
+        return tuple(map(str, self.equation.when))
+
+    def rule(self, without: str | None = None) -> str:
+        """The law as an egglog rule; `without` drops the conditions of that fact."""
+        left, right = self.equation.left, self.equation.right
+        facts = [c.egglog() for c in self.equation.when if c.fact != without]
+        if left.args is None:
+            body, head = facts, f"(union {left.egglog()} {right.egglog()})"
+        else:
+            body = [f"(= lhs_ {left.egglog()})", *facts]
+            head = f"(union lhs_ {right.egglog()})"
+        if self.equation.found:
+            body, head = [*body, f"(= rhs_ {right.egglog()})", "(!= lhs_ rhs_)"], "(union lhs_ rhs_)"
+        if self.folds:
+            head = f"(fold_ {' '.join(a.egglog() for a in left.args or () if isinstance(a, Term))})"
+        return f'(rule ({" ".join(body)}) ({head}) :ruleset laws :name "{self.name}")'
+
+    def __str__(self) -> str:
+        when = f"  when {', '.join(self.conditions)}" if self.conditions else ""
+        return f"{self.name}: {self.formula}{when}  [{self.licence}]"
+
+
+def law(
+    *,
+    licence: str,
+    example: Program | Iterable[Program],
+    never: Program | Iterable[Program] = (),
+    enabling: bool = False,
+    source: str = "",
+    folds: bool = False,
+    ruleset: str | None = None,
+) -> Callable[[Callable[..., Equation]], Law]:
+    """Make a law of a function that states an equation of its parameters.
+
+    Raises TypeError when a parameter has no sort (Clock, Value, ...) and ValueError when the
+    licence is unknown, a condition is no registered fact, or a variable is bound nowhere.
+    """
+    if licence not in LICENCES:
+        raise ValueError(f"licence must be one of {', '.join(LICENCES)}, found {licence!r}")
+
+    def make(f: Callable[..., Equation]) -> Law:
+        equation = f(**_variables(f))
+        _check(f.__name__, equation)
+        return Law(
+            name=f.__name__,
+            ruleset=ruleset or f.__module__.rpartition(".")[2],
+            equation=equation,
+            licence=licence,
+            example=_programs(example),
+            never=_programs(never),
+            enabling=enabling,
+            source=source,
+            doc=inspect.getdoc(f) or "",
+            folds=folds,
+        )
+
+    return make
+
+
+def _programs(x: Program | Iterable[Program]) -> tuple[Program, ...]:
+    return (x,) if callable(x) else tuple(x)
+
+
+def _variables(f: Callable[..., Equation]) -> dict[str, Term]:
+    hints = typing.get_type_hints(f, vars(terms) | f.__globals__)
+    out: dict[str, Term] = {}
+    for name in inspect.signature(f).parameters:
+        sort = hints.get(name)
+        if not (isinstance(sort, type) and issubclass(sort, Term)):
+            raise TypeError(f"law {f.__name__}: parameter {name!r} needs a sort such as Value")
+        out[name] = variable(sort, name)
+    return out
+
+
+def _check(name: str, e: Equation) -> None:
+    for c in e.when:
+        if c.fact not in FACTS:
+            raise ValueError(f"law {name}: {c.fact!r} is not a registered fact")
+    bound = e.left.variables() if e.left.args is not None else set[str]()
+    for c in e.when:
+        bound |= {v for a in c.args if isinstance(a, Term) for v in a.variables()}
+    if free := (e.right.variables() | e.left.variables()) - bound:
+        raise ValueError(
+            f"law {name}: {', '.join(sorted(free))} on the right is bound neither on the left nor by a condition"
+        )
+
+
+_STANDARD: list[Law] = []
+
+
+def standard_laws() -> tuple[Law, ...]:
+    """All laws of `scanopt.rewrites`, in the order of its files and of the laws in each file."""
+    if not _STANDARD:
+        package = importlib.import_module("scanopt.rewrites")
+        found: dict[str, Law] = {}
+        for info in sorted(pkgutil.iter_modules(package.__path__), key=lambda m: m.name):
+            module = importlib.import_module(f"scanopt.rewrites.{info.name}")
+            for x in registered(module):
+                if x.name in found:
+                    raise ValueError(f"two laws are named {x.name!r}")
+                found[x.name] = x
+        _STANDARD.extend(found.values())
+    return tuple(_STANDARD)
+
+
+def registered(module: Any) -> list[Law]:
+    """The laws that a module defines, in order."""
+    return [x for x in vars(module).values() if isinstance(x, Law)]
+
+
+def select(fp: str = "reassoc", exclude: Iterable[str] = (), extra: Iterable[Law] = ()) -> tuple[Law, ...]:
+    """The laws that may fire: those with the licence `fp` allows, but for the excluded ones.
+
+    exclude: names of laws or of rulesets.  extra: further laws.
+    Raises ValueError for an unknown licence or name, TypeError for a rule that is no law.
+
+    >>> "push_out_seq" in {x.ruleset for x in select(exclude=["push_out_seq"])}
+    False
+    """
+    if fp not in LICENCES:
+        raise ValueError(f"fp must be one of {', '.join(LICENCES)}, found {fp!r}")
+    laws = (*standard_laws(), *extra)
+    for x in laws:
+        if not isinstance(x, Law):
+            raise TypeError(f"rules must be laws made with scanopt.law, found {x!r}")
+    names = {x.name for x in laws} | {x.ruleset for x in laws}
+    excluded = set(exclude)
+    if unknown := excluded - names:
+        raise ValueError(
+            f"exclude names {sorted(unknown)}, but there is no such law or ruleset; "
+            f"there are {', '.join(sorted({x.ruleset for x in laws}))}"
+        )
+    allowed = LICENCES[: LICENCES.index(fp) + 1]
+    return tuple(x for x in laws if x.licence in allowed and not {x.name, x.ruleset} & excluded)

@@ -1,0 +1,73 @@
+"""Rules that are neither facts nor laws: types of new terms, and the meaning of `on`.
+
+`on(m, v)` is v re-timed by m: one rule per form, so nothing else ever substitutes.  Loops inside
+move along (`under`); what has no rule stays unknown, and a term that holds it is never chosen.
+"""
+
+from __future__ import annotations
+
+from scanopt.calculus.facts import rules_text
+from scanopt.calculus.terms import FIRST_ROWS
+
+__all__ = ["machinery_text"]
+
+TYPING = """
+(= v (seq c X)) (= d (dtype v)) => (set (dtype X) d)
+(= v (seq c X)) (= d (dtype X)) => (set (dtype v) d)
+(= v (seq c X)) (= n (ndim v)) => (set (ndim X) (+ n 1))
+(= v (seq c X)) (= n (ndim X)) => (set (ndim v) (- n 1))
+(= v (hold c x)) (= d (dtype v)) => (set (dtype x) d)
+(= v (hold c x)) (= d (dtype x)) => (set (dtype v) d)
+(= v (hold c x)) (= n (ndim v)) => (set (ndim x) n)
+(= v (hold c x)) (= n (ndim x)) => (set (ndim v) n)
+(= V (stack c v)) (= d (dtype v)) => (set (dtype V) d)
+(= V (stack c v)) (= n (ndim v)) => (set (ndim V) (+ n 1))
+(= V (tail c v k)) (= d (dtype v)) => (set (dtype V) d)
+(= V (tail c v k)) (= n (ndim v)) => (set (ndim V) (+ n 1))
+(= v (hold c x)) (= k (int_value x)) => (set (int_value v) k)
+(= v (const_at c k)) (= c (root)) => (union v (const k))
+(= v (const_at c k)) (level c p) => (union v (hold c (const_at p k)))
+(= w (on m v)) (= d (dtype v)) => (set (dtype w) d)
+(= w (on m v)) (= n (ndim v)) => (set (ndim w) n)
+"""
+"""A class with two types stops egglog: the cheapest soundness alarm there is."""
+
+_COUNT = '(const_at p (+ "int64:" (to-string n)))'
+_FIRST = f"(apply {FIRST_ROWS} (cons X (cons (steps (cut c n)) (nil))))"
+_FEWER = f'(apply (prim "minimum") (cons (steps c) (cons {_COUNT} (nil))))'
+
+RETIMING = """
+(= d (cut c n)) (level c p) => (level d p) (union (steps d) FEWER) (set (int_value COUNT) n)
+(= v (on m (hold c x))) (= m (to_cut c n)) => (union v (hold (cut c n) x))
+(= v (on m (seq c X))) (= m (to_cut c n)) => (union v (seq (cut c n) FIRST))
+(= v (on m (delay c i s k))) (= m (to_cut c n)) => (union v (delay (cut c n) i (moved m s) k))
+(= v (on m (hold c x))) (= m (first_step c)) => (union v x)
+(= v (on m (seq c X))) (= m (first_step c)) => (union v (apply (item 0) (cons X (nil))))
+(= v (on m (delay c i s k))) (= m (first_step c)) => (union v (apply (item (- 0 k)) (cons i (nil))))
+(= v (on m (apply op l))) => (union v (apply op (on_args m l)))
+(= o (on_args m (cons v r))) => (union o (cons (on m v) (on_args m r)))
+(= o (on_args m (nil))) => (union o (nil))
+(= s (moved m r)) (defines r v) => (defines s (on m v))
+(= w (on (to_cut c n) (stack d v))) (level d c) => (level (under (to_cut c n) d) (cut c n))
+(= w (on (to_cut c n) (tail d v k))) (level d c) => (level (under (to_cut c n) d) (cut c n))
+(= w (on (first_step c) (stack d v))) (level d c) (level c p) => (level (under (first_step c) d) p)
+(= w (on (first_step c) (tail d v k))) (level d c) (level c p) => (level (under (first_step c) d) p)
+(= w (on m (stack d v))) (= e (under m d2)) (level d d2) => (level (under m d) e)
+(= w (on m (tail d v k))) (= e (under m d2)) (level d d2) => (level (under m d) e)
+(= e (under m d)) => (union (steps e) (on m (steps d)))
+(= e (under m d)) (until d v) => (until e (on m v))
+(= d (cut c n)) (until c v) => (until d (on (to_cut c n) v))
+(= w (on m (stack d v))) (= e (under m d)) => (union w (stack e (on m v)))
+(= w (on m (tail d v k))) (= e (under m d)) => (union w (tail e (on m v) k))
+(= w (on m (hold d x))) (= e (under m d)) => (union w (hold e (on m x)))
+(= w (on m (seq d X))) (= e (under m d)) => (union w (seq e (on m X)))
+(= w (on m (delay d i s k))) (= e (under m d)) => (union w (delay e (on m i) (moved m s) k))
+"""
+"""c: the clock that m starts from; d, e: loops inside it; FEWER: min(steps(c), n); FIRST: the rows of X
+that so many steps read."""
+
+
+def machinery_text() -> str:
+    """Typing and re-timing rules, for egglog."""
+    retiming = RETIMING.replace("FIRST", _FIRST).replace("FEWER", _FEWER).replace("COUNT", _COUNT)
+    return "\n".join([rules_text("typing", TYPING), rules_text("on", retiming)])

@@ -1,0 +1,111 @@
+"""The cheapest choice, exactly: a mixed integer program solved by HiGHS.
+
+One binary per option.  An option needs one option of everything it is made of; orders that do not
+exist are cut off lazily, when a solution has one.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from scanopt.calculus.causality import AcausalError, Choice, Schedule, order, reached
+from scanopt.calculus.problem import Instance, Option, Problem
+
+__all__ = ["Solution", "solve"]
+
+_ROUNDS = 60
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A choice with its schedule, and a lower bound on the cost of any causal choice.
+
+    proven: no causal choice of this problem is cheaper.
+    """
+
+    choice: Choice
+    schedule: Schedule
+    bound: float
+    proven: bool
+
+
+class _Model:
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.options = [(i, o) for i, os in problem.options.items() for o in os]
+        self.number = {(i, id(o)): n for n, (i, o) in enumerate(self.options)}
+        self.of: dict[Instance, list[int]] = {}
+        for n, (i, _) in enumerate(self.options):
+            self.of.setdefault(i, []).append(n)
+        self.rows: list[dict[int, float]] = []
+        self.low: list[float] = []
+        self._base()
+
+    def add(self, row: dict[int, float], low: float) -> None:
+        self.rows.append(row)
+        self.low.append(low)
+
+    def _base(self) -> None:
+        for r in self.problem.roots:
+            self.add(dict.fromkeys(self.of[r], 1.0), 1.0)
+        for numbers in self.of.values():
+            if len(numbers) > 1:
+                self.add(dict.fromkeys(numbers, -1.0), -1.0)
+            groups: dict[tuple[Instance, ...], list[int]] = {}
+            for n in numbers:
+                for group in self.options[n][1].all_needs:
+                    groups.setdefault(group, []).append(n)
+            for group, users in groups.items():
+                row = dict.fromkeys(users, -1.0)
+                for j in group:
+                    for n in self.of[j]:
+                        row[n] = row.get(n, 0.0) + 1.0
+                self.add(row, 0.0)
+
+    def forbid(self, together: tuple[tuple[Instance, Option], ...]) -> None:
+        numbers = {self.number[i, id(o)] for i, o in together}
+        self.add(dict.fromkeys(numbers, -1.0), 1.0 - len(numbers))
+
+    def minimize(self, seconds: float) -> tuple[np.ndarray | None, float, bool]:  # type: ignore[type-arg]
+        """Chosen (0 or 1 per option) or None, lower bound, and whether it is optimal."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
+        from scipy.sparse import csr_array
+
+        data = [v for row in self.rows for v in row.values()]
+        columns = [n for row in self.rows for n in row]
+        starts = np.cumsum([0, *(len(row) for row in self.rows)])
+        matrix = csr_array((data, columns, starts), shape=(len(self.rows), len(self.options)))
+        costs = np.array([o.cost for _, o in self.options])
+        scale = max(float(costs.max()), 1.0) / 1e6
+        result = milp(
+            costs / scale,
+            constraints=LinearConstraint(matrix, np.array(self.low), np.inf),
+            integrality=np.ones(len(costs)),
+            bounds=Bounds(0, 1),
+            options={"time_limit": max(seconds, 0.01), "mip_rel_gap": 1e-9},
+        )
+        bound = result.get("mip_dual_bound")
+        low = 0.0 if bound is None or not np.isfinite(bound) else float(bound) * scale
+        return result.x, low, result.status == 0
+
+
+def solve(problem: Problem, seconds: float) -> Solution | None:
+    """The cheapest causal choice, or None when time ran out before any was found."""
+    model = _Model(problem)
+    end = time.perf_counter() + seconds
+    for _ in range(_ROUNDS):
+        x, bound, optimal = model.minimize(end - time.perf_counter())
+        if x is None:
+            return None
+        chosen = {i: o for (i, o), v in zip(model.options, x, strict=True) if v > 0.5}
+        try:
+            choice = reached(chosen, problem.roots)
+            return Solution(choice, order(problem, choice), bound, optimal)
+        except AcausalError as cycle:
+            model.forbid(cycle.together)
+        if time.perf_counter() > end:
+            return None
+    return None

@@ -1,0 +1,71 @@
+"""One program through the e-graph: saturate, size, extract."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from scanopt.calculus.cost import CostModel, numpy_cost
+from scanopt.calculus.egraph import EGraph, Limits, Saturation
+from scanopt.calculus.encode import Encoded
+from scanopt.calculus.extract import Extraction, extract, the_only_choice
+from scanopt.calculus.forms import TermGraph
+from scanopt.calculus.law import Law
+from scanopt.calculus.problem import Problem
+from scanopt.calculus.sizes import Sizes, example_operands
+
+__all__ = ["Optimized", "Settings", "as_written", "optimize"]
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """What steers one optimization, beside the laws.
+
+    example: values of inputs by key, for sizes.  extraction_seconds: for the exact search.
+    """
+
+    fp: str = "reassoc"
+    cost: CostModel = numpy_cost
+    example: Mapping[str, np.ndarray[Any, Any]] | None = None
+    limits: Limits = field(default_factory=Limits)
+    extraction_seconds: float = 10.0
+    exact: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Optimized:
+    """The result, the e-graph it came from, and where the time went."""
+
+    extraction: Extraction
+    saturation: Saturation
+    egraph: TermGraph
+    seconds: dict[str, float]
+
+
+def as_written(program: Encoded, settings: Settings) -> Extraction:
+    """The program as the user wrote it, with its cost."""
+    sizes = Sizes(program, example_operands(program, settings.example))
+    return the_only_choice(Problem(program, sizes, settings.cost))
+
+
+def optimize(program: Encoded, laws: Sequence[Law], settings: Settings) -> Optimized:
+    """The cheapest program that the laws make of `program`."""
+    start = time.perf_counter()
+    engine = EGraph(program, laws, settings.fp)
+    try:
+        loaded = time.perf_counter()
+        saturation = engine.saturate(settings.limits)
+        graph = engine.snapshot()
+    finally:
+        engine.close()
+    saturated = time.perf_counter()
+    sizes = Sizes(graph, example_operands(graph, settings.example))
+    problem = Problem(graph, sizes, settings.cost)
+    extraction = extract(problem, settings.extraction_seconds, settings.exact)
+    extracted = time.perf_counter()
+    seconds = {"encode": loaded - start, "saturate": saturated - loaded, "extract": extracted - saturated}
+    return Optimized(extraction, saturation, graph, seconds)

@@ -1,0 +1,280 @@
+"""Extraction as a choice: which form of which class, in which phase of its loops, is computed.
+
+A loop may run in several phases (once, then again over the same clock with what the first pass
+left).  Phases are per clock: only a stack, tail or at of c leads from one phase of c to the next.
+An *instance* is a class in given phases of the clocks around it; each instance in use needs one of
+its *options*: a form, with the instances that the form is made of.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from scanopt.array.abstract import concrete
+from scanopt.array.op import Operand
+from scanopt.calculus.cost import CostModel, Work
+from scanopt.calculus.forms import Form, TermGraph
+from scanopt.calculus.recipes import recipe
+from scanopt.calculus.sizes import Sizes, operator_operand
+
+__all__ = ["Instance", "Option", "Problem"]
+
+MAX_PHASES = 12
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A class (or, with `loop`, the running of a clock) in the phases of the clocks around it."""
+
+    id: int
+    phases: tuple[int, ...] = ()
+    loop: bool = False
+
+
+Needs = tuple[tuple[Instance, ...], ...]
+
+
+@dataclass(frozen=True)
+class Option:
+    """One way to have an instance.
+
+    needs: for each thing it is made of, the instances that serve (any one).  updates: the same for
+    the value of a state, which is needed one step later: no order follows from it.
+    """
+
+    form: Form | None
+    cost: float
+    needs: Needs
+    updates: tuple[Instance, ...] = ()
+
+    @property
+    def all_needs(self) -> Needs:
+        """Everything that must be chosen with it."""
+        return (*self.needs, self.updates) if self.updates else self.needs
+
+
+@dataclass
+class Problem:
+    """All instances that the results may need, with their options.
+
+    phases: per clock how many phases are considered: as few as the results allow.
+    """
+
+    graph: TermGraph
+    sizes: Sizes
+    cost: CostModel
+    options: dict[Instance, list[Option]] = field(default_factory=dict[Instance, list[Option]])
+    roots: tuple[Instance, ...] = ()
+
+    def __post_init__(self) -> None:
+        self._forms = {
+            c: [f for f in forms if self._usable(f)] for c, forms in self.graph.classes.items() if c in self.sizes.of
+        }
+        self._work: dict[int, dict[Form, float]] = {}
+        self.earliest = {c: self._earliest(c) for c in self.graph.clocks}
+        wanted = (*self.graph.roots, *self.graph.checks)
+        self.phases = {c: max([1, *(e.get(r, MAX_PHASES) for r in wanted)]) for c, e in self.earliest.items()}
+        self.roots = tuple(Instance(r) for r in dict.fromkeys(wanted))
+        self._expand()
+        self._prune()
+
+    def _usable(self, f: Form) -> bool:
+        return self.sizes.usable(f) and (f.operator is None or recipe(f.operator, self._operands(f)) is not None)
+
+    def _operands(self, f: Form) -> tuple[Operand, ...]:
+        return tuple(self.sizes.of[a].operand for a in f.args)
+
+    # Phases
+
+    def _earliest(self, clock: int) -> dict[int, int]:
+        """Least phase of `clock` in which each class can be had (outside: after how many phases)."""
+        level: dict[int, int] = {}
+        users: dict[int, set[int]] = defaultdict(set)
+        for c, forms in self._forms.items():
+            for f in forms:
+                for a in self._parts(f):
+                    users[a].add(c)
+        todo = list(self._forms)
+        # Least fixpoint from below: every class starts at 0 and rises as its cheapest form demands.
+        level = dict.fromkeys(self._forms, 0)
+        while todo:
+            c = todo.pop()
+            best = min((self._phase_of(f, clock, level) for f in self._forms[c]), default=MAX_PHASES)
+            if best > level[c]:
+                level[c] = min(best, MAX_PHASES)
+                todo.extend(users[c])
+        return level
+
+    def _parts(self, f: Form) -> tuple[int, ...]:
+        ends = self.graph.clocks[f.clock].until if f.clock in self.graph.clocks else ()
+        updates = self.graph.states[f.state].updates if f.kind == "delay" else ()
+        return (*f.args, *updates, *ends)
+
+    def _phase_of(self, f: Form, clock: int, level: dict[int, int]) -> int:
+        step = 1 if f.clock == clock and f.kind in ("stack", "tail", "at") else 0
+        needed = max((level.get(a, MAX_PHASES) for a in f.args), default=0)
+        if f.kind == "delay":
+            updates = self.graph.states[f.state].updates
+            update = min((level.get(u, MAX_PHASES) for u in updates), default=MAX_PHASES)
+            # A state of another clock does not tie the phases of this one together.
+            needed = max(needed, update if self._inside(f.clock, clock) else 0)
+        if f.clock == clock and f.kind in ("seq", "delay", "hold"):
+            until = self.graph.clocks[clock].until
+            needed = max(needed, min((level.get(u, MAX_PHASES) for u in until), default=0))
+        return min(needed + step, MAX_PHASES)
+
+    def _inside(self, inner: int, clock: int) -> bool:
+        return clock == inner or clock in self.graph.chain(inner)
+
+    # Instances
+
+    def _expand(self) -> None:
+        todo = list(self.roots)
+        while todo:
+            i = todo.pop()
+            if i in self.options:
+                continue
+            self.options[i] = self._options(i)
+            todo.extend(j for o in self.options[i] for group in o.all_needs for j in group)
+
+    def _options(self, i: Instance) -> list[Option]:
+        if i.loop:
+            return [self._loop_option(i)]
+        out: list[Option] = []
+        for f in self._forms.get(i.id, ()):
+            if self._in_time(i, f):
+                out.append(self._option(i, f))
+        return [o for o in out if all(o.all_needs) and (i,) not in o.needs]
+
+    def _in_time(self, i: Instance, f: Form) -> bool:
+        """Whether the phases of i are late enough for what f is made of."""
+        clock = self.sizes.of[i.id].clock
+        return all(
+            self.earliest[c].get(a, MAX_PHASES) <= p
+            for c, p in zip(self.graph.chain(clock), i.phases, strict=True)
+            for a in f.args
+            if f.kind not in ("stack", "tail", "at") or f.clock != c
+        )
+
+    def _option(self, i: Instance, f: Form) -> Option:
+        price = self._price(i.id, f)
+        match f.kind:
+            case "input" | "const":
+                return Option(f, price, ())
+            case "apply":
+                return Option(f, price, tuple((Instance(a, i.phases),) for a in f.args))
+            case "hold" | "seq":
+                outer = (Instance(f.args[0], i.phases[:-1]),)
+                return Option(f, price, (outer, (Instance(f.clock, i.phases, True),)))
+            case "delay":
+                outer = (Instance(f.args[0], i.phases[:-1]),)
+                updates = self.graph.states[f.state].updates
+                now = tuple(Instance(u, i.phases) for u in updates if u in self._forms)
+                loop = (Instance(f.clock, i.phases, True),)
+                return Option(f, price, (outer, loop), now) if now else Option(f, price, ((),))
+            case _:
+                inner = tuple(
+                    Instance(f.args[0], (*i.phases, p))
+                    for p in range(self.phases[f.clock])
+                    if self.earliest[f.clock].get(f.args[0], MAX_PHASES) <= p
+                )
+                return Option(f, price, (inner,))
+
+    def _loop_option(self, i: Instance) -> Option:
+        outer = Instance(self.graph.clocks[i.id].steps, i.phases[:-1])
+        entries = self.sizes.trips(self.graph.clocks[i.id].level)
+        turns = self.sizes.trips(i.id)
+        price = entries * self.cost(Work("loop")) + turns * self.cost(Work("step"))
+        until = self.graph.clocks[i.id].until
+        ends = tuple(Instance(u, i.phases) for u in until if u in self._forms)
+        return Option(None, price, ((outer,),) if ends or not until else ((),), ends)
+
+    def _price(self, c: int, f: Form) -> float:
+        known = self._work.setdefault(c, {})
+        if f not in known:
+            kept = f.kind in ("stack", "tail", "at")
+            clock = f.clock if kept else self.sizes.of[c].clock
+            # A floor above zero: of two ways at no cost, the one with fewer parts.
+            known[f] = max(self._once(c, f), 1e-3) * max(self.sizes.trips(clock), 1)
+        return known[f]
+
+    def _once(self, c: int, f: Form) -> float:
+        """The cost of one evaluation; for what a loop keeps, of one step."""
+        args = self._operands(f)
+        if f.operator is None:
+            out = args[0] if f.kind in ("stack", "tail", "at") else self.sizes.of[c].operand
+            return self.cost(Work(f.kind, None, args, out))
+        made = recipe(f.operator, args)
+        assert made is not None
+        slots = [*args, *(concrete(x) for x in made.constants)]
+        price = 0.0
+        for op, inputs in made.steps:
+            operands = tuple(slots[n] for n in inputs)
+            slots.append(operator_operand(op, list(operands)))
+            price += self.cost(Work("apply", op, operands, slots[-1]))
+        return price
+
+    # Pruning
+
+    def _prune(self) -> None:
+        """Drop options that nothing can complete, instances no option needs, dominated options."""
+        while True:
+            feasible = self._feasible()
+            dropped = False
+            for i, options in self.options.items():
+                kept = [o for option in options if (o := _only(option, feasible)) is not None]
+                dropped |= len(kept) < len(options)
+                self.options[i] = kept
+            if not dropped:
+                break
+        for i, options in self.options.items():
+            self.options[i] = _undominated(options)
+        self._drop_unreached()
+        if missing := [r for r in self.roots if not self.options.get(r)]:
+            raise ValueError(f"no form of result {missing[0].id} can be computed")
+
+    def _feasible(self) -> set[Instance]:
+        done: set[Instance] = set()
+        users: dict[Instance, list[Instance]] = defaultdict(list)
+        for i, options in self.options.items():
+            for o in options:
+                for group in o.needs:
+                    for j in group:
+                        users[j].append(i)
+        todo = list(self.options)
+        while todo:
+            i = todo.pop()
+            if i not in done and any(all(any(j in done for j in group) for group in o.needs) for o in self.options[i]):
+                done.add(i)
+                todo.extend(users[i])
+        return done
+
+    def _drop_unreached(self) -> None:
+        seen: set[Instance] = set()
+        todo = list(self.roots)
+        while todo:
+            i = todo.pop()
+            if i not in seen:
+                seen.add(i)
+                todo.extend(j for o in self.options.get(i, ()) for g in o.all_needs for j in g)
+        self.options = {i: o for i, o in self.options.items() if i in seen}
+
+
+def _only(o: Option, feasible: set[Instance]) -> Option | None:
+    needs = tuple(tuple(j for j in group if j in feasible) for group in o.needs)
+    updates = tuple(j for j in o.updates if j in feasible)
+    if not all(needs) or (o.updates and not updates):
+        return None
+    if needs == o.needs and updates == o.updates:
+        return o
+    return Option(o.form, o.cost, needs, updates)
+
+
+def _undominated(options: list[Option]) -> list[Option]:
+    """Without options that cost at least as much as another and need all that it needs."""
+    out: list[Option] = []
+    for o in sorted(options, key=lambda o: o.cost):
+        if not any(set(better.needs) <= set(o.needs) and set(better.all_needs) <= set(o.all_needs) for better in out):
+            out.append(o)
+    return out

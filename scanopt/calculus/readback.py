@@ -1,0 +1,146 @@
+"""All rows of the e-graph, read back as terms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.op import Op
+from scanopt.calculus.encode import Encoded
+from scanopt.calculus.forms import ROOT, Batched, ClockInfo, Form, Operator, StateInfo, TermGraph
+
+__all__ = ["ReadBack", "read_back"]
+
+_FORMS = ("hold", "seq", "stack")
+
+
+class ReadBack:
+    """The tables of one frozen e-graph."""
+
+    def __init__(self, egraph: Any) -> None:
+        self._egraph = egraph
+        self._functions: dict[str, Any] = egraph.freeze().functions
+        self._int = egraph.value_to_i64
+        self._text = egraph.value_to_string
+        self._operators = self._read_operators()
+        self._lists = {out: (a, r) for (a, r), out in self._rows("cons")}
+
+    def _rows(self, name: str) -> Iterator[tuple[list[Any], Any]]:
+        f = self._functions.get(name)
+        return ((r.inputs, r.output) for r in f.rows) if f is not None else iter(())
+
+    def _read_operators(self) -> dict[Any, Operator]:
+        out: dict[Any, Operator] = {}
+        for (key,), o in self._rows("prim"):
+            out[o] = Op.parse(self._text(key))
+        for (k,), o in self._rows("item"):
+            out[o] = Op.make("getitem", index=(self._int(k),))
+        for (k,), o in self._rows("last_rows"):
+            out[o] = Op.make("getitem", index=(("slice", -self._int(k), None, None),))
+        waiting = [(op, self._text(flags), o) for (op, flags), o in self._rows("vmap")]
+        while waiting:
+            rest = [w for w in waiting if w[0] not in out]
+            for op, flags, o in waiting:
+                if op in out:
+                    out.setdefault(o, Batched(out[op], flags))
+            if len(rest) == len(waiting):
+                break
+            waiting = rest
+        return out
+
+    def _list(self, args: Any) -> tuple[Any, ...]:
+        out: list[Any] = []
+        while args in self._lists:
+            first, args = self._lists[args]
+            out.append(first)
+        return tuple(out)
+
+    def foldings(self) -> list[tuple[Operator, list[str]]]:
+        """Operators of constants found by laws that fold, with the keys of the constants."""
+        consts = {out: self._text(k) for (k,), out in self._rows("const")}
+        return [
+            (self._operators[op], [consts[a] for a in self._list(args)])
+            for (op, args), _ in self._rows("fold_")
+            if all(a in consts for a in self._list(args))
+        ]
+
+    def term_graph(self, program: Encoded, consts: dict[str, np.ndarray[Any, Any]]) -> TermGraph:
+        """The classes of values with all their forms."""
+        clocks = self._clocks()
+        states = _Numbering()
+        values = _Numbering()
+        g = TermGraph(inputs=program.inputs, input_labels=program.input_labels, consts=dict(consts))
+        for v, form in self._forms(clocks, states, values):
+            g.classes.setdefault(v, []).append(form)
+        self._read_clocks(g, program, clocks, values)
+        self._read_states(g, program, states, values)
+        where = {self._int(i): values[v] for (i,), v in self._rows("node")}
+        g.roots = tuple(where[r] for r in program.roots)
+        g.checks = tuple(where[r] for r in program.checks)
+        return g
+
+    def _clocks(self) -> dict[Any, int]:
+        """Clocks whose place among the others is known."""
+        root = {out for _, out in self._rows("root")}
+        out: dict[Any, int] = dict.fromkeys(root, ROOT)
+        for (c, _), _o in self._rows("level"):
+            if c not in out:
+                out[c] = len(out) - len(root)
+        return out
+
+    def _forms(self, clocks: dict[Any, int], states: _Numbering, values: _Numbering) -> Iterator[tuple[int, Form]]:
+        for (op, args), v in self._rows("apply"):
+            if op in self._operators:
+                operands = tuple(values[a] for a in self._list(args))
+                yield values[v], Form("apply", operands, operator=self._operators[op])
+        for kind in ("input", "const"):
+            for (key,), v in self._rows(kind):
+                yield values[v], Form(kind, key=self._text(key))
+        for kind in _FORMS:
+            for (c, x), v in self._rows(kind):
+                if c in clocks:
+                    yield values[v], Form(kind, (values[x],), clock=clocks[c])
+        for kind in ("tail", "at"):
+            for (c, x, k), v in self._rows(kind):
+                if c in clocks:
+                    yield values[v], Form(kind, (values[x],), clock=clocks[c], k=self._int(k))
+        for (c, init, s, k), v in self._rows("delay"):
+            if c in clocks:
+                form = Form("delay", (values[init],), "", None, clocks[c], states[s], self._int(k))
+                yield values[v], form
+
+    def _read_clocks(self, g: TermGraph, program: Encoded, clocks: dict[Any, int], values: _Numbering) -> None:
+        labels: dict[Any, list[str]] = {}
+        for (name,), c in self._rows("loop"):
+            labels.setdefault(c, []).extend(program.clocks[int(self._text(name))].labels)
+        steps = {c: values[n] for (c,), n in self._rows("steps")}
+        until: dict[Any, list[int]] = {}
+        for (c, v), _ in self._rows("until"):
+            until.setdefault(c, []).append(values[v])
+        for (c, parent), _ in self._rows("level"):
+            if parent in clocks and c in steps and clocks[c] != ROOT:
+                names = tuple(dict.fromkeys(labels.get(c, ())))
+                g.clocks[clocks[c]] = ClockInfo(clocks[parent], steps[c], names, tuple(until.get(c, ())))
+
+    def _read_states(self, g: TermGraph, program: Encoded, states: _Numbering, values: _Numbering) -> None:
+        labels = {s: program.states[int(self._text(n))].label for (n,), s in self._rows("state")}
+        updates: dict[int, list[int]] = {}
+        for (s, v), _ in self._rows("defines"):
+            updates.setdefault(states[s], []).append(values[v])
+        for value, s in list(states.items()):
+            g.states[s] = StateInfo(labels.get(value, ""), tuple(updates.get(s, ())))
+
+
+class _Numbering(dict[Any, int]):
+    """Small numbers for e-class values, in the order of their first use."""
+
+    def __missing__(self, key: Any) -> int:
+        self[key] = len(self)
+        return self[key]
+
+
+def read_back(egraph: Any) -> ReadBack:
+    """The tables of an e-graph as they are now."""
+    return ReadBack(egraph)

@@ -1,0 +1,138 @@
+"""Sizes for costs: what every class would be for example inputs.
+
+Lengths that nobody gave are guessed (`DEFAULT`), the same everywhere, so that guesses fit together.
+A class has one dtype and number of axes; two are a soundness alarm.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.abstract import abstract_eval
+from scanopt.array.op import Op, Operand
+from scanopt.array.types import TensorType
+from scanopt.calculus.forms import ROOT, Batched, Form, Operator, TermGraph, const_value
+
+__all__ = ["DEFAULT", "Sizes", "example_operands"]
+
+DEFAULT = 64
+"""Length assumed for an axis, and value assumed for an integer, that nothing tells."""
+
+
+def example_operands(g: TermGraph, example: Mapping[str, np.ndarray[Any, Any]] | None = None) -> dict[str, Operand]:
+    """Per input a dtype, a full shape and, for integer scalars, a value: given or assumed."""
+    out: dict[str, Operand] = {}
+    for key, type in g.inputs.items():
+        if example is not None and key in example:
+            value = example[key]
+            known = value if value.ndim == 0 and value.dtype.kind in "iu" else None
+            out[key] = Operand(value.dtype.name, value.shape, known)
+        else:
+            shape = tuple(DEFAULT if n is None else n for n in type.shape)
+            scalar = type.ndim == 0 and np.dtype(type.dtype).kind in "iu"
+            value = np.array(DEFAULT, type.dtype) if scalar else None
+            out[key] = Operand(type.dtype, shape, value)
+    return out
+
+
+@dataclass(frozen=True)
+class Sized:
+    """What a class is: its operand (all lengths known) and the clock it is on."""
+
+    operand: Operand
+    clock: int
+
+
+class Sizes:
+    """Operand and clock of every class that has any form made of such classes."""
+
+    def __init__(self, g: TermGraph, inputs: Mapping[str, Operand]) -> None:
+        self.graph = g
+        self._inputs = inputs
+        self.of: dict[int, Sized] = {}
+        waiting: dict[int, list[tuple[int, Form]]] = defaultdict(list)
+        ready: list[tuple[int, Form]] = []
+        for c, f in g.forms():
+            self._sort(c, f, waiting, ready)
+        while ready:
+            c, f = ready.pop()
+            if c in self.of:
+                continue
+            self.of[c] = self._sized(f)
+            for later in waiting.pop(c, ()):
+                self._sort(*later, waiting, ready)
+
+    def _sort(self, c: int, f: Form, waiting: dict[int, list[tuple[int, Form]]], ready: list[tuple[int, Form]]) -> None:
+        for needed in self._needs(f):
+            if needed not in self.of:
+                waiting[needed].append((c, f))
+                return
+        if f.clock == ROOT or f.clock in self.graph.clocks:
+            ready.append((c, f))
+
+    def _needs(self, f: Form) -> tuple[int, ...]:
+        clock = self.graph.clocks.get(f.clock)
+        return (*f.args, clock.steps) if clock and f.kind in ("stack", "tail") else f.args
+
+    def usable(self, f: Form) -> bool:
+        """Whether everything the form is made of has a size."""
+        return all(a in self.of for a in self._needs(f)) and (f.clock == ROOT or f.clock in self.graph.clocks)
+
+    def steps(self, clock: int) -> int:
+        """Number of steps of one run of a loop, as far as known or assumed."""
+        found = self.of.get(self.graph.clocks[clock].steps)
+        value = found.operand.value if found else None
+        return DEFAULT if value is None else max(int(value), 0)
+
+    def trips(self, clock: int) -> int:
+        """How often a value on `clock` is computed."""
+        return math.prod(self.steps(c) for c in self.graph.chain(clock))
+
+    def _sized(self, f: Form) -> Sized:
+        args = [self.of[a].operand for a in f.args]
+        match f.kind:
+            case "input":
+                return Sized(self._inputs[f.key], ROOT)
+            case "const":
+                value = const_value(f.key, self.graph.consts)
+                return Sized(Operand(value.dtype.name, value.shape, value), ROOT)
+            case "apply":
+                assert f.operator is not None
+                clock = self.of[f.args[0]].clock if f.args else ROOT
+                return Sized(operator_operand(f.operator, args), clock)
+            case "hold":
+                return Sized(args[0], f.clock)
+            case "seq" | "delay":
+                return Sized(Operand(args[0].dtype, args[0].shape[1:]), f.clock)
+            case kind:
+                level = self.graph.clocks[f.clock].level
+                n = self.steps(f.clock)
+                rows = () if kind == "at" else (min(n, f.k) if kind == "tail" else n,)
+                return Sized(Operand(args[0].dtype, (*rows, *args[0].shape)), level)
+
+
+def operator_operand(op: Operator, args: list[Operand]) -> Operand:
+    """dtype and shape of an operator's result, lengths that stay unknown assumed."""
+    if isinstance(op, Batched):
+        rows = [Operand(a.dtype, a.shape[1:]) if flag == "1" else a for a, flag in zip(args, op.flags, strict=True)]
+        n = next(a.shape[0] for a, flag in zip(args, op.flags, strict=True) if flag == "1")
+        inner = operator_operand(op.op, rows)
+        return Operand(inner.dtype, (n, *inner.shape))
+    out = _infer(op, args)
+    shape = tuple(DEFAULT if n is None else n for n in out.shape)
+    return Operand(out.dtype, shape, out.value)
+
+
+def _infer(op: Op, args: list[Operand]) -> Operand:
+    try:
+        return abstract_eval(op, args)
+    except (ValueError, IndexError):
+        # Assumed lengths need not fit together; the program's own lengths will.
+        out: TensorType = op.infer(*(Operand(a.dtype, (None,) * a.ndim) for a in args))
+        return Operand(out.dtype, out.shape)

@@ -1,0 +1,226 @@
+"""The reference interpreter: a symbolic graph run as it was written, one NumPy call per operator.
+
+Nothing is optimized, no loop is transformed: what this computes is what a program means, and every
+optimized program is compared with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.abstract import concrete, concrete_shape
+from scanopt.array.op import Op
+from scanopt.array.types import TensorType
+from scanopt.array.variable import Apply, Constant, Node, SharedVariable, Variable, describe
+from scanopt.loops.graph import schedule
+from scanopt.loops.node import Scan, SitSot, State
+from scanopt.loops.shapes import changed_shape, step_shapes
+
+__all__ = ["interpret", "read_value"]
+
+Array = np.ndarray[Any, Any]
+Env = dict[Variable, Array]
+
+_WIDE = {"f": np.longdouble, "c": np.clongdouble}
+
+
+def read_value(variable: Variable, value: Any) -> Array:
+    """`value` as an array of the variable's type.
+
+    Arrays must have its dtype or one that converts to it without loss; lists and Python numbers
+    convert where no value changes.  Raises TypeError for another dtype or number of axes,
+    ValueError for another length of an axis.
+
+    >>> read_value(Variable(TensorType("float32", (None,)), "x"), [1, 2])
+    array([1., 2.], dtype=float32)
+    """
+    if isinstance(value, Variable):
+        raise TypeError(f"the value of {describe(variable)} is symbolic: {describe(value)}")
+    data = np.asarray(value)
+    found = TensorType(data.dtype.name, data.shape) if data.dtype.kind in "biufc" else None
+    if found is None:
+        raise TypeError(f"the value of {describe(variable)} is no array of numbers: {value!r}")
+    data = _cast(variable, value, data)
+    if data.ndim != variable.ndim:
+        raise TypeError(f"{describe(variable)} needs {variable.ndim} axes, found {found}")
+    if not variable.type.accepts(TensorType(data.dtype.name, data.shape)):
+        raise ValueError(f"{describe(variable)} got an array of another shape: {found}")
+    return data
+
+
+def _cast(variable: Variable, value: Any, data: Array) -> Array:
+    if data.dtype == variable.dtype:
+        return data
+    if np.can_cast(data.dtype, variable.dtype, "safe"):
+        return data.astype(variable.dtype)
+    if not isinstance(value, np.ndarray | np.generic) and np.can_cast(
+        data.dtype, variable.dtype, "unsafe" if data.dtype.kind in "bi" else "same_kind"
+    ):
+        with np.errstate(all="ignore"):
+            cast = data.astype(variable.dtype)
+        if data.dtype.kind in "fc" or np.array_equal(cast, data):
+            return cast
+    raise TypeError(
+        f"{describe(variable)} got an array of dtype {data.dtype.name}, which may lose values "
+        f"as {variable.dtype}: write .astype({variable.dtype!r}) if that is meant"
+    )
+
+
+def interpret(
+    outputs: Any, inputs: Mapping[Variable, Any] | Iterable[tuple[Variable, Any]] = (), *, extended: bool = False
+) -> Any:
+    """The values of `outputs` (a variable or a list of them), computed exactly as written.
+
+    inputs: values of the input variables, as a dict or as pairs; shared variables have their own.
+    extended: compute floats in long double, to measure the rounding of other programs.
+    Returns new arrays of the outputs' dtypes (long double with `extended`), a list for a list.
+    Raises TypeError, ValueError for inputs that do not fit or lack; what operators raise;
+    ValueError where a loop's requirements or the constancy of its shapes fail.
+
+    >>> from scanopt import scan, tensor as T
+    >>> x = T.vector("x", "float64")
+    >>> interpret(scan(lambda x, s: s + x, x, outputs_info=0.0)[0], {x: [1.0, 2.0]})
+    array([1., 3.])
+    """
+    many = isinstance(outputs, list | tuple)
+    wanted: list[Any] = list(outputs) if many else [outputs]
+    for v in wanted:
+        if not isinstance(v, Variable):
+            raise TypeError(f"interpret computes symbolic arrays, found {v!r}")
+    machine = _Machine(extended)
+    env: Env = {}
+    for variable, value in dict(inputs).items():
+        if not isinstance(variable, Variable):
+            raise TypeError(f"inputs are keyed by symbolic arrays, found {variable!r}")
+        env[variable] = machine.widen(read_value(variable, value))
+    with np.errstate(all="ignore"):
+        values = machine.run(wanted, env)
+    copies = [np.array(v) for v in values]
+    return copies if many else copies[0]
+
+
+@dataclass
+class _Machine:
+    """One run: the option, and the order of computation of each step, found once."""
+
+    extended: bool
+    orders: dict[Scan, list[Node]] = field(default_factory=dict[Scan, list[Node]])
+
+    def widen(self, value: Array) -> Array:
+        """The value as it is computed with: in long double where that is asked for."""
+        wide = _WIDE.get(value.dtype.kind) if self.extended else None
+        return value if wide is None else value.astype(wide)
+
+    def leaf(self, v: Variable) -> Array:
+        """The value of a variable that no node makes."""
+        if isinstance(v, Constant):
+            return self.widen(v.data)
+        if isinstance(v, SharedVariable):
+            return self.widen(v.get_value(borrow=True))
+        raise ValueError(f"no value is given for the input {describe(v)}")
+
+    def run(self, outputs: list[Variable], env: Env, order: list[Node] | None = None) -> list[Array]:
+        """Compute `outputs`, adding all values on the way to `env`."""
+        for node in schedule(outputs, env) if order is None else order:
+            if isinstance(node, Scan):
+                env.update(zip(node.outputs, self.scan(node, env), strict=True))
+            elif isinstance(node, Apply):
+                args = [self.value(x, env) for x in node.inputs]
+                env[node.outputs[0]] = self.apply(node, args)
+            else:
+                raise TypeError(f"no way to run a {type(node).__name__}")
+        return [self.value(v, env) for v in outputs]
+
+    def value(self, v: Variable, env: Env) -> Array:
+        """A value that is known already, or that of a leaf."""
+        return env[v] if v in env or v.owner is not None else env.setdefault(v, self.leaf(v))
+
+    def apply(self, node: Apply, args: list[Array]) -> Array:
+        """One operator, its result checked against the graph."""
+        if self.extended:
+            return self.widen(_extended(node.op, args))
+        result = np.asarray(node.op.bind(np)(*args))
+        expected = node.outputs[0].type
+        found = TensorType(result.dtype.name, result.shape)
+        if not expected.accepts(found):
+            raise AssertionError(f"internal error: {node.op} is {expected} but computed {found}")
+        return result
+
+    def scan(self, node: Scan, env: Env) -> list[Array]:
+        """The traces of a loop."""
+        for requirement in node.requires:
+            self.value(requirement.check, env)
+        steps = int(self.value(node.n_steps, env))
+        if not steps:
+            shapes = step_shapes(node, {v: concrete(self.value(v, env)) for v in node.inputs})
+            types = zip(shapes, node.traced, strict=True)
+            return [self.widen(np.empty((0, *concrete_shape(s)), v.dtype)) for s, v in types]
+        loop = _Loop(self, node, env)
+        for t in range(steps):
+            if loop.step(t):
+                break
+        return [np.stack(rows) for rows in loop.rows]
+
+    def order(self, node: Scan) -> list[Node]:
+        """The order of computation of one step."""
+        if node not in self.orders:
+            self.orders[node] = schedule(node.inner_outputs, node.inner_inputs)
+        return self.orders[node]
+
+
+class _Loop:
+    """A loop while it runs: the past of its states and the rows of its traces."""
+
+    def __init__(self, machine: _Machine, node: Scan, env: Env) -> None:
+        self.machine, self.node = machine, node
+        self.sequences = [(s.x_inner, machine.value(s.x_outer, env)) for s in node.sequences]
+        self.held: Env = {s.w_inner: machine.value(s.w_outer, env) for s in node.non_sequences}
+        self.past = [self._start(s, machine.value(s.init_outer, env)) for s in node.states]
+        self.rows: list[list[Array]] = [[] for _ in node.outputs]
+
+    @staticmethod
+    def _start(state: State, init: Array) -> list[Array]:
+        """The rows of a state before the first step, oldest first."""
+        return [init] if isinstance(state, SitSot) else list(init)
+
+    def reads(self, t: int) -> Env:
+        """What step t starts from."""
+        env: Env = {inner: np.asarray(x[t]) for inner, x in self.sequences}
+        env.update(self.held)
+        for state, past in zip(self.node.states, self.past, strict=True):
+            for tap, v in zip(state.taps, state.input_states, strict=True):
+                env[v] = np.asarray(past[tap])
+        return env
+
+    def step(self, t: int) -> bool:
+        """Run step t; whether the loop ends after it."""
+        node = self.node
+        values = self.machine.run(list(node.inner_outputs), self.reads(t), self.machine.order(node))
+        self._check_shapes(t, values)
+        for rows, value in zip(self.rows, values, strict=False):
+            rows.append(np.asarray(value))
+        for past, value in zip(self.past, values, strict=False):
+            past.append(np.asarray(value))
+        return node.until is not None and bool(values[-1])
+
+    def _check_shapes(self, t: int, values: list[Array]) -> None:
+        for i, (rows, value) in enumerate(zip(self.rows, values, strict=False)):
+            before = self.past[i][-1] if i < len(self.past) else rows[-1] if rows else value
+            if np.shape(before) != np.shape(value):
+                raise changed_shape(self.node, i, np.shape(before), np.shape(value), t)
+
+
+def _extended(op: Op, args: list[Array]) -> Array:
+    """An operator on long doubles, or on doubles where NumPy has no other form of it."""
+    wide = {"float16": "longdouble", "float32": "longdouble", "float64": "longdouble",
+            "complex64": "clongdouble", "complex128": "clongdouble"}  # fmt: skip
+    options = {k: wide.get(p, p) if isinstance(p, str) else p for k, p in op.params}
+    try:
+        return np.asarray(Op.make(op.name, **options).bind(np)(*args))
+    except (TypeError, ValueError, NotImplementedError):  # an error of the values comes again
+        narrow = {np.dtype(np.longdouble): np.float64, np.dtype(np.clongdouble): np.complex128}
+        return np.asarray(op.bind(np)(*(a.astype(narrow.get(a.dtype, a.dtype)) for a in args)))

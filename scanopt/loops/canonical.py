@@ -1,0 +1,245 @@
+"""The arguments of scan in one canonical form: every omission filled in, every mistake named.
+
+Nothing here changes what the user passed: lists are copied, dicts are only read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.types import TensorType
+from scanopt.array.variable import Variable
+from scanopt.loops.site import Number, Site, is_bare, show
+
+__all__ = [
+    "Initial", "SequenceArg", "check_options", "initials", "non_sequence_args", "sequence_args",
+    "slice_name",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceArg:
+    """A sequence and the places, counted from the step, at which it is read."""
+
+    variable: Variable
+    taps: tuple[int, ...]
+    label: str
+
+
+@dataclass(frozen=True, eq=False)
+class Initial:
+    """What is said of one output beforehand: nothing (no taps), or how its state starts.
+
+    value: the initial state, or a bare Python number whose dtype is still open.
+    """
+
+    value: Variable | Number | None
+    taps: tuple[int, ...]
+    label: str
+
+    @property
+    def fed_back(self) -> bool:
+        """Whether the output is a state."""
+        return bool(self.taps)
+
+    @property
+    def name(self) -> str | None:
+        """The user's name for the initial state."""
+        return self.value.name if isinstance(self.value, Variable) else None
+
+    @property
+    def single(self) -> bool:
+        """Whether the state is read one step back only: its initial value has no time axis."""
+        return self.taps == (-1,)
+
+    @property
+    def depth(self) -> int:
+        """Rows that the deepest tap needs."""
+        return -min(self.taps)
+
+    @property
+    def row(self) -> TensorType | None:
+        """The type of the state as it starts, None for a bare number."""
+        if not isinstance(self.value, Variable):
+            return None
+        return self.value.type if self.single else self.value.type.row()
+
+
+def as_list(x: Any) -> list[Any]:
+    """None -> nothing, a list or tuple -> its entries, anything else -> that alone."""
+    if x is None:
+        return []
+    return list(x) if isinstance(x, list | tuple) else [x]
+
+
+def slice_name(name: str | None, tap: int) -> str | None:
+    """The name of an entry along the first axis.
+
+    >>> slice_name("x", 0), slice_name("x", -1), slice_name("x", 2), slice_name(None, 0)
+    ('x[t]', 'x[t-1]', 'x[t+2]', None)
+    """
+    return None if name is None else f"{name}[t{tap:+d}]" if tap else f"{name}[t]"
+
+
+def _label(argument: str, i: int, name: str | None) -> str:
+    return f"{argument}[{i}] ({name!r})" if name else f"{argument}[{i}]"
+
+
+def _taps(site: Site, taps: Any, label: str) -> tuple[int, ...]:
+    try:
+        found = tuple(taps)
+    except TypeError:
+        found = (taps,)
+    if not all(isinstance(k, int | np.integer) and not isinstance(k, bool) for k in found):
+        raise site.error(TypeError, f"the taps of {label} must be integers, found {show(taps)}")
+    if not found:
+        raise site.error(ValueError, f"the taps of {label} are empty; leave them out for [0]")
+    return tuple(int(k) for k in found)
+
+
+def _known_keys(site: Site, given: Mapping[Any, Any], known: tuple[str, str], label: str) -> None:
+    unknown = [key for key in given if key not in known]
+    if unknown:
+        raise site.error(
+            ValueError, f"{label} has the unknown key {unknown[0]!r}; a dict here has {known[0]!r} and {known[1]!r}"
+        )
+
+
+def _sequence(site: Site, entry: Any, i: int) -> SequenceArg:
+    label = _label("sequences", i, None)
+    taps: Any = None
+    if isinstance(entry, Mapping):
+        _known_keys(site, entry, ("input", "taps"), label)
+        if "input" not in entry:
+            raise site.error(ValueError, f"{label} is a dict without the key 'input'")
+        entry, taps = entry["input"], entry.get("taps")
+    if isinstance(entry, list | tuple | range):
+        raise site.error(
+            TypeError,
+            f"{label} is a Python {type(entry).__name__}; a sequence is an array: write np.asarray(...) around it",
+        )
+    if entry is None or is_bare(entry):
+        raise site.error(
+            TypeError,
+            f"{label} is {entry!r}; a sequence is an array, and a list holds several sequences: "
+            "for one sequence of numbers write np.asarray([...])",
+        )
+    variable = site.array(entry, label)
+    label = _label("sequences", i, variable.name)
+    if variable.ndim == 0:
+        raise site.error(
+            TypeError,
+            f"{label} is {variable.type}, which has no axis to iterate over; "
+            "pass it in non_sequences if it is the same at every step",
+        )
+    return SequenceArg(variable, (0,) if taps is None else _taps(site, taps, label), label)
+
+
+def sequence_args(site: Site, sequences: Any) -> tuple[SequenceArg, ...]:
+    """The sequences, each with its taps ([0] if none are given).  Raises TypeError, ValueError."""
+    return tuple(_sequence(site, entry, i) for i, entry in enumerate(as_list(sequences)))
+
+
+def _output_taps(site: Site, taps: Any, label: str) -> tuple[int, ...]:
+    if not isinstance(taps, Iterable) or isinstance(taps, str | bytes):
+        raise site.error(TypeError, f"the taps of {label} must be a list of negative integers, found {show(taps)}")
+    many = list(taps)
+    if not many:
+        raise site.error(
+            ValueError,
+            f"the taps of {label} are an empty list; pass None in outputs_info for an output that is not fed back",
+        )
+    found = _taps(site, many, label)
+    late = [k for k in found if k >= 0]
+    if late:
+        raise site.error(
+            ValueError,
+            f"the taps of {label} must be negative, found {late[0]}: a step can only read results of earlier steps",
+        )
+    if len(set(found)) < len(found):
+        raise site.error(ValueError, f"the taps of {label} name one step twice: {list(found)}")
+    return found
+
+
+def _initial_value(site: Site, x: Any, label: str) -> Variable | Number:
+    if is_bare(x):
+        return x
+    return site.array(x, label)
+
+
+def _from_dict(site: Site, entry: Mapping[Any, Any], label: str) -> tuple[Any, tuple[int, ...]]:
+    _known_keys(site, entry, ("initial", "taps"), label)
+    initial, taps = entry.get("initial"), entry.get("taps")
+    if initial is None:
+        if taps is not None:
+            raise site.error(ValueError, f"{label} has taps but no 'initial' state for them to read")
+        return None, ()
+    if "taps" not in entry:
+        return initial, (-1,)
+    if taps is None:
+        return None, ()  # as documented: said explicitly, the output is not fed back
+    return initial, _output_taps(site, taps, label)
+
+
+def _initial(site: Site, entry: Any, i: int) -> Initial:
+    label = _label("outputs_info", i, None)
+    taps: tuple[int, ...] = (-1,)
+    if isinstance(entry, Mapping):
+        named = entry.get("initial")
+        label = _label("outputs_info", i, named.name if isinstance(named, Variable) else None)
+        entry, taps = _from_dict(site, entry, label)
+    if entry is None:
+        return Initial(None, (), label)
+    found = Initial(value := _initial_value(site, entry, label), taps, label)
+    label = _label("outputs_info", i, found.name)
+    if not found.single and (not isinstance(value, Variable) or value.ndim == 0):
+        shown = show(value)
+        raise site.error(
+            ValueError,
+            f"{label} is read at taps {list(taps)}, so its initial state needs a first axis with "
+            f"{found.depth} rows, found {shown}",
+        )
+    return Initial(value, taps, label)
+
+
+def initials(site: Site, outputs_info: Any) -> tuple[Initial, ...] | None:
+    """What is said of each output, None when nothing is.  Raises TypeError, ValueError."""
+    entries = as_list(outputs_info)
+    if not entries:
+        return None
+    return tuple(_initial(site, entry, i) for i, entry in enumerate(entries))
+
+
+def non_sequence_args(site: Site, non_sequences: Any) -> tuple[Variable | Number, ...]:
+    """The non-sequences as symbolic arrays; bare Python numbers stay as they are."""
+    return tuple(
+        x if is_bare(x) else site.array(x, _label("non_sequences", i, None))
+        for i, x in enumerate(as_list(non_sequences))
+    )
+
+
+def check_options(site: Site, name: Any, truncate_gradient: Any, flags: dict[str, Any]) -> None:
+    """Raise TypeError or ValueError for options of a wrong type or value."""
+    if name is not None and not isinstance(name, str):
+        raise site.error(TypeError, f"name must be a string, found {show(name)}")
+    if not isinstance(truncate_gradient, int | np.integer) or isinstance(truncate_gradient, bool):
+        raise site.error(TypeError, f"truncate_gradient must be an integer, found {show(truncate_gradient)}")
+    if truncate_gradient != -1 and truncate_gradient < 1:
+        raise site.error(
+            ValueError,
+            f"truncate_gradient must be -1 (all steps) or a number of steps from 1 up, found {truncate_gradient}",
+        )
+    for flag, value in flags.items():
+        if not isinstance(value, bool | np.bool_):
+            raise site.error(TypeError, f"{flag} must be True or False, found {show(value)}")
+
+
+def refuse_unavailable(site: Site, mode: Any, profile: Any, allow_gc: Any) -> None:
+    """Raise ValueError for options whose meaning this version does not have yet."""
+    for option, value, default in (("mode", mode, None), ("profile", profile, False), ("allow_gc", allow_gc, None)):
+        if value is not default and (option, value) != ("profile", ""):
+            raise site.error(ValueError, f"{option}={value!r} is not supported yet; leave it at {default!r}")

@@ -1,0 +1,34 @@
+"""Where in the user's code a loop was written."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from pathlib import Path
+from types import FrameType
+
+__all__ = ["user_location"]
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_USER_CODE = ("rewrites", "backends")  # installed inside the package, but not the engine
+
+
+@cache
+def _inside_engine(file: str) -> bool:
+    try:
+        parts = Path(file).resolve().relative_to(_PACKAGE).parts
+    except ValueError:
+        return False
+    return not parts or parts[0] not in _USER_CODE
+
+
+def user_location() -> str:
+    """'file:line' of the innermost frame outside scanopt, '' when there is none.
+
+    >>> user_location().startswith("<doctest")
+    True
+    """
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _inside_engine(frame.f_code.co_filename):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""

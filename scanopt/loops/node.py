@@ -1,0 +1,217 @@
+"""The Scan node: a loop in the symbolic graph, with named slots.
+
+Vocabulary of the documents: a *sequence* is read one entry per step; a *sit-sot* is a state fed
+back from the step before, a *mit-sot* one fed back from several steps; a *nit-sot* is an output
+that is not fed back; a *non-sequence* is the same at every step.  `_inner` names live in the step's
+graph, `_outer` names in the graph that holds the Scan node.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from scanopt.array.types import TensorType
+from scanopt.array.variable import Node, SharedVariable, Variable
+
+__all__ = [
+    "MitMot", "MitSot", "NitSot", "NonSequence", "Requirement", "Scan", "Sequence", "SharedState",
+    "SitSot", "State",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Sequence:
+    """x_outer is already cut and shifted for its tap: step t reads x_outer[t] as x_inner."""
+
+    x_outer: Variable
+    x_inner: Variable
+    tap: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class SitSot:
+    """A state read one step back: init_outer has the state's own shape, with no time axis."""
+
+    init_outer: Variable
+    input_state: Variable
+    output_state: Variable
+
+    @property
+    def taps(self) -> tuple[int, ...]:
+        """The one tap, in the form of a mit-sot's."""
+        return (-1,)
+
+    @property
+    def input_states(self) -> tuple[Variable, ...]:
+        """The one state read, in the form of a mit-sot's."""
+        return (self.input_state,)
+
+
+@dataclass(frozen=True, eq=False)
+class MitSot:
+    """A state read at several steps back; row 0 of init_outer is the oldest.
+
+    taps are negative and in the user's order, input_states[i] is the value taps[i] steps away.
+    """
+
+    init_outer: Variable
+    taps: tuple[int, ...]
+    input_states: tuple[Variable, ...]
+    output_state: Variable
+
+    @property
+    def depth(self) -> int:
+        """Rows of the initial state that the deepest tap needs."""
+        return -min(self.taps)
+
+
+@dataclass(frozen=True, eq=False)
+class NitSot:
+    """An output that is not fed back."""
+
+    output: Variable
+
+
+@dataclass(frozen=True, eq=False)
+class SharedState:
+    """A shared variable with an update: a state whose last value replaces the shared one."""
+
+    shared: SharedVariable
+    input_state: Variable
+    output_state: Variable
+
+
+@dataclass(frozen=True, eq=False)
+class MitMot:
+    """A buffer read and written at several places per step; only gradients make it."""
+
+    buffer_outer: Variable
+    in_taps: tuple[int, ...]
+    out_taps: tuple[int, ...]
+    input_states: tuple[Variable, ...]
+    output_states: tuple[Variable, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class NonSequence:
+    """w_outer, the same at every step as w_inner.
+
+    One that scan discovered by itself is its own inner variable: w_inner is w_outer.
+    """
+
+    w_outer: Variable
+    w_inner: Variable
+
+
+@dataclass(frozen=True, eq=False)
+class Requirement:
+    """What must hold when the loop runs, even if nothing reads its outputs.
+
+    kind: "rows" (a sequence has at least n_steps rows), "steps" (n_steps is not negative) or
+    "init" (an initial state has a row for its deepest tap).  check: found, or a ValueError with
+    `message` where found < expected; all three are int64 scalars outside the loop.
+    """
+
+    kind: str
+    found: Variable
+    expected: Variable
+    message: str
+    check: Variable
+
+
+State = MitSot | SitSot
+
+
+@dataclass(frozen=True, eq=False)
+class Scan(Node):
+    """A loop.  Its outputs are the traces (one row per step, initial rows left out) of mit-sots,
+    sit-sots and nit-sots, in this order; `returned` lists them in the order of the step's results.
+
+    location: "file:line" of the user's call.  n_steps: an int64 scalar.  x_outer of every sequence
+    has exactly n_steps rows, init_outer of every mit-sot exactly `depth`.  labels: the user's word
+    for each output, for error messages.  order: for each result of the step, its place in outputs.
+    """
+
+    n_steps: Variable
+    sequences: tuple[Sequence, ...] = ()
+    mit_mots: tuple[MitMot, ...] = ()
+    mit_sots: tuple[MitSot, ...] = ()
+    sit_sots: tuple[SitSot, ...] = ()
+    shared: tuple[SharedState, ...] = ()
+    nit_sots: tuple[NitSot, ...] = ()
+    non_sequences: tuple[NonSequence, ...] = ()
+    until: Variable | None = None
+    name: str | None = None
+    location: str = ""
+    truncate_gradient: int = -1
+    go_backwards: bool = False
+    requires: tuple[Requirement, ...] = ()
+    labels: tuple[str, ...] = ()
+    order: tuple[int, ...] = ()
+    inputs: tuple[Variable, ...] = field(init=False)
+    outputs: tuple[Variable, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        outer = [
+            self.n_steps,
+            *(s.x_outer for s in self.sequences),
+            *(s.init_outer for s in self.mit_sots),
+            *(s.init_outer for s in self.sit_sots),
+            *(s.w_outer for s in self.non_sequences),
+        ]
+        object.__setattr__(self, "inputs", tuple(outer))
+        steps = self.static_steps
+        outputs = tuple(
+            Variable(TensorType(v.dtype, (steps, *v.type.shape)), owner=self, index=i)
+            for i, v in enumerate(self.traced)
+        )
+        object.__setattr__(self, "outputs", outputs)
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        """Mit-sots, then sit-sots: the order of the outer outputs."""
+        return (*self.mit_sots, *self.sit_sots)
+
+    @property
+    def traced(self) -> tuple[Variable, ...]:
+        """The step's values that the outputs collect, in their order."""
+        return (*(s.output_state for s in self.states), *(n.output for n in self.nit_sots))
+
+    @property
+    def returned(self) -> tuple[Variable, ...]:
+        """The outputs in the order of the step's results."""
+        order = self.order or range(len(self.outputs))
+        return tuple(self.outputs[i] for i in order)
+
+    @property
+    def dependencies(self) -> tuple[Variable, ...]:
+        """All that must be known before the loop runs: checks first, then the inputs."""
+        return (*(r.check for r in self.requires), *self.inputs)
+
+    @property
+    def inner_inputs(self) -> tuple[Variable, ...]:
+        """The variables that the step reads."""
+        return (
+            *(s.x_inner for s in self.sequences),
+            *(v for s in self.states for v in s.input_states),
+            *(s.w_inner for s in self.non_sequences),
+        )
+
+    @property
+    def inner_outputs(self) -> tuple[Variable, ...]:
+        """All that a step computes: the traced values, then `until` if there is one."""
+        return (*self.traced, *(() if self.until is None else (self.until,)))
+
+    def label(self, i: int) -> str:
+        """What to call output number i in messages."""
+        return self.labels[i] if self.labels else f"output {i}"
+
+    @property
+    def static_steps(self) -> int | None:
+        """The number of steps, where it is known before the run."""
+        value = self.n_steps.operand.value
+        return None if value is None or self.until is not None else int(value)
+
+    def __str__(self) -> str:
+        label = f"scan {self.name!r}" if self.name else "a scan"
+        return f"{label} ({self.location})" if self.location else label

@@ -1,0 +1,85 @@
+"""The operator `require`: a run-time check as a value.
+
+`require(a, b)` is `a` where `a >= b` and raises otherwise.  Being a value, a check goes through
+every rewrite like anything else, and still raises when the loop it guarded is gone.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from scanopt.array.op import Op, Operand, OpSpec, register
+from scanopt.array.types import Dim, TensorType
+from scanopt.array.variable import Variable, apply
+
+__all__ = ["require"]
+
+RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "ge": operator.ge, "gt": operator.gt, "eq": operator.eq, "ne": operator.ne,
+}  # fmt: skip
+ERRORS: dict[str, type[Exception]] = {
+    "ValueError": ValueError, "IndexError": IndexError, "TypeError": TypeError,
+}  # fmt: skip
+
+
+def _numpy(xp: Any, *, relation: str, error: str, message: str) -> Callable[..., Any]:
+    holds, kind = RELATIONS[relation], ERRORS[error]
+
+    def check(a: Any, b: Any) -> Any:
+        a, b = xp.broadcast_arrays(xp.asarray(a), xp.asarray(b))
+        if not bool(xp.all(holds(a, b))):
+            first = int(xp.argmin(holds(a, b).ravel()))
+            found, expected = int(a.ravel()[first]), int(b.ravel()[first])
+            raise kind(message.format(found=found, expected=expected))
+        return a.copy()
+
+    return check
+
+
+def _infer(a: Operand, b: Operand, **_: Any) -> TensorType:
+    if a.dtype != "int64" or b.dtype != "int64":
+        raise TypeError(f"require compares int64 values, found {a.type} and {b.type}")
+    if a.ndim and b.ndim and a.ndim != b.ndim:
+        raise ValueError(f"require compares equal shapes, found {a.type} and {b.type}")
+    longer, other = (a.shape, b.shape) if a.ndim >= b.ndim else (b.shape, a.shape)
+    other = other or (None,) * len(longer)
+    shape: tuple[Dim, ...] = tuple(n if n is not None else m for n, m in zip(longer, other, strict=True))
+    return TensorType("int64", shape)
+
+
+def _batch(op: Op, flags: Sequence[bool], args: Sequence[Variable]) -> Variable:
+    """Checks of scalars: all rows at once."""
+    del flags
+    return apply(op, *args)
+
+
+register(
+    OpSpec(
+        "require",
+        numpy=_numpy,
+        infer=_infer,
+        batch=_batch,
+        batch_exact=True,
+        can_raise=True,
+        doc="require(a, b): a where `a relation b` holds, else an error with the given message.",
+    )
+)
+
+
+def require(a: Variable, b: Variable, message: str, *, relation: str = "ge", error: str = "ValueError") -> Variable:
+    """`a`, or an error where `a >= b` does not hold.  a, b: int64 scalars.
+
+    message: text of the error; {found} and {expected} stand for the values of a and b.
+    Raises ValueError for an unknown relation or kind of error.
+
+    >>> from scanopt.array.variable import Constant
+    >>> import numpy as np
+    >>> n = Constant(np.int64(3))
+    >>> str(require(n, n, "{found} rows, {expected} needed").type)
+    'int64[]'
+    """
+    if relation not in RELATIONS or error not in ERRORS:
+        raise ValueError(f"unknown relation {relation!r} or kind of error {error!r}")
+    return apply(Op.make("require", relation=relation, error=error, message=message), a, b)

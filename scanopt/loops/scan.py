@@ -1,0 +1,260 @@
+"""scan: a loop written as one step, put into the symbolic graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.variable import Constant, SharedVariable, Variable, describe
+from scanopt.loops.canonical import (
+    Initial,
+    SequenceArg,
+    check_options,
+    initials,
+    non_sequence_args,
+    refuse_unavailable,
+    sequence_args,
+    slice_name,
+)
+from scanopt.loops.graph import leaves
+from scanopt.loops.location import user_location
+from scanopt.loops.node import MitSot, NitSot, NonSequence, Requirement, Scan, SitSot
+from scanopt.loops.node import Sequence as SequenceSlot
+from scanopt.loops.site import Number, Site
+from scanopt.loops.states import build_states
+from scanopt.loops.step import call_step, check_step, step_results
+from scanopt.loops.steps import Plan, initial_rows, plan
+from scanopt.loops.until import split_until
+from scanopt.loops.updates import Updates
+
+__all__ = ["Options", "loop", "scan"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a Scan node keeps of the call beside its slots."""
+
+    name: str | None = None
+    truncate_gradient: int = -1
+    go_backwards: bool = False
+    strict: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class _Arguments:
+    """The canonical arguments of one call."""
+
+    sequences: tuple[SequenceArg, ...]
+    initials: tuple[Initial, ...] | None
+    non_sequences: tuple[Variable | Number, ...]
+
+    def labels(self) -> list[str]:
+        """What the step is called with, in order, in words."""
+        words = [
+            slice_name(arg.variable.name or f"sequences[{i}]", tap)
+            for i, arg in enumerate(self.sequences)
+            for tap in arg.taps
+        ]
+        words += [
+            slice_name(initial.name or f"output {i}", tap)
+            for i, initial in enumerate(self.initials or ())
+            for tap in initial.taps
+        ]
+        words += [
+            (x.name if isinstance(x, Variable) else None) or f"non_sequences[{i}]"
+            for i, x in enumerate(self.non_sequences)
+        ]
+        return [w or "" for w in words]
+
+
+def _slots(arg: SequenceArg, slices: tuple[Variable, ...]) -> list[SequenceSlot]:
+    name = arg.variable.name
+    return [
+        SequenceSlot(x, Variable(x.type.row(), slice_name(name, tap)), tap)
+        for x, tap in zip(slices, arg.taps, strict=True)
+    ]
+
+
+def _non_sequence(x: Variable | Number) -> tuple[Any, tuple[NonSequence, ...]]:
+    """What the step gets for x, and the slot for it: constants need none."""
+    if not isinstance(x, Variable) or isinstance(x, Constant):
+        return x, ()
+    inner = Variable(x.type, x.name)
+    return inner, (NonSequence(x, inner),)
+
+
+def _initial_variable(initial: Initial, dtype: str) -> Variable:
+    value = initial.value
+    return value if isinstance(value, Variable) else Constant(np.asarray(value, dtype=dtype))
+
+
+def _discovered(
+    site: Site, args: _Arguments, results: Iterable[Variable], inner: set[Variable], strict: bool
+) -> tuple[NonSequence, ...]:
+    """Non-sequences that the step uses without being given them."""
+    found = leaves(results, inner)
+    listed = {*(arg.variable for arg in args.sequences), *args.non_sequences}
+    missing = [v for v in found if isinstance(v, SharedVariable) and v not in listed]
+    if strict and missing:
+        names = "; ".join(describe(v) for v in missing)
+        raise site.error(
+            ValueError, f"strict=True, but the step uses shared variables that are not in non_sequences: {names}"
+        )
+    return tuple(NonSequence(v, v) for v in found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Outputs:
+    """The slots of the outputs, by kind, and where each result of the step went."""
+
+    mit_sots: tuple[MitSot, ...]
+    sit_sots: tuple[SitSot, ...]
+    nit_sots: tuple[NitSot, ...]
+    requires: tuple[Requirement, ...]
+    kinds: tuple[int, ...]
+
+    def order(self) -> tuple[int, ...]:
+        """For each result of the step, its place among the outputs of the node."""
+        by_kind = sorted(range(len(self.kinds)), key=lambda i: self.kinds[i])
+        return tuple(by_kind.index(i) for i in range(len(by_kind)))
+
+
+def _outputs(
+    site: Site, specs: Sequence[Initial], inputs: Sequence[tuple[Variable, ...]], results: Sequence[Variable]
+) -> _Outputs:
+    mit_sots: list[MitSot] = []
+    sit_sots: list[SitSot] = []
+    nit_sots: list[NitSot] = []
+    requires: list[Requirement] = []
+    kinds: list[int] = []
+    for spec, taps, result in zip(specs, inputs, results, strict=True):
+        kinds.append(2 if not spec.fed_back else 1 if spec.single else 0)
+        if not spec.fed_back:
+            nit_sots.append(NitSot(result))
+        elif spec.single:
+            sit_sots.append(SitSot(_initial_variable(spec, result.dtype), taps[0], result))
+        else:
+            rows, checks = initial_rows(site, spec)
+            mit_sots.append(MitSot(rows, spec.taps, taps, result))
+            requires += checks
+    slots = (tuple(mit_sots), tuple(sit_sots), tuple(nit_sots))
+    return _Outputs(*slots, tuple(requires), tuple(kinds))
+
+
+def _output_label(i: int, spec: Initial, result: Variable) -> str:
+    name = spec.name or result.name
+    return f"output {i} ({name!r})" if name else f"output {i}"
+
+
+def _scan_node(site: Site, fn: Callable[..., Any], args: _Arguments, steps: Plan, options: Options) -> Scan:
+    sequences = [slot for arg, slices in zip(args.sequences, steps.slices, strict=True) for slot in _slots(arg, slices)]
+    held = [_non_sequence(x) for x in args.non_sequences]
+    stop: list[Variable | None] = [None]  # of the step built last, which is the one that is kept
+
+    def build(states: Sequence[Sequence[Any]]) -> Any:
+        taps = [v for state in states for v in state]
+        step_args = [*(s.x_inner for s in sequences), *taps, *(x for x, _ in held)]
+        outputs, stop[0] = split_until(site, call_step(site, fn, step_args))
+        return step_results(site, outputs)
+
+    check_step(site, fn, args.labels())
+    inputs, results = build_states(site, args.initials, build)
+    specs = args.initials or tuple(Initial(None, (), f"output {i}") for i in range(len(results)))
+    outputs = _outputs(site, specs, inputs or [()] * len(results), results)
+    given = tuple(slot for _, slots in held for slot in slots)
+    inner = {*(s.x_inner for s in sequences), *(s.w_inner for s in given), *(v for state in inputs for v in state)}
+    computed = [*results, *(() if stop[0] is None else (stop[0],))]
+    order = outputs.order()
+    labels = [_output_label(i, *pair) for i, pair in enumerate(zip(specs, results, strict=True))]
+    return Scan(
+        n_steps=steps.n_steps,
+        sequences=tuple(sequences),
+        mit_sots=outputs.mit_sots,
+        sit_sots=outputs.sit_sots,
+        nit_sots=outputs.nit_sots,
+        non_sequences=(*given, *_discovered(site, args, computed, inner, options.strict)),
+        until=stop[0],
+        name=options.name,
+        location=site.location,
+        truncate_gradient=options.truncate_gradient,
+        go_backwards=options.go_backwards,
+        requires=(*steps.requires, *outputs.requires),
+        labels=tuple(labels[order.index(i)] for i in range(len(order))),
+        order=order,
+    )
+
+
+def loop(
+    function: str,
+    fn: Callable[..., Any],
+    sequences: Any,
+    outputs_info: Any,
+    non_sequences: Any,
+    n_steps: Any,
+    options: Options,
+) -> list[Variable]:
+    """The traces of a loop in the order of the step's results: scan and its relatives.
+
+    function: the name of the public function, for messages.
+    """
+    site = Site(function, user_location())
+    flags = {"go_backwards": options.go_backwards, "strict": options.strict}
+    check_options(site, options.name, options.truncate_gradient, flags)
+    args = _Arguments(
+        sequence_args(site, sequences), initials(site, outputs_info), non_sequence_args(site, non_sequences)
+    )
+    steps = plan(site, args.sequences, n_steps, options.go_backwards)
+    return list(_scan_node(site, fn, args, steps, options).returned)
+
+
+def scan(
+    fn: Callable[..., Any],
+    sequences: Any = None,
+    outputs_info: Any = None,
+    non_sequences: Any = None,
+    n_steps: Any = None,
+    truncate_gradient: int = -1,
+    go_backwards: bool = False,
+    mode: Any = None,
+    name: str | None = None,
+    profile: bool | str = False,
+    allow_gc: bool | None = None,
+    strict: bool = False,
+    return_list: bool = False,
+) -> tuple[Any, Updates]:
+    """A loop over the first axis of `sequences`, feeding results back: (outputs, updates).
+
+    fn: builds one step from symbolic arrays, called with every tap of each sequence, every tap of
+        each output, then non_sequences; returns one array per output (one, or a list of them).
+    sequences: arrays, or dicts {input, taps}: tap k is the entry k steps away (default [0]).  The
+        shortest sets the number of steps.
+    outputs_info: per output its initial state (fed back from the step before), a dict
+        {initial, taps} with negative taps and one initial row for each step back, or None for an
+        output that is not fed back.  A bare Python number takes the dtype of the step's result.
+    non_sequences: what the step gets unchanged.  Other variables that it uses are found.
+    n_steps: int or integer scalar; a sequence must have that many rows.
+    truncate_gradient: steps that gradients go back, -1 for all.  go_backwards: read the sequences
+        from their ends.  name: for prints and profiles.  strict: shared variables that the step
+        uses must be in non_sequences.  return_list: a list of outputs even for one.
+    mode, profile, allow_gc: not supported yet, leave them alone.
+
+    outputs: one array, a list of several, or None; each has a row per step, initial rows left out.
+    Raises TypeError or ValueError, with the place of this call, for arguments that do not fit.
+
+    >>> from scanopt import tensor as T
+    >>> total, updates = scan(lambda x, s: s + x, T.vector("x", "float32"), outputs_info=0.0)
+    >>> str(total.type), dict(updates)
+    ('float32[?]', {})
+    """
+    site = Site("scan", user_location())
+    refuse_unavailable(site, mode, profile, allow_gc)
+    if not isinstance(return_list, bool | np.bool_):
+        raise site.error(TypeError, f"return_list must be True or False, found {return_list!r}")
+    options = Options(name, truncate_gradient, go_backwards, strict)
+    outputs = loop("scan", fn, sequences, outputs_info, non_sequences, n_steps, options)
+    if return_list or len(outputs) > 1:
+        return outputs, Updates()
+    return (outputs[0] if outputs else None), Updates()

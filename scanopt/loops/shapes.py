@@ -1,0 +1,89 @@
+"""The shapes of a step's values, found without running the step: what a loop of zero steps needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from scanopt.array.abstract import abstract_eval, concrete
+from scanopt.array.op import Operand
+from scanopt.array.shapes import shape_text
+from scanopt.array.types import Dim
+from scanopt.array.variable import Apply, SharedVariable, Variable
+from scanopt.loops.graph import schedule
+from scanopt.loops.node import Scan, SitSot
+
+__all__ = ["abstract_values", "changed_shape", "step_shapes"]
+
+Known = Mapping[Variable, Operand]
+Shape = tuple[Dim, ...]
+
+
+def changed_shape(node: Scan, i: int, before: Sequence[Dim], after: Sequence[Dim], step: int) -> ValueError:
+    """The error of a traced value whose shape at `step` is not what it was before."""
+    initial = step == 0 and i < len(node.states)
+    start = "its initial state has shape" if initial else "it had shape"
+    return ValueError(
+        f"{node.label(i)} of {node} changes its shape: {start} {shape_text(before)}, but at step "
+        f"{step} it has shape {shape_text(after)}; the rows of a trace must all have one shape"
+    )
+
+
+def step_shapes(node: Scan, outer: Known) -> list[Shape]:
+    """The shape of each traced value of a step, None for lengths that only values would tell.
+
+    outer: what is known of the node's inputs.  Raises the errors of shape rules, and ValueError
+    where a state would change its shape.
+    """
+    known = _step_operands(node, outer)
+    env = abstract_values(node.inner_outputs, known)
+    return [_checked_shape(node, i, env[v], known) for i, v in enumerate(node.traced)]
+
+
+def abstract_values(outputs: Sequence[Variable], known: Known) -> dict[Variable, Operand]:
+    """What is known of `outputs` and all they rest on, from the operands `known`."""
+    env = dict(known)
+
+    def operand(v: Variable) -> Operand:
+        if v not in env and isinstance(v, SharedVariable):
+            env[v] = concrete(v.get_value(borrow=True))
+        return env.setdefault(v, v.operand)
+
+    for node in schedule(outputs, known):
+        if isinstance(node, Scan):
+            env.update(_loop_values(node, {v: operand(v) for v in node.inputs}))
+        elif isinstance(node, Apply):
+            env[node.outputs[0]] = abstract_eval(node.op, [operand(x) for x in node.inputs])
+    for v in outputs:
+        operand(v)
+    return env
+
+
+def _loop_values(node: Scan, outer: Known) -> dict[Variable, Operand]:
+    """What is known of the outputs of a loop."""
+    n = outer[node.n_steps].value
+    steps = None if n is None or node.until is not None else int(n)
+    shapes = step_shapes(node, outer)
+    return {out: Operand(out.dtype, (steps, *shape)) for out, shape in zip(node.outputs, shapes, strict=True)}
+
+
+def _step_operands(node: Scan, outer: Known) -> dict[Variable, Operand]:
+    """What is known of the variables that a step reads: only non-sequences have known values."""
+    known = {held.w_inner: outer[held.w_outer] for held in node.non_sequences}
+    for x in node.sequences:
+        known[x.x_inner] = Operand(x.x_inner.dtype, outer[x.x_outer].shape[1:])
+    for state in node.states:
+        init = outer[state.init_outer].shape
+        row = init if isinstance(state, SitSot) else init[1:]
+        known.update((v, Operand(v.dtype, row)) for v in state.input_states)
+    return known
+
+
+def _checked_shape(node: Scan, i: int, result: Operand, known: Known) -> Shape:
+    """The shape of traced value i; that of a state must be its initial one."""
+    if i >= len(node.states):
+        return result.shape
+    start = known[node.states[i].input_states[0]].shape
+    pairs = list(zip(start, result.shape, strict=True))
+    if any(a != b for a, b in pairs if a is not None and b is not None):
+        raise changed_shape(node, i, start, result.shape, 0)
+    return tuple(a if b is None else b for a, b in pairs)

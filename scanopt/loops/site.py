@@ -1,0 +1,68 @@
+"""The call that is being worked on: its place in the user's code, and the errors that name it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from scanopt.array.constants import as_tensor_variable
+from scanopt.array.variable import Variable, describe
+
+__all__ = ["Number", "Site", "is_bare", "show"]
+
+Number = bool | int | float | complex
+"""A bare Python number, whose dtype is open."""
+
+
+def is_bare(x: Any) -> TypeGuard[Number]:
+    """Whether x is a bare Python number or truth value (NumPy's scalars have a dtype).
+
+    >>> is_bare(1.0), is_bare(np.float64(1.0))
+    (True, False)
+    """
+    return type(x) in (bool, int, float, complex)
+
+
+@dataclass(frozen=True)
+class Site:
+    """One call of scan or a relative: the function's name and "file:line" of the call."""
+
+    function: str
+    location: str
+
+    @property
+    def place(self) -> str:
+        """The call in words, to stand at the end of a message."""
+        return f"({self.function} at {self.location})" if self.location else f"({self.function})"
+
+    def error(self, kind: type[Exception], text: str) -> Exception:
+        """An error of this kind that says where the call stands."""
+        return kind(f"{text} {self.place}")
+
+    def array(self, x: Any, what: str) -> Variable:
+        """x as a symbolic array.  Raises TypeError naming `what` when it is none."""
+        if isinstance(x, str | bytes) or callable(x):
+            raise self.error(TypeError, f"{what} must be an array, found {show(x)}")
+        try:
+            return as_tensor_variable(x)
+        except (TypeError, ValueError, OverflowError) as error:
+            text = f"{what} must be an array, found {show(x)}: {error}"
+            raise self.error(TypeError, text) from None
+
+
+def show(x: Any) -> str:
+    """Any value in a few words, for messages.
+
+    >>> show(np.zeros(3)), show("adam"), show([1, 2])
+    ('an array float64[3]', "'adam' (str)", '[1, 2] (list)')
+    """
+    if isinstance(x, Variable):
+        return describe(x)
+    if isinstance(x, np.ndarray) and x.ndim:
+        return f"an array {x.dtype.name}[{', '.join(map(str, x.shape))}]"
+    if callable(x):
+        return f"the function {getattr(x, '__name__', type(x).__name__)!r}"
+    text = repr(x)
+    return f"{text if len(text) < 60 else text[:57] + '...'} ({type(x).__name__})"

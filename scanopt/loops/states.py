@@ -1,0 +1,184 @@
+"""The types of states: what a state may claim at every step, found by building the step.
+
+A state's inner variable may claim a length only where both the initial state and the step's result
+have it, so the step is built again with a more general type until nothing changes.  A bare Python
+number as initial state takes the dtype that the same loop in plain Python would arrive at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.types import TensorType
+from scanopt.array.variable import Constant, Variable
+from scanopt.loops.canonical import Initial, slice_name
+from scanopt.loops.graph import sources
+from scanopt.loops.site import Site
+from scanopt.loops.step import Result, as_result
+
+__all__ = ["Built", "build_states"]
+
+Build = Callable[[Sequence[Sequence[Any]]], tuple[Result, ...]]
+"""From the arguments for each state's taps to the results of the step."""
+
+Built = tuple[list[tuple[Variable, ...]], list[Variable]]
+"""The inner variables of each state, and the results of the step."""
+
+
+def fits(number: Any, dtype: str) -> bool:
+    """Whether a bare Python number may stand in an array of `dtype`.
+
+    >>> fits(0, "float32"), fits(0.5, "int64"), fits(-1, "uint8"), fits(True, "int8")
+    (True, False, False, True)
+    """
+    try:
+        if np.result_type(number, np.dtype(dtype)) != np.dtype(dtype):
+            return False
+        with np.errstate(over="ignore"):
+            stored = np.asarray(number, dtype=dtype)
+    except OverflowError:
+        return False
+    return bool(np.isfinite(stored) or not np.isfinite(number))
+
+
+def _inputs(initial: Initial, type: TensorType) -> tuple[Variable, ...]:
+    return tuple(Variable(type, slice_name(initial.name, tap)) for tap in initial.taps)
+
+
+def _plain_guess(initials: Sequence[Initial], build: Build) -> list[TensorType]:
+    """First types: of an initial state its own; of a bare number, what plain Python makes of it."""
+    open_dtype = [i for i in initials if i.fed_back and i.row is None]
+    try:
+        results = build([_guess_args(i) for i in initials]) if open_dtype else ()
+    except Exception:  # the step needs an array there: the error, if any, comes from the real call
+        results = ()
+    types: list[TensorType] = []
+    for k, initial in enumerate(initials):
+        row = initial.row or TensorType(np.asarray(initial.value).dtype.name, ())
+        if initial in open_dtype and k < len(results):
+            dtype = as_result(results[k]).dtype
+            row = TensorType(dtype, ()) if fits(initial.value, dtype) else row
+        types.append(row)
+    return types
+
+
+def _guess_args(initial: Initial) -> Sequence[Any]:
+    return _inputs(initial, initial.row) if initial.row else [initial.value] * len(initial.taps)
+
+
+def _suggestion(initial: Initial, start: str, result: str) -> str:
+    name = initial.name or "initial_state"
+    lossy = " (which loses part of the value)"
+    forward, back = np.can_cast(start, result, "safe"), np.can_cast(result, start, "safe")
+    first = f"write {name}.astype('{result}') in outputs_info{'' if forward else lossy}"
+    second = f"cast the step's result with .astype('{start}'){'' if back else lossy}"
+    return f"{second}, or {first}" if back and not forward else f"{first}, or {second}"
+
+
+class _Relax:
+    """One round: from a state's present type and the step's result, its next type."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+
+    def next(self, initial: Initial, now: TensorType, update: Variable) -> TensorType:
+        """The next type of a state that is `now`.  Raises ValueError where there is none."""
+        result = update.type
+        if initial.row is None:
+            now = self._number(initial, now, result)
+        else:
+            self._dtype(initial, now, update)
+        if now.ndim != result.ndim:
+            raise self._mismatch(
+                initial,
+                result,
+                "a state must keep its number of axes: give the initial state the shape of the "
+                "step's result, or index or sum the result down to the state's shape",
+            )
+        for axis, (a, b) in enumerate(zip(now.shape, result.shape, strict=True)):
+            if a is not None and b is not None and a != b:
+                raise self._mismatch(
+                    initial,
+                    result,
+                    f"a state must keep its shape, but axis {axis} has length {a} and then {b}: "
+                    f"start from an array that is broadcast to {result} already",
+                )
+        shape = zip(now.shape, result.shape, strict=True)
+        return TensorType(now.dtype, tuple(a if a == b else None for a, b in shape))
+
+    def _mismatch(self, initial: Initial, result: TensorType, advice: str) -> Exception:
+        return self.site.error(
+            ValueError, f"{initial.label} starts as {initial.row} but the step gives {result}: {advice}"
+        )
+
+    def _dtype(self, initial: Initial, now: TensorType, update: Variable) -> None:
+        if now.dtype != update.dtype:
+            advice = _suggestion(initial, now.dtype, update.dtype)
+            cause = sources(update, update.dtype)
+            through = f" ({update.dtype} comes in through {', '.join(cause[:3])})" if cause else ""
+            raise self._mismatch(initial, update.type, advice + through)
+
+    def _number(self, initial: Initial, now: TensorType, result: TensorType) -> TensorType:
+        wider = np.promote_types(now.dtype, result.dtype) == np.dtype(result.dtype)
+        if fits(initial.value, result.dtype) and wider and not result.ndim:
+            return TensorType(result.dtype, ())
+        text = f"{initial.label} starts as the Python number {initial.value!r}"
+        if result.ndim:
+            zeros = f"np.full({_shape(result)}, {initial.value!r}, '{result.dtype}')"
+            raise self.site.error(
+                ValueError,
+                f"{text}, but the step gives {result}: start from an array of the result's shape, for example {zeros}",
+            )
+        dtype = np.promote_types(now.dtype, result.dtype).name
+        raise self.site.error(
+            ValueError,
+            f"{text}, which is no {result.dtype}, but the step gives {result}: cast the step's "
+            f"result with .astype('{dtype}'), or start from np.{result.dtype}(...)",
+        )
+
+
+def _shape(type: TensorType) -> str:
+    if None in type.shape:
+        return "shape"
+    return str(type.shape[0]) if type.ndim == 1 else str(type.shape)
+
+
+def _as_state(initial: Initial, result: Result, type: TensorType) -> Variable:
+    """A result as an array; a bare number takes the state's dtype where it fits."""
+    if not isinstance(result, Variable) and initial.fed_back and fits(result, type.dtype):
+        return Constant(np.asarray(result, dtype=type.dtype))
+    return as_result(result)
+
+
+def _check_count(site: Site, initials: Sequence[Initial], results: Sequence[Result]) -> None:
+    if len(initials) != len(results):
+        raise site.error(
+            ValueError,
+            f"outputs_info describes {len(initials)} outputs but the step returned "
+            f"{len(results)}: give one entry per output, None for one that is not fed back",
+        )
+
+
+def build_states(site: Site, initials: Sequence[Initial] | None, build: Build) -> Built:
+    """Build the step until the types of its states are stable.
+
+    initials: one per output, or None when no output is fed back.  Raises ValueError where a state
+    would change its dtype, its number of axes or a known length.
+    """
+    if initials is None:
+        return [], [as_result(r) for r in build([])]
+    relax = _Relax(site)
+    types = _plain_guess(initials, build)
+    while True:
+        inputs = [_inputs(i, type) for i, type in zip(initials, types, strict=True)]
+        raw = build(inputs)
+        _check_count(site, initials, raw)
+        triples: list[tuple[Initial, Result, TensorType]] = list(zip(initials, raw, types, strict=True))
+        results = [_as_state(*triple) for triple in triples]
+        new = [relax.next(i, type, r) if i.fed_back else type for (i, _, type), r in zip(triples, results, strict=True)]
+        if new == types:
+            return inputs, results
+        types = new

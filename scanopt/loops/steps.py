@@ -1,0 +1,174 @@
+"""How many steps a loop takes, and what each step reads of the sequences.
+
+A sequence read at several taps is cut into one slice per tap, aligned so that entry t of each is
+what step t reads.  The present (tap 0) always counts as read, so taps=[-1] on 5 rows are 4 steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.batching import dim
+from scanopt.array.entries import FUNCTIONS
+from scanopt.array.variable import Constant, Variable
+from scanopt.loops.canonical import Initial, SequenceArg
+from scanopt.loops.node import Requirement
+from scanopt.loops.require import require
+from scanopt.loops.site import Site, show
+
+__all__ = ["Plan", "initial_rows", "plan"]
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """n_steps, the rows each step reads (per sequence, one array per tap), and run-time checks."""
+
+    n_steps: Variable
+    slices: tuple[tuple[Variable, ...], ...]
+    requires: tuple[Requirement, ...]
+
+
+def _int(n: Any) -> Variable:
+    return n if isinstance(n, Variable) else Constant(np.int64(n))
+
+
+def rows_of(x: Variable) -> Variable:
+    """The number of rows, an int64 scalar."""
+    return _int(dim(x, 0))
+
+
+def _tap_slices(arg: SequenceArg, go_backwards: bool) -> tuple[Variable, ...]:
+    low, high = min(0, *arg.taps), max(0, *arg.taps)
+
+    def cut(tap: int) -> Variable:
+        x = arg.variable
+        if low or high:
+            x = x[tap - low : tap - high if tap < high else None]  # type: ignore[index]
+        return x[::-1] if go_backwards else x  # type: ignore[index]
+
+    return tuple(cut(tap) for tap in arg.taps)
+
+
+def _first_rows(x: Variable, n: Variable) -> Variable:
+    """x[:n]; x itself where that is known to be all of it."""
+    value = n.operand.value
+    stop = n if value is None else int(value)
+    if x.type.shape[0] == stop:
+        return x
+    first: Variable = x[:stop]  # type: ignore[index]
+    return first
+
+
+def given_steps(site: Site, n_steps: Any) -> Variable:
+    """The user's n_steps as an int64 scalar.  Raises TypeError, ValueError."""
+    if isinstance(n_steps, str | bytes | float | bool):
+        kind = TypeError if isinstance(n_steps, str | bytes) else ValueError
+        raise site.error(kind, f"n_steps must be an integer, found {show(n_steps)}")
+    n = site.array(n_steps, "n_steps")
+    if n.ndim:
+        raise site.error(ValueError, f"n_steps must be a single integer, found {show(n_steps)}")
+    if np.dtype(n.dtype).kind not in "iu":
+        hint = "; cast it with .astype('int64')" if isinstance(n_steps, Variable) else ""
+        raise site.error(ValueError, f"n_steps must be an integer, found {show(n_steps)} of dtype {n.dtype}{hint}")
+    value = n.operand.value
+    if value is None:
+        return n if n.dtype == "int64" else n.astype("int64")  # type: ignore[attr-defined]
+    if value < 0:
+        raise site.error(
+            ValueError,
+            f"n_steps is {int(value)}, which is not supported yet: it must not be negative; "
+            "to run through the sequences from the end, use go_backwards=True",
+        )
+    return Constant(np.int64(value))
+
+
+def _literal(text: str) -> str:
+    """Text in which braces mean themselves when the message is formatted."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def _requirement(kind: str, found: Variable, expected: Variable, message: str) -> Requirement:
+    return Requirement(kind, found, expected, message, require(found, expected, message))
+
+
+def _has_rows(site: Site, arg: SequenceArg, x: Variable, n: Variable) -> tuple[Requirement, ...]:
+    left = f" (as the taps {list(arg.taps)} leave them)" if arg.taps != (0,) else ""
+    message = (
+        f"{_literal(arg.label)} has {{found}} rows{left} but n_steps is {{expected}}: "
+        f"pass a longer sequence or fewer steps {_literal(site.place)}"
+    )
+    rows, steps = x.type.shape[0], n.operand.value
+    if rows is None or steps is None:
+        return (_requirement("rows", rows_of(x), n, message),)
+    if rows < steps:
+        raise ValueError(message.format(found=rows, expected=int(steps)))
+    return ()
+
+
+def _not_negative(site: Site, n: Variable) -> tuple[Requirement, ...]:
+    if n.operand.value is not None:
+        return ()
+    name = _literal(f" ({n.name!r})") if n.name else ""
+    place = _literal(site.place)
+    message = f"n_steps{name} is {{found}}, but it must not be negative {place}"
+    return (_requirement("steps", n, Constant(np.int64(0)), message),)
+
+
+def _explicit(site: Site, args: tuple[SequenceArg, ...], slices: list[tuple[Variable, ...]], n: Variable) -> Plan:
+    requires = _not_negative(site, n)
+    for arg, mine in zip(args, slices, strict=True):
+        requires += _has_rows(site, arg, mine[0], n)
+    cut = tuple(tuple(_first_rows(x, n) for x in mine) for mine in slices)
+    return Plan(n, cut, requires)
+
+
+def _shortest(slices: list[tuple[Variable, ...]]) -> Plan:
+    """As many steps as the shortest sequence allows; all slices of one are equally long."""
+    lengths = [mine[0].type.shape[0] for mine in slices]
+    known = [n for n in lengths if n is not None]
+    symbolic = [rows_of(mine[0]) for mine, n in zip(slices, lengths, strict=True) if n is None]
+    if symbolic and len(slices) == 1:
+        return Plan(symbolic[0], tuple(slices), ())
+    n: Variable = reduce(FUNCTIONS["minimum"], symbolic + ([_int(min(known))] if known else []))
+    return Plan(n, tuple(tuple(_first_rows(x, n) for x in mine) for mine in slices), ())
+
+
+def plan(site: Site, args: tuple[SequenceArg, ...], n_steps: Any, go_backwards: bool) -> Plan:
+    """Align the sequences and find the number of steps.
+
+    Raises ValueError when neither sequences nor n_steps say how many, or a sequence is known to be
+    too short; TypeError, ValueError for an n_steps that is no integer scalar.
+    """
+    slices = [_tap_slices(arg, go_backwards) for arg in args]
+    if n_steps is not None:
+        return _explicit(site, args, slices, given_steps(site, n_steps))
+    if not slices:
+        raise site.error(ValueError, "the number of steps is not known: give n_steps or at least one sequence")
+    return _shortest(slices)
+
+
+def initial_rows(site: Site, initial: Initial) -> tuple[Variable, tuple[Requirement, ...]]:
+    """The first `depth` rows of the initial state of a mit-sot, and the check that it has them.
+
+    Raises ValueError when it is known to have fewer.
+    """
+    value, depth = initial.value, initial.depth
+    assert isinstance(value, Variable)
+    rows = value.type.shape[0]
+    message = (
+        f"{_literal(initial.label)} has {{found}} initial rows, but its taps "
+        f"{list(initial.taps)} need {depth}: row 0 is the oldest, {depth} steps back "
+        f"{_literal(site.place)}"
+    )
+    if rows is not None and rows < depth:
+        raise ValueError(message.format(found=rows))
+    if rows == depth:
+        return value, ()
+    first: Variable = value[:depth]  # type: ignore[index]
+    if rows is not None:
+        return first, ()
+    return first, (_requirement("init", rows_of(value), _int(depth), message),)

@@ -1,0 +1,116 @@
+"""Whether a loop program is one: names made once and before they are read, types that follow."""
+
+from __future__ import annotations
+
+from scanopt.array.op import Operand
+from scanopt.array.types import TensorType
+from scanopt.program.ir import Keep, Loop, Program, State, Step
+
+__all__ = ["check_program"]
+
+SCALAR = TensorType("int64", ())
+STOP = TensorType("bool", ())
+
+
+def check_program(program: Program) -> None:
+    """Raises ValueError, saying what is wrong and where, unless the program is well made.
+
+    Declared shapes may say more or less than what is inferred, but not contradict it.
+    """
+    checker = _Checker()
+    for x in program.inputs:
+        checker.make(x.name, Operand(x.type.dtype, x.type.shape), "input")
+    for c in program.consts:
+        checker.make(c.name, Operand(c.type.dtype, c.type.shape, c.value), "const")
+    for step in program.steps:
+        checker.step(step)
+    for name in (*program.outputs, *program.checks):
+        checker.read(name, "the results")
+
+
+class _Checker:
+    """The names that can be read at the present place, and all that were ever made."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, Operand] = {}
+        self.made: set[str] = set()
+
+    def make(self, name: str, value: Operand, where: str) -> None:
+        if not name:
+            raise ValueError(f"{where}: a name is empty")
+        if name in self.made:
+            raise ValueError(f"{where}: {name!r} is made twice")
+        self.made.add(name)
+        self.known[name] = value
+
+    def read(self, name: str, where: str) -> Operand:
+        if name not in self.known:
+            raise ValueError(f"{where}: {name!r} is not made before it is read, or not to be seen here")
+        return self.known[name]
+
+    def step(self, step: Step) -> None:
+        if isinstance(step, Loop):
+            self._loop(step)
+            return
+        where = f"{step.out} = {step.op.name}"
+        args = [self.read(a, where) for a in step.args]
+        try:
+            inferred = step.op.infer(*args)
+        except Exception as error:
+            # Rules of shapes may raise anything for parameters that no public function makes.
+            raise ValueError(f"{where}: {type(error).__name__}: {error}") from error
+        self._agree(step.type, inferred, where)
+        self.make(step.out, _operand(step.type), where)
+
+    def _agree(self, declared: TensorType, found: TensorType, where: str) -> None:
+        if not declared.compatible(found):
+            raise ValueError(f"{where}: its type is said to be {declared}, but is {found}")
+
+    def _rows_of(self, name: str, where: str) -> TensorType:
+        x = self.read(name, where)
+        if x.ndim == 0:
+            raise ValueError(f"{where}: {name!r} has no axis of rows: {x.type}")
+        return x.type
+
+    def _loop(self, loop: Loop) -> None:
+        where = f"loop {loop.label!r}"
+        self._agree(SCALAR, self.read(loop.steps, where).type, f"{where}, number of steps")
+        rows = [self._rows_of(r.source, where) for r in loop.reads]
+        inits = [self._rows_of(s.init, where) for s in loop.states]
+        outside = dict(self.known)
+        for r, source in zip(loop.reads, rows, strict=True):
+            self._agree(r.type, source.row(), f"{where}, read {r.out}")
+            self.make(r.out, _operand(r.type), where)
+        for s, init in zip(loop.states, inits, strict=True):
+            self._state(s, init, where)
+        for step in loop.body:
+            self.step(step)
+        for s in loop.states:
+            update = self.read(s.update, where).type
+            self._agree(s.type, update, f"{where}, update {s.update}")
+        if loop.until is not None:
+            self._agree(STOP, self.read(loop.until, where).type, f"{where}, until")
+        kept = [(k, self._kept(k, where)) for k in loop.keeps]
+        self.known = outside
+        for k, type in kept:
+            self._agree(k.type, type, f"{where}, keep {k.out}")
+            self.make(k.out, _operand(k.type), where)
+
+    def _state(self, s: State, init: TensorType, where: str) -> None:
+        here = f"{where}, state {s.label or s.update}"
+        self._agree(s.type, init.row(), here)
+        if s.depth < 1 or init.shape[0] not in (None, s.depth):
+            raise ValueError(f"{here}: depth {s.depth} with initial rows {init}")
+        for k, name in s.taps:
+            if not 1 <= k <= s.depth:
+                raise ValueError(f"{here}: a tap {k} steps back with depth {s.depth}")
+            self.make(name, _operand(s.type), here)
+
+    def _kept(self, k: Keep, where: str) -> TensorType:
+        if k.rows is not None and k.rows < 1:
+            raise ValueError(f"{where}, keep {k.out}: {k.rows} rows")
+        return self.read(k.value, where).type.rows(None)
+
+
+def _operand(type: TensorType) -> Operand:
+    return Operand(type.dtype, type.shape)

@@ -1,0 +1,144 @@
+"""The loop program: straight-line steps and loops, each name written once.
+
+A name made outside a loop is visible inside it (that is how a non-sequence enters).  A step inside
+a loop may be a loop again.  Nothing here refers to the graph or the e-graph it came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.op import Op
+from scanopt.array.types import TensorType
+
+__all__ = ["Compute", "Const", "Input", "Keep", "Loop", "Program", "Read", "State", "Step"]
+
+
+@dataclass(frozen=True)
+class Input:
+    """An argument of the program; `label` is the user's name for it, for texts only."""
+
+    name: str
+    type: TensorType
+    label: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Const:
+    """A fixed array."""
+
+    name: str
+    value: np.ndarray[Any, Any]
+
+    @property
+    def type(self) -> TensorType:
+        """Its type, all axes known."""
+        return TensorType(self.value.dtype.name, self.value.shape)
+
+
+@dataclass(frozen=True)
+class Compute:
+    """out = op(args)."""
+
+    out: str
+    op: Op
+    args: tuple[str, ...]
+    type: TensorType
+
+
+@dataclass(frozen=True)
+class Read:
+    """At step t, out = source[t]; source has at least as many rows as the loop has steps."""
+
+    out: str
+    source: str
+    type: TensorType
+
+
+@dataclass(frozen=True)
+class State:
+    """A value carried from step to step.
+
+    init: name of an array with `depth` rows, oldest first.  taps: pairs (k, name): inside the loop,
+    `name` is the state k steps ago.  update: the name whose value is the state of this step.
+    type: of one row.  label: the user's name, for texts only.
+    """
+
+    init: str
+    depth: int
+    taps: tuple[tuple[int, str], ...]
+    update: str
+    type: TensorType
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Keep:
+    """What is left of a value after the loop: its rows at all steps, or the last `rows` of them.
+
+    With fewer steps than `rows`, as many rows as there were steps.  type: of the whole array.
+    """
+
+    out: str
+    value: str
+    rows: int | None
+    type: TensorType
+
+
+@dataclass(frozen=True)
+class Loop:
+    """Runs its body `steps` times (an int64 scalar, not negative).
+
+    until: a name of the body, a bool scalar: after the step where it is true the loop ends.
+    """
+
+    label: str
+    steps: str
+    reads: tuple[Read, ...]
+    states: tuple[State, ...]
+    body: tuple[Step, ...]
+    keeps: tuple[Keep, ...]
+    until: str | None = None
+    phase: int = 0
+
+
+Step = Compute | Loop
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Inputs, constants, steps in order, and the names that are the results.
+
+    checks: names whose steps must run although no result needs them (lengths of sequences).
+    """
+
+    inputs: tuple[Input, ...]
+    consts: tuple[Const, ...]
+    steps: tuple[Step, ...]
+    outputs: tuple[str, ...]
+    checks: tuple[str, ...] = ()
+    notes: dict[str, str] = field(default_factory=dict[str, str])
+
+    def walk(self) -> Iterator[Step]:
+        """All steps, those inside loops after their loop."""
+
+        def go(steps: tuple[Step, ...]) -> Iterator[Step]:
+            for step in steps:
+                yield step
+                if isinstance(step, Loop):
+                    yield from go(step.body)
+
+        return go(self.steps)
+
+    def loops(self) -> list[Loop]:
+        """All loops, nested ones after the loop that holds them."""
+        return [s for s in self.walk() if isinstance(s, Loop)]
+
+    def __str__(self) -> str:
+        from scanopt.program.text import program_text
+
+        return program_text(self)

@@ -1,0 +1,196 @@
+"""What a loop program holds in memory: rows per loop, and bytes for given sizes.
+
+The figures are those of the array steps of `scanopt.backends`: a state holds its `depth` rows and
+one to write to, unless all its rows are kept anyway; a value kept whole holds one row per step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.abstract import abstract_eval, concrete
+from scanopt.array.op import Operand
+from scanopt.array.shapes import shape_text
+from scanopt.array.types import TensorType
+from scanopt.program.ir import Compute, Loop, Program, Step
+from scanopt.program.text import names_read
+
+__all__ = ["Held", "MemoryReport", "loop_shapes", "memory_report", "peak_rows", "plan", "shapes"]
+
+Known = dict[str, Operand]
+
+
+@dataclass(frozen=True)
+class Held:
+    """Rows that a loop holds of one value.  rows: None means one per step.
+
+    what: "state", "trace" or "last rows".  type: of one row.
+    """
+
+    loop: str
+    name: str
+    what: str
+    rows: int | None
+    type: TensorType
+
+    def __str__(self) -> str:
+        count = "row" if self.rows == 1 else "rows"
+        rows = "one row per step" if self.rows is None else f"{self.rows} {count}"
+        return f"loop {self.loop}: {self.what} {self.name}: {rows} of {self.type}"
+
+
+def plan(program: Program) -> tuple[Held, ...]:
+    """What each loop holds, loop by loop: states, then what is kept for later."""
+    return tuple(held for loop in program.loops() for held in _held(loop))
+
+
+def _held(loop: Loop) -> Iterable[Held]:
+    whole = {k.value for k in loop.keeps if k.rows is None}
+    for s in loop.states:
+        if s.update not in whole:
+            yield Held(loop.label, s.update, "state", s.depth + 1, s.type)
+    seen: set[tuple[str, int | None]] = set()
+    for k in loop.keeps:
+        last_of_state = k.rows == 1 and any(s.update == k.value for s in loop.states)
+        if (k.value, k.rows) not in seen and not last_of_state:
+            what = "trace" if k.rows is None else "last rows"
+            yield Held(loop.label, k.value, what, k.rows, k.type.row())
+        seen.add((k.value, k.rows))
+
+
+def peak_rows(program: Program) -> dict[str, int | None]:
+    """For each value that a loop holds on to, its rows; None means one per step."""
+    rows: dict[str, int | None] = {}
+    for held in plan(program):
+        before = rows.get(held.name, 0)
+        rows[held.name] = None if held.rows is None or before is None else held.rows + before
+    return rows
+
+
+# Shapes, step counts and small values without running anything
+
+
+def shapes(steps: Sequence[Step], known: Known) -> None:
+    """Add to `known` what can be said of every name that the steps make."""
+    for step in steps:
+        if isinstance(step, Compute):
+            known[step.out] = abstract_eval(step.op, [known[a] for a in step.args])
+        else:
+            value = known[step.steps].value
+            loop_shapes(step, known, None if value is None else int(value))
+
+
+def loop_shapes(loop: Loop, known: Known, steps: int | None) -> None:
+    """The same for one loop that runs so many steps (None: unknown).
+
+    Raises the errors of shape rules, and ValueError for a state that would change its shape.
+    """
+    for r in loop.reads:
+        known[r.out] = _row(known[r.source])
+    for s in loop.states:
+        known.update((name, _row(known[s.init])) for _, name in s.taps)
+    shapes(loop.body, known)
+    for s in loop.states:
+        found, expected = known[s.update].shape, known[s.init].shape[1:]
+        if not TensorType("bool", expected).compatible(TensorType("bool", found)):
+            where = f" of loop {loop.label}" if loop.label else ""
+            raise ValueError(
+                f"state {s.label or s.update}{where}: expected shape {shape_text(expected)}, found {shape_text(found)}"
+            )
+    unknown = steps is None or (steps > 0 and loop.until is not None)
+    for k in loop.keeps:
+        most = k.rows if steps is None or k.rows is None else min(k.rows, steps)
+        rows = None if unknown else steps if k.rows is None else most
+        known[k.out] = Operand(known[k.value].dtype, (rows, *known[k.value].shape))
+
+
+def _row(x: Operand) -> Operand:
+    return Operand(x.dtype, x.shape[1:])
+
+
+# Bytes
+
+
+@dataclass(frozen=True)
+class MemoryReport:
+    """Bytes of results and buffers; arguments and constants are not counted.
+
+    outer: bytes of each array made outside loops.  held: of what each loop holds.  peak: the most
+    at one time (temporaries of one operator left aside).  A length that only values tell counts
+    as 0, and `exact` is False then.
+    """
+
+    outer: dict[str, int]
+    held: tuple[tuple[Held, int], ...]
+    peak: int
+    exact: bool
+
+    def __str__(self) -> str:
+        lines = [f"{n:>14,} bytes  {held}" for held, n in self.held]
+        lines += [f"{n:>14,} bytes  {name}" for name, n in self.outer.items()]
+        sign = "" if self.exact else "at least "
+        return "\n".join([*lines, f"{self.peak:>14,} bytes  {sign}at one time"])
+
+
+def memory_report(program: Program, sizes: Mapping[str, Any]) -> MemoryReport:
+    """Bytes of a program for given arguments.
+
+    sizes: for each input, by label or name, an array, a shape, or for a scalar its value.
+    Raises KeyError when one is missing.
+    """
+    known: Known = {c.name: concrete(c.value) for c in program.consts}
+    for x in program.inputs:
+        given = sizes[x.label] if x.label in sizes else sizes[x.name]
+        known[x.name] = _given(x.type, given)
+    shapes(program.steps, known)
+    counts = {id(s): known[s.steps].value for s in program.loops()}
+    held: list[tuple[Held, int]] = []
+    for loop in program.loops():
+        steps = counts[id(loop)]
+        for h in _held(loop):
+            rows = int(steps or 0) if h.rows is None else h.rows
+            held.append((h, rows * _bytes(known[h.name])))
+    outer = {s.out: _bytes(known[s.out]) for s in program.steps if isinstance(s, Compute)}
+    unknown = any(None in known[n].shape for n in known) or None in counts.values()
+    return MemoryReport(outer, tuple(held), _peak(program, known, held), not unknown)
+
+
+def _given(type: TensorType, given: Any) -> Operand:
+    if isinstance(given, tuple):
+        return Operand(type.dtype, given)
+    return concrete(np.asarray(given, dtype=type.dtype))
+
+
+def _bytes(x: Operand) -> int:
+    return int(np.prod([n or 0 for n in x.shape])) * np.dtype(x.dtype).itemsize
+
+
+def _peak(program: Program, known: Known, held: Sequence[tuple[Held, int]]) -> int:
+    """The most bytes alive after an outer step, each array let go after its last use."""
+    last = {name: len(program.steps) for name in program.outputs}
+    for i, step in reversed(list(enumerate(program.steps))):
+        for name in names_read(step):
+            last.setdefault(name, i)
+    alive: dict[str, int] = {}
+    peak = 0
+    for i, step in enumerate(program.steps):
+        made = [step.out] if isinstance(step, Compute) else [k.out for k in step.keeps]
+        alive.update((name, _bytes(known[name])) for name in made)
+        inside = 0
+        if isinstance(step, Loop):
+            labels = {step.label, *(s.label for s in _inner(step))}
+            inside = sum(n for h, n in held if h.loop in labels and h.what == "state")
+        peak = max(peak, sum(alive.values()) + inside)
+        alive = {name: n for name, n in alive.items() if last.get(name, -1) > i}
+    return peak
+
+
+def _inner(loop: Loop) -> Iterable[Loop]:
+    for step in loop.body:
+        if isinstance(step, Loop):
+            yield step
+            yield from _inner(step)

@@ -1,0 +1,233 @@
+"""A loop program as text for people: one line per step, infix where that is natural."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from scanopt.array.op import Op
+from scanopt.program.ir import Compute, Const, Keep, Loop, Program, State, Step
+
+__all__ = ["names_read", "op_text", "program_text"]
+
+INFIX = {
+    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//",
+    "remainder": "%", "power": "**", "less": "<", "less_equal": "<=", "greater": ">",
+    "greater_equal": ">=", "equal": "==", "not_equal": "!=", "matmul": "@", "bitwise_and": "&",
+    "bitwise_or": "|", "bitwise_xor": "^", "left_shift": "<<", "right_shift": ">>",
+}  # fmt: skip
+PREFIX = {"negative": "-", "invert": "~"}
+RELATIONS = {"ge": ">=", "gt": ">", "eq": "==", "ne": "!="}
+WIDEST = 64
+
+
+def program_text(program: Program) -> str:
+    """The program as text: inputs, constants, steps with their types, results.
+
+    Every line of a loop says its role in the documents' words: sequence, sit-sot, mit-sot,
+    nit-sot.  The same program gives the same text.
+    """
+    page = _Page(_shown(program))
+    for head, lines in (("inputs", _inputs(program, page)), ("consts", _consts(program, page))):
+        for i, (text, more) in enumerate(lines):
+            page.add(f"{'' if i else head:<8}{text}", more)
+    for step in program.steps:
+        page.step(step, 0)
+    if program.checks:
+        page.add(f"check   {page.join(program.checks)}")
+    page.add(f"return {page.join(program.outputs)}")
+    for key, value in sorted(program.notes.items()):
+        page.add(f"note    {key}: {_plain(value)}")
+    return page.text()
+
+
+def names_read(step: Step) -> Iterator[str]:
+    """The names a step reads, those read inside a loop included."""
+    if isinstance(step, Compute):
+        yield from step.args
+        return
+    yield step.steps
+    yield from (r.source for r in step.reads)
+    yield from (s.init for s in step.states)
+    for inner in step.body:
+        yield from names_read(inner)
+    yield from (s.update for s in step.states)
+    yield from (k.value for k in step.keeps)
+    if step.until is not None:
+        yield step.until
+
+
+# Names
+
+
+def _shown(program: Program) -> dict[str, str]:
+    """How names are shown: inputs by their label if it is a name and its own, scalars by value."""
+    labels = Counter(x.label for x in program.inputs)
+    taken = {x.name for x in program.inputs} | {c.name for c in program.consts}
+    taken |= {name for step in program.walk() for name in _made(step)}
+    shown: dict[str, str] = {}
+    for x in program.inputs:
+        own = x.label.isidentifier() and labels[x.label] == 1
+        shown[x.name] = x.label if own and (x.label == x.name or x.label not in taken) else x.name
+    shown.update((c.name, str(c.value)) for c in program.consts if c.value.ndim == 0)
+    return shown
+
+
+def _made(step: Step) -> list[str]:
+    if isinstance(step, Compute):
+        return [step.out]
+    taps = [name for s in step.states for _, name in s.taps]
+    return [r.out for r in step.reads] + taps + [k.out for k in step.keeps]
+
+
+def _inputs(program: Program, page: _Page) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for x in program.inputs:
+        name = page.name(x.name)
+        label = f" {_plain(x.label)}" if x.label and x.label != name else ""
+        found.append((f"{name}: {x.type}{label}", ""))
+    return found
+
+
+def _consts(program: Program, page: _Page) -> list[tuple[str, str]]:
+    arrays = [c for c in program.consts if c.value.ndim]
+    return [(f"{page.name(c.name)}: {c.type} = {_preview(c)}", "") for c in arrays]
+
+
+def _preview(c: Const) -> str:
+    first = [str(x) for x in c.value.ravel()[:4]]
+    return ", ".join(first + (["..."] if c.value.size > 4 else []))
+
+
+def _plain(text: str) -> str:
+    """A user's text on one line: as it is when it is a name, else quoted."""
+    return text if text.isidentifier() else repr(text)
+
+
+# Lines
+
+
+@dataclass
+class _Page:
+    shown: dict[str, str]
+    lines: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+    def add(self, text: str, more: str = "") -> None:
+        self.lines.append((text, more))
+
+    def text(self) -> str:
+        lengths = [len(text) for text, more in self.lines if more and len(text) <= WIDEST]
+        width = max(lengths, default=0)
+        return "\n".join(f"{text:<{width}}  {more}".rstrip() for text, more in self.lines)
+
+    def name(self, name: str) -> str:
+        return self.shown.get(name, name)
+
+    def join(self, names: Sequence[str]) -> str:
+        return ", ".join(map(self.name, names))
+
+    def step(self, step: Step, depth: int) -> None:
+        pad = "    " * depth
+        if isinstance(step, Compute):
+            text = op_text(step.op, [self.name(a) for a in step.args])
+            self.add(f"{pad}{step.out} = {text}", str(step.type))
+        else:
+            self._loop(step, depth)
+
+    def _loop(self, loop: Loop, depth: int) -> None:
+        outside, pad = "    " * depth, "    " * (depth + 1)
+        label = f" {_plain(loop.label)}" if loop.label else ""
+        most = "at most " if loop.until else ""
+        stop = f", until {self.name(loop.until)}" if loop.until else ""
+        head = f"loop{label} for {most}{self.name(loop.steps)} steps{stop}:"
+        self.add(outside + head, f"# phase {loop.phase}")
+        for r in loop.reads:
+            self.add(f"{pad}read  {r.out} = {self.name(r.source)}[t]", f"{r.type}  sequence")
+        for s in loop.states:
+            self._state(s, pad)
+        for step in loop.body:
+            self.step(step, depth + 1)
+        updates = {s.update for s in loop.states}
+        for k in loop.keeps:
+            role = "of a state" if k.value in updates else "nit-sot"
+            self.add(f"{pad}keep  {k.out} = {_rows(k)} of {self.name(k.value)}", f"{k.type}  {role}")
+
+    def _state(self, s: State, pad: str) -> None:
+        names = ", ".join(name for _, name in s.taps) or "no tap"
+        steps = " and ".join(str(k) for k, _ in s.taps)
+        ago = "one step ago" if steps == "1" else f"{steps} steps ago"
+        role = "sit-sot" if [k for k, _ in s.taps] == [1] and s.depth == 1 else f"mit-sot of depth {s.depth}"
+        label = f" {_plain(s.label)}" if s.label else ""
+        text = f"{pad}state {names} = {self.name(s.update)} {ago}, starts {self.name(s.init)}"
+        self.add(text, f"{s.type}  {role}{label}")
+
+
+def _rows(k: Keep) -> str:
+    return "all rows" if k.rows is None else "last row" if k.rows == 1 else f"last {k.rows} rows"
+
+
+# Operators
+
+
+def op_text(op: Op, args: Sequence[str]) -> str:
+    """One use of an operator on arguments given as text.
+
+    >>> op_text(Op.make("add"), ["a", "b"])
+    'a + b'
+    >>> op_text(Op.make("sum", axis=(0,), keepdims=False), ["x"])
+    'sum(x, axis=0)'
+    """
+    if op.name in INFIX and len(args) == 2:
+        return f"{args[0]} {INFIX[op.name]} {args[1]}"
+    if op.name in PREFIX:
+        return f"{PREFIX[op.name]}{args[0]}"
+    if op.name in SPECIAL:
+        return SPECIAL[op.name](op, args)
+    params = [f"{k}={_value(v)}" for k, v in op.params if v is not None and v is not False]
+    return f"{op.name}({', '.join([*args, *params])})"
+
+
+def _value(v: Any) -> str:
+    if isinstance(v, tuple):
+        items = [_value(x) for x in v]
+        return items[0] if len(items) == 1 else f"({', '.join(items)})"
+    return "?" if v is None else repr(v)
+
+
+def _index(index: Sequence[Any], inputs: Sequence[str]) -> str:
+    rest = iter(inputs)
+
+    def one(entry: Any) -> str:
+        if isinstance(entry, tuple):
+            return _slice([next(rest) if p == "in" else p for p in entry[1:]])
+        if entry == "newaxis":
+            return "None"
+        return next(rest) if isinstance(entry, str) else str(entry)
+
+    return f"[{', '.join(one(entry) for entry in index)}]"
+
+
+def _slice(parts: Sequence[Any]) -> str:
+    start, stop, step = ("" if p is None else str(p) for p in parts)
+    return f"{start}:{stop}" + (f":{step}" if step else "")
+
+
+def _setitem(op: Op, args: Sequence[str]) -> str:
+    sign = "+=" if op.options["mode"] == "inc" else "="
+    return f"{args[0]} with {_index(op.options['index'], args[2:])} {sign} {args[1]}"
+
+
+def _require(op: Op, args: Sequence[str]) -> str:
+    o = op.options
+    return f"require({args[0]} {RELATIONS[o['relation']]} {args[1]}, {o['message']!r})"
+
+
+SPECIAL: dict[str, Callable[[Op, Sequence[str]], str]] = {
+    "getitem": lambda op, args: args[0] + _index(op.options["index"], args[1:]),
+    "setitem": _setitem,
+    "require": _require,
+    "cast": lambda op, args: f"{op.options['dtype']}({args[0]})",
+    "shape_i": lambda op, args: f"{args[0]}.shape[{op.options['axis']}]",
+}

@@ -1,0 +1,1 @@
+"""Text, pictures, networkx graphs and reports of graphs, programs and e-graphs."""

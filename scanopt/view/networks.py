@@ -1,0 +1,145 @@
+"""networkx objects and DOT text: of symbolic graphs, of programs, and of e-graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from scanopt.array.variable import Variable
+from scanopt.program.ir import Program
+from scanopt.view.graph_scene import graph_scene
+from scanopt.view.program_scene import program_scene
+from scanopt.view.scene import Scene
+
+if TYPE_CHECKING:
+    import networkx
+
+__all__ = ["to_dot", "to_networkx"]
+
+
+class ENode(Protocol):
+    """One term of an e-class; its children are e-classes."""
+
+    @property
+    def id(self) -> Any: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def children(self) -> Sequence[int]: ...
+
+
+class Snapshot(Protocol):
+    """An e-graph at one moment."""
+
+    @property
+    def classes(self) -> Mapping[int, Sequence[ENode]]: ...
+
+
+Viewable = Variable | Sequence[Variable] | Program | Snapshot
+
+
+def to_networkx(x: Viewable) -> networkx.MultiDiGraph:
+    """A symbolic graph, a program or a snapshot of an e-graph as a networkx graph.
+
+    Nodes carry kind, label, type, role, and loop: the loop that holds them ("" outside of all).
+    A loop is a node itself, and so is each of its ports.  Edges carry kind ("data", or "feedback"
+    from the end of a step to the next step's taps) and arg, the place among the arguments.
+    Of an e-graph, e-classes are nodes of kind "class", with edges "member" to their terms; terms
+    are nodes of kind "term", with edges "child" to the e-classes of their arguments.
+    """
+    import networkx
+
+    graph = networkx.MultiDiGraph()
+    if isinstance(x, Program):
+        _add_scene(graph, program_scene(x))
+    elif isinstance(x, Variable):
+        _add_scene(graph, graph_scene([x]))
+    elif isinstance(x, Sequence):
+        _add_scene(graph, graph_scene(x))
+    elif hasattr(x, "classes"):
+        _add_snapshot(graph, x)
+    else:
+        raise TypeError(
+            "expected symbolic variables, a Program or a snapshot of an e-graph, found "
+            f"{type(x).__name__}; of a compiled function take f.program"
+        )
+    return graph
+
+
+def _add_scene(graph: networkx.MultiDiGraph, scene: Scene) -> None:
+    for item in scene.walk():
+        if item.kind == "title":
+            continue
+        graph.add_node(
+            item.key, kind=item.kind, label=item.label, type=item.type, role=item.role,
+            loop=item.owner, cost=item.cost, detail=item.detail,
+        )  # fmt: skip
+    for link in scene.all_links():
+        graph.add_edge(link.source, link.target, kind=link.kind, arg=link.arg)
+
+
+def _add_snapshot(graph: networkx.MultiDiGraph, snapshot: Snapshot) -> None:
+    for name in snapshot.classes:
+        text = f"class {name}"
+        graph.add_node(text, kind="class", label=text, type="", role="", loop="", eclass=name)
+    for name, terms in snapshot.classes.items():
+        for term in terms:
+            key = f"term {term.id}"
+            graph.add_node(key, kind="term", label=term.label, type="", role="", loop="", eclass=name)
+            graph.add_edge(f"class {name}", key, kind="member", arg=0)
+            for i, child in enumerate(term.children):
+                graph.add_edge(key, f"class {child}", kind="child", arg=i)
+
+
+def to_dot(x: Viewable | networkx.MultiDiGraph) -> str:
+    """The same graph as DOT text: a cluster for each loop, or for each e-class."""
+    import networkx
+
+    graph = x if isinstance(x, networkx.MultiDiGraph) else to_networkx(x)
+    ids = {key: f"n{i}" for i, key in enumerate(graph)}
+    lines = ["digraph scanopt {", '  graph [rankdir=TB, fontname="monospace"];']
+    lines += ['  node [shape=box, style=rounded, fontname="monospace", fontsize=11];']
+    lines += [f"  {line}" for line in _body(graph, ids)]
+    for a, b, data in graph.edges(data=True):
+        if data["kind"] != "member":
+            style = " [style=dashed, constraint=false]" if data["kind"] == "feedback" else ""
+            lines.append(f"  {ids[a]} -> {ids[b]}{style};")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _body(graph: networkx.MultiDiGraph, ids: Mapping[str, str]) -> Iterator[str]:
+    """The nodes, each inside the clusters of the loops (or of the e-class) that hold it."""
+    inside: dict[str, list[str]] = {}
+    for key, data in graph.nodes(data=True):
+        holder = f"class {data['eclass']}" if data["kind"] == "term" else data["loop"]
+        inside.setdefault(holder, []).append(key)
+
+    def write(key: str, indent: str) -> Iterator[str]:
+        data = graph.nodes[key]
+        if data["kind"] not in ("loop", "class"):
+            yield f"{indent}{ids[key]} [label={_quoted(_label(data))}, tooltip={_quoted(key)}];"
+            return
+        yield f"{indent}subgraph cluster_{ids[key]} {{"
+        yield f"{indent}  label={_quoted(_label(data))};"
+        if data["kind"] == "class":
+            yield f"{indent}  {ids[key]} [shape=point];"
+        for child in inside.get(key, ()):
+            yield from write(child, indent + "  ")
+        yield indent + "}"
+
+    for key in inside.get("", ()):
+        yield from write(key, "")
+
+
+def _label(data: Mapping[str, Any]) -> str:
+    return "\n".join(filter(None, (data["label"], data.get("detail"), data["role"], data["type"])))
+
+
+def _quoted(text: str) -> str:
+    """A DOT string: quotes and backslashes escaped, lines kept, other control characters dropped.
+
+    >>> print(_quoted('a "b"'))
+    "a \\"b\\""
+    """
+    text = "".join(c for c in text if c.isprintable() or c == "\n")
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

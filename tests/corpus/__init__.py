@@ -1,0 +1,1 @@
+"""Random programs, and what must hold of them: see `random_programs.generate`."""

@@ -1,0 +1,223 @@
+"""The layout of the project holds: import layers, light imports, small files, no leftovers."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+# Where each package lies, and the engine's layers from the bottom up: a module imports from its own layer or below.
+HOMES = {"scanopt.rewrites": ROOT / "rewrites", "scanopt.backends": ROOT / "backends", "scanopt": ROOT / "scanopt"}
+LAYERS = [
+    {"scanopt.config"},
+    {"scanopt.array"},
+    {"scanopt.loops"},
+    {"scanopt.scan_module"},
+    {"scanopt.gradient"},
+    {"scanopt.tensor"},  # a facade over array, loops and gradient
+    {"scanopt.interpreter"},
+    {"scanopt.calculus"},
+    {"scanopt.program"},
+    {"scanopt.rewrites", "scanopt.backends"},  # the engine loads them by name at run time only
+    {"scanopt.arguments"},
+    {"scanopt.explanation"},
+    {"scanopt.compiler"},
+    {"scanopt.view"},
+    {"scanopt", "scanopt.cli"},
+    {"scanopt.__main__"},
+]
+LOADED_BY_NAME = {"scanopt.rewrites", "scanopt.backends"}
+
+# Imports that point upward all the same, as (module, imported), each with its reason.
+EXCEPTIONS: dict[tuple[str, str], str] = {
+    ("scanopt.compiler", "scanopt.view.report"): "f.show() writes the page; views are loaded when asked for",
+    ("scanopt.compiler", "scanopt.view.svg"): "a notebook shows the picture of the program",
+}
+
+LINES_OF_FILE = 450  # 400 is the aim
+LINES_OF_FUNCTION = 70
+
+
+class Import(NamedTuple):
+    """`module` imports `target`, at its top or (lazy) inside a function; by_name: with import_module."""
+
+    module: str
+    target: str
+    lazy: bool
+    by_name: bool
+    line: int
+
+
+def module_name(path: Path) -> str:
+    for package, home in HOMES.items():
+        if path.is_relative_to(home):
+            parts = path.relative_to(home).with_suffix("").parts
+            return ".".join([package, *parts]).removesuffix(".__init__")
+    raise AssertionError(f"{path} is in no package")
+
+
+MODULES = {module_name(path): path for home in HOMES.values() for path in sorted(home.rglob("*.py"))}
+TREES = {name: ast.parse(path.read_text(encoding="utf-8"), str(path)) for name, path in MODULES.items()}
+
+
+def is_typing_only(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+
+
+def targets(module: str, node: ast.AST) -> list[str]:
+    """The modules that one statement imports; import_module("...") with a fixed name counts as one."""
+    match node:
+        case ast.Import(names=names):
+            return [alias.name for alias in names]
+        case ast.ImportFrom(module=source, names=names, level=level):
+            assert level == 0, f"{module}:{node.lineno}: relative import"
+            return [f"{source}.{a.name}" if f"{source}.{a.name}" in MODULES else str(source) for a in names]
+        case ast.Call(func=function, args=[ast.Constant(value=str(target)), *_]) if "import_module" in ast.unparse(
+            function
+        ):
+            return [target]
+    return []
+
+
+def imports_of(module: str) -> list[Import]:
+    def go(node: ast.AST, lazy: bool) -> Iterator[Import]:
+        for target in targets(module, node):
+            yield Import(module, target, lazy, isinstance(node, ast.Call), node.lineno)
+        children = node.orelse if is_typing_only(node) else ast.iter_child_nodes(node)
+        inside = lazy or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        for child in children:
+            yield from go(child, inside)
+
+    return list(go(TREES[module], False))
+
+
+IMPORTS = [found for module in MODULES for found in imports_of(module)]
+
+
+def layer(module: str) -> int:
+    """The number of its layer; the longest name decides, so scanopt.rewrites.merge is not `scanopt`."""
+    matching = [(i, name) for i, names in enumerate(LAYERS) for name in names if f"{module}.".startswith(f"{name}.")]
+    i, name = max(matching, key=lambda found: len(found[1]))
+    assert name != "scanopt" or module == "scanopt", f"{module} has no layer: add it to LAYERS in {__file__}"
+    return i
+
+
+def package(module: str) -> str:
+    return ".".join(module.split(".")[:2])
+
+
+def where(found: Import) -> str:
+    return f"{MODULES[found.module].relative_to(ROOT)}:{found.line} imports {found.target}"
+
+
+def points_downward(found: Import) -> bool:
+    here, there = package(found.module), package(found.target)
+    if here in LOADED_BY_NAME and found.target == "scanopt":
+        return True  # laws and executors are written like those outside of the repository
+    if there in LOADED_BY_NAME:
+        return here == there or (found.by_name and found.lazy)
+    facade = found.target == "scanopt" and layer(found.module) >= layer("scanopt")
+    return here == there or facade or layer(found.target) < layer(found.module)
+
+
+def test_imports_point_downward() -> None:
+    wrong = [
+        where(found)
+        for found in IMPORTS
+        if f"{found.target}.".startswith("scanopt.")
+        and (found.module, found.target) not in EXCEPTIONS
+        and not points_downward(found)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_each_exception_is_needed() -> None:
+    present = {(found.module, found.target) for found in IMPORTS}
+    assert EXCEPTIONS.keys() <= present
+
+
+def test_no_cycles() -> None:
+    """Among the imports made at import time; inside a package a lazy one may look back."""
+    graph: dict[str, set[str]] = {module: set() for module in MODULES}
+    for found in IMPORTS:
+        if found.target in MODULES and not found.lazy:
+            graph[found.module].add(found.target)
+    TopologicalSorter(graph).prepare()
+
+
+def test_only_the_calculus_knows_egglog() -> None:
+    users = {found.module for found in IMPORTS if found.target.split(".")[0] == "egglog"}
+    assert {package(module) for module in users} <= {"scanopt.calculus"}
+
+
+@pytest.mark.parametrize("name", ["scanopt", "scanopt.tensor", "scanopt.loops", "scanopt.program", "scanopt.compiler"])
+def test_import_needs_numpy_alone(name: str) -> None:
+    code = (
+        f"import sys; before = set(sys.modules); import {name}\n"
+        "print(*{m.split('.')[0] for m in set(sys.modules) - before} - set(sys.stdlib_module_names))"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.split()) <= {"scanopt", "numpy"}
+
+
+def test_public_names_outlive_modules_of_the_same_name() -> None:
+    """Importing its module must not hide the function scanopt.function."""
+    code = (
+        "import scanopt.compiler, scanopt.interpreter as i; assert callable(scanopt.function) and callable(i.interpret)"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_packages_are_installed() -> None:
+    """The explicit list of packages in pyproject.toml names each directory with modules, and no other."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
+    assert set(settings["packages"]) == {module_name(path.parent / "__init__.py") for path in MODULES.values()}
+    assert all((path.parent / "__init__.py").is_file() for path in MODULES.values())
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_module_is_small_and_says_what_it_is(module: str) -> None:
+    path, tree = MODULES[module], TREES[module]
+    assert ast.get_docstring(tree), f"{path} has no docstring"
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= LINES_OF_FILE, path
+    assert path.stem not in ("utils", "util", "helpers", "misc", "common"), f"{path}: name it by what it is about"
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            assert node.end_lineno is not None
+            length = node.end_lineno - node.lineno + 1
+            assert length <= LINES_OF_FUNCTION, f"{path}:{node.lineno} {node.name}: {length} lines"
+
+
+def texts() -> list[Path]:
+    """All files of the project, by a walk (an unpacked sdist has no git)."""
+    folders = ["scanopt", "rewrites", "backends", "tests", "docs", "examples", "benchmarks", ".ci"]
+    files = [p for folder in folders for p in (ROOT / folder).rglob("*") if p.is_file()]
+    files += [p for p in ROOT.glob("*") if p.is_file()]
+    return [p for p in files if p.suffix in {".py", ".md", ".toml", ".csv", ".in", ".js", ".css", ".html", ".svg", ""}]
+
+
+LEFTOVERS = re.compile(
+    r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b|/(work|tmp|root|farm)" r"/|/opt/py" r"pi|--(extra-)?index" r"-url"
+)
+
+
+def test_no_leftovers() -> None:
+    """No notes to self, no path of somebody's machine, no address of somebody's package index."""
+    found = [
+        f"{path.relative_to(ROOT)}:{i} {line.strip()}"
+        for path in texts()
+        if path.name != "report.html"
+        for i, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if LEFTOVERS.search(line)
+    ]
+    assert not found, "\n".join(found)

@@ -1,0 +1,616 @@
+"""Text, pictures, networks and the report: right in content, well formed, legible, and safe to open."""
+
+import io
+import re
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.array.op import Op
+from scanopt.array.types import TensorType
+from scanopt.array.variable import SharedVariable, Variable
+from scanopt.loops.node import MitMot, NitSot, Scan, SharedState
+from scanopt.program.ir import Compute, Const, Input, Keep, Loop, Program, Read, State
+from scanopt.view.arrange import Frame, Piece, arrange, columns, text_width
+from scanopt.view.charts import cost_chart, time_bar
+from scanopt.view.graph_scene import graph_scene
+from scanopt.view.layout import Box, Wire, draw, spread
+from scanopt.view.networks import to_dot, to_networkx
+from scanopt.view.program_scene import free_names, program_scene
+from scanopt.view.report import report_html, write_report
+from scanopt.view.scene import Scene
+from scanopt.view.svg import LIMIT, graph_svg, program_svg
+from scanopt.view.text import dprint
+
+HOSTILE = '"><script>alert(1)</script>&\n\x00\\'
+
+
+def floats(*shape: int | None) -> TensorType:
+    return TensorType("float64", shape)
+
+
+def rnn(label: str = "h") -> Program:
+    """Two layers' worth of everything: sequences, a mit-sot, a nit-sot, non-sequences, constants."""
+    row, count = floats(16), TensorType("int64", ())
+    body = (
+        Compute("v11", Op.make("dot"), ("v9", "v3"), row),
+        Compute("v12", Op.make("add"), ("v8", "v11"), row),
+        Compute("v13", Op.make("multiply"), ("v10", "c0"), row),
+        Compute("v14", Op.make("add"), ("v12", "v13"), row),
+        Compute("v15", Op.make("sum", axis=(0,), keepdims=False), ("v14",), floats()),
+    )
+    keeps = (
+        Keep("v16", "v14", None, floats(None, 16)),
+        Keep("v17", "v15", None, floats(None)),
+        Keep("v18", "v14", 1, floats(1, 16)),
+    )
+    states = (State("v1", 2, ((1, "v9"), (2, "v10")), "v14", row, label),)
+    loop = Loop("L0", "v5", (Read("v8", "v6", row),), states, body, keeps)
+    return Program(
+        inputs=(
+            Input("v0", floats(None, 8), label and "x"),
+            Input("v1", floats(2, 16), label and f"{label}0"),
+            Input("v2", floats(8, 16), label and "W_in"),
+            Input("v3", floats(16, 16), label),
+            Input("v5", count, label and "k"),
+        ),
+        consts=(Const("c0", np.array(0.5)), Const("c1", np.arange(16.0))),
+        steps=(
+            Compute("v6", Op.make("dot"), ("v0", "v2"), floats(None, 16)),
+            loop,
+            Compute("v19", Op.make("multiply"), ("v16", "c1"), floats(None, 16)),
+        ),
+        outputs=("v19", "v17", "v18"),
+        checks=("v17",),
+    )
+
+
+def nested() -> Program:
+    """A while loop in a loop, with two states, one of which is another's past."""
+    row = floats(4)
+    inner = Loop(
+        "L1",
+        "c0",
+        (Read("r1", "v1", row),),
+        (State("s0", 1, ((1, "a1"),), "a2", row, "acc"), State("s1", 1, ((1, "b1"),), "a1", row, "prev")),
+        (
+            Compute("a2", Op.make("add"), ("a1", "m"), row),
+            Compute("a3", Op.make("multiply"), ("r1", "b1"), row),
+            Compute("stop", Op.make("any", axis=None, keepdims=False), ("a3",), TensorType("bool", ())),
+        ),
+        (Keep("k1", "a2", 1, floats(1, 4)), Keep("k2", "a3", None, floats(None, 4))),
+        until="stop",
+        phase=1,
+    )
+    body = (
+        Compute("m", Op.make("tanh"), ("r0",), row),
+        inner,
+        Compute("q1", Op.make("getitem", index=(0,)), ("k1",), row),
+        Compute("q2", Op.make("sum", axis=(0,), keepdims=False), ("k2",), row),
+        Compute("q3", Op.make("add"), ("q1", "q2"), row),
+    )
+    outer = Loop("L0", "c1", (Read("r0", "v0", row),), (), body, (Keep("o", "q3", None, floats(5, 4)),))
+    inputs = [("v0", floats(5, 4)), ("v1", floats(7, 4)), ("s0", floats(1, 4)), ("s1", floats(1, 4))]
+    return Program(
+        tuple(Input(name, type) for name, type in inputs),
+        (Const("c0", np.array(7)), Const("c1", np.array(5))),
+        (outer,),
+        ("o",),
+    )
+
+
+def chain(length: int) -> Program:
+    steps = tuple(Compute(f"v{i + 1}", Op.make("tanh"), (f"v{i}",), floats(3)) for i in range(length))
+    return Program((Input("v0", floats(3)),), (), steps, (f"v{length}",))
+
+
+def empty() -> Program:
+    return Program((), (), (), ())
+
+
+PROGRAMS = {"rnn": rnn(), "nested": nested(), "chain": chain(12), "hostile": rnn(HOSTILE), "empty": empty()}
+
+
+# ---- layout ----
+
+
+class Graph(NamedTuple):
+    boxes: list[Box]
+    wires: list[Wire]
+
+
+@st.composite
+def graphs(draw_: st.DrawFn) -> Graph:
+    """Boxes of any size; wires from earlier to later ones; the first are pinned on top, the last below."""
+    size = draw_(st.integers(1, 14))
+    width = st.floats(10, 200)
+    boxes = [Box(f"b{i}", draw_(width), draw_(width), pin=0) for i in range(size)]
+    boxes[0] = replace(boxes[0], pin=-1)
+    if size > 2:
+        boxes[-1] = replace(boxes[-1], pin=1)
+    pairs = draw_(st.lists(st.tuples(st.integers(0, size - 1), st.integers(0, size - 1)), max_size=30))
+    wires = []
+    for a, b in ((min(p), max(p)) for p in pairs):
+        if a < b and boxes[a].pin < 1:
+            wires.append(Wire(boxes[a].key, boxes[b].key, boxes[a].width / 2, boxes[b].width / 3, boxes[a].height))
+    return Graph(boxes, wires)
+
+
+@given(graphs())
+def test_layout_keeps_boxes_apart_and_wires_downward(graph: Graph) -> None:
+    drawing = draw(graph.boxes, graph.wires)
+    places = [(*drawing.boxes[b.key], b) for b in graph.boxes]
+    for (x, y, a), (u, v, b) in combinations(places, 2):
+        apart = x + a.width <= u + 0.01 or u + b.width <= x + 0.01 or y + a.height <= v or v + b.height <= y
+        assert apart, (a, b)
+    for x, y, box in places:
+        assert x >= -0.01
+        assert y >= -0.01
+        assert x + box.width <= drawing.width + 0.01
+        assert y + box.height <= drawing.height + 0.01
+    for wire, pieces in zip(graph.wires, drawing.wires, strict=True):
+        heights = [y for _, a, b in pieces for y in (a, b)]
+        assert heights == sorted(heights)
+        for x, top, bottom in pieces:
+            for u, v, box in places:
+                inside = u < x < u + box.width and v + 0.01 < bottom and top < v + box.height - 0.01
+                assert not inside or box.key in (wire.source, wire.target)
+
+
+@given(st.lists(st.tuples(st.floats(-50, 50), st.floats(0.1, 9), st.floats(0, 30)), min_size=1, max_size=12))
+def test_spread_is_feasible_and_not_worse_than_neighbours(rows: list[tuple[float, float, float]]) -> None:
+    wanted, weights, gaps = ([r[i] for r in rows] for i in range(3))
+    places = spread(wanted, weights, gaps[1:])
+    assert all(b - a >= g - 1e-6 for a, b, g in zip(places, places[1:], gaps[1:], strict=False))
+
+    def cost(xs: list[float]) -> float:
+        return sum(w * (x - d) ** 2 for x, w, d in zip(xs, weights, wanted, strict=True))
+
+    for shift in (-0.1, 0.1):
+        assert cost([x + shift for x in places]) >= cost(places) - 1e-6
+
+
+def test_layout_refuses_a_cycle() -> None:
+    boxes = [Box("a", 10, 10), Box("b", 10, 10)]
+    with pytest.raises(ValueError, match="cycle"):
+        draw(boxes, [Wire("a", "b", 5, 5, 10), Wire("b", "a", 5, 5, 10)])
+
+
+# ---- scenes and pictures ----
+
+
+def frames(frame: Frame) -> Iterator[Frame]:
+    yield frame
+    for piece in frame.pieces:
+        if piece.frame is not None:
+            yield from frames(piece.frame)
+
+
+def scenes() -> dict[str, Scene]:
+    found = {name: program_scene(p) for name, p in PROGRAMS.items()}
+    return found | {"graph": graph_scene(documented_rnn())}
+
+
+def documented_power() -> Variable:
+    k, a = T.iscalar("k"), T.vector("A")
+    result, _ = scanopt.scan(
+        lambda prior, a: prior * a, outputs_info=T.ones_like(a), non_sequences=a, n_steps=k, name="power"
+    )
+    last: Variable = result[-1]
+    return last
+
+
+def documented_rnn() -> list[Variable]:
+    x, w, past, first = T.matrix("x"), T.matrix("W"), T.matrix("y0"), T.vector("h0")
+
+    def step(before, now, y2, y1, h, w):  # type: ignore[no-untyped-def]
+        new = T.tanh(T.dot(before + now, w) + h)
+        return y2 + y1, new, new.sum()
+
+    outputs, _ = scanopt.scan(
+        step,
+        sequences=dict(input=x, taps=[-1, 0]),
+        outputs_info=[dict(initial=past, taps=[-2, -1]), first, None],
+        non_sequences=w,
+        name="rnn",
+    )
+    return list(outputs)
+
+
+@pytest.mark.parametrize("name", [*PROGRAMS, "graph"])
+def test_pieces_stand_apart_inside_their_frame_and_hold_their_text(name: str) -> None:
+    for frame in frames(arrange(scenes()[name])):
+        for a, b in combinations(frame.pieces, 2):
+            assert apart(a, b), (a.item.label, b.item.label)
+        for p in frame.pieces:
+            assert p.x >= -0.01
+            assert p.x + p.width <= frame.width + 0.01
+            borders = (0.0, *p.cells) if p.cells else (0.0, p.width)
+            for text in p.texts:
+                half = text_width(text.text, text.size) / 2
+                left = max(b for b in borders if b <= text.x) if text.strong else 0.0
+                right = min(b for b in borders if b >= text.x) if text.strong else p.width
+                assert left <= text.x - half
+                assert text.x + half <= right
+                assert 0 < text.y < p.height
+        for _, points in frame.lanes:
+            for (x, top), (_, bottom) in ((points[2], points[3]), (points[0], points[1])):
+                crossed = [p for p in frame.pieces if p.x < x < p.x + p.width]
+                assert all(max(top, bottom) >= p.y + p.height or max(top, bottom) <= p.y for p in crossed)
+
+
+def apart(a: Piece, b: Piece) -> bool:
+    beside = a.x + a.width <= b.x + 0.01 or b.x + b.width <= a.x + 0.01
+    return beside or a.y + a.height <= b.y + 0.01 or b.y + b.height <= a.y + 0.01
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_picture_is_well_formed_the_same_each_time_and_needs_nothing_else(name: str) -> None:
+    text = program_svg(PROGRAMS[name])
+    root = ET.fromstring(text)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert text == program_svg(PROGRAMS[name])
+    assert {e.tag.split("}")[1] for e in root.iter()} <= {"svg", "style", "rect", "g", "title", "path", "text"}
+    assert not re.search(r"\b(href|src|id|on\w+)=|url\(|@import", text)
+
+
+def test_picture_names_roles_taps_and_what_is_kept() -> None:
+    root = ET.fromstring(program_svg(rnn()))
+    texts = {e.text for e in root.iter("{http://www.w3.org/2000/svg}text")}
+    assert {"v6[t]", "sequence", "h[t-2]", "h[t-1]", "mit-sot", "non-sequence", "nit-sot"} <= texts
+    assert {"loop L0:", "k steps", "all rows", "last row", "h[t]", "multiply(·, 0.5)"} <= texts
+    assert {"out 0", "out 1", "out 2", "check"} <= texts
+
+
+def test_tooltips_hold_what_was_cut() -> None:
+    long = "a_name_that_is_much_too_long_for_any_box_" * 3
+    text = program_svg(rnn(long))
+    titles = [e.text or "" for e in ET.fromstring(text).iter("{http://www.w3.org/2000/svg}title")]
+    assert any(long in t for t in titles)
+
+
+def test_too_large_a_program_is_said_to_be_so() -> None:
+    text = program_svg(chain(LIMIT + 1))
+    ET.fromstring(text)
+    assert "too many to draw" in text
+
+
+def test_long_chain_is_drawn() -> None:
+    ET.fromstring(program_svg(chain(400)))
+
+
+def test_graph_picture_shows_the_loop() -> None:
+    texts = {e.text for e in ET.fromstring(graph_svg(documented_rnn())).iter("{http://www.w3.org/2000/svg}text")}
+    assert {"scan rnn:", "x[t-1]", "x[t]", "y0[t-2]", "y0[t-1]", "h0[t-1]", "W", "mit-sot", "sit-sot"} <= texts
+
+
+def test_wide_and_combining_characters_are_measured() -> None:
+    assert columns("状態") == 4
+    assert columns("e\u0301") == 1
+
+
+def test_free_names_reach_through_nested_loops() -> None:
+    (outer,) = nested().steps
+    assert isinstance(outer, Loop)
+    assert set(free_names(outer)) == {"c0", "v1", "s0", "s1"}
+
+
+def test_graph_of_a_gradient_like_loop() -> None:
+    """Slots that only gradients and updates make: a mit-mot, a shared state, and a stop test."""
+    buffer, old, new, count = T.matrix("B"), T.vector(), T.vector(), T.vector("count")
+    shared = SharedVariable(np.zeros(3), "count")
+    scan = Scan(
+        T.iscalar("n"),
+        mit_mots=(MitMot(buffer, (0, 1), (1,), (old, new), (old + new,)),),
+        shared=(SharedState(shared, count, count + 1),),
+        nit_sots=(NitSot(old * 2),),
+        until=old.sum() > 1,
+        name="grad",
+    )
+    texts = {e.text for e in ET.fromstring(graph_svg(scan.outputs[0])).iter("{http://www.w3.org/2000/svg}text")}
+    assert {"B[t]", "B[t+1]", "mit-mot", "shared state", "until", "or until", "nit-sot"} <= texts
+    text = shown(scan.outputs[0])
+    assert text.startswith("while{n} grad.0 [id A] (nit-sot)\n")
+    assert " ├─ mit-mot B taps [0, 1] out taps [1]: B [id C]\n" in text
+    assert " └─ shared state count: count (shared) [id D]\n" in text
+    assert "\n → until:\n    greater" in text
+
+
+# ---- networks ----
+
+
+@dataclass(frozen=True)
+class Term:
+    id: str
+    label: str
+    children: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class EGraph:
+    classes: dict[int, list[Term]]
+
+
+SNAPSHOT = EGraph({0: [Term("a", "x", ())], 1: [Term("b", "mul", (0, 0)), Term("c", "square", (0,))]})
+
+
+def test_network_of_a_program_says_where_each_node_lives() -> None:
+    graph = to_networkx(nested())
+    assert graph.nodes["a2"]["loop"] == "loop L1"
+    assert graph.nodes["loop L1"]["loop"] == "loop L0"
+    assert graph.nodes["v0"]["loop"] == ""
+    kinds = {data["kind"] for _, data in graph.nodes(data=True)}
+    assert kinds == {"input", "const", "loop", "read", "hold", "state", "op", "keep", "update", "until", "output"}
+    feedback = [(a, b) for a, b, kind in graph.edges(data="kind") if kind == "feedback"]
+    assert feedback == [("loop L1/update 0", "loop L1/state 0"), ("loop L1/update 1", "loop L1/state 1")]
+
+
+def test_network_keeps_equal_arguments_apart() -> None:
+    x = floats(3)
+    program = Program((Input("x", x),), (), (Compute("y", Op.make("multiply"), ("x", "x"), x),), ("y",))
+    assert [data["arg"] for *_, data in to_networkx(program).edges("x", data=True)] == [0, 1]
+
+
+def test_network_of_a_graph_is_acyclic_but_for_feedback() -> None:
+    import networkx
+
+    graph = to_networkx(documented_rnn())
+    assert {d["role"] for _, d in graph.nodes(data=True)} >= {"sequence", "mit-sot", "sit-sot", "nit-sot"}
+    graph.remove_edges_from([e for e in graph.edges(keys=True) if graph.edges[e]["kind"] == "feedback"])
+    assert networkx.is_directed_acyclic_graph(graph)
+
+
+def test_network_of_an_egraph() -> None:
+    graph = to_networkx(SNAPSHOT)
+    assert set(graph.successors("class 1")) == {"term b", "term c"}
+    assert [b for _, b in graph.out_edges("term b")] == ["class 0", "class 0"]
+
+
+def test_network_of_something_else_is_refused() -> None:
+    with pytest.raises(TypeError, match="found int"):
+        to_networkx(3)  # type: ignore[arg-type]
+
+
+DOT_LINE = re.compile(
+    r"""\s*(digraph\ scanopt\ \{ | graph\ \[.*\]; | node\ \[.*\]; | \}
+    | subgraph\ cluster_n\d+\ \{ | label="([^"\\]|\\.)*";
+    | n\d+\ \[(label="([^"\\]|\\.)*",\ tooltip="([^"\\]|\\.)*"|shape=point)\];
+    | n\d+\ ->\ n\d+(\ \[style=dashed,\ constraint=false\])?;)""",
+    re.X,
+)
+
+
+@pytest.mark.parametrize("x", [*PROGRAMS.values(), SNAPSHOT, EGraph({0: [Term("a", HOSTILE, ())]})])
+def test_dot_is_sound(x: Program) -> None:
+    lines = to_dot(x).splitlines()
+    assert [line for line in lines if not DOT_LINE.fullmatch(line)] == []
+    assert sum(line.endswith("{") for line in lines) == sum(line.strip() == "}" for line in lines)
+
+
+def test_dot_has_a_cluster_in_a_cluster() -> None:
+    text = to_dot(nested())
+    assert text.index("loop L0") < text.index("loop L1") < text.index("loop L0", text.index("loop L1"))
+
+
+# ---- dprint ----
+
+
+def shown(x: object) -> str:
+    text = dprint(x, file="str")  # type: ignore[call-overload]
+    assert isinstance(text, str)
+    return re.sub(r" at \S+:\d+$", "", text, flags=re.M)
+
+
+def test_dprint_of_the_documents_power() -> None:
+    assert (
+        shown(documented_power())
+        == """\
+getitem[-1] [id A]
+ └─ for{k} power.0 [id B] (sit-sot state0)
+     ├─ n_steps: cast{dtype=int64} [id C]
+     │   └─ k [id D]
+     ├─ sit-sot state0: full_like [id E]
+     │   ├─ A [id F]
+     │   └─ 1.0
+     └─ non-sequence A: A [id F]
+
+Inner graphs:
+
+for{k} power [id B]
+ ← sit-sot state0[t-1] [id G], from [id E]
+ ← non-sequence A [id H], from A [id F]
+ → sit-sot state0[t]:
+    multiply [id I]
+     ├─ state0[t-1] [id G]
+     └─ A [id H]
+"""
+    )
+
+
+def test_dprint_shows_roles_and_taps() -> None:
+    lines = shown(documented_rnn()).splitlines()
+    assert " ├─ sequence x[t-1]: getitem[:-1] [id C] ···" in lines
+    assert " ├─ mit-sot y0 taps [-2, -1]: getitem[:2] [id F]" in lines
+    assert any(line.startswith(" ← mit-sot y0[t-2]") for line in lines)
+    assert any(line.startswith("for{n_steps} rnn.2 [id A] (nit-sot") for line in lines)
+    assert " → nit-sot 0:" in lines
+
+
+def test_dprint_prints_or_returns(capsys: pytest.CaptureFixture[str]) -> None:
+    x = T.vector("x")
+    assert dprint(x) is None
+    assert capsys.readouterr().out == "x [id A]\n"
+    file = io.StringIO()
+    dprint(x, file=file, print_type=True)
+    assert file.getvalue() == "x [id A] <float64[?]>\n"
+
+
+def test_dprint_shows_nested_loops() -> None:
+    x = T.matrix("x")
+    rows, _ = scanopt.map(lambda row: scanopt.map(lambda v: v * v, sequences=row)[0], sequences=x)
+    text = shown(rows)
+    assert text.count("\nfor{") == 2
+
+
+def test_depth_is_not_limited() -> None:
+    x = y = T.vector("x")
+    for _ in range(5 * sys.getrecursionlimit()):
+        y = T.tanh(y)
+    assert shown(y).count("\n") == 5 * sys.getrecursionlimit() + 1
+    assert "too many to draw" in graph_svg(y)
+    assert to_networkx(y).number_of_nodes() == 5 * sys.getrecursionlimit() + 2
+    assert x.name == "x"
+
+
+def test_dprint_of_a_compiled_function_adds_its_program() -> None:
+    @dataclass
+    class Compiled:
+        outputs: tuple[object, ...]
+        program: str
+
+    text = shown(Compiled((T.vector("x"),), "the program"))
+    assert text == "x [id A]\n\nProgram:\n\nthe program\n"
+
+
+# ---- report ----
+
+
+@dataclass(frozen=True)
+class FakeStep:
+    law: str
+    program: Program
+    cost_before: float
+    cost_after: float
+    formula: str = "f(hold(c, x)) = hold(c, f(x))"
+    conditions: tuple[str, ...] = ("cannot_raise(f)",)
+    licence: str = "exact"
+    doc: str = "A law."
+
+
+@dataclass(frozen=True)
+class FakeExplanation:
+    steps: tuple[FakeStep, ...]
+
+
+@dataclass(frozen=True)
+class FakeReport:
+    cost_before: float = 1000.0
+    cost: float = 10.0
+    gap: float = 0.0
+    optimal: bool = True
+    saturated: bool = True
+    seconds: dict[str, float] = field(default_factory=lambda: {"encode": 0.01, "saturate": 0.2})
+    laws: dict[str, int] = field(default_factory=lambda: {"push_out_non_seq": 3, HOSTILE: 1})
+    enodes: int = 100
+    eclasses: int = 40
+    iterations: int = 5
+    sizes: dict[str, object] = field(default_factory=lambda: {HOSTILE: 1000})
+
+
+@dataclass(frozen=True)
+class FakeFunction:
+    steps: tuple[FakeStep, ...]
+    name: str | None = HOSTILE
+    initial: Program = field(default_factory=lambda: rnn(HOSTILE))
+    program: Program = field(default_factory=lambda: rnn("after"))
+    source: str = f"x = '''{HOSTILE}'''"
+    report: FakeReport = field(default_factory=FakeReport)
+
+    def explain(self) -> FakeExplanation:
+        return FakeExplanation(self.steps)
+
+
+STEPS = (
+    FakeStep("push_out_non_seq", rnn("b"), 1000.0, 400.0),
+    FakeStep(HOSTILE, rnn("after"), 400.0, 410.0, HOSTILE, (HOSTILE,), HOSTILE, HOSTILE),
+    FakeStep("last", rnn("after"), 410.0, 10.0),
+)
+
+
+def as_xml(page: str) -> ET.Element:
+    """The page without what HTML lets be unclosed: then it must be XML."""
+    page = page.removeprefix("<!DOCTYPE html>\n")
+    page = re.sub(r"<(meta|link)([^>]*)>", r"<\1\2/>", page)
+    page = re.sub(r"<script>.*?</script>", "", page, flags=re.S)
+    return ET.fromstring(page)
+
+
+def test_report_is_one_sound_page() -> None:
+    page = report_html(FakeFunction(STEPS))
+    root = as_xml(page)
+    assert page.count("<script>") == 1
+    assert [e.get("id") for e in root.iter("section")] == ["step-1", "step-2", "step-3"]
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|@import|url\(", page)
+    assert {e.get("href", "") for e in root.iter("link")} == {"data:,"}
+    assert not [e for e in root.iter() if any(name in e.attrib for name in ("src", "onclick", "onload"))]
+    assert page == report_html(FakeFunction(STEPS))
+
+
+def test_report_tells_the_story() -> None:
+    text = "".join(as_xml(report_html(FakeFunction(STEPS))).itertext())
+    for words in (
+        "1,000 → 10",
+        "100 times cheaper",
+        "optimal",
+        "push_out_non_seq",
+        "licence: exact",
+        "when cannot_raise(f)",
+        "-60.0%",
+        "saturated",
+        "mit-sot",
+        "f(hold(c, x)) = hold(c, f(x))",
+    ):
+        assert words in text  # fmt: skip
+
+
+def test_differences_do_not_depend_on_the_width_of_columns() -> None:
+    x = floats(3)
+    one = Program((Input("x", x),), (), (Compute("y", Op.make("tanh"), ("x",), x),), ("y",))
+    more = Compute("a_longer_name", Op.make("exp"), ("y",), x)
+    two = replace(one, steps=(*one.steps, more), outputs=(more.out,))
+    page = report_html(FakeFunction((FakeStep("grow", two, 2.0, 1.0),), initial=one))
+    (diff,) = (e for e in as_xml(page).iter("pre") if e.get("class") == "diff")
+    changed = [(span.get("class"), span.text) for span in diff if span.get("class") in ("add", "del")]
+    assert sorted(str(kind) for kind, _ in changed) == ["add", "add", "del"]
+    assert not any("tanh" in str(text) for _, text in changed)
+
+
+def test_report_without_steps_and_without_gain() -> None:
+    nothing = FakeReport(cost=1000.0, optimal=False, gap=0.25, saturated=False, seconds={}, laws={}, sizes={})
+    f = FakeFunction((), name=None, initial=empty(), program=empty(), source="", report=nothing)
+    text = "".join(as_xml(report_html(f)).itertext())
+    assert "No law changed the program" in text
+    assert "no cheaper program found" in text
+    assert "gap 25.0%" in text
+
+
+@pytest.mark.parametrize("gap", [float("inf"), float("nan")])
+def test_report_without_a_bound_says_so(gap: float) -> None:
+    page = report_html(FakeFunction(STEPS, report=FakeReport(optimal=False, gap=gap)))
+    assert "gap unknown" in page
+
+
+def test_report_is_written(tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = write_report(FakeFunction(STEPS), tmp_path_factory.mktemp("report") / "report.html")
+    assert path.read_text(encoding="utf-8") == report_html(FakeFunction(STEPS))
+
+
+@pytest.mark.parametrize("costs", [(), (5.0,), (0.0, 0.0), (float("inf"), 1.0), (1e9, 1.0, 0.0), (1.0, 2.0)])
+def test_charts_bear_any_costs(costs: tuple[float, ...]) -> None:
+    root = ET.fromstring(cost_chart([(HOSTILE, c) for c in costs]))
+    for bar in root.iter("{http://www.w3.org/2000/svg}rect"):
+        assert 0 <= float(bar.get("width", "")) < 500
+
+
+def test_time_bar_of_nothing_is_nothing() -> None:
+    assert time_bar({}) == time_bar({"encode": 0.0}) == ""
