@@ -1,5 +1,7 @@
 """Algebra by operator traits: one law for all operators that have the trait."""
 
+from typing import Any
+
 import scanopt.tensor as T
 from scanopt.calculus.facts import (
     absorbing,
@@ -22,7 +24,7 @@ from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Op, Text, Value, apply, const_at, prim
 
 
-def _complex_products(u, v, x):  # type: ignore[no-untyped-def]
+def _complex_products(u: Any, v: Any, x: Any) -> Any:
     return [u * v, v * u, x * x]
 
 

@@ -1,5 +1,7 @@
 """Loops of one step and of none are no loops (the documents' one_step_scan)."""
 
+from typing import Any
+
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.facts import no_steps, one_step, static_shape, within
@@ -7,7 +9,7 @@ from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Text, Value, apply, const_at, first_step, item, on, prim, stack
 
 
-def _steps(n):  # type: ignore[no-untyped-def]
+def _steps(n: Any) -> Any:
     return lambda x: scanopt.scan(lambda s: T.exp(s) * 2, None, [x], n_steps=n)[0]
 
 

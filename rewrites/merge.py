@@ -1,5 +1,7 @@
 """Loops of the same length are one loop; what one makes the other reads at once (ScanMerge)."""
 
+from typing import Any
+
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.facts import rows, runs_all, same_steps
@@ -7,11 +9,11 @@ from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Value, apply, prim, seq, stack, steps
 
 
-def _sum(x):  # type: ignore[no-untyped-def]
+def _sum(x: Any) -> Any:
     return scanopt.scan(lambda v, s: s + v, x, [T.constant(0.0, dtype="float64")])[0]
 
 
-def _sum_until(x):  # type: ignore[no-untyped-def]
+def _sum_until(x: Any) -> Any:
     zero = T.constant(0.0, dtype="float64")
     return scanopt.scan(lambda v, s: (s + v, scanopt.until(s > 1)), x, [zero])[0]
 

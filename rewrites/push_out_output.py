@@ -1,5 +1,7 @@
 """What no later step needs is computed from traces, after the loop (PushOutScanOutput)."""
 
+from typing import Any
+
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.facts import runs_all, traced_all
@@ -23,13 +25,13 @@ from scanopt.calculus.terms import (
 )  # fmt: skip
 
 
-def _rnn(X, W):  # type: ignore[no-untyped-def]
+def _rnn(X: Any, W: Any) -> Any:
     zero = T.zeros_like(W[0])
     step = lambda v, h, w: [T.tanh(v + h), T.dot(T.tanh(v + h), w)]  # noqa: E731
     return scanopt.scan(step, X, [zero, None], [W])[0]
 
 
-def _same_until(x, n):  # type: ignore[no-untyped-def]
+def _same_until(x: Any, n: Any) -> Any:
     """The value x at every step, until a counter says so."""
     return scanopt.scan(lambda k, v: (v, k + 1, scanopt.until(k > 1)), None, [None, 0], [x], n_steps=n)[0][0]
 

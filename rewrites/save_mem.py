@@ -1,5 +1,7 @@
 """Only the rows that are read are kept, only the steps that matter are run (ScanSaveMem)."""
 
+from typing import Any
+
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.facts import at_least, less, runs_all
@@ -20,11 +22,11 @@ from scanopt.calculus.terms import (
 )  # fmt: skip
 
 
-def _power(x, n):  # type: ignore[no-untyped-def]
+def _power(x: Any, n: Any) -> Any:
     return scanopt.scan(lambda s, v: s * v, None, [T.ones_like(x)], [x], n_steps=n)[0]
 
 
-def _powers_until(a, n):  # type: ignore[no-untyped-def]
+def _powers_until(a: Any, n: Any) -> Any:
     return scanopt.scan(lambda s, b: (s * b, scanopt.until(s > 9)), None, [T.ones_like(a)], [a], n_steps=n)[0]
 
 

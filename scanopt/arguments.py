@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -70,7 +70,7 @@ class Signature:
     def _read_one(self, x: Variable, value: Any) -> Array:
         device = type(value).__module__.partition(".")[0] == "cupy"
         if device and value.dtype == x.dtype and value.ndim == x.ndim:
-            return value
+            return cast(Array, value)
         if self.downcast:
             data = np.asarray(value)
             if data.dtype.kind in "biufc" and np.can_cast(data.dtype, x.dtype, "same_kind"):

@@ -14,6 +14,7 @@ import statistics
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
@@ -139,7 +140,7 @@ def _per_call(f: Function) -> str:
         return "per call      not measured: pass example=[...] to scanopt.function"
     if f.updates:
         return "per call      not measured: a call changes shared variables"
-    slow, fast = (_seconds_per_call(lambda g=g: g(*f.example)) for g in (f.unoptimized, f))
+    slow, fast = (_seconds_per_call(partial(g, *f.example)) for g in (f.unoptimized, f))
     apart = max(map(_difference, _as_list(f.unoptimized(*f.example)), _as_list(f(*f.example))), default=0.0)
     return (
         f"per call      {_unit(slow)} unoptimized, {_unit(fast)} optimized: ratio {slow / fast:.1f}\n"

@@ -15,10 +15,13 @@ import numpy as np
 from scanopt.arguments import Signature, signature
 from scanopt.array.variable import SharedVariable, Variable
 from scanopt.calculus.cost import CostModel, numpy_cost
+from scanopt.calculus.egraph import Saturation
 from scanopt.calculus.encode import Encoded, encode
+from scanopt.calculus.extract import Extraction
 from scanopt.calculus.forms import TermGraph
 from scanopt.calculus.law import Law, select
 from scanopt.calculus.optimize import Optimized, Settings, as_written, optimize
+from scanopt.calculus.sizes import example_operands
 from scanopt.explanation import Explanation, explain
 from scanopt.interpreter import interpret
 from scanopt.program.ir import Program
@@ -33,10 +36,11 @@ MODES = (None, "optimized", "unoptimized")
 class Report:
     """What optimization did.
 
-    cost_before, cost: nanoseconds by the cost model; bound: no program in the e-graph costs less;
+    cost_before, cost: by the cost model; bound: no program in the e-graph costs less;
     optimal: proven so for the result; gap: else the part that could still be saved.
     saturated: the laws had nothing left to say (else stopped_by names the limit that was hit).
     seconds: per part of the work; laws: matches per law; growth: forms after each round.
+    sizes: per input the size that costs were computed for.  unit: "ns", or "" for a cost model of one's own.
     """
 
     cost_before: float
@@ -54,12 +58,13 @@ class Report:
     iterations: int
     growth: tuple[int, ...] = ()
     sizes: dict[str, str] = field(default_factory=dict[str, str])
+    unit: str = "ns"
 
     def __str__(self) -> str:
         proof = "proven the cheapest in the e-graph" if self.optimal else f"within {self.gap:.1%}"
         end = "saturated" if self.saturated else f"stopped by the limit of {self.stopped_by}"
         return (
-            f"cost {self.cost_before:.4g} -> {self.cost:.4g} ({proof}, {self.method}); "
+            f"cost {self.cost_before:.4g} -> {self.cost:.4g} {self.unit or 'units'} ({proof}, {self.method}); "
             f"{self.enodes} e-nodes in {self.eclasses} e-classes, {end}"
         )
 
@@ -67,129 +72,107 @@ class Report:
 class Function:
     """A compiled function: call it with values for its inputs, by position or by name.
 
-    program: what runs; initial: the program as written; report: what optimization did;
-    source: the text that runs; unoptimized: the same function run by the interpreter.
+    name: as given.  example: values for sizes, or None.  last_call: values of the inputs in the
+    last call, kept inside `watching()` only.  With mode="unoptimized" the interpreter runs it, and
+    `program` is the program as written.
     """
 
     is_compiled = True
 
-    def __init__(self, signature: Signature, fp: str, backend: str, name: str | None) -> None:
-        self.signature = signature
+    def __init__(self, plan: _Plan, name: str | None) -> None:
         self.name = name
-        self.fp = fp
-        self.backend = backend
-        self.example: list[np.ndarray[Any, Any]] | None = None
+        self.example = plan.example
+        self.last_call: Sequence[Any] | None = None
+        self._plan = plan
+        self._seconds: dict[str, float] = {}
+        self._compiled: Any = None
+        if plan.optimizes:
+            self._seconds = dict(plan.done.seconds)
+            self._seconds["encode"] += plan.encode_seconds
+            start = time.perf_counter()
+            program = self.program
+            lowered = time.perf_counter()
+            self._compiled = importlib.import_module("scanopt.backends").executor(plan.backend).compile(program)
+            self._seconds |= {"lower": lowered - start, "compile": time.perf_counter() - lowered}
+
+    # Calling
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The outputs for values of the inputs, by position or by name."""
+        s = self._plan.signature
+        values = s.read(args, kwargs)
+        if _WATCHERS:
+            self.last_call = values[: len(s.inputs)]
+        results = self._interpret(values) if self._compiled is None else self._compiled(values)
+        s.assign(results[len(s.outputs) :])
+        return s.pack(results[: len(s.outputs)])
+
+    def unoptimized(self, *args: Any, **kwargs: Any) -> Any:
+        """The same call by the reference interpreter; shared variables keep their values."""
+        s = self._plan.signature
+        return s.pack(self._interpret(s.read(args, kwargs))[: len(s.outputs)])
+
+    def _interpret(self, values: Sequence[Any]) -> list[Any]:
+        s = self._plan.signature
+        given = zip((*s.inputs, *s.shared), values, strict=True)
+        results: list[Any] = interpret(s.results, dict(given))
+        return results
+
+    # What it is
 
     @property
     def inputs(self) -> tuple[Variable, ...]:
         """The symbolic inputs."""
-        return self.signature.inputs
+        return self._plan.signature.inputs
 
     @property
     def outputs(self) -> tuple[Variable, ...]:
         """The symbolic outputs."""
-        return self.signature.outputs
+        return self._plan.signature.outputs
 
     @property
     def updates(self) -> dict[SharedVariable, Variable]:
         """New values of shared variables, set after each call."""
-        return self.signature.updates
+        return self._plan.signature.updates
 
-    def unoptimized(self, *args: Any, **kwargs: Any) -> Any:
-        """The same call by the reference interpreter; shared variables keep their values."""
-        values = self.signature.read(args, kwargs)
-        return self.signature.pack(self._interpret(values)[: len(self.outputs)])
+    @property
+    def fp(self) -> str:
+        """The licence of the laws that may have fired."""
+        return self._plan.settings.fp
 
-    def _interpret(self, values: Sequence[Any]) -> list[Any]:
-        wanted = [*self.outputs, *self.updates.values()]
-        given = zip((*self.inputs, *self.signature.shared), values, strict=True)
-        return interpret(wanted, dict(given))
+    @cached_property
+    def program(self) -> Program:
+        """The program that runs."""
+        return lower(self._plan.done.extraction)
 
-    def _run(self, values: Sequence[Any]) -> list[Any]:
-        return self._interpret(values)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The outputs for values of the inputs, by position or by name."""
-        results = self._run(self.signature.read(args, kwargs))
-        n = len(self.outputs)
-        self.signature.assign(results[n:])
-        return self.signature.pack(results[:n])
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name or ''}{self.signature}>"
-
-
-class OptimizedFunction(Function):
-    """A compiled function with the optimized program that it runs."""
-
-    def __init__(self, plan: _Plan, name: str | None) -> None:
-        super().__init__(plan.signature, plan.settings.fp, plan.backend, name)
-        self._plan = plan
-        self._done = plan.optimized
-        self.example = plan.example
-        start = time.perf_counter()
-        self.program: Program = lower(self._done.extraction)
-        lowered = time.perf_counter()
-        executor = importlib.import_module("scanopt.backends").executor(plan.backend)
-        self._compiled = executor.compile(self.program)
-        compiled = time.perf_counter()
-        self._seconds = {
-            "encode": plan.encode_seconds + self._done.seconds["encode"],
-            "saturate": self._done.seconds["saturate"],
-            "extract": self._done.seconds["extract"],
-            "lower": lowered - start,
-            "compile": compiled - lowered,
-        }
-
-    def _run(self, values: Sequence[Any]) -> list[Any]:
-        return self._compiled(values)
+    @cached_property
+    def initial(self) -> Program:
+        """The program as the user wrote it."""
+        return lower(self._plan.written)
 
     @property
     def source(self) -> str:
         """The text that runs."""
-        return self._compiled.source
+        if self._compiled is None:
+            return "# mode='unoptimized': the interpreter runs the graph step by step"
+        return str(self._compiled.source)
+
+    # What optimization did
+
+    @property
+    def rules(self) -> tuple[Law, ...]:
+        """The laws that could fire: those of the licence but for excluded ones, and further ones."""
+        return self._plan.laws
 
     @property
     def egraph(self) -> TermGraph:
         """All classes of equal terms that were found."""
-        return self._done.egraph
-
-    @cached_property
-    def _written(self) -> tuple[float, Program]:
-        written = as_written(self._plan.program, self._plan.settings)
-        return written.cost, lower(written)
-
-    @property
-    def initial(self) -> Program:
-        """The program as the user wrote it."""
-        return self._written[1]
-
-    @cached_property
-    def report(self) -> Report:
-        """What optimization did."""
-        x, s = self._done.extraction, self._done.saturation
-        return Report(
-            cost_before=self._written[0],
-            cost=x.cost,
-            bound=x.bound,
-            gap=x.gap,
-            optimal=x.optimal,
-            method=x.method,
-            saturated=not s.stopped_by,
-            stopped_by=s.stopped_by,
-            seconds=self._seconds,
-            laws=s.matches,
-            enodes=self._done.egraph.size,
-            eclasses=len(self._done.egraph.classes),
-            iterations=len(s.growth),
-            growth=s.growth,
-            sizes=self._plan.sizes(),
-        )
+        return self._plan.done.egraph
 
     @property
     def laws(self) -> dict[str, int]:
         """Matches per law that fired."""
-        return self._done.saturation.matches
+        return self._plan.done.saturation.matches
 
     @property
     def seconds(self) -> dict[str, float]:
@@ -199,12 +182,35 @@ class OptimizedFunction(Function):
     @property
     def cost_before(self) -> float:
         """Cost of the program as written, in nanoseconds of the cost model."""
-        return self._written[0]
+        return self._plan.written.cost
 
     @property
     def cost(self) -> float:
         """Cost of the program that runs, in nanoseconds of the cost model."""
-        return self._done.extraction.cost
+        return self._plan.done.extraction.cost
+
+    @cached_property
+    def report(self) -> Report:
+        """What optimization did."""
+        x, s, g = self._plan.done.extraction, self._plan.done.saturation, self.egraph
+        return Report(
+            cost_before=self.cost_before,
+            cost=x.cost,
+            bound=x.bound,
+            gap=x.gap,
+            optimal=x.optimal,
+            method=x.method,
+            saturated=not s.stopped_by,
+            stopped_by=s.stopped_by,
+            seconds=self._seconds,
+            laws=s.matches,
+            enodes=g.size,
+            eclasses=len(g.classes),
+            iterations=len(s.growth),
+            growth=s.growth,
+            sizes=self._plan.sizes(),
+            unit="ns" if self._plan.settings.cost is numpy_cost else "",
+        )
 
     def explain(self) -> Explanation:
         """The laws that made the program, in order, with the cost before and after each."""
@@ -221,12 +227,15 @@ class OptimizedFunction(Function):
         return path
 
     def _repr_html_(self) -> str:
-        return importlib.import_module("scanopt.view.svg").program_svg(self.program)
+        return str(importlib.import_module("scanopt.view.svg").program_svg(self.program))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name or ''}{self._plan.signature}>"
 
 
 @dataclass
 class _Plan:
-    """Everything that optimization starts from, and its result."""
+    """Everything that optimization starts from, and what it found."""
 
     signature: Signature
     program: Encoded
@@ -235,20 +244,34 @@ class _Plan:
     backend: str
     example: list[np.ndarray[Any, Any]] | None
     encode_seconds: float
+    optimizes: bool
 
     @cached_property
-    def optimized(self) -> Optimized:
-        return optimize(self.program, self.laws, self.settings)
+    def written(self) -> Extraction:
+        """The program as written."""
+        return as_written(self.program, self.settings)
+
+    @cached_property
+    def done(self) -> Optimized:
+        """The optimized program; without optimization the one as written."""
+        if self.optimizes:
+            return optimize(self.program, self.laws, self.settings)
+        return Optimized(self.written, Saturation(), self.program, {})
 
     def sizes(self) -> dict[str, str]:
-        """Per input whether its size was given, is static, or was assumed."""
-        sized = importlib.import_module("scanopt.calculus.sizes").example_operands
+        """Per input the size that costs are computed for, and where it comes from."""
         out: dict[str, str] = {}
-        for key, x in sized(self.program, self.settings.example).items():
+        shared = {f"{len(self.signature.inputs) + i}" for i in range(len(self.signature.shared))}
+        for key, x in example_operands(self.program, self.settings.example).items():
             label = self.program.input_labels.get(key) or f"input {key}"
             known = "" if x.value is None else f" = {x.value}"
-            given = "given" if self.settings.example else "assumed where not static"
-            out[label] = f"{x.dtype}{list(x.shape)}{known} ({given})"
+            if key in shared:
+                origin = "its value"
+            elif self.example is not None:
+                origin = "of the example"
+            else:
+                origin = "assumed" if None in self.program.inputs[key].shape or x.value is not None else "static"
+            out[label] = f"{x.dtype}{list(x.shape)}{known} ({origin})"
         return out
 
 
@@ -314,17 +337,12 @@ def function(
     if cost is not None and not callable(cost):
         raise TypeError(f"cost must be a function of Work that returns a number, found {cost!r}")
     values = None if example is None else made_of.read_example(example)
-    if mode == "unoptimized":
-        importlib.import_module("scanopt.backends").executor(backend)
-        made = Function(made_of, fp, backend, name)
-        made.example = values
-    else:
-        start = time.perf_counter()
-        program = encode([*made_of.inputs, *made_of.shared], made_of.results)
-        spent = time.perf_counter() - start
-        settings = Settings(fp, cost or numpy_cost, _keyed(made_of, values))
-        plan = _Plan(made_of, program, laws, settings, backend, values, spent)
-        made = OptimizedFunction(plan, name)
+    start = time.perf_counter()
+    program = encode([*made_of.inputs, *made_of.shared], made_of.results)
+    spent = time.perf_counter() - start
+    settings = Settings(fp, cost or numpy_cost, _keyed(made_of, values))
+    importlib.import_module("scanopt.backends").executor(backend)
+    made = Function(_Plan(made_of, program, laws, settings, backend, values, spent, mode != "unoptimized"), name)
     for watcher in _WATCHERS:
         watcher.append(made)
     return made

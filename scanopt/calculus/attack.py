@@ -11,6 +11,7 @@ import inspect
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from scanopt.array.types import TensorType
 from scanopt.array.variable import Variable
 from scanopt.calculus.cost import Work, numpy_cost
 from scanopt.calculus.egraph import EGraph, UnsoundLawError
-from scanopt.calculus.encode import Encoded, encode
+from scanopt.calculus.encode import encode
 from scanopt.calculus.extract import extract
 from scanopt.calculus.greedy import greedy
 from scanopt.calculus.law import Law, Program, standard_laws
@@ -33,8 +34,6 @@ _KINDS = {
     "xyzuv": ("float64", 1), "XYUWAB": ("float64", 2), "ab": ("float64", 0), "kn": ("int64", 0),
     "pq": ("int64", 1), "m": ("bool", 1),
 }  # fmt: skip
-
-Runner = Callable[[Any, Encoded, Sequence[Any]], list[Any]]
 
 
 @dataclass(frozen=True)
@@ -181,15 +180,15 @@ class Attack:
         out: list[str] = []
         for _ in range(tries):
             salt = self._rng.random()
-            problem = Problem(graph, sizes, lambda work, salt=salt: _random_cost(work, salt))
+            problem = Problem(graph, sizes, partial(_random_cost, salt))
             found = greedy(problem)
             extraction = extract(problem, 2.0)
             if found is not None and self._rng.random() < 0.5:
                 extraction = replace(extraction, choice=found[0], schedule=found[1])
             for n in (0, 1, 2, 7):
                 values = random_values(inputs, n, self._rng)
-                want = _outcome(lambda v=values: self._reference(inputs, outputs, v))
-                got = _outcome(lambda v=values, x=extraction: self._run(x, v))
+                want = _outcome(partial(self._reference, inputs, outputs, values))
+                got = _outcome(partial(self._run, extraction, values))
                 if not _same(want, got, exact):
                     out.append(f"{n} steps: expected {want}, found {got}")
         return out
@@ -224,7 +223,7 @@ def _binds(law: Law, fact: str) -> bool:
     return bool((e.right.variables() | e.left.variables()) - bound)
 
 
-def _random_cost(work: Work, salt: float) -> float:
+def _random_cost(salt: float, work: Work) -> float:
     text = f"{work.kind} {work.op} {salt}"
     return random.Random(text).uniform(0.0, 1.0) ** 3 * 100 if work.kind != "loop" else numpy_cost(work) / 100
 

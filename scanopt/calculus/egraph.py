@@ -130,7 +130,8 @@ class EGraph:
 
     def _run(self, text: str) -> list[Any]:
         try:
-            return self._egraph.run_program(*self._egraph.parse_program(text))
+            results: list[Any] = self._egraph.run_program(*self._egraph.parse_program(text))
+            return results
         except Exception as error:
             if "Illegal merge" in str(error):
                 raise UnsoundLawError(f"a law made values of different types equal ({error})") from None
@@ -149,8 +150,8 @@ class EGraph:
             for u in info.until:
                 rows.add("t_until", c, u)
         rows.add("t_root", -1)
-        for s, info in g.states.items():
-            for u in info.updates:
+        for s, state in g.states.items():
+            for u in state.updates:
                 rows.add("t_defines", s, u)
         extra = iter(range(-2, -1_000_000, -1))
         self._given(rows, given_facts(g, fp), extra)

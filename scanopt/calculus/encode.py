@@ -71,8 +71,8 @@ class Encoder:
                 self.graph.clocks[scope.clock] = replace(info, until=(self._encode(condition, scope),))
             while self._pending:
                 state, update, scope = self._pending.pop()
-                info = self.graph.states[state]
-                self.graph.states[state] = StateInfo(info.label, (self._encode(update, scope),))
+                label = self.graph.states[state].label
+                self.graph.states[state] = StateInfo(label, (self._encode(update, scope),))
             if self._checks:
                 checks.append(self._check(*self._checks.pop()))
         self.graph.roots, self.graph.checks = tuple(roots), tuple(checks)

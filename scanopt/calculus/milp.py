@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -69,7 +70,7 @@ class _Model:
         numbers = {self.number[i, id(o)] for i, o in together}
         self.add(dict.fromkeys(numbers, -1.0), 1.0 - len(numbers))
 
-    def minimize(self, seconds: float) -> tuple[np.ndarray | None, float, bool]:  # type: ignore[type-arg]
+    def minimize(self, seconds: float) -> tuple[np.ndarray[Any, Any] | None, float, bool]:
         """Chosen (0 or 1 per option) or None, lower bound, and whether it is optimal."""
         from scipy.optimize import Bounds, LinearConstraint, milp
         from scipy.sparse import csr_array

@@ -36,8 +36,8 @@ def example_operands(g: TermGraph, example: Mapping[str, np.ndarray[Any, Any]] |
         else:
             shape = tuple(DEFAULT if n is None else n for n in type.shape)
             scalar = type.ndim == 0 and np.dtype(type.dtype).kind in "iu"
-            value = np.array(DEFAULT, type.dtype) if scalar else None
-            out[key] = Operand(type.dtype, shape, value)
+            assumed = np.array(DEFAULT, type.dtype) if scalar else None
+            out[key] = Operand(type.dtype, shape, assumed)
     return out
 
 

@@ -52,7 +52,7 @@ def _fold(
 ) -> tuple[Any, Updates]:
     refuse_unavailable(Site(function, user_location()), mode, False, None)
     traces = loop(function, fn, sequences, outputs_info, non_sequences, None, options)
-    return _unwrap([trace[-1] for trace in traces]), Updates()  # type: ignore[index]
+    return _unwrap([trace[-1] for trace in traces]), Updates()
 
 
 def reduce(

@@ -47,8 +47,8 @@ def _tap_slices(arg: SequenceArg, go_backwards: bool) -> tuple[Variable, ...]:
     def cut(tap: int) -> Variable:
         x = arg.variable
         if low or high:
-            x = x[tap - low : tap - high if tap < high else None]  # type: ignore[index]
-        return x[::-1] if go_backwards else x  # type: ignore[index]
+            x = x[tap - low : tap - high if tap < high else None]
+        return x[::-1] if go_backwards else x
 
     return tuple(cut(tap) for tap in arg.taps)
 
@@ -59,7 +59,7 @@ def _first_rows(x: Variable, n: Variable) -> Variable:
     stop = n if value is None else int(value)
     if x.type.shape[0] == stop:
         return x
-    first: Variable = x[:stop]  # type: ignore[index]
+    first: Variable = x[:stop]
     return first
 
 
@@ -76,7 +76,7 @@ def given_steps(site: Site, n_steps: Any) -> Variable:
         raise site.error(ValueError, f"n_steps must be an integer, found {show(n_steps)} of dtype {n.dtype}{hint}")
     value = n.operand.value
     if value is None:
-        return n if n.dtype == "int64" else n.astype("int64")  # type: ignore[attr-defined]
+        return n if n.dtype == "int64" else n.astype("int64")
     if value < 0:
         raise site.error(
             ValueError,
@@ -168,7 +168,7 @@ def initial_rows(site: Site, initial: Initial) -> tuple[Variable, tuple[Requirem
         raise ValueError(message.format(found=rows))
     if rows == depth:
         return value, ()
-    first: Variable = value[:depth]  # type: ignore[index]
+    first: Variable = value[:depth]
     if rows is not None:
         return first, ()
     return first, (_requirement("init", rows_of(value), _int(depth), message),)

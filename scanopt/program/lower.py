@@ -44,7 +44,8 @@ class Lowering:
 
     def _inputs(self) -> tuple[Input, ...]:
         """All inputs, used or not: calls give values for all of them."""
-        g, out = self._graph, []
+        g = self._graph
+        out: list[Input] = []
         where = {f.key: c for c, f in g.forms() if f.kind == "input"}
         for key, type in g.inputs.items():
             name = self._fresh(Operand(type.dtype, type.shape))

@@ -1,0 +1,158 @@
+"""The programs that the benchmarks measure, as graphs of scanopt.  Their JAX twins are in jax_twins.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import scanopt
+import scanopt.tensor as T
+
+__all__ = ["GROWTH", "MODELS", "Graph", "Model", "count_operators"]
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Symbolic inputs and outputs, and values for the inputs."""
+
+    inputs: list[Any]
+    outputs: list[Any]
+    values: list[Array]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A program to compile.  first, again: goals in seconds, the first with all imports."""
+
+    name: str
+    build: Callable[[], Graph]
+    first: float | None
+    again: float
+
+
+def count_operators(outputs: Sequence[Any]) -> int:
+    """Operators of a graph, those inside loops included, each once."""
+    from scanopt.array.variable import Apply
+    from scanopt.loops.node import Scan
+
+    seen: set[Any] = set()
+    todo: list[Any] = [x.owner for x in outputs]
+    while todo:
+        node = todo.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        inner = node.traced if isinstance(node, Scan) else ()
+        todo.extend(x.owner for x in (*node.inputs, *inner))
+    return sum(isinstance(node, Apply) for node in seen)
+
+
+def power(length: int = 1000, k: int = 100) -> Graph:
+    """A**k, the first example of Theano's documents."""
+    A, n = T.dvector("A"), T.iscalar("k")
+    powers, _ = scanopt.scan(lambda prior, A: prior * A, outputs_info=T.ones_like(A), non_sequences=A, n_steps=n)
+    return Graph([A, n], [powers[-1]], [np.linspace(0.9, 1.0, length), np.array(k, np.int32)])
+
+
+def polynomial(length: int = 1000) -> Graph:
+    """A polynomial, coefficient by coefficient: the documents' second example."""
+    c, x = T.dvector("c"), T.dscalar("x")
+    terms, _ = scanopt.scan(lambda a, i, x: a * x**i, sequences=[c, T.arange(c.shape[0])], non_sequences=x)
+    return Graph([c, x], [terms.sum()], [np.linspace(-1.0, 1.0, length), np.array(0.99)])
+
+
+def rnn(steps: int = 1000, hidden: int = 32, features: int = 8, outputs: int = 4) -> Graph:
+    """The network of the documents: it looks back 1 and 3 steps at its state, 4 at its input."""
+
+    def step(u_tm4: Any, u_t: Any, x_tm3: Any, x_tm1: Any, y_tm1: Any, W: Any, V1: Any, V2: Any, F: Any, O: Any) -> Any:  # noqa: E741
+        x = T.tanh(T.dot(x_tm1, W) + T.dot(u_t, V1) + T.dot(u_tm4, V2) + T.dot(y_tm1, F))
+        return [x, T.dot(x_tm3, O)]
+
+    u, x0, y0 = T.dmatrix("u"), T.dmatrix("x0"), T.dvector("y0")
+    weights = [T.dmatrix(name) for name in ("W", "W_in_1", "W_in_2", "W_feedback", "W_out")]
+    (xs, ys), _ = scanopt.scan(
+        step,
+        sequences=dict(input=u, taps=[-4, 0]),
+        outputs_info=[dict(initial=x0, taps=[-3, -1]), y0],
+        non_sequences=weights,
+        strict=True,
+    )
+    shapes = [(hidden, hidden), (features, hidden), (features, hidden), (outputs, hidden), (hidden, outputs)]
+    values = [_normal(steps + 4, features), np.zeros((3, hidden)), np.zeros(outputs), *(_normal(*s) for s in shapes)]
+    return Graph([u, x0, y0, *weights], [xs, ys], values)
+
+
+def lstm_pair(layers: int = 8, steps: int = 100, hidden: int = 16) -> Graph:
+    """Two scans of the same length over the same sequence, each a stack of LSTM layers of 21 operators."""
+    X = T.dmatrix("X")
+    values = [_normal(steps, hidden)]
+    inputs, outputs = [X], []
+    for _ in range(2):
+        weights = [T.dmatrix() for _ in range(8 * layers)]
+        starts = [T.dvector() for _ in range(2 * layers)]
+        found, _ = scanopt.scan(_lstm(layers), sequences=X, outputs_info=starts, non_sequences=weights)
+        inputs += [*starts, *weights]
+        values += [np.zeros(hidden)] * len(starts) + [_normal(hidden, hidden) for _ in weights]
+        outputs.append(found[-2])
+    return Graph(inputs, outputs, values)
+
+
+def _lstm(layers: int) -> Callable[..., Any]:
+    def step(x: Any, *args: Any) -> list[Any]:
+        states, weights = args[: 2 * layers], args[2 * layers :]
+        new: list[Any] = []
+        for n in range(layers):
+            h, c = states[2 * n : 2 * n + 2]
+            W = weights[8 * n : 8 * n + 8]
+            i, f, o, g = (T.dot(x, W[j]) + T.dot(h, W[j + 4]) for j in range(4))
+            c = T.sigmoid(f) * c + T.sigmoid(i) * T.tanh(g)
+            x = T.sigmoid(o) * T.tanh(c)
+            new += [x, c]
+        return new
+
+    return step
+
+
+def gated(layers: int, steps: int = 100, hidden: int = 16) -> Graph:
+    """One scan with a stack of gated layers of 10 operators each: what growth is measured on."""
+    X = T.dmatrix("X")
+    starts = [T.dvector() for _ in range(layers)]
+    weights = [T.dmatrix() for _ in range(3 * layers)]
+
+    def step(x: Any, *args: Any) -> list[Any]:
+        new = []
+        for n, h in enumerate(args[:layers]):
+            W, U, V = args[layers + 3 * n : layers + 3 * n + 3]
+            gate = T.sigmoid(T.dot(x, W) + T.dot(h, U))
+            x = h + gate * (T.tanh(T.dot(x, V) + x) - h)
+            new.append(x)
+        return new
+
+    found, _ = scanopt.scan(step, sequences=X, outputs_info=starts, non_sequences=weights)
+    last = found[-1] if layers > 1 else found
+    values = [_normal(steps, hidden), *[np.zeros(hidden)] * layers, *(_normal(hidden, hidden) for _ in weights)]
+    return Graph([X, *starts, *weights], [last], values)
+
+
+def _normal(*shape: int) -> Array:
+    """The same numbers in every run, small enough for long recurrences."""
+    return np.random.default_rng(len(shape) + sum(shape)).standard_normal(shape) / np.sqrt(shape[0])
+
+
+MODELS = {
+    m.name: m
+    for m in (
+        Model("A**k", power, first=1.0, again=0.1),
+        Model("RNN", rnn, first=None, again=0.3),
+        Model("LSTM pair", lstm_pair, first=None, again=1.0),
+    )
+}
+"""The models with goals for compile time."""
+
+GROWTH = (30, 100, 300, 1000)
+"""Numbers of operators that growth is measured at, 10 per layer of `gated`."""
