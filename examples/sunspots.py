@@ -39,7 +39,7 @@ residuals, _ = scanopt.scan(
     non_sequences=[fitted_a1, fitted_a2],
 )
 noise = T.sqrt(T.sum(residuals**2) / (residuals.shape[0] - 2))
-fit = scanopt.function([z], [fitted_a1, fitted_a2, noise], example=[centred])
+fit = scanopt.function([z], [fitted_a1, fitted_a2, noise], example=[centred], name="fit")
 
 # The forecast of n years, and how its error grows: the noise of each year passes on by the same recurrence.
 a1, a2, sd = T.dscalars("a1", "a2", "sd")
@@ -66,15 +66,18 @@ expected, _ = scanopt.scan(
 )
 fitted = fit(centred)
 forecast = scanopt.function(
-    [latest, a1, a2, sd, n], [expected, T.sqrt(variances)], example=[centred[-2:], *fitted, FORECAST_YEARS]
+    [latest, a1, a2, sd, n],
+    [expected, T.sqrt(variances)],
+    example=[centred[-2:], *fitted, FORECAST_YEARS],
+    name="forecast",
 )
 
 # The network of Theano's scan tutorial, untrained: it looks back 1 and 3 steps at its state, 4 at its input.
 rng = np.random.default_rng(0)
 
 
-def weights(*shape):
-    return scanopt.shared(0.3 * rng.standard_normal(shape))
+def weights(name, *shape):
+    return scanopt.shared(0.3 * rng.standard_normal(shape), name)
 
 
 def one_step(u_tm4, u_t, x_tm3, x_tm1, y_tm1, W, W_in_1, W_in_2, W_feedback, W_out):
@@ -84,7 +87,13 @@ def one_step(u_tm4, u_t, x_tm3, x_tm1, y_tm1, W, W_in_1, W_in_2, W_feedback, W_o
 
 
 u = T.dmatrix("u")
-parameters = [weights(HIDDEN, HIDDEN), weights(1, HIDDEN), weights(1, HIDDEN), weights(1, HIDDEN), weights(HIDDEN, 1)]
+parameters = [
+    weights("W", HIDDEN, HIDDEN),
+    weights("W_in_1", 1, HIDDEN),
+    weights("W_in_2", 1, HIDDEN),
+    weights("W_feedback", 1, HIDDEN),
+    weights("W_out", HIDDEN, 1),
+]
 (x_values, y_values), _ = scanopt.scan(
     one_step,
     sequences=dict(input=u, taps=[-4, 0]),
@@ -93,7 +102,7 @@ parameters = [weights(HIDDEN, HIDDEN), weights(1, HIDDEN), weights(1, HIDDEN), w
     strict=True,
 )
 normalised = (centred / centred.std())[:, None]
-network = scanopt.function([u], y_values, example=[normalised])
+network = scanopt.function([u], y_values, example=[normalised], name="network")
 
 
 def main():

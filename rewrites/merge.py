@@ -6,7 +6,7 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.facts import rows, runs_all, same_steps
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Value, apply, prim, seq, stack, steps
+from scanopt.calculus.terms import Clock, Value, apply, length, seq, stack, steps
 
 
 def _sum(x: Any) -> Any:
@@ -56,4 +56,4 @@ def sequence_of_trace(c: Clock, v: Value) -> Equation:
 )
 def length_of_sequence(c: Clock, X: Value) -> Equation:
     """What is read entry by entry has as many rows as there are steps."""
-    return Equation(apply(prim('shape_i{"axis":0}'), X), steps(c), when=[rows(X, c)])
+    return Equation(apply(length(0), X), steps(c), when=[rows(X, c)])

@@ -4,7 +4,7 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.facts import held, hoistable
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Args, Clock, Op, Text, apply, hold
+from scanopt.calculus.terms import Args, Clock, Int, Op, State, Text, Value, apply, delay, hold, length, seq
 
 
 @law(
@@ -19,3 +19,23 @@ from scanopt.calculus.terms import Args, Clock, Op, Text, apply, hold
 def invariant_of_loop(c: Clock, op: Op, args: Args, outer: Args, flags: Text) -> Equation:
     """An operator of values that never change never changes."""
     return Equation(apply(op, args), hold(c, apply(op, outer)), when=[held(c, args, outer, flags), hoistable(c, op)])
+
+
+@law(
+    licence="exact",
+    example=lambda X: scanopt.map(lambda row: row.sum() / row.shape[0], X)[0],
+    never=lambda X: scanopt.map(lambda row: row.sum(), X)[0],
+)
+def length_of_entry(c: Clock, X: Value, k: Int) -> Equation:
+    """All entries of a sequence have the same shape."""
+    return Equation(apply(length(k), seq(c, X)), hold(c, apply(length(k + 1), X)))
+
+
+@law(
+    licence="exact",
+    example=lambda X, n: scanopt.scan(lambda s: s / s.shape[0], None, [X[0]], n_steps=n)[0],
+    never=lambda x, n: scanopt.scan(lambda s: T.tanh(s), None, [x], n_steps=n)[0],
+)
+def length_of_state(c: Clock, init: Value, s: State, j: Int, k: Int) -> Equation:
+    """A state keeps the shape it starts with."""
+    return Equation(apply(length(k), delay(c, init, s, j)), hold(c, apply(length(k + 1), init)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -43,21 +44,39 @@ class Signature:
 
         Raises TypeError for missing, unknown or doubled arguments and wrong dtypes.
         """
+        if kwargs or len(args) != len(self.inputs):
+            args = self._in_order(args, kwargs)
+        values = [
+            data if (data := _as_it_is(v)) is not None and data.dtype == dtype and data.ndim == ndim and not static
+            else self._read_one(x, v)
+            for (x, dtype, ndim, static), v in zip(self._expected, args, strict=True)
+        ]  # fmt: skip
+        return [*values, *(x.get_value(borrow=True) for x in self.shared)]
+
+    @cached_property
+    def _expected(self) -> list[tuple[Variable, np.dtype[Any], int, bool]]:
+        """Per input its dtype, number of axes, and whether the length of some axis is known."""
+        return [(x, np.dtype(x.dtype), x.ndim, any(n is not None for n in x.type.shape)) for x in self.inputs]
+
+    def _in_order(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+        """One value per input, from values by position and by name."""
         if len(args) > len(self.inputs):
             raise TypeError(f"{self} takes {len(self.inputs)} arguments, found {len(args)}")
         given: list[Any] = [*args, *[_MISSING] * (len(self.inputs) - len(args))]
-        names = {x.name: i for i, x in enumerate(self.inputs) if x.name}
+        names = [x.name for x in self.inputs]
+        places = {name: i for i, name in enumerate(names) if name}
         for key, value in kwargs.items():
-            if key not in names:
+            if key not in places:
                 raise TypeError(f"{self} has no input named {key!r}")
-            if given[names[key]] is not _MISSING:
+            if names.count(key) > 1:
+                raise TypeError(f"{self} has {names.count(key)} inputs named {key!r}: give their values by position")
+            if given[places[key]] is not _MISSING:
                 raise TypeError(f"{self} got two values for its input {key!r}")
-            given[names[key]] = value
+            given[places[key]] = value
         for x, value in zip(self.inputs, given, strict=True):
             if value is _MISSING:
                 raise TypeError(f"{self} is missing a value for its input {describe(x)}")
-        values = [self._read_one(x, v) for x, v in zip(self.inputs, given, strict=True)]
-        return [*values, *(x.get_value(borrow=True) for x in self.shared)]
+        return given
 
     def read_example(self, example: Sequence[Any]) -> list[Array]:
         """Example values, one per input."""
@@ -93,6 +112,11 @@ class Signature:
 
 
 _MISSING = object()
+
+
+def _as_it_is(value: Any) -> Array | None:
+    """An argument that needs no conversion but, perhaps, by its dtype; else None."""
+    return np.asarray(value) if isinstance(value, np.ndarray | np.generic | float) else None
 
 
 def signature(inputs: Any, outputs: Any, updates: Any, on_unused_input: str, downcast: bool | None) -> Signature:

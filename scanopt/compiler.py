@@ -112,6 +112,15 @@ class Function:
         s = self._plan.signature
         return s.pack(self._interpret(s.read(args, kwargs))[: len(s.outputs)])
 
+    def as_written(self, *args: Any, **kwargs: Any) -> Any:
+        """The same call by the program as written, compiled but not optimized; shared variables keep their values."""
+        s = self._plan.signature
+        return s.pack(self._initial_compiled(s.read(args, kwargs))[: len(s.outputs)])
+
+    @cached_property
+    def _initial_compiled(self) -> Any:
+        return importlib.import_module("scanopt.backends").executor(self._plan.backend).compile(self.initial)
+
     def _interpret(self, values: Sequence[Any]) -> list[Any]:
         s = self._plan.signature
         given = zip((*s.inputs, *s.shared), values, strict=True)
@@ -134,6 +143,16 @@ class Function:
     def updates(self) -> dict[SharedVariable, Variable]:
         """New values of shared variables, set after each call."""
         return self._plan.signature.updates
+
+    @property
+    def shared(self) -> tuple[SharedVariable, ...]:
+        """The shared variables that it reads."""
+        return self._plan.signature.shared
+
+    @property
+    def backend(self) -> str:
+        """The executor asked for."""
+        return self._plan.backend
 
     @property
     def fp(self) -> str:

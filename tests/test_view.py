@@ -19,6 +19,7 @@ import scanopt.tensor as T
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 from scanopt.array.variable import SharedVariable, Variable
+from scanopt.calculus.forms import Form, TermGraph
 from scanopt.loops.node import MitMot, NitSot, Scan, SharedState
 from scanopt.program.ir import Compute, Const, Input, Keep, Loop, Program, Read, State
 from scanopt.view.arrange import Frame, Piece, arrange, columns, text_width
@@ -329,19 +330,15 @@ def test_graph_of_a_gradient_like_loop() -> None:
 # ---- networks ----
 
 
-@dataclass(frozen=True)
-class Term:
-    id: str
-    label: str
-    children: tuple[int, ...]
+def egraph() -> TermGraph:
+    """The e-graph of a compiled function: a recurrence whose loop reads products and is read at its end."""
+    x, b = T.dvector("x"), T.dscalar("b")
+    h, _ = scanopt.scan(lambda v, h, b: T.tanh(h * b) + v * 2.0, x, [dict(initial=b)], [b], name="decay")
+    return scanopt.function([x, b], h[-1]).egraph
 
 
-@dataclass(frozen=True)
-class EGraph:
-    classes: dict[int, list[Term]]
-
-
-SNAPSHOT = EGraph({0: [Term("a", "x", ())], 1: [Term("b", "mul", (0, 0)), Term("c", "square", (0,))]})
+SNAPSHOT = egraph()
+HOSTILE_GRAPH = TermGraph({0: [Form("input", key="0")]}, input_labels={"0": HOSTILE}, roots=(0,))
 
 
 def test_network_of_a_program_says_where_each_node_lives() -> None:
@@ -372,8 +369,20 @@ def test_network_of_a_graph_is_acyclic_but_for_feedback() -> None:
 
 def test_network_of_an_egraph() -> None:
     graph = to_networkx(SNAPSHOT)
-    assert set(graph.successors("class 1")) == {"term b", "term c"}
-    assert [b for _, b in graph.out_edges("term b")] == ["class 0", "class 0"]
+    nodes = dict(graph.nodes(data=True))
+    assert {data["kind"] for data in nodes.values()} == {"class", "term"}
+    assert sum(data["kind"] == "term" for data in nodes.values()) == SNAPSHOT.size
+    (result,) = (key for key, data in nodes.items() if data["role"] == "result")
+    shown = {nodes[key]["label"] for key in graph.successors(result)}
+    assert shown == {"·[-1]"}
+    labels = {data["label"] for data in nodes.values()}
+    assert labels >= {"x", "b", "2.0", "· * ·", "tanh(·)", "vmap[10](multiply)", "seq of decay", "stack of decay"}
+    (delay,) = (key for key, data in nodes.items() if data["role"] == "delay")
+    kinds = [(kind, nodes[to]["kind"]) for _, to, kind in graph.out_edges(delay, data="kind")]
+    assert sorted(kinds) == [("child", "class"), ("feedback", "class")]
+    for c, forms in SNAPSHOT.classes.items():
+        members = [to for _, to, kind in graph.out_edges(f"class {c}", data="kind") if kind == "member"]
+        assert len(members) == len(forms)
 
 
 def test_network_of_something_else_is_refused() -> None:
@@ -390,8 +399,8 @@ DOT_LINE = re.compile(
 )
 
 
-@pytest.mark.parametrize("x", [*PROGRAMS.values(), SNAPSHOT, EGraph({0: [Term("a", HOSTILE, ())]})])
-def test_dot_is_sound(x: Program) -> None:
+@pytest.mark.parametrize("x", [*PROGRAMS.values(), SNAPSHOT, HOSTILE_GRAPH])
+def test_dot_is_sound(x: Program | TermGraph) -> None:
     lines = to_dot(x).splitlines()
     assert [line for line in lines if not DOT_LINE.fullmatch(line)] == []
     assert sum(line.endswith("{") for line in lines) == sum(line.strip() == "}" for line in lines)
@@ -515,6 +524,15 @@ class FakeReport:
     eclasses: int = 40
     iterations: int = 5
     sizes: dict[str, object] = field(default_factory=lambda: {HOSTILE: 1000})
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class FakeRule:
+    name: str = HOSTILE
+    ruleset: str = HOSTILE
+    formula: str = HOSTILE
+    licence: str = HOSTILE
 
 
 @dataclass(frozen=True)
@@ -525,6 +543,7 @@ class FakeFunction:
     program: Program = field(default_factory=lambda: rnn("after"))
     source: str = f"x = '''{HOSTILE}'''"
     report: FakeReport = field(default_factory=FakeReport)
+    rules: tuple[FakeRule, ...] = (FakeRule(), FakeRule(name="push_out_non_seq"))
 
     def explain(self) -> FakeExplanation:
         return FakeExplanation(self.steps)

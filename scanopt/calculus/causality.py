@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from scanopt.calculus.problem import Instance, Option, Problem
 
-__all__ = ["AcausalError", "Choice", "Schedule", "chosen_needs", "order", "reached"]
+__all__ = ["AcausalError", "Choice", "Schedule", "order", "reached"]
 
 Choice = dict[Instance, Option]
 """One option per instance in use."""
@@ -37,12 +37,6 @@ class AcausalError(Exception):
         self.together = together
 
 
-def chosen_needs(choice: Choice, o: Option) -> tuple[tuple[Instance, ...], tuple[Instance, ...]]:
-    """What an option reads under a choice: (in this step, one step later); first that is chosen."""
-    needs = tuple(next(j for j in group if j in choice) for group in o.needs)
-    return needs, tuple(next([j] for j in o.updates if j in choice)) if o.updates else ()
-
-
 def reached(choice: Choice, roots: tuple[Instance, ...]) -> Choice:
     """The part of a choice that the roots need.  KeyError when something needed is not chosen."""
     out: Choice = {}
@@ -52,11 +46,7 @@ def reached(choice: Choice, roots: tuple[Instance, ...]) -> Choice:
         if i in out:
             continue
         out[i] = choice[i]
-        for group in choice[i].all_needs:
-            chosen = [j for j in group if j in choice]
-            if not chosen:
-                raise KeyError(group[0])
-            todo.append(chosen[0])
+        todo.extend(choice[i].all_needs)
     return out
 
 
@@ -68,7 +58,7 @@ def order(problem: Problem, choice: Choice) -> Schedule:
     for i in choice:
         members[places[i][-1] if places[i] else None].append(i)
     for i, o in choice.items():
-        for j in chosen_needs(choice, o)[0]:
+        for j in o.needs:
             where, first, then = _meet(places, i, j)
             if first != then or first == i:
                 before.setdefault(where, {}).setdefault(then, {})[first] = i

@@ -76,7 +76,8 @@ _TABLES = {
     "t_nil": ("i64", "(union (args_node a) (nil))"),
     "t_prim": ("i64 String", "(union (op_node a) (prim b))"),
     "t_item": ("i64 i64", "(union (op_node a) (item b))"),
-    "t_last": ("i64 i64", "(union (op_node a) (last_rows b))"),
+    "t_last_rows": ("i64 i64", "(union (op_node a) (last_rows b))"),
+    "t_length": ("i64 i64", "(union (op_node a) (length b))"),
     "t_clock": (
         "i64 i64 i64",
         "(union (clock_node a) (loop (to-string a))) (level (clock_node a) (clock_node b))"
@@ -351,7 +352,9 @@ def _list_row(rows: _Rows, args: tuple[int, ...], lists: dict[tuple[int, ...], i
 
 
 def _special(op: Op) -> tuple[str, int] | None:
-    """Operators with a constructor of their own: x[k] and x[-k:]."""
+    """Operators with a constructor of their own: x[k], x[-k:] and x.shape[k]."""
+    if op.name == "shape_i":
+        return "length", op.options["axis"]
     if op.name == "getitem":
         index = op.options["index"]
         if len(index) == 1 and isinstance(index[0], int):
@@ -369,7 +372,7 @@ def _op_row(i: int, op: Operator) -> tuple[str, int, int | str]:
     special = _special(op)
     if special is None:
         return "t_prim", i, op.key
-    return ("t_item" if special[0] == "item" else "t_last"), i, special[1]
+    return f"t_{special[0]}", i, special[1]
 
 
 def _op_text(op: Operator) -> str:

@@ -22,8 +22,8 @@ class Condition:
     args: tuple[Term | int, ...]
 
     def egglog(self) -> str:
-        """The condition in egglog's syntax."""
-        parts = [a.egglog() if isinstance(a, Term) else str(a) for a in self.args]
+        """The condition in egglog's syntax, to be looked up."""
+        parts = [a.pattern() if isinstance(a, Term) else str(a) for a in self.args]
         fact = FACTS[self.fact]
         return fact.pattern.format(*parts) if fact.pattern else f"({' '.join([fact.name, *parts])})"
 

@@ -51,11 +51,10 @@ def _cheapest(problem: Problem, banned: set[tuple[Instance, Option]]) -> Choice:
         nonlocal count
         o = problem.options[i][n]
         total = o.cost
-        for group in o.needs:
-            known = [cost[j] for j in group if j in cost]
-            if not known:
+        for j in o.needs:
+            if j not in cost:
                 return
-            total += min(known)
+            total += cost[j]
         count += 1
         heapq.heappush(heap, (total, count, i, n))
 
@@ -63,9 +62,8 @@ def _cheapest(problem: Problem, banned: set[tuple[Instance, Option]]) -> Choice:
         for n, o in enumerate(options):
             if (i, o) in banned:
                 continue
-            for group in o.needs:
-                for j in group:
-                    users[j].append((i, n))
+            for j in o.needs:
+                users[j].append((i, n))
             offer(i, n)
     while heap:
         total, _, i, n = heapq.heappop(heap)

@@ -85,10 +85,10 @@ class Law:
         if left.args is None:
             body, head = facts, f"(union {left.egglog()} {right.egglog()})"
         else:
-            body = [f"(= lhs_ {left.egglog()})", *facts]
+            body = [f"(= lhs_ {left.pattern()})", *(f.replace(left.pattern(), "lhs_") for f in facts)]
             head = f"(union lhs_ {right.egglog()})"
         if self.equation.found:
-            body, head = [*body, f"(= rhs_ {right.egglog()})", "(!= lhs_ rhs_)"], "(union lhs_ rhs_)"
+            body, head = [*body, f"(= rhs_ {right.pattern()})", "(!= lhs_ rhs_)"], "(union lhs_ rhs_)"
         if self.folds:
             head = f"(fold_ {' '.join(a.egglog() for a in left.args or () if isinstance(a, Term))})"
         return f'(rule ({" ".join(body)}) ({head}) :ruleset laws :name "{self.name}")'

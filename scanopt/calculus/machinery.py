@@ -12,6 +12,7 @@ from scanopt.calculus.terms import FIRST_ROWS
 __all__ = ["machinery_text"]
 
 TYPING = """
+(= v (apply op (cons x (cons y (nil))))) => (set (apply_two op x y) v)
 (= v (seq c X)) (= d (dtype v)) => (set (dtype X) d)
 (= v (seq c X)) (= d (dtype X)) => (set (dtype v) d)
 (= v (seq c X)) (= n (ndim v)) => (set (ndim X) (+ n 1))

@@ -55,15 +55,14 @@ class _Model:
         for numbers in self.of.values():
             if len(numbers) > 1:
                 self.add(dict.fromkeys(numbers, -1.0), -1.0)
-            groups: dict[tuple[Instance, ...], list[int]] = {}
+            users: dict[Instance, list[int]] = {}
             for n in numbers:
-                for group in self.options[n][1].all_needs:
-                    groups.setdefault(group, []).append(n)
-            for group, users in groups.items():
-                row = dict.fromkeys(users, -1.0)
-                for j in group:
-                    for n in self.of[j]:
-                        row[n] = row.get(n, 0.0) + 1.0
+                for j in dict.fromkeys(self.options[n][1].all_needs):
+                    users.setdefault(j, []).append(n)
+            for j, needing in users.items():
+                row = dict.fromkeys(needing, -1.0)
+                for n in self.of[j]:
+                    row[n] = row.get(n, 0.0) + 1.0
                 self.add(row, 0.0)
 
     def forbid(self, together: tuple[tuple[Instance, Option], ...]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,8 @@ def optimize(program: Encoded, laws: Sequence[Law], settings: Settings) -> Optim
     sizes = Sizes(graph, example_operands(graph, settings.example))
     problem = Problem(graph, sizes, settings.cost)
     extraction = extract(problem, settings.extraction_seconds, settings.exact)
+    if not extraction.optimal and (written := as_written(program, settings)).cost < extraction.cost:
+        extraction = replace(written, bound=min(extraction.bound, written.cost), optimal=False)
     extracted = time.perf_counter()
     seconds = {"encode": loaded - start, "saturate": saturated - loaded, "extract": extracted - saturated}
     return Optimized(extraction, saturation, graph, seconds)

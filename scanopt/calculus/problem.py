@@ -32,26 +32,23 @@ class Instance:
     loop: bool = False
 
 
-Needs = tuple[tuple[Instance, ...], ...]
-
-
 @dataclass(frozen=True)
 class Option:
     """One way to have an instance.
 
-    needs: for each thing it is made of, the instances that serve (any one).  updates: the same for
-    the value of a state, which is needed one step later: no order follows from it.
+    needs: what it is made of, in the order of the form.  updates: what it needs one step later (the
+    new value of a state, the condition that ends a loop), so that no order follows.
     """
 
     form: Form | None
     cost: float
-    needs: Needs
+    needs: tuple[Instance, ...]
     updates: tuple[Instance, ...] = ()
 
     @property
-    def all_needs(self) -> Needs:
+    def all_needs(self) -> tuple[Instance, ...]:
         """Everything that must be chosen with it."""
-        return (*self.needs, self.updates) if self.updates else self.needs
+        return (*self.needs, *self.updates)
 
 
 @dataclass
@@ -136,16 +133,13 @@ class Problem:
             if i in self.options:
                 continue
             self.options[i] = self._options(i)
-            todo.extend(j for o in self.options[i] for group in o.all_needs for j in group)
+            todo.extend(j for o in self.options[i] for j in o.all_needs)
 
     def _options(self, i: Instance) -> list[Option]:
         if i.loop:
-            return [self._loop_option(i)]
-        out: list[Option] = []
-        for f in self._forms.get(i.id, ()):
-            if self._in_time(i, f):
-                out.append(self._option(i, f))
-        return [o for o in out if all(o.all_needs) and (i,) not in o.needs]
+            return self._runs(i)
+        forms = [f for f in self._forms.get(i.id, ()) if self._in_time(i, f)]
+        return [o for f in forms for o in self._ways(i, f) if i not in o.needs]
 
     def _in_time(self, i: Instance, f: Form) -> bool:
         """Whether the phases of i are late enough for what f is made of."""
@@ -157,38 +151,34 @@ class Problem:
             if f.kind not in ("stack", "tail", "at") or f.clock != c
         )
 
-    def _option(self, i: Instance, f: Form) -> Option:
+    def _ways(self, i: Instance, f: Form) -> list[Option]:
+        """The options of one form: one per phase that a loop's value may come from."""
         price = self._price(i.id, f)
         match f.kind:
             case "input" | "const":
-                return Option(f, price, ())
+                return [Option(f, price, ())]
             case "apply":
-                return Option(f, price, tuple((Instance(a, i.phases),) for a in f.args))
-            case "hold" | "seq":
-                outer = (Instance(f.args[0], i.phases[:-1]),)
-                return Option(f, price, (outer, (Instance(f.clock, i.phases, True),)))
-            case "delay":
-                outer = (Instance(f.args[0], i.phases[:-1]),)
+                return [Option(f, price, tuple(Instance(a, i.phases) for a in f.args))]
+            case "hold" | "seq" | "delay":
+                needs = (Instance(f.args[0], i.phases[:-1]), Instance(f.clock, i.phases, True))
+                if f.kind != "delay":
+                    return [Option(f, price, needs)]
                 updates = self.graph.states[f.state].updates
-                now = tuple(Instance(u, i.phases) for u in updates if u in self._forms)
-                loop = (Instance(f.clock, i.phases, True),)
-                return Option(f, price, (outer, loop), now) if now else Option(f, price, ((),))
+                return [Option(f, price, needs, (Instance(u, i.phases),)) for u in updates]
             case _:
-                inner = tuple(
-                    Instance(f.args[0], (*i.phases, p))
-                    for p in range(self.phases[f.clock])
-                    if self.earliest[f.clock].get(f.args[0], MAX_PHASES) <= p
-                )
-                return Option(f, price, (inner,))
+                first = self.earliest[f.clock].get(f.args[0], MAX_PHASES)
+                phases = range(first, self.phases[f.clock])
+                return [Option(f, price, (Instance(f.args[0], (*i.phases, p)),)) for p in phases]
 
-    def _loop_option(self, i: Instance) -> Option:
-        outer = Instance(self.graph.clocks[i.id].steps, i.phases[:-1])
-        entries = self.sizes.trips(self.graph.clocks[i.id].level)
-        turns = self.sizes.trips(i.id)
+    def _runs(self, i: Instance) -> list[Option]:
+        """The options of running a loop: one per form of what ends it."""
+        info = self.graph.clocks[i.id]
+        entries, turns = self.sizes.trips(info.level), self.sizes.trips(i.id)
         price = entries * self.cost(Work("loop")) + turns * self.cost(Work("step"))
-        until = self.graph.clocks[i.id].until
-        ends = tuple(Instance(u, i.phases) for u in until if u in self._forms)
-        return Option(None, price, ((outer,),) if ends or not until else ((),), ends)
+        needs = (Instance(info.steps, i.phases[:-1]),)
+        if not info.until:
+            return [Option(None, price, needs)]
+        return [Option(None, price, needs, (Instance(u, i.phases),)) for u in info.until]
 
     def _price(self, c: int, f: Form) -> float:
         known = self._work.setdefault(c, {})
@@ -219,17 +209,13 @@ class Problem:
 
     def _prune(self) -> None:
         """Drop options that nothing can complete, instances no option needs, dominated options."""
-        while True:
+        dropped = True
+        while dropped:
             feasible = self._feasible()
-            dropped = False
-            for i, options in self.options.items():
-                kept = [o for option in options if (o := _only(option, feasible)) is not None]
-                dropped |= len(kept) < len(options)
-                self.options[i] = kept
-            if not dropped:
-                break
-        for i, options in self.options.items():
-            self.options[i] = _undominated(options)
+            before = sum(map(len, self.options.values()))
+            self.options = {i: [o for o in os if feasible.issuperset(o.all_needs)] for i, os in self.options.items()}
+            dropped = sum(map(len, self.options.values())) < before
+        self.options = {i: _undominated(os) for i, os in self.options.items()}
         self._drop_unreached()
         if missing := [r for r in self.roots if not self.options.get(r)]:
             raise ValueError(f"no form of result {missing[0].id} can be computed")
@@ -239,13 +225,12 @@ class Problem:
         users: dict[Instance, list[Instance]] = defaultdict(list)
         for i, options in self.options.items():
             for o in options:
-                for group in o.needs:
-                    for j in group:
-                        users[j].append(i)
+                for j in o.needs:
+                    users[j].append(i)
         todo = list(self.options)
         while todo:
             i = todo.pop()
-            if i not in done and any(all(any(j in done for j in group) for group in o.needs) for o in self.options[i]):
+            if i not in done and any(done.issuperset(o.needs) for o in self.options[i]):
                 done.add(i)
                 todo.extend(users[i])
         return done
@@ -257,18 +242,8 @@ class Problem:
             i = todo.pop()
             if i not in seen:
                 seen.add(i)
-                todo.extend(j for o in self.options.get(i, ()) for g in o.all_needs for j in g)
+                todo.extend(j for o in self.options.get(i, ()) for j in o.all_needs)
         self.options = {i: o for i, o in self.options.items() if i in seen}
-
-
-def _only(o: Option, feasible: set[Instance]) -> Option | None:
-    needs = tuple(tuple(j for j in group if j in feasible) for group in o.needs)
-    updates = tuple(j for j in o.updates if j in feasible)
-    if not all(needs) or (o.updates and not updates):
-        return None
-    if needs == o.needs and updates == o.updates:
-        return o
-    return Option(o.form, o.cost, needs, updates)
 
 
 def _undominated(options: list[Option]) -> list[Option]:

@@ -39,6 +39,8 @@ class ReadBack:
             out[o] = Op.make("getitem", index=(self._int(k),))
         for (k,), o in self._rows("last_rows"):
             out[o] = Op.make("getitem", index=(("slice", -self._int(k), None, None),))
+        for (k,), o in self._rows("length"):
+            out[o] = Op.make("shape_i", axis=self._int(k))
         waiting = [(op, self._text(flags), o) for (op, flags), o in self._rows("vmap")]
         while waiting:
             rest = [w for w in waiting if w[0] not in out]

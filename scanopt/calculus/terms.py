@@ -7,13 +7,14 @@ Meanings (t is the step): see the docstring of each function.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
 __all__ = [
     "DECLARATIONS", "FIRST_ROWS", "Args", "Clock", "Int", "Move", "Op", "State", "Term", "Text", "Value",
-    "apply", "at", "cons", "const_at", "const_int", "cut", "delay", "first_step", "hold", "item", "last_rows",
-    "nil", "on", "prim", "root", "seq", "stack", "steps", "tail", "to_cut", "variable", "vmap",
+    "apply", "at", "cons", "const_int", "cut", "delay", "first_step", "hold", "item", "last_rows",
+    "length", "nil", "on", "prim", "root", "seq", "stack", "steps", "tail", "to_cut", "variable", "vmap",
 ]  # fmt: skip
 
 DECLARATIONS = """
@@ -23,6 +24,7 @@ DECLARATIONS = """
 (constructor const (String) Value)
 (constructor const_at (Clock String) Value)
 (constructor apply (Op Args) Value)
+(function apply_two (Op Value Value) Value :merge old)
 (constructor hold (Clock Value) Value)
 (constructor seq (Clock Value) Value)
 (constructor delay (Clock Value State i64) Value)
@@ -38,6 +40,7 @@ DECLARATIONS = """
 (constructor vmap (Op String) Op)
 (constructor item (i64) Op)
 (constructor last_rows (i64) Op)
+(constructor length (i64) Op)
 (constructor root () Clock)
 (constructor loop (String) Clock)
 (constructor cut (Clock i64) Clock)
@@ -72,6 +75,15 @@ class Term:
             return self.head
         return f"({' '.join([self.head, *map(_egglog, self.args)])})"
 
+    def pattern(self) -> str:
+        """The pattern in egglog's syntax, to be looked up: two arguments at once, not one list after the other."""
+        if self.args is None:
+            return self.head
+        head, args = self.head, [x.pattern() if isinstance(x, Term) else _egglog(x) for x in self.args]
+        if head == "apply" and isinstance(self.args[1], Term) and len(pair := list(_fixed(self.args[1]))) == 2:
+            head, args = "apply_two", [args[0], *(x.pattern() for x in pair)]
+        return f"({' '.join([head, *args])})"
+
     def variables(self) -> set[str]:
         """Names of the variables in it."""
         if self.args is None:
@@ -97,6 +109,15 @@ def _egglog(x: Term | int | str) -> str:
     if isinstance(x, Term):
         return x.egglog()
     return str(x) if isinstance(x, int) else '"' + x.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _fixed(x: Term) -> Iterator[Term]:
+    """The elements of a list that is written out to its end, else nothing."""
+    out: list[Term] = []
+    while x.head == "cons" and x.args is not None:
+        first, x = (a for a in x.args if isinstance(a, Term))
+        out.append(first)
+    yield from out if x.head == "nil" else ()
 
 
 def _elements(x: Term) -> list[str]:
@@ -242,6 +263,11 @@ def item(k: Int | int) -> Op:
 def last_rows(k: Int | int) -> Op:
     """x[-k:] for k >= 1."""
     return Op("last_rows", (k,))
+
+
+def length(axis: Int | int) -> Op:
+    """The length of x along an axis, an int64 scalar."""
+    return Op("length", (axis,))
 
 
 def root() -> Clock:

@@ -9,7 +9,7 @@ import numpy as np
 
 from scanopt.array.abstract import abstract_eval
 from scanopt.array.op import Op, Operand
-from scanopt.calculus.causality import Schedule, chosen_needs
+from scanopt.calculus.causality import Schedule
 from scanopt.calculus.extract import Extraction
 from scanopt.calculus.forms import Form, Operator, const_value
 from scanopt.calculus.problem import Instance
@@ -58,7 +58,7 @@ class Lowering:
         out: dict[Instance, list[Instance]] = {}
         for i, o in self._x.choice.items():
             if o.form is not None and o.form.kind in ("stack", "tail", "at"):
-                value = chosen_needs(self._x.choice, o)[0][0]
+                value = o.needs[0]
                 out.setdefault(Instance(o.form.clock, value.phases, True), []).append(i)
         return out
 
@@ -75,7 +75,7 @@ class Lowering:
         return out
 
     def _value(self, i: Instance, form: Form) -> list[Step]:
-        needs = chosen_needs(self._x.choice, self._x.choice[i])[0]
+        needs = self._x.choice[i].needs
         match form.kind:
             case "const":
                 self._names[i] = self._const(const_value(form.key, self._graph.consts))
@@ -114,7 +114,7 @@ class Lowering:
             form = choice[i].form
             if form is None or form.kind not in ("seq", "delay"):
                 continue
-            source = self._names[chosen_needs(choice, choice[i])[0][0]]
+            source = self._names[choice[i].needs[0]]
             row = self._known[source].type.row()
             self._names[i] = self._fresh(Operand(row.dtype, row.shape))
             if form.kind == "seq":
@@ -128,7 +128,7 @@ class Lowering:
         info = self._graph.clocks[loop.id]
         steps = self._names[Instance(info.steps, loop.phases[:-1])]
         label = "&".join(info.labels) or f"loop{loop.id}"
-        ends = chosen_needs(choice, choice[loop])[1]
+        ends = choice[loop].updates
         until = self._names[ends[0]] if ends else None
         made = Loop(label, steps, tuple(reads), states, tuple(body), keeps, until, loop.phases[-1])
         return [*before, made, *after]
@@ -146,8 +146,7 @@ class Lowering:
         return name
 
     def _state(self, state: int, init: str, taps: list[tuple[int, Instance]]) -> State:
-        first = self._x.choice[taps[0][1]]
-        update = chosen_needs(self._x.choice, first)[1][0]
+        update = self._x.choice[taps[0][1]].updates[0]
         depth = max(k for k, _ in taps)
         names = tuple(sorted((k, self._names[i]) for k, i in taps))
         row = self._known[init].type.row()
@@ -160,7 +159,7 @@ class Lowering:
         for i in self._kept.get(loop, ()):
             o = self._x.choice[i]
             assert o.form is not None
-            value = self._names[chosen_needs(self._x.choice, o)[0][0]]
+            value = self._names[o.needs[0]]
             rows = {"stack": None, "tail": o.form.k, "at": 1}[o.form.kind]
             row = self._known[value]
             out = self._fresh(Operand(row.dtype, (self._length(loop, rows), *row.shape)))

@@ -21,6 +21,7 @@ INFIX = {
 PREFIX = {"negative": "-", "invert": "~"}
 RELATIONS = {"ge": ">=", "gt": ">", "eq": "==", "ne": "!="}
 WIDEST = 64
+LONGEST_MESSAGE = 32
 
 
 def program_text(program: Program) -> str:
@@ -221,7 +222,8 @@ def _setitem(op: Op, args: Sequence[str]) -> str:
 
 def _require(op: Op, args: Sequence[str]) -> str:
     o = op.options
-    return f"require({args[0]} {RELATIONS[o['relation']]} {args[1]}, {o['message']!r})"
+    message = o["message"] if len(o["message"]) <= LONGEST_MESSAGE else o["message"][: LONGEST_MESSAGE - 4] + " ..."
+    return f"require({args[0]} {RELATIONS[o['relation']]} {args[1]}, {message!r})"
 
 
 SPECIAL: dict[str, Callable[[Op, Sequence[str]], str]] = {

@@ -8,7 +8,7 @@ from math import isfinite, log10
 from scanopt.view.arrange import cut, text_width
 from scanopt.view.markup import escape
 
-__all__ = ["cost_chart", "number", "seconds_text", "time_bar"]
+__all__ = ["cost_chart", "cost_text", "number", "seconds_text", "time_bar"]
 
 _ROW, _BAR = 26, 420.0
 _LOG_FROM = 60.0  # ratio of costs from which the scale is logarithmic
@@ -38,7 +38,16 @@ def seconds_text(value: float) -> str:
     return f"{value * 1e3:.3g} ms" if value >= 1e-3 else f"{value * 1e6:.3g} µs"
 
 
-def cost_chart(rows: Sequence[tuple[str, float]]) -> str:
+def cost_text(cost: float, unit: str) -> str:
+    """A cost with its unit.
+
+    >>> cost_text(204411.0, "ns"), cost_text(12.0, "")
+    ('204 µs', '12')
+    """
+    return seconds_text(cost * 1e-9) if unit == "ns" and 0 < cost < float("inf") else number(cost)
+
+
+def cost_chart(rows: Sequence[tuple[str, float]], unit: str = "") -> str:
     """The cost of the program at first and after each law, as an SVG of level bars.
 
     rows: what was done, and the cost then; the first row is the program as it was written.
@@ -52,7 +61,8 @@ def cost_chart(rows: Sequence[tuple[str, float]]) -> str:
     body = []
     for i, (name, cost) in enumerate(zip(names, costs, strict=True)):
         was = costs[i - 1] if i else cost
-        body.append(_row(i, name, rows[i], (was, cost), left, _scale(low, top, logarithmic)))
+        label = (rows[i][0], cost_text(rows[i][1], unit))
+        body.append(_row(i, name, label, (was, cost), left, _scale(low, top, logarithmic)))
     if logarithmic:
         y = height - 6
         body.append(f'<text class="s" x="{left:.0f}" y="{y}">logarithmic scale</text>')
@@ -77,7 +87,7 @@ def _length(cost: float, scale: tuple[float, float, bool]) -> float:
 def _row(
     i: int,
     name: str,
-    row: tuple[str, float],
+    label: tuple[str, str],
     change: tuple[float, float],
     left: float,
     scale: tuple[float, float, bool],
@@ -93,9 +103,9 @@ def _row(
         gone = abs(before - now)
         ghost = f'<rect class="{kind}" x="{x:.1f}" y="{y}" width="{gone:.1f}" height="18"/>'
     percent = f" ({(cost - was) / was:+.0%})" if i and was and abs(cost - was) / was >= 0.005 else ""
-    text = escape(number(row[1]) + percent)
+    text = escape(label[1] + percent)
     return (
-        f"<g><title>{escape(row[0])}: {text}</title>"
+        f"<g><title>{escape(label[0])}: {text}</title>"
         f'<text class="n" x="{left - 10:.1f}" y="{y + 13}">{escape(name)}</text>'
         f'<rect class="now" x="{left:.1f}" y="{y}" width="{now:.1f}" height="18"/>{ghost}'
         f'<text x="{left + extent + 8:.1f}" y="{y + 13}">{text}</text></g>'

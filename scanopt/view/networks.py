@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from scanopt.array.op import Op
 from scanopt.array.variable import Variable
+from scanopt.calculus.forms import Form, TermGraph, const_value
 from scanopt.program.ir import Program
+from scanopt.program.text import op_text
 from scanopt.view.graph_scene import graph_scene
 from scanopt.view.program_scene import program_scene
-from scanopt.view.scene import Scene
+from scanopt.view.scene import Scene, array_text
 
 if TYPE_CHECKING:
     import networkx
@@ -17,35 +20,18 @@ if TYPE_CHECKING:
 __all__ = ["to_dot", "to_networkx"]
 
 
-class ENode(Protocol):
-    """One term of an e-class; its children are e-classes."""
-
-    @property
-    def id(self) -> Any: ...
-    @property
-    def label(self) -> str: ...
-    @property
-    def children(self) -> Sequence[int]: ...
-
-
-class Snapshot(Protocol):
-    """An e-graph at one moment."""
-
-    @property
-    def classes(self) -> Mapping[int, Sequence[ENode]]: ...
-
-
-Viewable = Variable | Sequence[Variable] | Program | Snapshot
+Viewable = Variable | Sequence[Variable] | Program | TermGraph
 
 
 def to_networkx(x: Viewable) -> networkx.MultiDiGraph:
-    """A symbolic graph, a program or a snapshot of an e-graph as a networkx graph.
+    """A symbolic graph, a program or an e-graph (`f.egraph`) as a networkx graph.
 
     Nodes carry kind, label, type, role, and loop: the loop that holds them ("" outside of all).
     A loop is a node itself, and so is each of its ports.  Edges carry kind ("data", or "feedback"
     from the end of a step to the next step's taps) and arg, the place among the arguments.
-    Of an e-graph, e-classes are nodes of kind "class", with edges "member" to their terms; terms
-    are nodes of kind "term", with edges "child" to the e-classes of their arguments.
+    Of an e-graph, e-classes are nodes of kind "class" (role "result" or "check" where asked for),
+    with edges "member" to their terms; terms are nodes of kind "term", with edges "child" to the
+    e-classes of their arguments and, from a delay, "feedback" to those of its state's new value.
     """
     import networkx
 
@@ -56,12 +42,12 @@ def to_networkx(x: Viewable) -> networkx.MultiDiGraph:
         _add_scene(graph, graph_scene([x]))
     elif isinstance(x, Sequence):
         _add_scene(graph, graph_scene(x))
-    elif hasattr(x, "classes"):
-        _add_snapshot(graph, x)
+    elif isinstance(x, TermGraph):
+        _add_egraph(graph, x)
     else:
         raise TypeError(
-            "expected symbolic variables, a Program or a snapshot of an e-graph, found "
-            f"{type(x).__name__}; of a compiled function take f.program"
+            "expected symbolic variables, a Program or an e-graph, found "
+            f"{type(x).__name__}; of a compiled function take f.program or f.egraph"
         )
     return graph
 
@@ -78,17 +64,38 @@ def _add_scene(graph: networkx.MultiDiGraph, scene: Scene) -> None:
         graph.add_edge(link.source, link.target, kind=link.kind, arg=link.arg)
 
 
-def _add_snapshot(graph: networkx.MultiDiGraph, snapshot: Snapshot) -> None:
-    for name in snapshot.classes:
-        text = f"class {name}"
-        graph.add_node(text, kind="class", label=text, type="", role="", loop="", eclass=name)
-    for name, terms in snapshot.classes.items():
-        for term in terms:
-            key = f"term {term.id}"
-            graph.add_node(key, kind="term", label=term.label, type="", role="", loop="", eclass=name)
+def _add_egraph(graph: networkx.MultiDiGraph, egraph: TermGraph) -> None:
+    roles = dict.fromkeys(egraph.checks, "check") | dict.fromkeys(egraph.roots, "result")
+    for name in egraph.classes:
+        text, role = f"class {name}", roles.get(name, "")
+        graph.add_node(text, kind="class", label=text, type="", role=role, loop="", eclass=name)
+    for name, forms in egraph.classes.items():
+        for n, form in enumerate(forms):
+            key = f"term {name}.{n}"
+            label = _form_text(egraph, form)
+            graph.add_node(key, kind="term", label=label, type="", role=form.kind, loop="", eclass=name)
             graph.add_edge(f"class {name}", key, kind="member", arg=0)
-            for i, child in enumerate(term.children):
+            for i, child in enumerate(form.children):
                 graph.add_edge(key, f"class {child}", kind="child", arg=i)
+            updates = egraph.states[form.state].updates if form.kind == "delay" else ()
+            for child in updates:
+                graph.add_edge(key, f"class {child}", kind="feedback", arg=len(form.children))
+
+
+def _form_text(egraph: TermGraph, form: Form) -> str:
+    """A term in a few words: inputs by their names, constants by their values, loops by theirs."""
+    if form.kind == "input":
+        return egraph.input_labels.get(form.key) or form.label
+    if form.kind == "const":
+        return array_text(const_value(form.key, egraph.consts))
+    if isinstance(form.operator, Op):
+        return op_text(form.operator, ["·"] * len(form.args))
+    clock = egraph.clocks.get(form.clock)
+    if clock is None:
+        return form.label
+    loop = "&".join(clock.labels) or f"loop {form.clock}"
+    state = egraph.states[form.state].label if form.kind == "delay" else ""
+    return " ".join(filter(None, (form.label, state, f"of {loop}")))
 
 
 def to_dot(x: Viewable | networkx.MultiDiGraph) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from scanopt.program.ir import Program
-from scanopt.view.charts import cost_chart, number, time_bar
+from scanopt.view.charts import cost_chart, cost_text, time_bar
 from scanopt.view.markup import escape
 from scanopt.view.svg import STYLE, program_svg
 
@@ -76,6 +76,21 @@ class Report(Protocol):
     def iterations(self) -> int: ...  # noqa: D102
     @property
     def sizes(self) -> Mapping[str, object]: ...  # noqa: D102
+    @property
+    def unit(self) -> str: ...  # noqa: D102
+
+
+class Rule(Protocol):
+    """A law, whether it fired or not."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+    @property
+    def ruleset(self) -> str: ...  # noqa: D102
+    @property
+    def formula(self) -> str: ...  # noqa: D102
+    @property
+    def licence(self) -> str: ...  # noqa: D102
 
 
 class Reported(Protocol):
@@ -91,6 +106,8 @@ class Reported(Protocol):
     def source(self) -> str: ...  # noqa: D102
     @property
     def report(self) -> Report: ...  # noqa: D102
+    @property
+    def rules(self) -> Sequence[Rule]: ...  # noqa: D102
     def explain(self) -> Explanation: ...  # noqa: D102
 
 
@@ -111,7 +128,7 @@ def report_html(f: Reported) -> str:
         _costs(f.report, steps),
         _programs(f),
         _explained(f, steps),
-        _laws(f.report, steps),
+        _laws(f, steps),
         _source(f.source),
     ]
     here = files("scanopt.view")
@@ -137,15 +154,15 @@ def _summary(r: Report) -> str:
     search = "saturated: all laws exhausted" if r.saturated else "search stopped at its limits"
     fired = sum(count > 0 for count in r.laws.values())
     tiles = [
-        (f"{number(r.cost_before)} → {number(r.cost)}", "cost before → after, by the cost model"),
+        (f"{cost_text(r.cost_before, r.unit)} → {cost_text(r.cost, r.unit)}", "cost before → after, by the model"),
         (_gain(r), "predicted"),
         _optimality(r),
         (f"{r.enodes:,} e-nodes", f"in {r.eclasses:,} classes, {r.iterations:,} iterations; {search}"),
         (f"{fired:,} laws", f"fired, {sum(r.laws.values()):,} matches"),
     ]
     body = "".join(f'<div class="card tile"><b>{escape(a)}</b><span>{escape(b)}</span></div>' for a, b in tiles)
-    sizes = ", ".join(f"{k} = {v}" for k, v in r.sizes.items())
-    note = f'<p class="soft">Sizes assumed by the costs: <code>{escape(sizes)}</code></p>' if sizes else ""
+    sizes = "".join(f"<li><code>{escape(f'{k} {v}')}</code></li>" for k, v in r.sizes.items())
+    note = f'<div class="soft">Costs are for these sizes: <ul class="sizes">{sizes}</ul></div>' if sizes else ""
     return f'<div class="tiles">{body}</div>\n{note}\n'
 
 
@@ -169,7 +186,7 @@ def _costs(r: Report, steps: Sequence[Step]) -> str:
     rows += [(f"{i}. {s.law}", s.cost_after) for i, s in enumerate(steps, 1)]
     rows += [("final program", r.cost)] if rows[-1][1] != r.cost or not steps else []
     return (
-        '<h2 id="costs">Costs</h2>\n<div class="card wide">' + cost_chart(rows) + "</div>\n"
+        '<h2 id="costs">Costs</h2>\n<div class="card wide">' + cost_chart(rows, r.unit) + "</div>\n"
         '<h2 id="times">Time to compile</h2>\n<div class="card">' + time_bar(r.seconds) + "</div>\n"
     )
 
@@ -202,11 +219,11 @@ def _explained(f: Reported, steps: Sequence[Step]) -> str:
         '<span class="soft">arrow keys work too</span></div>\n'
     )
     programs = [f.initial, *(s.program for s in steps)]
-    cards = (_step(i, s, programs[i - 1]) for i, s in enumerate(steps, 1))
+    cards = (_step(i, s, programs[i - 1], f.report.unit) for i, s in enumerate(steps, 1))
     return f'<h2 id="steps">Step by step</h2>\n{bar}{"".join(cards)}'
 
 
-def _step(number_: int, s: Step, before: Program) -> str:
+def _step(number_: int, s: Step, before: Program, unit: str) -> str:
     tags = [f"licence: {s.licence}", *(f"when {c}" for c in s.conditions)]
     items = "".join(f"<li>{escape(tag)}</li>" for tag in tags)
     kind = "gain" if s.cost_after < s.cost_before else "loss" if s.cost_after > s.cost_before else "soft"
@@ -216,7 +233,7 @@ def _step(number_: int, s: Step, before: Program) -> str:
         f'<section class="card step" id="step-{number_}" data-law="{escape(s.law)}">\n'
         f'<h3>{number_}. <span class="mono">{escape(s.law)}</span></h3>'
         f'<div class="formula mono">{escape(s.formula)}</div><ul class="tags">{items}</ul>{doc}'
-        f"<p>cost {number(s.cost_before)} → {number(s.cost_after)} "
+        f"<p>cost {cost_text(s.cost_before, unit)} → {cost_text(s.cost_after, unit)} "
         f'<span class="{kind}">{share:+.1%}</span></p>\n'
         f'<pre class="diff">{"".join(_diff(before, s.program))}</pre>\n'
         f"<details><summary>the program after this step</summary>{_figure(s.program)}"
@@ -240,21 +257,23 @@ def _lines(program: Program) -> list[str]:
     return [re.sub(r"(?<=\S) {2,}", "  ", line) for line in str(program).splitlines()]
 
 
-def _laws(r: Report, steps: Sequence[Step]) -> str:
-    used = {s.law: s for s in reversed(steps)}
+def _laws(f: Reported, steps: Sequence[Step]) -> str:
     first = {s.law: i for i, s in reversed(list(enumerate(steps, 1)))}
-    fired = {law: count for law, count in r.laws.items() if count}
+    rules = {x.name: x for x in f.rules}
+    fired = {law: count for law, count in f.report.laws.items() if count}
     rows = []
     for law, count in sorted(fired.items(), key=lambda kv: (-kv[1], kv[0])):
-        formula = used[law].formula if law in used else ""
-        link = f'<a href="#step-{first[law]}">step {first[law]}</a>' if law in used else ""
+        x = rules.get(law)
+        link = f'<a href="#step-{first[law]}">step {first[law]}</a>' if law in first else ""
+        cells = [escape(text) for text in (x.formula, x.licence, x.ruleset)] if x else [""] * 3
         rows.append(
             f'<tr><td class="mono">{escape(law)}</td><td class="r">{count:,}</td>'
-            f'<td class="mono">{escape(formula)}</td><td>{link}</td></tr>'
+            f'<td class="mono">{cells[0]}</td><td>{cells[1]}</td><td>{cells[2]}</td><td>{link}</td></tr>'
         )
+    heads = "".join(f"<th>{text}</th>" for text in ("formula", "licence", "ruleset", "in the result"))
     return (
         '<h2 id="laws">Laws that fired</h2>\n<div class="card wide"><table><thead><tr><th>law</th>'
-        '<th class="r">matches</th><th>formula</th><th>in the result</th></tr></thead>'
+        f'<th class="r">matches</th>{heads}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>\n"
     )
 

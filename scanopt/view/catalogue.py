@@ -1,0 +1,83 @@
+"""The laws and facts that there are, as text and as the page docs/laws.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from scanopt.calculus.facts import FACTS, Fact
+from scanopt.calculus.law import Law, standard_laws
+
+__all__ = ["laws_page", "laws_text"]
+
+_INTRODUCTION = """\
+# Laws and facts
+
+Made by `scanopt laws --markdown`; do not edit.  A law is applied from left to right, wherever its left side is found
+and its conditions hold; the form it started from stays.  What the terms mean is said in [Design](design.md), how to
+write a law in [Writing laws](writing-laws.md).
+
+Licences: `exact`, both sides are equal bit for bit; `reassoc`, rounding may differ; `fast`, the formula may differ.
+A law that is *enabling* saves nothing by itself: it pays through others.  `*args` is a whole list of arguments.
+"""
+
+
+def laws_text(names: Sequence[str] = ()) -> str:
+    """All laws with their conditions, or those of the named laws and rulesets.
+
+    Raises ValueError for a name that neither has.
+    """
+    laws = standard_laws()
+    known = {x.name for x in laws} | {x.ruleset for x in laws}
+    if unknown := [n for n in names if n not in known]:
+        rulesets = ", ".join(dict.fromkeys(x.ruleset for x in laws))
+        raise ValueError(f"no law or ruleset is named {unknown[0]!r}; the rulesets are {rulesets}")
+    wanted = [x for x in laws if not names or {x.name, x.ruleset} & set(names)]
+    return "\n\n".join("\n".join(_paragraph(x)) for x in wanted)
+
+
+def _paragraph(x: Law) -> Iterable[str]:
+    tags = [x.licence, *(["enabling"] if x.enabling else [])]
+    yield f"{x.ruleset}: {x.name}  [{', '.join(tags)}]"
+    yield f"    {x.doc.splitlines()[0]}" if x.doc else "    (no text)"
+    yield f"    {x.formula}"
+    if x.conditions:
+        yield f"    when {', '.join(x.conditions)}"
+    if x.source:
+        yield f"    source: {x.source}"
+
+
+def laws_page() -> str:
+    """The page docs/laws.md: every law by ruleset, then every fact with its meaning."""
+    parts = [_INTRODUCTION]
+    for ruleset, laws in groupby(standard_laws(), key=lambda x: x.ruleset):
+        rows = [
+            f"## {ruleset}\n",
+            "| law | formula | when | licence | source |",
+            "|---|---|---|---|---|",
+            *map(_row, laws),
+        ]
+        parts.append("\n".join(rows) + "\n")
+    rows = [
+        "## Facts\n",
+        "What laws list as conditions.  What is not known does not hold.\n",
+        "| fact | meaning |",
+        "|---|---|",
+        *(_fact_row(FACTS[name]) for name in sorted(FACTS)),
+    ]
+    return "\n".join([*parts, "\n".join(rows)]) + "\n"
+
+
+def _row(x: Law) -> str:
+    when = "<br>".join(f"`{c}`" for c in x.conditions)
+    licence = x.licence + (", enabling" if x.enabling else "")
+    says = x.doc.splitlines()[0] if x.doc else ""
+    return _cells(f"**{x.name}**<br>{says}", f"`{x.formula}`", when, licence, x.source)
+
+
+def _fact_row(x: Fact) -> str:
+    return _cells(f"`{x.name}({', '.join(x.sorts)})`", x.meaning)
+
+
+def _cells(*cells: str) -> str:
+    return "| " + " | ".join(c.replace("|", "\\|") for c in cells) + " |"

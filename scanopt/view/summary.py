@@ -1,0 +1,106 @@
+"""What became of a compiled function, as text for a terminal: laws, costs, sizes, times."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from scanopt.compiler import Function
+from scanopt.view.charts import cost_text, seconds_text
+
+__all__ = ["summary"]
+
+_INDENT = " " * 14
+
+
+def summary(f: Function, measure: bool = True) -> str:
+    """Laws with their matches, costs, assumed sizes, and (measure) the measured times of a call.
+
+    Called with its example, or else with what it was last called with inside `watching()`.
+    """
+    parts = [_laws(f), "\n".join([_costs(f), _sizes(f), _optimization(f), *([_calls(f)] if measure else [])])]
+    return "\n\n".join(parts)
+
+
+def _laws(f: Function) -> str:
+    rules = {x.name: x for x in f.rules}
+    fired = sorted((x for x in f.laws.items() if x[1]), key=lambda law: (-law[1], law[0]))
+    if not fired:
+        return "laws that fired: none"
+    width = max(len(name) for name, _ in fired)
+    rows = [f"{n:7}  {name:<{width}}  {rules[name].licence:<7}  {rules[name].ruleset}" for name, n in fired]
+    return "\n".join(["laws that fired: matches, name, licence, ruleset", *rows])
+
+
+def _costs(f: Function) -> str:
+    r = f.report
+    found = "proven the cheapest in the e-graph" if r.optimal else f"at most {r.gap:.1%} above the cheapest"
+    end = "" if r.saturated else f"; the laws were stopped by the limit of {r.stopped_by}"
+    before, after = cost_text(r.cost_before, r.unit), cost_text(r.cost, r.unit)
+    ratio = f", ratio {r.cost_before / r.cost:.3g}" if r.cost else ""
+    return f"cost          {before} as written, {after} optimized{ratio} (predicted; {found}{end})"
+
+
+def _sizes(f: Function) -> str:
+    lines = [f"{name} {size}" for name, size in f.report.sizes.items()] or ["no inputs"]
+    return "\n".join(f"{_INDENT if i else 'for sizes     '}{line}" for i, line in enumerate(lines))
+
+
+def _optimization(f: Function) -> str:
+    parts = ", ".join(f"{name} {seconds_text(seconds)}" for name, seconds in f.seconds.items())
+    return f"optimization  {seconds_text(sum(f.seconds.values()))} ({parts})"
+
+
+# Times per call
+
+
+def _calls(f: Function) -> str:
+    """Medians for the interpreter, the program as written and the optimized one, on the same values."""
+    values = f.example if f.example is not None else f.last_call
+    if values is None:
+        return "per call      not measured: it was not called, and no example=[...] was given to scanopt.function"
+    kept = {x: x.get_value() for x in f.updates}
+    try:
+        slow = _seconds_per_call(lambda: f.unoptimized(*values))
+        plain = _seconds_per_call(lambda: f.as_written(*values))
+        fast = _seconds_per_call(lambda: f(*values))
+        for x, value in kept.items():
+            x.set_value(value)
+        apart = _apart(f.unoptimized(*values), f(*values))
+    finally:
+        for x, value in kept.items():
+            x.set_value(value)
+    return (
+        f"per call      {seconds_text(slow)} unoptimized, {seconds_text(plain)} as written but compiled, "
+        f"{seconds_text(fast)} optimized: ratios {slow / fast:.3g} and {plain / fast:.3g}\n"
+        f"{_INDENT}(medians; unoptimized is the reference interpreter; largest difference of results {apart:.1e})"
+    )
+
+
+def _seconds_per_call(call: Callable[[], object], budget: float = 0.2) -> float:
+    """The median of at least three calls, and of as many as fit in the budget; the first one does not count."""
+    call()
+    times: list[float] = []
+    while len(times) < 3 or sum(times) < budget:
+        start = perf_counter()
+        call()
+        times.append(perf_counter() - start)
+    return statistics.median(times)
+
+
+def _apart(a: Any, b: Any) -> float:
+    """The largest difference of results; where both are NaN there is none."""
+    if a is None:
+        return 0.0
+    if isinstance(a, Sequence):
+        return max(map(_apart, a, b), default=0.0)
+    x, y = (np.asarray(v.get() if hasattr(v, "get") else v) for v in (a, b))
+    if x.dtype.kind == "b":
+        return float(np.any(x != y))
+    with np.errstate(invalid="ignore", over="ignore"):
+        same = (x == y) | ((x != x) & (y != y))
+        return float(np.max(np.where(same, 0, np.abs(x - y)), initial=0.0))

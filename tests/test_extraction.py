@@ -1,0 +1,202 @@
+"""Extraction: causal, exact, and honest about what it could not prove."""
+
+import itertools
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.array.variable import Variable
+from scanopt.backends import executor
+from scanopt.calculus.attack import build, random_values
+from scanopt.calculus.causality import AcausalError, Choice, order, reached
+from scanopt.calculus.cost import Work, numpy_cost
+from scanopt.calculus.egraph import EGraph, Limits, UnsoundLawError
+from scanopt.calculus.encode import encode
+from scanopt.calculus.extract import extract, total
+from scanopt.calculus.greedy import greedy
+from scanopt.calculus.law import Equation, Law, law, standard_laws
+from scanopt.calculus.optimize import Settings, optimize
+from scanopt.calculus.problem import Problem
+from scanopt.calculus.sizes import Sizes, example_operands
+from scanopt.calculus.terms import Op, Value, apply
+from scanopt.interpreter import interpret
+from scanopt.program.ir import Loop
+from scanopt.program.lower import lower
+
+
+def running_sum(x: Any) -> Any:
+    return scanopt.scan(lambda v, s: s + v, x, [0.0])[0]
+
+
+def nonlinear(x: Any) -> Any:
+    return scanopt.scan(lambda v, s: T.tanh(s) + v, x, [0.0])[0]
+
+
+def two_phases(x: Any) -> Any:
+    """The second loop needs the sum of the first one's trace: one clock, two passes."""
+    s = nonlinear(x)
+    return scanopt.scan(lambda v, t, p: p * 0.5 + v / t, s, [0.0], [s.sum()])[0]
+
+
+def powers(x: Any, n: Any) -> Any:
+    return scanopt.scan(lambda s, v: s * v, None, [T.ones_like(x)], [x], n_steps=n)[0]
+
+
+def network(X: Any, W: Any) -> Any:
+    return scanopt.scan(lambda v, h, w: T.tanh(T.dot(v, w) + T.dot(h, w)), X, [T.zeros_like(W[0])], [W])[0]
+
+
+PROGRAMS: dict[str, Callable[..., Any]] = {
+    "map": lambda x: scanopt.map(lambda v: T.exp(v) * 2.0, x)[0],
+    "sum": lambda x: running_sum(x)[-1],
+    "power": lambda x, n: powers(x, n)[-1],
+    "row": lambda x, n: powers(x, n)[2],
+    "two phases": two_phases,
+    "merge": lambda x: [running_sum(x), nonlinear(x)],
+    "layers": lambda x: nonlinear(nonlinear(x))[-1],
+    "network": lambda X, W: network(X, W)[-1],
+    "nested": lambda X: scanopt.scan(lambda row, s: s + running_sum(row)[-1], X, [0.0])[0],
+}
+EACH = pytest.mark.parametrize("name", PROGRAMS)
+
+
+def problem_of(name: str, cost: Callable[[Work], float] = numpy_cost) -> Problem:
+    inputs, outputs = build(PROGRAMS[name])
+    engine = EGraph(encode(inputs, outputs), standard_laws())
+    engine.saturate()
+    graph = engine.snapshot()
+    engine.close()
+    return Problem(graph, Sizes(graph, example_operands(graph)), cost)
+
+
+def cheapest_by_trying_all(problem: Problem, limit: int = 200_000) -> float:
+    """The least cost of all causal choices, by going through every one."""
+    open_ = [i for i, options in problem.options.items() if len(options) > 1]
+    count = int(np.prod([len(problem.options[i]) for i in open_], dtype=float)) if open_ else 1
+    assert count <= limit, f"{count} choices are too many to try"
+    best = float("inf")
+    fixed = {i: o[0] for i, o in problem.options.items()}
+    for picked in itertools.product(*(problem.options[i] for i in open_)):
+        choice = reached(fixed | dict(zip(open_, picked, strict=True)), problem.roots)
+        if total(choice) < best and causal(problem, choice):
+            best = total(choice)
+    return best
+
+
+def causal(problem: Problem, choice: Choice) -> bool:
+    try:
+        order(problem, choice)
+    except AcausalError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("name", [n for n in PROGRAMS if n != "nested"])
+def test_exact_extraction_is_the_best_of_all(name: str) -> None:
+    problem = problem_of(name)
+    found = extract(problem)
+    assert found.optimal
+    assert found.cost == pytest.approx(cheapest_by_trying_all(problem))
+    assert found.bound == pytest.approx(found.cost, rel=1e-6)
+
+
+@EACH
+def test_greedy_is_causal_and_no_better_than_exact(name: str) -> None:
+    problem = problem_of(name)
+    quick = greedy(problem)
+    assert quick is not None
+    assert causal(problem, quick[0])
+    assert total(quick[0]) >= extract(problem).cost * (1 - 1e-9)
+
+
+def run(program: Callable[..., Any], **settings: Any) -> Any:
+    """The optimized program of `program`; its results are compared with the interpreter's."""
+    inputs, outputs = build(program)
+    done = optimize(encode(inputs, outputs), standard_laws(), Settings(**settings))
+    check_results(inputs, outputs, lower(done.extraction))
+    return done
+
+
+def check_results(inputs: Sequence[Variable], outputs: Sequence[Variable], program: Any) -> None:
+    compiled = executor("numpy").compile(program)
+    for n in (3, 5):
+        values = [np.asarray(np.nan_to_num(v, posinf=2.0)) for v in random_values(inputs, n, random.Random(n))]
+        want = interpret(list(outputs), dict(zip(inputs, values, strict=True)))
+        for a, b in zip(compiled(values), want, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-9)
+
+
+def test_second_pass_reads_what_the_first_left() -> None:
+    done = run(two_phases)
+    loops = lower(done.extraction).loops()
+    assert [loop.phase for loop in loops] == [0, 1]
+    assert loops[0].label == loops[1].label
+
+
+def test_recurrent_operator_stays_in_its_loop() -> None:
+    """However dear an operator inside a loop is, what the recurrence needs cannot leave it."""
+
+    def dear_inside(work: Work) -> float:
+        return 1e6 if work.op is not None and not any(a.shape for a in work.args) else numpy_cost(work)
+
+    done = run(nonlinear, cost=dear_inside)
+    assert "tanh" in str(lower(done.extraction).loops()[0].body)
+
+
+def test_no_time_for_the_exact_search() -> None:
+    done = run(two_phases, exact=False)
+    assert not done.extraction.optimal
+    assert done.extraction.gap > 0
+    assert done.extraction.cost <= f_cost(two_phases)
+
+
+def f_cost(program: Callable[..., Any]) -> float:
+    inputs, outputs = build(program)
+    return scanopt.function(inputs, outputs).cost_before
+
+
+@pytest.mark.parametrize(
+    ("limits", "name"), [(Limits(rounds=1), "rounds"), (Limits(nodes=1), "nodes"), (Limits(seconds=0.0), "seconds")]
+)
+def test_limits_give_the_best_so_far_and_say_so(limits: Limits, name: str) -> None:
+    done = run(PROGRAMS["network"], limits=limits)
+    assert done.saturation.stopped_by == name
+
+
+def test_law_that_mixes_types_is_found_out() -> None:
+    def two_arguments_are_one(op: Op, x: Value, y: Value) -> Equation:
+        return Equation(apply(op, x, y), x)
+
+    wrong: Law = law(licence="exact", example=())(two_arguments_are_one)
+    inputs, outputs = build(lambda x, y: x < y)
+    with pytest.raises(UnsoundLawError, match="types"):
+        optimize(encode(inputs, outputs), [replace(wrong, name="wrong")], Settings())
+
+
+def test_steps_are_paid_for_as_often_as_they_run() -> None:
+    x, n = T.dvector("x"), T.lscalar("n")
+    few = scanopt.function([x, n], powers(x, n)[-1], example=[np.ones(3), 10])
+    many = scanopt.function([x, n], powers(x, n)[-1], example=[np.ones(3), 1000])
+    loops = [s for s in many.program.walk() if isinstance(s, Loop)]
+    assert len(loops) == 1
+    assert 50 < many.cost / few.cost < 110
+
+
+def test_work_that_two_loops_share_is_paid_once() -> None:
+    x = T.dvector("x")
+
+    def step(v: Any, s: Any) -> Any:
+        return s * 0.5 + T.exp(v)
+
+    def other(v: Any, s: Any) -> Any:
+        return s * 0.25 + T.exp(v)
+
+    both = scanopt.function([x], [scanopt.scan(f, x, [0.0])[0] for f in (step, other)])
+    assert str(both.program).count("exp(") == 1
+    assert len(both.program.loops()) == 1
