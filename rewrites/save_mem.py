@@ -16,6 +16,7 @@ from scanopt.calculus.terms import (
     item,
     last_rows,
     on,
+    prim,
     stack,
     tail,
     to_cut,
@@ -63,3 +64,16 @@ def row_from_the_start(c: Clock, v: Value, k: Int) -> Equation:
     """Row k of a trace needs k + 1 steps, with or without the steps after them."""
     row = at(cut(c, k + 1), on(to_cut(c, k + 1), v), k)
     return Equation(apply(item(k), stack(c, v)), row, when=[at_least(k, 0), runs_all(c)])
+
+
+@law(
+    licence="exact",
+    source="Theano scan internals, ScanSaveMem (values of shared variables)",
+    example=lambda x, n: T.concatenate([T.expand_dims(x, 0), _power(x, n)])[-1],
+    never=lambda x, n: T.concatenate([x, x])[-1] + n,
+)
+def last_value(c: Clock, init: Value, v: Value) -> Equation:
+    """The last of some first rows and a trace: of the trace its last row is enough."""
+    both = prim('concatenate{"axis":0}')
+    trace, last = apply(both, init, stack(c, v)), apply(both, init, tail(c, v, 1))
+    return Equation(apply(item(-1), trace), apply(item(-1), last))

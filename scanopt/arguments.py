@@ -126,6 +126,7 @@ def signature(inputs: Any, outputs: Any, updates: Any, on_unused_input: str, dow
     given = _inputs(inputs)
     form, results = _outputs(outputs)
     changes = _updates(updates)
+    changes = _with_defaults(results, changes)
     found = leaves([*results, *changes.values()])
     shared = tuple(x for x in found if isinstance(x, SharedVariable) and x not in given)
     fixed = (*given, *shared)
@@ -142,6 +143,19 @@ def signature(inputs: Any, outputs: Any, updates: Any, on_unused_input: str, dow
             raise ValueError(text)
         warnings.warn(text, stacklevel=3)
     return Signature(given, shared, tuple(results), changes, form, downcast)
+
+
+def _with_defaults(
+    results: Sequence[Variable], updates: Mapping[SharedVariable, Variable]
+) -> dict[SharedVariable, Variable]:
+    """The updates, and the default ones of shared variables that are read and not updated."""
+    out = dict(updates)
+    while True:
+        found = [x for x in leaves([*results, *out.values()]) if isinstance(x, SharedVariable) and x not in out]
+        new = {x: x.default_update for x in found if x.default_update is not None}
+        if not new:
+            return out
+        out |= new
 
 
 def _inputs(inputs: Any) -> tuple[Variable, ...]:

@@ -17,7 +17,7 @@ from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Node, SharedVariable, Variable, describe
 from scanopt.loops.graph import schedule
-from scanopt.loops.node import Scan, SitSot, State
+from scanopt.loops.node import MitSot, Scan, State
 from scanopt.loops.shapes import changed_shape, step_shapes
 
 __all__ = ["interpret", "read_value"]
@@ -185,7 +185,7 @@ class _Loop:
     @staticmethod
     def _start(state: State, init: Array) -> list[Array]:
         """The rows of a state before the first step, oldest first."""
-        return [init] if isinstance(state, SitSot) else list(init)
+        return list(init) if isinstance(state, MitSot) else [init]
 
     def reads(self, t: int) -> Env:
         """What step t starts from."""

@@ -21,6 +21,7 @@ from scanopt.calculus.encode import encode
 from scanopt.calculus.extract import extract, total
 from scanopt.calculus.greedy import greedy
 from scanopt.calculus.law import Equation, Law, law, standard_laws
+from scanopt.calculus.milp import solve
 from scanopt.calculus.optimize import Settings, optimize
 from scanopt.calculus.problem import Problem
 from scanopt.calculus.sizes import Sizes, example_operands
@@ -100,8 +101,11 @@ def causal(problem: Problem, choice: Choice) -> bool:
 @pytest.mark.parametrize("name", [n for n in PROGRAMS if n != "nested"])
 def test_exact_extraction_is_the_best_of_all(name: str) -> None:
     problem = problem_of(name)
-    found = extract(problem)
+    found, solved = extract(problem), solve(problem, 10.0)
     assert found.optimal
+    assert solved is not None
+    assert solved.proven
+    assert total(solved.choice) == pytest.approx(found.cost)
     assert found.cost == pytest.approx(cheapest_by_trying_all(problem))
     assert found.bound == pytest.approx(found.cost, rel=1e-6)
 

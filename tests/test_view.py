@@ -308,20 +308,20 @@ def test_free_names_reach_through_nested_loops() -> None:
 
 def test_graph_of_a_gradient_like_loop() -> None:
     """Slots that only gradients and updates make: a mit-mot, a shared state, and a stop test."""
-    buffer, old, new, count = T.matrix("B"), T.vector(), T.vector(), T.vector("count")
+    buffer, old, new = T.matrix("B"), T.vector(), T.vector()
     shared = SharedVariable(np.zeros(3), "count")
     scan = Scan(
         T.iscalar("n"),
         mit_mots=(MitMot(buffer, (0, 1), (1,), (old, new), (old + new,)),),
-        shared=(SharedState(shared, count, count + 1),),
+        shared=(SharedState(shared, shared + 1),),
         nit_sots=(NitSot(old * 2),),
         until=old.sum() > 1,
         name="grad",
     )
-    texts = {e.text for e in ET.fromstring(graph_svg(scan.outputs[0])).iter("{http://www.w3.org/2000/svg}text")}
+    texts = {e.text for e in ET.fromstring(graph_svg(scan.outputs[-1])).iter("{http://www.w3.org/2000/svg}text")}
     assert {"B[t]", "B[t+1]", "mit-mot", "shared state", "until", "or until", "nit-sot"} <= texts
-    text = shown(scan.outputs[0])
-    assert text.startswith("while{n} grad.0 [id A] (nit-sot)\n")
+    text = shown(scan.outputs[-1])
+    assert text.startswith("while{n} grad.1 [id A] (nit-sot)\n")
     assert " ├─ mit-mot B taps [0, 1] out taps [1]: B [id C]\n" in text
     assert " └─ shared state count: count (shared) [id D]\n" in text
     assert "\n → until:\n    greater" in text

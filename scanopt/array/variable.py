@@ -7,8 +7,9 @@ Variables follow NumPy's protocols, so `np.tanh(x)`, `x @ W` and `np.where(m, x,
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -245,12 +246,25 @@ class Constant(Variable):
 
 
 class SharedVariable(Variable):
-    """A variable with a value of its own, kept between calls of compiled functions."""
+    """A variable with a value of its own, kept between calls of compiled functions.
+
+    default_update: the new value after each call of a function that reads it, unless the function
+    says otherwise.  serial: shared variables are numbered as they are made.
+    """
+
+    _serials: ClassVar[Iterator[int]] = itertools.count()
 
     def __init__(self, value: Any, name: str | None = None) -> None:
         self._value: np.ndarray[Any, Any] = np.array(value)
+        self.serial = next(SharedVariable._serials)
+        self.default_update: Variable | None = None
         shape = (None,) * self._value.ndim
         super().__init__(TensorType(self._value.dtype.name, shape), name)
+
+    @staticmethod
+    def latest() -> int:
+        """The serial number of the shared variable made last."""
+        return next(SharedVariable._serials)
 
     def get_value(self, borrow: bool = False) -> np.ndarray[Any, Any]:
         """The present value: a copy, or the array itself with `borrow=True`."""

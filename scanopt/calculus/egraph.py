@@ -241,7 +241,7 @@ class EGraph:
 
     def _fold(self) -> bool:
         """Evaluate the operators of constants found by laws that fold."""
-        ops = {op for op in self._ops if isinstance(op, Op)}
+        ops = [op for op in self._ops if isinstance(op, Op)]
         text: list[str] = []
         for op, args in read_back(self._egraph).foldings():
             term = f"(apply {_op_text(op)} {_list_text(args)})"

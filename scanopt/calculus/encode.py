@@ -12,12 +12,12 @@ from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Variable
 from scanopt.calculus.forms import ROOT, ClockInfo, Form, StateInfo, TermGraph, const_key
-from scanopt.loops.node import MitSot, NonSequence, Scan, SitSot
+from scanopt.loops.node import MitSot, NonSequence, Scan, State
 from scanopt.loops.node import Sequence as ScanSequence
 
 __all__ = ["Encoded", "Encoder", "encode"]
 
-Slot = ScanSequence | NonSequence | tuple[SitSot | MitSot, int]
+Slot = ScanSequence | NonSequence | tuple[State, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Scope:
     parent: Scope | None
     clock: int
     slots: dict[Variable, Slot]
-    states: dict[SitSot | MitSot, int]
+    states: dict[State, int]
 
 
 Task = tuple[Variable, Scope | None]
@@ -145,10 +145,10 @@ class Encoder:
         init = self._initial_rows(state, outer)
         return self._new(Form("delay", (init,), clock=c, state=scope.states[state], k=-tap), x.type)
 
-    def _initial_rows(self, state: SitSot | MitSot, outer: int) -> int:
+    def _initial_rows(self, state: State, outer: int) -> int:
         """Row 0 of a sit-sot's buffer is its initial state; a mit-sot reads its first `depth` rows."""
         type = state.init_outer.type
-        if isinstance(state, SitSot):
+        if not isinstance(state, MitSot):
             op, type = Op.make("expand_dims", axis=(0,)), type.rows(1)
         elif type.shape[0] == state.depth:
             return outer
@@ -166,17 +166,14 @@ class Encoder:
         self.graph.clocks[clock] = ClockInfo(level, -1, (label,) if label else ())
         slots: dict[Variable, Slot] = {s.x_inner: s for s in scan.sequences}
         slots |= {w.w_inner: w for w in scan.non_sequences}
-        states: dict[SitSot | MitSot, int] = {}
+        states: dict[State, int] = {}
         scope = Scope(scan, parent, clock, slots, states)
         self._scopes[scan, parent] = scope
         for s in scan.states:
             states[s] = len(self.graph.states)
             self.graph.states[states[s]] = StateInfo(s.output_state.name or _label(s), ())
             self._pending.append((states[s], s.output_state, scope))
-            if isinstance(s, SitSot):
-                slots[s.input_state] = (s, -1)
-            else:
-                slots |= {x: (s, tap) for tap, x in zip(s.taps, s.input_states, strict=True)}
+            slots |= {x: (s, tap) for tap, x in zip(s.taps, s.input_states, strict=True)}
         self._checks.extend((r.check, parent) for r in scan.requires)
         steps = self._encode(scan.n_steps, parent)
         self.graph.clocks[clock] = replace(self.graph.clocks[clock], steps=steps)
@@ -201,9 +198,8 @@ def _outer(slot: Slot) -> Variable:
     return slot[0].init_outer
 
 
-def _label(s: SitSot | MitSot) -> str:
-    x = s.input_state if isinstance(s, SitSot) else s.input_states[0]
-    return (x.name or "").partition("[")[0]
+def _label(s: State) -> str:
+    return (s.input_states[0].name or "").partition("[")[0]
 
 
 def encode(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Encoded:

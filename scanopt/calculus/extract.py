@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+from contextlib import suppress
 from dataclasses import dataclass
 
-from scanopt.calculus.causality import Choice, Schedule, order, reached
+from scanopt.calculus.causality import AcausalError, Choice, Schedule, order, reached
 from scanopt.calculus.greedy import greedy
 from scanopt.calculus.milp import solve
 from scanopt.calculus.problem import Problem
@@ -17,7 +20,7 @@ class Extraction:
     """A chosen program: its forms, their order, and how good it is.
 
     cost: of the choice.  bound: no choice costs less.  method: "only" (there was one choice),
-    "milp" or "greedy".  optimal: proven the cheapest in the e-graph for the cost model.
+    "tried" (few, each tried), "milp" or "greedy".  optimal: proven the cheapest in the e-graph for the cost model.
     """
 
     problem: Problem
@@ -46,13 +49,30 @@ def the_only_choice(problem: Problem) -> Extraction:
     return Extraction(problem, choice, order(problem, choice), cost, cost, "only", True)
 
 
+_FEW = 5_000
+"""Choices times instances that are tried one by one: no solver is loaded for them, which takes longer than they do."""
+
+
+def _cheapest_of_all(problem: Problem) -> Extraction | None:
+    every = itertools.product(*problem.options.values())
+    choices = [reached(dict(zip(problem.options, picked, strict=True)), problem.roots) for picked in every]
+    for choice in sorted(choices, key=total):
+        with suppress(AcausalError):
+            cost = total(choice)
+            return Extraction(problem, choice, order(problem, choice), cost, cost, "tried", True)
+    return None
+
+
 def extract(problem: Problem, seconds: float = 10.0, exact: bool = True) -> Extraction:
     """The cheapest choice; greedy where the exact search finds none in time.
 
     Raises RuntimeError when no causal choice is found at all.
     """
-    if all(len(o) == 1 for o in problem.options.values()):
+    count = math.prod(map(len, problem.options.values()))
+    if count == 1:
         return the_only_choice(problem)
+    if exact and count * len(problem.options) <= _FEW and (tried := _cheapest_of_all(problem)) is not None:
+        return tried
     solution = solve(problem, seconds) if exact else None
     if solution is not None and solution.proven:
         cost = total(solution.choice)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,9 @@ Given = tuple[str, tuple[int | str | Operator, ...]]
 
 def given_facts(g: Encoded, fp: str) -> Iterator[Given]:
     """All facts of a program that its own text shows, for the licence `fp`."""
-    ops = {f.operator for _, f in g.forms() if isinstance(f.operator, Op)}
+    ops = list(dict.fromkeys(f.operator for _, f in g.forms() if isinstance(f.operator, Op)))
     yield from _operator_facts(ops, fp)
-    dtypes = {t.dtype for t in g.types.values()}
+    dtypes = list(dict.fromkeys(t.dtype for t in g.types.values()))
     yield from _trait_facts(ops, dtypes)
     yield from _cancelling(ops, dtypes)
     yield from _forward(g)
@@ -38,7 +39,7 @@ def given_facts(g: Encoded, fp: str) -> Iterator[Given]:
             yield "runs_all", (c,)
 
 
-def _operator_facts(ops: set[Op], fp: str) -> Iterator[Given]:
+def _operator_facts(ops: Iterable[Op], fp: str) -> Iterator[Given]:
     for op in ops:
         traits = op.spec.traits
         if not op.can_raise:
@@ -56,7 +57,7 @@ _TRAITS = {
 }  # fmt: skip
 
 
-def _trait_facts(ops: set[Op], dtypes: set[str]) -> Iterator[Given]:
+def _trait_facts(ops: Iterable[Op], dtypes: Iterable[str]) -> Iterator[Given]:
     for op in ops:
         for d in dtypes:
             for fact, (trait, arity) in _TRAITS.items():
@@ -72,7 +73,7 @@ def _keeps(op: Op, dtype: str, arity: int) -> bool:
         return False
 
 
-def _cancelling(ops: set[Op], dtypes: set[str]) -> Iterator[Given]:
+def _cancelling(ops: Iterable[Op], dtypes: Iterable[str]) -> Iterator[Given]:
     for op in ops:
         for d in dtypes:
             e = op.spec.traits.self_inverse.get(np.dtype(d).kind)
@@ -82,7 +83,7 @@ def _cancelling(ops: set[Op], dtypes: set[str]) -> Iterator[Given]:
                 yield from constant_facts("const " + const_key(value), value, ops)
 
 
-def constant_facts(i: int | str, value: np.ndarray[Any, Any], ops: set[Op]) -> Iterator[Given]:
+def constant_facts(i: int | str, value: np.ndarray[Any, Any], ops: Iterable[Op]) -> Iterator[Given]:
     """What a constant is to the operators of the program: neutral, absorbing."""
     if value.ndim:
         return
@@ -119,28 +120,49 @@ def _equal_rows(g: Encoded, x: int) -> Iterator[Given]:
 
 def _forward(g: Encoded) -> Iterator[Given]:
     """Operators on a clock that no recurrence runs through: components of the term graph alone."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    edges: list[tuple[int, int]] = []
+    needs: dict[int, list[int]] = {}
     for i, f in g.forms():
-        edges.extend((i, a) for a in f.args)
+        needs[i] = list(f.args)
         if f.kind == "delay":
-            edges.extend((i, u) for u in g.states[f.state].updates)
+            needs[i].extend(g.states[f.state].updates)
         if f.kind in ("seq", "delay"):
             # What ends the loop decides whether there is a next step.
-            edges.extend((i, u) for u in g.clocks[f.clock].until)
-    n = len(g.classes)
-    if not edges:
-        return
-    tails, heads = zip(*edges, strict=True)
-    matrix = coo_array((np.ones(len(edges)), (tails, heads)), shape=(n, n))
-    _, component = connected_components(matrix, connection="strong")
-    alone = np.bincount(component)[component] == 1
+            needs[i].extend(g.clocks[f.clock].until)
+    component = _components(needs)
+    size = Counter(component.values())
     clocks = clocks_of(g)
     for i, f in g.forms():
-        if f.kind == "apply" and alone[i] and clocks[i] != ROOT:
+        if f.kind == "apply" and size[component[i]] == 1 and clocks[i] != ROOT:
             yield "forward", (i,)
+
+
+def _components(edges: Mapping[int, Iterable[int]]) -> dict[int, int]:
+    """Strongly connected components (Kosaraju): per node one that stands for all of its component."""
+    back: dict[int, list[int]] = {i: [] for i in edges}
+    for i, heads in edges.items():
+        for j in heads:
+            back[j].append(i)
+    out: dict[int, int] = {}
+    done: set[int] = set()
+    for i in reversed(list(_finished(edges, edges, set()))):
+        out.update(dict.fromkeys(_finished([i], back, done), i))
+    return out
+
+
+def _finished(starts: Iterable[int], edges: Mapping[int, Iterable[int]], done: set[int]) -> Iterator[int]:
+    """Nodes that the starts reach, depth first, each after what it reaches; those done are left out, these added."""
+    entered: set[int] = set()
+    path = list(starts)
+    while path:
+        i = path[-1]
+        if i not in entered and i not in done:
+            entered.add(i)
+            path.extend(j for j in edges[i] if j not in entered)
+            continue
+        path.pop()
+        if i not in done:
+            done.add(i)
+            yield i
 
 
 def clocks_of(g: Encoded) -> dict[int, int]:

@@ -71,7 +71,7 @@ class Law:
     @property
     def formula(self) -> str:
         """The equation as text."""
-        return str(self.equation)
+        return f"{self.equation.left} = its value" if self.folds else str(self.equation)
 
     @property
     def conditions(self) -> tuple[str, ...]:

@@ -93,6 +93,8 @@ class Term:
     def __str__(self) -> str:
         if self.args is None:
             return self.head
+        if self.head == "-" and self.args[0] == 0:
+            return f"-{self.args[1]}"
         if self.head in _INFIX and len(self.args) == 2:
             return f"{self.args[0]}{self.head}{self.args[1]}"
         if self.head == "prim":

@@ -38,7 +38,8 @@ def map(
     """
     refuse_unavailable(Site("map", user_location()), mode, False, None)
     options = Options(name, truncate_gradient, go_backwards)
-    return _unwrap(loop("map", fn, sequences, None, non_sequences, None, options)), Updates()
+    outputs, updates = loop("map", fn, sequences, None, non_sequences, None, options)
+    return _unwrap(outputs), updates
 
 
 def _fold(
@@ -51,8 +52,8 @@ def _fold(
     options: Options,
 ) -> tuple[Any, Updates]:
     refuse_unavailable(Site(function, user_location()), mode, False, None)
-    traces = loop(function, fn, sequences, outputs_info, non_sequences, None, options)
-    return _unwrap([trace[-1] for trace in traces]), Updates()
+    traces, updates = loop(function, fn, sequences, outputs_info, non_sequences, None, options)
+    return _unwrap([trace[-1] for trace in traces]), updates
 
 
 def reduce(

@@ -74,11 +74,31 @@ class NitSot:
 
 @dataclass(frozen=True, eq=False)
 class SharedState:
-    """A shared variable with an update: a state whose last value replaces the shared one."""
+    """A shared variable with an update: a state that starts with the shared value.
+
+    The step reads the shared variable itself: input_state is shared.
+    """
 
     shared: SharedVariable
-    input_state: Variable
     output_state: Variable
+
+    taps = (-1,)
+    depth = 1
+
+    @property
+    def input_state(self) -> Variable:
+        """The value of the step before."""
+        return self.shared
+
+    @property
+    def init_outer(self) -> Variable:
+        """The value before the first step."""
+        return self.shared
+
+    @property
+    def input_states(self) -> tuple[Variable, ...]:
+        """The one past value that the step reads."""
+        return (self.shared,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,13 +139,13 @@ class Requirement:
     check: Variable
 
 
-State = MitSot | SitSot
+State = MitSot | SitSot | SharedState
 
 
 @dataclass(frozen=True, eq=False)
 class Scan(Node):
     """A loop.  Its outputs are the traces (one row per step, initial rows left out) of mit-sots,
-    sit-sots and nit-sots, in this order; `returned` lists them in the order of the step's results.
+    sit-sots, shared states and nit-sots, in this order; `returned` lists them in the order of the step's results.
 
     location: "file:line" of the user's call.  n_steps: an int64 scalar.  x_outer of every sequence
     has exactly n_steps rows, init_outer of every mit-sot exactly `depth`.  labels: the user's word
@@ -157,6 +177,7 @@ class Scan(Node):
             *(s.x_outer for s in self.sequences),
             *(s.init_outer for s in self.mit_sots),
             *(s.init_outer for s in self.sit_sots),
+            *(s.shared for s in self.shared),
             *(s.w_outer for s in self.non_sequences),
         ]
         object.__setattr__(self, "inputs", tuple(outer))
@@ -169,13 +190,19 @@ class Scan(Node):
 
     @property
     def states(self) -> tuple[State, ...]:
-        """Mit-sots, then sit-sots: the order of the outer outputs."""
-        return (*self.mit_sots, *self.sit_sots)
+        """Mit-sots, sit-sots, then shared states: the order of the outputs."""
+        return (*self.mit_sots, *self.sit_sots, *self.shared)
 
     @property
     def traced(self) -> tuple[Variable, ...]:
         """The step's values that the outputs collect, in their order."""
         return (*(s.output_state for s in self.states), *(n.output for n in self.nit_sots))
+
+    @property
+    def shared_traces(self) -> tuple[Variable, ...]:
+        """The outputs that belong to shared states."""
+        first = len(self.mit_sots) + len(self.sit_sots)
+        return self.outputs[first : first + len(self.shared)]
 
     @property
     def returned(self) -> tuple[Variable, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,10 @@ from scanopt.loops.graph import leaves
 from scanopt.loops.location import user_location
 from scanopt.loops.node import MitSot, NitSot, NonSequence, Requirement, Scan, SitSot
 from scanopt.loops.node import Sequence as SequenceSlot
+from scanopt.loops.shared import last_values, shared_states
 from scanopt.loops.site import Number, Site
 from scanopt.loops.states import build_states
-from scanopt.loops.step import call_step, check_step, step_results
+from scanopt.loops.step import call_step, check_step, split_updates, step_results
 from scanopt.loops.steps import Plan, initial_rows, plan
 from scanopt.loops.until import split_until
 from scanopt.loops.updates import Updates
@@ -79,9 +80,9 @@ def _slots(arg: SequenceArg, slices: tuple[Variable, ...]) -> list[SequenceSlot]
 
 
 def _non_sequence(x: Variable | Number) -> tuple[Any, tuple[NonSequence, ...]]:
-    """What the step gets for x, and the slot for it: constants need none."""
-    if not isinstance(x, Variable) or isinstance(x, Constant):
-        return x, ()
+    """What the step gets for x, and the slot for it: constants and shared variables need none."""
+    if not isinstance(x, Variable) or isinstance(x, Constant | SharedVariable):
+        return x, ()  # a shared variable may be changed by the step, which then reads it by itself
     inner = Variable(x.type, x.name)
     return inner, (NonSequence(x, inner),)
 
@@ -92,10 +93,15 @@ def _initial_variable(initial: Initial, dtype: str) -> Variable:
 
 
 def _discovered(
-    site: Site, args: _Arguments, results: Iterable[Variable], inner: set[Variable], strict: bool
+    site: Site,
+    args: _Arguments,
+    results: Iterable[Variable],
+    inner: set[Variable],
+    changed: set[SharedVariable],
+    strict: bool,
 ) -> tuple[NonSequence, ...]:
     """Non-sequences that the step uses without being given them."""
-    found = leaves(results, inner)
+    found = [v for v in leaves(results, inner) if v not in changed]
     listed = {*(arg.variable for arg in args.sequences), *args.non_sequences}
     missing = [v for v in found if isinstance(v, SharedVariable) and v not in listed]
     if strict and missing:
@@ -116,10 +122,19 @@ class _Outputs:
     requires: tuple[Requirement, ...]
     kinds: tuple[int, ...]
 
-    def order(self) -> tuple[int, ...]:
-        """For each result of the step, its place among the outputs of the node."""
+    def order(self, shared: int) -> tuple[int, ...]:
+        """For each result of the step, its place among the outputs; shared states precede nit-sots."""
         by_kind = sorted(range(len(self.kinds)), key=lambda i: self.kinds[i])
-        return tuple(by_kind.index(i) for i in range(len(by_kind)))
+        return tuple(by_kind.index(i) + (shared if kind == 2 else 0) for i, kind in enumerate(self.kinds))
+
+
+@dataclass
+class _Extras:
+    """What a step returned beside its outputs, and which shared variables were there before it."""
+
+    until: Variable | None = None
+    updates: dict[SharedVariable, Variable] = field(default_factory=dict[SharedVariable, Variable])
+    since: int = -1
 
 
 def _outputs(
@@ -152,12 +167,14 @@ def _output_label(i: int, spec: Initial, result: Variable) -> str:
 def _scan_node(site: Site, fn: Callable[..., Any], args: _Arguments, steps: Plan, options: Options) -> Scan:
     sequences = [slot for arg, slices in zip(args.sequences, steps.slices, strict=True) for slot in _slots(arg, slices)]
     held = [_non_sequence(x) for x in args.non_sequences]
-    stop: list[Variable | None] = [None]  # of the step built last, which is the one that is kept
+    extras = _Extras()  # of the step built last, which is the one that is kept
 
     def build(states: Sequence[Sequence[Any]]) -> Any:
         taps = [v for state in states for v in state]
         step_args = [*(s.x_inner for s in sequences), *taps, *(x for x, _ in held)]
-        outputs, stop[0] = split_until(site, call_step(site, fn, step_args))
+        extras.since = SharedVariable.latest()
+        rest, extras.until = split_until(site, call_step(site, fn, step_args))
+        outputs, extras.updates = split_updates(site, rest)
         return step_results(site, outputs)
 
     check_step(site, fn, args.labels())
@@ -166,23 +183,27 @@ def _scan_node(site: Site, fn: Callable[..., Any], args: _Arguments, steps: Plan
     outputs = _outputs(site, specs, inputs or [()] * len(results), results)
     given = tuple(slot for _, slots in held for slot in slots)
     inner = {*(s.x_inner for s in sequences), *(s.w_inner for s in given), *(v for state in inputs for v in state)}
-    computed = [*results, *(() if stop[0] is None else (stop[0],))]
-    order = outputs.order()
-    labels = [_output_label(i, *pair) for i, pair in enumerate(zip(specs, results, strict=True))]
+    computed = [*results, *(() if extras.until is None else (extras.until,))]
+    shared = shared_states(extras.updates, computed, extras.since)
+    computed += [s.output_state for s in shared]
+    order = outputs.order(len(shared))
+    names = {i: _output_label(n, specs[n], results[n]) for n, i in enumerate(order)}
+    labels = tuple(names.get(i, "the update of a shared variable") for i in range(len(order) + len(shared)))
     return Scan(
         n_steps=steps.n_steps,
         sequences=tuple(sequences),
         mit_sots=outputs.mit_sots,
         sit_sots=outputs.sit_sots,
         nit_sots=outputs.nit_sots,
-        non_sequences=(*given, *_discovered(site, args, computed, inner, options.strict)),
-        until=stop[0],
+        shared=shared,
+        non_sequences=(*given, *_discovered(site, args, computed, inner, {s.shared for s in shared}, options.strict)),
+        until=extras.until,
         name=options.name,
         location=site.location,
         truncate_gradient=options.truncate_gradient,
         go_backwards=options.go_backwards,
         requires=(*steps.requires, *outputs.requires),
-        labels=tuple(labels[order.index(i)] for i in range(len(order))),
+        labels=labels,
         order=order,
     )
 
@@ -195,8 +216,8 @@ def loop(
     non_sequences: Any,
     n_steps: Any,
     options: Options,
-) -> list[Variable]:
-    """The traces of a loop in the order of the step's results: scan and its relatives.
+) -> tuple[list[Variable], Updates]:
+    """The traces of a loop in the order of the step's results, and its updates: scan and its relatives.
 
     function: the name of the public function, for messages.
     """
@@ -207,7 +228,8 @@ def loop(
         sequence_args(site, sequences), initials(site, outputs_info), non_sequence_args(site, non_sequences)
     )
     steps = plan(site, args.sequences, n_steps, options.go_backwards)
-    return list(_scan_node(site, fn, args, steps, options).returned)
+    node = _scan_node(site, fn, args, steps, options)
+    return list(node.returned), last_values(node)
 
 
 def scan(
@@ -242,6 +264,7 @@ def scan(
     mode, profile, allow_gc: not supported yet, leave them alone.
 
     outputs: one array, a list of several, or None; each has a row per step, initial rows left out.
+    updates: per shared variable that the step updates its value after the loop, for `function`.
     Raises TypeError or ValueError, with the place of this call, for arguments that do not fit.
 
     >>> from scanopt import tensor as T
@@ -254,7 +277,7 @@ def scan(
     if not isinstance(return_list, bool | np.bool_):
         raise site.error(TypeError, f"return_list must be True or False, found {return_list!r}")
     options = Options(name, truncate_gradient, go_backwards, strict)
-    outputs = loop("scan", fn, sequences, outputs_info, non_sequences, n_steps, options)
+    outputs, updates = loop("scan", fn, sequences, outputs_info, non_sequences, n_steps, options)
     if return_list or len(outputs) > 1:
-        return outputs, Updates()
-    return (outputs[0] if outputs else None), Updates()
+        return outputs, updates
+    return (outputs[0] if outputs else None), updates

@@ -10,7 +10,7 @@ from scanopt.array.shapes import shape_text
 from scanopt.array.types import Dim
 from scanopt.array.variable import Apply, SharedVariable, Variable
 from scanopt.loops.graph import schedule
-from scanopt.loops.node import Scan, SitSot
+from scanopt.loops.node import MitSot, Scan
 
 __all__ = ["abstract_values", "changed_shape", "step_shapes"]
 
@@ -73,7 +73,7 @@ def _step_operands(node: Scan, outer: Known) -> dict[Variable, Operand]:
         known[x.x_inner] = Operand(x.x_inner.dtype, outer[x.x_outer].shape[1:])
     for state in node.states:
         init = outer[state.init_outer].shape
-        row = init if isinstance(state, SitSot) else init[1:]
+        row = init[1:] if isinstance(state, MitSot) else init
         known.update((v, Operand(v.dtype, row)) for v in state.input_states)
     return known
 

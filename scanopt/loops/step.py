@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.variable import Constant, SharedVariable, Variable
+from scanopt.array.variable import Constant, SharedVariable, Variable, describe
 from scanopt.loops.site import Number, Site, is_bare, show
 
-__all__ = ["call_step", "check_step", "step_results"]
+__all__ = ["call_step", "check_step", "split_updates", "step_results"]
 
 Result = Variable | Number
 
@@ -63,19 +63,42 @@ def _is_updates(x: Any) -> bool:
     )
 
 
-def _without_updates(site: Site, raw: Any) -> Any:
-    """What was returned beside the updates, which must be empty in this version."""
-    parts: list[Any] = list(raw) if isinstance(raw, list | tuple) and not _is_updates(raw) else [raw]
-    rest = [p for p in parts if not _is_updates(p)]
-    if any(_is_updates(p) and len(p) for p in parts):
-        raise site.error(
-            ValueError,
-            "the step returned updates of shared variables, which this version does not support "
-            "yet: return the new value as an output and feed it back through outputs_info",
-        )
-    if len(rest) == len(parts):
-        return raw
-    return rest[0] if len(rest) == 1 else rest
+def split_updates(site: Site, raw: Any) -> tuple[Any, dict[SharedVariable, Variable]]:
+    """What a step returned beside its updates, and the updates: the order of the two is free."""
+    if _is_updates(raw):
+        return [], _updates(site, raw)
+    if not isinstance(raw, list | tuple) or not any(map(_is_updates, raw)):
+        return raw, {}
+    given = [p for p in raw if _is_updates(p)]
+    if len(given) > 1:
+        raise site.error(ValueError, "the step returned two collections of updates: put all updates into one dict")
+    rest = [p for p in raw if not _is_updates(p)]
+    return (rest[0] if len(rest) == 1 else rest), _updates(site, given[0])
+
+
+def _updates(site: Site, given: Any) -> dict[SharedVariable, Variable]:
+    out: dict[SharedVariable, Variable] = {}
+    for x, new in given.items() if isinstance(given, Mapping) else given:
+        if not isinstance(x, SharedVariable):
+            raise site.error(TypeError, f"the step updates {show(x)}, which is not a shared variable")
+        if x in out:
+            raise site.error(ValueError, f"the step updates {describe(x)} twice")
+        value = _fitting(site, x, new)
+        if (value.dtype, value.ndim) != (x.dtype, x.ndim):
+            raise site.error(
+                TypeError,
+                f"the step updates {describe(x)} with {describe(value)}: a shared variable keeps its dtype and "
+                f"number of axes; write .astype('{x.dtype}') if that is meant",
+            )
+        out[x] = value
+    return out
+
+
+def _fitting(site: Site, x: SharedVariable, new: Any) -> Variable:
+    """The new value as an array; a bare number takes the dtype of the shared variable where it fits."""
+    if is_bare(new) and np.can_cast(np.min_scalar_type(new), x.dtype, "same_kind"):
+        return Constant(np.asarray(new, dtype=x.dtype))
+    return site.array(new, f"the update of {describe(x)}")
 
 
 def _result(site: Site, x: Any, i: int) -> Result:
@@ -94,13 +117,11 @@ def _result(site: Site, x: Any, i: int) -> Result:
 def step_results(site: Site, raw: Any) -> tuple[Result, ...]:
     """The results of one step in order; bare Python numbers stay as they are.
 
-    Raises TypeError for None and what is no array, ValueError for updates (not supported yet).
+    Raises TypeError for None and what is no array.
     """
     if raw is None:
         raise site.error(TypeError, "the step returned None: does it lack a return? A step without outputs returns []")
-    outputs = _without_updates(site, raw)
-    if not isinstance(outputs, list | tuple):
-        outputs = [outputs]
+    outputs = raw if isinstance(raw, list | tuple) else [raw]
     return tuple(_result(site, x, i) for i, x in enumerate(outputs))
 
 

@@ -130,7 +130,7 @@ class _Ports:
                 key = f"{owner}/slot {i} at {lag}"
                 self.port(key, "update", tap_text(slot.name, lag), slot.role, v, inside)
                 self.inner.links.append(Link(key, f"{owner}/slot {i}", kind="feedback"))
-        roles = [s.role for s in all_slots if s.role in ("mit-sot", "sit-sot")]
+        roles = [s.role for s in all_slots if s.role in ("mit-sot", "sit-sot", "shared state")]
         roles += ["nit-sot"] * len(scan.nit_sots)
         for i, (role, v, out) in enumerate(zip(roles, scan.traced, scan.outputs, strict=True)):
             key = f"{owner}/output {i}"

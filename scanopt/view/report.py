@@ -84,13 +84,13 @@ class Rule(Protocol):
     """A law, whether it fired or not."""
 
     @property
-    def name(self) -> str: ...  # noqa: D102
+    def name(self) -> str: ...
     @property
-    def ruleset(self) -> str: ...  # noqa: D102
+    def ruleset(self) -> str: ...
     @property
-    def formula(self) -> str: ...  # noqa: D102
+    def formula(self) -> str: ...
     @property
-    def licence(self) -> str: ...  # noqa: D102
+    def licence(self) -> str: ...
 
 
 class Reported(Protocol):

@@ -54,7 +54,7 @@ def slots(scan: Scan) -> Iterator[Slot]:
         taps = tuple(zip(m.in_taps, m.input_states, strict=True))
         outs = tuple(zip(m.out_taps, m.output_states, strict=True))
         yield Slot("mit-mot", name, m.buffer_outer, taps, outs)
-    for i, s in enumerate(scan.states):
+    for i, s in enumerate((*scan.mit_sots, *scan.sit_sots)):
         if isinstance(s, MitSot):
             role, taps = "mit-sot", tuple(zip(s.taps, s.input_states, strict=True))
         else:

@@ -185,7 +185,7 @@ def _branches(node: Node) -> Iterator[Branch]:
 
 
 def _output_roles(scan: Scan) -> list[str]:
-    states = [f"{s.role} {s.name}" for s in slots(scan) if s.role in ("mit-sot", "sit-sot")]
+    states = [f"{s.role} {s.name}" for s in slots(scan) if s.role in ("mit-sot", "sit-sot", "shared state")]
     return states + ["nit-sot" + (f" {n.output.name}" if n.output.name else "") for n in scan.nit_sots]
 
 

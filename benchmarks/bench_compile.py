@@ -1,0 +1,202 @@
+"""Time from a symbolic graph to a ready function, its parts, its growth, and the time of imports.
+
+    python benchmarks/bench_compile.py            everything, a minute or two
+    python benchmarks/bench_compile.py --quick    small programs, few repeats
+
+The peer is JAX: the same programs by lax.scan, from the traced function to the compiled one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from harness import JAX, NO_JAX, fresh, machine, ms, ratio, table, verdict
+
+PARTS = ("encode", "saturate", "extract", "lower", "compile")
+IMPORT_GOAL = 0.2
+
+Shapes = list[tuple[list[int], str]]
+"""Shape and dtype per input: what JAX compiles for."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print all tables."""
+    parser = argparse.ArgumentParser(description="Time from graph to ready function.")
+    parser.add_argument("--quick", action="store_true", help="small programs, few repeats")
+    quick = parser.parse_args(arguments).quick
+    print(f"bench_compile: {machine()}; all times in ms")
+    if not JAX:
+        print(NO_JAX)
+    models(["A**k", "RNN"] if quick else ["A**k", "RNN", "LSTM pair"], 2 if quick else 7)
+    growth([30, 60] if quick else [30, 100, 300, 1000], 2 if quick else 5)
+    imports(1 if quick else 5)
+
+
+# What runs in a fresh process
+
+
+def compile_model(name: str, repeats: int) -> dict[str, Any]:
+    """Seconds of the first compile of a process, with all imports, and of those after it."""
+    start = time.perf_counter()
+    import models
+
+    build = models.MODELS[name].build
+    compile_graph(build)
+    return {"first": time.perf_counter() - start} | repeated(build, repeats)
+
+
+def compile_sizes(sizes: Sequence[int], repeats: int) -> list[dict[str, Any]]:
+    """The same without the first one, for programs of about so many operators."""
+    import models
+
+    compile_graph(models.power)
+    return [repeated(lambda n=n: models.gated(n // 10), repeats) for n in sizes]  # type: ignore[misc]
+
+
+def compile_graph(build: Callable[[], Any]) -> tuple[Any, Any, float, float]:
+    """The graph, the function made of it, and the seconds of both."""
+    import scanopt
+
+    start = time.perf_counter()
+    graph = build()
+    built = time.perf_counter()
+    made = scanopt.function(graph.inputs, graph.outputs)
+    return graph, made, built - start, time.perf_counter() - built
+
+
+def repeated(build: Callable[[], Any], repeats: int) -> dict[str, Any]:
+    """Some compiles of new graphs, one after the other."""
+    from models import count_operators
+
+    runs = [compile_graph(build) for _ in range(repeats)]
+    graph, made, _, _ = runs[-1]
+    return {
+        "operators": count_operators(graph.outputs),
+        "graph": statistics.median(r[2] for r in runs),
+        "second": runs[0][3],
+        "again": statistics.median(r[3] for r in runs),
+        "parts": [statistics.median(r[1].seconds[p] for r in runs) for p in PARTS],
+        "forms": made.report.enodes,
+        "done": made.report.saturated and made.report.optimal,
+        "shapes": [(list(x.shape), x.dtype.name) for x in graph.values],
+    }
+
+
+def twin_of_model(name: str, shapes: Shapes, repeats: int) -> dict[str, float]:
+    """As `compile_model`, by JAX."""
+    start = time.perf_counter()
+    from jax_twins import TWINS
+
+    twin_once(TWINS[name], shapes)
+    return {"first": time.perf_counter() - start} | twins(TWINS[name], shapes, repeats)
+
+
+def twin_of_sizes(shapes: Sequence[Shapes], repeats: int) -> list[dict[str, float]]:
+    """As `compile_sizes`, by JAX."""
+    from jax_twins import gated
+
+    twin_once(gated, shapes[0])
+    return [twins(gated, x, repeats) for x in shapes]
+
+
+def twin_once(twin: Callable[..., Any], shapes: Shapes) -> tuple[float, float]:
+    """Seconds to trace, and to lower and compile; nothing comes from a cache."""
+    import jax
+
+    jax.clear_caches()
+    args = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in shapes]
+    start = time.perf_counter()
+    # A function of its own each time: JAX remembers what it traced by function.
+    traced = jax.jit(lambda *xs: twin(*xs)).trace(*args)
+    middle = time.perf_counter()
+    traced.lower().compile()
+    return middle - start, time.perf_counter() - middle
+
+
+def twins(twin: Callable[..., Any], shapes: Shapes, repeats: int) -> dict[str, float]:
+    """Some compiles by JAX, one after the other."""
+    runs = [twin_once(twin, shapes) for _ in range(repeats)]
+    graph, again = (statistics.median(r[n] for r in runs) for n in (0, 1))
+    return {"graph": graph, "second": runs[0][1], "again": again}
+
+
+def call(function: Callable[..., Any], *args: Any) -> Any:
+    """The function's result in a fresh process."""
+    return fresh(f"import json, bench_compile as b; print(json.dumps(b.{function.__name__}(*{args!r})))")
+
+
+# Tables
+
+
+def models(names: Sequence[str], repeats: int) -> None:
+    """The programs with goals: first compile, second compile, its parts, and JAX."""
+    from models import MODELS
+
+    first, again, parts = [], [], []
+    for name in names:
+        ours, goals = call(compile_model, name, repeats), MODELS[name]
+        theirs = call(twin_of_model, name, ours["shapes"], repeats) if JAX else {}
+        first.append([name, ms(ours["first"]), verdict(ours["first"], goals.first), *peer(ours, theirs, "first")])
+        again.append([
+            name, str(ours["operators"]), ms(ours["graph"]), ms(ours["second"]), ms(ours["again"]),
+            verdict(ours["second"], goals.again), *peer(ours, theirs, "again"),
+        ])  # fmt: skip
+        proof = "yes" if ours["done"] else "NO"
+        parts.append([name, *map(ms, ours["parts"]), str(ours["forms"]), proof])
+    heads = ["JAX", "JAX / scanopt"]
+    table("First compile in a process: imports, graph and function", ["program", "scanopt", "goal", *heads], first)
+    table(
+        "From the second compile on: from graph to ready function (JAX: lower and compile)",
+        ["program", "operators", "graph", "second", "median", "goal", *heads], again,
+    )  # fmt: skip
+    table("Its parts (medians)", ["program", *PARTS, "forms", "saturated, proven optimal"], parts)
+
+
+def peer(ours: dict[str, Any], theirs: dict[str, Any], key: str) -> list[str]:
+    """JAX's time and the ratio."""
+    return [ms(theirs[key]) if theirs else "-", ratio(ours[key], theirs.get(key))]
+
+
+def growth(sizes: Sequence[int], repeats: int) -> None:
+    """One scan of more and more gated layers, 10 operators each."""
+    ours = call(compile_sizes, sizes, repeats)
+    theirs = call(twin_of_sizes, [x["shapes"] for x in ours], repeats) if JAX else [{}] * len(ours)
+    rows = [
+        [str(x["operators"]), ms(x["again"]), f"{x['again'] / x['operators'] * 1e3:.2f}", *map(ms, x["parts"]), *peer(x, y, "again")]
+        for x, y in zip(ours, theirs, strict=True)
+    ]  # fmt: skip
+    heads = ["operators", "median", "per operator", *PARTS, "JAX", "JAX / scanopt"]
+    table("Growth with the number of operators", heads, rows)
+    points = [(x["operators"], x["again"]) for x in ours]
+    print(f"\n  time ~ operators ** {exponent(points):.2f} (fit), ** {exponent(points[-2:]):.2f} (last two sizes)")
+    if JAX:
+        points = [(x["operators"], y["again"]) for x, y in zip(ours, theirs, strict=True)]
+        print(f"  JAX: ** {exponent(points):.2f}, ** {exponent(points[-2:]):.2f}")
+
+
+def exponent(points: Sequence[tuple[float, float]]) -> float:
+    """The slope of a line through the points, both axes logarithmic."""
+    xs, ys = ([math.log(p[n]) for p in points] for n in (0, 1))
+    return statistics.linear_regression(xs, ys).slope
+
+
+def imports(repeats: int) -> None:
+    """Time of imports, each in a fresh process."""
+    rows = []
+    for what, goal in (
+        ("numpy", None), ("scanopt", IMPORT_GOAL), ("scanopt, scanopt.tensor", IMPORT_GOAL), ("jax, jax.numpy", None),
+    ):  # fmt: skip
+        if JAX or "jax" not in what:
+            code = f"import time; t = time.perf_counter(); import {what}; print(time.perf_counter() - t)"
+            seconds = statistics.median(fresh(code) for _ in range(repeats))
+            rows.append([what, ms(seconds), verdict(seconds, goal)])
+    table(f"Imports (median of {repeats} fresh processes)", ["import", "time", "goal"], rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""The programs of models.py as a JAX user writes them: the peer of bench_compile.py.
+
+A twin takes the inputs of the scanopt program, in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+__all__ = ["TWINS", "gated"]
+
+jax.config.update("jax_enable_x64", True)
+
+
+def power(A: Any, k: Any) -> Any:
+    return lax.fori_loop(0, k, lambda _, prior: prior * A, jnp.ones_like(A))
+
+
+def rnn(u: Any, x0: Any, y0: Any, W: Any, V1: Any, V2: Any, F: Any, O: Any) -> Any:  # noqa: E741
+    def step(carry: Any, us: Any) -> Any:
+        x3, x2, x1, y1 = carry
+        u4, u0 = us
+        x = jnp.tanh(x1 @ W + u0 @ V1 + u4 @ V2 + y1 @ F)
+        y = x3 @ O
+        return (x2, x1, x, y), (x, y)
+
+    return lax.scan(step, (x0[0], x0[1], x0[2], y0), (u[:-4], u[4:]))[1]
+
+
+def lstm_pair(X: Any, *args: Any) -> Any:
+    half = len(args) // 2
+    return [_lstm(X, args[:half]), _lstm(X, args[half:])]
+
+
+def _lstm(X: Any, args: Any) -> Any:
+    layers = len(args) // 10
+    starts, weights = args[: 2 * layers], args[2 * layers :]
+
+    def step(states: Any, x: Any) -> Any:
+        new: list[Any] = []
+        for n in range(layers):
+            h, c = states[2 * n : 2 * n + 2]
+            W = weights[8 * n : 8 * n + 8]
+            i, f, o, g = (x @ W[j] + h @ W[j + 4] for j in range(4))
+            c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+            x = jax.nn.sigmoid(o) * jnp.tanh(c)
+            new += [x, c]
+        return tuple(new), x
+
+    return lax.scan(step, tuple(starts), X)[1]
+
+
+def gated(X: Any, *args: Any) -> Any:
+    layers = len(args) // 4
+    starts, weights = args[:layers], args[layers:]
+
+    def step(states: Any, x: Any) -> Any:
+        new = []
+        for n, h in enumerate(states):
+            W, U, V = weights[3 * n : 3 * n + 3]
+            gate = jax.nn.sigmoid(x @ W + h @ U)
+            x = h + gate * (jnp.tanh(x @ V + x) - h)
+            new.append(x)
+        return tuple(new), x
+
+    return lax.scan(step, tuple(starts), X)[1]
+
+
+TWINS: dict[str, Callable[..., Any]] = {"A**k": power, "RNN": rnn, "LSTM pair": lstm_pair}
+"""By the names of `models.MODELS`."""

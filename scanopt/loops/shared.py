@@ -1,0 +1,44 @@
+"""Shared variables that a loop changes: their updates captured as states, their last values returned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from scanopt.array.variable import FUNCTIONS, SharedVariable, Variable
+from scanopt.loops.graph import leaves
+from scanopt.loops.node import Scan, SharedState
+from scanopt.loops.updates import Updates
+
+__all__ = ["last_values", "shared_states"]
+
+
+def shared_states(
+    explicit: Mapping[SharedVariable, Variable], computed: Iterable[Variable], since: int
+) -> tuple[SharedState, ...]:
+    """The shared variables that a step changes: by its updates, or by a default of their own.
+
+    since: serial number before the step was built.  A shared variable with a default update that
+    the step made itself (a stream of random numbers) changes at every step; from then on its
+    default is the loop's.  Others with a default stay as they are during the loop.
+    """
+    updates = dict(explicit)
+    while True:
+        found = leaves([*computed, *updates.values()])
+        new = [x for x in found if isinstance(x, SharedVariable) and x.serial > since and x not in updates]
+        new = [x for x in new if x.default_update is not None]
+        if not new:
+            break
+        for x in new:
+            assert x.default_update is not None
+            updates[x] = x.default_update
+            x.default_update = None
+    return tuple(SharedState(x, value) for x, value in updates.items())
+
+
+def last_values(node: Scan) -> Updates:
+    """The value of each shared state after the loop: as it was where no step ran."""
+    out = Updates()
+    for state, trace in zip(node.shared, node.shared_traces, strict=True):
+        first = FUNCTIONS["expand_dims"](state.shared, 0)
+        out[state.shared] = FUNCTIONS["concatenate"]([first, trace], 0)[-1]
+    return out
