@@ -7,7 +7,7 @@ named after the value that made it; `holds[x]` are the roots that x may be a vie
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,13 +15,11 @@ import numpy as np
 
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
-from scanopt.program.ir import Compute, Const, Input, Loop, Program, State, Step
+from scanopt.backends.names import NONE, Loops, Names, Path, given
+from scanopt.program.ir import Branch, Compute, Loop, Program, State, Step
 from scanopt.program.text import names_read
 
-__all__ = ["Layout", "Place", "elementwise", "given", "layout"]
-
-Loops = frozenset[int]
-NONE: Loops = frozenset()
+__all__ = ["Layout", "Place", "elementwise", "layout", "may_overwrite"]
 
 
 @dataclass(frozen=True)
@@ -46,16 +44,18 @@ FRESH = Place("fresh")
 class Layout:
     """What the writer of source text needs to know of each name.
 
-    number: loops by id, in the order of Program.loops().  scope: the loops around a name.
-    varies: loops over whose steps its shape may change.  copied: (loop, state) pairs whose new row
-    must be copied, because the update lives in memory that the next step overwrites.  last_use:
-    position of the last step that reads a name, in the body that makes it.  resets: the loop
-    before which the buffer of a name is to be forgotten.  spent: (loop, state) pairs whose initial
-    rows nobody else reads, so that they may be overwritten.
+    number: loops by id, in the order of Program.loops().  path: the loops and the sides of branches
+    around a name (see `Names`); scope: the loops alone.  varies: loops over whose steps its shape
+    may change.  copied: (loop, state) pairs whose new row must be copied, because the update lives
+    in memory that the next step overwrites.  last_use: position of the last step that reads a
+    name, in the body that makes it.  resets: the loop before which the buffer of a name is to be
+    forgotten.  spent: (loop, state) pairs whose initial rows nobody else reads, so that they may
+    be overwritten.
     """
 
     number: dict[int, int]
     types: dict[str, TensorType]
+    path: dict[str, Path]
     scope: dict[str, tuple[int, ...]]
     varies: dict[str, Loops]
     places: dict[str, Place]
@@ -69,31 +69,18 @@ class Layout:
 
 def layout(program: Program) -> Layout:
     """The layout of a program."""
-    names = _Names(program)
-    places = dict(_places(program, names))
+    names = Names(program)
+    places = dict(_places(program.steps, names, {}, {}))
     memory = _Memory(program, names, places)
     while memory.spread():
         pass
     memory.reuse()
     spent = frozenset(memory.spent(program.steps, ()))
     return Layout(
-        names.number, names.types, names.scope, names.varies, memory.places, memory.holds,
-        frozenset(memory.copied), frozenset(memory.views), names.last_use, memory.resets,
-        spent,
+        names.number, names.types, names.path, names.scope, names.varies, memory.places,
+        memory.holds, frozenset(memory.copied), frozenset(memory.views), names.last_use,
+        memory.resets, spent,
     )  # fmt: skip
-
-
-def given(program: Program) -> tuple[Input | Const, ...]:
-    """What a program does not make itself: its inputs and constants."""
-    return (*program.inputs, *program.consts)
-
-
-def used_at_end(loop: Loop) -> Iterator[str]:
-    """The names a loop reads when a step is over."""
-    yield from (s.update for s in loop.states)
-    yield from (k.value for k in loop.keeps)
-    if loop.until is not None:
-        yield loop.until
 
 
 def elementwise(op: Op) -> bool:
@@ -109,113 +96,42 @@ def may_overwrite(step: Compute) -> tuple[str, ...]:
     return step.args[:1] if step.op.name == "setitem" and step.args[0] not in step.args[1:] else ()
 
 
-class _Names:
-    """Type, scope, varying shapes, place in the body and last use of every name."""
+def _places(
+    steps: tuple[Step, ...], names: Names, traces: Mapping[str, str], states: Mapping[str, int]
+) -> Iterator[tuple[str, Place]]:
+    """Where results go before anything is known of shared memory.
 
-    def __init__(self, program: Program) -> None:
-        self.number = {id(loop): i for i, loop in enumerate(program.loops())}
-        self.types: dict[str, TensorType] = {}
-        self.scope: dict[str, tuple[int, ...]] = {}
-        self.varies: dict[str, Loops] = {}
-        self.moving: dict[str, Loops] = {}  # loops over whose steps the value may change
-        self.made: dict[str, int] = {}
-        self.together: dict[tuple[int, ...], list[str]] = {}  # by scope: the names made there
-        self.last_use: dict[str, int] = {}
-        for x in given(program):
-            self._add(x.name, x.type, (), -1, NONE, NONE)
-        self._body(program.steps, (), (*program.outputs, *program.checks))
-        self._known(*program.outputs, *program.checks)
-
-    def _add(
-        self, name: str, type: TensorType, scope: tuple[int, ...], made: int, varies: Loops, moving: Loops
-    ) -> None:
-        if name in self.types:
-            raise ValueError(f"the program makes {name!r} twice")
-        self.types[name], self.scope[name], self.made[name] = type, scope, made
-        self.together.setdefault(scope, []).append(name)
-        self.varies[name] = varies if None in type.shape else NONE
-        self.moving[name] = moving
-
-    def _body(self, steps: tuple[Step, ...], scope: tuple[int, ...], at_end: Iterable[str]) -> None:
-        for position, step in enumerate(steps):
-            for name in names_read(step):
-                self._use(name, scope, position)
-            if isinstance(step, Compute):
-                self._compute(step, scope, position)
-            else:
-                self._loop(step, scope, position)
-        for name in at_end:
-            self._use(name, scope, len(steps))
-
-    def _use(self, name: str, scope: tuple[int, ...], position: int) -> None:
-        # A name made inside a loop of this body is not known yet, or lies deeper: not ours.
-        if name in self.scope and self.scope[name] == scope:
-            self.last_use[name] = position
-
-    def _known(self, *names: str) -> None:
-        for name in names:
-            if name not in self.types:
-                raise ValueError(f"the program reads {name!r} before it is made")
-
-    def _compute(self, step: Compute, scope: tuple[int, ...], position: int) -> None:
-        self._known(*step.args)
-        varies = NONE.union(*(self.varies[a] for a in step.args))
-        moving = NONE.union(*(self.moving[a] for a in step.args))
-        if step.op.data_shape:
-            varies |= moving
-        if step.op.name == "shape_i":
-            moving = varies
-        self._add(step.out, step.type, scope, position, varies, moving)
-
-    def _loop(self, loop: Loop, scope: tuple[int, ...], position: int) -> None:
-        me = self.number[id(loop)]
-        inside = (*scope, me)
-        self._known(loop.steps, *(r.source for r in loop.reads), *(s.init for s in loop.states))
-        for r in loop.reads:
-            moving = self.moving[r.source] | {me}
-            self._add(r.out, r.type, inside, -1, self.varies[r.source], moving)
-        for s in loop.states:
-            for _, name in s.taps:
-                moving = self.moving[s.init] | {me} | frozenset(scope)
-                self._add(name, s.type, inside, -1, self.varies[s.init], moving)
-        self._body(loop.body, inside, used_at_end(loop))
-        self._known(*used_at_end(loop))
-        for k in loop.keeps:
-            varies = (self.varies[k.value] - {me}) | self.moving[loop.steps]
-            if loop.until is not None:
-                varies |= frozenset(scope)
-            self._add(k.out, k.type, scope, position, varies, frozenset(scope))
+    traces, states: for values of this body, the Keep that collects all rows, the state they update.
+    """
+    for step in steps:
+        if isinstance(step, Loop):
+            kept = {k.value: k.out for k in reversed(step.keeps) if k.rows is None}
+            updates = {s.update: i for i, s in reversed(list(enumerate(step.states)))}
+            yield from _places(step.body, names, kept, updates)
+        elif isinstance(step, Branch):
+            for inner, _ in step.sides:
+                yield from _places(inner, names, {}, {})
+        else:
+            yield step.out, _place(step, names, traces, states)
 
 
-def _places(program: Program, names: _Names) -> Iterator[tuple[str, Place]]:
-    """Where results go before anything is known of shared memory."""
-    for step in program.steps:
-        if isinstance(step, Compute):
-            yield step.out, FRESH
-    for loop in program.loops():
-        traces = {k.value: k.out for k in reversed(loop.keeps) if k.rows is None}
-        states = {s.update: i for i, s in reversed(list(enumerate(loop.states)))}
-        for step in loop.body:
-            if not isinstance(step, Compute):
-                continue
-            name, me = step.out, names.number[id(loop)]
-            steady = step.op.takes_out and step.type.ndim > 0 and not step.op.view
-            if not steady or me in names.varies[name]:
-                yield name, FRESH
-            elif name in traces:
-                yield name, Place("trace", other=traces[name])
-            elif name in states:
-                yield name, Place("row", state=states[name])
-            else:
-                yield name, Place("buffer")
+def _place(step: Compute, names: Names, traces: Mapping[str, str], states: Mapping[str, int]) -> Place:
+    name, scope = step.out, names.scope[step.out]
+    steady = step.op.takes_out and step.type.ndim > 0 and not step.op.view
+    if not scope or not steady or scope[-1] in names.varies[name]:
+        return FRESH
+    if name in traces:
+        return Place("trace", other=traces[name])
+    return Place("row", state=states[name]) if name in states else Place("buffer")
 
 
 class _Memory:
     """Which roots each name holds, found by going over the program until nothing changes."""
 
-    def __init__(self, program: Program, names: _Names, places: dict[str, Place]) -> None:
+    def __init__(self, program: Program, names: Names, places: dict[str, Place]) -> None:
         self.program, self.names, self.places = program, names, places
         self.holds: dict[str, frozenset[str]] = {}
+        self.holders: dict[str, set[str]] = {}  # by root: the names that hold it; filled for `reuse`
         self.copied: set[tuple[int, int]] = set()
         self.views: set[str] = set()
         self.carried: dict[tuple[int, int], frozenset[str]] = {}
@@ -235,10 +151,14 @@ class _Memory:
         if isinstance(step, Loop):
             self._loop(step)
             return
+        if isinstance(step, Branch):
+            self._branch(step)
+            return
         name, place = step.out, self.places[step.out]
         self.holds[name] = frozenset((place.other if place.kind == "trace" else name,))
         if step.op.view and step.args:
-            self.holds[name] |= self.holds[step.args[0]]
+            either = step.args[1:] if step.op.name == "ifelse" else step.args[:1]
+            self.holds[name] = self.holds[name].union(*(self.holds[a] for a in either))
             self.views.add(name)
         scope = self.names.scope[name]
         self.overwritten[name] = NONE
@@ -270,6 +190,14 @@ class _Memory:
             if k.rows == 1:
                 self.views.add(k.out)
 
+    def _branch(self, step: Branch) -> None:
+        """The result may be the value of either side, never an array of its own."""
+        for steps, _ in step.sides:
+            for inner in steps:
+                self._step(inner)
+        self.holds[step.out] = self.holds[step.then_value] | self.holds[step.otherwise_value]
+        self.views.add(step.out)
+
     def _carry(self, me: int, i: int, update: str) -> frozenset[str]:
         place = self.places.get(update, FRESH)
         if self.names.scope[update][-1:] == (me,) and place == Place("row", place.other, i):
@@ -286,34 +214,47 @@ class _Memory:
 
     def reuse(self) -> None:
         """Let operators write onto an argument that nobody reads any more."""
-        for loop in self.program.loops():
-            for position, step in enumerate(loop.body):
-                if isinstance(step, Compute) and may_overwrite(step):
-                    self._reuse(loop, position, step)
+        for name, roots in self.holds.items():
+            for root in roots:
+                self.holders.setdefault(root, set()).add(name)
+        self._reuse_in(self.program.steps, None)
 
-    def spent(self, steps: tuple[Step, ...], scope: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+    def _reuse_in(self, steps: tuple[Step, ...], loop: Loop | None) -> None:
+        for position, step in enumerate(steps):
+            if isinstance(step, Loop):
+                self._reuse_in(step.body, step)
+            elif isinstance(step, Branch):
+                for inner, _ in step.sides:
+                    self._reuse_in(inner, loop)
+            elif loop is not None and may_overwrite(step):
+                self._reuse(loop, position, step)
+
+    def spent(self, steps: tuple[Step, ...], path: Path) -> Iterator[tuple[int, int]]:
         """The states, in loops of a body, whose initial rows may be overwritten."""
         for position, step in enumerate(steps):
             if isinstance(step, Loop):
                 me = self.names.number[id(step)]
-                yield from self.spent(step.body, (*scope, me))
+                yield from self.spent(step.body, (*path, me))
                 read = Counter(names_read(step))
                 for i, s in enumerate(step.states):
-                    if self._is_spent(s, scope, position, read):
+                    if self._is_spent(s, path, position, read):
                         yield me, i
+            elif isinstance(step, Branch):
+                for n, (inner, _) in enumerate(step.sides):
+                    yield from self.spent(inner, self.names.sides[id(step), n])
 
-    def _is_spent(self, s: State, scope: tuple[int, ...], position: int, read: Counter[str]) -> bool:
+    def _is_spent(self, s: State, path: Path, position: int, read: Counter[str]) -> bool:
         roots, names = self.holds[s.init], self.names
-        if names.scope[s.init] != scope or (s.depth > 1 and roots != {s.init}):
+        if names.path[s.init] != path or (s.depth > 1 and roots != {s.init}):
             return False
         for root in roots:
-            if root not in names.scope or names.scope[root][: len(scope)] != scope:
+            if root not in names.path or names.path[root][: len(path)] != path:
                 return False
-            if root not in self.overwritten or self.overwritten[root] & set(scope):
+            if root not in self.overwritten or self.overwritten[root] & set(path):
                 return False
         return all(
             names.last_use.get(x, -1) <= position and read[x] == (x == s.init)
-            for x in names.together[scope]
+            for x in names.together[path]
             if self.holds[x] & roots and names.made[x] < position
         )
 
@@ -333,14 +274,15 @@ class _Memory:
                 self._follow(step.out, self.holds[found])
 
     def _follow(self, name: str, more: frozenset[str]) -> None:
-        for other, roots in self.holds.items():
-            if name in roots:
-                self.holds[other] = roots | more
+        for other in self.holders.get(name, ()):
+            self.holds[other] |= more
+            for root in more:
+                self.holders[root].add(other)
 
     def _spare(self, a: str, position: int, step: Compute) -> bool:
         return (
             self.places.get(a, FRESH).kind in ("buffer", "onto")
-            and self.names.scope[a] == self.names.scope[step.out]
+            and self.names.path[a] == self.names.path[step.out]
             and self.overwritten[a] == self.overwritten[step.out]
             and self._dead(a, position, step)
         )
@@ -350,8 +292,8 @@ class _Memory:
         names, type = self.names, self.names.types[a]
         if (type.dtype, type.ndim) != (step.type.dtype, step.type.ndim):
             return False
-        for other in names.together[names.scope[a]]:
-            if names.made[other] < position and self.holds[other] & self.holds[a]:
+        for other in set[str]().union(*(self.holders[root] for root in self.holds[a])):
+            if names.path[other] == names.path[a] and names.made[other] < position:
                 last = names.last_use.get(other, -1)
                 if last > position or (last == position and other != a):
                     return False

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scanopt.backends.layout import elementwise, may_overwrite
-from scanopt.program.ir import Compute, Keep, Loop, State
+from scanopt.program.ir import Branch, Compute, Keep, Loop, State, Step
+from scanopt.program.text import names_made
 
 if TYPE_CHECKING:
     from scanopt.backends.source import Writer
@@ -141,11 +142,7 @@ class LoopWriter:
                 row = self.rows[i][state.depth - k]
                 if self.parent.name(name) != row:
                     self.parent.line(f"{self.parent.name(name)} = {row}")
-        for step in self.loop.body:
-            if isinstance(step, Compute):
-                self.parent.compute(step, self._out(step))
-            else:
-                self.parent.step(step)
+        self._steps(self.loop.body)
         first = self._first_step()
         if first:
             self.parent.block(f"if not {self.t}:", lambda: self._lines(first))
@@ -154,6 +151,17 @@ class LoopWriter:
             self.parent.line(f"if {self.parent.name(self.loop.until)}: break")
             self._grow()
         self._move_on()
+
+    def _steps(self, steps: tuple[Step, ...], on_side: bool = False) -> None:
+        for step in steps:
+            if isinstance(step, Loop):
+                LoopWriter(self.parent, step).write()
+            elif isinstance(step, Branch):
+                self.parent.branch(step, lambda inner: self._steps(inner, True), lambda _: None)
+            else:
+                self.parent.compute(step, self._out(step))
+                if on_side:  # which may be taken for the first time at any step
+                    self._lines(self._settle(step, f"if b_{self.parent.name(step.out)} is None: "))
 
     def _lines(self, texts: list[str]) -> None:
         for text in texts:
@@ -204,14 +212,14 @@ class LoopWriter:
             lines += self._allocate(k)
         return lines
 
-    def _settle(self, step: Compute) -> list[str]:
-        """After the first step: choose the buffer for the steps to come."""
+    def _settle(self, step: Compute, unless: str = "") -> list[str]:
+        """After the first step: choose the buffer for the steps to come, `unless` it is chosen."""
         place, name = self.layout.places[step.out], self.parent.name(step.out)
         if place.kind in ("buffer", "row") and not elementwise(step.op):
             return [f"{name} = contiguous({name})"]
         if place.kind == "onto" and not self._same_for_sure(step.out, place.other):
             other = self.parent.name(place.other)
-            return [f"b_{name} = {other} if {other}.shape == {name}.shape else {name}"]
+            return [f"{unless}b_{name} = {other} if {other}.shape == {name}.shape else {name}"]
         return []
 
     def _check_state(self, i: int, state: State) -> list[str]:
@@ -331,13 +339,19 @@ class LoopWriter:
 
 
 def made_in(loop: Loop) -> list[str]:
-    """The names made inside a loop, those of loops inside it included."""
+    """The names made inside a loop, those of loops and branches inside it included."""
     names = [r.out for r in loop.reads] + [name for s in loop.states for _, name in s.taps]
-    for step in loop.body:
+    return names + _made_by(loop.body)
+
+
+def _made_by(steps: tuple[Step, ...]) -> list[str]:
+    names: list[str] = []
+    for step in steps:
         if isinstance(step, Loop):
-            names += made_in(step) + [k.out for k in step.keeps]
-        else:
-            names.append(step.out)
+            names += made_in(step)
+        elif isinstance(step, Branch):
+            names += _made_by((*step.then, *step.otherwise))
+        names += names_made(step)
     return names
 
 

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.op import Op
-from scanopt.backends.layout import Layout, given, layout
+from scanopt.backends.layout import Layout, layout
 from scanopt.backends.loopsource import LoopWriter, made_in, safe
-from scanopt.program.ir import Compute, Loop, Program, Step
-from scanopt.program.text import names_read
+from scanopt.backends.names import given
+from scanopt.program.ir import Branch, Compute, Loop, Program, Step
+from scanopt.program.text import names_made, names_read
 
 __all__ = ["Source", "program_source"]
 
@@ -104,7 +105,7 @@ class Writer:
         return self.names[name]
 
     def _name_all(self) -> None:
-        taken = {name for name in self.layout.types if re.fullmatch(r"v\d+", name)}
+        taken = {name for name in self.layout.types if re.fullmatch(r"v[0-9]+", name)}
         fresh = (f"v{i}" for i in range(10**9) if f"v{i}" not in taken)
         for i, x in enumerate(self.source.inputs):
             self.names[x.name] = f"x{i}"
@@ -164,17 +165,39 @@ class Writer:
         used = {a for step in scalar for a in step.args}
         for name in sorted(inputs & used, key=self.name):
             self.line(f"{self.name(name)}s = {self.name(name)}[()]")
-        for position, step in enumerate(self.source.steps):
-            self.step(step)
-            self._forget(position, step)
+        self._straight(self.source.steps, at_end=False)
         self._return()
 
-    def step(self, step: Step) -> None:
-        """One step, outside loops or inside."""
-        if isinstance(step, Loop):
-            LoopWriter(self, step).write()
-        else:
-            self.compute(step)
+    def _straight(self, steps: tuple[Step, ...], at_end: bool = True) -> None:
+        """Steps outside of loops.  at_end: let go of arrays after the last step too."""
+        mine = {name for step in steps for name in names_made(step)}
+        for position, step in enumerate(steps):
+            if isinstance(step, Loop):
+                LoopWriter(self, step).write()
+            elif isinstance(step, Branch):
+                self.branch(step, self._straight, self._leave)
+            else:
+                self.compute(step)
+            if at_end or position < len(steps) - 1:
+                self._forget(position, step, mine)
+
+    def branch(
+        self, step: Branch, write: Callable[[tuple[Step, ...]], None], leave: Callable[[tuple[Step, ...]], None]
+    ) -> None:
+        """A branch.  write: writes the steps of one side; leave: what else is to do at its end."""
+        out, test = self.name(step.out), self.name(step.condition)
+        if not step.then and not step.otherwise:
+            a, b = self.name(step.then_value), self.name(step.otherwise_value)
+            self.line(f"{out} = {a} if {test} else {b}", str(step.type))
+            return
+
+        def side(steps: tuple[Step, ...], value: str) -> None:
+            write(steps)
+            self.line(f"{out} = {self.name(value)}", str(step.type))
+            leave(steps)
+
+        self.block(f"if {test}:", lambda: side(*step.sides[0]))
+        self.block("else:", lambda: side(*step.sides[1]))
 
     def compute(self, step: Compute, out: str | None = None) -> None:
         """One operator, written into `out` where that is given."""
@@ -209,18 +232,20 @@ class Writer:
             return f"{plain}s"
         return f"{plain}s" if plain[0] == "x" else plain
 
-    def _forget(self, position: int, step: Step) -> None:
+    def _forget(self, position: int, step: Step, mine: set[str]) -> None:
         """Let go of arrays that nothing reads any more, and of what a loop leaves behind."""
-        if position == len(self.source.steps) - 1:
-            return
         if isinstance(step, Loop):
             LoopWriter(self, step).forget()
-        dead = [
-            self.name(n)
-            for n in dict.fromkeys(names_read(step))
-            if self.names[n][0] == "v" and not self.layout.scope[n]
-            and self.layout.types[n].ndim and self.layout.last_use.get(n) == position
-        ]  # fmt: skip
+        read = [n for n in dict.fromkeys(names_read(step)) if n in mine]
+        self._delete([n for n in read if self.layout.last_use.get(n) == position])
+
+    def _leave(self, steps: tuple[Step, ...]) -> None:
+        """At the end of a side, let go of all its arrays."""
+        made = [n for step in steps for n in names_made(step)]
+        self._delete([n for n in made if self.layout.last_use.get(n, len(steps)) == len(steps)])
+
+    def _delete(self, names: list[str]) -> None:
+        dead = [self.name(n) for n in names if self.layout.types[n].ndim]
         if dead:
             self.line(f"del {', '.join(dead)}")
 

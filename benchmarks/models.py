@@ -11,7 +11,9 @@ import numpy as np
 import scanopt
 import scanopt.tensor as T
 
-__all__ = ["GROWTH", "MODELS", "Graph", "Model", "count_operators"]
+__all__ = [
+    "MODELS", "Graph", "Model", "ar2", "count_operators", "gated", "lstm", "lstm_pair", "polynomial", "power", "rnn",
+]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
 
@@ -87,12 +89,23 @@ def rnn(steps: int = 1000, hidden: int = 32, features: int = 8, outputs: int = 4
     return Graph([u, x0, y0, *weights], [xs, ys], values)
 
 
-def lstm_pair(layers: int = 8, steps: int = 100, hidden: int = 16) -> Graph:
-    """Two scans of the same length over the same sequence, each a stack of LSTM layers of 21 operators."""
+def ar2(steps: int = 10_000) -> Graph:
+    """Yule's autoregression: the sum of two earlier values and of a disturbance."""
+    a, b, e, start = T.dscalar("a"), T.dscalar("b"), T.dvector("e"), T.dvector("start")
+    found, _ = scanopt.scan(
+        lambda e, two_ago, one_ago, a, b: a * one_ago + b * two_ago + e,
+        sequences=e,
+        outputs_info=dict(initial=start, taps=[-2, -1]),
+        non_sequences=[a, b],
+    )
+    return Graph([a, b, e, start], [found], [np.array(1.4), np.array(-0.7), _normal(steps), np.zeros(2)])
+
+
+def lstm(layers: int = 1, steps: int = 1000, hidden: int = 32, scans: int = 1) -> Graph:
+    """Scans of the same length over the same sequence, each a stack of LSTM layers of 21 operators."""
     X = T.dmatrix("X")
-    values = [_normal(steps, hidden)]
-    inputs, outputs = [X], []
-    for _ in range(2):
+    inputs, outputs, values = [X], [], [_normal(steps, hidden)]
+    for _ in range(scans):
         weights = [T.dmatrix() for _ in range(8 * layers)]
         starts = [T.dvector() for _ in range(2 * layers)]
         found, _ = scanopt.scan(_lstm(layers), sequences=X, outputs_info=starts, non_sequences=weights)
@@ -100,6 +113,11 @@ def lstm_pair(layers: int = 8, steps: int = 100, hidden: int = 16) -> Graph:
         values += [np.zeros(hidden)] * len(starts) + [_normal(hidden, hidden) for _ in weights]
         outputs.append(found[-2])
     return Graph(inputs, outputs, values)
+
+
+def lstm_pair(layers: int = 8) -> Graph:
+    """Two scans of 8 layers each, about 300 operators."""
+    return lstm(layers, steps=100, hidden=16, scans=2)
 
 
 def _lstm(layers: int) -> Callable[..., Any]:
@@ -141,7 +159,7 @@ def gated(layers: int, steps: int = 100, hidden: int = 16) -> Graph:
 
 def _normal(*shape: int) -> Array:
     """The same numbers in every run, small enough for long recurrences."""
-    return np.random.default_rng(len(shape) + sum(shape)).standard_normal(shape) / np.sqrt(shape[0])
+    return np.asarray(np.random.default_rng(sum(shape)).standard_normal(shape) / np.sqrt(shape[-1]))
 
 
 MODELS = {
@@ -153,6 +171,3 @@ MODELS = {
     )
 }
 """The models with goals for compile time."""
-
-GROWTH = (30, 100, 300, 1000)
-"""Numbers of operators that growth is measured at, 10 per layer of `gated`."""

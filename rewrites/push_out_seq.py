@@ -2,7 +2,7 @@
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts import batched, raises_alike, runs_all, sliced
+from scanopt.calculus.facts import batched, raises_alike, runs_all, same_entries, sliced
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Clock, Op, Text, Value, apply, seq, stack, vmap
 
@@ -22,10 +22,11 @@ from scanopt.calculus.terms import Args, Clock, Op, Text, Value, apply, seq, sta
 )
 def operator_of_sequences(c: Clock, op: Op, args: Args, outer: Args, flags: Text) -> Equation:
     """An operator of entries is an entry of the batched operator."""
+    left = apply(op, args)
     return Equation(
-        apply(op, args),
+        left,
         seq(c, apply(vmap(op, flags), outer)),
-        when=[sliced(c, args, outer, flags), batched(op), raises_alike(c, op)],
+        when=[sliced(c, args, outer, flags), batched(op), raises_alike(c, left)],
     )
 
 
@@ -41,3 +42,20 @@ def operator_of_sequences(c: Clock, op: Op, args: Args, outer: Args, flags: Text
 def stack_of_sequence(c: Clock, X: Value) -> Equation:
     """The trace of a sequence is the sequence."""
     return Equation(stack(c, seq(c, X)), X, when=[runs_all(c)])
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda x: scanopt.scan(lambda v, s: T.tanh(s) + T.ones_like(v) * v, x, [0.0])[0],
+    never=(
+        lambda x, y: scanopt.map(lambda v, w: v * w, [x, y])[0],
+        lambda p: scanopt.scan(lambda v, s: (T.tanh(s) + T.maximum(v, v), scanopt.until(s > 1)), p, [0.0])[0],
+    ),
+)
+def equal_sequences(c: Clock, X: Value, Y: Value) -> Equation:
+    """Sequences with equal entries are equal.
+
+    Without it every form of a sequence would make a new form of each operator of it.
+    """
+    return Equation(X, Y, when=[same_entries(c, X, Y), runs_all(c)])

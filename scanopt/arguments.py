@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from scanopt.array.constants import as_tensor_variable
 from scanopt.array.variable import Constant, SharedVariable, Variable, describe
-from scanopt.interpreter import read_value
+from scanopt.inputs import In, read_inputs, read_one
+from scanopt.loops.flat import Flat, flatten
 from scanopt.loops.graph import leaves
+from scanopt.loops.rebuild import rebuild, replacements
+from scanopt.loops.site import is_bare, show
 
 __all__ = ["Signature", "signature"]
 
@@ -24,46 +29,113 @@ Array = np.ndarray[Any, Any]
 class Signature:
     """Inputs, shared variables read, outputs, updates, and how the outputs are given back.
 
-    form: "list", "single" or "none".
+    form: "list", "single", "none", or "dict", with the keys of the outputs.  slots: what is known
+    of each input.  defaults: their default values at present, None where there is none.
     """
 
-    inputs: tuple[Variable, ...]
+    slots: tuple[In, ...]
     shared: tuple[SharedVariable, ...]
     outputs: tuple[Variable, ...]
     updates: dict[SharedVariable, Variable]
     form: str
-    downcast: bool | None
+    keys: tuple[str, ...] = ()
+    defaults: list[Array | None] = field(default_factory=list[Array | None])
+    lock: threading.RLock = field(default_factory=threading.RLock)
 
-    @property
+    @cached_property
+    def inputs(self) -> tuple[Variable, ...]:
+        """The input variables."""
+        return tuple(x.variable for x in self.slots)
+
+    @cached_property
     def results(self) -> list[Variable]:
-        """Outputs, then new values of shared variables."""
-        return [*self.outputs, *self.updates.values()]
+        """Outputs, then new values of shared variables, then those of default values."""
+        return [*self.outputs, *self.updates.values(), *(x.update for x in self.slots if x.update is not None)]
+
+    @cached_property
+    def changes(self) -> bool:
+        """Whether a call changes anything: a shared variable or a default value."""
+        return len(self.results) > len(self.outputs)
+
+    @cached_property
+    def _locks(self) -> list[threading.RLock]:
+        """What a call that changes something holds, always in the same order."""
+        used = sorted({*self.shared, *self.updates}, key=lambda x: x.serial)
+        return [self.lock, *(x.lock for x in used)] if self.changes else []
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """During the block no other call changes what this one reads, if this one changes anything."""
+        with ExitStack() as stack:
+            for lock in self._locks:
+                stack.enter_context(lock)
+            yield
+
+    def swapped(self, swap: Mapping[SharedVariable, SharedVariable], delete_updates: bool = False) -> Signature:
+        """The signature with some shared variables exchanged, and perhaps without updates."""
+        used = {*self.shared, *self.updates}
+        for old, new in swap.items():
+            if old not in used:
+                raise ValueError(f"swap names {show(old)}, which is no shared variable of {self}")
+            if not isinstance(new, SharedVariable):
+                raise TypeError(f"swap gives {show(new)} for {describe(old)}: it must be a shared variable")
+        replaced = replacements("swap", swap)
+        changes = {} if delete_updates else self.updates
+        targets = [swap.get(x, x) for x in changes]
+        if len(set(targets)) < len(targets):
+            raise ValueError("swap leads to two updates of one shared variable")
+        states = [] if delete_updates else [x.update for x in self.slots if x.update is not None]
+        made = iter(rebuild([*self.outputs, *changes.values(), *states], replaced))
+        outputs = tuple(next(made) for _ in self.outputs)
+        updates = {x: next(made) for x in targets}
+        slots = tuple(
+            x if x.update is None else replace(x, update=None if delete_updates else next(made)) for x in self.slots
+        )
+        found = {*leaves([*outputs, *updates.values()])} if delete_updates else None
+        shared = tuple(swap.get(x, x) for x in self.shared)
+        kept = tuple(x for x in shared if found is None or x in found)
+        return Signature(slots, kept, outputs, updates, self.form, self.keys, [*self.defaults])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        variables = [*self.inputs, *self.shared, *self.updates]
+        following = [x.default_update for x in variables if isinstance(x, SharedVariable)]
+        flat = flatten([*variables, *self.results, *(x for x in following if x is not None)])
+        none: Any = None
+        plain = tuple(replace(x, variable=none, update=None if x.update is None else True) for x in self.slots)
+        sizes = len(self.shared), len(self.updates), len(self.outputs)
+        return _restored, (flat, plain, sizes, self.form, self.keys, self.defaults, [x is not None for x in following])
 
     def read(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Array]:
         """Values of the inputs and shared variables for one call.
 
         Raises TypeError for missing, unknown or doubled arguments and wrong dtypes.
         """
-        if kwargs or len(args) != len(self.inputs):
+        if kwargs or len(args) != len(self.slots):
             args = self._in_order(args, kwargs)
         values = [
-            data if (data := _as_it_is(v)) is not None and data.dtype == dtype and data.ndim == ndim and not static
-            else self._read_one(x, v)
-            for (x, dtype, ndim, static), v in zip(self._expected, args, strict=True)
+            data if (data := _as_it_is(v)) is not None and data.dtype == dtype and data.ndim == ndim and plain
+            else read_one(x, v)
+            for (x, dtype, ndim, plain), v in zip(self._expected, args, strict=True)
         ]  # fmt: skip
-        return [*values, *(x.get_value(borrow=True) for x in self.shared)]
+        if not self.shared:
+            return values
+        with _MOMENT:
+            return [*values, *(x.get_value(borrow=True) for x in self.shared)]
 
     @cached_property
-    def _expected(self) -> list[tuple[Variable, np.dtype[Any], int, bool]]:
-        """Per input its dtype, number of axes, and whether the length of some axis is known."""
-        return [(x, np.dtype(x.dtype), x.ndim, any(n is not None for n in x.type.shape)) for x in self.inputs]
+    def _expected(self) -> list[tuple[In, np.dtype[Any], int, bool]]:
+        """Per input its dtype, number of axes, and whether nothing else has to be checked."""
+        return [
+            (x, np.dtype(v.dtype), v.ndim, not x.strict and all(n is None for n in v.type.shape))
+            for x, v in zip(self.slots, self.inputs, strict=True)
+        ]
 
     def _in_order(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
         """One value per input, from values by position and by name."""
         if len(args) > len(self.inputs):
             raise TypeError(f"{self} takes {len(self.inputs)} arguments, found {len(args)}")
         given: list[Any] = [*args, *[_MISSING] * (len(self.inputs) - len(args))]
-        names = [x.name for x in self.inputs]
+        names = [x.name for x in self.slots]
         places = {name: i for i, name in enumerate(names) if name}
         for key, value in kwargs.items():
             if key not in places:
@@ -73,45 +145,72 @@ class Signature:
             if given[places[key]] is not _MISSING:
                 raise TypeError(f"{self} got two values for its input {key!r}")
             given[places[key]] = value
-        for x, value in zip(self.inputs, given, strict=True):
-            if value is _MISSING:
-                raise TypeError(f"{self} is missing a value for its input {describe(x)}")
+        for i, x in enumerate(self.slots):
+            if given[i] is not _MISSING:
+                continue
+            given[i] = self.defaults[i]
+            if given[i] is None:
+                what = describe(x.variable) if x.name == x.variable.name else f"{x.name!r} {x.variable.type}"
+                raise TypeError(f"{self} is missing a value for its input {what}")
         return given
 
     def read_example(self, example: Sequence[Any]) -> list[Array]:
         """Example values, one per input."""
         if isinstance(example, str | Mapping) or not isinstance(example, Sequence):
-            raise TypeError(f"example must be a list with one value per input, found {example!r}")
+            raise TypeError(f"example must be a list with one value per input of {self}, found {example!r}")
         if len(example) != len(self.inputs):
             raise ValueError(f"example has {len(example)} values, but {self} has {len(self.inputs)} inputs")
-        return [self._read_one(x, v) for x, v in zip(self.inputs, example, strict=True)]
-
-    def _read_one(self, x: Variable, value: Any) -> Array:
-        device = type(value).__module__.partition(".")[0] == "cupy"
-        if device and value.dtype == x.dtype and value.ndim == x.ndim:
-            return cast(Array, value)
-        if self.downcast:
-            data = np.asarray(value)
-            if data.dtype.kind in "biufc" and np.can_cast(data.dtype, x.dtype, "same_kind"):
-                value = data.astype(x.dtype)
-        return read_value(x, value)
+        return [read_one(x, v) for x, v in zip(self.slots, example, strict=True)]
 
     def assign(self, values: Sequence[Any]) -> None:
-        """Set shared variables to their new values, all of them computed before any is set."""
-        for x, value in zip(self.updates, values, strict=True):
-            x.set_value(value, borrow=True)
+        """Set shared variables, then default values, to their new values, all computed before any is set."""
+        if not values:
+            return
+        new = [x.get() if type(x).__module__.partition(".")[0] == "cupy" else x for x in values]
+        with _MOMENT:
+            for x, value in zip(self.updates, new, strict=False):
+                x.set_value(value, borrow=True)
+            changed = [i for i, x in enumerate(self.slots) if x.update is not None]
+            for i, value in zip(changed, new[len(self.updates) :], strict=True):
+                self.defaults[i] = value
 
     def pack(self, values: Sequence[Any]) -> Any:
         """The results as the caller asked for them."""
         if self.form == "single":
             return values[0]
+        if self.form == "dict":
+            return dict(zip(self.keys, values, strict=True))
         return None if self.form == "none" else list(values)
 
     def __str__(self) -> str:
-        return f"f({', '.join(x.name or str(x.type) for x in self.inputs)})"
+        return f"f({', '.join(x.name or str(x.variable.type) for x in self.slots)})"
+
+
+def _restored(
+    flat: Flat,
+    plain: Sequence[Any],
+    sizes: tuple[int, int, int],
+    form: str,
+    keys: tuple[str, ...],
+    defaults: list[Array | None],
+    followed: Sequence[bool],
+) -> Signature:
+    """A signature that was pickled."""
+    found: Iterator[Any] = iter(flat.restore())
+    inputs, shared, changed, outputs = ([next(found) for _ in range(n)] for n in (len(plain), *sizes))
+    updates = {x: next(found) for x in changed}
+    slots = [
+        replace(x, variable=v, update=None if x.update is None else next(found))
+        for x, v in zip(plain, inputs, strict=True)
+    ]
+    for x, follows in zip((*shared, *changed), followed, strict=True):
+        if follows:
+            x.default_update = next(found)
+    return Signature(tuple(slots), tuple(shared), tuple(outputs), updates, form, keys, defaults)
 
 
 _MISSING = object()
+_MOMENT = threading.Lock()  # while the values of shared variables are read, or replaced
 
 
 def _as_it_is(value: Any) -> Array | None:
@@ -119,16 +218,33 @@ def _as_it_is(value: Any) -> Array | None:
     return np.asarray(value) if isinstance(value, np.ndarray | np.generic | float) else None
 
 
-def signature(inputs: Any, outputs: Any, updates: Any, on_unused_input: str, downcast: bool | None) -> Signature:
+def signature(
+    inputs: Any,
+    outputs: Any,
+    updates: Any = None,
+    on_unused_input: str = "raise",
+    downcast: bool | None = None,
+    givens: Any = None,
+    no_default_updates: Any = False,
+) -> Signature:
     """Check and normalise what `function` was given."""
     if on_unused_input not in ("raise", "warn", "ignore"):
         raise ValueError(f'on_unused_input must be "raise", "warn" or "ignore", found {on_unused_input!r}')
-    given = _inputs(inputs)
-    form, results = _outputs(outputs)
+    if downcast not in (None, True, False):
+        raise TypeError(f"allow_input_downcast must be True, False or None, found {downcast!r}")
+    slots = read_inputs(inputs, downcast)
+    form, keys, results = _outputs(outputs)
     changes = _updates(updates)
-    changes = _with_defaults(results, changes)
-    found = leaves([*results, *changes.values()])
-    shared = tuple(x for x in found if isinstance(x, SharedVariable) and x not in given)
+    replaced = replacements("givens", givens)
+    states = [x.update for x in slots if x.update is not None]
+    asked = rebuild([*results, *changes.values(), *states], replaced)
+    results, states = asked[: len(results)], asked[len(asked) - len(states) :]
+    changes = dict(zip(changes, asked[len(results) :], strict=False))
+    fixed_values = _without_defaults(no_default_updates)
+    changes = _with_defaults([*results, *states], changes, replaced, fixed_values)
+    given = [x.variable for x in slots]
+    found = leaves([*results, *changes.values(), *states])
+    shared = tuple(x for x in found if isinstance(x, SharedVariable))
     fixed = (*given, *shared)
     for x in found:
         if x not in fixed and not isinstance(x, Constant):
@@ -142,54 +258,61 @@ def signature(inputs: Any, outputs: Any, updates: Any, on_unused_input: str, dow
         if on_unused_input == "raise":
             raise ValueError(text)
         warnings.warn(text, stacklevel=3)
-    return Signature(given, shared, tuple(results), changes, form, downcast)
+    following = iter(states)
+    slots = tuple(x if x.update is None else replace(x, update=next(following)) for x in slots)
+    return Signature(slots, shared, tuple(results), changes, form, keys, [x.value for x in slots])
+
+
+def _without_defaults(given: Any) -> Callable[[SharedVariable], bool]:
+    """Which shared variables keep their values unless an update names them."""
+    if given in (True, False):
+        return lambda x: bool(given)
+    if isinstance(given, str | Variable) or not isinstance(given, Iterable):
+        raise TypeError(f"no_default_updates must be True, False or a list of shared variables, found {show(given)}")
+    listed = list(given)
+    return lambda x: x in listed
 
 
 def _with_defaults(
-    results: Sequence[Variable], updates: Mapping[SharedVariable, Variable]
+    results: Sequence[Variable],
+    updates: Mapping[SharedVariable, Variable],
+    replaced: Mapping[Variable, Variable],
+    stays: Callable[[SharedVariable], bool],
 ) -> dict[SharedVariable, Variable]:
     """The updates, and the default ones of shared variables that are read and not updated."""
     out = dict(updates)
     while True:
         found = [x for x in leaves([*results, *out.values()]) if isinstance(x, SharedVariable) and x not in out]
-        new = {x: x.default_update for x in found if x.default_update is not None}
+        new = {x: x.default_update for x in found if x.default_update is not None and not stays(x)}
         if not new:
             return out
-        out |= new
+        out |= zip(new, rebuild([*new.values()], replaced), strict=True)
 
 
-def _inputs(inputs: Any) -> tuple[Variable, ...]:
-    if isinstance(inputs, Variable) or not isinstance(inputs, list | tuple):
-        raise TypeError(f"inputs must be a list of symbolic arrays, found {inputs!r}; write function([x], ...)")
-    for i, x in enumerate(inputs):
-        if not isinstance(x, Variable):
-            raise TypeError(f"inputs[{i}] must be a symbolic array, found {x!r}")
-        if isinstance(x, Constant | SharedVariable):
-            raise TypeError(f"inputs[{i}] is a {type(x).__name__}, {describe(x)}: it has a value of its own")
-        if x.owner is not None:
-            raise TypeError(f"inputs[{i}] is {describe(x)}: it is computed, and only variables can be inputs")
-    if len(set(inputs)) < len(inputs):
-        twice = next(x for x in inputs if list(inputs).count(x) > 1)
-        raise ValueError(f"inputs lists {describe(twice)} twice")
-    return tuple(inputs)
-
-
-def _outputs(outputs: Any) -> tuple[str, list[Variable]]:
+def _outputs(outputs: Any) -> tuple[str, tuple[str, ...], list[Variable]]:
+    """The form of the results, their keys, and the outputs as variables."""
     if outputs is None:
-        return "none", []
+        return "none", (), []
+    if isinstance(outputs, Mapping):
+        for key in outputs:
+            if not isinstance(key, str):
+                raise TypeError(f"the keys of a dict of outputs must be strings, found {show(key)}")
+        return "dict", tuple(outputs), [_output(f"outputs[{key!r}]", x) for key, x in outputs.items()]
     if isinstance(outputs, list | tuple):
-        return "list", [_output(f"outputs[{i}]", x) for i, x in enumerate(outputs)]
-    return "single", [_output("outputs", outputs)]
+        return "list", (), [_output(f"outputs[{i}]", x) for i, x in enumerate(outputs)]
+    return "single", (), [_output("outputs", outputs)]
 
 
 def _output(place: str, x: Any) -> Variable:
     try:
         return as_tensor_variable(x)
     except (TypeError, ValueError):
-        raise TypeError(f"{place} must be a symbolic array, found {x!r}") from None
+        raise TypeError(f"{place} must be a symbolic array, found {show(x)}") from None
 
 
 def _updates(updates: Any) -> dict[SharedVariable, Variable]:
+    if updates is not None and (isinstance(updates, str) or not isinstance(updates, Mapping | Iterable)):
+        raise TypeError(f"updates must be a dict or pairs of a shared variable and its new value, found {updates!r}")
     pairs = list(updates.items()) if isinstance(updates, Mapping) else list(updates or ())
     out: dict[SharedVariable, Variable] = {}
     for pair in pairs:
@@ -201,8 +324,12 @@ def _updates(updates: Any) -> dict[SharedVariable, Variable]:
             raise TypeError(f"updates changes {what}, which is not a shared variable")
         if x in out:
             raise ValueError(f"updates changes {describe(x)} twice")
+        if is_bare(new) and np.can_cast(np.min_scalar_type(new), x.dtype, "same_kind"):
+            new = np.asarray(new, dtype=x.dtype)
         value = _output(f"updates[{x.name or 'a shared variable'}]", new)
         if (value.dtype, value.ndim) != (x.dtype, x.ndim):
-            raise TypeError(f"updates gives {describe(x)} a new value of another type: {describe(value)}")
+            raise TypeError(
+                f"updates gives the shared variable {describe(x)} a new value of another type: {describe(value)}"
+            )
         out[x] = value
     return out

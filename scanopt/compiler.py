@@ -6,106 +6,69 @@ import importlib
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from scanopt.arguments import Signature, signature
-from scanopt.array.variable import SharedVariable, Variable
+from scanopt.arguments import signature
+from scanopt.array.variable import SharedVariable
 from scanopt.calculus.cost import CostModel, numpy_cost
-from scanopt.calculus.egraph import Saturation
-from scanopt.calculus.encode import Encoded, encode
-from scanopt.calculus.extract import Extraction
 from scanopt.calculus.forms import TermGraph
 from scanopt.calculus.law import Law, select
-from scanopt.calculus.optimize import Optimized, Settings, as_written, optimize
-from scanopt.calculus.sizes import example_operands
+from scanopt.calculus.optimize import Settings
+from scanopt.calling import Runnable, compiled
 from scanopt.explanation import Explanation, explain
 from scanopt.interpreter import interpret
+from scanopt.outcome import Report
+from scanopt.planning import Plan, checked_cost
 from scanopt.program.ir import Program
 from scanopt.program.lower import lower
+from scanopt.program.serial import from_json, to_json
 
 __all__ = ["Function", "Report", "function", "watching"]
 
 MODES = (None, "optimized", "unoptimized")
 
 
-@dataclass(frozen=True)
-class Report:
-    """What optimization did.
-
-    cost_before, cost: by the cost model; bound: no program in the e-graph costs less;
-    optimal: proven so for the result; gap: else the part that could still be saved.
-    saturated: the laws had nothing left to say (else stopped_by names the limit that was hit).
-    seconds: per part of the work; laws: matches per law; growth: forms after each round.
-    sizes: per input the size that costs were computed for.  unit: "ns", or "" for a cost model of one's own.
-    """
-
-    cost_before: float
-    cost: float
-    bound: float
-    gap: float
-    optimal: bool
-    method: str
-    saturated: bool
-    stopped_by: str
-    seconds: dict[str, float]
-    laws: dict[str, int]
-    enodes: int
-    eclasses: int
-    iterations: int
-    growth: tuple[int, ...] = ()
-    sizes: dict[str, str] = field(default_factory=dict[str, str])
-    unit: str = "ns"
-
-    def __str__(self) -> str:
-        proof = "proven the cheapest in the e-graph" if self.optimal else f"within {self.gap:.1%}"
-        end = "saturated" if self.saturated else f"stopped by the limit of {self.stopped_by}"
-        return (
-            f"cost {self.cost_before:.4g} -> {self.cost:.4g} {self.unit or 'units'} ({proof}, {self.method}); "
-            f"{self.enodes} e-nodes in {self.eclasses} e-classes, {end}"
-        )
-
-
-class Function:
+class Function(Runnable):
     """A compiled function: call it with values for its inputs, by position or by name.
 
     name: as given.  example: values for sizes, or None.  last_call: values of the inputs in the
     last call, kept inside `watching()` only.  With mode="unoptimized" the interpreter runs it, and
     `program` is the program as written.
+
+    It can be pickled: program, graph and the values of shared variables are kept, and compiled again
+    where it is unpickled.  Laws and cost models of one's own are not, so that `explain()` and
+    `egraph` then raise RuntimeError.
     """
 
-    is_compiled = True
-
-    def __init__(self, plan: _Plan, name: str | None) -> None:
-        self.name = name
+    def __init__(self, plan: Plan, name: str | None, known: tuple[Program, Report] | None = None) -> None:
+        """known: program and report, where there is nothing to optimize any more."""
+        super().__init__(plan.signature, name)
         self.example = plan.example
         self.last_call: Sequence[Any] | None = None
         self._plan = plan
         self._seconds: dict[str, float] = {}
         self._compiled: Any = None
-        if plan.optimizes:
+        if known is not None:
+            self.program, self.report = known
+            self._seconds = self.report.seconds
+            self._compiled = compiled(self.program, plan.backend) if plan.optimizes else None
+        elif plan.optimizes:
             self._seconds = dict(plan.done.seconds)
             self._seconds["encode"] += plan.encode_seconds
             start = time.perf_counter()
             program = self.program
             lowered = time.perf_counter()
-            self._compiled = importlib.import_module("scanopt.backends").executor(plan.backend).compile(program)
+            self._compiled = compiled(program, plan.backend)
             self._seconds |= {"lower": lowered - start, "compile": time.perf_counter() - lowered}
 
     # Calling
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The outputs for values of the inputs, by position or by name."""
-        s = self._plan.signature
-        values = s.read(args, kwargs)
+    def _run(self, values: Sequence[Any]) -> list[Any]:
         if _WATCHERS:
-            self.last_call = values[: len(s.inputs)]
-        results = self._interpret(values) if self._compiled is None else self._compiled(values)
-        s.assign(results[len(s.outputs) :])
-        return s.pack(results[: len(s.outputs)])
+            self.last_call = values[: len(self.inputs)]
+        results: list[Any] = self._interpret(values) if self._compiled is None else self._compiled(values)
+        return results
 
     def unoptimized(self, *args: Any, **kwargs: Any) -> Any:
         """The same call by the reference interpreter; shared variables keep their values."""
@@ -119,7 +82,7 @@ class Function:
 
     @cached_property
     def _initial_compiled(self) -> Any:
-        return importlib.import_module("scanopt.backends").executor(self._plan.backend).compile(self.initial)
+        return compiled(self.initial, self._plan.backend)
 
     def _interpret(self, values: Sequence[Any]) -> list[Any]:
         s = self._plan.signature
@@ -127,27 +90,33 @@ class Function:
         results: list[Any] = interpret(s.results, dict(given))
         return results
 
+    # Others like it
+
+    def copy(
+        self,
+        share_memory: bool = False,
+        swap: Mapping[SharedVariable, SharedVariable] | None = None,
+        delete_updates: bool = False,
+        name: str | None = None,
+    ) -> Function:
+        """A function that computes the same with other shared variables, or without updates.
+
+        share_memory: accepted and without effect: calls keep no memory.  swap: shared variables by
+        those they stand in for.  delete_updates: leave out all updates; it is optimized anew then.
+        name: by default this one's and "copy".
+        Raises TypeError, ValueError for shared variables that do not fit or that it does not use.
+
+        Source: the documents' `Function.copy`.
+        """
+        changed = self._signature.swapped(swap or {}, delete_updates)
+        same = len(changed.results) == len(self._signature.results)
+        known = (self.program, self.report) if same else None
+        return Function(self._plan.for_signature(changed), name or (self.name and f"{self.name} copy"), known)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self._plan, self.name, to_json(self.program), self.report)
+
     # What it is
-
-    @property
-    def inputs(self) -> tuple[Variable, ...]:
-        """The symbolic inputs."""
-        return self._plan.signature.inputs
-
-    @property
-    def outputs(self) -> tuple[Variable, ...]:
-        """The symbolic outputs."""
-        return self._plan.signature.outputs
-
-    @property
-    def updates(self) -> dict[SharedVariable, Variable]:
-        """New values of shared variables, set after each call."""
-        return self._plan.signature.updates
-
-    @property
-    def shared(self) -> tuple[SharedVariable, ...]:
-        """The shared variables that it reads."""
-        return self._plan.signature.shared
 
     @property
     def backend(self) -> str:
@@ -191,7 +160,7 @@ class Function:
     @property
     def laws(self) -> dict[str, int]:
         """Matches per law that fired."""
-        return self._plan.done.saturation.matches
+        return self.report.laws
 
     @property
     def seconds(self) -> dict[str, float]:
@@ -201,19 +170,19 @@ class Function:
     @property
     def cost_before(self) -> float:
         """Cost of the program as written, in nanoseconds of the cost model."""
-        return self._plan.written.cost
+        return self.report.cost_before
 
     @property
     def cost(self) -> float:
         """Cost of the program that runs, in nanoseconds of the cost model."""
-        return self._plan.done.extraction.cost
+        return self.report.cost
 
     @cached_property
     def report(self) -> Report:
         """What optimization did."""
         x, s, g = self._plan.done.extraction, self._plan.done.saturation, self.egraph
         return Report(
-            cost_before=self.cost_before,
+            cost_before=self._plan.written.cost,
             cost=x.cost,
             bound=x.bound,
             gap=x.gap,
@@ -248,51 +217,6 @@ class Function:
     def _repr_html_(self) -> str:
         return str(importlib.import_module("scanopt.view.svg").program_svg(self.program))
 
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name or ''}{self._plan.signature}>"
-
-
-@dataclass
-class _Plan:
-    """Everything that optimization starts from, and what it found."""
-
-    signature: Signature
-    program: Encoded
-    laws: tuple[Law, ...]
-    settings: Settings
-    backend: str
-    example: list[np.ndarray[Any, Any]] | None
-    encode_seconds: float
-    optimizes: bool
-
-    @cached_property
-    def written(self) -> Extraction:
-        """The program as written."""
-        return as_written(self.program, self.settings)
-
-    @cached_property
-    def done(self) -> Optimized:
-        """The optimized program; without optimization the one as written."""
-        if self.optimizes:
-            return optimize(self.program, self.laws, self.settings)
-        return Optimized(self.written, Saturation(), self.program, {})
-
-    def sizes(self) -> dict[str, str]:
-        """Per input the size that costs are computed for, and where it comes from."""
-        out: dict[str, str] = {}
-        shared = {f"{len(self.signature.inputs) + i}" for i in range(len(self.signature.shared))}
-        for key, x in example_operands(self.program, self.settings.example).items():
-            label = self.program.input_labels.get(key) or f"input {key}"
-            known = "" if x.value is None else f" = {x.value}"
-            if key in shared:
-                origin = "its value"
-            elif self.example is not None:
-                origin = "of the example"
-            else:
-                origin = "assumed" if None in self.program.inputs[key].shape or x.value is not None else "static"
-            out[label] = f"{x.dtype}{list(x.shape)}{known} ({origin})"
-        return out
-
 
 _WATCHERS: list[list[Function]] = []
 
@@ -314,6 +238,11 @@ def watching() -> Iterator[list[Function]]:
         _WATCHERS.remove(made)
 
 
+def _restored(plan: Plan, name: str | None, program: str, report: Report) -> Function:
+    """A function that was pickled."""
+    return Function(plan, name, (from_json(program), report))
+
+
 def function(
     inputs: Any,
     outputs: Any = None,
@@ -328,18 +257,22 @@ def function(
     example: Sequence[Any] | None = None,
     on_unused_input: str = "raise",
     allow_input_downcast: bool | None = None,
+    no_default_updates: bool | Iterable[SharedVariable] = False,
     name: str | None = None,
 ) -> Function:
     """Compile symbolic outputs into a function of symbolic inputs.
 
-    inputs: list of variables.  outputs: a variable or a list of them (the function returns an array
-    or a list of arrays), or None.  updates: dict or pairs of shared variable and new value, set
-    after each call.  mode: "unoptimized" runs the interpreter.  fp: "exact" (equal to the
-    interpreter bit for bit), "reassoc" (rounding may differ) or "fast" (formulas may).
+    inputs: list of variables, pairs (variable, default value) or `In`s.  outputs: a variable, or a
+    list or dict of them (the function returns an array, a list or a dict), or None.  updates: dict
+    or pairs of shared variable and new value; all are set after each call, computed from the values
+    before.  givens: dict or pairs of a variable and what stands in its place, as in `clone`.
+    mode: "unoptimized" runs the interpreter.
+    fp: "exact" (equal to the interpreter bit for bit), "reassoc" (rounding may differ) or "fast" (formulas may).
     backend: "auto", "numpy" or "cupy".  exclude: names of laws or rulesets to leave out.
     rules: further laws.  cost: a cost model, a function of `Work`.  example: one value per input,
-    for sizes.  on_unused_input: "raise", "warn" or "ignore".  allow_input_downcast: let arguments
-    lose precision.
+    for sizes.  on_unused_input: "raise", "warn" or "ignore".  allow_input_downcast: True lets all
+    arguments lose precision, False none; None (the default) Python floats, alone or in lists.
+    no_default_updates: True, or those shared variables whose default update is left out.
     Raises TypeError or ValueError for arguments that do not fit, naming them.
 
     >>> from scanopt import tensor as T
@@ -347,29 +280,20 @@ def function(
     >>> function([x], (x * x).sum())([1.0, 2.0])
     array(5.)
     """
-    if givens:
-        raise ValueError("function(givens=...) is not supported yet: build the graph with the replacement")
     if mode not in MODES:
         raise ValueError(f"mode must be one of {MODES}, found {mode!r}")
-    made_of = signature(inputs, outputs, updates, on_unused_input, allow_input_downcast)
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"name must be a string, found {name!r}")
+    made_of = signature(
+        inputs, outputs, updates, on_unused_input, allow_input_downcast, givens, no_default_updates
+    )  # fmt: skip
     laws = select(fp, exclude, rules)
     if cost is not None and not callable(cost):
         raise TypeError(f"cost must be a function of Work that returns a number, found {cost!r}")
     values = None if example is None else made_of.read_example(example)
-    start = time.perf_counter()
-    program = encode([*made_of.inputs, *made_of.shared], made_of.results)
-    spent = time.perf_counter() - start
-    settings = Settings(fp, cost or numpy_cost, _keyed(made_of, values))
     importlib.import_module("scanopt.backends").executor(backend)
-    made = Function(_Plan(made_of, program, laws, settings, backend, values, spent, mode != "unoptimized"), name)
+    plan = Plan(made_of, laws, Settings(fp, checked_cost(cost)), backend, values, mode != "unoptimized")
+    made = Function(plan, name)
     for watcher in _WATCHERS:
         watcher.append(made)
     return made
-
-
-def _keyed(s: Signature, values: Sequence[np.ndarray[Any, Any]] | None) -> Mapping[str, np.ndarray[Any, Any]] | None:
-    """Example values by the keys of the encoder; shared variables have values of their own."""
-    shared = {f"{len(s.inputs) + i}": x.get_value(borrow=True) for i, x in enumerate(s.shared)}
-    if values is None:
-        return shared or None
-    return {f"{i}": v for i, v in enumerate(values)} | shared

@@ -1,44 +1,187 @@
-"""Settings of the whole library."""
+"""Settings of the whole library: `config.floatX`, `config.scan.allow_gc` and the other documented flags.
+
+A flag with a dot in its name has two spellings, `config.scan.allow_gc` and `config.scan__allow_gc`.
+The environment variable SCANOPT_FLAGS="floatX=float32,scan.allow_gc=False" sets flags at the start.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from difflib import get_close_matches
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from scanopt.modes import as_mode
 
 __all__ = ["Config", "config"]
 
 
+def _float_dtype(value: Any) -> str:
+    try:
+        name: str = np.dtype(value).name
+    except TypeError:
+        name = ""
+    if name not in ("float16", "float32", "float64"):
+        raise ValueError("expected 'float32' or 'float64'")
+    return name
+
+
+def _truth(value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError("expected True or False")
+    return bool(value)
+
+
+def _mode(value: Any) -> Any:
+    as_mode(value)  # raises where there is none
+    return value
+
+
+class _Flag(NamedTuple):
+    """A flag: its value at the start, what checks a new one, and its meaning."""
+
+    default: Any
+    read: Callable[[Any], Any]
+    meaning: str
+
+
+FLAGS = {
+    "floatX": _Flag("float64", _float_dtype, "dtype of T.vector() and the like where none is given"),
+    "mode": _Flag("optimized", _mode, "mode of function() where none is given"),
+    "allow_gc": _Flag(True, _truth, "free the temporary arrays of a function after each call"),
+    "scan__allow_gc": _Flag(True, _truth, "free the buffers of a loop after each call; False keeps them for the next"),
+    "scan__allow_output_prealloc": _Flag(True, _truth, "write results of a step straight into the rows that are kept"),
+}
+"""All flags by name, with `__` for the dot."""
+
+_WORDS = {"true": True, "1": True, "false": False, "0": False}
+
+
+def _shown(name: str) -> str:
+    """A flag's name as the documents write it: with dots."""
+    return name.replace("__", ".")
+
+
+def _known(name: str) -> str:
+    """A flag's name in either spelling as FLAGS has it.  Raises AttributeError naming those near."""
+    key = name.replace(".", "__")
+    if key in FLAGS:
+        return key
+    near = [_shown(k) for k in FLAGS if k.lower() == key.lower()]
+    near = near or get_close_matches(_shown(key), [_shown(k) for k in FLAGS], 2)
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {', '.join(map(_shown, FLAGS))}"
+    raise AttributeError(f"config has no flag {_shown(key)!r}; {hint}")
+
+
+def _checked(key: str, value: Any) -> Any:
+    try:
+        return FLAGS[key].read(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"config.{_shown(key)}: {error}, found {value!r}") from None
+
+
 class Config:
-    """The settings, one attribute each; assignments are checked.
+    """The settings, one attribute each; assignments are checked.  `print(config)` lists them.
 
-    floatX: the dtype of `T.vector()` and the like where none is given.
+    Reading or setting an unknown flag raises AttributeError, a wrong value ValueError.
 
-    >>> config.floatX
-    'float64'
+    >>> config.floatX, config.scan.allow_gc, config.scan__allow_gc
+    ('float64', True, True)
+
+    Source: the documents' config.floatX, config.allow_gc, config.scan.allow_gc.
     """
 
-    __slots__ = ("_floatX",)
+    __slots__ = ("_values",)
 
-    def __init__(self) -> None:
-        self._floatX = "float64"
+    def __init__(self, flags: str = "") -> None:
+        object.__setattr__(self, "_values", {key: flag.default for key, flag in FLAGS.items()})
+        for key, value in _parsed(flags).items():
+            self._values[key] = value
 
-    @property
-    def floatX(self) -> str:  # noqa: N802
-        """Default dtype of new floating point variables: "float32" or "float64"."""
-        return self._floatX
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if any(key.startswith(f"{name}__") for key in FLAGS):
+            return _Group(self, name)
+        return self._values[_known(name)]
 
-    @floatX.setter
-    def floatX(self, dtype: str) -> None:  # noqa: N802
-        name = np.dtype(dtype).name
-        if name not in ("float16", "float32", "float64"):
-            raise ValueError(f"config.floatX: expected 'float32' or 'float64', found {dtype!r}")
-        self._floatX = name
+    def __setattr__(self, name: str, value: Any) -> None:
+        key = _known(name)
+        self._values[key] = _checked(key, value)
+
+    @contextmanager
+    def change_flags(self, flags: Mapping[str, Any] | None = None, /, **more: Any) -> Iterator[None]:
+        """Other values of some flags inside a `with` block, or a function that it decorates.
+
+        flags: for names with dots.  Nothing changes where one name or value is wrong.
+
+        >>> with config.change_flags({"scan.allow_gc": True}, floatX="float32"):
+        ...     config.floatX, config.scan.allow_gc
+        ('float32', True)
+        >>> config.floatX
+        'float64'
+        """
+        given = {_known(name): value for name, value in [*(flags or {}).items(), *more.items()]}
+        new = {key: _checked(key, value) for key, value in given.items()}
+        before = dict(self._values)
+        self._values.update(new)
+        try:
+            yield
+        finally:
+            self._values.update({key: before[key] for key in new})
+
+    def __dir__(self) -> list[str]:
+        return [*FLAGS, "scan", "change_flags"]
+
+    def __str__(self) -> str:
+        rows = [(f"{_shown(key)} = {self._values[key]!r}", flag.meaning) for key, flag in FLAGS.items()]
+        width = max(len(left) for left, _ in rows)
+        return "\n".join(f"{left:{width}}  {right}" for left, right in rows)
 
 
-config = Config()
+class _Group:
+    """The flags whose names start with a word and a dot."""
+
+    __slots__ = ("_config", "_name")
+
+    def __init__(self, config: Config, name: str) -> None:
+        object.__setattr__(self, "_config", config)
+        object.__setattr__(self, "_name", name)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._config, f"{self._name}__{name}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._config, f"{self._name}__{name}", value)
+
+    def __dir__(self) -> list[str]:
+        return [key.removeprefix(f"{self._name}__") for key in FLAGS if key.startswith(f"{self._name}__")]
+
+
+def _parsed(flags: str) -> dict[str, Any]:
+    """The flags of a text "name=value,name=value"."""
+    out: dict[str, Any] = {}
+    for part in filter(None, (part.strip() for part in flags.split(","))):
+        name, equals, text = (word.strip() for word in part.partition("="))
+        if not equals:
+            raise ValueError(f"SCANOPT_FLAGS must be name=value,name=value, found {part!r}")
+        try:
+            key = _known(name)
+            value = _WORDS.get(text.lower(), text) if isinstance(FLAGS[key].default, bool) else text
+            out[key] = _checked(key, value)
+        except (AttributeError, ValueError) as error:
+            raise ValueError(f"SCANOPT_FLAGS: {error}") from None
+    return out
+
+
+config = Config(os.environ.get("SCANOPT_FLAGS", ""))
 """The settings in use."""
 
 
@@ -49,10 +192,16 @@ class _Settings(ModuleType):
         return getattr(config, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if isinstance(getattr(Config, name, None), property):
-            setattr(config, name, value)
-        else:
+        if name.startswith("_") or name in self.__dict__:
             super().__setattr__(name, value)
+        else:
+            setattr(config, name, value)
+
+    def __dir__(self) -> list[str]:
+        return dir(config)
+
+    def __str__(self) -> str:
+        return str(config)
 
 
 sys.modules[__name__].__class__ = _Settings

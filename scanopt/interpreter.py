@@ -16,7 +16,7 @@ from scanopt.array.abstract import concrete, concrete_shape
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Node, SharedVariable, Variable, describe
-from scanopt.loops.graph import schedule
+from scanopt.loops.graph import is_lazy, schedule
 from scanopt.loops.node import MitSot, Scan, State
 from scanopt.loops.shapes import changed_shape, step_shapes
 
@@ -40,10 +40,13 @@ def read_value(variable: Variable, value: Any) -> Array:
     """
     if isinstance(value, Variable):
         raise TypeError(f"the value of {describe(variable)} is symbolic: {describe(value)}")
-    data = np.asarray(value)
-    found = TensorType(data.dtype.name, data.shape) if data.dtype.kind in "biufc" else None
-    if found is None:
+    try:
+        data = np.asarray(value)
+    except ValueError:  # a list of lists of different lengths
+        data = np.asarray(None)
+    if data.dtype.kind not in "biufc":
         raise TypeError(f"the value of {describe(variable)} is no array of numbers: {value!r}")
+    found = TensorType(data.dtype.name, data.shape)
     data = _cast(variable, value, data)
     if data.ndim != variable.ndim:
         raise TypeError(f"{describe(variable)} needs {variable.ndim} axes, found {found}")
@@ -125,9 +128,12 @@ class _Machine:
 
     def run(self, outputs: list[Variable], env: Env, order: list[Node] | None = None) -> list[Array]:
         """Compute `outputs`, adding all values on the way to `env`."""
-        for node in schedule(outputs, env) if order is None else order:
+        for node in schedule(outputs, env, lazy=True) if order is None else order:
             if isinstance(node, Scan):
                 env.update(zip(node.outputs, self.scan(node, env), strict=True))
+            elif is_lazy(node):
+                chosen = node.inputs[1 if self.value(node.inputs[0], env) else 2]
+                env[node.outputs[0]] = self.run([chosen], env)[0]
             elif isinstance(node, Apply):
                 args = [self.value(x, env) for x in node.inputs]
                 env[node.outputs[0]] = self.apply(node, args)
@@ -168,7 +174,7 @@ class _Machine:
     def order(self, node: Scan) -> list[Node]:
         """The order of computation of one step."""
         if node not in self.orders:
-            self.orders[node] = schedule(node.inner_outputs, node.inner_inputs)
+            self.orders[node] = schedule(node.inner_outputs, node.inner_inputs, lazy=True)
         return self.orders[node]
 
 

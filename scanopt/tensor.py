@@ -27,6 +27,7 @@ _ELSEWHERE = {
     "Lop": "scanopt.gradient",
     "Rop": "scanopt.gradient",
 }
+_MODULES = {"random": "scanopt.array.random_functions", "shared_randomstreams": "scanopt.array.random_streams"}
 _CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None}
 
 
@@ -41,6 +42,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'scanopt.tensor' has no attribute {name!r}")
     if name in _CONSTANTS:
         value: Any = _CONSTANTS[name]
+    elif name in _MODULES:
+        value = importlib.import_module(_MODULES[name])
     elif name in _ELSEWHERE:
         home, _, original = _ELSEWHERE[name].partition(":")
         value = getattr(importlib.import_module(home), original or name)
@@ -55,4 +58,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*_functions(), *_ELSEWHERE, *_CONSTANTS, "nnet"})
+    return sorted({*_functions(), *_ELSEWHERE, *_MODULES, *_CONSTANTS, "nnet"})

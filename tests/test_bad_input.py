@@ -17,7 +17,10 @@ FILE = "your_file.py"
 SETUP = """
 import numpy as np
 import scanopt.tensor as T
-from scanopt import foldl, foldr, interpret, map, reduce, scan, shared
+from scanopt import (
+    filter, foldl, foldr, fori_loop, function, interpret, loop, map, reduce, scan, shared, until, while_loop,
+)
+from scanopt.rewrites.merge import loops_of_equal_length
 
 x = T.vector("x", "float64")
 x32 = T.vector("x32", "float32")
@@ -105,11 +108,11 @@ CASES: dict[str, list[Case]] = {
         Case("scan(lambda x: x, x, n_steps=True)", ValueError, ["must be an integer", "True"]),
         Case("scan(lambda x: x, x, n_steps=np.array([2, 3]))", ValueError, ["single integer", "int64[2]"]),
         Case('scan(lambda x: x, x, n_steps="ten")', TypeError, ["n_steps must be an integer", "'ten'"]),
-        Case("scan(lambda x: x, x, n_steps=-2)", ValueError, ["n_steps is -2", "go_backwards"]),
+        Case("scan(lambda x: x, xs3, n_steps=-4)", ValueError, ["sequences[0] ('xs3') has 3 rows", "n_steps is 4"]),
         Case(
-            ("out, _ = scan(lambda x: x, x, n_steps=k)\ninterpret(out, {x: np.ones(3), k: -2})"),
+            ("out, _ = scan(lambda x: x, x, n_steps=k)\ninterpret(out, {x: np.ones(3), k: -4})"),
             ValueError,
-            ["n_steps ('k') is -2", "must not be negative"],
+            ["sequences[0] ('x') has 3 rows", "n_steps is 4"],
         ),
         Case("scan(lambda x: x, xs3, n_steps=4)", ValueError, ["sequences[0] ('xs3') has 3 rows", "n_steps is 4"]),
         Case(
@@ -254,9 +257,16 @@ CASES: dict[str, list[Case]] = {
             ValueError,
             ["strict=True", "'W' float64[?, ?]", "non_sequences"],
         ),
-        Case('scan(lambda x: x, x, mode="FAST_RUN")', ValueError, ["mode='FAST_RUN'", "not supported yet"]),
-        Case("scan(lambda x: x, x, profile=True)", ValueError, ["profile=True", "not supported yet"]),
-        Case("scan(lambda x: x, x, allow_gc=False)", ValueError, ["allow_gc=False", "not supported yet"]),
+        Case('scan(lambda x: x, x, mode="fast_run")', ValueError, ["found 'fast_run'", "did you mean 'FAST_RUN'"]),
+        Case("scan(lambda x: x, x, mode=True)", TypeError, ["mode must be a name or a scanopt.Mode", "True"]),
+        Case("scan(lambda x: x, x, profile=1)", TypeError, ["profile must be True, False or a title", "1 (int)"]),
+        Case('scan(lambda x: x, x, allow_gc="no")', TypeError, ["allow_gc must be True, False or None", "'no'"]),
+        Case("scan(lambda x: x, x, return_list=1)", TypeError, ["return_list must be True or False", "1 (int)"]),
+        Case(
+            "scan(lambda: {W: W + 1}, n_steps=3, return_updates=False)",
+            ValueError,
+            ["updates shared variables ('W' float64[?, ?])", "pass them to function"],
+        ),
         Case("scan(lambda x: x, x, name=7)", TypeError, ["name must be a string", "7"]),
         Case("scan(lambda x: x, x, truncate_gradient=0)", ValueError, ["truncate_gradient must be -1", "found 0"]),
         Case(
@@ -266,7 +276,7 @@ CASES: dict[str, list[Case]] = {
         ),
         Case('scan(lambda x: x, x, go_backwards="yes")', TypeError, ["go_backwards must be True or False", "'yes'"]),
     ],
-    "map, reduce, foldl, foldr": [
+    "map, reduce, foldl, foldr, filter": [
         Case("map(lambda: 1.0, None)", ValueError, ["number of steps is not known", "(map at"]),
         Case("map(lambda x, h: x + h, x)", TypeError, ["missing a required argument", "x[t]", "(map at"]),
         Case(
@@ -274,12 +284,92 @@ CASES: dict[str, list[Case]] = {
             ValueError,
             ["starts as float32[]", "gives float64[]", "(reduce at"],
         ),
-        Case('foldl(lambda x, h: x + h, x, 0.0, mode="FAST_RUN")', ValueError, ["mode='FAST_RUN'", "(foldl at"]),
+        Case('foldl(lambda x, h: x + h, x, 0.0, mode="fast")', ValueError, ["found 'fast'", "(foldl at"]),
         Case("foldr(None, x, 0.0)", TypeError, ["fn must be a function", "(foldr at"]),
         Case(
             ("out, _ = reduce(lambda x, h: x + h, x, outputs_info=0.0)\ninterpret(out, {x: np.ones(0)})"),
             IndexError,
             ["-1"],
+        ),
+        Case("filter(lambda v: 2 * v, x)", TypeError, ["must be a truth value", "float64[]", "(filter at"]),
+        Case("filter(lambda v: v > 0, X)", TypeError, ["must be a truth value", "bool[?]", "all()"]),
+        Case("filter(lambda v: v == 0, x)", TypeError, ["the same for all entries", "T.eq(a, b)"]),
+        Case(
+            "filter(lambda v, w: [v > 0, w > 0, v > w], [x, x])",
+            ValueError,
+            ["3 truth values for 2 sequences", "one for each"],
+        ),
+    ],
+    "Loops that end early": [
+        Case("scan(lambda h: (until(h > 1), h * 2), outputs_info=1.0, n_steps=3)", ValueError, ["until(...) last"]),
+        Case(
+            "scan(lambda h: (h * 2, until(h > 1), until(h > 2)), outputs_info=1.0, n_steps=3)",
+            ValueError,
+            ["until(...) last"],
+        ),
+        Case(
+            "scan(lambda h: (h * 2, until(xs3 > h)), outputs_info=1.0, n_steps=3)",
+            TypeError,
+            ["scalar condition", "bool[3]", "any()"],
+        ),
+        Case(
+            'scan(lambda h: (h * 2, until("stop")), outputs_info=1.0, n_steps=3)',
+            TypeError,
+            ["symbolic condition", "'stop' (str)"],
+        ),
+        Case("map(lambda v: (v, until(None)), x)", TypeError, ["symbolic condition", "None"]),
+        Case("scan(lambda h: (h * 2, until), outputs_info=1.0, n_steps=3)", TypeError, ["result 1", "'until'"]),
+        Case("scan(lambda h: (h * 2, h > 1), outputs_info=1.0, n_steps=3)", ValueError, ["1 outputs", "returned 2"]),
+        Case("scan(lambda h: (h * 2, until(h > 1)), outputs_info=1.0)", ValueError, ["number of steps is not known"]),
+    ],
+    "loop, fori_loop, while_loop": [
+        Case("loop(lambda c: c, 0.0, x)", TypeError, ["takes (c)", "loop passes (carry, x)", "(loop at"]),
+        Case("loop(lambda c, v: c + v, 0.0, x)", TypeError, ["must return (carry, y)", "y may be None"]),
+        Case(
+            'loop(lambda c, v: ({"h": c["h"]}, None), {"h": s, "c": s}, x)',
+            TypeError,
+            ["carry is {'h': _, 'c': _} before a step", "{'h': _} after it", "without carry['c']"],
+        ),
+        Case(
+            'loop(lambda c, v: ({"h": (c["h"][0], v)}, None), {"h": (s, (s,))}, x)',
+            TypeError,
+            ["carry['h'][1] is (_,) before a step", "an array, 'x[t]' float64[] after it"],
+        ),
+        Case(
+            'loop(lambda c, v: ({"h": c["h"] + xs3}, None), {"h": h32}, x)',
+            ValueError,
+            [
+                "carry['h'] starts as float32[3]",
+                "the step gives float64[3]",
+                "init['h'].astype('float64') in init",
+                ".astype('float32')",
+            ],
+        ),
+        Case("loop(lambda c, v: (c * xs3, None), 0.0, x)", ValueError, ["carry starts as the Python number 0.0"]),
+        Case('loop(lambda c, v: (c, None), {"h": "zero"}, x)', TypeError, ["carry['h'] must be an array", "'zero'"]),
+        Case("loop(lambda c, v: (c, None, {W: W + 1}), s, x)", TypeError, ["until(condition) after (carry, y)"]),
+        Case("loop(lambda c, v: (c, v), 0.0)", ValueError, ["number of steps is not known", "length"]),
+        Case(
+            "loop(lambda c, v: (c, None), 0.0, [xs3, np.ones(4)])",
+            ValueError,
+            ["xs[1] has 4 rows but xs[0] has 3", "equally long"],
+        ),
+        Case('loop(lambda c, v: (c, None), 0.0, {"a": 1.5})', TypeError, ["xs['a'] is 1.5", "np.asarray"]),
+        Case("loop(lambda c, v: (c, None), 0.0, xs3, length=2)", ValueError, ["xs has 3 rows but length is 2"]),
+        Case("loop(lambda c, v: (c, None), 0.0, length=-1)", ValueError, ["length is -1", "must not be negative"]),
+        Case('loop(lambda c, v: (c, None), 0.0, x, reverse="yes")', TypeError, ["reverse must be True or False"]),
+        Case("fori_loop(0, k, lambda c: c, 0)", TypeError, ["takes (c)", "fori_loop passes (i, carry)"]),
+        Case(
+            "while_loop(lambda c: c > 0, lambda c: c - 1, s, max_steps=0.5)",
+            ValueError,
+            ["max_steps must be an integer", "0.5"],
+        ),
+        Case("while_loop(lambda c: x > c, lambda c: c, s, 9)", TypeError, ["until needs a scalar condition", "any()"]),
+        Case(
+            "last, _ = loop(lambda c, v: ((c[0] + xs3,), None), (x,), X)\n"
+            "interpret(last, {x: np.ones(1), xs3: np.ones(3), X: np.ones((2, 2))})",
+            ValueError,
+            ["carry[0]", "initial state has shape (1,)", "(3,)"],
         ),
     ],
     "Symbolic arrays": [
@@ -299,9 +389,112 @@ CASES: dict[str, list[Case]] = {
         Case('interpret(x + 1, {"x": np.ones(2)})', TypeError, ["symbolic arrays", "'x'"]),
         Case("interpret(3.0, {})", TypeError, ["symbolic arrays", "3.0"]),
     ],
+    "Compiling a function": [
+        Case("function(x, x + 1)", TypeError, ["inputs must be a list", "'x' float64[?]", "function([x], ...)"]),
+        Case("function([x, 3.0], x)", TypeError, ["inputs[1] must be a symbolic array", "3.0 (float)"]),
+        Case("function([x, W], x.sum() + W)", TypeError, ["inputs[1] is a SharedVariable", "'W' float64[?, ?]"]),
+        Case("function([T.constant(1.0)], s + 1)", TypeError, ["inputs[0] is a Constant", "1.0 float32[]"]),
+        Case("function([x + 1], x + 1)", TypeError, ["inputs[0] is a result of add float64[?]", "computed"]),
+        Case("function([x, x], x)", ValueError, ["inputs lists 'x' float64[?] twice"]),
+        Case("function([x], x + s)", ValueError, ["the outputs need 's' float64[]", "not among the inputs"]),
+        Case(
+            "rows = []\nscan(lambda row: rows.append(row) or row, x)\nfunction([x], rows[0])",
+            ValueError,
+            ["the outputs need 'x[t]' float64[]"],
+        ),
+        Case(
+            "function([x, s], x + 1)", ValueError, ["the outputs do not use 's' float64[]", 'on_unused_input="ignore"']
+        ),
+        Case('function([x], x, on_unused_input="no")', ValueError, ["on_unused_input must be", "'no'"]),
+        Case('function([x], [x, "y"])', TypeError, ["outputs[1] must be a symbolic array", "'y' (str)"]),
+        Case('function([x], x, mode="FAST_RUN")', ValueError, ["mode must be one of", "'FAST_RUN'"]),
+        Case('function([x], x, fp="ieee")', ValueError, ["fp must be one of exact, reassoc, fast", "'ieee'"]),
+        Case('function([x], x, backend="torch")', ValueError, ["'torch'", "numpy", "cupy"]),
+        Case("function([x], x, name=3)", TypeError, ["name must be a string", "3"]),
+        Case('function([x], x, allow_input_downcast="yes")', TypeError, ["allow_input_downcast must be", "'yes'"]),
+    ],
+    "Shared variables": [
+        Case("function([x], x, updates={x: x + 1})", TypeError, ["updates changes 'x' float64[?]", "not a shared"]),
+        Case(
+            "function([], None, updates={W: W[0]})",
+            TypeError,
+            ["shared variable 'W' float64[?, ?]", "another type", "getitem float64[?]"],
+        ),
+        Case(
+            'function([], None, updates={W: W.astype("float32")})',
+            TypeError,
+            ["shared variable 'W' float64[?, ?]", "float32[?, ?]"],
+        ),
+        Case("function([], None, updates=[(W, W), (W, W + 1)])", ValueError, ["updates changes 'W'", "twice"]),
+        Case("function([], None, updates=[W])", TypeError, ["pairs of a shared variable", "'W'"]),
+        Case("function([], None, updates=5)", TypeError, ["a dict or pairs", "5"]),
+        Case('function([], None, updates={W: "big"})', TypeError, ["updates[W]", "'big' (str)"]),
+        Case("W.set_value(np.ones(3))", TypeError, ["shared variable W", "float64[?, ?]", "float64[3]"]),
+        Case('W.set_value(np.ones((3, 3), "complex64"))', TypeError, ["float64[?, ?]", "complex64[3, 3]"]),
+    ],
+    "Laws, costs and examples": [
+        Case('function([x], x, exclude=["scan_save_mem"])', ValueError, ["'scan_save_mem'", "save_mem"]),
+        Case('function([x], x, exclude="merge")', TypeError, ["exclude must be a list", "'merge'"]),
+        Case("function([x], x, rules=[len])", TypeError, ["laws made with scanopt.law", "len"]),
+        Case("function([x], x, rules=loops_of_equal_length)", TypeError, ["rules=[loops_of_equal_length]"]),
+        Case("function([x], x, rules=[loops_of_equal_length])", ValueError, ["'loops_of_equal_length'", "already"]),
+        Case("function([x], x, cost=3)", TypeError, ["cost must be a function", "3"]),
+        Case('function([x], x + 1, cost=lambda work: "cheap")', ValueError, ["cost model gave 'cheap'", "finite"]),
+        Case("function([x], T.exp(x) + 1, cost=lambda work: -1)", ValueError, ["cost model gave -1", "not negative"]),
+        Case("function([x, s], x + s, example=[[1.0]])", ValueError, ["example has 1 values", "f(x, s)", "2 inputs"]),
+        Case("function([x], x + 1, example=np.ones(2))", TypeError, ["example must be a list", "f(x)"]),
+        Case("function([x], x + 1, example=[np.ones((2, 2))])", TypeError, ["'x' float64[?]", "float64[2, 2]"]),
+        Case("function([x32], x32 + 1, example=[np.ones(2)])", TypeError, ["'x32' float32[?]", "float64"]),
+    ],
+    "Calling a compiled function": [
+        Case("function([x, s], x * s)([1.0])", TypeError, ["f(x, s)", "missing", "'s' float64[]"]),
+        Case("function([x, s], x * s)([1.0], 2.0, 3.0)", TypeError, ["f(x, s) takes 2 arguments, found 3"]),
+        Case("function([x, s], x * s)([1.0], z=2.0)", TypeError, ["f(x, s) has no input named 'z'"]),
+        Case("function([x, s], x * s)([1.0], x=[2.0])", TypeError, ["f(x, s) got two values", "'x'"]),
+        Case(
+            'a, b = T.dscalars("a", "a")\nfunction([a, b], a + b)(1.0, a=2.0)',
+            TypeError,
+            ["f(a, a) has 2 inputs named 'a'", "by position"],
+        ),
+        Case('function([x, s], x * s)([1.0], "two")', TypeError, ["'s' float64[]", "no array of numbers", "'two'"]),
+        Case("function([x, s], x * s)(None, 2.0)", TypeError, ["'x' float64[?]", "None"]),
+        Case("function([x, s], x * s)(x, 2.0)", TypeError, ["the value of 'x' float64[?] is symbolic"]),
+        Case("function([X], X + 1)([[1.0], [1.0, 2.0]])", TypeError, ["'X' float64[?, ?]", "no array of numbers"]),
+        Case("function([x, s], x * s)([[1.0]], 2.0)", TypeError, ["'x' float64[?]", "1 axes", "float64[1, 1]"]),
+        Case("function([x, s], x * s)([1j], 2.0)", TypeError, ["'x' float64[?]", "complex128"]),
+        Case("function([xs3], xs3 + 1)(np.ones(4))", ValueError, ["'xs3' float64[3]", "float64[4]"]),
+        Case("function([x32], x32 + 1)(np.ones(2))", TypeError, ["'x32' float32[?]", "float64", "astype"]),
+        Case("function([k], k + 1)(2.5)", TypeError, ["'k' int64[]", "float64"]),
+        Case("function([k], k + 1)(np.array([1]))", TypeError, ["'k' int64[]", "int64[1]"]),
+        Case(
+            "function([x32], x32 + 1, allow_input_downcast=True)([1j])", TypeError, ["'x32' float32[?]", "complex128"]
+        ),
+        Case(
+            "out, _ = scan(lambda v: v, x, n_steps=k)\nfunction([x, k], out)(np.ones(3), 4)",
+            ValueError,
+            ["sequences[0] ('x') has 3 rows", "n_steps is 4"],
+        ),
+        Case(
+            "out, _ = scan(lambda v: v, x, n_steps=k)\nfunction([x, k], out)(np.ones(3), -4)",
+            ValueError,
+            ["sequences[0] ('x') has 3 rows"],
+        ),
+        Case(
+            "out, _ = scan(lambda v: v, x, n_steps=k)\nfunction([x, k], out[-1])(np.ones(3), 0)",
+            IndexError,
+            ["-1", "size 0"],
+        ),
+    ],
 }
 
-WITHOUT_PLACE = ("Symbolic arrays", "Running a graph")
+WITHOUT_PLACE = (
+    "Symbolic arrays",
+    "Running a graph",
+    "Compiling a function",
+    "Shared variables",
+    "Laws, costs and examples",
+    "Calling a compiled function",
+)
 """Sections of errors that no loop has part in."""
 
 

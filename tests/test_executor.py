@@ -1,211 +1,19 @@
 """Executors run loop programs as a plain evaluation of them, step by step, would."""
 
 import importlib
-import random
 import threading
 import tracemalloc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from programs import Array, Builder, gated, nested, power, reference, rnn, run, vectors
 
-import scanopt.loops.require  # noqa: F401  (the operator of that name)
-from scanopt.array.op import Op, Operand
-from scanopt.array.types import TensorType
 from scanopt.backends import executor
 from scanopt.backends.cupy import CuPy
-from scanopt.program.ir import Compute, Const, Input, Keep, Loop, Program, Read, State, Step
-from scanopt.program.serial import from_json, to_json
-
-Array = np.ndarray[Any, Any]
-
-# Writing programs
-
-
-@dataclass
-class LoopBuilder:
-    """A loop being written; see Builder.loop."""
-
-    builder: "Builder"
-    reads: list[Read] = field(default_factory=list[Read])
-    states: list[State] = field(default_factory=list[State])
-    keeps: list[Keep] = field(default_factory=list[Keep])
-    until: str | None = None
-
-    def read(self, source: str) -> str:
-        name = self.builder.new(self.builder.types[source].row())
-        self.reads.append(Read(name, source, self.builder.types[name]))
-        return name
-
-    def state(self, init: str, taps: tuple[int, ...] = (1,), label: str = "s") -> list[str]:
-        row = self.builder.types[init].row()
-        names = [self.builder.new(row) for _ in taps]
-        self.states.append(State(init, max(taps), tuple(zip(taps, names, strict=True)), "", row, label))
-        return names
-
-    def update(self, i: int, name: str) -> None:
-        s = self.states[i]
-        self.states[i] = State(s.init, s.depth, s.taps, name, s.type, s.label)
-
-    def keep(self, value: str, rows: int | None = None) -> str:
-        type = self.builder.types[value].rows(None)
-        name = self.builder.new(type)
-        self.keeps.append(Keep(name, value, rows, type))
-        return name
-
-
-class Builder:
-    """Writes a program; types come from the operators."""
-
-    def __init__(self) -> None:
-        self.types: dict[str, TensorType] = {}
-        self.inputs: list[Input] = []
-        self.consts: list[Const] = []
-        self.body: list[Step] = []
-        self.loops = 0
-
-    def new(self, type: TensorType) -> str:
-        name = f"v{len(self.types)}"
-        self.types[name] = type
-        return name
-
-    def input(self, label: str, *shape: int | None, dtype: str = "float64") -> str:
-        name = self.new(TensorType(dtype, shape))
-        self.inputs.append(Input(name, self.types[name], label))
-        return name
-
-    def const(self, value: Any) -> str:
-        data = np.asarray(value)
-        name = self.new(TensorType(data.dtype.name, data.shape))
-        self.consts.append(Const(name, data))
-        return name
-
-    def __call__(self, op: str, *args: str, **params: Any) -> str:
-        made = Op.make(op, **params)
-        type = made.infer(*(Operand(self.types[a].dtype, self.types[a].shape) for a in args))
-        name = self.new(type)
-        self.body.append(Compute(name, made, args, type))
-        return name
-
-    def at(self, x: str, *index: Any, inputs: tuple[str, ...] = ()) -> str:
-        return self("getitem", x, *inputs, index=index)
-
-    @contextmanager
-    def loop(self, steps: str, label: str = "") -> Iterator[LoopBuilder]:
-        outside, self.body = self.body, []
-        loop = LoopBuilder(self)
-        label = label or f"L{self.loops}"
-        self.loops += 1
-        yield loop
-        body, self.body = self.body, outside
-        self.body.append(
-            Loop(label, steps, tuple(loop.reads), tuple(loop.states), tuple(body), tuple(loop.keeps), loop.until)
-        )
-
-    def program(self, *outputs: str) -> Program:
-        return Program(tuple(self.inputs), tuple(self.consts), tuple(self.body), outputs)
-
-
-# The plain evaluation
-
-
-def reference(program: Program, values: list[Any]) -> list[Array]:
-    env: dict[str, Array] = {x.name: np.array(v) for x, v in zip(program.inputs, values, strict=True)}
-    env.update((c.name, c.value) for c in program.consts)
-    with np.errstate(all="ignore"):
-        for step in program.steps:
-            evaluate(step, env)
-    return [env[name] for name in program.outputs]
-
-
-def evaluate(step: Step, env: dict[str, Array]) -> None:
-    if isinstance(step, Compute):
-        env[step.out] = np.array(step.op.bind(np)(*(env[a].copy() for a in step.args)))
-        return
-    past = [[row.copy() for row in env[s.init]] for s in step.states]
-    kept: dict[str, list[Array]] = {k.out: [] for k in step.keeps}
-    for t in range(int(env[step.steps])):
-        for r in step.reads:
-            env[r.out] = env[r.source][t]
-        for s, rows in zip(step.states, past, strict=True):
-            env.update((name, rows[-k]) for k, name in s.taps)
-        for inner in step.body:
-            evaluate(inner, env)
-        for k in step.keeps:
-            kept[k.out].append(env[k.value].copy())
-        for s, rows in zip(step.states, past, strict=True):
-            rows.append(env[s.update].copy())
-        if step.until is not None and env[step.until]:
-            break
-    for k in step.keeps:
-        rows = kept[k.out] if k.rows is None else kept[k.out][-k.rows :]
-        env[k.out] = np.stack(rows) if rows else np.empty(0)
-
-
-def run(program: Program, *values: Any) -> list[Array]:
-    """What the executor gives, compared with the plain evaluation, inputs compared with a copy."""
-    given = [np.asarray(v) for v in values]
-    before = [v.copy() for v in given]
-    results = executor("numpy").compile(program)(given)
-    for v, b in zip(given, before, strict=True):
-        assert v.tobytes() == b.tobytes()
-    for found, expected in zip(results, reference(program, before), strict=True):
-        assert isinstance(found, np.ndarray)
-        assert found.dtype == expected.dtype
-        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=0)
-    assert_separate([*given, *(c.value for c in program.consts)], results)
-    return results
-
-
-def assert_separate(others: list[Array], results: list[Array]) -> None:
-    """No result shares memory with another array, and each can be written to."""
-    for i, r in enumerate(results):
-        assert r.flags.writeable
-        for x in [*others, *results[:i]]:
-            assert not np.shares_memory(r, x)
-
+from scanopt.program.ir import Program
 
 # Kinds of programs
-
-
-def power(*shape: int | None) -> Program:
-    """A ** k by k products: its last row alone."""
-    b = Builder()
-    a, k = b.input("A", *shape), b.input("k", dtype="int64")
-    init = b("expand_dims", b("full_like", a, b.const(1.0)), axis=(0,))
-    with b.loop(k, "power") as loop:
-        (p,) = loop.state(init, label="x")
-        new = b("multiply", p, a)
-        loop.update(0, new)
-        last = loop.keep(new, 1)
-    return b.program(b.at(last, 0))
-
-
-def rnn(whole: bool = True) -> Program:
-    """h' = tanh(W h + x)."""
-    b = Builder()
-    xs, w, h0, n = (
-        b.input("X", None, None),
-        b.input("W", None, None),
-        b.input("h0", 1, None),
-        b.input("n", dtype="int64"),
-    )
-    with b.loop(n, "rnn") as loop:
-        x = loop.read(xs)
-        (h,) = loop.state(h0, label="h")
-        new = b("tanh", b("add", b("dot", w, h), x))
-        loop.update(0, new)
-        out = loop.keep(new, None if whole else 1)
-    return b.program(out)
-
-
-def vectors(*shape: int) -> Array:
-    return np.random.default_rng(0).normal(size=shape)
 
 
 def test_power() -> None:
@@ -306,26 +114,6 @@ def test_in_place_setitem() -> None:
             loop.update(0, new)
             kept = [loop.keep(new, 1)] + ([loop.keep(x)] if keep_old else [])
         run(b.program(*kept), vectors(1, 5), np.arange(5), 4)
-
-
-def nested() -> Program:
-    """An outer state, updated by the last row of an inner loop that starts from it."""
-    b = Builder()
-    xs, w, h0 = b.input("X", None, None, 3), b.input("W", 3, 3), b.input("h0", 1, 3)
-    n, m = b.input("n", dtype="int64"), b.input("m", dtype="int64")
-    with b.loop(n, "outer") as outer:
-        rows = outer.read(xs)
-        (h,) = outer.state(h0)
-        init = b("expand_dims", b("add", h, h), axis=(0,))
-        with b.loop(m, "inner") as inner:
-            x = inner.read(rows)
-            (g,) = inner.state(init)
-            new = b("tanh", b("add", b("dot", w, g), b("multiply", x, h)))
-            inner.update(0, new)
-            last, trace, view = (inner.keep(new, 1), inner.keep(g), inner.keep(b.at(new, ("slice", 1, None, None)), 1))
-        outer.update(0, b.at(last, 0))
-        kept = [outer.keep(v, r) for r in (None, 1) for v in (trace, last, view, h)]
-    return b.program(*kept)
 
 
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (3, 2), (2, 4)])
@@ -617,7 +405,7 @@ class FakeDevice:
 
 def test_the_array_module_is_a_parameter() -> None:
     xp = FakeDevice()
-    for program in (rnn(), nested()):
+    for program in (rnn(), nested(), gated()):
         f = CuPy(xp).compile(program)
         shapes = [[3 if n is None else n for n in x.type.shape] for x in program.inputs]
         values = [vectors(*s) if s else np.int64(3) for s in shapes]
@@ -627,100 +415,3 @@ def test_the_array_module_is_a_parameter() -> None:
             np.testing.assert_allclose(found, e)
         on_device = f([xp.asarray(v) for v in values])
         assert all(type(found) is OnFakeDevice for found in on_device)
-
-
-# Random programs
-
-
-class Random:
-    """A random program: states, sequences, views, in-place candidates, nested loops."""
-
-    def __init__(self, seed: int) -> None:
-        self.pick = random.Random(seed)
-        self.b = Builder()
-        known = self.pick.random() < 0.5
-        self.m = 3 if known else None
-        b = self.b
-        self.vectors = [b.input("a", self.m), b.input("b", self.m)]
-        self.inits = [b.input(f"i{d}", d, self.m) for d in (1, 2, 3)]
-        self.sequence = b.input("X", None, self.m)
-        self.numbers = [b.input("s"), b.const(np.float64(0.25))]
-        self.steps = [b.input("n", dtype="int64"), b.const(np.int64(2))]
-
-    def op(self, vectors: list[str], numbers: list[str]) -> None:
-        pick, b = self.pick, self.b
-        x, y = pick.choice(vectors), pick.choice(vectors)
-        make: list[Callable[[], str]] = [
-            lambda: b(pick.choice(["add", "multiply", "subtract", "maximum"]), x, y),
-            lambda: b(pick.choice(["add", "multiply"]), x, pick.choice(numbers)),
-            lambda: b(pick.choice(["tanh", "negative", "cos"]), x),
-            lambda: b.at(x, ("slice", None, None, -1)),
-            lambda: b("setitem", x, pick.choice(numbers), index=(1,), mode="set"),
-            lambda: b("where", b("less", x, y), x, y),
-            lambda: b("sum", b("stack", x, y, axis=0), axis=(0,), keepdims=False),
-            lambda: b("transpose", x, axes=(0,)),
-            lambda: b("cumsum", x, axis=0),
-        ]
-        if pick.random() < 0.25:
-            one = b.at(x, 1) if pick.random() < 0.5 else b("tanh", b("add", *pick.choices(numbers, k=2)))
-            numbers.append(one)
-        else:
-            vectors.append(pick.choice(make)())
-
-    def loop(self, vectors: list[str], numbers: list[str], sequence: str, depth: int) -> list[str]:
-        """Writes a loop; the names of the arrays it keeps, by row."""
-        pick, b = self.pick, self.b
-        inits = list(self.inits)
-        if depth:  # initial rows that are values of the outer step
-            inits[0] = b("expand_dims", pick.choice(vectors), axis=(0,))
-        if pick.random() < 0.5:  # initial rows that may be overwritten, unless read again
-            inits = [b("negative", x) for x in inits]
-        if pick.random() < 0.1:
-            vectors.append(b.at(inits[0], 0))
-        with b.loop(pick.choice(self.steps)) as loop:
-            inside, scalars = list(vectors), list(numbers)
-            inside.append(loop.read(sequence))
-            for _ in range(pick.randrange(4)):
-                d = pick.choice((1, 2, 3))
-                inside += loop.state(inits[d - 1], tuple(sorted({pick.randint(1, d), d})))
-            first = len(vectors)
-            for _ in range(pick.randrange(1, 7)):
-                self.op(inside, scalars)
-                if depth == 0 and pick.random() < 0.15:
-                    inside += self.rows(self.loop(inside, scalars, self.sequence, 1))
-            for i in range(len(loop.states)):
-                if pick.random() < 0.3:
-                    near = dict(loop.states[i].taps)[loop.states[i].depth]
-                    new = b(pick.choice(["add", "multiply"]), near, pick.choice(inside[: first + 1]))
-                else:
-                    new = pick.choice(inside[first:] if pick.random() < 0.8 else inside)
-                loop.update(i, new)
-            if pick.random() < 0.2:
-                loop.until = b("less", *pick.choices(scalars, k=2))
-            kept = [loop.keep(pick.choice(inside), pick.choice((None, 1, 1, 2))) for _ in range(2)]
-            kept += [loop.keep(pick.choice([s.update for s in loop.states] or inside), pick.choice((None, 1)))]
-        return kept
-
-    def rows(self, kept: list[str]) -> list[str]:
-        return [self.b.at(k, -1) for k in kept]
-
-    def program(self) -> Program:
-        kept = self.loop(self.vectors, self.numbers, self.sequence, 0)
-        more = self.loop([*self.vectors, *self.rows(kept)], self.numbers, self.sequence, 0)
-        return self.b.program(*kept, *more, *self.rows(kept))
-
-
-def arguments(made: Random, seed: int) -> list[Any]:
-    rng = np.random.default_rng(seed)
-    shapes = [[3 if n is None else n for n in x.type.shape] for x in made.b.inputs[:-1]]
-    shapes[made.b.inputs.index(next(x for x in made.b.inputs if x.label == "X"))][0] = 5
-    return [*(rng.normal(size=shape) for shape in shapes), rng.integers(1, 6)]
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.integers(0, 2**32))
-def test_random_programs(seed: int) -> None:
-    made = Random(seed)
-    program = made.program()
-    run(program, *arguments(made, seed))
-    assert from_json(to_json(program)).steps == program.steps

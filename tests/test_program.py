@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_executor import Builder, nested, power, reference, rnn, vectors
+from programs import Builder, nested, power, reference, rnn, vectors
 
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType

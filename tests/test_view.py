@@ -1,11 +1,11 @@
-"""Text, pictures, networks and the report: right in content, well formed, legible, and safe to open."""
+"""Text, pictures and networks: right in content, well formed, legible, and safe to open."""
 
 import io
 import re
 import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import NamedTuple
 
@@ -13,114 +13,23 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from viewed import HOSTILE, PROGRAMS, branching, chain, floats, nested, rnn
 
 import scanopt
 import scanopt.tensor as T
 from scanopt.array.op import Op
-from scanopt.array.types import TensorType
 from scanopt.array.variable import SharedVariable, Variable
 from scanopt.calculus.forms import Form, TermGraph
 from scanopt.loops.node import MitMot, NitSot, Scan, SharedState
-from scanopt.program.ir import Compute, Const, Input, Keep, Loop, Program, Read, State
+from scanopt.program.ir import Compute, Input, Loop, Program
 from scanopt.view.arrange import Frame, Piece, arrange, columns, text_width
-from scanopt.view.charts import cost_chart, time_bar
 from scanopt.view.graph_scene import graph_scene
 from scanopt.view.layout import Box, Wire, draw, spread
 from scanopt.view.networks import to_dot, to_networkx
 from scanopt.view.program_scene import free_names, program_scene
-from scanopt.view.report import report_html, write_report
 from scanopt.view.scene import Scene
 from scanopt.view.svg import LIMIT, graph_svg, program_svg
 from scanopt.view.text import dprint
-
-HOSTILE = '"><script>alert(1)</script>&\n\x00\\'
-
-
-def floats(*shape: int | None) -> TensorType:
-    return TensorType("float64", shape)
-
-
-def rnn(label: str = "h") -> Program:
-    """Two layers' worth of everything: sequences, a mit-sot, a nit-sot, non-sequences, constants."""
-    row, count = floats(16), TensorType("int64", ())
-    body = (
-        Compute("v11", Op.make("dot"), ("v9", "v3"), row),
-        Compute("v12", Op.make("add"), ("v8", "v11"), row),
-        Compute("v13", Op.make("multiply"), ("v10", "c0"), row),
-        Compute("v14", Op.make("add"), ("v12", "v13"), row),
-        Compute("v15", Op.make("sum", axis=(0,), keepdims=False), ("v14",), floats()),
-    )
-    keeps = (
-        Keep("v16", "v14", None, floats(None, 16)),
-        Keep("v17", "v15", None, floats(None)),
-        Keep("v18", "v14", 1, floats(1, 16)),
-    )
-    states = (State("v1", 2, ((1, "v9"), (2, "v10")), "v14", row, label),)
-    loop = Loop("L0", "v5", (Read("v8", "v6", row),), states, body, keeps)
-    return Program(
-        inputs=(
-            Input("v0", floats(None, 8), label and "x"),
-            Input("v1", floats(2, 16), label and f"{label}0"),
-            Input("v2", floats(8, 16), label and "W_in"),
-            Input("v3", floats(16, 16), label),
-            Input("v5", count, label and "k"),
-        ),
-        consts=(Const("c0", np.array(0.5)), Const("c1", np.arange(16.0))),
-        steps=(
-            Compute("v6", Op.make("dot"), ("v0", "v2"), floats(None, 16)),
-            loop,
-            Compute("v19", Op.make("multiply"), ("v16", "c1"), floats(None, 16)),
-        ),
-        outputs=("v19", "v17", "v18"),
-        checks=("v17",),
-    )
-
-
-def nested() -> Program:
-    """A while loop in a loop, with two states, one of which is another's past."""
-    row = floats(4)
-    inner = Loop(
-        "L1",
-        "c0",
-        (Read("r1", "v1", row),),
-        (State("s0", 1, ((1, "a1"),), "a2", row, "acc"), State("s1", 1, ((1, "b1"),), "a1", row, "prev")),
-        (
-            Compute("a2", Op.make("add"), ("a1", "m"), row),
-            Compute("a3", Op.make("multiply"), ("r1", "b1"), row),
-            Compute("stop", Op.make("any", axis=None, keepdims=False), ("a3",), TensorType("bool", ())),
-        ),
-        (Keep("k1", "a2", 1, floats(1, 4)), Keep("k2", "a3", None, floats(None, 4))),
-        until="stop",
-        phase=1,
-    )
-    body = (
-        Compute("m", Op.make("tanh"), ("r0",), row),
-        inner,
-        Compute("q1", Op.make("getitem", index=(0,)), ("k1",), row),
-        Compute("q2", Op.make("sum", axis=(0,), keepdims=False), ("k2",), row),
-        Compute("q3", Op.make("add"), ("q1", "q2"), row),
-    )
-    outer = Loop("L0", "c1", (Read("r0", "v0", row),), (), body, (Keep("o", "q3", None, floats(5, 4)),))
-    inputs = [("v0", floats(5, 4)), ("v1", floats(7, 4)), ("s0", floats(1, 4)), ("s1", floats(1, 4))]
-    return Program(
-        tuple(Input(name, type) for name, type in inputs),
-        (Const("c0", np.array(7)), Const("c1", np.array(5))),
-        (outer,),
-        ("o",),
-    )
-
-
-def chain(length: int) -> Program:
-    steps = tuple(Compute(f"v{i + 1}", Op.make("tanh"), (f"v{i}",), floats(3)) for i in range(length))
-    return Program((Input("v0", floats(3)),), (), steps, (f"v{length}",))
-
-
-def empty() -> Program:
-    return Program((), (), (), ())
-
-
-PROGRAMS = {"rnn": rnn(), "nested": nested(), "chain": chain(12), "hostile": rnn(HOSTILE), "empty": empty()}
-
 
 # ---- layout ----
 
@@ -300,6 +209,21 @@ def test_wide_and_combining_characters_are_measured() -> None:
     assert columns("e\u0301") == 1
 
 
+def test_picture_of_branches() -> None:
+    """Each branch has two sides, `then` left of `else`; constants are written where they are given."""
+    items = {item.key: item for item in program_scene(branching()).walk()}
+    assert {k for k, item in items.items() if item.kind == "branch"} == {"if z1", "if z2", "if z3"}
+    assert [items[k].owner for k in ("if z2", "if z2/then", "loop L1", "if z1", "q1")] == [
+        "loop L0", "if z2", "if z2/then", "if z2/else", "if z1/else",
+    ]  # fmt: skip
+    texts = [e.text for e in ET.fromstring(program_svg(branching())).iter("{http://www.w3.org/2000/svg}text")]
+    assert {"if t1:", "if True:", "then:", "else:", "condition", "give", "= 0.5", "z2"} <= set(texts)
+    assert (texts.count("then:"), texts.count("if t1:")) == (3, 2)
+    for frame in frames(arrange(program_scene(branching()))):
+        sides = {p.item.label: p.x for p in frame.pieces if p.item.kind == "side"}
+        assert not sides or sides["then"] < sides["else"]
+
+
 def test_free_names_reach_through_nested_loops() -> None:
     (outer,) = nested().steps
     assert isinstance(outer, Loop)
@@ -350,6 +274,17 @@ def test_network_of_a_program_says_where_each_node_lives() -> None:
     assert kinds == {"input", "const", "loop", "read", "hold", "state", "op", "keep", "update", "until", "output"}
     feedback = [(a, b) for a, b, kind in graph.edges(data="kind") if kind == "feedback"]
     assert feedback == [("loop L1/update 0", "loop L1/state 0"), ("loop L1/update 1", "loop L1/state 1")]
+
+
+def test_network_of_branches() -> None:
+    import networkx
+
+    graph = to_networkx(branching())
+    assert graph.nodes["p2"]["loop"] == "loop L1"
+    assert networkx.has_path(graph, "q1", "if z2/out")
+    assert sorted(graph.predecessors("if z2/out")) == ["if z2/else/give", "if z2/then/give"]
+    text = to_dot(graph)
+    assert text.count("subgraph") == 2 + 3 * 3
 
 
 def test_network_keeps_equal_arguments_apart() -> None:
@@ -425,23 +360,24 @@ def test_dprint_of_the_documents_power() -> None:
         shown(documented_power())
         == """\
 getitem[-1] [id A]
- └─ for{k} power.0 [id B] (sit-sot state0)
-     ├─ n_steps: cast{dtype=int64} [id C]
-     │   └─ k [id D]
-     ├─ sit-sot state0: full_like [id E]
-     │   ├─ A [id F]
+ └─ for{|k|} power.0 [id B] (sit-sot state0)
+     ├─ n_steps: absolute [id C]
+     │   └─ cast{dtype=int64} [id D]
+     │       └─ k [id E]
+     ├─ sit-sot state0: full_like [id F]
+     │   ├─ A [id G]
      │   └─ 1.0
-     └─ non-sequence A: A [id F]
+     └─ non-sequence A: A [id G]
 
 Inner graphs:
 
-for{k} power [id B]
- ← sit-sot state0[t-1] [id G], from [id E]
- ← non-sequence A [id H], from A [id F]
+for{|k|} power [id B]
+ ← sit-sot state0[t-1] [id H], from [id F]
+ ← non-sequence A [id I], from A [id G]
  → sit-sot state0[t]:
-    multiply [id I]
-     ├─ state0[t-1] [id G]
-     └─ A [id H]
+    multiply [id J]
+     ├─ state0[t-1] [id H]
+     └─ A [id I]
 """
     )
 
@@ -489,147 +425,3 @@ def test_dprint_of_a_compiled_function_adds_its_program() -> None:
 
     text = shown(Compiled((T.vector("x"),), "the program"))
     assert text == "x [id A]\n\nProgram:\n\nthe program\n"
-
-
-# ---- report ----
-
-
-@dataclass(frozen=True)
-class FakeStep:
-    law: str
-    program: Program
-    cost_before: float
-    cost_after: float
-    formula: str = "f(hold(c, x)) = hold(c, f(x))"
-    conditions: tuple[str, ...] = ("cannot_raise(f)",)
-    licence: str = "exact"
-    doc: str = "A law."
-
-
-@dataclass(frozen=True)
-class FakeExplanation:
-    steps: tuple[FakeStep, ...]
-
-
-@dataclass(frozen=True)
-class FakeReport:
-    cost_before: float = 1000.0
-    cost: float = 10.0
-    gap: float = 0.0
-    optimal: bool = True
-    saturated: bool = True
-    seconds: dict[str, float] = field(default_factory=lambda: {"encode": 0.01, "saturate": 0.2})
-    laws: dict[str, int] = field(default_factory=lambda: {"push_out_non_seq": 3, HOSTILE: 1})
-    enodes: int = 100
-    eclasses: int = 40
-    iterations: int = 5
-    sizes: dict[str, object] = field(default_factory=lambda: {HOSTILE: 1000})
-    unit: str = ""
-
-
-@dataclass(frozen=True)
-class FakeRule:
-    name: str = HOSTILE
-    ruleset: str = HOSTILE
-    formula: str = HOSTILE
-    licence: str = HOSTILE
-
-
-@dataclass(frozen=True)
-class FakeFunction:
-    steps: tuple[FakeStep, ...]
-    name: str | None = HOSTILE
-    initial: Program = field(default_factory=lambda: rnn(HOSTILE))
-    program: Program = field(default_factory=lambda: rnn("after"))
-    source: str = f"x = '''{HOSTILE}'''"
-    report: FakeReport = field(default_factory=FakeReport)
-    rules: tuple[FakeRule, ...] = (FakeRule(), FakeRule(name="push_out_non_seq"))
-
-    def explain(self) -> FakeExplanation:
-        return FakeExplanation(self.steps)
-
-
-STEPS = (
-    FakeStep("push_out_non_seq", rnn("b"), 1000.0, 400.0),
-    FakeStep(HOSTILE, rnn("after"), 400.0, 410.0, HOSTILE, (HOSTILE,), HOSTILE, HOSTILE),
-    FakeStep("last", rnn("after"), 410.0, 10.0),
-)
-
-
-def as_xml(page: str) -> ET.Element:
-    """The page without what HTML lets be unclosed: then it must be XML."""
-    page = page.removeprefix("<!DOCTYPE html>\n")
-    page = re.sub(r"<(meta|link)([^>]*)>", r"<\1\2/>", page)
-    page = re.sub(r"<script>.*?</script>", "", page, flags=re.S)
-    return ET.fromstring(page)
-
-
-def test_report_is_one_sound_page() -> None:
-    page = report_html(FakeFunction(STEPS))
-    root = as_xml(page)
-    assert page.count("<script>") == 1
-    assert [e.get("id") for e in root.iter("section")] == ["step-1", "step-2", "step-3"]
-    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|@import|url\(", page)
-    assert {e.get("href", "") for e in root.iter("link")} == {"data:,"}
-    assert not [e for e in root.iter() if any(name in e.attrib for name in ("src", "onclick", "onload"))]
-    assert page == report_html(FakeFunction(STEPS))
-
-
-def test_report_tells_the_story() -> None:
-    text = "".join(as_xml(report_html(FakeFunction(STEPS))).itertext())
-    for words in (
-        "1,000 → 10",
-        "100 times cheaper",
-        "optimal",
-        "push_out_non_seq",
-        "licence: exact",
-        "when cannot_raise(f)",
-        "-60.0%",
-        "saturated",
-        "mit-sot",
-        "f(hold(c, x)) = hold(c, f(x))",
-    ):
-        assert words in text  # fmt: skip
-
-
-def test_differences_do_not_depend_on_the_width_of_columns() -> None:
-    x = floats(3)
-    one = Program((Input("x", x),), (), (Compute("y", Op.make("tanh"), ("x",), x),), ("y",))
-    more = Compute("a_longer_name", Op.make("exp"), ("y",), x)
-    two = replace(one, steps=(*one.steps, more), outputs=(more.out,))
-    page = report_html(FakeFunction((FakeStep("grow", two, 2.0, 1.0),), initial=one))
-    (diff,) = (e for e in as_xml(page).iter("pre") if e.get("class") == "diff")
-    changed = [(span.get("class"), span.text) for span in diff if span.get("class") in ("add", "del")]
-    assert sorted(str(kind) for kind, _ in changed) == ["add", "add", "del"]
-    assert not any("tanh" in str(text) for _, text in changed)
-
-
-def test_report_without_steps_and_without_gain() -> None:
-    nothing = FakeReport(cost=1000.0, optimal=False, gap=0.25, saturated=False, seconds={}, laws={}, sizes={})
-    f = FakeFunction((), name=None, initial=empty(), program=empty(), source="", report=nothing)
-    text = "".join(as_xml(report_html(f)).itertext())
-    assert "No law changed the program" in text
-    assert "no cheaper program found" in text
-    assert "gap 25.0%" in text
-
-
-@pytest.mark.parametrize("gap", [float("inf"), float("nan")])
-def test_report_without_a_bound_says_so(gap: float) -> None:
-    page = report_html(FakeFunction(STEPS, report=FakeReport(optimal=False, gap=gap)))
-    assert "gap unknown" in page
-
-
-def test_report_is_written(tmp_path_factory: pytest.TempPathFactory) -> None:
-    path = write_report(FakeFunction(STEPS), tmp_path_factory.mktemp("report") / "report.html")
-    assert path.read_text(encoding="utf-8") == report_html(FakeFunction(STEPS))
-
-
-@pytest.mark.parametrize("costs", [(), (5.0,), (0.0, 0.0), (float("inf"), 1.0), (1e9, 1.0, 0.0), (1.0, 2.0)])
-def test_charts_bear_any_costs(costs: tuple[float, ...]) -> None:
-    root = ET.fromstring(cost_chart([(HOSTILE, c) for c in costs]))
-    for bar in root.iter("{http://www.w3.org/2000/svg}rect"):
-        assert 0 <= float(bar.get("width", "")) < 500
-
-
-def test_time_bar_of_nothing_is_nothing() -> None:
-    assert time_bar({}) == time_bar({"encode": 0.0}) == ""

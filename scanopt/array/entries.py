@@ -3,6 +3,7 @@
 from scanopt.array import (
     constants,
     ops_axes,
+    ops_control,
     ops_creation,
     ops_elementwise,
     ops_indexing,
@@ -14,6 +15,7 @@ from scanopt.array import (
     ops_selecting,
     ops_shaping,
     ops_subtensor,
+    random_ops,
 )
 from scanopt.array.variable import FUNCTIONS
 
@@ -21,6 +23,7 @@ __all__ = [
     "FUNCTIONS",
     "constants",
     "ops_axes",
+    "ops_control",
     "ops_creation",
     "ops_elementwise",
     "ops_indexing",
@@ -32,4 +35,5 @@ __all__ = [
     "ops_selecting",
     "ops_shaping",
     "ops_subtensor",
+    "random_ops",
 ]

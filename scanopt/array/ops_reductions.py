@@ -5,6 +5,8 @@ Every entry names its axes counted from the front; the batched form adds one to 
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -69,7 +71,17 @@ def _infer_reduction(name: str) -> Callable[..., TensorType]:
 def _bind_reduction(name: str) -> Callable[..., Any]:
     def bind(xp: Any, **options: Any) -> Callable[..., Any]:
         f = getattr(xp, name)
-        return lambda x, out=None: f(x, out=out, **options)
+        if name not in ("mean", "var", "std"):
+            return lambda x, out=None: f(x, out=out, **options)
+
+        def average(x: Any, out: Any = None) -> Any:
+            if math.prod(x.shape[i] for i in options["axis"]) > options.get("ddof", 0):
+                return f(x, out=out, **options)
+            with warnings.catch_warnings():  # the average of nothing is NaN, as 0 / 0 is: no warning for either
+                warnings.simplefilter("ignore", RuntimeWarning)
+                return f(x, out=out, **options)
+
+        return average
 
     return bind
 

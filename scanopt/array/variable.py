@@ -7,8 +7,10 @@ Variables follow NumPy's protocols, so `np.tanh(x)`, `x @ W` and `np.where(m, x,
 
 from __future__ import annotations
 
+import importlib
 import itertools
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -121,6 +123,32 @@ class Variable:
 
     def __repr__(self) -> str:
         return describe(self)
+
+    def eval(self, inputs_to_values: Mapping[Variable, Any] | None = None) -> Any:
+        """The value, for values of the inputs it rests on; for trying things out.
+
+        The function is compiled once for each set of inputs and kept with the variable.
+        Raises TypeError for keys that are no variables, and what the function raises.
+
+        >>> from scanopt import tensor as T
+        >>> x, y = T.dscalars("x", "y")
+        >>> z = x + 2 * y
+        >>> z.eval({x: 1, y: 10})
+        array(21.)
+
+        Source: the documents' `variable.eval`.
+        """
+        given = dict(inputs_to_values or {})
+        for x in given:
+            if not isinstance(x, Variable):
+                raise TypeError(f"eval takes values by variable, as in z.eval({{x: 1.0}}), found the key {x!r}")
+        compiled: dict[frozenset[Variable], tuple[list[Variable], Any]] = self.__dict__.setdefault("_compiled", {})
+        key = frozenset(given)
+        if key not in compiled:
+            function = importlib.import_module("scanopt.compiler").function
+            compiled[key] = list(given), function(list(given), self)
+        order, f = compiled[key]
+        return f(*(given[x] for x in order))
 
     # NumPy's protocols
 
@@ -249,7 +277,8 @@ class SharedVariable(Variable):
     """A variable with a value of its own, kept between calls of compiled functions.
 
     default_update: the new value after each call of a function that reads it, unless the function
-    says otherwise.  serial: shared variables are numbered as they are made.
+    says otherwise.  serial: shared variables are numbered as they are made.  lock: held while a
+    function that updates something reads, computes and writes.
     """
 
     _serials: ClassVar[Iterator[int]] = itertools.count()
@@ -257,6 +286,7 @@ class SharedVariable(Variable):
     def __init__(self, value: Any, name: str | None = None) -> None:
         self._value: np.ndarray[Any, Any] = np.array(value)
         self.serial = next(SharedVariable._serials)
+        self.lock = threading.RLock()
         self.default_update: Variable | None = None
         shape = (None,) * self._value.ndim
         super().__init__(TensorType(self._value.dtype.name, shape), name)
@@ -265,6 +295,14 @@ class SharedVariable(Variable):
     def latest() -> int:
         """The serial number of the shared variable made last."""
         return next(SharedVariable._serials)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Name, type and value: a graph that refers to the variable is stored with functions only."""
+        return {**self.__dict__, "default_update": None, "lock": None, "_compiled": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ |= state
+        self.serial, self.lock = next(SharedVariable._serials), threading.RLock()
 
     def get_value(self, borrow: bool = False) -> np.ndarray[Any, Any]:
         """The present value: a copy, or the array itself with `borrow=True`."""

@@ -154,8 +154,9 @@ class EGraph:
         for s, state in g.states.items():
             for u in state.updates:
                 rows.add("t_defines", s, u)
+        more = [Op.parse(key) for x in self.laws for key in sorted(x.operators())]
         extra = iter(range(-2, -1_000_000, -1))
-        self._given(rows, given_facts(g, fp), extra)
+        self._given(rows, given_facts(g, fp, more), extra)
         self._consts.update(g.consts)
         for i, f in g.forms():
             if f.kind == "const":
@@ -258,9 +259,9 @@ class EGraph:
             text.append(f'(set (dtype {const}) "{value.dtype.name}") (set (ndim {const}) {value.ndim})')
             if value.ndim == 0 and value.dtype.kind in "iu":
                 text.append(f"(set (int_value {const}) {int(value)})")
-            for name, (o, _) in constant_facts(0, value, ops):
-                assert isinstance(o, Op)
-                text.append(f"({name} {_op_text(o)} {const})")
+            for name, args in constant_facts(0, value, ops):
+                terms = [_op_text(a) if isinstance(a, Op | Batched) else const for a in args]
+                text.append(f"({name} {' '.join(terms)})")
         if text:
             self._run("\n".join(text))
         return bool(text)
@@ -272,18 +273,19 @@ class EGraph:
         return read_back(self._egraph).term_graph(self.program, self._consts)
 
 
-class _Idle:
-    """Engines with rules loaded and no program: loading rules costs more than most programs."""
+class _Idle(threading.local):
+    """Engines with rules loaded and no program: loading rules costs more than most programs.
+
+    Each thread has its own: egglog ends a process that uses an engine in another thread.
+    """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._engines: dict[str, list[Any]] = {}
 
     def take(self, text: str) -> Any:
         """An engine with the rules of `text`, on a level of its own."""
-        with self._lock:
-            engines = self._engines.get(text)
-            engine = engines.pop() if engines else None
+        engines = self._engines.get(text)
+        engine = engines.pop() if engines else None
         if engine is None:
             from egglog import bindings
 
@@ -295,10 +297,9 @@ class _Idle:
     def put(self, text: str, engine: Any) -> None:
         """Take the engine back, without what was loaded since."""
         engine.run_program(*engine.parse_program("(pop)"))
-        with self._lock:
-            if len(self._engines) > 8:
-                self._engines.clear()
-            self._engines.setdefault(text, []).append(engine)
+        if len(self._engines) > 8:
+            self._engines.clear()
+        self._engines.setdefault(text, []).append(engine)
 
 
 _IDLE = _Idle()

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
-from scanopt.array.variable import Apply, Constant, Variable
+from scanopt.array.variable import Apply, Constant, Node, Variable
 from scanopt.calculus.forms import ROOT, ClockInfo, Form, StateInfo, TermGraph, const_key
+from scanopt.loops.graph import unconditional
 from scanopt.loops.node import MitSot, NonSequence, Scan, State
 from scanopt.loops.node import Sequence as ScanSequence
 
@@ -53,6 +54,7 @@ class Encoder:
         self._scopes: dict[tuple[Scan, Scope | None], Scope] = {}
         self._pending: list[tuple[int, Variable, Scope]] = []
         self._checks: list[Task] = []
+        self._always: set[Node] = set()
         self._endings: list[tuple[Scope, Variable]] = []
         for i, x in enumerate(inputs):
             key = f"{i}"
@@ -62,6 +64,7 @@ class Encoder:
 
     def run(self, outputs: Sequence[Variable]) -> Encoded:
         """Encode the outputs and everything they need."""
+        self._always = unconditional(outputs)
         roots = [self._encode(x, None) for x in outputs]
         checks: list[int] = []
         while self._pending or self._checks or self._endings:
@@ -174,12 +177,23 @@ class Encoder:
             self.graph.states[states[s]] = StateInfo(s.output_state.name or _label(s), ())
             self._pending.append((states[s], s.output_state, scope))
             slots |= {x: (s, tap) for tap, x in zip(s.taps, s.input_states, strict=True)}
-        self._checks.extend((r.check, parent) for r in scan.requires)
         steps = self._encode(scan.n_steps, parent)
+        if scan in self._always:
+            self._checks.extend((r.check, parent) for r in scan.requires)
+        else:
+            steps = self._checked_steps(scan, steps, parent)
         self.graph.clocks[clock] = replace(self.graph.clocks[clock], steps=steps)
         if scan.until is not None:
             self._endings.append((scope, scan.until))
         return scope
+
+    def _checked_steps(self, scan: Scan, steps: int, parent: Scope | None) -> int:
+        """max(n, min(check, n)) = n: a loop that may not run checks its requirements when it does."""
+        for r in scan.requires:
+            check, type = self._encode(r.check, parent), scan.n_steps.type
+            low = self._new(Form("apply", (check, steps), operator=Op.make("minimum")), type)
+            steps = self._new(Form("apply", (steps, low), operator=Op.make("maximum")), type)
+        return steps
 
     def _new(self, form: Form, type: TensorType) -> int:
         if (found := self._ids.get(form)) is not None:

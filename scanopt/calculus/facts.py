@@ -108,6 +108,12 @@ runs_all = new_fact(
     """,
 )  # fmt: skip
 
+same_entries = new_fact(
+    "same_entries", Clock, Value, Value,
+    meaning="X and Y are read by c and have the same entries at every step that it runs",
+    pattern="(= e_ (seq {0} {1})) (= e_ (seq {0} {2})) (!= {1} {2})",
+)  # fmt: skip
+
 some_steps = new_fact(
     "some_steps", Clock,
     meaning="c runs at least one step",
@@ -146,7 +152,8 @@ rows = new_fact(
 before = new_fact(
     "before", Clock, Value,
     meaning="X is known before c begins (given for what the program reads in c)",
-    rules="(sliced c l o f) (= Y (apply (vmap op f) o)) => (before c Y)",
+    # Only where equal entries make equal sequences: else each form would make new forms for ever.
+    rules="(sliced c l o f) (= Y (apply (vmap op f) o)) (runs_all c) => (before c Y)",
 )  # fmt: skip
 
 forward = new_fact(
@@ -187,6 +194,12 @@ lies_on = new_fact(
 )  # fmt: skip
 
 scalar = new_fact("scalar", Value, meaning="v has no axes", pattern="(= 0 (ndim {0}))")
+is_true = new_fact(
+    "is_true", Value, meaning="v is the constant True", rules="(= v (hold c x)) (is_true x) => (is_true v)"
+)
+is_false = new_fact(
+    "is_false", Value, meaning="v is the constant False", rules="(= v (hold c x)) (is_false x) => (is_false v)"
+)
 integer = new_fact(
     "integer", Value,
     meaning="v is of an integer dtype",
@@ -204,33 +217,56 @@ same_type = new_fact(
 
 # Operators
 
-operator = new_fact(
-    "operator", Op,
-    meaning="op is applied somewhere",
-    rules="(= v (apply op l)) => (operator op)",
-)  # fmt: skip
-
 safe = new_fact(
     "safe", Op,
     meaning="op cannot raise, whatever its values (given, and kept by batching)",
     rules="(= g (vmap op f)) (safe op) => (safe g)",
 )  # fmt: skip
 
+always = new_fact(
+    "always", Value,
+    meaning="v is computed whenever the program is: no untaken side of an ifelse hides it (given)",
+    rules="(sliced c l o f) (= v (apply op l)) (always v) (= Y (apply (vmap op f) o)) => (always Y)",
+)  # fmt: skip
+
 hoistable = new_fact(
-    "hoistable", Clock, Op,
-    meaning="evaluating op once outside c raises only if evaluating it in c does",
+    "hoistable", Clock, Value,
+    meaning="computing the invariant v once outside c raises only if running the program does",
     rules="""
-    (level c p) (operator op) (safe op) => (hoistable c op)
-    (some_steps c) (operator op) => (hoistable c op)
+    (held c l o f) (= v (apply op l)) (safe op) => (hoistable c v)
+    (held c l o f) (= v (apply op l)) (always v) (some_steps c) => (hoistable c v)
     """,
 )  # fmt: skip
 
 raises_alike = new_fact(
-    "raises_alike", Clock, Op,
-    meaning="evaluating op at all steps of c raises only if running c does",
+    "raises_alike", Clock, Value,
+    meaning="computing v for all steps of c at once raises only if running the program does",
     rules="""
-    (level c p) (operator op) (safe op) => (raises_alike c op)
-    (runs_all c) (operator op) => (raises_alike c op)
+    (sliced c l o f) (= v (apply op l)) (safe op) => (raises_alike c v)
+    (sliced c l o f) (= v (apply op l)) (always v) (runs_all c) => (raises_alike c v)
+    """,
+)  # fmt: skip
+
+total = new_fact(
+    "total", Value,
+    meaning="computing v cannot raise",
+    rules="""
+    (always v) => (total v)
+    (= v (seq c X)) => (total v)
+    (= v (hold c x)) => (total v)
+    (= v (delay c i s k)) => (total v)
+    (= v (input k)) => (total v)
+    (= v (const k)) => (total v)
+    (= v (apply op l)) (safe op) (total_list l) => (total v)
+    """,
+)  # fmt: skip
+
+total_list = new_fact(
+    "total_list", Args,
+    meaning="computing the values of the list cannot raise",
+    rules="""
+    (= l (cons v (nil))) (total v) => (total_list l)
+    (= l (cons v r)) (total v) (total_list r) => (total_list l)
     """,
 )  # fmt: skip
 

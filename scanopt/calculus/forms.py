@@ -32,6 +32,11 @@ class Batched:
     flags: str
 
     @property
+    def name(self) -> str:
+        """What it is called."""
+        return f"batched {self.op.name}"
+
+    @property
     def key(self) -> str:
         """Canonical text."""
         return f"vmap[{self.flags}]({self.op.key})"

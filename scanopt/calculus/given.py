@@ -18,14 +18,18 @@ Given = tuple[str, tuple[int | str | Operator, ...]]
 """A fact by name, of classes, operators and texts."""
 
 
-def given_facts(g: Encoded, fp: str) -> Iterator[Given]:
-    """All facts of a program that its own text shows, for the licence `fp`."""
-    ops = list(dict.fromkeys(f.operator for _, f in g.forms() if isinstance(f.operator, Op)))
+def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]:
+    """All facts of a program that its own text shows, for the licence `fp`.
+
+    more: operators that laws may introduce.
+    """
+    ops = list(dict.fromkeys([*(f.operator for _, f in g.forms() if isinstance(f.operator, Op)), *more]))
     yield from _operator_facts(ops, fp)
     dtypes = list(dict.fromkeys(t.dtype for t in g.types.values()))
     yield from _trait_facts(ops, dtypes)
     yield from _cancelling(ops, dtypes)
     yield from _forward(g)
+    yield from _always(g)
     for i, f in g.forms():
         if f.kind == "seq":
             yield "before", (f.clock, f.args[0])
@@ -87,6 +91,8 @@ def constant_facts(i: int | str, value: np.ndarray[Any, Any], ops: Iterable[Op])
     """What a constant is to the operators of the program: neutral, absorbing."""
     if value.ndim:
         return
+    if value.dtype == bool:
+        yield ("is_true" if value else "is_false"), (i,)
     kind = value.dtype.kind
     for op in ops:
         traits = op.spec.traits
@@ -163,6 +169,25 @@ def _finished(starts: Iterable[int], edges: Mapping[int, Iterable[int]], done: s
         if i not in done:
             done.add(i)
             yield i
+
+
+def _always(g: Encoded) -> Iterator[Given]:
+    """Terms that are computed whatever the conditions of the program turn out to be."""
+    seen: set[int] = set()
+    todo = [*g.roots, *g.checks]
+    while todo:
+        i = todo.pop()
+        if i in seen:
+            continue
+        seen.add(i)
+        yield "always", (i,)
+        (f,) = g.classes[i]
+        lazy = f.operator is not None and f.operator.name == "ifelse"
+        todo.extend(f.args[:1] if lazy else f.args)
+        if f.kind == "delay":
+            todo.extend(g.states[f.state].updates)
+        if f.clock != ROOT:
+            todo.extend((g.clocks[f.clock].steps, *g.clocks[f.clock].until))
 
 
 def clocks_of(g: Encoded) -> dict[int, int]:

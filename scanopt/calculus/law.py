@@ -93,9 +93,19 @@ class Law:
             head = f"(fold_ {' '.join(a.egglog() for a in left.args or () if isinstance(a, Term))})"
         return f'(rule ({" ".join(body)}) ({head}) :ruleset laws :name "{self.name}")'
 
+    def operators(self) -> set[str]:
+        """Keys of the operators of the table that it may introduce."""
+        return _prims(self.equation.right)
+
     def __str__(self) -> str:
         when = f"  when {', '.join(self.conditions)}" if self.conditions else ""
         return f"{self.name}: {self.formula}{when}  [{self.licence}]"
+
+
+def _prims(x: Term) -> set[str]:
+    if x.head == "prim" and x.args is not None:
+        return {str(x.args[0])}
+    return {key for a in x.args or () if isinstance(a, Term) for key in _prims(a)}
 
 
 def law(
@@ -177,7 +187,7 @@ def standard_laws() -> tuple[Law, ...]:
                 if x.name in found:
                     raise ValueError(f"two laws are named {x.name!r}")
                 found[x.name] = x
-        _STANDARD.extend(found.values())
+        _STANDARD[:] = found.values()  # at once: threads may come here together
     return tuple(_STANDARD)
 
 
@@ -197,16 +207,25 @@ def select(fp: str = "reassoc", exclude: Iterable[str] = (), extra: Iterable[Law
     """
     if fp not in LICENCES:
         raise ValueError(f"fp must be one of {', '.join(LICENCES)}, found {fp!r}")
-    laws = (*standard_laws(), *extra)
-    for x in laws:
+    if isinstance(extra, Law):
+        raise TypeError(f"rules must be a list of laws: write rules=[{extra.name}]")
+    if not isinstance(extra, Iterable):
+        raise TypeError(f"rules must be a list of laws, found {extra!r}")
+    laws: list[Law] = [*standard_laws()]
+    for x in extra:
         if not isinstance(x, Law):
             raise TypeError(f"rules must be laws made with scanopt.law, found {x!r}")
+        if any(x.name == y.name for y in laws):
+            raise ValueError(f"rules holds a law named {x.name!r}, and there is one of that name already")
+        laws.append(x)
     names = {x.name for x in laws} | {x.ruleset for x in laws}
+    if isinstance(exclude, str) or not isinstance(exclude, Iterable):
+        raise TypeError(f"exclude must be a list of names of laws or rulesets, found {exclude!r}")
     excluded = set(exclude)
     if unknown := excluded - names:
         raise ValueError(
-            f"exclude names {sorted(unknown)}, but there is no such law or ruleset; "
-            f"there are {', '.join(sorted({x.ruleset for x in laws}))}"
+            f"exclude names {', '.join(sorted(map(repr, unknown)))}, but there is no such law or ruleset; the rulesets "
+            f"are {', '.join(sorted({x.ruleset for x in laws}))}"
         )
     allowed = LICENCES[: LICENCES.index(fp) + 1]
     return tuple(x for x in laws if x.licence in allowed and not {x.name, x.ruleset} & excluded)

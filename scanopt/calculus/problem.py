@@ -86,39 +86,40 @@ class Problem:
 
     def _earliest(self, clock: int) -> dict[int, int]:
         """Least phase of `clock` in which each class can be had (outside: after how many phases)."""
-        level: dict[int, int] = {}
         users: dict[int, set[int]] = defaultdict(set)
         for c, forms in self._forms.items():
             for f in forms:
-                for a in self._parts(f):
+                for a in f.args:
                     users[a].add(c)
-        todo = list(self._forms)
-        # Least fixpoint from below: every class starts at 0 and rises as its cheapest form demands.
-        level = dict.fromkeys(self._forms, 0)
-        while todo:
-            c = todo.pop()
-            best = min((self._phase_of(f, clock, level) for f in self._forms[c]), default=MAX_PHASES)
-            if best > level[c]:
-                level[c] = min(best, MAX_PHASES)
-                todo.extend(users[c])
-        return level
+        # What comes one step later (updates of states, what ends a loop) may go round in circles: it is
+        # assumed to be early, and raised as found.  All else is made of leaves: levels fall from the top.
+        late: dict[int, int] = dict.fromkeys((u for s in self.graph.states.values() for u in s.updates), 0)
+        late |= dict.fromkeys((u for i in self.graph.clocks.values() for u in i.until), 0)
+        while True:
+            level = dict.fromkeys(self._forms, MAX_PHASES)
+            todo = list(self._forms)
+            while todo:
+                c = todo.pop()
+                best = min((self._phase_of(f, clock, level, late) for f in self._forms[c]), default=MAX_PHASES)
+                if best < level[c]:
+                    level[c] = best
+                    todo.extend(users[c])
+            found = {u: level.get(u, MAX_PHASES) for u in late}
+            if found == late:
+                return level
+            late = found
 
-    def _parts(self, f: Form) -> tuple[int, ...]:
-        ends = self.graph.clocks[f.clock].until if f.clock in self.graph.clocks else ()
-        updates = self.graph.states[f.state].updates if f.kind == "delay" else ()
-        return (*f.args, *updates, *ends)
-
-    def _phase_of(self, f: Form, clock: int, level: dict[int, int]) -> int:
+    def _phase_of(self, f: Form, clock: int, level: dict[int, int], late: dict[int, int]) -> int:
         step = 1 if f.clock == clock and f.kind in ("stack", "tail", "at") else 0
         needed = max((level.get(a, MAX_PHASES) for a in f.args), default=0)
         if f.kind == "delay":
             updates = self.graph.states[f.state].updates
-            update = min((level.get(u, MAX_PHASES) for u in updates), default=MAX_PHASES)
+            update = min((late[u] for u in updates), default=MAX_PHASES)
             # A state of another clock does not tie the phases of this one together.
             needed = max(needed, update if self._inside(f.clock, clock) else 0)
         if f.clock == clock and f.kind in ("seq", "delay", "hold"):
             until = self.graph.clocks[clock].until
-            needed = max(needed, min((level.get(u, MAX_PHASES) for u in until), default=0))
+            needed = max(needed, min((late[u] for u in until), default=0))
         return min(needed + step, MAX_PHASES)
 
     def _inside(self, inner: int, clock: int) -> bool:

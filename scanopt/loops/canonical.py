@@ -16,8 +16,7 @@ from scanopt.array.variable import Variable
 from scanopt.loops.site import Number, Site, is_bare, show
 
 __all__ = [
-    "Initial", "SequenceArg", "check_options", "initials", "non_sequence_args", "sequence_args",
-    "slice_name",
+    "Initial", "SequenceArg", "initials", "non_sequence_args", "sequence_args", "slice_name",
 ]  # fmt: skip
 
 
@@ -35,11 +34,13 @@ class Initial:
     """What is said of one output beforehand: nothing (no taps), or how its state starts.
 
     value: the initial state, or a bare Python number whose dtype is still open.
+    written: how the user writes it, where not by its name or in outputs_info.
     """
 
     value: Variable | Number | None
     taps: tuple[int, ...]
     label: str
+    written: str = ""
 
     @property
     def fed_back(self) -> bool:
@@ -220,26 +221,3 @@ def non_sequence_args(site: Site, non_sequences: Any) -> tuple[Variable | Number
         x if is_bare(x) else site.array(x, _label("non_sequences", i, None))
         for i, x in enumerate(as_list(non_sequences))
     )
-
-
-def check_options(site: Site, name: Any, truncate_gradient: Any, flags: dict[str, Any]) -> None:
-    """Raise TypeError or ValueError for options of a wrong type or value."""
-    if name is not None and not isinstance(name, str):
-        raise site.error(TypeError, f"name must be a string, found {show(name)}")
-    if not isinstance(truncate_gradient, int | np.integer) or isinstance(truncate_gradient, bool):
-        raise site.error(TypeError, f"truncate_gradient must be an integer, found {show(truncate_gradient)}")
-    if truncate_gradient != -1 and truncate_gradient < 1:
-        raise site.error(
-            ValueError,
-            f"truncate_gradient must be -1 (all steps) or a number of steps from 1 up, found {truncate_gradient}",
-        )
-    for flag, value in flags.items():
-        if not isinstance(value, bool | np.bool_):
-            raise site.error(TypeError, f"{flag} must be True or False, found {show(value)}")
-
-
-def refuse_unavailable(site: Site, mode: Any, profile: Any, allow_gc: Any) -> None:
-    """Raise ValueError for options whose meaning this version does not have yet."""
-    for option, value, default in (("mode", mode, None), ("profile", profile, False), ("allow_gc", allow_gc, None)):
-        if value is not default and (option, value) != ("profile", ""):
-            raise site.error(ValueError, f"{option}={value!r} is not supported yet; leave it at {default!r}")

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from scanopt.array.variable import Constant, Node, Variable
+from scanopt.array.variable import Apply, Constant, Node, Variable
 from scanopt.loops.node import Scan
 
-__all__ = ["dependencies", "leaves", "schedule", "sources"]
+__all__ = ["dependencies", "is_lazy", "leaves", "schedule", "sources", "unconditional"]
 
 
-def dependencies(node: Node) -> tuple[Variable, ...]:
-    """What must be known before the node: its inputs, and first the checks of a Scan."""
+def dependencies(node: Node, lazy: bool = False) -> tuple[Variable, ...]:
+    """What must be known before the node: its inputs, and first the checks of a Scan.
+
+    lazy: of an ifelse only the condition, which then tells what else.
+    """
+    if lazy and is_lazy(node):
+        return node.inputs[:1]
     return node.dependencies if isinstance(node, Scan) else node.inputs
 
 
-def schedule(outputs: Iterable[Variable], given: Collection[Variable] = ()) -> list[Node]:
+def is_lazy(node: Node | None) -> bool:
+    """Whether the node computes only one of its inputs but the first: an ifelse."""
+    return isinstance(node, Apply) and node.op.name == "ifelse"
+
+
+def schedule(outputs: Iterable[Variable], given: Collection[Variable] = (), lazy: bool = False) -> list[Node]:
     """All nodes that `outputs` need beyond `given`, each after those it depends on.
+
+    lazy: without what only the sides of an ifelse need.
 
     The order is depth first: an output's own first.  Works on graphs of any depth.
     """
@@ -40,8 +52,23 @@ def schedule(outputs: Iterable[Variable], given: Collection[Variable] = ()) -> l
             order.append(node)
         else:
             stack.append((node, True))
-            visit(dependencies(node))
+            visit(dependencies(node, lazy))
     return order
+
+
+def unconditional(outputs: Iterable[Variable]) -> set[Node]:
+    """The nodes that are computed whatever the conditions turn out to be, those of steps included."""
+    found: set[Node] = set()
+    todo = list(outputs)
+    while todo:
+        node = todo.pop().owner
+        if node is None or node in found:
+            continue
+        found.add(node)
+        todo.extend(dependencies(node, lazy=True))
+        if isinstance(node, Scan):
+            todo.extend(node.inner_outputs)
+    return found
 
 
 def leaves(outputs: Iterable[Variable], given: Collection[Variable] = ()) -> list[Variable]:

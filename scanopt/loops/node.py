@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Node, SharedVariable, Variable
+from scanopt.modes import Mode
 
 __all__ = [
     "MitMot", "MitSot", "NitSot", "NonSequence", "Requirement", "Scan", "Sequence", "SharedState",
@@ -127,9 +128,10 @@ class NonSequence:
 class Requirement:
     """What must hold when the loop runs, even if nothing reads its outputs.
 
-    kind: "rows" (a sequence has at least n_steps rows), "steps" (n_steps is not negative) or
-    "init" (an initial state has a row for its deepest tap).  check: found, or a ValueError with
-    `message` where found < expected; all three are int64 scalars outside the loop.
+    kind: "rows" (a sequence has as many rows as there are steps), "steps" (a number of steps is not
+    negative) or "init" (an initial state has a row for its deepest tap).  check: found, or a
+    ValueError with `message` where found < expected (for sequences of `scanopt.loop`: where they
+    differ); all three are int64 scalars outside the loop.
     """
 
     kind: str
@@ -150,6 +152,8 @@ class Scan(Node):
     location: "file:line" of the user's call.  n_steps: an int64 scalar.  x_outer of every sequence
     has exactly n_steps rows, init_outer of every mit-sot exactly `depth`.  labels: the user's word
     for each output, for error messages.  order: for each result of the step, its place in outputs.
+    profile: the title that its times are collected under, "" for none.  allow_gc, mode: as given to
+    scan, None for the general setting.
     """
 
     n_steps: Variable
@@ -168,6 +172,9 @@ class Scan(Node):
     requires: tuple[Requirement, ...] = ()
     labels: tuple[str, ...] = ()
     order: tuple[int, ...] = ()
+    mode: Mode | None = None
+    profile: str = ""
+    allow_gc: bool | None = None
     inputs: tuple[Variable, ...] = field(init=False)
     outputs: tuple[Variable, ...] = field(init=False)
 

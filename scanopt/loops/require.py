@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from string import Formatter
 from typing import Any
 
 from scanopt.array.op import Op, Operand, OpSpec, register
@@ -38,7 +39,12 @@ def _numpy(xp: Any, *, relation: str, error: str, message: str) -> Callable[...,
     return check
 
 
-def _infer(a: Operand, b: Operand, **_: Any) -> TensorType:
+def _infer(a: Operand, b: Operand, *, relation: str, error: str, message: str) -> TensorType:
+    if relation not in RELATIONS or error not in ERRORS:
+        raise ValueError(f"unknown relation {relation!r} or kind of error {error!r}")
+    for _, name, form, conversion in Formatter().parse(message):
+        if name not in (None, "found", "expected") or form or conversion:
+            raise ValueError(f"a message may hold {{found}} and {{expected}} only, found {message!r}")
     if a.dtype != "int64" or b.dtype != "int64":
         raise TypeError(f"require compares int64 values, found {a.type} and {b.type}")
     if a.ndim and b.ndim and a.ndim != b.ndim:
@@ -80,6 +86,4 @@ def require(a: Variable, b: Variable, message: str, *, relation: str = "ge", err
     >>> str(require(n, n, "{found} rows, {expected} needed").type)
     'int64[]'
     """
-    if relation not in RELATIONS or error not in ERRORS:
-        raise ValueError(f"unknown relation {relation!r} or kind of error {error!r}")
     return apply(Op.make("require", relation=relation, error=error, message=message), a, b)

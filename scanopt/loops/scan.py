@@ -9,20 +9,12 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.variable import Constant, SharedVariable, Variable, describe
-from scanopt.loops.canonical import (
-    Initial,
-    SequenceArg,
-    check_options,
-    initials,
-    non_sequence_args,
-    refuse_unavailable,
-    sequence_args,
-    slice_name,
-)
+from scanopt.loops.canonical import Initial, SequenceArg, initials, non_sequence_args, sequence_args, slice_name
 from scanopt.loops.graph import leaves
 from scanopt.loops.location import user_location
 from scanopt.loops.node import MitSot, NitSot, NonSequence, Requirement, Scan, SitSot
 from scanopt.loops.node import Sequence as SequenceSlot
+from scanopt.loops.options import Options, check_truth
 from scanopt.loops.shared import last_values, shared_states
 from scanopt.loops.site import Number, Site
 from scanopt.loops.states import build_states
@@ -31,26 +23,17 @@ from scanopt.loops.steps import Plan, initial_rows, plan
 from scanopt.loops.until import split_until
 from scanopt.loops.updates import Updates
 
-__all__ = ["Options", "loop", "scan"]
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a Scan node keeps of the call beside its slots."""
-
-    name: str | None = None
-    truncate_gradient: int = -1
-    go_backwards: bool = False
-    strict: bool = False
+__all__ = ["Arguments", "loop", "returned", "scan", "scan_node"]
 
 
 @dataclass(frozen=True, eq=False)
-class _Arguments:
-    """The canonical arguments of one call."""
+class Arguments:
+    """The canonical arguments of one call.  more: outputs beyond the initials are not fed back."""
 
     sequences: tuple[SequenceArg, ...]
-    initials: tuple[Initial, ...] | None
-    non_sequences: tuple[Variable | Number, ...]
+    initials: tuple[Initial, ...] = ()
+    non_sequences: tuple[Variable | Number, ...] = ()
+    more: bool = True
 
     def labels(self) -> list[str]:
         """What the step is called with, in order, in words."""
@@ -61,7 +44,7 @@ class _Arguments:
         ]
         words += [
             slice_name(initial.name or f"output {i}", tap)
-            for i, initial in enumerate(self.initials or ())
+            for i, initial in enumerate(self.initials)
             for tap in initial.taps
         ]
         words += [
@@ -94,7 +77,7 @@ def _initial_variable(initial: Initial, dtype: str) -> Variable:
 
 def _discovered(
     site: Site,
-    args: _Arguments,
+    args: Arguments,
     results: Iterable[Variable],
     inner: set[Variable],
     changed: set[SharedVariable],
@@ -160,11 +143,14 @@ def _outputs(
 
 
 def _output_label(i: int, spec: Initial, result: Variable) -> str:
+    if spec.written:
+        return spec.label
     name = spec.name or result.name
     return f"output {i} ({name!r})" if name else f"output {i}"
 
 
-def _scan_node(site: Site, fn: Callable[..., Any], args: _Arguments, steps: Plan, options: Options) -> Scan:
+def scan_node(site: Site, fn: Callable[..., Any], args: Arguments, steps: Plan, options: Options) -> Scan:
+    """The loop whose step `fn` builds.  options: checked ones.  Raises TypeError, ValueError."""
     sequences = [slot for arg, slices in zip(args.sequences, steps.slices, strict=True) for slot in _slots(arg, slices)]
     held = [_non_sequence(x) for x in args.non_sequences]
     extras = _Extras()  # of the step built last, which is the one that is kept
@@ -177,10 +163,10 @@ def _scan_node(site: Site, fn: Callable[..., Any], args: _Arguments, steps: Plan
         outputs, extras.updates = split_updates(site, rest)
         return step_results(site, outputs)
 
-    check_step(site, fn, args.labels())
-    inputs, results = build_states(site, args.initials, build)
-    specs = args.initials or tuple(Initial(None, (), f"output {i}") for i in range(len(results)))
-    outputs = _outputs(site, specs, inputs or [()] * len(results), results)
+    inputs, results = build_states(site, args.initials, build, args.more)
+    plain = range(len(args.initials), len(results))
+    specs = (*args.initials, *(Initial(None, (), f"output {i}") for i in plain))
+    outputs = _outputs(site, specs, [*inputs, *(() for _ in plain)], results)
     given = tuple(slot for _, slots in held for slot in slots)
     inner = {*(s.x_inner for s in sequences), *(s.w_inner for s in given), *(v for state in inputs for v in state)}
     computed = [*results, *(() if extras.until is None else (extras.until,))]
@@ -205,6 +191,9 @@ def _scan_node(site: Site, fn: Callable[..., Any], args: _Arguments, steps: Plan
         requires=(*steps.requires, *outputs.requires),
         labels=labels,
         order=order,
+        mode=options.mode,
+        profile=options.profile,
+        allow_gc=options.allow_gc,
     )
 
 
@@ -222,14 +211,36 @@ def loop(
     function: the name of the public function, for messages.
     """
     site = Site(function, user_location())
-    flags = {"go_backwards": options.go_backwards, "strict": options.strict}
-    check_options(site, options.name, options.truncate_gradient, flags)
-    args = _Arguments(
-        sequence_args(site, sequences), initials(site, outputs_info), non_sequence_args(site, non_sequences)
+    options = options.checked(site)
+    found = initials(site, outputs_info)
+    args = Arguments(
+        sequence_args(site, sequences), found or (), non_sequence_args(site, non_sequences), more=found is None
     )
     steps = plan(site, args.sequences, n_steps, options.go_backwards)
-    node = _scan_node(site, fn, args, steps, options)
+    check_step(site, fn, args.labels())
+    node = scan_node(site, fn, args, steps, options)
     return list(node.returned), last_values(node)
+
+
+def returned(
+    site: Site, outputs: list[Variable], updates: Updates, return_list: Any = False, return_updates: Any = True
+) -> Any:
+    """What scan and its relatives give back: outputs in the form asked for, and the updates unless not wanted.
+
+    Raises TypeError for wrong flags, ValueError where updates exist but are not wanted.
+    """
+    check_truth(site, "return_list", return_list)
+    check_truth(site, "return_updates", return_updates)
+    form: Any = outputs if return_list or len(outputs) > 1 else outputs[0] if outputs else None
+    if return_updates:
+        return form, updates
+    if updates:
+        raise site.error(
+            ValueError,
+            f"the step updates shared variables ({', '.join(map(describe, updates))}), so the updates are needed: "
+            "leave return_updates alone and pass them to function",
+        )
+    return form
 
 
 def scan(
@@ -246,7 +257,8 @@ def scan(
     allow_gc: bool | None = None,
     strict: bool = False,
     return_list: bool = False,
-) -> tuple[Any, Updates]:
+    return_updates: bool = True,
+) -> Any:
     """A loop over the first axis of `sequences`, feeding results back: (outputs, updates).
 
     fn: builds one step from symbolic arrays, called with every tap of each sequence, every tap of
@@ -257,11 +269,14 @@ def scan(
         {initial, taps} with negative taps and one initial row for each step back, or None for an
         output that is not fed back.  A bare Python number takes the dtype of the step's result.
     non_sequences: what the step gets unchanged.  Other variables that it uses are found.
-    n_steps: int or integer scalar; a sequence must have that many rows.
+    n_steps: int or integer scalar; a sequence must have that many rows.  Negative: as many steps
+        the other way, from the ends of the sequences, or with go_backwards from their starts.
     truncate_gradient: steps that gradients go back, -1 for all.  go_backwards: read the sequences
         from their ends.  name: for prints and profiles.  strict: shared variables that the step
         uses must be in non_sequences.  return_list: a list of outputs even for one.
-    mode, profile, allow_gc: not supported yet, leave them alone.
+    mode: a name or a `Mode`, None for that of the function.  profile: True, or a title, to collect
+        calls, steps and times for `profile_summary()`.  allow_gc: whether buffers are freed after a
+        call, None for `config.scan.allow_gc`.  return_updates: False for the outputs alone.
 
     outputs: one array, a list of several, or None; each has a row per step, initial rows left out.
     updates: per shared variable that the step updates its value after the loop, for `function`.
@@ -272,12 +287,6 @@ def scan(
     >>> str(total.type), dict(updates)
     ('float32[?]', {})
     """
-    site = Site("scan", user_location())
-    refuse_unavailable(site, mode, profile, allow_gc)
-    if not isinstance(return_list, bool | np.bool_):
-        raise site.error(TypeError, f"return_list must be True or False, found {return_list!r}")
-    options = Options(name, truncate_gradient, go_backwards, strict)
+    options = Options(name, truncate_gradient, go_backwards, strict, mode, profile, allow_gc)
     outputs, updates = loop("scan", fn, sequences, outputs_info, non_sequences, n_steps, options)
-    if return_list or len(outputs) > 1:
-        return outputs, updates
-    return (outputs[0] if outputs else None), updates
+    return returned(Site("scan", user_location()), outputs, updates, return_list, return_updates)

@@ -70,10 +70,11 @@ def _guess_args(initial: Initial) -> Sequence[Any]:
 
 
 def _suggestion(initial: Initial, start: str, result: str) -> str:
-    name = initial.name or "initial_state"
+    place = "init" if initial.written else "outputs_info"
+    name = initial.written or initial.name or "initial_state"
     lossy = " (which loses part of the value)"
     forward, back = np.can_cast(start, result, "safe"), np.can_cast(result, start, "safe")
-    first = f"write {name}.astype('{result}') in outputs_info{'' if forward else lossy}"
+    first = f"write {name}.astype('{result}') in {place}{'' if forward else lossy}"
     second = f"cast the step's result with .astype('{start}'){'' if back else lossy}"
     return f"{second}, or {first}" if back and not forward else f"{first}, or {second}"
 
@@ -162,23 +163,21 @@ def _check_count(site: Site, initials: Sequence[Initial], results: Sequence[Resu
         )
 
 
-def build_states(site: Site, initials: Sequence[Initial] | None, build: Build) -> Built:
+def build_states(site: Site, initials: Sequence[Initial], build: Build, more: bool = False) -> Built:
     """Build the step until the types of its states are stable.
 
-    initials: one per output, or None when no output is fed back.  Raises ValueError where a state
-    would change its dtype, its number of axes or a known length.
+    initials: one per output; with `more` of the first outputs, further ones being not fed back.
+    Raises ValueError where a state would change its dtype, its number of axes or a known length.
     """
-    if initials is None:
-        return [], [as_result(r) for r in build([])]
     relax = _Relax(site)
     types = _plain_guess(initials, build)
     while True:
         inputs = [_inputs(i, type) for i, type in zip(initials, types, strict=True)]
         raw = build(inputs)
-        _check_count(site, initials, raw)
-        triples: list[tuple[Initial, Result, TensorType]] = list(zip(initials, raw, types, strict=True))
+        _check_count(site, initials, raw[: len(initials)] if more else raw)
+        triples: list[tuple[Initial, Result, TensorType]] = list(zip(initials, raw, types, strict=False))
         results = [_as_state(*triple) for triple in triples]
         new = [relax.next(i, type, r) if i.fed_back else type for (i, _, type), r in zip(triples, results, strict=True)]
         if new == types:
-            return inputs, results
+            return inputs, [*results, *map(as_result, raw[len(initials) :])]
         types = new

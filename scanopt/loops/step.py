@@ -18,8 +18,8 @@ Result = Variable | Number
 _ORDER = "the order is: every tap of each sequence, every tap of each output, then non_sequences"
 
 
-def check_step(site: Site, fn: Any, labels: Sequence[str]) -> None:
-    """Raise TypeError when `fn` cannot be called with one argument per label."""
+def check_step(site: Site, fn: Any, labels: Sequence[str], order: str = _ORDER) -> None:
+    """Raise TypeError when `fn` cannot be called with one argument per label.  order: a hint on them."""
     if not callable(fn):
         raise site.error(TypeError, f"fn must be a function that builds one step, found {show(fn)}")
     if getattr(fn, "is_compiled", False):
@@ -39,7 +39,7 @@ def check_step(site: Site, fn: Any, labels: Sequence[str]) -> None:
         raise site.error(
             TypeError,
             f"fn {show(fn).removeprefix('the function ')} takes {signature} but {site.function} "
-            f"passes {passed}: {error}; {_ORDER}",
+            f"passes {passed}: {error}; {order}",
         ) from None
 
 

@@ -2,6 +2,7 @@
 
 A sequence read at several taps is cut into one slice per tap, aligned so that entry t of each is
 what step t reads.  The present (tap 0) always counts as read, so taps=[-1] on 5 rows are 4 steps.
+A negative n_steps means as many steps in the other direction, whether it is known or symbolic.
 """
 
 from __future__ import annotations
@@ -14,13 +15,26 @@ import numpy as np
 
 from scanopt.array.batching import dim
 from scanopt.array.entries import FUNCTIONS
-from scanopt.array.variable import Constant, Variable
+from scanopt.array.variable import Apply, Constant, Variable
 from scanopt.loops.canonical import Initial, SequenceArg
 from scanopt.loops.node import Requirement
 from scanopt.loops.require import require
 from scanopt.loops.site import Site, show
 
-__all__ = ["Plan", "initial_rows", "plan"]
+__all__ = [
+    "Plan",
+    "first_rows",
+    "given_steps",
+    "initial_rows",
+    "literal",
+    "not_negative",
+    "plan",
+    "requirement",
+    "rows_of",
+]
+
+Direction = bool | Variable
+"""Whether sequences are read from their ends: known, or a bool scalar."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,19 +55,27 @@ def rows_of(x: Variable) -> Variable:
     return _int(dim(x, 0))
 
 
-def _tap_slices(arg: SequenceArg, go_backwards: bool) -> tuple[Variable, ...]:
+def turned(x: Variable, backwards: Direction) -> Variable:
+    """The rows of x from the last to the first, if `backwards`."""
+    if isinstance(backwards, Variable):
+        turn: Variable = x[:: FUNCTIONS["where"](backwards, -1, 1)]
+        return turn
+    return x[::-1] if backwards else x
+
+
+def _tap_slices(arg: SequenceArg, backwards: Direction) -> tuple[Variable, ...]:
     low, high = min(0, *arg.taps), max(0, *arg.taps)
 
     def cut(tap: int) -> Variable:
         x = arg.variable
         if low or high:
             x = x[tap - low : tap - high if tap < high else None]
-        return x[::-1] if go_backwards else x
+        return turned(x, backwards)
 
     return tuple(cut(tap) for tap in arg.taps)
 
 
-def _first_rows(x: Variable, n: Variable) -> Variable:
+def first_rows(x: Variable, n: Variable) -> Variable:
     """x[:n]; x itself where that is known to be all of it."""
     value = n.operand.value
     stop = n if value is None else int(value)
@@ -63,66 +85,93 @@ def _first_rows(x: Variable, n: Variable) -> Variable:
     return first
 
 
-def given_steps(site: Site, n_steps: Any) -> Variable:
-    """The user's n_steps as an int64 scalar.  Raises TypeError, ValueError."""
+def given_steps(site: Site, n_steps: Any, what: str = "n_steps") -> Variable:
+    """The user's number of steps as an int64 scalar.  Raises TypeError, ValueError naming it `what`."""
     if isinstance(n_steps, str | bytes | float | bool):
         kind = TypeError if isinstance(n_steps, str | bytes) else ValueError
-        raise site.error(kind, f"n_steps must be an integer, found {show(n_steps)}")
-    n = site.array(n_steps, "n_steps")
+        raise site.error(kind, f"{what} must be an integer, found {show(n_steps)}")
+    n = site.array(n_steps, what)
     if n.ndim:
-        raise site.error(ValueError, f"n_steps must be a single integer, found {show(n_steps)}")
+        raise site.error(ValueError, f"{what} must be a single integer, found {show(n_steps)}")
     if np.dtype(n.dtype).kind not in "iu":
         hint = "; cast it with .astype('int64')" if isinstance(n_steps, Variable) else ""
-        raise site.error(ValueError, f"n_steps must be an integer, found {show(n_steps)} of dtype {n.dtype}{hint}")
+        raise site.error(ValueError, f"{what} must be an integer, found {show(n_steps)} of dtype {n.dtype}{hint}")
     value = n.operand.value
-    if value is None:
-        return n if n.dtype == "int64" else n.astype("int64")
-    if value < 0:
-        raise site.error(
-            ValueError,
-            f"n_steps is {int(value)}, which is not supported yet: it must not be negative; "
-            "to run through the sequences from the end, use go_backwards=True",
-        )
-    return Constant(np.int64(value))
+    if value is not None:
+        return Constant(np.int64(value))
+    return n if n.dtype == "int64" else n.astype("int64")
 
 
-def _literal(text: str) -> str:
+_NOT_NEGATIVE_WHERE_ARGUMENTS_ARE = ("cast", "add", "multiply", "minimum", "floor_divide")
+
+
+def _never_negative(n: Variable) -> bool:
+    """Whether an integer scalar is known not to be negative: a length, and what is made of lengths."""
+    if n.operand.value is not None:
+        return bool(n.operand.value >= 0)
+    if n.dtype.startswith(("uint", "bool")):
+        return True
+    if not isinstance(n.owner, Apply):
+        return False
+    name = n.owner.op.name
+    if name == "maximum":
+        return any(map(_never_negative, n.owner.inputs))
+    if name in _NOT_NEGATIVE_WHERE_ARGUMENTS_ARE:
+        return all(map(_never_negative, n.owner.inputs))
+    return name in ("shape_i", "absolute")
+
+
+def _count(n: Variable, go_backwards: bool) -> tuple[Variable, Direction]:
+    """How many steps the user's n_steps are, and in which direction: the sign turns it round."""
+    value = n.operand.value
+    if value is not None:
+        return Constant(np.int64(abs(value))), bool(go_backwards) != bool(value < 0)
+    if _never_negative(n):
+        return n, bool(go_backwards)
+    return abs(n), FUNCTIONS["ge" if go_backwards else "lt"](n, 0)
+
+
+def literal(text: str) -> str:
     """Text in which braces mean themselves when the message is formatted."""
     return text.replace("{", "{{").replace("}", "}}")
 
 
-def _requirement(kind: str, found: Variable, expected: Variable, message: str) -> Requirement:
-    return Requirement(kind, found, expected, message, require(found, expected, message))
+def requirement(kind: str, found: Variable, expected: Variable, message: str, relation: str = "ge") -> Requirement:
+    """What must hold when the loop runs: found >= expected, or another relation."""
+    return Requirement(kind, found, expected, message, require(found, expected, message, relation=relation))
 
 
 def _has_rows(site: Site, arg: SequenceArg, x: Variable, n: Variable) -> tuple[Requirement, ...]:
     left = f" (as the taps {list(arg.taps)} leave them)" if arg.taps != (0,) else ""
     message = (
-        f"{_literal(arg.label)} has {{found}} rows{left} but n_steps is {{expected}}: "
-        f"pass a longer sequence or fewer steps {_literal(site.place)}"
+        f"{literal(arg.label)} has {{found}} rows{left} but n_steps is {{expected}}: "
+        f"pass a longer sequence or fewer steps {literal(site.place)}"
     )
     rows, steps = x.type.shape[0], n.operand.value
     if rows is None or steps is None:
-        return (_requirement("rows", rows_of(x), n, message),)
+        return (requirement("rows", rows_of(x), n, message),)
     if rows < steps:
         raise ValueError(message.format(found=rows, expected=int(steps)))
     return ()
 
 
-def _not_negative(site: Site, n: Variable) -> tuple[Requirement, ...]:
-    if n.operand.value is not None:
+def not_negative(site: Site, what: str, n: Variable) -> tuple[Requirement, ...]:
+    """The check of a number of steps that has no sign.  Raises ValueError when it is known to be negative."""
+    name = literal(f" ({n.name!r})") if n.name else ""
+    message = f"{what}{name} is {{found}}, but it must not be negative {literal(site.place)}"
+    value = n.operand.value
+    if value is not None and value < 0:
+        raise ValueError(message.format(found=int(value)))
+    if _never_negative(n):
         return ()
-    name = _literal(f" ({n.name!r})") if n.name else ""
-    place = _literal(site.place)
-    message = f"n_steps{name} is {{found}}, but it must not be negative {place}"
-    return (_requirement("steps", n, Constant(np.int64(0)), message),)
+    return (requirement("steps", n, Constant(np.int64(0)), message),)
 
 
 def _explicit(site: Site, args: tuple[SequenceArg, ...], slices: list[tuple[Variable, ...]], n: Variable) -> Plan:
-    requires = _not_negative(site, n)
+    requires: tuple[Requirement, ...] = ()
     for arg, mine in zip(args, slices, strict=True):
         requires += _has_rows(site, arg, mine[0], n)
-    cut = tuple(tuple(_first_rows(x, n) for x in mine) for mine in slices)
+    cut = tuple(tuple(first_rows(x, n) for x in mine) for mine in slices)
     return Plan(n, cut, requires)
 
 
@@ -134,7 +183,7 @@ def _shortest(slices: list[tuple[Variable, ...]]) -> Plan:
     if symbolic and len(slices) == 1:
         return Plan(symbolic[0], tuple(slices), ())
     n: Variable = reduce(FUNCTIONS["minimum"], symbolic + ([_int(min(known))] if known else []))
-    return Plan(n, tuple(tuple(_first_rows(x, n) for x in mine) for mine in slices), ())
+    return Plan(n, tuple(tuple(first_rows(x, n) for x in mine) for mine in slices), ())
 
 
 def plan(site: Site, args: tuple[SequenceArg, ...], n_steps: Any, go_backwards: bool) -> Plan:
@@ -143,12 +192,12 @@ def plan(site: Site, args: tuple[SequenceArg, ...], n_steps: Any, go_backwards: 
     Raises ValueError when neither sequences nor n_steps say how many, or a sequence is known to be
     too short; TypeError, ValueError for an n_steps that is no integer scalar.
     """
-    slices = [_tap_slices(arg, go_backwards) for arg in args]
     if n_steps is not None:
-        return _explicit(site, args, slices, given_steps(site, n_steps))
-    if not slices:
+        n, backwards = _count(given_steps(site, n_steps), go_backwards)
+        return _explicit(site, args, [_tap_slices(arg, backwards) for arg in args], n)
+    if not args:
         raise site.error(ValueError, "the number of steps is not known: give n_steps or at least one sequence")
-    return _shortest(slices)
+    return _shortest([_tap_slices(arg, go_backwards) for arg in args])
 
 
 def initial_rows(site: Site, initial: Initial) -> tuple[Variable, tuple[Requirement, ...]]:
@@ -160,9 +209,9 @@ def initial_rows(site: Site, initial: Initial) -> tuple[Variable, tuple[Requirem
     assert isinstance(value, Variable)
     rows = value.type.shape[0]
     message = (
-        f"{_literal(initial.label)} has {{found}} initial rows, but its taps "
+        f"{literal(initial.label)} has {{found}} initial rows, but its taps "
         f"{list(initial.taps)} need {depth}: row 0 is the oldest, {depth} steps back "
-        f"{_literal(site.place)}"
+        f"{literal(site.place)}"
     )
     if rows is not None and rows < depth:
         raise ValueError(message.format(found=rows))
@@ -171,4 +220,4 @@ def initial_rows(site: Site, initial: Initial) -> tuple[Variable, tuple[Requirem
     first: Variable = value[:depth]
     if rows is not None:
         return first, ()
-    return first, (_requirement("init", rows_of(value), _int(depth), message),)
+    return first, (requirement("init", rows_of(value), _int(depth), message),)

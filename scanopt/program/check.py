@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from scanopt.array.op import Operand
+from scanopt.array.op import Op, Operand
 from scanopt.array.types import TensorType
-from scanopt.program.ir import Keep, Loop, Program, State, Step
+from scanopt.program.ir import Branch, Keep, Loop, Program, State, Step
 
 __all__ = ["check_program"]
 
 SCALAR = TensorType("int64", ())
 STOP = TensorType("bool", ())
+DEEPEST = 100_000  # steps that a state may look back: the text that runs grows with it
 
 
 def check_program(program: Program) -> None:
@@ -52,15 +53,30 @@ class _Checker:
         if isinstance(step, Loop):
             self._loop(step)
             return
-        where = f"{step.out} = {step.op.name}"
-        args = [self.read(a, where) for a in step.args]
+        if isinstance(step, Branch):
+            where, op = f"{step.out} = if {step.condition}", Op.make("ifelse")
+            args = self._sides(step, where)
+        else:
+            where, op = f"{step.out} = {step.op.name}", step.op
+            args = [self.read(a, where) for a in step.args]
         try:
-            inferred = step.op.infer(*args)
+            inferred = op.infer(*args)
         except Exception as error:
             # Rules of shapes may raise anything for parameters that no public function makes.
             raise ValueError(f"{where}: {type(error).__name__}: {error}") from error
         self._agree(step.type, inferred, where)
         self.make(step.out, _operand(step.type), where)
+
+    def _sides(self, step: Branch, where: str) -> list[Operand]:
+        """The condition and the values of the sides; what a side makes is not to be seen after it."""
+        args = [self.read(step.condition, where)]
+        outside = dict(self.known)
+        for (steps, value), side in zip(step.sides, ("then", "else"), strict=True):
+            for inner in steps:
+                self.step(inner)
+            args.append(self.read(value, f"{where}, {side}"))
+            self.known = dict(outside)
+        return args
 
     def _agree(self, declared: TensorType, found: TensorType, where: str) -> None:
         if not declared.compatible(found):
@@ -99,7 +115,7 @@ class _Checker:
     def _state(self, s: State, init: TensorType, where: str) -> None:
         here = f"{where}, state {s.label or s.update}"
         self._agree(s.type, init.row(), here)
-        if s.depth < 1 or init.shape[0] not in (None, s.depth):
+        if not 1 <= s.depth <= DEEPEST or init.shape[0] not in (None, s.depth):
             raise ValueError(f"{here}: depth {s.depth} with initial rows {init}")
         for k, name in s.taps:
             if not 1 <= k <= s.depth:

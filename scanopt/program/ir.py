@@ -15,7 +15,7 @@ import numpy as np
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 
-__all__ = ["Compute", "Const", "Input", "Keep", "Loop", "Program", "Read", "State", "Step"]
+__all__ = ["Branch", "Compute", "Const", "Input", "Keep", "Loop", "Program", "Read", "State", "Step"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,28 @@ class Compute:
     op: Op
     args: tuple[str, ...]
     type: TensorType
+
+
+@dataclass(frozen=True)
+class Branch:
+    """out = then_value or otherwise_value, by a bool scalar; only the steps of one side are run.
+
+    Names made by the steps of one side are visible on that side alone.  `out` is the value itself
+    (it shares its memory).
+    """
+
+    out: str
+    condition: str
+    then: tuple[Step, ...]
+    then_value: str
+    otherwise: tuple[Step, ...]
+    otherwise_value: str
+    type: TensorType
+
+    @property
+    def sides(self) -> tuple[tuple[tuple[Step, ...], str], tuple[tuple[Step, ...], str]]:
+        """The steps and the value of each side, first the one taken where the condition is true."""
+        return (self.then, self.then_value), (self.otherwise, self.otherwise_value)
 
 
 @dataclass(frozen=True)
@@ -106,7 +128,7 @@ class Loop:
     phase: int = 0
 
 
-Step = Compute | Loop
+Step = Compute | Loop | Branch
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +153,8 @@ class Program:
                 yield step
                 if isinstance(step, Loop):
                     yield from go(step.body)
+                elif isinstance(step, Branch):
+                    yield from go((*step.then, *step.otherwise))
 
         return go(self.steps)
 

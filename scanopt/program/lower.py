@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,8 @@ from scanopt.calculus.extract import Extraction
 from scanopt.calculus.forms import Form, Operator, const_value
 from scanopt.calculus.problem import Instance
 from scanopt.calculus.recipes import recipe
-from scanopt.program.ir import Compute, Const, Input, Keep, Loop, Program, Read, State, Step
+from scanopt.program.branches import Path, is_ifelse, sides_of
+from scanopt.program.ir import Branch, Compute, Const, Input, Keep, Loop, Program, Read, State, Step
 
 __all__ = ["lower"]
 
@@ -65,14 +67,26 @@ class Lowering:
     # Steps of one level
 
     def _steps(self, schedule: Schedule) -> list[Step]:
-        out: list[Step] = []
+        """The steps of one level; what only one side of an ifelse needs goes into that side."""
+        sides = sides_of(self._x.choice, schedule)
+        blocks: dict[Path, list[Step]] = defaultdict(list)
         for i in schedule.items:
             form = self._x.choice[i].form
+            block = blocks[sides[i]]
             if i.loop:
-                out.extend(self._loop(i, schedule.inside[i]))
+                block.extend(self._loop(i, schedule.inside[i]))
+            elif is_ifelse(form):
+                then, otherwise = (tuple(blocks[*sides[i], (i, n)]) for n in (1, 2))
+                block.append(self._branch(i, then, otherwise))
             elif i not in self._names and form is not None:
-                out.extend(self._value(i, form))
-        return out
+                block.extend(self._value(i, form))
+        return blocks[()]
+
+    def _branch(self, i: Instance, then: tuple[Step, ...], otherwise: tuple[Step, ...]) -> Branch:
+        condition, a, b = (self._names[j] for j in self._x.choice[i].needs)
+        known = abstract_eval(Op.make("ifelse"), [self._known[n] for n in (condition, a, b)])
+        out = self._names[i] = self._fresh(known)
+        return Branch(out, condition, then, a, otherwise, b, known.type)
 
     def _value(self, i: Instance, form: Form) -> list[Step]:
         needs = self._x.choice[i].needs

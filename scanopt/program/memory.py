@@ -13,15 +13,16 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.abstract import abstract_eval, concrete
-from scanopt.array.op import Operand
+from scanopt.array.op import Op, Operand
 from scanopt.array.shapes import shape_text
 from scanopt.array.types import TensorType
-from scanopt.program.ir import Compute, Loop, Program, Step
-from scanopt.program.text import names_read
+from scanopt.program.ir import Branch, Compute, Loop, Program, Step
+from scanopt.program.text import names_made, names_read
 
 __all__ = ["Held", "MemoryReport", "loop_shapes", "memory_report", "peak_rows", "plan", "shapes"]
 
 Known = dict[str, Operand]
+IFELSE = Op.make("ifelse")
 
 
 @dataclass(frozen=True)
@@ -75,13 +76,61 @@ def peak_rows(program: Program) -> dict[str, int | None]:
 
 
 def shapes(steps: Sequence[Step], known: Known) -> None:
-    """Add to `known` what can be said of every name that the steps make."""
+    """Add to `known` what can be said of every name that the steps make, where they would run."""
     for step in steps:
         if isinstance(step, Compute):
             known[step.out] = abstract_eval(step.op, [known[a] for a in step.args])
+        elif isinstance(step, Branch):
+            known[step.out] = _branch(step, known)
         else:
             value = known[step.steps].value
             loop_shapes(step, known, None if value is None else int(value))
+
+
+def _branch(step: Branch, known: Known) -> Operand:
+    """What is known of the result: of the side that is taken, or else of what both have in common.
+
+    A side that could only raise, its shapes not fitting, is taken for one that will not be taken.
+    """
+    test = known[step.condition].value
+    if test is not None:
+        steps, value = step.sides[0 if test else 1]
+        shapes(steps, known)
+        return known[value]
+    found: list[Operand] = []
+    errors: list[Exception] = []
+    for steps, value in step.sides:
+        try:
+            shapes(steps, known)
+            found.append(known[value])
+        except (TypeError, ValueError, IndexError) as error:
+            errors.append(error)
+    if not found:
+        raise errors[0]
+    return abstract_eval(IFELSE, [known[step.condition], found[0], found[-1]])
+
+
+def _may_run(steps: Sequence[Step], known: Known) -> bool:
+    """Whether `shapes` went through the steps of a side: it knows all that they make."""
+    return all(name in known for step in steps for name in names_made(step))
+
+
+def _running(steps: Sequence[Step], known: Known) -> Iterable[Step]:
+    """All steps, as `Program.walk`, but those on sides that are not taken."""
+    for step in steps:
+        yield step
+        if isinstance(step, Loop):
+            yield from _running(step.body, known)
+        elif isinstance(step, Branch):
+            for side in _taken(step, known):
+                yield from _running(side, known)
+
+
+def _taken(step: Branch, known: Known) -> Iterable[Sequence[Step]]:
+    """The sides that may be taken."""
+    test = known[step.condition].value
+    sides = [step.then, step.otherwise] if test is None else [step.then if test else step.otherwise]
+    return [side for side in sides if _may_run(side, known)]
 
 
 def loop_shapes(loop: Loop, known: Known, steps: int | None) -> None:
@@ -147,16 +196,21 @@ def memory_report(program: Program, sizes: Mapping[str, Any]) -> MemoryReport:
         given = sizes[x.label] if x.label in sizes else sizes[x.name]
         known[x.name] = _given(x.type, given)
     shapes(program.steps, known)
-    counts = {id(s): known[s.steps].value for s in program.loops()}
+    running = list(_running(program.steps, known))
+    loops = [s for s in running if isinstance(s, Loop)]
+    inside = {name for s in loops for inner in _running(s.body, known) for name in names_made(inner)}
+    counts = {id(s): known[s.steps].value for s in loops}
     held: list[tuple[Held, int]] = []
-    for loop in program.loops():
+    for loop in loops:
         steps = counts[id(loop)]
         for h in _held(loop):
             rows = int(steps or 0) if h.rows is None else h.rows
             held.append((h, rows * _bytes(known[h.name])))
-    outer = {s.out: _bytes(known[s.out]) for s in program.steps if isinstance(s, Compute)}
+    made = [s.out for s in running if isinstance(s, Compute)]
+    outer = {name: _bytes(known[name]) for name in made if name not in inside}
     unknown = any(None in known[n].shape for n in known) or None in counts.values()
-    return MemoryReport(outer, tuple(held), _peak(program, known, held), not unknown)
+    last = dict.fromkeys(program.outputs, len(program.steps))
+    return MemoryReport(outer, tuple(held), _peak(program.steps, last, known, held), not unknown)
 
 
 def _given(type: TensorType, given: Any) -> Operand:
@@ -169,28 +223,37 @@ def _bytes(x: Operand) -> int:
     return int(np.prod([n or 0 for n in x.shape])) * np.dtype(x.dtype).itemsize
 
 
-def _peak(program: Program, known: Known, held: Sequence[tuple[Held, int]]) -> int:
-    """The most bytes alive after an outer step, each array let go after its last use."""
-    last = {name: len(program.steps) for name in program.outputs}
-    for i, step in reversed(list(enumerate(program.steps))):
+def _peak(steps: Sequence[Step], last: dict[str, int], known: Known, held: Sequence[tuple[Held, int]]) -> int:
+    """The most bytes alive after a step outside loops, each array let go after its last use.
+
+    last: names that are read after the steps.  On a side what was made before is not counted.
+    """
+    last = dict(last)
+    for i, step in reversed(list(enumerate(steps))):
         for name in names_read(step):
             last.setdefault(name, i)
     alive: dict[str, int] = {}
     peak = 0
-    for i, step in enumerate(program.steps):
-        made = [step.out] if isinstance(step, Compute) else [k.out for k in step.keeps]
-        alive.update((name, _bytes(known[name])) for name in made)
+    for i, step in enumerate(steps):
+        during = sum(alive.values())
+        if isinstance(step, Branch):
+            values = dict.fromkeys((step.then_value, step.otherwise_value), len(steps))
+            sides = [_peak(side, values, known, held) for side in _taken(step, known)]
+            peak = max(peak, during + max(sides, default=0))
+        alive.update((name, _bytes(known[name])) for name in names_made(step))
         inside = 0
         if isinstance(step, Loop):
-            labels = {step.label, *(s.label for s in _inner(step))}
+            labels = {step.label, *(s.label for s in _inner(step.body))}
             inside = sum(n for h, n in held if h.loop in labels and h.what == "state")
         peak = max(peak, sum(alive.values()) + inside)
         alive = {name: n for name, n in alive.items() if last.get(name, -1) > i}
     return peak
 
 
-def _inner(loop: Loop) -> Iterable[Loop]:
-    for step in loop.body:
+def _inner(steps: Sequence[Step]) -> Iterable[Loop]:
+    for step in steps:
         if isinstance(step, Loop):
             yield step
-            yield from _inner(step)
+            yield from _inner(step.body)
+        elif isinstance(step, Branch):
+            yield from _inner((*step.then, *step.otherwise))

@@ -10,23 +10,25 @@ import base64
 import binascii
 import json
 from collections.abc import Iterable
-from typing import Any, NoReturn
 
 import numpy as np
 
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 from scanopt.program.check import check_program
-from scanopt.program.ir import Compute, Const, Input, Keep, Loop, Program, Read, State, Step
+from scanopt.program.ir import Branch, Compute, Const, Input, Keep, Loop, Program, Read, State, Step
+from scanopt.program.reading import Json, fields, integer, list_in, names_in, read_json, text_in
 
-__all__ = ["FORMAT", "VERSION", "from_json", "to_json"]
+__all__ = [
+    "FORMAT", "VERSION", "const_data", "from_json", "program_data", "read_const", "read_program", "read_type",
+    "to_json", "type_data",
+]  # fmt: skip
 
 FORMAT, VERSION = "scanopt program", 1
 DTYPES = {
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
     "float16", "float32", "float64", "complex64", "complex128",
 }  # fmt: skip
-Json = Any
 
 
 # Writing
@@ -37,49 +39,62 @@ def to_json(program: Program) -> str:
 
     Raises ValueError for a dtype that the format does not know.
     """
-    data = {
+    return json.dumps(program_data(program), indent=1, allow_nan=False)
+
+
+def program_data(program: Program) -> Json:
+    """The program as objects, lists, strings and numbers."""
+    return {
         "format": FORMAT,
         "version": VERSION,
-        "inputs": [{"name": x.name, "type": _type(x.type), "label": x.label} for x in program.inputs],
-        "consts": [_const(c) for c in program.consts],
+        "inputs": [{"name": x.name, "type": type_data(x.type), "label": x.label} for x in program.inputs],
+        "consts": [const_data(c) for c in program.consts],
         "steps": [_step(s) for s in program.steps],
         "outputs": list(program.outputs),
         "checks": list(program.checks),
         "notes": dict(sorted(program.notes.items())),
     }
-    return json.dumps(data, indent=1, allow_nan=False)
 
 
-def _type(type: TensorType) -> Json:
+def type_data(type: TensorType) -> Json:
+    """A type as data.  Raises ValueError for a dtype that the format does not know."""
     if type.dtype not in DTYPES:
         raise ValueError(f"a program with dtype {type.dtype} cannot be saved")
     return {"dtype": type.dtype, "shape": list(type.shape)}
 
 
-def _const(c: Const) -> Json:
+def const_data(c: Const) -> Json:
+    """An array with a name as data, its bytes in base64."""
     little = np.ascontiguousarray(c.value, dtype=c.value.dtype.newbyteorder("<"))
-    return {"name": c.name, "type": _type(c.type), "base64": base64.b64encode(little.tobytes()).decode("ascii")}
+    return {"name": c.name, "type": type_data(c.type), "base64": base64.b64encode(little.tobytes()).decode("ascii")}
 
 
 def _step(step: Step) -> Json:
     if isinstance(step, Compute):
         return {
             "kind": "compute", "out": step.out, "op": step.op.key, "args": list(step.args),
-            "type": _type(step.type),
+            "type": type_data(step.type),
+        }  # fmt: skip
+    if isinstance(step, Branch):
+        return {
+            "kind": "branch", "out": step.out, "condition": step.condition,
+            "then": [_step(s) for s in step.then], "then_value": step.then_value,
+            "otherwise": [_step(s) for s in step.otherwise], "otherwise_value": step.otherwise_value,
+            "type": type_data(step.type),
         }  # fmt: skip
     return {
         "kind": "loop",
         "label": step.label,
         "steps": step.steps,
-        "reads": [{"out": r.out, "source": r.source, "type": _type(r.type)} for r in step.reads],
+        "reads": [{"out": r.out, "source": r.source, "type": type_data(r.type)} for r in step.reads],
         "states": [
             {"init": s.init, "depth": s.depth, "taps": [list(tap) for tap in s.taps],
-             "update": s.update, "type": _type(s.type), "label": s.label}
+             "update": s.update, "type": type_data(s.type), "label": s.label}
             for s in step.states
         ],
         "body": [_step(s) for s in step.body],
         "keeps": [
-            {"out": k.out, "value": k.value, "rows": k.rows, "type": _type(k.type)}
+            {"out": k.out, "value": k.value, "rows": k.rows, "type": type_data(k.type)}
             for k in step.keeps
         ],
         "until": step.until,
@@ -97,28 +112,16 @@ def from_json(text: str) -> Program:
     is no JSON, a missing or unknown field, an operator that is not in the table, a name that is
     made twice or read before it is made, a type that does not follow from the operands.
     """
+    return read_json(text, read_program)
+
+
+def read_program(data: Json) -> Program:
+    """The program that `program_data` gave.  Raises ValueError, saying what is wrong and where."""
     import scanopt.loops.require  # an operator of its own, beside the table's  # noqa: F401
 
-    try:
-        data = json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
-        program = _program(data)
-        check_program(program)
-    except RecursionError:
-        raise ValueError("the program is nested too deeply") from None
+    program = _program(data)
+    check_program(program)
     return program
-
-
-def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [k for k, _ in pairs]
-        twice = next(k for k in names if names.count(k) > 1)
-        raise ValueError(f"field {twice!r} stands twice in one object")
-    return found
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")
 
 
 def _program(data: Json) -> Program:
@@ -128,75 +131,40 @@ def _program(data: Json) -> Program:
         raise ValueError(f"not a {FORMAT}: no field format={FORMAT!r}")
     if head.get("version") != VERSION or isinstance(head.get("version"), bool):
         raise ValueError(f"version {head.get('version')!r} is not known: expected {VERSION}")
-    f = _fields(data, where, "format version inputs consts steps outputs checks notes")
+    f = fields(data, where, "format version inputs consts steps outputs checks notes")
     notes = f["notes"]
     if not isinstance(notes, dict) or not all(isinstance(v, str) for v in notes.values()):
         raise ValueError(f"{where}: notes must be an object of strings")
     return Program(
-        tuple(_input(x, f"input {i}") for i, x in enumerate(_list(f, "inputs", where))),
-        tuple(_read_const(x, f"const {i}") for i, x in enumerate(_list(f, "consts", where))),
+        tuple(_input(x, f"input {i}") for i, x in enumerate(list_in(f, "inputs", where))),
+        tuple(read_const(x, f"const {i}") for i, x in enumerate(list_in(f, "consts", where))),
         _steps(f, "steps", where),
-        _names(f, "outputs", where),
-        _names(f, "checks", where),
+        names_in(f, "outputs", where),
+        names_in(f, "checks", where),
         dict(notes),
     )
 
 
-def _fields(data: Json, where: str, names: str) -> dict[str, Json]:
-    wanted = set(names.split())
-    if not isinstance(data, dict):
-        raise ValueError(f"{where}: expected an object, found {type(data).__name__}")
-    for word, some in (("no", wanted - data.keys()), ("unknown", data.keys() - wanted)):
-        if some:
-            raise ValueError(f"{where}: {word} field {min(some)!r}")
-    return data
-
-
-def _list(f: dict[str, Json], name: str, where: str) -> list[Json]:
-    found = f[name]
-    if not isinstance(found, list):
-        raise ValueError(f"{where}: {name} must be a list")
-    return found
-
-
-def _text(f: dict[str, Json], name: str, where: str) -> str:
-    found = f[name]
-    if not isinstance(found, str):
-        raise ValueError(f"{where}: {name} must be a string, found {found!r}")
-    return found
-
-
-def _int(x: Json, what: str, where: str) -> int:
-    if not isinstance(x, int) or isinstance(x, bool):
-        raise ValueError(f"{where}: {what} must be an integer, found {x!r}")
-    return x
-
-
-def _names(f: dict[str, Json], name: str, where: str) -> tuple[str, ...]:
-    found = _list(f, name, where)
-    if not all(isinstance(x, str) for x in found):
-        raise ValueError(f"{where}: {name} must be a list of names")
-    return tuple(found)
-
-
-def _read_type(data: Json, where: str) -> TensorType:
-    f = _fields(data, f"{where}, type", "dtype shape")
-    if f["dtype"] not in DTYPES:
+def read_type(data: Json, where: str) -> TensorType:
+    """The type that `type_data` gave.  Raises ValueError naming `where`."""
+    f = fields(data, f"{where}, type", "dtype shape")
+    if text_in(f, "dtype", where) not in DTYPES:
         raise ValueError(f"{where}: unknown dtype {f['dtype']!r}")
-    shape = tuple(None if n is None else _int(n, "a length", where) for n in _list(f, "shape", where))
+    shape = tuple(None if n is None else integer(n, "a length", where) for n in list_in(f, "shape", where))
     if any(n is not None and n < 0 for n in shape):
         raise ValueError(f"{where}: a length is negative")
     return TensorType(f["dtype"], shape)
 
 
 def _input(data: Json, where: str) -> Input:
-    f = _fields(data, where, "name type label")
-    return Input(_text(f, "name", where), _read_type(f["type"], where), _text(f, "label", where))
+    f = fields(data, where, "name type label")
+    return Input(text_in(f, "name", where), read_type(f["type"], where), text_in(f, "label", where))
 
 
-def _read_const(data: Json, where: str) -> Const:
-    f = _fields(data, where, "name type base64")
-    type, text = _read_type(f["type"], where), _text(f, "base64", where)
+def read_const(data: Json, where: str) -> Const:
+    """The array that `const_data` gave.  Raises ValueError naming `where`."""
+    f = fields(data, where, "name type base64")
+    type, text = read_type(f["type"], where), text_in(f, "base64", where)
     if None in type.shape:
         raise ValueError(f"{where}: the shape of a constant must be known")
     try:
@@ -212,23 +180,35 @@ def _read_const(data: Json, where: str) -> Const:
     shape = tuple(n or 0 for n in type.shape)
     value = np.frombuffer(raw, dtype).astype(type.dtype).reshape(shape)
     value.setflags(write=False)
-    return Const(_text(f, "name", where), value)
+    return Const(text_in(f, "name", where), value)
 
 
 def _steps(f: dict[str, Json], name: str, where: str) -> tuple[Step, ...]:
-    return tuple(_read_step(x, f"{where}, step {i}") for i, x in enumerate(_list(f, name, where)))
+    return tuple(_read_step(x, f"{where}, step {i}") for i, x in enumerate(list_in(f, name, where)))
 
 
 def _read_step(data: Json, where: str) -> Step:
     kind = data.get("kind") if isinstance(data, dict) else None
     if kind == "loop":
         return _loop(data, where)
+    if kind == "branch":
+        return _branch(data, where)
     if kind != "compute":
         raise ValueError(f"{where}: unknown kind of step {kind!r}")
-    f = _fields(data, where, "kind out op args type")
+    f = fields(data, where, "kind out op args type")
     return Compute(
-        _text(f, "out", where), _op(_text(f, "op", where), where), _names(f, "args", where),
-        _read_type(f["type"], where),
+        text_in(f, "out", where), _op(text_in(f, "op", where), where), names_in(f, "args", where),
+        read_type(f["type"], where),
+    )  # fmt: skip
+
+
+def _branch(data: Json, where: str) -> Branch:
+    f = fields(data, where, "kind out condition then then_value otherwise otherwise_value type")
+    return Branch(
+        text_in(f, "out", where), text_in(f, "condition", where),
+        _steps(f, "then", f"{where}, then"), text_in(f, "then_value", where),
+        _steps(f, "otherwise", f"{where}, otherwise"), text_in(f, "otherwise_value", where),
+        read_type(f["type"], where),
     )  # fmt: skip
 
 
@@ -244,30 +224,30 @@ def _op(key: str, where: str) -> Op:
 
 
 def _loop(data: Json, where: str) -> Loop:
-    f = _fields(data, where, "kind label steps reads states body keeps until phase")
+    f = fields(data, where, "kind label steps reads states body keeps until phase")
     return Loop(
-        _text(f, "label", where),
-        _text(f, "steps", where),
-        tuple(_read(x, f"{where}, read {i}") for i, x in enumerate(_list(f, "reads", where))),
-        tuple(_state(x, f"{where}, state {i}") for i, x in enumerate(_list(f, "states", where))),
+        text_in(f, "label", where),
+        text_in(f, "steps", where),
+        tuple(_read(x, f"{where}, read {i}") for i, x in enumerate(list_in(f, "reads", where))),
+        tuple(_state(x, f"{where}, state {i}") for i, x in enumerate(list_in(f, "states", where))),
         _steps(f, "body", where),
-        tuple(_keep(x, f"{where}, keep {i}") for i, x in enumerate(_list(f, "keeps", where))),
-        None if f["until"] is None else _text(f, "until", where),
-        _int(f["phase"], "phase", where),
+        tuple(_keep(x, f"{where}, keep {i}") for i, x in enumerate(list_in(f, "keeps", where))),
+        None if f["until"] is None else text_in(f, "until", where),
+        integer(f["phase"], "phase", where),
     )
 
 
 def _read(data: Json, where: str) -> Read:
-    f = _fields(data, where, "out source type")
-    return Read(_text(f, "out", where), _text(f, "source", where), _read_type(f["type"], where))
+    f = fields(data, where, "out source type")
+    return Read(text_in(f, "out", where), text_in(f, "source", where), read_type(f["type"], where))
 
 
 def _state(data: Json, where: str) -> State:
-    f = _fields(data, where, "init depth taps update type label")
+    f = fields(data, where, "init depth taps update type label")
     return State(
-        _text(f, "init", where), _int(f["depth"], "depth", where),
-        tuple(_taps(_list(f, "taps", where), where)), _text(f, "update", where),
-        _read_type(f["type"], where), _text(f, "label", where),
+        text_in(f, "init", where), integer(f["depth"], "depth", where),
+        tuple(_taps(list_in(f, "taps", where), where)), text_in(f, "update", where),
+        read_type(f["type"], where), text_in(f, "label", where),
     )  # fmt: skip
 
 
@@ -275,10 +255,10 @@ def _taps(pairs: list[Json], where: str) -> Iterable[tuple[int, str]]:
     for pair in pairs:
         if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[1], str):
             raise ValueError(f"{where}: a tap is a list of a number and a name, found {pair!r}")
-        yield _int(pair[0], "a tap", where), pair[1]
+        yield integer(pair[0], "a tap", where), pair[1]
 
 
 def _keep(data: Json, where: str) -> Keep:
-    f = _fields(data, where, "out value rows type")
-    rows = None if f["rows"] is None else _int(f["rows"], "rows", where)
-    return Keep(_text(f, "out", where), _text(f, "value", where), rows, _read_type(f["type"], where))
+    f = fields(data, where, "out value rows type")
+    rows = None if f["rows"] is None else integer(f["rows"], "rows", where)
+    return Keep(text_in(f, "out", where), text_in(f, "value", where), rows, read_type(f["type"], where))

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scanopt.array.op import Op
-from scanopt.program.ir import Compute, Const, Keep, Loop, Program, State, Step
+from scanopt.program.ir import Branch, Compute, Const, Keep, Loop, Program, State, Step
 
-__all__ = ["names_read", "op_text", "program_text"]
+__all__ = ["names_made", "names_read", "op_text", "program_text"]
 
 INFIX = {
     "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//",
@@ -45,9 +45,16 @@ def program_text(program: Program) -> str:
 
 
 def names_read(step: Step) -> Iterator[str]:
-    """The names a step reads, those read inside a loop included."""
+    """The names a step reads, those read inside a loop or on a side of a branch included."""
     if isinstance(step, Compute):
         yield from step.args
+        return
+    if isinstance(step, Branch):
+        yield step.condition
+        for steps, value in step.sides:
+            for inner in steps:
+                yield from names_read(inner)
+            yield value
         return
     yield step.steps
     yield from (r.source for r in step.reads)
@@ -58,6 +65,11 @@ def names_read(step: Step) -> Iterator[str]:
     yield from (k.value for k in step.keeps)
     if step.until is not None:
         yield step.until
+
+
+def names_made(step: Step) -> tuple[str, ...]:
+    """The names a step makes for those after it: of a loop what it keeps."""
+    return tuple(k.out for k in step.keeps) if isinstance(step, Loop) else (step.out,)
 
 
 # Names
@@ -77,7 +89,7 @@ def _shown(program: Program) -> dict[str, str]:
 
 
 def _made(step: Step) -> list[str]:
-    if isinstance(step, Compute):
+    if not isinstance(step, Loop):
         return [step.out]
     taps = [name for s in step.states for _, name in s.taps]
     return [r.out for r in step.reads] + taps + [k.out for k in step.keeps]
@@ -134,8 +146,26 @@ class _Page:
         if isinstance(step, Compute):
             text = op_text(step.op, [self.name(a) for a in step.args])
             self.add(f"{pad}{step.out} = {text}", str(step.type))
-        else:
+        elif isinstance(step, Loop):
             self._loop(step, depth)
+        else:
+            self._branch(step, depth)
+
+    def _branch(self, step: Branch, depth: int) -> None:
+        """One line where nothing is computed on either side, else a block for each side."""
+        pad, test = "    " * depth, self.name(step.condition)
+        values = [self.name(step.then_value), self.name(step.otherwise_value)]
+        if not step.then and not step.otherwise:
+            self.add(f"{pad}{step.out} = {values[0]} if {test} else {values[1]}", str(step.type))
+            return
+        for head, more, (steps, _), value in (
+            (f"{step.out} = if {test}:", str(step.type), step.sides[0], values[0]),
+            ("else:", "", step.sides[1], values[1]),
+        ):
+            self.add(pad + head, more)
+            for inner in steps:
+                self.step(inner, depth + 1)
+            self.add(f"{pad}    give {value}")
 
     def _loop(self, loop: Loop, depth: int) -> None:
         outside, pad = "    " * depth, "    " * (depth + 1)

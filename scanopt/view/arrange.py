@@ -233,7 +233,7 @@ _GROUPS = {"title": 0, "until": 0, "state": 2, "update": 2}
 def _box(piece: Piece) -> Box:
     item = piece.item
     pin = {TOP: -1, BOTTOM: 1}.get(item.pin, 0)
-    group = _GROUPS.get(item.kind, 1) if pin else 0
+    group = _GROUPS.get(item.kind, 1) if pin else int(item.kind == "side" and item.label == "else")
     return Box(item.key, piece.width, piece.height, pin, group)
 
 

@@ -26,9 +26,10 @@ Viewable = Variable | Sequence[Variable] | Program | TermGraph
 def to_networkx(x: Viewable) -> networkx.MultiDiGraph:
     """A symbolic graph, a program or an e-graph (`f.egraph`) as a networkx graph.
 
-    Nodes carry kind, label, type, role, and loop: the loop that holds them ("" outside of all).
-    A loop is a node itself, and so is each of its ports.  Edges carry kind ("data", or "feedback"
-    from the end of a step to the next step's taps) and arg, the place among the arguments.
+    Nodes carry kind, label, type, role, and loop: the loop that holds them, or the branch or the
+    side of one ("" outside of all).  A loop is a node itself, and so is each of its ports.  Edges
+    carry kind ("data", or "feedback" from the end of a step to the next step's taps) and arg, the
+    place among the arguments.
     Of an e-graph, e-classes are nodes of kind "class" (role "result" or "check" where asked for),
     with edges "member" to their terms; terms are nodes of kind "term", with edges "child" to the
     e-classes of their arguments and, from a delay, "feedback" to those of its state's new value.
@@ -99,7 +100,7 @@ def _form_text(egraph: TermGraph, form: Form) -> str:
 
 
 def to_dot(x: Viewable | networkx.MultiDiGraph) -> str:
-    """The same graph as DOT text: a cluster for each loop, or for each e-class."""
+    """The same graph as DOT text: a cluster for each loop, branch and side, or for each e-class."""
     import networkx
 
     graph = x if isinstance(x, networkx.MultiDiGraph) else to_networkx(x)
@@ -123,7 +124,7 @@ def _body(graph: networkx.MultiDiGraph, ids: Mapping[str, str]) -> Iterator[str]
 
     def write(key: str, indent: str) -> Iterator[str]:
         data = graph.nodes[key]
-        if data["kind"] not in ("loop", "class"):
+        if data["kind"] not in ("loop", "branch", "side", "class"):
             yield f"{indent}{ids[key]} [label={_quoted(_label(data))}, tooltip={_quoted(key)}];"
             return
         yield f"{indent}subgraph cluster_{ids[key]} {{"

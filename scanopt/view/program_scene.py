@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from scanopt.program.ir import Compute, Const, Input, Keep, Loop, Program, Read, State, Step
+from scanopt.program.ir import Branch, Compute, Const, Input, Keep, Loop, Program, Read, State, Step
+from scanopt.program.text import names_made
 from scanopt.view.scene import BOTTOM, TOP, Item, Link, Place, Scene, Scope, array_text, op_item, tap_text
 
 __all__ = ["free_names", "program_scene"]
@@ -30,25 +31,34 @@ def program_scene(program: Program) -> Scene:
 def free_names(loop: Loop) -> tuple[str, ...]:
     """Names that the body of a loop takes from outside, in the order of their first use."""
     inside = {r.out for r in loop.reads} | {name for s in loop.states for _, name in s.taps}
-    inside |= {name for step in loop.body for name in _defined(step)}
-    used = [name for step in loop.body for name in _used(step)]
-    used += [s.update for s in loop.states] + [k.value for k in loop.keeps]
+    used = [s.update for s in loop.states] + [k.value for k in loop.keeps]
     used += [loop.until] if loop.until is not None else []
-    return tuple(dict.fromkeys(name for name in used if name not in inside))
+    return tuple(name for name in _free(loop.body, used) if name not in inside)
+
+
+def _free(steps: Sequence[Step], values: Iterable[str]) -> tuple[str, ...]:
+    """The same for steps in a row, and for values read after them."""
+    made = {name for step in steps for name in names_made(step)}
+    used = [name for step in steps for name in _used(step)]
+    return tuple(dict.fromkeys(name for name in (*used, *values) if name not in made))
 
 
 def _used(step: Step) -> Iterator[str]:
     if isinstance(step, Compute):
         yield from step.args
-        return
-    yield step.steps
-    yield from (r.source for r in step.reads)
-    yield from (s.init for s in step.states)
-    yield from free_names(step)
+    elif isinstance(step, Branch):
+        yield step.condition
+        yield from _into(step)
+    else:
+        yield step.steps
+        yield from (r.source for r in step.reads)
+        yield from (s.init for s in step.states)
+        yield from free_names(step)
 
 
-def _defined(step: Step) -> tuple[str, ...]:
-    return (step.out,) if isinstance(step, Compute) else tuple(k.out for k in step.keeps)
+def _into(step: Branch) -> tuple[str, ...]:
+    """Names that the sides of a branch take from outside."""
+    return tuple(dict.fromkeys(name for steps, value in step.sides for name in _free(steps, (value,))))
 
 
 def _add_input(scope: Scope, env: Env, x: Input) -> None:
@@ -95,13 +105,48 @@ class _Builder:
         for step in steps:
             if isinstance(step, Loop):
                 self.loop(scope, env, step)
+            elif isinstance(step, Branch):
+                self.branch(scope, env, step)
             else:
                 _add_compute(scope, env, step)
+
+    def branch(self, scope: Scope, env: Env, step: Branch) -> None:
+        """A box with a box for each side; what both give comes together at one port below."""
+        key, test = f"if {step.out}", env[step.condition]
+        inner = Scope(key)
+        ports = _Ports(scope, inner, env, _inline(env))
+        title, tip = f"if {test.label}", f"{step.out}: only one of the two sides is run\ntype {step.type}"
+        inner.items.append(Item(f"{key}/title", "title", f"{title}:", tip=tip, pin=TOP, owner=key))
+        if not test.inline:
+            tip = f"where {step.condition} is true, the first side is run"
+            ports.enter("condition", "test", test, "condition", tip)
+        for name in _into(step):
+            ports.value(name)
+        out = ports.add("out", "give", step.out, str(step.type), tip=f"{step.out}: the value of the side that was run")
+        for i, name in enumerate(("then", "else")):
+            inner.link(self.side(inner, ports.inside, name, *step.sides[i]), out, i)
+        scope.items.append(Item(key, "branch", title, tip=tip, owner=scope.owner, inner=inner.scene()))
+        env[step.out] = Place(out, 0, step.out, str(step.type))
+
+    def side(self, scope: Scope, env: Env, name: str, steps: Sequence[Step], value: str) -> Place:
+        """One side of a branch; returns where its value is."""
+        key = f"{scope.owner}/{name}"
+        inner = Scope(key)
+        ports = _Ports(scope, inner, env, _inline(env))
+        inner.items.append(Item(f"{key}/title", "title", f"{name}:", tip=f"the side {name}", pin=TOP, owner=key))
+        for free in _free(steps, (value,)):
+            ports.value(free)
+        self.steps(inner, ports.inside, steps)
+        place = ports.inside[value]
+        give = ports.add("give", "give", "give", place.type, tip=f"the value of this side: {value}")
+        inner.link(place, give)
+        scope.items.append(Item(key, "side", name, owner=scope.owner, inner=inner.scene()))
+        return Place(give, 0, value, place.type)
 
     def loop(self, scope: Scope, env: Env, loop: Loop) -> None:
         key = self.key(loop)
         inner = Scope(key)
-        inside = {name: place for name, place in env.items() if place.inline}
+        inside = _inline(env)
         inner.items.append(_title(key, loop, env[loop.steps]))
         ports = _Ports(scope, inner, env, inside)
         if not env[loop.steps].inline:
@@ -126,6 +171,11 @@ class _Builder:
         )
 
 
+def _inline(env: Env) -> Env:
+    """The small constants, which are written where they are used and so are seen everywhere."""
+    return {name: place for name, place in env.items() if place.inline}
+
+
 def _add_compute(scope: Scope, env: Env, step: Compute) -> None:
     scope.items.append(op_item(step.out, step.op, step.type, step.out, scope.owner))
     for i, name in enumerate(step.args):
@@ -146,7 +196,7 @@ def _title(key: str, loop: Loop, steps: Place) -> Item:
 
 
 class _Ports:
-    """Adds the ports of one loop to its inner scene, and the links through them."""
+    """Adds the ports of one loop (or branch, or side) to its inner scene, and the links through them."""
 
     def __init__(self, outer: Scope, inner: Scope, env: Env, inside: Env) -> None:
         self.outer, self.inner, self.env, self.inside = outer, inner, env, inside
@@ -154,16 +204,20 @@ class _Ports:
     def add(self, key: str, kind: str, label: str, type: str, **more: str) -> str:
         """Add a port whose texts are plain; returns its key."""
         key = f"{self.inner.owner}/{key}"
-        pin = BOTTOM if kind in ("keep", "update", "until") else TOP
+        pin = BOTTOM if kind in ("keep", "update", "until", "give") else TOP
         item = Item(key, kind, label, type=type, pin=pin, owner=self.inner.owner, **more)  # type: ignore[arg-type]
         self.inner.items.append(item)
         return key
 
+    def enter(self, key: str, kind: str, place: Place, role: str, tip: str) -> str:
+        """Add a port that a value enters by as it is; returns its key."""
+        key = self.add(key, kind, place.label, place.type, role=role, tip=tip)
+        self.outer.link(place, key)
+        return key
+
     def steps(self, loop: Loop) -> None:
         place = self.env[loop.steps]
-        tip = f"number of steps: {place.label}"
-        key = self.add("steps", "steps", place.label, place.type, role="n_steps", tip=tip)
-        self.outer.link(place, key)
+        self.enter("steps", "steps", place, "n_steps", f"number of steps: {place.label}")
 
     def read(self, read: Read) -> None:
         source = self.env[read.source]
@@ -174,13 +228,17 @@ class _Ports:
         self.inside[read.out] = Place(key, 0, label, str(read.type))
 
     def hold(self, name: str) -> None:
+        self._pass("hold", name, "non-sequence", "the same at every step")
+
+    def value(self, name: str) -> None:
+        self._pass("value", name, "", "made outside")
+
+    def _pass(self, kind: str, name: str, role: str, note: str) -> None:
         place = self.env[name]
-        if place.inline:
-            return
-        tip = f"{name}, the same at every step\ntype {place.type}"
-        key = self.add(f"hold {name}", "hold", place.label, place.type, role="non-sequence", tip=tip)
-        self.outer.link(place, key)
-        self.inside[name] = Place(key, 0, place.label, place.type)
+        if not place.inline:
+            tip = f"{name}, {note}\ntype {place.type}"
+            key = self.enter(f"{kind} {name}", kind, place, role, tip)
+            self.inside[name] = Place(key, 0, place.label, place.type)
 
     def state(self, i: int, state: State) -> None:
         name, role = _name(state), _role(state)

@@ -1,11 +1,12 @@
-"""What is to be shown: items and the links between them, loops as items that hold a scene.
+"""What is to be shown: items and the links between them, loops and branches as items that hold a scene.
 
 A scene knows nothing of places, colours or formats.  Programs (`scanopt.view.program_scene`) and
 symbolic graphs (`scanopt.view.graph_scene`) become scenes; pictures, networkx graphs and DOT text
 are made from scenes.
 
 Ports are items on the border of a loop: a *top* port is where a value enters the loop (a sequence,
-a state, a non-sequence), a *bottom* port is where one leaves it or ends a step.
+a state, a non-sequence), a *bottom* port is where one leaves it or ends a step.  A branch holds two
+sides, and a side its steps; they have ports as loops have.
 """
 
 from __future__ import annotations
@@ -31,11 +32,12 @@ TOP, FREE, BOTTOM = "top", "free", "bottom"
 class Item:
     """One thing to show.
 
-    kind: input, const, op, loop, title, read, state, hold, steps, keep, update, until or output.
+    kind: input, const, op or output; loop, title, read, state, hold, steps, keep, update or until;
+    branch, side, test (the condition), value (from outside) or give (the result).
     label: the large text; detail: the small text below it; tip: the text shown on hovering.
     role: the documents' word (sequence, sit-sot, mit-sot, nit-sot, non-sequence) where it has one.
     cells: for a state, the text of each tap.  inline: a constant so small that it is written where
-    it is used.  owner: the key of the loop that holds it, or "".
+    it is used.  owner: the key of the loop, branch or side that holds it, or "".
     """
 
     key: str

@@ -80,11 +80,12 @@ def _base(variables: Sequence[Variable], default: str) -> str:
 
 
 def steps_text(scan: Scan) -> str:
-    """The number of steps in a word: its value, its name (through casts), or `n_steps`."""
-    v = scan.n_steps
-    while isinstance(v.owner, Apply) and v.owner.op.name == "cast" and not v.name:
+    """The number of steps in a word: its value, its name (through casts, |k| for a sign dropped), or `n_steps`."""
+    v, bars = scan.n_steps, ""
+    while isinstance(v.owner, Apply) and v.owner.op.name in ("cast", "absolute") and not v.name:
+        bars = "|" if v.owner.op.name == "absolute" else bars
         (v,) = v.owner.inputs
-    return array_text(v.data) if isinstance(v, Constant) else v.name or "n_steps"
+    return array_text(v.data) if isinstance(v, Constant) else f"{bars}{v.name}{bars}" if v.name else "n_steps"
 
 
 def sources(node: Node) -> tuple[Variable, ...]:

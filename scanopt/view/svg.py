@@ -46,10 +46,11 @@ _COSTS = {
 _ROLES = {
     "read": "teal", "state": "orange", "update": "orange", "hold": "plain", "steps": "plain",
     "keep": "green", "until": "red", "input": "plain", "output": "plain", "const": "brown",
+    "test": "pink", "value": "plain", "give": "green",
 }  # fmt: skip
 _LEGEND = {
     "read": "sequence", "state": "state (sit-sot, mit-sot)", "hold": "non-sequence",
-    "keep": "kept after the loop", "until": "stop test",
+    "keep": "kept after the loop", "until": "stop test", "test": "condition", "give": "value of a branch",
 }  # fmt: skip
 
 
@@ -62,7 +63,7 @@ def _style() -> str:
         ".sop .a{fill:#64748b}.sop .loop{fill:#94a3b8;fill-opacity:.11;stroke:#64748b}",
         ".sop .f{fill:none;stroke-width:1.4;stroke-dasharray:5 3}.sop .l{text-anchor:start}",
         ".sop g:hover>.box{fill-opacity:.34}.sop .box{fill-opacity:.15;stroke-width:1.2}",
-        ".sop .t{stroke-opacity:.5}",
+        ".sop .t{stroke-opacity:.5}.sop .side{stroke-dasharray:2 4}",
     ]
     dark = [
         ".sop .page{fill:#0f172a}.sop text{fill:#e2e8f0}.sop .s{fill:#a3b1c6}",
@@ -151,7 +152,8 @@ def _loop(piece: Piece) -> str:
     assert piece.frame is not None
     size = f'width="{_n(piece.width)}" height="{_n(piece.height)}"'
     inside = _group(piece.frame.left, piece.frame.top, _frame(piece.frame))
-    return _group(piece.x, piece.y, [f'<rect class="loop" rx="10" {size}/>', inside])
+    kind = "loop side" if piece.item.kind == "side" else "loop"
+    return _group(piece.x, piece.y, [f'<rect class="{kind}" rx="10" {size}/>', inside])
 
 
 def _box(piece: Piece) -> Iterator[str]:

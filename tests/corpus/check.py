@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import scanopt
-from corpus.spec import Spec, build, source
+from corpus.spec import Spec, build, live, source
 from scanopt.array.variable import Apply, Variable
 from scanopt.calculus.cost import Work, numpy_cost
 from scanopt.calculus.encode import encode
@@ -28,7 +28,7 @@ __all__ = ["Failure", "Result", "check", "describe", "rulesets"]
 
 Array = np.ndarray[Any, Any]
 Values = Mapping[Variable, Array]
-Outcome = list[Array] | type[Exception]
+Outcome = list[Array] | Exception
 
 
 @dataclass(frozen=True)
@@ -61,29 +61,36 @@ def check(spec: Spec, exclude: Sequence[str] = ()) -> Result:
     except (IndexError, ValueError):
         return Result(spec, "refused")
     expected = _outcome(lambda: scanopt.interpret(outputs, values))
-    result = Result(spec, "values" if isinstance(expected, list) else expected.__name__)
+    result = Result(spec, _short(expected))
     for way, run, exact in _ways(spec, values, outputs, exclude, result.laws):
         try:
             found = _outcome(run)
             text = _compare(expected, found) if exact else _near(spec, values, outputs, expected, found)
-        except _Broken as broken:
+            if text and isinstance(expected, Exception) and isinstance(found, list):
+                text = _compare(_interpret(live(spec)), found) and text
+        except _BrokenError as broken:
             text = str(broken)
         if text:
             result.failures.append(Failure(way, text))
     return result
 
 
-class _Broken(Exception):
+def _interpret(spec: Spec) -> Outcome:
+    values, outputs = build(spec)
+    return _outcome(lambda: scanopt.interpret(outputs, values))
+
+
+class _BrokenError(Exception):
     """Compiling went wrong."""
 
 
 def _outcome(run: Callable[[], list[Array]]) -> Outcome:
     try:
         return run()
-    except _Broken:
+    except _BrokenError:
         raise
     except Exception as error:
-        return type(error)
+        return error
 
 
 # Ways to compile
@@ -101,7 +108,7 @@ def _ways(
     def compiled(fp: str) -> list[Array]:
         f = _built(lambda: scanopt.function(list(values), outputs, fp=fp, example=example, on_unused_input="ignore"))
         laws.update(f.laws)
-        return f(*arrays)
+        return list(f(*arrays))
 
     yield 'fp="exact"', lambda: compiled("exact"), True
     yield 'fp="reassoc"', lambda: compiled("reassoc"), False
@@ -117,7 +124,7 @@ def _built(make: Callable[[], Any]) -> Any:
         import traceback
 
         where = "".join(traceback.format_exception(error)[-6:])
-        raise _Broken(f"compiling raised {type(error).__name__}: {error}\n{where}") from error
+        raise _BrokenError(f"compiling raised {type(error).__name__}: {error}\n{where}") from error
 
 
 def _odd_way(spec: Spec, values: Values, outputs: list[Variable], exclude: Sequence[str]) -> Way:
@@ -151,7 +158,7 @@ def _odd_cost(seed: int) -> Callable[[Work], float]:
 def _compare(expected: Outcome, found: Outcome) -> str:
     """Equal bit for bit; NaNs are equal."""
     if not isinstance(expected, list) or not isinstance(found, list):
-        return "" if expected is found else f"the interpreter gives {_short(expected)}, this gives {_short(found)}"
+        return "" if _raise_alike(expected, found) else f"expected {_short(expected)}, found {_short(found)} ({found})"
     for i, (e, r) in enumerate(zip(expected, found, strict=True)):
         if text := _type(i, e, r):
             return text
@@ -161,7 +168,17 @@ def _compare(expected: Outcome, found: Outcome) -> str:
 
 
 def _short(x: Outcome) -> str:
-    return "values" if isinstance(x, list) else x.__name__
+    return "values" if isinstance(x, list) else type(x).__name__
+
+
+def _raise_alike(expected: Outcome, found: Outcome) -> bool:
+    """Whether both raise the same error.
+
+    Shapes that do not fit are no error to a program that no longer computes the array.
+    """
+    if isinstance(found, list) and isinstance(expected, ValueError):
+        return not any(text in str(expected) for text in ("n_steps", "initial rows"))
+    return type(expected) is type(found)
 
 
 def _type(i: int, e: Array, r: Array) -> str:

@@ -69,10 +69,11 @@ def _state(p: Pool, plain: bool) -> _State | None:
         row = x.shape if taps == [-1] else x.shape[1:]  # the step before alone: no axis of rows
         params = [Var(p.names.new("s"), x.dtype, row) for _ in taps]
         return _State(f"dict(initial={text}, taps={taps})", params, x.dtype, row)
+    shape: Shape = ()
     way = p.rng.random()
     if way < 0.15:
         dtype = p.rng.choice(("float32", "float64", "int64"))
-        text, shape = p.rng.choice(("0", "1", "-2")), ()
+        text = p.rng.choice(("0", "1", "-2"))
         text = f"T.constant({text}, dtype={dtype!r})" if p.chance(0.5) else f"np.array({text}, {dtype!r})"
     elif way < 0.3:
         dtype, shape = p.rng.choice(("float32", "float64", "int64")), (p.rng.choice(p.fits),)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Input", "Line", "Loop", "Out", "Slot", "Spec", "Statement", "build", "prune", "source", "used"]
+__all__ = ["Input", "Line", "Loop", "Out", "Slot", "Spec", "Statement", "build", "live", "prune", "source", "used"]
 
 
 @dataclass
@@ -135,7 +135,7 @@ def _statements(statements: Iterable[Statement]) -> list[str]:
 
 
 def _loop(x: Loop) -> list[str]:
-    fed = [*x.sequences, *x.outs, *x.given]
+    fed: list[Slot | Out] = [*x.sequences, *x.outs, *x.given]
     params = [p for slot in fed for p in slot.params]
     step = f"step_{x.outs[0].name}"
     body = ["    " + text for text in _statements(x.body)]
@@ -183,7 +183,7 @@ def used(text: str) -> set[str]:
 def _needs(s: Statement) -> set[str]:
     if isinstance(s, Line):
         return used(s.text)
-    slots = [*s.sequences, *s.outs, *s.given]
+    slots: list[Slot | Out] = [*s.sequences, *s.outs, *s.given]
     out = {n for slot in slots for n in used(slot.text)} | {o.result for o in s.outs} | used(s.n_steps or "")
     return out.union(*(_needs(x) for x in s.body))
 
@@ -204,3 +204,33 @@ def prune(statements: Iterable[Statement], wanted: Iterable[str]) -> list[Statem
         needed |= _needs(s)
         out.append(s)
     return out[::-1]
+
+
+def live(spec: Spec) -> Spec:
+    """The program without states, outputs and non-sequences that nothing needs: their errors do not count."""
+    return dataclasses.replace(spec, statements=_live(spec.statements, spec.outputs))
+
+
+def _live(statements: Iterable[Statement], wanted: Iterable[str]) -> list[Statement]:
+    needed = set(wanted)
+    out: list[Statement] = []
+    for s in reversed(list(statements)):
+        if not _makes(s) & needed:
+            continue
+        if isinstance(s, Loop):
+            s = _live_loop(s, needed)
+        needed |= _needs(s)
+        out.append(s)
+    return out[::-1]
+
+
+def _live_loop(s: Loop, needed: set[str]) -> Loop:
+    kept = [o for o in s.outs if o.name in needed]
+    while True:
+        body = _live(s.body, {o.result for o in kept})
+        reads = {n for x in body for n in _needs(x)} | {o.result for o in kept}
+        found = [o for o in s.outs if o in kept or reads.intersection(o.params)]
+        if found == kept:
+            given = [x for x in s.given if reads.intersection(x.params)]
+            return dataclasses.replace(s, outs=kept, given=given, body=body)
+        kept = found

@@ -1,0 +1,47 @@
+"""ifelse: a choice that is known, or that need not be lazy."""
+
+from typing import Any
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.calculus.facts import is_false, is_true, scalar, total
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import Value, apply, prim
+
+_IFELSE = prim("ifelse")
+
+
+def _indexed(x: Any, p: Any) -> Any:
+    """x[i] only where i is small enough."""
+    return scanopt.map(lambda i, v: scanopt.ifelse(i < 2, v[i], 0.0), p, [x])[0]
+
+
+@law(
+    licence="exact",
+    example=lambda x: scanopt.ifelse(True, T.exp(x), x),
+    never=lambda x, a: scanopt.ifelse(a > 0, T.exp(x), x),
+)
+def choice_of_true(c: Value, a: Value, b: Value) -> Equation:
+    """ifelse(True, a, b) = a."""
+    return Equation(apply(_IFELSE, c, a, b), a, when=[is_true(c)])
+
+
+@law(
+    licence="exact",
+    example=lambda x: scanopt.ifelse(False, T.exp(x), x),
+    never=lambda x, a: scanopt.ifelse(a > 0, T.exp(x), x),
+)
+def choice_of_false(c: Value, a: Value, b: Value) -> Equation:
+    """ifelse(False, a, b) = b."""
+    return Equation(apply(_IFELSE, c, a, b), b, when=[is_false(c)])
+
+
+@law(
+    licence="exact",
+    example=lambda x: scanopt.map(lambda v: scanopt.ifelse(v > 0, T.exp(v), v), x)[0],
+    never=(_indexed, lambda x, p: _indexed(x, -p - 5), lambda x, a: scanopt.ifelse(a > 0, x, -x)),
+)
+def lazy_choice_as_where(c: Value, a: Value, b: Value) -> Equation:
+    """Where neither side can raise, both may be computed: where(c, a, b), for scalars."""
+    lazy = apply(_IFELSE, c, a, b)
+    return Equation(lazy, apply(prim("where"), c, a, b), when=[total(a), total(b), scalar(lazy)])

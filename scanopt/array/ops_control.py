@@ -1,0 +1,76 @@
+"""ifelse: one of two values, of which only the one chosen is computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.constants import as_tensor_variable
+from scanopt.array.op import Op, Operand, OpSpec, register
+from scanopt.array.types import TensorType
+from scanopt.array.variable import FUNCTIONS, Variable, apply, describe, public
+
+__all__ = ["ifelse"]
+
+
+def _infer(condition: Operand, a: Operand, b: Operand) -> TensorType:
+    if condition.dtype != "bool" or condition.ndim:
+        raise TypeError(f"ifelse needs a bool scalar as condition, found {condition.type}")
+    if (a.dtype, a.ndim) != (b.dtype, b.ndim):
+        raise TypeError(f"ifelse needs two values of one dtype and number of axes, found {a.type} and {b.type}")
+    if condition.value is not None:
+        return a.type if condition.value else b.type
+    return TensorType(a.dtype, tuple(n if n == m else None for n, m in zip(a.shape, b.shape, strict=True)))
+
+
+# No batched form: it would compute both sides of every row.  A law makes it a `where` where it may.
+register(
+    OpSpec(
+        "ifelse",
+        lambda xp: lambda condition, a, b: a if condition else b,
+        _infer,
+        None,
+        view=True,
+        data_shape=True,
+        cost="free",
+        doc="a or b, by a scalar; only the one chosen is computed",
+    )
+)
+
+
+@public()
+def ifelse(condition: Any, then: Any, otherwise: Any) -> Any:
+    """`then` where the scalar `condition` is true, else `otherwise`; only one of them is computed.
+
+    then, otherwise: arrays with the same number of axes (dtypes are promoted), or lists of them,
+    in pairs; their shapes may differ.  Raises TypeError when the condition has axes or the two do
+    not fit together.
+
+    >>> from scanopt import tensor as T
+    >>> x = T.vector("x", "float32")
+    >>> str(ifelse(x.sum() > 0, x, -x).type)
+    'float32[?]'
+    """
+    test = as_tensor_variable(condition)
+    if test.ndim:
+        raise TypeError(f"ifelse needs a scalar condition, found {describe(test)}: use where for one per element")
+    if test.dtype != "bool":
+        test = FUNCTIONS["neq"](test, 0)
+    if isinstance(then, list | tuple):
+        if not isinstance(otherwise, list | tuple) or len(then) != len(otherwise):
+            raise TypeError("ifelse with a list needs a list of the same length on the other side")
+        return [_one(test, a, b) for a, b in zip(then, otherwise, strict=True)]
+    return _one(test, then, otherwise)
+
+
+def _one(test: Variable, then: Any, otherwise: Any) -> Variable:
+    sides = [then, otherwise]
+    weak = [isinstance(x, int | float | complex) and not isinstance(x, np.generic) for x in sides]
+    known = [x if w else as_tensor_variable(x) for x, w in zip(sides, weak, strict=True)]
+    dtypes: list[Any] = [x if w else np.dtype(x.dtype) for x, w in zip(known, weak, strict=True)]
+    dtype = np.result_type(*dtypes).name
+    a, b = (FUNCTIONS["cast"](as_tensor_variable(x), dtype) for x in known)
+    if a.ndim != b.ndim:
+        raise TypeError(f"ifelse needs values with the same number of axes, found {describe(a)} and {describe(b)}")
+    return apply(Op.make("ifelse"), test, a, b)

@@ -1,0 +1,90 @@
+"""What compiled and loaded functions have in common: how they are called, and saved."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from scanopt.arguments import Signature
+from scanopt.array.variable import SharedVariable, Variable
+from scanopt.program.ir import Program
+
+__all__ = ["Runnable", "compiled"]
+
+Values = Sequence[Any]
+
+
+def compiled(program: Program, backend: str) -> Any:
+    """The program made callable by the executor of this name."""
+    return importlib.import_module("scanopt.backends").executor(backend).compile(program)
+
+
+class Runnable:
+    """A function of arrays: a program, and the signature that its arguments and results follow.
+
+    Threads may call it at the same time.  A call that updates shared variables reads, computes and
+    writes while no other such call touches them; one without updates reads all of them at one moment.
+    name: as given, or None.
+    """
+
+    is_compiled = True
+
+    def __init__(self, signature: Signature, name: str | None) -> None:
+        self.name = name
+        self._signature = signature
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The outputs for values of the inputs, by position or by name."""
+        s = self._signature
+        if not s.changes:
+            return s.pack(self._run(s.read(args, kwargs)))
+        with s.transaction():
+            results = self._run(s.read(args, kwargs))
+            s.assign(results[len(s.outputs) :])
+        return s.pack(results[: len(s.outputs)])
+
+    def _run(self, values: Values) -> list[Any]:
+        """All results of the program for values of all its inputs."""
+        raise NotImplementedError
+
+    @property
+    def inputs(self) -> tuple[Variable, ...]:
+        """The symbolic inputs."""
+        return self._signature.inputs
+
+    @property
+    def outputs(self) -> tuple[Variable, ...]:
+        """The symbolic outputs."""
+        return self._signature.outputs
+
+    @property
+    def updates(self) -> Mapping[SharedVariable, Variable]:
+        """New values of shared variables, set after each call."""
+        return self._signature.updates
+
+    @property
+    def shared(self) -> tuple[SharedVariable, ...]:
+        """The shared variables that it reads."""
+        return self._signature.shared
+
+    @property
+    def program(self) -> Program:
+        """The program that runs."""
+        raise NotImplementedError
+
+    @property
+    def backend(self) -> str:
+        """The executor asked for."""
+        raise NotImplementedError
+
+    def save(self, path: str | Path) -> None:
+        """Write the program and the values of shared variables to a JSON file, for `scanopt.load`.
+
+        Running it needs NumPy alone.  Raises OSError, ValueError for a dtype that the format does not know.
+        """
+        importlib.import_module("scanopt.saved").save(self, path)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name or ''}{self._signature}>"

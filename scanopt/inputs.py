@@ -1,0 +1,134 @@
+"""`In`: an input of a compiled function with a name, a default value or rules of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.constants import as_tensor_variable
+from scanopt.array.variable import Constant, SharedVariable, Variable, describe
+from scanopt.interpreter import read_value
+from scanopt.loops.site import show
+
+__all__ = ["In", "read_inputs", "read_one"]
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class In:
+    """An input of `function`: a variable and how its values are given.
+
+    value: what a call takes that gives none; copied, unless `borrow`.  name: for calls by keyword,
+    in place of the variable's own.  strict: take arrays of the very dtype only.  allow_downcast:
+    as `allow_input_downcast` of `function`, for this input.  update: the default value after each
+    call, computed from that call's values; it needs a first one.
+    mutable: accepted and without effect, since functions never write to their arguments.
+
+    >>> from scanopt import function, tensor as T
+    >>> x, n = T.dscalars("x", "n")
+    >>> count = function([x, In(n, value=0, update=n + x)], n)
+    >>> [float(count(2)), float(count(2)), float(count(2, n=10)), float(count(0))]
+    [0.0, 2.0, 10.0, 12.0]
+
+    Source: the documents' `theano.In`.
+    """
+
+    variable: Variable
+    name: str | None = None
+    value: Any = None
+    update: Any = None
+    mutable: bool | None = None
+    strict: bool = False
+    allow_downcast: bool | None = None
+    borrow: bool | None = None
+
+
+def read_inputs(inputs: Any, downcast: bool | None) -> tuple[In, ...]:
+    """What `function` was given as inputs: variables, `In`s and pairs (variable, default value).
+
+    downcast: for those that do not say.  Raises TypeError, ValueError.
+    """
+    if isinstance(inputs, Variable | In) or not isinstance(inputs, list | tuple):
+        raise TypeError(f"inputs must be a list of symbolic arrays, found {show(inputs)}; write function([x], ...)")
+    found = [_checked(f"inputs[{i}]", x, downcast) for i, x in enumerate(inputs)]
+    variables = [x.variable for x in found]
+    if len(set(variables)) < len(variables):
+        twice = next(x for x in variables if variables.count(x) > 1)
+        raise ValueError(f"inputs lists {describe(twice)} twice")
+    return tuple(found)
+
+
+def _checked(place: str, x: Any, downcast: bool | None) -> In:
+    if isinstance(x, tuple | list) and len(x) == 2 and isinstance(x[0], Variable):
+        x = In(x[0], value=x[1])
+    made = x if isinstance(x, In) else In(x)
+    v = made.variable
+    if not isinstance(v, Variable):
+        raise TypeError(f"{place} must be a symbolic array, found {show(v)}")
+    if isinstance(v, Constant | SharedVariable):
+        raise TypeError(f"{place} is a {type(v).__name__}, {describe(v)}: it has a value of its own")
+    if v.owner is not None:
+        raise TypeError(f"{place} is {describe(v)}: it is computed, and only variables can be inputs")
+    for what, option in (("strict", made.strict), ("allow_downcast", made.allow_downcast)):
+        if option not in (None, True, False):
+            raise TypeError(f"{what} of {place} must be True or False, found {show(option)}")
+    if made.name is not None and not isinstance(made.name, str):
+        raise TypeError(f"the name of {place} must be a string, found {show(made.name)}")
+    allow = downcast if made.allow_downcast is None else made.allow_downcast
+    made = replace(made, name=made.name or v.name, allow_downcast=allow)
+    return replace(made, value=_default(place, made), update=_update(place, made))
+
+
+def _default(place: str, x: In) -> Array | None:
+    if x.value is None:
+        return None
+    if isinstance(x.value, Variable):
+        raise TypeError(f"the default value of {place} is symbolic: {describe(x.value)}")
+    try:
+        data = read_one(x, x.value)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"the default value of {place}: {error}") from None
+    return data if x.borrow else data.copy()
+
+
+def _update(place: str, x: In) -> Variable | None:
+    if x.update is None:
+        return None
+    if x.value is None:
+        raise ValueError(f"{place} has an update, but no value to start from")
+    try:
+        new = as_tensor_variable(x.update)
+    except (TypeError, ValueError):
+        raise TypeError(f"the update of {place} must be a symbolic array, found {show(x.update)}") from None
+    if (new.dtype, new.ndim) != (x.variable.dtype, x.variable.ndim):
+        raise TypeError(f"the update of {place}, {describe(x.variable)}, is of another type: {describe(new)}")
+    return new
+
+
+def read_one(x: In, value: Any) -> Array:
+    """A value for this input, converted as far as its rules allow.  Raises TypeError, ValueError."""
+    v = x.variable
+    device = type(value).__module__.partition(".")[0] == "cupy"
+    if device and value.dtype == v.dtype and value.ndim == v.ndim:
+        found: Array = value
+        return found
+    plain = not isinstance(value, np.ndarray | np.generic)
+    if x.strict and (plain or value.dtype != v.dtype):
+        raise TypeError(f"{describe(v)} is strict: it takes arrays of dtype {v.dtype} only, found {show(value)}")
+    if x.allow_downcast and not isinstance(value, Variable):
+        data = np.asarray(value)
+        real = data.dtype.kind in "biuf" and np.dtype(v.dtype).kind in "biuf"
+        if real or (data.dtype.kind == "c" and np.can_cast(data.dtype, v.dtype, "same_kind")):
+            with np.errstate(over="ignore", invalid="ignore"):
+                value = data.astype(v.dtype)
+    data = read_value(v, value)
+    inexact = data.dtype.kind in "fc"
+    if x.allow_downcast is False and plain and not np.array_equal(np.asarray(value), data, equal_nan=inexact):
+        raise TypeError(
+            f"{describe(v)} got {show(value)}, which {v.dtype} does not hold exactly: give an array of that dtype, "
+            "or allow the downcast"
+        )
+    return data

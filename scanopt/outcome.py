@@ -1,0 +1,44 @@
+"""What optimization did to one function, in figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+__all__ = ["Report"]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What optimization did.
+
+    cost_before, cost: by the cost model; bound: no program in the e-graph costs less;
+    optimal: proven so for the result; gap: else the part that could still be saved.
+    saturated: the laws had nothing left to say (else stopped_by names the limit that was hit).
+    seconds: per part of the work; laws: matches per law; growth: forms after each round.
+    sizes: per input the size that costs were computed for.  unit: "ns", or "" for a cost model of one's own.
+    """
+
+    cost_before: float
+    cost: float
+    bound: float
+    gap: float
+    optimal: bool
+    method: str
+    saturated: bool
+    stopped_by: str
+    seconds: dict[str, float]
+    laws: dict[str, int]
+    enodes: int
+    eclasses: int
+    iterations: int
+    growth: tuple[int, ...] = ()
+    sizes: dict[str, str] = field(default_factory=dict[str, str])
+    unit: str = "ns"
+
+    def __str__(self) -> str:
+        proof = "proven the cheapest in the e-graph" if self.optimal else f"within {self.gap:.1%}"
+        end = "saturated" if self.saturated else f"stopped by the limit of {self.stopped_by}"
+        return (
+            f"cost {self.cost_before:.4g} -> {self.cost:.4g} {self.unit or 'units'} ({proof}, {self.method}); "
+            f"{self.enodes} e-nodes in {self.eclasses} e-classes, {end}"
+        )

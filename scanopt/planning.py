@@ -1,0 +1,149 @@
+"""What one compilation starts from, and what optimization makes of it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from scanopt.arguments import Signature
+from scanopt.calculus.cost import CostModel, Work, numpy_cost
+from scanopt.calculus.egraph import Saturation
+from scanopt.calculus.encode import Encoded, encode
+from scanopt.calculus.extract import Extraction
+from scanopt.calculus.law import Law, standard_laws
+from scanopt.calculus.optimize import Optimized, Settings, as_written, optimize
+from scanopt.calculus.sizes import example_operands
+
+__all__ = ["Plan", "checked_cost"]
+
+Array = np.ndarray[Any, Any]
+NOT_KEPT = (
+    "this function was pickled, which keeps no laws and no cost model of one's own: it runs, but to ask what "
+    "optimization did, compile it again"
+)
+
+
+class Plan:
+    """Everything that optimization starts from, and what it found.
+
+    Each part is made when it is first asked for.  Pickled, it keeps the graph and the names of the
+    laws, and makes the rest again.  example: values for sizes, or None.
+    """
+
+    def __init__(
+        self,
+        signature: Signature,
+        laws: tuple[Law, ...],
+        settings: Settings,
+        backend: str,
+        example: list[Array] | None,
+        optimizes: bool,
+    ) -> None:
+        self.signature = signature
+        self.backend = backend
+        self.example = example
+        self.optimizes = optimizes
+        self.encode_seconds = 0.0
+        self._settings = settings
+        self._law_names: tuple[str, ...] | None = None
+        self.laws = laws
+
+    def for_signature(self, signature: Signature) -> Plan:
+        """The same plan for another signature."""
+        made = Plan.__new__(Plan)
+        kept = ("backend", "example", "optimizes", "encode_seconds", "laws", "_law_names", "_settings")
+        made.__dict__ |= {k: v for k, v in self.__dict__.items() if k in kept} | {"signature": signature}
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = ("signature", "backend", "example", "optimizes", "encode_seconds")
+        settings = replace(self._settings, cost=numpy_cost)
+        return {k: self.__dict__[k] for k in kept} | {"_law_names": self._kept_names(), "_settings": settings}
+
+    def _kept_names(self) -> tuple[str, ...] | None:
+        """The names of the laws, None where they or the costs are of one's own."""
+        if "laws" not in self.__dict__:
+            return self._law_names
+        standard = {x.name: x for x in standard_laws()}
+        if self._settings.cost is not numpy_cost or any(standard.get(x.name) is not x for x in self.laws):
+            return None
+        return tuple(x.name for x in self.laws)
+
+    @cached_property
+    def laws(self) -> tuple[Law, ...]:
+        """The laws that may fire.  Raises RuntimeError where pickling did not keep them."""
+        if self._law_names is None:
+            raise RuntimeError(NOT_KEPT)
+        return tuple(x for x in standard_laws() if x.name in self._law_names)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """What steers optimization, with example values by the keys of the encoder."""
+        return replace(self._settings, example=_keyed(self.signature, self.example))
+
+    @cached_property
+    def program(self) -> Encoded:
+        """The terms of the graph."""
+        start = time.perf_counter()
+        made = encode([*self.signature.inputs, *self.signature.shared], self.signature.results)
+        self.encode_seconds = time.perf_counter() - start
+        return made
+
+    @cached_property
+    def written(self) -> Extraction:
+        """The program as written."""
+        return as_written(self.program, self.settings)
+
+    @cached_property
+    def done(self) -> Optimized:
+        """The optimized program; without optimization the one as written."""
+        if self.optimizes:
+            return optimize(self.program, self.laws, self.settings)
+        return Optimized(self.written, Saturation(), self.program, {})
+
+    def sizes(self) -> dict[str, str]:
+        """Per input the size that costs are computed for, and where it comes from."""
+        out: dict[str, str] = {}
+        shared = {f"{len(self.signature.inputs) + i}" for i in range(len(self.signature.shared))}
+        for key, x in example_operands(self.program, self.settings.example).items():
+            label = self.program.input_labels.get(key) or f"input {key}"
+            known = "" if x.value is None else f" = {x.value}"
+            if key in shared:
+                origin = "its value"
+            elif self.example is not None:
+                origin = "of the example"
+            else:
+                origin = "assumed" if None in self.program.inputs[key].shape or x.value is not None else "static"
+            out[label] = f"{x.dtype}{list(x.shape)}{known} ({origin})"
+        return out
+
+
+def checked_cost(cost: CostModel | None) -> CostModel:
+    """A user's cost model, whose results are looked at."""
+    if cost is None:
+        return numpy_cost
+    model = cost
+
+    def price(work: Work) -> float:
+        value: Any = model(work)
+        if isinstance(value, Real) and 0 <= float(value) < math.inf:
+            return float(value)
+        what = work.kind if work.op is None else str(work.op)
+        raise ValueError(f"the cost model gave {value!r} for {what}: a cost is a finite number, not negative")
+
+    return price
+
+
+def _keyed(s: Signature, values: Sequence[np.ndarray[Any, Any]] | None) -> Mapping[str, np.ndarray[Any, Any]] | None:
+    """Example values by the keys of the encoder; shared variables have values of their own."""
+    shared = {f"{len(s.inputs) + i}": x.get_value(borrow=True) for i, x in enumerate(s.shared)}
+    if values is None:
+        return shared or None
+    return {f"{i}": v for i, v in enumerate(values)} | shared

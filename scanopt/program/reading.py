@@ -1,0 +1,78 @@
+"""Reading JSON that is not trusted: every field is asked for by name and kind.
+
+All functions raise ValueError, saying what is wrong and, by `where`, at which place.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
+
+__all__ = ["Json", "fields", "integer", "list_in", "names_in", "read_json", "text_in"]
+
+Json = Any
+T = TypeVar("T")
+
+
+def read_json(text: str, read: Callable[[Json], T]) -> T:
+    """What `read` makes of JSON text.  No field may stand twice; NaN and infinities are no numbers."""
+    try:
+        return read(json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant))
+    except RecursionError:
+        raise ValueError("the program is nested too deeply") from None
+
+
+def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [k for k, _ in pairs]
+        twice = next(k for k in names if names.count(k) > 1)
+        raise ValueError(f"field {twice!r} stands twice in one object")
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def fields(data: Json, where: str, names: str) -> dict[str, Json]:
+    """An object with exactly these fields (names between spaces)."""
+    wanted = set(names.split())
+    if not isinstance(data, dict):
+        raise ValueError(f"{where}: expected an object, found {type(data).__name__}")
+    for word, some in (("no", wanted - data.keys()), ("unknown", data.keys() - wanted)):
+        if some:
+            raise ValueError(f"{where}: {word} field {min(some)!r}")
+    return data
+
+
+def list_in(f: dict[str, Json], name: str, where: str) -> list[Json]:
+    """A field that is a list."""
+    found = f[name]
+    if not isinstance(found, list):
+        raise ValueError(f"{where}: {name} must be a list")
+    return found
+
+
+def text_in(f: dict[str, Json], name: str, where: str) -> str:
+    """A field that is a string."""
+    found = f[name]
+    if not isinstance(found, str):
+        raise ValueError(f"{where}: {name} must be a string, found {found!r}")
+    return found
+
+
+def integer(x: Json, what: str, where: str) -> int:
+    """x, if it is an integer; `what` names it."""
+    if not isinstance(x, int) or isinstance(x, bool):
+        raise ValueError(f"{where}: {what} must be an integer, found {x!r}")
+    return x
+
+
+def names_in(f: dict[str, Json], name: str, where: str) -> tuple[str, ...]:
+    """A field that is a list of names."""
+    found = list_in(f, name, where)
+    if not all(isinstance(x, str) for x in found):
+        raise ValueError(f"{where}: {name} must be a list of names")
+    return tuple(found)

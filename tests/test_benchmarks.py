@@ -1,0 +1,75 @@
+"""The benchmarks run and measure what they say; how fast anything is, is never tested."""
+
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scanopt
+
+FOLDER = Path(__file__).parents[1] / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def models() -> Any:
+    return module("models")
+
+
+def module(name: str) -> ModuleType:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(FOLDER))
+        return importlib.import_module(name)
+
+
+def quick(name: str) -> str:
+    command = [sys.executable, str(FOLDER / name), "--quick"]
+    path = os.pathsep.join(x for x in sys.path if x)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=300, env=os.environ | {"PYTHONPATH": path}
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_compile_times_are_printed_with_goals_and_the_peer() -> None:
+    found = quick("bench_compile.py")
+    for text in ("First compile", "From the second compile on", "encode  saturate  extract  lower  compile", "Growth"):
+        assert text in found
+    for text in ("1000: ", "100: ", "300: ", "200: ", "JAX", "time ~ operators **", "import scanopt"):
+        assert text in found
+
+
+def test_run_times_are_printed_with_both_peers() -> None:
+    found = quick("bench_run.py")
+    for text in ("A**k", "polynomial", "AR(2)", "RNN", "LSTM", "interpreter / scanopt", "by hand / scanopt", "Peak"):
+        assert text in found
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "operators"),
+    [("power", (), 4), ("rnn", (), 13), ("lstm_pair", (8,), 338), ("gated", (10,), 101), ("gated", (100,), 1001)],
+)
+def test_operators_are_counted(models: Any, name: str, arguments: tuple[int, ...], operators: int) -> None:
+    graph = getattr(models, name)(*arguments)
+    assert models.count_operators(graph.outputs) == operators
+    assert len(graph.values) == len(graph.inputs)
+
+
+@pytest.mark.parametrize(
+    ("twin", "model", "arguments"),
+    [("power", "power", (5, 3)), ("rnn", "rnn", (6, 4)), ("lstm_pair", "lstm_pair", (2,)), ("gated", "gated", (3, 7))],
+)
+def test_jax_twins_compute_the_same(models: Any, twin: str, model: str, arguments: tuple[int, ...]) -> None:
+    pytest.importorskip("jax")
+    graph = getattr(models, model)(*arguments)
+    expected = getattr(module("jax_twins"), twin)(*graph.values)
+    found = scanopt.function(graph.inputs, graph.outputs)(*graph.values)
+    many = expected if isinstance(expected, list | tuple) else [expected]
+    for a, b in zip(found, many, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
