@@ -9,6 +9,10 @@ hand (hand_loops.py: arrays made once, results by `out=`).
 
 from __future__ import annotations
 
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # steadier on few cores, for both sides
+
 import argparse
 import tracemalloc
 from collections.abc import Callable, Sequence
@@ -47,6 +51,7 @@ def cases(scale: float) -> Sequence[Case]:
     powers = [(f"A**k, {n:,} numbers, k = {size(1000)}", models.power(n, size(1000)), hand_loops.power)
               for n in (size(10_000), size(100_000), size(1_000_000))]  # fmt: skip
     return [
+        ("a call of A**k, 10 numbers, k = 10", models.power(10, 10), hand_loops.power),
         *powers,
         (f"polynomial of degree {size(10_000):,}", models.polynomial(size(10_000)), hand_loops.polynomial),
         (f"AR(2), {size(10_000):,} steps", models.ar2(size(10_000)), hand_loops.ar2),

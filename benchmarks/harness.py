@@ -23,7 +23,9 @@ def fresh(code: str) -> Any:
     """What a new Python process prints as JSON; the benchmarks' own modules are importable in it."""
     path = os.pathsep.join([os.path.dirname(os.path.abspath(__file__)), os.environ.get("PYTHONPATH", "")])
     environment = os.environ | {"PYTHONPATH": path}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], capture_output=True, text=True, env=environment, check=False
+    )
     if done.returncode:
         raise RuntimeError(f"the measured process failed:\n{done.stderr}")
     return json.loads(done.stdout.splitlines()[-1])

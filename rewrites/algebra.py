@@ -53,43 +53,63 @@ def left_identity(op: Op, e: Value, x: Value) -> Equation:
 @law(
     licence="exact",
     example=lambda x: x * T.ones_like(x),
-    never=(lambda x: x + T.ones_like(x), lambda x, y: x * T.ones_like(y)),
+    never=(
+        lambda x: x + T.ones_like(x),
+        lambda x, y: x * T.ones_like(y),
+        lambda p: p * T.ones_like(p, dtype="float64"),
+    ),
 )
 def right_identity_array(op: Op, x: Value, E: Value, e: Value) -> Equation:
     """op(x, E) = x where E is full of the neutral element, in the shape of x."""
-    return Equation(apply(op, x, E), x, when=[like(E, x, e), neutral(op, e)])
+    left = apply(op, x, E)
+    return Equation(left, x, when=[like(E, x, e), neutral(op, e), same_type(left, x)])
 
 
 @law(
     licence="exact",
     example=lambda x: T.ones_like(x) * x,
-    never=(lambda x: T.ones_like(x) + x, lambda x, y: T.ones_like(y) * x),
+    never=(
+        lambda x: T.ones_like(x) + x,
+        lambda x, y: T.ones_like(y) * x,
+        lambda p: T.ones_like(p, dtype="float64") * p,
+    ),
 )
 def left_identity_array(op: Op, E: Value, x: Value, e: Value) -> Equation:
     """op(E, x) = x where E is full of the neutral element, in the shape of x."""
-    return Equation(apply(op, E, x), x, when=[like(E, x, e), left_neutral(op, e)])
+    left = apply(op, E, x)
+    return Equation(left, x, when=[like(E, x, e), left_neutral(op, e), same_type(left, x)])
 
 
 @law(
     licence="exact",
     example=lambda p: p * 0 + p,
-    never=(lambda x: x * 0.0, lambda p: T.cast(p, "int8") * T.constant(0, dtype="int64")),
+    never=(
+        lambda x: x * 0.0,
+        lambda p: T.cast(p, "int8") * T.constant(0, dtype="int64"),
+        lambda p: p * T.constant(0, dtype="int8"),
+    ),
 )
-def right_annihilator(op: Op, x: Value, z: Value) -> Equation:
+def right_annihilator(op: Op, x: Value, z: Value, d: Text) -> Equation:
     """op(x, z) = z everywhere, in the shape of x."""
     left = apply(op, x, z)
-    return Equation(left, apply(prim("full_like"), x, z), when=[absorbing(op, z), same_type(left, x)])
+    same = [same_type(left, x), of_dtype(left, d), of_dtype(z, d)]
+    return Equation(left, apply(prim("full_like"), x, z), when=[absorbing(op, z), *same])
 
 
 @law(
     licence="exact",
     example=lambda p: 0 * p + p,
-    never=(lambda x: 0.0 * x, lambda p: T.constant(0, dtype="int64") * T.cast(p, "int8")),
+    never=(
+        lambda x: 0.0 * x,
+        lambda p: T.constant(0, dtype="int64") * T.cast(p, "int8"),
+        lambda p: T.constant(0, dtype="int8") * p,
+    ),
 )
-def left_annihilator(op: Op, z: Value, x: Value) -> Equation:
+def left_annihilator(op: Op, z: Value, x: Value, d: Text) -> Equation:
     """op(z, x) = z everywhere, in the shape of x."""
     left = apply(op, z, x)
-    return Equation(left, apply(prim("full_like"), x, z), when=[absorbing(op, z), same_type(left, x)])
+    same = [same_type(left, x), of_dtype(left, d), of_dtype(z, d)]
+    return Equation(left, apply(prim("full_like"), x, z), when=[absorbing(op, z), *same])
 
 
 @law(

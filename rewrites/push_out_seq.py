@@ -2,7 +2,7 @@
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts import batched, raises_alike, runs_all, same_entries, sliced
+from scanopt.calculus.facts import batchable, raises_alike, runs_all, same_entries, sliced
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Clock, Op, Text, Value, apply, seq, stack, vmap
 
@@ -26,7 +26,7 @@ def operator_of_sequences(c: Clock, op: Op, args: Args, outer: Args, flags: Text
     return Equation(
         left,
         seq(c, apply(vmap(op, flags), outer)),
-        when=[sliced(c, args, outer, flags), batched(op), raises_alike(c, left)],
+        when=[sliced(c, args, outer, flags), batchable(c, op, args), raises_alike(c, left)],
     )
 
 

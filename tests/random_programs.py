@@ -98,6 +98,7 @@ def _consumer(p: Pool, v: Var, n: int) -> Var:
         (f"[-{k}:]", v.dtype, (min(k, n), *rest)), (f"[{k - 1}:{k + 1}]", v.dtype, (max(min(2, n + 1 - k), 0), *rest)),
         ("[1:]", v.dtype, (max(n - 1, 0), *rest)), ("[::-1]", v.dtype, v.shape), (".shape[0]", "int64", ()),
         (f"[:{k}]", v.dtype, (min(k, n), *rest)),
+        ("last", v.dtype, rest),
     ]  # fmt: skip
     if v.dtype != "bool":
         ways += [(".sum(axis=0)", v.dtype, rest)] * 2 + [(" * 2", v.dtype, v.shape), (".sum()", v.dtype, ())]
@@ -112,7 +113,9 @@ def _consumer(p: Pool, v: Var, n: int) -> Var:
         x = p.pick(lambda x: x.name[0] == "k")
         ways += [(f"[{x.name}]", v.dtype, rest)] * 2 if x is not None and n > 1 else []
     text, dtype, shape = rng.choice(ways)
-    return p.add(v.name + text, dtype, shape)
+    if text == "last":  # as of a buffer with its initial row
+        text = f"T.concatenate([T.zeros({(1, *rest)}, dtype={dtype!r}), {v.name}])[-1]"
+    return p.add(text if text[0] == "T" else v.name + text, dtype, shape)
 
 
 def _odd_outputs(p: Pool, outputs: list[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -108,6 +109,40 @@ def test_exact_extraction_is_the_best_of_all(name: str) -> None:
     assert total(solved.choice) == pytest.approx(found.cost)
     assert found.cost == pytest.approx(cheapest_by_trying_all(problem))
     assert found.bound == pytest.approx(found.cost, rel=1e-6)
+
+
+@EACH
+@pytest.mark.parametrize("seed", range(3))
+def test_exact_extraction_is_the_best_of_all_for_any_costs(name: str, seed: int) -> None:
+    def cost(work: Work) -> float:
+        text = f"{seed} {work.kind} {work.op} {[a.shape for a in work.args]}"
+        return 1.0 + zlib.crc32(text.encode()) % 1000
+
+    problem = problem_of(name, cost)
+    solved = solve(problem, 10.0)
+    assert solved is not None
+    assert solved.proven
+    assert total(solved.choice) == pytest.approx(cheapest_by_trying_all(problem))
+
+
+@pytest.mark.parametrize(("loops", "operators"), [(3, 40), (14, 1)])
+def test_long_steps_and_many_phases_are_solved(loops: int, operators: int) -> None:
+    """Every operator may stand in a loop or outside; every loop needs the sum of the trace before it."""
+    x = T.dvector("x")
+
+    def step(v: Any, s: Any, p: Any) -> Any:
+        for i in range(operators):
+            v = T.tanh(v) * (i + 2.0)
+        return T.tanh(s) * 0.5 + v * p
+
+    trace = x
+    for _ in range(loops):
+        trace = scanopt.scan(step, x, [0.0], [trace.sum()])[0]
+    made = scanopt.function([x], trace)
+    assert made.report.saturated
+    assert made.report.optimal
+    assert len(made.program.loops()) == loops
+    np.testing.assert_allclose(made([0.5, 0.25]), made.unoptimized([0.5, 0.25]))
 
 
 @EACH

@@ -213,7 +213,6 @@ def test_while_loop(start: int, most: int) -> None:
     assert (n, i) == (value, count)
 
 
-@pytest.mark.xfail(raises=ValueError, reason="laws collect rows whose lengths differ")
 def test_loops_nest() -> None:
     """Newton's method for square roots, for each entry of an array."""
     x = T.vector("x", "float64")

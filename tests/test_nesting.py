@@ -169,14 +169,7 @@ RAGGED: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-LAWS_MISS_THESE = {"a range", "a slice", "an exponential of a slice", "a mask", "ones", "joined", "a product"}
-"""Programs of which laws collect a value in rows whose lengths differ."""
-
-
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.xfail(raises=ValueError)] * (name in LAWS_MISS_THESE)) for name in RAGGED],
-)
+@pytest.mark.parametrize("name", list(RAGGED))
 def test_shapes_inside_a_step_may_differ(name: str) -> None:
     x, ns = T.vector("x", "float64"), T.lvector("ns")
     out, _ = scan(lambda n: RAGGED[name](n, x), ns)

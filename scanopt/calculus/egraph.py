@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.op import Op, Operand
+from scanopt.calculus.condition import facts_text
 from scanopt.calculus.encode import Encoded
-from scanopt.calculus.facts import FACTS, facts_text
+from scanopt.calculus.facts import ALL
 from scanopt.calculus.forms import Batched, Form, Operator, const_key, const_value
 from scanopt.calculus.given import Given, constant_facts, given_facts
 from scanopt.calculus.law import Law
@@ -39,7 +40,7 @@ class UnsoundLawError(RuntimeError):
 class Limits:
     """When saturation stops: rounds, forms in the e-graph, seconds."""
 
-    rounds: int = 60
+    rounds: int = 10_000
     nodes: int = 100_000
     seconds: float = 20.0
 
@@ -100,7 +101,7 @@ def _load_text() -> str:
         out.append(f"(relation {table} ({columns}))")
         row = " ".join(names[: len(columns.split())])
         out.append(f"(rule (({table} {row})) ({head}) :ruleset load)")
-    for fact in FACTS.values():
+    for fact in ALL.values():
         if fact.pattern or not set(fact.sorts) <= {*_NODES, "String"}:
             continue
         columns = " ".join("String" if s == "String" else "i64" for s in fact.sorts)
@@ -173,7 +174,7 @@ class EGraph:
         constants: dict[str, int] = {}
         for name, args in facts:
             out: list[int | str] = []
-            for sort, a in zip(FACTS[name].sorts, args, strict=True):
+            for sort, a in zip(ALL[name].sorts, args, strict=True):
                 if isinstance(a, Op | Batched):
                     out.append(self._op(a, rows))
                 elif sort == "Value" and isinstance(a, str):

@@ -6,96 +6,13 @@ rules that derive it.  Facts about the program itself (`given` below) are writte
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from scanopt.calculus.condition import FACTS, new_fact
+from scanopt.calculus.terms import FIRST_ROWS, Args, Clock, Int, Op, Text, Value
 
-from scanopt.calculus.terms import FIRST_ROWS, Args, Clock, Int, Op, Term, Text, Value
+__all__ = ["ALL", "new_fact"]
 
-__all__ = ["FACTS", "Condition", "Fact", "facts_text", "new_fact", "rules_text"]
-
-
-@dataclass(frozen=True)
-class Condition:
-    """A fact about certain terms: what a law lists in `when`."""
-
-    fact: str
-    args: tuple[Term | int, ...]
-
-    def egglog(self) -> str:
-        """The condition in egglog's syntax, to be looked up."""
-        parts = [a.pattern() if isinstance(a, Term) else str(a) for a in self.args]
-        fact = FACTS[self.fact]
-        return fact.pattern.format(*parts) if fact.pattern else f"({' '.join([fact.name, *parts])})"
-
-    def __str__(self) -> str:
-        return f"{self.fact}({', '.join(map(str, self.args))})"
-
-
-@dataclass(frozen=True)
-class Fact:
-    """A named fact: its argument sorts, its meaning, and the rules that derive it.
-
-    pattern: atoms of a query, with {0}, {1} ... for the terms, in place of a relation of its own.
-    """
-
-    name: str
-    sorts: tuple[str, ...]
-    meaning: str
-    rules: str = ""
-    pattern: str = ""
-
-    def __call__(self, *args: Term | int) -> Condition:
-        """The fact, stated of certain terms."""
-        if len(args) != len(self.sorts):
-            raise TypeError(f"fact {self.name} takes {len(self.sorts)} terms, found {len(args)}")
-        return Condition(self.name, args)
-
-
-FACTS: dict[str, Fact] = {}
-"""All facts by name."""
-
-_SORTS: dict[type[Term] | type[int], str] = {
-    Value: "Value", Clock: "Clock", Op: "Op", Args: "Args", Text: "String", Int: "i64",
-}  # fmt: skip
-
-
-def new_fact(
-    name: str, *sorts: type[Term], meaning: str, rules: str = "", pattern: str = ""
-) -> Callable[..., Condition]:
-    """Declare a fact; laws call what is returned to state it of their terms.
-
-    rules: Datalog in egglog's syntax, one `body => head` per line.
-    Raises ValueError when the name is taken by a fact that says something else.
-
-    >>> new_fact("runs_all", Clock, meaning=FACTS["runs_all"].meaning)  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ValueError: there is already a fact named 'runs_all'
-    """
-    fact = Fact(name, tuple(_SORTS[s] for s in sorts), meaning, rules, pattern)
-    if name in FACTS and FACTS[name] != fact:
-        raise ValueError(f"there is already a fact named {name!r}")
-    FACTS[name] = fact
-    return fact
-
-
-def facts_text() -> str:
-    """Declarations and rules of all facts, for egglog."""
-    relations = [f"(relation {f.name} ({' '.join(f.sorts)}))" for f in FACTS.values() if not f.pattern]
-    return "\n".join([*relations, *(rules_text(f"fact {f.name}", f.rules) for f in FACTS.values())])
-
-
-def rules_text(name: str, rules: str) -> str:
-    """Rules written `body => head`, one per line, for egglog."""
-    lines = [line.strip() for line in rules.splitlines() if line.strip()]
-    return "\n".join(_rule(f"{name} {i}", line) for i, line in enumerate(lines))
-
-
-def _rule(name: str, line: str) -> str:
-    body, arrow, head = line.partition("=>")
-    if not arrow:
-        raise ValueError(f"{name}: expected `body => head`, found {line!r}")
-    return f'(rule ({body}) ({head}) :ruleset facts :name "{name}")'
-
+ALL = FACTS
+"""All facts by name: those below, and those that are declared elsewhere."""
 
 # Clocks
 
@@ -328,6 +245,15 @@ sliced = new_fact(
     """,
 )  # fmt: skip
 
+batchable = new_fact(
+    "batchable", Clock, Op, Args,
+    meaning="op has a batched form for the sliced list: rows of one length, as far as they come from op",
+    rules="""
+    (sliced c l o f) (= v (apply op l)) (batched op) (fixed_shape op) => (batchable c op l)
+    (sliced c l o f) (= v (apply op l)) (batched op) (= l (cons x r)) (held c r p g) => (batchable c op l)
+    """,
+)  # fmt: skip
+
 varies = new_fact(
     "varies", Value,
     meaning="v differs from step to step (it reads a sequence or a state)",
@@ -347,13 +273,49 @@ varying = new_fact(
     """,
 )  # fmt: skip
 
+fixed_shape = new_fact(
+    "fixed_shape", Op,
+    meaning="the shape of op's result follows from the shapes of its arguments (given, and kept by batching)",
+    rules="(= g (vmap op f)) (fixed_shape op) => (fixed_shape g)",
+)  # fmt: skip
+
+shape_from_rest = new_fact(
+    "shape_from_rest", Op,
+    meaning="the shape of op's result follows from that of its first argument and the values of the others (given)",
+)  # fmt: skip
+
+regular = new_fact(
+    "regular", Value,
+    meaning="v has the same shape at every step",
+    rules="""
+    (= v (seq c X)) => (regular v)
+    (= v (hold c x)) => (regular v)
+    (= v (delay c i s k)) => (regular v)
+    (= 0 (ndim v)) => (regular v)
+    (= v (apply op l)) (fixed_shape op) (regular_list l) => (regular v)
+    (= v (apply op l)) (shape_from_rest op) (= l (cons x r)) (regular x) (held c r o f) => (regular v)
+    (= v (stack d w)) (regular w) (runs_all d) (= (steps d) (hold c n)) => (regular v)
+    (= v (tail d w k)) (regular w) (runs_all d) (= (steps d) (hold c n)) => (regular v)
+    (= v (at d w k)) (regular w) => (regular v)
+    """,
+)  # fmt: skip
+
+regular_list = new_fact(
+    "regular_list", Args,
+    meaning="every value of the list has the same shape at every step",
+    rules="""
+    (= l (cons v (nil))) (regular v) => (regular_list l)
+    (= l (cons v r)) (regular v) (regular_list r) => (regular_list l)
+    """,
+)  # fmt: skip
+
 # k = 0 asks for the whole trace, k >= 1 for its last k rows.
 wanted = new_fact(
     "wanted", Clock, Int, Args,
     meaning="the traces (k = 0) or last k rows of the values of the list are asked for",
     rules="""
-    (= S (stack c v)) (= v (apply op l)) (forward v) (batched op) => (wanted c 0 l)
-    (= S (tail c v k)) (= v (apply op l)) (forward v) (batched op) => (wanted c k l)
+    (= S (stack c v)) (= v (apply op l)) (forward v) (batched op) (regular v) => (wanted c 0 l)
+    (= S (tail c v k)) (= v (apply op l)) (forward v) (batched op) (regular v) => (wanted c k l)
     (wanted c k l) (= l (cons v r)) => (wanted c k r)
     """,
 )  # fmt: skip
@@ -362,8 +324,8 @@ traced = new_fact(
     "traced", Clock, Int, Value, Value,
     meaning="V is the trace of v (k = 0), or its last k rows",
     rules="""
-    (wanted c 0 l) (= l (cons v r)) (varies v) => (traced c 0 v (stack c v))
-    (wanted c k l) (>= k 1) (= l (cons v r)) (varies v) => (traced c k v (tail c v k))
+    (wanted c 0 l) (= l (cons v r)) (varies v) (regular v) => (traced c 0 v (stack c v))
+    (wanted c k l) (>= k 1) (= l (cons v r)) (varies v) (regular v) => (traced c k v (tail c v k))
     """,
 )  # fmt: skip
 

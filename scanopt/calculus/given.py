@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from scanopt.array.op import Op, Operand
+from scanopt.calculus.components import components
 from scanopt.calculus.encode import Encoded
 from scanopt.calculus.forms import ROOT, Form, Operator, const_key
 
@@ -43,11 +44,18 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
             yield "runs_all", (c,)
 
 
+_SHAPE_FROM_REST = {"full", "broadcast_to", "reshape", "getitem", "repeat_rows", "repeat"}
+
+
 def _operator_facts(ops: Iterable[Op], fp: str) -> Iterator[Given]:
     for op in ops:
         traits = op.spec.traits
         if not op.can_raise:
             yield "safe", (op,)
+        if not op.data_shape:
+            yield "fixed_shape", (op,)
+        if op.name in _SHAPE_FROM_REST:
+            yield "shape_from_rest", (op,)
         if op.spec.batch is not None and (op.batch_exact or fp != "exact"):
             yield "batched", (op,)
         if traits.inverse is not None:
@@ -134,41 +142,12 @@ def _forward(g: Encoded) -> Iterator[Given]:
         if f.kind in ("seq", "delay"):
             # What ends the loop decides whether there is a next step.
             needs[i].extend(g.clocks[f.clock].until)
-    component = _components(needs)
+    component = components(needs)
     size = Counter(component.values())
     clocks = clocks_of(g)
     for i, f in g.forms():
         if f.kind == "apply" and size[component[i]] == 1 and clocks[i] != ROOT:
             yield "forward", (i,)
-
-
-def _components(edges: Mapping[int, Iterable[int]]) -> dict[int, int]:
-    """Strongly connected components (Kosaraju): per node one that stands for all of its component."""
-    back: dict[int, list[int]] = {i: [] for i in edges}
-    for i, heads in edges.items():
-        for j in heads:
-            back[j].append(i)
-    out: dict[int, int] = {}
-    done: set[int] = set()
-    for i in reversed(list(_finished(edges, edges, set()))):
-        out.update(dict.fromkeys(_finished([i], back, done), i))
-    return out
-
-
-def _finished(starts: Iterable[int], edges: Mapping[int, Iterable[int]], done: set[int]) -> Iterator[int]:
-    """Nodes that the starts reach, depth first, each after what it reaches; those done are left out, these added."""
-    entered: set[int] = set()
-    path = list(starts)
-    while path:
-        i = path[-1]
-        if i not in entered and i not in done:
-            entered.add(i)
-            path.extend(j for j in edges[i] if j not in entered)
-            continue
-        path.pop()
-        if i not in done:
-            done.add(i)
-            yield i
 
 
 def _always(g: Encoded) -> Iterator[Given]:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scanopt.calculus import terms
-from scanopt.calculus.facts import FACTS, Condition
+from scanopt.calculus.condition import FACTS, Condition
 from scanopt.calculus.terms import Term, variable
 
 __all__ = ["LICENCES", "Equation", "Law", "law", "registered", "select", "standard_laws"]

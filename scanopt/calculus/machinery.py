@@ -6,7 +6,7 @@ move along (`under`); what has no rule stays unknown, and a term that holds it i
 
 from __future__ import annotations
 
-from scanopt.calculus.facts import rules_text
+from scanopt.calculus.condition import rules_text
 from scanopt.calculus.terms import FIRST_ROWS
 
 __all__ = ["machinery_text"]

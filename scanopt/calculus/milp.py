@@ -1,7 +1,8 @@
 """The cheapest choice, exactly: a mixed integer program solved by HiGHS.
 
-One binary per option.  An option needs one option of everything it is made of; orders that do not
-exist are cut off lazily, when a solution has one.
+One binary per option.  An option needs one option of everything it is made of, and what a loop reads
+has to be there before it (`rows`).  Orders that do not exist for other reasons are cut off lazily, when
+a solution has one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from scanopt.calculus.causality import AcausalError, Choice, Schedule, order, reached
 from scanopt.calculus.problem import Instance, Option, Problem
+from scanopt.calculus.rows import Variables, copy_rows, order_rows
 
 __all__ = ["Solution", "solve"]
 
@@ -43,26 +45,37 @@ class _Model:
             self.of.setdefault(i, []).append(n)
         self.rows: list[dict[int, float]] = []
         self.low: list[float] = []
+        self.size = len(self.options)
         self._base()
+        variables = Variables(self.of, self._fresh)
+        for row in (*order_rows(problem, variables), *copy_rows(problem, variables)):
+            self.add(row, 0.0)
 
     def add(self, row: dict[int, float], low: float) -> None:
         self.rows.append(row)
         self.low.append(low)
 
+    def _fresh(self) -> int:
+        """One more variable, of no cost, between 0 and 1."""
+        self.size += 1
+        return self.size - 1
+
     def _base(self) -> None:
         for r in self.problem.roots:
             self.add(dict.fromkeys(self.of[r], 1.0), 1.0)
-        for numbers in self.of.values():
+        for i, numbers in self.of.items():
             if len(numbers) > 1:
                 self.add(dict.fromkeys(numbers, -1.0), -1.0)
-            users: dict[Instance, list[int]] = {}
+            users: dict[tuple[Instance, bool], list[int]] = {}
             for n in numbers:
-                for j in dict.fromkeys(self.options[n][1].all_needs):
-                    users.setdefault(j, []).append(n)
-            for j, needing in users.items():
-                row = dict.fromkeys(needing, -1.0)
-                for n in self.of[j]:
-                    row[n] = row.get(n, 0.0) + 1.0
+                o = self.options[n][1]
+                for j, later in dict.fromkeys([*((j, False) for j in o.needs), *((j, True) for j in o.updates)]):
+                    users.setdefault((j, later), []).append(n)
+            for (j, later), needing in users.items():
+                # What i is made of is not made of i, but for what is needed one step later only.
+                row = {n: 1.0 for n in self.of[j] if later or i not in self.options[n][1].needs}
+                for n in needing:
+                    row[n] = row.get(n, 0.0) - 1.0
                 self.add(row, 0.0)
 
     def forbid(self, together: tuple[tuple[Instance, Option], ...]) -> None:
@@ -77,13 +90,14 @@ class _Model:
         data = [v for row in self.rows for v in row.values()]
         columns = [n for row in self.rows for n in row]
         starts = np.cumsum([0, *(len(row) for row in self.rows)])
-        matrix = csr_array((data, columns, starts), shape=(len(self.rows), len(self.options)))
-        costs = np.array([o.cost for _, o in self.options])
+        matrix = csr_array((data, columns, starts), shape=(len(self.rows), self.size))
+        costs = np.zeros(self.size)
+        costs[: len(self.options)] = [o.cost for _, o in self.options]
         scale = max(float(costs.max()), 1.0) / 1e6
         result = milp(
             costs / scale,
             constraints=LinearConstraint(matrix, np.array(self.low), np.inf),
-            integrality=np.ones(len(costs)),
+            integrality=np.arange(self.size) < len(self.options),
             bounds=Bounds(0, 1),
             options={"time_limit": max(seconds, 0.01), "mip_rel_gap": 1e-9},
         )
@@ -100,7 +114,7 @@ def solve(problem: Problem, seconds: float) -> Solution | None:
         x, bound, optimal = model.minimize(end - time.perf_counter())
         if x is None:
             return None
-        chosen = {i: o for (i, o), v in zip(model.options, x, strict=True) if v > 0.5}
+        chosen = {i: o for (i, o), v in zip(model.options, x, strict=False) if v > 0.5}
         try:
             choice = reached(chosen, problem.roots)
             return Solution(choice, order(problem, choice), bound, optimal)

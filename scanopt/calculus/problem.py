@@ -20,7 +20,7 @@ from scanopt.calculus.sizes import Sizes, operator_operand
 
 __all__ = ["Instance", "Option", "Problem"]
 
-MAX_PHASES = 12
+MAX_PHASES = 1_000
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from scanopt.calculus.facts import FACTS, Fact
+from scanopt.calculus.condition import Fact
+from scanopt.calculus.facts import ALL
 from scanopt.calculus.law import Law, standard_laws
 
 __all__ = ["laws_page", "laws_text"]
@@ -63,7 +64,7 @@ def laws_page() -> str:
         "What laws list as conditions.  What is not known does not hold.\n",
         "| fact | meaning |",
         "|---|---|",
-        *(_fact_row(FACTS[name]) for name in sorted(FACTS)),
+        *(_fact_row(ALL[name]) for name in sorted(ALL)),
     ]
     return "\n".join([*parts, "\n".join(rows)]) + "\n"
 

@@ -54,7 +54,8 @@ def slots(scan: Scan) -> Iterator[Slot]:
         taps = tuple(zip(m.in_taps, m.input_states, strict=True))
         outs = tuple(zip(m.out_taps, m.output_states, strict=True))
         yield Slot("mit-mot", name, m.buffer_outer, taps, outs)
-    for i, s in enumerate((*scan.mit_sots, *scan.sit_sots)):
+    fed_back: tuple[MitSot | SitSot, ...] = (*scan.mit_sots, *scan.sit_sots)
+    for i, s in enumerate(fed_back):
         if isinstance(s, MitSot):
             role, taps = "mit-sot", tuple(zip(s.taps, s.input_states, strict=True))
         else:

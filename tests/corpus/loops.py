@@ -145,6 +145,17 @@ def _step(body: Pool, states: list[_State], maps: int) -> list[Var]:
     return results
 
 
+def _until(body: Pool, clock: Var, steps: int) -> tuple[str, int]:
+    """What ends the loop, and after how many steps: told by a count, though values seem to matter."""
+    last = body.rng.randrange(steps + 2)
+    x = body.pick(lambda v: v.is_float)
+    ways = [(f"T.ge({clock.name}, {last})", last + 1), ("T.constant(False)", steps), ("T.constant(True)", 1)]
+    if x is not None:
+        ways += [(f"T.ge({clock.name}, {last}) | T.lt(abs({x.name}).sum(), -1)", last + 1)] * 4
+    text, taken = body.rng.choice(ways)
+    return body.add(text, "bool", ()).name, min(taken, steps)
+
+
 def add_loop(p: Pool, rows: int, small: bool = False) -> tuple[list[Var], int]:
     """One more loop over about `rows` rows; its outputs, and the number of its steps."""
     rng = p.rng
@@ -155,6 +166,10 @@ def add_loop(p: Pool, rows: int, small: bool = False) -> tuple[list[Var], int]:
     least = 0 if function == "scan" else 1
     count = max(least, 1 if small else rng.choices((0, 1, 2, 3), (18, 50, 22, 10))[0])
     sequences = [_sequence(p, rows, plain=folds) for _ in range(count)]
+    ends = rows > 0 and function in ("scan", "map") and p.chance(0.1)
+    clock = Var(p.names.new("x"), "int64", ())
+    if ends:
+        sequences.append(_Sequence(Slot(f"T.arange({rows})", [clock.name]), [clock], rows))
     n_steps, steps = _steps(p, sequences, rows, function)
     if folds and not steps:
         function, folds = "map", False
@@ -169,6 +184,7 @@ def add_loop(p: Pool, rows: int, small: bool = False) -> tuple[list[Var], int]:
         *(w for _, w in given),
     ]
     results = _step(body, states, maps)
+    until, steps = _until(body, clock, steps) if ends else (None, steps)
     lead = () if folds else (steps,)
     outs: list[Out] = []
     for k, r in enumerate(results):
@@ -182,6 +198,7 @@ def add_loop(p: Pool, rows: int, small: bool = False) -> tuple[list[Var], int]:
         [slot for slot, _ in given],
         body.statements,
         n_steps,
-        function in ("scan", "map", "reduce") and bool(sequences) and p.chance(0.12),
+        function in ("scan", "map", "reduce") and bool(sequences) and not ends and p.chance(0.12),
+        until,
     )
     return p.add_loop(loop), steps

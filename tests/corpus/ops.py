@@ -57,6 +57,18 @@ def _identity(p: Pool) -> Made:
     return p.rng.choice(texts).format(x.name), x.dtype, x.shape
 
 
+def _mixed(p: Pool) -> Made:
+    """Neutral and absorbing elements of another dtype, which change the dtype of the result."""
+    x = p.pick(lambda v: v.dtype != "bool")
+    if x is None:
+        return None
+    dtype = p.rng.choice(("int64", "float32", "float64"))
+    op, e = p.rng.choice((("*", 1), ("*", 0), ("+", 0), ("-", 0), ("//", 1)))
+    y = p.rng.choice((f"T.full_like({x.name}, {e}, dtype={dtype!r})", f"T.constant({e}, dtype={dtype!r})"))
+    left, right = (y, x.name) if op in "*+" and p.chance(0.5) else (x.name, y)
+    return f"{left} {op} {right}", promote(x.dtype, dtype), x.shape
+
+
 def _pair(p: Pool) -> Made:
     """Identities of two names: undone additions, commuted twins, twice the same."""
     x = p.pick(lambda v: v.dtype != "bool")
@@ -106,6 +118,16 @@ def _where(p: Pool) -> Made:
         return None
     shape = broadcast(c.shape, x.shape, y.shape)
     return None if shape is None else (f"T.where({c.name}, {x.name}, {y.name})", promote(x.dtype, y.dtype), shape)
+
+
+def _choice(p: Pool) -> Made:
+    c = p.pick(lambda v: v.dtype == "bool" and not v.ndim) if p.chance(0.7) else None
+    x = p.pick(lambda v: not v.ndim) if p.chance(0.5) else p.pick()
+    y = x and p.pick(lambda v: (v.dtype, v.shape) == (x.dtype, x.shape))
+    if x is None or y is None:
+        return None
+    test = c.name if c is not None else p.rng.choice(("True", "False"))
+    return f"scanopt.ifelse({test}, {x.name}, {y.name})", x.dtype, x.shape
 
 
 def _cast(p: Pool) -> Made:
@@ -215,7 +237,7 @@ def _make(p: Pool) -> Made:
 
 
 _OPS: tuple[tuple[int, Callable[[Pool], Made]], ...] = (
-    (22, _unary), (9, _identity), (6, _pair), (26, _binary), (3, _compare), (4, _where), (4, _cast),
+    (22, _unary), (9, _identity), (2, _mixed), (6, _pair), (26, _binary), (3, _compare), (4, _where), (2, _choice), (4, _cast),
     (6, _reduce), (7, _index), (5, _shape), (3, _join), (12, _product), (3, _make),
 )  # fmt: skip
 _WEIGHTS = [w for w, _ in _OPS]

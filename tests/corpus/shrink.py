@@ -53,7 +53,7 @@ def _names(s: Statement) -> set[str]:
     if isinstance(s, Line):
         return used(s.text)
     slots: list[Any] = [*s.sequences, *s.outs, *s.given]
-    found = used(s.n_steps or "").union(*(used(x.text) for x in slots), {o.result for o in s.outs})
+    found = used(s.n_steps or "").union(*(used(x.text) for x in slots), {o.result for o in s.outs}, used(s.until or ""))
     return found.union(*(_names(x) for x in s.body))
 
 
@@ -80,6 +80,8 @@ def _simpler_line(s: Line, known: Types) -> Iterator[Line]:
 def _simpler_loop(s: Loop, known: Types) -> Iterator[Loop]:
     if s.go_backwards:
         yield dataclasses.replace(s, go_backwards=False)
+    if s.until:
+        yield dataclasses.replace(s, until=None)
     for key in ("outs", "sequences", "given"):
         slots = getattr(s, key)
         for k in range(len(slots)) if len(slots) > 1 or key == "given" else ():

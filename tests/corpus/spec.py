@@ -56,7 +56,7 @@ class Out:
 
 @dataclass
 class Loop:
-    """A call of scan or of one of its relatives."""
+    """A call of scan or of one of its relatives.  until: the name of the condition on which it ends."""
 
     function: str
     sequences: list[Slot]
@@ -65,6 +65,7 @@ class Loop:
     body: list[Statement]
     n_steps: str | None = None
     go_backwards: bool = False
+    until: str | None = None
 
 
 Statement = Line | Loop
@@ -145,7 +146,7 @@ def _loop(x: Loop) -> list[str]:
     return [
         f"def {step}({', '.join(params)}):",
         *body,
-        f"    return {results if len(x.outs) == 1 else f'[{results}]'}",
+        f"    return {results if len(x.outs) == 1 else f'[{results}]'}{f', scanopt.until({x.until})' if x.until else ''}",
         f"{left}, _ = scanopt.{x.function}({', '.join([step, *_arguments(x)])})",
     ]
 
@@ -184,8 +185,12 @@ def _needs(s: Statement) -> set[str]:
     if isinstance(s, Line):
         return used(s.text)
     slots: list[Slot | Out] = [*s.sequences, *s.outs, *s.given]
-    out = {n for slot in slots for n in used(slot.text)} | {o.result for o in s.outs} | used(s.n_steps or "")
+    out = {n for slot in slots for n in used(slot.text)} | _results(s) | used(s.n_steps or "")
     return out.union(*(_needs(x) for x in s.body))
+
+
+def _results(s: Loop) -> set[str]:
+    return {o.result for o in s.outs} | ({s.until} if s.until else set())
 
 
 def _makes(s: Statement) -> set[str]:
@@ -200,7 +205,7 @@ def prune(statements: Iterable[Statement], wanted: Iterable[str]) -> list[Statem
         if not _makes(s) & needed:
             continue
         if isinstance(s, Loop):
-            s = dataclasses.replace(s, body=prune(s.body, {o.result for o in s.outs}))
+            s = dataclasses.replace(s, body=prune(s.body, _results(s)))
         needed |= _needs(s)
         out.append(s)
     return out[::-1]
@@ -227,8 +232,9 @@ def _live(statements: Iterable[Statement], wanted: Iterable[str]) -> list[Statem
 def _live_loop(s: Loop, needed: set[str]) -> Loop:
     kept = [o for o in s.outs if o.name in needed]
     while True:
-        body = _live(s.body, {o.result for o in kept})
-        reads = {n for x in body for n in _needs(x)} | {o.result for o in kept}
+        results = _results(dataclasses.replace(s, outs=kept))
+        body = _live(s.body, results)
+        reads = {n for x in body for n in _needs(x)} | results
         found = [o for o in s.outs if o in kept or reads.intersection(o.params)]
         if found == kept:
             given = [x for x in s.given if reads.intersection(x.params)]

@@ -1,0 +1,94 @@
+"""How facts are declared and how laws state them; the facts themselves are in `facts`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from scanopt.calculus.terms import Args, Clock, Int, Op, Term, Text, Value
+
+__all__ = ["FACTS", "Condition", "Fact", "facts_text", "new_fact", "rules_text"]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A fact about certain terms: what a law lists in `when`."""
+
+    fact: str
+    args: tuple[Term | int, ...]
+
+    def egglog(self) -> str:
+        """The condition in egglog's syntax, to be looked up."""
+        parts = [a.pattern() if isinstance(a, Term) else str(a) for a in self.args]
+        fact = FACTS[self.fact]
+        return fact.pattern.format(*parts) if fact.pattern else f"({' '.join([fact.name, *parts])})"
+
+    def __str__(self) -> str:
+        return f"{self.fact}({', '.join(map(str, self.args))})"
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A named fact: its argument sorts, its meaning, and the rules that derive it.
+
+    pattern: atoms of a query, with {0}, {1} ... for the terms, in place of a relation of its own.
+    """
+
+    name: str
+    sorts: tuple[str, ...]
+    meaning: str
+    rules: str = ""
+    pattern: str = ""
+
+    def __call__(self, *args: Term | int) -> Condition:
+        """The fact, stated of certain terms."""
+        if len(args) != len(self.sorts):
+            raise TypeError(f"fact {self.name} takes {len(self.sorts)} terms, found {len(args)}")
+        return Condition(self.name, args)
+
+
+FACTS: dict[str, Fact] = {}
+"""All facts by name."""
+
+_SORTS: dict[type[Term] | type[int], str] = {
+    Value: "Value", Clock: "Clock", Op: "Op", Args: "Args", Text: "String", Int: "i64",
+}  # fmt: skip
+
+
+def new_fact(
+    name: str, *sorts: type[Term], meaning: str, rules: str = "", pattern: str = ""
+) -> Callable[..., Condition]:
+    """Declare a fact; laws call what is returned to state it of their terms.
+
+    rules: Datalog in egglog's syntax, one `body => head` per line.
+    Raises ValueError when the name is taken by a fact that says something else.
+
+    >>> from scanopt.calculus import facts
+    >>> new_fact("runs_all", Clock, meaning=FACTS["runs_all"].meaning)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ValueError: there is already a fact named 'runs_all'
+    """
+    fact = Fact(name, tuple(_SORTS[s] for s in sorts), meaning, rules, pattern)
+    if name in FACTS and FACTS[name] != fact:
+        raise ValueError(f"there is already a fact named {name!r}")
+    FACTS[name] = fact
+    return fact
+
+
+def facts_text() -> str:
+    """Declarations and rules of all facts, for egglog."""
+    relations = [f"(relation {f.name} ({' '.join(f.sorts)}))" for f in FACTS.values() if not f.pattern]
+    return "\n".join([*relations, *(rules_text(f"fact {f.name}", f.rules) for f in FACTS.values())])
+
+
+def rules_text(name: str, rules: str) -> str:
+    """Rules written `body => head`, one per line, for egglog."""
+    lines = [line.strip() for line in rules.splitlines() if line.strip()]
+    return "\n".join(_rule(f"{name} {i}", line) for i, line in enumerate(lines))
+
+
+def _rule(name: str, line: str) -> str:
+    body, arrow, head = line.partition("=>")
+    if not arrow:
+        raise ValueError(f"{name}: expected `body => head`, found {line!r}")
+    return f'(rule ({body}) ({head}) :ruleset facts :name "{name}")'

@@ -1,0 +1,141 @@
+"""Rows of the mixed integer program beyond "an option needs an option of all it is made of".
+
+They cut off no choice that has an order.  Without them the solver sees half a trace computed from its
+entries and half the entries read from that trace, and searches for hours where it now searches not at all.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from scanopt.calculus.components import components
+from scanopt.calculus.problem import Instance, Problem
+
+__all__ = ["Row", "Variables", "copy_rows", "order_rows"]
+
+Row = dict[int, float]
+"""Coefficients by variable; the sum is at least 0."""
+
+
+@dataclass(frozen=True)
+class Variables:
+    """of: per instance those of its options, in order.  fresh: makes one more, between 0 and 1."""
+
+    of: Mapping[Instance, list[int]]
+    fresh: Callable[[], int]
+
+
+@dataclass
+class _Loop:
+    """One loop, in given phases of the loops around it: what its phases leave and what they read.
+
+    keeps: option of a value outside -> phase.  keepers: those values.  reads: (option inside, value
+    outside, phase).
+    """
+
+    keeps: dict[int, int] = field(default_factory=dict[int, int])
+    keepers: set[Instance] = field(default_factory=set[Instance])
+    reads: list[tuple[int, Instance, int]] = field(default_factory=list[tuple[int, Instance, int]])
+
+
+Beside = Mapping[Instance, list[tuple[int, tuple[Instance, ...]]]]
+"""Per instance its options, each with what it is made of on the same clock."""
+
+
+def order_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
+    """What phase p of a loop reads is there before it: made of nothing that phase p or a later one leaves.
+
+    Phases of one loop run in the order of their numbers.  For each, a value outside is early if a
+    chosen option of it is; an option is early if all that it is made of is.
+    """
+    loops, beside = _loops(problem, variables)
+    users: dict[Instance, list[Instance]] = defaultdict(list)
+    parts: dict[Instance, list[Instance]] = defaultdict(list)
+    for i, options in beside.items():
+        for j in (j for _, js in options for j in js):
+            users[j].append(i)
+            parts[i].append(j)
+    for loop in loops.values():
+        concerned = _reached(loop.keepers, users) & _reached((j for _, j, _ in loop.reads), parts)
+        reads = [(n, j, p) for n, j, p in loop.reads if j in concerned]
+        for phase in sorted({p for _, _, p in reads}):
+            early = {i: variables.fresh() for i in beside if i in concerned}
+            for i in early:
+                yield from _early(i, early, beside, {n for n, p in loop.keeps.items() if p >= phase}, variables)
+            yield from ({early[j]: 1.0, n: -1.0} for n, j, p in reads if p == phase)
+
+
+def _loops(problem: Problem, variables: Variables) -> tuple[dict[tuple[int, tuple[int, ...]], _Loop], Beside]:
+    loops: dict[tuple[int, tuple[int, ...]], _Loop] = defaultdict(_Loop)
+    beside: dict[Instance, list[tuple[int, tuple[Instance, ...]]]] = {i: [] for i in problem.options}
+    for i, options in problem.options.items():
+        for n, o in zip(variables.of[i], options, strict=True):
+            kind, clock = (o.form.kind, o.form.clock) if o.form else ("loop", i.id)
+            inside = kind in ("loop", "hold", "seq", "delay")
+            beside[i].append((n, o.needs if kind == "apply" else ()))
+            if inside:
+                loops[clock, i.phases[:-1]].reads.append((n, o.needs[0], i.phases[-1]))
+            elif kind in ("stack", "tail", "at"):
+                loops[clock, i.phases].keeps[n] = o.needs[0].phases[-1]
+                loops[clock, i.phases].keepers.add(i)
+    return loops, beside
+
+
+def _reached(starts: Iterable[Instance], edges: Mapping[Instance, Iterable[Instance]]) -> set[Instance]:
+    out: set[Instance] = set()
+    todo = list(starts)
+    while todo:
+        i = todo.pop()
+        if i not in out:
+            out.add(i)
+            todo.extend(edges.get(i, ()))
+    return out
+
+
+def _early(
+    i: Instance, early: Mapping[Instance, int], beside: Beside, late: set[int], variables: Variables
+) -> Iterator[Row]:
+    """i is early by an early option only.  late: options that are not."""
+    row: Row = {early[i]: -1.0}
+    for n, parts in beside[i]:
+        if n in late:
+            continue
+        limits = [n, *(early[j] for j in dict.fromkeys(parts) if j in early)]
+        term = variables.fresh() if len(limits) > 1 else n
+        row[term] = 1.0
+        yield from ({limit: 1.0, term: -1.0} for limit in limits if limit != term)
+    yield row
+
+
+def copy_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
+    """Of values that are copies of one another, as a trace and its entries, one in use is computed.
+
+    And what every way of computing one of them needs is in use when they are.
+    """
+    copies: dict[Instance, list[Instance]] = {i: [] for i in problem.options}
+    for i, options in problem.options.items():
+        copies[i].extend(o.needs[0] for o in options if o.form is not None and o.form.kind in ("seq", "stack"))
+    of, group = variables.of, components(copies)
+    members: dict[Instance, list[Instance]] = defaultdict(list)
+    for i in problem.options:
+        members[group[i]].append(i)
+    used = {g: dict.fromkeys(of[g], 1.0) if len(us) == 1 else {variables.fresh(): 1.0} for g, us in members.items()}
+    for g, us in members.items():
+        ways = {
+            n: dict.fromkeys(group[j] for j in o.all_needs if group[j] != g)
+            for i in us
+            for n, o in zip(of[i], problem.options[i], strict=True)
+            if not any(group[j] == g for j in o.needs)
+        }
+        if len(us) > 1:
+            yield from (_at_least(used[g], dict.fromkeys(of[i], 1.0)) for i in us)
+            yield _at_least(dict.fromkeys(ways, 1.0), used[g])
+        if ways:
+            first, *others = ways.values()
+            yield from (_at_least(used[h], used[g]) for h in first if all(h in other for other in others))
+
+
+def _at_least(a: Row, b: Row) -> Row:
+    return {n: a.get(n, 0.0) - b.get(n, 0.0) for n in {**a, **b}}
