@@ -13,11 +13,13 @@ from scanopt.arguments import signature
 from scanopt.array.variable import SharedVariable
 from scanopt.calculus.cost import CostModel, numpy_cost
 from scanopt.calculus.forms import TermGraph
-from scanopt.calculus.law import Law, select
+from scanopt.calculus.law import Law, select, standard_laws
 from scanopt.calculus.optimize import Settings
 from scanopt.calling import Runnable, compiled
+from scanopt.config import config
 from scanopt.explanation import Explanation, explain
 from scanopt.interpreter import interpret
+from scanopt.modes import Mode, as_mode
 from scanopt.outcome import Report
 from scanopt.planning import Plan, checked_cost
 from scanopt.program.ir import Program
@@ -25,8 +27,6 @@ from scanopt.program.lower import lower
 from scanopt.program.serial import from_json, to_json
 
 __all__ = ["Function", "Report", "function", "watching"]
-
-MODES = (None, "optimized", "unoptimized")
 
 
 class Function(Runnable):
@@ -248,7 +248,7 @@ def function(
     outputs: Any = None,
     updates: Any = None,
     givens: Any = None,
-    mode: str | None = None,
+    mode: str | Mode | None = None,
     fp: str = "reassoc",
     backend: str = "auto",
     exclude: Iterable[str] = (),
@@ -266,7 +266,8 @@ def function(
     list or dict of them (the function returns an array, a list or a dict), or None.  updates: dict
     or pairs of shared variable and new value; all are set after each call, computed from the values
     before.  givens: dict or pairs of a variable and what stands in its place, as in `clone`.
-    mode: "unoptimized" runs the interpreter.
+    mode: a `Mode` or its name (default: config.mode); "unoptimized" runs the interpreter,
+    "FAST_COMPILE" leaves out laws that take time to apply.
     fp: "exact" (equal to the interpreter bit for bit), "reassoc" (rounding may differ) or "fast" (formulas may).
     backend: "auto", "numpy" or "cupy".  exclude: names of laws or rulesets to leave out.
     rules: further laws.  cost: a cost model, a function of `Work`.  example: one value per input,
@@ -280,19 +281,20 @@ def function(
     >>> function([x], (x * x).sum())([1.0, 2.0])
     array(5.)
     """
-    if mode not in MODES:
-        raise ValueError(f"mode must be one of {MODES}, found {mode!r}")
+    chosen = as_mode(config.mode if mode is None else mode)
     if name is not None and not isinstance(name, str):
         raise TypeError(f"name must be a string, found {name!r}")
     made_of = signature(
         inputs, outputs, updates, on_unused_input, allow_input_downcast, givens, no_default_updates
     )  # fmt: skip
     laws = select(fp, exclude, rules)
+    chosen.check(n for x in (*standard_laws(), *laws) for n in (x.name, x.ruleset))
+    laws = tuple(x for x in laws if chosen.allows(x.ruleset, x.name))
     if cost is not None and not callable(cost):
         raise TypeError(f"cost must be a function of Work that returns a number, found {cost!r}")
     values = None if example is None else made_of.read_example(example)
     importlib.import_module("scanopt.backends").executor(backend)
-    plan = Plan(made_of, laws, Settings(fp, checked_cost(cost)), backend, values, mode != "unoptimized")
+    plan = Plan(made_of, laws, Settings(fp, checked_cost(cost)), backend, values, chosen.optimizes)
     made = Function(plan, name)
     for watcher in _WATCHERS:
         watcher.append(made)

@@ -18,7 +18,7 @@ SETUP = """
 import numpy as np
 import scanopt.tensor as T
 from scanopt import (
-    filter, foldl, foldr, fori_loop, function, interpret, loop, map, reduce, scan, shared, until, while_loop,
+    Mode, filter, foldl, foldr, fori_loop, function, interpret, loop, map, reduce, scan, shared, until, while_loop,
 )
 from scanopt.rewrites.merge import loops_of_equal_length
 
@@ -407,7 +407,8 @@ CASES: dict[str, list[Case]] = {
         ),
         Case('function([x], x, on_unused_input="no")', ValueError, ["on_unused_input must be", "'no'"]),
         Case('function([x], [x, "y"])', TypeError, ["outputs[1] must be a symbolic array", "'y' (str)"]),
-        Case('function([x], x, mode="FAST_RUN")', ValueError, ["mode must be one of", "'FAST_RUN'"]),
+        Case('function([x], x, mode="fast_run")', ValueError, ["mode must be one of", "did you mean 'FAST_RUN'"]),
+        Case('function([x], x, mode=Mode(excluding=["merging"]))', ValueError, ["'merging'", "near: merge"]),
         Case('function([x], x, fp="ieee")', ValueError, ["fp must be one of exact, reassoc, fast", "'ieee'"]),
         Case('function([x], x, backend="torch")', ValueError, ["'torch'", "numpy", "cupy"]),
         Case("function([x], x, name=3)", TypeError, ["name must be a string", "3"]),

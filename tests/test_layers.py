@@ -28,7 +28,6 @@ LAYERS = [
     {"scanopt.calculus"},
     {"scanopt.program"},
     {"scanopt.rewrites", "scanopt.backends"},  # the engine loads them by name at run time only
-    {"scanopt.modes"},
     {"scanopt.inputs"},
     {"scanopt.arguments"},
     {"scanopt.calling"},

@@ -26,16 +26,16 @@ def frequent_switches() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
-def together(work: Callable[[int], Any]) -> list[Any]:
+def together(work: Callable[[int], Any], threads: int = THREADS) -> list[Any]:
     """work(i) for each thread, all starting at once."""
-    ready = threading.Barrier(THREADS)
+    ready = threading.Barrier(threads)
 
     def start(i: int) -> Any:
         ready.wait()
         return work(i)
 
-    with ThreadPoolExecutor(THREADS) as pool:
-        return list(pool.map(start, range(THREADS)))
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(start, range(threads)))
 
 
 def recurrence(mode: str | None = None) -> Any:
@@ -107,8 +107,8 @@ def test_compiling_in_many_threads() -> None:
             out.append(scanopt.function([x], trace[-1])([1.0, 2.0]))
         return out
 
-    found = together(work)
-    assert found == [[(k * (i + 1) + 1) * (i + 1) + 2 for k in range(2)] for i in range(THREADS)]
+    found = together(work, 4)
+    assert found == [[(k * (i + 1) + 1) * (i + 1) + 2 for k in range(2)] for i in range(4)]
 
 
 def test_explaining_in_many_threads() -> None:

@@ -311,6 +311,7 @@ class SharedVariable(Variable):
     def set_value(self, value: Any, borrow: bool = False) -> None:
         """Replace the value (kept as it is with `borrow=True`, else copied).
 
+        Waits for a call in another thread that updates the variable.
         Raises TypeError when the dtype or the number of axes differ.
         """
         new = np.asarray(value)
@@ -321,7 +322,8 @@ class SharedVariable(Variable):
                 f"shared variable {self.name or 'without a name'}: expected {self.type}, "
                 f"found {TensorType(new.dtype.name, new.shape)}"
             )
-        self._value = new if borrow else new.copy()
+        with self.lock:
+            self._value = new if borrow else new.copy()
 
 
 def apply(op: Op, *inputs: Variable) -> Variable:

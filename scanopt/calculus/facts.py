@@ -320,12 +320,18 @@ wanted = new_fact(
     """,
 )  # fmt: skip
 
+asked = new_fact(
+    "asked", Clock, Int, Value,
+    meaning="the trace of v (k = 0) or its last k rows are asked for",
+    rules="(wanted c k l) (= l (cons v r)) => (asked c k v)",
+)  # fmt: skip
+
 traced = new_fact(
     "traced", Clock, Int, Value, Value,
     meaning="V is the trace of v (k = 0), or its last k rows",
     rules="""
-    (wanted c 0 l) (= l (cons v r)) (varies v) (regular v) => (traced c 0 v (stack c v))
-    (wanted c k l) (>= k 1) (= l (cons v r)) (varies v) (regular v) => (traced c k v (tail c v k))
+    (asked c 0 v) (varies v) (regular v) => (traced c 0 v (stack c v))
+    (asked c k v) (>= k 1) (varies v) (regular v) => (traced c k v (tail c v k))
     """,
 )  # fmt: skip
 

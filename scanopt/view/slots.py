@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from scanopt.array.variable import Apply, Constant, Node, Variable
-from scanopt.loops.node import MitSot, Scan
+from scanopt.loops.node import MitSot, Scan, SitSot
 from scanopt.view.scene import array_text, tap_text
 
 __all__ = ["Slot", "slots", "sorted_nodes", "sources", "steps_text"]

@@ -107,11 +107,13 @@ def _ways(
 
     def compiled(fp: str) -> list[Array]:
         f = _built(lambda: scanopt.function(list(values), outputs, fp=fp, example=example, on_unused_input="ignore"))
-        laws.update(f.laws)
+        if fp == "exact":
+            laws.update(f.laws)
         return list(f(*arrays))
 
     yield 'fp="exact"', lambda: compiled("exact"), True
-    yield 'fp="reassoc"', lambda: compiled("reassoc"), False
+    if spec.seed % 2:
+        yield 'fp="reassoc"', lambda: compiled("reassoc"), False
     if spec.seed % 4 == 0:
         yield _odd_way(spec, values, outputs, exclude)
 
