@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import tempfile
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -21,6 +20,7 @@ import numpy as np
 from scanopt.array.op import Op, Operand
 from scanopt.calculus.condition import facts_text
 from scanopt.calculus.encode import Encoded
+from scanopt.calculus.engine import ENGINES
 from scanopt.calculus.facts import ALL
 from scanopt.calculus.forms import Batched, Form, Operator, const_key, const_value
 from scanopt.calculus.given import Given, constant_facts, given_facts
@@ -123,12 +123,12 @@ class EGraph:
         self._folded: set[str] = set()
         text = [DECLARATIONS, facts_text(), _load_text(), machinery_text()]
         self._text = "\n".join([*text, *(x.rule() for x in self.laws)])
-        self._egraph = _IDLE.take(self._text)
+        self._egraph = ENGINES.take(self._text)
         self._load(program, fp)
 
     def close(self) -> None:
         """Hand the engine back, emptied, for the next program under the same laws."""
-        _IDLE.put(self._text, self._egraph)
+        ENGINES.put(self._text, self._egraph)
 
     def _run(self, text: str) -> list[Any]:
         try:
@@ -212,7 +212,7 @@ class EGraph:
             if not changed:
                 stopped = ""
                 break
-            if growth[-1] > limits.nodes:
+            if _next_size(growth) > limits.nodes:
                 stopped = "nodes"
                 break
             if time.perf_counter() - start > limits.seconds:
@@ -260,8 +260,8 @@ class EGraph:
             text.append(f'(set (dtype {const}) "{value.dtype.name}") (set (ndim {const}) {value.ndim})')
             if value.ndim == 0 and value.dtype.kind in "iu":
                 text.append(f"(set (int_value {const}) {int(value)})")
-            for name, args in constant_facts(0, value, ops):
-                terms = [_op_text(a) if isinstance(a, Op | Batched) else const for a in args]
+            for name, about in constant_facts(0, value, ops):
+                terms = [_op_text(a) if isinstance(a, Op | Batched) else const for a in about]
                 text.append(f"({name} {' '.join(terms)})")
         if text:
             self._run("\n".join(text))
@@ -274,36 +274,14 @@ class EGraph:
         return read_back(self._egraph).term_graph(self.program, self._consts)
 
 
-class _Idle(threading.local):
-    """Engines with rules loaded and no program: loading rules costs more than most programs.
+def _next_size(growth: Sequence[int]) -> float:
+    """What the e-graph may grow to in one more round: more of the same, unless growth itself grows.
 
-    Each thread has its own: egglog ends a process that uses an engine in another thread.
+    A round cannot be stopped half way, so an explosion has to be seen one round before.
     """
-
-    def __init__(self) -> None:
-        self._engines: dict[str, list[Any]] = {}
-
-    def take(self, text: str) -> Any:
-        """An engine with the rules of `text`, on a level of its own."""
-        engines = self._engines.get(text)
-        engine = engines.pop() if engines else None
-        if engine is None:
-            from egglog import bindings
-
-            engine = bindings.EGraph()
-            engine.run_program(*engine.parse_program(text))
-        engine.run_program(*engine.parse_program("(push)"))
-        return engine
-
-    def put(self, text: str, engine: Any) -> None:
-        """Take the engine back, without what was loaded since."""
-        engine.run_program(*engine.parse_program("(pop)"))
-        if len(self._engines) > 8:
-            self._engines.clear()
-        self._engines.setdefault(text, []).append(engine)
-
-
-_IDLE = _Idle()
+    if len(growth) < 3 or growth[-1] <= 4 * growth[-2]:
+        return growth[-1]
+    return growth[-1] * (growth[-1] / growth[-2]) ** 2
 
 
 class _Rows:

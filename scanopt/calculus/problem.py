@@ -8,7 +8,9 @@ its *options*: a form, with the instances that the form is made of.
 
 from __future__ import annotations
 
+import heapq
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from scanopt.array.abstract import concrete
@@ -19,6 +21,8 @@ from scanopt.calculus.recipes import recipe
 from scanopt.calculus.sizes import Sizes, operator_operand
 
 __all__ = ["Instance", "Option", "Problem"]
+
+K = TypeVar("K")
 
 MAX_PHASES = 1_000
 
@@ -86,41 +90,31 @@ class Problem:
 
     def _earliest(self, clock: int) -> dict[int, int]:
         """Least phase of `clock` in which each class can be had (outside: after how many phases)."""
-        users: dict[int, set[int]] = defaultdict(set)
-        for c, forms in self._forms.items():
-            for f in forms:
-                for a in f.args:
-                    users[a].add(c)
         # What comes one step later (updates of states, what ends a loop) may go round in circles: it is
-        # assumed to be early, and raised as found.  All else is made of leaves: levels fall from the top.
+        # assumed to be early, and raised as found.
         late: dict[int, int] = dict.fromkeys((u for s in self.graph.states.values() for u in s.updates), 0)
         late |= dict.fromkeys((u for i in self.graph.clocks.values() for u in i.until), 0)
         while True:
-            level = dict.fromkeys(self._forms, MAX_PHASES)
-            todo = list(self._forms)
-            while todo:
-                c = todo.pop()
-                best = min((self._phase_of(f, clock, level, late) for f in self._forms[c]), default=MAX_PHASES)
-                if best < level[c]:
-                    level[c] = best
-                    todo.extend(users[c])
+            ways = [
+                (c, f.args, self._floor(f, clock, late), int(f.clock == clock and f.kind in ("stack", "tail", "at")))
+                for c, forms in self._forms.items()
+                for f in forms
+            ]
+            level = dict.fromkeys(self._forms, MAX_PHASES) | settled(ways)
             found = {u: level.get(u, MAX_PHASES) for u in late}
             if found == late:
                 return level
             late = found
 
-    def _phase_of(self, f: Form, clock: int, level: dict[int, int], late: dict[int, int]) -> int:
-        step = 1 if f.clock == clock and f.kind in ("stack", "tail", "at") else 0
-        needed = max((level.get(a, MAX_PHASES) for a in f.args), default=0)
-        if f.kind == "delay":
-            updates = self.graph.states[f.state].updates
-            update = min((late[u] for u in updates), default=MAX_PHASES)
+    def _floor(self, f: Form, clock: int, late: dict[int, int]) -> int:
+        """The phase that a form waits for beside what it is made of."""
+        floor = 0
+        if f.kind == "delay" and self._inside(f.clock, clock):
             # A state of another clock does not tie the phases of this one together.
-            needed = max(needed, update if self._inside(f.clock, clock) else 0)
+            floor = min((late[u] for u in self.graph.states[f.state].updates), default=MAX_PHASES)
         if f.clock == clock and f.kind in ("seq", "delay", "hold"):
-            until = self.graph.clocks[clock].until
-            needed = max(needed, min((late[u] for u in until), default=0))
-        return min(needed + step, MAX_PHASES)
+            floor = max(floor, min((late[u] for u in self.graph.clocks[clock].until), default=0))
+        return floor
 
     def _inside(self, inner: int, clock: int) -> bool:
         return clock == inner or clock in self.graph.chain(inner)
@@ -222,19 +216,7 @@ class Problem:
             raise ValueError(f"no form of result {missing[0].id} can be computed")
 
     def _feasible(self) -> set[Instance]:
-        done: set[Instance] = set()
-        users: dict[Instance, list[Instance]] = defaultdict(list)
-        for i, options in self.options.items():
-            for o in options:
-                for j in o.needs:
-                    users[j].append(i)
-        todo = list(self.options)
-        while todo:
-            i = todo.pop()
-            if i not in done and any(done.issuperset(o.needs) for o in self.options[i]):
-                done.add(i)
-                todo.extend(users[i])
-        return done
+        return set(settled([(i, o.needs, 0, 0) for i, options in self.options.items() for o in options]))
 
     def _drop_unreached(self) -> None:
         seen: set[Instance] = set()
@@ -247,10 +229,50 @@ class Problem:
         self.options = {i: o for i, o in self.options.items() if i in seen}
 
 
+def settled(ways: Iterable[tuple[K, tuple[K, ...], int, int]]) -> dict[K, int]:
+    """The least level of everything that can be had, from the leaves up.
+
+    A way (x, needs, floor, step) gives x the level max(floor, levels of needs) + step.
+    """
+    known = list(ways)
+    users: dict[K, list[int]] = defaultdict(list)
+    missing: list[int] = []
+    heap: list[tuple[int, int]] = []
+    for n, (_, needs, floor, step) in enumerate(known):
+        distinct = set(needs)
+        missing.append(len(distinct))
+        for j in distinct:
+            users[j].append(n)
+        if not distinct:
+            heap.append((floor + step, n))
+    heapq.heapify(heap)
+    level: dict[K, int] = {}
+    while heap:
+        height, n = heapq.heappop(heap)
+        x = known[n][0]
+        if x in level:
+            continue
+        level[x] = min(height, MAX_PHASES)
+        for m in users[x]:
+            missing[m] -= 1
+            if not missing[m]:
+                _, needs, floor, step = known[m]
+                heapq.heappush(heap, (max(floor, *(level[j] for j in needs)) + step, m))
+    return level
+
+
+_PAIRWISE = 64
+
+
 def _undominated(options: list[Option]) -> list[Option]:
     """Without options that cost at least as much as another and need all that it needs."""
-    out: list[Option] = []
+    cheapest: dict[tuple[frozenset[Instance], frozenset[Instance]], Option] = {}
     for o in sorted(options, key=lambda o: o.cost):
-        if not any(set(better.needs) <= set(o.needs) and set(better.all_needs) <= set(o.all_needs) for better in out):
-            out.append(o)
-    return out
+        cheapest.setdefault((frozenset(o.needs), frozenset(o.all_needs)), o)
+    if len(cheapest) > _PAIRWISE:
+        return list(cheapest.values())
+    out: list[tuple[frozenset[Instance], frozenset[Instance], Option]] = []
+    for (needs, all_needs), o in cheapest.items():
+        if not any(n <= needs and a <= all_needs for n, a, _ in out):
+            out.append((needs, all_needs, o))
+    return [o for _, _, o in out]

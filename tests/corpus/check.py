@@ -66,7 +66,7 @@ def check(spec: Spec, exclude: Sequence[str] = ()) -> Result:
         try:
             found = _outcome(run)
             text = _compare(expected, found) if exact else _near(spec, values, outputs, expected, found)
-            if text and isinstance(expected, Exception) and isinstance(found, list):
+            if text and isinstance(expected, Exception):
                 text = _compare(_interpret(live(spec)), found) and text
         except _BrokenError as broken:
             text = str(broken)

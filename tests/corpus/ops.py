@@ -237,8 +237,8 @@ def _make(p: Pool) -> Made:
 
 
 _OPS: tuple[tuple[int, Callable[[Pool], Made]], ...] = (
-    (22, _unary), (9, _identity), (2, _mixed), (6, _pair), (26, _binary), (3, _compare), (4, _where), (2, _choice), (4, _cast),
-    (6, _reduce), (7, _index), (5, _shape), (3, _join), (12, _product), (3, _make),
+    (22, _unary), (9, _identity), (2, _mixed), (6, _pair), (26, _binary), (3, _compare), (4, _where), (2, _choice),
+    (4, _cast), (6, _reduce), (7, _index), (5, _shape), (3, _join), (12, _product), (3, _make),
 )  # fmt: skip
 _WEIGHTS = [w for w, _ in _OPS]
 

@@ -142,11 +142,12 @@ def _loop(x: Loop) -> list[str]:
     body = ["    " + text for text in _statements(x.body)]
     results = ", ".join(o.result for o in x.outs)
     names = ", ".join(o.name for o in x.outs)
+    end = f", scanopt.until({x.until})" if x.until else ""
     left = names if len(x.outs) == 1 else f"[{names}]"
     return [
         f"def {step}({', '.join(params)}):",
         *body,
-        f"    return {results if len(x.outs) == 1 else f'[{results}]'}{f', scanopt.until({x.until})' if x.until else ''}",
+        f"    return {results if len(x.outs) == 1 else f'[{results}]'}{end}",
         f"{left}, _ = scanopt.{x.function}({', '.join([step, *_arguments(x)])})",
     ]
 

@@ -1,0 +1,59 @@
+"""egglog's engine: loaded without the package around it, and kept with its rules from program to program."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import threading
+from importlib.machinery import PathFinder
+from typing import Any
+
+__all__ = ["ENGINES", "Engines"]
+
+_NAME = "egglog.bindings"
+_LOADING = threading.Lock()
+
+
+def _bindings() -> Any:
+    """The extension module alone: egglog's own `__init__` imports formatters and notebooks, which takes 0.15 s.
+
+    Importing egglog before or after finds the same module.
+    """
+    with _LOADING:
+        if _NAME not in sys.modules and (package := importlib.util.find_spec("egglog")) is not None:
+            found = PathFinder.find_spec(_NAME, package.submodule_search_locations)
+            if found is not None and found.loader is not None:
+                sys.modules[_NAME] = module = importlib.util.module_from_spec(found)
+                found.loader.exec_module(module)
+        return sys.modules.get(_NAME) or importlib.import_module("egglog.bindings")
+
+
+class Engines(threading.local):
+    """Engines with rules loaded and no program: loading rules costs more than most programs.
+
+    Each thread has its own: egglog ends a process that uses an engine in another thread.
+    """
+
+    def __init__(self) -> None:
+        self._engines: dict[str, list[Any]] = {}
+
+    def take(self, text: str) -> Any:
+        """An engine with the rules of `text`, on a level of its own."""
+        engines = self._engines.get(text)
+        engine = engines.pop() if engines else None
+        if engine is None:
+            engine = _bindings().EGraph()
+            engine.run_program(*engine.parse_program(text))
+        engine.run_program(*engine.parse_program("(push)"))
+        return engine
+
+    def put(self, text: str, engine: Any) -> None:
+        """Take the engine back, without what was loaded since."""
+        engine.run_program(*engine.parse_program("(pop)"))
+        if len(self._engines) > 8:
+            self._engines.clear()
+        self._engines.setdefault(text, []).append(engine)
+
+
+ENGINES = Engines()
+"""Those of the calling thread."""
