@@ -12,6 +12,7 @@ import heapq
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from scanopt.array.abstract import concrete
 from scanopt.array.op import Operand
