@@ -54,7 +54,7 @@ def best(f: Callable[[], object], g: Callable[[], object], repeats: int) -> tupl
 
 def ms(seconds: float) -> str:
     """Milliseconds as text."""
-    return f"{seconds * 1e3:.1f}" if seconds < 0.1 else f"{seconds * 1e3:.0f}"
+    return f"{seconds * 1e3:.3g}" if seconds < 0.1 else f"{seconds * 1e3:.0f}"
 
 
 def ratio(ours: float, theirs: float | None) -> str:

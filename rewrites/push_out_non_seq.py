@@ -2,7 +2,7 @@
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts import held, hoistable
+from scanopt.calculus.facts import held, hoistable, same_value, some_steps
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Clock, Int, Op, State, Text, Value, apply, delay, hold, length, seq
 
@@ -40,3 +40,21 @@ def length_of_entry(c: Clock, X: Value, k: Int) -> Equation:
 def length_of_state(c: Clock, init: Value, s: State, j: Int, k: Int) -> Equation:
     """A state keeps the shape it starts with."""
     return Equation(apply(length(k), delay(c, init, s, j)), hold(c, apply(length(k + 1), init)))
+
+
+def _added(x, n):  # type: ignore[no-untyped-def]
+    return scanopt.scan(lambda s, v: s + v * T.ones_like(v), None, [x], [x], n_steps=n)[0]
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda x: _added(x, 3),
+    never=(lambda x, n: _added(x, n), lambda x, y: scanopt.scan(lambda v, w: v * w, None, None, [x, y], n_steps=3)[0]),
+)
+def equal_invariants(c: Clock, x: Value, y: Value) -> Equation:
+    """Non-sequences that are equal in a loop of at least one step are equal.
+
+    Without it every form of a non-sequence would make a new form of each operator of it.
+    """
+    return Equation(x, y, when=[same_value(c, x, y), some_steps(c)])

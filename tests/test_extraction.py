@@ -239,3 +239,15 @@ def test_work_that_two_loops_share_is_paid_once() -> None:
     both = scanopt.function([x], [scanopt.scan(f, x, [0.0])[0] for f in (step, other)])
     assert str(both.program).count("exp(") == 1
     assert len(both.program.loops()) == 1
+
+
+@pytest.mark.parametrize("stop", [False, True])
+def test_a_constant_condition_is_no_while_loop(stop: bool) -> None:
+    x = T.dvector("x")
+    endless = scanopt.scan(lambda v, s: (T.tanh(s) + v, scanopt.until(stop)), x, [0.0])[0]
+    twice = scanopt.scan(lambda s: (T.tanh(s), scanopt.until(stop)), None, [x], n_steps=2)[0]
+    f = scanopt.function([x], [endless, twice])
+    loops = f.program.loops()
+    assert [loop.until is None for loop in loops] == ([False] if stop else [True] * len(loops))
+    for a, b in zip(f([1.0, 2.0]), f.unoptimized([1.0, 2.0]), strict=True):
+        np.testing.assert_array_equal(a, b)

@@ -12,6 +12,7 @@ from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Node, Variable
 from scanopt.calculus.forms import ROOT, ClockInfo, Form, StateInfo, TermGraph, const_key
+from scanopt.config import config
 from scanopt.loops.graph import unconditional
 from scanopt.loops.node import MitSot, NonSequence, Scan, State
 from scanopt.loops.node import Sequence as ScanSequence
@@ -164,9 +165,10 @@ class Encoder:
         if (found := self._scopes.get((scan, parent))) is not None:
             return found
         clock = len(self.graph.clocks)
-        label = scan.name or ""
+        labels, titles = ((text,) if text else () for text in (scan.name, scan.profile))
         level = parent.clock if parent else ROOT
-        self.graph.clocks[clock] = ClockInfo(level, -1, (label,) if label else ())
+        frees = config.scan.allow_gc if scan.allow_gc is None else scan.allow_gc
+        self.graph.clocks[clock] = ClockInfo(level, -1, labels, (), titles, not frees)
         slots: dict[Variable, Slot] = {s.x_inner: s for s in scan.sequences}
         slots |= {w.w_inner: w for w in scan.non_sequences}
         states: dict[State, int] = {}

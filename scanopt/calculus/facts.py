@@ -18,8 +18,9 @@ ALL = FACTS
 
 runs_all = new_fact(
     "runs_all", Clock,
-    meaning="c runs all its steps (it has no `until`)",
+    meaning="c runs all its steps (it has no `until`, or one that is never true)",
     rules="""
+    (until c v) (is_false v) => (runs_all c)
     (= d (cut c n)) (runs_all c) => (runs_all d)
     (= d (under m c)) (runs_all c) => (runs_all d)
     """,
@@ -31,6 +32,12 @@ same_entries = new_fact(
     pattern="(= e_ (seq {0} {1})) (= e_ (seq {0} {2})) (!= {1} {2})",
 )  # fmt: skip
 
+same_value = new_fact(
+    "same_value", Clock, Value, Value,
+    meaning="x and y are the same when held by c",
+    pattern="(= e_ (hold {0} {1})) (= e_ (hold {0} {2})) (!= {1} {2})",
+)  # fmt: skip
+
 some_steps = new_fact(
     "some_steps", Clock,
     meaning="c runs at least one step",
@@ -40,7 +47,10 @@ some_steps = new_fact(
 one_step = new_fact(
     "one_step", Clock,
     meaning="c runs exactly one step",
-    rules="(= n (steps c)) (= 1 (int_value n)) => (one_step c)",
+    rules="""
+    (= n (steps c)) (= 1 (int_value n)) => (one_step c)
+    (until c v) (is_true v) (some_steps c) => (one_step c)
+    """,
 )  # fmt: skip
 
 no_steps = new_fact(

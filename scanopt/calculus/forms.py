@@ -88,13 +88,16 @@ class ClockInfo:
     """A loop: the clock around it and the class of its number of steps.
 
     labels: the user's names of the scans it stands for.  until: classes of the condition after
-    which it ends, all equal; empty when it runs all its steps.
+    which it ends, all equal; empty when it runs all its steps.  profile: titles that its times are
+    collected under.  keep: whether buffers of its steps are kept from call to call.
     """
 
     level: int
     steps: int
     labels: tuple[str, ...] = ()
     until: tuple[int, ...] = ()
+    profile: tuple[str, ...] = ()
+    keep: bool = False
 
 
 @dataclass(frozen=True)

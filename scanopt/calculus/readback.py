@@ -114,17 +114,24 @@ class ReadBack:
                 yield values[v], form
 
     def _read_clocks(self, g: TermGraph, program: Encoded, clocks: dict[Any, int], values: _Numbering) -> None:
-        labels: dict[Any, list[str]] = {}
+        merged: dict[Any, list[ClockInfo]] = {}
         for (name,), c in self._rows("loop"):
-            labels.setdefault(c, []).extend(program.clocks[int(self._text(name))].labels)
+            merged.setdefault(c, []).append(program.clocks[int(self._text(name))])
         steps = {c: values[n] for (c,), n in self._rows("steps")}
         until: dict[Any, list[int]] = {}
+        complete = {c for (c,), _ in self._rows("runs_all")}
         for (c, v), _ in self._rows("until"):
+            if c in complete:
+                continue
             until.setdefault(c, []).append(values[v])
         for (c, parent), _ in self._rows("level"):
             if parent in clocks and c in steps and clocks[c] != ROOT:
-                names = tuple(dict.fromkeys(labels.get(c, ())))
-                g.clocks[clocks[c]] = ClockInfo(clocks[parent], steps[c], names, tuple(until.get(c, ())))
+                loops = merged.get(c, [])
+                names = tuple(dict.fromkeys(x for loop in loops for x in loop.labels))
+                titles = tuple(dict.fromkeys(x for loop in loops for x in loop.profile))
+                keep = any(loop.keep for loop in loops)
+                info = ClockInfo(clocks[parent], steps[c], names, tuple(until.get(c, ())), titles, keep)
+                g.clocks[clocks[c]] = info
 
     def _read_states(self, g: TermGraph, program: Encoded, states: _Numbering, values: _Numbering) -> None:
         labels = {s: program.states[int(self._text(n))].label for (n,), s in self._rows("state")}

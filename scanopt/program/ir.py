@@ -116,6 +116,8 @@ class Loop:
     """Runs its body `steps` times (an int64 scalar, not negative).
 
     until: a name of the body, a bool scalar: after the step where it is true the loop ends.
+    profile: titles that its times are collected under.  keep_buffers: arrays that its steps only
+    compute in may be kept for the next call of the program.
     """
 
     label: str
@@ -126,6 +128,8 @@ class Loop:
     keeps: tuple[Keep, ...]
     until: str | None = None
     phase: int = 0
+    profile: tuple[str, ...] = ()
+    keep_buffers: bool = False
 
 
 Step = Compute | Loop | Branch
@@ -136,6 +140,7 @@ class Program:
     """Inputs, constants, steps in order, and the names that are the results.
 
     checks: names whose steps must run although no result needs them (lengths of sequences).
+    profile: titles of profiled loops of which no loop is left.
     """
 
     inputs: tuple[Input, ...]
@@ -144,6 +149,7 @@ class Program:
     outputs: tuple[str, ...]
     checks: tuple[str, ...] = ()
     notes: dict[str, str] = field(default_factory=dict[str, str])
+    profile: tuple[str, ...] = ()
 
     def walk(self) -> Iterator[Step]:
         """All steps, those inside loops after their loop."""

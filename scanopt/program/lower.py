@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,8 @@ class Lowering:
         g = self._graph
         outputs = tuple(self._names[Instance(r)] for r in g.roots)
         checks = tuple(dict.fromkeys(self._names[Instance(c)] for c in g.checks))
-        return Program(inputs, tuple(self._consts.values()), tuple(steps), outputs, checks)
+        made = Program(inputs, tuple(self._consts.values()), tuple(steps), outputs, checks)
+        return replace(made, profile=self._titles_without_loop(made))
 
     def _inputs(self) -> tuple[Input, ...]:
         """All inputs, used or not: calls give values for all of them."""
@@ -54,6 +56,11 @@ class Lowering:
             self._names[Instance(where.get(key, -1 - len(out)))] = name
             out.append(Input(name, type, g.input_labels.get(key, "")))
         return tuple(out)
+
+    def _titles_without_loop(self, made: Program) -> tuple[str, ...]:
+        titles = dict.fromkeys(title for info in self._graph.clocks.values() for title in info.profile)
+        left = {title for loop in made.loops() for title in loop.profile}
+        return tuple(title for title in titles if title not in left)
 
     def _keepers(self) -> dict[Instance, list[Instance]]:
         """Per loop the instances outside that keep something of it."""
@@ -145,7 +152,7 @@ class Lowering:
         ends = choice[loop].updates
         until = self._names[ends[0]] if ends else None
         made = Loop(label, steps, tuple(reads), states, tuple(body), keeps, until, loop.phases[-1])
-        return [*before, made, *after]
+        return [*before, replace(made, profile=info.profile, keep_buffers=info.keep), *after]
 
     def _init(self, source: str, taps: list[tuple[int, Instance]], before: list[Step]) -> str:
         """The rows of an initial state that the taps read: its last ones."""

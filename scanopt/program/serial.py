@@ -53,6 +53,7 @@ def program_data(program: Program) -> Json:
         "outputs": list(program.outputs),
         "checks": list(program.checks),
         "notes": dict(sorted(program.notes.items())),
+        "profile": list(program.profile),
     }
 
 
@@ -99,6 +100,8 @@ def _step(step: Step) -> Json:
         ],
         "until": step.until,
         "phase": step.phase,
+        "profile": list(step.profile),
+        "keep_buffers": step.keep_buffers,
     }  # fmt: skip
 
 
@@ -131,7 +134,7 @@ def _program(data: Json) -> Program:
         raise ValueError(f"not a {FORMAT}: no field format={FORMAT!r}")
     if head.get("version") != VERSION or isinstance(head.get("version"), bool):
         raise ValueError(f"version {head.get('version')!r} is not known: expected {VERSION}")
-    f = fields(data, where, "format version inputs consts steps outputs checks notes")
+    f = fields(data, where, "format version inputs consts steps outputs checks notes profile")
     notes = f["notes"]
     if not isinstance(notes, dict) or not all(isinstance(v, str) for v in notes.values()):
         raise ValueError(f"{where}: notes must be an object of strings")
@@ -142,6 +145,7 @@ def _program(data: Json) -> Program:
         names_in(f, "outputs", where),
         names_in(f, "checks", where),
         dict(notes),
+        names_in(f, "profile", where),
     )
 
 
@@ -224,7 +228,9 @@ def _op(key: str, where: str) -> Op:
 
 
 def _loop(data: Json, where: str) -> Loop:
-    f = fields(data, where, "kind label steps reads states body keeps until phase")
+    f = fields(data, where, "kind label steps reads states body keeps until phase profile keep_buffers")
+    if not isinstance(f["keep_buffers"], bool):
+        raise ValueError(f"{where}: keep_buffers must be true or false, found {f['keep_buffers']!r}")
     return Loop(
         text_in(f, "label", where),
         text_in(f, "steps", where),
@@ -234,6 +240,8 @@ def _loop(data: Json, where: str) -> Loop:
         tuple(_keep(x, f"{where}, keep {i}") for i, x in enumerate(list_in(f, "keeps", where))),
         None if f["until"] is None else text_in(f, "until", where),
         integer(f["phase"], "phase", where),
+        names_in(f, "profile", where),
+        f["keep_buffers"],
     )
 
 

@@ -173,7 +173,8 @@ class _Page:
         most = "at most " if loop.until else ""
         stop = f", until {self.name(loop.until)}" if loop.until else ""
         head = f"loop{label} for {most}{self.name(loop.steps)} steps{stop}:"
-        self.add(outside + head, f"# phase {loop.phase}")
+        more = [f"phase {loop.phase}", *(f"profiled as {_plain(title)}" for title in loop.profile)]
+        self.add(outside + head, "# " + ", ".join([*more, *["buffers kept"] * loop.keep_buffers]))
         for r in loop.reads:
             self.add(f"{pad}read  {r.out} = {self.name(r.source)}[t]", f"{r.type}  sequence")
         for s in loop.states:
