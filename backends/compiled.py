@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
+from scanopt.backends.kept import Shelf
 from scanopt.backends.nosteps import no_steps
 from scanopt.backends.source import Source, program_source
 from scanopt.backends.support import support
+from scanopt.backends.timing import timing
 from scanopt.program.ir import Input, Program
 
 __all__ = ["Compiled", "compile_steps"]
@@ -24,8 +27,9 @@ Array = Any
 class Compiled:
     """A program ready to run: called with a list of arrays, it returns a list of arrays.
 
-    Nothing is kept from call to call, so threads may call it at the same time.  Arguments are
-    never written to; results share no memory with arguments, constants or one another.
+    Threads may call it at the same time: what loops keep from call to call, each thread keeps for
+    itself.  Arguments are never written to; results share no memory with arguments, constants, one
+    another or what is kept.
     source: the text that runs.
     """
 
@@ -61,10 +65,15 @@ def admit(expected: Input, x: Array) -> Array:
     raise error(f"argument {expected.label or expected.name}: expected {type}, found {found}")
 
 
-def compile_steps(program: Program, xp: Any, bind: Callable[[Op], Callable[..., Any]]) -> Compiled:
-    """The program as array steps of the module xp.  bind: gives the function of an op."""
+def compile_steps(
+    program: Program, xp: Any, bind: Callable[[Op], Callable[..., Any]], clock: Callable[[], float] = perf_counter
+) -> Compiled:
+    """The program as array steps of the module xp.
+
+    bind: gives the function of an op.  clock: the time by which all that was asked for is done.
+    """
     source = program_source(program, infix=xp is np)
-    space = _namespace(source, xp, bind)
+    space = _namespace(source, xp, bind) | timing(source.titles, clock) | dict(Shelf().functions())
     exec(compile(source.text, space["__name__"], "exec"), space)
     return Compiled(program, source.text, xp, space["program"])
 

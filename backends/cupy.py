@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -47,7 +48,12 @@ class CuPy:
 
     def compile(self, program: Program) -> OnDevice:
         """The program as array steps."""
-        return OnDevice(compile_steps(program, self.xp, lambda op: op.bind(self.xp)))
+        return OnDevice(compile_steps(program, self.xp, lambda op: op.bind(self.xp), self._clock))
+
+    def _clock(self) -> float:
+        """The time when the device has done all it was asked for."""
+        self.xp.cuda.get_current_stream().synchronize()
+        return time.perf_counter()
 
 
 def make() -> CuPy:

@@ -69,12 +69,26 @@ class LoopWriter:
         p.line("")
         p.line(f"# loop {safe(loop.label)}, phase {loop.phase}")
         p.line(f"{self.n} = steps({p.name(loop.steps)}, {self.label})")
+        if loop.profile:
+            p.line(f"k{self.me} = clock()")
         self._reset_buffers()
         kept = [p.name(k.out) for k in loop.keeps]
         p.block(f"if {self.n}:", self._run)
         if kept:
             p.block("else:", lambda: p.line(f"[{', '.join(kept)}] = {p.empty(loop)}"))
+        self._end()
         p.line("")
+
+    def _end(self) -> None:
+        """What is left to do: buffers for the next call, times."""
+        p, me = self.parent, self.me
+        for name, number in p.kept.items():
+            if self.layout.resets[name] == me:
+                p.line(f"keep({number}, {p.name(name)})")
+        if self.loop.profile:
+            number = p.title(self.loop.profile)
+            steps, in_step = f"{self.t} + 1 if {self.n} else 0", f"d{me} if {self.n} else 0.0"
+            p.line(f"record({number}, {steps}, {in_step}, k{me})")
 
     def _reset_buffers(self) -> None:
         """Buffers that start anew at each run of this loop, those of inner loops included."""
@@ -103,6 +117,8 @@ class LoopWriter:
             if k.rows is not None and k.rows > 1 and loop.until is None:
                 p.line(f"f_{p.name(k.out)} = {self.n} - {k.rows} if {self.n} > {k.rows} else 0")
         reads = [(p.name(r.out), p.name(r.source)) for r in loop.reads]
+        if loop.profile:
+            p.line(f"d{self.me} = 0.0")
         head = f"for {self.t} in range({self.n}):"
         if reads:
             targets, sources = ", ".join(a for a, _ in reads), ", ".join(b for _, b in reads)
@@ -142,7 +158,11 @@ class LoopWriter:
                 row = self.rows[i][state.depth - k]
                 if self.parent.name(name) != row:
                     self.parent.line(f"{self.parent.name(name)} = {row}")
+        if self.loop.profile:
+            self.parent.line(f"s{self.me} = clock()")
         self._steps(self.loop.body)
+        if self.loop.profile:
+            self.parent.line(f"d{self.me} += clock() - s{self.me}")
         first = self._first_step()
         if first:
             self.parent.block(f"if not {self.t}:", lambda: self._lines(first))
@@ -159,6 +179,7 @@ class LoopWriter:
             elif isinstance(step, Branch):
                 self.parent.branch(step, lambda inner: self._steps(inner, True), lambda _: None)
             else:
+                self._take(step)
                 self.parent.compute(step, self._out(step))
                 if on_side:  # which may be taken for the first time at any step
                     self._lines(self._settle(step, f"if b_{self.parent.name(step.out)} is None: "))
@@ -166,6 +187,13 @@ class LoopWriter:
     def _lines(self, texts: list[str]) -> None:
         for text in texts:
             self.parent.line(text)
+
+    def _take(self, step: Compute) -> None:
+        """Before the first use of a buffer: the one of the last call, if it was kept and fits."""
+        p = self.parent
+        if step.out in p.kept:
+            name, number = p.name(step.out), str(p.kept[step.out])
+            p.line(f"if {name} is None: {name} = taken({', '.join([number, *map(p.name, step.args)])})")
 
     def _out(self, step: Compute) -> str | None:
         """Where an operator writes its result: text for its last argument."""

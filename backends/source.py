@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.op import Op
+from scanopt.backends.kept import kept_buffers
 from scanopt.backends.layout import Layout, layout
 from scanopt.backends.loopsource import LoopWriter, made_in, safe
 from scanopt.backends.names import given
@@ -23,9 +24,8 @@ from scanopt.program.text import names_made, names_read
 __all__ = ["Source", "program_source"]
 
 RESERVED = {
-    "contiguous", "cut", "empty", "grow", "len", "owned", "program", "range", "recent", "renew",
-    "room",
-    "spare", "steps", "too_short", "writable", "wrong_depth", "wrong_shape", "zip",
+    "clock", "contiguous", "cut", "empty", "grow", "keep", "len", "owned", "program", "range", "recent", "record",
+    "renew", "room", "spare", "steps", "taken", "too_short", "writable", "wrong_depth", "wrong_shape", "zip",
 }  # fmt: skip
 INFIX = {
     "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "less": "<", "less_equal": "<=",
@@ -42,7 +42,7 @@ class Source:
 
     ops: functions to bind, by name.  consts: arrays, by name (`scalars`: as scalars).  labels:
     texts for error messages, by number.  empties: loops to evaluate without steps, by name, with
-    the outer names they take.
+    the outer names they take.  titles: of profiled loops, by number.
     """
 
     text: str
@@ -51,6 +51,7 @@ class Source:
     scalars: dict[str, np.ndarray[Any, Any]]
     labels: tuple[str, ...]
     empties: dict[str, tuple[Loop, tuple[str, ...]]]
+    titles: tuple[tuple[str, ...], ...]
 
 
 def program_source(program: Program, infix: bool = True) -> Source:
@@ -59,11 +60,13 @@ def program_source(program: Program, infix: bool = True) -> Source:
     infix: write arithmetic of two scalars of one dtype as `a + b`; right for NumPy, whose scalars
     compute like its arrays.
     """
-    writer = Writer(program, layout(program), infix)
+    found = layout(program)
+    writer = Writer(program, found, kept_buffers(program, found), infix)
     writer.program()
     return Source(
         "\n".join(writer.lines) + "\n", {name: op for op, name in writer.ops.items()},
         writer.consts, writer.scalars, tuple(writer.labels), writer.empties,
+        tuple(writer.titles),
     )  # fmt: skip
 
 
@@ -73,6 +76,7 @@ class Writer:
 
     source: Program
     layout: Layout
+    kept: dict[str, int]
     infix: bool
     lines: list[str] = field(default_factory=list[str])
     names: dict[str, str] = field(default_factory=dict[str, str])
@@ -80,6 +84,7 @@ class Writer:
     consts: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict[str, Any])
     scalars: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict[str, Any])
     labels: list[str] = field(default_factory=list[str])
+    titles: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
     empties: dict[str, tuple[Loop, tuple[str, ...]]] = field(default_factory=dict[str, Any])
     depth: int = 0
 
@@ -124,6 +129,11 @@ class Writer:
         self.labels.append(text)
         return len(self.labels) - 1
 
+    def title(self, titles: tuple[str, ...]) -> int:
+        """The number of the titles of a profiled loop."""
+        self.titles.append(titles)
+        return len(self.titles) - 1
+
     def op(self, op: Op) -> str:
         """The name an op is bound to: its own, numbered where several share it."""
         if op not in self.ops:
@@ -166,6 +176,8 @@ class Writer:
         for name in sorted(inputs & used, key=self.name):
             self.line(f"{self.name(name)}s = {self.name(name)}[()]")
         self._straight(self.source.steps, at_end=False)
+        if self.source.profile:
+            self.line(f"record({self.title(self.source.profile)}, 0, 0.0, None)", "profiled, but no loop is left")
         self._return()
 
     def _straight(self, steps: tuple[Step, ...], at_end: bool = True) -> None:

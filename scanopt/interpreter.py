@@ -6,8 +6,9 @@ optimized program is compared with it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Node, SharedVariable, Variable, describe
 from scanopt.loops.graph import is_lazy, schedule
 from scanopt.loops.node import MitSot, Scan, State
+from scanopt.loops.profile import scan_profile
 from scanopt.loops.shapes import changed_shape, step_shapes
 
 __all__ = ["interpret", "read_value"]
@@ -161,13 +163,35 @@ class _Machine:
         for requirement in node.requires:
             self.value(requirement.check, env)
         steps = int(self.value(node.n_steps, env))
+        if node.profile:
+            return self._timed(node, env, steps)
+        return self._traces(node, env, steps, lambda loop, t: loop.step(t))
+
+    def _timed(self, node: Scan, env: Env, steps: int) -> list[Array]:
+        """The traces of a profiled loop."""
+        start, done, in_step = perf_counter(), 0, 0.0
+
+        def run(loop: _Loop, t: int) -> bool:
+            nonlocal done, in_step
+            before = perf_counter()
+            stop = loop.step(t)
+            in_step += perf_counter() - before
+            done += 1
+            return stop
+
+        traces = self._traces(node, env, steps, run)
+        scan_profile(node.profile).record(steps=done, in_step=in_step, total=perf_counter() - start)
+        return traces
+
+    def _traces(self, node: Scan, env: Env, steps: int, run: Callable[[_Loop, int], bool]) -> list[Array]:
+        """The traces of a loop.  run: runs a step, and says whether it was the last."""
         if not steps:
             shapes = step_shapes(node, {v: concrete(self.value(v, env)) for v in node.inputs})
             types = zip(shapes, node.traced, strict=True)
             return [self.widen(np.empty((0, *concrete_shape(s)), v.dtype)) for s, v in types]
         loop = _Loop(self, node, env)
         for t in range(steps):
-            if loop.step(t):
+            if run(loop, t):
                 break
         return [np.stack(rows) for rows in loop.rows]
 

@@ -12,6 +12,8 @@ __all__ = ["ENGINES", "Engines"]
 
 _NAME = "egglog.bindings"
 _LOADING = threading.Lock()
+_KEPT = 2
+"""Sets of rules, of those used last, for which an engine (about 100 MB) is kept."""
 
 
 def _bindings() -> Any:
@@ -50,9 +52,11 @@ class Engines(threading.local):
     def put(self, text: str, engine: Any) -> None:
         """Take the engine back, without what was loaded since."""
         engine.run_program(*engine.parse_program("(pop)"))
-        if len(self._engines) > 8:
-            self._engines.clear()
-        self._engines.setdefault(text, []).append(engine)
+        others = [t for t in self._engines if t != text]
+        for old in others[: len(others) - _KEPT + 1]:
+            del self._engines[old]
+        self._engines.pop(text, None)
+        self._engines[text] = [engine]
 
 
 ENGINES = Engines()

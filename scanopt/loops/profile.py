@@ -47,6 +47,8 @@ class ScanProfile:
         """Title, calls, steps, and seconds in all, in the steps, around them, per step."""
         with self._lock:
             per_step = f"{self.total / self.steps * 1e6:.2f} us" if self.steps else ""
+            if self.calls and not self.total:  # as no clock was read
+                per_step = "no loop left"
             times = [f"{t:.6f} s" for t in (self.total, self.in_step, self.overhead)]
             return [self.title, str(self.calls), str(self.steps), *times, per_step]
 

@@ -9,7 +9,7 @@ from scanopt.array.op import Operand
 from scanopt.array.shapes import shape_text
 from scanopt.array.types import Dim
 from scanopt.array.variable import Apply, SharedVariable, Variable
-from scanopt.loops.graph import schedule
+from scanopt.loops.graph import is_lazy, schedule
 from scanopt.loops.node import MitSot, Scan
 
 __all__ = ["abstract_values", "changed_shape", "step_shapes"]
@@ -40,22 +40,53 @@ def step_shapes(node: Scan, outer: Known) -> list[Shape]:
 
 
 def abstract_values(outputs: Sequence[Variable], known: Known) -> dict[Variable, Operand]:
-    """What is known of `outputs` and all they rest on, from the operands `known`."""
+    """What is known of `outputs` and all they rest on, from the operands `known`.
+
+    Of an ifelse that is the side chosen, where the condition is known; else what both sides have in
+    common, and a side that could only raise, its shapes not fitting, is taken for one not chosen.
+    """
     env = dict(known)
-
-    def operand(v: Variable) -> Operand:
-        if v not in env and isinstance(v, SharedVariable):
-            env[v] = concrete(v.get_value(borrow=True))
-        return env.setdefault(v, v.operand)
-
-    for node in schedule(outputs, known):
-        if isinstance(node, Scan):
-            env.update(_loop_values(node, {v: operand(v) for v in node.inputs}))
-        elif isinstance(node, Apply):
-            env[node.outputs[0]] = abstract_eval(node.op, [operand(x) for x in node.inputs])
-    for v in outputs:
-        operand(v)
+    _evaluate(outputs, env)
     return env
+
+
+def _evaluate(outputs: Sequence[Variable], env: dict[Variable, Operand]) -> None:
+    """Add `outputs` and all they rest on to `env`."""
+    for node in schedule(outputs, env, lazy=True):
+        if isinstance(node, Scan):
+            env.update(_loop_values(node, {v: _operand(v, env) for v in node.inputs}))
+        elif isinstance(node, Apply) and is_lazy(node):
+            env[node.outputs[0]] = _ifelse(node, env)
+        elif isinstance(node, Apply):
+            env[node.outputs[0]] = abstract_eval(node.op, [_operand(x, env) for x in node.inputs])
+    for v in outputs:
+        _operand(v, env)
+
+
+def _operand(v: Variable, env: dict[Variable, Operand]) -> Operand:
+    if v not in env and isinstance(v, SharedVariable):
+        env[v] = concrete(v.get_value(borrow=True))
+    return env.setdefault(v, v.operand)
+
+
+def _ifelse(node: Apply, env: dict[Variable, Operand]) -> Operand:
+    test, *sides = node.inputs
+    condition = _operand(test, env)
+    if condition.value is not None:
+        chosen = sides[0 if condition.value else 1]
+        _evaluate([chosen], env)
+        return env[chosen]
+    found: list[Operand] = []
+    errors: list[Exception] = []
+    for side in sides:
+        try:
+            _evaluate([side], env)
+            found.append(env[side])
+        except (TypeError, ValueError, IndexError) as error:
+            errors.append(error)
+    if not found:
+        raise errors[0]
+    return abstract_eval(node.op, [condition, found[0], found[-1]])
 
 
 def _loop_values(node: Scan, outer: Known) -> dict[Variable, Operand]:

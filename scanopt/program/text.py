@@ -173,8 +173,9 @@ class _Page:
         most = "at most " if loop.until else ""
         stop = f", until {self.name(loop.until)}" if loop.until else ""
         head = f"loop{label} for {most}{self.name(loop.steps)} steps{stop}:"
-        more = [f"phase {loop.phase}", *(f"profiled as {_plain(title)}" for title in loop.profile)]
-        self.add(outside + head, "# " + ", ".join([*more, *["buffers kept"] * loop.keep_buffers]))
+        titles = " and ".join(map(_plain, loop.profile))
+        notes = (f"phase {loop.phase}", titles and f"profiled as {titles}", "buffers kept" if loop.keep_buffers else "")
+        self.add(outside + head, "# " + ", ".join(filter(None, notes)))
         for r in loop.reads:
             self.add(f"{pad}read  {r.out} = {self.name(r.source)}[t]", f"{r.type}  sequence")
         for s in loop.states:
