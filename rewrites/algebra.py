@@ -28,15 +28,10 @@ def _complex_products(u: Any, v: Any, x: Any) -> Any:
     return [u * v, v * u, x * x]
 
 
-@law(
-    licence="exact",
-    example=lambda x: x * 1.0,
-    never=(lambda x: x * 2.0, lambda p: p * T.constant(1.0, dtype="float64")),
-)
-def right_identity(op: Op, x: Value, e: Value) -> Equation:
+@law(licence="exact", example=lambda x: x * 1.0, never=(lambda x: x * 2.0, lambda x: x // T.constant(1, dtype="int64")))
+def right_identity(op: Op, x: Value, e: Value, d: Text) -> Equation:
     """op(x, e) = x for the neutral element e."""
-    left = apply(op, x, e)
-    return Equation(left, x, when=[neutral(op, e), same_type(left, x)])
+    return Equation(apply(op, x, e), x, when=[neutral(op, e, d), of_dtype(x, d)])
 
 
 @law(
@@ -44,10 +39,9 @@ def right_identity(op: Op, x: Value, e: Value) -> Equation:
     example=lambda x: 1.0 * x,
     never=(lambda x: 2.0 / x, lambda p: T.constant(1.0, dtype="float64") * p),
 )
-def left_identity(op: Op, e: Value, x: Value) -> Equation:
+def left_identity(op: Op, e: Value, x: Value, d: Text) -> Equation:
     """op(e, x) = x for the neutral element e."""
-    left = apply(op, e, x)
-    return Equation(left, x, when=[left_neutral(op, e), same_type(left, x)])
+    return Equation(apply(op, e, x), x, when=[left_neutral(op, e, d), of_dtype(x, d)])
 
 
 @law(
@@ -59,10 +53,9 @@ def left_identity(op: Op, e: Value, x: Value) -> Equation:
         lambda p: p * T.ones_like(p, dtype="float64"),
     ),
 )
-def right_identity_array(op: Op, x: Value, E: Value, e: Value) -> Equation:
+def right_identity_array(op: Op, x: Value, E: Value, e: Value, d: Text) -> Equation:
     """op(x, E) = x where E is full of the neutral element, in the shape of x."""
-    left = apply(op, x, E)
-    return Equation(left, x, when=[like(E, x, e), neutral(op, e), same_type(left, x)])
+    return Equation(apply(op, x, E), x, when=[like(E, x, e), neutral(op, e, d), of_dtype(x, d)])
 
 
 @law(
@@ -74,10 +67,9 @@ def right_identity_array(op: Op, x: Value, E: Value, e: Value) -> Equation:
         lambda p: T.ones_like(p, dtype="float64") * p,
     ),
 )
-def left_identity_array(op: Op, E: Value, x: Value, e: Value) -> Equation:
+def left_identity_array(op: Op, E: Value, x: Value, e: Value, d: Text) -> Equation:
     """op(E, x) = x where E is full of the neutral element, in the shape of x."""
-    left = apply(op, E, x)
-    return Equation(left, x, when=[like(E, x, e), left_neutral(op, e), same_type(left, x)])
+    return Equation(apply(op, E, x), x, when=[like(E, x, e), left_neutral(op, e, d), of_dtype(x, d)])
 
 
 @law(

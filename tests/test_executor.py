@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fake_device import FakeDevice, OnFakeDevice
 from programs import Array, Builder, gated, nested, power, reference, rnn, run, vectors
 
 from scanopt.backends import executor
@@ -385,22 +386,6 @@ def test_cupy_says_what_it_needs() -> None:
     f = executor("cupy").compile(rnn())
     values = [vectors(7, 3), vectors(3, 3), vectors(1, 3), np.int64(7)]
     np.testing.assert_allclose(f(values)[0], reference(rnn(), values)[0], rtol=1e-9)
-
-
-class OnFakeDevice(np.ndarray):  # type: ignore[type-arg]
-    """Arrays of a module that is not NumPy."""
-
-
-class FakeDevice:
-    """An array module with its own class of arrays, for machines without a GPU."""
-
-    ndarray = OnFakeDevice
-    asnumpy = staticmethod(lambda x: np.array(x).view(np.ndarray))
-
-    def __getattr__(self, name: str) -> Any:
-        f = getattr(np, name)
-        made = {"array", "asarray", "empty", "full_like", "ascontiguousarray"}
-        return (lambda *a, **k: f(*a, **k).view(OnFakeDevice)) if name in made else f
 
 
 def test_the_array_module_is_a_parameter() -> None:

@@ -61,6 +61,36 @@ def empty_of(fn: Any, inputs: dict[Variable, Any], **arguments: Any) -> Any:
     return interpret(out, inputs)
 
 
+def test_zero_steps_of_an_ifelse() -> None:
+    """A side whose shapes do not fit is not counted, unless the condition picks it or no side fits."""
+    x, w, c = T.vector("x", "float64"), T.matrix("w", "float64"), T.scalar("c", "bool")
+    values = {x: np.ones(3), w: np.ones((4, 5)), c: False}
+    unknown = lambda h: T.ifelse(h.sum() > 0, T.dot(w, x), h * 2)  # noqa: E731
+    given = lambda h: T.ifelse(c, T.dot(w, x), h * 2)  # noqa: E731
+    longer = lambda h: T.ifelse(h.sum() > 0, x, T.concatenate([x, x]))  # noqa: E731
+    for fn in (unknown, given):
+        assert empty_of(fn, values, outputs_info=x).shape == (0, 3)
+        nested, _ = scan(lambda h, fn=fn: scan(fn, outputs_info=h, n_steps=2)[0][-1], outputs_info=x, n_steps=0)
+        assert interpret(nested, values).shape == (0, 3)
+    assert empty_of(lambda: longer(x), {x: values[x]}).shape == (0, 0)
+    with pytest.raises(ValueError, match="lengths to sum over"):
+        empty_of(given, values | {c: True}, outputs_info=x)
+    with pytest.raises(ValueError, match="lengths to sum over"):
+        empty_of(lambda h: T.ifelse(h.sum() > 0, T.dot(w, x), T.dot(x, w)), values, outputs_info=x)
+
+
+def test_zero_steps_of_many_ifelses() -> None:
+    """Each side is looked at once, however many paths lead to it."""
+    x = T.vector("x", "float64")
+
+    def step(h: Any) -> Any:
+        for _ in range(40):
+            h = T.ifelse(h.sum() > 0, h + 1, h * 2)
+        return h
+
+    assert empty_of(step, {x: np.ones(3)}, outputs_info=x).shape == (0, 3)
+
+
 def test_shapes_of_zero_steps() -> None:
     x, h, n = T.matrix("x", "float32"), T.vector("h", "float64"), T.lscalar("n")
     values = {x: np.ones((2, 3), np.float32), h: np.ones(4), n: 5}

@@ -88,7 +88,9 @@ def random_values(
             case "b":
                 values = [rng.random() < 0.5 for _ in range(count)]
             case _:
-                values = [rng.choice(_SPECIAL) if special and rng.random() < 0.2 else rng.uniform(-2, 2) for _ in range(count)]
+                values = [
+                    rng.choice(_SPECIAL) if special and rng.random() < 0.2 else rng.uniform(-2, 2) for _ in range(count)
+                ]
         out.append(np.array(values, x.dtype).reshape((n,) * x.ndim))
     return out
 

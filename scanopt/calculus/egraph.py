@@ -121,6 +121,7 @@ class EGraph:
         self._ops: dict[Operator, int] = {}
         self._consts = dict(program.consts)
         self._folded: set[str] = set()
+        self._dtypes = list(dict.fromkeys(t.dtype for t in program.types.values()))
         text = [DECLARATIONS, facts_text(), _load_text(), machinery_text()]
         self._text = "\n".join([*text, *(x.rule() for x in self.laws)])
         self._egraph = ENGINES.take(self._text)
@@ -260,9 +261,8 @@ class EGraph:
             text.append(f'(set (dtype {const}) "{value.dtype.name}") (set (ndim {const}) {value.ndim})')
             if value.ndim == 0 and value.dtype.kind in "iu":
                 text.append(f"(set (int_value {const}) {int(value)})")
-            for name, about in constant_facts(0, value, ops):
-                terms = [_op_text(a) if isinstance(a, Op | Batched) else const for a in about]
-                text.append(f"({name} {' '.join(terms)})")
+            for name, about in constant_facts(0, value, ops, self._dtypes):
+                text.append(f"({name} {' '.join(_about(a, const) for a in about)})")
         if text:
             self._run("\n".join(text))
         return bool(text)
@@ -360,6 +360,13 @@ def _op_text(op: Operator) -> str:
         return f'(vmap {_op_text(op.op)} "{op.flags}")'
     special = _special(op)
     return f"({special[0]} {special[1]})" if special else f"(prim {_quote(op.key)})"
+
+
+def _about(a: int | str | Operator, const: str) -> str:
+    """One argument of a fact about a constant: an operator, a dtype, or the constant itself."""
+    if isinstance(a, Op | Batched):
+        return _op_text(a)
+    return _quote(a) if isinstance(a, str) else const
 
 
 def _list_text(keys: Sequence[str]) -> str:

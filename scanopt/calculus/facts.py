@@ -209,14 +209,14 @@ projection = new_fact("projection", Op, Text, meaning="op(op(x)) = op(x) for x o
 involution = new_fact("involution", Op, Text, meaning="op(op(x)) = x for x of dtype d (trait)")
 undoes = new_fact("undoes", Op, Op, meaning="g(op(x, y), y) = x (trait, integers)")
 neutral = new_fact(
-    "neutral", Op, Value,
-    meaning="op(x, e) = x for every x of the dtype of e (trait of op, e a constant)",
-    rules="(neutral op e) (= v (hold c e)) => (neutral op v)",
+    "neutral", Op, Value, Text,
+    meaning="op(x, e) = x for every x of dtype d (trait of op, e a constant)",
+    rules="(neutral op e d) (= v (hold c e)) => (neutral op v d)",
 )  # fmt: skip
 left_neutral = new_fact(
-    "left_neutral", Op, Value,
-    meaning="op(e, x) = x for every x of the dtype of e (trait of op, e a constant)",
-    rules="(left_neutral op e) (= v (hold c e)) => (left_neutral op v)",
+    "left_neutral", Op, Value, Text,
+    meaning="op(e, x) = x for every x of dtype d (trait of op, e a constant)",
+    rules="(left_neutral op e d) (= v (hold c e)) => (left_neutral op v d)",
 )  # fmt: skip
 absorbing = new_fact(
     "absorbing", Op, Value,

@@ -36,7 +36,7 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
             yield "before", (f.clock, f.args[0])
         if f.kind == "const":
             yield from _equal_rows(g, i)
-            yield from constant_facts(i, g.consts[f.key], ops)
+            yield from constant_facts(i, g.consts[f.key], ops, dtypes)
         if f.clock != ROOT and f.kind in ("stack", "tail"):
             yield from _static_shape(g, f.args[0])
     for c, info in g.clocks.items():
@@ -79,10 +79,7 @@ def _trait_facts(ops: Iterable[Op], dtypes: Iterable[str]) -> Iterator[Given]:
 
 def _keeps(op: Op, dtype: str, arity: int) -> bool:
     """Whether op of so many arguments of a dtype is of that dtype (arity 0: never mind)."""
-    try:
-        return not arity or op.infer(*[Operand(dtype, ())] * arity).dtype == dtype
-    except (TypeError, ValueError):
-        return False
+    return not arity or _stays(op, dtype, *[dtype] * arity)
 
 
 def _cancelling(ops: Iterable[Op], dtypes: Iterable[str]) -> Iterator[Given]:
@@ -92,30 +89,46 @@ def _cancelling(ops: Iterable[Op], dtypes: Iterable[str]) -> Iterator[Given]:
             if e is not None:
                 value = np.array(e, d)
                 yield "cancels", (op, d, const_key(value))
-                yield from constant_facts("const " + const_key(value), value, ops)
+                yield from constant_facts("const " + const_key(value), value, ops, dtypes)
 
 
-def constant_facts(i: int | str, value: np.ndarray[Any, Any], ops: Iterable[Op]) -> Iterator[Given]:
-    """What a constant is to the operators of the program: neutral, absorbing."""
+def constant_facts(
+    i: int | str, value: np.ndarray[Any, Any], ops: Iterable[Op], dtypes: Iterable[str]
+) -> Iterator[Given]:
+    """What a constant is to the operators of the program on arrays of their dtypes: neutral, absorbing."""
     if value.ndim:
         return
     if value.dtype == bool:
         yield ("is_true" if value else "is_false"), (i,)
-    kind = value.dtype.kind
     for op in ops:
         traits = op.spec.traits
-        if _is(value, traits.identity.get(kind)):
-            yield "neutral", (op, i)
-        if _is(value, traits.left_identity.get(kind)):
-            yield "left_neutral", (op, i)
-        if traits.commutative and _is(value, traits.identity.get(kind)):
-            yield "left_neutral", (op, i)
-        if _is(value, traits.annihilator.get(kind)):
+        for d in dtypes:
+            kind = np.dtype(d).kind
+            as_it_is = _is(value, traits.identity.get(kind), d)
+            if as_it_is and _stays(op, d, d, value.dtype.name):
+                yield "neutral", (op, i, d)
+            left = _is(value, traits.left_identity.get(kind), d) or (as_it_is and traits.commutative)
+            if left and _stays(op, d, value.dtype.name, d):
+                yield "left_neutral", (op, i, d)
+        if _is(value, traits.annihilator.get(value.dtype.kind), value.dtype.name):
             yield "absorbing", (op, i)
 
 
-def _is(value: np.ndarray[Any, Any], element: complex | None) -> bool:
-    return element is not None and np.array(element, value.dtype).tobytes() == value.tobytes()
+def _stays(op: Op, dtype: str, *dtypes: str) -> bool:
+    """Whether op of such arguments is of that dtype."""
+    try:
+        return op.infer(*(Operand(d, ()) for d in dtypes)).dtype == dtype
+    except (TypeError, ValueError):
+        return False
+
+
+def _is(value: np.ndarray[Any, Any], element: complex | None, dtype: str) -> bool:
+    """Whether a constant, in that dtype, is the element, bit for bit."""
+    return (
+        element is not None
+        and np.can_cast(value.dtype, dtype, "same_kind")
+        and np.array(element, dtype).tobytes() == value.astype(dtype).tobytes()
+    )
 
 
 def _static_shape(g: Encoded, v: int) -> Iterator[Given]:

@@ -119,7 +119,7 @@ class Lowering:
         steps: list[Compute] = []
         for op, inputs in made.steps:
             names = tuple(slots[n] for n in inputs)
-            known = abstract_eval(op, [self._known[n] for n in names])
+            known = _known(op, [self._known[n] for n in names])
             slots.append(self._fresh(known))
             steps.append(Compute(slots[-1], op, names, known.type))
         return slots[made.result], steps
@@ -229,6 +229,15 @@ class Lowering:
 
 def _same(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     return a.dtype == b.dtype and a.shape == b.shape and (a.ndim == 0 or a.size <= 64) and a.tobytes() == b.tobytes()
+
+
+def _known(op: Op, operands: Sequence[Operand]) -> Operand:
+    """What is known of a result; an operator that is sure to raise does so when the program runs."""
+    try:
+        return abstract_eval(op, operands)
+    except (ValueError, IndexError):
+        type = op.infer(*(Operand(a.dtype, (None,) * a.ndim) for a in operands))
+        return Operand(type.dtype, type.shape)
 
 
 def lower(extraction: Extraction) -> Program:
