@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from time import perf_counter
 from typing import Any
 
 from scanopt.loops.profile import scan_profile
@@ -11,7 +10,7 @@ from scanopt.loops.profile import scan_profile
 __all__ = ["timing"]
 
 
-def timing(titles: Sequence[tuple[str, ...]], clock: Callable[[], float] = perf_counter) -> dict[str, Callable[..., Any]]:
+def timing(titles: Sequence[tuple[str, ...]], clock: Callable[[], float]) -> dict[str, Callable[..., Any]]:
     """The functions by the names they have in generated text, which knows titles by their numbers."""
 
     def record(number: int, steps: int, in_step: float, start: float | None) -> None:

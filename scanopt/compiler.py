@@ -101,8 +101,8 @@ class Function(Runnable):
     ) -> Function:
         """A function that computes the same with other shared variables, or without updates.
 
-        share_memory: accepted and without effect: buffers that loops keep are each function's own.  swap: shared variables by
-        those they stand in for.  delete_updates: leave out all updates; it is optimized anew then.
+        share_memory: accepted and without effect: each function has buffers of its own.  swap: shared
+        variables by those they stand in for.  delete_updates: leave out all updates; it is optimized anew then.
         name: by default this one's and "copy".
         Raises TypeError, ValueError for shared variables that do not fit or that it does not use.
 

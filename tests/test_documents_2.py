@@ -71,11 +71,7 @@ values, updates = theano.scan(fn=OneStep,
 gibbs10 = theano.function([sample], values[-1], updates=updates)
 """
 
-FORMS = {
-    "found": GIBBS,
-    "passed": EXPLICIT_STEP + EXPLICIT,
-    "strict": EXPLICIT_STEP + STRICT,
-}
+FORMS = {"found": GIBBS, "passed": EXPLICIT_STEP + EXPLICIT, "strict": EXPLICIT_STEP + STRICT}
 VALUES = """
 rng = np.random.default_rng(0)
 W_values, bvis_values, bhid_values = rng.normal(size=(5, 4)), rng.normal(size=5), rng.normal(size=4)
@@ -169,8 +165,7 @@ def test_without_updates_nothing_changes(options: dict[str, Any], monkeypatch: p
 
 @in_all_modes
 @pytest.mark.parametrize(
-    "returns",
-    ["([2 * k], {k: k + 1})", "({k: k + 1}, [2 * k])", "([2 * k], [(k, k + 1)])", "([(k, k + 1)], [2 * k])"],
+    "returns", ["([2 * k], {k: k + 1})", "({k: k + 1}, [2 * k])", "([2 * k], [(k, k + 1)])", "([(k, k + 1)], [2 * k])"]
 )
 def test_outputs_and_updates_in_any_order(
     returns: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch

@@ -3,7 +3,6 @@
 import importlib
 import threading
 import tracemalloc
-from typing import Any
 
 import numpy as np
 import pytest

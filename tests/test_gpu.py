@@ -16,6 +16,7 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.backends import executor
 from scanopt.backends.cupy import CuPy
+from scanopt.loops.profile import reset_profiles
 
 RANDOM_PROGRAMS = 50
 TOLERANCE = {"float16": 1e-2, "float32": 1e-4, "float64": 1e-9}  # of the largest entry
@@ -117,6 +118,7 @@ def test_options_of_loops(device: Any) -> None:
         assert_close(found, f.unoptimized(*values))
     if isinstance(device, FakeDevice):
         assert device.waited == sum(2 * len(X) + 2 for X, _, _ in calls)
+    reset_profiles()
 
 
 # ---- without one ----

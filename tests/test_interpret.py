@@ -67,12 +67,13 @@ def test_zero_steps_of_an_ifelse() -> None:
     values = {x: np.ones(3), w: np.ones((4, 5)), c: False}
     unknown = lambda h: T.ifelse(h.sum() > 0, T.dot(w, x), h * 2)  # noqa: E731
     given = lambda h: T.ifelse(c, T.dot(w, x), h * 2)  # noqa: E731
-    longer = lambda h: T.ifelse(h.sum() > 0, x, T.concatenate([x, x]))  # noqa: E731
+    longer = lambda v: T.ifelse(v.sum() > 0, x, T.concatenate([x, x]))  # noqa: E731
     for fn in (unknown, given):
         assert empty_of(fn, values, outputs_info=x).shape == (0, 3)
         nested, _ = scan(lambda h, fn=fn: scan(fn, outputs_info=h, n_steps=2)[0][-1], outputs_info=x, n_steps=0)
         assert interpret(nested, values).shape == (0, 3)
-    assert empty_of(lambda: longer(x), {x: values[x]}).shape == (0, 0)
+    assert empty_of(longer, values, sequences=w).shape == (0, 0)
+    assert empty_of(lambda: longer(x), values).shape == (0, 3)
     with pytest.raises(ValueError, match="lengths to sum over"):
         empty_of(given, values | {c: True}, outputs_info=x)
     with pytest.raises(ValueError, match="lengths to sum over"):
