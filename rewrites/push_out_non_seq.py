@@ -1,5 +1,7 @@
 """What depends on non-sequences alone is computed once, before the loop (PushOutNonSeqScan)."""
 
+from typing import Any
+
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.facts import held, hoistable, same_value, some_steps
@@ -42,7 +44,7 @@ def length_of_state(c: Clock, init: Value, s: State, j: Int, k: Int) -> Equation
     return Equation(apply(length(k), delay(c, init, s, j)), hold(c, apply(length(k + 1), init)))
 
 
-def _added(x, n):  # type: ignore[no-untyped-def]
+def _added(x: Any, n: Any) -> Any:
     return scanopt.scan(lambda s, v: s + v * T.ones_like(v), None, [x], [x], n_steps=n)[0]
 
 
