@@ -19,11 +19,10 @@ import scanopt.tensor as T
 
 HIDDEN = 96
 CHAIN = 5  # steps of the chain for each update: CD-5
-EPOCHS = 40
+SCHEDULE = ((40, 0.05), (20, 0.01))  # epochs and their rate
 BATCH = 20
-RATE = 0.05
 HELD_OUT = 297
-SAMPLES, SAMPLE_STEPS = 40, 1000
+CHAINS, CHAIN_STEPS, SHOWN = 500, 1000, 40
 PICTURE = Path("build") / "rbm.png"
 
 
@@ -86,7 +85,7 @@ class RBM:
         samples, updates = self.gibbs(start, n_steps)
         return scanopt.function([start, n_steps], samples[-1], updates=updates, name="sample")
 
-    def fit(self, data, epochs, batch=BATCH, rate=RATE, seed=0, report=None):
+    def fit(self, data, epochs, rate, batch=BATCH, seed=0, report=None):
         """Train on the rows of data in random order; the error after each epoch."""
         rng = np.random.default_rng(seed)
         errors = []
@@ -132,33 +131,44 @@ def picture(data, samples, columns=20):
 
 
 def digits():
-    """The digits as rows of 64 pixels, 0 or 1, in random order."""
+    """The digits as rows of 64 pixels, 0 or 1, in random order, and which digits they are."""
     try:
         from sklearn.datasets import load_digits
     except ImportError:
         sys.exit('This example needs the digits that come with scikit-learn: pip install "scanopt[examples]"')
-    pixels = load_digits().data
-    return np.random.default_rng(0).permutation((pixels >= 8).astype(scanopt.config.floatX))
+    bundle = load_digits()
+    order = np.random.default_rng(0).permutation(len(bundle.data))
+    return (bundle.data[order] >= 8).astype(scanopt.config.floatX), bundle.target[order]
+
+
+def train(rbm, training, held_out):
+    """Train as SCHEDULE says, and print how the errors fall."""
+    print(f"epoch   error  held out\n{0:5} {float(rbm.error(training)):7.4f} {float(rbm.error(held_out)):9.4f}")
+    done = 0
+    for epochs, rate in SCHEDULE:
+
+        def report(epoch, error, before=done):
+            if (shown := before + epoch) <= 3 or shown % 10 == 0:
+                print(f"{shown:5} {error:7.4f} {float(rbm.error(held_out)):9.4f}")
+
+        rbm.fit(training, epochs, rate, seed=done, report=report)
+        done += epochs
 
 
 def main():
-    data = digits()
-    training, held_out = data[HELD_OUT:], data[:HELD_OUT]
+    data, labels = digits()
     started = time.perf_counter()
     rbm = RBM(data.shape[1], HIDDEN)
     print(f"compiled in {time.perf_counter() - started:.1f} s")
-    print("epoch   error  held out\n" + f"{0:5} {float(rbm.error(training)):7.4f} {float(rbm.error(held_out)):9.4f}")
-
-    def report(epoch, error):
-        if epoch <= 3 or epoch % 10 == 0:
-            print(f"{epoch:5} {error:7.4f} {float(rbm.error(held_out)):9.4f}")
-
-    rbm.fit(training, EPOCHS, report=report)
-    noise = np.random.default_rng(1).integers(0, 2, (SAMPLES, data.shape[1])).astype(data.dtype)
-    samples = rbm.sample(noise, SAMPLE_STEPS)
-    print(f"ink in the data {data.mean():.3f}, in {SAMPLES} samples after {SAMPLE_STEPS} steps {samples.mean():.3f}")
+    train(rbm, data[HELD_OUT:], data[:HELD_OUT])
+    noise = np.random.default_rng(1).integers(0, 2, (CHAINS, data.shape[1])).astype(data.dtype)
+    samples = rbm.sample(noise, CHAIN_STEPS)
+    distances = np.abs(samples[:, None] - data).sum(axis=2)
+    nearest = np.bincount(labels[distances.argmin(axis=1)], minlength=10)
+    print(f"{CHAINS} chains of {CHAIN_STEPS} steps: ink {samples.mean():.3f}, in the data {data.mean():.3f}")
+    print(f"pixels away from the nearest digit {distances.min(axis=1).mean():.1f}; it is a 0, 1, ... 9:", *nearest)
     PICTURE.parent.mkdir(exist_ok=True)
-    PICTURE.write_bytes(picture(data[:SAMPLES], rbm.smooth(samples)))
+    PICTURE.write_bytes(picture(data[:SHOWN], rbm.smooth(samples[:SHOWN])))
     print(f"{PICTURE} written, {time.perf_counter() - started:.0f} s in all")
 
 

@@ -19,6 +19,7 @@ from scanopt.calling import Runnable, compiled
 from scanopt.config import config
 from scanopt.explanation import Explanation, explain
 from scanopt.interpreter import interpret
+from scanopt.loops.graph import loops_of
 from scanopt.modes import Mode, as_mode
 from scanopt.outcome import Report
 from scanopt.planning import Plan, checked_cost
@@ -267,7 +268,8 @@ def function(
     or pairs of shared variable and new value; all are set after each call, computed from the values
     before.  givens: dict or pairs of a variable and what stands in its place, as in `clone`.
     mode: a `Mode` or its name (default: config.mode); "unoptimized" runs the interpreter,
-    "FAST_COMPILE" leaves out laws that take time to apply.
+    "FAST_COMPILE" leaves out laws that take time to apply.  What the mode of a loop in it leaves
+    out is left out, too.
     fp: "exact" (equal to the interpreter bit for bit), "reassoc" (rounding may differ) or "fast" (formulas may).
     backend: "auto", "numpy" or "cupy".  exclude: names of laws or rulesets to leave out.
     rules: further laws.  cost: a cost model, a function of `Work`.  example: one value per input,
@@ -289,7 +291,8 @@ def function(
     )  # fmt: skip
     laws = select(fp, exclude, rules)
     chosen.check(n for x in (*standard_laws(), *laws) for n in (x.name, x.ruleset))
-    laws = tuple(x for x in laws if chosen.allows(x.ruleset, x.name))
+    modes = [chosen, *(node.mode for node in loops_of(made_of.results) if node.mode is not None)]
+    laws = tuple(x for x in laws if all(m.allows(x.ruleset, x.name) for m in modes))
     if cost is not None and not callable(cost):
         raise TypeError(f"cost must be a function of Work that returns a number, found {cost!r}")
     values = None if example is None else made_of.read_example(example)

@@ -237,3 +237,17 @@ def test_names_are_public() -> None:
     assert scanopt.profile_summary is profile_summary
     assert scanopt.Mode is Mode
     assert np.dtype(config.floatX) == np.float64
+
+
+def test_mode_of_a_loop_leaves_laws_out_of_its_function() -> None:
+    x = T.dvector("x")
+    step = lambda v, s: T.tanh(s + T.exp(v))  # noqa: E731
+    for mode, pushed in ((None, True), ("unoptimized", False), (scanopt.Mode().excluding("push_out_seq"), False)):
+        f = scanopt.function([x], scanopt.scan(step, x, 0.0, mode=mode)[0])
+        assert ("operator_of_sequences" in f.laws) == pushed
+
+
+def test_a_step_of_updates_alone_has_no_outputs() -> None:
+    a = scanopt.shared(1, "a")
+    assert scanopt.scan(lambda: {a: a + 1}, n_steps=10)[0] is None
+    assert scanopt.scan(lambda: {a: a + 1}, n_steps=10, return_list=True)[0] == []

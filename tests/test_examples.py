@@ -32,7 +32,7 @@ def patterns(n: int) -> Any:
 @pytest.fixture(scope="module")
 def trained(rbm: dict[str, Any]) -> tuple[Any, list[float]]:
     machine = rbm["RBM"](8, 6, chain=10)
-    return machine, machine.fit(patterns(300), epochs=40, batch=10, rate=0.1)
+    return machine, machine.fit(patterns(300), epochs=40, rate=0.1, batch=10)
 
 
 def test_error_of_reconstruction_falls(trained: tuple[Any, list[float]]) -> None:

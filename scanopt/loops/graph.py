@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from scanopt.array.variable import Apply, Constant, Node, Variable
 from scanopt.loops.node import Scan
 
-__all__ = ["dependencies", "is_lazy", "leaves", "schedule", "sources", "unconditional"]
+__all__ = ["dependencies", "is_lazy", "leaves", "loops_of", "schedule", "sources", "unconditional"]
 
 
 def dependencies(node: Node, lazy: bool = False) -> tuple[Variable, ...]:
@@ -69,6 +69,18 @@ def unconditional(outputs: Iterable[Variable]) -> set[Node]:
         if isinstance(node, Scan):
             todo.extend(node.inner_outputs)
     return found
+
+
+def loops_of(outputs: Iterable[Variable]) -> list[Scan]:
+    """All loops that the outputs rest on, those inside steps included."""
+    found: dict[Scan, None] = {}
+    todo = list(outputs)
+    while todo:
+        for node in schedule([todo.pop()]):
+            if isinstance(node, Scan) and node not in found:
+                found[node] = None
+                todo.extend(node.inner_outputs)
+    return list(found)
 
 
 def leaves(outputs: Iterable[Variable], given: Collection[Variable] = ()) -> list[Variable]:

@@ -171,7 +171,7 @@ class Scan(Node):
     go_backwards: bool = False
     requires: tuple[Requirement, ...] = ()
     labels: tuple[str, ...] = ()
-    order: tuple[int, ...] = ()
+    order: tuple[int, ...] | None = None
     mode: Mode | None = None
     profile: str = ""
     allow_gc: bool | None = None
@@ -214,7 +214,7 @@ class Scan(Node):
     @property
     def returned(self) -> tuple[Variable, ...]:
         """The outputs in the order of the step's results."""
-        order = self.order or range(len(self.outputs))
+        order = range(len(self.outputs)) if self.order is None else self.order
         return tuple(self.outputs[i] for i in order)
 
     @property

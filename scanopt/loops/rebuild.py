@@ -228,7 +228,7 @@ class _Loop:
                 for r in node.requires
             ),
             labels=tuple(node.labels[i] for i in places) if node.labels else (),
-            order=tuple(places.index(i) for i in node.order or range(len(places))),
+            order=tuple(places.index(i) for i in (range(len(places)) if node.order is None else node.order)),
         )  # fmt: skip
         _check_states(made)
         return made, places
