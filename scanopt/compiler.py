@@ -198,6 +198,7 @@ class Function(Runnable):
             iterations=len(s.growth),
             growth=s.growth,
             sizes=self._plan.sizes(),
+            law_seconds=s.seconds,
             unit="ns" if self._plan.settings.cost is numpy_cost else "",
         )
 

@@ -14,7 +14,7 @@ class Report:
     cost_before, cost: by the cost model; bound: no program in the e-graph costs less;
     optimal: proven so for the result; gap: else the part that could still be saved.
     saturated: the laws had nothing left to say (else stopped_by names the limit that was hit).
-    seconds: per part of the work; laws: matches per law; growth: forms after each round.
+    seconds: per part of the work; laws: matches per law, law_seconds: seconds per law; growth: forms after each round.
     sizes: per input the size that costs were computed for.  unit: "ns", or "" for a cost model of one's own.
     """
 
@@ -34,6 +34,7 @@ class Report:
     growth: tuple[int, ...] = ()
     sizes: dict[str, str] = field(default_factory=dict[str, str])
     unit: str = "ns"
+    law_seconds: dict[str, float] = field(default_factory=dict[str, float])
 
     def __str__(self) -> str:
         proof = "proven the cheapest in the e-graph" if self.optimal else f"within {self.gap:.1%}"

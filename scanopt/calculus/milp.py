@@ -93,7 +93,7 @@ class _Model:
         matrix = csr_array((data, columns, starts), shape=(len(self.rows), self.size))
         costs = np.zeros(self.size)
         costs[: len(self.options)] = [o.cost for _, o in self.options]
-        scale = max(float(costs.max()), 1.0) / 1e6
+        scale = max(1.0, *(o.cost for _, o in self.options)) / 1e6
         result = milp(
             costs / scale,
             constraints=LinearConstraint(matrix, np.array(self.low), np.inf),
