@@ -40,8 +40,9 @@ _FEWER = f'(apply (prim "minimum") (cons (steps c) (cons {_COUNT} (nil))))'
 RETIMING = """
 (= d (cut c n)) (level c p) => (level d p) (union (steps d) FEWER) (set (int_value COUNT) n)
 (= v (on m (hold c x))) (= m (to_cut c n)) => (union v (hold (cut c n) x))
-(= v (on m (seq c X))) (= m (to_cut c n)) => (union v (seq (cut c n) FIRST))
-(= v (on m (delay c i s k))) (= m (to_cut c n)) => (union v (delay (cut c n) i (moved m s) k))
+(= v (on m (seq c X))) (= m (to_cut c n)) (= d (cut c n)) (!= c d) => (union v (seq d FIRST))
+(= v (on m (delay c i s k))) (= m (to_cut c n)) (= d (cut c n)) (!= c d) => (union v (delay d i (moved m s) k))
+(= w (on m v)) (= m (to_cut c n)) (= c (cut c n)) => (union w v)
 (= v (on m (hold c x))) (= m (first_step c)) => (union v x)
 (= v (on m (seq c X))) (= m (first_step c)) => (union v (apply (item 0) (cons X (nil))))
 (= v (on m (delay c i s k))) (= m (first_step c)) => (union v (apply (item (- 0 k)) (cons i (nil))))
@@ -49,8 +50,8 @@ RETIMING = """
 (= o (on_args m (cons v r))) => (union o (cons (on m v) (on_args m r)))
 (= o (on_args m (nil))) => (union o (nil))
 (= s (moved m r)) (defines r v) => (defines s (on m v))
-(= w (on (to_cut c n) (stack d v))) (level d c) => (level (under (to_cut c n) d) (cut c n))
-(= w (on (to_cut c n) (tail d v k))) (level d c) => (level (under (to_cut c n) d) (cut c n))
+(= w (on (to_cut c n) (stack d v))) (level d c) (= e (cut c n)) (!= c e) => (level (under (to_cut c n) d) e)
+(= w (on (to_cut c n) (tail d v k))) (level d c) (= e (cut c n)) (!= c e) => (level (under (to_cut c n) d) e)
 (= w (on (first_step c) (stack d v))) (level d c) (level c p) => (level (under (first_step c) d) p)
 (= w (on (first_step c) (tail d v k))) (level d c) (level c p) => (level (under (first_step c) d) p)
 (= w (on m (stack d v))) (= e (under m d2)) (level d d2) => (level (under m d) e)
@@ -62,10 +63,11 @@ RETIMING = """
 (= w (on m (tail d v k))) (= e (under m d)) => (union w (tail e (on m v) k))
 (= w (on m (hold d x))) (= e (under m d)) => (union w (hold e (on m x)))
 (= w (on m (seq d X))) (= e (under m d)) => (union w (seq e (on m X)))
-(= w (on m (delay d i s k))) (= e (under m d)) => (union w (delay e (on m i) (moved m s) k))
+(= w (on m (delay d i s k))) (= e (under m d)) (!= d e) => (union w (delay e (on m i) (moved m s) k))
 """
 """c: the clock that m starts from; d, e: loops inside it; FEWER: min(steps(c), n); FIRST: the rows of X
-that so many steps read."""
+that so many steps read.  A cut that takes nothing away leaves every value as it is (c and d are one
+clock then): without that case values of c would be re-timed to c again and again."""
 
 
 def machinery_text() -> str:
