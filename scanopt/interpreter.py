@@ -18,9 +18,9 @@ from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Node, SharedVariable, Variable, describe
 from scanopt.loops.graph import is_lazy, schedule
-from scanopt.loops.node import MitSot, Scan, State
+from scanopt.loops.node import MitSot, Scan, State, too_short
 from scanopt.loops.profile import scan_profile
-from scanopt.loops.shapes import changed_shape, step_shapes
+from scanopt.loops.shapes import changed_shape, other_rows, step_shapes
 
 __all__ = ["interpret", "read_value"]
 
@@ -159,16 +159,19 @@ class _Machine:
         return result
 
     def scan(self, node: Scan, env: Env) -> list[Array]:
-        """The traces of a loop."""
+        """The outputs of a loop."""
         for requirement in node.requires:
             self.value(requirement.check, env)
         steps = int(self.value(node.n_steps, env))
+        for m in node.mit_mots:
+            if (rows := len(self.value(m.buffer_outer, env))) < steps + m.span:
+                raise ValueError(too_short(node, m, rows, steps))
         if node.profile:
             return self._timed(node, env, steps)
-        return self._traces(node, env, steps, lambda loop, t: loop.step(t))
+        return self._outputs(node, env, steps, lambda loop, t: loop.step(t))
 
     def _timed(self, node: Scan, env: Env, steps: int) -> list[Array]:
-        """The traces of a profiled loop."""
+        """The outputs of a profiled loop."""
         start, done, in_step = perf_counter(), 0, 0.0
 
         def run(loop: _Loop, t: int) -> bool:
@@ -179,21 +182,22 @@ class _Machine:
             done += 1
             return stop
 
-        traces = self._traces(node, env, steps, run)
+        outputs = self._outputs(node, env, steps, run)
         scan_profile(node.profile).record(steps=done, in_step=in_step, total=perf_counter() - start)
-        return traces
+        return outputs
 
-    def _traces(self, node: Scan, env: Env, steps: int, run: Callable[[_Loop, int], bool]) -> list[Array]:
-        """The traces of a loop.  run: runs a step, and says whether it was the last."""
+    def _outputs(self, node: Scan, env: Env, steps: int, run: Callable[[_Loop, int], bool]) -> list[Array]:
+        """The traces of a loop, then its buffers.  run: runs a step, and says whether it was the last."""
         if not steps:
             shapes = step_shapes(node, {v: concrete(self.value(v, env)) for v in node.inputs})
             types = zip(shapes, node.traced, strict=True)
-            return [self.widen(np.empty((0, *concrete_shape(s)), v.dtype)) for s, v in types]
+            traces = [self.widen(np.empty((0, *concrete_shape(s)), v.dtype)) for s, v in types]
+            return traces + [self.value(m.buffer_outer, env) for m in node.mit_mots]
         loop = _Loop(self, node, env)
         for t in range(steps):
             if run(loop, t):
                 break
-        return [np.stack(rows) for rows in loop.rows]
+        return [np.stack(rows) for rows in loop.rows] + loop.buffers
 
     def order(self, node: Scan) -> list[Node]:
         """The order of computation of one step."""
@@ -203,14 +207,15 @@ class _Machine:
 
 
 class _Loop:
-    """A loop while it runs: the past of its states and the rows of its traces."""
+    """A loop while it runs: its buffers, the past of its states and the rows of its traces."""
 
     def __init__(self, machine: _Machine, node: Scan, env: Env) -> None:
         self.machine, self.node = machine, node
         self.sequences = [(s.x_inner, machine.value(s.x_outer, env)) for s in node.sequences]
         self.held: Env = {s.w_inner: machine.value(s.w_outer, env) for s in node.non_sequences}
+        self.buffers = [np.array(machine.value(m.buffer_outer, env)) for m in node.mit_mots]
         self.past = [self._start(s, machine.value(s.init_outer, env)) for s in node.states]
-        self.rows: list[list[Array]] = [[] for _ in node.outputs]
+        self.rows: list[list[Array]] = [[] for _ in node.traced]
 
     @staticmethod
     def _start(state: State, init: Array) -> list[Array]:
@@ -221,6 +226,9 @@ class _Loop:
         """What step t starts from."""
         env: Env = {inner: np.asarray(x[t]) for inner, x in self.sequences}
         env.update(self.held)
+        for m, buffer in zip(self.node.mit_mots, self.buffers, strict=True):
+            for tap, v in zip(m.in_taps, m.input_states, strict=True):
+                env[v] = np.array(buffer[t + tap - m.low])  # a copy: the row may be written later
         for state, past in zip(self.node.states, self.past, strict=True):
             for tap, v in zip(state.taps, state.input_states, strict=True):
                 env[v] = np.asarray(past[tap])
@@ -228,17 +236,28 @@ class _Loop:
 
     def step(self, t: int) -> bool:
         """Run step t; whether the loop ends after it."""
-        node = self.node
-        values = self.machine.run(list(node.inner_outputs), self.reads(t), self.machine.order(node))
+        node, env = self.node, self.reads(t)
+        self.machine.run(list(node.inner_outputs), env, self.machine.order(node))
+        values = [self.machine.value(v, env) for v in node.traced]
         self._check_shapes(t, values)
-        for rows, value in zip(self.rows, values, strict=False):
+        self._write(t, env)
+        for rows, value in zip(self.rows, values, strict=True):
             rows.append(np.asarray(value))
         for past, value in zip(self.past, values, strict=False):
             past.append(np.asarray(value))
-        return node.until is not None and bool(values[-1])
+        return node.until is not None and bool(self.machine.value(node.until, env))
+
+    def _write(self, t: int, env: Env) -> None:
+        """Write what step t gives into the buffers."""
+        for m, buffer in zip(self.node.mit_mots, self.buffers, strict=True):
+            for tap, v in zip(m.out_taps, m.output_states, strict=True):
+                value = self.machine.value(v, env)
+                if np.shape(value) != buffer.shape[1:]:
+                    raise other_rows(self.node, m, buffer.shape[1:], np.shape(value))
+                buffer[t + tap - m.low] = value
 
     def _check_shapes(self, t: int, values: list[Array]) -> None:
-        for i, (rows, value) in enumerate(zip(self.rows, values, strict=False)):
+        for i, (rows, value) in enumerate(zip(self.rows, values, strict=True)):
             before = self.past[i][-1] if i < len(self.past) else rows[-1] if rows else value
             if np.shape(before) != np.shape(value):
                 raise changed_shape(self.node, i, np.shape(before), np.shape(value), t)

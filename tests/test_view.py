@@ -20,7 +20,7 @@ import scanopt.tensor as T
 from scanopt.array.op import Op
 from scanopt.array.variable import SharedVariable, Variable
 from scanopt.calculus.forms import Form, TermGraph
-from scanopt.loops.node import MitMot, NitSot, Scan, SharedState
+from scanopt.loops.node import MitMot, NitSot, Scan, Sequence, SharedState, SitSot
 from scanopt.program.ir import Compute, Input, Loop, Program
 from scanopt.view.arrange import Frame, Piece, arrange, columns, text_width
 from scanopt.view.graph_scene import graph_scene
@@ -231,7 +231,7 @@ def test_free_names_reach_through_nested_loops() -> None:
 
 
 def test_graph_of_a_gradient_like_loop() -> None:
-    """Slots that only gradients and updates make: a mit-mot, a shared state, and a stop test."""
+    """Slots that only gradients and updates make: a mit-mot and a shared state."""
     buffer, old, new = T.matrix("B"), T.vector(), T.vector()
     shared = SharedVariable(np.zeros(3), "count")
     scan = Scan(
@@ -239,15 +239,32 @@ def test_graph_of_a_gradient_like_loop() -> None:
         mit_mots=(MitMot(buffer, (0, 1), (1,), (old, new), (old + new,)),),
         shared=(SharedState(shared, shared + 1),),
         nit_sots=(NitSot(old * 2),),
-        until=old.sum() > 1,
         name="grad",
     )
-    texts = {e.text for e in ET.fromstring(graph_svg(scan.outputs[-1])).iter("{http://www.w3.org/2000/svg}text")}
-    assert {"B[t]", "B[t+1]", "mit-mot", "shared state", "until", "or until", "nit-sot"} <= texts
-    text = shown(scan.outputs[-1])
-    assert text.startswith("while{n} grad.1 [id A] (nit-sot)\n")
+    texts = {e.text for e in ET.fromstring(graph_svg(scan.outputs)).iter("{http://www.w3.org/2000/svg}text")}
+    assert {"B[t]", "B[t+1]", "mit-mot", "shared state", "all rows", "buffer", "nit-sot"} <= texts
+    text = shown(scan.outputs)
+    assert text.startswith("for{n} grad.0 [id A] (shared state count)\n")
+    assert "\nfor{n} grad.2 [id A] (mit-mot B) ···\n" in text
     assert " ├─ mit-mot B taps [0, 1] out taps [1]: B [id C]\n" in text
     assert " └─ shared state count: count (shared) [id D]\n" in text
+    assert "\n → mit-mot B[t+1]:\n    add" in text
+
+
+def test_graph_of_a_loop_that_ends_early() -> None:
+    x, s = T.dvector("x"), T.dscalar()
+    item = T.dscalar()
+    scan = Scan(
+        T.iscalar("n"),
+        sequences=(Sequence(x, item),),
+        sit_sots=(SitSot(T.dscalar("s"), s, s + item),),
+        until=s > 1,
+        name="sum",
+    )
+    texts = {e.text for e in ET.fromstring(graph_svg(scan.outputs)).iter("{http://www.w3.org/2000/svg}text")}
+    assert {"until", "or until", "sit-sot"} <= texts
+    text = shown(scan.outputs)
+    assert text.startswith("while{n} sum.0 [id A] (sit-sot s)\n")
     assert "\n → until:\n    greater" in text
 
 

@@ -14,6 +14,7 @@ from scanopt.array.variable import Apply, Constant, Node, Variable
 from scanopt.calculus.forms import ROOT, ClockInfo, Form, StateInfo, TermGraph, const_key
 from scanopt.config import config
 from scanopt.loops.graph import unconditional
+from scanopt.loops.mit_mots import without_mit_mots
 from scanopt.loops.node import MitSot, NonSequence, Scan, State
 from scanopt.loops.node import Sequence as ScanSequence
 
@@ -220,4 +221,4 @@ def _label(s: State) -> str:
 
 def encode(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Encoded:
     """The terms of a program.  Inputs: the variables that calls will give values for."""
-    return Encoder(inputs).run(outputs)
+    return Encoder(inputs).run(without_mit_mots(outputs))

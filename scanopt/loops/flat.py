@@ -19,7 +19,7 @@ from scanopt.array.variable import Apply, Constant, Node, SharedVariable, Variab
 from scanopt.loops.graph import schedule
 from scanopt.loops.node import Scan
 
-__all__ = ["Flat", "flatten"]
+__all__ = ["Flat", "flatten", "mapped"]
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Flat:
         made: list[Variable] = []
 
         def get(x: Any) -> Any:
-            return _mapped(x, _Ref, lambda ref: made[ref.index])
+            return mapped(x, _Ref, lambda ref: made[ref.index])
 
         for entry in self.entries:
             made.extend(entry.restore(get))
@@ -178,7 +178,7 @@ class _Writer:
 
     def refs(self, x: Any) -> Any:
         """x with references in place of variables."""
-        return _mapped(x, Variable, self.ref)
+        return mapped(x, Variable, self.ref)
 
     def ref(self, v: Variable) -> _Ref:
         """A reference to a variable."""
@@ -187,12 +187,12 @@ class _Writer:
         return _Ref(self.number[v])
 
 
-def _mapped(x: Any, kind: type, f: Callable[[Any], Any]) -> Any:
+def mapped(x: Any, kind: type, f: Callable[[Any], Any]) -> Any:
     """x with f(v) in place of every v of this kind, in tuples and in the slots of loops."""
     if isinstance(x, kind):
         return f(x)
     if isinstance(x, tuple):
-        return tuple(_mapped(y, kind, f) for y in x)
+        return tuple(mapped(y, kind, f) for y in x)
     if is_dataclass(x) and not isinstance(x, type) and type(x).__module__ == Scan.__module__:
-        return altered(x, **{p.name: _mapped(getattr(x, p.name), kind, f) for p in fields(x) if p.init})
+        return altered(x, **{p.name: mapped(getattr(x, p.name), kind, f) for p in fields(x) if p.init})
     return x

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from scanopt.array.types import TensorType
-from scanopt.array.variable import Node, SharedVariable, Variable
+from scanopt.array.variable import Node, SharedVariable, Variable, describe
 from scanopt.modes import Mode
 
 __all__ = [
     "MitMot", "MitSot", "NitSot", "NonSequence", "Requirement", "Scan", "Sequence", "SharedState",
-    "SitSot", "State",
+    "SitSot", "State", "too_short",
 ]  # fmt: skip
 
 
@@ -104,13 +103,28 @@ class SharedState:
 
 @dataclass(frozen=True, eq=False)
 class MitMot:
-    """A buffer read and written at several places per step; only gradients make it."""
+    """A buffer read and written at several places per step; only gradients make it.
+
+    With lo the lowest of all taps, step t reads row t + i - lo of the buffer for each in-tap i, as it
+    is when the step begins, and when the step ends writes row t + o - lo for each out-tap o.  Taps
+    are in any order, none twice in one list.  buffer_outer has at least n_steps + max(taps) - lo rows.
+    """
 
     buffer_outer: Variable
     in_taps: tuple[int, ...]
     out_taps: tuple[int, ...]
     input_states: tuple[Variable, ...]
     output_states: tuple[Variable, ...]
+
+    @property
+    def low(self) -> int:
+        """The lowest tap: the one that step 0 finds in row 0."""
+        return min(self.in_taps + self.out_taps)
+
+    @property
+    def span(self) -> int:
+        """How many rows the buffer has beyond one per step, at least."""
+        return max(self.in_taps + self.out_taps) - self.low
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,12 +162,16 @@ State = MitSot | SitSot | SharedState
 class Scan(Node):
     """A loop.  Its outputs are the traces (one row per step, initial rows left out) of mit-sots,
     sit-sots, shared states and nit-sots, in this order; `returned` lists them in the order of the step's results.
+    After them come the buffers of the mit-mots as the loop leaves them.
 
     location: "file:line" of the user's call.  n_steps: an int64 scalar.  x_outer of every sequence
     has exactly n_steps rows, init_outer of every mit-sot exactly `depth`.  labels: the user's word
-    for each output, for error messages.  order: for each result of the step, its place in outputs.
+    for each trace, for error messages.  order: for each result of the step, its place in outputs.
     profile: the title that its times are collected under, "" for none.  allow_gc, mode: as given to
     scan, None for the general setting.
+
+    Raises ValueError or TypeError for mit-mots whose taps, buffer and step do not fit, and for
+    mit-mots in a loop that ends early.
     """
 
     n_steps: Variable
@@ -182,17 +200,18 @@ class Scan(Node):
         outer = [
             self.n_steps,
             *(s.x_outer for s in self.sequences),
+            *(m.buffer_outer for m in self.mit_mots),
             *(s.init_outer for s in self.mit_sots),
             *(s.init_outer for s in self.sit_sots),
             *(s.shared for s in self.shared),
             *(s.w_outer for s in self.non_sequences),
         ]
         object.__setattr__(self, "inputs", tuple(outer))
+        for m in self.mit_mots:
+            _check_mit_mot(self, m)
         steps = self.static_steps
-        outputs = tuple(
-            Variable(TensorType(v.dtype, (steps, *v.type.shape)), owner=self, index=i)
-            for i, v in enumerate(self.traced)
-        )
+        types = [v.type.rows(steps) for v in self.traced] + [m.buffer_outer.type for m in self.mit_mots]
+        outputs = tuple(Variable(type, owner=self, index=i) for i, type in enumerate(types))
         object.__setattr__(self, "outputs", outputs)
 
     @property
@@ -202,8 +221,13 @@ class Scan(Node):
 
     @property
     def traced(self) -> tuple[Variable, ...]:
-        """The step's values that the outputs collect, in their order."""
+        """The step's values that the first outputs collect, in their order."""
         return (*(s.output_state for s in self.states), *(n.output for n in self.nit_sots))
+
+    @property
+    def mit_mot_outputs(self) -> tuple[Variable, ...]:
+        """The outputs that belong to mit-mots: their buffers after the loop."""
+        return self.outputs[len(self.outputs) - len(self.mit_mots) :]
 
     @property
     def shared_traces(self) -> tuple[Variable, ...]:
@@ -214,7 +238,7 @@ class Scan(Node):
     @property
     def returned(self) -> tuple[Variable, ...]:
         """The outputs in the order of the step's results."""
-        order = range(len(self.outputs)) if self.order is None else self.order
+        order = range(len(self.traced)) if self.order is None else self.order
         return tuple(self.outputs[i] for i in order)
 
     @property
@@ -227,17 +251,19 @@ class Scan(Node):
         """The variables that the step reads."""
         return (
             *(s.x_inner for s in self.sequences),
+            *(v for m in self.mit_mots for v in m.input_states),
             *(v for s in self.states for v in s.input_states),
             *(s.w_inner for s in self.non_sequences),
         )
 
     @property
     def inner_outputs(self) -> tuple[Variable, ...]:
-        """All that a step computes: the traced values, then `until` if there is one."""
-        return (*self.traced, *(() if self.until is None else (self.until,)))
+        """All that a step computes: what it writes into mit-mots, the traced values, then `until` if there is one."""
+        written = (v for m in self.mit_mots for v in m.output_states)
+        return (*written, *self.traced, *(() if self.until is None else (self.until,)))
 
     def label(self, i: int) -> str:
-        """What to call output number i in messages."""
+        """What to call trace number i in messages."""
         return self.labels[i] if self.labels else f"output {i}"
 
     @property
@@ -249,3 +275,33 @@ class Scan(Node):
     def __str__(self) -> str:
         label = f"scan {self.name!r}" if self.name else "a scan"
         return f"{label} ({self.location})" if self.location else label
+
+
+def _check_mit_mot(node: Scan, m: MitMot) -> None:
+    """Raises TypeError, ValueError where a mit-mot does not fit itself or its loop."""
+    buffer = m.buffer_outer
+    where = f"the buffer {describe(buffer)} of {node}"
+    if node.until is not None:
+        raise ValueError(f"{where} is a mit-mot, which a loop that ends early cannot have: leave out its `until`")
+    for taps, variables, kind in ((m.in_taps, m.input_states, "in-taps"), (m.out_taps, m.output_states, "out-taps")):
+        if len(taps) != len(variables) or len(set(taps)) < len(taps):
+            raise ValueError(
+                f"{where} has the {kind} {list(taps)} for {len(variables)} variables of the step: expected one "
+                "variable for each tap, and no tap twice"
+            )
+    if not m.in_taps + m.out_taps or not buffer.ndim:
+        raise ValueError(f"{where} must have a first axis of rows and be read or written at some tap")
+    for v in (*m.input_states, *m.output_states):
+        if not v.type.compatible(buffer.type.row()):
+            raise TypeError(f"a row of {where} is {buffer.type.row()}, but the step has {describe(v)} in its place")
+    rows, steps = buffer.type.shape[0], node.static_steps
+    if rows is not None and steps is not None and rows < steps + m.span:
+        raise ValueError(too_short(node, m, rows, steps))
+
+
+def too_short(node: Scan, m: MitMot, rows: int, steps: int) -> str:
+    """The message for a mit-mot's buffer with too few rows."""
+    return (
+        f"the buffer {describe(m.buffer_outer)} of {node} has {rows} rows, but {steps} steps with the in-taps "
+        f"{list(m.in_taps)} and out-taps {list(m.out_taps)} need {steps + m.span}: start from a longer one"
+    )

@@ -177,6 +177,9 @@ class _Loop:
         for w in self.node.non_sequences:
             if w.w_inner is not w.w_outer:
                 self._retype(w.w_inner, w.w_outer)
+        for m in self.node.mit_mots:
+            for v in m.input_states:
+                self._retype(v, m.buffer_outer)
         for s in self.node.states:
             for v in s.input_states if not isinstance(s, SharedState) else ():
                 self._retype(v, s.init_outer)
@@ -227,8 +230,8 @@ class _Loop:
                 altered(r, found=outer(r.found), expected=outer(r.expected), check=outer(r.check))
                 for r in node.requires
             ),
-            labels=tuple(node.labels[i] for i in places) if node.labels else (),
-            order=tuple(places.index(i) for i in (range(len(places)) if node.order is None else node.order)),
+            labels=tuple(node.labels[i] for i in places[: len(node.traced)]) if node.labels else (),
+            order=tuple(places.index(i) for i in (range(len(node.traced)) if node.order is None else node.order)),
         )  # fmt: skip
         _check_states(made)
         return made, places
@@ -238,7 +241,7 @@ class _Loop:
             m,
             buffer_outer=self.outer(m.buffer_outer),
             input_states=tuple(_in(self.inner, v) for v in m.input_states),
-            output_states=tuple(step.get(v, v) for v in m.output_states),
+            output_states=tuple(step[v] for v in m.output_states),
         )
 
     def _non_sequences(

@@ -8,11 +8,11 @@ from scanopt.array.abstract import abstract_eval, concrete
 from scanopt.array.op import Operand
 from scanopt.array.shapes import shape_text
 from scanopt.array.types import Dim
-from scanopt.array.variable import Apply, SharedVariable, Variable
+from scanopt.array.variable import Apply, SharedVariable, Variable, describe
 from scanopt.loops.graph import is_lazy, schedule
-from scanopt.loops.node import MitSot, Scan
+from scanopt.loops.node import MitMot, MitSot, Scan
 
-__all__ = ["abstract_values", "changed_shape", "step_shapes"]
+__all__ = ["abstract_values", "changed_shape", "other_rows", "step_shapes"]
 
 Known = Mapping[Variable, Operand]
 Shape = tuple[Dim, ...]
@@ -28,14 +28,27 @@ def changed_shape(node: Scan, i: int, before: Sequence[Dim], after: Sequence[Dim
     )
 
 
+def other_rows(node: Scan, m: MitMot, row: Sequence[Dim], found: Sequence[Dim]) -> ValueError:
+    """The error of a step that writes other rows into a mit-mot's buffer than it has."""
+    return ValueError(
+        f"{node} writes rows of shape {shape_text(found)} into its buffer {describe(m.buffer_outer)}, whose rows have "
+        f"shape {shape_text(row)}: the rows of a buffer must all have one shape"
+    )
+
+
 def step_shapes(node: Scan, outer: Known) -> list[Shape]:
     """The shape of each traced value of a step, None for lengths that only values would tell.
 
     outer: what is known of the node's inputs.  Raises the errors of shape rules, and ValueError
-    where a state would change its shape.
+    where a state would change its shape or a mit-mot's buffer get other rows than it has.
     """
     known = _step_operands(node, outer)
     env = abstract_values(node.inner_outputs, known)
+    for m in node.mit_mots:
+        row = outer[m.buffer_outer].shape[1:]
+        for v in m.output_states:
+            if any(a is not None and b is not None and a != b for a, b in zip(row, env[v].shape, strict=True)):
+                raise other_rows(node, m, row, env[v].shape)
     return [_checked_shape(node, i, env[v], known) for i, v in enumerate(node.traced)]
 
 
@@ -93,8 +106,9 @@ def _loop_values(node: Scan, outer: Known) -> dict[Variable, Operand]:
     """What is known of the outputs of a loop."""
     n = outer[node.n_steps].value
     steps = None if n is None or node.until is not None else int(n)
-    shapes = step_shapes(node, outer)
-    return {out: Operand(out.dtype, (steps, *shape)) for out, shape in zip(node.outputs, shapes, strict=True)}
+    shapes = [(steps, *shape) for shape in step_shapes(node, outer)]
+    shapes += [outer[m.buffer_outer].shape for m in node.mit_mots]
+    return {out: Operand(out.dtype, shape) for out, shape in zip(node.outputs, shapes, strict=True)}
 
 
 def _step_operands(node: Scan, outer: Known) -> dict[Variable, Operand]:
@@ -102,6 +116,8 @@ def _step_operands(node: Scan, outer: Known) -> dict[Variable, Operand]:
     known = {held.w_inner: outer[held.w_outer] for held in node.non_sequences}
     for x in node.sequences:
         known[x.x_inner] = Operand(x.x_inner.dtype, outer[x.x_outer].shape[1:])
+    for m in node.mit_mots:
+        known.update((v, Operand(v.dtype, outer[m.buffer_outer].shape[1:])) for v in m.input_states)
     for state in node.states:
         init = outer[state.init_outer].shape
         row = init[1:] if isinstance(state, MitSot) else init

@@ -132,12 +132,25 @@ class _Ports:
                 self.inner.links.append(Link(key, f"{owner}/slot {i}", kind="feedback"))
         roles = [s.role for s in all_slots if s.role in ("mit-sot", "sit-sot", "shared state")]
         roles += ["nit-sot"] * len(scan.nit_sots)
-        for i, (role, v, out) in enumerate(zip(roles, scan.traced, scan.outputs, strict=True)):
+        for i, (role, v, out) in enumerate(zip(roles, scan.traced, scan.outputs, strict=False)):
             key = f"{owner}/output {i}"
             self.port(key, "keep", "all rows", role, v, inside, str(out.type))
             self.env[out] = Place(key, 0, out.name or f"output {i}", str(out.type))
+        buffers = [(i, slot) for i, slot in enumerate(all_slots) if slot.role == "mit-mot"]
+        for (i, slot), out in zip(buffers, scan.mit_mot_outputs, strict=True):
+            self.buffer(f"{owner}/slot {i}", slot, out)
         if scan.until is not None:
             self.port(f"{owner}/until", "until", "until", "stop test", scan.until, inside)
+
+    def buffer(self, key: str, slot: Slot, out: Variable) -> None:
+        """The port at which the buffer of a mit-mot leaves the loop."""
+        end, owner = f"{key} after", self.inner.owner
+        tip = f"{slot.role}: {describe(slot.outer)} as the loop leaves it"
+        self.inner.items.append(
+            Item(end, "keep", slot.name, "buffer", str(out.type), slot.role, tip, pin=BOTTOM, owner=owner)
+        )
+        self.inner.link(Place(key), end)
+        self.env[out] = Place(end, 0, out.name or slot.name, str(out.type))
 
     def port(self, key: str, kind: str, label: str, role: str, v: Variable, inside: Env, type: str = "") -> None:
         tip = f"{role}: {describe(v)}"

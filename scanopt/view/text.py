@@ -185,8 +185,10 @@ def _branches(node: Node) -> Iterator[Branch]:
 
 
 def _output_roles(scan: Scan) -> list[str]:
-    states = [f"{s.role} {s.name}" for s in slots(scan) if s.role in ("mit-sot", "sit-sot", "shared state")]
-    return states + ["nit-sot" + (f" {n.output.name}" if n.output.name else "") for n in scan.nit_sots]
+    found = list(slots(scan))
+    states = [f"{s.role} {s.name}" for s in found if s.role in ("mit-sot", "sit-sot", "shared state")]
+    states += ["nit-sot" + (f" {n.output.name}" if n.output.name else "") for n in scan.nit_sots]
+    return states + [f"mit-mot {s.name}" for s in found if s.role == "mit-mot"]
 
 
 def _results(scan: Scan, found: Sequence[Slot]) -> Iterator[Branch]:
