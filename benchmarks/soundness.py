@@ -33,15 +33,18 @@ def run(start: int, stop: int) -> list[dict[str, Any]]:
     laws: Counter[str] = Counter()
     outcomes: Counter[str] = Counter()
     lines: list[dict[str, Any]] = []
+    stopped: list[int] = []
     for seed in range(start, stop):
         result = check(generate(seed), exclude)
         outcomes[result.outcome] += 1
         laws.update(result.laws.keys())
+        if result.stopped:
+            stopped.append(seed)
         if result.failures:
             lines.append(failure(seed, exclude, result.failures))
     seconds = round(time.process_time() - begin, 1)
     shard = {"kind": "shard", "start": start, "stop": stop, "seconds": seconds}
-    return [*lines, {**shard, "failures": len(lines), "outcomes": outcomes, "laws": laws}]
+    return [*lines, {**shard, "failures": len(lines), "outcomes": outcomes, "laws": laws, "stopped": stopped}]
 
 
 def failure(seed: int, exclude: list[str], failures: Iterable[Any]) -> dict[str, Any]:
@@ -97,7 +100,9 @@ def summary(lines: list[dict[str, Any]]) -> str:
     rows = [f"{laws[x.name]:8d}  {x.ruleset}.{x.name}" for x in standard_laws()]
     seconds = sum(x["seconds"] for x in lines if x["kind"] == "shard")
     head = f"{sum(outcomes.values())} programs in {seconds:.0f} s of one core: {dict(outcomes)}"
-    return "\n".join([head, "programs that each law fired in:", *rows, f"{len(wrong)} programs failed: {wrong[:50]}"])
+    stopped = [seed for x in lines if x["kind"] == "shard" for seed in x["stopped"]]
+    tail = [f"{len(stopped)} programs not saturated: {stopped[:50]}", f"{len(wrong)} programs failed: {wrong[:50]}"]
+    return "\n".join([head, "programs that each law fired in:", *rows, *tail])
 
 
 def main() -> int:

@@ -15,6 +15,7 @@ from scanopt.array import (
     ops_selecting,
     ops_shaping,
     ops_subtensor,
+    ops_sum_to,
     random_ops,
 )
 from scanopt.array.variable import FUNCTIONS
@@ -35,5 +36,6 @@ __all__ = [
     "ops_selecting",
     "ops_shaping",
     "ops_subtensor",
+    "ops_sum_to",
     "random_ops",
 ]

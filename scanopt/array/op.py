@@ -11,17 +11,20 @@ import importlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scanopt.array.types import Dim, TensorType
+from scanopt.extensions import load_extensions
 
 if TYPE_CHECKING:
     from scanopt.array.variable import Variable
 
 __all__ = ["TABLE", "Op", "OpSpec", "Operand", "Traits", "load", "register"]
 
+Gradient = Callable[["Op", "Sequence[Variable]", "Variable", "Variable"], "Sequence[Variable | None]"]
 Param = Any  # None, bool, int, float, str or a tuple of these: everything JSON can write
 
 
@@ -106,6 +109,11 @@ class OpSpec:
     data_shape: the shape of the result depends on values of the arguments.
     cost: class of cost, a key of the cost model.
     ufunc: name of the NumPy ufunc that this entry is, if it is one.
+    gradient: called with the op, its symbolic arguments, its result and the gradient g of a scalar
+        with respect to the result (of its type); returns for each argument the gradient with respect
+        to it (of its shape; the dtype follows), or None where the result does not depend on it
+        smoothly.  Arguments and results that are neither float nor complex have none anyway.  For
+        complex numbers g is dL/dRe + i dL/dIm, as in Theano.
 
     batch_exact, out, view, can_raise and data_shape may depend on the parameters: a function of
     the op in place of a bool.  Read them through the properties of `Op`.
@@ -123,6 +131,7 @@ class OpSpec:
     can_raise: bool | Callable[[Op], bool] = False
     data_shape: bool | Callable[[Op], bool] = False
     ufunc: str | None = None
+    gradient: Gradient | None = None
     doc: str = ""
 
 
@@ -153,6 +162,16 @@ def register(spec: OpSpec) -> OpSpec:
     return spec
 
 
+def _entry(name: str) -> OpSpec:
+    """The entry of this name, extensions looked at last.  Raises ValueError where there is none."""
+    for fill in (load, load_extensions):
+        fill()
+        if name in TABLE:
+            return TABLE[name]
+    near = get_close_matches(name, TABLE, 3)
+    raise ValueError(f"no operator named {name!r} in the table{'; near: ' + ', '.join(near) if near else ''}")
+
+
 def _tuples(x: Any) -> Any:
     return tuple(_tuples(y) for y in x) if isinstance(x, list) else x
 
@@ -177,7 +196,7 @@ class Op:
     def spec(self) -> OpSpec:
         """The table entry."""
         found = TABLE.get(self.name)
-        return load()[self.name] if found is None else found
+        return _entry(self.name) if found is None else found
 
     @property
     def options(self) -> dict[str, Param]:
@@ -195,8 +214,7 @@ class Op:
     def parse(key: str) -> Op:
         """The op written as `key`.  Raises ValueError for a name that is not in the table."""
         name, brace, rest = key.partition("{")
-        if name not in load():
-            raise ValueError(f"no operator named {name!r} in the table")
+        _entry(name)
         params = json.loads(brace + rest) if brace else {}
         return Op.make(name, **{k: _tuples(v) for k, v in params.items()})
 

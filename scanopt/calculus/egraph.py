@@ -38,10 +38,15 @@ class UnsoundLawError(RuntimeError):
 
 @dataclass(frozen=True)
 class Limits:
-    """When saturation stops: rounds, forms in the e-graph, seconds."""
+    """When saturation stops: rounds, forms in the e-graph, forms for each form of the program (with 5,000
+    always allowed), seconds.
+
+    Laws that make forms without end are stopped by the ratio, before extraction has to choose among all that.
+    """
 
     rounds: int = 10_000
     nodes: int = 100_000
+    ratio: int = 40
     seconds: float = 20.0
 
 
@@ -207,13 +212,14 @@ class EGraph:
         seconds: Counter[str] = Counter()
         growth: list[int] = []
         start, stopped = time.perf_counter(), "rounds"
+        most = min(limits.nodes, max(5_000, limits.ratio * self.program.size))
         for _ in range(limits.rounds):
             changed = self._round(matches, seconds)
             growth.append(self._size())
             if not changed:
                 stopped = ""
                 break
-            if _next_size(growth) > limits.nodes:
+            if _next_size(growth) > most:
                 stopped = "nodes"
                 break
             if time.perf_counter() - start > limits.seconds:
@@ -228,7 +234,8 @@ class EGraph:
         )
 
     def _round(self, matches: Counter[str], seconds: Counter[str]) -> bool:
-        report = self._run("(run-schedule (seq (saturate (run facts)) (run laws)))")[0].report
+        # Facts end by themselves, or should: a round that goes on and on could not be stopped.
+        report = self._run("(run-schedule (seq (repeat 1000 (run facts)) (run laws)))")[0].report
         for name, n in report.num_matches_per_rule.items():
             matches[name] += n
         for name, t in report.search_and_apply_time_per_rule.items():

@@ -43,12 +43,16 @@ class Failure:
 
 @dataclass
 class Result:
-    """What one program came to.  outcome: "values", "refused" (when built) or the name of an error."""
+    """What one program came to.  outcome: "values", "refused" (when built) or the name of an error.
+
+    stopped: the limit that ended the search for forms, if any.
+    """
 
     spec: Spec
     outcome: str
     failures: list[Failure] = field(default_factory=list[Failure])
     laws: Counter[str] = field(default_factory=Counter[str])
+    stopped: str = ""
 
 
 def rulesets() -> list[str]:
@@ -64,7 +68,7 @@ def check(spec: Spec, exclude: Sequence[str] = ()) -> Result:
         return Result(spec, "refused")
     expected = _outcome(lambda: scanopt.interpret(outputs, values))
     result = Result(spec, _short(expected))
-    for way, run, exact in _ways(spec, values, outputs, exclude, result.laws):
+    for way, run, exact in _ways(spec, values, outputs, exclude, result):
         try:
             found = _outcome(run)
             text = _compare(expected, found) if exact else _near(spec, values, outputs, expected, found)
@@ -105,9 +109,7 @@ def _outcome(run: Callable[[], list[Array]]) -> Outcome:
 Way = tuple[str, Callable[[], list[Array]], bool]
 
 
-def _ways(
-    spec: Spec, values: Values, outputs: list[Variable], exclude: Sequence[str], laws: Counter[str]
-) -> Iterator[Way]:
+def _ways(spec: Spec, values: Values, outputs: list[Variable], exclude: Sequence[str], result: Result) -> Iterator[Way]:
     """Names, runs, and whether the result must be equal bit for bit."""
     arrays = list(values.values())
     example = arrays if spec.seed % 2 else None
@@ -115,7 +117,8 @@ def _ways(
     def compiled(fp: str) -> list[Array]:
         f = _built(lambda: scanopt.function(list(values), outputs, fp=fp, example=example, on_unused_input="ignore"))
         if fp == "exact":
-            laws.update(f.laws)
+            result.laws.update(f.laws)
+            result.stopped = f.report.stopped_by
         return list(f(*arrays))
 
     yield 'fp="exact"', lambda: compiled("exact"), True

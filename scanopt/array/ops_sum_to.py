@@ -1,0 +1,76 @@
+"""sum_to: what broadcasting spread is summed again; the gradient of every broadcast."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from scanopt.array.batching import broadcast_to, dim, expand
+from scanopt.array.constants import as_variable
+from scanopt.array.op import Op, Operand, OpSpec, register
+from scanopt.array.types import TensorType
+from scanopt.array.variable import Variable, apply
+
+__all__ = ["sum_to"]
+
+
+def _infer(x: Operand, *lengths: Operand, axis: tuple[int, ...]) -> TensorType:
+    shape = list(x.shape)
+    for i, n in zip(axis, lengths, strict=True):
+        shape[i] = None if n.value is None else int(n.value)
+    return TensorType(x.dtype, tuple(shape))
+
+
+def _bind(xp: Any, axis: tuple[int, ...]) -> Any:
+    def sum_to(x: Any, *lengths: Any) -> Any:
+        spread = tuple(i for i, n in zip(axis, lengths, strict=True) if n == 1 != x.shape[i])
+        return x.sum(axis=spread, keepdims=True) if spread else x
+
+    return sum_to
+
+
+def _batch(op: Op, flags: Sequence[bool], args: Sequence[Variable]) -> Variable | None:
+    x, *lengths = args
+    if any(flags[1:]):
+        return None  # rows of different lengths
+    return apply(Op.make("sum_to", axis=tuple(i + 1 for i in op.options["axis"])), x, *lengths)
+
+
+def _gradient(op: Op, args: Sequence[Variable], out: Variable, g: Variable) -> list[Variable | None]:
+    x = args[0]
+    return [broadcast_to(g, [dim(x, i) for i in range(x.ndim)]), *(None for _ in args[1:])]
+
+
+register(
+    OpSpec(
+        "sum_to",
+        _bind,
+        _infer,
+        _batch,
+        cost="arith",  # mostly nothing was spread
+        view=True,
+        data_shape=True,
+        gradient=_gradient,
+        doc="x summed along those axes whose given length is 1, which stay",
+    )
+)
+
+
+def sum_to(x: Variable, like: Variable) -> Variable:
+    """x, whose shape is that of `like` after broadcasting, summed to the shape of `like`.
+
+    >>> from scanopt import tensor as T
+    >>> str(sum_to(T.matrix("m", "float32", (3, 4)), T.vector("v", "float32", (4,))).type)
+    'float32[4]'
+    """
+    more = x.ndim - like.ndim
+    if more:
+        x = apply(Op.make("sum", axis=tuple(range(more)), keepdims=False), x)
+    pairs = list(enumerate(zip(x.type.shape, like.type.shape, strict=True)))
+    sure = tuple(i for i, (n, m) in pairs if m == 1 and n is not None and n != 1)
+    if sure:
+        x = apply(Op.make("sum", axis=sure, keepdims=True), x)
+    open_ = tuple(i for i, (n, m) in pairs if i not in sure and n != m and m in (1, None) and n != 1)
+    if not open_:
+        return x
+    return apply(Op.make("sum_to", axis=open_), x, *(as_variable(dim(like, i)) for i in open_))

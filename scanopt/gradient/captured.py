@@ -1,0 +1,46 @@
+"""Computed variables that steps of loops use without being passed them.
+
+A loop holds such a variable as the expression that computes it, of which only the inputs come from
+outside.  To ask for a gradient with respect to it, or to hold it constant, the loop must read it: here
+the graph is built anew with a copy in its place, which loops then take for a non-sequence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from scanopt.array.op import Op
+from scanopt.array.variable import Variable, apply
+from scanopt.loops.graph import loops_of, schedule
+from scanopt.loops.rebuild import rebuild
+
+__all__ = ["with_copies"]
+
+
+def with_copies(
+    outputs: Sequence[Variable], cotangents: Sequence[Variable], wrt: Sequence[Variable], constant: Sequence[Variable]
+) -> tuple[list[Variable], list[Variable], list[Variable], list[Variable]]:
+    """The same, with every variable of wrt, outputs and constant that a step uses unasked read as a non-sequence."""
+    named = [*outputs, *wrt, *constant]
+    held = _inside_loops([*outputs, *wrt], {v for v in named if v.owner is not None})
+    if not held:
+        return list(outputs), list(cotangents), list(wrt), list(constant)
+    place = {node: i for i, node in enumerate(schedule([*outputs, *wrt, *constant]))}
+    for i in sorted(range(len(named)), key=lambda i: place.get(named[i].owner, -1) if named[i].owner else -1):
+        v = named[i]
+        if v in held:
+            copy = apply(Op.make("positive"), v) if v.dtype != "bool" else v
+            kept = [x is v for x in named]
+            new = rebuild(named, {v: copy})
+            moved = [v if k else x for k, x in zip(kept, new, strict=True)]
+            held = {m for x, m in zip(named, moved, strict=True) if x in held and x is not v}
+            named = moved
+    n, m = len(outputs), len(outputs) + len(wrt)
+    return named[:n], list(cotangents), named[n:m], named[m:]
+
+
+def _inside_loops(outputs: Sequence[Variable], wanted: Collection[Variable]) -> set[Variable]:
+    """Those of `wanted` that steps of loops compute again."""
+    if not wanted:
+        return set()
+    return {v for loop in loops_of(outputs) for node in schedule(loop.inner_outputs, loop.inner_inputs) for v in node.outputs if v in wanted}

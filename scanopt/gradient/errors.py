@@ -1,0 +1,17 @@
+"""What can be wrong with a gradient, under the documents' names."""
+
+from __future__ import annotations
+
+__all__ = ["DisconnectedInputError", "DisconnectedInputWarning", "NullTypeGradError"]
+
+
+class DisconnectedInputError(ValueError):
+    """The cost does not depend smoothly on a variable that a gradient is asked for."""
+
+
+class DisconnectedInputWarning(UserWarning):
+    """The same, with `disconnected_inputs="warn"`."""
+
+
+class NullTypeGradError(TypeError):
+    """A gradient goes through an operator that has none."""

@@ -1,0 +1,72 @@
+"""Which values can depend smoothly on which: by dtypes, through loops as far as their states carry it.
+
+A value is followed through operators between floats (or complex numbers); what passes through an
+integer or a bool is lost.  That is what may be connected; whether it is, the gradients themselves tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from weakref import WeakKeyDictionary
+
+from scanopt.array.derivatives import no_gradient, smooth
+from scanopt.array.variable import Apply, Node, Variable
+from scanopt.loops.graph import schedule
+from scanopt.loops.node import Scan
+
+__all__ = ["flows", "reached"]
+
+
+def flows(outputs: Iterable[Variable], wrt: Collection[Variable], stop: Collection[Variable] = ()) -> set[Variable]:
+    """Of all that `outputs` rest on, what may depend smoothly on one of `wrt`; `stop` depends on nothing."""
+    sources = {v for v in wrt if smooth(v)} - set(stop)
+    found = set(sources)
+    for node in schedule(outputs):
+        found |= {v for v in _through(node, found) if v not in stop}
+    return found
+
+
+def _through(node: Node, found: Collection[Variable]) -> Iterable[Variable]:
+    if isinstance(node, Scan):
+        return (node.outputs[i] for i in reached(node, {v for v in node.inputs if v in found}))
+    assert isinstance(node, Apply)
+    if node.op.spec.gradient is no_gradient or not any(x in found for x in node.inputs):
+        return ()
+    return (v for v in node.outputs if smooth(v))
+
+
+_REACHED: WeakKeyDictionary[Scan, dict[frozenset[Variable], tuple[int, ...]]] = WeakKeyDictionary()
+
+
+def reached(node: Scan, varying: Collection[Variable]) -> tuple[int, ...]:
+    """The outputs of a loop (by number) that may depend smoothly on `varying`, inputs of it."""
+    key = frozenset(varying)
+    known = _REACHED.setdefault(node, {})
+    if key not in known:
+        inner = inner_flows(node, key)
+        known[key] = (*(i for i, v in enumerate(node.traced) if v in inner), *_mit_mots(node, key, inner))
+    return known[key]
+
+
+def inner_flows(node: Scan, varying: Collection[Variable]) -> set[Variable]:
+    """What in a step may depend smoothly on `varying`, inputs of the loop."""
+    sources = {s.x_inner for s in node.sequences if s.x_outer in varying}
+    sources |= {s.w_inner for s in node.non_sequences if s.w_outer in varying}
+    slots: list[tuple[Sequence[Variable], Sequence[Variable], bool]] = [
+        (s.input_states, (s.output_state,), s.init_outer in varying) for s in node.states
+    ]
+    slots += [(m.input_states, m.output_states, m.buffer_outer in varying) for m in node.mit_mots]
+    while True:
+        sources |= {v for inputs, _, known in slots if known for v in inputs}
+        found = flows(node.inner_outputs, sources)
+        grown = [(i, o, k or any(v in found for v in o)) for i, o, k in slots]
+        if grown == slots:
+            return found
+        slots = grown
+
+
+def _mit_mots(node: Scan, varying: Collection[Variable], inner: Collection[Variable]) -> Iterable[int]:
+    first = len(node.traced)
+    for i, m in enumerate(node.mit_mots, first):
+        if m.buffer_outer in varying or any(v in inner for v in m.output_states):
+            yield i

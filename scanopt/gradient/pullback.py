@@ -1,0 +1,166 @@
+"""Gradients backwards through a graph: each variable gets the sum of what its uses contribute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import reduce
+
+from scanopt.array.op import Op
+from scanopt.array.variable import FUNCTIONS, Apply, Node, Variable, apply, describe
+from scanopt.gradient.errors import NullTypeGradError
+from scanopt.gradient.flows import flows
+from scanopt.loops.graph import is_lazy, schedule
+from scanopt.loops.node import Scan
+
+__all__ = ["Contributions", "LoopRule", "pull", "register_loop_rule", "zeros_like"]
+
+Contributions = Iterable[tuple[Variable, Variable]]
+"""Pairs of a variable and a part of the gradient with respect to it."""
+
+LoopRule = Callable[[Scan, Sequence[Variable | None], Collection[Variable]], Contributions]
+"""From a loop, the gradients with respect to its outputs (None: zero) and the inputs wanted to their parts."""
+
+_LOOP_RULE: list[LoopRule] = []
+
+
+def register_loop_rule(rule: LoopRule) -> LoopRule:
+    """Say how gradients go through loops: they need `pull` for their steps."""
+    _LOOP_RULE[:] = [rule]
+    return rule
+
+
+def zeros_like(x: Variable) -> Variable:
+    """Zeros of the shape and dtype of x."""
+    zeros: Variable = FUNCTIONS["zeros_like"](x)
+    return zeros
+
+
+def pull(
+    outputs: Sequence[Variable],
+    cotangents: Sequence[Variable | None],
+    wrt: Sequence[Variable],
+    constant: Collection[Variable] = (),
+) -> list[Variable | None]:
+    """The gradients with respect to `wrt` of the sum of all outputs times their cotangents.
+
+    None for an output or a result stands for no connection.  constant: what nothing flows through.
+    Raises NullTypeGradError where the way leads through an operator without a gradient.
+    """
+    varying = flows(outputs, wrt, constant)
+    sums = Sums(varying)
+    for v, g in zip(outputs, cotangents, strict=True):
+        if g is not None:
+            sums.add(v, g)
+    _backwards(schedule(outputs), sums, set(wrt))
+    return [sums.total(v) for v in wrt]
+
+
+class Sums:
+    """Parts of gradients by variable, for those that can have one."""
+
+    def __init__(self, varying: Collection[Variable]) -> None:
+        self.varying = varying
+        self.parts: dict[Variable, list[Variable]] = {}
+
+    def add(self, v: Variable, part: Variable) -> None:
+        """One more part of the gradient with respect to v, in the dtype of v."""
+        if v in self.varying:
+            self.parts.setdefault(v, []).append(FUNCTIONS["cast"](part, v.dtype))
+
+    def total(self, v: Variable) -> Variable | None:
+        """The gradient with respect to v, None where there is no part."""
+        parts = self.parts.get(v)
+        if not parts:
+            return None
+        total = reduce(FUNCTIONS["add"], parts)
+        self.parts[v] = [total]
+        return total
+
+
+def _backwards(order: Sequence[Node], sums: Sums, wrt: Collection[Variable]) -> None:
+    """Walk nodes from the last to the first, adding what each contributes."""
+    regions = _Regions(order, wrt) if any(is_lazy(n) for n in order) else None
+    skip: set[Node] = set()
+    for node in reversed(order):
+        if node in skip or not any(v in sums.parts for v in node.outputs):
+            continue
+        if isinstance(node, Scan):
+            wanted = {v for v in node.inputs if v in sums.varying}
+            for v, part in _LOOP_RULE[0](node, [sums.total(v) for v in node.outputs], wanted):
+                sums.add(v, part)
+        elif is_lazy(node):
+            assert regions is not None
+            skip |= _through_ifelse(node, sums, regions)
+        else:
+            _through_operator(node, sums)
+
+
+def _through_operator(node: Node, sums: Sums) -> None:
+    assert isinstance(node, Apply)
+    (out,) = node.outputs
+    if not any(x in sums.varying for x in node.inputs):
+        return
+    g = sums.total(out)
+    assert g is not None
+    gradient = node.op.spec.gradient
+    if gradient is None:
+        reached = ", ".join(describe(x) for x in node.inputs if x in sums.varying)
+        raise NullTypeGradError(
+            f"{node.op.name} has no gradient, and the gradient asked for goes through it to {reached}: "
+            "write disconnected_grad(...) around its result, or name it in consider_constant, if it is meant as a constant"
+        )
+    for x, part in zip(node.inputs, gradient(node.op, node.inputs, out, g), strict=True):
+        if part is not None:
+            sums.add(x, part)
+
+
+class _Regions:
+    """What only one side of an ifelse needs."""
+
+    def __init__(self, order: Sequence[Node], wrt: Collection[Variable]) -> None:
+        self.order, self.wrt = order, wrt
+        self.users: dict[Variable, set[Node]] = {}
+        for node in order:
+            for v in node.dependencies if isinstance(node, Scan) else node.inputs:
+                self.users.setdefault(v, set()).add(node)
+
+    def exclusive(self, ifelse: Node, side: Variable, known: Collection[Variable]) -> list[Node]:
+        """The nodes that nothing but this side of the ifelse needs, in their order; `known` has other parts."""
+        inside: set[Node] = {ifelse}
+        found: list[Node] = []
+        needed = {side}
+        for node in reversed(self.order):
+            if node is ifelse or not any(v in needed for v in node.outputs):
+                continue
+            used = [v for v in node.outputs if v in self.users or v in known]
+            if any(v in self.wrt or v in known or not self.users.get(v, set()) <= inside for v in used):
+                continue
+            if any(v in ifelse.inputs and v is not side for v in used):
+                continue
+            inside.add(node)
+            found.append(node)
+            needed |= set(node.inputs)
+        return found[::-1]
+
+
+def _through_ifelse(node: Node, sums: Sums, regions: _Regions) -> set[Node]:
+    """Of a side that was not chosen nothing is computed, its gradient neither: no NaN can leak from it."""
+    test, *sides = node.inputs
+    g = sums.total(node.outputs[0])
+    assert g is not None
+    done: set[Node] = set()
+    for i, side in enumerate(sides):
+        if side not in sums.varying:
+            continue
+        region = regions.exclusive(node, side, sums.parts)
+        inner = Sums(sums.varying)
+        inner.add(side, g)
+        _backwards(region, inner, regions.wrt)
+        made = {v for n in region for v in n.outputs}
+        for v in [v for v in inner.parts if v not in made]:
+            part = inner.total(v)
+            assert part is not None
+            pair = (part, zeros_like(v)) if i == 0 else (zeros_like(v), part)
+            sums.add(v, apply(Op.make("ifelse"), test, *pair))
+        done |= set(region)
+    return done

@@ -1,0 +1,276 @@
+"""The gradient of a loop is a loop that runs backwards: an ordinary scan over the reversed history.
+
+At its step r the backward loop is at time t = n-1-r of the forward one.  It reads again what the
+forward step read, computes again what the gradients need of it, and carries the gradients with
+respect to the states: a state with taps -k is a *mit-mot*, whose row r is the gradient with respect
+to the state at time n-1-r.  In-tap 0 is complete when step r reads it; to the row of each tap the
+step adds its own part.  Source: the internal documentation of scan (mit-mots).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from scanopt.array.derivatives import smooth
+from scanopt.array.op import Op
+from scanopt.array.variable import FUNCTIONS, Variable, apply
+from scanopt.gradient.flows import flows, inner_flows
+from scanopt.gradient.pullback import Contributions, pull, register_loop_rule, zeros_like
+from scanopt.loops.graph import leaves
+from scanopt.loops.mit_mots import desugared
+from scanopt.loops.node import MitMot, MitSot, NitSot, NonSequence, Scan, SitSot, State
+from scanopt.loops.node import Sequence as SequenceSlot
+
+__all__ = ["scan_pullback"]
+
+Cotangents = Sequence[Variable | None]
+Parts = Mapping[Variable, Variable]
+
+
+@register_loop_rule
+def scan_pullback(node: Scan, cotangents: Cotangents, wanted: Collection[Variable]) -> Contributions:
+    """What a loop contributes to the gradients with respect to `wanted`, inputs of it.
+
+    cotangents: gradients with respect to node.outputs, None where there is none.
+    """
+    if node.mit_mots:
+        _, outputs = desugared(node)
+        given = list(dict.fromkeys(v for v in node.inputs if v in wanted))
+        parts = zip(given, pull(outputs, cotangents, given), strict=True)
+        return [(v, part) for v, part in parts if part is not None]
+    return _Backward(node, cotangents, wanted).contributions()
+
+
+@dataclass(frozen=True, eq=False)
+class _Flow:
+    """The gradient with respect to one state, or map, on its way back.
+
+    complete: what the step reads as the gradient with respect to the value at its time.
+    rows: what other results contribute to it, one row per backward step; None for nothing.
+    """
+
+    value: Variable
+    complete: Variable
+    rows: Variable | None
+    state: State | None
+
+
+class _Backward:
+    """The backward loop of a loop without mit-mots."""
+
+    def __init__(self, node: Scan, cotangents: Cotangents, wanted: Collection[Variable]) -> None:
+        self.node, self.cotangents, self.wanted = node, cotangents, wanted
+        self.steps = _length(node.outputs[0]) if node.until is not None else node.n_steps
+        limit = node.truncate_gradient
+        self.truncated = limit >= 0
+        self.back: Variable = FUNCTIONS["minimum"](self.steps, np.int64(limit)) if self.truncated else self.steps
+
+    def contributions(self) -> Contributions:
+        """Pairs of an input of the loop and its part."""
+        flowing = [self._flow(i) for i in self._active()]
+        wrt = self._sources([f.state for f in flowing if f.state is not None])
+        found = pull([f.value for f in flowing], [f.complete for f in flowing], wrt)
+        parts = {v: part for v, part in zip(wrt, found, strict=True) if part is not None}
+        if not parts:
+            return ()
+        return list(_Loop(self, flowing, parts).contributions())
+
+    def _active(self) -> list[int]:
+        """The traced values that cotangents reach, through states too, and that vary: by number."""
+        node = self.node
+        varying = inner_flows(node, self.wanted)
+        reads = [flows(node.traced, s.input_states) for s in node.states]
+        active = {i for i, g in enumerate(self.cotangents) if g is not None}
+        grown: set[int] = set()
+        while grown != active:
+            grown = active
+            values = [node.traced[i] for i in active]
+            active = active | {i for i, read in enumerate(reads) if any(v in read for v in values)}
+        return sorted(i for i in active if node.traced[i] in varying)
+
+    def _flow(self, i: int) -> _Flow:
+        node, g = self.node, self.cotangents[i]
+        value = node.traced[i]
+        state = node.states[i] if i < len(node.states) else None
+        rows = None if g is None else self.reversed(g)
+        return _Flow(value, Variable(value.type, f"d{value.name}" if value.name else None), rows, state)
+
+    def _sources(self, states: Sequence[State]) -> list[Variable]:
+        """The inner variables whose gradients are asked for."""
+        node, wanted = self.node, self.wanted
+        read = [s.x_inner for s in node.sequences if s.x_outer in wanted]
+        read += [v for s in states for v in s.input_states]
+        read += [w.w_inner for w in node.non_sequences if w.w_outer in wanted]
+        return [v for v in dict.fromkeys(read) if smooth(v)]
+
+    # Rows of the forward loop in the order of the backward one.
+
+    def reversed(self, rows: Variable) -> Variable:
+        """Rows, one per forward step, from the last; of a truncated gradient only so many."""
+        back = rows[::-1]
+        return back[: self.back] if self.truncated else back
+
+    def sequence(self, x: SequenceSlot) -> Variable:
+        """What the step read of a sequence."""
+        return self.reversed(x.x_outer if self.node.until is None else x.x_outer[: self.steps])
+
+    def past(self, state: State, trace: Variable, tap: int) -> Variable:
+        """What the step read of a state at a tap."""
+        init = initial_rows(state)
+        history = FUNCTIONS["concatenate"]([init, trace], 0)
+        return self.reversed(history[depth(state) + tap : tap])
+
+
+def depth(state: State) -> int:
+    """Rows of the past that a state starts with."""
+    return -min(state.taps)
+
+
+def initial_rows(state: State) -> Variable:
+    """The rows of a state before its first step."""
+    rows: Variable = state.init_outer if isinstance(state, MitSot) else FUNCTIONS["expand_dims"](state.init_outer, 0)
+    return rows
+
+
+def _length(x: Variable) -> Variable:
+    return apply(Op.make("shape_i", axis=0), x)
+
+
+class _Loop:
+    """The backward loop put together from the parts that its step computes."""
+
+    def __init__(self, backward: _Backward, flowing: Sequence[_Flow], parts: Parts) -> None:
+        self.backward, self.forward, self.parts = backward, backward.node, parts
+        self.sequences: list[SequenceSlot] = []
+        self.buffers: dict[State, MitMot] = {}
+        for f in flowing:
+            self._carry(f)
+        node = self.forward
+        self.maps = {s: NitSot(parts[s.x_inner]) for s in node.sequences if self._asked(s.x_outer, s.x_inner)}
+        self.sums = {w: _sum(w, parts[w.w_inner]) for w in node.non_sequences if self._asked(w.w_outer, w.w_inner)}
+        self._read_again()
+        self.node = self._scan()
+
+    def _asked(self, outer: Variable, inner: Variable) -> bool:
+        return outer in self.backward.wanted and inner in self.parts
+
+    def _carry(self, f: _Flow) -> None:
+        """A state whose past gets parts is a mit-mot; a gradient that only comes in is a sequence."""
+        taps = [] if f.state is None else [
+            (-k, self.parts[v]) for k, v in zip(f.state.taps, f.state.input_states, strict=True) if v in self.parts
+        ]  # fmt: skip
+        if f.state is None or not taps:
+            rows = f.rows
+            if rows is None:
+                rows = self.backward.reversed(zeros_like(self._trace(f.state)))
+            self.sequences.append(SequenceSlot(rows, f.complete))
+            return
+        pending = [Variable(f.complete.type, f.complete.name) for _ in taps]
+        self.buffers[f.state] = MitMot(
+            self._buffer(f),
+            (0, *(k for k, _ in taps)),
+            tuple(k for k, _ in taps),
+            (f.complete, *pending),
+            tuple(_cast(p + part, p.dtype) for p, (_, part) in zip(pending, taps, strict=True)),
+        )
+
+    def _trace(self, state: State | None) -> Variable:
+        assert state is not None
+        return self.forward.outputs[self.forward.states.index(state)]
+
+    def _buffer(self, f: _Flow) -> Variable:
+        """What comes in for each time, and nothing yet for the initial rows."""
+        assert f.state is not None
+        rows = f.rows if f.rows is not None else self.backward.reversed(zeros_like(self._trace(f.state)))
+        buffer: Variable = FUNCTIONS["concatenate"]([rows, zeros_like(initial_rows(f.state))], 0)
+        return buffer
+
+    def _read_again(self) -> None:
+        """Sequences of what the backward step reads of the forward one's past."""
+        back, needed = self.backward, set(leaves(self._inner_outputs()))
+        for x in self.forward.sequences:
+            if x.x_inner in needed:
+                self.sequences.append(SequenceSlot(back.sequence(x), x.x_inner))
+        for state, trace in zip(self.forward.states, self.forward.outputs, strict=False):
+            for tap, v in zip(state.taps, state.input_states, strict=True):
+                if v in needed:
+                    self.sequences.append(SequenceSlot(back.past(state, trace, tap), v))
+
+    def _inner_outputs(self) -> list[Variable]:
+        written = [v for m in self.buffers.values() for v in m.output_states]
+        return [*written, *(s.output_state for s in self.sums.values()), *(m.output for m in self.maps.values())]
+
+    def _scan(self) -> Scan:
+        """The Scan node."""
+        node = self.forward
+        known = {x.x_inner for x in self.sequences} | {s.input_state for s in self.sums.values()}
+        known |= {v for m in self.buffers.values() for v in m.input_states}
+        free = leaves(self._inner_outputs(), known)
+        named = {w.w_inner: w for w in node.non_sequences}
+        return Scan(
+            n_steps=self.backward.back,
+            sequences=tuple(self.sequences),
+            mit_mots=tuple(self.buffers.values()),
+            sit_sots=tuple(self.sums.values()),
+            nit_sots=tuple(self.maps.values()),
+            non_sequences=tuple(named.get(v, NonSequence(v, v)) for v in free),
+            name=f"grad_of_{node.name}" if node.name else None,
+            location=node.location,
+            mode=node.mode,
+            allow_gc=node.allow_gc,
+        )
+
+    # What the outputs of the backward loop are to the inputs of the forward one.
+
+    def contributions(self) -> Iterator[tuple[Variable, Variable]]:
+        """Pairs of an input of the forward loop and its part."""
+        made = self.node
+        for state, buffer in zip(self.buffers, made.mit_mot_outputs, strict=True):
+            if state.init_outer in self.backward.wanted:
+                yield state.init_outer, self._initial(state, buffer)
+        for (w, s), trace in zip(self.sums.items(), made.outputs, strict=False):
+            rows = FUNCTIONS["concatenate"]([FUNCTIONS["expand_dims"](s.init_outer, 0), trace], 0)
+            yield w.w_outer, rows[-1]
+        for x, rows in zip(self.maps, made.outputs[len(self.sums) :], strict=False):
+            yield x.x_outer, self._sequence(x, rows[::-1])
+
+    def _initial(self, state: State, buffer: Variable) -> Variable:
+        """The part of the initial rows: the last of the buffer, the newest first.
+
+        Of a truncated gradient that is 0 for the rows that it does not reach.
+        """
+        back, d = self.backward, depth(state)
+        if not back.truncated:
+            return buffer[: -d - 1 : -1] if isinstance(state, MitSot) else buffer[-1]
+        nothing = zeros_like(initial_rows(state))
+        rows: Variable = FUNCTIONS["concatenate"]([nothing, buffer[back.steps :][::-1]], 0)
+        return rows[-d:] if isinstance(state, MitSot) else rows[-1]
+
+    def _sequence(self, x: SequenceSlot, rows: Variable) -> Variable:
+        """The part of a sequence: 0 for the steps that were not made, or that the gradient does not reach."""
+        back = self.backward
+        pieces = [rows]
+        if back.truncated:
+            pieces.insert(0, zeros_like(x.x_outer[: back.steps - back.back]))
+        if self.forward.until is not None:
+            pieces.append(zeros_like(x.x_outer[back.steps :]))
+        if len(pieces) == 1:
+            return rows
+        padded: Variable = FUNCTIONS["concatenate"](pieces, 0)
+        return padded
+
+
+def _sum(w: NonSequence, part: Variable) -> SitSot:
+    """The sum over all steps, from nothing."""
+    so_far = Variable(w.w_inner.type, f"d{w.w_inner.name}" if w.w_inner.name else None)
+    return SitSot(zeros_like(w.w_outer), so_far, _cast(so_far + part, so_far.dtype))
+
+
+def _cast(x: Variable, dtype: str) -> Variable:
+    cast: Variable = FUNCTIONS["cast"](x, dtype)
+    return cast
+
+
