@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import importlib
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from os import PathLike
 from typing import Any
 
 from scanopt.arguments import signature
-from scanopt.array.variable import SharedVariable
-from scanopt.calculus.cost import CostModel, numpy_cost
+from scanopt.array.variable import SharedVariable, describe
+from scanopt.calculus.calibrated import as_cost, unit_of
+from scanopt.calculus.cost import CostModel
 from scanopt.calculus.forms import TermGraph
-from scanopt.calculus.law import Law, select, standard_laws
+from scanopt.calculus.law import Law, allowed, known_laws
 from scanopt.calculus.optimize import Settings
+from scanopt.calculus.schedule import Schedule, as_schedule
 from scanopt.calling import Runnable, compiled
 from scanopt.config import config
 from scanopt.explanation import Explanation, explain
 from scanopt.interpreter import interpret
 from scanopt.loops.graph import loops_of
+from scanopt.loops.location import user_location
+from scanopt.loops.node import Scan
+from scanopt.loops.shared import forgotten_streams
 from scanopt.modes import Mode, as_mode
 from scanopt.outcome import Report
 from scanopt.planning import Plan, checked_cost
@@ -199,7 +206,8 @@ class Function(Runnable):
             growth=s.growth,
             sizes=self._plan.sizes(),
             law_seconds=s.seconds,
-            unit="ns" if self._plan.settings.cost is numpy_cost else "",
+            unit=unit_of(self._plan.settings.cost),
+            trips=self._plan.trips(),
         )
 
     def explain(self) -> Explanation:
@@ -255,12 +263,13 @@ def function(
     backend: str = "auto",
     exclude: Iterable[str] = (),
     rules: Iterable[Law] = (),
-    cost: CostModel | None = None,
+    cost: CostModel | str | PathLike[str] | None = None,
     example: Sequence[Any] | None = None,
     on_unused_input: str = "raise",
     allow_input_downcast: bool | None = None,
     no_default_updates: bool | Iterable[SharedVariable] = False,
     name: str | None = None,
+    schedule: Schedule | str | None = None,
 ) -> Function:
     """Compile symbolic outputs into a function of symbolic inputs.
 
@@ -273,10 +282,12 @@ def function(
     out is left out, too.
     fp: "exact" (equal to the interpreter bit for bit), "reassoc" (rounding may differ) or "fast" (formulas may).
     backend: "auto", "numpy" or "cupy".  exclude: names of laws or rulesets to leave out.
-    rules: further laws.  cost: a cost model, a function of `Work`.  example: one value per input,
-    for sizes.  on_unused_input: "raise", "warn" or "ignore".  allow_input_downcast: True lets all
+    rules: further laws.  cost: a cost model: a function of `Work`, the name of one, "calibrated", or a
+    file of measured costs (default: config.cost).  schedule: a `Schedule` or its name: which laws run
+    when (default: all, until nothing is new).  example: one value per input, for sizes.  on_unused_input: "raise", "warn" or "ignore".  allow_input_downcast: True lets all
     arguments lose precision, False none; None (the default) Python floats, alone or in lists.
     no_default_updates: True, or those shared variables whose default update is left out.
+    Warns, once per function, of random numbers of a loop whose updates were not passed: they repeat.
     Raises TypeError or ValueError for arguments that do not fit, naming them.
 
     >>> from scanopt import tensor as T
@@ -290,16 +301,31 @@ def function(
     made_of = signature(
         inputs, outputs, updates, on_unused_input, allow_input_downcast, givens, no_default_updates
     )  # fmt: skip
-    laws = select(fp, exclude, rules)
-    chosen.check(n for x in (*standard_laws(), *laws) for n in (x.name, x.ruleset))
+    known, order = known_laws(rules), as_schedule(schedule)
+    for names in (chosen, order):
+        names.check(n for x in known for n in (x.name, x.ruleset))
     modes = [chosen, *(node.mode for node in loops_of(made_of.results) if node.mode is not None)]
-    laws = tuple(x for x in laws if all(m.allows(x.ruleset, x.name) for m in modes))
-    if cost is not None and not callable(cost):
-        raise TypeError(f"cost must be a function of Work that returns a number, found {cost!r}")
+    laws = tuple(x for x in allowed(known, fp, exclude) if all(m.allows(x.ruleset, x.name) for m in modes))
+    settings = Settings(fp, checked_cost(as_cost(cost)), schedule=order)
     values = None if example is None else made_of.read_example(example)
     importlib.import_module("scanopt.backends").executor(backend)
-    plan = Plan(made_of, laws, Settings(fp, checked_cost(cost)), backend, values, chosen.optimizes)
+    plan = Plan(made_of, laws, settings, backend, values, chosen.optimizes, known)
+    _warn_of(forgotten_streams(made_of.results, made_of.updates))
     made = Function(plan, name)
     for watcher in _WATCHERS:
         watcher.append(made)
     return made
+
+
+def _warn_of(forgotten: Mapping[SharedVariable, Scan]) -> None:
+    """Warn, at the user's line, of streams of random numbers that a call does not move on."""
+    if not forgotten:
+        return
+    loops = dict.fromkeys(map(str, forgotten.values()))
+    text = (
+        f"every call will draw the same random numbers: {', '.join(map(describe, forgotten))} of {', '.join(loops)} "
+        f"{'is' if len(forgotten) == 1 else 'are'} not updated; pass updates=updates, the second result of scan, "
+        "to function (a step that holds the loop must return them, too)"
+    )
+    file, _, line = user_location().rpartition(":")
+    warnings.warn_explicit(text, UserWarning, file, int(line or 0))

@@ -30,6 +30,7 @@ s = T.scalar("s", "float64")
 k = T.lscalar("k")
 h32 = T.vector("h32", "float32", shape=(3,))
 W = shared(np.eye(3), "W")
+RandomStreams = T.shared_randomstreams.RandomStreams
 
 
 class Compiled:
@@ -433,6 +434,21 @@ CASES: dict[str, list[Case]] = {
         Case("W.set_value(np.ones(3))", TypeError, ["shared variable W", "float64[?, ?]", "float64[3]"]),
         Case('W.set_value(np.ones((3, 3), "complex64"))', TypeError, ["float64[?, ?]", "complex64[3, 3]"]),
     ],
+    "Random streams": [
+        Case(
+            "xs, updates = scan(lambda: RandomStreams(1).uniform(), n_steps=3)\nfunction([], xs)",
+            UserWarning,
+            ["same random numbers", "'uniform_0'", "pass updates=updates", "to function"],
+        ),
+        Case(
+            (
+                "steps = lambda: scan(lambda: RandomStreams(1).normal(), n_steps=3)[0].sum()\n"
+                "xs, updates = scan(steps, n_steps=2)\nfunction([], xs, updates=updates)"
+            ),
+            UserWarning,
+            ["'normal_0'", "a step that holds the loop must return them, too"],
+        ),
+    ],
     "Laws, costs and examples": [
         Case('function([x], x, exclude=["scan_save_mem"])', ValueError, ["'scan_save_mem'", "save_mem"]),
         Case('function([x], x, exclude="merge")', TypeError, ["exclude must be a list", "'merge'"]),
@@ -503,8 +519,13 @@ def message(c: Case) -> str:
     """The text of the case's error, notes included."""
     names: dict[str, Any] = {}
     exec(SETUP, names)
+    code = compile(c.code, FILE, "exec")
+    if issubclass(c.error, Warning):
+        with pytest.warns(c.error) as warned:
+            exec(code, names)
+        return "\n".join(str(w.message) for w in warned)
     with pytest.raises(c.error) as info:
-        exec(compile(c.code, FILE, "exec"), names)
+        exec(code, names)
     assert type(info.value) is c.error
     return "\n".join([str(info.value), *getattr(info.value, "__notes__", ())])
 

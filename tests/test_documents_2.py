@@ -109,7 +109,8 @@ def test_gibbs_chains_of_all_forms_are_one(options: dict[str, Any], monkeypatch:
 def test_gibbs_chain_without_updates(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """`If you do not pass this update dictionary ..., you will always get the same 10 sets of random numbers.`"""
     form = GIBBS.replace("values[-1], updates=updates", "values")
-    first, *others = samples(form, options, monkeypatch)
+    with pytest.warns(UserWarning, match=r"same random numbers.*'binomial_0'.*'binomial_1'.*pass updates=updates"):
+        first, *others = samples(form, options, monkeypatch)
     assert first.shape == (10, 5)
     for other in others:
         np.testing.assert_array_equal(other, first)

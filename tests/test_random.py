@@ -475,3 +475,43 @@ def test_draws_by_key_inside_a_loop_need_no_updates() -> None:
     steps = np.stack([value(R.normal(value(R.fold_in(k, t)), (3,))) for t in range(50)])
     np.testing.assert_allclose(got, np.cumsum(steps, axis=0), rtol=1e-12)
     np.testing.assert_array_equal(f(np.zeros(3)), got)
+
+
+def test_updates_that_are_not_passed_are_warned_about_once() -> None:
+    trng = RandomStreams(1)
+    walk, u = scanopt.scan(lambda s: s + trng.normal(s.shape), outputs_info=T.zeros(2), n_steps=3, name="walk")
+    more, more_u = scanopt.scan(lambda: [trng.uniform(), trng.poisson()], n_steps=2)
+    a = scanopt.shared(1.0)
+    with pytest.warns(UserWarning, match="same random numbers") as warned:
+        f = scanopt.function([], [walk, *more], updates={a: a + 1})
+    assert (f()[0] == f()[0]).all()
+    (one,) = warned
+    text = str(one.message)
+    assert "'normal_0' uint64[3], 'uniform_1' uint64[3], 'poisson_2' uint64[3]" in text
+    assert f"scan 'walk' ({__file__}:" in text
+    assert one.filename == __file__
+    with pytest.warns(UserWarning, match="'normal_0' uint64.3. of scan 'walk'"):
+        scanopt.function([], [walk, *more], updates=more_u)
+    g = scanopt.function([], [walk, *more], updates=u + more_u)
+    assert (g()[0] != g()[0]).any()
+    g.copy(delete_updates=True)
+
+
+def test_nothing_to_warn_of() -> None:
+    trng = RandomStreams(1)
+
+    def inner() -> tuple[Variable, Any]:
+        draws, u = scanopt.scan(lambda: trng.uniform(), n_steps=3)
+        return draws.sum(), u
+
+    sums, u = scanopt.scan(inner, n_steps=2)
+    f = scanopt.function([], sums, updates=u)
+    assert len({*f(), *f()}) == 4
+    last, _ = scanopt.loop(lambda s, _: (s + trng.normal(), None), 0.0, 3)  # goes on by itself
+    f = scanopt.function([], last)
+    assert f() != f()
+    scanopt.function([], last, no_default_updates=True)
+    key = T.tensor("uint64", (3,), "key")
+    draws, u = scanopt.scan(lambda: trng.uniform(), n_steps=3)
+    f = scanopt.function([key], draws, givens={next(iter(u)): key})
+    np.testing.assert_array_equal(f(state(1, 2, 3)), f(state(1, 2, 3)))

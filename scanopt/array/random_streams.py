@@ -57,12 +57,13 @@ class RandomStreams:
         raise KeyError(f"{describe(of)} is no result of these streams")
 
     def gen(self, sampler: Callable[..., Variable], *args: Any, **kwargs: Any) -> Variable:
-        """The result of `sampler(state, *args, **kwargs)` for a new stream.
+        """The result of `sampler(state, *args, **kwargs)` for a new stream, named after both: "normal_0".
 
         sampler: a function of `scanopt.tensor.random`, or one written with them.
         """
-        state = SharedVariable(self._next_state())
-        state.type = TensorType("uint64", (3,))
+        kind = getattr(sampler, "__name__", "stream")
+        state = SharedVariable(self._next_state(), f"{kind}_{len(self.state_updates)}")
+        state.type, state.is_stream = TensorType("uint64", (3,)), True
         result = sampler(state, *args, **kwargs)
         after = random_functions.advance(state)
         state.default_update = after

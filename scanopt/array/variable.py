@@ -277,8 +277,9 @@ class SharedVariable(Variable):
     """A variable with a value of its own, kept between calls of compiled functions.
 
     default_update: the new value after each call of a function that reads it, unless the function
-    says otherwise.  serial: shared variables are numbered as they are made.  lock: held while a
-    function that updates something reads, computes and writes.
+    says otherwise.  is_stream: it is the state of a stream of random numbers.  serial: shared
+    variables are numbered as they are made.  lock: held while a function that updates something
+    reads, computes and writes.
     """
 
     _serials: ClassVar[Iterator[int]] = itertools.count()
@@ -288,6 +289,7 @@ class SharedVariable(Variable):
         self.serial = next(SharedVariable._serials)
         self.lock = threading.RLock()
         self.default_update: Variable | None = None
+        self.is_stream = False
         shape = (None,) * self._value.ndim
         super().__init__(TensorType(self._value.dtype.name, shape), name)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from scanopt.array.variable import FUNCTIONS, SharedVariable, Variable
-from scanopt.loops.graph import leaves
+from scanopt.loops.graph import leaves, loops_of
 from scanopt.loops.node import Scan, SharedState
 from scanopt.loops.updates import Updates
 
-__all__ = ["last_values", "shared_states"]
+__all__ = ["forgotten_streams", "last_values", "shared_states"]
 
 
 def shared_states(
@@ -42,3 +42,16 @@ def last_values(node: Scan) -> Updates:
         first = FUNCTIONS["expand_dims"](state.shared, 0)
         out[state.shared] = FUNCTIONS["concatenate"]([first, trace], 0)[-1]
     return out
+
+
+def forgotten_streams(results: Iterable[Variable], updated: Collection[SharedVariable]) -> dict[SharedVariable, Scan]:
+    """The streams of random numbers that loops advance, and whose last value nobody keeps; each with its loop.
+
+    updated: the shared variables that are set after each call.  A stream with a default update is
+    left out: there it was said that it is to stay.
+
+    Source: scan documentation, "you will always get the same 10 sets of random numbers".
+    """
+    states = {s.shared: node for node in loops_of(results) for s in node.shared}
+    found = [x for x in states if x.is_stream and x.default_update is None and x not in updated]
+    return {x: states[x] for x in sorted(found, key=lambda x: x.serial)}
