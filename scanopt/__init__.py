@@ -36,6 +36,10 @@ _HOME = {
     "Op": "scanopt.array.op",
     "OpSpec": "scanopt.array.op",
     "law": "scanopt.calculus.law",
+    "Phase": "scanopt.calculus.schedule",
+    "Schedule": "scanopt.calculus.schedule",
+    "register_cost": "scanopt.calculus.cost",
+    "register_schedule": "scanopt.calculus.schedule",
 }
 
 __all__ = ["__version__", *_HOME]

@@ -284,8 +284,9 @@ def function(
     backend: "auto", "numpy" or "cupy".  exclude: names of laws or rulesets to leave out.
     rules: further laws.  cost: a cost model: a function of `Work`, the name of one, "calibrated", or a
     file of measured costs (default: config.cost).  schedule: a `Schedule` or its name: which laws run
-    when (default: all, until nothing is new).  example: one value per input, for sizes.  on_unused_input: "raise", "warn" or "ignore".  allow_input_downcast: True lets all
-    arguments lose precision, False none; None (the default) Python floats, alone or in lists.
+    when (default: all, until nothing is new).  example: one value per input, for sizes.
+    on_unused_input: "raise", "warn" or "ignore".  allow_input_downcast: True lets all arguments lose
+    precision, False none; None (the default) Python floats, alone or in lists.
     no_default_updates: True, or those shared variables whose default update is left out.
     Warns, once per function, of random numbers of a loop whose updates were not passed: they repeat.
     Raises TypeError or ValueError for arguments that do not fit, naming them.

@@ -42,6 +42,12 @@ def _mode(value: Any) -> Any:
     return value
 
 
+def _cost(value: Any) -> Any:
+    if not isinstance(value, str) or not value:
+        raise ValueError("expected the name of a cost model, 'calibrated', or a file that ends in .json")
+    return value
+
+
 class _Flag(NamedTuple):
     """A flag: its value at the start, what checks a new one, and its meaning."""
 
@@ -56,6 +62,7 @@ FLAGS = {
     "allow_gc": _Flag(True, _truth, "free the temporary arrays of a function after each call"),
     "scan__allow_gc": _Flag(True, _truth, "free the buffers of a loop after each call; False keeps them for the next"),
     "scan__allow_output_prealloc": _Flag(True, _truth, "write results of a step straight into the rows that are kept"),
+    "cost": _Flag("default", _cost, "cost model of function() where none is given: a name or a .json file"),
 }
 """All flags by name, with `__` for the dot."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ["Report"]
+__all__ = ["Report", "ending"]
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,8 @@ class Report:
     optimal: proven so for the result; gap: else the part that could still be saved.
     saturated: the laws had nothing left to say (else stopped_by names the limit that was hit).
     seconds: per part of the work; laws: matches per law, law_seconds: seconds per law; growth: forms after each round.
-    sizes: per input the size that costs were computed for.  unit: "ns", or "" for a cost model of one's own.
+    sizes: per input the size that costs were computed for; trips: per loop the number of steps.
+    unit: "ns", or "" for a cost model of one's own.
     """
 
     cost_before: float
@@ -35,11 +36,23 @@ class Report:
     sizes: dict[str, str] = field(default_factory=dict[str, str])
     unit: str = "ns"
     law_seconds: dict[str, float] = field(default_factory=dict[str, float])
+    trips: dict[str, str] = field(default_factory=dict[str, str])
 
     def __str__(self) -> str:
         proof = "proven the cheapest in the e-graph" if self.optimal else f"within {self.gap:.1%}"
-        end = "saturated" if self.saturated else f"stopped by the limit of {self.stopped_by}"
+        end = ending(self.stopped_by)
         return (
             f"cost {self.cost_before:.4g} -> {self.cost:.4g} {self.unit or 'units'} ({proof}, {self.method}); "
             f"{self.enodes} e-nodes in {self.eclasses} e-classes, {end}"
         )
+
+
+def ending(stopped_by: str) -> str:
+    """How the laws ended, in words.
+
+    >>> ending(""), ending("nodes"), ending("schedule")
+    ('saturated', 'stopped by the limit of nodes', 'stopped at the end of the schedule')
+    """
+    if not stopped_by:
+        return "saturated"
+    return "stopped at the end of the schedule" if stopped_by == "schedule" else f"stopped by the limit of {stopped_by}"

@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from scanopt.arguments import Signature
+from scanopt.calculus.calibrated import unit_of
 from scanopt.calculus.cost import CostModel, Work, numpy_cost
 from scanopt.calculus.egraph import Saturation
 from scanopt.calculus.encode import Encoded, encode
 from scanopt.calculus.extract import Extraction
 from scanopt.calculus.law import Law, standard_laws
 from scanopt.calculus.optimize import Optimized, Settings, as_written, optimize
+from scanopt.calculus.problem import Instance
 from scanopt.calculus.sizes import example_operands
 
 __all__ = ["Plan", "checked_cost"]
@@ -34,7 +36,8 @@ class Plan:
     """Everything that optimization starts from, and what it found.
 
     Each part is made when it is first asked for.  Pickled, it keeps the graph and the names of the
-    laws, and makes the rest again.  example: values for sizes, or None.
+    laws, and makes the rest again.  example: values for sizes, or None.  known: all laws that were
+    there to choose from.
     """
 
     def __init__(
@@ -45,6 +48,7 @@ class Plan:
         backend: str,
         example: list[Array] | None,
         optimizes: bool,
+        known: tuple[Law, ...] | None = None,
     ) -> None:
         self.signature = signature
         self.backend = backend
@@ -54,25 +58,39 @@ class Plan:
         self._settings = settings
         self._law_names: tuple[str, ...] | None = None
         self.laws = laws
+        self._known = known
 
     def for_signature(self, signature: Signature) -> Plan:
         """The same plan for another signature."""
         made = Plan.__new__(Plan)
-        kept = ("backend", "example", "optimizes", "encode_seconds", "laws", "_law_names", "_settings")
+        kept = ("backend", "example", "optimizes", "encode_seconds", "laws", "_law_names", "_settings", "_known")
         made.__dict__ |= {k: v for k, v in self.__dict__.items() if k in kept} | {"signature": signature}
         return made
 
+    def with_laws(self, laws: tuple[Law, ...]) -> Plan:
+        """The same plan with other laws."""
+        return Plan(self.signature, laws, self._settings, self.backend, self.example, self.optimizes, self.known)
+
+    @property
+    def known(self) -> tuple[Law, ...]:
+        """All laws that were there to choose from."""
+        return standard_laws() if self._known is None else self._known
+
     def __getstate__(self) -> dict[str, Any]:
         kept = ("signature", "backend", "example", "optimizes", "encode_seconds")
-        settings = replace(self._settings, cost=numpy_cost)
-        return {k: self.__dict__[k] for k in kept} | {"_law_names": self._kept_names(), "_settings": settings}
+        settings = self._settings if unit_of(self._settings.cost) else replace(self._settings, cost=numpy_cost)
+        return {k: self.__dict__[k] for k in kept} | {
+            "_law_names": self._kept_names(),
+            "_settings": settings,
+            "_known": None,
+        }
 
     def _kept_names(self) -> tuple[str, ...] | None:
         """The names of the laws, None where they or the costs are of one's own."""
         if "laws" not in self.__dict__:
             return self._law_names
         standard = {x.name: x for x in standard_laws()}
-        if self._settings.cost is not numpy_cost or any(standard.get(x.name) is not x for x in self.laws):
+        if not unit_of(self._settings.cost) or any(standard.get(x.name) is not x for x in self.laws):
             return None
         return tuple(x.name for x in self.laws)
 
@@ -111,28 +129,61 @@ class Plan:
     def sizes(self) -> dict[str, str]:
         """Per input the size that costs are computed for, and where it comes from."""
         out: dict[str, str] = {}
-        shared = {f"{len(self.signature.inputs) + i}" for i in range(len(self.signature.shared))}
         for key, x in example_operands(self.program, self.settings.example).items():
             label = self.program.input_labels.get(key) or f"input {key}"
             known = "" if x.value is None else f" = {x.value}"
-            if key in shared:
-                origin = "its value"
-            elif self.example is not None:
-                origin = "of the example"
-            else:
-                origin = "assumed" if None in self.program.inputs[key].shape or x.value is not None else "static"
-            out[label] = f"{x.dtype}{list(x.shape)}{known} ({origin})"
+            out[label] = f"{x.dtype}{list(x.shape)}{known} ({self._origin(key)})"
         return out
 
+    def _origin(self, key: str) -> str:
+        """Where the size of an input comes from."""
+        type = self.program.inputs[key]
+        if int(key) >= len(self.signature.inputs):
+            return "its value"
+        if self.example is not None:
+            return "of the example"
+        count = type.ndim == 0 and np.dtype(type.dtype).kind in "iu"
+        return "assumed" if None in type.shape or count else "static"
 
-def checked_cost(cost: CostModel | None) -> CostModel:
-    """A user's cost model, whose results are looked at."""
-    if cost is None:
-        return numpy_cost
-    model = cost
+    def trips(self) -> dict[str, str]:
+        """Per loop of the program the number of steps that costs are computed for, and where it comes from."""
+        x = self.done.extraction
+        g, sizes = x.problem.graph, x.problem.sizes
+        out: dict[str, str] = {}
+        for i in x.choice:
+            if i.loop:
+                info = g.clocks[i.id]
+                label = "&".join(info.labels) or f"loop{i.id}"
+                most = "at most " if info.until else ""
+                out[label] = f"{most}{sizes.steps(i.id)} steps ({self._origin_of(Instance(info.steps, i.phases[:-1]))})"
+        return out
+
+    def _origin_of(self, count: Instance) -> str:
+        """Where a number of steps comes from: the inputs that it is computed from."""
+        x = self.done.extraction
+        if x.problem.sizes.of[count.id].operand.value is None:
+            return "assumed"
+        origins: set[str] = set()
+        seen: set[Instance] = set()
+        todo = [count]
+        while todo:
+            i = todo.pop()
+            if i not in seen:
+                seen.add(i)
+                form = x.choice[i].form
+                todo.extend(x.choice[i].all_needs)
+                if form is not None and form.kind == "input":
+                    origins.add(self._origin(form.key))
+        return next((o for o in ("assumed", "of the example", "its value", "static") if o in origins), "static")
+
+
+def checked_cost(cost: CostModel) -> CostModel:
+    """A cost model; the results of a user's own are looked at."""
+    if unit_of(cost):
+        return cost
 
     def price(work: Work) -> float:
-        value: Any = model(work)
+        value: Any = cost(work)
         if isinstance(value, Real) and 0 <= float(value) < math.inf:
             return float(value)
         what = work.kind if work.op is None else str(work.op)

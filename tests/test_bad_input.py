@@ -18,7 +18,8 @@ SETUP = """
 import numpy as np
 import scanopt.tensor as T
 from scanopt import (
-    Mode, filter, foldl, foldr, fori_loop, function, interpret, loop, map, reduce, scan, shared, until, while_loop,
+    Mode, Phase, Schedule, filter, foldl, foldr, fori_loop, function, interpret, loop, map, reduce, scan, shared,
+    until, while_loop,
 )
 from scanopt.rewrites.merge import loops_of_equal_length
 
@@ -458,6 +459,13 @@ CASES: dict[str, list[Case]] = {
         Case("function([x], x, cost=3)", TypeError, ["cost must be a function", "3"]),
         Case('function([x], x + 1, cost=lambda work: "cheap")', ValueError, ["cost model gave 'cheap'", "finite"]),
         Case("function([x], T.exp(x) + 1, cost=lambda work: -1)", ValueError, ["cost model gave -1", "not negative"]),
+        Case('function([x], x, cost="calibrate")', ValueError, ["no cost model is named 'calibrate'", "calibrated"]),
+        Case('function([x], x, cost="none.json")', FileNotFoundError, ["none.json", "scanopt calibrate --out"]),
+        Case('function([x], x, schedule="fast")', ValueError, ["no schedule is named 'fast'", "everything"]),
+        Case("function([x], x, schedule=3)", TypeError, ["schedule must be a scanopt.Schedule", "3"]),
+        Case('function([x], x, schedule=Schedule(Phase("save_men")))', ValueError, ["'save_men'", "near: save_mem"]),
+        Case('Schedule("merge")', TypeError, ["made of phases", "'merge'", "Phase('merge')"]),
+        Case("Schedule(Phase(rounds=0))", ValueError, ["rounds must be a whole number from 1 on", "0"]),
         Case("function([x, s], x + s, example=[[1.0]])", ValueError, ["example has 1 values", "f(x, s)", "2 inputs"]),
         Case("function([x], x + 1, example=np.ones(2))", TypeError, ["example must be a list", "f(x)"]),
         Case("function([x], x + 1, example=[np.ones((2, 2))])", TypeError, ["'x' float64[?]", "float64[2, 2]"]),

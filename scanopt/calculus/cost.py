@@ -6,14 +6,17 @@ A cost model is a function of `Work`; extraction multiplies by how often the wor
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache
 
 import numpy as np
 
 from scanopt.array.op import Op, Operand
+from scanopt.extensions import load_extensions
 
-__all__ = ["CostModel", "Work", "numpy_cost"]
+__all__ = ["NUMPY", "CostModel", "CostTable", "Work", "elements", "numpy_cost", "register_cost", "registered_cost"]
 
 
 @dataclass(frozen=True)
@@ -34,15 +37,53 @@ class Work:
 
 CostModel = Callable[[Work], float]
 
-_CALL = {"free": 250.0, "sort": 2000.0, "product": 900.0, "memory": 1200.0, "reduction": 2500.0}
-_ELEMENT = {
-    "free": 0.0, "arith": 0.35, "division": 0.9, "transcendental": 6.0, "reduction": 0.35,
-    "memory": 0.5, "sort": 30.0, "product": 0.06,
-}  # fmt: skip
-_KIND = {
-    "seq": 60.0, "delay": 5.0, "hold": 0.0, "input": 0.0, "const": 0.0, "loop": 3000.0,
-    "step": 60.0, "tail": 20.0, "at": 20.0,
-}  # fmt: skip
+
+@dataclass(frozen=True)
+class CostTable:
+    """A cost model given by tables of nanoseconds.
+
+    call, element: of one call and of each element (of a product: of each multiply and add), by the
+    class of cost of the operator.  operators: both of them, for operators known better than by their
+    class.  kind: of one row or step of what is no operator; element["stack"] is paid for each
+    element of a row kept.
+    """
+
+    call: Mapping[str, float]
+    element: Mapping[str, float]
+    kind: Mapping[str, float]
+    operators: Mapping[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
+
+    def __call__(self, work: Work) -> float:
+        """Nanoseconds of one evaluation."""
+        op = work.op
+        if op is None:
+            each = self.element["stack"] * _size(work.out) if work.kind == "stack" else 0.0
+            return self.kind[work.kind] + each
+        kind = op.spec.cost
+        if op.name in self.operators:
+            call, element = self.operators[op.name]
+        else:
+            # A class of cost that the tables do not know is priced as arithmetic.
+            known = kind if kind in self.call else "arith"
+            call, element = self.call[known], self.element[known]
+        return call + element * elements(work, kind)
+
+
+NUMPY = CostTable(
+    call={
+        "arith": 450.0, "division": 450.0, "transcendental": 450.0, "free": 250.0, "sort": 2000.0,
+        "product": 900.0, "memory": 1200.0, "reduction": 2500.0,
+    },
+    element={
+        "free": 0.0, "arith": 0.35, "division": 0.9, "transcendental": 6.0, "reduction": 0.35,
+        "memory": 0.5, "sort": 30.0, "product": 0.06, "stack": 0.3,
+    },
+    kind={
+        "seq": 60.0, "delay": 5.0, "hold": 0.0, "input": 0.0, "const": 0.0, "loop": 3000.0,
+        "step": 60.0, "stack": 80.0, "tail": 20.0, "at": 20.0,
+    },
+)  # fmt: skip
+"""Nanoseconds that suit most machines."""
 
 
 def numpy_cost(work: Work) -> float:
@@ -51,23 +92,61 @@ def numpy_cost(work: Work) -> float:
     >>> numpy_cost(Work("hold"))
     0.0
     """
-    if work.kind == "stack":
-        return 80.0 + 0.3 * _size(work.out)
-    if work.kind != "apply":
-        return _KIND[work.kind]
-    assert work.op is not None
-    kind = work.op.spec.cost
-    return _CALL.get(kind, 450.0) + _ELEMENT.get(kind, 0.35) * _elements(work, kind)
+    return NUMPY(work)
 
 
-def _elements(work: Work, kind: str) -> float:
+_REGISTERED: dict[str, CostModel] = {"default": numpy_cost}
+
+
+def register_cost(name: str, model: CostModel) -> None:
+    """Make a cost model known by a name, for `function(..., cost=name)` and `config.cost`.
+
+    Raises TypeError for what is no function, ValueError for a name that stands for another one.
+
+    >>> register_cost("default", lambda work: 1.0)
+    Traceback (most recent call last):
+    ValueError: there is already a cost model named 'default'
+    """
+    if not callable(model):
+        raise TypeError(f"a cost model is a function of Work that returns a number, found {model!r}")
+    if _REGISTERED.setdefault(name, model) is not model:
+        raise ValueError(f"there is already a cost model named {name!r}")
+
+
+def registered_cost(name: str) -> CostModel:
+    """The cost model of this name.  Raises ValueError, naming those near, where there is none.
+
+    >>> registered_cost("default") is numpy_cost
+    True
+    """
+    if name not in _REGISTERED:
+        load_extensions()
+    if name not in _REGISTERED:
+        near = get_close_matches(name, [*_REGISTERED, "calibrated"], 3) or [*_REGISTERED, "calibrated"]
+        raise ValueError(
+            f"no cost model is named {name!r}; near: {', '.join(near)}; a file of measured costs has a name that "
+            "ends in .json"
+        )
+    return _REGISTERED[name]
+
+
+def elements(work: Work, kind: str) -> float:
+    """How many elements an operator of this class of cost works on; of a product, multiply-adds."""
     out = _size(work.out)
     if kind == "product":
         # Multiply-adds: the size of the result times the contracted length k; |a| |b| = |out| k^2.
         return out * math.sqrt(max(1.0, math.prod(map(_size, work.args)) / max(out, 1.0)))
-    weight = np.dtype(work.out.dtype).itemsize / 8
-    return max(out, max((_size(a) for a in work.args), default=0.0) if kind != "memory" else 0) * weight
+    weight = _bytes(work.out.dtype) / 8
+    return (out if kind == "memory" else max([out, *map(_size, work.args)])) * weight
+
+
+@cache
+def _bytes(dtype: str) -> int:
+    return np.dtype(dtype).itemsize
 
 
 def _size(x: Operand) -> float:
-    return float(math.prod(n or 0 for n in x.shape))
+    size = 1.0
+    for n in x.shape:
+        size *= n or 0
+    return size

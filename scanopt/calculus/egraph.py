@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-import time
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,40 +24,15 @@ from scanopt.calculus.given import Given, constant_facts, given_facts
 from scanopt.calculus.law import Law
 from scanopt.calculus.machinery import machinery_text
 from scanopt.calculus.readback import read_back
+from scanopt.calculus.saturation import Limits, Round, Saturation, run_schedule
+from scanopt.calculus.schedule import EVERYTHING, Schedule
 from scanopt.calculus.terms import DECLARATIONS
 
-__all__ = ["EGraph", "Limits", "Saturation", "UnsoundLawError"]
+__all__ = ["EGraph", "Limits", "Saturation", "UnsoundLawError", "rules_of"]
 
 
 class UnsoundLawError(RuntimeError):
     """Laws made two values of different types equal."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """When saturation stops: rounds, forms in the e-graph, forms for each form of the program (with 5,000
-    always allowed), seconds.
-
-    Laws that make forms without end are stopped by the ratio, before extraction has to choose among all that.
-    """
-
-    rounds: int = 10_000
-    nodes: int = 100_000
-    ratio: int = 40
-    seconds: float = 20.0
-
-
-@dataclass(frozen=True)
-class Saturation:
-    """How saturation went: per law the matches and seconds, per round the number of forms.
-
-    stopped_by: "" when no law had anything left to say, else the limit that was hit.
-    """
-
-    matches: dict[str, int] = field(default_factory=dict[str, int])
-    seconds: dict[str, float] = field(default_factory=dict[str, float])
-    growth: tuple[int, ...] = ()
-    stopped_by: str = ""
 
 
 _NODES = {
@@ -117,18 +89,30 @@ def _load_text() -> str:
     return "\n".join(out)
 
 
-class EGraph:
-    """One program in an e-graph, under some laws."""
+def rules_of(laws: Sequence[Law], apart: bool = False) -> str:
+    """Declarations, facts, machinery and laws, for egglog."""
+    text = [DECLARATIONS, facts_text(), _load_text(), machinery_text()]
+    if not apart:
+        return "\n".join([*text, *(x.rule() for x in laws)])
+    return "\n".join([*text, *(f"(ruleset law_{x.name})\n{x.rule(ruleset=f'law_{x.name}')}" for x in laws)])
 
-    def __init__(self, program: Encoded, laws: Sequence[Law], fp: str = "reassoc") -> None:
+
+class EGraph:
+    """One program in an e-graph, under some laws.
+
+    apart: each law is a ruleset of its own, so that any of them can run without the others.
+    """
+
+    def __init__(self, program: Encoded, laws: Sequence[Law], fp: str = "reassoc", apart: bool = False) -> None:
         self.program = program
         self.laws = tuple(laws)
+        self._apart = apart
+        self._phases: dict[frozenset[str], str] = {}
         self._ops: dict[Operator, int] = {}
         self._consts = dict(program.consts)
         self._folded: set[str] = set()
         self._dtypes = list(dict.fromkeys(t.dtype for t in program.types.values()))
-        text = [DECLARATIONS, facts_text(), _load_text(), machinery_text()]
-        self._text = "\n".join([*text, *(x.rule() for x in self.laws)])
+        self._text = rules_of(self.laws, apart)
         self._egraph = ENGINES.take(self._text)
         self._load(program, fp)
 
@@ -205,45 +189,33 @@ class EGraph:
 
     # Saturation
 
-    def saturate(self, limits: Limits | None = None) -> Saturation:
-        """Run facts and laws in rounds until nothing new is found or a limit is hit."""
-        limits = limits or Limits()
-        matches: Counter[str] = Counter()
-        seconds: Counter[str] = Counter()
-        growth: list[int] = []
-        start, stopped = time.perf_counter(), "rounds"
-        most = min(limits.nodes, max(5_000, limits.ratio * self.program.size))
-        for _ in range(limits.rounds):
-            changed = self._round(matches, seconds)
-            growth.append(self._size())
-            if not changed:
-                stopped = ""
-                break
-            if _next_size(growth) > most:
-                stopped = "nodes"
-                break
-            if time.perf_counter() - start > limits.seconds:
-                stopped = "seconds"
-                break
-        names = [x.name for x in self.laws]
-        return Saturation(
-            {n: matches[n] for n in names if matches[n]},
-            {n: seconds[n] for n in names if matches[n]},
-            tuple(growth),
-            stopped,
-        )
+    def saturate(self, limits: Limits | None = None, schedule: Schedule = EVERYTHING) -> Saturation:
+        """Run facts and laws in rounds until nothing new is found, a limit is hit, or the schedule ends."""
+        return run_schedule(schedule, self.laws, self._round, limits or Limits(), self.program.size)
 
-    def _round(self, matches: Counter[str], seconds: Counter[str]) -> bool:
+    def _round(self, names: frozenset[str]) -> Round:
+        """All that follows from facts, then the laws of these names once."""
         # Facts end by themselves, or should: a round that goes on and on could not be stopped.
-        report = self._run("(run-schedule (seq (repeat 1000 (run facts)) (run laws)))")[0].report
-        for name, n in report.num_matches_per_rule.items():
-            matches[name] += n
-        for name, t in report.search_and_apply_time_per_rule.items():
-            seconds[name] += t.total_seconds()
+        laws = f" (run {self._ruleset(names)})" if names else ""
+        report = self._run(f"(run-schedule (seq (repeat 1000 (run facts)){laws}))")[0].report
+        seconds = {n: t.total_seconds() for n, t in report.search_and_apply_time_per_rule.items()}
+        matches = report.num_matches_per_rule
         changed = bool(report.updated)
-        if any(x.folds and report.num_matches_per_rule.get(x.name) for x in self.laws):
+        if any(x.folds and matches.get(x.name) for x in self.laws):
             changed = self._fold() or changed
-        return changed
+        return Round(matches, seconds, changed, self._size())
+
+    def _ruleset(self, names: frozenset[str]) -> str:
+        """The egglog ruleset of some of the laws."""
+        if len(names) == len(self.laws) and not self._apart:
+            return "laws"
+        if not self._apart:
+            raise ValueError("laws that run in phases must be loaded apart")
+        if names not in self._phases:
+            self._phases[names] = f"phase_{len(self._phases)}"
+            rulesets = " ".join(f"law_{n}" for n in sorted(names))
+            self._run(f"(unstable-combined-ruleset {self._phases[names]} {rulesets})")
+        return self._phases[names]
 
     def _size(self) -> int:
         sizes = dict(self._run("(print-size)")[0].sizes)
@@ -279,16 +251,6 @@ class EGraph:
     def snapshot(self) -> Any:
         """All classes of values, as a TermGraph (constants made by folding included)."""
         return read_back(self._egraph).term_graph(self.program, self._consts)
-
-
-def _next_size(growth: Sequence[int]) -> float:
-    """What the e-graph may grow to in one more round: more of the same, unless growth itself grows.
-
-    A round cannot be stopped half way, so an explosion has to be seen one round before.
-    """
-    if len(growth) < 3 or growth[-1] <= 4 * growth[-2]:
-        return growth[-1]
-    return growth[-1] * (growth[-1] / growth[-2]) ** 2
 
 
 class _Rows:

@@ -16,13 +16,18 @@ import pkgutil
 import typing
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from scanopt.calculus import terms
 from scanopt.calculus.condition import FACTS, Condition
 from scanopt.calculus.terms import Term, variable
+from scanopt.extensions import extension_modules, load_extensions
 
-__all__ = ["LICENCES", "Equation", "Law", "law", "registered", "select", "standard_laws"]
+__all__ = [
+    "LICENCES", "Equation", "Law", "allowed", "known_laws", "law", "named_laws", "registered", "select",
+    "standard_laws",
+]  # fmt: skip
 
 LICENCES = ("exact", "reassoc", "fast")
 """exact: equal bit for bit; reassoc: rounding may differ; fast: the formula may differ."""
@@ -78,7 +83,7 @@ class Law:
         """The conditions as text."""
         return tuple(map(str, self.equation.when))
 
-    def rule(self, without: str | None = None) -> str:
+    def rule(self, without: str | None = None, ruleset: str = "laws") -> str:
         """The law as an egglog rule; `without` drops the conditions of that fact."""
         left, right = self.equation.left, self.equation.right
         facts = [c.egglog() for c in self.equation.when if c.fact != without]
@@ -91,7 +96,7 @@ class Law:
             body, head = [*body, f"(= rhs_ {right.pattern()})", "(!= lhs_ rhs_)"], "(union lhs_ rhs_)"
         if self.folds:
             head = f"(fold_ {' '.join(a.egglog() for a in left.args or () if isinstance(a, Term))})"
-        return f'(rule ({" ".join(body)}) ({head}) :ruleset laws :name "{self.name}")'
+        return f'(rule ({" ".join(body)}) ({head}) :ruleset {ruleset} :name "{self.name}")'
 
     def operators(self) -> set[str]:
         """Keys of the operators of the table that it may introduce."""
@@ -177,16 +182,23 @@ _STANDARD: list[Law] = []
 
 
 def standard_laws() -> tuple[Law, ...]:
-    """All laws of `scanopt.rewrites`, in the order of its files and of the laws in each file."""
+    """All laws of `scanopt.rewrites`, in the order of its files and of the laws in each file, then
+    those of installed extensions.
+
+    Raises ValueError when two laws have one name, ImportError where an extension cannot be imported.
+    """
     if not _STANDARD:
+        complete = load_extensions()
         package = importlib.import_module("scanopt.rewrites")
+        names = sorted(info.name for info in pkgutil.iter_modules(package.__path__))
+        modules = [importlib.import_module(f"scanopt.rewrites.{name}") for name in names]
         found: dict[str, Law] = {}
-        for info in sorted(pkgutil.iter_modules(package.__path__), key=lambda m: m.name):
-            module = importlib.import_module(f"scanopt.rewrites.{info.name}")
+        for module in (*modules, *extension_modules()):
             for x in registered(module):
-                if x.name in found:
-                    raise ValueError(f"two laws are named {x.name!r}")
-                found[x.name] = x
+                if found.setdefault(x.name, x) is not x:
+                    raise ValueError(f"two laws are named {x.name!r}, one of them in {module.__name__}")
+        if not complete:  # an extension, on its way in, asks for the laws there are
+            return tuple(found.values())
         _STANDARD[:] = found.values()  # at once: threads may come here together
     return tuple(_STANDARD)
 
@@ -194,6 +206,45 @@ def standard_laws() -> tuple[Law, ...]:
 def registered(module: Any) -> list[Law]:
     """The laws that a module defines, in order."""
     return [x for x in vars(module).values() if isinstance(x, Law)]
+
+
+def known_laws(extra: Iterable[Law] = ()) -> tuple[Law, ...]:
+    """The standard laws and further ones.
+
+    Raises TypeError for a rule that is no law, ValueError for a name that is taken.
+
+    >>> len(known_laws()) == len(standard_laws())
+    True
+    """
+    if isinstance(extra, Law):
+        raise TypeError(f"rules must be a list of laws: write rules=[{extra.name}]")
+    if not isinstance(extra, Iterable):
+        raise TypeError(f"rules must be a list of laws, found {extra!r}")
+    laws = {x.name: x for x in standard_laws()}
+    for x in extra:
+        if not isinstance(x, Law):
+            raise TypeError(f"rules must be laws made with scanopt.law, found {x!r}")
+        if x.name in laws:
+            raise ValueError(f"rules holds a law named {x.name!r}, and there is one of that name already")
+        laws[x.name] = x
+    return tuple(laws.values())
+
+
+def named_laws(laws: Sequence[Law], name: str) -> tuple[Law, ...]:
+    """The laws of a name: one law, or those of a ruleset.
+
+    Raises ValueError, naming laws and rulesets that are near, where there is none.
+
+    >>> [x.name for x in named_laws(standard_laws(), "push_out_seq")][1:]
+    ['stack_of_sequence', 'equal_sequences']
+    """
+    found = tuple(x for x in laws if name in (x.name, x.ruleset))
+    if not found:
+        rulesets = list(dict.fromkeys(x.ruleset for x in laws))
+        near = get_close_matches(str(name), [*rulesets, *(x.name for x in laws)], 3)
+        hint = f"near: {', '.join(near)}" if near else f"the rulesets are {', '.join(rulesets)}"
+        raise ValueError(f"no law or ruleset is named {name!r}; {hint}")
+    return found
 
 
 def select(fp: str = "reassoc", exclude: Iterable[str] = (), extra: Iterable[Law] = ()) -> tuple[Law, ...]:
@@ -205,27 +256,27 @@ def select(fp: str = "reassoc", exclude: Iterable[str] = (), extra: Iterable[Law
     >>> "push_out_seq" in {x.ruleset for x in select(exclude=["push_out_seq"])}
     False
     """
+    return allowed(known_laws(extra), fp, exclude)
+
+
+def allowed(laws: Sequence[Law], fp: str = "reassoc", exclude: Iterable[str] = ()) -> tuple[Law, ...]:
+    """Those of some laws that a licence allows, but for the excluded ones.
+
+    exclude: names of laws or of rulesets.  Raises ValueError for an unknown licence or name,
+    TypeError where exclude is no list of names.
+
+    >>> {x.licence for x in allowed(standard_laws(), "exact")}
+    {'exact'}
+    """
     if fp not in LICENCES:
         raise ValueError(f"fp must be one of {', '.join(LICENCES)}, found {fp!r}")
-    if isinstance(extra, Law):
-        raise TypeError(f"rules must be a list of laws: write rules=[{extra.name}]")
-    if not isinstance(extra, Iterable):
-        raise TypeError(f"rules must be a list of laws, found {extra!r}")
-    laws: list[Law] = [*standard_laws()]
-    for x in extra:
-        if not isinstance(x, Law):
-            raise TypeError(f"rules must be laws made with scanopt.law, found {x!r}")
-        if any(x.name == y.name for y in laws):
-            raise ValueError(f"rules holds a law named {x.name!r}, and there is one of that name already")
-        laws.append(x)
-    names = {x.name for x in laws} | {x.ruleset for x in laws}
     if isinstance(exclude, str) or not isinstance(exclude, Iterable):
         raise TypeError(f"exclude must be a list of names of laws or rulesets, found {exclude!r}")
     excluded = set(exclude)
-    if unknown := excluded - names:
+    if unknown := excluded - {n for x in laws for n in (x.name, x.ruleset)}:
         raise ValueError(
             f"exclude names {', '.join(sorted(map(repr, unknown)))}, but there is no such law or ruleset; the rulesets "
             f"are {', '.join(sorted({x.ruleset for x in laws}))}"
         )
-    allowed = LICENCES[: LICENCES.index(fp) + 1]
-    return tuple(x for x in laws if x.licence in allowed and not {x.name, x.ruleset} & excluded)
+    licences = LICENCES[: LICENCES.index(fp) + 1]
+    return tuple(x for x in laws if x.licence in licences and not {x.name, x.ruleset} & excluded)

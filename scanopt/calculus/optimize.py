@@ -16,6 +16,7 @@ from scanopt.calculus.extract import Extraction, extract, the_only_choice
 from scanopt.calculus.forms import TermGraph
 from scanopt.calculus.law import Law
 from scanopt.calculus.problem import Problem
+from scanopt.calculus.schedule import EVERYTHING, Schedule
 from scanopt.calculus.sizes import Sizes, example_operands
 
 __all__ = ["Optimized", "Settings", "as_written", "optimize"]
@@ -32,6 +33,7 @@ class Settings:
     cost: CostModel = numpy_cost
     example: Mapping[str, np.ndarray[Any, Any]] | None = None
     limits: Limits = field(default_factory=Limits)
+    schedule: Schedule = EVERYTHING
     extraction_seconds: float = 10.0
     exact: bool = True
 
@@ -55,10 +57,10 @@ def as_written(program: Encoded, settings: Settings) -> Extraction:
 def optimize(program: Encoded, laws: Sequence[Law], settings: Settings) -> Optimized:
     """The cheapest program that the laws make of `program`."""
     start = time.perf_counter()
-    engine = EGraph(program, laws, settings.fp)
+    engine = EGraph(program, laws, settings.fp, apart=not settings.schedule.plain)
     try:
         loaded = time.perf_counter()
-        saturation = engine.saturate(settings.limits)
+        saturation = engine.saturate(settings.limits, settings.schedule)
         graph = engine.snapshot()
     finally:
         engine.close()

@@ -1,0 +1,136 @@
+"""How long laws run: rounds under a schedule and under limits, and what they came to."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from scanopt.calculus.law import Law
+from scanopt.calculus.schedule import Phase, Schedule
+
+__all__ = ["Limits", "Round", "Saturation", "laws_of_phase", "next_size", "run_schedule"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When saturation stops: rounds, forms in the e-graph, forms for each form of the program (with 5,000
+    always allowed), seconds.
+
+    Laws that make forms without end are stopped by the ratio, before extraction has to choose among all that.
+    """
+
+    rounds: int = 10_000
+    nodes: int = 100_000
+    ratio: int = 40
+    seconds: float = 20.0
+
+    def most(self, size: int) -> int:
+        """Most forms for a program of so many."""
+        return min(self.nodes, max(5_000, self.ratio * size))
+
+
+@dataclass(frozen=True)
+class Saturation:
+    """How saturation went: per law the matches and seconds, per round the number of forms.
+
+    stopped_by: "" when no law had anything left to say, "schedule" when it ended before that, else the limit
+    that was hit.
+    """
+
+    matches: dict[str, int] = field(default_factory=dict[str, int])
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    growth: tuple[int, ...] = ()
+    stopped_by: str = ""
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round: matches and seconds per law, whether anything was new, and the number of forms after it."""
+
+    matches: dict[str, int]
+    seconds: dict[str, float]
+    changed: bool
+    size: int
+
+
+def laws_of_phase(phase: Phase, laws: Sequence[Law]) -> frozenset[str]:
+    """Names of the laws that run in a phase, of those there are."""
+    return frozenset(x.name for x in laws if not phase.names or {x.name, x.ruleset} & {*phase.names})
+
+
+class _Watch:
+    """What the rounds came to so far, and whether it is time to stop."""
+
+    def __init__(self, wanted: frozenset[str], laws: Sequence[Law], seconds: float, nodes: int, rounds: int) -> None:
+        self._wanted = wanted
+        self._laws = laws
+        self._limits = seconds, nodes, rounds
+        self._start = time.perf_counter()
+        self._quiet: frozenset[str] = frozenset()  # laws that found nothing since the last change
+        self._matches: Counter[str] = Counter()
+        self._seconds: Counter[str] = Counter()
+        self._growth: list[int] = []
+        self._stopped = "schedule"
+
+    def over(self, names: frozenset[str], done: Round) -> bool:
+        """Note a round of the laws of these names; whether it was the last one."""
+        self._matches.update(done.matches)
+        self._seconds.update(done.seconds)
+        self._growth.append(done.size)
+        self._quiet = frozenset() if done.changed else self._quiet | names
+        if not done.changed and self._quiet >= self._wanted:
+            self._stopped = "" if len(self._wanted) == len(self._laws) else "schedule"
+            return True
+        seconds, nodes, rounds = self._limits
+        for name, hit in (
+            ("nodes", next_size(self._growth) > nodes),
+            ("seconds", time.perf_counter() - self._start > seconds),
+            ("rounds", len(self._growth) >= rounds),
+        ):
+            if hit:
+                self._stopped = name
+                return True
+        return False
+
+    def saturation(self) -> Saturation:
+        """All of it."""
+        fired = [x.name for x in self._laws if self._matches[x.name]]
+        matches, seconds = ({n: count[n] for n in fired} for count in (self._matches, self._seconds))
+        return Saturation(matches, seconds, tuple(self._growth), self._stopped)
+
+
+def run_schedule(
+    schedule: Schedule, laws: Sequence[Law], run: Callable[[frozenset[str]], Round], limits: Limits, size: int
+) -> Saturation:
+    """Rounds in the order of a schedule, until no law has anything left to say, or a limit is hit.
+
+    run: one round of the laws of these names.  size: forms of the program as written.
+    """
+    wanted = frozenset[str]().union(*(laws_of_phase(p, laws) for p in schedule.phases))
+    nodes = limits.most(size) if schedule.nodes is None else schedule.nodes
+    watch = _Watch(wanted, laws, schedule.seconds or limits.seconds, nodes, limits.rounds)
+    for phase in schedule.turns():
+        names = laws_of_phase(phase, laws)
+        for _ in itertools.count() if phase.rounds is None else range(phase.rounds):
+            done = run(names)
+            if watch.over(names, done):
+                return watch.saturation()
+            if not done.changed:
+                break
+    return watch.saturation()
+
+
+def next_size(growth: Sequence[int]) -> float:
+    """What the e-graph may grow to in one more round: more of the same, unless growth itself grows.
+
+    A round cannot be stopped half way, so an explosion has to be seen one round before.
+
+    >>> next_size([10, 20, 200])
+    20000.0
+    """
+    if len(growth) < 3 or growth[-1] <= 4 * growth[-2]:
+        return growth[-1]
+    return growth[-1] * (growth[-1] / growth[-2]) ** 2
