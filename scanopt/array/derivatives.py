@@ -11,9 +11,10 @@ from scanopt.array.op import Gradient, Op
 from scanopt.array.ops_sum_to import sum_to
 from scanopt.array.variable import FUNCTIONS, Variable
 
-__all__ = ["elementwise_gradient", "no_gradient", "smooth", "zero_gradient"]
+__all__ = ["Partial", "elementwise_gradient", "fitting", "no_gradient", "smooth", "unspread", "zero_gradient"]
 
-Partial = Callable[..., Any] | None
+Partial = Callable[..., Any] | complex | None
+"""A derivative by one argument: a function of all arguments and the result, or a number."""
 
 
 def smooth(x: Variable) -> bool:
@@ -24,9 +25,11 @@ def smooth(x: Variable) -> bool:
 def elementwise_gradient(*partials: Partial) -> Gradient:
     """The gradient of an elementwise operator by its partial derivatives, one for each argument.
 
-    A partial is called with all arguments and the result, as symbolic arrays (parameters of the op
-    as keywords), and returns the derivative by its argument, an array or a number; None where the
-    result does not depend smoothly on it.  What broadcasting spread is summed.
+    A partial is a number, or is called with all arguments and the result, as symbolic arrays
+    (parameters of the op as keywords), and returns the derivative by its argument: an array, a number,
+    or a pair of them for a fraction; a bool array says where the result is that argument (elsewhere
+    nothing flows, not even a NaN).  None: the result does not depend smoothly on it.  What
+    broadcasting spread is summed.
 
     >>> from scanopt.array.variable import TensorType
     >>> gradient = elementwise_gradient(lambda x, y, out: y, lambda x, y, out: x)
@@ -34,22 +37,63 @@ def elementwise_gradient(*partials: Partial) -> Gradient:
 
     def gradient(op: Op, args: Sequence[Variable], out: Variable, g: Variable) -> list[Variable | None]:
         return [
-            None if partial is None or not smooth(x) else sum_to(_times(g, partial(*args, out, **op.options), x), x)
-            for partial, x in zip(partials, args, strict=True)
+            None if partial is None or not smooth(x) else _part(g, partial, op, args, out, i)
+            for i, (partial, x) in enumerate(zip(partials, args, strict=True))
         ]
 
     return gradient
 
 
-def _times(g: Variable, d: Any, x: Variable) -> Variable:
-    """g by the derivative d: its conjugate where it is complex; real where x is."""
-    if isinstance(d, int | float):
-        product = g if d == 1 else FUNCTIONS["neg"](g) if d == -1 else g * d
+def _part(
+    g: Variable, partial: Callable[..., Any] | complex, op: Op, args: Sequence[Variable], out: Variable, i: int
+) -> Variable:
+    d = partial(*args, out, **op.options) if callable(partial) else partial
+    if isinstance(d, complex | float | int) and d == 0:
+        zeros: Variable = FUNCTIONS["zeros_like"](args[i])
+        return zeros
+    return unspread(_times(g, d), args, i)
+
+
+def _times(g: Variable, d: Any) -> Variable:
+    """g by the derivative d: its conjugate where it is complex."""
+    product: Variable
+    if isinstance(d, tuple):
+        product = _times(g, d[0]) / _conjugate(d[1])
+    elif not isinstance(d, Variable):
+        product = g if d == 1 else FUNCTIONS["neg"](g) if d == -1 else g * d.conjugate()
+    elif d.dtype == "bool":
+        product = FUNCTIONS["where"](d, g, 0)
     else:
-        product = g * (FUNCTIONS["conj"](d) if np.dtype(d.dtype).kind == "c" else d)
-    if np.dtype(product.dtype).kind == "c" and np.dtype(x.dtype).kind != "c":
-        product = FUNCTIONS["real"](product)
+        product = g * _conjugate(d)
     return product
+
+
+def _conjugate(d: Variable) -> Variable:
+    return FUNCTIONS["conj"](d) if np.dtype(d.dtype).kind == "c" else d
+
+
+def unspread(part: Variable, args: Sequence[Variable], i: int) -> Variable:
+    """A part of the gradient of an elementwise operator, of the result's shape, as one of argument i.
+
+    >>> from scanopt import tensor as T
+    >>> unspread(T.matrix("g"), [T.matrix("x"), T.scalar("y")], 1).ndim
+    0
+    """
+    part = fitting(part, args[i])
+    alone = all(set(x.type.shape) <= {1} for j, x in enumerate(args) if j != i)
+    return part if alone and part.ndim == args[i].ndim else sum_to(part, args[i])
+
+
+def fitting(part: Variable, x: Variable) -> Variable:
+    """A part of the gradient with respect to x: only its real part where x is real.
+
+    >>> from scanopt import tensor as T
+    >>> fitting(T.zvector("g"), T.dvector("x")).dtype
+    'float64'
+    """
+    kinds = np.dtype(part.dtype).kind, np.dtype(x.dtype).kind
+    real: Variable = FUNCTIONS["real"](part) if kinds[0] == "c" and kinds[1] != "c" else part
+    return real
 
 
 def no_gradient(op: Op, args: Sequence[Variable], out: Variable, g: Variable) -> list[Variable | None]:

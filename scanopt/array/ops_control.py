@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,12 @@ def _infer(condition: Operand, a: Operand, b: Operand) -> TensorType:
     return TensorType(a.dtype, tuple(n if n == m else None for n, m in zip(a.shape, b.shape, strict=True)))
 
 
+def _gradient(op: Op, args: Sequence[Variable], out: Variable, g: Variable) -> list[Variable | None]:
+    condition, a, b = args
+    zeros = FUNCTIONS["zeros_like"]
+    return [None, apply(op, condition, g, zeros(a)), apply(op, condition, zeros(b), g)]
+
+
 # No batched form: it would compute both sides of every row.  A law makes it a `where` where it may.
 register(
     OpSpec(
@@ -34,6 +41,7 @@ register(
         view=True,
         data_shape=True,
         cost="free",
+        gradient=_gradient,
         doc="a or b, by a scalar; only the one chosen is computed",
     )
 )

@@ -11,10 +11,12 @@ import numpy as np
 from scanopt.array import batching
 from scanopt.array.batching import dim, dims_of, expand, front, int_constant, split_dims, spread
 from scanopt.array.constants import as_tensor_variable, as_variable, is_weak, weak_constant
+from scanopt.array.derivatives import no_gradient, smooth
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.ops_elementwise import cast, elementwise, where
 from scanopt.array.ops_joining import concatenate
 from scanopt.array.ops_shaping import as_dims
+from scanopt.array.ops_sum_to import sum_to
 from scanopt.array.shapes import broadcast, fill, filled, shape_text
 from scanopt.array.types import Dim, TensorType
 from scanopt.array.variable import Constant, Variable, apply, describe, public
@@ -114,6 +116,21 @@ def _on_diagonal(n: Any, m: Any, k: Any, compare: str) -> Variable:
     return elementwise(compare, j, elementwise("add", i, k))
 
 
+def _gradient_full(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
+    return [sum_to(g, args[0]), *(None for _ in args[1:])]
+
+
+def _gradient_full_like(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
+    return [None, sum_to(g, args[1])]
+
+
+def _gradient_arange(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
+    """Number i is start + i * step; where the numbers stop changes none of them."""
+    start, _, step = args
+    by_step = sum_to(elementwise("multiply", g, arange(dim(out, 0), dtype=g.dtype)), step)
+    return [sum_to(g, start), None, by_step if smooth(step) else None]
+
+
 def _entry(name: str, numpy: Any, infer: Any, batch: Any, doc: str, **more: Any) -> None:
     register(OpSpec(name, numpy, infer, batch, batch_exact=True, cost="memory", doc=doc, **more))
 
@@ -123,7 +140,14 @@ def _has_inputs(op: Op) -> bool:
 
 
 _entry(
-    "full", _bind_full, _infer_full, _batch_full, "an array of one value", can_raise=_has_inputs, data_shape=_has_inputs
+    "full",
+    _bind_full,
+    _infer_full,
+    _batch_full,
+    "an array of one value",
+    can_raise=_has_inputs,
+    data_shape=_has_inputs,
+    gradient=_gradient_full,
 )
 _entry(
     "full_like",
@@ -131,9 +155,28 @@ _entry(
     _infer_full_like,
     _batch_full_like,
     "a value in the shape of another array, with the dtype of the value",
+    gradient=_gradient_full_like,
 )
-_entry("arange", _bind_arange, _infer_arange, None, "numbers at equal distances", can_raise=True, data_shape=True)
-_entry("eye", _bind_eye, _infer_eye, _batch_eye, "ones on a diagonal, else zeros", can_raise=True, data_shape=True)
+_entry(
+    "arange",
+    _bind_arange,
+    _infer_arange,
+    None,
+    "numbers at equal distances",
+    can_raise=True,
+    data_shape=True,
+    gradient=_gradient_arange,
+)
+_entry(
+    "eye",
+    _bind_eye,
+    _infer_eye,
+    _batch_eye,
+    "ones on a diagonal, else zeros",
+    can_raise=True,
+    data_shape=True,
+    gradient=no_gradient,
+)
 
 
 # What users call

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.batching import expand, front, rows, spread, transpose
+from scanopt.array.gradients_of_indexing import gradient_of_getitem, gradient_of_setitem
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.ops_creation import arange
 from scanopt.array.ops_elementwise import elementwise, where
@@ -334,6 +335,7 @@ register(
         view=lambda op: not _advanced(op.options["index"]),
         can_raise=_may_miss,
         data_shape=_depends_on_values,
+        gradient=gradient_of_getitem,
         doc="part of an array",
     )
 )
@@ -347,6 +349,7 @@ register(
         out=True,
         batch_exact=lambda op: op.options["mode"] == "set" or not _advanced(op.options["index"]),
         can_raise=_may_miss,
+        gradient=gradient_of_setitem,
         doc="the array with a part replaced or added to",
     )
 )

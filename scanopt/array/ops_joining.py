@@ -7,20 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.batching import broadcast_to, dims_of, expand, rows, spread
+from scanopt.array.batching import broadcast_to, dim, dims_of, expand, rows, spread
 from scanopt.array.constants import as_variable, promoted
+from scanopt.array.derivatives import fitting, smooth
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.ops_axes import atleast_1d, atleast_2d, shape_padleft
 from scanopt.array.ops_shaping import as_dims, flatten, reshape_to, times
 from scanopt.array.shapes import axis_of, common_dtype, same, shape_text
 from scanopt.array.types import Dim, TensorType
-from scanopt.array.variable import Variable, apply, public
+from scanopt.array.variable import FUNCTIONS, Variable, apply, public
 
 __all__ = ["concatenate", "stack"]
 
 Flags = Sequence[bool]
 Args = Sequence[Variable]
 Shape = tuple[Dim, ...]
+FULL: Any = ("slice", None, None, None)
 
 
 def _infer_concatenate(*xs: Operand, axis: int) -> TensorType:
@@ -84,6 +86,51 @@ def _batch_repeat(op: Op, batched: Flags, args: Args) -> Variable | None:
     return apply(Op.make("repeat", axis=op.options["axis"] + 1), *args)
 
 
+# Gradients
+
+
+def _gradient_concatenate(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
+    """Each array gets its part of g."""
+    axis = op.options["axis"]
+    lengths = [dim(x, axis) for x in args]
+    parts: list[Variable | None] = []
+    start: Any = 0
+    for i, (x, n) in enumerate(zip(args, lengths, strict=True)):
+        stop = start + n if i else n
+        place = slice(start, None if i == len(args) - 1 else stop)
+        part = FUNCTIONS["getitem"](g, (*[slice(None)] * axis, place)) if smooth(x) else None
+        parts.append(None if part is None else fitting(_known_as(part, x), x))
+        start = stop
+    return parts
+
+
+def _known_as(part: Variable, x: Variable) -> Variable:
+    """A part of the shape of x, with those lengths that are known of x."""
+    unsure = any(n is None and m is not None for n, m in zip(part.type.shape, x.type.shape, strict=True))
+    return reshape_to(part, dims_of(x)) if unsure else part
+
+
+def _gradient_stack(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
+    before = [slice(None)] * op.options["axis"]
+    return [
+        fitting(_known_as(FUNCTIONS["getitem"](g, (*before, i)), x), x) if smooth(x) else None
+        for i, x in enumerate(args)
+    ]
+
+
+def _gradient_repeat(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
+    """Each entry gets the sum over its copies."""
+    x, repeats = args
+    i, dims = op.options["axis"], dims_of(x)
+    if repeats.type.shape in ((), (1,)):
+        count = FUNCTIONS["getitem"](repeats, 0) if repeats.ndim else repeats
+        apart = reshape_to(g, (*dims[: i + 1], count, *dims[i + 1 :]))
+        return [apply(Op.make("sum", axis=(i + 1,), keepdims=False), apart), None]
+    origin = apply(Op.make("repeat", axis=0), FUNCTIONS["arange"](dims[i]), repeats)
+    taken = Op.make("setitem", index=(*[FULL] * i, "array"), mode="inc")
+    return [apply(taken, FUNCTIONS["zeros_like"](x), g, origin), None]
+
+
 # The entries
 
 
@@ -104,6 +151,7 @@ _entry(
     _infer_concatenate,
     _batch_join,
     cost="memory",
+    gradient=_gradient_concatenate,
     doc="arrays one after the other",
 )
 _entry(
@@ -112,6 +160,7 @@ _entry(
     _infer_stack,
     _batch_join,
     cost="memory",
+    gradient=_gradient_stack,
     doc="arrays along a new axis",
 )
 _entry(
@@ -122,6 +171,7 @@ _entry(
     cost="memory",
     can_raise=True,
     data_shape=True,
+    gradient=_gradient_repeat,
     doc="each entry along an axis so many times",
 )
 

@@ -10,6 +10,12 @@ import numpy as np
 
 from scanopt.array.batching import align, dims_of, expand, transpose
 from scanopt.array.constants import as_variable, promoted
+from scanopt.array.gradients_of_products import (
+    gradient_of_dot,
+    gradient_of_matmul,
+    gradient_of_outer,
+    gradient_of_tensordot,
+)
 from scanopt.array.op import Op, Operand, OpSpec, Traits, register
 from scanopt.array.ops_elementwise import elementwise
 from scanopt.array.ops_shaping import flatten, reshape, times
@@ -137,7 +143,15 @@ def _with_out(name: str) -> Callable[..., Any]:
     return bind
 
 
-_entry("dot", _with_out("dot"), _infer_dot, _batch_matmul, out=True, doc="product of vectors and matrices")
+_entry(
+    "dot",
+    _with_out("dot"),
+    _infer_dot,
+    _batch_matmul,
+    out=True,
+    gradient=gradient_of_dot,
+    doc="product of vectors and matrices",
+)
 _entry(
     "matmul",
     _with_out("matmul"),
@@ -145,6 +159,7 @@ _entry(
     _batch_matmul,
     out=True,
     ufunc="matmul",
+    gradient=gradient_of_matmul,
     doc="products of stacks of matrices",
 )
 _entry(
@@ -152,6 +167,7 @@ _entry(
     lambda xp, axes: lambda a, b: xp.tensordot(a, b, axes=axes),
     _infer_tensordot,
     _batch_tensordot,
+    gradient=gradient_of_tensordot,
     doc="sum of products over given pairs of axes",
 )
 register(
@@ -164,6 +180,7 @@ register(
         cost="arith",
         out=True,
         traits=Traits(),
+        gradient=gradient_of_outer,
         doc="products of all pairs",
     )
 )

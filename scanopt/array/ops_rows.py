@@ -28,6 +28,10 @@ def _batch(op: Op, flags: Sequence[bool], args: Sequence[Variable]) -> Variable 
     return apply(Op.make("transpose", axes=(1, 0, *range(2, x.ndim + 1))), repeated)
 
 
+def _gradient(op: Op, args: Sequence[Variable], out: Variable, g: Variable) -> list[Variable | None]:
+    return [apply(Op.make("sum", axis=(0,), keepdims=False), g), None]
+
+
 register(
     OpSpec(
         "repeat_rows",
@@ -38,6 +42,7 @@ register(
         cost="free",
         view=True,
         data_shape=True,
+        gradient=_gradient,
         doc="x, n times along a new first axis",
     )
 )

@@ -10,8 +10,10 @@ import numpy as np
 from scanopt.array import batching
 from scanopt.array.batching import dim, dims_of, expand, front, int_constant, split_dims
 from scanopt.array.constants import as_variable
+from scanopt.array.derivatives import no_gradient
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.ops_elementwise import elementwise
+from scanopt.array.ops_sum_to import sum_to
 from scanopt.array.shapes import axes_of, axis_of, broadcast, fill, filled, product, shape_text
 from scanopt.array.types import Dim, TensorType
 from scanopt.array.variable import FUNCTIONS, Constant, Variable, apply, describe, public
@@ -147,6 +149,30 @@ def _batch_broadcast_to(op: Op, batched: Flags, args: Args) -> Variable | None:
     return batching.broadcast_to(x, (dim(x, 0), *(next(rest) if n is None else n for n in shape)))
 
 
+# Gradients
+
+
+def _gradient_reshape(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
+    return [reshape_to(g, dims_of(args[0])), *(None for _ in args[1:])]
+
+
+def _gradient_transpose(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
+    axes = op.options["axes"]
+    return [batching.transpose(g, [axes.index(i) for i in range(len(axes))])]
+
+
+def _gradient_expand(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
+    return [apply(Op.make("squeeze", axis=op.options["axis"]), g)]
+
+
+def _gradient_squeeze(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
+    return [expand(g, op.options["axis"])]
+
+
+def _gradient_broadcast_to(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
+    return [sum_to(g, args[0]), *(None for _ in args[1:])]
+
+
 # The entries
 
 
@@ -173,7 +199,13 @@ def _entry(name: str, numpy: Any, infer: Any, batch: Any, **more: Any) -> None:
 
 
 _entry(
-    "shape_i", _bind_shape_i, _infer_shape_i, _batch_shape_i, cost="free", doc="the length of one axis, an int64 scalar"
+    "shape_i",
+    _bind_shape_i,
+    _infer_shape_i,
+    _batch_shape_i,
+    cost="free",
+    gradient=no_gradient,
+    doc="the length of one axis, an int64 scalar",
 )
 _entry(
     "reshape",
@@ -184,6 +216,7 @@ _entry(
     view=True,
     can_raise=_has_inputs,
     data_shape=_has_inputs,
+    gradient=_gradient_reshape,
     doc="the same elements in order in another shape",
 )
 _entry(
@@ -193,6 +226,7 @@ _entry(
     _batch_transpose,
     cost="free",
     view=True,
+    gradient=_gradient_transpose,
     doc="the axes in another order",
 )
 _entry(
@@ -202,6 +236,7 @@ _entry(
     _batch_axes,
     cost="free",
     view=True,
+    gradient=_gradient_expand,
     doc="new axes of length 1",
 )
 _entry(
@@ -211,6 +246,7 @@ _entry(
     _batch_axes,
     cost="free",
     view=True,
+    gradient=_gradient_squeeze,
     doc="axes of length 1 removed",
 )
 _entry(
@@ -222,6 +258,7 @@ _entry(
     view=True,
     can_raise=_has_inputs,
     data_shape=_has_inputs,
+    gradient=_gradient_broadcast_to,
     doc="repeated along new axes and axes of length 1, without a copy",
 )
 # Lengths given by the user

@@ -16,7 +16,8 @@ import numpy as np
 
 from scanopt.array import random_counts, random_samplers
 from scanopt.array.batching import align, front
-from scanopt.array.op import Op, Operand, OpSpec, register
+from scanopt.array.derivatives import no_gradient
+from scanopt.array.op import Gradient, Op, Operand, OpSpec, register
 from scanopt.array.random_draws import Draws
 from scanopt.array.random_philox import FOLD, blocks_at
 from scanopt.array.shapes import broadcast, fill, filled, shape_text
@@ -37,11 +38,13 @@ class Sampler:
     kernel: draws and values of the parameters -> values of shape `draws.shape` + `tail`.
     core: axes that each parameter has beyond those that broadcast against the size.
     tail: the result has the core axis of its last parameter too.
+    gradient: as an entry's.  Draws without parameters, and counts, depend smoothly on nothing.
     """
 
     kernel: Callable[..., Any]
     core: tuple[int, ...] = ()
     tail: bool = False
+    gradient: Gradient | None = no_gradient
     doc: str = ""
 
 
@@ -139,8 +142,10 @@ SAMPLERS: dict[str, Sampler] = {
     "uniform": Sampler(random_samplers.uniform, doc="uniform in [0, 1)"),
     "normal": Sampler(random_samplers.normal, doc="standard normal"),
     "exponential": Sampler(random_samplers.exponential, doc="standard exponential"),
-    "gamma": Sampler(random_samplers.gamma, (0,), doc="gamma of a shape, scale 1"),
-    "beta": Sampler(random_samplers.beta, (0, 0), doc="beta of a and b"),
+    # These accept and reject proposals: with its draws held fixed, the value jumps as a parameter moves,
+    # and its derivative between the jumps is not that of the mean.
+    "gamma": Sampler(random_samplers.gamma, (0,), gradient=None, doc="gamma of a shape, scale 1; without a gradient"),
+    "beta": Sampler(random_samplers.beta, (0, 0), gradient=None, doc="beta of a and b; without a gradient"),
     "integers": Sampler(random_counts.integers, (0,), doc="integers from 0 up to a number, without it"),
     "binomial": Sampler(random_counts.binomial, (0, 0), doc="successes of n trials of probability p"),
     "poisson": Sampler(random_counts.poisson, (0,), doc="counts of a mean"),
@@ -162,6 +167,7 @@ for _name, _sampler in SAMPLERS.items():
             cost="transcendental",
             can_raise=_raises,
             data_shape=_has_inputs,
+            gradient=_sampler.gradient,
             doc=_sampler.doc,
         )
     )
@@ -205,6 +211,7 @@ register(
         _batch_fold,
         batch_exact=True,
         cost="transcendental",
+        gradient=no_gradient,
         doc="the state, at draw 0, of the key number i made from a state",
     )
 )
@@ -249,6 +256,10 @@ def _batch_valid(op: Op, batched: Flags, args: Args) -> Variable:
     return apply(op, *align(batched, args))
 
 
+def _gradient_valid(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
+    return [g]
+
+
 register(
     OpSpec(
         "random_valid",
@@ -258,6 +269,7 @@ register(
         batch_exact=True,
         view=True,
         can_raise=True,
+        gradient=_gradient_valid,
         doc="a parameter of a distribution, if it is one",
     )
 )
