@@ -26,6 +26,7 @@ _ELSEWHERE = {
     "hessian": "scanopt.gradient",
     "Lop": "scanopt.gradient",
     "Rop": "scanopt.gradient",
+    "verify_grad": "scanopt.gradient",
 }
 _MODULES = {"random": "scanopt.array.random_functions", "shared_randomstreams": "scanopt.array.random_streams"}
 _CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None}

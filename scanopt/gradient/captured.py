@@ -43,4 +43,10 @@ def _inside_loops(outputs: Sequence[Variable], wanted: Collection[Variable]) -> 
     """Those of `wanted` that steps of loops compute again."""
     if not wanted:
         return set()
-    return {v for loop in loops_of(outputs) for node in schedule(loop.inner_outputs, loop.inner_inputs) for v in node.outputs if v in wanted}
+    return {
+        v
+        for loop in loops_of(outputs)
+        for node in schedule(loop.inner_outputs, loop.inner_inputs)
+        for v in node.outputs
+        if v in wanted
+    }

@@ -17,11 +17,19 @@ from scanopt.loops.node import Scan
 __all__ = ["flows", "reached"]
 
 
-def flows(outputs: Iterable[Variable], wrt: Collection[Variable], stop: Collection[Variable] = ()) -> set[Variable]:
-    """Of all that `outputs` rest on, what may depend smoothly on one of `wrt`; `stop` depends on nothing."""
+def flows(
+    outputs: Iterable[Variable],
+    wrt: Collection[Variable],
+    stop: Collection[Variable] = (),
+    given: Collection[Variable] = (),
+) -> set[Variable]:
+    """Of all that `outputs` rest on, what may depend smoothly on one of `wrt`.
+
+    stop: what depends on nothing.  given: what is not looked behind.
+    """
     sources = {v for v in wrt if smooth(v)} - set(stop)
     found = set(sources)
-    for node in schedule(outputs):
+    for node in schedule(outputs, given):
         found |= {v for v in _through(node, found) if v not in stop}
     return found
 

@@ -108,7 +108,9 @@ def _disconnected(cost: Variable, x: Variable, what: str) -> None:
     elif not smooth(x):
         reason = f"it is of dtype {x.dtype}, and only floating point or complex numbers have gradients: cast it before its use"
     else:
-        reason = "it is no part of the graph, or only by way of integers, comparisons, shapes or what is considered constant"
+        reason = (
+            "it is no part of the graph, or only by way of integers, comparisons, shapes or what is considered constant"
+        )
     text = (
         f"{describe(cost)} has no gradient with respect to {describe(x)}: {reason} (grad at {user_location()}); "
         "disconnected_inputs='ignore' gives zeros"
@@ -136,10 +138,7 @@ def like_given(given: Any, results: Sequence[Any]) -> Any:
 
 
 def pullback(
-    outputs: Sequence[Variable],
-    cotangents: Sequence[Variable],
-    wrt: Sequence[Variable],
-    consider_constant: Any = None,
+    outputs: Sequence[Variable], cotangents: Sequence[Variable], wrt: Sequence[Variable], consider_constant: Any = None
 ) -> list[Variable | None]:
     """The gradients with respect to `wrt` of the sum of outputs times cotangents; None where not connected.
 
@@ -170,7 +169,9 @@ def Lop(f: Any, wrt: Any, eval_points: Any, consider_constant: Any = None, disco
     known = [(v, as_tensor_variable(g)) for v, g in zip(outputs, many, strict=True)]
     for v, g in known:
         if g.ndim != v.ndim:
-            raise TypeError(f"the evaluation point {describe(g)} does not fit {describe(v)}: the numbers of axes differ")
+            raise TypeError(
+                f"the evaluation point {describe(g)} does not fit {describe(v)}: the numbers of axes differ"
+            )
     asked = variables("wrt", wrt)
     out: list[Variable] = []
     for x, g in zip(asked, pullback(outputs, [g for _, g in known], asked, consider_constant), strict=True):

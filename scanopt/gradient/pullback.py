@@ -12,7 +12,7 @@ from scanopt.gradient.flows import flows
 from scanopt.loops.graph import is_lazy, schedule
 from scanopt.loops.node import Scan
 
-__all__ = ["Contributions", "LoopRule", "pull", "register_loop_rule", "zeros_like"]
+__all__ = ["Contributions", "LoopRule", "no_way_through", "pull", "register_loop_rule", "zeros_like"]
 
 Contributions = Iterable[tuple[Variable, Variable]]
 """Pairs of a variable and a part of the gradient with respect to it."""
@@ -40,18 +40,20 @@ def pull(
     cotangents: Sequence[Variable | None],
     wrt: Sequence[Variable],
     constant: Collection[Variable] = (),
+    given: Collection[Variable] = (),
 ) -> list[Variable | None]:
     """The gradients with respect to `wrt` of the sum of all outputs times their cotangents.
 
     None for an output or a result stands for no connection.  constant: what nothing flows through.
+    given: what is not looked behind.
     Raises NullTypeGradError where the way leads through an operator without a gradient.
     """
-    varying = flows(outputs, wrt, constant)
+    varying = flows(outputs, wrt, constant, given)
     sums = Sums(varying)
     for v, g in zip(outputs, cotangents, strict=True):
         if g is not None:
             sums.add(v, g)
-    _backwards(schedule(outputs), sums, set(wrt))
+    _backwards(schedule(outputs, given), sums, set(wrt))
     return [sums.total(v) for v in wrt]
 
 
@@ -104,14 +106,19 @@ def _through_operator(node: Node, sums: Sums) -> None:
     assert g is not None
     gradient = node.op.spec.gradient
     if gradient is None:
-        reached = ", ".join(describe(x) for x in node.inputs if x in sums.varying)
-        raise NullTypeGradError(
-            f"{node.op.name} has no gradient, and the gradient asked for goes through it to {reached}: "
-            "write disconnected_grad(...) around its result, or name it in consider_constant, if it is meant as a constant"
-        )
+        raise no_way_through(node, [x for x in node.inputs if x in sums.varying])
     for x, part in zip(node.inputs, gradient(node.op, node.inputs, out, g), strict=True):
         if part is not None:
             sums.add(x, part)
+
+
+def no_way_through(node: Apply, varying: Iterable[Variable]) -> NullTypeGradError:
+    """The error of a gradient that needs that of an operator without one."""
+    return NullTypeGradError(
+        f"{node.op.name} has no gradient, and the gradient asked for goes through it to "
+        f"{', '.join(map(describe, varying))}: write disconnected_grad(...) around its result, or name it in "
+        "consider_constant, if it is meant as a constant"
+    )
 
 
 class _Regions:

@@ -39,7 +39,7 @@ def scan_pullback(node: Scan, cotangents: Cotangents, wanted: Collection[Variabl
     if node.mit_mots:
         _, outputs = desugared(node)
         given = list(dict.fromkeys(v for v in node.inputs if v in wanted))
-        parts = zip(given, pull(outputs, cotangents, given), strict=True)
+        parts = zip(given, pull(outputs, cotangents, given, given=node.inputs), strict=True)
         return [(v, part) for v, part in parts if part is not None]
     return _Backward(node, cotangents, wanted).contributions()
 
@@ -272,5 +272,3 @@ def _sum(w: NonSequence, part: Variable) -> SitSot:
 def _cast(x: Variable, dtype: str) -> Variable:
     cast: Variable = FUNCTIONS["cast"](x, dtype)
     return cast
-
-

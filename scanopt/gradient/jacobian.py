@@ -1,0 +1,88 @@
+"""Jacobians and Hessians: a loop over the entries of the expression, one gradient each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from scanopt.array.constants import as_tensor_variable
+from scanopt.array.variable import FUNCTIONS, Variable, describe
+from scanopt.gradient.grad import Lop, grad, like_given, variables
+from scanopt.loops.derived import map as loop_map
+from scanopt.loops.graph import dependencies, schedule
+from scanopt.loops.rebuild import rebuild
+
+__all__ = ["hessian", "jacobian"]
+
+
+def jacobian(
+    expression: Variable,
+    wrt: Any,
+    consider_constant: Sequence[Variable] | None = None,
+    disconnected_inputs: str = "raise",
+) -> Any:
+    """The derivatives of all entries of an expression with respect to wrt, one variable or a list.
+
+    Returns arrays of shape (*expression.shape, *x.shape) for x in wrt.  Raises as `grad`.
+
+    >>> from scanopt import interpret, tensor as T
+    >>> x = T.dvector("x")
+    >>> interpret(jacobian(x**2, x), {x: [1.0, 2.0]})
+    array([[2., 0.],
+           [0., 4.]])
+
+    Source: the documents' `theano.gradient.jacobian`.
+    """
+    y, asked = as_tensor_variable(expression), variables("wrt", wrt)
+    if not y.ndim:
+        return grad(y, wrt, consider_constant, disconnected_inputs)
+    seed = Variable(y.type, "seed")
+    rows: list[Variable] = Lop([y], asked, [seed], consider_constant, disconnected_inputs)
+    held = _without(rows, seed)
+    count = y.size
+
+    def one(i: Variable, like: Variable, *values: Variable) -> list[Variable]:
+        unit = FUNCTIONS["eq"](FUNCTIONS["arange"](like.size), i).astype(y.dtype).reshape(like.shape, ndim=y.ndim)
+        inner = dict(zip(held, values, strict=True))
+        return rebuild([v.astype(v.dtype) for v in rows], {**inner, seed: unit})
+
+    found, _ = loop_map(one, FUNCTIONS["arange"](count), [y, *held], name="jacobian")
+    found = found if isinstance(found, list) else [found]
+    shaped = [r.reshape((*y.shape, *x.shape), ndim=y.ndim + x.ndim) for r, x in zip(found, asked, strict=True)]
+    return like_given(wrt, shaped)
+
+
+def _without(results: Sequence[Variable], seed: Variable) -> list[Variable]:
+    """What `results` are computed from that does not depend on the seed: the same for every entry."""
+    depends = {seed}
+    border: dict[Variable, None] = {}
+    for node in schedule(results):
+        needs = dependencies(node)
+        if any(v in depends for v in needs):
+            depends.update(node.outputs)
+            border.update((v, None) for v in needs if v.owner is not None and v not in depends)
+    return list(border)
+
+
+def hessian(
+    cost: Variable, wrt: Any, consider_constant: Sequence[Variable] | None = None, disconnected_inputs: str = "raise"
+) -> Any:
+    """The second derivatives of a scalar with respect to wrt, one variable or a list, each by itself.
+
+    Returns arrays of shape (*x.shape, *x.shape) for x in wrt.  Raises as `grad`.
+
+    >>> from scanopt import interpret, tensor as T
+    >>> x = T.dvector("x")
+    >>> interpret(hessian((x**3).sum(), x), {x: [1.0, 2.0]})
+    array([[ 6.,  0.],
+           [ 0., 12.]])
+
+    Source: the documents' `theano.gradient.hessian`.
+    """
+    out: list[Variable] = []
+    for x in variables("wrt", wrt):
+        g = grad(cost, x, consider_constant, disconnected_inputs)
+        if not isinstance(g, Variable):
+            raise TypeError(f"the cost has no gradient with respect to {describe(x)}")
+        out.append(jacobian(g, x, consider_constant, "ignore" if disconnected_inputs == "ignore" else "warn"))
+    return like_given(wrt, out)

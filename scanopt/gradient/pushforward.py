@@ -1,0 +1,185 @@
+"""Derivatives forwards: how fast the outputs change when the inputs change along given tangents.
+
+Through an operator that is its gradient taken twice: the gradient is linear in the cotangent g, and
+the gradient of that with respect to g is the derivative along the tangent.  Through a loop it is the
+loop itself with a tangent beside every state, sequence and map: no history is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace as altered
+from typing import Any
+
+from scanopt.array.constants import as_tensor_variable
+from scanopt.array.derivatives import smooth
+from scanopt.array.variable import FUNCTIONS, Apply, Node, Variable, describe
+from scanopt.gradient.captured import with_copies
+from scanopt.gradient.errors import NullTypeGradError
+from scanopt.gradient.flows import inner_flows
+from scanopt.gradient.grad import like_given, variables
+from scanopt.gradient.pullback import no_way_through, pull, zeros_like
+from scanopt.loops.graph import schedule
+from scanopt.loops.mit_mots import desugared
+from scanopt.loops.node import MitSot, NitSot, NonSequence, Scan, SitSot, State
+from scanopt.loops.node import Sequence as SequenceSlot
+from scanopt.loops.rebuild import rebuild
+
+__all__ = ["Rop", "push", "pushforward"]
+
+_READ_THE_SHAPE_ALONE = {"shape_i", "full_like"}
+
+Tangents = dict[Variable, Variable]
+Slot = State | NitSot
+
+
+def Rop(f: Any, wrt: Any, eval_points: Any) -> Any:
+    """The product of the Jacobian and a column vector: how fast f changes as wrt moves along eval_points.
+
+    f: an array or a list of them.  wrt: one variable or a list; eval_points: for each an array of its
+    shape, or None to keep it still.  Returns an array of the shape of each f (zeros where it stays).
+    Raises TypeError, ValueError for arguments that do not fit, NullTypeGradError where an operator
+    on the way has no gradient.
+
+    >>> from scanopt import interpret, tensor as T
+    >>> x = T.dvector("x")
+    >>> interpret(Rop(x**2, x, T.ones_like(x)), {x: [1.0, 2.0]})
+    array([2., 4.])
+
+    Source: the documents' `theano.gradient.Rop`.
+    """
+    outputs, asked = variables("f", f), variables("wrt", wrt)
+    points = list(eval_points) if isinstance(eval_points, list | tuple) else [eval_points]
+    if len(points) != len(asked):
+        raise ValueError(f"Rop needs one evaluation point for each of {len(asked)} variables, found {len(points)}")
+    pairs = [(x, as_tensor_variable(t)) for x, t in zip(asked, points, strict=True) if t is not None]
+    for x, t in pairs:
+        if t.ndim != x.ndim:
+            raise TypeError(
+                f"the evaluation point {describe(t)} does not fit {describe(x)}: the numbers of axes differ"
+            )
+    found = pushforward(outputs, [x for x, _ in pairs], [t for _, t in pairs])
+    return like_given(f, [zeros_like(v) if t is None else t for v, t in zip(outputs, found, strict=True)])
+
+
+def pushforward(
+    outputs: Sequence[Variable], wrt: Sequence[Variable], tangents: Sequence[Variable]
+) -> list[Variable | None]:
+    """The derivatives of outputs as wrt move along tangents; None where they stay as they are."""
+    results, _, sources, _ = with_copies(outputs, [], wrt, [])
+    return push(results, dict(zip(sources, tangents, strict=True)))
+
+
+def push(outputs: Sequence[Variable], tangents: Mapping[Variable, Variable]) -> list[Variable | None]:
+    """The derivatives of outputs along the tangents of some variables, None for none."""
+    moving: Tangents = {v: _cast(t, v) for v, t in tangents.items() if smooth(v)}
+    for node in schedule(outputs):
+        for v, t in _through(node, moving).items():
+            moving[v] = _cast(t, v) if v not in moving else moving[v]
+    return [moving.get(v) for v in outputs]
+
+
+def _cast(t: Variable, like: Variable) -> Variable:
+    cast: Variable = FUNCTIONS["cast"](t, like.dtype)
+    return cast
+
+
+def _through(node: Node, moving: Tangents) -> Tangents:
+    if not any(v in moving for v in node.inputs):
+        return {}
+    if isinstance(node, Scan):
+        if node.mit_mots:
+            _, outputs = desugared(node)
+            found = push(outputs, {v: moving[v] for v in node.inputs if v in moving})
+            return {v: t for v, t in zip(node.outputs, found, strict=True) if t is not None}
+        return _Forward(node, moving).tangents()
+    assert isinstance(node, Apply)
+    (out,) = node.outputs
+    t = _through_operator(node, out, moving) if smooth(out) else None
+    return {} if t is None else {out: t}
+
+
+def _through_operator(node: Apply, out: Variable, moving: Tangents) -> Variable | None:
+    if node.op.spec.gradient is None:
+        raise no_way_through(node, [x for x in node.inputs if x in moving])
+    g = Variable(out.type)
+    parts = node.op.spec.gradient(node.op, node.inputs, out, g)
+    used = [(p, moving[x]) for x, p in zip(node.inputs, parts, strict=True) if p is not None and x in moving]
+    if not used:
+        return None
+    found = pull([p for p, _ in used], [t for _, t in used], [g])[0]
+    if found is None:
+        return None
+    if _reads(found, g):
+        raise NullTypeGradError(f"{node.op.name} changes gradients on their way back: it has no derivative forwards")
+    return rebuild([found], {g: out})[0]
+
+
+def _reads(v: Variable, g: Variable) -> bool:
+    """Whether v depends on g by more than its shape."""
+    todo, seen = [v], {v}
+    while todo:
+        node = todo.pop().owner
+        inputs = () if node is None else node.inputs
+        if isinstance(node, Apply) and node.op.name in _READ_THE_SHAPE_ALONE:
+            inputs = node.inputs[1:]
+        new = [x for x in inputs if x not in seen]
+        seen.update(new)
+        todo += new
+    return g in seen
+
+
+class _Forward:
+    """A loop with tangents beside its values."""
+
+    def __init__(self, node: Scan, moving: Tangents) -> None:
+        self.node, self.moving = node, moving
+        self.varying = inner_flows(node, {v for v in node.inputs if v in moving})
+        self.inner: Tangents = {}
+
+    def tangents(self) -> Tangents:
+        """The tangents of the outputs that move."""
+        node = self.node
+        sequences = [self._read(SequenceSlot, s.x_outer, s.x_inner) for s in node.sequences if s.x_outer in self.moving]
+        held = [self._read(NonSequence, w.w_outer, w.w_inner) for w in node.non_sequences if w.w_outer in self.moving]
+        beside = self._slots()
+        new = list(beside.values())
+        both = altered(
+            node,
+            sequences=(*node.sequences, *sequences),
+            mit_sots=(*node.mit_sots, *(s for s in new if isinstance(s, MitSot))),
+            sit_sots=(*node.sit_sots, *(s for s in new if isinstance(s, SitSot))),
+            nit_sots=(*node.nit_sots, *(s for s in new if isinstance(s, NitSot))),
+            non_sequences=(*node.non_sequences, *held),
+            name=f"rop_of_{node.name}" if node.name else None,
+            labels=(),
+            order=None,
+        )
+        traces: dict[Slot, Variable] = dict(zip([*both.states, *both.nit_sots], both.outputs, strict=True))
+        slots: list[Slot] = [*node.states, *node.nit_sots]
+        return {v: traces[beside[s]] for v, s in zip(node.outputs, slots, strict=True) if s in beside}
+
+    def _slots(self) -> dict[Slot, Slot]:
+        """Beside each state and map that moves its tangent."""
+        node = self.node
+        states = [s for s in node.states if s.output_state in self.varying]
+        inputs = {s: tuple(self._tangent(v) for v in s.input_states) for s in states}
+        values = list(dict.fromkeys(node.traced))
+        found = {v: t for v, t in zip(values, push(values, self.inner), strict=True) if t is not None}
+        slots: dict[Slot, Slot] = {}
+        for s in states:
+            start = self.moving[s.init_outer] if s.init_outer in self.moving else zeros_like(s.init_outer)
+            new = found[s.output_state] if s.output_state in found else zeros_like(s.output_state)
+            if isinstance(s, MitSot):
+                slots[s] = MitSot(start, s.taps, inputs[s], new)
+            else:
+                slots[s] = SitSot(start, inputs[s][0], new)
+        return slots | {n: NitSot(found[n.output]) for n in node.nit_sots if n.output in found}
+
+    def _tangent(self, v: Variable) -> Variable:
+        if v not in self.inner:
+            self.inner[v] = Variable(v.type, f"d{v.name}" if v.name else None)
+        return self.inner[v]
+
+    def _read(self, slot: Any, outer: Variable, inner: Variable) -> Any:
+        return slot(self.moving[outer], self._tangent(inner))
