@@ -2,43 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from scanopt.array.constants import as_variable
+from scanopt.array.batching import front, rows, spread
+from scanopt.array.constants import as_tensor_variable, as_variable, is_weak, weak_constant
 from scanopt.array.derivatives import no_gradient, zero_gradient
 from scanopt.array.op import Gradient, Op, Operand, OpSpec, register
+from scanopt.array.shapes import broadcast
 from scanopt.array.types import TensorType
-from scanopt.array.variable import FUNCTIONS, Variable, apply, describe, public
+from scanopt.array.variable import FUNCTIONS, Constant, Variable, apply, describe, public
 
 __all__ = ["disconnected_grad", "grad_clip", "zero_grad"]
 
+Flags = Sequence[bool]
+Args = Sequence[Variable]
 
-def _infer(x: Operand, **bounds: float) -> TensorType:
+
+def _infer(x: Operand) -> TensorType:
     return x.type
 
 
-def _bind(xp: Any, **bounds: float) -> Callable[..., Any]:
-    return lambda x: x
+def _infer_clip(x: Operand, lower: Operand, upper: Operand) -> TensorType:
+    if len(broadcast(x.shape, lower.shape, upper.shape)) > x.ndim:
+        raise ValueError(f"bounds {lower.type} and {upper.type} of a gradient have more axes than {x.type}")
+    if "c" in {np.dtype(v.dtype).kind for v in (x, lower, upper)}:
+        raise TypeError(f"a gradient within bounds is real, found {x.type}, {lower.type} and {upper.type}")
+    return x.type
 
 
-def _batch(op: Op, flags: Sequence[bool], args: Sequence[Variable]) -> Variable:
+def _batch(op: Op, batched: Flags, args: Args) -> Variable:
     return apply(op, *args)
 
 
-def _clipped(op: Op, args: Sequence[Variable], out: Variable, g: Variable) -> list[Variable | None]:
-    return [FUNCTIONS["clip"](g, op.options["lower"], op.options["upper"])]
+def _batch_clip(op: Op, batched: Flags, args: Args) -> Variable:
+    x = args[0] if batched[0] else spread(args[0], rows(batched, args))
+    bounds = (front(v, x.ndim - 1) if flag else v for v, flag in zip(args[1:], batched[1:], strict=True))
+    return apply(op, x, *bounds)
 
 
-def _entry(name: str, gradient: Gradient, doc: str) -> None:
-    register(OpSpec(name, _bind, _infer, _batch, batch_exact=True, cost="free", view=True, gradient=gradient, doc=doc))
+def _gradient_clip(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
+    return [FUNCTIONS["clip"](g, *args[1:]), None, None]
 
 
-_entry("disconnected_grad", no_gradient, "its argument, which is constant to gradients")
-_entry("zero_grad", zero_gradient, "its argument, with a gradient of zero")
-_entry("grad_clip", _clipped, "its argument, with a gradient within bounds")
+def _entry(name: str, infer: Any, batch: Any, gradient: Gradient, doc: str) -> None:
+    register(
+        OpSpec(
+            name,
+            lambda xp: lambda x, *bounds: x,
+            infer,
+            batch,
+            batch_exact=True,
+            cost="free",
+            view=True,
+            gradient=gradient,
+            doc=doc,
+        )
+    )
+
+
+_entry("disconnected_grad", _infer, _batch, no_gradient, "its argument, which is constant to gradients")
+_entry("zero_grad", _infer, _batch, zero_gradient, "its argument, with a gradient of zero")
+_entry("grad_clip", _infer_clip, _batch_clip, _gradient_clip, "its argument, with a gradient within two bounds")
 
 
 @public("disconnected_grad", "consider_constant")
@@ -70,10 +97,11 @@ def zero_grad(x: Any) -> Variable:
 
 
 @public()
-def grad_clip(x: Any, lower_bound: float, upper_bound: float) -> Variable:
-    """x, where the gradient with respect to it is cut to lie between two numbers.
+def grad_clip(x: Any, lower_bound: Any, upper_bound: Any) -> Variable:
+    """x, where the gradient with respect to it is cut to lie between two bounds.
 
-    x: real.  Raises TypeError for complex numbers, ValueError for bounds that leave nothing between.
+    x: real.  lower_bound, upper_bound: real numbers, or arrays that broadcast to x.
+    Raises TypeError for complex numbers, ValueError for bounds that leave nothing between.
 
     >>> from scanopt import grad, interpret, tensor as T
     >>> x = T.dscalar("x")
@@ -82,9 +110,19 @@ def grad_clip(x: Any, lower_bound: float, upper_bound: float) -> Variable:
 
     Source: the documents' `theano.gradient.grad_clip`.
     """
-    v, lower, upper = as_variable(x), float(lower_bound), float(upper_bound)
-    if np.dtype(v.dtype).kind == "c":
-        raise TypeError(f"grad_clip needs real numbers, found {describe(v)}: complex ones have no order")
-    if not lower <= upper:
-        raise ValueError(f"grad_clip needs a lower bound and an upper one that is not below it, found {lower}, {upper}")
-    return apply(Op.make("grad_clip", lower=lower, upper=upper), v)
+    v = as_variable(x)
+    lower, upper = (_bound(b, v) for b in (lower_bound, upper_bound))
+    if isinstance(lower, Constant) and isinstance(upper, Constant) and (lower.data > upper.data).any():
+        raise ValueError(
+            f"grad_clip of {describe(v)}: the lower bound {lower.data} is above the upper one {upper.data}"
+        )
+    return apply(Op.make("grad_clip"), v, lower, upper)
+
+
+def _bound(b: Any, x: Variable) -> Variable:
+    """A bound in a dtype that leaves that of a gradient with respect to x as it is."""
+    float_ = x.dtype if np.dtype(x.dtype).kind == "f" else "float64"
+    if is_weak(b) and not isinstance(b, complex):
+        return weak_constant(b, float_)
+    given = as_tensor_variable(b)
+    return given if np.dtype(given.dtype).kind == "c" else FUNCTIONS["cast"](given, float_)
