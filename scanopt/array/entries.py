@@ -2,12 +2,15 @@
 
 from scanopt.array import (
     constants,
+    ops_arithmetic,
     ops_axes,
     ops_control,
     ops_creation,
     ops_elementwise,
+    ops_gradient,
     ops_indexing,
     ops_joining,
+    ops_logic,
     ops_nnet,
     ops_products,
     ops_reductions,
@@ -16,6 +19,7 @@ from scanopt.array import (
     ops_shaping,
     ops_subtensor,
     ops_sum_to,
+    ops_transcendental,
     random_ops,
 )
 from scanopt.array.variable import FUNCTIONS
@@ -23,12 +27,15 @@ from scanopt.array.variable import FUNCTIONS
 __all__ = [
     "FUNCTIONS",
     "constants",
+    "ops_arithmetic",
     "ops_axes",
     "ops_control",
     "ops_creation",
     "ops_elementwise",
+    "ops_gradient",
     "ops_indexing",
     "ops_joining",
+    "ops_logic",
     "ops_nnet",
     "ops_products",
     "ops_reductions",
@@ -37,5 +44,6 @@ __all__ = [
     "ops_shaping",
     "ops_subtensor",
     "ops_sum_to",
+    "ops_transcendental",
     "random_ops",
 ]

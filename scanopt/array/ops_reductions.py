@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.array import gradients_of_reductions
 from scanopt.array.constants import as_variable
-from scanopt.array.op import Op, Operand, OpSpec, register
+from scanopt.array.derivatives import no_gradient
+from scanopt.array.op import Gradient, Op, Operand, OpSpec, register
 from scanopt.array.ops_elementwise import as_float, elementwise
 from scanopt.array.ops_shaping import expand_dims, flatten
 from scanopt.array.shapes import axes_of, axis_of, probe_dtype
@@ -86,7 +88,7 @@ def _bind_reduction(name: str) -> Callable[..., Any]:
     return bind
 
 
-def _reduction(name: str, exact: bool = False) -> None:
+def _reduction(name: str, gradient: Gradient | None, exact: bool = False) -> None:
     register(
         OpSpec(
             name,
@@ -96,17 +98,23 @@ def _reduction(name: str, exact: bool = False) -> None:
             batch_exact=exact,
             cost="reduction",
             out=True,
+            gradient=gradient,
             doc=f"np.{name} over axes",
         )
     )
 
 
-for _name in ("sum", "prod", "mean", "var", "std"):
-    _reduction(_name)  # the order of additions depends on the memory layout
-for _name in ("max", "min"):
-    _reduction(_name)  # which of 0.0 and -0.0 is found depends on the memory layout
-for _name in ("any", "all"):
-    _reduction(_name, exact=True)
+# the order of additions depends on the memory layout, so these are not exact
+_reduction("sum", gradients_of_reductions.of_sum)
+_reduction("prod", None)
+_reduction("mean", gradients_of_reductions.of_mean)
+_reduction("var", None)
+_reduction("std", None)
+# which of 0.0 and -0.0 is found depends on the memory layout
+_reduction("max", None)
+_reduction("min", None)
+_reduction("any", no_gradient, exact=True)
+_reduction("all", no_gradient, exact=True)
 
 
 def reduce(name: str, x: Any, axis: Any, keepdims: bool, dtype: Any = None, **more: Any) -> Variable:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from scanopt.array.batching import broadcast_to, dim, expand
+from scanopt.array.batching import broadcast_to, dim
 from scanopt.array.constants import as_variable
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.types import TensorType
@@ -70,7 +70,7 @@ def sum_to(x: Variable, like: Variable) -> Variable:
     sure = tuple(i for i, (n, m) in pairs if m == 1 and n is not None and n != 1)
     if sure:
         x = apply(Op.make("sum", axis=sure, keepdims=True), x)
-    open_ = tuple(i for i, (n, m) in pairs if i not in sure and n != m and m in (1, None) and n != 1)
+    open_ = tuple(i for i, (n, m) in pairs if i not in sure and m in (1, None) and n != 1)
     if not open_:
         return x
     return apply(Op.make("sum_to", axis=open_), x, *(as_variable(dim(like, i)) for i in open_))

@@ -1,0 +1,137 @@
+"""Ufuncs of arithmetic, rounding, extrema and floating point.
+
+One entry per ufunc: name, other public names, class of cost, derivatives, algebraic traits.  Where a
+function has a corner its gradient is one of those on both sides, or their mean; the entry says which.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from scanopt.array.derivatives import no_gradient, zero_gradient
+from scanopt.array.op import Op
+from scanopt.array.ufuncs import binary, elementwise, unary
+from scanopt.array.variable import FUNCTIONS, Constant, Variable
+
+__all__ = ["ASSOCIATIVE", "INT", "NIL"]
+
+# Elements for every kind of dtype: bool, signed, unsigned, floating, complex.
+NIL, INT = {"b": False, "i": 0, "u": 0}, {"i": 0, "u": 0}
+_ONE = {"i": 1, "u": 1, "f": 1.0}
+_ADD = {**NIL, "f": -0.0, "c": complex(-0.0, -0.0)}  # x + 0.0 is not x where x is -0.0
+_SUB = {**INT, "f": 0.0, "c": 0j}
+_FLOATS = {"f": 0.0, "c": 0j}
+ASSOCIATIVE: dict[str, Any] = {"commutative": True, "associative": True}
+_LOW, _HIGH = {"f": -math.inf}, {"f": math.inf}
+
+Args = Sequence[Variable]
+Parts = list[Variable | None]
+
+
+def _complex(x: Variable) -> bool:
+    return x.dtype.startswith("complex")
+
+
+def _power_by_base(x: Variable, y: Variable, out: Variable, **_: Any) -> Variable:
+    """y x^(y-1), and 0 where y is 0, for x = 0 too."""
+    if isinstance(y, Constant) and y.data.all():
+        return y * elementwise("power", x, Constant(y.data - y.data.dtype.type(1)))
+    return y * elementwise("power", x, FUNCTIONS["where"](FUNCTIONS["eq"](y, 0), 1, y) - 1)
+
+
+def _power_by_exponent(x: Variable, y: Variable, out: Variable, **_: Any) -> Variable:
+    """log(x) x^y, and 0 where x is 0."""
+    base = FUNCTIONS["cast"](x, out.dtype)
+    return elementwise("log", FUNCTIONS["where"](FUNCTIONS["eq"](base, 0), 1, base)) * out
+
+
+def _share(mine: Variable, other: Variable, out: Variable) -> Any:
+    """1 for the extremum, 1/2 for each of two that are equal."""
+    chosen = FUNCTIONS["cast"](FUNCTIONS["eq"](mine, out), out.dtype)
+    return FUNCTIONS["where"](FUNCTIONS["eq"](mine, other), 0.5, chosen)
+
+
+def _absolute(x: Variable, out: Variable) -> Variable:
+    """The sign, 0 at 0; of complex numbers |x| grows along x / |x|, so that is not conjugated."""
+    sign = elementwise("sign", x)
+    return elementwise("conjugate", sign) if _complex(x) else sign
+
+
+def _sign(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
+    """0 for real numbers; of x / |x| what is across x, over |x|; 0 at 0."""
+    (x,) = args
+    if not _complex(x):
+        return zero_gradient(op, args, out, g)
+    size = elementwise("absolute", x)
+    along = out * FUNCTIONS["real"](g * elementwise("conjugate", out))
+    return [(g - along) / FUNCTIONS["where"](FUNCTIONS["eq"](size, 0), math.inf, size)]
+
+
+def _conjugate(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
+    """The conjugate: the derivative with respect to the conjugate is 1."""
+    return [elementwise("conjugate", g) if _complex(args[0]) else g]
+
+
+def _one_sign(x: Variable, y: Variable, out: Variable) -> Variable:
+    """|x| with the sign of y: 0 at x = 0."""
+    return elementwise("sign", x) * elementwise("copysign", 1.0, y)
+
+
+def _scale(x: Variable, n: Variable, out: Variable) -> Variable:
+    return elementwise("ldexp", FUNCTIONS["ones_like"](x), n)
+
+
+# arithmetic
+binary(
+    "add", partial=(1, 1), identity=_ADD, left_identity=_ADD, fast_identity=_FLOATS, inverse="subtract", **ASSOCIATIVE
+)
+binary("subtract", "sub", partial=(1, -1), identity=_SUB, self_inverse=INT, fast_self_inverse=_FLOATS, inverse="add")
+binary("multiply", "mul", partial=(lambda x, y, out: y, lambda x, y, out: x),
+       identity={**_ONE, "b": True}, left_identity={**_ONE, "b": True},
+       annihilator=NIL, fast_annihilator=_FLOATS, but="c", **ASSOCIATIVE)  # fmt: skip
+binary("divide", "true_div", "true_divide", cost="division", identity={"f": 1.0},
+       partial=(lambda x, y, out: (1, y), lambda x, y, out: (-out, y)))  # fmt: skip
+binary("floor_divide", "int_div", "floor_div", cost="division", identity=INT | {"i": 1, "u": 1}, partial=(0, 0))
+binary("remainder", "mod", cost="division", partial=(1, lambda x, y, out: -elementwise("floor_divide", x, y)))
+binary("fmod", cost="division", partial=(1, lambda x, y, out: elementwise("rint", (out - x) / y)))
+binary("power", "pow", cost="transcendental", identity={"i": 1, "u": 1},  # powf(x, 1) rounds
+       partial=(_power_by_base, _power_by_exponent))  # fmt: skip
+binary("float_power", cost="transcendental", partial=(_power_by_base, _power_by_exponent))
+unary("negative", "neg", partial=-1, involution=True)
+unary("positive", partial=1, idempotent=True, involution=True)
+unary("absolute", "abs", "abs_", partial=_absolute, idempotent=True)
+unary("fabs", partial=_absolute, idempotent=True)
+unary("sign", "sgn", gradient=_sign, idempotent=True, but="c")
+unary("square", "sqr", partial=lambda x, out: 2 * x)
+unary("sqrt", cost="division", partial=lambda x, out: (0.5, out))
+unary("cbrt", cost="transcendental", partial=lambda x, out: (1, 3 * out**2))
+unary("reciprocal", "inv", cost="division", partial=lambda x, out: -(out**2))
+unary("conjugate", "conj", gradient=_conjugate, involution=True)
+# rounding: constant between the jumps
+unary("rint", partial=0, idempotent=True)
+unary("floor", partial=0, idempotent=True)
+unary("ceil", partial=0, idempotent=True)
+unary("trunc", partial=0, idempotent=True)
+# extrema: of 0.0 and -0.0 NumPy returns one by its place, so floats do not commute bit for bit
+_extremum: dict[str, Any] = {
+    "partial": (lambda x, y, out: _share(x, y, out), lambda x, y, out: _share(y, x, out)),
+    "idempotent": True,
+    "but": "fc",
+    **ASSOCIATIVE,
+}
+binary("maximum", identity=_LOW, left_identity=_LOW, **_extremum)
+binary("minimum", identity=_HIGH, left_identity=_HIGH, **_extremum)
+binary("fmax", **_extremum)
+binary("fmin", **_extremum)
+# floating point
+unary("isfinite", gradient=no_gradient)
+unary("isinf", gradient=no_gradient)
+unary("isnan", gradient=no_gradient)
+unary("signbit", gradient=no_gradient)
+unary("spacing", partial=0)
+binary("copysign", partial=(_one_sign, 0))
+binary("nextafter", partial=(1, 0))
+binary("heaviside", partial=(0, lambda x, y, out: FUNCTIONS["eq"](x, 0)))
+binary("ldexp", partial=(_scale, None))

@@ -1,0 +1,157 @@
+"""How NumPy's ufuncs become entries of the operator table, and functions of symbolic arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.batching import elementwise as batch_elementwise
+from scanopt.array.constants import as_tensor_variable, is_weak, weak_constant
+from scanopt.array.derivatives import Partial, elementwise_gradient
+from scanopt.array.op import Gradient, Op, Operand, OpSpec, Traits, register
+from scanopt.array.shapes import broadcast, ufunc_dtypes
+from scanopt.array.types import TensorType
+from scanopt.array.variable import Constant, Variable, apply, describe, public
+
+__all__ = ["binary", "elementwise", "unary"]
+
+
+def _bind_ufunc(name: str) -> Callable[..., Any]:
+    if name in ("maximum", "minimum"):  # which take `out` by keyword only
+        return lambda xp: lambda x, y, out=None: getattr(xp, name)(x, y, out=out)
+    return lambda xp, **params: getattr(xp, name)
+
+
+def _infer_ufunc(name: str) -> Callable[..., TensorType]:
+    def infer(*operands: Operand, **params: Any) -> TensorType:
+        dtype = ufunc_dtypes(name, tuple(x.dtype for x in operands))[-1]
+        if name == "square" and np.dtype(dtype).kind == "c":
+            raise TypeError("square of complex numbers: multiply them by themselves")
+        return TensorType(dtype, broadcast(*(x.shape for x in operands)))
+
+    return infer
+
+
+_COMPARISONS = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
+
+
+def _weak_dtype(name: str, x: Any, dtype: str) -> str:
+    """The dtype of a Python number: comparisons take any integer, as NumPy's do."""
+    if name in _COMPARISONS and isinstance(x, int) and np.dtype(dtype).kind in "iu":
+        for wide in (dtype, "int64", "uint64"):
+            if np.iinfo(wide).min <= x <= np.iinfo(wide).max:
+                return wide
+        return "float64"
+    return dtype
+
+
+def elementwise(name: str, *args: Any) -> Variable:
+    """The ufunc `name` of operands; bare Python numbers become constants of NumPy's dtype.
+
+    Raises TypeError for dtypes that the ufunc does not take, ValueError for shapes that do not
+    broadcast, OverflowError for a Python integer that does not fit.
+    """
+    xs = [x if is_weak(x) else as_tensor_variable(x) for x in args]
+    kinds = tuple(x.dtype if isinstance(x, Variable) else _number(x) for x in xs)
+    try:
+        dtypes = ufunc_dtypes(name, kinds)
+    except TypeError as error:
+        found = ", ".join(describe(x) if isinstance(x, Variable) else str(x) for x in xs)
+        raise TypeError(f"{error} (arguments: {found})") from None
+    operands = tuple(
+        x if isinstance(x, Variable) else weak_constant(x, _weak_dtype(name, x, dtype), xs)
+        for x, dtype in zip(xs, dtypes, strict=False)
+    )
+    if name == "power":
+        return _power(*operands)
+    if name == "square" and dtypes[-1].startswith("complex"):
+        return apply(Op.make("multiply"), *operands * 2)  # np.square rounds scalars in another way
+    return apply(Op.make(name), *operands)
+
+
+def _number(x: Any) -> type:
+    return int if isinstance(x, int) else float if isinstance(x, float) else complex
+
+
+def _power(x: Variable, y: Variable) -> Variable:
+    """Powers: x ** 2 is a square, as in NumPy; integers raise for exponents that may be negative."""
+    if isinstance(y, Constant) and y.ndim == 0 and y.data == 2 and x.dtype == y.dtype != "bool":
+        return elementwise("square", x)
+    if np.dtype(x.dtype).kind not in "biu" or np.dtype(y.dtype).kind not in "i":
+        return apply(Op.make("power"), x, y)
+    if not isinstance(y, Constant):
+        return apply(Op.make("power", checked=True), x, y)
+    if (y.data < 0).any():
+        raise ValueError(
+            f"integers to negative integer powers are not allowed: {describe(x)} ** {describe(y)}; "
+            "cast the base to floating point"
+        )
+    return apply(Op.make("power"), x, y)
+
+
+# NumPy's power has other code for an exponent that is one number; its fmax and fmin of 0.0 and -0.0
+# depend on how many there are.  All others are equal bit for bit in any layout [tried].
+_INEXACT = {"power", "float_power", "fmax", "fmin"}
+
+
+def _ufunc(name: str, names: tuple[str, ...], arity: int, cost: str, gradient: Gradient, traits: Traits) -> None:
+    register(
+        OpSpec(
+            name,
+            numpy=_bind_ufunc(name),
+            infer=_infer_ufunc(name),
+            batch=batch_elementwise,
+            batch_exact=name not in _INEXACT,
+            traits=traits,
+            cost=cost,
+            out=True,
+            can_raise=(lambda op: op.options.get("checked", False)) if name == "power" else False,
+            ufunc=name,
+            gradient=gradient,
+            doc=f"np.{name}",
+        )
+    )
+
+    def one(x: Any) -> Variable:
+        return elementwise(name, x)
+
+    def two(x: Any, y: Any) -> Variable:
+        return elementwise(name, x, y)
+
+    f = one if arity == 1 else two
+    f.__name__ = f.__qualname__ = name
+    f.__doc__ = (
+        f"np.{name} of symbolic arrays, element by element; shapes broadcast and dtypes promote\n"
+        "    as NumPy's, bare Python numbers take the dtype of the other operand.\n\n"
+        "    Raises TypeError for dtypes it does not take, ValueError for shapes that do not fit."
+    )
+    public(name, *names, numpy=(name,))(f)
+
+
+def unary(
+    name: str,
+    *names: str,
+    partial: Partial = None,
+    gradient: Gradient | None = None,
+    cost: str = "arith",
+    **traits: Any,
+) -> None:
+    """Add a ufunc of one operand to the table and its function, under all its names, to `scanopt.tensor`.
+
+    partial: its derivative (see `elementwise_gradient`).  gradient: in its place, the whole rule.
+    """
+    _ufunc(name, names, 1, cost, gradient or elementwise_gradient(partial), Traits(**traits))
+
+
+def binary(
+    name: str,
+    *names: str,
+    partial: tuple[Partial, Partial] = (None, None),
+    gradient: Gradient | None = None,
+    cost: str = "arith",
+    **traits: Any,
+) -> None:
+    """The same for a ufunc of two operands, with a derivative by each."""
+    _ufunc(name, names, 2, cost, gradient or elementwise_gradient(*partial), Traits(**traits))
