@@ -24,9 +24,9 @@ from tests.differences import check
 X3 = np.array([0.3, -1.2, 2.0])
 
 
-def value(v: Any, **known: Any) -> Any:
-    names = {x.name: x for x in scanopt.loops.graph.leaves(v if isinstance(v, list) else [v])}
-    return scanopt.interpret(v, {names[k]: a for k, a in known.items()})
+def value(result: Any, **known: Any) -> Any:
+    names = {x.name: x for x in scanopt.loops.graph.leaves(result if isinstance(result, list) else [result])}
+    return scanopt.interpret(result, {names[k]: a for k, a in known.items() if k in names})
 
 
 def test_one_variable_or_a_list_or_a_tuple() -> None:
@@ -81,7 +81,7 @@ def test_disconnected() -> None:
     x, y, n = T.dscalar("x"), T.dscalar("y"), T.iscalar("n")
     with pytest.raises(DisconnectedInputError, match=r"'y' float64\[\].*no part of the graph.*test_gradient.py"):
         grad(x**2, y)
-    with pytest.raises(DisconnectedInputError, match="'n' int32.*cast it before"):
+    with pytest.raises(DisconnectedInputError, match=r"'n' int32.*cast it before"):
         grad(x * n, n)
     with pytest.warns(DisconnectedInputWarning):
         assert value(grad(x**2, y, disconnected_inputs="warn"), y=1.0) == 0
@@ -117,7 +117,7 @@ def test_an_operator_without_gradient_is_named() -> None:
     x = T.dvector("x")
     key = T.random.key(3)
     with pytest.raises(NullTypeGradError, match="random_gamma has no gradient"):
-        grad(T.random.gamma(key, x, shape=(3,)).sum(), x)
+        grad(T.random.gamma(key, (3,), x).sum(), x)
 
 
 def test_complex_gradients() -> None:
@@ -125,18 +125,19 @@ def test_complex_gradients() -> None:
     cost = T.abs(z * z) ** 2
     found = value(grad(cost, z), z=1 + 2j)
     step = 1e-6
-    f = lambda c: abs(c * c) ** 2  # noqa: E731
-    expected = (f(1 + step + 2j) - f(1 - step + 2j)) / (2 * step) + 1j * (
-        f(1 + 1j * (2 + step)) - f(1 + 1j * (2 - step))
-    ) / (2 * step)
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+    def slope(direction: complex) -> float:
+        ends = [abs((1 + 2j + sign * step * direction) ** 2) ** 2 for sign in (1, -1)]
+        return (ends[0] - ends[1]) / (2 * step)
+
+    np.testing.assert_allclose(found, slope(1) + 1j * slope(1j), rtol=1e-6)
 
 
 def test_ifelse_computes_one_side_backwards() -> None:
     x = T.dvector("x")
     safe = scanopt.ifelse(x.sum() > 100, (x[5] * x).sum(), (x * x).sum())
-    for f in (scanopt.function([x], grad(safe, x)), lambda v: value(grad(safe, x), x=v)):
-        assert f(X3).tolist() == (2 * X3).tolist()
+    compiled = scanopt.function([x], grad(safe, x))
+    assert compiled(X3).tolist() == value(grad(safe, x), x=X3).tolist() == (2 * X3).tolist()
     root = scanopt.ifelse(x.sum() > 100, T.sqrt(x - 1e9).sum(), x.sum())
     assert value(grad(root, x), x=X3).tolist() == [1, 1, 1]
     check(scanopt.ifelse(x[0] > 0, (T.sin(x) * x).sum(), (x**3).sum()), [x], [X3], order=3)

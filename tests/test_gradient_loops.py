@@ -101,8 +101,9 @@ def test_unknown_number_of_steps() -> None:
     f = scanopt.function([X, h, n], [gx, gh])
     for steps in (0, 2, 3):
         a, b = f(rand(3, 2), rand(2), steps)
-        assert a.shape == (3, 2) and b.shape == (2,)
-        assert not a[steps:].any() and (steps == 0 or a[:steps].all())
+        assert (a.shape, b.shape) == ((3, 2), (2,))
+        assert not a[steps:].any()
+        assert a[:steps].all()
 
 
 def test_nested_loops() -> None:
@@ -168,15 +169,17 @@ def test_through_draws_made_in_the_loop() -> None:
     stream = T.shared_randomstreams.RandomStreams(7)
     mu, sigma = T.dscalar("mu"), T.dscalar("sigma")
     trace, updates = scanopt.scan(
-        lambda s: s * 0.5 + mu + sigma * stream.normal(()), None, [T.constant(0.0)], n_steps=4
+        lambda s: s * 0.5 + mu + sigma * stream.normal(()), None, [T.constant(0.0, dtype="float64")], n_steps=4
     )
     cost = (trace**2).sum()
-    f = scanopt.function([mu, sigma], [cost, *grad(cost, [mu, sigma])], updates=None)
+    with pytest.warns(UserWarning, match="same random numbers"):  # as differences need them
+        f = scanopt.function([mu, sigma], [cost, *grad(cost, [mu, sigma])])
     value, gm, gs = f(0.3, 0.7)
     e = 1e-6
     assert gm == pytest.approx((f(0.3 + e, 0.7)[0] - f(0.3 - e, 0.7)[0]) / (2 * e), rel=1e-5)
     assert gs == pytest.approx((f(0.3, 0.7 + e)[0] - f(0.3, 0.7 - e)[0]) / (2 * e), rel=1e-5)
-    assert updates and value > 0
+    assert updates
+    assert value > 0
 
 
 def test_with_respect_to_what_a_step_computes_again() -> None:
@@ -197,7 +200,6 @@ def test_with_respect_to_what_a_step_computes_again() -> None:
 def test_indices_are_disconnected() -> None:
     i = T.ivector("i")
     trace = scan(lambda k, v: v[k] ** 2, i, None, [h])
-    check(trace.sum() * 1.0, [h], [rand(3)], wrt=[h]) if False else None
     with pytest.raises(DisconnectedInputError, match="'i' int32"):
         grad(trace.sum(), i)
     assert scanopt.interpret(grad(trace.sum(), h), {i: [0, 2, 0], h: [1.0, 2.0, 3.0]}).tolist() == [4, 0, 6]
@@ -247,7 +249,9 @@ def test_truncated_with_taps_and_until() -> None:
         np.testing.assert_allclose(a, b)
     longer = {X: rand(6, 2), H: rand(2, 2)}
     gx, gh = scanopt.interpret(grad((trace**2).sum(), [X, H]), longer)
-    assert not gx[:3].any() and gx[3:].all() and not gh.any()
+    assert not gx[:3].any()
+    assert gx[3:].all()
+    assert not gh.any()
 
 
 def test_jacobian_and_hessian_through_a_loop() -> None:
@@ -270,10 +274,8 @@ def test_jacobian_and_hessian_through_a_loop() -> None:
 
 def test_the_backward_loop_has_mit_mots() -> None:
     trace = scan(lambda x, s: T.tanh(s * x), X, [h], name="rnn")
-    text = scanopt.dprint(grad((trace**2).sum(), h), file="str") if False else str(grad((trace**2).sum(), h).owner)
-    assert text
     loops = scanopt.loops.graph.loops_of([grad((trace**2).sum(), h)])
     backward = next(n for n in loops if n.name == "grad_of_rnn")
     (m,) = backward.mit_mots
     assert (m.in_taps, m.out_taps) == ((0, 1), (1,))
-    assert not backward.sit_sots and not backward.nit_sots
+    assert [backward.sit_sots, backward.nit_sots] == [(), ()]

@@ -25,8 +25,8 @@ def with_copies(
     held = _inside_loops([*outputs, *wrt], {v for v in named if v.owner is not None})
     if not held:
         return list(outputs), list(cotangents), list(wrt), list(constant)
-    place = {node: i for i, node in enumerate(schedule([*outputs, *wrt, *constant]))}
-    for i in sorted(range(len(named)), key=lambda i: place.get(named[i].owner, -1) if named[i].owner else -1):
+    made = {v: i for i, node in enumerate(schedule(named)) for v in node.outputs}
+    for i in sorted(range(len(named)), key=lambda i: made.get(named[i], -1)):  # what others rest on first
         v = named[i]
         if v in held:
             copy = apply(Op.make("positive"), v) if v.dtype != "bool" else v

@@ -106,7 +106,7 @@ def _disconnected(cost: Variable, x: Variable, what: str) -> None:
     if isinstance(x, Constant):
         reason = "it is a constant"
     elif not smooth(x):
-        reason = f"it is of dtype {x.dtype}, and only floating point or complex numbers have gradients: cast it before its use"
+        reason = f"it is of dtype {x.dtype}, and only floats and complex numbers have gradients: cast it before its use"
     else:
         reason = (
             "it is no part of the graph, or only by way of integers, comparisons, shapes or what is considered constant"
@@ -149,7 +149,9 @@ def pullback(
     return pull(*with_copies(outputs, cotangents, wrt, constant))
 
 
-def Lop(f: Any, wrt: Any, eval_points: Any, consider_constant: Any = None, disconnected_inputs: str = "raise") -> Any:
+def Lop(  # noqa: N802  the documented name
+    f: Any, wrt: Any, eval_points: Any, consider_constant: Any = None, disconnected_inputs: str = "raise"
+) -> Any:
     """The product of a row vector and the Jacobian: gradients of sum(f * eval_points) with respect to wrt.
 
     f: an array or a list of them.  eval_points: for each of f an array of its shape.  wrt: one
@@ -173,9 +175,10 @@ def Lop(f: Any, wrt: Any, eval_points: Any, consider_constant: Any = None, disco
                 f"the evaluation point {describe(g)} does not fit {describe(v)}: the numbers of axes differ"
             )
     asked = variables("wrt", wrt)
+    found = pullback(outputs, [g for _, g in known], asked, consider_constant)
     out: list[Variable] = []
-    for x, g in zip(asked, pullback(outputs, [g for _, g in known], asked, consider_constant), strict=True):
-        if g is None:
+    for x, part in zip(asked, found, strict=True):
+        if part is None:
             _disconnected(outputs[0], x, disconnected_inputs)
-        out.append(zeros_like(x) if g is None else g)
+        out.append(zeros_like(x) if part is None else part)
     return like_given(wrt, out)

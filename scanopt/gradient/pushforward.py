@@ -33,7 +33,7 @@ Tangents = dict[Variable, Variable]
 Slot = State | NitSot
 
 
-def Rop(f: Any, wrt: Any, eval_points: Any) -> Any:
+def Rop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802  the documented name
     """The product of the Jacobian and a column vector: how fast f changes as wrt moves along eval_points.
 
     f: an array or a list of them.  wrt: one variable or a list; eval_points: for each an array of its

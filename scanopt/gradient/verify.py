@@ -62,7 +62,11 @@ def verify_grad(
         value = function(inputs, cost, mode=mode, on_unused_input="ignore")
         gradients = function(inputs, list(grad(cost, inputs)), mode=mode, on_unused_input="ignore")(*points)
         for i, (found, x) in enumerate(zip(gradients, points, strict=True)):
-            expected = _differences(lambda p, i=i: value(*points[:i], p, *points[i + 1 :]), x, step)
+
+            def moved(p: Array, f: Any = value, i: int = i) -> Any:
+                return f(*points[:i], p, *points[i + 1 :])
+
+            expected = _differences(moved, x, step)
             _compare(i, found, expected, absolute, relative)
 
 
@@ -88,7 +92,7 @@ def _compare(i: int, found: Array, expected: Array, absolute: float, relative: f
     error = np.abs(found - expected)
     scale = np.maximum(np.abs(found), np.abs(expected))
     bad = error > np.maximum(absolute, relative * scale)
-    if bad.any() or not np.isfinite(found).all() == np.isfinite(expected).all():
+    if bad.any() or np.isfinite(found).all() != np.isfinite(expected).all():
         worst = np.unravel_index(np.argmax(np.where(bad, error, -1)), error.shape)
         place = tuple(int(k) for k in worst)
         raise VerifyGradError(

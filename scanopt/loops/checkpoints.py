@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.batching import dims_of
+from scanopt.array.constants import as_tensor_variable
 from scanopt.array.entries import FUNCTIONS
 from scanopt.array.variable import Constant, Variable, describe
 from scanopt.loops.canonical import as_list
@@ -76,8 +77,9 @@ def scan_checkpoints(
         count = FUNCTIONS["minimum"](every, steps - i * every) if padded else every
         start = iter(now)
         info = [None if x is None else next(start) for x in infos]
-        traces, updates = loop("scan_checkpoints", _plain(site, fn), [x[:count] for x in rows] if padded else list(rows),
-                               info or None, list(more), count, Options(name))  # fmt: skip
+        taken = [x[:count] for x in rows] if padded else list(rows)
+        options = Options(name)
+        traces, updates = loop("scan_checkpoints", _plain(site, fn), taken, info or None, list(more), count, options)
         return [trace[-1] for trace in traces], updates
 
     order = [*parts, FUNCTIONS["arange"](chunks)]
@@ -157,11 +159,14 @@ def _folded(n: Variable) -> Variable:
 
 def _bytes(site: Site, infos: Sequence[Any]) -> Variable:
     """The size of all states of one step."""
-    sizes = [Constant(np.int64(0))]
+    sizes: list[Variable] = [Constant(np.int64(0))]
     for i, x in enumerate(infos):
         if x is not None:
             v = site.array(x, f"outputs_info[{i}]")
-            sizes.append(reduce(lambda a, b: a * b, dims_of(v), Constant(np.int64(np.dtype(v.dtype).itemsize))))
+            size: Any = np.dtype(v.dtype).itemsize
+            for n in dims_of(v):
+                size = size * n
+            sizes.append(as_tensor_variable(size).astype("int64"))
     return reduce(FUNCTIONS["add"], sizes)
 
 
@@ -191,7 +196,7 @@ def _cut(x: Variable, every: Variable, chunks: Variable, padded: bool) -> Variab
     return parts
 
 
-def _plain(site: Site, fn: Callable[..., Any]) -> Callable[..., Any]:
+def _plain(site: Site, fn: Any) -> Any:
     """fn, which may not end the loop."""
     if not callable(fn):
         return fn
