@@ -299,6 +299,23 @@ def case_repeat_rows(rng: Rng) -> Case:
     return Op.make("repeat_rows"), [x, number(int(rng.integers(0, 4)))]
 
 
+def case_sum_to(rng: Rng) -> Case:
+    x = rng.normal(size=some_shape(rng, int(rng.integers(0, 4)))).astype(str(rng.choice(["float32", "float64"])))
+    axis = tuple(i for i in range(x.ndim) if rng.random() < 0.6)
+    lengths = [number(1 if rng.random() < 0.5 else x.shape[i]) for i in axis]
+    return Op.make("sum_to", axis=axis), [x, *lengths]
+
+
+def case_identity(name: str) -> Callable[[Rng], Case]:
+    return lambda rng: (Op.make(name), [any_array(rng)])
+
+
+def case_grad_clip(rng: Rng) -> Case:
+    shape = some_shape(rng, int(rng.integers(0, 3)))
+    bounds = [values(rng, "float64", narrowed(rng, shape)) for _ in range(2)]
+    return Op.make("grad_clip"), [values(rng, str(rng.choice(["float32", "int64"])), shape), *bounds]
+
+
 def case_arange(rng: Rng) -> Case:
     if rng.random() < 0.5:
         bounds = [number(int(n), "int8") for n in rng.integers(-9, 9, 2)]
@@ -435,6 +452,8 @@ CASES: dict[str, Callable[[Rng], Case]] = {
     },
     "real": case_complex("real"),
     "imag": case_complex("imag"),
+    "disconnected_grad": case_identity("disconnected_grad"),
+    "zero_grad": case_identity("zero_grad"),
     "sigmoid": case_float("sigmoid"),
     "softmax": case_float("softmax", 2),
 }
