@@ -408,6 +408,14 @@ def test_dprint_shows_roles_and_taps() -> None:
     assert " → nit-sot 0:" in lines
 
 
+def test_nameless_slots_have_the_letters_of_the_documents() -> None:
+    """u: inputs; w: parameters; states are named as such."""
+    outputs, _ = scanopt.scan(lambda u, x, w: u + x * w, T.dvector(), T.dscalar(), T.dscalar())
+    text = dprint(outputs, "str")
+    for line in (" ← sequence u0[t] ", " ← sit-sot state0[t-1] ", " ← non-sequence w0 ", " → sit-sot state0[t]:"):
+        assert line in text, text
+
+
 def test_dprint_prints_or_returns(capsys: pytest.CaptureFixture[str]) -> None:
     x = T.vector("x")
     assert dprint(x) is None

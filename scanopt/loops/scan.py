@@ -156,19 +156,24 @@ def scan_node(site: Site, fn: Callable[..., Any], args: Arguments, steps: Plan, 
     extras = _Extras()  # of the step built last, which is the one that is kept
 
     def build(states: Sequence[Sequence[Any]]) -> Any:
-        taps = [v for state in states for v in state]
-        step_args = [*(s.x_inner for s in sequences), *taps, *(x for x, _ in held)]
+        u_slices = [s.x_inner for s in sequences]
+        x_slices = [v for state in states for v in state]
+        parameters = [w for w, _ in held]
         extras.since = SharedVariable.latest()
-        rest, extras.until = split_until(site, call_step(site, fn, step_args))
+        rest, extras.until = split_until(site, call_step(site, fn, [*u_slices, *x_slices, *parameters]))
         outputs, extras.updates = split_updates(site, rest)
         return step_results(site, outputs)
 
-    inputs, results = build_states(site, args.initials, build, args.more)
+    input_states, results = build_states(site, args.initials, build, args.more)
     plain = range(len(args.initials), len(results))
     specs = (*args.initials, *(Initial(None, (), f"output {i}") for i in plain))
-    outputs = _outputs(site, specs, [*inputs, *(() for _ in plain)], results)
+    outputs = _outputs(site, specs, [*input_states, *(() for _ in plain)], results)
     given = tuple(slot for _, slots in held for slot in slots)
-    inner = {*(s.x_inner for s in sequences), *(s.w_inner for s in given), *(v for state in inputs for v in state)}
+    inner = {
+        *(s.x_inner for s in sequences),
+        *(s.w_inner for s in given),
+        *(v for state in input_states for v in state),
+    }
     computed = [*results, *(() if extras.until is None else (extras.until,))]
     shared = shared_states(extras.updates, computed, extras.since)
     computed += [s.output_state for s in shared]
