@@ -16,7 +16,7 @@ import numpy as np
 
 from scanopt.array.derivatives import smooth
 from scanopt.array.op import Op
-from scanopt.array.variable import FUNCTIONS, Variable, apply
+from scanopt.array.variable import FUNCTIONS, Apply, Variable, apply
 from scanopt.gradient.flows import flows, inner_flows
 from scanopt.gradient.pullback import Contributions, pull, register_loop_rule, zeros_like
 from scanopt.loops.graph import leaves
@@ -49,12 +49,12 @@ class _Flow:
     """The gradient with respect to one state, or map, on its way back.
 
     complete: what the step reads as the gradient with respect to the value at its time.
-    rows: what other results contribute to it, one row per backward step; None for nothing.
+    outside: what results outside the loop contribute to the gradient with respect to its trace, None for nothing.
     """
 
     value: Variable
     complete: Variable
-    rows: Variable | None
+    outside: Variable | None
     state: State | None
 
 
@@ -95,8 +95,7 @@ class _Backward:
         node, g = self.node, self.cotangents[i]
         value = node.traced[i]
         state = node.states[i] if i < len(node.states) else None
-        rows = None if g is None else self.reversed(g)
-        return _Flow(value, Variable(value.type, f"d{value.name}" if value.name else None), rows, state)
+        return _Flow(value, Variable(value.type, f"d{value.name}" if value.name else None), g, state)
 
     def _sources(self, states: Sequence[State]) -> list[Variable]:
         """The inner variables whose gradients are asked for."""
@@ -146,6 +145,7 @@ class _Loop:
         self.backward, self.forward, self.parts = backward, backward.node, parts
         self.sequences: list[SequenceSlot] = []
         self.buffers: dict[State, MitMot] = {}
+        self.carried: dict[State, SitSot] = {}
         for f in flowing:
             self._carry(f)
         node = self.forward
@@ -158,15 +158,21 @@ class _Loop:
         return outer in self.backward.wanted and inner in self.parts
 
     def _carry(self, f: _Flow) -> None:
-        """A state whose past gets parts is a mit-mot; a gradient that only comes in is a sequence."""
+        """A state whose past gets parts is a mit-mot; a gradient that only comes in is a sequence.
+
+        With one tap, and at most its last value used outside, all rows but the first would start as
+        zeros: then it is a plain state.
+        """
         taps = [] if f.state is None else [
             (-k, self.parts[v]) for k, v in zip(f.state.taps, f.state.input_states, strict=True) if v in self.parts
         ]  # fmt: skip
         if f.state is None or not taps:
-            rows = f.rows
-            if rows is None:
-                rows = self.backward.reversed(zeros_like(self._trace(f.state)))
-            self.sequences.append(SequenceSlot(rows, f.complete))
+            self.sequences.append(SequenceSlot(self._rows(f), f.complete))
+            return
+        last = _last_alone(f.outside)
+        if [k for k, _ in taps] == [1] and (f.outside is None or last is not None):
+            start = zeros_like(initial_rows(f.state)[0]) if last is None else last
+            self.carried[f.state] = SitSot(start, f.complete, _cast(taps[0][1], f.complete.dtype))
             return
         pending = [Variable(f.complete.type, f.complete.name) for _ in taps]
         self.buffers[f.state] = MitMot(
@@ -184,9 +190,12 @@ class _Loop:
     def _buffer(self, f: _Flow) -> Variable:
         """What comes in for each time, and nothing yet for the initial rows."""
         assert f.state is not None
-        rows = f.rows if f.rows is not None else self.backward.reversed(zeros_like(self._trace(f.state)))
-        buffer: Variable = FUNCTIONS["concatenate"]([rows, zeros_like(initial_rows(f.state))], 0)
+        buffer: Variable = FUNCTIONS["concatenate"]([self._rows(f), zeros_like(initial_rows(f.state))], 0)
         return buffer
+
+    def _rows(self, f: _Flow) -> Variable:
+        """What comes in from outside, one row per backward step."""
+        return self.backward.reversed(zeros_like(self._trace(f.state)) if f.outside is None else f.outside)
 
     def _read_again(self) -> None:
         """Sequences of what the backward step reads of the forward one's past."""
@@ -201,12 +210,14 @@ class _Loop:
 
     def _inner_outputs(self) -> list[Variable]:
         written = [v for m in self.buffers.values() for v in m.output_states]
-        return [*written, *(s.output_state for s in self.sums.values()), *(m.output for m in self.maps.values())]
+        kept = [*self.carried.values(), *self.sums.values()]
+        return [*written, *(s.output_state for s in kept), *(m.output for m in self.maps.values())]
 
     def _scan(self) -> Scan:
         """The Scan node."""
         node = self.forward
-        known = {x.x_inner for x in self.sequences} | {s.input_state for s in self.sums.values()}
+        sit_sots = (*self.carried.values(), *self.sums.values())
+        known = {x.x_inner for x in self.sequences} | {s.input_state for s in sit_sots}
         known |= {v for m in self.buffers.values() for v in m.input_states}
         free = leaves(self._inner_outputs(), known)
         named = {w.w_inner: w for w in node.non_sequences}
@@ -214,7 +225,7 @@ class _Loop:
             n_steps=self.backward.back,
             sequences=tuple(self.sequences),
             mit_mots=tuple(self.buffers.values()),
-            sit_sots=tuple(self.sums.values()),
+            sit_sots=sit_sots,
             nit_sots=tuple(self.maps.values()),
             non_sequences=tuple(named.get(v, NonSequence(v, v)) for v in free),
             name=f"grad_of_{node.name}" if node.name else None,
@@ -231,11 +242,21 @@ class _Loop:
         for state, buffer in zip(self.buffers, made.mit_mot_outputs, strict=True):
             if state.init_outer in self.backward.wanted:
                 yield state.init_outer, self._initial(state, buffer)
-        for (w, s), trace in zip(self.sums.items(), made.outputs, strict=False):
-            rows = FUNCTIONS["concatenate"]([FUNCTIONS["expand_dims"](s.init_outer, 0), trace], 0)
-            yield w.w_outer, rows[-1]
-        for x, rows in zip(self.maps, made.outputs[len(self.sums) :], strict=False):
+        traces = iter(made.outputs)
+        for (state, s), trace in zip(self.carried.items(), traces, strict=False):
+            if state.init_outer in self.backward.wanted:
+                yield state.init_outer, self._carried(state, s, trace)
+        for (w, s), trace in zip(self.sums.items(), traces, strict=False):
+            yield w.w_outer, _last(s, trace)
+        for x, rows in zip(self.maps, traces, strict=False):
             yield x.x_outer, self._sequence(x, rows[::-1])
+
+    def _carried(self, state: State, s: SitSot, trace: Variable) -> Variable:
+        """The part of the initial value; a truncated gradient reaches it only if it is long enough."""
+        back, part = self.backward, _last(s, trace)
+        if back.truncated:
+            part = FUNCTIONS["where"](FUNCTIONS["eq"](back.back, back.steps), part, zeros_like(part))
+        return FUNCTIONS["expand_dims"](part, 0) if isinstance(state, MitSot) else part
 
     def _initial(self, state: State, buffer: Variable) -> Variable:
         """The part of the initial rows: the last of the buffer, the newest first.
@@ -261,6 +282,25 @@ class _Loop:
             return rows
         padded: Variable = FUNCTIONS["concatenate"](pieces, 0)
         return padded
+
+
+def _last_alone(g: Variable | None) -> Variable | None:
+    """The gradient with respect to the last row, if g is 0 for all others: what `trace[-1]` passes back."""
+    node = None if g is None else g.owner
+    if not isinstance(node, Apply) or node.op != Op.make("setitem", index=(-1,), mode="inc"):
+        return None
+    zeros, row = node.inputs
+    made = zeros.owner
+    if not isinstance(made, Apply) or made.op.name != "full_like" or row.ndim != zeros.ndim - 1:
+        return None
+    value = made.inputs[1].operand.value
+    return row if value is not None and not value.any() else None
+
+
+def _last(s: SitSot, trace: Variable) -> Variable:
+    """The last value of a state, the initial one where no step ran."""
+    rows: Variable = FUNCTIONS["concatenate"]([FUNCTIONS["expand_dims"](s.init_outer, 0), trace], 0)
+    return rows[-1]
 
 
 def _sum(w: NonSequence, part: Variable) -> SitSot:
