@@ -18,7 +18,7 @@ from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Node, SharedVariable, Variable, describe
 from scanopt.loops.graph import is_lazy, schedule
-from scanopt.loops.node import MitSot, Scan, State, too_short
+from scanopt.loops.node import MitSot, Scan, State, wrong_rows
 from scanopt.loops.profile import scan_profile
 from scanopt.loops.shapes import changed_shape, other_rows, step_shapes
 
@@ -164,8 +164,8 @@ class _Machine:
             self.value(requirement.check, env)
         steps = int(self.value(node.n_steps, env))
         for m in node.mit_mots:
-            if (rows := len(self.value(m.buffer_outer, env))) < steps + m.span:
-                raise ValueError(too_short(node, m, rows, steps))
+            if not m.fits(rows := len(self.value(m.buffer_outer, env)), steps):
+                raise wrong_rows(node, m, rows, steps)
         if node.profile:
             return self._timed(node, env, steps)
         return self._outputs(node, env, steps, lambda loop, t: loop.step(t))

@@ -116,20 +116,22 @@ def desugared(node: Scan) -> tuple[Scan, list[Variable]]:
 class _Parts:
     """What one mit-mot becomes.
 
-    places: for each out-tap, in ascending order, the row it writes at step 0.  written: their slots.
+    last: the highest tap's row at step 0, if the buffer ends there after the last step.  places: for
+    each out-tap, in ascending order, the row it writes at step 0.  written: their slots.
     """
 
     buffer: Variable
     steps: Steps
     label: str
     sequences: tuple[SequenceSlot, ...]
+    last: int | None
     places: tuple[int, ...]
     written: tuple[Written, ...]
 
     @classmethod
     def of(cls, node: Scan, m: MitMot) -> _Parts:
         """The slots that stand for a mit-mot."""
-        steps = _steps(node)
+        steps, last = _steps(node), m.span if m.exact else None
         outs = dict(sorted(zip(m.out_taps, m.output_states, strict=True)))
         readers: dict[int, list[tuple[int, Variable]]] = {o: [] for o in outs}
         sequences: list[SequenceSlot] = []
@@ -139,10 +141,11 @@ class _Parts:
                 readers[above[0]].append((i - above[0], v))
             else:
                 first = i - m.low
-                sequences.append(SequenceSlot(_cut(m.buffer_outer, first, _sum(steps, first)), v, i))
+                stop = None if first == last else _sum(steps, first)
+                sequences.append(SequenceSlot(_cut(m.buffer_outer, first, stop), v, i))
         written = tuple(_slot(m.buffer_outer, o - m.low, readers[o], v) for o, v in outs.items())
         label = f"the buffer {m.buffer_outer.name!r}" if m.buffer_outer.name else "the buffer of a gradient"
-        return cls(m.buffer_outer, steps, label, tuple(sequences), tuple(o - m.low for o in outs), written)
+        return cls(m.buffer_outer, steps, label, tuple(sequences), last, tuple(o - m.low for o in outs), written)
 
     def after(self, traces: Sequence[Variable]) -> Variable:
         """The buffer after the loop: where two out-taps write one row, the lower one does so last."""
@@ -155,7 +158,7 @@ class _Parts:
             pieces += _kept(self.buffer, end, place)
             pieces.append(trace if before is None else _last_rows(trace, place - before))
             before, end = place, _sum(self.steps, place)
-        pieces += _kept(self.buffer, end, None)
+        pieces += _kept(self.buffer, end, None) if before != self.last else []
         joined: Variable = FUNCTIONS["concatenate"](pieces, 0) if len(pieces) > 1 else pieces[0]
         return joined
 

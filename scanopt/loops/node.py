@@ -11,11 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from scanopt.array.variable import Node, SharedVariable, Variable, describe
+from scanopt.loops.queries import ScanQueries
 from scanopt.modes import Mode
 
 __all__ = [
     "MitMot", "MitSot", "NitSot", "NonSequence", "Requirement", "Scan", "Sequence", "SharedState",
-    "SitSot", "State", "too_short",
+    "SitSot", "State", "wrong_rows",
 ]  # fmt: skip
 
 
@@ -108,6 +109,7 @@ class MitMot:
     With lo the lowest of all taps, step t reads row t + i - lo of the buffer for each in-tap i, as it
     is when the step begins, and when the step ends writes row t + o - lo for each out-tap o.  Taps
     are in any order, none twice in one list.  buffer_outer has at least n_steps + max(taps) - lo rows.
+    exact: it has no more.
     """
 
     buffer_outer: Variable
@@ -115,6 +117,7 @@ class MitMot:
     out_taps: tuple[int, ...]
     input_states: tuple[Variable, ...]
     output_states: tuple[Variable, ...]
+    exact: bool = False
 
     @property
     def low(self) -> int:
@@ -125,6 +128,10 @@ class MitMot:
     def span(self) -> int:
         """How many rows the buffer has beyond one per step, at least."""
         return max(self.in_taps + self.out_taps) - self.low
+
+    def fits(self, rows: int, steps: int) -> bool:
+        """Whether a buffer of so many rows is right for so many steps."""
+        return rows == steps + self.span if self.exact else rows >= steps + self.span
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +166,7 @@ State = MitSot | SitSot | SharedState
 
 
 @dataclass(frozen=True, eq=False)
-class Scan(Node):
+class Scan(Node, ScanQueries):
     """A loop.  Its outputs are the traces (one row per step, initial rows left out) of mit-sots,
     sit-sots, shared states and nit-sots, in this order; `returned` lists them in the order of the step's results.
     After them come the buffers of the mit-mots as the loop leaves them.
@@ -295,13 +302,14 @@ def _check_mit_mot(node: Scan, m: MitMot) -> None:
         if not v.type.compatible(buffer.type.row()):
             raise TypeError(f"a row of {where} is {buffer.type.row()}, but the step has {describe(v)} in its place")
     rows, steps = buffer.type.shape[0], node.static_steps
-    if rows is not None and steps is not None and rows < steps + m.span:
-        raise ValueError(too_short(node, m, rows, steps))
+    if rows is not None and steps is not None and not m.fits(rows, steps):
+        raise wrong_rows(node, m, rows, steps)
 
 
-def too_short(node: Scan, m: MitMot, rows: int, steps: int) -> str:
-    """The message for a mit-mot's buffer with too few rows."""
-    return (
+def wrong_rows(node: Scan, m: MitMot, rows: int, steps: int) -> ValueError:
+    """The error for a mit-mot's buffer with too few rows, or too many."""
+    needed = f"{'exactly' if m.exact else 'at least'} {steps + m.span}"
+    return ValueError(
         f"the buffer {describe(m.buffer_outer)} of {node} has {rows} rows, but {steps} steps with the in-taps "
-        f"{list(m.in_taps)} and out-taps {list(m.out_taps)} need {steps + m.span}: start from a longer one"
+        f"{list(m.in_taps)} and out-taps {list(m.out_taps)} need {needed}: start from a buffer with so many"
     )
