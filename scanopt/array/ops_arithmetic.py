@@ -37,7 +37,9 @@ def _complex(x: Variable) -> bool:
 def _power_by_base(x: Variable, y: Variable, out: Variable, **_: Any) -> Variable:
     """y x^(y-1), and 0 where y is 0, for x = 0 too."""
     if isinstance(y, Constant) and y.data.all():
-        return y * elementwise("power", x, Constant(y.data - y.data.dtype.type(1)))
+        data = y.data.astype(out.dtype)
+        return Constant(data) * elementwise("power", x, Constant(data - data.dtype.type(1)))
+    y = FUNCTIONS["cast"](y, out.dtype)
     return y * elementwise("power", x, FUNCTIONS["where"](FUNCTIONS["eq"](y, 0), 1, y) - 1)
 
 

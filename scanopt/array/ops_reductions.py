@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array import gradients_of_reductions
+from scanopt.array import gradients_of_reductions as gradients
 from scanopt.array.constants import as_variable
 from scanopt.array.derivatives import no_gradient
 from scanopt.array.op import Gradient, Op, Operand, OpSpec, register
@@ -88,7 +88,7 @@ def _bind_reduction(name: str) -> Callable[..., Any]:
     return bind
 
 
-def _reduction(name: str, gradient: Gradient | None, exact: bool = False) -> None:
+def _reduction(name: str, gradient: Gradient, exact: bool = False) -> None:
     register(
         OpSpec(
             name,
@@ -105,14 +105,14 @@ def _reduction(name: str, gradient: Gradient | None, exact: bool = False) -> Non
 
 
 # the order of additions depends on the memory layout, so these are not exact
-_reduction("sum", gradients_of_reductions.of_sum)
-_reduction("prod", None)
-_reduction("mean", gradients_of_reductions.of_mean)
-_reduction("var", None)
-_reduction("std", None)
+_reduction("sum", gradients.of_sum)
+_reduction("prod", gradients.of_prod)
+_reduction("mean", gradients.of_mean)
+_reduction("var", gradients.of_var)
+_reduction("std", gradients.of_std)
 # which of 0.0 and -0.0 is found depends on the memory layout
-_reduction("max", None)
-_reduction("min", None)
+_reduction("max", gradients.of_extremum)
+_reduction("min", gradients.of_extremum)
 _reduction("any", no_gradient, exact=True)
 _reduction("all", no_gradient, exact=True)
 
@@ -218,53 +218,27 @@ def _bind_plain(name: str) -> Callable[..., Any]:
     return bind
 
 
-for _name in ("cumsum", "cumprod"):
-    register(
-        OpSpec(
-            _name,
-            _bind_reduction(_name),
-            _infer_keep(_name),
-            _shift,
-            batch_exact=True,
-            cost="reduction",
-            out=True,
-            doc=f"np.{_name} along an axis",
-        )
-    )
-for _name in ("argmax", "argmin"):
-    register(
-        OpSpec(
-            _name,
-            _bind_plain(_name),
-            _infer_arg,
-            _shift,
-            batch_exact=True,
-            cost="reduction",
-            doc=f"np.{_name} along an axis",
-        )
-    )
-for _name in ("sort", "argsort"):
-    register(
-        OpSpec(
-            _name,
-            _bind_plain(_name),
-            _infer_keep(_name),
-            _shift,
-            batch_exact=True,
-            cost="sort",
-            doc=f"np.{_name} along an axis",
-        )
-    )
-register(
-    OpSpec(
-        "softmax",
-        _bind_softmax,
-        _infer_softmax,
-        _shift,
-        cost="transcendental",
-        doc="exp(x - max x) / its sum along an axis",
-    )
-)
+def _along_axis(name: str, bind: Any, infer: Any, gradient: Gradient, **more: Any) -> None:
+    doc = f"np.{name} along an axis"
+    register(OpSpec(name, bind, infer, _shift, gradient=gradient, **{"doc": doc, "batch_exact": True, **more}))
+
+
+def _like_numpy(name: str, infer: Any, gradient: Gradient, cost: str) -> None:
+    _along_axis(name, _bind_plain(name), infer, gradient, cost=cost)
+
+
+def _running(name: str, gradient: Gradient) -> None:
+    _along_axis(name, _bind_reduction(name), _infer_keep(name), gradient, cost="reduction", out=True)
+
+
+_running("cumsum", gradients.of_cumsum)
+_running("cumprod", gradients.of_cumprod)
+_like_numpy("argmax", _infer_arg, no_gradient, "reduction")
+_like_numpy("argmin", _infer_arg, no_gradient, "reduction")
+_like_numpy("sort", _infer_keep("sort"), gradients.of_sort, "sort")
+_like_numpy("argsort", _infer_keep("argsort"), no_gradient, "sort")
+_along_axis("softmax", _bind_softmax, _infer_softmax, gradients.of_softmax,
+            batch_exact=False, cost="transcendental", doc="exp(x - max x) / its sum along an axis")  # fmt: skip
 
 
 def _along(name: str, x: Any, axis: int | None, **options: Any) -> Variable:

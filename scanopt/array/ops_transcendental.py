@@ -24,6 +24,16 @@ def _radius(x: Variable, out: Variable) -> Any:
     return x, FUNCTIONS["where"](FUNCTIONS["eq"](out, 0), 1, out)
 
 
+def _like(x: Variable, out: Variable) -> Any:
+    """x in the dtype of the result, in which its square does not overflow as that of an integer does."""
+    return FUNCTIONS["cast"](x, out.dtype)
+
+
+def _turn(x: Variable, y: Variable, out: Variable) -> Any:
+    """x / (x^2 + y^2)."""
+    return _like(x, out), _like(x, out) ** 2 + _like(y, out) ** 2
+
+
 def _sigmoid(x: Variable) -> Any:
     """The derivative of log(exp(x) + 1): with no difference of infinities, as exp(x - out) has."""
     return FUNCTIONS["sigmoid"](x)
@@ -60,7 +70,7 @@ _smooth("arcsinh", "asinh", partial=lambda x, out: (1, elementwise("sqrt", 1 + x
 _smooth("arccosh", "acosh", partial=lambda x, out: (1, elementwise("sqrt", x - 1) * elementwise("sqrt", x + 1)))
 _smooth("arctanh", "atanh", partial=lambda x, out: (1, (1 - x) * (1 + x)))
 binary("arctan2", "atan2", cost="transcendental",
-       partial=(lambda y, x, out: (x, x**2 + y**2), lambda y, x, out: (-y, x**2 + y**2)))  # fmt: skip
+       partial=(lambda y, x, out: _turn(x, y, out), lambda y, x, out: _turn(-_like(y, out), x, out)))  # fmt: skip
 binary("hypot", cost="transcendental",
        partial=(lambda x, y, out: _radius(x, out), lambda x, y, out: _radius(y, out)))  # fmt: skip
 unary("degrees", partial=180 / math.pi)
