@@ -178,6 +178,13 @@ def test_outputs_and_updates_in_any_order(
     assert names["f"]().tolist() == [8, 10, 12]
 
 
+@pytest.mark.parametrize("returns", ["[x, 2 * x], []", "[], [x, 2 * x]", "[x, 2 * x], {}", "[x, 2 * x], ()"])
+def test_no_updates_may_be_an_empty_list(returns: str) -> None:
+    step = eval(f"lambda x: ({returns}, scanopt.until(x > 5))", {"scanopt": scanopt})
+    (xs, doubled), updates = scanopt.scan(step, T.dvector("x"))
+    assert (xs.ndim, doubled.ndim, dict(updates)) == (1, 1, {})
+
+
 @in_all_modes
 @pytest.mark.parametrize(("start", "steps", "end"), [(0.0, 1, 1.0), (60.0, 8, 68.0)])
 def test_outputs_updates_and_until(

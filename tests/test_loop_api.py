@@ -213,6 +213,28 @@ def test_while_loop(start: int, most: int) -> None:
     assert (n, i) == (value, count)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("bound", [0.05, 0.1, 2.0])
+def test_the_condition_of_a_while_loop_sees_arrays_of_the_carry(dtype: str, bound: float) -> None:
+    """From the first one on: bare numbers have their dtype then, so that 0.1 is no less than 0.1 rounded."""
+    x = T.scalar("x", dtype)
+    out = while_loop(lambda c: c.sum() < x, lambda c: c + x, 0.1, max_steps=3)
+    assert out.dtype == dtype
+    (found,) = both([x], [out], [np.asarray(bound, dtype)])
+    value, most = np.asarray(0.1, dtype), 3
+    while value < np.asarray(bound, dtype) and most:
+        value, most = value + np.asarray(bound, dtype), most - 1
+    assert found == value
+
+
+def test_a_while_loop_needs_a_number_of_steps_that_is_not_negative() -> None:
+    k = T.lscalar("k")
+    f = function([k], while_loop(lambda c: c < 5, lambda c: c + 1, 0, max_steps=k))
+    assert f(3) == 3
+    with pytest.raises(ValueError, match=r"max_steps .'k'. is -1, but it must not be negative"):
+        f(-1)
+
+
 def test_loops_nest() -> None:
     """Newton's method for square roots, for each entry of an array."""
     x = T.vector("x", "float64")

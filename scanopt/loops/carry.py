@@ -62,8 +62,16 @@ def loop(
 
 
 def _run(
-    site: Site, step: Callable[..., Any], init: Any, xs: Any, length: Any, reverse: Any, name: Any
+    site: Site,
+    step: Callable[..., Any],
+    init: Any,
+    xs: Any,
+    length: Any,
+    reverse: Any,
+    name: Any,
+    begins: Callable[[Any], until] | None = None,
 ) -> tuple[Any, Any]:
+    """begins: of the first carry, whether there is a step at all."""
     check_truth(site, "reverse", reverse)
     options = replace(Options(name).checked(site), go_backwards=bool(reverse))
     check_step(site, step, ["carry", "x"], "a step takes the carry and the entry of this step")
@@ -71,7 +79,7 @@ def _run(
         xs = FUNCTIONS["arange"](xs)
     states = _states(site, init)
     sequences = _sequences(site, xs)
-    steps = _plan(site, sequences, length, bool(reverse))
+    steps = _plan(site, sequences, length, bool(reverse), "length" if begins is None else "max_steps")
     shape: list[Any] = [None]  # of the results of the step built last, which is the one that is kept
 
     def flat(*args: Any) -> list[Any]:
@@ -82,6 +90,10 @@ def _run(
         return [*aligned(site, init, carry, "carry"), *(leaf for _, leaf in tree_leaves(y, "y")), *end]
 
     node = scan_node(site, flat, Arguments(sequences, states), steps, options)
+    if begins is not None:
+        first = rebuilt(init, iter([s.init_outer for s in node.sit_sots]).__next__)
+        there = call_step(site, begins, [first]).condition
+        node = replace(node, n_steps=FUNCTIONS["where"](there, node.n_steps, 0))
     for x, value in last_values(node).items():
         x.default_update = value  # the step's own streams of random numbers: `function` lets them go on
     traces = iter(node.returned)
@@ -109,14 +121,14 @@ def _sequences(site: Site, xs: Any) -> tuple[SequenceArg, ...]:
     return tuple(replace(arg, label=path) for arg, (path, _) in zip(args, leaves, strict=True))
 
 
-def _plan(site: Site, args: tuple[SequenceArg, ...], length: Any, reverse: bool) -> Plan:
-    """As many steps as every sequence has rows; that they have equally many is checked."""
+def _plan(site: Site, args: tuple[SequenceArg, ...], length: Any, reverse: bool, word: str) -> Plan:
+    """As many steps as every sequence has rows; that they have equally many is checked.  word: for `length`."""
     requires: tuple[Requirement, ...] = ()
     known = [(arg.label, arg.variable.type.shape[0]) for arg in args]
     first = next((Constant(np.int64(n)) for _, n in known if n is not None), None)
     if length is not None:
-        n = given_steps(site, length, "length")
-        requires += not_negative(site, "length", n)
+        n = given_steps(site, length, word)
+        requires += not_negative(site, word, n)
         what = "length"
     elif args:
         n = rows_of(args[0].variable) if first is None else first
@@ -196,11 +208,9 @@ def while_loop(
     check_step(site, cond, ["carry"], "a condition takes the carry")
     check_step(site, body, ["carry"], "a body takes the carry")
     most = given_steps(site, max_steps, "max_steps")
-    begins = call_step(site, lambda carry: until(cond(carry)), [init]).condition
-    steps = FUNCTIONS["where"](begins, most, 0)
 
     def step(carry: Any, _: Any) -> tuple[Any, None, until]:
         new = body(carry)
         return new, None, until(FUNCTIONS["logical_not"](until(cond(new)).condition))
 
-    return _run(site, step, init, None, steps, False, name)[0]
+    return _run(site, step, init, None, most, False, name, lambda carry: until(cond(carry)))[0]

@@ -67,13 +67,21 @@ def split_updates(site: Site, raw: Any) -> tuple[Any, dict[SharedVariable, Varia
     """What a step returned beside its updates, and the updates: the order of the two is free."""
     if _is_updates(raw):
         return [], _updates(site, raw)
-    if not isinstance(raw, list | tuple) or not any(map(_is_updates, raw)):
+    if not isinstance(raw, list | tuple):
         return raw, {}
+    if not any(map(_is_updates, raw)):
+        return (_beside_none(raw) if len(raw) == 2 else raw), {}
     given = [p for p in raw if _is_updates(p)]
     if len(given) > 1:
         raise site.error(ValueError, "the step returned two collections of updates: put all updates into one dict")
     rest = [p for p in raw if not _is_updates(p)]
     return (rest[0] if len(rest) == 1 else rest), _updates(site, given[0])
+
+
+def _beside_none(raw: Any) -> Any:
+    """Of two things that a step returned the outputs, where the other is an empty list: no pairs, no updates."""
+    first, second = (isinstance(p, list | tuple) and not p for p in raw)
+    return raw[0] if second else raw[1] if first else raw
 
 
 def _updates(site: Site, given: Any) -> dict[SharedVariable, Variable]:
