@@ -16,6 +16,7 @@ from scanopt.array.variable import SharedVariable, describe
 from scanopt.calculus.calibrated import as_cost, unit_of
 from scanopt.calculus.cost import CostModel
 from scanopt.calculus.forms import TermGraph
+from scanopt.calculus.growth import Growth, growth
 from scanopt.calculus.law import Law, allowed, known_laws
 from scanopt.calculus.optimize import Settings
 from scanopt.calculus.schedule import Schedule, as_schedule
@@ -33,6 +34,7 @@ from scanopt.planning import Plan, checked_cost
 from scanopt.program.ir import Program
 from scanopt.program.lower import lower
 from scanopt.program.serial import from_json, to_json
+from scanopt.why_not import WhyNot, why_not
 
 __all__ = ["Function", "Report", "function", "watching"]
 
@@ -218,6 +220,32 @@ class Function(Runnable):
     def _explanation(self) -> Explanation:
         fired = [x for x in self._plan.laws if x.name in self.laws]
         return explain(self._plan.program, fired, self._plan.settings)
+
+    def growth(self) -> Growth:
+        """What each law did to the e-graph, round by round: matches, time, forms made, classes united.
+
+        The laws run again, one by one, so that each can be told from the others; where a limit stopped
+        them, `exploding` is the law that made most.
+        """
+        return growth(self._plan.program, self._plan.laws, self._plan.settings)
+
+    def why_not(self, name: str) -> WhyNot:
+        """What kept the laws of a name from doing more: `print` it.
+
+        name: of a law or a ruleset.  For each law: how often it fired and what that saved; where its
+        pattern was found and which condition did not hold there; or that it was never found, or not
+        allowed.  The program is optimized again to find out.
+        Raises ValueError where no law or ruleset has the name.
+
+        >>> from scanopt import tensor as T
+        >>> x = T.dvector("x")
+        >>> print(function([x], x * 2.0).why_not("right_identity"))
+        right_identity: did not fire: its pattern was found once
+            once neutral(op, e, d) is not known: op(x, e) = x for every x of dtype d (trait of op, e a constant)
+                at x * 2.
+        """
+        p = self._plan
+        return why_not(p.program, p.known, p.laws, name, p.settings, p.done)
 
     def show(self, path: str = "report.html") -> str:
         """Write one offline page: programs, laws step by step, costs.  Returns the path."""

@@ -14,7 +14,8 @@ class Report:
     cost_before, cost: by the cost model; bound: no program in the e-graph costs less;
     optimal: proven so for the result; gap: else the part that could still be saved.
     saturated: the laws had nothing left to say (else stopped_by names the limit that was hit).
-    seconds: per part of the work; laws: matches per law, law_seconds: seconds per law; growth: forms after each round.
+    seconds: per part of the work; laws: matches per law, law_seconds: seconds per law, where a round took it a
+    millisecond or more (`f.growth()` measures each); growth: forms after each round.
     sizes: per input the size that costs were computed for; trips: per loop the number of steps.
     unit: "ns", or "" for a cost model of one's own.
     """

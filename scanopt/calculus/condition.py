@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from scanopt.calculus.terms import Args, Clock, Int, Op, Term, Text, Value
+from scanopt.calculus.terms import Args, Clock, Int, Op, State, Term, Text, Value
 
-__all__ = ["FACTS", "Condition", "Fact", "facts_text", "new_fact", "rules_text"]
+__all__ = ["FACTS", "Condition", "Fact", "facts_text", "new_fact", "rules_text", "sorts_of"]
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,10 @@ class Condition:
         parts = [a.pattern() if isinstance(a, Term) else str(a) for a in self.args]
         fact = FACTS[self.fact]
         return fact.pattern.format(*parts) if fact.pattern else f"({' '.join([fact.name, *parts])})"
+
+    def variables(self) -> set[str]:
+        """Names of the variables that it speaks of."""
+        return {v for a in self.args if isinstance(a, Term) for v in a.variables()}
 
     def __str__(self) -> str:
         return f"{self.fact}({', '.join(map(str, self.args))})"
@@ -51,8 +55,23 @@ FACTS: dict[str, Fact] = {}
 """All facts by name."""
 
 _SORTS: dict[type[Term] | type[int], str] = {
-    Value: "Value", Clock: "Clock", Op: "Op", Args: "Args", Text: "String", Int: "i64",
+    Value: "Value", Clock: "Clock", State: "State", Op: "Op", Args: "Args", Text: "String", Int: "i64",
 }  # fmt: skip
+
+
+def sorts_of(*terms: Term | int) -> dict[str, str]:
+    """The variables of some terms with their sorts in egglog.
+
+    >>> sorts_of(Value("hold", (Clock("c"), Value("x"))))
+    {'c': 'Clock', 'x': 'Value'}
+    """
+    out: dict[str, str] = {}
+    for x in terms:
+        if isinstance(x, Term):
+            out |= (
+                {x.head: _SORTS[type(x)]} if x.args is None else sorts_of(*(a for a in x.args if isinstance(a, Term)))
+            )
+    return out
 
 
 def new_fact(

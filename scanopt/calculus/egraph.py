@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +21,16 @@ from scanopt.calculus.condition import facts_text
 from scanopt.calculus.encode import Encoded
 from scanopt.calculus.engine import ENGINES
 from scanopt.calculus.facts import ALL
-from scanopt.calculus.forms import Batched, Form, Operator, const_key, const_value
+from scanopt.calculus.forms import Batched, Form, Operator, TermGraph, const_key, const_value
 from scanopt.calculus.given import Given, constant_facts, given_facts
 from scanopt.calculus.law import Law
 from scanopt.calculus.machinery import machinery_text
-from scanopt.calculus.readback import read_back
+from scanopt.calculus.readback import ReadBack, read_back
 from scanopt.calculus.saturation import Limits, Round, Saturation, run_schedule
 from scanopt.calculus.schedule import EVERYTHING, Schedule
 from scanopt.calculus.terms import DECLARATIONS
 
-__all__ = ["EGraph", "Limits", "Saturation", "UnsoundLawError", "rules_of"]
+__all__ = ["EGraph", "Limits", "Saturation", "UnsoundLawError", "apart", "rules_of"]
 
 
 class UnsoundLawError(RuntimeError):
@@ -39,6 +41,9 @@ _NODES = {
     "Value": "node", "Args": "args_node", "Op": "op_node", "Clock": "clock_node",
     "State": "state_node",
 }  # fmt: skip
+
+_FORMS = ("apply", "hold", "seq", "delay", "stack", "tail", "on")
+"""The constructors that are counted."""
 
 _TABLES = {
     # table: (columns, conclusion); an i64 is the number of a term, list, operator or state
@@ -89,30 +94,35 @@ def _load_text() -> str:
     return "\n".join(out)
 
 
-def rules_of(laws: Sequence[Law], apart: bool = False) -> str:
+def apart(law: Law) -> str:
+    """A law as a ruleset of its own, so that it can run without the others."""
+    return f"(ruleset law_{law.name})\n{law.rule(f'law_{law.name}')}"
+
+
+def rules_of(laws: Sequence[Law], write: Callable[[Law], str] = Law.rule) -> str:
     """Declarations, facts, machinery and laws, for egglog."""
-    text = [DECLARATIONS, facts_text(), _load_text(), machinery_text()]
-    if not apart:
-        return "\n".join([*text, *(x.rule() for x in laws)])
-    return "\n".join([*text, *(f"(ruleset law_{x.name})\n{x.rule(ruleset=f'law_{x.name}')}" for x in laws)])
+    return "\n".join([DECLARATIONS, facts_text(), _load_text(), machinery_text(), *map(write, laws)])
 
 
 class EGraph:
     """One program in an e-graph, under some laws.
 
-    apart: each law is a ruleset of its own, so that any of them can run without the others.
+    write: a law as egglog's rules: all together, or `apart`, so that phases can run some of them.
     """
 
-    def __init__(self, program: Encoded, laws: Sequence[Law], fp: str = "reassoc", apart: bool = False) -> None:
+    def __init__(
+        self, program: Encoded, laws: Sequence[Law], fp: str = "reassoc", write: Callable[[Law], str] = Law.rule
+    ) -> None:
         self.program = program
         self.laws = tuple(laws)
-        self._apart = apart
+        self._apart = write is not Law.rule
         self._phases: dict[frozenset[str], str] = {}
+        self._asked = 0
         self._ops: dict[Operator, int] = {}
         self._consts = dict(program.consts)
         self._folded: set[str] = set()
         self._dtypes = list(dict.fromkeys(t.dtype for t in program.types.values()))
-        self._text = rules_of(self.laws, apart)
+        self._text = rules_of(self.laws, write)
         self._egraph = ENGINES.take(self._text)
         self._load(program, fp)
 
@@ -191,19 +201,23 @@ class EGraph:
 
     def saturate(self, limits: Limits | None = None, schedule: Schedule = EVERYTHING) -> Saturation:
         """Run facts and laws in rounds until nothing new is found, a limit is hit, or the schedule ends."""
-        return run_schedule(schedule, self.laws, self._round, limits or Limits(), self.program.size)
+        return run_schedule(schedule, self.laws, self.round, limits or Limits(), self.program.size)
 
-    def _round(self, names: frozenset[str]) -> Round:
+    def round(self, names: frozenset[str], facts: bool = True) -> Round:
         """All that follows from facts, then the laws of these names once."""
         # Facts end by themselves, or should: a round that goes on and on could not be stopped.
-        laws = f" (run {self._ruleset(names)})" if names else ""
-        report = self._run(f"(run-schedule (seq (repeat 1000 (run facts)){laws}))")[0].report
-        seconds = {n: t.total_seconds() for n, t in report.search_and_apply_time_per_rule.items()}
+        parts = [
+            *(["(repeat 1000 (run facts))"] if facts else []),
+            *([f"(run {self._ruleset(names)})"] if names else []),
+        ]
+        start = time.perf_counter()
+        report = self._run(f"(run-schedule (seq {' '.join(parts)}))")[0].report
+        seconds = _seconds(report.search_and_apply_time_per_rule, time.perf_counter() - start)
         matches = report.num_matches_per_rule
         changed = bool(report.updated)
         if any(x.folds and matches.get(x.name) for x in self.laws):
             changed = self._fold() or changed
-        return Round(matches, seconds, changed, self._size())
+        return Round(matches, seconds, changed, self.size())
 
     def _ruleset(self, names: frozenset[str]) -> str:
         """The egglog ruleset of some of the laws."""
@@ -217,9 +231,19 @@ class EGraph:
             self._run(f"(unstable-combined-ruleset {self._phases[names]} {rulesets})")
         return self._phases[names]
 
-    def _size(self) -> int:
+    def size(self) -> int:
+        """The number of forms."""
         sizes = dict(self._run("(print-size)")[0].sizes)
-        return sum(sizes.get(k, 0) for k in ("apply", "hold", "seq", "delay", "stack", "tail", "on"))
+        return sum(sizes.get(k, 0) for k in _FORMS)
+
+    def pairs(self, relation: str) -> list[tuple[Any, Any]]:
+        """The rows of a relation of two classes that are not the same."""
+        rows = (r.inputs for r in self._egraph.freeze().functions[relation].rows)
+        return [(a, b) for a, b in rows if a != b]
+
+    def run(self, ruleset: str) -> None:
+        """Run an egglog ruleset once."""
+        self._run(f"(run {ruleset} 1)")
 
     def _fold(self) -> bool:
         """Evaluate the operators of constants found by laws that fold."""
@@ -246,11 +270,32 @@ class EGraph:
             self._run("\n".join(text))
         return bool(text)
 
+    # Asking
+
+    def ask(self, columns: Mapping[str, str], questions: Sequence[Sequence[str]]) -> list[str]:
+        """Per question, atoms of a query, a relation of the columns (name: sort) that satisfy it.
+
+        Nothing else changes.
+        """
+        first, text = self._asked, ["(ruleset questions)"] if not self._asked else []
+        for atoms in questions:
+            name = f"question_{self._asked}"
+            self._asked += 1
+            text.append(f"(relation {name} ({' '.join(columns.values())}))")
+            text.append(f"(rule ({' '.join(atoms)}) (({name} {' '.join(columns)})) :ruleset questions)")
+        self._run("\n".join([*text, "(run questions 1)"]))
+        return [f"question_{n}" for n in range(first, self._asked)]
+
+    def read_back(self) -> tuple[ReadBack, TermGraph]:
+        """All tables, and all classes of values."""
+        back = read_back(self._egraph)
+        return back, back.term_graph(self.program, self._consts)
+
     # Reading back
 
-    def snapshot(self) -> Any:
-        """All classes of values, as a TermGraph (constants made by folding included)."""
-        return read_back(self._egraph).term_graph(self.program, self._consts)
+    def snapshot(self) -> TermGraph:
+        """All classes of values (constants made by folding included)."""
+        return self.read_back()[1]
 
 
 class _Rows:
@@ -270,6 +315,16 @@ class _Rows:
             path.write_text("\n".join(rows) + "\n", encoding="utf-8")
             out.append(f"(input {table} {_quote(path.as_posix())})")
         return "\n".join(out)
+
+
+def _seconds(times: Mapping[str, timedelta], most: float) -> dict[str, float]:
+    """Seconds per rule of a run that took `most` seconds.
+
+    egglog 13.2 gives milliseconds, cut off, where it says microseconds: what is far too short is that.
+    """
+    found = {n: t.total_seconds() for n, t in times.items()}
+    scale = 1000.0 if 1000.0 * sum(found.values()) <= most else 1.0
+    return {n: scale * x for n, x in found.items()}
 
 
 def _form_rows(rows: _Rows, i: int, f: Form, op: int, lists: dict[tuple[int, ...], int]) -> None:

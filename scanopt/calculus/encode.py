@@ -39,11 +39,15 @@ Task = tuple[Variable, Scope | None]
 
 @dataclass
 class Encoded(TermGraph):
-    """The terms of a program as the user wrote it: one form per class, and the type of each."""
+    """The terms of a program as the user wrote it: one form per class, and the type of each.
+
+    locations: per loop the line of the user's call.
+    """
 
     def __post_init__(self) -> None:
         self.types: dict[int, TensorType] = {}
         self.input_order: list[str] = []
+        self.locations: dict[int, str] = {}
 
 
 class Encoder:
@@ -170,6 +174,7 @@ class Encoder:
         level = parent.clock if parent else ROOT
         frees = config.scan.allow_gc if scan.allow_gc is None else scan.allow_gc
         self.graph.clocks[clock] = ClockInfo(level, -1, labels, (), titles, not frees)
+        self.graph.locations[clock] = scan.location
         slots: dict[Variable, Slot] = {s.x_inner: s for s in scan.sequences}
         slots |= {w.w_inner: w for w in scan.non_sequences}
         states: dict[State, int] = {}

@@ -15,7 +15,7 @@ import inspect
 import pkgutil
 import typing
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -83,20 +83,41 @@ class Law:
         """The conditions as text."""
         return tuple(map(str, self.equation.when))
 
-    def rule(self, without: str | None = None, ruleset: str = "laws") -> str:
-        """The law as an egglog rule; `without` drops the conditions of that fact."""
-        left, right = self.equation.left, self.equation.right
-        facts = [c.egglog() for c in self.equation.when if c.fact != without]
+    def atoms(self, conditions: Sequence[Condition]) -> list[str]:
+        """The left side and some of the conditions, as atoms of an egglog query."""
+        left = self.equation.left
+        facts = [c.egglog() for c in conditions]
         if left.args is None:
-            body, head = facts, f"(union {left.egglog()} {right.egglog()})"
-        else:
-            body = [f"(= lhs_ {left.pattern()})", *(f.replace(left.pattern(), "lhs_") for f in facts)]
-            head = f"(union lhs_ {right.egglog()})"
+            return facts
+        return [f"(= lhs_ {left.pattern()})", *(f.replace(left.pattern(), "lhs_") for f in facts)]
+
+    def rule(self, ruleset: str = "laws", unite: str = "union") -> str:
+        """The law as an egglog rule.  unite: what is done with both sides."""
+        left, right = self.equation.left, self.equation.right
+        body = self.atoms(self.equation.when)
+        here = left.egglog() if left.args is None else "lhs_"
+        head = f"({unite} {here} {right.egglog()})"
         if self.equation.found:
-            body, head = [*body, f"(= rhs_ {right.pattern()})", "(!= lhs_ rhs_)"], "(union lhs_ rhs_)"
+            body, head = [*body, f"(= rhs_ {right.pattern()})", "(!= lhs_ rhs_)"], f"({unite} lhs_ rhs_)"
         if self.folds:
             head = f"(fold_ {' '.join(a.egglog() for a in left.args or () if isinstance(a, Term))})"
         return f'(rule ({" ".join(body)}) ({head}) :ruleset {ruleset} :name "{self.name}")'
+
+    def without(self, condition: int) -> Law:
+        """The law without one of its conditions, by its place in `when`.
+
+        It may state nothing any more: see `unbound`.
+        """
+        when = tuple(c for i, c in enumerate(self.equation.when) if i != condition)
+        return replace(self, equation=replace(self.equation, when=when))
+
+    def unbound(self) -> set[str]:
+        """Variables that neither the left side nor a condition says anything of: there must be none."""
+        e = self.equation
+        bound = e.left.variables() if e.left.args is not None else set[str]()
+        for c in e.when:
+            bound |= c.variables()
+        return (e.right.variables() | e.left.variables()) - bound
 
     def operators(self) -> set[str]:
         """Keys of the operators of the table that it may introduce."""
@@ -132,12 +153,10 @@ def law(
         raise ValueError(f"licence must be one of {', '.join(LICENCES)}, found {licence!r}")
 
     def make(f: Callable[..., Equation]) -> Law:
-        equation = f(**_variables(f))
-        _check(f.__name__, equation)
-        return Law(
+        made = Law(
             name=f.__name__,
             ruleset=ruleset or f.__module__.rpartition(".")[2],
-            equation=equation,
+            equation=f(**_variables(f)),
             licence=licence,
             example=_programs(example),
             never=_programs(never),
@@ -146,6 +165,7 @@ def law(
             doc=inspect.getdoc(f) or "",
             folds=folds,
         )
+        return _check(made)
 
     return make
 
@@ -165,17 +185,15 @@ def _variables(f: Callable[..., Equation]) -> dict[str, Term]:
     return out
 
 
-def _check(name: str, e: Equation) -> None:
-    for c in e.when:
+def _check(law: Law) -> Law:
+    for c in law.equation.when:
         if c.fact not in FACTS:
-            raise ValueError(f"law {name}: {c.fact!r} is not a registered fact")
-    bound = e.left.variables() if e.left.args is not None else set[str]()
-    for c in e.when:
-        bound |= {v for a in c.args if isinstance(a, Term) for v in a.variables()}
-    if free := (e.right.variables() | e.left.variables()) - bound:
+            raise ValueError(f"law {law.name}: {c.fact!r} is not a registered fact")
+    if free := law.unbound():
         raise ValueError(
-            f"law {name}: {', '.join(sorted(free))} on the right is bound neither on the left nor by a condition"
+            f"law {law.name}: {', '.join(sorted(free))} on the right is bound neither on the left nor by a condition"
         )
+    return law
 
 
 _STANDARD: list[Law] = []

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.calculus.cost import CostModel, numpy_cost
-from scanopt.calculus.egraph import EGraph, Limits, Saturation
+from scanopt.calculus.egraph import EGraph, Limits, Saturation, apart
 from scanopt.calculus.encode import Encoded
 from scanopt.calculus.extract import Extraction, extract, the_only_choice
 from scanopt.calculus.forms import TermGraph
@@ -57,7 +57,7 @@ def as_written(program: Encoded, settings: Settings) -> Extraction:
 def optimize(program: Encoded, laws: Sequence[Law], settings: Settings) -> Optimized:
     """The cheapest program that the laws make of `program`."""
     start = time.perf_counter()
-    engine = EGraph(program, laws, settings.fp, apart=not settings.schedule.plain)
+    engine = EGraph(program, laws, settings.fp, Law.rule if settings.schedule.plain else apart)
     try:
         loaded = time.perf_counter()
         saturation = engine.saturate(settings.limits, settings.schedule)

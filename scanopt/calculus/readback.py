@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,21 +11,35 @@ from scanopt.array.op import Op
 from scanopt.calculus.encode import Encoded
 from scanopt.calculus.forms import ROOT, Batched, ClockInfo, Form, Operator, StateInfo, TermGraph
 
-__all__ = ["ReadBack", "read_back"]
+__all__ = ["UNKNOWN", "Binding", "ReadBack", "read_back"]
 
 _FORMS = ("hold", "seq", "stack")
 
 
+Binding = int | str | Operator | tuple[int, ...] | None
+"""What a variable of a pattern stands for: the number of a value, clock or state, an integer, a text, an
+operator, a list of values."""
+
+UNKNOWN = -2
+"""A clock whose place among the others is not known."""
+
+
 class ReadBack:
-    """The tables of one frozen e-graph."""
+    """The tables of one frozen e-graph.
+
+    places, loops: once `term_graph` was asked for, the class and clock of each term and loop of the program.
+    """
 
     def __init__(self, egraph: Any) -> None:
         self._egraph = egraph
         self._functions: dict[str, Any] = egraph.freeze().functions
+        self.places: dict[int, int] = {}
+        self.loops: dict[int, int] = {}
         self._int = egraph.value_to_i64
         self._text = egraph.value_to_string
         self._operators = self._read_operators()
         self._lists = {out: (a, r) for (a, r), out in self._rows("cons")}
+        self._numbers: dict[str, dict[Any, int]] = {}
 
     def _rows(self, name: str) -> Iterator[tuple[list[Any], Any]]:
         f = self._functions.get(name)
@@ -68,17 +82,42 @@ class ReadBack:
             if all(a in consts for a in self._list(args))
         ]
 
+    def bindings(self, relation: str, sorts: Sequence[str]) -> set[tuple[Binding, ...]]:
+        """The rows of a relation: values, clocks and states by their numbers in `term_graph`, which comes first."""
+        out: set[tuple[Binding, ...]] = set()
+        for row, _ in self._rows(relation):
+            out.add(tuple(self._binding(x, sort) for x, sort in zip(row, sorts, strict=True)))
+        return out
+
+    def _binding(self, x: Any, sort: str) -> Binding:
+        match sort:
+            case "i64":
+                return int(self._int(x))
+            case "String":
+                return str(self._text(x))
+            case "Op":
+                return self._operators.get(x)
+            case "Args":
+                return tuple(self._numbers["Value"][a] for a in self._list(x))
+            case "Clock":
+                return self._numbers["Clock"].get(x, UNKNOWN)
+            case _:
+                return int(self._numbers[sort][x])
+
     def term_graph(self, program: Encoded, consts: dict[str, np.ndarray[Any, Any]]) -> TermGraph:
         """The classes of values with all their forms."""
         clocks = self._clocks()
         states = _Numbering()
         values = _Numbering()
+        self._numbers = {"Clock": clocks, "State": states, "Value": values}
         g = TermGraph(inputs=program.inputs, input_labels=program.input_labels, consts=dict(consts))
         for v, form in self._forms(clocks, states, values):
             g.classes.setdefault(v, []).append(form)
         self._read_clocks(g, program, clocks, values)
         self._read_states(g, program, states, values)
         where = {self._int(i): values[v] for (i,), v in self._rows("node")}
+        self.places = {i: v for i, v in where.items() if i in program.classes}
+        self.loops = {int(self._text(name)): clocks[c] for (name,), c in self._rows("loop") if c in clocks}
         g.roots = tuple(where[r] for r in program.roots)
         g.checks = tuple(where[r] for r in program.checks)
         return g

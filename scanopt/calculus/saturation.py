@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -71,14 +71,15 @@ class _Watch:
         self._start = time.perf_counter()
         self._quiet: frozenset[str] = frozenset()  # laws that found nothing since the last change
         self._matches: Counter[str] = Counter()
-        self._seconds: Counter[str] = Counter()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
         self._growth: list[int] = []
         self._stopped = "schedule"
 
     def over(self, names: frozenset[str], done: Round) -> bool:
         """Note a round of the laws of these names; whether it was the last one."""
         self._matches.update(done.matches)
-        self._seconds.update(done.seconds)
+        for name, t in done.seconds.items():
+            self._seconds[name] += t
         self._growth.append(done.size)
         self._quiet = frozenset() if done.changed else self._quiet | names
         if not done.changed and self._quiet >= self._wanted:
@@ -98,8 +99,12 @@ class _Watch:
     def saturation(self) -> Saturation:
         """All of it."""
         fired = [x.name for x in self._laws if self._matches[x.name]]
-        matches, seconds = ({n: count[n] for n in fired} for count in (self._matches, self._seconds))
-        return Saturation(matches, seconds, tuple(self._growth), self._stopped)
+        return Saturation(
+            {n: self._matches[n] for n in fired},
+            {n: self._seconds[n] for n in fired},
+            tuple(self._growth),
+            self._stopped,
+        )
 
 
 def run_schedule(

@@ -1,41 +1,44 @@
-"""What must hold of every program: each way to compile it gives what the interpreter gives."""
+"""What must hold of every program: each way to run it gives what the interpreter gives, and what plain Python gives.
+
+A function with shared variables is called twice; what they are after each call counts as outputs.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
 import random
+import warnings
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
-import numpy as np
-
 import scanopt
-from corpus.spec import Spec, build, live, source
-from scanopt.array.variable import Apply, Variable
+from corpus.compare import Array, Outcome, equal, near, short
+from corpus.plain import UnknownError
+from corpus.plain import run as run_plainly
+from corpus.spec import Spec, live
+from corpus.text import Built, built, source
+from scanopt.arguments import signature
+from scanopt.array.variable import Variable
 from scanopt.calculus.cost import Work, numpy_cost
 from scanopt.calculus.encode import encode
 from scanopt.calculus.law import select, standard_laws
 from scanopt.calculus.optimize import Settings, optimize
-from scanopt.interpreter import _Machine
 from scanopt.program.check import check_program
 from scanopt.program.lower import lower
 from scanopt.program.serial import from_json, to_json
 
-__all__ = ["Failure", "Result", "check", "describe", "rulesets"]
+__all__ = ["Failure", "Result", "check", "check_interpreter", "describe", "rulesets"]
 
-Array = np.ndarray[Any, Any]
-Values = Mapping[Variable, Array]
-Outcome = list[Array] | Exception
+Run = Callable[[], list[Array]]
 
 
 @dataclass(frozen=True)
 class Failure:
-    """One way of compiling a program that went wrong."""
+    """One way of running a program that went wrong."""
 
     way: str
     text: str
@@ -45,13 +48,15 @@ class Failure:
 class Result:
     """What one program came to.  outcome: "values", "refused" (when built) or the name of an error.
 
-    stopped: the limit that ended the search for forms, if any.
+    plain: how plain Python compares: "equal" bit for bit, "near" within rounding, "raises" too, or
+    "unknown" to it.  stopped: the limit that ended the search for forms, if any.
     """
 
     spec: Spec
     outcome: str
     failures: list[Failure] = field(default_factory=list[Failure])
     laws: Counter[str] = field(default_factory=Counter[str])
+    plain: str = "unknown"
     stopped: str = ""
 
 
@@ -60,75 +65,173 @@ def rulesets() -> list[str]:
     return sorted({x.ruleset for x in standard_laws()})
 
 
-def check(spec: Spec, exclude: Sequence[str] = ()) -> Result:
-    """Compile and run a program in several ways.  exclude: rulesets that the odd ways leave out."""
-    try:
-        values, outputs = build(spec)
-    except (IndexError, ValueError):
-        return Result(spec, "refused")
-    expected = _outcome(lambda: scanopt.interpret(outputs, values))
-    result = Result(spec, _short(expected))
-    for way, run, exact in _ways(spec, values, outputs, exclude, result):
+def check(spec: Spec, exclude: Sequence[str] = (), ways: Sequence[str] = ("exact", "reassoc", "odd")) -> Result:
+    """Run a program in several ways.  exclude: rulesets that the odd ways leave out."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "every call will draw the same random numbers", UserWarning)
         try:
-            found = _outcome(run)
-            text = _compare(expected, found) if exact else _near(spec, values, outputs, expected, found)
-            if text and isinstance(expected, Exception):
-                text = text if all(_compare(other, found) for other in _without_dead_code(spec)) else ""
-        except _BrokenError as broken:
-            text = str(broken)
-        if text:
-            result.failures.append(Failure(way, text))
+            made = built(spec)
+        except (IndexError, ValueError):
+            return Result(spec, "refused")
+        calls = _Calls(spec, made)
+        result = Result(spec, short(calls.expected[0]))
+        calls.compare_with_plain(result)
+        for name, make, exact in _ways(spec, made, exclude, result) if ways else ():
+            if name.split()[0] in ways:
+                try:
+                    text = calls.compare(make(), exact)
+                except _BrokenError as broken:
+                    text = str(broken)
+                if text:
+                    result.failures.append(Failure(name, text))
     return result
 
 
-def _without_dead_code(spec: Spec) -> Iterator[Outcome]:
-    """What else a program that raises may come to: an error of what nothing needs may vanish, and of two
-    errors either may be the first."""
-    for names in (spec.outputs, *([name] for name in dict.fromkeys(spec.outputs))):
-        values, outputs = build(live(dataclasses.replace(spec, outputs=names)))
-        outcome = _outcome(partial(scanopt.interpret, outputs, values))
-        if names is spec.outputs or isinstance(outcome, Exception):
-            yield outcome
+def check_interpreter(spec: Spec) -> Result:
+    """The interpreter alone against plain Python."""
+    return check(spec, ways=())
 
 
 class _BrokenError(Exception):
-    """Compiling went wrong."""
+    """Compiling went wrong, or a call that raised changed something."""
 
 
-def _outcome(run: Callable[[], list[Array]]) -> Outcome:
+class _Calls:
+    """The calls of a program by the interpreter: what the shared variables start from, and the outcomes."""
+
+    def __init__(self, spec: Spec, made: Built) -> None:
+        self.spec, self.made = spec, made
+        f = _function(made, mode="unoptimized")
+        self.results: list[Variable] = [*made.outputs, *(f.updates.get(s, s) for s in made.shared)]
+        self.starts = [[s.get_value() for s in made.shared]]
+        self.expected: list[Outcome] = []
+        arrays = list(made.values.values())
+        for _ in range(2 if made.shared else 1):
+            self.expected.append(self.call(lambda: list(f(*arrays)), self.starts[-1]))
+            self.starts.append([s.get_value() for s in made.shared])
+        self.plain: list[Outcome | None] = [self._plainly(start) for start in self.starts[: len(self.expected)]]
+
+    def call(self, run: Run, start: list[Array]) -> Outcome:
+        """One call from these values of the shared variables: outputs, then what they are after it."""
+        self.set(start)
+        try:
+            outputs = run()
+        except _BrokenError:
+            raise
+        except Exception as error:
+            if equal(start, [s.get_value() for s in self.made.shared]):
+                raise _BrokenError(f"a call that raised {error!r} changed shared variables") from error
+            return error
+        return [*outputs, *(s.get_value() for s in self.made.shared)]
+
+    def set(self, start: list[Array]) -> None:
+        """Give the shared variables these values."""
+        for s, value in zip(self.made.shared, start, strict=True):
+            s.set_value(value)
+
+    def _plainly(self, start: list[Array]) -> Outcome | None:
+        """The call by plain Python; None where it does not know."""
+        if len(start) > len(self.spec.shared):  # streams of random numbers
+            return None
+        names = [x.name for x in self.spec.shared]
+        try:
+            outputs, after = run_plainly(self.spec, dict(zip(names, start, strict=True)))
+        except UnknownError:
+            return None
+        except Exception as error:
+            return error
+        return [*outputs, *(after[name] for name in names)]
+
+    def compare(self, run: Run, exact: bool) -> str:
+        """Every call against the interpreter, and against plain Python."""
+        for start, expected, plain in zip(self.starts, self.expected, self.plain, strict=False):
+            found = self.call(run, start)
+            if text := self._differs(start, expected, found, exact):
+                return text
+            if plain is not None and (text := self._differs(start, plain, found, exact and not equal(expected, plain))):
+                return f"plain Python differs: {text}"
+        return ""
+
+    def compare_with_plain(self, result: Result) -> None:
+        """The interpreter against plain Python."""
+        for start, expected, plain in zip(self.starts, self.expected, self.plain, strict=False):
+            if plain is None:
+                return
+            if isinstance(plain, Exception):
+                result.plain = "raises"
+            elif not equal(expected, plain):
+                result.plain = "equal" if result.plain in ("unknown", "equal") else result.plain
+            else:
+                result.plain = "near"
+            if text := self._differs(start, plain, expected, False):
+                result.failures.append(Failure("the interpreter against plain Python", text))
+
+    def _differs(self, start: list[Array], expected: Outcome, found: Outcome, exact: bool) -> str:
+        self.set(start)
+        text = (
+            equal(expected, found)
+            if exact
+            else near(self.spec.smooth, self.results, self.made.values, expected, found)
+        )  # fmt: skip
+        if text and isinstance(expected, Exception):
+            return text if all(equal(other, found) for other in _without_dead_code(self.spec, start)) else ""
+        return text
+
+
+def _without_dead_code(spec: Spec, start: list[Array]) -> Iterator[Outcome]:
+    """What else a program that raises may come to: an error of what nothing needs may vanish, and of two
+    errors either may be the first."""
+    for keep in (True, False):
+        parts = [({"outputs": [name], "changes": [], "passed": []}) for name in dict.fromkeys(spec.outputs)]
+        parts += [({"outputs": [], "changes": [c], "passed": []}) for c in spec.changes]
+        parts += [({"outputs": [], "changes": [], "passed": [u]}) for u in spec.passed]
+        for part in ({}, *parts):
+            outcome = _reference(live(dataclasses.replace(spec, **part), keep), start)
+            if not part or isinstance(outcome, Exception):
+                yield outcome
+
+
+def _reference(spec: Spec, start: list[Array]) -> Outcome:
+    """A program by the interpreter, its shared variables from `start` (streams as they are made)."""
     try:
-        return run()
-    except _BrokenError:
-        raise
+        made = built(spec)
+        for s, value in zip(made.shared, start[: len(spec.shared)], strict=False):
+            s.set_value(value)
+        outputs = list(_function(made, mode="unoptimized")(*made.values.values()))
     except Exception as error:
         return error
+    return [*outputs, *(s.get_value() for s in made.shared)]
+
+
+def _function(made: Built, **options: Any) -> Any:
+    return scanopt.function(list(made.values), made.outputs, made.updates, on_unused_input="ignore", **options)
 
 
 # Ways to compile
 
-Way = tuple[str, Callable[[], list[Array]], bool]
+Way = tuple[str, Callable[[], Run], bool]
 
 
-def _ways(spec: Spec, values: Values, outputs: list[Variable], exclude: Sequence[str], result: Result) -> Iterator[Way]:
-    """Names, runs, and whether the result must be equal bit for bit."""
-    arrays = list(values.values())
+def _ways(spec: Spec, made: Built, exclude: Sequence[str], result: Result) -> Iterator[Way]:
+    """Names, what makes a function of no arguments, and whether its results must be equal bit for bit."""
+    arrays = list(made.values.values())
     example = arrays if spec.seed % 2 else None
 
-    def compiled(fp: str) -> list[Array]:
-        f = _built(lambda: scanopt.function(list(values), outputs, fp=fp, example=example, on_unused_input="ignore"))
+    def compiled(fp: str) -> Run:
+        f = _made(lambda: _function(made, fp=fp, example=example))
         if fp == "exact":
             result.laws.update(f.laws)
             result.stopped = f.report.stopped_by
-        return list(f(*arrays))
+        return lambda: list(f(*arrays))
 
-    yield 'fp="exact"', lambda: compiled("exact"), True
+    yield "exact", lambda: compiled("exact"), True
     if spec.seed % 2:
-        yield 'fp="reassoc"', lambda: compiled("reassoc"), False
+        yield "reassoc", lambda: compiled("reassoc"), False
     if spec.seed % 4 == 0:
-        yield _odd_way(spec, values, outputs, exclude)
+        yield _odd_way(spec, made, exclude)
 
 
-def _built(make: Callable[[], Any]) -> Any:
+def _made(make: Callable[[], Any]) -> Any:
     """What is made.  An error is never that of the program: compiling must not raise."""
     try:
         return make()
@@ -139,21 +242,33 @@ def _built(make: Callable[[], Any]) -> Any:
         raise _BrokenError(f"compiling raised {type(error).__name__}: {error}\n{where}") from error
 
 
-def _odd_way(spec: Spec, values: Values, outputs: list[Variable], exclude: Sequence[str]) -> Way:
+def _odd_way(spec: Spec, made: Built, exclude: Sequence[str]) -> Way:
     """Costs out of thin air, so that forms other than the cheapest run; saved and loaded."""
     rng = random.Random(spec.seed)
     cost, exact = rng.random() < 0.8, rng.random() < 0.7
     settings = Settings("exact", _odd_cost(spec.seed) if cost else numpy_cost, exact=exact)
+    s = signature(list(made.values), made.outputs, made.updates, "ignore")
+    arrays = list(made.values.values())
 
     def make() -> Any:
-        done = optimize(encode(list(values), outputs), select("exact", exclude), settings)
+        done = optimize(encode([*s.inputs, *s.shared], s.results), select("exact", exclude), settings)
         program = lower(done.extraction)
         check_program(program)
         return importlib.import_module("scanopt.backends").executor("numpy").compile(from_json(to_json(program)))
 
-    name = f"{'odd costs' if cost else 'usual costs'}, {'exact' if exact else 'greedy'} extraction, without {exclude}"
-    arrays = list(values.values())
-    return name, lambda: list(_built(make)(arrays)), True
+    def prepared() -> Run:
+        program = _made(make)
+
+        def run() -> list[Array]:
+            results = list(program([*arrays, *(x.get_value() for x in s.shared)]))
+            for x, value in zip(s.updates, results[len(s.outputs) :], strict=True):
+                x.set_value(value)
+            return results[: len(s.outputs)]
+
+        return run
+
+    how = f"{'odd' if cost else 'usual'} costs, {'exact' if exact else 'greedy'} extraction"
+    return f"odd way: {how}, without {', '.join(exclude) or 'nothing'}", prepared, True
 
 
 def _odd_cost(seed: int) -> Callable[[Work], float]:
@@ -162,98 +277,6 @@ def _odd_cost(seed: int) -> Callable[[Work], float]:
         return (zlib.crc32(text.encode()) % 1000 + 1) ** 2 / 100
 
     return cost
-
-
-# Comparisons: "" or what is wrong
-
-
-def _compare(expected: Outcome, found: Outcome) -> str:
-    """Equal bit for bit; NaNs are equal."""
-    if not isinstance(expected, list) or not isinstance(found, list):
-        return "" if _raise_alike(expected, found) else f"expected {_short(expected)}, found {_short(found)} ({found})"
-    for i, (e, r) in enumerate(zip(expected, found, strict=True)):
-        if text := _type(i, e, r):
-            return text
-        if not _same(e, r).all():
-            return f"output {i}: expected\n{e!r}\nfound\n{r!r}"
-    return ""
-
-
-def _short(x: Outcome) -> str:
-    return "values" if isinstance(x, list) else type(x).__name__
-
-
-def _raise_alike(expected: Outcome, found: Outcome) -> bool:
-    """Whether both raise the same error.
-
-    Shapes that do not fit are no error to a program that no longer computes the array.
-    """
-    if isinstance(found, list) and isinstance(expected, ValueError):
-        return not any(text in str(expected) for text in ("n_steps", "initial rows"))
-    return type(expected) is type(found)
-
-
-def _type(i: int, e: Array, r: Array) -> str:
-    if type(r) is np.ndarray and (e.dtype, e.shape) == (r.dtype, r.shape):
-        return ""
-    return f"output {i}: expected {e.dtype}{list(e.shape)}, found {r.dtype}{list(r.shape)} ({type(r).__name__})"
-
-
-def _same(e: Array, r: Array) -> Array:
-    same = np.asarray(e == r)
-    if e.dtype.kind == "f":
-        same = (same & (np.signbit(e) == np.signbit(r))) | (np.isnan(e) & np.isnan(r))
-    return same
-
-
-def _near(spec: Spec, values: Values, outputs: list[Variable], expected: Outcome, found: Outcome) -> str:
-    """Within rounding: at most 8 times the interpreter's own error, plus 8 ulp of the largest intermediate."""
-    text = _compare(expected, found)
-    if not text or not isinstance(expected, list) or not isinstance(found, list):
-        return text
-    for i, (e, r) in enumerate(zip(expected, found, strict=True)):
-        if wrong := _type(i, e, r):
-            return wrong
-    if not spec.smooth:
-        return ""
-    precise = scanopt.interpret(outputs, values, extended=True)
-    ulp = _Recorder.ulp_of(outputs, values)
-    for i, (p, e, r) in enumerate(zip(precise, expected, found, strict=True)):
-        known = _same(e, r) | ~np.isfinite(p) | (abs(p) > 1e30)
-        if known.all():
-            continue
-        if e.dtype.kind != "f":
-            return text
-        own, error = (np.abs(x.astype(np.longdouble) - p)[~known].max() for x in (e, r))
-        if not error <= 8 * own + 8 * ulp:
-            return f"output {i}: error {error}, the interpreter's {own}, an ulp {ulp}: expected\n{e!r}\nfound\n{r!r}"
-    return ""
-
-
-class _Recorder(_Machine):
-    """The interpreter, noting the ulp of the largest intermediate."""
-
-    ulp = 0.0
-
-    @classmethod
-    def ulp_of(cls, outputs: list[Variable], values: Values) -> float:
-        machine = cls(False)
-        with np.errstate(all="ignore"):
-            for x in values.values():
-                machine.note(x)
-            machine.run(outputs, dict(values))
-        return machine.ulp
-
-    def note(self, x: Array) -> None:
-        if x.dtype.kind == "f" and x.size:
-            finite = np.abs(x[np.isfinite(x)])
-            if finite.size:
-                self.ulp = max(self.ulp, float(np.spacing(finite.max())))
-
-    def apply(self, node: Apply, args: list[Array]) -> Array:
-        result = super().apply(node, args)
-        self.note(result)
-        return result
 
 
 def describe(result: Result) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from corpus.draws import draw
 from corpus.pool import FLOATS, Pool, Shape, Var, broadcast, promote, size
 
 __all__ = ["grow"]
@@ -237,7 +238,7 @@ def _make(p: Pool) -> Made:
 
 
 _OPS: tuple[tuple[int, Callable[[Pool], Made]], ...] = (
-    (22, _unary), (9, _identity), (2, _mixed), (6, _pair), (26, _binary), (3, _compare), (4, _where), (2, _choice),
+    (22, _unary), (9, _identity), (2, _mixed), (6, _pair), (26, _binary), (3, _compare), (4, _where), (4, _choice),
     (4, _cast), (6, _reduce), (7, _index), (5, _shape), (3, _join), (12, _product), (3, _make),
 )  # fmt: skip
 _WEIGHTS = [w for w, _ in _OPS]
@@ -247,7 +248,8 @@ def grow(pool: Pool, lines: int) -> list[Var]:
     """Up to so many new lines."""
     out: list[Var] = []
     for _ in range(lines):
-        made = pool.rng.choices(_OPS, _WEIGHTS)[0][1](pool)
+        draws = pool.settings.draws and pool.chance(0.2)
+        made = draw(pool) if draws else pool.rng.choices(_OPS, _WEIGHTS)[0][1](pool)
         if made is not None and size(made[2]) <= 400:
             out.append(pool.add(*made))
             if pool.chance(0.05):  # the same once more

@@ -6,9 +6,9 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from corpus.spec import Line, Loop, Statement, used
+from corpus.spec import Line, Loop, Statement, changed, used
 
-__all__ = ["FLOATS", "Names", "Pool", "Var", "broadcast", "promote", "size"]
+__all__ = ["FLOATS", "Names", "Pool", "Settings", "Var", "broadcast", "promote", "size"]
 
 FLOATS = ("float32", "float64")
 Shape = tuple[int, ...]
@@ -74,19 +74,47 @@ class Names:
 
 
 @dataclass
+class Settings:
+    """What is the same at all places of a program.
+
+    rough: operators that jump may be used.  fits: lengths that go well together.  draws: random
+    numbers come from "streams", from "keys", or there are none ("").  nests: how deep loops may lie
+    in loops.  sign: the number of steps that the input k... stands for.  shared: shared variables.
+    steps: how many steps a loop at the top will take, or None where only the run tells.
+    """
+
+    rough: bool
+    fits: tuple[int, int]
+    draws: str = ""
+    nests: int = 1
+    sign: int = 0
+    shared: list[Var] = field(default_factory=list[Var])
+    steps: Callable[[Loop], int | None] = lambda loop: None
+
+
+@dataclass
 class Pool:
     """One scope: the top of the program or the body of a step.
 
-    rough: operators that jump may be used.  fits: lengths that go well together.
+    updates: the names of the updates that loops of this scope give, each with the shared variables
+    that it holds (streams of random numbers aside).
     """
 
     rng: random.Random
     names: Names
-    rough: bool
-    fits: tuple[int, int]
+    settings: Settings
     parent: Pool | None = None
     vars: list[Var] = field(default_factory=list[Var])
     statements: list[Statement] = field(default_factory=list[Statement])
+    updates: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+
+    @property
+    def rough(self) -> bool:
+        return self.settings.rough
+
+    @property
+    def fits(self) -> tuple[int, int]:
+        return self.settings.fits
 
     @property
     def depth(self) -> int:
@@ -94,26 +122,28 @@ class Pool:
 
     def inside(self) -> Pool:
         """A scope within this one."""
-        return Pool(self.rng, self.names, self.rough, self.fits, self)
+        return Pool(self.rng, self.names, self.settings, self)
 
     def chance(self, p: float) -> bool:
         return self.rng.random() < p
 
-    def add(self, text: str, dtype: str, shape: Sequence[int]) -> Var:
+    def add(self, text: str, dtype: str, shape: Sequence[int], heavy: bool = False) -> Var:
         """A new line."""
         shape = tuple(shape)
         names = used(text)
-        heavy = any(v.heavy for v in self.vars if v.name in names)
+        heavy = heavy or any(v.heavy for v in self.vars if v.name in names)
         var = Var(self.names.new("v"), dtype, shape, heavy)
         self.statements.append(Line(var.name, text, dtype, list(shape)))
         self.vars.append(var)
         return var
 
     def add_loop(self, loop: Loop) -> list[Var]:
-        """A new loop."""
+        """A new loop; outputs of unknown lengths are none of the names that operators pick from."""
         self.statements.append(loop)
         made = [Var(o.name, o.dtype, tuple(o.shape), True) for o in loop.outs]
-        self.vars.extend(made)
+        self.vars.extend(v for v in made if -1 not in v.shape)
+        if loop.updates:
+            self.updates[loop.updates] = changed(loop)
         return made
 
     def captured(self) -> list[Var]:

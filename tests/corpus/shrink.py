@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from typing import Any
 
-from corpus.spec import Line, Loop, Spec, Statement, prune, used
+from corpus.spec import Line, Loop, Spec, Statement, needs, prune, used
 
 __all__ = ["shrink"]
 
@@ -26,35 +25,37 @@ def shrink(spec: Spec, fails: Callable[[Spec], bool], tries: int = 400) -> Spec:
 
 
 def _smaller(spec: Spec) -> Iterator[Spec]:
+    yield from (_pruned(x) for x in _fewer_results(spec))
+    types = {x.name: (x.dtype, x.shape) for x in (*spec.inputs, *spec.shared)}
+    for statements in _fewer(spec.statements, types):
+        yield _pruned(dataclasses.replace(spec, statements=statements))
+    for key in ("inputs", "shared"):
+        found = getattr(spec, key)
+        for k, x in enumerate(found):
+            if not x.name.startswith(("n", "k")) and any(v not in (0, 1) for v in x.values):
+                values = [bool(v) if x.dtype == "bool" else i % 2 for i, v in enumerate(x.values)]
+                plain = dataclasses.replace(x, values=values)
+                yield dataclasses.replace(spec, **{key: [*found[:k], plain, *found[k + 1 :]]})
+
+
+def _fewer_results(spec: Spec) -> Iterator[Spec]:
+    """Fewer outputs and updates."""
     n = len(spec.outputs)
     for k in range(n) if n > 1 else ():
-        yield _pruned(spec, [spec.outputs[k]])
-    for k in range(n) if n > 2 else ():
-        yield _pruned(spec, spec.outputs[:k] + spec.outputs[k + 1 :])
-    types = {x.name: (x.dtype, x.shape) for x in spec.inputs}
-    for statements in _fewer(spec.statements, types):
-        yield _pruned(dataclasses.replace(spec, statements=statements), spec.outputs)
-    for k, x in enumerate(spec.inputs):
-        if not x.name.startswith(("n", "k")) and any(v not in (0, 1) for v in x.values):
-            plain = dataclasses.replace(
-                x, values=[bool(v) if x.dtype == "bool" else i % 2 for i, v in enumerate(x.values)]
-            )
-            yield dataclasses.replace(spec, inputs=[*spec.inputs[:k], plain, *spec.inputs[k + 1 :]])
+        yield dataclasses.replace(spec, outputs=[spec.outputs[k]])
+    for k in range(n) if n > 2 or (n and (spec.changes or spec.passed)) else ():
+        yield dataclasses.replace(spec, outputs=spec.outputs[:k] + spec.outputs[k + 1 :])
+    for key in ("changes", "passed"):
+        found = getattr(spec, key)
+        for k in range(len(found)):
+            yield dataclasses.replace(spec, **{key: found[:k] + found[k + 1 :]})
 
 
-def _pruned(spec: Spec, outputs: list[str]) -> Spec:
-    statements = prune(spec.statements, outputs)
-    needed = {n for s in statements for n in _names(s)} | set(outputs)
-    inputs = [x for x in spec.inputs if x.name in needed]
-    return dataclasses.replace(spec, inputs=inputs, statements=statements, outputs=outputs)
-
-
-def _names(s: Statement) -> set[str]:
-    if isinstance(s, Line):
-        return used(s.text)
-    slots: list[Any] = [*s.sequences, *s.outs, *s.given]
-    found = used(s.n_steps or "").union(*(used(x.text) for x in slots), {o.result for o in s.outs}, used(s.until or ""))
-    return found.union(*(_names(x) for x in s.body))
+def _pruned(spec: Spec) -> Spec:
+    statements = prune(spec.statements, spec.wanted)
+    needed = {n for s in statements for n in needs(s)} | spec.wanted | {c.shared for c in spec.changes}
+    inputs, shared = ([x for x in xs if x.name in needed] for xs in (spec.inputs, spec.shared))
+    return dataclasses.replace(spec, inputs=inputs, shared=shared, statements=statements)
 
 
 Types = dict[str, tuple[str, list[int]]]
@@ -80,11 +81,12 @@ def _simpler_line(s: Line, known: Types) -> Iterator[Line]:
 def _simpler_loop(s: Loop, known: Types) -> Iterator[Loop]:
     if s.go_backwards:
         yield dataclasses.replace(s, go_backwards=False)
-    if s.until:
+    if s.until and s.function != "while_loop":
         yield dataclasses.replace(s, until=None)
-    for key in ("outs", "sequences", "given"):
+    for key in ("changes", "passed", "outs", "sequences", "given"):
         slots = getattr(s, key)
-        for k in range(len(slots)) if len(slots) > 1 or key == "given" else ():
+        least = 0 if key in ("changes", "passed", "given") else 1
+        for k in range(len(slots)) if len(slots) > least else ():
             yield dataclasses.replace(s, **{key: slots[:k] + slots[k + 1 :]})
     for body in _fewer(s.body, known):
         yield dataclasses.replace(s, body=body)

@@ -1,4 +1,4 @@
-"""A random program as plain data, and as the text that is run: one and the same by construction."""
+"""A random program as plain data, and what of it is needed."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-__all__ = ["Input", "Line", "Loop", "Out", "Slot", "Spec", "Statement", "build", "live", "prune", "source", "used"]
+__all__ = [
+    "Change", "Input", "Line", "Loop", "Out", "Slot", "Spec", "Statement", "changed", "live", "makes", "needs",
+    "prune", "used",
+]  # fmt: skip
 
 
 @dataclass
 class Input:
-    """An input: its static lengths (None where unknown), its shape and its elements, flat."""
+    """An input or a shared variable: its static lengths (None where unknown), its shape and its elements, flat."""
 
     name: str
     dtype: str
@@ -36,7 +37,7 @@ class Line:
 
 @dataclass
 class Slot:
-    """An argument of a scan and the parameters of the step that stand for it."""
+    """An argument of a loop and the parameters of the step that stand for it."""
 
     text: str
     params: list[str]
@@ -44,7 +45,10 @@ class Slot:
 
 @dataclass
 class Out:
-    """An output of a scan: the result of the step, and the state's text and parameters, if it is one."""
+    """An output of a loop: the result of the step, and the state's text and parameters, if it is one.
+
+    shape: -1 stands for a number of steps that only the run tells.
+    """
 
     name: str
     dtype: str
@@ -53,10 +57,28 @@ class Out:
     text: str = "None"
     params: list[str] = field(default_factory=list[str])
 
+    @property
+    def is_state(self) -> bool:
+        return bool(self.params)
+
+
+@dataclass
+class Change:
+    """An update: a shared variable and the text of its new value."""
+
+    shared: str
+    text: str
+
 
 @dataclass
 class Loop:
-    """A call of scan or of one of its relatives.  until: the name of the condition on which it ends."""
+    """A call of scan or of one of its relatives.
+
+    until: the name of the condition on which it ends; of a while_loop the text on which it goes on.
+    tree: how the carry of loop, fori_loop and while_loop is nested: outputs that are states are then
+    their last values.  changes, passed: the updates that the step gives: of its own, and those of
+    loops inside it, by name.  gives: how it writes them.  updates: the name of what the loop gives.
+    """
 
     function: str
     sequences: list[Slot]
@@ -66,6 +88,21 @@ class Loop:
     n_steps: str | None = None
     go_backwards: bool = False
     until: str | None = None
+    tree: str = ""
+    changes: list[Change] = field(default_factory=list[Change])
+    passed: list[str] = field(default_factory=list[str])
+    gives: str = "dict"
+    updates: str = ""
+
+    @property
+    def slots(self) -> list[Slot | Out]:
+        """All arguments, in the order of the parameters of the step."""
+        return [*self.sequences, *self.outs, *self.given]
+
+    @property
+    def title(self) -> str:
+        """What its step is named after."""
+        return self.outs[0].name if self.outs else self.updates
 
 
 Statement = Line | Loop
@@ -73,13 +110,26 @@ Statement = Line | Loop
 
 @dataclass
 class Spec:
-    """A program.  smooth: no operator that jumps, so that small errors stay small."""
+    """A program: outputs, and the updates of its function (changes, and those of loops, by name).
+
+    smooth: no operator that jumps, so that small errors stay small.  disturbed: lengths were changed,
+    so that declared shapes need not be true.
+    """
 
     seed: int
     inputs: list[Input]
     statements: list[Statement]
     outputs: list[str]
     smooth: bool = True
+    shared: list[Input] = field(default_factory=list[Input])
+    changes: list[Change] = field(default_factory=list[Change])
+    passed: list[str] = field(default_factory=list[str])
+    disturbed: bool = False
+
+    @property
+    def wanted(self) -> set[str]:
+        """The names that the function needs."""
+        return {*self.outputs, *self.passed}.union(*(used(c.text) for c in self.changes))
 
     def to_data(self) -> dict[str, Any]:
         """Dicts, lists, numbers and texts."""
@@ -88,88 +138,18 @@ class Spec:
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Spec:
         """The spec that `to_data` was called of."""
-        inputs = [Input(**x) for x in data["inputs"]]
-        return cls(**{**data, "inputs": inputs, "statements": [_statement(x) for x in data["statements"]]})
+        made: dict[str, Any] = {key: [Input(**x) for x in data[key]] for key in ("inputs", "shared")}
+        made["changes"] = [Change(**x) for x in data["changes"]]
+        return cls(**{**data, **made, "statements": [_statement(x) for x in data["statements"]]})
 
 
 def _statement(data: dict[str, Any]) -> Statement:
     if "function" not in data:
         return Line(**data)
-    slots = {key: [Slot(**x) for x in data[key]] for key in ("sequences", "given")}
+    slots: dict[str, Any] = {key: [Slot(**x) for x in data[key]] for key in ("sequences", "given")}
+    slots["changes"] = [Change(**x) for x in data["changes"]]
     outs, body = [Out(**x) for x in data["outs"]], [_statement(x) for x in data["body"]]
     return Loop(**{**data, **slots, "outs": outs, "body": body})
-
-
-# As text
-
-_HEAD = "import numpy as np\nimport scanopt\nimport scanopt.tensor as T\nfrom numpy import inf, nan\n"
-
-_TAIL = """
-expected = scanopt.interpret(outputs, values)
-f = scanopt.function(list(values), outputs, fp="exact", on_unused_input="ignore")
-for e, r in zip(expected, f(*values.values()), strict=True):
-    assert (e.dtype, e.shape) == (r.dtype, r.shape), (e, r)
-    np.testing.assert_array_equal(e, r, strict=True)
-"""
-
-
-def source(spec: Spec, tail: bool = True) -> str:
-    """The program as a file of its own; with `tail` it compares the compiled function with the interpreter."""
-    lines = [f"# seed {spec.seed}", _HEAD]
-    lines += [f"{x.name} = T.tensor({x.dtype!r}, {_tuple(x.static)}, {x.name!r})" for x in spec.inputs]
-    lines.append("values = {" + ", ".join(f"{x.name}: {_array(x)}" for x in spec.inputs) + "}")
-    lines += _statements(spec.statements)
-    lines.append(f"outputs = [{', '.join(spec.outputs)}]")
-    return "\n".join(lines) + "\n" + (_TAIL if tail else "")
-
-
-def _tuple(x: Iterable[Any]) -> str:
-    return repr(tuple(x))
-
-
-def _array(x: Input) -> str:
-    return f"np.array({x.values}, {x.dtype!r}).reshape({_tuple(x.shape)})"
-
-
-def _statements(statements: Iterable[Statement]) -> list[str]:
-    return [text for s in statements for text in ([f"{s.name} = {s.text}"] if isinstance(s, Line) else _loop(s))]
-
-
-def _loop(x: Loop) -> list[str]:
-    fed: list[Slot | Out] = [*x.sequences, *x.outs, *x.given]
-    params = [p for slot in fed for p in slot.params]
-    step = f"step_{x.outs[0].name}"
-    body = ["    " + text for text in _statements(x.body)]
-    results = ", ".join(o.result for o in x.outs)
-    names = ", ".join(o.name for o in x.outs)
-    end = f", scanopt.until({x.until})" if x.until else ""
-    left = names if len(x.outs) == 1 else f"[{names}]"
-    return [
-        f"def {step}({', '.join(params)}):",
-        *body,
-        f"    return {results if len(x.outs) == 1 else f'[{results}]'}{end}",
-        f"{left}, _ = scanopt.{x.function}({', '.join([step, *_arguments(x)])})",
-    ]
-
-
-def _arguments(x: Loop) -> list[str]:
-    out = [f"sequences=[{', '.join(s.text for s in x.sequences)}]"] if x.sequences else []
-    if x.function != "map" and any(o.text != "None" for o in x.outs):
-        out.append(f"outputs_info=[{', '.join(o.text for o in x.outs)}]")
-    elif x.function not in ("map", "scan"):
-        out.append("outputs_info=None")
-    if x.given:
-        out.append(f"non_sequences=[{', '.join(s.text for s in x.given)}]")
-    if x.n_steps is not None:
-        out.append(f"n_steps={x.n_steps}")
-    return [*out, "go_backwards=True"] if x.go_backwards else out
-
-
-def build(spec: Spec) -> tuple[dict[Any, np.ndarray[Any, Any]], list[Any]]:
-    """The program through the public API: values by input, and the outputs."""
-    space: dict[str, Any] = {}
-    exec(compile(source(spec, tail=False), f"<random program {spec.seed}>", "exec"), space)
-    return space["values"], space["outputs"]
 
 
 # What is used
@@ -182,20 +162,29 @@ def used(text: str) -> set[str]:
     return set(_NAME.findall(text))
 
 
-def _needs(s: Statement) -> set[str]:
+def needs(s: Statement) -> set[str]:
+    """The names that a statement reads, those inside a step included."""
     if isinstance(s, Line):
         return used(s.text)
-    slots: list[Slot | Out] = [*s.sequences, *s.outs, *s.given]
-    out = {n for slot in slots for n in used(slot.text)} | _results(s) | used(s.n_steps or "")
-    return out.union(*(_needs(x) for x in s.body))
+    out = {n for slot in s.slots for n in used(slot.text)} | _results(s) | used(s.n_steps or "")
+    return out.union({c.shared for c in s.changes}, *(needs(x) for x in s.body))
 
 
 def _results(s: Loop) -> set[str]:
-    return {o.result for o in s.outs} | ({s.until} if s.until else set())
+    """The names that a step gives."""
+    return {o.result for o in s.outs}.union(used(s.until or ""), s.passed, *(used(c.text) for c in s.changes))
 
 
-def _makes(s: Statement) -> set[str]:
-    return {s.name} if isinstance(s, Line) else {o.name for o in s.outs}
+def makes(s: Statement) -> set[str]:
+    """The names that a statement gives a meaning."""
+    return {s.name} if isinstance(s, Line) else {o.name for o in s.outs} | ({s.updates} if s.updates else set())
+
+
+def changed(s: Statement) -> set[str]:
+    """The shared variables that a loop changes, not counting streams of random numbers."""
+    if isinstance(s, Line):
+        return set()
+    return {c.shared for c in s.changes}.union(*(changed(x) for x in s.body if makes(x) & set(s.passed)))
 
 
 def prune(statements: Iterable[Statement], wanted: Iterable[str]) -> list[Statement]:
@@ -203,39 +192,44 @@ def prune(statements: Iterable[Statement], wanted: Iterable[str]) -> list[Statem
     needed = set(wanted)
     out: list[Statement] = []
     for s in reversed(list(statements)):
-        if not _makes(s) & needed:
+        if not makes(s) & needed:
             continue
         if isinstance(s, Loop):
             s = dataclasses.replace(s, body=prune(s.body, _results(s)))
-        needed |= _needs(s)
+        needed |= needs(s)
         out.append(s)
     return out[::-1]
 
 
-def live(spec: Spec) -> Spec:
-    """The program without states, outputs and non-sequences that nothing needs: their errors do not count."""
-    return dataclasses.replace(spec, statements=_live(spec.statements, spec.outputs))
+def live(spec: Spec, changes: bool = True) -> Spec:
+    """The program without states, outputs and non-sequences that nothing needs: their errors do not count.
+
+    changes: whether a step's updates stay though nothing needs what they give in the end.
+    """
+    return dataclasses.replace(spec, statements=_live(spec.statements, spec.wanted, changes))
 
 
-def _live(statements: Iterable[Statement], wanted: Iterable[str]) -> list[Statement]:
+def _live(statements: Iterable[Statement], wanted: Iterable[str], changes: bool) -> list[Statement]:
     needed = set(wanted)
     out: list[Statement] = []
     for s in reversed(list(statements)):
-        if not _makes(s) & needed:
+        if not makes(s) & needed:
             continue
         if isinstance(s, Loop):
-            s = _live_loop(s, needed)
-        needed |= _needs(s)
+            s = _live_loop(s, needed, changes)
+        needed |= needs(s)
         out.append(s)
     return out[::-1]
 
 
-def _live_loop(s: Loop, needed: set[str]) -> Loop:
+def _live_loop(s: Loop, needed: set[str], changes: bool) -> Loop:
+    if s.updates not in needed and not changes:
+        s = dataclasses.replace(s, changes=[], passed=[], updates="")
     kept = [o for o in s.outs if o.name in needed]
     while True:
         results = _results(dataclasses.replace(s, outs=kept))
-        body = _live(s.body, results)
-        reads = {n for x in body for n in _needs(x)} | results
+        body = _live(s.body, results, changes)
+        reads = {n for x in body for n in needs(x)} | results
         found = [o for o in s.outs if o in kept or reads.intersection(o.params)]
         if found == kept:
             given = [x for x in s.given if reads.intersection(x.params)]

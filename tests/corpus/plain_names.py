@@ -1,0 +1,67 @@
+"""What the names in a random program mean, said with NumPy alone: for `corpus.plain`."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+__all__ = ["NAMES", "translated"]
+
+Array = np.ndarray[Any, Any]
+
+
+class _T:
+    """`scanopt.tensor`: functions that NumPy has under the same name are NumPy's."""
+
+    sqr = np.square
+    lt, le, gt, ge, eq, neq = np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+    @staticmethod
+    def constant(x: Any, dtype: str | None = None) -> Array:
+        """A bare Python number alone gets the smallest dtype that holds it; arrays and lists keep theirs."""
+        if dtype is None and isinstance(x, int):
+            dtype = next(d for d in ("int8", "int16", "int32", "int64") if abs(x) <= np.iinfo(d).max)
+        if dtype is None and isinstance(x, float):
+            dtype = "float32" if float(np.float32(x)) == x else "float64"
+        return np.asarray(x, dtype)
+
+    @staticmethod
+    def sigmoid(x: Array) -> Array:
+        return np.reciprocal(np.exp(-x) + x.dtype.type(1))
+
+    @staticmethod
+    def set_at(x: Array, index: Any, value: Any) -> Array:
+        """A copy of x with other values at some places."""
+        new = x.copy()
+        new[index] = value
+        return new
+
+    @staticmethod
+    def inc_at(x: Array, index: Any, value: Any) -> Array:
+        """A copy of x with a value added at some places, each of which is named once."""
+        new = x.copy()
+        new[index] += np.asarray(value).astype(x.dtype)
+        return new
+
+
+NAMES: dict[str, Any] = {"T": _T(), "np": np, "nan": np.nan, "inf": np.inf}
+
+_SUBTENSOR = re.compile(r"T\.(set|inc)_subtensor\((\w+)\[([^\]]+)\], (.*)\)")
+_CHOICE = re.compile(r"scanopt\.ifelse\((\w+), (\w+), (\w+)\)")
+_UPDATE = re.compile(r"\b(u\d+)\[(a\d+)\]")
+
+
+def translated(text: str) -> str:
+    """The text as Python reads it: only one side of an ifelse is computed, and arrays are not changed.
+
+    >>> translated("scanopt.ifelse(v1, v2, v3)"), translated("T.set_subtensor(v1[0], 2)"), translated("u1[a2] + 1")
+    ('(v2 if v1 else v3)', 'T.set_at(v1, np.s_[0], 2)', "u1['a2'] + 1")
+    """
+    text = _SUBTENSOR.sub(r"T.\1_at(\2, np.s_[\3], \4)", text)
+    text = _CHOICE.sub(r"(\2 if \1 else \3)", text)
+    return _UPDATE.sub(r"\1['\2']", text)

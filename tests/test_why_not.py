@@ -1,0 +1,166 @@
+"""Why a law did nothing: the answer names the condition and the place; what each law did to the e-graph."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.calculus.law import Equation
+from scanopt.calculus.optimize import Settings
+from scanopt.calculus.probe import probe
+from scanopt.calculus.saturation import Limits
+from scanopt.calculus.terms import Value, apply, prim
+from scanopt.why_not import Verdict
+
+HERE = Path(__file__).name
+
+
+def ends_early(x: Any) -> Any:
+    return scanopt.map(lambda v: (v, scanopt.until(v > 1)), x, name="early")[0]
+
+
+def test_a_condition_is_named_with_its_meaning_and_its_place() -> None:
+    x = T.dvector("x")
+    f = scanopt.function([x], ends_early(x))
+    answer = f.why_not("stack_of_sequence")
+    (verdict,) = answer.verdicts
+    (barrier,) = verdict.barriers
+    assert (verdict.fired, verdict.found, verdict.complete) == (0, 1, 0)
+    assert (barrier.condition, barrier.count, barrier.alone) == ("runs_all(c)", 1, 1)
+    assert "c runs all its steps" in barrier.meaning
+    (place,) = barrier.places
+    assert place.startswith("all rows of x[t], where c = early (")
+    assert HERE in place
+    assert str(answer).splitlines()[0] == "stack_of_sequence: did not fire: its pattern was found once"
+    assert f"at {place}" in str(answer)
+
+
+def test_a_law_that_fired_says_what_that_saved() -> None:
+    x = T.dvector("x")
+    (verdict,) = scanopt.function([x], scanopt.map(T.exp, x)[0]).why_not("operator_of_sequences").verdicts
+    assert verdict.fired > 0
+    assert verdict.cost_without is not None
+    f = scanopt.function([x], scanopt.map(T.exp, x)[0], exclude=["operator_of_sequences"])
+    assert verdict.cost_without == pytest.approx(f.cost)
+
+
+def test_a_pattern_that_is_not_there() -> None:
+    x = T.dvector("x")
+    text = str(scanopt.function([x], x + 1).why_not("save_mem"))
+    assert "row_from_the_end: did not fire: never found" in text
+    assert "nothing in the program looks like apply(item(k), stack(c, v))" in text
+
+
+def test_every_law_of_a_ruleset_is_told() -> None:
+    x = T.dvector("x")
+    f = scanopt.function([x], scanopt.scan(lambda v, s: s + v, x, [0.0])[0])
+    names = [x.name for x in f.rules if x.ruleset == "merge"]
+    assert [v.law.name for v in f.why_not("merge").verdicts] == names
+
+
+@scanopt.law(licence="fast", example=lambda x: T.log(T.exp(x)), never=lambda x: T.exp(T.log(x)))
+def log_of_exp(x: Value) -> Equation:
+    """The logarithm undoes the exponential."""
+    return Equation(apply(prim("log"), apply(prim("exp"), x)), x)
+
+
+def test_what_the_licence_bars() -> None:
+    x = T.dvector("x")
+    f = scanopt.function([x], T.log(T.exp(x)) + 1, rules=[log_of_exp])
+    assert "log_of_exp" not in {r.name for r in f.rules}
+    assert str(f.why_not("log_of_exp")) == (
+        'log_of_exp: barred by the licence: it is "fast", and the function has fp="reassoc"; it would fire once'
+    )
+
+
+def test_what_exact_bars_is_told_where_it_is_a_batched_form() -> None:
+    X, W = T.dmatrices("X", "W")
+    rows = scanopt.map(lambda row, W: T.dot(row, W), X, [W])[0]
+    (verdict,) = scanopt.function([X, W], rows, fp="exact").why_not("operator_of_sequences").verdicts
+    assert verdict.looser == 1
+    assert any(b.condition == "batchable(c, op, args)" for b in verdict.barriers)
+    (verdict,) = scanopt.function([X, W], rows).why_not("operator_of_sequences").verdicts
+    assert (verdict.looser, verdict.barred) == (0, "")
+
+
+@pytest.mark.parametrize("settings", [{"exclude": ["push_out_seq"]}, {"mode": "FAST_COMPILE"}])
+def test_what_was_left_out(settings: dict[str, Any]) -> None:
+    x = T.dvector("x")
+    f = scanopt.function([x], scanopt.map(T.exp, x)[0], **settings)
+    (verdict,) = f.why_not("operator_of_sequences").verdicts
+    assert (verdict.barred, verdict.complete) == ("left out", 1)
+    assert "left out by exclude= or by a mode; it would fire once" in str(f.why_not("operator_of_sequences"))
+
+
+def test_loops_that_do_not_merge() -> None:
+    x, y = T.dvectors("x", "y")
+    sums = [scanopt.scan(lambda v, s: s + v, v, [0.0], name=name)[0] for name, v in (("first", x), ("second", y))]
+    (verdict,) = scanopt.function([x, y], sums).why_not("loops_of_equal_length").verdicts
+    assert verdict.found == 2  # either loop first
+    (barrier,) = verdict.barriers
+    assert barrier.condition == "same_steps(c, d)"
+    assert any("first" in place and "second" in place for place in barrier.places)
+
+
+def test_a_ruleset_that_does_not_exist() -> None:
+    x = T.dvector("x")
+    with pytest.raises(ValueError, match="no law or ruleset is named 'push_out_sq'; near: push_out_seq"):
+        scanopt.function([x], x + 1).why_not("push_out_sq")
+
+
+def test_asking_changes_nothing() -> None:
+    """Every match of a condition-free pattern is complete or blamed on a condition, and nothing new is made."""
+    X, W = T.dmatrices("X", "W")
+    f = scanopt.function([X, W], scanopt.map(lambda row, W: (T.tanh(row @ W), scanopt.until(row[0] > 1)), X, [W])[0])
+    plan = f._plan
+    scene, probed = probe(plan.program, plan.laws, plan.laws, Settings())
+    assert scene.graph.size == f.egraph.size
+    for p in probed:
+        blamed = {str(m) for x in p.failing for m in x.matches}
+        assert p.complete + len(blamed) == p.found
+        assert (p.complete > 0) >= (f.laws.get(p.law.name, 0) > 0 and p.law.equation.left.args is not None)
+
+
+def verdicts(f: Any, name: str) -> dict[str, Verdict]:
+    return {v.law.name: v for v in f.why_not(name).verdicts}
+
+
+def test_unoptimized_functions_can_be_asked() -> None:
+    x = T.dvector("x")
+    f = scanopt.function([x], scanopt.map(T.exp, x)[0], mode="unoptimized")
+    assert verdicts(f, "push_out_seq")["operator_of_sequences"].barred == "left out"
+
+
+def test_growth_counts_forms_and_unions() -> None:
+    x = T.dvector("x")
+    f = scanopt.function([x], scanopt.map(T.exp, x)[0])
+    found = f.growth()
+    laws = {x.law: x for x in found.laws}
+    assert found.stopped_by == ""
+    assert found.exploding is None
+    assert laws["operator_of_sequences"].made[0] == 2  # the batched operator and its entry
+    assert laws["operator_of_sequences"].unions == 1
+    assert laws["stack_of_sequence"].unions == 2  # of what is read, and of what is made
+    assert found.sizes[-1] == f.report.growth[-1]
+
+
+@scanopt.law(licence="exact", enabling=True, example=lambda x: T.exp(x), never=())
+def endless(x: Value) -> Equation:
+    """Too much of a good thing: -(-(...)) without end."""
+    return Equation(apply(prim("exp"), x), apply(prim("exp"), apply(prim("negative"), apply(prim("negative"), x))))
+
+
+def test_an_exploding_law_is_found() -> None:
+    x = T.dvector("x")
+    schedule = scanopt.Schedule(scanopt.Phase(), nodes=60)
+    f = scanopt.function([x], T.exp(x), rules=[endless], exclude=["involution_twice"], schedule=schedule)
+    assert f.report.stopped_by == "nodes"
+    found = f.growth()
+    assert found.exploding is not None
+    assert found.exploding.law == "endless"
+    assert "most forms of the last round: endless" in str(found)
+    np.testing.assert_allclose(f([1.0]), np.exp([1.0]))
+    assert Limits().most(10) == 5_000
