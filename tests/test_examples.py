@@ -95,3 +95,29 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.strip().endswith('pip install "scanopt[examples]"')
     assert "Traceback" not in done.stderr
+
+
+@pytest.fixture(scope="module")
+def lstm() -> dict[str, Any]:
+    """What the example of the text defines."""
+    return runpy.run_path(str(ROOT / "examples" / "text_lstm.py"))
+
+
+def test_the_lstm_learns_a_text_by_heart(lstm: dict[str, Any]) -> None:
+    verse = "the loop runs on and on, and the law stays the same. " * 4
+    writer = lstm["Writer"]("".join(sorted(set(verse))), hidden=16)
+    losses = writer.fit(verse, 150, length=12, batch=8, rate=0.03)
+    assert losses[0] > 2.5
+    assert np.mean(losses[-10:]) < 0.6
+    written = writer.write(30, start="the ", sharp=4)
+    assert len(written) == 34
+    assert set(written) <= set(verse)
+    picture = lstm["curve"](losses)
+    assert picture.count("<polyline") == 2
+    assert "150 updates" in picture
+
+
+def test_text_of_the_lstm_comes_with_python(lstm: dict[str, Any]) -> None:
+    written = lstm["text"]()
+    assert len(written) > 50_000
+    assert len(set(written)) < 100
