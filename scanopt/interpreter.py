@@ -211,7 +211,7 @@ class _Loop:
 
     def __init__(self, machine: _Machine, node: Scan, env: Env) -> None:
         self.machine, self.node = machine, node
-        self.sequences = [(s.x_inner, machine.value(s.x_outer, env)) for s in node.sequences]
+        self.sequences = [(s.u_inner, machine.value(s.u_outer, env)) for s in node.sequences]
         self.held: Env = {s.w_inner: machine.value(s.w_outer, env) for s in node.non_sequences}
         self.buffers = [np.array(machine.value(m.buffer_outer, env)) for m in node.mit_mots]
         self.past = [self._start(s, machine.value(s.init_outer, env)) for s in node.states]

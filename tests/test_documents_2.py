@@ -318,8 +318,8 @@ def test_taps_become_slices(options: dict[str, Any]) -> None:
     )
     node = by_taps.owner
     assert isinstance(node, Scan)
-    assert [(s.tap, s.x_outer.owner is None) for s in node.sequences] == [(0, False), (4, False)]
-    ahead = partial(scanopt.function, [u], **options)(node.sequences[1].x_outer)
+    assert [(s.tap, s.u_outer.owner is None) for s in node.sequences] == [(0, False), (4, False)]
+    ahead = partial(scanopt.function, [u], **options)(node.sequences[1].u_outer)
     assert ahead([0, 1, 2, 3, 4, 5]).tolist() == [4, 5]
     found = scanopt.function([u], [by_taps, by_slices], **options)(np.arange(7.0))
     assert [x.tolist() for x in found] == [[40.0, 51.0, 62.0]] * 2

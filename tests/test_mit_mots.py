@@ -109,7 +109,7 @@ def test_slots_of_all_kinds() -> None:
     m, s = node.mit_mots[0], node.mit_sots[0]
     names = ["n", "x", "B", "m", "s", "count", "w"]
     assert [v.name for v in node.inputs] == names
-    assert node.inner_inputs[:4] == (node.sequences[0].x_inner, *m.input_states, *s.input_states)
+    assert node.inner_inputs[:4] == (node.sequences[0].u_inner, *m.input_states, *s.input_states)
     assert node.inner_outputs == (*m.output_states, *node.traced)
     assert node.mit_mot_outputs == node.outputs[4:]
     assert len(node.traced) == 4
@@ -144,7 +144,7 @@ def test_lean_where_the_buffer_is_as_long_as_it_must_be() -> None:
     node = Scan(n, mit_mots=(MitMot(buffer, (0,), (), (old,), (), exact=True),), nit_sots=(NitSot(old + 1.0),))
     plain, (_, after) = desugared(node)
     assert after is buffer
-    assert plain.sequences[0].x_outer is buffer
+    assert plain.sequences[0].u_outer is buffer
 
 
 def test_replaced_surroundings() -> None:

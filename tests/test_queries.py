@@ -89,7 +89,7 @@ def by_slot(node: Scan) -> list[Slot]:
     nit_sots = [Slot(node.n_steps, (), (s.output,)) for s in node.nit_sots]
     return [
         Slot(node.n_steps),
-        *(Slot(s.x_outer, (s.x_inner,)) for s in node.sequences),
+        *(Slot(s.u_outer, (s.u_inner,)) for s in node.sequences),
         *(
             Slot(s.buffer_outer, s.input_states, s.output_states, v)
             for s, v in zip(node.mit_mots, node.mit_mot_outputs, strict=True)

@@ -171,7 +171,7 @@ def test_int_tap_and_static_lengths() -> None:
     assert out.type.shape == (4, 3)
     assert isinstance(node.n_steps, Constant)
     assert node.n_steps.dtype == "int64"
-    assert node.sequences[0].x_inner.type.shape == (3,)
+    assert node.sequences[0].u_inner.type.shape == (3,)
     assert not node.requires
 
 

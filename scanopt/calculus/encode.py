@@ -175,7 +175,7 @@ class Encoder:
         frees = config.scan.allow_gc if scan.allow_gc is None else scan.allow_gc
         self.graph.clocks[clock] = ClockInfo(level, -1, labels, (), titles, not frees)
         self.graph.locations[clock] = scan.location
-        slots: dict[Variable, Slot] = {s.x_inner: s for s in scan.sequences}
+        slots: dict[Variable, Slot] = {s.u_inner: s for s in scan.sequences}
         slots |= {w.w_inner: w for w in scan.non_sequences}
         states: dict[State, int] = {}
         scope = Scope(scan, parent, clock, slots, states)
@@ -216,7 +216,7 @@ def _outer(slot: Slot) -> Variable:
     if isinstance(slot, NonSequence):
         return slot.w_outer
     if isinstance(slot, ScanSequence):
-        return slot.x_outer
+        return slot.u_outer
     return slot[0].init_outer
 
 

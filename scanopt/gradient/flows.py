@@ -58,7 +58,7 @@ def reached(node: Scan, varying: Collection[Variable]) -> tuple[int, ...]:
 
 def inner_flows(node: Scan, varying: Collection[Variable]) -> set[Variable]:
     """What in a step may depend smoothly on `varying`, inputs of the loop."""
-    sources = {s.x_inner for s in node.sequences if s.x_outer in varying}
+    sources = {s.u_inner for s in node.sequences if s.u_outer in varying}
     sources |= {s.w_inner for s in node.non_sequences if s.w_outer in varying}
     slots: list[tuple[Sequence[Variable], Sequence[Variable], bool]] = [
         (s.input_states, (s.output_state,), s.init_outer in varying) for s in node.states

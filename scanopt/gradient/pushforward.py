@@ -140,7 +140,7 @@ class _Forward:
     def tangents(self) -> Tangents:
         """The tangents of the outputs that move."""
         node = self.node
-        sequences = [self._read(SequenceSlot, s.x_outer, s.x_inner) for s in node.sequences if s.x_outer in self.moving]
+        sequences = [self._read(SequenceSlot, s.u_outer, s.u_inner) for s in node.sequences if s.u_outer in self.moving]
         held = [self._read(NonSequence, w.w_outer, w.w_inner) for w in node.non_sequences if w.w_outer in self.moving]
         beside = self._slots()
         new = list(beside.values())

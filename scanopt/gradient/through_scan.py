@@ -100,7 +100,7 @@ class _Backward:
     def _sources(self, states: Sequence[State]) -> list[Variable]:
         """The inner variables whose gradients are asked for."""
         node, wanted = self.node, self.wanted
-        read = [s.x_inner for s in node.sequences if s.x_outer in wanted]
+        read = [s.u_inner for s in node.sequences if s.u_outer in wanted]
         read += [v for s in states for v in s.input_states]
         read += [w.w_inner for w in node.non_sequences if w.w_outer in wanted]
         return [v for v in dict.fromkeys(read) if smooth(v)]
@@ -114,7 +114,7 @@ class _Backward:
 
     def sequence(self, x: SequenceSlot) -> Variable:
         """What the step read of a sequence."""
-        return self.reversed(x.x_outer if self.node.until is None else x.x_outer[: self.steps])
+        return self.reversed(x.u_outer if self.node.until is None else x.u_outer[: self.steps])
 
     def past(self, state: State, trace: Variable, tap: int) -> Variable:
         """What the step read of a state at a tap."""
@@ -149,7 +149,7 @@ class _Loop:
         for f in flowing:
             self._carry(f)
         node = self.forward
-        self.maps = {s: NitSot(parts[s.x_inner]) for s in node.sequences if self._asked(s.x_outer, s.x_inner)}
+        self.maps = {s: NitSot(parts[s.u_inner]) for s in node.sequences if self._asked(s.u_outer, s.u_inner)}
         self.sums = {w: _sum(w, parts[w.w_inner]) for w in node.non_sequences if self._asked(w.w_outer, w.w_inner)}
         self._read_again()
         self.node = self._scan()
@@ -201,8 +201,8 @@ class _Loop:
         """Sequences of what the backward step reads of the forward one's past."""
         back, needed = self.backward, set(leaves(self._inner_outputs()))
         for x in self.forward.sequences:
-            if x.x_inner in needed:
-                self.sequences.append(SequenceSlot(back.sequence(x), x.x_inner))
+            if x.u_inner in needed:
+                self.sequences.append(SequenceSlot(back.sequence(x), x.u_inner))
         for state, trace in zip(self.forward.states, self.forward.outputs, strict=False):
             for tap, v in zip(state.taps, state.input_states, strict=True):
                 if v in needed:
@@ -217,7 +217,7 @@ class _Loop:
         """The Scan node."""
         node = self.forward
         sit_sots = (*self.carried.values(), *self.sums.values())
-        known = {x.x_inner for x in self.sequences} | {s.input_state for s in sit_sots}
+        known = {x.u_inner for x in self.sequences} | {s.input_state for s in sit_sots}
         known |= {v for m in self.buffers.values() for v in m.input_states}
         free = leaves(self._inner_outputs(), known)
         named = {w.w_inner: w for w in node.non_sequences}
@@ -249,7 +249,7 @@ class _Loop:
         for (w, s), trace in zip(self.sums.items(), traces, strict=False):
             yield w.w_outer, _last(s, trace)
         for x, rows in zip(self.maps, traces, strict=False):
-            yield x.x_outer, self._sequence(x, rows[::-1])
+            yield x.u_outer, self._sequence(x, rows[::-1])
 
     def _carried(self, state: State, s: SitSot, trace: Variable) -> Variable:
         """The part of the initial value; a truncated gradient reaches it only if it is long enough."""
@@ -275,9 +275,9 @@ class _Loop:
         back = self.backward
         pieces = [rows]
         if back.truncated:
-            pieces.insert(0, zeros_like(x.x_outer[: back.steps - back.back]))
+            pieces.insert(0, zeros_like(x.u_outer[: back.steps - back.back]))
         if self.forward.until is not None:
-            pieces.append(zeros_like(x.x_outer[back.steps :]))
+            pieces.append(zeros_like(x.u_outer[back.steps :]))
         if len(pieces) == 1:
             return rows
         padded: Variable = FUNCTIONS["concatenate"](pieces, 0)

@@ -3,7 +3,8 @@
 Vocabulary of the documents: a *sequence* is read one entry per step; a *sit-sot* is a state fed
 back from the step before, a *mit-sot* one fed back from several steps; a *nit-sot* is an output
 that is not fed back; a *non-sequence* is the same at every step.  `_inner` names live in the step's
-graph, `_outer` names in the graph that holds the Scan node.
+graph, `_outer` names in the graph that holds the Scan node; u is what a sequence gives, w what stays
+the same, a parameter; a state is an input_state where the step reads it, an output_state where it gives it.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class Sequence:
-    """x_outer is already cut and shifted for its tap: step t reads x_outer[t] as x_inner."""
+    """u_outer is already cut and shifted for its tap: step t reads u_outer[t] as u_inner."""
 
-    x_outer: Variable
-    x_inner: Variable
+    u_outer: Variable
+    u_inner: Variable
     tap: int = 0
 
 
@@ -171,7 +172,7 @@ class Scan(Node, ScanQueries):
     sit-sots, shared states and nit-sots, in this order; `returned` lists them in the order of the step's results.
     After them come the buffers of the mit-mots as the loop leaves them.
 
-    location: "file:line" of the user's call.  n_steps: an int64 scalar.  x_outer of every sequence
+    location: "file:line" of the user's call.  n_steps: an int64 scalar.  u_outer of every sequence
     has exactly n_steps rows, init_outer of every mit-sot exactly `depth`.  labels: the user's word
     for each trace, for error messages.  order: for each result of the step, its place in outputs.
     profile: the title that its times are collected under, "" for none.  allow_gc, mode: as given to
@@ -206,7 +207,7 @@ class Scan(Node, ScanQueries):
     def __post_init__(self) -> None:
         outer = [
             self.n_steps,
-            *(s.x_outer for s in self.sequences),
+            *(s.u_outer for s in self.sequences),
             *(m.buffer_outer for m in self.mit_mots),
             *(s.init_outer for s in self.mit_sots),
             *(s.init_outer for s in self.sit_sots),
@@ -257,7 +258,7 @@ class Scan(Node, ScanQueries):
     def inner_inputs(self) -> tuple[Variable, ...]:
         """The variables that the step reads."""
         return (
-            *(s.x_inner for s in self.sequences),
+            *(s.u_inner for s in self.sequences),
             *(v for m in self.mit_mots for v in m.input_states),
             *(v for s in self.states for v in s.input_states),
             *(s.w_inner for s in self.non_sequences),

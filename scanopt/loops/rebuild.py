@@ -173,7 +173,7 @@ class _Loop:
     def _inner_inputs(self) -> None:
         """New variables for what the loop reads with another dtype than before."""
         for q in self.node.sequences:
-            self._retype(q.x_inner, q.x_outer)
+            self._retype(q.u_inner, q.u_outer)
         for w in self.node.non_sequences:
             if w.w_inner is not w.w_outer:
                 self._retype(w.w_inner, w.w_outer)
@@ -211,7 +211,7 @@ class _Loop:
         made = altered(
             node,
             n_steps=outer(node.n_steps),
-            sequences=tuple(SequenceSlot(outer(q.x_outer), _in(inner, q.x_inner), q.tap) for q in node.sequences),
+            sequences=tuple(SequenceSlot(outer(q.u_outer), _in(inner, q.u_inner), q.tap) for q in node.sequences),
             mit_mots=tuple(self._mit_mot(m, step) for m in node.mit_mots),
             mit_sots=tuple(
                 MitSot(

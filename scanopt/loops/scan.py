@@ -156,7 +156,7 @@ def scan_node(site: Site, fn: Callable[..., Any], args: Arguments, steps: Plan, 
     extras = _Extras()  # of the step built last, which is the one that is kept
 
     def build(states: Sequence[Sequence[Any]]) -> Any:
-        u_slices = [s.x_inner for s in sequences]
+        u_slices = [s.u_inner for s in sequences]
         x_slices = [v for state in states for v in state]
         parameters = [w for w, _ in held]
         extras.since = SharedVariable.latest()
@@ -170,7 +170,7 @@ def scan_node(site: Site, fn: Callable[..., Any], args: Arguments, steps: Plan, 
     outputs = _outputs(site, specs, [*input_states, *(() for _ in plain)], results)
     given = tuple(slot for _, slots in held for slot in slots)
     inner = {
-        *(s.x_inner for s in sequences),
+        *(s.u_inner for s in sequences),
         *(s.w_inner for s in given),
         *(v for state in input_states for v in state),
     }

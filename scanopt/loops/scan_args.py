@@ -172,8 +172,8 @@ def scan_args(node: Scan) -> ScanArgs:
     nit = sit + len(node.shared)
     return ScanArgs(
         n_steps=node.n_steps,
-        outer_in_seqs=tuple(s.x_outer for s in node.sequences),
-        inner_in_seqs=tuple(s.x_inner for s in node.sequences),
+        outer_in_seqs=tuple(s.u_outer for s in node.sequences),
+        inner_in_seqs=tuple(s.u_inner for s in node.sequences),
         outer_in_mit_mot=tuple(s.buffer_outer for s in node.mit_mots),
         mit_mot_in_slices=tuple(s.in_taps for s in node.mit_mots),
         inner_in_mit_mot=tuple(s.input_states for s in node.mit_mots),

@@ -115,7 +115,7 @@ def _step_operands(node: Scan, outer: Known) -> dict[Variable, Operand]:
     """What is known of the variables that a step reads: only non-sequences have known values."""
     known = {held.w_inner: outer[held.w_outer] for held in node.non_sequences}
     for x in node.sequences:
-        known[x.x_inner] = Operand(x.x_inner.dtype, outer[x.x_outer].shape[1:])
+        known[x.u_inner] = Operand(x.u_inner.dtype, outer[x.u_outer].shape[1:])
     for m in node.mit_mots:
         known.update((v, Operand(v.dtype, outer[m.buffer_outer].shape[1:])) for v in m.input_states)
     for state in node.states:

@@ -47,8 +47,8 @@ class Slot:
 def slots(scan: Scan) -> Iterator[Slot]:
     """All slots of a Scan that have an outer value, in the order of the documents."""
     for i, q in enumerate(scan.sequences):
-        name = _base((q.x_inner, q.x_outer), f"u{i}")
-        yield Slot("sequence", name, q.x_outer, ((q.tap, q.x_inner),))
+        name = _base((q.u_inner, q.u_outer), f"u{i}")
+        yield Slot("sequence", name, q.u_outer, ((q.tap, q.u_inner),))
     for i, m in enumerate(scan.mit_mots):
         name = _base((*m.input_states, m.buffer_outer), f"m{i}")
         taps = tuple(zip(m.in_taps, m.input_states, strict=True))
