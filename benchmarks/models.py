@@ -49,7 +49,7 @@ def count_operators(outputs: Sequence[Any]) -> int:
         if node is None or node in seen:
             continue
         seen.add(node)
-        inner = node.traced if isinstance(node, Scan) else ()
+        inner = (*node.traced, *(v for m in node.mit_mots for v in m.output_states)) if isinstance(node, Scan) else ()
         todo.extend(x.owner for x in (*node.inputs, *inner))
     return sum(isinstance(node, Apply) for node in seen)
 

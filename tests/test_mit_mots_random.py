@@ -172,7 +172,7 @@ def cases(p: Program) -> list[tuple[int, dict[str, Array]]]:
 
 @pytest.mark.parametrize("block", range(10))
 def test_random_loops(block: int) -> None:
-    """Some 800 runs of 140 loops: interpreter, loops without mit-mots, compiled function are as NumPy, bit for bit."""
+    """836 runs of 140 loops, 556 of them compiled: all ways to run them are as NumPy, bit for bit."""
     for seed in range(14 * block, 14 * block + 14):
         p = generate(seed)
         n = T.lscalar("n") if p.static is None else steps(p.static)
@@ -181,14 +181,16 @@ def test_random_loops(block: int) -> None:
         assert not any(loop.mit_mots for loop in loops_of(plain))
         inputs = [*x.values(), *([n] if p.static is None else [])]
         few = seed % 3 == 0  # only a part of the buffers is asked for
+        compiles = seed % 3 < 2
         wanted = parts(p, node.mit_mot_outputs) if few else list(node.outputs)
-        f = scanopt.function(inputs, wanted, on_unused_input="ignore")
+        f = scanopt.function(inputs, wanted, on_unused_input="ignore") if compiles else None
         for count, given in cases(p):
             values = [*given.values(), *([np.int64(count)] if p.static is None else [])]
             expected = simulated(p, count, given)
             assert_same(interpret(list(node.outputs), zip(inputs, values, strict=True)), expected, (p, count))
             assert_same(interpret(plain, zip(inputs, values, strict=True)), expected, (p, count))
-            assert_same(f(*values), parts(p, expected[-len(p.mit_mots) :]) if few else expected, (p, count))
+            if f is not None:
+                assert_same(f(*values), parts(p, expected[-len(p.mit_mots) :]) if few else expected, (p, count))
 
 
 def parts(p: Program, buffers: Any) -> list[Any]:

@@ -184,8 +184,11 @@ def _cut(buffer: Variable, start: Steps, stop: Steps | None) -> Variable:
 
 def _kept(buffer: Variable, start: Steps, stop: int | None) -> list[Variable]:
     """Rows start to stop of a buffer, nothing where those are known to be none."""
-    if stop is not None and isinstance(start, int) and stop <= start:
-        return []
+    if stop is not None and isinstance(start, int):
+        if stop <= start:
+            return []
+        if stop == start + 1:  # written like the initial state of the loop, to be the same term
+            return [FUNCTIONS["expand_dims"](buffer[start], 0)]
     part = _cut(buffer, start, stop)
     return [] if part.type.shape[0] == 0 else [part]
 
