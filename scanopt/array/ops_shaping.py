@@ -194,6 +194,18 @@ def _bind_shape_i(xp: Any, axis: int) -> Callable[..., Any]:
     return lambda x: xp.asarray(x.shape[axis], dtype="int64")
 
 
+def _bind_expand(xp: Any, axis: tuple[int, ...]) -> Callable[..., Any]:
+    """Indexing, which is many times faster than np.expand_dims."""
+    places: dict[int, tuple[slice | None, ...]] = {}
+
+    def expand(x: Any) -> Any:
+        if x.ndim not in places:
+            places[x.ndim] = tuple(None if i in axis else slice(None) for i in range(x.ndim + len(axis)))
+        return x[places[x.ndim]]
+
+    return expand
+
+
 def _entry(name: str, numpy: Any, infer: Any, batch: Any, **more: Any) -> None:
     register(OpSpec(name, numpy, infer, batch, batch_exact=True, **more))
 
@@ -231,7 +243,7 @@ _entry(
 )
 _entry(
     "expand_dims",
-    lambda xp, axis: lambda x: xp.expand_dims(x, axis),
+    _bind_expand,
     _infer_expand,
     _batch_axes,
     cost="free",

@@ -1,0 +1,37 @@
+"""What a program itself tells of its products: which of them share their left operand, in one loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from scanopt.array.op import Op
+from scanopt.calculus.encode import Encoded
+from scanopt.calculus.forms import ROOT
+
+__all__ = ["products_beside"]
+
+_COLUMNS = {
+    1: Op.make("getitem", index=(("slice", "in", "in", None),)),
+    2: Op.make("getitem", index=(("slice", None, None, None), ("slice", "in", "in", None))),
+}
+"""Columns of a product, by the number of its axes."""
+
+
+def products_beside(g: Encoded) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Facts about groups of products of one value with several matrices that stay the same in its loop."""
+    groups: dict[tuple[int, int], list[int]] = {}
+    for _, form in g.forms():
+        if form.operator is None or form.operator.name != "dot":
+            continue
+        x, w = form.args
+        held = g.classes[w][0]
+        if held.kind == "hold" and held.clock != ROOT and g.types[w].ndim == 2 and g.types[x].ndim in _COLUMNS:
+            groups.setdefault((held.clock, x), []).append(held.args[0])
+    for (clock, x), weights in groups.items():
+        alike = [w for w in dict.fromkeys(weights) if g.types[w].dtype == g.types[weights[0]].dtype]
+        if len(alike) > 1:
+            yield "first_beside", (clock, x, alike[0], _COLUMNS[g.types[x].ndim])
+            yield "last_beside", (clock, x, alike[-1])
+            for pair in zip(alike, alike[1:], strict=False):
+                yield "next_beside", (clock, x, *pair)
