@@ -153,6 +153,7 @@ def involution_twice(op: Op, x: Value, d: Text) -> Equation:
     never=(
         lambda x, y: (x - y) * (y - x),
         lambda x, y: _complex_products(T.cast(x, "complex128"), T.cast(y, "complex128"), x),
+        lambda x, y: _complex_products(T.cast(x, "complex128"), y, x),
     ),
 )
 def commuted_twins(op: Op, x: Value, y: Value, d: Text) -> Equation:

@@ -16,6 +16,10 @@ def _indexed(x: Any, p: Any) -> Any:
     return scanopt.map(lambda i, v: scanopt.ifelse(i < 2, v[i], 0.0), p, [x])[0]
 
 
+def _indexed_or_else(x: Any, p: Any) -> Any:
+    return scanopt.map(lambda i, v: scanopt.ifelse(i >= 2, 0.0, v[i]), p, [x])[0]
+
+
 @law(
     licence="exact",
     example=lambda x: scanopt.ifelse(True, T.exp(x), x),
@@ -39,7 +43,12 @@ def choice_of_false(c: Value, a: Value, b: Value) -> Equation:
 @law(
     licence="exact",
     example=lambda x: scanopt.map(lambda v: scanopt.ifelse(v > 0, T.exp(v), v), x)[0],
-    never=(_indexed, lambda x, p: _indexed(x, -p - 5), lambda x, a: scanopt.ifelse(a > 0, x, -x)),
+    never=(
+        _indexed,
+        _indexed_or_else,
+        lambda x, p: _indexed(x, -p - 5),
+        lambda x, a: scanopt.ifelse(a > 0, x, -x),
+    ),
 )
 def lazy_choice_as_where(c: Value, a: Value, b: Value) -> Equation:
     """Where neither side can raise, both may be computed: where(c, a, b), for scalars."""

@@ -1,15 +1,16 @@
 """Attacks on a law: everything that is checked of every law, with no test to write.
 
 A law fires on its examples and not on its `never` programs; dropping any one condition makes it
-fire there; whatever programs it makes equal are equal, also for no, one, two and seven steps, empty
-arrays, negative zeros, infinities and NaN; and it makes some example cheaper, or is `enabling`.
+fire there, or is proven to change nothing; whatever programs it makes equal are equal, also for no,
+one, two and seven steps, empty arrays, negative zeros, infinities and NaN; and it makes some example
+cheaper, or is `enabling`.
 """
 
 from __future__ import annotations
 
 import inspect
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -19,14 +20,18 @@ import numpy as np
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Variable
 from scanopt.calculus.cost import Work, numpy_cost
+from scanopt.calculus.counterexample import Trial
 from scanopt.calculus.egraph import EGraph, UnsoundLawError
 from scanopt.calculus.encode import encode
-from scanopt.calculus.extract import extract
+from scanopt.calculus.extract import Extraction, extract
+from scanopt.calculus.forms import TermGraph
 from scanopt.calculus.greedy import greedy
 from scanopt.calculus.law import Law, Program, standard_laws
-from scanopt.calculus.optimize import Settings, optimize
+from scanopt.calculus.mutation import Mutation, mutations
+from scanopt.calculus.optimize import Settings, as_written, optimize
 from scanopt.calculus.problem import Problem
 from scanopt.calculus.sizes import Sizes, example_operands
+from scanopt.calculus.symbolic import Proofs
 
 __all__ = ["Attack", "Finding", "build", "parameters", "random_values"]
 
@@ -38,11 +43,15 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One attack that succeeded: what failed, and on which program."""
+    """One attack that succeeded: what failed, and on which program.
+
+    counterexample: a program that is made wrong, as text: before, after, values, both results.
+    """
 
     law: str
     attack: str
     detail: str
+    counterexample: str = ""
 
     def __str__(self) -> str:
         return f"{self.law}: {self.attack}: {self.detail}"
@@ -99,7 +108,7 @@ class Attack:
     """All attacks on one law.
 
     run: runs an extraction on values; reference: the interpreter's results.  laws: the laws that
-    stand beside it (default: the standard ones of its licence).
+    stand beside it (default: the standard ones).  show: an extraction as text, for counterexamples.
     """
 
     def __init__(
@@ -109,30 +118,33 @@ class Attack:
         reference: Callable[[Sequence[Variable], Sequence[Variable], Sequence[Any]], list[Any]],
         laws: Sequence[Law] | None = None,
         seed: int = 0,
+        show: Callable[[Extraction], str] = str,
     ) -> None:
         others = standard_laws() if laws is None else laws
         self.law = law
         self.laws = (*(x for x in others if x.name != law.name), law)
         self._run = run
         self._reference = reference
+        self._show = show
         self._rng = random.Random(seed)
 
     def findings(self) -> list[Finding]:
         """What succeeded; empty for a law that stands."""
         return [*self.firing(), *self.conditions(), *self.soundness(), *self.paying()]
 
-    def _finding(self, attack: str, detail: str) -> Finding:
-        return Finding(self.law.name, attack, detail)
+    def _finding(self, attack: str, detail: str, counterexample: str = "") -> Finding:
+        return Finding(self.law.name, attack, detail, counterexample)
 
-    def _matches(self, program: Program, law: Law, without: str | None = None) -> int:
-        tested = _without(law, without)
-        laws = [tested if x.name == law.name else x for x in self.laws]
+    def fires(self, program: Program, law: Law | None = None) -> bool:
+        """Whether the law, or another in its place, fires on a program; one that mixes types does."""
+        tested = law or self.law
+        laws = [tested if x.name == self.law.name else x for x in self.laws]
         inputs, outputs = build(program)
         engine = EGraph(encode(inputs, outputs), laws, "reassoc")
         try:
-            return engine.saturate().matches.get(law.name, 0)
+            return engine.saturate().matches.get(tested.name, 0) > 0
         except UnsoundLawError:
-            return 1
+            return True
         finally:
             engine.close()
 
@@ -140,63 +152,85 @@ class Attack:
         """It fires on every example and on no `never` program."""
         out: list[Finding] = []
         for n, program in enumerate(self.law.example):
-            if not self._matches(program, self.law):
+            if not self.fires(program):
                 out.append(self._finding("example", f"does not fire on example {n}"))
         for n, program in enumerate(self.law.never):
-            if self._matches(program, self.law):
+            if self.fires(program):
                 out.append(self._finding("never", f"fires on never {n}"))
         return out
 
-    def conditions(self) -> list[Finding]:
-        """Each condition, dropped alone, lets it fire on a `never` program (or leaves it unbound)."""
-        out: list[Finding] = []
-        for fact in dict.fromkeys(c.fact for c in self.law.equation.when):
-            if _binds(self.law, fact):
-                continue
-            if not any(self._matches(p, self.law, fact) for p in self.law.never):
-                out.append(self._finding("condition", f"nothing changes without {fact}"))
-        return out
+    def mutations(self) -> list[Mutation]:
+        """What becomes of the law without each of its conditions."""
+        proofs: list[Proofs] = []
 
-    def soundness(self, tries: int = 6) -> list[Finding]:
-        """Random programs of the e-graph equal the interpreter, bit for bit where exact."""
+        def implied(law: Law, place: int) -> bool:
+            proofs[:] = proofs or [Proofs(self.laws)]  # loaded when first needed
+            return proofs[0].implied(law, place)
+
+        def unsound(mutant: Law) -> str:
+            return next((x.detail for x in self.soundness(mutant=mutant)), "")
+
+        return list(mutations(self.law, self.fires, unsound, implied))
+
+    def conditions(self) -> list[Finding]:
+        """Each condition, dropped alone, lets something go wrong, or is proven to follow from the others."""
+        return [
+            self._finding("condition", f"nothing changes without {m.condition}")
+            for m in self.mutations()
+            if m.outcome == "survives"
+        ]
+
+    def soundness(self, tries: int = 6, mutant: Law | None = None) -> list[Finding]:
+        """Random programs of the e-graph equal the interpreter, bit for bit where exact.
+
+        mutant: what stands in the place of the law.
+        """
+        law = mutant or self.law
+        laws = [law if x.name == self.law.name else x for x in self.laws]
         out: list[Finding] = []
         for n, program in enumerate((*self.law.example, *self.law.never)):
-            inputs, outputs = build(program)
-            for laws in ((self.law,), self.laws):
-                out.extend(
-                    self._finding("soundness", f"program {n}: {text}")
-                    for text in self._compare(inputs, outputs, laws, tries)
-                )
+            for some in ((law,), laws):
+                for text, counterexample in self._compare(program, some, tries):
+                    out.append(self._finding("soundness", f"program {n}: {text}", counterexample))
         return out
 
-    def _compare(
-        self, inputs: Sequence[Variable], outputs: Sequence[Variable], laws: Sequence[Law], tries: int
-    ) -> list[str]:
+    def _compare(self, program: Program, laws: Sequence[Law], tries: int) -> Iterator[tuple[str, str]]:
+        """What is wrong, in a line and as a program."""
         exact = all(x.licence == "exact" for x in laws)
         finite = any(x.licence == "fast" for x in laws)  # these leave NaN and infinities aside
-        program = encode(inputs, outputs)
-        engine = EGraph(program, laws, "exact" if exact else "reassoc")
+        inputs, outputs = build(program)
+        encoded = encode(inputs, outputs)
+        engine = EGraph(encoded, laws, "exact" if exact else "reassoc")
         try:
             engine.saturate()
             graph = engine.snapshot()
+        except UnsoundLawError as error:
+            yield str(error), self._show(as_written(encoded, Settings()))
+            return
         finally:
             engine.close()
         sizes = Sizes(graph, example_operands(graph))
-        out: list[str] = []
         for _ in range(tries):
-            salt = self._rng.random()
-            problem = Problem(graph, sizes, partial(_random_cost, salt))
-            found = greedy(problem)
-            extraction = extract(problem, 2.0)
-            if found is not None and self._rng.random() < 0.5:
-                extraction = replace(extraction, choice=found[0], schedule=found[1])
+            extraction = self._some_program(graph, sizes)
             for n in (0, 1, 2, 7):
                 values = random_values(inputs, n, self._rng, not finite)
-                want = _outcome(partial(self._reference, inputs, outputs, values))
-                got = _outcome(partial(self._run, extraction, values))
-                if not _same(want, got, exact):
-                    out.append(f"{n} steps: expected {want}, found {got}")
-        return out
+                trial = Trial(
+                    partial(self._reference, inputs, outputs), partial(self._run, extraction), exact, tuple(inputs)
+                )
+                if not trial.agrees(values):
+                    written = as_written(encoded, Settings())
+                    want, got = trial.outcomes(values)
+                    texts = self._show(written), self._show(extraction)
+                    yield f"{n} steps: expected {want}, found {got}", trial.told(values, *texts)
+
+    def _some_program(self, graph: TermGraph, sizes: Sizes) -> Extraction:
+        """One of the programs of an e-graph: the cheapest or a quick choice, for costs out of thin air."""
+        problem = Problem(graph, sizes, partial(_random_cost, self._rng.random()))
+        found = greedy(problem)
+        extraction = extract(problem, 2.0)
+        if found is not None and self._rng.random() < 0.5:
+            extraction = replace(extraction, choice=found[0], schedule=found[1])
+        return extraction
 
     def paying(self) -> list[Finding]:
         """Some example is cheaper with it than without it."""
@@ -212,48 +246,6 @@ class Attack:
         return [self._finding("use", "makes no example cheaper and is not declared enabling")]
 
 
-def _without(law: Law, fact: str | None) -> Law:
-    if fact is None:
-        return law
-    when = tuple(c for c in law.equation.when if c.fact != fact)
-    return replace(law, equation=replace(law.equation, when=when))
-
-
-def _binds(law: Law, fact: str) -> bool:
-    """Whether the law has variables that only this condition says anything of."""
-    e = law.equation
-    rest = [c for c in e.when if c.fact != fact]
-    bound = e.left.variables() if e.left.args is not None else set[str]()
-    bound |= {v for c in rest for a in c.args if not isinstance(a, int) for v in a.variables()}
-    return bool((e.right.variables() | e.left.variables()) - bound)
-
-
 def _random_cost(salt: float, work: Work) -> float:
     text = f"{work.kind} {work.op} {salt}"
     return random.Random(text).uniform(0.0, 1.0) ** 3 * 100 if work.kind != "loop" else numpy_cost(work) / 100
-
-
-def _outcome(run: Callable[[], list[Any]]) -> list[Any] | type[Exception]:
-    try:
-        return [np.asarray(x) for x in run()]
-    except (ValueError, IndexError, TypeError) as error:
-        return type(error)
-
-
-def _same(want: Any, got: Any, exact: bool) -> bool:
-    if isinstance(want, type) or isinstance(got, type):
-        return want is got
-    return all(_equal(a, b, exact) for a, b in zip(want, got, strict=True))
-
-
-def _equal(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], exact: bool) -> bool:
-    if a.dtype != b.dtype or a.shape != b.shape:
-        return False
-    if a.dtype.kind not in "fc":
-        return bool(np.array_equal(a, b))
-    nan = np.isnan(a)
-    if not np.array_equal(nan, np.isnan(b)):
-        return False
-    if exact:
-        return bool(a[~nan].tobytes() == b[~nan].tobytes())
-    return bool(np.allclose(a[~nan], b[~nan], rtol=1e-9, atol=1e-12))

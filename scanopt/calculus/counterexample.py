@@ -1,0 +1,112 @@
+"""Two ways to run one program: do they agree, and if not, on which simplest values, told as a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.variable import Variable
+
+__all__ = ["Trial"]
+
+Array = np.ndarray[Any, Any]
+Outcome = list[Array] | type[Exception]
+
+_SIMPLE = (0.0, 1.0, 2.0)
+_ELEMENTS = 60  # of all values together: more are left as they are
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A program as the interpreter runs it, and as laws made it.
+
+    exact: bit for bit, where no element is NaN.  inputs: for their names.
+    """
+
+    reference: Callable[[Sequence[Any]], list[Any]]
+    run: Callable[[Sequence[Any]], list[Any]]
+    exact: bool
+    inputs: tuple[Variable, ...]
+
+    def outcomes(self, values: Sequence[Array]) -> tuple[Outcome, Outcome]:
+        """Results, or the type of what was raised: the interpreter's, then the other's."""
+        return _outcome(self.reference, values), _outcome(self.run, values)
+
+    def agrees(self, values: Sequence[Array]) -> bool:
+        """Whether both come to the same."""
+        return _same(*self.outcomes(values), self.exact)
+
+    def simplest(self, values: Sequence[Array]) -> list[Array]:
+        """Values on which they still differ, as many elements as possible made 0, 1 or 2."""
+        out = [v.copy() for v in values]
+        if sum(v.size for v in out) > _ELEMENTS:
+            return out
+        for v in out:
+            if v.dtype.kind != "f":
+                continue
+            for i in np.ndindex(v.shape):
+                kept = v[i]
+                for simple in _SIMPLE:
+                    v[i] = simple
+                    if not self.agrees(out):
+                        break
+                    v[i] = kept
+        return out
+
+    def told(self, values: Sequence[Array], before: str, after: str) -> str:
+        """The counterexample as text: both programs, the values, both results."""
+        simple = self.simplest(values)
+        want, got = self.outcomes(simple)
+        lines = [
+            "# as written",
+            before,
+            "",
+            "# what the laws made of it",
+            after,
+            "",
+            "# for",
+            *(f"{x.name} = {_literal(v)}" for x, v in zip(self.inputs, simple, strict=True)),
+            f"# expected {_shown(want)}",
+            f"# found    {_shown(got)}",
+        ]
+        return "\n".join(lines)
+
+
+def _literal(v: Array) -> str:
+    text = np.array2string(v, separator=", ", threshold=_ELEMENTS, floatmode="unique")
+    return f"np.array({' '.join(text.split())}, {v.dtype.name!r})"
+
+
+def _shown(x: Outcome) -> str:
+    if isinstance(x, type):
+        return x.__name__
+    return ", ".join(" ".join(np.array2string(v, separator=", ", floatmode="unique").split()) for v in x)
+
+
+def _outcome(run: Callable[[Sequence[Any]], list[Any]], values: Sequence[Any]) -> Outcome:
+    try:
+        return [np.asarray(x) for x in run(values)]
+    except (ValueError, IndexError, TypeError) as error:
+        return type(error)
+
+
+def _same(want: Any, got: Any, exact: bool) -> bool:
+    if isinstance(want, type) or isinstance(got, type):
+        return want is got
+    return all(_equal(a, b, exact) for a, b in zip(want, got, strict=True))
+
+
+def _equal(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], exact: bool) -> bool:
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    if a.dtype.kind not in "fc":
+        return bool(np.array_equal(a, b))
+    nan = np.isnan(a)
+    if not np.array_equal(nan, np.isnan(b)):
+        return False
+    if exact:
+        return bool(a[~nan].tobytes() == b[~nan].tobytes())
+    return bool(np.allclose(a[~nan], b[~nan], rtol=1e-9, atol=1e-12))

@@ -1,0 +1,112 @@
+"""Proofs on patterns: laws that follow from others, conditions that follow from conditions."""
+
+import pytest
+
+import scanopt
+from scanopt.calculus.attack import Attack
+from scanopt.calculus.facts import at_least, equal_rows, less, rows, runs_all, some_steps
+from scanopt.calculus.law import Equation, Law, standard_laws
+from scanopt.calculus.mutation import mutations
+from scanopt.calculus.symbolic import Proofs
+from scanopt.calculus.terms import Clock, Int, Value, apply, hold, item, length, prim, seq, stack, steps, tail
+
+PROGRAM = lambda x: scanopt.map(lambda v: v, x)[0]  # noqa: E731
+
+
+@scanopt.law(licence="exact", example=PROGRAM)
+def last_row_of_sequence(c: Clock, X: Value, k: Int) -> Equation:
+    """Follows: the trace of a sequence is the sequence."""
+    return Equation(apply(item(k), stack(c, seq(c, X))), apply(item(k), X), when=[less(k, 0), runs_all(c)])
+
+
+@scanopt.law(licence="exact", example=PROGRAM)
+def last_row_without_a_condition(c: Clock, X: Value) -> Equation:
+    """Follows from nothing: the loop may end early."""
+    return Equation(apply(item(-1), stack(c, seq(c, X))), apply(item(-1), X))
+
+
+@scanopt.law(licence="exact", example=PROGRAM)
+def length_of_trace(c: Clock, v: Value) -> Equation:
+    """rows(stack(c, v), c) is derived from runs_all(c)."""
+    return Equation(apply(length(0), stack(c, v)), steps(c), when=[runs_all(c), rows(stack(c, v), c)])
+
+
+@scanopt.law(licence="fast", example=PROGRAM)
+def half(x: Value) -> Equation:
+    return Equation(apply(prim("log"), apply(prim("exp"), x)), x)
+
+
+@scanopt.law(licence="exact", example=PROGRAM)
+def needs_a_faster_law(x: Value) -> Equation:
+    """Follows from a law that does more to numbers than this one allows."""
+    return Equation(apply(prim("abs"), apply(prim("log"), apply(prim("exp"), x))), apply(prim("abs"), x))
+
+
+@pytest.fixture(scope="module")
+def proofs() -> Proofs:
+    return Proofs((*standard_laws(), last_row_of_sequence, half, needs_a_faster_law, length_of_trace))
+
+
+def test_a_law_that_follows_names_those_it_follows_from(proofs: Proofs) -> None:
+    assert proofs.derivable(last_row_of_sequence) == ("stack_of_sequence",)
+
+
+def test_a_law_that_is_not_true_does_not_follow(proofs: Proofs) -> None:
+    assert proofs.derivable(last_row_without_a_condition) is None
+
+
+def test_proofs_use_no_law_of_a_wider_licence(proofs: Proofs) -> None:
+    assert proofs.derivable(needs_a_faster_law) is None
+
+
+@pytest.mark.parametrize("law", standard_laws(), ids=lambda x: x.name)
+def test_no_standard_law_follows_from_the_others(law: Law, proofs: Proofs) -> None:
+    assert proofs.derivable(law) is None
+
+
+def test_conditions_that_follow(proofs: Proofs) -> None:
+    assert proofs.implied(length_of_trace, 1)  # rows, from runs_all
+    assert not proofs.implied(length_of_trace, 0)  # but not the other way
+    assert not proofs.implied(last_row_of_sequence, 0)
+    assert not proofs.implied(last_row_of_sequence, 1)
+
+
+def test_comparisons_that_follow() -> None:
+    @scanopt.law(licence="exact", example=PROGRAM)
+    def twice(c: Clock, v: Value, k: Int) -> Equation:
+        return Equation(tail(c, v, k), tail(c, v, k), when=[at_least(k, 1), at_least(k, 0), some_steps(c)])
+
+    proofs = Proofs((twice,))
+    assert [proofs.implied(twice, n) for n in range(3)] == [False, True, False]
+
+
+def test_every_way_a_mutation_can_end() -> None:
+    law = scanopt.law(licence="exact", example=PROGRAM, never=(PROGRAM, PROGRAM))(_three_conditions)
+
+    def ends(fires: bool, unsound: str, implied: bool) -> list[str]:
+        return [m.outcome for m in mutations(law, lambda p, x: fires, lambda x: unsound, lambda x, n: implied)]
+
+    assert ends(True, "", False) == ["fires", "unbound", "fires"]
+    assert ends(False, "", True) == ["implied", "unbound", "implied"]
+    assert ends(False, "1 steps: ...", False) == ["unsound", "unbound", "unsound"]
+    assert ends(False, "", False) == ["survives", "unbound", "survives"]
+
+
+def _three_conditions(c: Clock, X: Value, x: Value) -> Equation:
+    return Equation(seq(c, X), hold(c, x), when=[runs_all(c), equal_rows(X, x), some_steps(c)])
+
+
+def attack(law: Law) -> Attack:
+    from test_laws import attack as made
+
+    return made(law)
+
+
+def test_a_condition_that_says_nothing_is_found() -> None:
+    @scanopt.law(licence="exact", example=PROGRAM, never=())
+    def too_careful(c: Clock, X: Value) -> Equation:
+        return Equation(stack(c, seq(c, X)), X, when=[runs_all(c), rows(X, c)])
+
+    found = {m.condition: m.outcome for m in attack(too_careful).mutations()}
+    assert found["rows(X, c)"] == "implied"
+    assert "runs_all" not in str([m for m in attack(too_careful).mutations() if m.outcome == "implied"])
