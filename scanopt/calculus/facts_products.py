@@ -9,7 +9,7 @@ __all__ = ["beside"]
 
 new_fact(
     "first_beside", Clock, Value, Value, Op,
-    meaning="of the matrices that x is multiplied with in c the first, and how columns of such a product are read (given)",
+    meaning="of the matrices that x is multiplied with in c the first; op reads columns of such a product (given)",
 )  # fmt: skip
 new_fact("next_beside", Clock, Value, Value, Value, meaning="of those matrices two that follow each other (given)")
 new_fact("last_beside", Clock, Value, Value, meaning="of those matrices the last (given)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from scanopt.array.op import Op
@@ -33,5 +34,5 @@ def products_beside(g: Encoded) -> Iterator[tuple[str, tuple[Any, ...]]]:
         if len(alike) > 1:
             yield "first_beside", (clock, x, alike[0], _COLUMNS[g.types[x].ndim])
             yield "last_beside", (clock, x, alike[-1])
-            for pair in zip(alike, alike[1:], strict=False):
+            for pair in pairwise(alike):
                 yield "next_beside", (clock, x, *pair)
