@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.array.lengths import origin
 from scanopt.array.op import Gradient, Op
 from scanopt.array.ops_sum_to import sum_to
 from scanopt.array.variable import FUNCTIONS, Variable
@@ -79,9 +80,21 @@ def unspread(part: Variable, args: Sequence[Variable], i: int) -> Variable:
     >>> unspread(T.matrix("g"), [T.matrix("x"), T.scalar("y")], 1).ndim
     0
     """
-    part = fitting(part, args[i])
-    alone = all(set(x.type.shape) <= {1} for j, x in enumerate(args) if j != i)
-    return part if alone and part.ndim == args[i].ndim else sum_to(part, args[i])
+    return sum_to(fitting(part, args[i]), args[i], _spread(args, i))
+
+
+def _spread(args: Sequence[Variable], i: int) -> list[int]:
+    """The axes of argument i that others may have spread: of length 1 as far as is known, and theirs of another."""
+    x, found = args[i], list[int]()
+    for axis, n in enumerate(x.type.shape):
+        places = [(y, axis + y.ndim - x.ndim) for j, y in enumerate(args) if j != i and y is not x]
+        others = [(y, k) for y, k in places if k >= 0 and y.type.shape[k] != 1]
+        if n == 1 and others:
+            found.append(axis)
+        elif n is None:
+            mine = origin(x, axis)
+            found += [axis] if any(origin(*place) != mine for place in others) else []
+    return found
 
 
 def fitting(part: Variable, x: Variable) -> Variable:

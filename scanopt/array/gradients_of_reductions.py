@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from scanopt.array.batching import broadcast_to, dim, dims_of, expand
+from scanopt.array.batching import broadcast_to, expand
 from scanopt.array.constants import as_variable
 from scanopt.array.derivatives import fitting
+from scanopt.array.lengths import length, lengths
 from scanopt.array.op import Op
 from scanopt.array.ops_cumaffine import backwards, shifted
 from scanopt.array.variable import FUNCTIONS, Variable, apply
@@ -30,7 +31,7 @@ def _count(op: Op, x: Variable, less: float = 0) -> Any:
     """How many elements go into one of the result, less a number: as a real scalar of the dtype of x."""
     count: Any = 1
     for i in op.options["axis"]:
-        count = count * dim(x, i)
+        count = count * length(x, i)
     dtype = x.dtype.replace("complex128", "float64").replace("complex64", "float32")
     n = FUNCTIONS["cast"](as_variable(count), dtype)
     return FUNCTIONS["maximum"](n - less, 0) if less else n
@@ -43,7 +44,7 @@ def _conj(x: Variable) -> Variable:
 def of_sum(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
     """The same for each element of the sum."""
     (x,) = args
-    return [broadcast_to(fitting(_kept(op, g), x), dims_of(x))]
+    return [broadcast_to(fitting(_kept(op, g), x), lengths(x))]
 
 
 def of_mean(op: Op, args: Args, out: Variable, g: Variable) -> Parts:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from scanopt.array.batching import broadcast_to, dim
 from scanopt.array.constants import as_variable
+from scanopt.array.lengths import length
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Variable, apply
@@ -23,8 +24,12 @@ def _infer(x: Operand, *lengths: Operand, axis: tuple[int, ...]) -> TensorType:
 
 def _bind(xp: Any, axis: tuple[int, ...]) -> Any:
     def sum_to(x: Any, *lengths: Any) -> Any:
-        spread = tuple(i for i, n in zip(axis, lengths, strict=True) if n == 1 != x.shape[i])
-        return x.sum(axis=spread, keepdims=True) if spread else x
+        shape = x.shape
+        for i, n in zip(axis, lengths):  # noqa: B905  twice as fast; mostly nothing was spread
+            if shape[i] != 1 == int(n):
+                spread = tuple(i for i, n in zip(axis, lengths, strict=True) if shape[i] != 1 == int(n))
+                return x.sum(axis=spread, keepdims=True)
+        return x
 
     return sum_to
 
@@ -56,8 +61,10 @@ register(
 )
 
 
-def sum_to(x: Variable, like: Variable) -> Variable:
+def sum_to(x: Variable, like: Variable, spread: Collection[int] | None = None) -> Variable:
     """x, whose shape is that of `like` after broadcasting, summed to the shape of `like`.
+
+    spread: the axes of `like` that may have been spread, where that is known.
 
     >>> from scanopt import tensor as T
     >>> str(sum_to(T.matrix("m", "float32", (3, 4)), T.vector("v", "float32", (4,))).type)
@@ -66,11 +73,11 @@ def sum_to(x: Variable, like: Variable) -> Variable:
     more = x.ndim - like.ndim
     if more:
         x = apply(Op.make("sum", axis=tuple(range(more)), keepdims=False), x)
-    pairs = list(enumerate(zip(x.type.shape, like.type.shape, strict=True)))
-    sure = tuple(i for i, (n, m) in pairs if m == 1 and n is not None and n != 1)
+    asked = range(like.ndim) if spread is None else spread
+    sure = tuple(i for i in asked if like.type.shape[i] == 1 != x.type.shape[i])
     if sure:
         x = apply(Op.make("sum", axis=sure, keepdims=True), x)
-    open_ = tuple(i for i, (n, m) in pairs if i not in sure and m in (1, None) and n != 1)
+    open_ = tuple(i for i in asked if like.type.shape[i] is None and x.type.shape[i] != 1)
     if not open_:
         return x
-    return apply(Op.make("sum_to", axis=open_), x, *(as_variable(dim(like, i)) for i in open_))
+    return apply(Op.make("sum_to", axis=open_), x, *(as_variable(length(like, i)) for i in open_))

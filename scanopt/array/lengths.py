@@ -1,0 +1,73 @@
+"""Where the length of an axis comes from: two axes from one place are equally long, whatever that length is."""
+
+from __future__ import annotations
+
+from scanopt.array import batching
+from scanopt.array.variable import Apply, Variable
+
+__all__ = ["Place", "length", "lengths", "origin"]
+
+Place = tuple[Variable, int]
+"""An axis of a variable."""
+
+_KEEPING = {"full_like", "cumsum", "cumprod", "cumaffine", "sort", "argsort", "softmax", "disconnected_grad",
+            "zero_grad", "grad_clip"}  # fmt: skip
+"""Operators, no elementwise ones, whose result has the shape of the first argument."""
+
+_LOOKS = 200
+"""So many axes are looked at for one question."""
+
+
+def origin(x: Variable, axis: int) -> int | Place:
+    """The length of an axis where it is known, else the axis that it is the length of, as far back as can be seen.
+
+    >>> from scanopt import tensor as T
+    >>> x, W = T.dvector("x"), T.dmatrix("W")
+    >>> origin(T.tanh(T.dot(x, W) + 1.0), 0)
+    ('W' float64[?, ?], 1)
+    """
+    return _origin(x, axis, {})
+
+
+def length(x: Variable, axis: int) -> int | Variable:
+    """The length of an axis, asked of what it comes from: x itself need not be computed for it."""
+    found = origin(x, axis)
+    return found if isinstance(found, int) else batching.dim(*found)
+
+
+def lengths(x: Variable) -> list[int | Variable]:
+    """The same for all axes."""
+    return [length(x, i) for i in range(x.ndim)]
+
+
+def _origin(x: Variable, axis: int, known: dict[Place, int | Place]) -> int | Place:
+    n = x.type.shape[axis]
+    if n is not None:
+        return n
+    here = (x, axis)
+    if here not in known:
+        known[here] = here
+        sources = _sources(x, axis) if len(known) < _LOOKS else []
+        found = {_origin(*place, known) for place in sources}
+        if len(found) == 1:
+            known[here] = found.pop()
+    return known[here]
+
+
+def _sources(x: Variable, axis: int) -> list[Place]:
+    """Axes of the arguments of which the length of this axis is one, for they agree where no other is 1."""
+    node = x.owner
+    if not isinstance(node, Apply):
+        return []
+    op, args = node.op, node.inputs
+    if op.spec.batch is batching.elementwise:
+        places = [(a, axis + a.ndim - x.ndim) for a in args]
+        return [(a, i) for a, i in places if i >= 0 and a.type.shape[i] != 1]
+    if op.name in _KEEPING:
+        return [(args[0], axis)]
+    if op.name == "transpose":
+        return [(args[0], op.options["axes"][axis])]
+    if op.name in ("dot", "matmul") and max(a.ndim for a in args) <= 2:
+        a, b = args
+        return [(a, axis)] if axis < a.ndim - 1 else [(b, b.ndim - 1)]
+    return []
