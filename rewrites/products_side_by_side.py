@@ -13,10 +13,10 @@ from scanopt.calculus.terms import Clock, Op, Value, apply, hold, length, prim
 
 
 def _gates(X: Any, W: Any) -> Any:
-    def step(x: Any, h: Any, w: Any) -> Any:
-        return T.tanh(x + T.dot(h, w)) * T.sigmoid(T.dot(h, T.exp(w)))
+    def step(x: Any, h: Any, w: Any, v: Any) -> Any:
+        return T.tanh(x + T.dot(h, w)) * T.sigmoid(T.dot(h, v))
 
-    return scanopt.scan(step, X, [T.zeros_like(W[0])], [W])[0]
+    return scanopt.scan(step, X, [T.zeros_like(W[0])], [W, T.exp(W)])[0]
 
 
 @law(
