@@ -28,7 +28,12 @@ def _complex_products(u: Any, v: Any, x: Any) -> Any:
     return [u * v, v * u, x * x]
 
 
-@law(licence="exact", example=lambda x: x * 1.0, never=(lambda x: x * 2.0, lambda x: x // T.constant(1, dtype="int64")))
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x: x * 1.0,
+    never=(lambda x: x * 2.0, lambda x: x // T.constant(1, dtype="int64")),
+)
 def right_identity(op: Op, x: Value, e: Value, d: Text) -> Equation:
     """op(x, e) = x for the neutral element e."""
     return Equation(apply(op, x, e), x, when=[neutral(op, e, d), of_dtype(x, d)])
@@ -36,6 +41,7 @@ def right_identity(op: Op, x: Value, e: Value, d: Text) -> Equation:
 
 @law(
     licence="exact",
+    stepwise=True,
     example=lambda x: 1.0 * x,
     never=(lambda x: 2.0 / x, lambda p: T.constant(1.0, dtype="float64") * p),
 )
@@ -46,6 +52,7 @@ def left_identity(op: Op, e: Value, x: Value, d: Text) -> Equation:
 
 @law(
     licence="exact",
+    stepwise=True,
     example=lambda x: x * T.ones_like(x),
     never=(
         lambda x: x + T.ones_like(x),
@@ -60,6 +67,7 @@ def right_identity_array(op: Op, x: Value, E: Value, e: Value, d: Text) -> Equat
 
 @law(
     licence="exact",
+    stepwise=True,
     example=lambda x: T.ones_like(x) * x,
     never=(
         lambda x: T.ones_like(x) + x,
@@ -74,6 +82,7 @@ def left_identity_array(op: Op, E: Value, x: Value, e: Value, d: Text) -> Equati
 
 @law(
     licence="exact",
+    stepwise=True,
     example=lambda p: p * 0 + p,
     never=(
         lambda x: x * 0.0,
@@ -90,6 +99,7 @@ def right_annihilator(op: Op, x: Value, z: Value, d: Text) -> Equation:
 
 @law(
     licence="exact",
+    stepwise=True,
     example=lambda p: 0 * p + p,
     never=(
         lambda x: 0.0 * x,
@@ -106,6 +116,7 @@ def left_annihilator(op: Op, z: Value, x: Value, d: Text) -> Equation:
 
 @law(
     licence="exact",
+    stepwise=True,
     example=lambda p, n: (p + n) - n,
     never=(
         lambda x, a: (x + a) - a,
@@ -120,7 +131,12 @@ def inverse(g: Op, op: Op, x: Value, y: Value) -> Equation:
     return Equation(left, x, when=[undoes(g, op), integer(x), same_type(left, x), scalar(y)])
 
 
-@law(licence="exact", example=lambda p: T.maximum(p, p), never=(lambda p: p + p, lambda x, p: [T.maximum(x, x), p + p]))
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda p: T.maximum(p, p),
+    never=(lambda p: p + p, lambda x, p: [T.maximum(x, x), p + p]),
+)
 def idempotence(op: Op, x: Value, d: Text) -> Equation:
     """op(x, x) = x."""
     return Equation(apply(op, x, x), x, when=[idempotent(op, d), of_dtype(x, d)])
@@ -128,6 +144,7 @@ def idempotence(op: Op, x: Value, d: Text) -> Equation:
 
 @law(
     licence="exact",
+    stepwise=True,
     example=lambda x: T.floor(T.floor(x)),
     never=(lambda x: T.exp(T.exp(x)), lambda x: T.sgn(T.sgn(T.cast(x, "complex128")))),
 )
@@ -139,6 +156,7 @@ def projection_twice(op: Op, x: Value, d: Text) -> Equation:
 
 @law(
     licence="exact",
+    stepwise=True,
     example=lambda x: T.neg(T.neg(x)),
     never=(lambda x: T.exp(T.exp(x)), lambda p, m: [T.logical_not(T.logical_not(p)), ~m]),
 )
@@ -149,6 +167,7 @@ def involution_twice(op: Op, x: Value, d: Text) -> Equation:
 
 @law(
     licence="exact",
+    stepwise=True,
     example=lambda x, y: (x + y) * (y + x),
     never=(
         lambda x, y: (x - y) * (y - x),
@@ -162,7 +181,12 @@ def commuted_twins(op: Op, x: Value, y: Value, d: Text) -> Equation:
     return Equation(apply(op, x, y), apply(op, y, x), when=when, found=True)
 
 
-@law(licence="exact", example=lambda p: (p - p) + p, never=(lambda x, p: [x - x, p + p], lambda p, q: p - q))
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda p: (p - p) + p,
+    never=(lambda x, p: [x - x, p + p], lambda p, q: p - q),
+)
 def self_inverse(op: Op, x: Value, d: Text, k: Text, c: Clock) -> Equation:
     """op(x, x) = k everywhere, in the shape of x: integers."""
     result = apply(prim("full_like"), x, const_at(c, k))

@@ -22,6 +22,7 @@ def _indexed_or_else(x: Any, p: Any) -> Any:
 
 @law(
     licence="exact",
+    stepwise=True,
     example=lambda x: scanopt.ifelse(True, T.exp(x), x),
     never=lambda x, a: scanopt.ifelse(a > 0, T.exp(x), x),
 )
@@ -32,6 +33,7 @@ def choice_of_true(c: Value, a: Value, b: Value) -> Equation:
 
 @law(
     licence="exact",
+    stepwise=True,
     example=lambda x: scanopt.ifelse(False, T.exp(x), x),
     never=lambda x, a: scanopt.ifelse(a > 0, T.exp(x), x),
 )
@@ -42,6 +44,7 @@ def choice_of_false(c: Value, a: Value, b: Value) -> Equation:
 
 @law(
     licence="exact",
+    stepwise=True,
     example=lambda x: scanopt.map(lambda v: scanopt.ifelse(v > 0, T.exp(v), v), x)[0],
     never=(
         _indexed,

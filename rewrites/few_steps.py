@@ -25,13 +25,13 @@ def trace_of_one_step(c: Clock, v: Value) -> Equation:
     return Equation(stack(c, v), row, when=[one_step(c)])
 
 
-@law(licence="exact", example=lambda x: _steps(1)(x)[-1], never=lambda x: _steps(2)(x)[-1])
+@law(licence="exact", stepwise=True, example=lambda x: _steps(1)(x)[-1], never=lambda x: _steps(2)(x)[-1])
 def last_of_one(x: Value) -> Equation:
     """The last row of one row."""
     return Equation(apply(item(-1), apply(prim('expand_dims{"axis":[0]}'), x)), x)
 
 
-@law(licence="exact", example=lambda x: _steps(1)(x)[0], never=lambda x: _steps(2)(x)[0])
+@law(licence="exact", stepwise=True, example=lambda x: _steps(1)(x)[0], never=lambda x: _steps(2)(x)[0])
 def first_of_one(x: Value) -> Equation:
     """The first row of one row."""
     return Equation(apply(item(0), apply(prim('expand_dims{"axis":[0]}'), x)), x)

@@ -5,6 +5,7 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.facts import rows, runs_all, same_steps
+from scanopt.calculus.facts_states import ends_alike
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Value, apply, length, seq, stack, steps
 
@@ -13,9 +14,9 @@ def _sum(x: Any) -> Any:
     return scanopt.scan(lambda v, s: s + v, x, [T.constant(0.0, dtype="float64")])[0]
 
 
-def _sum_until(x: Any) -> Any:
-    zero = T.constant(0.0, dtype="float64")
-    return scanopt.scan(lambda v, s: (s + v, scanopt.until(s > 1)), x, [zero])[0]
+def _sum_until(x: Any, start: Any = None) -> Any:
+    start = T.constant(0.0, dtype="float64") if start is None else start
+    return scanopt.scan(lambda v, s: (s + v, scanopt.until(s + v > 1)), x, [start])[0]
 
 
 @law(
@@ -36,6 +37,29 @@ def loops_of_equal_length(c: Clock, d: Clock) -> Equation:
 
 @law(
     licence="exact",
+    enabling=True,
+    source="Theano scan internals, ScanMerge (while loops)",
+    example=(
+        lambda x: [_sum_until(x), _sum_until(x) * 2],
+        lambda x: [
+            _sum_until(x),
+            scanopt.scan(lambda v, s, r: ([s + v, r + s], scanopt.until(s + v > 1)), x, [0.0, 1.0])[0][1],
+        ],
+    ),
+    never=(
+        lambda x: [_sum_until(x), _sum_until(-x)],
+        lambda x, a: [_sum_until(x), _sum_until(x, a)],
+        lambda x: [_sum(x), _sum_until(x)],
+    ),
+)
+def loops_that_end_alike(c: Clock, d: Clock) -> Equation:
+    """Two loops with as many steps whose conditions are equal at every step, by coinduction, are one loop."""
+    return Equation(c, d, when=[ends_alike(c, d)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
     source="producer and consumer in one loop",
     example=lambda x: scanopt.scan(lambda v, s: T.tanh(s) + v, _sum(x), [T.constant(0.0, dtype="float64")])[0],
     never=lambda x, n: scanopt.scan(lambda s: T.tanh(s), None, [x], n_steps=n)[0],

@@ -11,6 +11,7 @@ from scanopt.calculus.terms import Args, Clock, Int, Op, State, Text, Value, app
 
 @law(
     licence="exact",
+    stepwise=True,
     source="Theano scan internals, PushOutNonSeqScan",
     example=lambda x, y: scanopt.map(lambda v, w: v + T.exp(w), x, [y])[0],
     never=(
@@ -26,6 +27,7 @@ def invariant_of_loop(c: Clock, op: Op, args: Args, outer: Args, flags: Text) ->
 
 @law(
     licence="exact",
+    stepwise=True,
     example=lambda X: scanopt.map(lambda row: row.sum() / row.shape[0], X)[0],
     never=lambda X: scanopt.map(lambda row: row.sum(), X)[0],
 )
@@ -36,6 +38,7 @@ def length_of_entry(c: Clock, X: Value, k: Int) -> Equation:
 
 @law(
     licence="exact",
+    stepwise=True,
     example=lambda X, n: scanopt.scan(lambda s: s / s.shape[0], None, [X[0]], n_steps=n)[0],
     never=lambda x, n: scanopt.scan(lambda s: T.tanh(s), None, [x], n_steps=n)[0],
 )

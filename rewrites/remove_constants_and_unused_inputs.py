@@ -12,6 +12,7 @@ from scanopt.calculus.terms import Args, Clock, Op, Value, apply, hold, seq
 
 @law(
     licence="exact",
+    stepwise=True,
     source="Theano scan internals, remove_constants_and_unused_inputs_scan",
     folds=True,
     example=lambda x: scanopt.map(lambda v: v * T.exp(T.constant(2.0)), x)[0],
@@ -24,6 +25,7 @@ def constant_folding(op: Op, args: Args) -> Equation:
 
 @law(
     licence="exact",
+    stepwise=True,
     source="Theano scan internals, remove_constants_and_unused_inputs_scan",
     example=(
         lambda X: scanopt.map(lambda v, w: v * w, [X, T.constant([2.0, 2.0, 2.0])])[0],

@@ -7,23 +7,24 @@ a `TermGraph`.
 from __future__ import annotations
 
 import math
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from scanopt.array.op import Op, Operand
+from scanopt.calculus.coinduction import PROVEN, Trial, facts_of, pairs, proven
 from scanopt.calculus.condition import facts_text
 from scanopt.calculus.encode import Encoded
 from scanopt.calculus.engine import ENGINES
-from scanopt.calculus.facts import ALL
-from scanopt.calculus.forms import Batched, Form, Operator, TermGraph, const_key, const_value
+from scanopt.calculus.forms import Batched, Operator, TermGraph, const_key, const_value
 from scanopt.calculus.given import Given, constant_facts, given_facts
+from scanopt.calculus.given_states import passing_on
 from scanopt.calculus.law import Law
+from scanopt.calculus.loading import Rows, load_text, operator_text, quoted
 from scanopt.calculus.machinery import machinery_text
 from scanopt.calculus.readback import ReadBack, read_back
 from scanopt.calculus.saturation import Limits, Round, Saturation, run_schedule
@@ -37,61 +38,11 @@ class UnsoundLawError(RuntimeError):
     """Laws made two values of different types equal."""
 
 
-_NODES = {
-    "Value": "node", "Args": "args_node", "Op": "op_node", "Clock": "clock_node",
-    "State": "state_node",
-}  # fmt: skip
-
 _FORMS = ("apply", "hold", "seq", "delay", "stack", "tail", "on")
 """The constructors that are counted."""
 
-_TABLES = {
-    # table: (columns, conclusion); an i64 is the number of a term, list, operator or state
-    "t_input": ("i64 String", "(union (node a) (input b))"),
-    "t_const": ("i64 String", "(union (node a) (const b))"),
-    "t_apply": ("i64 i64 i64", "(union (node a) (apply (op_node b) (args_node c)))"),
-    "t_hold": ("i64 i64 i64", "(union (node a) (hold (clock_node b) (node c)))"),
-    "t_seq": ("i64 i64 i64", "(union (node a) (seq (clock_node b) (node c)))"),
-    "t_delay": ("i64 i64 i64 i64 i64", "(union (node a) (delay (clock_node b) (node c) (state_node d) e))"),
-    "t_stack": ("i64 i64 i64", "(union (node a) (stack (clock_node b) (node c)))"),
-    "t_tail": ("i64 i64 i64 i64", "(union (node a) (tail (clock_node b) (node c) d))"),
-    "t_cons": ("i64 i64 i64", "(union (args_node a) (cons (node b) (args_node c)))"),
-    "t_nil": ("i64", "(union (args_node a) (nil))"),
-    "t_prim": ("i64 String", "(union (op_node a) (prim b))"),
-    "t_item": ("i64 i64", "(union (op_node a) (item b))"),
-    "t_last_rows": ("i64 i64", "(union (op_node a) (last_rows b))"),
-    "t_length": ("i64 i64", "(union (op_node a) (length b))"),
-    "t_clock": (
-        "i64 i64 i64",
-        "(union (clock_node a) (loop (to-string a))) (level (clock_node a) (clock_node b))"
-        " (union (steps (clock_node a)) (node c))",
-    ),
-    "t_until": ("i64 i64", "(until (clock_node a) (node b))"),
-    "t_root": ("i64", "(union (clock_node a) (root))"),
-    "t_defines": ("i64 i64", "(union (state_node a) (state (to-string a))) (defines (state_node a) (node b))"),
-    "t_type": ("i64 String i64", "(set (dtype (node a)) b) (set (ndim (node a)) c)"),
-    "t_int": ("i64 i64", "(set (int_value (node a)) b)"),
-}
-
-
-def _load_text() -> str:
-    """Tables for the program and the rules that turn their rows into terms and facts."""
-    out = [f"(constructor {node} (i64) {sort})" for sort, node in _NODES.items()]
-    out.append("(relation fold_ (Op Args))")
-    names = "abcdef"
-    for table, (columns, head) in _TABLES.items():
-        out.append(f"(relation {table} ({columns}))")
-        row = " ".join(names[: len(columns.split())])
-        out.append(f"(rule (({table} {row})) ({head}) :ruleset load)")
-    for fact in ALL.values():
-        if fact.pattern or not set(fact.sorts) <= {*_NODES, "String"}:
-            continue
-        columns = " ".join("String" if s == "String" else "i64" for s in fact.sorts)
-        args = [names[i] if s == "String" else f"({_NODES[s]} {names[i]})" for i, s in enumerate(fact.sorts)]
-        out.append(f"(relation g_{fact.name} ({columns}))")
-        row = " ".join(names[: len(fact.sorts)])
-        out.append(f"(rule ((g_{fact.name} {row})) (({fact.name} {' '.join(args)})) :ruleset load)")
-    return "\n".join(out)
+_TRIAL = 50
+"""Rounds of a trial, at most."""
 
 
 def apart(law: Law) -> str:
@@ -100,8 +51,9 @@ def apart(law: Law) -> str:
 
 
 def rules_of(laws: Sequence[Law], write: Callable[[Law], str] = Law.rule) -> str:
-    """Declarations, facts, machinery and laws, for egglog."""
-    return "\n".join([DECLARATIONS, facts_text(), _load_text(), machinery_text(), *map(write, laws)])
+    """Declarations, facts, machinery and laws, for egglog.  Stepwise laws are a ruleset of their own beside."""
+    stepwise = ["(ruleset stepwise)", *(x.rule("stepwise") for x in laws if x.stepwise)]
+    return "\n".join([DECLARATIONS, facts_text(), load_text(), machinery_text(), *map(write, laws), *stepwise])
 
 
 class EGraph:
@@ -124,7 +76,11 @@ class EGraph:
         self._dtypes = list(dict.fromkeys(t.dtype for t in program.types.values()))
         self._text = rules_of(self.laws, write)
         self._egraph = ENGINES.take(self._text)
-        self._load(program, fp)
+        more = [Op.parse(key) for x in self.laws for key in sorted(x.operators())]
+        given = list(given_facts(program, fp, more))
+        equal = self._proven(given)
+        given += [*equal, *passing_on(program, equal)]
+        self._load(Rows(program), given)
 
     def close(self) -> None:
         """Hand the engine back, emptied, for the next program under the same laws."""
@@ -141,61 +97,42 @@ class EGraph:
 
     # Loading
 
-    def _load(self, g: Encoded, fp: str) -> None:
-        rows = _Rows()
-        lists: dict[tuple[int, ...], int] = {}
-        for i, f in g.forms():
-            _form_rows(rows, i, f, self._op(f.operator, rows), lists)
-            rows.add("t_type", i, g.types[i].dtype, g.types[i].ndim)
-        for c, info in g.clocks.items():
-            rows.add("t_clock", c, info.level, info.steps)
-            for u in info.until:
-                rows.add("t_until", c, u)
-        rows.add("t_root", -1)
-        for s, state in g.states.items():
-            for u in state.updates:
-                rows.add("t_defines", s, u)
-        more = [Op.parse(key) for x in self.laws for key in sorted(x.operators())]
-        extra = iter(range(-2, -1_000_000, -1))
-        self._given(rows, given_facts(g, fp, more), extra)
-        self._consts.update(g.consts)
-        for i, f in g.forms():
-            if f.kind == "const":
-                value = g.consts[f.key]
-                if value.ndim == 0 and value.dtype.kind in "iu":
-                    rows.add("t_int", i, int(value))
-        with tempfile.TemporaryDirectory(prefix="scanopt-") as folder:
-            self._run(rows.write(Path(folder)))
-        self._run("(run load 1)")
+    def _load(self, rows: Rows, given: Iterable[Given]) -> None:
+        rows.given(given)
+        self._consts.update(self.program.consts)
+        rows.integers()
+        rows.load(self._run)
+        self._ops = rows.ops
 
-    def _given(self, rows: _Rows, facts: Iterable[Given], fresh: Iterable[int]) -> None:
-        """Facts; a text "const KEY" where a value is expected stands for that constant."""
-        fresh = iter(fresh)
-        constants: dict[str, int] = {}
-        for name, args in facts:
-            out: list[int | str] = []
-            for sort, a in zip(ALL[name].sorts, args, strict=True):
-                if isinstance(a, Op | Batched):
-                    out.append(self._op(a, rows))
-                elif sort == "Value" and isinstance(a, str):
-                    key = a.removeprefix("const ")
-                    if key not in constants:
-                        constants[key] = next(fresh)
-                        rows.add("t_const", constants[key], key)
-                        value = const_value(key, self.program.consts)
-                        rows.add("t_type", constants[key], value.dtype.name, value.ndim)
-                    out.append(constants[key])
-                else:
-                    out.append(a)
-            rows.add(f"g_{name}", *out)
+    # Coinduction
 
-    def _op(self, op: Operator | None, rows: _Rows) -> int:
-        if op is None:
-            return -1
-        if op not in self._ops:
-            self._ops[op] = len(self._ops)
-            rows.add(*_op_row(self._ops[op], op))
-        return self._ops[op]
+    def _proven(self, given: Sequence[Given]) -> list[Given]:
+        """What is equal at every step, where a law asks for it."""
+        asked = {c.fact for x in self.laws for c in x.equation.when}
+        return list(proven(self.program, partial(self._answer, given))) if asked & PROVEN else []
+
+    def _answer(self, given: Sequence[Given], trial: Trial) -> dict[int, Any]:
+        """The classes of a trial's terms by stepwise laws alone.  Nothing of it is left."""
+        ops, self._folded = self._ops, set()
+        self._run("(push)")
+        try:
+            rows = Rows(trial.part)
+            rows.equal("", trial.equal)
+            rows.equal("_states", pairs(trial.states))
+            rows.equal("_clocks", pairs(trial.clocks))
+            self._load(rows, facts_of(trial.part, given))
+            most = Limits().most(trial.part.size)
+            for _ in range(_TRIAL):
+                report = self._run("(run facts 1000) (run stepwise 1)")[1].report
+                changed = self._folded_by(report.num_matches_per_rule) or report.updated
+                if not changed or self.size() > most:
+                    break
+            return read_back(self._egraph).nodes()
+        except UnsoundLawError:
+            return {i: i for i in trial.terms}  # what is claimed contradicts itself
+        finally:
+            self._run("(pop)")
+            self._ops, self._folded = ops, set()
 
     # Saturation
 
@@ -206,17 +143,14 @@ class EGraph:
     def round(self, names: frozenset[str], facts: bool = True) -> Round:
         """All that follows from facts, then the laws of these names once."""
         # Facts end by themselves, or should: a round that goes on and on could not be stopped.
-        parts = [
-            *(["(repeat 1000 (run facts))"] if facts else []),
-            *([f"(run {self._ruleset(names)})"] if names else []),
-        ]
+        # The command, unlike `repeat` in a schedule, ends with the first run that finds nothing new.
+        parts = [*(["(run facts 1000)"] if facts else []), *([f"(run {self._ruleset(names)} 1)"] if names else [])]
         start = time.perf_counter()
-        report = self._run(f"(run-schedule (seq {' '.join(parts)}))")[0].report
-        seconds = _seconds(report.search_and_apply_time_per_rule, time.perf_counter() - start)
-        matches = report.num_matches_per_rule
-        changed = bool(report.updated)
-        if any(x.folds and matches.get(x.name) for x in self.laws):
-            changed = self._fold() or changed
+        reports = [done.report for done in self._run("\n".join(parts))]
+        times = {n: t for r in reports for n, t in r.search_and_apply_time_per_rule.items()}
+        seconds = _seconds(times, time.perf_counter() - start)
+        matches = {n: m for r in reports for n, m in r.num_matches_per_rule.items()}
+        changed = self._folded_by(matches) or any(r.updated for r in reports)
         return Round(matches, seconds, changed, self.size())
 
     def _ruleset(self, names: frozenset[str]) -> str:
@@ -245,12 +179,16 @@ class EGraph:
         """Run an egglog ruleset once."""
         self._run(f"(run {ruleset} 1)")
 
+    def _folded_by(self, matches: Mapping[str, int]) -> bool:
+        """Whether laws that fold found operators of constants that are new."""
+        return any(x.folds and matches.get(x.name) for x in self.laws) and self._fold()
+
     def _fold(self) -> bool:
         """Evaluate the operators of constants found by laws that fold."""
         ops = [op for op in self._ops if isinstance(op, Op)]
         text: list[str] = []
         for op, args in read_back(self._egraph).foldings():
-            term = f"(apply {_op_text(op)} {_list_text(args)})"
+            term = f"(apply {operator_text(op)} {_list_text(args)})"
             if term in self._folded:
                 continue
             self._folded.add(term)
@@ -259,7 +197,7 @@ class EGraph:
                 continue
             key = const_key(value)
             self._consts[key] = value
-            const = f"(const {_quote(key)})"
+            const = f"(const {quoted(key)})"
             text.append(f"(union {term} {const})")
             text.append(f'(set (dtype {const}) "{value.dtype.name}") (set (ndim {const}) {value.ndim})')
             if value.ndim == 0 and value.dtype.kind in "iu":
@@ -298,25 +236,6 @@ class EGraph:
         return self.read_back()[1]
 
 
-class _Rows:
-    """Rows of tables, handed over as files: far faster than commands."""
-
-    def __init__(self) -> None:
-        self._tables: dict[str, list[str]] = {}
-
-    def add(self, table: str, *row: int | str) -> None:
-        self._tables.setdefault(table, []).append("\t".join(map(str, row)))
-
-    def write(self, folder: Path) -> str:
-        """Write the tables; the commands that read them."""
-        out: list[str] = []
-        for table, rows in self._tables.items():
-            path = folder / table
-            path.write_text("\n".join(rows) + "\n", encoding="utf-8")
-            out.append(f"(input {table} {_quote(path.as_posix())})")
-        return "\n".join(out)
-
-
 def _seconds(times: Mapping[str, timedelta], most: float) -> dict[str, float]:
     """Seconds per rule of a run that took `most` seconds.
 
@@ -327,81 +246,18 @@ def _seconds(times: Mapping[str, timedelta], most: float) -> dict[str, float]:
     return {n: scale * x for n, x in found.items()}
 
 
-def _form_rows(rows: _Rows, i: int, f: Form, op: int, lists: dict[tuple[int, ...], int]) -> None:
-    match f.kind:
-        case "input" | "const":
-            rows.add(f"t_{f.kind}", i, f.key)
-        case "apply":
-            rows.add("t_apply", i, op, _list_row(rows, f.args, lists))
-        case "hold" | "seq" | "stack":
-            rows.add(f"t_{f.kind}", i, f.clock, f.args[0])
-        case "delay":
-            rows.add("t_delay", i, f.clock, f.args[0], f.state, f.k)
-        case "tail":
-            rows.add("t_tail", i, f.clock, f.args[0], f.k)
-        case kind:
-            raise ValueError(f"the encoder makes no {kind} terms")
-
-
-def _list_row(rows: _Rows, args: tuple[int, ...], lists: dict[tuple[int, ...], int]) -> int:
-    for n in range(len(args) + 1):
-        rest = args[len(args) - n :]
-        if rest not in lists:
-            lists[rest] = len(lists)
-            if rest:
-                rows.add("t_cons", lists[rest], rest[0], lists[rest[1:]])
-            else:
-                rows.add("t_nil", lists[rest])
-    return lists[args]
-
-
-def _special(op: Op) -> tuple[str, int] | None:
-    """Operators with a constructor of their own: x[k], x[-k:] and x.shape[k]."""
-    if op.name == "shape_i":
-        return "length", op.options["axis"]
-    if op.name == "getitem":
-        index = op.options["index"]
-        if len(index) == 1 and isinstance(index[0], int):
-            return "item", index[0]
-        if len(index) == 1 and index[0][0] == "slice" and index[0][2:] == (None, None):
-            start = index[0][1]
-            if isinstance(start, int) and start < 0:
-                return "last_rows", -start
-    return None
-
-
-def _op_row(i: int, op: Operator) -> tuple[str, int, int | str]:
-    if isinstance(op, Batched):
-        raise TypeError("programs hold no batched operators")
-    special = _special(op)
-    if special is None:
-        return "t_prim", i, op.key
-    return f"t_{special[0]}", i, special[1]
-
-
-def _op_text(op: Operator) -> str:
-    if isinstance(op, Batched):
-        return f'(vmap {_op_text(op.op)} "{op.flags}")'
-    special = _special(op)
-    return f"({special[0]} {special[1]})" if special else f"(prim {_quote(op.key)})"
-
-
 def _about(a: int | str | Operator, const: str) -> str:
     """One argument of a fact about a constant: an operator, a dtype, or the constant itself."""
     if isinstance(a, Op | Batched):
-        return _op_text(a)
-    return _quote(a) if isinstance(a, str) else const
+        return operator_text(a)
+    return quoted(a) if isinstance(a, str) else const
 
 
 def _list_text(keys: Sequence[str]) -> str:
     out = "(nil)"
     for k in reversed(keys):
-        out = f"(cons (const {_quote(k)}) {out})"
+        out = f"(cons (const {quoted(k)}) {out})"
     return out
-
-
-def _quote(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 _FOLD_LIMIT = 4096

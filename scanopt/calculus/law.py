@@ -60,6 +60,8 @@ class Law:
     must not; dropping any one condition makes it fire on at least one of them.
     enabling: it pays only through other laws.  source: the document it comes from.
     folds: the right side is the value of the left, computed when the law fires.
+    stepwise: both sides are equal at each step by what is read there, so coinduction may use it: no
+    trace and no state's update takes part.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Law:
     source: str = ""
     doc: str = ""
     folds: bool = False
+    stepwise: bool = False
 
     @property
     def formula(self) -> str:
@@ -142,6 +145,7 @@ def law(
     enabling: bool = False,
     source: str = "",
     folds: bool = False,
+    stepwise: bool = False,
     ruleset: str | None = None,
 ) -> Callable[[Callable[..., Equation]], Law]:
     """Make a law of a function that states an equation of its parameters.
@@ -164,6 +168,7 @@ def law(
             source=source,
             doc=inspect.getdoc(f) or "",
             folds=folds,
+            stepwise=stepwise,
         )
         return _check(made)
 

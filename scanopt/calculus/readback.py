@@ -73,6 +73,10 @@ class ReadBack:
             out.append(first)
         return tuple(out)
 
+    def nodes(self) -> dict[int, Any]:
+        """Per term of the program its class."""
+        return {self._int(i): v for (i,), v in self._rows("node")}
+
     def foldings(self) -> list[tuple[Operator, list[str]]]:
         """Operators of constants found by laws that fold, with the keys of the constants."""
         consts = {out: self._text(k) for (k,), out in self._rows("const")}

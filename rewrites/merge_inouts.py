@@ -1,0 +1,66 @@
+"""Equal inputs, equal outputs and equal states are one (ScanMergeInOut).
+
+Equal inputs and outputs need no law: terms that are equal are one term.
+"""
+
+from typing import Any
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.calculus.facts_states import become_alike, equal_in_time
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import Clock, State
+
+
+def _tanh(v: Any, s: Any, r: Any) -> Any:
+    return T.tanh(s + v)
+
+
+def _of_other(v: Any, s: Any, r: Any) -> Any:
+    return T.tanh(v + r)
+
+
+def _two(x: Any, a: Any, b: Any, first: Any, second: Any) -> Any:
+    """Two states of one loop, from a and b; how each changes."""
+    s, r = scanopt.scan(lambda v, s, r: [first(v, s, r), second(v, s, r)], x, [a, b])[0]
+    return s * r
+
+
+def _apart(x: Any, a: Any, b: Any, end: bool) -> Any:
+    """The same state in two loops, one of which may end early."""
+
+    def loop(start: Any, ends: bool) -> Any:
+        return scanopt.scan(lambda v, s: (T.tanh(s + v), scanopt.until(s > 1)) if ends else T.tanh(s + v), x, [start])
+
+    return [loop(a, False)[0], loop(b, end)[0]]
+
+
+@law(
+    licence="exact",
+    source="Theano scan internals, ScanMergeInOut",
+    example=(
+        lambda x, a: _two(x, a, a, _tanh, lambda v, s, r: T.tanh(r + v)),
+        lambda x, a: _two(x, a, a, _of_other, _tanh),
+        lambda x, a: _apart(x, a, a, False),
+    ),
+    never=(
+        lambda x, a, b: _two(x, a, b, _tanh, lambda v, s, r: T.tanh(r + v)),
+        lambda x, a: _two(x, a, a, _tanh, lambda v, s, r: T.tanh(r * v)),
+        lambda x, a: _apart(x, a, a, True),
+    ),
+)
+def equal_states(c: Clock, s: State, r: State) -> Equation:
+    """States of one loop that are equal at every step, by coinduction, are one."""
+    return Equation(s, r, when=[equal_in_time(c, s, c, r)])
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    source="Theano scan internals, ScanMergeInOut",
+    example=lambda x, a, b: _two(x, a, b, lambda v, s, r: T.tanh(v), lambda v, s, r: T.tanh(v)),
+    never=lambda x, a: _two(x, a, a, _tanh, lambda v, s, r: T.tanh(v)),
+)
+def states_of_equal_updates(s: State, r: State) -> Equation:
+    """States that become the same are one, whatever they start from."""
+    return Equation(s, r, when=[become_alike(s, r)])

@@ -1,0 +1,141 @@
+"""States that need no carrying: they never change, repeat their first rows, forget what they were, or pass on another.
+
+While t < k, a state read k steps back has the rows of its own init; from then on it has what it became.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.calculus.facts import at_least, before, within
+from scanopt.calculus.facts_states import becomes, passes_on
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import (
+    Clock,
+    Int,
+    State,
+    Text,
+    Value,
+    apply,
+    const_at,
+    delay,
+    hold,
+    item,
+    last_rows,
+    prim,
+    seq,
+    steps,
+)  # fmt: skip
+
+_JOIN, _FIRST = prim('concatenate{"axis":0}'), prim('getitem{"index":[["slice",null,"in",null]]}')
+_RANGE, _PICK = prim('arange{"dtype":"int64"}'), prim('getitem{"index":["array"]}')
+
+
+def _beside(own: Any, start: Any, y: Any, end: bool = False) -> Any:
+    """What a function makes of a state, own(v, *taps) being what that state becomes."""
+
+    def step(v: Any, *taps: Any) -> Any:
+        out = [own(v, *taps), T.exp(taps[0]) * v]
+        return (out, scanopt.until(v > 1)) if end else out
+
+    return scanopt.scan(step, y, [start, None])[0][1]
+
+
+def _taps(x: Any, taps: Sequence[int]) -> Any:
+    return dict(initial=x, taps=list(taps))
+
+
+@law(
+    licence="exact",
+    source="a state that never changes is a non-sequence",
+    example=lambda x, y: _beside(lambda v, s: s, x[0], y),
+    never=(
+        lambda x, y: _beside(lambda v, s: s + v, x[0], y),
+        lambda x, y: _beside(lambda v, r, s: r, _taps(x, [-2, -1]), y),
+    ),
+)
+def state_that_never_changes(c: Clock, init: Value, s: State) -> Equation:
+    """A state that becomes what it was is the last row of its init."""
+    left = delay(c, init, s, 1)
+    return Equation(left, hold(c, apply(item(-1), init)), when=[becomes(s, left)])
+
+
+@law(
+    licence="exact",
+    source="a state that becomes one of its own taps",
+    example=lambda x, y: _beside(lambda v, r, s: r, _taps(x, [-2, -1]), y),
+    never=(
+        lambda x, y: _beside(lambda v, s: s, x[0], y),
+        lambda x, y: _beside(lambda v, r, s: r + v, _taps(x, [-2, -1]), y),
+    ),
+)
+def state_that_repeats(c: Clock, init: Value, s: State, j: Int, p: Clock) -> Equation:
+    """A state that becomes what it was j steps before repeats the last j rows of its init."""
+    left = delay(c, init, s, j)
+    number = apply(_RANGE, const_at(p, "int64:0"), steps(c), const_at(p, "int64:1"))
+    row = apply(prim("remainder"), number, const_at(p, Text("+", ("int64:", Text("to-string", (j,))))))
+    right = seq(c, apply(_PICK, apply(last_rows(j), init), row))
+    return Equation(left, right, when=[at_least(j, 2), becomes(s, left), within(c, p)])
+
+
+@law(
+    licence="exact",
+    source="a state that forgets its past is a sequence, one step late",
+    example=(
+        lambda x, y: _beside(lambda v, s: v, x[0], y),
+        lambda x, y: _beside(lambda v, r, s: T.exp(v), _taps(x, [-2, -1]), y),
+    ),
+    never=(
+        lambda x, y: _beside(lambda v, s: s + v, x[0], y),
+        lambda x, y: _beside(lambda v, s: T.exp(v), x[0], y, end=True),
+    ),
+)
+def state_of_sequence(c: Clock, init: Value, s: State, k: Int, X: Value) -> Equation:
+    """A state that becomes an entry of a sequence is that sequence, k steps late, after rows of its init."""
+    late = apply(_FIRST, apply(_JOIN, apply(last_rows(k), init), X), steps(c))
+    return Equation(delay(c, init, s, k), seq(c, late), when=[becomes(s, seq(c, X)), before(c, X)])
+
+
+@law(
+    licence="exact",
+    source="a state that forgets its past is a sequence, one step late",
+    example=lambda x, y, a: _beside(lambda v, s: T.exp(a), x[0], y),
+    never=lambda x, y, a: _beside(lambda v, s: T.exp(a) + s, x[0], y),
+)
+def state_of_invariant(c: Clock, init: Value, s: State, k: Int, x: Value) -> Equation:
+    """A state that always becomes x is x at every step, but for first rows of its init."""
+    rows = apply(_JOIN, apply(last_rows(k), init), apply(prim("repeat_rows"), x, steps(c)))
+    return Equation(delay(c, init, s, k), seq(c, apply(_FIRST, rows, steps(c))), when=[becomes(s, hold(c, x))])
+
+
+@law(
+    licence="exact",
+    source="a state that becomes what another was is that one, some steps back",
+    example=(
+        lambda y, a, b: scanopt.scan(lambda v, s, r: [r, s, T.exp(s) * v], y, [a, b, None])[0][2],
+        lambda y, a, b: scanopt.scan(lambda v, s, r: [r, T.tanh(s + r) + v], y, [a, b])[0][1],
+    ),
+    never=(
+        lambda y, a, b: scanopt.scan(lambda v, s, r: [r * v, T.tanh(s + r)], y, [a, b])[0][1],
+        lambda x, y: _beside(lambda v, s: s, x[0], y),
+    ),
+)
+def state_of_state(c: Clock, init: Value, s: State, k: Int, other: Value, r: State, j: Int) -> Equation:
+    """What becomes an earlier value of another state is that state, read further back."""
+    both = apply(_JOIN, apply(last_rows(k), init), apply(last_rows(j), other))
+    when = [passes_on(s, r), becomes(s, delay(c, other, r, j))]
+    return Equation(delay(c, init, s, k), delay(c, both, r, Int("+", (k, j))), when=when)
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=lambda x, y: T.expand_dims(x, 0)[-2:] + y,
+    never=lambda x, y: x[-2:].sum() + y,
+)
+def last_rows_of_one(x: Value, k: Int) -> Equation:
+    """The last rows of one row."""
+    row = apply(prim('expand_dims{"axis":[0]}'), x)
+    return Equation(apply(last_rows(k), row), row)

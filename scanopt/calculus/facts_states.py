@@ -1,0 +1,81 @@
+"""Facts about carried states, and about what ends loops: what they become, what they pass on, which are equal."""
+
+from __future__ import annotations
+
+from scanopt.calculus.condition import new_fact
+from scanopt.calculus.terms import FIRST_ROWS, Clock, State, Value
+
+__all__ = [
+    "at_most_one", "become_alike", "becomes", "earlier", "ends_alike", "ends_at_once", "equal_in_time", "late",
+    "passes_on", "repeated",
+]  # fmt: skip
+
+becomes = new_fact(
+    "becomes", State, Value,
+    meaning="the value of the state s at each step is v",
+    pattern="(defines {0} {1})",
+)  # fmt: skip
+
+passes_on = new_fact(
+    "passes_on", State, State,
+    meaning="what the program writes into s is an earlier value of r, and r passes on nothing of s (given)",
+)  # fmt: skip
+
+_JOIN = r'(prim "concatenate{\"axis\":0}")'
+_PICK = r'(prim "getitem{\"index\":[\"array\"]}")'
+
+late = new_fact(
+    "late", Clock, Value,
+    meaning="Z is first rows of a state, then what it becomes",
+    rules=f"(before c X) (= Z (apply {_JOIN} (cons I (cons X (nil))))) => (late c Z)",
+)  # fmt: skip
+
+repeated = new_fact(
+    "repeated", Value, Value,
+    meaning="Y repeats the last rows of a state's init I",
+    rules=f"(= R (apply (last_rows j) (cons I (nil)))) (= Y (apply {_PICK} (cons R q))) => (repeated I Y)",
+)  # fmt: skip
+
+earlier = new_fact(
+    "earlier", Clock, Value,
+    meaning="X holds first rows of a state and what it becomes, all known before c begins",
+    # Known before only where equal entries make equal sequences, as for all that laws make.
+    rules=f"""
+    (late c Z) (= Y (apply {FIRST_ROWS} (cons Z (cons n (nil))))) (= v (seq c Y)) => (earlier c Y)
+    (= v (delay c I s j)) (repeated I Y) (= v (seq c Y)) => (earlier c Y)
+    (earlier c Y) (runs_all c) => (before c Y)
+    """,
+)  # fmt: skip
+
+equal_in_time = new_fact(
+    "equal_in_time", Clock, State, Clock, State,
+    meaning="where c and d are one loop, s of c has the values of r of d at every step (given: proven by coinduction)",
+)  # fmt: skip
+
+ends_alike = new_fact(
+    "ends_alike", Clock, Clock,
+    meaning="c and d run as many steps, one beside the other: their conditions have the same values at every step "
+    "(given: proven by coinduction)",
+)  # fmt: skip
+
+at_most_one = new_fact(
+    "at_most_one", Clock,
+    meaning="c runs one step or none: all its steps, whatever its `until`",
+    rules="""
+    (= c (cut d n)) (<= n 1) => (at_most_one c)
+    (= n (steps c)) (= k (int_value n)) (<= k 1) => (at_most_one c)
+    (at_most_one c) => (runs_all c)
+    """,
+)  # fmt: skip
+
+ends_at_once = new_fact(
+    "ends_at_once", Clock,
+    meaning="the condition that ends c, a loop of the program, is true after the first step",
+    rules="(until c v) (is_true v) (= c (loop n)) => (ends_at_once c)",
+)  # fmt: skip
+
+become_alike = new_fact(
+    "become_alike", State, State,
+    meaning="s and r become the same value at every step",
+    pattern="(defines {0} v_) (defines {1} v_) (!= {0} {1})",
+)  # fmt: skip
