@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -76,7 +76,9 @@ class Problem:
         self._work: dict[int, dict[Form, float]] = {}
         self.earliest = {c: self._earliest(c) for c in self.graph.clocks}
         wanted = (*self.graph.roots, *self.graph.checks)
-        self.phases = {c: max([1, *(e.get(r, MAX_PHASES) for r in wanted)]) for c, e in self.earliest.items()}
+        self.phases = {
+            c: max([1, *(e.get(r, MAX_PHASES) for r in wanted), *self._later(c)]) for c, e in self.earliest.items()
+        }
         self.roots = tuple(Instance(r) for r in dict.fromkeys(wanted))
         self._expand()
         self._prune()
@@ -106,6 +108,15 @@ class Problem:
             if found == late:
                 return level
             late = found
+
+    def _later(self, clock: int) -> Iterator[int]:
+        """The phases that the next steps of loops around `clock` ask for: each of their steps starts anew."""
+        around = {c for c in self.graph.clocks if c != clock and self._inside(clock, c)}
+        carried = {f.state for forms in self._forms.values() for f in forms if f.kind == "delay" and f.clock in around}
+        wanted = [u for s in carried for u in self.graph.states[s].updates]
+        wanted += [u for c in around for u in self.graph.clocks[c].until]
+        found = (self.earliest[clock].get(u, MAX_PHASES) for u in wanted)
+        return (n for n in found if n < MAX_PHASES)
 
     def _floor(self, f: Form, clock: int, late: dict[int, int]) -> int:
         """The phase that a form waits for beside what it is made of."""

@@ -104,7 +104,7 @@ def _through_operator(node: Apply, out: Variable, moving: Tangents) -> Variable 
         raise no_way_through(node, [x for x in node.inputs if x in moving])
     g = Variable(out.type)
     parts = node.op.spec.gradient(node.op, node.inputs, out, g)
-    used = [(p, moving[x]) for x, p in zip(node.inputs, parts, strict=True) if p is not None and x in moving]
+    used = [(_cast(p, x), moving[x]) for x, p in zip(node.inputs, parts, strict=True) if p is not None and x in moving]
     if not used:
         return None
     found = pull([p for p, _ in used], [t for _, t in used], [g])[0]
