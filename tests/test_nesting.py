@@ -355,9 +355,9 @@ def test_two_loops_in_a_row_inside_the_update_of_a_state() -> None:
     """The trace of the state read is known early; its next value needs two phases of the merged inner loop."""
 
     def twice(x: Any, w: Any) -> Any:
-        return scanopt.scan(lambda s, w: T.tanh(s) + w, None, x, w, n_steps=2)[0][-1]
+        return scan(lambda s, w: T.tanh(s) + w, None, x, w, n_steps=2)[0][-1]
 
     s, w = T.dscalar("s"), T.dscalar("w")
-    outer, _ = scanopt.scan(lambda s, w: [twice(s + twice(w, w), w), s], None, [s, None], [w], n_steps=3)
-    f = scanopt.function([s, w], outer[1])
-    assert f(1.0, 2.0).tolist() == scanopt.interpret(outer[1], {s: 1.0, w: 2.0}).tolist()
+    outer, _ = scan(lambda s, w: [twice(s + twice(w, w), w), s], None, [s, None], [w], n_steps=3)
+    f = function([s, w], outer[1])
+    assert f(1.0, 2.0).tolist() == interpret(outer[1], {s: 1.0, w: 2.0}).tolist()
