@@ -68,7 +68,7 @@ _entry("zero_grad", _infer, _batch, zero_gradient, "its argument, with a gradien
 _entry("grad_clip", _infer_clip, _batch_clip, _gradient_clip, "its argument, with a gradient within two bounds")
 
 
-@public("disconnected_grad", "consider_constant")
+@public()
 def disconnected_grad(x: Any) -> Variable:
     """x, which is constant to gradients: nothing flows through, and `grad` says so.
 
@@ -82,7 +82,7 @@ def disconnected_grad(x: Any) -> Variable:
     return apply(Op.make("disconnected_grad"), as_variable(x))
 
 
-@public()
+@public("zero_grad", "consider_constant")
 def zero_grad(x: Any) -> Variable:
     """x, with a gradient of zero: connected, unlike `disconnected_grad`.
 
