@@ -3,6 +3,7 @@
 All states that could be equal are taken to be equal before step t; if what they become at step t is
 then equal too, they are.  What is refuted is taken apart, and all is tried again, until nothing is.
 Inits need not be equal: each delay carries its own, and where they matter the new values differ.
+Most of what is not equal differs at the first step, which costs less to compute than a trial.
 
 An equation may be used where it is proven, and no earlier.  A loop knows all steps of the loops before
 it, so claims are tried by rank: how many loops, one after the other, a term waits for.  The trial of a
@@ -20,6 +21,7 @@ from scanopt.calculus.encode import Encoded
 from scanopt.calculus.facts import ALL
 from scanopt.calculus.forms import ROOT, Form, TermGraph
 from scanopt.calculus.given import Given
+from scanopt.calculus.simulate import told_apart
 
 __all__ = ["PROVEN", "Answer", "Group", "Trial", "facts_of", "pairs", "proven"]
 
@@ -60,6 +62,8 @@ def proven(g: Encoded, answer: Answer) -> Iterator[Given]:
     States of different loops are equal where the loops are one.
     """
     claims = _first(g)
+    if claims.any:
+        claims = claims.finer(told_apart(g, claims.terms()))
     rank = _ranks(g) if claims.any else {}
     claims = claims.finer(rank)
     while claims.any:
@@ -104,14 +108,17 @@ class _Claims:
         states, clocks = self.groups
         return bool(states) or any(self.g.clocks[group[0]].until for group in clocks)
 
-    def stages(self, rank: Mapping[int, Rank]) -> dict[Rank, list[int]]:
-        """By rank, the terms that must be equal: what states become, what ends loops, numbers of steps."""
+    def terms(self) -> list[int]:
+        """The terms that must be equal: what states become, what ends loops, numbers of steps."""
         states, clocks = self.groups
         terms = [u for group in states for s in group for u in self.g.states[s].updates]
         terms += [u for group in clocks for c in group for u in self.g.clocks[c].until]
-        terms += self._lengths()
+        return list(dict.fromkeys(terms + self._lengths()))
+
+    def stages(self, rank: Mapping[int, Rank]) -> dict[Rank, list[int]]:
+        """These terms by rank."""
         out: dict[Rank, list[int]] = defaultdict(list)
-        for u in dict.fromkeys(terms):
+        for u in self.terms():
             out[rank[u]].append(u)
         return out
 
