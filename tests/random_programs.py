@@ -9,24 +9,31 @@ from __future__ import annotations
 
 import random
 
-from corpus.loops import add_loop
+from corpus.loops import add_loop, settle
 from corpus.ops import grow
-from corpus.pool import Names, Pool, Shape, Var, size
-from corpus.spec import Input, Spec, build, prune, source
+from corpus.plain import UnknownError, initial, run
+from corpus.pool import Names, Pool, Settings, Shape, Var, size
+from corpus.spec import Change, Input, Loop, Spec, prune
+from corpus.text import Built, build, built, source
 
-__all__ = ["Spec", "build", "generate", "source"]
+__all__ = ["Built", "Spec", "build", "built", "generate", "source"]
 
 _MIN, _MAX = -(2**63), 2**63 - 1
 
 
-def generate(seed: int) -> Spec:
-    """The program of a seed."""
+def generate(seed: int, pure: bool = False) -> Spec:
+    """The program of a seed.  pure: without shared variables and streams of random numbers."""
     rng = random.Random(seed)
     lengths = rng.choices((0, 1, 2, 3, 4), (4, 14, 32, 32, 18), k=2)
     rough = rng.random() < 0.3
-    pool = Pool(rng, Names(), rough, (lengths[0], lengths[1]))
+    draws = rng.choices(("", "streams", "keys"), (78, 12, 10))[0]
+    settings = Settings(rough, (lengths[0], lengths[1]), draws, rng.choices((0, 1, 2), (25, 45, 30))[0])
+    settings.draws = "keys" if draws and pure else draws
+    pool = Pool(rng, Names(), settings)
     rows = rng.choices(range(8), (5, 10, 17, 22, 16, 12, 9, 9))[0]
     inputs = _inputs(pool, rows)
+    shared = _shared(pool) if rng.random() < 0.25 and not pure else []
+    settings.steps = lambda loop: _steps(Spec(seed, inputs, [*pool.statements, loop], [], shared=shared), loop)
     if rng.random() < 0.3:
         grow(pool, rng.choice((1, 2)))
     wanted: list[Var] = []
@@ -35,12 +42,50 @@ def generate(seed: int) -> Spec:
         wanted += _consumers(pool, made, steps)
     if rng.random() < 0.3:
         wanted += grow(pool, rng.choice((1, 2)))
-    outputs = [v.name for v in wanted if rng.random() < 0.8] or [wanted[0].name]
+    outputs = [v.name for v in wanted if rng.random() < 0.8] or [v.name for v in wanted[:1]]
     outputs += _odd_outputs(pool, outputs)
-    spec = Spec(seed, inputs, prune(pool.statements, outputs), outputs, not rough)
+    changes = [_change(pool, a) for a in settings.shared if rng.random() < 0.5]
+    passed = [u for u in pool.updates if rng.random() < 0.9]
+    spec = Spec(seed, inputs, pool.statements, outputs, not rough, shared, changes, passed)
+    spec.statements = prune(spec.statements, spec.wanted)
     if rng.random() < 0.07:
         _disturb(rng, spec)
     return spec
+
+
+def _steps(spec: Spec, loop: Loop) -> int | None:
+    """How many steps the last loop of a program takes, by plain Python; None where it cannot tell."""
+    traced = [o.name for o in loop.outs if -1 in o.shape]
+    if not traced:
+        return None
+    spec.outputs = traced[:1]
+    try:
+        return len(run(spec, initial(spec))[0][0])
+    except (UnknownError, ArithmeticError, IndexError, TypeError, ValueError):
+        return None
+
+
+def _shared(p: Pool) -> list[Input]:
+    """Shared variables, in the order in which they are made."""
+    rng = p.rng
+    a, b = p.fits
+    out: list[Input] = []
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        dtype = rng.choices(("float64", "float32", "int64"), (40, 30, 30))[0]
+        shape: Shape = rng.choice(((), (), (a,), (b,), (a, b)))
+        values = [_value(rng, dtype, False) for _ in range(size(shape))]
+        out.append(Input(p.names.new("a"), dtype, [], list(shape), values))
+        p.settings.shared.append(Var(out[-1].name, dtype, shape))
+    p.vars += p.settings.shared
+    return out
+
+
+def _change(p: Pool, a: Var) -> Change:
+    """An update of the function."""
+    if p.chance(0.3):
+        return Change(a.name, f"{a.name} + 1" if a.dtype == "int64" else f"{a.name} * 0.5")
+    x = p.pick(lambda v: v.is_float == a.is_float and v.dtype != "bool") or a
+    return Change(a.name, p.coerce(x, a.dtype, a.shape).name)
 
 
 def _inputs(p: Pool, rows: int) -> list[Input]:
@@ -62,6 +107,7 @@ def _inputs(p: Pool, rows: int) -> list[Input]:
     out.append(Input(p.names.new("n"), "int64", [], [], [rows]))
     p.vars.append(Var(out[-1].name, "int64", ()))
     out.append(Input(p.names.new("k"), "int64", [], [], [rng.choice((0, 1, -1))]))
+    p.settings.count, p.settings.sign = rows, abs(out[-1].values[0])
     p.vars.append(Var(out[-1].name, "int64", ()))
     return out
 
@@ -76,12 +122,12 @@ def _value(rng: random.Random, dtype: str, special: bool) -> float | int | bool:
     return rng.choice((-0.0, 1.0, -1.0, 0.5)) if rng.random() < 0.15 else round(rng.uniform(-2, 2), 3)
 
 
-def _consumers(p: Pool, made: list[Var], steps: int) -> list[Var]:
+def _consumers(p: Pool, made: list[Var], steps: int | None) -> list[Var]:
     """What is read of the outputs of a loop."""
     rng = p.rng
-    out: list[Var] = []
+    out: list[Var] = [*settle(p, [v for v in made if -1 in v.shape])]
     for v in made:
-        if not v.ndim or v.shape[0] != steps:
+        if steps is None or not v.ndim or v.shape[0] != steps:
             out.append(v)
             continue
         for _ in range(rng.choice((1, 1, 2))):
@@ -126,12 +172,13 @@ def _odd_outputs(p: Pool, outputs: list[str]) -> list[str]:
     if rng.random() < 0.06:
         out.append(rng.choice(outputs))
     if rng.random() < 0.04:
-        out.append(p.add("T.constant([1.0, 2.0])", "float32", (2,)).name)
+        out.append(p.add("T.constant([1.0, 2.0])", "float64", (2,)).name)
     return out
 
 
 def _disturb(rng: random.Random, spec: Spec) -> None:
     """Another length, number of steps or index: the program may raise."""
+    spec.disturbed = True
     x = rng.choice(spec.inputs)
     if x.name[0] in "nk":
         x.values = [x.values[0] + rng.choice((-9, 1, 2, 9))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from corpus.inputs_of_loops import State, result, source, state
+from corpus.inputs_of_loops import State, new_state, source, state
 from corpus.ops import grow
 from corpus.pool import Pool, Var
 from corpus.spec import Loop, Out, Slot
@@ -27,9 +27,7 @@ def add_carry(p: Pool, rows: int, inside: Callable[[Pool], None]) -> tuple[list[
     body.vars = [*params, *(s.params[0] for s in states)]
     grow(body, rng.choice((1, 2, 3, 4, 6)))
     inside(body)
-    results = [
-        body.add(f"{s.params[0].name} + 1", s.dtype, s.shape) if s.counts else _new(body, s) for s in states
-    ]  # fmt: skip
+    results = [new_state(body, s) for s in states]
     maps = [_row(body) for _ in range(rng.choice((0, 1, 1, 2)))] if function == "loop" else []
     until = _goes_on(p, states) if function == "while_loop" else None
     if function == "loop" and p.chance(0.15):
@@ -82,10 +80,6 @@ def _entries(p: Pool, function: str, rows: int, style: str) -> tuple[list[Slot],
         slots.append(Slot(text, [x.name]))
         params.append(x)
     return slots, params, str(rows) if not slots or p.chance(0.2) else None
-
-
-def _new(body: Pool, s: State) -> Var:
-    return s.params[0] if body.chance(0.05) else result(body, s.dtype, s.shape)
 
 
 def _row(body: Pool) -> Var:

@@ -147,9 +147,12 @@ class _Calls:
         for start, expected, plain in zip(self.starts, self.expected, self.plain, strict=False):
             found = self.call(run, start)
             if text := self._differs(start, expected, found, exact):
-                return text
-            if plain is not None and (text := self._differs(start, plain, found, exact and not equal(expected, plain))):
-                return f"plain Python differs: {text}"
+                if isinstance(expected, list) or all(equal(x, found) for x in _without_dead_code(self.spec, start)):
+                    return text
+            elif isinstance(plain, list) and isinstance(expected, list):
+                text = self._differs(start, plain, found, exact and not equal(expected, plain))
+                if text:
+                    return f"plain Python differs: {text}"
         return ""
 
     def compare_with_plain(self, result: Result) -> None:
@@ -163,19 +166,22 @@ class _Calls:
                 result.plain = "equal" if result.plain in ("unknown", "equal") else result.plain
             else:
                 result.plain = "near"
-            if text := self._differs(start, plain, expected, False):
+            if isinstance(plain, Exception) and isinstance(expected, Exception):
+                others = (type(x) for x in _without_dead_code(self.spec, start))
+                text = "" if type(plain) is type(expected) or type(plain) in others else "another error"
+            elif isinstance(plain, Exception) or isinstance(expected, Exception):
+                text = "only one of them raises"
+            else:
+                text = self._differs(start, plain, expected, False)
+            if text:
+                text += f": {plain!r} in plain Python, {expected!r} by the interpreter"
                 result.failures.append(Failure("the interpreter against plain Python", text))
 
     def _differs(self, start: list[Array], expected: Outcome, found: Outcome, exact: bool) -> str:
+        if exact:
+            return equal(expected, found)
         self.set(start)
-        text = (
-            equal(expected, found)
-            if exact
-            else near(self.spec.smooth, self.results, self.made.values, expected, found)
-        )  # fmt: skip
-        if text and isinstance(expected, Exception):
-            return text if all(equal(other, found) for other in _without_dead_code(self.spec, start)) else ""
-        return text
+        return near(self.spec.smooth, self.results, self.made.values, expected, found)
 
 
 def _without_dead_code(spec: Spec, start: list[Array]) -> Iterator[Outcome]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from corpus.pool import FLOATS, Pool, Shape, Var
 from corpus.spec import Slot
 
-__all__ = ["Sequence", "State", "counter", "given", "result", "sequence", "state"]
+__all__ = ["Sequence", "State", "counter", "given", "new_state", "result", "sequence", "source", "state"]
 
 
 @dataclass
@@ -21,13 +21,20 @@ class Sequence:
 
 @dataclass
 class State:
-    """The text of an initial state, and the parameters and type of the state.  counts: it counts the steps."""
+    """The text of an initial state, and the parameters and type of the state.
+
+    counts: it counts the steps.  bare: it starts with a bare number, which takes the dtype of the result.
+    """
 
     text: str
     params: list[Var]
     dtype: str
     shape: Shape
     counts: bool = False
+
+    @property
+    def bare(self) -> bool:
+        return self.text.replace(".", "").isdigit()
 
 
 def source(p: Pool, rows: int) -> tuple[str, str, Shape]:
@@ -80,8 +87,8 @@ def state(p: Pool, plain: bool, counts: bool = False) -> State | None:
         dtype = p.rng.choice(("float32", "float64", "int64"))
         text = p.rng.choice(("0", "1", "-2"))
         text = f"T.constant({text}, dtype={dtype!r})" if p.chance(0.5) else f"np.array({text}, {dtype!r})"
-    elif way < 0.2:  # a bare number takes the dtype of the result
-        text, dtype = p.rng.choice((("0", "int64"), ("1", "int64"), ("0.0", "float64"), ("0.5", "float64")))
+    elif way < 0.2:
+        text, dtype = p.rng.choice((("0", "int64"), ("1", "int64"), ("0.0", "float64"), ("0.5", "float32")))
     elif way < 0.32:
         dtype, shape = p.rng.choice(("float32", "float64", "int64")), (p.rng.choice(p.fits),)
         text = f"T.zeros({shape}, dtype={dtype!r})"
@@ -120,8 +127,17 @@ def given(p: Pool, computed: bool) -> tuple[Slot, Var] | None:
     return Slot(text, [w.name]), w
 
 
+def new_state(p: Pool, s: State) -> Var:
+    """What a state becomes after a step."""
+    if s.counts:
+        return p.add(f"{s.params[0].name} + 1", s.dtype, s.shape)
+    if s.bare:
+        return p.add(f"{result(p, s.dtype, s.shape).name}.astype({s.dtype!r})", s.dtype, s.shape)
+    return s.params[0] if p.chance(0.06) else result(p, s.dtype, s.shape)
+
+
 def result(p: Pool, dtype: str, shape: Shape) -> Var:
-    """What a state becomes: a late name made to fit, mostly kept from growing."""
+    """A late name made to fit, mostly kept from growing."""
     kind = dtype in FLOATS
     x = p.pick(lambda v: (v.dtype, v.shape) == (dtype, shape) and v.name[0] == "v")
     x = x or p.pick(lambda v: v.is_float == kind or (not kind and v.dtype != "bool")) or p.pick()

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from corpus.carries import add_carry
-from corpus.inputs_of_loops import Sequence, State, counter, given, result, sequence, state
+from corpus.inputs_of_loops import Sequence, State, counter, given, new_state, result, sequence, state
 from corpus.ops import grow
 from corpus.pool import Pool, Var
 from corpus.spec import Change, Line, Loop, Out, Slot, Statement
@@ -134,7 +134,7 @@ def _plan(p: Pool, rows: int, small: bool) -> _Plan:
 
 def _by_outer_step(p: Pool, function: str, sequences: list[Sequence]) -> tuple[bool, str | None]:
     """Now and then make the number of steps depend on the step around: whether that was done, and n_steps."""
-    if not p.depth or function in _FOLDS or not p.chance(0.4):
+    if not p.depth or function in _FOLDS or not p.chance(0.6):
         return False, None
     i = p.pick(lambda v: v.dtype == "int64" and not v.ndim and v.name[0] in "xsv")
     if i is None:
@@ -154,9 +154,10 @@ def _steps(p: Pool, sequences: list[Sequence], rows: int, function: str) -> tupl
         return None, most
     n = p.pick(lambda v: v.name[0] in "nk" and not v.heavy) if p.depth == 0 and p.chance(0.5) else None
     if n is not None and n.name[0] == "n":
-        if most == rows:
-            return (n.name, rows) if p.chance(0.7) else (f"-{n.name}", rows)
-        return f"T.minimum({n.name}, {most})", min(most, rows)
+        count = p.settings.count
+        if count <= most or not sequences:
+            return (n.name if p.chance(0.7) else f"-{n.name}"), count
+        return f"T.minimum({n.name}, {most})", min(most, count)
     if n is not None and most:
         return n.name, p.settings.sign
     n_steps = p.rng.choice((most, most, max(most - 1, 0), min(most, 1), min(most, 2)))
@@ -170,19 +171,16 @@ def _inside(body: Pool) -> None:
     """Now and then a loop inside the step."""
     if body.depth > body.settings.nests or not any(v.ndim for v in body.vars):
         return
-    if body.chance(0.14 if body.depth == 1 else 0.3):
+    if body.chance(0.25 if body.depth == 1 else 0.55):
         made, steps = add_loop(body, body.rng.choice((0, 1, 2, 3)), small=True)
-        if steps is None:
-            settle(body, made)
+        settle(body, [v for v in made if -1 in v.shape or (steps and v.ndim and body.chance(0.7))])
         grow(body, body.rng.choice((0, 1, 2)))
 
 
 def settle(p: Pool, made: list[Var]) -> list[Var]:
-    """What is read of outputs whose lengths only the run tells: of one shape, and defined for no rows too."""
+    """What is read of outputs, perhaps of unknown lengths: of one shape, and defined for no rows too."""
     out: list[Var] = []
     for v in made:
-        if -1 not in v.shape:
-            continue
         rest = v.shape[1:]
         zeros = f"T.zeros({(1, *rest)}, dtype={v.dtype!r})"
         ways = [(f"{v.name}.shape[0]", "int64", ()), (f"T.concatenate([{zeros}, {v.name}])[-1]", v.dtype, rest)] * 2
@@ -202,14 +200,8 @@ def _step(body: Pool, plan: _Plan) -> list[Var]:
     _inside(body)
     results: list[Var] = []
     for s in plan.states:
-        if s.counts:
-            results.append(body.add(f"{s.params[0].name} + 1", s.dtype, s.shape))
-        elif body.chance(0.06):  # it never changes
-            results.append(s.params[0])
-        elif results and (results[-1].dtype, results[-1].shape) == (s.dtype, s.shape) and body.chance(0.2):
-            results.append(results[-1])
-        else:
-            results.append(result(body, s.dtype, s.shape))
+        twin = results and (results[-1].dtype, results[-1].shape) == (s.dtype, s.shape) and body.chance(0.2)
+        results.append(results[-1] if twin and not (s.counts or s.bare) else new_state(body, s))
     for _ in range(plan.maps):
         small = body.pick(lambda v: v.ndim <= 2) or body.add("T.constant(1.0)", "float32", ())
         if small not in body.vars:  # an array from around the loop

@@ -248,7 +248,7 @@ def grow(pool: Pool, lines: int) -> list[Var]:
     """Up to so many new lines."""
     out: list[Var] = []
     for _ in range(lines):
-        draws = pool.settings.draws and pool.chance(0.2)
+        draws = pool.settings.draws and pool.chance(0.3)
         made = draw(pool) if draws else pool.rng.choices(_OPS, _WEIGHTS)[0][1](pool)
         if made is not None and size(made[2]) <= 400:
             out.append(pool.add(*made))

@@ -129,8 +129,8 @@ class _Scope:
             return self.shared(maker.text)
         return text if text.startswith("a") else None
 
-    def resting_on(self, changes: set[str], body: Iterable[Statement]) -> dict[str, Statement]:
-        """The names from here or around that rest on shared variables of `changes`, and are needed by `body`."""
+    def resting_on(self, changes: set[str], loop: Loop) -> dict[str, Statement]:
+        """The names from here or around that rest on shared variables of `changes`, and that a loop needs."""
         out: dict[str, Statement] = {}
 
         def rests(name: str) -> bool:
@@ -142,9 +142,24 @@ class _Scope:
                 out[name] = maker
             return bool(found)
 
-        for n in {n for s in body for n in needs(s)} if changes else ():
+        for n in needs(loop) if changes else ():
             rests(n)
         return out
+
+    def ends_early(self, loop: Loop) -> bool:
+        """Whether lengths in a step may be those of a loop that ends on a condition: values tell them."""
+        makers = {name: s for s in loop.body for name in makes(s)}
+        todo, seen = [*needs(loop)], set[str]()
+        while todo:
+            name = todo.pop()
+            maker = makers.get(name) or self.maker(name)
+            if name in seen or maker is None:
+                continue
+            seen.add(name)
+            if isinstance(maker, Loop) and maker.until:
+                return True
+            todo += needs(maker)
+        return False
 
 
 class _Rows:
@@ -159,13 +174,15 @@ class _Rows:
             raise ValueError("an output of the loop has changed its shape")
         self.rows.append(row)
 
-    def stacked(self, disturbed: bool) -> Array | Exception:
+    def stacked(self, loop: Loop, scope: _Scope) -> Array | Exception:
         """The rows of the steps as one array."""
         assert self.out is not None
         rows = self.rows[self.before :]
         if rows:
             return np.stack(rows)
-        return UnknownError("a shape") if disturbed else np.empty((0, *self.out.shape[1:]), self.out.dtype)
+        if scope.disturbed or scope.ends_early(loop):
+            return UnknownError("the shape of rows that no step computed")
+        return np.empty((0, *self.out.shape[1:]), self.out.dtype)
 
     def last(self) -> Array | Exception:
         """The row of the last step."""
@@ -180,7 +197,7 @@ class _Loop:
         self.shared = {a: _Rows(None, scope[a]) for a in sorted(changed(loop))}
         self.alias = {s.params[0]: a for s in loop.given if (a := scope.shared(s.text)) is not None}
         self.held = {s.params[0]: scope.eval(s.text) for s in loop.given if s.params[0] not in self.alias}
-        self.anew = scope.resting_on({*self.shared}, [*loop.body])
+        self.anew = scope.resting_on({*self.shared}, loop)
 
     def step(self, params: Mapping[str, Any]) -> _Scope:
         """The scope of one step."""
@@ -227,7 +244,7 @@ class _Scan(_Loop):
             if ends:
                 break
         folds = loop.function in ("reduce", "foldl", "foldr")
-        scope.values |= {name: x.last() if folds else x.stacked(scope.disturbed) for name, x in traces.items()}
+        scope.values |= {name: x.last() if folds else x.stacked(loop, scope) for name, x in traces.items()}
         self.finish()
 
     def _sequences(self) -> tuple[dict[str, Sequence[Array]], int]:
@@ -296,7 +313,7 @@ class _Carry(_Loop):
                 break
         scope.values |= self._last(carry)
         for name, rows in traces.items():  # results lie where their entries do
-            x = rows.stacked(scope.disturbed)
+            x = rows.stacked(loop, scope)
             scope.values[name] = x[::-1] if loop.go_backwards and isinstance(x, np.ndarray) else x
 
     def _named(self, carry: list[Array]) -> dict[str, Array]:

@@ -79,14 +79,15 @@ class Settings:
 
     rough: operators that jump may be used.  fits: lengths that go well together.  draws: random
     numbers come from "streams", from "keys", or there are none ("").  nests: how deep loops may lie
-    in loops.  sign: the number of steps that the input k... stands for.  shared: shared variables.
-    steps: how many steps a loop at the top will take, or None where only the run tells.
+    in loops.  count, sign: the numbers of steps that the inputs n... and k... stand for.  shared:
+    shared variables.  steps: how many steps a loop at the top will take, None where only the run tells.
     """
 
     rough: bool
     fits: tuple[int, int]
     draws: str = ""
     nests: int = 1
+    count: int = 0
     sign: int = 0
     shared: list[Var] = field(default_factory=list[Var])
     steps: Callable[[Loop], int | None] = lambda loop: None
