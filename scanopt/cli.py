@@ -2,8 +2,11 @@
 
     scanopt run FILE        programs before and after, laws that fired, costs, measured times
     scanopt explain FILE    programs before and after, and law by law how one became the other
-    scanopt laws [NAME]     all laws, or those of that name or ruleset, with their conditions
+    scanopt ablate FILE     cost, time and memory of each function without each law and each ruleset
+    scanopt laws [NAME]     all laws in a table, with their hits in a program (--on FILE); or one law, or a ruleset
     scanopt check FILE      attack the laws that a file defines: do they fire, hold, and need their conditions?
+    scanopt check-law LAW   the same for laws anywhere: module:law, file.py:law, a name or a ruleset
+    scanopt calibrate       measure what operators and loops cost on this machine, for cost="calibrated"
 
 `python -m scanopt` is the same.
 """
@@ -11,8 +14,8 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import runpy
+import shutil
 import sys
 import traceback
 from collections.abc import Sequence
@@ -21,67 +24,71 @@ from types import TracebackType
 from typing import Any
 
 import scanopt
-from scanopt.calculus.attack import Attack
-from scanopt.calculus.law import Law
+from scanopt.calculus.calibrated import calibration_file, write_costs
+from scanopt.calculus.law import named_laws, standard_laws
 from scanopt.compiler import Function, watching
-from scanopt.interpreter import interpret
-from scanopt.program.lower import lower
+from scanopt.lab.ablation import ablate, ablation_text
+from scanopt.lab.calibration import calibrate, calibration_text, machine
+from scanopt.lab.checking import checked, mutated, mutations_page
+from scanopt.lab.hits import derivable_text, hits_of, laws_table
+from scanopt.lab.targets import UnknownTargetError, find_laws, laws_in
 from scanopt.view.catalogue import laws_page, laws_text
 from scanopt.view.summary import summary
 
 __all__ = ["main"]
 
 _RULE = 78  # width of the line above each function
-_FINDINGS = 3  # shown of one law
+_WIDE = 150  # columns where there is no terminal
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the return value is the exit status."""
     options = _parser().parse_args(arguments)
-    if options.command == "laws":
-        return _laws(options.names, options.markdown)
-    if not options.file.is_file():
-        return _fail(f"{options.file}: no such file")
-    if options.command == "check":
-        return _check(options.file)
-    with watching() as made:
-        status, _ = _execute(options.file, options.arguments)
-        if status:
-            return status
-        if not made:
-            return _fail(f"{options.file} compiled no function: it never called scanopt.function(...)")
-        functions = list(made)
-    describe = {"run": summary, "explain": _explain}[options.command]
-    for i, f in enumerate(functions, 1):
-        title = f" function {i} of {len(functions)}{': ' + f.name if f.name else ''} "
-        print(f"\n{title:=^{_RULE}}")
-        print("\n\n".join([f"before:\n{f.initial}", f"after:\n{f.program}", describe(f)]))
-        if options.html:
-            page = _page(options.html, i, len(functions))
-            f.show(str(page))
-            print(f"\nreport page: {page}")
-    return 0
+    commands = {
+        "run": _run, "explain": _run, "ablate": _ablate, "laws": _laws, "check": _check, "check-law": _check_law,
+        "calibrate": _calibrate,
+    }  # fmt: skip
+    return commands[options.command](options)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="scanopt", description="Symbolic loops, optimized by named laws.")
     parser.add_argument("--version", action="version", version=f"scanopt {scanopt.__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="{run,explain,laws,check}")
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="{run,explain,ablate,laws,check,check-law,calibrate}"
+    )
     for name, text in (
         ("run", "execute a file, then print programs, laws, costs and times of each function it compiled"),
         ("explain", "execute a file, then print how each function it compiled was optimized, law by law"),
+        ("ablate", "execute a file, then print what each function would cost without each law and ruleset that fired"),
     ):
         command = commands.add_parser(name, help=text, description=text)
-        command.add_argument("--html", type=Path, metavar="OUT", help="write the report page there, too")
+        if name == "ablate":
+            command.add_argument("--without", metavar="NAME", action="append", help="only this law or ruleset")
+        else:
+            command.add_argument("--html", type=Path, metavar="OUT", help="write the report page there, too")
         command.add_argument("file", type=Path, metavar="FILE", help="a Python file that calls scanopt.function")
         command.add_argument("arguments", nargs="*", metavar="ARG", help="arguments of the file (options after --)")
     text = "print the laws, their conditions, licences and sources"
     command = commands.add_parser("laws", help=text, description=text)
     command.add_argument("--markdown", action="store_true", help="print the page docs/laws.md: all laws and facts")
-    command.add_argument("names", nargs="*", metavar="NAME", help="a law or a ruleset (default: all)")
+    command.add_argument("--on", type=Path, metavar="FILE", help="execute a file and count how often each law fires")
+    command.add_argument("--derivable", action="store_true", help="print the laws that follow from others")
+    command.add_argument("names", nargs="*", metavar="NAME", help="a law or a ruleset (default: a table of all)")
     text = "attack the laws that a file defines: on their examples, with random values, without each condition"
     command = commands.add_parser("check", help=text, description=text)
     command.add_argument("file", type=Path, metavar="FILE", help="a Python file with laws")
+    text = "attack laws: on their examples, with random values, without each condition; do others prove them?"
+    command = commands.add_parser("check-law", help=text, description=text)
+    command.add_argument("--all", action="store_true", help="all laws of the project and of installed extensions")
+    command.add_argument("--mutate", action="store_true", help="only drop each condition in turn: what goes wrong?")
+    command.add_argument("--markdown", action="store_true", help="with --mutate: print the page docs/mutations.md")
+    command.add_argument("laws", nargs="*", metavar="LAW", help="module:law, file.py:law, a name, a ruleset")
+    text = "measure what operators and loops cost on this machine"
+    command = commands.add_parser("calibrate", help=text, description=text)
+    command.add_argument("--out", type=Path, metavar="FILE", help='default: where cost="calibrated" looks for it')
+    command.add_argument("--operators", metavar="A,B", help="only these; the others keep their default costs")
+    command.add_argument("--seconds", type=float, default=0.02, help="for each measurement (default: %(default)s)")
     return parser
 
 
@@ -90,42 +97,134 @@ def _fail(message: str) -> int:
     return 2
 
 
-def _laws(names: Sequence[str], markdown: bool) -> int:
-    try:
-        print(laws_page() if markdown else laws_text(names), end="" if markdown else "\n")
-    except ValueError as error:
-        return _fail(str(error))
-    return 0
+# ---- commands ----
 
 
-def _check(file: Path) -> int:
-    """Every attack on every law of a file; the exit status is 1 when one succeeds."""
-    status, names = _execute(file, [])
-    if status:
-        return status
-    laws = [x for x in names.values() if isinstance(x, Law)]
-    if not laws:
-        return _fail(f"{file} defines no law: a function decorated with @scanopt.law(...)")
-    executor = importlib.import_module("scanopt.backends").executor("numpy")
-    for x in laws:
-        attack = Attack(
-            x,
-            lambda extraction, values: executor.compile(lower(extraction))(values),
-            lambda inputs, outputs, values: interpret(list(outputs), dict(zip(inputs, values, strict=True))),
-        )
-        findings = attack.findings()
-        status = max(status, int(bool(findings)))
-        print("\n".join(map(str, findings[:_FINDINGS])) or f"{x.name}: stands")
-        if len(findings) > _FINDINGS:
-            print(f"{x.name}: {len(findings) - _FINDINGS} more findings")
+def _run(options: argparse.Namespace) -> int:
+    status, functions = _compiled_by(options.file, options.arguments)
+    describe = {"run": summary, "explain": _explain}[options.command]
+    for i, f in enumerate(functions, 1):
+        print(_title(f, i, len(functions)))
+        print("\n\n".join([f"before:\n{f.initial}", f"after:\n{f.program}", describe(f)]))
+        if options.html:
+            page = _page(options.html, i, len(functions))
+            f.show(str(page))
+            print(f"\nreport page: {page}")
     return status
 
 
+def _ablate(options: argparse.Namespace) -> int:
+    status, functions = _compiled_by(options.file, options.arguments)
+    for i, f in enumerate(functions, 1):
+        print(_title(f, i, len(functions)))
+        try:
+            found = list(ablate(f, options.without))
+        except ValueError as error:
+            return _fail(str(error))
+        print(ablation_text(found, f.report.unit))
+    return status
+
+
+def _laws(options: argparse.Namespace) -> int:
+    laws = standard_laws()
+    if options.markdown:
+        print(laws_page(), end="")
+        return 0
+    if options.names:
+        try:
+            laws = tuple({x.name: x for name in options.names for x in named_laws(laws, name)}.values())
+        except ValueError as error:
+            return _fail(str(error))
+    if options.derivable:
+        print(derivable_text(laws, standard_laws()))
+    elif options.on:
+        status, functions = _compiled_by(options.on, [])
+        if status or not functions:
+            return status
+        own = () if options.names else (x for f in functions for x in f.rules)  # with laws of the file's own
+        shown = {x.name: x for x in (*laws, *own)}
+        print(laws_table(list(shown.values()), _width(), hits_of(functions)))
+    else:
+        print(laws_text(options.names) if options.names else laws_table(laws, _width()))
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    """Every attack on every law of a file; the exit status is 1 when one succeeds."""
+    if not options.file.is_file():
+        return _fail(f"{options.file}: no such file")
+    status, names = _execute(options.file, [])
+    if status:
+        return status
+    laws = laws_in(names)
+    if not laws:
+        return _fail(f"{options.file} defines no law: a function decorated with @scanopt.law(...)")
+    return int(not checked(laws, _say))
+
+
+def _check_law(options: argparse.Namespace) -> int:
+    if not options.laws and not options.all:
+        return _fail("name the laws to check, as module:law, file.py:law or by a name; or --all")
+    try:
+        laws = (*(standard_laws() if options.all else ()), *find_laws(options.laws))
+    except UnknownTargetError as error:
+        return _fail(str(error))
+    if options.markdown and not options.mutate:
+        return _fail("--markdown is for --mutate")
+    if options.markdown:
+        print(mutations_page(laws), end="")
+        return 0
+    return int(not (mutated if options.mutate else checked)(laws, _say))
+
+
+def _calibrate(options: argparse.Namespace) -> int:
+    names = None if options.operators is None else [n.strip() for n in options.operators.split(",")]
+    if not options.seconds > 0:
+        return _fail(f"--seconds must be above zero, found {options.seconds}")
+    try:
+        found = calibrate(names, options.seconds)
+    except ValueError as error:
+        return _fail(str(error))
+    path = write_costs(found, options.out or calibration_file(), machine())
+    print(calibration_text(found))
+    cost = repr(str(path)) if options.out else '"calibrated"'
+    print(f"\nwritten to {path}; use it with scanopt.function(..., cost={cost}) or scanopt.config.cost = {cost}")
+    return 0
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
+
+
+def _title(f: Function, number: int, total: int) -> str:
+    title = f" function {number} of {total}{': ' + f.name if f.name else ''} "
+    return f"\n{title:=^{_RULE}}"
+
+
+def _width() -> int:
+    """Columns of the terminal."""
+    return max(80, shutil.get_terminal_size((_WIDE, 24)).columns)
+
+
 def _explain(f: Function) -> str:
-    return f"{f.explain()}\n\n{summary(f, measure=False)}"
+    growth = f"what each law did to the e-graph, the forms it made in each round last:\n{f.growth()}"
+    return "\n\n".join([str(f.explain()), growth, summary(f, measure=False)])
 
 
 # ---- the user's file ----
+
+
+def _compiled_by(file: Path, arguments: list[str]) -> tuple[int, list[Function]]:
+    """Exit status, and the functions that a file compiles when it is executed."""
+    if not file.is_file():
+        return _fail(f"{file}: no such file"), []
+    with watching() as made:
+        status, _ = _execute(file, arguments)
+        if status:
+            return status, []
+        if not made:
+            return _fail(f"{file} compiled no function: it never called scanopt.function(...)"), []
+        return 0, list(made)
 
 
 def _execute(file: Path, arguments: list[str]) -> tuple[int, dict[str, Any]]:

@@ -17,7 +17,7 @@ from scanopt.calculus.calibrated import as_cost, unit_of
 from scanopt.calculus.cost import CostModel
 from scanopt.calculus.forms import TermGraph
 from scanopt.calculus.growth import Growth, growth
-from scanopt.calculus.law import Law, allowed, known_laws
+from scanopt.calculus.law import Law, allowed, known_laws, named_laws
 from scanopt.calculus.optimize import Settings
 from scanopt.calculus.schedule import Schedule, as_schedule
 from scanopt.calling import Runnable, compiled
@@ -122,6 +122,23 @@ class Function(Runnable):
         same = len(changed.results) == len(self._signature.results)
         known = (self.program, self.report) if same else None
         return Function(self._plan.for_signature(changed), name or (self.name and f"{self.name} copy"), known)
+
+    def without(self, *names: str) -> Function:
+        """The same function, compiled without some laws.
+
+        names: laws or rulesets.  Raises ValueError, naming those near, for one that there is not.
+
+        >>> from scanopt import tensor as T
+        >>> x = T.dvector("x")
+        >>> f = function([x], x * 1.0)
+        >>> f.cost < f.without("algebra").cost
+        True
+        """
+        plan = self._plan
+        left_out = {x.name for name in names for x in named_laws(plan.known, name)}
+        made = Function(plan.with_laws(tuple(x for x in plan.laws if x.name not in left_out)), self.name)
+        made.last_call = self.last_call
+        return made
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self._plan, self.name, to_json(self.program), self.report)

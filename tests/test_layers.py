@@ -36,7 +36,9 @@ LAYERS = [
     {"scanopt.why_not"},
     {"scanopt.outcome", "scanopt.planning"},
     {"scanopt.compiler"},
+    {"scanopt.measuring"},
     {"scanopt.view"},
+    {"scanopt.lab"},
     {"scanopt", "scanopt.cli"},
     {"scanopt.__main__"},
 ]

@@ -37,6 +37,9 @@ class FakeReport:
     gap: float = 0.0
     optimal: bool = True
     saturated: bool = True
+    stopped_by: str = ""
+    trips: dict[str, str] = field(default_factory=lambda: {HOSTILE: "10 steps (assumed)"})
+    law_seconds: dict[str, float] = field(default_factory=lambda: {HOSTILE: 0.002})
     seconds: dict[str, float] = field(default_factory=lambda: {"encode": 0.01, "saturate": 0.2})
     laws: dict[str, int] = field(default_factory=lambda: {"push_out_non_seq": 3, HOSTILE: 1})
     enodes: int = 100
@@ -100,6 +103,7 @@ def test_report_tells_the_story() -> None:
         "1,000 → 10",
         "100 times cheaper",
         "optimal",
+        "10 steps (assumed)",
         "push_out_non_seq",
         "licence: exact",
         "when cannot_raise(f)",
@@ -124,12 +128,13 @@ def test_differences_do_not_depend_on_the_width_of_columns() -> None:
 
 
 def test_report_without_steps_and_without_gain() -> None:
-    nothing = FakeReport(cost=1000.0, optimal=False, gap=0.25, saturated=False, seconds={}, laws={}, sizes={})
+    nothing = FakeReport(cost=1000.0, optimal=False, gap=0.25, saturated=False, stopped_by="nodes", seconds={}, laws={})
     f = FakeFunction((), name=None, initial=empty(), program=empty(), source="", report=nothing)
     text = "".join(as_xml(report_html(f)).itertext())
     assert "No law changed the program" in text
     assert "no cheaper program found" in text
     assert "gap 25.0%" in text
+    assert "stopped by the limit of nodes" in text
 
 
 @pytest.mark.parametrize("gap", [float("inf"), float("nan")])

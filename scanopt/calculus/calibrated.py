@@ -93,7 +93,8 @@ def _parsed(text: str, where: str) -> CostTable:
     operators = data.get("operators", {})
     if not isinstance(operators, dict):
         raise ValueError(f"{where}: operators must be a table by name, found {operators!r}")
-    return CostTable(**tables, operators={k: _pair(where, k, v) for k, v in operators.items()})
+    measured = {k: _pair(where, k, v) for k, v in operators.items()}
+    return CostTable(**tables, operators={**NUMPY.operators, **measured})
 
 
 def _table(where: str, name: str, found: Any, known: Mapping[str, float]) -> dict[str, float]:

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from scanopt.calculus.condition import Fact
 from scanopt.calculus.facts import ALL
-from scanopt.calculus.law import Law, standard_laws
+from scanopt.calculus.law import Law, named_laws, standard_laws
 
 __all__ = ["laws_page", "laws_text"]
 
@@ -29,12 +29,8 @@ def laws_text(names: Sequence[str] = ()) -> str:
     Raises ValueError for a name that neither has.
     """
     laws = standard_laws()
-    known = {x.name for x in laws} | {x.ruleset for x in laws}
-    if unknown := [n for n in names if n not in known]:
-        rulesets = ", ".join(dict.fromkeys(x.ruleset for x in laws))
-        raise ValueError(f"no law or ruleset is named {unknown[0]!r}; the rulesets are {rulesets}")
-    wanted = [x for x in laws if not names or {x.name, x.ruleset} & set(names)]
-    return "\n\n".join("\n".join(_paragraph(x)) for x in wanted)
+    wanted = {x.name: x for n in names for x in named_laws(laws, n)} if names else {x.name: x for x in laws}
+    return "\n\n".join("\n".join(_paragraph(x)) for x in wanted.values())
 
 
 def _paragraph(x: Law) -> Iterable[str]:

@@ -15,6 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Protocol
 
+from scanopt.outcome import ending
 from scanopt.program.ir import Program
 from scanopt.view.charts import cost_chart, cost_text, time_bar
 from scanopt.view.markup import escape
@@ -64,6 +65,12 @@ class Report(Protocol):
     def optimal(self) -> bool: ...  # noqa: D102
     @property
     def saturated(self) -> bool: ...  # noqa: D102
+    @property
+    def stopped_by(self) -> str: ...  # noqa: D102
+    @property
+    def trips(self) -> Mapping[str, str]: ...  # noqa: D102
+    @property
+    def law_seconds(self) -> Mapping[str, float]: ...  # noqa: D102
     @property
     def seconds(self) -> Mapping[str, float]: ...  # noqa: D102
     @property
@@ -151,7 +158,7 @@ def _head(name: str) -> str:
 
 
 def _summary(r: Report) -> str:
-    search = "saturated: all laws exhausted" if r.saturated else "search stopped at its limits"
+    search = "saturated: all laws exhausted" if r.saturated else ending(r.stopped_by)
     fired = sum(count > 0 for count in r.laws.values())
     tiles = [
         (f"{cost_text(r.cost_before, r.unit)} → {cost_text(r.cost, r.unit)}", "cost before → after, by the model"),
@@ -161,7 +168,7 @@ def _summary(r: Report) -> str:
         (f"{fired:,} laws", f"fired, {sum(r.laws.values()):,} matches"),
     ]
     body = "".join(f'<div class="card tile"><b>{escape(a)}</b><span>{escape(b)}</span></div>' for a, b in tiles)
-    sizes = "".join(f"<li><code>{escape(f'{k} {v}')}</code></li>" for k, v in r.sizes.items())
+    sizes = "".join(f"<li><code>{escape(f'{k} {v}')}</code></li>" for k, v in (*r.sizes.items(), *r.trips.items()))
     note = f'<div class="soft">Costs are for these sizes: <ul class="sizes">{sizes}</ul></div>' if sizes else ""
     return f'<div class="tiles">{body}</div>\n{note}\n'
 
@@ -268,12 +275,13 @@ def _laws(f: Reported, steps: Sequence[Step]) -> str:
         cells = [escape(text) for text in (x.formula, x.licence, x.ruleset)] if x else [""] * 3
         rows.append(
             f'<tr><td class="mono">{escape(law)}</td><td class="r">{count:,}</td>'
+            f'<td class="r">{f.report.law_seconds.get(law, 0.0) * 1e3:.0f}</td>'
             f'<td class="mono">{cells[0]}</td><td>{cells[1]}</td><td>{cells[2]}</td><td>{link}</td></tr>'
         )
     heads = "".join(f"<th>{text}</th>" for text in ("formula", "licence", "ruleset", "in the result"))
     return (
         '<h2 id="laws">Laws that fired</h2>\n<div class="card wide"><table><thead><tr><th>law</th>'
-        f'<th class="r">matches</th>{heads}</tr></thead>'
+        f'<th class="r">matches</th><th class="r">ms</th>{heads}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>\n"
     )
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Callable, Sequence
-from time import perf_counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from scanopt.compiler import Function
+from scanopt.measuring import seconds_per_call, shared_kept, values_of
+from scanopt.outcome import ending
 from scanopt.view.charts import cost_text, seconds_text
 
 __all__ = ["summary"]
@@ -39,14 +39,14 @@ def _laws(f: Function) -> str:
 def _costs(f: Function) -> str:
     r = f.report
     found = "proven the cheapest in the e-graph" if r.optimal else f"at most {r.gap:.1%} above the cheapest"
-    end = "" if r.saturated else f"; the laws were stopped by the limit of {r.stopped_by}"
+    end = f"; the laws {'have nothing left to say' if r.saturated else f'were {ending(r.stopped_by)}'}"
     before, after = cost_text(r.cost_before, r.unit), cost_text(r.cost, r.unit)
     ratio = f", ratio {r.cost_before / r.cost:.3g}" if r.cost else ""
     return f"cost          {before} as written, {after} optimized{ratio} (predicted; {found}{end})"
 
 
 def _sizes(f: Function) -> str:
-    lines = [f"{name} {size}" for name, size in f.report.sizes.items()] or ["no inputs"]
+    lines = [f"{name} {size}" for name, size in (f.report.sizes | f.report.trips).items()] or ["no inputs"]
     return "\n".join(f"{_INDENT if i else 'for sizes     '}{line}" for i, line in enumerate(lines))
 
 
@@ -60,36 +60,20 @@ def _optimization(f: Function) -> str:
 
 def _calls(f: Function) -> str:
     """Medians for the interpreter, the program as written and the optimized one, on the same values."""
-    values = f.example if f.example is not None else f.last_call
+    values = values_of(f)
     if values is None:
         return "per call      not measured: it was not called, and no example=[...] was given to scanopt.function"
-    kept = {x: x.get_value() for x in f.updates}
-    try:
-        slow = _seconds_per_call(lambda: f.unoptimized(*values))
-        plain = _seconds_per_call(lambda: f.as_written(*values))
-        fast = _seconds_per_call(lambda: f(*values))
-        for x, value in kept.items():
-            x.set_value(value)
+    with shared_kept(f) as restore:
+        slow = seconds_per_call(lambda: f.unoptimized(*values))
+        plain = seconds_per_call(lambda: f.as_written(*values))
+        fast = seconds_per_call(lambda: f(*values))
+        restore()
         apart = _apart(f.unoptimized(*values), f(*values))
-    finally:
-        for x, value in kept.items():
-            x.set_value(value)
     return (
         f"per call      {seconds_text(slow)} unoptimized, {seconds_text(plain)} as written but compiled, "
         f"{seconds_text(fast)} optimized: ratios {slow / fast:.3g} and {plain / fast:.3g}\n"
         f"{_INDENT}(medians; unoptimized is the reference interpreter; largest difference of results {apart:.1e})"
     )
-
-
-def _seconds_per_call(call: Callable[[], object], budget: float = 0.2) -> float:
-    """The median of at least three calls, and of as many as fit in the budget; the first one does not count."""
-    call()
-    times: list[float] = []
-    while len(times) < 3 or sum(times) < budget:
-        start = perf_counter()
-        call()
-        times.append(perf_counter() - start)
-    return statistics.median(times)
 
 
 def _apart(a: Any, b: Any) -> float:

@@ -1,0 +1,93 @@
+"""Ablation: what a function would cost, and how fast it would be, without each law and each ruleset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from scanopt.compiler import Function
+from scanopt.measuring import peak_bytes, seconds_per_call, shared_kept, values_of
+from scanopt.view.charts import cost_text, number, seconds_text
+from scanopt.view.tables import text_table
+
+__all__ = ["EVERYTHING", "Ablation", "ablate", "ablation_text", "fired"]
+
+EVERYTHING = "(all laws)"
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """A function without some laws.
+
+    without: the law or ruleset left out, or EVERYTHING for none.  cost: by the cost model; optimal:
+    proven the cheapest in the e-graph.  optimize: seconds to optimize and compile it.  call: seconds of
+    one call, memory: most bytes that a call holds; None where there are no values to call it with.
+    loops: loops of the program.
+    """
+
+    without: str
+    cost: float
+    optimal: bool
+    optimize: float
+    call: float | None
+    memory: int | None
+    loops: int
+
+
+def fired(f: Function) -> list[str]:
+    """The rulesets and then the laws that fired in a function."""
+    rules = [x for x in f.rules if f.laws.get(x.name)]
+    laws = [x.name for x in rules]
+    return [*(r for r in dict.fromkeys(x.ruleset for x in rules) if r not in laws), *laws]
+
+
+def ablate(f: Function, names: Iterable[str] | None = None, budget: float = 0.2) -> Iterator[Ablation]:
+    """A function as it is, then without each of some laws or rulesets.
+
+    names: default: those that fired.  budget: seconds of calls that are timed, each time.
+    Raises ValueError for a name that no law or ruleset has.
+    """
+    yield measured(f, EVERYTHING, budget)
+    for name in fired(f) if names is None else names:
+        yield measured(f.without(name), name, budget)
+
+
+def measured(f: Function, name: str, budget: float) -> Ablation:
+    """Cost, time and memory of one function."""
+    values = values_of(f)
+    call = memory = None
+    if values is not None:
+        with shared_kept(f):
+            call = seconds_per_call(lambda: f(*values), budget)
+            memory = peak_bytes(lambda: f(*values))
+    report = f.report
+    return Ablation(name, report.cost, report.optimal, sum(f.seconds.values()), call, memory, len(f.program.loops()))
+
+
+def ablation_text(found: Sequence[Ablation], unit: str) -> str:
+    """A table: cost, time and memory without each, and the ratios to what they are with all laws."""
+    whole = found[0]
+    rows: list[list[str]] = []
+    for x in found:
+        rows.append([
+            x.without,
+            cost_text(x.cost, unit) + ("" if x.optimal else " (not proven)"),
+            ratio(x.cost, whole.cost),
+            "-" if x.call is None else seconds_text(x.call),
+            "-" if x.call is None else ratio(x.call, whole.call),
+            "-" if x.memory is None else f"{number(x.memory)} bytes",
+            str(x.loops),
+            seconds_text(x.optimize),
+        ])  # fmt: skip
+    heads = ["without", "cost", "ratio", "per call", "ratio", "memory", "loops", "to optimize"]
+    note = "" if whole.call is not None else "\ncalls not measured: it was not called, and has no example=[...]"
+    return text_table(heads, rows) + note
+
+
+def ratio(x: float, whole: float | None) -> str:
+    """How many times more.
+
+    >>> ratio(3.0, 2.0), ratio(1.0, 0.0)
+    ('1.50', '-')
+    """
+    return f"{x / whole:.2f}" if whole else "-"

@@ -1,0 +1,106 @@
+"""All attacks on some laws, and what becomes of each law without each of its conditions, as text."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from scanopt.array.variable import Variable
+from scanopt.calculus.attack import Attack
+from scanopt.calculus.extract import Extraction
+from scanopt.calculus.law import Law, standard_laws
+from scanopt.calculus.mutation import Mutation
+from scanopt.calculus.symbolic import Proofs
+from scanopt.interpreter import interpret
+from scanopt.program.lower import lower
+from scanopt.view.tables import markdown_table
+
+__all__ = ["attack_on", "checked", "follows_from", "mutated", "mutations_page"]
+
+_FINDINGS = 3  # shown of one law
+
+
+def attack_on(law: Law) -> Attack:
+    """All attacks on a law, as it runs on NumPy, against the interpreter."""
+    executor = importlib.import_module("scanopt.backends").executor("numpy")
+
+    def run(extraction: Extraction, values: Sequence[Any]) -> list[Any]:
+        results: list[Any] = executor.compile(lower(extraction))(values)
+        return results
+
+    def reference(inputs: Sequence[Variable], outputs: Sequence[Variable], values: Sequence[Any]) -> list[Any]:
+        results: list[Any] = interpret(list(outputs), dict(zip(inputs, values, strict=True)))
+        return results
+
+    return Attack(law, run, reference, show=lambda extraction: str(lower(extraction)))
+
+
+def checked(laws: Sequence[Law], say: Callable[[str], None]) -> bool:
+    """Attack each law and say what was found: "stands", or findings with a counterexample.  Whether all stand."""
+    stand = True
+    proofs = Proofs((*(x for x in standard_laws() if x.name not in {y.name for y in laws}), *laws))
+    for x in laws:
+        findings = attack_on(x).findings()
+        stand = stand and not findings
+        proven = follows_from(proofs.derivable(x))
+        if proven or not findings:
+            say(f"{x.name}: {'; '.join([*(['stands'] if not findings else []), *([proven] if proven else [])])}")
+        for finding in findings[:_FINDINGS]:
+            say(str(finding))
+        if len(findings) > _FINDINGS:
+            say(f"{x.name}: {len(findings) - _FINDINGS} more findings")
+        shown = next((f.counterexample for f in findings if f.counterexample), "")
+        if shown:
+            say("\n" + "\n".join(f"    {line}".rstrip() for line in shown.splitlines()) + "\n")
+    return stand
+
+
+def follows_from(laws: tuple[str, ...] | None) -> str:
+    """Words for a law that others prove.
+
+    >>> follows_from(None), follows_from(("merge",))
+    ('', 'it says nothing new: it follows from merge')
+    """
+    return "" if laws is None else f"it says nothing new: it follows from {', '.join(laws) or 'facts alone'}"
+
+
+def mutated(laws: Sequence[Law], say: Callable[[str], None]) -> bool:
+    """Drop each condition of each law in turn and say what goes wrong.  Whether something does, each time."""
+    survivors = count = 0
+    for m in _mutations(laws):
+        count += 1
+        survivors += m.outcome == "survives"
+        say(str(m))
+    say(f"{count} conditions of {len(laws)} laws dropped, one at a time; nothing showed for {survivors}")
+    return not survivors
+
+
+def _mutations(laws: Sequence[Law]) -> Iterator[Mutation]:
+    for x in laws:
+        yield from attack_on(x).mutations()
+
+
+_PAGE = """\
+# Conditions that laws cannot do without
+
+Made by `scanopt check-law --all --mutate --markdown`; do not edit.  Each condition of each law was dropped, alone, and
+the law attacked as [Writing laws](writing-laws.md) says.  *fires*: it then fires on one of its `never` programs, where
+it must not.  *unsound*: it then makes programs equal that are not.  *unbound*: without it nothing says what some
+variable is, so that there is no such law.  *implied*: the others imply it, which is proven on the law's pattern.
+*SURVIVES*: nothing showed; there must be none.
+
+"""
+
+
+def mutations_page(laws: Sequence[Law]) -> str:
+    """The page docs/mutations.md."""
+    found = list(_mutations(laws))
+    rows = [
+        [f"`{m.law}`", f"`{m.condition}`", "SURVIVES" if m.outcome == "survives" else m.outcome, m.detail]
+        for m in found
+    ]
+    counts = {outcome: sum(m.outcome == outcome for m in found) for outcome in dict.fromkeys(m.outcome for m in found)}
+    summary = ", ".join(f"{n} {outcome}" for outcome, n in sorted(counts.items()))
+    table = markdown_table(["law", "without", "what goes wrong", "where"], rows)
+    return f"{_PAGE}{table}\n\n{len(found)} conditions of {len(laws)} laws: {summary}.\n"
