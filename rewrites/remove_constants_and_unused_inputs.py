@@ -1,13 +1,14 @@
 """Constants are folded, constant sequences are non-sequences; what nothing needs is never reached.
 
-Unused inputs need no law: only what the results reach is extracted.
+Unused inputs, outputs and states need no law: only what the results, and what ends a loop, reach is extracted.
 """
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts import constants, equal_rows, safe
+from scanopt.calculus.facts import constants, equal_rows, held, safe
+from scanopt.calculus.facts_constants import held_constants
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Args, Clock, Op, Value, apply, hold, seq
+from scanopt.calculus.terms import Args, Clock, Op, Text, Value, apply, hold, seq
 
 
 @law(
@@ -15,12 +16,35 @@ from scanopt.calculus.terms import Args, Clock, Op, Value, apply, hold, seq
     stepwise=True,
     source="Theano scan internals, remove_constants_and_unused_inputs_scan",
     folds=True,
-    example=lambda x: scanopt.map(lambda v: v * T.exp(T.constant(2.0)), x)[0],
-    never=(lambda x: T.exp(x), lambda x: T.constant([1.0, 2.0])[T.constant(1)] + x),
+    example=(
+        lambda x: scanopt.map(lambda v: v * T.exp(T.constant(2.0)), x)[0],
+        lambda x: T.constant([1.0, 2.0])[T.constant(1)] + x,
+    ),
+    never=lambda x: T.exp(x),
 )
 def constant_folding(op: Op, args: Args) -> Equation:
-    """An operator of constants is a constant."""
-    return Equation(apply(op, args), apply(op, args), when=[constants(args), safe(op)])
+    """An operator of constants is a constant, where it does not raise."""
+    return Equation(apply(op, args), apply(op, args), when=[constants(args)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    source="Theano scan internals, remove_constants_and_unused_inputs_scan",
+    example=(
+        lambda X: scanopt.map(lambda row: scanopt.map(lambda v: v * T.exp(T.constant(2.0)), row)[0], X)[0],
+        lambda x: scanopt.map(lambda v: v * T.exp(T.constant(2.0)), x)[0],
+    ),
+    never=(
+        lambda x, a: scanopt.map(lambda v: v * T.exp(a), x)[0],
+        lambda x: scanopt.map(lambda v: v + T.arange(T.constant(3)).sum(), x)[0],
+    ),
+)
+def held_constant_folding(c: Clock, op: Op, args: Args, outer: Args, flags: Text) -> Equation:
+    """In a loop, too, an operator of constants is a constant."""
+    when = [held(c, args, outer, flags), held_constants(outer), safe(op)]
+    return Equation(apply(op, args), hold(c, apply(op, outer)), when=when)
 
 
 @law(
@@ -32,8 +56,14 @@ def constant_folding(op: Op, args: Args) -> Equation:
         lambda X, x, n: scanopt.map(lambda v, w: v * w, [X, scanopt.scan(lambda u: u, None, None, [x], n_steps=n)[0]])[
             0
         ],
+        lambda x, a: scanopt.scan(lambda v, w, s: v * s + T.exp(w), [x, T.full((x.shape[0],), a)], [0.0])[0],
+        lambda X, Y: scanopt.map(lambda v, w: v + T.exp(w), [X, T.zeros(Y.shape)])[0],
+        lambda x, y, a: scanopt.scan(lambda v, w, s: v * s + T.exp(w), [x, T.ones_like(y)], [0.0])[0],
     ),
-    never=lambda X: scanopt.map(lambda v, w: v * w, [X, T.constant([2.0, 2.0, 3.0])])[0],
+    never=(
+        lambda X: scanopt.map(lambda v, w: v * w, [X, T.constant([2.0, 2.0, 3.0])])[0],
+        lambda X, Y: scanopt.map(lambda v, w: v * w, [X, T.zeros_like(Y)])[0],
+    ),
 )
 def sequence_of_equal_entries(c: Clock, X: Value, x: Value) -> Equation:
     """A sequence whose entries are all the same is a non-sequence."""

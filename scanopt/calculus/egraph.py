@@ -22,6 +22,7 @@ from scanopt.calculus.encode import Encoded
 from scanopt.calculus.engine import ENGINES
 from scanopt.calculus.forms import Batched, Operator, TermGraph, const_key, const_value
 from scanopt.calculus.given import Given, constant_facts, given_facts
+from scanopt.calculus.given_constants import filled
 from scanopt.calculus.given_states import passing_on
 from scanopt.calculus.law import Law
 from scanopt.calculus.loading import Rows, load_text, operator_text, quoted
@@ -79,7 +80,7 @@ class EGraph:
         more = [Op.parse(key) for x in self.laws for key in sorted(x.operators())]
         given = list(given_facts(program, fp, more))
         equal = self._proven(given)
-        given += [*equal, *passing_on(program, equal)]
+        given += [*equal, *passing_on(program, equal), *filled(program)]
         self._load(Rows(program), given)
 
     def close(self) -> None:
@@ -264,12 +265,15 @@ _FOLD_LIMIT = 4096
 
 
 def _evaluate(op: Operator, args: list[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any] | None:
-    """The operator's value, or None where it is too large to keep as a constant."""
+    """The operator's value, or None where it raises or is too large to keep as a constant."""
     if isinstance(op, Batched):
         return None
-    shape = op.infer(*(Operand(a.dtype.name, a.shape, a) for a in args)).shape
-    size = math.prod(n if n is not None else _FOLD_LIMIT + 1 for n in shape)
-    if size > max(_FOLD_LIMIT, sum(a.size for a in args)):
+    try:
+        shape = op.infer(*(Operand(a.dtype.name, a.shape, a) for a in args)).shape
+        size = math.prod(n if n is not None else _FOLD_LIMIT + 1 for n in shape)
+        if size > max(_FOLD_LIMIT, sum(a.size for a in args)):
+            return None
+        with np.errstate(all="ignore"):
+            return np.asarray(op.bind(np)(*args))
+    except (ArithmeticError, IndexError, ValueError):  # as it will when the program runs
         return None
-    with np.errstate(all="ignore"):
-        return np.asarray(op.bind(np)(*args))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+import scanopt.calculus.facts_states  # noqa: F401  # declares what is given here
 from scanopt.calculus.forms import TermGraph
 from scanopt.calculus.given import Given
 

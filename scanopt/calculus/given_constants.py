@@ -1,0 +1,22 @@
+"""What a program itself tells of arrays that are one value everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import scanopt.calculus.facts_constants  # noqa: F401  # declares what is given here
+from scanopt.array.op import Op
+from scanopt.calculus.forms import TermGraph
+from scanopt.calculus.given import Given
+
+__all__ = ["filled"]
+
+
+def filled(g: TermGraph) -> Iterator[Given]:
+    """Operators that fill an array, each with the one that fills a row of it."""
+    found = dict.fromkeys(f.operator for _, f in g.forms() if f.operator is not None and f.operator.name == "full")
+    for op in found:
+        shape = op.options["shape"] if isinstance(op, Op) else ()
+        if shape:
+            row = Op.make("full", shape=tuple(shape[1:]))
+            yield "fills" if shape[0] is not None else "fills_counted", (op, row)
