@@ -1,19 +1,21 @@
 """Random programs without end, in shards that can be stopped and resumed.
 
-python benchmarks/soundness.py --from 0 --to 50000 --jobs 2 --out runs.jsonl
+python benchmarks/soundness.py --from 0 --to 50000 --jobs 2 --out runs.jsonl --record docs/soundness.md
 
 Writes a line per failing seed (with a smaller program that fails too) and a line per finished shard;
-shards that the file has already are not run again.
+shards that the file has already are not run again.  --record writes the page of what was found.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import json
+import platform
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -21,30 +23,36 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 SHARD = 250
+COUNTED = ("outcomes", "plain", "ways", "kinds", "laws")
+"""What each shard counts: programs by what they come to, and by what they show; ways to run them; laws that fired."""
 
 
 def run(start: int, stop: int) -> list[dict[str, Any]]:
     """The lines of one shard: its failures, then itself."""
     from corpus.check import check, rulesets
+    from corpus.kinds import kinds
     from random_programs import generate
 
     names, begin = rulesets(), time.process_time()
     exclude = [names[start // SHARD // 2 % len(names)]] if start // SHARD % 2 else []
-    laws: Counter[str] = Counter()
-    outcomes: Counter[str] = Counter()
+    counts: dict[str, Counter[str]] = {key: Counter() for key in COUNTED}
     lines: list[dict[str, Any]] = []
     stopped: list[int] = []
     for seed in range(start, stop):
-        result = check(generate(seed), exclude)
-        outcomes[result.outcome] += 1
-        laws.update(result.laws.keys())
+        spec = generate(seed)
+        result = check(spec, exclude)
+        counts["outcomes"][result.outcome] += 1
+        counts["plain"][result.plain] += 1
+        counts["ways"].update(result.ways)
+        counts["kinds"].update(kinds(spec))
+        counts["laws"].update(result.laws.keys())
         if result.stopped:
             stopped.append(seed)
         if result.failures:
             lines.append(failure(seed, exclude, result.failures))
     seconds = round(time.process_time() - begin, 1)
-    shard = {"kind": "shard", "start": start, "stop": stop, "seconds": seconds}
-    return [*lines, {**shard, "failures": len(lines), "outcomes": outcomes, "laws": laws, "stopped": stopped}]
+    shard = {"kind": "shard", "start": start, "stop": stop, "seconds": seconds, "date": time.strftime("%Y-%m-%d")}
+    return [*lines, {**shard, "failures": len(lines), **counts, "stopped": stopped}]
 
 
 def failure(seed: int, exclude: list[str], failures: Iterable[Any]) -> dict[str, Any]:
@@ -86,23 +94,92 @@ def shards(first: int, last: int, lines: Iterable[dict[str, Any]]) -> Iterator[t
             yield shard
 
 
+# What was found
+
+
+def totals(lines: Iterable[dict[str, Any]]) -> dict[str, Counter[str]]:
+    """What the shards counted, together."""
+    found: dict[str, Counter[str]] = {key: Counter() for key in COUNTED}
+    for x in lines:
+        for key in COUNTED if x["kind"] == "shard" else ():
+            found[key].update(x[key])
+    return found
+
+
 def summary(lines: list[dict[str, Any]]) -> str:
     """Programs, outcomes, failures, and the laws by the number of programs that they fired in."""
-    laws: Counter[str] = Counter()
-    outcomes: Counter[str] = Counter()
-    for x in lines:
-        if x["kind"] == "shard":
-            laws.update(x["laws"])
-            outcomes.update(x["outcomes"])
-    wrong = sorted(x["seed"] for x in lines if x["kind"] == "failure")
     from scanopt.calculus.law import standard_laws
 
-    rows = [f"{laws[x.name]:8d}  {x.ruleset}.{x.name}" for x in standard_laws()]
-    seconds = sum(x["seconds"] for x in lines if x["kind"] == "shard")
-    head = f"{sum(outcomes.values())} programs in {seconds:.0f} s of one core: {dict(outcomes)}"
-    stopped = [seed for x in lines if x["kind"] == "shard" for seed in x["stopped"]]
-    tail = [f"{len(stopped)} programs not saturated: {stopped[:50]}", f"{len(wrong)} programs failed: {wrong[:50]}"]
-    return "\n".join([head, "programs that each law fired in:", *rows, *tail])
+    found = totals(lines)
+    rows = [f"{found['laws'][x.name]:8d}  {x.ruleset}.{x.name}" for x in standard_laws()]
+    rows += [f"{n:8d}  {kind}" for kind, n in found["kinds"].items()]
+    ran = [x for x in lines if x["kind"] == "shard"]
+    wrong = sorted(x["seed"] for x in lines if x["kind"] == "failure")
+    stopped = [seed for x in ran for seed in x["stopped"]]
+    return "\n".join([
+        f"{found['outcomes'].total()} programs in {sum(x['seconds'] for x in ran):.0f} s of one core",
+        *(f"{key}: {dict(found[key])}" for key in ("outcomes", "plain", "ways")),
+        "programs that each law fired in, and of each kind:", *rows,
+        f"{len(stopped)} programs not saturated: {stopped[:50]}", f"{len(wrong)} programs failed: {wrong[:50]}",
+    ])  # fmt: skip
+
+
+PLAIN = {
+    "equal": "equal bit for bit",
+    "near": "equal but for rounding",
+    "raises": "the same error",
+    "unknown": "not compared: random numbers, refused programs, rows of a length that values tell and no step computed",
+}
+
+
+def page(lines: list[dict[str, Any]], command: str) -> str:
+    """The record of a run, as a page."""
+    from corpus.kinds import KINDS
+
+    from scanopt.calculus.law import standard_laws
+
+    found = totals(lines)
+    ran = sorted((x for x in lines if x["kind"] == "shard"), key=lambda x: x["start"])
+    wrong = sorted(x["seed"] for x in lines if x["kind"] == "failure")
+    stopped = [seed for x in ran for seed in x["stopped"]]
+    versions = ", ".join(f"{x} {importlib.metadata.version(x)}" for x in ("numpy", "scipy", "egglog"))
+    programs, dates = found["outcomes"].total(), sorted({x["date"] for x in ran})
+    what = [("programs", programs), ("programs in which anything differed", len(wrong)),
+            ("functions compiled", found["ways"].total()), ("programs whose laws had more to say", len(stopped)),
+            ("seconds of one core", round(sum(x["seconds"] for x in ran)))]  # fmt: skip
+    kept = [x for x in standard_laws() if found["laws"][x.name]]
+    silent = [f"`{x.ruleset}.{x.name}`" for x in standard_laws() if not found["laws"][x.name]]
+    return "\n".join([
+        _HEAD.format(command=command, dates=" to ".join(dict.fromkeys((dates[0], dates[-1]))), versions=versions,
+                     python=platform.python_version(), first=ran[0]["start"], last=ran[-1]["stop"] - 1),
+        _table(("", ""), what),
+        *([f"\nDiffered: {', '.join(map(str, wrong))}."] if wrong else []),
+        "\n## What the programs come to\n", _table(("outcome", "programs"), found["outcomes"].most_common()),
+        "\nThe interpreter and plain Python:\n",
+        _table(("", "programs"), [(text, found["plain"][key]) for key, text in PLAIN.items()]),
+        "\nOptimized, and compared with both:\n",
+        _table(("way", "functions"), sorted(found["ways"].items())),
+        "\n## Kinds of programs\n", _table(("kind", "programs"), [(x, found["kinds"][x]) for x in KINDS]),
+        "\n## Laws\n\nThe number of programs that each law fired in, with `fp=\"exact\"`.\n",
+        _table(("law", "programs"), [(f"`{x.ruleset}.{x.name}`", found["laws"][x.name]) for x in kept]),
+        f"\nIn no program (most of these are no exact laws): {', '.join(silent) or 'none'}.\n",
+    ])  # fmt: skip
+
+
+_HEAD = """# Soundness
+
+Made by `{command}`; do not edit.
+
+Seeds {first} to {last}, {dates}, Python {python}, {versions}. Each program is run by the interpreter, by plain Python
+(loops over NumPy, written from the documents alone: `tests/corpus/plain.py`), and optimized: with `fp="exact"`, half of
+them with `fp="reassoc"`, and a quarter in odd ways (costs out of thin air, greedy extraction, rulesets left out,
+saved and loaded). Exact results must be equal bit for bit, others within rounding; what raises must raise the same.
+A program with shared variables is called twice, and what they hold after each call counts as results."""
+
+
+def _table(head: tuple[str, str], rows: Sequence[tuple[Any, Any]]) -> str:
+    lines = [head, ("---", "---:"), *rows]
+    return "\n" * (head == ("", "")) + "\n".join(f"| {a} | {b} |" for a, b in lines)
 
 
 def main() -> int:
@@ -111,6 +188,7 @@ def main() -> int:
     parser.add_argument("--to", dest="last", type=int, default=10_000, metavar="SEED")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("soundness.jsonl"))
+    parser.add_argument("--record", type=Path, metavar="PAGE")
     options = parser.parse_args()
     lines = done(options.out)
     todo = list(shards(options.first, options.last, lines))
@@ -122,6 +200,11 @@ def main() -> int:
             shard = made[-1]
             print(f"{shard['start']}..{shard['stop']}: {shard['failures']} failed, {shard['seconds']} s", flush=True)
     print(summary(lines))
+    if options.record:
+        command = (
+            f"python benchmarks/soundness.py --from {options.first} --to {options.last} --record docs/soundness.md"
+        )
+        options.record.write_text(page(lines, command), encoding="utf-8")
     return any(x["kind"] == "failure" for x in lines)
 
 

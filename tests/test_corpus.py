@@ -18,8 +18,8 @@ from corpus.spec import Change, Input, Line, Loop, Out, Slot
 from random_programs import Spec, build, generate, source
 
 PROGRAMS, CHUNK = 2000, 100
-COMPILED = 11
-"""One of so many is optimized, too: that takes fifty times as long as to interpret it."""
+COMPILED = 5
+"""One of so many is optimized, too: that takes twenty times as long as to interpret it."""
 
 
 @pytest.mark.parametrize("chunk", range(PROGRAMS // CHUNK))

@@ -49,7 +49,8 @@ class Result:
     """What one program came to.  outcome: "values", "refused" (when built) or the name of an error.
 
     plain: how plain Python compares: "equal" bit for bit, "near" within rounding, "raises" too, or
-    "unknown" to it.  stopped: the limit that ended the search for forms, if any.
+    "unknown" to it.  ways: in which it was compiled.  stopped: the limit that ended the search for
+    forms, if any.
     """
 
     spec: Spec
@@ -57,6 +58,7 @@ class Result:
     failures: list[Failure] = field(default_factory=list[Failure])
     laws: Counter[str] = field(default_factory=Counter[str])
     plain: str = "unknown"
+    ways: list[str] = field(default_factory=list[str])
     stopped: str = ""
 
 
@@ -78,6 +80,7 @@ def check(spec: Spec, exclude: Sequence[str] = (), ways: Sequence[str] = ("exact
         calls.compare_with_plain(result)
         for name, make, exact in _ways(spec, made, exclude, result) if ways else ():
             if name.split()[0] in ways:
+                result.ways.append(name.split(":")[0])
                 try:
                     text = calls.compare(make(), exact)
                 except _BrokenError as broken:
