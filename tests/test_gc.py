@@ -47,11 +47,12 @@ def kept_by(f: Any, *args: Any) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize("name", ["allow_gc", "scan.allow_gc"])
 @pytest.mark.parametrize(
     ("allow_gc", "flag", "kept"), [(None, True, False), (True, False, False), (None, False, True), (False, True, True)]
 )
-def test_memory_after_a_call(allow_gc: bool | None, flag: bool, kept: bool) -> None:
-    with scanopt.config.change_flags({"scan.allow_gc": flag}):
+def test_memory_after_a_call(allow_gc: bool | None, flag: bool, kept: bool, name: str) -> None:
+    with scanopt.config.change_flags({name: flag}):
         f = decay(allow_gc)
     held = kept_by(f, np.full(4, 0.1), np.ones(LONG))
     assert 2 * ROW <= held <= 4 * ROW if kept else held < ROW / 10

@@ -172,7 +172,7 @@ class Encoder:
         clock = len(self.graph.clocks)
         labels, titles = ((text,) if text else () for text in (scan.name, scan.profile))
         level = parent.clock if parent else ROOT
-        frees = config.scan.allow_gc if scan.allow_gc is None else scan.allow_gc
+        frees = config.allow_gc and config.scan.allow_gc if scan.allow_gc is None else scan.allow_gc
         self.graph.clocks[clock] = ClockInfo(level, -1, labels, (), titles, not frees)
         self.graph.locations[clock] = scan.location
         slots: dict[Variable, Slot] = {s.u_inner: s for s in scan.sequences}
