@@ -59,7 +59,7 @@ class _Flag(NamedTuple):
 FLAGS = {
     "floatX": _Flag("float64", _float_dtype, "dtype of T.vector() and the like where none is given"),
     "mode": _Flag("optimized", _mode, "mode of function() where none is given"),
-    "allow_gc": _Flag(True, _truth, "free what functions compute in after each call; False keeps it, as scan.allow_gc does"),
+    "allow_gc": _Flag(True, _truth, "free what functions compute in after each call; False keeps it for the next"),
     "scan__allow_gc": _Flag(True, _truth, "free the buffers of a loop after each call; False keeps them for the next"),
     "scan__allow_output_prealloc": _Flag(True, _truth, "write results of a step straight into the rows that are kept"),
     "cost": _Flag("default", _cost, "cost model of function() where none is given: a name or a .json file"),
