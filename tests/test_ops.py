@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import scanopt.tensor as T
 from scanopt.array.op import Op, Operand, Traits, load
+from scanopt.array.running import ACCUMULATED
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Variable, apply
 
@@ -210,6 +211,12 @@ def case_along(name: str) -> Callable[[Rng], Case]:
         return Op.make(name, axis=int(rng.integers(0, x.ndim))), [x]
 
     return make
+
+
+def case_cumaffine(rng: Rng) -> Case:
+    shape = some_shape(rng, int(rng.integers(1, 4)))
+    dtype = str(rng.choice(["float32", "float64", "complex64", "complex128"]))
+    return Op.make("cumaffine", axis=int(rng.integers(0, len(shape)))), [values(rng, dtype, shape) for _ in range(2)]
 
 
 def case_shape_i(rng: Rng) -> Case:
@@ -440,10 +447,56 @@ def case_random_valid(rng: Rng) -> Case:
     return Op.make("random_valid", what="p", low=0, high=1), [mean(rng, some_shape(rng, 2), 1.0)]
 
 
+def case_recurrence(name: str, arguments: str, depth: int = 1) -> Callable[[Rng], Case]:
+    """A state before (i), sequences (s) or masks (m), parameters (p) and a number of steps (n)."""
+
+    def make(rng: Rng) -> Case:
+        more: dict[str, Any] = {}
+        dtype = str(rng.choice(["float32", "float64"]))
+        if name in ("accumulate", "fold", "segmented"):
+            names = [n for n in ACCUMULATED if name != "fold" or TABLE[n].traits.associative]
+            more["ufunc"] = str(rng.choice(names))
+            kinds = ACCUMULATED[more["ufunc"]] if name != "fold" else ACCUMULATED[more["ufunc"]].replace("c", "")
+            dtype = str(rng.choice([d for d in DTYPES if np.dtype(d).kind in kinds]))
+        exact = TABLE[name].batch_exact is True and "complex" not in dtype
+        row, n = some_shape(rng, int(rng.integers(0, 3))), int(rng.choice([0, 1, 2, 7, 40]))
+
+        def array(kind: str) -> np.ndarray[Any, Any]:
+            if kind == "n":
+                return number(int(rng.integers(1, 30)))
+            shape = row if kind == "i" else narrowed(rng, row)
+            shape = (depth, *shape) if kind == "i" else shape if kind == "p" else (n, *shape)
+            if kind == "m":
+                return values(rng, "bool", shape)
+            if exact or np.dtype(dtype).kind in "biu":
+                return values(rng, dtype, shape)
+            return layout(rng, rng.uniform(-1, 1, shape).astype(dtype))
+
+        return Op.make(name, **more), [array(kind) for kind in arguments]
+
+    return make
+
+
+def case_powers(rng: Rng) -> Case:
+    n = int(rng.integers(0, 20))
+    exponents = np.arange(n) if rng.random() < 0.5 else rng.integers(-1, 20, n)
+    x = rng.uniform(0.5, 1.5, some_shape(rng, int(rng.integers(0, 3)))).astype(rng.choice(["float32", "float64"]))
+    return Op.make("powers"), [layout(rng, x), exponents]
+
+
+RECURRENCES: dict[str, tuple[str, int]] = {
+    "accumulate": ("is", 1), "fold": ("is", 1), "forward_fill": ("ims", 1), "segmented": ("imss", 1),
+    "lfilter": ("isp", 1), "lfilter2": ("ispp", 2), "linear_recurrence": ("iss", 1), "raised_sum": ("iss", 1),
+    "capped_sum": ("iss", 1), "clamped_sum": ("isss", 1), "geometric": ("ipn", 1), "affine_power": ("ippn", 1),
+    "polynomial": ("ips", 1),
+}  # fmt: skip
+
+
 CASES: dict[str, Callable[[Rng], Case]] = {
     **{name: case_elementwise(name) for name in UFUNCS},
     **{name: case_reduction(name) for name in ["sum", "prod", "mean", "var", "std", "max", "min", "any", "all"]},
     **{f"random_{name}": case_sampler(name) for name in PARAMETERS},
+    **{name: case_recurrence(name, *given) for name, given in RECURRENCES.items()},
     **{name: case_along(name) for name in ["cumsum", "cumprod", "sort", "argsort", "argmax", "argmin"]},
     **{
         key.removeprefix("case_"): f

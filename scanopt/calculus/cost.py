@@ -72,15 +72,21 @@ class CostTable:
 NUMPY = CostTable(
     call={
         "arith": 450.0, "division": 450.0, "transcendental": 450.0, "free": 250.0, "sort": 2000.0,
-        "product": 900.0, "memory": 1200.0, "reduction": 2500.0,
+        "product": 900.0, "memory": 1200.0, "reduction": 2500.0, "cumulative": 7000.0,
     },
     element={
         "free": 0.0, "arith": 0.35, "division": 0.9, "transcendental": 6.0, "reduction": 0.35,
-        "memory": 0.5, "sort": 30.0, "product": 0.06, "stack": 0.3,
+        "memory": 0.5, "sort": 30.0, "product": 0.06, "stack": 0.3, "cumulative": 4.0,
     },
     kind={
         "seq": 60.0, "delay": 5.0, "hold": 0.0, "input": 0.0, "const": 0.0, "loop": 3000.0,
         "step": 60.0, "stack": 80.0, "tail": 20.0, "at": 20.0,
+    },
+    operators={
+        "lfilter": (8_000.0, 6.5), "lfilter2": (8_000.0, 7.5), "linear_recurrence": (60_000.0, 12.0),
+        "raised_sum": (80_000.0, 15.0), "capped_sum": (80_000.0, 15.0), "clamped_sum": (80_000.0, 18.0),
+        "forward_fill": (18_000.0, 4.0), "segmented": (60_000.0, 15.0), "powers": (15_000.0, 2.0),
+        "geometric": (14_000.0, 6.0), "affine_power": (45_000.0, 150.0), "polynomial": (25_000.0, 2.0),
     },
 )  # fmt: skip
 """Nanoseconds that suit most machines."""
@@ -136,6 +142,10 @@ def elements(work: Work, kind: str) -> float:
     if kind == "product":
         # Multiply-adds: the size of the result times the contracted length k; |a| |b| = |out| k^2.
         return out * math.sqrt(max(1.0, math.prod(map(_size, work.args)) / max(out, 1.0)))
+    if kind == "cumulative":
+        # One element after the other where rows are short; where they are long, as slowly as a loop.
+        rows, lanes = work.out if work.out.ndim == work.args[0].ndim else work.args[-1], _size(work.args[0])
+        return float(rows.shape[0] or 0 if rows.ndim else 1) * min(lanes, 200 + lanes / 6)
     weight = _bytes(work.out.dtype) / 8
     return (out if kind == "memory" else max([out, *map(_size, work.args)])) * weight
 

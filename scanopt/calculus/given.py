@@ -12,6 +12,7 @@ from scanopt.array.op import Op, Operand
 from scanopt.calculus.components import components
 from scanopt.calculus.encode import Encoded
 from scanopt.calculus.forms import ROOT, Form, Operator, const_key
+from scanopt.calculus.given_recurrences import closed_operators, cycles, recurrence_facts
 
 __all__ = ["Given", "constant_facts", "given_facts"]
 
@@ -25,10 +26,13 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
     more: operators that laws may introduce.
     """
     ops = list(dict.fromkeys([*(f.operator for _, f in g.forms() if isinstance(f.operator, Op)), *more]))
+    ops = list(dict.fromkeys([*ops, *closed_operators(ops)]))
     yield from _operator_facts(ops, fp)
     dtypes = list(dict.fromkeys(t.dtype for t in g.types.values()))
     yield from _trait_facts(ops, dtypes)
     yield from _cancelling(ops, dtypes)
+    yield from recurrence_facts(ops, dtypes, fp)
+    yield from cycles(g)
     yield from _forward(g)
     yield from _always(g)
     for i, f in g.forms():

@@ -1,0 +1,121 @@
+"""Sums with limits: s + x, never below or never above something, is a map whose compositions are such maps."""
+
+from typing import Any
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.calculus.facts_recurrences import entries, floating
+from scanopt.calculus.facts_states import becomes
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import Clock, State, Value, apply, delay, last_rows, prim, seq, vmap
+
+_SOURCE = "max-plus maps compose"
+
+
+def _trace(step: Any, x: Any, start: Any) -> Any:
+    """All values of the states, of 500 steps, and of what else the step returns."""
+    return scanopt.scan(step, x, start, n_steps=500)[0]
+
+
+def _sum(c: Clock, init: Value, s: State, x: Value) -> Value:
+    return apply(prim("add"), delay(c, init, s, 1), x)
+
+
+def _closed(c: Clock, op: str, init: Value, *rows: Value) -> Value:
+    return seq(c, apply(prim(op), apply(last_rows(1), init), *rows))
+
+
+@law(
+    licence="reassoc",
+    source=_SOURCE,
+    example=lambda x, a: _trace(lambda v, s: T.maximum(s + v, 0.0), x, a),
+    never=(
+        lambda x, a: _trace(lambda v, s: T.maximum(T.tanh(s) + v, 0.0), x, a),
+        lambda x, a: _trace(lambda v, s: [s + v, T.maximum(s + v, v)], x, [a, None])[1],
+        lambda p, n: _trace(lambda v, s: T.maximum(s + v, 0), p, n),
+    ),
+)
+def sum_from_below(c: Clock, init: Value, s: State, x: Value, X: Value, low: Value, L: Value) -> Equation:
+    """max(s + x, low)."""
+    left = apply(prim("maximum"), _sum(c, init, s, x), low)
+    when = [becomes(s, left), entries(c, x, X), entries(c, low, L), floating(left)]
+    return Equation(left, _closed(c, "raised_sum", init, X, L), when=when)
+
+
+@law(
+    licence="reassoc",
+    source=_SOURCE,
+    example=lambda x, a: _trace(lambda v, s: T.minimum(s + v, 3.0), x, a),
+    never=(
+        lambda x, a: _trace(lambda v, s: T.minimum(T.tanh(s) + v, 0.0), x, a),
+        lambda x, a: _trace(lambda v, s: [s + v, T.minimum(s + v, v)], x, [a, None])[1],
+        lambda p, n: _trace(lambda v, s: T.minimum(s + v, 0), p, n),
+    ),
+)
+def sum_from_above(c: Clock, init: Value, s: State, x: Value, X: Value, high: Value, H: Value) -> Equation:
+    """min(s + x, high)."""
+    left = apply(prim("minimum"), _sum(c, init, s, x), high)
+    when = [becomes(s, left), entries(c, x, X), entries(c, high, H), floating(left)]
+    return Equation(left, _closed(c, "capped_sum", init, X, H), when=when)
+
+
+@law(
+    licence="reassoc",
+    source=_SOURCE,
+    example=lambda x, a: _trace(lambda v, s: T.clip(s + v, -1.0, 2.0), x, a),
+    never=(
+        lambda x, a: _trace(lambda v, s: T.clip(T.tanh(s) + v, -1.0, 2.0), x, a),
+        lambda x, a: _trace(lambda v, s: [T.clip(s + v, v, 2.0) * 2.0, T.clip(s + v, v, 2.0)], x, [a, None])[1],
+        lambda p, n: _trace(lambda v, s: T.clip(s + v, -1, 2), p, n),
+    ),
+)
+def clipped_sum(
+    c: Clock, init: Value, s: State, x: Value, X: Value, low: Value, L: Value, high: Value, H: Value
+) -> Equation:
+    """clip(s + x, low, high)."""
+    left = apply(prim("clip"), _sum(c, init, s, x), low, high)
+    when = [becomes(s, left), entries(c, x, X), entries(c, low, L), entries(c, high, H), floating(left)]
+    return Equation(left, _closed(c, "clamped_sum", init, X, L, H), when=when)
+
+
+@law(
+    licence="reassoc",
+    source=_SOURCE,
+    example=lambda x, a: _trace(lambda v, s: T.minimum(T.maximum(s + v, -1.0), 2.0), x, a),
+    never=(
+        lambda x, a: _trace(lambda v, s: T.minimum(T.maximum(T.tanh(s) + v, -1.0), 2.0), x, a),
+        lambda x, a: _trace(
+            lambda v, s: [T.minimum(T.maximum(s + v, v), v) * 2.0, T.minimum(T.maximum(s + v, v), v)], x, [a, None]
+        )[1],
+        lambda p, n: _trace(lambda v, s: T.minimum(T.maximum(s + v, -1), 2), p, n),
+    ),
+)
+def raised_and_capped_sum(
+    c: Clock, init: Value, s: State, x: Value, X: Value, low: Value, L: Value, high: Value, H: Value
+) -> Equation:
+    """min(max(s + x, low), high)."""
+    left = apply(prim("minimum"), apply(prim("maximum"), _sum(c, init, s, x), low), high)
+    when = [becomes(s, left), entries(c, x, X), entries(c, low, L), entries(c, high, H), floating(left)]
+    return Equation(left, _closed(c, "clamped_sum", init, X, L, H), when=when)
+
+
+@law(
+    licence="reassoc",
+    source=_SOURCE,
+    example=lambda x, a: _trace(lambda v, s: T.maximum(T.minimum(s + v, 2.0), -1.0), x, a),
+    never=(
+        lambda x, a: _trace(lambda v, s: T.maximum(T.minimum(T.tanh(s) + v, 2.0), -1.0), x, a),
+        lambda x, a: _trace(
+            lambda v, s: [T.maximum(T.minimum(s + v, v), v) * 2.0, T.maximum(T.minimum(s + v, v), v)], x, [a, None]
+        )[1],
+        lambda p, n: _trace(lambda v, s: T.maximum(T.minimum(s + v, 2), -1), p, n),
+    ),
+)
+def capped_and_raised_sum(
+    c: Clock, init: Value, s: State, x: Value, X: Value, low: Value, L: Value, high: Value, H: Value
+) -> Equation:
+    """max(min(s + x, high), low), the lower limit being the stronger one."""
+    left = apply(prim("maximum"), apply(prim("minimum"), _sum(c, init, s, x), high), low)
+    when = [becomes(s, left), entries(c, x, X), entries(c, low, L), entries(c, high, H), floating(left)]
+    top = apply(vmap(prim("maximum"), "11"), H, L)
+    return Equation(left, _closed(c, "clamped_sum", init, X, L, top), when=when)

@@ -1,0 +1,109 @@
+"""Cumulative sums, products, extrema, and all other states that one ufunc takes on with what feeds them.
+
+The first row of the state is part of what is accumulated, and the dtype is that of the state.
+"""
+
+from typing import Any
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.calculus.facts import of_dtype, runs_all, within
+from scanopt.calculus.facts_recurrences import accumulates, entries, folds, int64
+from scanopt.calculus.facts_states import becomes
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import (
+    Clock,
+    Op,
+    State,
+    Text,
+    Value,
+    apply,
+    const_at,
+    delay,
+    hold,
+    item,
+    last_rows,
+    prim,
+    seq,
+    steps,
+    tail,
+)  # fmt: skip
+
+
+def _trace(step: Any, x: Any, start: Any, *more: Any) -> Any:
+    """All values of one state."""
+    return scanopt.scan(step, x, start, list(more))[0]
+
+
+def _counter(step: Any, start: Any, k: Any) -> Any:
+    return scanopt.scan(step, None, start, [k], n_steps=5)[0]
+
+
+def _one_row(x: Value, c: Clock, p: Clock) -> Value:
+    """The last row of a loop, none where there is no step."""
+    return apply(prim("repeat_rows"), x, apply(prim("minimum"), steps(c), const_at(p, "int64:1")))
+
+
+@law(
+    licence="exact",
+    source="a running sum is a cumulative sum",
+    example=(
+        lambda x, a: _trace(lambda v, s: s + v, x, a),
+        lambda x, a: _trace(lambda v, s: T.maximum(s, T.exp(v)), x, a),
+        lambda p, n: _trace(lambda v, s: s * v, p, n),
+        lambda x, a: scanopt.scan(lambda v, s, h: [s + v * h, T.tanh(h + v)], x, [a, a])[0][0],
+    ),
+    never=(
+        lambda x, a: _trace(lambda v, s: T.tanh(s) + v, x, a),
+        lambda x, a: _trace(lambda v, s: s + T.exp(s), x, a),
+        lambda x, a: scanopt.scan(lambda v, s: [T.tanh(s * v), s + v], x, [a, None])[0],
+        lambda x, a: _trace(lambda v, s: s / v, T.cast(x, "complex64"), T.cast(a, "complex64")).real * x,
+    ),
+)
+def accumulation(c: Clock, op: Op, init: Value, s: State, x: Value, d: Text, g: Op, X: Value) -> Equation:
+    """A state that takes on one entry after the other accumulates them."""
+    left = apply(op, delay(c, init, s, 1), x)
+    when = [becomes(s, left), of_dtype(left, d), accumulates(op, d, g), entries(c, x, X)]
+    return Equation(left, seq(c, apply(g, apply(last_rows(1), init), X)), when=when)
+
+
+@law(
+    licence="exact",
+    source="the last of a running sum is a sum",
+    example=(lambda x, a: _trace(lambda v, s: s + v, x, a)[-1], lambda p, n: _trace(lambda v, s: s + v * v, p, n)[-1]),
+    never=(
+        lambda x, a: _trace(lambda v, s: T.tanh(s) + v, x, a)[-1],
+        lambda x, a: scanopt.scan(lambda v, s: [s + v, s * v], x, [a, None])[0][1][-1],
+        lambda x, a: _trace(lambda v, s: s / v, x, a)[-1],
+        lambda x, a: _trace(lambda v, s: s + v, x, a),
+        lambda x, a: _trace(lambda v, s: (s + v, scanopt.until(s > 1)), x, a)[-1],
+        lambda x, a: _trace(lambda v, s: T.maximum(s, v), T.cast(x, "complex64"), T.cast(a, "complex64"))[-1].real * x,
+    ),
+)
+def last_of_accumulation(
+    c: Clock, op: Op, init: Value, s: State, x: Value, d: Text, g: Op, X: Value, p: Clock
+) -> Equation:
+    """The last value of such a state needs no values before it."""
+    new = apply(op, delay(c, init, s, 1), x)
+    when = [becomes(s, new), of_dtype(new, d), folds(op, d, g), entries(c, x, X), runs_all(c), within(c, p)]
+    return Equation(tail(c, new, 1), _one_row(apply(g, apply(last_rows(1), init), X), c, p), when=when)
+
+
+@law(
+    licence="exact",
+    source="the last of a counter is a product",
+    example=lambda n, k: _counter(lambda s, v: s + v, n, k)[-1],
+    never=(
+        lambda n, k: _counter(lambda s, v: s + v, n, k),
+        lambda a, k: _counter(lambda s, v: s + v, a, k)[-1],
+        lambda n, k: _counter(lambda s, v: s + v, n, T.cast(k, "int8"))[-1],
+        lambda n, k: _counter(lambda s, v: (s + v, scanopt.until(s > v)), n, k)[-1],
+        lambda n, k: scanopt.scan(lambda s, v: [T.abs(s), s + v], None, [n, None], [k], n_steps=5)[0][1][-1],
+    ),
+)
+def last_of_counter(c: Clock, init: Value, s: State, k: Value, p: Clock) -> Equation:
+    """A counter ends at its start plus the number of steps times the increment (integers, modulo 2^64)."""
+    new = apply(prim("add"), delay(c, init, s, 1), hold(c, k))
+    last = apply(prim("add"), apply(item(-1), init), apply(prim("multiply"), k, steps(c)))
+    when = [becomes(s, new), int64(new), int64(k), runs_all(c), within(c, p)]
+    return Equation(tail(c, new, 1), _one_row(last, c, p), when=when)

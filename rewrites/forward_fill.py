@@ -1,0 +1,124 @@
+"""States that are held until something new comes, and states that start anew."""
+
+from typing import Any
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.calculus.facts import of_dtype
+from scanopt.calculus.facts_recurrences import entries, segments
+from scanopt.calculus.facts_states import becomes
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import Clock, Op, State, Text, Value, apply, delay, last_rows, prim, seq, vmap
+
+_WHERE, _NOT = prim("where"), prim("logical_not")
+
+
+def _trace(step: Any, x: Any, start: Any) -> Any:
+    """All values of the states, and of what else the step returns."""
+    return scanopt.scan(step, x, start)[0]
+
+
+@law(
+    licence="exact",
+    source="pandas ffill: an index by a cumulative maximum",
+    example=lambda m, x, a: _trace(lambda b, v, s: T.where(b, v, s), [m, x], a),
+    never=(
+        lambda m, x, a: _trace(lambda b, v, s: T.where(b, v, T.tanh(s)), [m, x], a),
+        lambda m, x, a: _trace(lambda b, v, s: [T.where(b, v, s) * 2.0, T.where(b, v, s)], [m, x], [a, None])[1],
+    ),
+)
+def held_value(c: Clock, init: Value, s: State, m: Value, M: Value, x: Value, X: Value) -> Equation:
+    """x where m holds, else what was."""
+    left = apply(_WHERE, m, x, delay(c, init, s, 1))
+    right = seq(c, apply(prim("forward_fill"), apply(last_rows(1), init), M, X))
+    return Equation(left, right, when=[becomes(s, left), entries(c, m, M), entries(c, x, X)])
+
+
+@law(
+    licence="exact",
+    source="pandas ffill: an index by a cumulative maximum",
+    example=lambda m, x, a: _trace(lambda b, v, s: T.where(b, s, v), [m, x], a),
+    never=(
+        lambda m, x, a: _trace(lambda b, v, s: T.where(b, T.tanh(s), v), [m, x], a),
+        lambda m, x, a: _trace(lambda b, v, s: [T.where(b, s, v) * 2.0, T.where(b, s, v)], [m, x], [a, None])[1],
+    ),
+)
+def value_held_where(c: Clock, init: Value, s: State, m: Value, M: Value, x: Value, X: Value) -> Equation:
+    """What was where m holds, else x."""
+    left = apply(_WHERE, m, delay(c, init, s, 1), x)
+    right = seq(c, apply(prim("forward_fill"), apply(last_rows(1), init), apply(_NOT, M), X))
+    return Equation(left, right, when=[becomes(s, left), entries(c, m, M), entries(c, x, X)])
+
+
+@law(
+    licence="exact",
+    source="segmented scans [Blelloch 1990]",
+    example=lambda m, x, a: _trace(lambda b, v, s: T.where(b, v, s + v), [m, x], a),
+    never=(
+        lambda m, x, a: _trace(lambda b, v, s: T.where(b, v, T.tanh(s) + v), [m, x], a),
+        lambda m, x, a: _trace(lambda b, v, s: [T.where(b, v, s + v) * 2.0, T.where(b, v, s + v)], [m, x], [a, None])[
+            1
+        ],
+        lambda m, x, a: (
+            _trace(lambda b, v, s: T.where(b, v, s / v), [m, T.cast(x, "complex64")], T.cast(a, "complex64")).real * x
+        ),
+    ),
+)
+def restarted_by_value(
+    c: Clock, op: Op, init: Value, s: State, m: Value, M: Value, y: Value, Y: Value, x: Value, X: Value, d: Text, g: Op
+) -> Equation:
+    """y where m holds, else op of what was and of x."""
+    left = apply(_WHERE, m, y, apply(op, delay(c, init, s, 1), x))
+    right = seq(c, apply(g, apply(last_rows(1), init), M, Y, X))
+    rows = [entries(c, m, M), entries(c, y, Y), entries(c, x, X)]
+    return Equation(left, right, when=[becomes(s, left), of_dtype(left, d), segments(op, d, g), *rows])
+
+
+@law(
+    licence="exact",
+    source="segmented scans [Blelloch 1990]",
+    example=lambda m, x, a: _trace(lambda b, v, s: T.where(b, s + v, v), [m, x], a),
+    never=(
+        lambda m, x, a: _trace(lambda b, v, s: T.where(b, T.tanh(s) + v, v), [m, x], a),
+        lambda m, x, a: _trace(lambda b, v, s: [T.where(b, s + v, v) * 2.0, T.where(b, s + v, v)], [m, x], [a, None])[
+            1
+        ],
+        lambda m, x, a: (
+            _trace(lambda b, v, s: T.where(b, s / v, v), [m, T.cast(x, "complex64")], T.cast(a, "complex64")).real * x
+        ),
+    ),
+)
+def continued_where(
+    c: Clock, op: Op, init: Value, s: State, m: Value, M: Value, y: Value, Y: Value, x: Value, X: Value, d: Text, g: Op
+) -> Equation:
+    """Op of what was and of x where m holds, else y."""
+    left = apply(_WHERE, m, apply(op, delay(c, init, s, 1), x), y)
+    right = seq(c, apply(g, apply(last_rows(1), init), apply(_NOT, M), Y, X))
+    rows = [entries(c, m, M), entries(c, y, Y), entries(c, x, X)]
+    return Equation(left, right, when=[becomes(s, left), of_dtype(left, d), segments(op, d, g), *rows])
+
+
+@law(
+    licence="exact",
+    source="a sum with resets",
+    example=lambda m, x, a: _trace(lambda b, v, s: T.where(b, 0.0, s) + v, [m, x], a),
+    never=(
+        lambda m, x, a: _trace(lambda b, v, s: T.where(b, 0.0, T.tanh(s)) + v, [m, x], a),
+        lambda m, x, a: _trace(lambda b, v, s: [(T.where(b, v, s) + v) * 2.0, T.where(b, v, s) + v], [m, x], [a, None])[
+            1
+        ],
+        lambda m, x, a: (
+            _trace(lambda b, v, s: T.where(b, v, s) / v, [m, T.cast(x, "complex64")], T.cast(a, "complex64")).real * x
+        ),
+        lambda m, p, n: _trace(lambda b, v, s: T.where(b, T.cast(v, "int8"), s) + v, [m, p], n),
+    ),
+)
+def restarted_before(
+    c: Clock, op: Op, init: Value, s: State, m: Value, M: Value, z: Value, Z: Value, x: Value, X: Value, d: Text, g: Op
+) -> Equation:
+    """Op of x and of what was, or of z where m holds."""
+    left = apply(op, apply(_WHERE, m, z, delay(c, init, s, 1)), x)
+    right = seq(c, apply(g, apply(last_rows(1), init), M, apply(vmap(op, "11"), Z, X), X))
+    rows = [entries(c, m, M), entries(c, z, Z), entries(c, x, X)]
+    when = [becomes(s, left), of_dtype(left, d), of_dtype(z, d), segments(op, d, g), *rows]
+    return Equation(left, right, when=when)

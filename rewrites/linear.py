@@ -1,0 +1,159 @@
+"""Linear recurrences: filters where the coefficients are fixed, prefixes of composed maps where they vary."""
+
+from typing import Any
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.calculus.condition import Condition
+from scanopt.calculus.facts import integer, runs_all, scalar, within
+from scanopt.calculus.facts_recurrences import entries, floating
+from scanopt.calculus.facts_states import becomes
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import (
+    Clock,
+    State,
+    Value,
+    apply,
+    const_at,
+    delay,
+    hold,
+    last_rows,
+    prim,
+    seq,
+    steps,
+    tail,
+)  # fmt: skip
+
+_ADD, _MULTIPLY = prim("add"), prim("multiply")
+
+
+def _trace(step: Any, x: Any, start: Any, *more: Any, n: Any = None) -> Any:
+    """All values of the states, and of what else the step returns."""
+    return scanopt.scan(step, x, start, list(more), n_steps=n)[0]
+
+
+def _two(y: Any) -> Any:
+    """A state with two taps."""
+    return dict(initial=y[:2], taps=[-2, -1])
+
+
+def _one_row(x: Value, c: Clock, p: Clock) -> Value:
+    """The last row of a loop, none where there is no step."""
+    return apply(prim("repeat_rows"), x, apply(prim("minimum"), steps(c), const_at(p, "int64:1")))
+
+
+def _power(c: Clock, init: Value, s: State, a: Value, p: Clock, when: list[Condition]) -> Equation:
+    new = apply(_MULTIPLY, delay(c, init, s, 1), hold(c, a))
+    last = apply(prim("geometric"), apply(last_rows(1), init), a, steps(c))
+    return Equation(tail(c, new, 1), _one_row(last, c, p), when=[becomes(s, new), *when, runs_all(c), within(c, p)])
+
+
+@law(
+    licence="exact",
+    source="scipy.signal.lfilter, bit for bit",
+    example=(
+        lambda x, a, b: _trace(lambda v, s, b: s * b + v, x, a, b),
+        lambda x, a: _trace(lambda v, s, h: [0.5 * s + h, T.tanh(h + v)], x, [a, a])[0],
+    ),
+    never=(
+        lambda x, a: _trace(lambda v, s: T.tanh(s) * 0.5 + v, x, a),
+        lambda x, a: _trace(lambda v, s: [s + v, s * 0.5 + v], x, [a, None])[1],
+        lambda X, y: _trace(lambda v, s, b: s * b + v, X, X[0], y),
+        lambda p, n, k: _trace(lambda v, s, k: s * k + v, p, n, k),
+        lambda x, a: _trace(lambda v, s: s * v + v, x, a),
+    ),
+)
+def filter_of_first_order(c: Clock, init: Value, s: State, a: Value, x: Value, X: Value) -> Equation:
+    """s·a + x with a fixed number a is a filter."""
+    left = apply(_ADD, apply(_MULTIPLY, delay(c, init, s, 1), hold(c, a)), x)
+    when = [becomes(s, left), entries(c, x, X), floating(left), scalar(a)]
+    return Equation(left, seq(c, apply(prim("lfilter"), apply(last_rows(1), init), X, a)), when=when)
+
+
+@law(
+    licence="exact",
+    source="scipy.signal.lfilter, bit for bit",
+    example=lambda x, y, a, b: _trace(lambda v, r, s, a, b: a * s + b * r + v, x, _two(y), a, b),
+    never=(
+        lambda x, y: _trace(lambda v, r, s: T.tanh(s) * 0.5 + 0.2 * r + v, x, _two(y)),
+        lambda x, y: _trace(lambda v, r, s: [s + v, s * 0.5 + r * 0.2 + v], x, [_two(y), None])[1],
+        lambda X, y: _trace(lambda v, r, s, b: b * s + 0.2 * r + v, X, _two(X), y),
+        lambda X, y: _trace(lambda v, r, s, b: 0.5 * s + b * r + v, X, _two(X), y),
+        lambda p, q: _trace(lambda v, r, s: 3 * s + 2 * r + v, p, _two(q)),
+    ),
+)
+def filter_of_second_order(c: Clock, init: Value, s: State, a: Value, b: Value, x: Value, X: Value) -> Equation:
+    """(s·a + r·b) + x, with r the state before s, is a filter."""
+    near = apply(_MULTIPLY, delay(c, init, s, 1), hold(c, a))
+    far = apply(_MULTIPLY, delay(c, init, s, 2), hold(c, b))
+    left = apply(_ADD, apply(_ADD, near, far), x)
+    when = [becomes(s, left), entries(c, x, X), floating(left), scalar(a), scalar(b)]
+    return Equation(left, seq(c, apply(prim("lfilter2"), apply(last_rows(2), init), X, a, b)), when=when)
+
+
+@law(
+    licence="reassoc",
+    source="prefix of composed maps [Kogge and Stone 1973]",
+    example=lambda x, y, a: _trace(lambda v, w, s: s * v + w, [x, y], a, n=500),
+    never=(
+        lambda x, a: _trace(lambda v, s: T.tanh(s) * v + v, x, a),
+        lambda x, a: _trace(lambda v, s: [s + v, s * v + v], x, [a, None])[1],
+        lambda p, n: _trace(lambda v, s: s * v + v, p, n),
+    ),
+)
+def linear_recurrence(c: Clock, init: Value, s: State, a: Value, A: Value, x: Value, X: Value) -> Equation:
+    """s·a + x with a that varies."""
+    left = apply(_ADD, apply(_MULTIPLY, delay(c, init, s, 1), a), x)
+    when = [becomes(s, left), entries(c, a, A), entries(c, x, X), floating(left)]
+    return Equation(left, seq(c, apply(prim("linear_recurrence"), apply(last_rows(1), init), A, X)), when=when)
+
+
+@law(
+    licence="reassoc",
+    source="A**k of the documents",
+    example=lambda x, y: _trace(lambda s, v: s * v, None, x, y, n=5000)[-1],
+    never=(
+        lambda x, y, n: _trace(lambda s, v: T.tanh(s) * v, None, x, y, n=n)[-1],
+        lambda x, y, n: _trace(lambda s, v: [T.tanh(s), s * v], None, [x, None], y, n=n)[1][-1],
+        lambda a, n: _trace(lambda s, v: (s * v, scanopt.until(s > 3)), None, a, a, n=n)[-1],
+        lambda a, n: _trace(lambda s, v: s * v, None, T.cast(a, "complex64"), T.cast(a, "complex64"), n=n)[-1].real,
+    ),
+)
+def power_of_invariant(c: Clock, init: Value, s: State, a: Value, p: Clock) -> Equation:
+    """A state times the same value again and again ends with a power of it."""
+    return _power(c, init, s, a, p, [floating(apply(_MULTIPLY, delay(c, init, s, 1), hold(c, a)))])
+
+
+@law(
+    licence="exact",
+    source="A**k of the documents",
+    example=lambda n, k: _trace(lambda s, v: s * v, None, n, k, n=50_000)[-1],
+    never=(
+        lambda n, k: _trace(lambda s, v: T.abs(s) * v, None, n, k, n=9)[-1],
+        lambda n, k: _trace(lambda s, v: [T.abs(s), s * v], None, [n, None], k, n=9)[1][-1],
+        lambda n, k: _trace(lambda s, v: (s * v, scanopt.until(s > 3)), None, n, k, n=9)[-1],
+        lambda x, y, n: _trace(lambda s, v: s * v, None, x, y, n=n)[-1],
+    ),
+)
+def power_of_integers(c: Clock, init: Value, s: State, a: Value, p: Clock) -> Equation:
+    """The same for integers, modulo 2^k."""
+    return _power(c, init, s, a, p, [integer(apply(_MULTIPLY, delay(c, init, s, 1), hold(c, a)))])
+
+
+@law(
+    licence="reassoc",
+    source="sums of geometric series, by doubling",
+    example=lambda X, y, a, b: _trace(lambda s, y, b: s * y + b, None, X[0], y, b, n=500)[-1],
+    never=(
+        lambda x, y, b, n: _trace(lambda s, y, b: T.tanh(s) * y + b, None, x, y, b, n=n)[-1],
+        lambda x, y, b, n: _trace(lambda s, y, b: [T.tanh(s), s * y + b], None, [x, None], y, b, n=n)[1][-1],
+        lambda a, b, n: _trace(lambda s, b: (s * b + b, scanopt.until(s > 3)), None, a, b, n=n)[-1],
+        lambda n, k: _trace(lambda s, k: s * k + k, None, n, k, n=9)[-1],
+    ),
+)
+def affine_power(c: Clock, init: Value, s: State, a: Value, b: Value, p: Clock) -> Equation:
+    """The last of s·a + b, with a and b fixed."""
+    new = apply(_ADD, apply(_MULTIPLY, delay(c, init, s, 1), hold(c, a)), hold(c, b))
+    last = apply(prim("affine_power"), apply(last_rows(1), init), a, b, steps(c))
+    when = [becomes(s, new), floating(new), runs_all(c), within(c, p)]
+    return Equation(tail(c, new, 1), _one_row(last, c, p), when=when)

@@ -1,0 +1,70 @@
+"""Polynomials: Horner's scheme as a loop, and powers of one base, one per step."""
+
+from typing import Any
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.calculus.facts import integer, runs_all, within
+from scanopt.calculus.facts_recurrences import entries, floating, vector
+from scanopt.calculus.facts_states import becomes
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import (
+    Clock,
+    State,
+    Value,
+    apply,
+    const_at,
+    delay,
+    hold,
+    last_rows,
+    prim,
+    steps,
+    tail,
+    vmap,
+)  # fmt: skip
+
+
+def _horner(step: Any, x: Any, start: Any, a: Any) -> Any:
+    return scanopt.scan(step, x, start, [a], n_steps=5000)[0]
+
+
+@law(
+    licence="reassoc",
+    source="the polynomial of the documents, by Horner's scheme",
+    example=lambda a, b: _horner(lambda v, s, b: s * b + v, T.arange(5000.0), a, b)[-1],
+    never=(
+        lambda x, a, b: _horner(lambda v, s, b: T.tanh(s) * b + v, x, a, b)[-1],
+        lambda x, a, b: _horner(lambda v, s, b: [s + v, s * b + v], x, [a, None], b)[1][-1],
+        lambda x, a, b: _horner(lambda v, s, b: (s * b + v, scanopt.until(s > 1)), x, a, b)[-1],
+        lambda p, n, k: _horner(lambda v, s, k: s * k + v, p, n, k)[-1],
+    ),
+)
+def horner(c: Clock, init: Value, s: State, x: Value, y: Value, Y: Value, p: Clock) -> Equation:
+    """The last of s·x + y with x fixed is a polynomial of x."""
+    new = apply(prim("add"), apply(prim("multiply"), delay(c, init, s, 1), hold(c, x)), y)
+    last = apply(prim("polynomial"), apply(last_rows(1), init), x, Y)
+    row = apply(prim("repeat_rows"), last, apply(prim("minimum"), steps(c), const_at(p, "int64:1")))
+    return Equation(
+        tail(c, new, 1), row, when=[becomes(s, new), entries(c, y, Y), floating(new), runs_all(c), within(c, p)]
+    )
+
+
+def _terms(f: Any, x: Any, *more: Any) -> Any:
+    return scanopt.map(f, x, list(more))[0].sum(axis=0)
+
+
+@law(
+    licence="reassoc",
+    source="the polynomial of the documents, term by term",
+    example=lambda a: _terms(lambda i, a: i * a**i, T.arange(5000), a),
+    never=(
+        lambda x, y, a: _terms(lambda v, w, a: v * a**w, [x, y], a),
+        lambda x, a: _terms(lambda v, i, a: v * a**i, [x, T.arange(x.shape[0])], T.cast(a, "complex64")).real,
+        lambda X, a: _terms(lambda v, w, a: v * a**w, [X, T.cast(T.abs(X), "int64")], a),
+        lambda p, q, n: _terms(lambda v, i, n: v * n**i, [p, q], n),
+    ),
+)
+def powers_of_one_base(x: Value, E: Value) -> Equation:
+    """Powers of one base with integers as exponents, all together."""
+    left = apply(vmap(prim("power"), "01"), x, E)
+    return Equation(left, apply(prim("powers"), x, E), when=[floating(x), integer(E), vector(E)])

@@ -1,0 +1,94 @@
+"""Recurrences in one form, so that each law of a closed form has to know one: the state first, then what feeds it.
+
+All of this happens on the spine of a state alone (what it becomes, by operators of which everything
+else is known without it), so sums and products elsewhere are left as they are.
+"""
+
+from typing import Any
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.calculus.facts import of_dtype
+from scanopt.calculus.facts_recurrences import leads, regroups, spine, swaps
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import Clock, Op, State, Text, Value, apply, delay, prim
+
+
+def _trace(step: Any, x: Any, start: Any) -> Any:
+    """All values of the states, and of what else the step returns."""
+    return scanopt.scan(step, x, start)[0]
+
+
+def _complex(x: Any) -> Any:
+    return T.cast(x, "complex64")
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda x, a: _trace(lambda v, s: v + s * 0.5, x, a),
+    never=(
+        lambda x, a: _trace(lambda v, s: v - s * 0.5, x, a),
+        lambda x, y, a: [x * y, _trace(lambda v, s: T.tanh(s) + T.exp(s) * v, x, a)],
+        lambda x, y, a: [T.maximum(x, y), _trace(lambda v, s: T.maximum(v, s), _complex(x), _complex(a)).real],
+    ),
+)
+def state_first(op: Op, x: Value, y: Value, d: Text) -> Equation:
+    """What leads to the state comes first."""
+    left = apply(op, x, y)
+    return Equation(left, apply(op, y, x), when=[leads(left, y, x), swaps(op, d), of_dtype(left, d)])
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda x, a: _trace(lambda v, s: (s + v) + T.exp(v), x, a),
+    never=(
+        lambda x, a: _trace(lambda v, s: (s - v) - T.exp(v), x, a),
+        lambda x, y: (x + y) + 1.0,
+        lambda x, a: _trace(lambda v, s: [s + v, (s + v) + T.exp(v)], x, [a, None]),
+        lambda x, a: _trace(lambda v, s: (T.tanh(s) + T.exp(s)) + v, x, a),
+        lambda p, n: _trace(lambda v, s: (s + T.cast(v, "int8")) + T.cast(v * v, "int8"), p, n),
+        lambda p, n: _trace(lambda v, s: (s + T.cast(v, "int8")) + v, p, n),
+        lambda p, n: _trace(lambda v, s: (s + v) + T.cast(v, "int8"), p, n),
+    ),
+)
+def regrouped(op: Op, y: Value, x: Value, z: Value, d: Text) -> Equation:
+    """What feeds the state is put together first."""
+    inner = apply(op, y, x)
+    left = apply(op, inner, z)
+    when = [leads(left, inner, z), leads(inner, y, x), regroups(op, d), of_dtype(y, d), of_dtype(x, d), of_dtype(z, d)]
+    return Equation(left, apply(op, y, apply(op, x, z)), when=when)
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda x, a: _trace(lambda v, s: s - T.exp(v), x, a),
+    never=(
+        lambda x, y: x - y,
+        lambda x, a: _trace(lambda v, s: T.tanh(s) - T.exp(s), x, a),
+        lambda p, n: _trace(lambda v, s: s - T.cast(v, "int8"), p, n),
+    ),
+)
+def subtracted(y: Value, x: Value, d: Text) -> Equation:
+    """Taking away is adding the opposite."""
+    left = apply(prim("subtract"), y, x)
+    right = apply(prim("add"), y, apply(prim("negative"), x))
+    return Equation(left, right, when=[leads(left, y, x), of_dtype(left, d), of_dtype(x, d)])
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda x, y: _trace(lambda v, r, s: r * 0.5 + s * 0.25, x, dict(initial=y[:2], taps=[-2, -1])),
+    never=lambda x, y: _trace(
+        lambda v, r, s: [T.tanh(r), r * v + s * v], x, [dict(initial=y[:2], taps=[-2, -1]), None]
+    ),
+)
+def nearer_first(c: Clock, init: Value, s: State, a: Value, b: Value) -> Equation:
+    """Of two earlier values of a state the later one comes first."""
+    near = apply(prim("multiply"), delay(c, init, s, 1), a)
+    far = apply(prim("multiply"), delay(c, init, s, 2), b)
+    left = apply(prim("add"), far, near)
+    return Equation(left, apply(prim("add"), near, far), when=[spine(s, left)])

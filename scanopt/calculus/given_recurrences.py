@@ -1,0 +1,90 @@
+"""What a program itself tells of its recurrences: their cycles, and the operators that have closed forms."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from scanopt.array.op import Op
+from scanopt.array.ops_recurrences import accumulator, folder
+from scanopt.array.running import ACCUMULATED
+from scanopt.array.shapes import ufunc_dtypes
+from scanopt.calculus.components import components
+from scanopt.calculus.forms import TermGraph
+
+__all__ = ["closed_operators", "cycles", "recurrence_facts"]
+
+Row = tuple[str, tuple[Op | int | str, ...]]
+
+_EXACT_KINDS = "biu"
+_ROWS = ("forward_fill", "lfilter", "lfilter2", "linear_recurrence", "raised_sum", "capped_sum", "clamped_sum")
+
+
+def closed_operators(ops: Iterable[Op]) -> list[Op]:
+    """The operators that closed forms of recurrences by these operators are written with."""
+    names = [op.name for op in ops if op.name in ACCUMULATED and not op.params]
+    return [f(name) for name in dict.fromkeys(names) for f in (accumulator, folder, _segmented)]
+
+
+def _segmented(ufunc: str) -> Op:
+    return Op.make("segmented", ufunc=ufunc)
+
+
+def recurrence_facts(ops: Sequence[Op], dtypes: Sequence[str], fp: str) -> Iterator[Row]:
+    """What recurrences by these operators, with states of these dtypes, come to for the licence `fp`."""
+    for op in ops:
+        if op.name in _ROWS or op.name in ("accumulate", "segmented"):
+            yield "recurrent", (op,)
+        traits = op.spec.traits
+        for d in dtypes:
+            loose = fp != "exact"
+            associative = traits.associative and (np.dtype(d).kind in _EXACT_KINDS or loose)
+            if traits.holds("commutative", d) or (loose and _swaps_nearly(op, d)):
+                yield "swaps", (op, d)
+            if associative:
+                yield "regroups", (op, d)
+            if not _accumulates(op, d, loose):
+                continue
+            yield "accumulates", (op, d, accumulator(op.name))
+            yield "segments", (op, d, _segmented(op.name))
+            if associative:
+                yield "folds", (op, d, folder(op.name))
+
+
+def _swaps_nearly(op: Op, dtype: str) -> bool:
+    """Whether only the sign of a zero or a rounding depends on the order of the arguments."""
+    return op.spec.traits.commutative and (np.dtype(dtype).kind == "f" or op.name in ("add", "multiply"))
+
+
+def _accumulates(op: Op, dtype: str, loose: bool) -> bool:
+    kind = np.dtype(dtype).kind
+    if op.params or kind not in ACCUMULATED.get(op.name, "") or (op.name == "multiply" and kind == "c" and not loose):
+        return False
+    try:
+        return ufunc_dtypes(op.name, (dtype, dtype))[-1] == dtype
+    except TypeError:
+        return False
+
+
+def cycles(g: TermGraph) -> Iterator[Row]:
+    """Per state the cycle it lies on, and the arguments that come into the cycle from outside."""
+    needs: dict[int, list[int]] = {}
+    for i, f in g.forms():
+        needs[i] = [*f.args, *(g.states[f.state].updates if f.kind == "delay" else ())]
+    component = components(needs)
+    size = Counter(component.values())
+    carried = {component[u] for s in g.states.values() for u in s.updates if size[component[u]] > 1}
+    for s, info in g.states.items():
+        for u in info.updates:
+            if component[u] in carried:
+                yield "cycle", (s, str(component[u]))
+    told: set[tuple[int, int]] = set()
+    for i, f in g.forms():
+        k = component[i]
+        if k in carried and f.kind == "apply":
+            for a in f.args:
+                if component[a] != k and (k, a) not in told:
+                    told.add((k, a))
+                    yield "outside", (str(k), a)
