@@ -18,15 +18,17 @@ __all__ = ["with_copies"]
 
 
 def with_copies(
-    outputs: Sequence[Variable], cotangents: Sequence[Variable], wrt: Sequence[Variable], constant: Sequence[Variable]
-) -> tuple[list[Variable], list[Variable], list[Variable], list[Variable]]:
-    """The same, with every variable of wrt, outputs and constant that a step uses unasked read as a non-sequence."""
+    outputs: Sequence[Variable], wrt: Sequence[Variable], constant: Sequence[Variable]
+) -> tuple[list[Variable], list[Variable], list[Variable]]:
+    """The same, with every variable among them that a step uses unasked read as a non-sequence.
+
+    What rests on others comes first: a step that reads the copy of `x ** 2` does not compute it from
+    the copy of x.
+    """
     named = [*outputs, *wrt, *constant]
     held = _inside_loops([*outputs, *wrt], {v for v in named if v.owner is not None})
-    if not held:
-        return list(outputs), list(cotangents), list(wrt), list(constant)
-    made = {v: i for i, node in enumerate(schedule(named)) for v in node.outputs}
-    for i in sorted(range(len(named)), key=lambda i: made.get(named[i], -1)):  # what others rest on first
+    made = {v: i for i, node in enumerate(schedule(named)) for v in node.outputs} if held else {}
+    for i in sorted(range(len(named)), key=lambda i: -made.get(named[i], -1)):
         v = named[i]
         if v in held:
             copy = apply(Op.make("positive"), v) if v.dtype != "bool" else v
@@ -36,7 +38,7 @@ def with_copies(
             held = {m for x, m in zip(named, moved, strict=True) if x in held and x is not v}
             named = moved
     n, m = len(outputs), len(outputs) + len(wrt)
-    return named[:n], list(cotangents), named[n:m], named[m:]
+    return named[:n], named[n:m], named[m:]
 
 
 def _inside_loops(outputs: Sequence[Variable], wanted: Collection[Variable]) -> set[Variable]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from scanopt.array.constants import as_tensor_variable
 from scanopt.array.variable import FUNCTIONS, Variable, describe
-from scanopt.gradient.grad import Lop, grad, like_given, variables
+from scanopt.gradient.arguments import Asked, like_given, scalar_cost
+from scanopt.gradient.grad import row_times_jacobian
 from scanopt.loops.derived import map as loop_map
 from scanopt.loops.graph import dependencies, schedule
 from scanopt.loops.rebuild import rebuild
@@ -33,11 +37,21 @@ def jacobian(
 
     Source: the documents' `theano.gradient.jacobian`.
     """
-    y, asked = as_tensor_variable(expression), variables("wrt", wrt)
-    if not y.ndim:
-        return grad(y, wrt, consider_constant, disconnected_inputs)
+    asked = Asked.of("jacobian", wrt, consider_constant, disconnected_inputs)
+    y = asked.site.array(expression, "the expression")
+    if np.dtype(y.dtype).kind == "c":
+        raise asked.site.error(
+            TypeError, f"jacobian needs real values, found {describe(y)}: take those of its T.real(...) and T.imag(...)"
+        )
+    return like_given(wrt, _jacobians(y, asked))
+
+
+def _jacobians(y: Variable, asked: Asked) -> list[Variable]:
+    """The derivatives of all entries of y."""
+    if not (y.ndim and asked.wrt):
+        return row_times_jacobian(asked, [y], [as_tensor_variable(np.ones((), y.dtype))])
     seed = Variable(y.type, "seed")
-    rows: list[Variable] = Lop([y], asked, [seed], consider_constant, disconnected_inputs)
+    rows = row_times_jacobian(asked, [y], [seed])
     held = _without(rows, seed)
     count = y.size
 
@@ -48,8 +62,7 @@ def jacobian(
 
     found, _ = loop_map(one, FUNCTIONS["arange"](count), [y, *held], name="jacobian")
     found = found if isinstance(found, list) else [found]
-    shaped = [r.reshape((*y.shape, *x.shape), ndim=y.ndim + x.ndim) for r, x in zip(found, asked, strict=True)]
-    return like_given(wrt, shaped)
+    return [r.reshape((*y.shape, *x.shape), ndim=y.ndim + x.ndim) for r, x in zip(found, asked.wrt, strict=True)]
 
 
 def _without(results: Sequence[Variable], seed: Variable) -> list[Variable]:
@@ -79,10 +92,11 @@ def hessian(
 
     Source: the documents' `theano.gradient.hessian`.
     """
+    asked = Asked.of("hessian", wrt, consider_constant, disconnected_inputs)
+    y = scalar_cost(asked.site, cost)
     out: list[Variable] = []
-    for x in variables("wrt", wrt):
-        g = grad(cost, x, consider_constant, disconnected_inputs)
-        if not isinstance(g, Variable):
-            raise TypeError(f"the cost has no gradient with respect to {describe(x)}")
-        out.append(jacobian(g, x, consider_constant, "ignore"))  # a constant gradient has derivatives 0
+    for x in asked.wrt:
+        one = asked.alone(x)
+        (g,) = row_times_jacobian(one, [y], [as_tensor_variable(np.ones((), y.dtype))])
+        out += _jacobians(g, replace(one, disconnected="ignore"))  # a constant gradient has derivatives 0
     return like_given(wrt, out)

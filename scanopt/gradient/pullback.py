@@ -10,6 +10,7 @@ from scanopt.array.variable import FUNCTIONS, Apply, Node, Variable, apply, desc
 from scanopt.gradient.errors import NullTypeGradError
 from scanopt.gradient.flows import flows
 from scanopt.loops.graph import is_lazy, schedule
+from scanopt.loops.location import user_location
 from scanopt.loops.node import Scan
 
 __all__ = ["Contributions", "LoopRule", "no_way_through", "pull", "register_loop_rule", "zeros_like"]
@@ -41,11 +42,12 @@ def pull(
     wrt: Sequence[Variable],
     constant: Collection[Variable] = (),
     given: Collection[Variable] = (),
+    known: Collection[Variable] = (),
 ) -> list[Variable | None]:
     """The gradients with respect to `wrt` of the sum of all outputs times their cotangents.
 
     None for an output or a result stands for no connection.  constant: what nothing flows through.
-    given: what is not looked behind.
+    given: what is not looked behind.  known: outputs whose cotangents are all of their gradients.
     Raises NullTypeGradError where the way leads through an operator without a gradient.
     """
     varying = flows(outputs, wrt, constant, given)
@@ -53,20 +55,22 @@ def pull(
     for v, g in zip(outputs, cotangents, strict=True):
         if g is not None:
             sums.add(v, g)
+    sums.known = frozenset(known)
     _backwards(schedule(outputs, given), sums, set(wrt))
     return [sums.total(v) for v in wrt]
 
 
 class Sums:
-    """Parts of gradients by variable, for those that can have one."""
+    """Parts of gradients by variable, for those that can have one.  known: those that get no more."""
 
     def __init__(self, varying: Collection[Variable]) -> None:
         self.varying = varying
+        self.known: frozenset[Variable] = frozenset()
         self.parts: dict[Variable, list[Variable]] = {}
 
     def add(self, v: Variable, part: Variable) -> None:
         """One more part of the gradient with respect to v, in the dtype of v."""
-        if v in self.varying:
+        if v in self.varying and v not in self.known:
             self.parts.setdefault(v, []).append(FUNCTIONS["cast"](part, v.dtype))
 
     def total(self, v: Variable) -> Variable | None:
@@ -117,7 +121,7 @@ def no_way_through(node: Apply, varying: Iterable[Variable]) -> NullTypeGradErro
     return NullTypeGradError(
         f"{node.op.name} has no gradient, and the gradient asked for goes through it to "
         f"{', '.join(map(describe, varying))}: write disconnected_grad(...) around its result, or name it in "
-        "consider_constant, if it is meant as a constant"
+        f"consider_constant, if it is meant as a constant (at {user_location()})"
     )
 
 

@@ -11,13 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace as altered
 from typing import Any
 
-from scanopt.array.constants import as_tensor_variable
 from scanopt.array.derivatives import smooth
 from scanopt.array.variable import FUNCTIONS, Apply, Node, Variable, describe
+from scanopt.gradient.arguments import Asked, like_given, variables, vector, vectors
 from scanopt.gradient.captured import with_copies
-from scanopt.gradient.errors import NullTypeGradError
+from scanopt.gradient.errors import DisconnectedInputError, NullTypeGradError
 from scanopt.gradient.flows import inner_flows
-from scanopt.gradient.grad import like_given, variables
 from scanopt.gradient.pullback import no_way_through, pull, zeros_like
 from scanopt.loops.graph import schedule
 from scanopt.loops.mit_mots import desugared
@@ -25,7 +24,7 @@ from scanopt.loops.node import MitSot, NitSot, NonSequence, Scan, SitSot, State
 from scanopt.loops.node import Sequence as SequenceSlot
 from scanopt.loops.rebuild import rebuild
 
-__all__ = ["Rop", "push", "pushforward"]
+__all__ = ["Rop", "push"]
 
 _READ_THE_SHAPE_ALONE = {"shape_i", "full_like"}
 
@@ -38,8 +37,8 @@ def Rop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802  the documente
 
     f: an array or a list of them.  wrt: one variable or a list; eval_points: for each an array of its
     shape, or None to keep it still.  Returns an array of the shape of each f (zeros where it stays).
-    Raises TypeError, ValueError for arguments that do not fit, NullTypeGradError where an operator
-    on the way has no gradient.
+    Raises TypeError, ValueError for arguments that do not fit, DisconnectedInputError for an integer
+    that is to move, NullTypeGradError where an operator on the way has no gradient.
 
     >>> from scanopt import interpret, tensor as T
     >>> x = T.dvector("x")
@@ -48,26 +47,26 @@ def Rop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802  the documente
 
     Source: the documents' `theano.gradient.Rop`.
     """
-    outputs, asked = variables("f", f), variables("wrt", wrt)
-    points = list(eval_points) if isinstance(eval_points, list | tuple) else [eval_points]
-    if len(points) != len(asked):
-        raise ValueError(f"Rop needs one evaluation point for each of {len(asked)} variables, found {len(points)}")
-    pairs = [(x, as_tensor_variable(t)) for x, t in zip(asked, points, strict=True) if t is not None]
-    for x, t in pairs:
-        if t.ndim != x.ndim:
-            raise TypeError(
-                f"the evaluation point {describe(t)} does not fit {describe(x)}: the numbers of axes differ"
+    asked = Asked.of("Rop", wrt)
+    outputs = variables(asked.site, "f", f)
+    points = vectors(asked.site, asked.wrt, eval_points, "variables")
+    tangents: Tangents = {}
+    for i, (x, t) in enumerate(zip(asked.wrt, points, strict=True)):
+        if t is None:
+            continue
+        label = f"eval_points[{i}]" if isinstance(eval_points, list | tuple) else "eval_points"
+        if x in tangents:
+            raise asked.site.error(ValueError, f"wrt names {describe(x)} twice: add its evaluation points up")
+        if not smooth(x):
+            raise asked.site.error(
+                DisconnectedInputError,
+                f"{label} moves {describe(x)}, but only floats and complex numbers have derivatives: cast it before "
+                "its use, or give None to keep it still",
             )
-    found = pushforward(outputs, [x for x, _ in pairs], [t for _, t in pairs])
+        tangents[x] = vector(asked.site, label, x, t)
+    results, sources, _ = with_copies(outputs, list(tangents), [])
+    found = push(results, dict(zip(sources, tangents.values(), strict=True)))
     return like_given(f, [zeros_like(v) if t is None else t for v, t in zip(outputs, found, strict=True)])
-
-
-def pushforward(
-    outputs: Sequence[Variable], wrt: Sequence[Variable], tangents: Sequence[Variable]
-) -> list[Variable | None]:
-    """The derivatives of outputs as wrt move along tangents; None where they stay as they are."""
-    results, _, sources, _ = with_copies(outputs, [], wrt, [])
-    return push(results, dict(zip(sources, tangents, strict=True)))
 
 
 def push(outputs: Sequence[Variable], tangents: Mapping[Variable, Variable]) -> list[Variable | None]:
@@ -162,7 +161,7 @@ class _Forward:
     def _slots(self) -> dict[Slot, Slot]:
         """Beside each state and map that moves its tangent."""
         node = self.node
-        states = [s for s in node.states if s.output_state in self.varying]
+        states = [s for s in node.states if any(v in self.varying for v in (s.output_state, *s.input_states))]
         inputs = {s: tuple(self._tangent(v) for v in s.input_states) for s in states}
         values = list(dict.fromkeys(node.traced))
         found = {v: t for v, t in zip(values, push(values, self.inner), strict=True) if t is not None}

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.constants import constant
-from scanopt.array.derivatives import smooth
-from scanopt.array.variable import Variable
+from scanopt.array.variable import Variable, describe
 from scanopt.gradient.grad import grad
+from scanopt.loops.location import user_location
+from scanopt.loops.site import Site, show
 
 __all__ = ["VerifyGradError", "verify_grad"]
 
@@ -38,7 +39,8 @@ def verify_grad(
     fun: from symbolic arrays to one.  pt: arrays of float dtype, the point.  n_tests: how many random
     weightings of fun's entries are tried.  eps: step of the differences.  abs_tol, rel_tol: what may
     differ, by default 1e-5 for float64 and 1e-2 for float32.  mode: as for `function`.
-    Raises VerifyGradError naming the worst entry; TypeError where a point is no float array.
+    Raises VerifyGradError naming the worst entry, also where a gradient or difference is not finite;
+    TypeError, ValueError for arguments that are no such thing.
 
     >>> from scanopt import tensor as T
     >>> verify_grad(lambda x: T.tanh(x).sum(), [np.array([0.1, 0.2])])
@@ -47,14 +49,16 @@ def verify_grad(
     """
     from scanopt.compiler import function
 
-    points = [np.array(p) for p in pt]
-    inputs = [_input(p, i) for i, p in enumerate(points)]
-    output = fun(*inputs)
-    if not isinstance(output, Variable):
-        raise TypeError(f"verify_grad needs a function from symbolic arrays to one, which returned {output!r}")
+    site = Site("verify_grad", user_location())
+    points, random = _points(site, pt), _numbers(site, rng, n_tests)
+    inputs = [_input(site, p, i) for i, p in enumerate(points)]
+    output = _output(site, fun, inputs)
     least = min((p.dtype.name for p in points), key=lambda d: np.dtype(d).itemsize)
-    step, absolute, relative = eps or _STEP[least], abs_tol or _TOLERANCE[least], rel_tol or _TOLERANCE[least]
-    random = rng or np.random.default_rng(42)
+    step = _given(site, "eps", eps, _STEP[least], zero=False)
+    absolute, relative = (
+        _given(site, name, tolerance, _TOLERANCE[least])
+        for name, tolerance in (("abs_tol", abs_tol), ("rel_tol", rel_tol))
+    )
     shape = np.shape(function(inputs, output, mode=mode, on_unused_input="ignore")(*points))
     for _ in range(n_tests):
         weights = constant((random.uniform(size=shape) + 0.5).astype(output.dtype))
@@ -70,11 +74,50 @@ def verify_grad(
             _compare(i, found, expected, absolute, relative)
 
 
-def _input(point: Array, i: int) -> Variable:
-    v = Variable(constant(point).type, f"pt[{i}]")
-    if not smooth(v) or point.dtype.name not in _STEP:
-        raise TypeError(f"pt[{i}] is {v.type}; a point for gradients is an array of real floating point numbers")
-    return v
+def _points(site: Site, pt: Any) -> list[Array]:
+    if not isinstance(pt, list | tuple) or not pt:
+        raise site.error(TypeError, f"pt must be a list with an array for each argument of fun, found {show(pt)}")
+    return [np.array(p) for p in pt]
+
+
+def _numbers(site: Site, rng: Any, n_tests: Any) -> Any:
+    """Where random numbers come from."""
+    if isinstance(n_tests, bool) or not isinstance(n_tests, int | np.integer) or n_tests < 1:
+        raise site.error(ValueError, f"n_tests must be a number of tests from 1 up, found {show(n_tests)}")
+    if rng is not None and not hasattr(rng, "uniform"):
+        raise site.error(TypeError, f"rng must be a generator such as np.random.default_rng(3), found {show(rng)}")
+    return np.random.default_rng(42) if rng is None else rng
+
+
+def _given(site: Site, name: str, value: Any, default: float, zero: bool = True) -> float:
+    """A step or tolerance."""
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 <= value < np.inf:
+        raise site.error(ValueError, f"{name} must be a number that is not negative, found {show(value)}")
+    if not (zero or value):
+        raise site.error(ValueError, f"{name} must be positive, found {show(value)}")
+    return float(value)
+
+
+def _input(site: Site, point: Array, i: int) -> Variable:
+    if point.dtype.name not in _STEP:
+        raise site.error(
+            TypeError,
+            f"pt[{i}] is {point.dtype.name}; a point for gradients is an array of float16, float32 or float64",
+        )
+    return Variable(constant(point).type, f"pt[{i}]")
+
+
+def _output(site: Site, fun: Any, inputs: Sequence[Variable]) -> Variable:
+    if not callable(fun):
+        raise site.error(TypeError, f"fun must be a function from symbolic arrays to one, found {show(fun)}")
+    output = fun(*inputs)
+    if not isinstance(output, Variable):
+        raise site.error(TypeError, f"fun must be a function from symbolic arrays to one, it returned {show(output)}")
+    if np.dtype(output.dtype).kind != "f":
+        raise site.error(TypeError, f"fun must return real floating point numbers, it returned {describe(output)}")
+    return output
 
 
 def _differences(f: Callable[[Array], Any], x: Array, step: float) -> Array:
@@ -89,11 +132,12 @@ def _differences(f: Callable[[Array], Any], x: Array, step: float) -> Array:
 
 
 def _compare(i: int, found: Array, expected: Array, absolute: float, relative: float) -> None:
-    error = np.abs(found - expected)
-    scale = np.maximum(np.abs(found), np.abs(expected))
-    bad = error > np.maximum(absolute, relative * scale)
-    if bad.any() or np.isfinite(found).all() != np.isfinite(expected).all():
-        worst = np.unravel_index(np.argmax(np.where(bad, error, -1)), error.shape)
+    with np.errstate(invalid="ignore"):  # infinite or NaN: no difference can confirm them
+        error = np.abs(found - expected)
+        scale = np.maximum(np.abs(found), np.abs(expected))
+        bad = ~(error <= np.maximum(absolute, relative * scale))
+    if bad.any():
+        worst = np.unravel_index(np.argmax(np.where(bad, error, -1.0)), error.shape)
         place = tuple(int(k) for k in worst)
         raise VerifyGradError(
             f"the gradient with respect to pt[{i}] differs from finite differences at {int(bad.sum())} of {bad.size} "

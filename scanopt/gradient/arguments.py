@@ -1,0 +1,149 @@
+"""What grad and its relatives are given, checked: an error says which argument, what was found and where."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.derivatives import smooth
+from scanopt.array.variable import Constant, Variable, describe
+from scanopt.gradient.errors import DisconnectedInputError, DisconnectedInputWarning
+from scanopt.loops.location import user_location
+from scanopt.loops.site import Site, show
+
+__all__ = ["Asked", "choice", "known_gradients", "like_given", "scalar_cost", "variables", "vector", "vectors"]
+
+Pairs = list[tuple[Variable, Variable]]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One call: with respect to what gradients are asked for, what is held constant, what to do where none is."""
+
+    site: Site
+    wrt: list[Variable]
+    constant: list[Variable]
+    disconnected: str = "raise"
+
+    @classmethod
+    def of(cls, function: str, wrt: Any, consider_constant: Any = None, disconnected_inputs: Any = "raise") -> Asked:
+        """The arguments of a call, checked.  Raises TypeError, ValueError."""
+        site = Site(function, user_location())
+        choice(site, "disconnected_inputs", disconnected_inputs, ("raise", "warn", "ignore"))
+        constant = [] if consider_constant is None else variables(site, "consider_constant", consider_constant)
+        return cls(site, variables(site, "wrt", wrt), constant, disconnected_inputs)
+
+    def alone(self, x: Variable) -> Asked:
+        """The same with respect to x alone."""
+        return replace(self, wrt=[x])
+
+    def say(self, cost: Variable, x: Variable) -> None:
+        """That cost does not depend smoothly on x, in the way that was asked for."""
+        if self.disconnected == "ignore":
+            return
+        text = (
+            f"{describe(cost)} has no gradient with respect to {describe(x)}: {_reason(x)} "
+            f"({self.site.function} at {self.site.location}); disconnected_inputs='ignore' gives zeros"
+        )
+        if self.disconnected == "raise":
+            raise DisconnectedInputError(text)
+        file, _, line = self.site.location.rpartition(":")
+        warnings.warn_explicit(text, DisconnectedInputWarning, file or "<unknown>", int(line or 1))
+
+
+def variables(site: Site, argument: str, given: Any) -> list[Variable]:
+    """What the user gave as `argument`: one variable or several.  Raises TypeError."""
+    many: Iterable[Any] = given if isinstance(given, list | tuple) else [given]
+    out = list(many)
+    for v in out:
+        if not isinstance(v, Variable):
+            raise site.error(TypeError, f"{argument} must be symbolic arrays, found {show(v)}")
+    return out
+
+
+def choice(site: Site, argument: str, given: Any, allowed: tuple[str, ...]) -> None:
+    """Raises ValueError where `given` is none of those allowed."""
+    if given not in allowed:
+        names = f"{', '.join(map(repr, allowed[:-1]))} or {allowed[-1]!r}"
+        raise site.error(ValueError, f"{argument} is {names}, found {show(given)}")
+
+
+def _reason(x: Variable) -> str:
+    if not smooth(x):
+        return f"it is of dtype {x.dtype}, and only floats and complex numbers have gradients: cast it before its use"
+    if isinstance(x, Constant):
+        return "this very constant is no part of the graph (equal numbers written twice are two constants)"
+    return "it is no part of the graph, or only by way of integers, comparisons, shapes or what is considered constant"
+
+
+def scalar_cost(site: Site, cost: Any) -> Variable:
+    """The cost as a real scalar.  Raises TypeError."""
+    if isinstance(cost, list | tuple):
+        raise site.error(
+            TypeError,
+            f"{site.function} needs one scalar cost, found {show(cost)}: add several up; of what scan returns, "
+            "(outputs, updates), take outputs",
+        )
+    v = site.array(cost, "the cost")
+    if v.ndim:
+        raise site.error(
+            TypeError,
+            f"{site.function} needs a scalar cost, found {describe(v)}: take its sum or mean, or use jacobian for "
+            "all its entries",
+        )
+    if np.dtype(v.dtype).kind != "f":
+        raise site.error(
+            TypeError,
+            f"{site.function} needs a real floating point cost, found {describe(v)}: cast it if that is meant",
+        )
+    return v
+
+
+def known_gradients(site: Site, known: Any) -> Pairs:
+    """Variables and the gradients with respect to them.  Raises TypeError, ValueError where the two do not fit."""
+    if known is None:
+        return []
+    if not isinstance(known, Mapping):
+        raise site.error(TypeError, f"known_grads is a dict from variables to their gradients, found {show(known)}")
+    out: Pairs = []
+    for v, g in known.items():
+        if not isinstance(v, Variable):
+            raise site.error(TypeError, f"known_grads is keyed by symbolic arrays, found {show(v)}")
+        out.append((v, vector(site, f"the known gradient of {describe(v)}", v, g)))
+    return out
+
+
+def vectors(site: Site, of: Sequence[Variable], points: Any, what: str) -> list[Any]:
+    """The evaluation points as a list with one for each of `of`.  what: plural of what these are."""
+    many = list(points) if isinstance(points, list | tuple) else [points]
+    if len(many) != len(of):
+        raise site.error(
+            ValueError, f"{site.function} needs one evaluation point for each of {len(of)} {what}, found {len(many)}"
+        )
+    return many
+
+
+def vector(site: Site, label: str, v: Variable, given: Any) -> Variable:
+    """An array of the shape of v, and of numbers that v can change by.  Raises TypeError, ValueError."""
+    g = site.array(given, label)
+    if g.ndim != v.ndim:
+        raise site.error(
+            TypeError, f"{label} is {describe(g)}, not of the shape of {v.type}: the numbers of axes differ"
+        )
+    for axis, (n, m) in enumerate(zip(g.type.shape, v.type.shape, strict=True)):
+        if n is not None and m is not None and n != m:
+            raise site.error(ValueError, f"{label} is {describe(g)}, not of the shape of {v.type}: axis {axis} differs")
+    if np.dtype(g.dtype).kind == "c" and np.dtype(v.dtype).kind != "c":
+        raise site.error(TypeError, f"{label} is {describe(g)}, complex where {v.type} is real: take its T.real(...)")
+    return g
+
+
+def like_given(given: Any, results: Sequence[Any]) -> Any:
+    """Results as the user asked for them: a list or tuple for one, else the one."""
+    if isinstance(given, list | tuple):
+        return type(given)(results) if type(given) in (list, tuple) else list(results)
+    return results[0]
