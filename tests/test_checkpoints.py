@@ -70,7 +70,7 @@ def test_lists_of_the_caller_stay() -> None:
 def test_without_padding() -> None:
     f = scanopt.function([X, h, w], scanopt.scan_checkpoints(step, X, [h], [w], save_every_N=4, padding=False)[0])
     assert len(f(*data(8))) == 2
-    with pytest.raises(ValueError, match=r"test_checkpoints.py.*save_every_N divides: 1 steps are left over"):
+    with pytest.raises(ValueError, match=r"save_every_N divides: 1 steps are left over.*test_checkpoints.py"):
         f(*data(9))
 
 
@@ -84,9 +84,9 @@ def test_automatic_choice() -> None:
 
 
 WRONG: list[tuple[str, type[Exception], dict[str, Any]]] = [
-    (r"outputs_info\[0\] has taps \[-2, -1\].*only the step before", ValueError,
+    (r"outputs_info\[0\] \('X'\) has taps \[-2, -1\].*only the step before", ValueError,
      {"outputs_info": [dict(initial=X, taps=[-2, -1])]}),
-    (r"sequences\[0\] has taps", ValueError, {"sequences": [dict(input=X, taps=[0, 1])]}),
+    (r"sequences\[0\] \('X'\) has taps", ValueError, {"sequences": [dict(input=X, taps=[0, 1])]}),
     ("unknown key 'tap'", ValueError, {"sequences": [dict(input=X, tap=[0, 1])]}),
     ("number of steps is not known", ValueError, {"sequences": None}),
     ("at least 1, found 0", ValueError, {"save_every_N": 0}),
@@ -98,6 +98,15 @@ WRONG: list[tuple[str, type[Exception], dict[str, Any]]] = [
     (r"sequences\[1\].*has 4 rows, but the first sequence has 3", ValueError,
      {"sequences": [T.dmatrix("A", shape=(3, 3)), T.dmatrix("B", shape=(4, 3))]}),
     ("padding=False needs", ValueError, {"sequences": T.dmatrix("A", shape=(7, 3)), "padding": False}),
+    ("padding must be True or False", TypeError, {"padding": "no"}),
+    ("n_steps is -3, but it must not be negative", ValueError, {"sequences": None, "n_steps": -3}),
+    ("positive number of bytes, found nan", ValueError, {"checkpoint": "auto", "memory_budget": float("nan")}),
+    (r"sequences\[0\] \('h'\) is float64\[\].*no axis", TypeError, {"sequences": T.dscalar("h")}),
+    (r"sequences\[0\] is 1.0", TypeError, {"sequences": [1.0, 2.0]}),
+    ("without the key 'input'", ValueError, {"sequences": [{}]}),
+    (r"takes \(p\) but scan_checkpoints passes \(X\[t\], h\[t-1\], w\)", TypeError, {"fn": lambda p: p}),
+    (r"outputs_info\[0\] \('h'\) starts as float32.*write h.astype", ValueError,
+     {"outputs_info": [T.fvector("h")], "non_sequences": [w]}),
     (r"'A' float64\[7, 3\]\) has 7 rows, but n_steps is 3", ValueError,
      {"sequences": T.dmatrix("A", shape=(7, 3)), "n_steps": 3}),
 ]  # fmt: skip
@@ -116,6 +125,34 @@ def test_lengths_differ_when_it_runs() -> None:
     f = scanopt.function([X, Y, h], kept)
     with pytest.raises(ValueError, match=r"sequences\[1\] \('Y'.*has 3 rows, but the first sequence has 5"):
         f(data(5)[0], data(3)[0], data(3)[1])
+
+
+def test_numbers_of_steps_that_only_the_run_shows() -> None:
+    n, every = T.lscalars("n", "every")
+    powers, _ = scanopt.scan_checkpoints(lambda s: s * 2, None, [1.0], n_steps=n, save_every_N=every)
+    f = scanopt.function([n, every], powers)
+    assert f(7, 3).tolist() == [8, 64, 128]
+    assert f(0, 3).shape == (0,)
+    with pytest.raises(ValueError, match=r"save_every_N must be at least 1, found 0.*test_checkpoints.py"):
+        f(7, 0)
+    with pytest.raises(ValueError, match=r"n_steps \('n'\) is -7, but it must not be negative.*test_checkpoints.py"):
+        f(-7, 3)
+
+
+def test_taps_that_are_none() -> None:
+    kept, _ = scanopt.scan_checkpoints(
+        step, dict(input=X, taps=[0]), dict(initial=h, taps=[-1]), w, save_every_N=np.int64(50)
+    )
+    values = dict(zip([X, h, w], data(3), strict=True))
+    plain, _ = scanopt.scan_checkpoints(step, X, h, w)
+    assert scanopt.interpret(kept, values).tolist() == scanopt.interpret(plain, values).tolist()
+
+
+def test_more_steps_between_states_than_there_are() -> None:
+    """Sequences are not filled up to a length that they need not have."""
+    A = T.dmatrix("A", shape=(7, 3))
+    kept, _ = scanopt.scan_checkpoints(step, A, h, w, save_every_N=10**12)
+    assert scanopt.function([A, h, w], kept)(*data(7)).shape == (1, 3)
 
 
 def test_peak_memory_of_the_gradient() -> None:

@@ -16,14 +16,14 @@ from scanopt.array.batching import dims_of
 from scanopt.array.constants import as_tensor_variable
 from scanopt.array.entries import FUNCTIONS
 from scanopt.array.variable import Constant, Variable, describe
-from scanopt.loops.canonical import as_list
+from scanopt.loops.canonical import Initial, SequenceArg, as_list, initials, sequence_args
 from scanopt.loops.location import user_location
-from scanopt.loops.options import Options
+from scanopt.loops.options import Options, check_truth
 from scanopt.loops.require import require
 from scanopt.loops.scan import loop, returned
 from scanopt.loops.shapes import abstract_values
 from scanopt.loops.site import Site, show
-from scanopt.loops.steps import given_steps, rows_of
+from scanopt.loops.steps import given_steps, literal, not_negative, rows_of
 from scanopt.loops.until import until
 
 __all__ = ["scan_checkpoints"]
@@ -50,10 +50,11 @@ def scan_checkpoints(
         is that of the last step, whether or not N divides the number of steps.
     padding: False says that N divides the number of steps, which saves a copy of the sequences.
     checkpoint: "auto" chooses N: the least for which the states kept fit into memory_budget (bytes;
-        without one, the square root of the number of steps, which keeps the fewest).
+        without one, or where none fits, the square root of the number of steps, which keeps the fewest).
     Values and gradients are those of `scan`; the forward loop is computed twice.
-    Raises ValueError for taps, until, n_steps that are not the length of the sequences (when it runs,
-        if lengths are not known before), and a number of steps that N does not divide with padding=False.
+    Raises TypeError, ValueError as `scan` does; ValueError for taps, until, n_steps that are negative or
+    not the length of the sequences (when it runs, if lengths are not known before), and a number of
+    steps that N does not divide with padding=False.
 
     >>> from scanopt import tensor as T
     >>> powers, _ = scan_checkpoints(lambda s, a: s * a, None, [1.0], [T.dscalar("a")], n_steps=100, save_every_N=10)
@@ -61,47 +62,62 @@ def scan_checkpoints(
     'float64[10]'
     """
     site = Site("scan_checkpoints", user_location())
-    inputs = [_no_taps(site, x, f"sequences[{i}]", "input") for i, x in enumerate(as_list(sequences))]
-    xs = [site.array(x, f"sequences[{i}]") for i, x in enumerate(inputs)]
-    infos = [_no_taps(site, x, f"outputs_info[{i}]", "initial") for i, x in enumerate(as_list(outputs_info))]
+    check_truth(site, "padding", padding)
+    xs, infos = _sequences(site, sequences), _initials(site, outputs_info)
     held = as_list(non_sequences)
     steps = _steps(site, xs, n_steps)
-    every = _every(site, save_every_N, checkpoint, memory_budget, steps, infos)
+    every = _every(site, save_every_N, checkpoint, memory_budget, steps, infos, padding)
     chunks, padded = _chunks(site, steps, every, padding)
     parts = [_cut(x, every, chunks, padded) for x in xs]
-    states = sum(x is not None for x in infos)
 
     def chunk(*args: Any) -> Any:
         rows, (i, *rest) = args[: len(parts)], args[len(parts) :]
-        now, more = rest[:states], rest[states:]
         count = FUNCTIONS["minimum"](every, steps - i * every) if padded else every
-        start = iter(now)
-        info = [None if x is None else next(start) for x in infos]
-        taken = [x[:count] for x in rows] if padded else list(rows)
+        taken = [_named(r[:count] if padded else r, x) for r, x in zip(rows, xs, strict=True)]
+        start = iter(rest)
+        info = [_named(next(start), x.value) if x.fed_back else None for x in infos]
         options = Options(name)
-        traces, updates = loop("scan_checkpoints", _plain(site, fn), taken, info or None, list(more), count, options)
+        traces, updates = loop("scan_checkpoints", _plain(site, fn), taken, info or None, list(start), count, options)
         return [trace[-1] for trace in traces], updates
 
     order = [*parts, FUNCTIONS["arange"](chunks)]
-    options = Options(f"{name}_chunks" if name else None)
-    outputs, updates = loop("scan_checkpoints", chunk, order, infos or None, held, None, options)
+    options = Options(f"{name}_chunks" if isinstance(name, str) and name else name)
+    begin = [x.value if x.fed_back else None for x in infos]
+    outputs, updates = loop("scan_checkpoints", chunk, order, begin or None, held, None, options)
     return returned(site, outputs, updates)
 
 
-def _no_taps(site: Site, entry: Any, label: str, key: str) -> Any:
-    """A sequence or initial state without taps."""
-    if not isinstance(entry, dict):
-        return entry
-    if entry.get("taps") is not None:
-        raise site.error(
-            ValueError,
-            f"{label} has taps {show(entry['taps'])}: only the step before can be read when steps are "
-            "recomputed from checkpoints; use scan, or put earlier values into the state",
-        )
-    unknown = [k for k in entry if k not in (key, "taps")]
-    if unknown:
-        raise site.error(ValueError, f"{label} has the unknown key {unknown[0]!r}; a dict here has {key!r}")
-    return None if "taps" in entry else entry.get(key)
+def _sequences(site: Site, sequences: Any) -> list[Variable]:
+    """The sequences, without taps."""
+    args = sequence_args(site, sequences)
+    for x in args:
+        if x.taps != (0,):
+            raise _taps_error(site, x)
+    return [x.variable for x in args]
+
+
+def _initials(site: Site, outputs_info: Any) -> tuple[Initial, ...]:
+    """What is said of each output, without taps."""
+    found = initials(site, outputs_info) or ()
+    for x in found:
+        if x.fed_back and not x.single:
+            raise _taps_error(site, x)
+    return found
+
+
+def _taps_error(site: Site, x: SequenceArg | Initial) -> Exception:
+    return site.error(
+        ValueError,
+        f"{x.label} has taps {list(x.taps)}: only the step before can be read when steps are recomputed from "
+        "checkpoints; use scan, or put earlier values into the state",
+    )
+
+
+def _named(v: Any, like: Any) -> Any:
+    """v under the name that the user gave to `like`."""
+    if isinstance(like, Variable):
+        v.name = like.name
+    return v
 
 
 def _steps(site: Site, xs: Sequence[Variable], n_steps: Any) -> Variable:
@@ -112,38 +128,46 @@ def _steps(site: Site, xs: Sequence[Variable], n_steps: Any) -> Variable:
         n, who = rows_of(xs[0]), "the first sequence has"
     else:
         n, who = given_steps(site, n_steps), "n_steps is"
+        for check in not_negative(site, "n_steps", n):
+            n = check.check
     for i, x in enumerate(xs):
         rows = rows_of(x)
-        text = f"sequences[{i}] ({describe(x)}) has {{found}} rows, but {who} {{expected}}"
+        text = (
+            f"sequences[{i}] ({literal(describe(x))}) has {{found}} rows, but {who} {{expected}}: with checkpoints all "
+            f"are equal; cut the longer ones {literal(site.place)}"
+        )
         known = rows.operand.value, n.operand.value
         if known[0] is not None and known[1] is not None:
             if known[0] != known[1]:
-                raise site.error(
-                    ValueError, text.format(found=known[0], expected=known[1]) + ": with checkpoints all are equal"
-                )
+                raise ValueError(text.format(found=known[0], expected=known[1]))
         elif rows is not n:
-            n = n + 0 * require(rows, n, f"{site.function} ({site.location}): {text}", relation="eq")
+            n = n + 0 * require(rows, n, text, relation="eq")
     return n
 
 
-def _every(site: Site, given: Any, checkpoint: Any, budget: Any, steps: Variable, infos: Sequence[Any]) -> Variable:
+def _every(
+    site: Site, given: Any, checkpoint: Any, budget: Any, steps: Variable, infos: Sequence[Initial], padding: bool
+) -> Variable:
     """How many steps lie between two states that are kept."""
     if checkpoint is None:
         if budget is not None:
             raise site.error(ValueError, 'memory_budget is for checkpoint="auto"')
         every = given_steps(site, 10 if given is None else given, "save_every_N")
-        value = every.operand.value
-        if value is not None and value < 1:
-            raise site.error(ValueError, f"save_every_N must be at least 1, found {value}")
-        return every
+        text = f"save_every_N must be at least 1, found {{found}} {literal(site.place)}"
+        value, rows = every.operand.value, steps.operand.value
+        if value is None:
+            return require(every, Constant(np.int64(1)), text)
+        if value < 1:
+            raise ValueError(text.format(found=value))
+        return every if rows is None or value <= rows or not padding else Constant(np.int64(max(rows, 1)))
     if checkpoint != "auto" or given is not None:
         raise site.error(ValueError, f'checkpoint is "auto" (without save_every_N) or None, found {show(checkpoint)}')
     n = FUNCTIONS["maximum"](steps, 1).astype("float64")
     least = FUNCTIONS["ceil"](FUNCTIONS["sqrt"](n))
     if budget is not None:
-        if not isinstance(budget, int | float) or budget <= 0:
+        if isinstance(budget, bool) or not isinstance(budget, int | float | np.number) or not 0 < budget < np.inf:
             raise site.error(ValueError, f"memory_budget is a positive number of bytes, found {show(budget)}")
-        rows = budget / FUNCTIONS["maximum"](_bytes(site, infos), 1).astype("float64")
+        rows = float(budget) / FUNCTIONS["maximum"](_bytes(site, infos), 1).astype("float64")
         room = rows * rows - 4 * n  # N + n/N <= rows has solutions where this is not negative
         root = FUNCTIONS["sqrt"](FUNCTIONS["maximum"](room, 0.0))
         first = FUNCTIONS["ceil"]((rows - root) / 2)
@@ -157,12 +181,12 @@ def _folded(n: Variable) -> Variable:
     return n if value is None else Constant(np.int64(value))
 
 
-def _bytes(site: Site, infos: Sequence[Any]) -> Variable:
+def _bytes(site: Site, infos: Sequence[Initial]) -> Variable:
     """The size of all states of one step."""
     sizes: list[Variable] = [Constant(np.int64(0))]
-    for i, x in enumerate(infos):
-        if x is not None:
-            v = site.array(x, f"outputs_info[{i}]")
+    for x in infos:
+        if x.fed_back:
+            v = site.array(x.value, x.label)
             size: Any = np.dtype(v.dtype).itemsize
             for n in dims_of(v):
                 size = size * n
@@ -176,13 +200,17 @@ def _chunks(site: Site, steps: Variable, every: Variable, padding: bool) -> tupl
     if n is not None and k is not None:
         if n % k and not padding:
             raise site.error(
-                ValueError, f"padding=False needs a number of steps that save_every_N={k} divides, found {n}"
+                ValueError,
+                f"padding=False needs a number of steps that save_every_N={k} divides, found {n}: leave padding out",
             )
         return Constant(np.int64(-(-int(n) // int(k)))), bool(n % k)
     if padding:
         return -(-steps // every), True
-    text = f"{site.function} ({site.location}): padding=False needs a number of steps that save_every_N divides: "
-    rest = require(steps % every, Constant(np.int64(0)), text + "{found} steps are left over", relation="eq")
+    text = (
+        "padding=False needs a number of steps that save_every_N divides: {found} steps are left over; leave padding "
+        f"out, or choose another save_every_N {literal(site.place)}"
+    )
+    rest = require(steps % every, Constant(np.int64(0)), text, relation="eq")
     return (steps + rest) // every, False
 
 
