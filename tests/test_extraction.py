@@ -188,6 +188,18 @@ def test_recurrent_operator_stays_in_its_loop() -> None:
     assert "tanh" in str(lower(done.extraction).loops()[0].body)
 
 
+def test_where_no_search_meets_a_program_it_is_the_one_as_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scanopt.calculus.extract._FEW", 0)
+    monkeypatch.setattr("scanopt.calculus.extract.solve", lambda problem, seconds: None)
+    monkeypatch.setattr("scanopt.calculus.extract.greedy", lambda problem: None)
+    x = T.dvector("x")
+    trace, _ = scanopt.scan(lambda v, s: T.tanh(T.exp(v) * s), x, [T.constant(0.5, dtype="float64")])
+    f = scanopt.function([x], trace)
+    values = np.array([0.1, -0.4, 2.0])
+    assert f(values).tolist() == interpret(trace, {x: values}).tolist()
+    assert (f.report.method, f.report.optimal) == ("written", False)
+
+
 def test_no_time_for_the_exact_search() -> None:
     done = run(two_phases, exact=False)
     assert not done.extraction.optimal

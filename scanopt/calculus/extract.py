@@ -12,15 +12,20 @@ from scanopt.calculus.greedy import greedy
 from scanopt.calculus.milp import solve
 from scanopt.calculus.problem import Problem
 
-__all__ = ["Extraction", "extract", "the_only_choice"]
+__all__ = ["Extraction", "NoProgramFoundError", "extract", "the_only_choice"]
+
+
+class NoProgramFoundError(RuntimeError):
+    """No causal choice was found: there may be one, but neither search met it in its time."""
 
 
 @dataclass(frozen=True)
 class Extraction:
     """A chosen program: its forms, their order, and how good it is.
 
-    cost: of the choice.  bound: no choice costs less.  method: "only" (there was one choice),
-    "tried" (few, each tried), "milp" or "greedy".  optimal: proven the cheapest in the e-graph for the cost model.
+    cost: of the choice.  bound: no choice costs less.  method: "only" (there was one choice), "tried"
+    (few, each tried), "milp", "greedy", or "written" (as the user wrote it, where the searches met none in
+    their time).  optimal: proven the cheapest in the e-graph for the cost model.
     """
 
     problem: Problem
@@ -66,7 +71,7 @@ def _cheapest_of_all(problem: Problem) -> Extraction | None:
 def extract(problem: Problem, seconds: float = 10.0, exact: bool = True) -> Extraction:
     """The cheapest choice; greedy where the exact search finds none in time.
 
-    Raises RuntimeError when no causal choice is found at all.
+    Raises NoProgramFoundError when no causal choice is found at all.
     """
     count = math.prod(map(len, problem.options.values()))
     if count == 1:
@@ -83,7 +88,7 @@ def extract(problem: Problem, seconds: float = 10.0, exact: bool = True) -> Extr
     if quick is not None:
         found.append((*quick, "greedy"))
     if not found:
-        raise RuntimeError("no causal program was found in the e-graph within the time given")
+        raise NoProgramFoundError("no causal program was found in the e-graph within the time given")
     choice, schedule, method = min(found, key=lambda t: total(t[0]))
     cost = total(choice)
     return Extraction(problem, choice, schedule, cost, min(bound, cost), method, False)

@@ -12,7 +12,7 @@ import numpy as np
 from scanopt.calculus.cost import CostModel, numpy_cost
 from scanopt.calculus.egraph import EGraph, Limits, Saturation, apart
 from scanopt.calculus.encode import Encoded
-from scanopt.calculus.extract import Extraction, extract, the_only_choice
+from scanopt.calculus.extract import Extraction, NoProgramFoundError, extract, the_only_choice
 from scanopt.calculus.forms import TermGraph
 from scanopt.calculus.law import Law
 from scanopt.calculus.problem import Problem
@@ -67,7 +67,10 @@ def optimize(program: Encoded, laws: Sequence[Law], settings: Settings) -> Optim
     saturated = time.perf_counter()
     sizes = Sizes(graph, example_operands(graph, settings.example))
     problem = Problem(graph, sizes, settings.cost)
-    extraction = extract(problem, settings.extraction_seconds, settings.exact)
+    try:
+        extraction = extract(problem, settings.extraction_seconds, settings.exact)
+    except NoProgramFoundError:  # the program as written is one
+        extraction = replace(as_written(program, settings), bound=0.0, method="written", optimal=False)
     if not extraction.optimal and (written := as_written(program, settings)).cost < extraction.cost:
         extraction = replace(written, bound=min(extraction.bound, written.cost), optimal=False)
     extracted = time.perf_counter()

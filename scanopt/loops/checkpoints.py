@@ -159,7 +159,7 @@ def _every(
             return require(every, Constant(np.int64(1)), text)
         if value < 1:
             raise ValueError(text.format(found=value))
-        return every if rows is None or value <= rows or not padding else Constant(np.int64(max(rows, 1)))
+        return every if rows is None or value <= rows or not padding else Constant(np.int64(max(int(rows), 1)))
     if checkpoint != "auto" or given is not None:
         raise site.error(ValueError, f'checkpoint is "auto" (without save_every_N) or None, found {show(checkpoint)}')
     n = FUNCTIONS["maximum"](steps, 1).astype("float64")
