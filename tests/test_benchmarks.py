@@ -51,6 +51,18 @@ def test_run_times_are_printed_with_both_peers() -> None:
         assert text in found
 
 
+def test_the_nine_are_switched_off_in_turn() -> None:
+    found = quick("bench_ablation.py")
+    nine = module("bench_ablation")
+    programs = [c.name for c in nine.cases(0.01)]
+    assert len(nine.NINE) == 9
+    assert len(programs) == 10
+    for text in ("Cost by the cost model", "Time per call", "Peak memory", "inplace", "save_mem", *programs):
+        assert text in found
+    for name in nine.left_out():
+        assert nine.short(name) in found
+
+
 @pytest.mark.parametrize(
     ("name", "arguments", "operators"),
     [("power", (), 4), ("rnn", (), 13), ("lstm_pair", (8,), 338), ("gated", (10,), 101), ("gated", (100,), 1001)],

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 
 from scanopt.compiler import Function
-from scanopt.measuring import peak_bytes, seconds_per_call, shared_kept, values_of
+from scanopt.measuring import least_seconds, peak_bytes, shared_kept, values_of
 from scanopt.view.charts import cost_text, number, seconds_text
 from scanopt.view.tables import text_table
 
-__all__ = ["EVERYTHING", "Ablation", "ablate", "ablation_text", "fired"]
+__all__ = ["EVERYTHING", "Ablation", "ablate", "ablation_text", "fired", "measured", "ratio"]
 
 EVERYTHING = "(all laws)"
 
@@ -20,8 +21,8 @@ class Ablation:
     """A function without some laws.
 
     without: the law or ruleset left out, or EVERYTHING for none.  cost: by the cost model; optimal:
-    proven the cheapest in the e-graph.  optimize: seconds to optimize and compile it.  call: seconds of
-    one call, memory: most bytes that a call holds; None where there are no values to call it with.
+    proven the cheapest in the e-graph.  optimize: seconds to optimize and compile it.  call: least seconds
+    of a call, memory: most bytes that a call holds; None where there are no values to call it with.
     loops: loops of the program.
     """
 
@@ -41,24 +42,26 @@ def fired(f: Function) -> list[str]:
     return [*(r for r in dict.fromkeys(x.ruleset for x in rules) if r not in laws), *laws]
 
 
-def ablate(f: Function, names: Iterable[str] | None = None, budget: float = 0.2) -> Iterator[Ablation]:
+def ablate(
+    f: Function, names: Iterable[str] | None = None, budget: float = 0.2, clock: Callable[[], float] = perf_counter
+) -> Iterator[Ablation]:
     """A function as it is, then without each of some laws or rulesets.
 
-    names: default: those that fired.  budget: seconds of calls that are timed, each time.
+    names: default: those that fired.  budget: seconds of calls that are timed, each time, by a clock.
     Raises ValueError for a name that no law or ruleset has.
     """
-    yield measured(f, EVERYTHING, budget)
+    yield measured(f, EVERYTHING, budget, clock)
     for name in fired(f) if names is None else names:
-        yield measured(f.without(name), name, budget)
+        yield measured(f.without(name), name, budget, clock)
 
 
-def measured(f: Function, name: str, budget: float) -> Ablation:
+def measured(f: Function, name: str, budget: float, clock: Callable[[], float] = perf_counter) -> Ablation:
     """Cost, time and memory of one function."""
     values = values_of(f)
     call = memory = None
     if values is not None:
         with shared_kept(f):
-            call = seconds_per_call(lambda: f(*values), budget)
+            call = least_seconds(lambda: f(*values), budget, clock)
             memory = peak_bytes(lambda: f(*values))
     report = f.report
     return Ablation(name, report.cost, report.optimal, sum(f.seconds.values()), call, memory, len(f.program.loops()))

@@ -1,0 +1,187 @@
+"""Each thing from outside in one short file, passed per call, or installed and found by an entry point."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
+FILES = ("a_law", "a_fact", "an_operator", "a_cost_model", "a_schedule")
+
+
+def blocks() -> list[tuple[str, str]]:
+    """The Python blocks of the page with the text below each."""
+    text = PAGE.read_text(encoding="utf-8")
+    return re.findall(r"^```python\n(.*?)^```$\n\n^```text\n(.*?)^```$", text, re.M | re.S)
+
+
+def run(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Python in a folder, outside of the repository; the folder is on its path."""
+    path = os.pathsep.join([str(folder), *(p for p in sys.path if p and Path(p) != Path(__file__).parent)])
+    env = os.environ | {"PYTHONPATH": path} | environment
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, cwd=folder, env=env)
+
+
+def files(folder: Path) -> None:
+    for name, (code, _) in zip(FILES, blocks(), strict=False):
+        (folder / f"{name}.py").write_text(code, encoding="utf-8")
+
+
+def install(folder: Path, entry_points: str, name: str = "five-things") -> None:
+    """What an installed distribution leaves beside its modules."""
+    info = folder / f"{name.replace('-', '_')}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text(entry_points, encoding="utf-8")
+
+
+def five(folder: Path) -> None:
+    files(folder)
+    group = re.search(r'^\[project.entry-points."(.*?)"\]\n(.*?)\n\n', PAGE.read_text(encoding="utf-8"), re.M | re.S)
+    assert group is not None
+    install(folder, f"[{group[1]}]\n{group[2].replace(chr(34), '')}\n")
+
+
+@pytest.mark.parametrize("number", range(len(FILES)), ids=FILES)
+def test_each_file_runs_by_itself(number: int, tmp_path: Path) -> None:
+    code, text = blocks()[number]
+    assert f"### {FILES[number]}.py" in PAGE.read_text(encoding="utf-8")
+    assert len(code.splitlines()) < 45
+    file = tmp_path / f"{FILES[number]}.py"
+    file.write_text(code, encoding="utf-8")
+    done = run(tmp_path, str(file))
+    assert (done.stdout, done.stderr) == (text, "")
+
+
+def test_all_of_them_installed(tmp_path: Path) -> None:
+    five(tmp_path)
+    code, text = blocks()[len(FILES)]
+    file = tmp_path / "program.py"
+    file.write_text(code, encoding="utf-8")
+    done = run(tmp_path, str(file))
+    assert (done.stdout, done.stderr) == (text, "")
+    file.write_text(code.replace('fp="fast"', 'fp="fast", exclude=["a_law"]'), encoding="utf-8")
+    assert run(tmp_path, str(file)).stdout.splitlines()[-1] == "['floor_of_whole']"
+    laws = run(tmp_path, "-m", "scanopt", "laws", "root_of_square")
+    assert laws.stdout.startswith("a_law: root_of_square  [fast]"), laws.stderr
+    assert run(tmp_path, "-m", "scanopt", "check-law", "a_fact").stdout == "floor_of_whole: stands\n"
+
+
+def test_the_answer_to_why_not(tmp_path: Path) -> None:
+    code, text = blocks()[len(FILES) + 1]
+    file = tmp_path / "program.py"
+    file.write_text(code, encoding="utf-8")
+    done = run(tmp_path, str(file))
+    assert (done.stdout, done.stderr) == (text, "")
+
+
+def test_extensions_are_loaded_when_they_are_needed(tmp_path: Path) -> None:
+    five(tmp_path)
+    code = """
+import sys
+import scanopt, scanopt.tensor as T
+x = T.dvector("x")
+y = scanopt.map(T.tanh, x)[0]
+assert not {"a_law", "an_operator", "importlib.metadata"} & set(sys.modules), set(sys.modules)
+from scanopt.array.op import Op
+assert Op.parse("hardtanh").spec.doc == "x between -1 and 1"
+assert {"a_law", "an_operator"} <= set(sys.modules)
+"""
+    done = run(tmp_path, "-c", code)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_saved_program_finds_its_operator(tmp_path: Path) -> None:
+    five(tmp_path)
+    code = """
+import scanopt, scanopt.tensor as T
+import an_operator
+from scanopt.program.serial import to_json
+x = T.dvector("x")
+print(to_json(scanopt.function([x], an_operator.hardtanh(x)).program))
+"""
+    saved = run(tmp_path, "-c", code)
+    assert saved.returncode == 0, saved.stderr
+    (tmp_path / "program.json").write_text(saved.stdout, encoding="utf-8")
+    code = """
+import numpy as np
+import scanopt.backends, scanopt.program.serial
+program = scanopt.program.serial.from_json(open("program.json").read())
+print(*scanopt.backends.executor("numpy").compile(program)([np.array([-3.0, 0.5])]))
+"""
+    done = run(tmp_path, "-c", code)
+    assert (done.stdout, done.stderr) == ("[-1.   0.5]\n", "")
+
+
+COMPILE = """
+import scanopt, scanopt.tensor as T
+x = T.dvector("x")
+scanopt.function([x], x + 1)
+"""
+
+
+def test_without_extensions_nothing_is_looked_up(tmp_path: Path) -> None:
+    code = COMPILE + "import sys; print('importlib.metadata' in sys.modules)"
+    assert run(tmp_path, "-c", code).stdout == "False\n"
+
+
+def test_a_broken_extension_is_named(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("import no_such_module_at_all\n", encoding="utf-8")
+    install(tmp_path, "[scanopt.extensions]\nmine = broken\n", "broken-thing")
+    done = run(tmp_path, "-c", COMPILE)
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("ImportError: the extension 'mine' of the distribution 'broken-thing' cannot be loaded")
+    assert "no_such_module_at_all" in last
+
+
+LAW = """
+import scanopt
+import scanopt.tensor as T
+from scanopt.calculus.law import Equation
+from scanopt.calculus.terms import Value, apply, prim
+
+@scanopt.law(licence="exact", example=lambda x: T.exp(x), never=())
+def right_identity(x: Value) -> Equation:
+    return Equation(apply(prim("exp"), x), apply(prim("exp"), x))
+"""
+
+
+def test_a_law_whose_name_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "twice.py").write_text(LAW, encoding="utf-8")
+    install(tmp_path, "[scanopt.extensions]\nmine = twice\n", "twice")
+    done = run(tmp_path, "-c", COMPILE)
+    assert done.returncode == 1
+    assert "two laws are named 'right_identity', one of them in twice" in done.stderr
+
+
+def test_a_fact_whose_name_is_taken(tmp_path: Path) -> None:
+    text = (
+        "from scanopt.calculus.facts import new_fact\nfrom scanopt.calculus.terms import Clock\n"
+        'new_fact("runs_all", Clock, meaning="something else")\n'
+    )
+    (tmp_path / "taken.py").write_text(text, encoding="utf-8")
+    install(tmp_path, "[scanopt.extensions]\nmine = taken\n", "taken")
+    done = run(tmp_path, "-c", COMPILE)
+    assert "the extension 'mine'" in done.stderr
+    assert "there is already a fact named 'runs_all'" in done.stderr
+
+
+def test_an_extension_may_compile_while_it_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "early.py").write_text(COMPILE + LAW.replace("right_identity", "late_law"), encoding="utf-8")
+    install(tmp_path, "[scanopt.extensions]\nmine = early\n", "early")
+    code = (
+        COMPILE
+        + "from scanopt.calculus.law import standard_laws; print('late_law' in [x.name for x in standard_laws()])"
+    )
+    assert run(tmp_path, "-c", code).stdout == "True\n"
+
+
+def test_other_entry_points_are_left_alone(tmp_path: Path) -> None:
+    install(tmp_path, "[console_scripts]\nscanopt.extensions.fake = nowhere:main\n", "other")
+    done = run(tmp_path, "-c", COMPILE)
+    assert (done.returncode, done.stderr) == (0, "")
