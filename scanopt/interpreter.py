@@ -189,7 +189,8 @@ class _Machine:
     def _outputs(self, node: Scan, env: Env, steps: int, run: Callable[[_Loop, int], bool]) -> list[Array]:
         """The traces of a loop, then its buffers.  run: runs a step, and says whether it was the last."""
         if not steps:
-            shapes = step_shapes(node, {v: concrete(self.value(v, env)) for v in node.inputs})
+            known = {v: self.value(v, env).astype(v.dtype, copy=False) for v in node.inputs}
+            shapes = step_shapes(node, {v: concrete(x) for v, x in known.items()})
             types = zip(shapes, node.traced, strict=True)
             traces = [self.widen(np.empty((0, *concrete_shape(s)), v.dtype)) for s, v in types]
             return traces + [self.value(m.buffer_outer, env) for m in node.mit_mots]

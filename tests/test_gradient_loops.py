@@ -45,6 +45,16 @@ def test_taps_of_a_state() -> None:
     check((trace**2).sum(), [X, H], [rand(2, 2), rand(3, 2)])  # fewer steps than taps
 
 
+@pytest.mark.parametrize("used", [(0,), (1,), (0, 2), ()])
+def test_taps_that_the_step_does_not_read(used: tuple[int, ...]) -> None:
+    trace = scan(
+        lambda x, *past: sum((T.sin(past[i] * x) for i in used), x * x), X, [dict(initial=H, taps=[-1, -2, -3])]
+    )
+    values = [rand(4, 2), rand(3, 2)]
+    check((trace[-1] ** 2).sum(), [X, H], values, order=1, optimized=bool(used))
+    check((trace**2).sum(), [X, H], values, order=1, optimized=False)
+
+
 def test_taps_of_sequences_both_ways_and_backwards() -> None:
     for backwards in (False, True):
         trace = scan(lambda a, b, s: T.sin(a * s + b), dict(input=X, taps=[1, -2]), [h], go_backwards=backwards)
@@ -63,6 +73,18 @@ def test_a_value_returned_twice() -> None:
 
     a, b, c = scan(step, X, [h, None, None])
     check((a**2).sum() + (b**3).sum() + T.sin(c).sum(), [X, h], [rand(3, 2), rand(2)])
+
+
+@pytest.mark.parametrize("taps", [[-1], [-2], [-2, -1]])
+def test_an_initial_state_that_only_the_first_steps_read(taps: list[int]) -> None:
+    y = T.dvector("y")
+    a, _ = scan(
+        lambda s, *past: [s + sum(T.cos(p) for p in past), T.tanh(y.sum())],
+        None,
+        [T.constant(0.5, dtype="float64"), dict(initial=h, taps=taps) if taps != [-1] else h[0]],
+        n_steps=3,
+    )
+    check((a**2).sum(), [h, y], [rand(2), rand(3)], order=1, wrt=[h], optimized=taps == [-2])
 
 
 def test_only_some_outputs_count() -> None:

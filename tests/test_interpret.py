@@ -201,6 +201,14 @@ def test_extended_precision() -> None:
     assert (empty.shape, empty.dtype) == ((0,), np.longdouble)
 
 
+def test_extended_precision_of_no_steps() -> None:
+    """The shapes of no rows are found without running the step, whatever its operators say of dtypes."""
+    x, h = T.matrix("x", "float64"), T.vector("h", "float64")
+    rows, _ = scan(lambda x, h: T.set_subtensor(T.ones((3,), dtype="float64")[:2], h * x), x, non_sequences=h)
+    empty = interpret(rows, {x: np.ones((0, 2)), h: np.ones(2)}, extended=True)
+    assert (empty.shape, empty.dtype) == ((0, 3), np.longdouble)
+
+
 def test_extended_leaves_integers_alone() -> None:
     i = T.lvector("i")
     assert interpret(i // 2, {i: [5]}, extended=True).dtype == np.int64

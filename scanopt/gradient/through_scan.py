@@ -79,7 +79,10 @@ class _Backward:
         return list(_Loop(self, flowing, parts).contributions())
 
     def _active(self) -> list[int]:
-        """The traced values that cotangents reach, through states too, and that vary: by number."""
+        """The traced values that cotangents reach, through states too, and that vary: by number.
+
+        Of a state it is enough that its initial rows do.
+        """
         node = self.node
         varying = inner_flows(node, self.wanted)
         reads = [flows(node.traced, s.input_states) for s in node.states]
@@ -89,7 +92,8 @@ class _Backward:
             grown = active
             values = [node.traced[i] for i in active]
             active = active | {i for i, read in enumerate(reads) if any(v in read for v in values)}
-        return sorted(i for i in active if node.traced[i] in varying)
+        past = [s.input_states for s in node.states] + [()] * len(node.nit_sots)
+        return sorted(i for i in active if any(v in varying for v in (node.traced[i], *past[i])))
 
     def _flow(self, i: int) -> _Flow:
         node, g = self.node, self.cotangents[i]
@@ -161,7 +165,8 @@ class _Loop:
         """A state whose past gets parts is a mit-mot; a gradient that only comes in is a sequence.
 
         With one tap, and at most its last value used outside, all rows but the first would start as
-        zeros: then it is a plain state.
+        zeros: then it is a plain state.  The buffer ends with the initial rows, which are as many as
+        the deepest tap needs.
         """
         taps = [] if f.state is None else [
             (-k, self.parts[v]) for k, v in zip(f.state.taps, f.state.input_states, strict=True) if v in self.parts
@@ -181,6 +186,7 @@ class _Loop:
             tuple(k for k, _ in taps),
             (f.complete, *pending),
             tuple(_cast(p + part, p.dtype) for p, (_, part) in zip(pending, taps, strict=True)),
+            exact=max(k for k, _ in taps) == depth(f.state),
         )
 
     def _trace(self, state: State | None) -> Variable:
@@ -252,11 +258,18 @@ class _Loop:
             yield x.u_outer, self._sequence(x, rows[::-1])
 
     def _carried(self, state: State, s: SitSot, trace: Variable) -> Variable:
-        """The part of the initial value; a truncated gradient reaches it only if it is long enough."""
+        """The part of the initial value; a truncated gradient reaches it only if it is long enough.
+
+        Of several initial rows it is that of the newest; the step reads none of the others.
+        """
         back, part = self.backward, _last(s, trace)
         if back.truncated:
             part = FUNCTIONS["where"](FUNCTIONS["eq"](back.back, back.steps), part, zeros_like(part))
-        return FUNCTIONS["expand_dims"](part, 0) if isinstance(state, MitSot) else part
+        if not isinstance(state, MitSot):
+            return part
+        row: Variable = FUNCTIONS["expand_dims"](part, 0)
+        unread = [zeros_like(state.init_outer[: depth(state) - 1])] if depth(state) > 1 else []
+        return FUNCTIONS["concatenate"]([*unread, row], 0) if unread else row
 
     def _initial(self, state: State, buffer: Variable) -> Variable:
         """The part of the initial rows: the last of the buffer, the newest first.
