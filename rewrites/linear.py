@@ -42,6 +42,24 @@ def _one_row(x: Value, c: Clock, p: Clock) -> Value:
     return apply(prim("repeat_rows"), x, apply(prim("minimum"), steps(c), const_at(p, "int64:1")))
 
 
+@law(
+    licence="reassoc",
+    source="exponential smoothing, as a prefix of composed maps",
+    example=lambda x, a, b: _trace(lambda v, s, b: s + b * (v - s), x, a, b, n=500),
+    never=(
+        lambda x, a: _trace(lambda v, s: T.tanh(s) + 0.5 * (v - s), x, a),
+        lambda x, a: _trace(lambda v, s: [s + v, s + (v - s) * v], x, [a, None])[1],
+        lambda p, n: _trace(lambda v, s: s + (v - s) * v, p, n),
+    ),
+)
+def smoothing(c: Clock, init: Value, s: State, a: Value, A: Value, x: Value, X: Value) -> Equation:
+    """s + (x - s)·a."""
+    before = delay(c, init, s, 1)
+    left = apply(_ADD, before, apply(_MULTIPLY, apply(prim("subtract"), x, before), a))
+    when = [becomes(s, left), entries(c, a, A), entries(c, x, X), floating(left)]
+    return Equation(left, seq(c, apply(prim("smoothing"), apply(last_rows(1), init), A, X)), when=when)
+
+
 def _power(c: Clock, init: Value, s: State, a: Value, p: Clock, when: list[Condition]) -> Equation:
     new = apply(_MULTIPLY, delay(c, init, s, 1), hold(c, a))
     last = apply(prim("geometric"), apply(last_rows(1), init), a, steps(c))

@@ -10,6 +10,7 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.facts import of_dtype
 from scanopt.calculus.facts_recurrences import leads, regroups, spine, swaps
+from scanopt.calculus.facts_states import becomes
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Op, State, Text, Value, apply, delay, prim
 
@@ -37,6 +38,23 @@ def state_first(op: Op, x: Value, y: Value, d: Text) -> Equation:
     """What leads to the state comes first."""
     left = apply(op, x, y)
     return Equation(left, apply(op, y, x), when=[leads(left, y, x), swaps(op, d), of_dtype(left, d)])
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda x, a: _trace(lambda v, s: (v - s) * 0.5 + s, x, a),
+    never=(
+        lambda x, a: _trace(lambda v, s: [T.tanh(s), T.exp(v) + s], x, [a, None]),
+        lambda x, a: _trace(lambda v, s: T.exp(s) / s, x, a),
+        lambda x, y, a: [T.maximum(x, y), _trace(lambda v, s: T.maximum(T.exp(s), s), _complex(x), _complex(a)).real],
+    ),
+)
+def state_itself_first(c: Clock, op: Op, x: Value, init: Value, s: State, d: Text) -> Equation:
+    """The state before comes first, whatever the other argument is."""
+    y = delay(c, init, s, 1)
+    left = apply(op, x, y)
+    return Equation(left, apply(op, y, x), when=[becomes(s, left), swaps(op, d), of_dtype(left, d)])
 
 
 @law(
@@ -76,6 +94,27 @@ def subtracted(y: Value, x: Value, d: Text) -> Equation:
     left = apply(prim("subtract"), y, x)
     right = apply(prim("add"), y, apply(prim("negative"), x))
     return Equation(left, right, when=[leads(left, y, x), of_dtype(left, d), of_dtype(x, d)])
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda x, a: _trace(lambda v, s: v - 0.5 * s, x, a),
+    never=(
+        lambda x, y: x - y * 2.0,
+        lambda x, a: _trace(lambda v, s: [s * 0.5 + v, v - s * 0.5], x, [a, None]),
+        lambda x, a: _trace(lambda v, s: v - T.tanh(s) * T.exp(s), x, a),
+        lambda p, n: _trace(lambda v, s: v - s * T.cast(v, "int8"), p, n),
+        lambda p: _trace(lambda v, s: T.cast(v - s * T.cast(v, "int8"), "int8"), p, T.constant(1)),
+    ),
+)
+def product_taken_away(x: Value, y: Value, a: Value, d: Text) -> Equation:
+    """Taking a product away is adding that with the opposite."""
+    product = apply(prim("multiply"), y, a)
+    left = apply(prim("subtract"), x, product)
+    right = apply(prim("add"), apply(prim("multiply"), y, apply(prim("negative"), a)), x)
+    when = [leads(left, product, x), leads(product, y, a), of_dtype(left, d), of_dtype(a, d)]
+    return Equation(left, right, when=when)
 
 
 @law(

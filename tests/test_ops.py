@@ -487,6 +487,7 @@ def case_powers(rng: Rng) -> Case:
 RECURRENCES: dict[str, tuple[str, int]] = {
     "accumulate": ("is", 1), "fold": ("is", 1), "forward_fill": ("ims", 1), "segmented": ("imss", 1),
     "lfilter": ("isp", 1), "lfilter2": ("ispp", 2), "linear_recurrence": ("iss", 1), "raised_sum": ("iss", 1),
+    "smoothing": ("iss", 1),
     "capped_sum": ("iss", 1), "clamped_sum": ("isss", 1), "geometric": ("ipn", 1), "affine_power": ("ippn", 1),
     "polynomial": ("ips", 1),
 }  # fmt: skip

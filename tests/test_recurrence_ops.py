@@ -146,6 +146,7 @@ def test_filters_do_not_need_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 STEPS: dict[str, Callable[..., Any]] = {
     "linear_recurrence": lambda s, a, x: s * a + x,
+    "smoothing": lambda s, a, x: s + (x - s) * a,
     "raised_sum": lambda s, x, low: np.maximum(s + x, low),
     "capped_sum": lambda s, x, high: np.minimum(s + x, high),
     "clamped_sum": lambda s, x, low, high: np.minimum(np.maximum(s + x, low), high),

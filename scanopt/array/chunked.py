@@ -19,7 +19,7 @@ import numpy as np
 
 from scanopt.array.running import aligned
 
-__all__ = ["clamped_sum", "linear_recurrence"]
+__all__ = ["clamped_sum", "linear_recurrence", "smoothing"]
 
 CLOSE = 16
 """How many units in the last place, of the largest state of a chunk, its end and the next start may differ."""
@@ -49,6 +49,26 @@ def linear_recurrence(xp: Any, init: Any, a: Any, x: Any) -> Any:
         return lambda k: lambda s: factor[k] * s + rest[k]
 
     return _by_chunks(xp, init, [a, x], [1.0, 0.0], step, whole)
+
+
+def smoothing(xp: Any, init: Any, a: Any, x: Any) -> Any:
+    """Row t is (row t - 1) + (x[t] - (row t - 1)) * a[t], up to rounding.
+
+    >>> smoothing(np, np.array([1.0]), np.array([0.5, 0.5]), np.array([3.0, 0.0]))
+    array([2., 1.])
+    """
+
+    def step(s: Any, a: Any, x: Any, out: Any) -> None:
+        xp.add(s, (x - s) * a, out=out)
+
+    def whole(a: Any, x: Any) -> Callable[[Any], Any]:
+        factor, rest = xp.ones_like(a[0]), xp.zeros_like(a[0])
+        for one, more in zip(a, x, strict=True):
+            step(rest, one, more, rest)
+            xp.multiply(factor, 1 - one, out=factor)
+        return lambda k: lambda s: factor[k] * s + rest[k]
+
+    return _by_chunks(xp, init, [a, x], [0.0, 0.0], step, whole)
 
 
 def clamped_sum(xp: Any, init: Any, x: Any, low: Any, high: Any) -> Any:

@@ -136,6 +136,7 @@ _entry(
 _entry("lfilter", "isp", filters.lfilter, "s * a + x step by step", "cumulative")
 _entry("lfilter2", "ispp", filters.lfilter, "(s * a + r * b) + x step by step, r before s", "cumulative", rows=2)
 _entry("linear_recurrence", "iss", chunked.linear_recurrence, "s * a + x step by step", "cumulative", exact=False)
+_entry("smoothing", "iss", chunked.smoothing, "s + (x - s) * a step by step", "cumulative", exact=False)
 _entry("raised_sum", "iss", _raised, "max(s + x, low) step by step", "cumulative", exact=False)
 _entry("capped_sum", "iss", _capped, "min(s + x, high) step by step", "cumulative", exact=False)
 _entry("clamped_sum", "isss", chunked.clamped_sum, "min(max(s + x, low), high) step by step", "cumulative", exact=False)

@@ -131,7 +131,20 @@ swaps = new_fact(
 
 regroups = new_fact(
     "regroups", Op, Text,
-    meaning="op(op(x, y), z) = op(x, op(y, z)) for x, y, z of dtype d, as far as the licence allows (trait)",
+    meaning="op(op(x, y), z) = op(x, op(y, z)), of dtype d as x, y, z are, as far as the licence allows (trait)",
+    rules="""
+    (regroups op d) (= v (apply_two op x y)) (= d (dtype x)) (= d (dtype y)) => (set (dtype v) d)
+    (regroups op d) (= v (apply_two op x y)) (= n (ndim x)) (= m (ndim y)) => (set (ndim v) (max n m))
+    """,
+)  # fmt: skip
+
+like_argument = new_fact(
+    "like_argument", Op,
+    meaning="the result of op has dtype and number of axes of its argument (given)",
+    rules="""
+    (like_argument op) (= v (apply op (cons x (nil)))) (= d (dtype x)) => (set (dtype v) d)
+    (like_argument op) (= v (apply op (cons x (nil)))) (= n (ndim x)) => (set (ndim v) n)
+    """,
 )  # fmt: skip
 
 _FLOATS = ("float32", "float64")

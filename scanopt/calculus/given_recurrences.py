@@ -19,7 +19,9 @@ __all__ = ["closed_operators", "cycles", "recurrence_facts"]
 Row = tuple[str, tuple[Op | int | str, ...]]
 
 _EXACT_KINDS = "biu"
-_ROWS = ("forward_fill", "lfilter", "lfilter2", "linear_recurrence", "raised_sum", "capped_sum", "clamped_sum")
+_ROWS = (
+    "forward_fill", "lfilter", "lfilter2", "linear_recurrence", "smoothing", "raised_sum", "capped_sum", "clamped_sum",
+)  # fmt: skip
 
 
 def closed_operators(ops: Iterable[Op]) -> list[Op]:
@@ -37,10 +39,12 @@ def recurrence_facts(ops: Sequence[Op], dtypes: Sequence[str], fp: str) -> Itera
     for op in ops:
         if op.name in _ROWS or op.name in ("accumulate", "segmented"):
             yield "recurrent", (op,)
+        if op.name in ("negative", "logical_not"):
+            yield "like_argument", (op,)
         traits = op.spec.traits
         for d in dtypes:
             loose = fp != "exact"
-            associative = traits.associative and (np.dtype(d).kind in _EXACT_KINDS or loose)
+            associative = traits.associative and (np.dtype(d).kind in _EXACT_KINDS or loose) and _closed(op, d)
             if traits.holds("commutative", d) or (loose and _swaps_nearly(op, d)):
                 yield "swaps", (op, d)
             if associative:
@@ -62,6 +66,11 @@ def _accumulates(op: Op, dtype: str, loose: bool) -> bool:
     kind = np.dtype(dtype).kind
     if op.params or kind not in ACCUMULATED.get(op.name, "") or (op.name == "multiply" and kind == "c" and not loose):
         return False
+    return _closed(op, dtype)
+
+
+def _closed(op: Op, dtype: str) -> bool:
+    """Whether op of two arguments of a dtype is of that dtype."""
     try:
         return ufunc_dtypes(op.name, (dtype, dtype))[-1] == dtype
     except TypeError:
