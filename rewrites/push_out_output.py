@@ -66,7 +66,7 @@ def last_of_operator(c: Clock, op: Op, k: Int, args: Args, outer: Args, flags: T
     licence="exact",
     example=lambda x: scanopt.map(lambda v: T.exp(v), x)[0][-1],
     never=(
-        lambda x: scanopt.scan(lambda v, s: v + s, x, [T.constant(0.0, dtype="float64")])[0][-1],
+        lambda x: scanopt.scan(lambda v, s: v + T.tanh(s), x, [T.constant(0.0, dtype="float64")])[0][-1],
         lambda x: scanopt.map(lambda v: (v, scanopt.until(v > 1)), x)[0][-1],
     ),
 )

@@ -35,7 +35,7 @@ def operator_of_sequences(c: Clock, op: Op, args: Args, outer: Args, flags: Text
     source="Theano scan internals, PushOutSeqScan (whole loop)",
     example=lambda x: scanopt.map(lambda v: v, x)[0],
     never=(
-        lambda x: scanopt.scan(lambda v, s: v + s, x, [T.constant(0.0, dtype="float64")])[0],
+        lambda x: scanopt.scan(lambda v, s: T.tanh(v + s), x, [T.constant(0.0, dtype="float64")])[0],
         lambda x: scanopt.map(lambda v: (v, scanopt.until(v > 1)), x)[0],
     ),
 )
@@ -47,7 +47,7 @@ def stack_of_sequence(c: Clock, X: Value) -> Equation:
 @law(
     licence="exact",
     enabling=True,
-    example=lambda x: scanopt.scan(lambda v, s: T.tanh(s) + T.ones_like(v) * v, x, [0.0])[0],
+    example=lambda x: scanopt.scan(lambda v, s: T.tanh(s * T.neg(T.neg(v))), x, [0.0])[0],
     never=(
         lambda x, y: scanopt.map(lambda v, w: v * w, [x, y])[0],
         lambda p: scanopt.scan(lambda v, s: (T.tanh(s) + T.maximum(v, v), scanopt.until(s > 1)), p, [0.0])[0],

@@ -198,7 +198,7 @@ def _bind_getitem(xp: Any, index: Index) -> Callable[..., Any]:
         key = _key(index, ())
         return lambda x: x[key]
     *before, last = index
-    if last == ("slice", "in", "in", None) and not _has_inputs(before):  # the columns of a product: often, so fast
+    if last == ("slice", "in", "in", None) and not _has_inputs(tuple(before)):  # columns of a product: often
         first = tuple(_key((entry,), ()) for entry in before)
         return lambda x, start, stop: x[(*first, slice(int(start), int(stop)))]
     return lambda x, *inputs: x[_key(index, inputs)]

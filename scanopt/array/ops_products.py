@@ -10,6 +10,7 @@ import numpy as np
 
 from scanopt.array.batching import align, dims_of, expand, transpose
 from scanopt.array.constants import as_variable, promoted
+from scanopt.array.contractions import contraction
 from scanopt.array.gradients_of_products import (
     gradient_of_dot,
     gradient_of_matmul,
@@ -164,7 +165,7 @@ _entry(
 )
 _entry(
     "tensordot",
-    lambda xp, axes: lambda a, b: xp.tensordot(a, b, axes=axes),
+    contraction,
     _infer_tensordot,
     _batch_tensordot,
     gradient=gradient_of_tensordot,

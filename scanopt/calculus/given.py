@@ -12,7 +12,9 @@ from scanopt.array.op import Op, Operand
 from scanopt.calculus.components import components
 from scanopt.calculus.encode import Encoded
 from scanopt.calculus.forms import ROOT, Form, Operator, const_key
+from scanopt.calculus.given_products import products_beside
 from scanopt.calculus.given_recurrences import closed_operators, cycles, recurrence_facts
+from scanopt.calculus.given_sums import adding_up, summing_operators
 
 __all__ = ["Given", "constant_facts", "given_facts"]
 
@@ -26,13 +28,15 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
     more: operators that laws may introduce.
     """
     ops = list(dict.fromkeys([*(f.operator for _, f in g.forms() if isinstance(f.operator, Op)), *more]))
-    ops = list(dict.fromkeys([*ops, *closed_operators(ops)]))
+    ops = list(dict.fromkeys([*ops, *closed_operators(ops), *summing_operators(ops)]))
     yield from _operator_facts(ops, fp)
     dtypes = list(dict.fromkeys(t.dtype for t in g.types.values()))
     yield from _trait_facts(ops, dtypes)
     yield from _cancelling(ops, dtypes)
     yield from recurrence_facts(ops, dtypes, fp)
     yield from cycles(g)
+    yield from products_beside(g)
+    yield from adding_up(ops)
     yield from _forward(g)
     yield from _always(g)
     for i, f in g.forms():
@@ -48,7 +52,7 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
             yield "runs_all", (c,)
 
 
-_SHAPE_FROM_REST = {"full", "broadcast_to", "reshape", "getitem", "repeat_rows", "repeat"}
+_SHAPE_FROM_REST = {"full", "broadcast_to", "reshape", "getitem", "repeat_rows", "repeat", "sum_to"}
 
 
 def _operator_facts(ops: Iterable[Op], fp: str) -> Iterator[Given]:
@@ -104,6 +108,8 @@ def constant_facts(
         return
     if value.dtype == bool:
         yield ("is_true" if value else "is_false"), (i,)
+    if not value.any():
+        yield "nothing", (i,)
     for op in ops:
         traits = op.spec.traits
         for d in dtypes:

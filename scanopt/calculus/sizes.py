@@ -50,7 +50,10 @@ class Sized:
 
 
 class Sizes:
-    """Operand and clock of every class that has any form made of such classes."""
+    """Operand and clock of every class that has any form made of such classes.
+
+    A form whose lengths all follow from those of its arguments speaks before one with a length to assume.
+    """
 
     def __init__(self, g: TermGraph, inputs: Mapping[str, Operand]) -> None:
         self.graph = g
@@ -60,9 +63,14 @@ class Sizes:
         ready: list[tuple[int, Form]] = []
         for c, f in g.forms():
             self._sort(c, f, waiting, ready)
-        while ready:
-            c, f = ready.pop()
+        doubtful: list[tuple[int, Form]] = []
+        while ready or doubtful:
+            sure = bool(ready)
+            c, f = ready.pop() if sure else doubtful.pop()
             if c in self.of:
+                continue
+            if sure and not self._follows(f):
+                doubtful.append((c, f))
                 continue
             self.of[c] = self._sized(f)
             for later in waiting.pop(c, ()):
@@ -94,6 +102,10 @@ class Sizes:
         """How often a value on `clock` is computed."""
         return math.prod(self.steps(c) for c in self.graph.chain(clock))
 
+    def _follows(self, f: Form) -> bool:
+        """Whether all lengths of a form follow from its arguments."""
+        return f.operator is None or None not in _open(f.operator, [self.of[a].operand for a in f.args]).shape
+
     def _sized(self, f: Form) -> Sized:
         args = [self.of[a].operand for a in f.args]
         match f.kind:
@@ -119,14 +131,18 @@ class Sizes:
 
 def operator_operand(op: Operator, args: list[Operand]) -> Operand:
     """dtype and shape of an operator's result, lengths that stay unknown assumed."""
-    if isinstance(op, Batched):
-        rows = [Operand(a.dtype, a.shape[1:]) if flag == "1" else a for a, flag in zip(args, op.flags, strict=True)]
-        n = next(a.shape[0] for a, flag in zip(args, op.flags, strict=True) if flag == "1")
-        inner = operator_operand(op.op, rows)
-        return Operand(inner.dtype, (n, *inner.shape))
-    out = _infer(op, args)
-    shape = tuple(DEFAULT if n is None else n for n in out.shape)
-    return Operand(out.dtype, shape, out.value)
+    out = _open(op, args)
+    return Operand(out.dtype, tuple(DEFAULT if n is None else n for n in out.shape), out.value)
+
+
+def _open(op: Operator, args: list[Operand]) -> Operand:
+    """dtype and shape of an operator's result, None for lengths that stay unknown."""
+    if not isinstance(op, Batched):
+        return _infer(op, args)
+    rows = [Operand(a.dtype, a.shape[1:]) if flag == "1" else a for a, flag in zip(args, op.flags, strict=True)]
+    n = next(a.shape[0] for a, flag in zip(args, op.flags, strict=True) if flag == "1")
+    inner = _open(op.op, rows)
+    return Operand(inner.dtype, (n, *inner.shape))
 
 
 def _infer(op: Op, args: list[Operand]) -> Operand:
