@@ -9,14 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scanopt.arguments import signature
 from scanopt.array.variable import SharedVariable, describe
 from scanopt.calculus.calibrated import as_cost, unit_of
 from scanopt.calculus.cost import CostModel
 from scanopt.calculus.forms import TermGraph
-from scanopt.calculus.growth import Growth, growth
 from scanopt.calculus.law import Law, allowed, known_laws, named_laws
 from scanopt.calculus.optimize import Settings
 from scanopt.calculus.schedule import Schedule, as_schedule
@@ -34,7 +33,10 @@ from scanopt.planning import Plan, checked_cost
 from scanopt.program.ir import Program
 from scanopt.program.lower import lower
 from scanopt.program.serial import from_json, to_json
-from scanopt.why_not import WhyNot, why_not
+
+if TYPE_CHECKING:
+    from scanopt.calculus.growth import Growth
+    from scanopt.why_not import WhyNot
 
 __all__ = ["Function", "Report", "function", "watching"]
 
@@ -244,7 +246,9 @@ class Function(Runnable):
         The laws run again, one by one, so that each can be told from the others; where a limit stopped
         them, `exploding` is the law that made most.
         """
-        return growth(self._plan.program, self._plan.laws, self._plan.settings)
+        p = self._plan
+        made: Growth = importlib.import_module("scanopt.calculus.growth").growth(p.program, p.laws, p.settings)
+        return made
 
     def why_not(self, name: str) -> WhyNot:
         """What kept the laws of a name from doing more: `print` it.
@@ -261,8 +265,9 @@ class Function(Runnable):
             once neutral(op, e, d) is not known: op(x, e) = x for every x of dtype d (trait of op, e a constant)
                 at x * 2.
         """
-        p = self._plan
-        return why_not(p.program, p.known, p.laws, name, p.settings, p.done)
+        p, asked = self._plan, importlib.import_module("scanopt.why_not")
+        made: WhyNot = asked.why_not(p.program, p.known, p.laws, name, p.settings, p.done)
+        return made
 
     def show(self, path: str = "report.html") -> str:
         """Write one offline page: programs, laws step by step, costs.  Returns the path."""

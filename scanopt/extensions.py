@@ -11,6 +11,7 @@ and each is imported when laws, or a name that is not known, are first asked for
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import threading
 from importlib.machinery import PathFinder
@@ -84,18 +85,22 @@ def _named() -> list[tuple[str, str, str]]:
 def _any() -> bool:
     """Whether any distribution may have such entry points.
 
-    A look at their files takes 1 ms; importing importlib.metadata takes 20, which every program would pay.
+    A look at their files takes a millisecond; importing importlib.metadata takes 20, which every program would pay.
     """
     finders = [x for x in sys.meta_path if x is not PathFinder and hasattr(x, "find_distributions")]
     if finders:
         return True
     group = GROUP.encode()
-    for place in map(Path, sys.path):
-        if place.is_file():  # a zip file
+    for place in sys.path:
+        if os.path.isfile(place):  # a zip file
             return True
-        for pattern in ("*.dist-info", "*.egg-info"):
-            for folder in place.glob(pattern):
-                file = folder / "entry_points.txt"
+        try:
+            names = os.listdir(place or os.curdir)
+        except OSError:
+            continue
+        for name in names:
+            if name.endswith((".dist-info", ".egg-info")):
+                file = Path(place, name, "entry_points.txt")
                 if file.is_file() and group in file.read_bytes():
                     return True
     return False
