@@ -75,6 +75,42 @@ def test_any_number_of_loops_is_one() -> None:
     assert [len(loop.states) for loop in loops(f)] == [6]
 
 
+AS_LONG = {
+    "an operator": lambda: (x, T.exp(x) * a),
+    "columns": lambda: (X[:, 0], X[:, 1]),
+    "backwards": lambda: (x, x[::-1]),
+    "taps": lambda: (x[1:], x[:-1]),
+    "parts": lambda: (x[2:], x[1:][:-1]),
+    "the trace of the other": lambda: (x, chain(a)),
+    "both": lambda: (x, T.minimum(x, chain(a))),
+}
+
+
+@pytest.mark.parametrize("what", AS_LONG)
+def test_loops_over_sequences_of_one_length_are_one(what: str) -> None:
+    first, second = AS_LONG[what]()
+    f = checked(chain(a, over=first), chain(b, over=second), lengths=(2, 7))
+    assert len({loop.label for loop in loops(f)}) == 1
+
+
+@pytest.mark.parametrize("lengths", [(x[1:], x[:-2]), (x[1:], x), (x, y), (x[:2], x[:3]), (x, T.concatenate([x, y]))])
+def test_loops_over_sequences_of_other_lengths_are_not(lengths: Any) -> None:
+    f = checked(*(chain(a, over=v) for v in lengths))
+    assert len(loops(f)) == 2
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_lengths_that_are_told_to_be_equal_are(seed: int) -> None:
+    rng = random.Random(seed)
+    ends = [(0, None), (1, None), (2, None), (None, -1), (None, -3), (1, -1), (1, -2), (-2, None), (None, 2)]
+    arrays: list[Any] = [x]
+    for _ in range(10):
+        v = rng.choice(arrays)
+        arrays.append(rng.choice([v[slice(*rng.choice(ends))]] * 3 + [v[::-1], T.exp(v), chain(a, over=v)]))
+    f = checked(*(chain(b, over=v) for v in arrays), lengths=range(6))
+    assert len({loop.label for loop in loops(f)}) < len(arrays)
+
+
 def test_loops_of_other_lengths_stay_apart() -> None:
     f = checked(chain(a), chain(a, over=y), scan(follow, x, [a], n_steps=k)[0])
     assert len(loops(f)) == 3

@@ -21,6 +21,7 @@ from scanopt.calculus.encode import Encoded
 from scanopt.calculus.facts import ALL
 from scanopt.calculus.forms import ROOT, Form, TermGraph
 from scanopt.calculus.given import Given
+from scanopt.calculus.lengths import with_equal_lengths
 from scanopt.calculus.simulate import told_apart
 
 __all__ = ["PROVEN", "Answer", "Group", "Trial", "facts_of", "pairs", "proven"]
@@ -42,13 +43,11 @@ class Trial:
     """Which of these terms are equal, if these states and these loops are?
 
     part: what the terms are made of; loops whose numbers of steps are among the terms have none there.
-    equal: terms of the part that are known to be equal.
     """
 
     part: Encoded
     states: tuple[Group, ...]
     clocks: tuple[Group, ...]
-    equal: tuple[tuple[int, int], ...]
     terms: tuple[int, ...]
 
 
@@ -61,10 +60,10 @@ def proven(g: Encoded, answer: Answer) -> Iterator[Given]:
 
     States of different loops are equal where the loops are one.
     """
-    claims = _first(g)
+    claims = _first(with_equal_lengths(g))
     if claims.any:
         claims = claims.finer(told_apart(g, claims.terms()))
-    rank = _ranks(g) if claims.any else {}
+    rank = _ranks(claims.g) if claims.any else {}
     claims = claims.finer(rank)
     while claims.any:
         found: dict[int, Hashable] = {}
@@ -133,9 +132,7 @@ class _Claims:
         claimed = set(self._lengths())
         part = _part(self.g, terms, claimed)
         read = {f.state for _, f in part.forms() if f.kind == "delay"}
-        lengths = ((i, _length(self.g, i)) for i in part.classes)
-        equal = tuple((i, n) for i, n in lengths if n != i and n in part.classes)
-        return Trial(part, _among(states, read), _among(clocks, part.clocks), equal, tuple(terms))
+        return Trial(part, _among(states, read), _among(clocks, part.clocks), tuple(terms))
 
     def finer(self, found: Mapping[int, Hashable]) -> _Claims:
         """Without the claims that the terms' classes refute."""
@@ -169,23 +166,10 @@ def _first(g: Encoded) -> _Claims:
         if f.kind == "delay":
             home[f.state] = f.clock
             states[f.state] = (clocks[f.clock], g.types[i].dtype, g.types[i].ndim)
-        n = _length(g, i)
         args = tuple(terms[a] for a in f.args)
         key = (f.kind, f.key, f.operator, args, clocks[f.clock], states.get(f.state), f.k)
-        terms[i] = terms[n] if n != i else numbers.setdefault(key, len(numbers))
+        terms[i] = numbers.setdefault(key, len(numbers))
     return _Claims(g, home, _numbered({c: clocks.get(c, (c,)) for c in g.clocks}), _numbered(states))
-
-
-def _length(g: TermGraph, i: int) -> int:
-    """The length of the trace of a loop that runs all its steps is its number of steps; any other term is itself."""
-    while True:
-        (f,) = g.classes[i]
-        if f.operator is None or f.operator.key != 'shape_i{"axis":0}':
-            return i
-        (trace,) = g.classes[f.args[0]]
-        if trace.kind != "stack" or g.clocks[trace.clock].until:
-            return i
-        i = g.clocks[trace.clock].steps
 
 
 # Ranks

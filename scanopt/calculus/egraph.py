@@ -25,6 +25,7 @@ from scanopt.calculus.given import Given, constant_facts, given_facts
 from scanopt.calculus.given_constants import filled
 from scanopt.calculus.given_states import passing_on
 from scanopt.calculus.law import Law
+from scanopt.calculus.lengths import as_many_steps
 from scanopt.calculus.loading import Rows, load_text, operator_text, quoted
 from scanopt.calculus.machinery import machinery_text
 from scanopt.calculus.readback import ReadBack, read_back
@@ -80,7 +81,7 @@ class EGraph:
         more = [Op.parse(key) for x in self.laws for key in sorted(x.operators())]
         given = list(given_facts(program, fp, more))
         equal = self._proven(given)
-        given += [*equal, *passing_on(program, equal), *filled(program)]
+        given += [*equal, *passing_on(program, equal), *filled(program), *as_many_steps(program)]
         self._load(Rows(program), given)
 
     def close(self) -> None:
@@ -118,9 +119,8 @@ class EGraph:
         self._run("(push)")
         try:
             rows = Rows(trial.part)
-            rows.equal("", trial.equal)
-            rows.equal("_states", pairs(trial.states))
-            rows.equal("_clocks", pairs(trial.clocks))
+            rows.equal("states", pairs(trial.states))
+            rows.equal("clocks", pairs(trial.clocks))
             self._load(rows, facts_of(trial.part, given))
             most = Limits().most(trial.part.size)
             for _ in range(_TRIAL):

@@ -6,8 +6,8 @@ from scanopt.calculus.condition import new_fact
 from scanopt.calculus.terms import FIRST_ROWS, Clock, State, Value
 
 __all__ = [
-    "at_most_one", "become_alike", "becomes", "earlier", "ends_alike", "ends_at_once", "equal_in_time", "late",
-    "passes_on", "repeated",
+    "as_many_steps", "at_most_one", "become_alike", "becomes", "earlier", "ends_alike", "ends_at_once",
+    "equal_in_time", "late", "passes_on", "repeated",
 ]  # fmt: skip
 
 becomes = new_fact(
@@ -50,6 +50,12 @@ earlier = new_fact(
 equal_in_time = new_fact(
     "equal_in_time", Clock, State, Clock, State,
     meaning="where c and d are one loop, s of c has the values of r of d at every step (given: proven by coinduction)",
+)  # fmt: skip
+
+as_many_steps = new_fact(
+    "as_many_steps", Clock, Clock,
+    meaning="c and d lie in the same clock and have the same number of steps (given: by lengths of arrays)",
+    rules="(as_many_steps c d) (!= c d) => (same_steps c d)",
 )  # fmt: skip
 
 ends_alike = new_fact(

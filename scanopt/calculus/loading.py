@@ -43,7 +43,6 @@ _TABLES = {
     "t_defines": ("i64 i64", "(union (state_node a) (state (to-string a))) (defines (state_node a) (node b))"),
     "t_type": ("i64 String i64", "(set (dtype (node a)) b) (set (ndim (node a)) c)"),
     "t_int": ("i64 i64", "(set (int_value (node a)) b)"),
-    "t_equal": ("i64 i64", "(union (node a) (node b))"),
     "t_equal_states": ("i64 i64", "(union (state_node a) (state_node b))"),
     "t_equal_clocks": ("i64 i64", "(union (clock_node a) (clock_node b))"),
 }
@@ -123,9 +122,9 @@ class Rows:
         return self._constants[key]
 
     def equal(self, what: str, pairs: Iterable[tuple[int, int]]) -> None:
-        """Pairs that are to be united.  what: "", "_states" or "_clocks"."""
+        """Pairs that are to be united.  what: "states" or "clocks"."""
         for a, b in pairs:
-            self._add(f"t_equal{what}", a, b)
+            self._add(f"t_equal_{what}", a, b)
 
     def load(self, run: Callable[[str], Any]) -> None:
         """Hand the rows over."""
