@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from scanopt.calculus.terms import Args, Clock, Int, Op, State, Term, Text, Value
+from scanopt.calculus.terms import APPLIED, Args, Clock, Int, Op, State, Term, Text, Value
 
-__all__ = ["FACTS", "Condition", "Fact", "facts_text", "new_fact", "rules_text", "sorts_of"]
+__all__ = ["FACTS", "Condition", "Fact", "facts_text", "flat", "new_fact", "rules_text", "sorts_of"]
 
 
 @dataclass(frozen=True)
@@ -100,14 +101,57 @@ def facts_text() -> str:
     return "\n".join([*relations, *(rules_text(f"fact {f.name}", f.rules) for f in FACTS.values())])
 
 
-def rules_text(name: str, rules: str) -> str:
-    """Rules written `body => head`, one per line, for egglog."""
+def rules_text(name: str, rules: str, as_written: bool = False) -> str:
+    """Rules written `body => head`, one per line, for egglog.  as_written: bodies are not made flat."""
     lines = [line.strip() for line in rules.splitlines() if line.strip()]
-    return "\n".join(_rule(f"{name} {i}", line) for i, line in enumerate(lines))
+    return "\n".join(_rule(f"{name} {i}", line, as_written) for i, line in enumerate(lines))
 
 
-def _rule(name: str, line: str) -> str:
+def _rule(name: str, line: str, as_written: bool) -> str:
     body, arrow, head = line.partition("=>")
     if not arrow:
         raise ValueError(f"{name}: expected `body => head`, found {line!r}")
-    return f'(rule ({body}) ({head}) :ruleset facts :name "{name}")'
+    return f'(rule ({body if as_written else flat(body)}) ({head}) :ruleset facts :name "{name}")'
+
+
+_Tree = list["_Tree"] | str
+
+
+def flat(query: str) -> str:
+    """A query in which operators of one to three arguments are looked up at once, not list by list.
+
+    Each atom is one more way to join: short queries are many times faster.
+
+    >>> flat('(= v (apply op (cons x (nil)))) (= w (apply op r))')
+    '(= v (apply_one op x)) (= w (apply op r))'
+    """
+    return " ".join(map(_text, _read(iter(_TOKEN.findall(query)))))
+
+
+_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[()]|[^\s()"]+')
+
+
+def _read(tokens: Iterator[str]) -> list[_Tree]:
+    out: list[_Tree] = []
+    for token in tokens:
+        if token == ")":
+            break
+        out.append(_read(tokens) if token == "(" else token)
+    return out
+
+
+def _text(x: _Tree) -> str:
+    if isinstance(x, str):
+        return x
+    if len(x) == 3 and x[0] == "apply" and len(items := _items(x[2])) in APPLIED:
+        x = [APPLIED[len(items)], x[1], *items]
+    return f"({' '.join(map(_text, x))})"
+
+
+def _items(x: _Tree) -> list[_Tree]:
+    """The elements of a list that is written out to its end, else nothing."""
+    out: list[_Tree] = []
+    while len(x) == 3 and x[0] == "cons":
+        out.append(x[1])
+        x = x[2]
+    return out if x == ["nil"] else []

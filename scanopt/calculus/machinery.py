@@ -11,8 +11,17 @@ from scanopt.calculus.terms import FIRST_ROWS
 
 __all__ = ["machinery_text"]
 
+FLAT = """
+(= l (cons x (nil))) => (list_one l x)
+(= l (cons x r)) (list_one r y) => (list_two l x y)
+(= l (cons x r)) (list_two r y z) => (list_three l x y z)
+(= v (apply op l)) (list_one l x) => (set (apply_one op x) v)
+(= v (apply op l)) (list_two l x y) => (set (apply_two op x y) v)
+(= v (apply op l)) (list_three l x y z) => (set (apply_three op x y z) v)
+"""
+"""Queries for operators of few arguments are written to look these up (see `condition.flat`)."""
+
 TYPING = """
-(= v (apply op (cons x (cons y (nil))))) => (set (apply_two op x y) v)
 (= v (seq c X)) (= d (dtype v)) => (set (dtype X) d)
 (= v (seq c X)) (= d (dtype X)) => (set (dtype v) d)
 (= v (seq c X)) (= n (ndim v)) => (set (ndim X) (+ n 1))
@@ -32,6 +41,13 @@ TYPING = """
 (= w (on m v)) (= n (ndim v)) => (set (ndim w) n)
 """
 """A class with two types stops egglog: the cheapest soundness alarm there is."""
+
+IDLE = """
+(no_steps c) (= v (hold c x)) => (subsume (hold c x))
+(no_steps c) (= v (seq c X)) => (subsume (seq c X))
+(no_steps c) (= v (delay c i s k)) => (subsume (delay c i s k))
+"""
+"""In a loop that takes no step all values are equal, 0 and 1 too: what it reads is out of reach of laws."""
 
 _COUNT = '(const_at p (+ "int64:" (to-string n)))'
 _FIRST = f"(apply {FIRST_ROWS} (cons X (cons (steps (cut c n)) (nil))))"
@@ -54,6 +70,7 @@ RETIMING = """
 (= w (on (to_cut c n) (tail d v k))) (level d c) (= e (cut c n)) (!= c e) => (level (under (to_cut c n) d) e)
 (= w (on (first_step c) (stack d v))) (level d c) (level c p) => (level (under (first_step c) d) p)
 (= w (on (first_step c) (tail d v k))) (level d c) (level c p) => (level (under (first_step c) d) p)
+(= e (under (to_cut c n) d)) (= c (cut c n)) => (union e d)
 (= w (on m (stack d v))) (= e (under m d2)) (level d d2) => (level (under m d) e)
 (= w (on m (tail d v k))) (= e (under m d2)) (level d d2) => (level (under m d) e)
 (= e (under m d)) => (union (steps e) (on m (steps d)))
@@ -73,4 +90,10 @@ clock then): without that case values of c would be re-timed to c again and agai
 def machinery_text() -> str:
     """Typing and re-timing rules, for egglog."""
     retiming = RETIMING.replace("FIRST", _FIRST).replace("FEWER", _FEWER).replace("COUNT", _COUNT)
-    return "\n".join([rules_text("typing", TYPING), rules_text("on", retiming)])
+    texts = [
+        rules_text("flat", FLAT, as_written=True),
+        rules_text("typing", TYPING),
+        rules_text("idle", IDLE),
+        rules_text("on", retiming),
+    ]
+    return "\n".join(texts)

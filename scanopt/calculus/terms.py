@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 __all__ = [
-    "DECLARATIONS", "FIRST_ROWS", "Args", "Clock", "Int", "Move", "Op", "State", "Term", "Text", "Value",
+    "APPLIED", "DECLARATIONS", "FIRST_ROWS", "Args", "Clock", "Int", "Move", "Op", "State", "Term", "Text", "Value",
     "apply", "at", "cons", "const_int", "cut", "delay", "first_step", "hold", "item", "last_rows",
     "length", "nil", "on", "prim", "root", "seq", "stack", "steps", "tail", "to_cut", "variable", "vmap",
 ]  # fmt: skip
@@ -24,7 +24,12 @@ DECLARATIONS = """
 (constructor const (String) Value)
 (constructor const_at (Clock String) Value)
 (constructor apply (Op Args) Value)
+(relation list_one (Args Value))
+(relation list_two (Args Value Value))
+(relation list_three (Args Value Value Value))
+(function apply_one (Op Value) Value :merge old)
 (function apply_two (Op Value Value) Value :merge old)
+(function apply_three (Op Value Value Value) Value :merge old)
 (constructor hold (Clock Value) Value)
 (constructor seq (Clock Value) Value)
 (constructor delay (Clock Value State i64) Value)
@@ -58,6 +63,9 @@ DECLARATIONS = """
 """
 
 
+APPLIED = {1: "apply_one", 2: "apply_two", 3: "apply_three"}
+"""The functions that hold, by their number of arguments, what is applied: one atom of a query, not a list."""
+
 FIRST_ROWS = r'(prim "getitem{\"index\":[[\"slice\",null,\"in\",null]]}")'
 """The operator X[:n], in egglog's syntax."""
 
@@ -80,8 +88,9 @@ class Term:
         if self.args is None:
             return self.head
         head, args = self.head, [x.pattern() if isinstance(x, Term) else _egglog(x) for x in self.args]
-        if head == "apply" and isinstance(self.args[1], Term) and len(pair := list(_fixed(self.args[1]))) == 2:
-            head, args = "apply_two", [args[0], *(x.pattern() for x in pair)]
+        if head == "apply" and isinstance(self.args[1], Term) and (fixed := list(_fixed(self.args[1]))):
+            head = APPLIED.get(len(fixed), head)
+            args = [args[0], *(x.pattern() for x in fixed)] if head != "apply" else args
         return f"({' '.join([head, *args])})"
 
     def variables(self) -> set[str]:
