@@ -61,7 +61,7 @@ class Law:
     enabling: it pays only through other laws.  source: the document it comes from.
     folds: the right side is the value of the left, computed when the law fires.
     stepwise: both sides are equal at each step by what is read there, so coinduction may use it: no
-    trace and no state's update takes part.
+    state's update takes part, and of a trace only the entry of that step.
     """
 
     name: str
