@@ -219,6 +219,19 @@ def test_with_respect_to_what_a_step_computes_again() -> None:
     check(cost, [x], [np.array([0.2, 0.4])])
 
 
+def test_with_respect_to_what_a_step_computes_from_a_shared_variable_that_it_changes() -> None:
+    """b = a + 1 is another value at each step: only outside the loop is it that of the gradient."""
+    a, x = scanopt.shared(np.float64(0.5), "a"), T.dscalar("x")
+    b = a * x
+    trace, updates = scanopt.scan(lambda: (b, {a: a * 2.0}), n_steps=3)
+    cost = (trace * np.array([1.0, 10.0, 100.0])).sum() + 7.0 * b
+    ga, gb, gx = scanopt.interpret(grad(cost, [a, b, x]), {x: 3.0})
+    assert scanopt.interpret(cost, {x: 3.0}) == (0.5 + 10 + 200) * 3 + 7 * 1.5
+    assert (ga, gb, gx) == ((1 + 20 + 400 + 7) * 3.0, 7.0, 0.5 + 10 + 200 + 3.5)
+    assert scanopt.interpret(grad(cost, x, consider_constant=[b]), {x: 3.0}) == 0.5 + 10 + 200
+    assert updates
+
+
 def test_indices_are_disconnected() -> None:
     i = T.ivector("i")
     trace = scan(lambda k, v: v[k] ** 2, i, None, [h])
@@ -301,3 +314,12 @@ def test_the_backward_loop_has_mit_mots() -> None:
     (m,) = backward.mit_mots
     assert (m.in_taps, m.out_taps) == ((0, 1), (1,))
     assert [backward.sit_sots, backward.nit_sots] == [(), ()]
+
+
+def test_what_the_forward_loop_gave_is_read_and_not_computed_again() -> None:
+    trace, double = scan(lambda x, s: [T.tanh(s * x), T.exp(x)], X, [h, None], name="rnn")
+    loops = scanopt.loops.graph.loops_of(grad((trace**2).sum() + double.sum(), [X, h]))
+    backward = next(n for n in loops if n.name == "grad_of_rnn")
+    step = scanopt.loops.graph.schedule(backward.inner_outputs, backward.inner_inputs)
+    assert {"tanh", "exp"}.isdisjoint(n.op.name for n in step)
+    assert len(backward.sequences) == 5  # x, s, both results, the gradient of the second

@@ -1,7 +1,7 @@
 """The gradient of a loop is a loop that runs backwards: an ordinary scan over the reversed history.
 
 At its step r the backward loop is at time t = n-1-r of the forward one.  It reads again what the
-forward step read, computes again what the gradients need of it, and carries the gradients with
+forward step read and what it gave, computes again what else the gradients need of it, and carries the gradients with
 respect to the states: a state with taps -k is a *mit-mot*, whose row r is the gradient with respect
 to the state at time n-1-r.  In-tap 0 is complete when step r reads it; to the row of each tap the
 step adds its own part.  Source: the internal documentation of scan (mit-mots).
@@ -23,6 +23,7 @@ from scanopt.loops.graph import leaves
 from scanopt.loops.mit_mots import desugared
 from scanopt.loops.node import MitMot, MitSot, NitSot, NonSequence, Scan, SitSot, State
 from scanopt.loops.node import Sequence as SequenceSlot
+from scanopt.loops.rebuild import rebuild
 
 __all__ = ["scan_pullback"]
 
@@ -76,7 +77,16 @@ class _Backward:
         parts = {v: part for v, part in zip(wrt, found, strict=True) if part is not None}
         if not parts:
             return ()
-        return list(_Loop(self, flowing, parts).contributions())
+        return list(_Loop(self, flowing, *self._with_traces(parts)).contributions())
+
+    def _with_traces(self, parts: Parts) -> tuple[Parts, list[SequenceSlot]]:
+        """Parts that read the forward loop's results, where they need them, in place of computing them again."""
+        rows = {v: i for i, v in reversed(list(enumerate(self.node.traced))) if v.owner is not None}
+        read: dict[Variable, Variable] = {v: Variable(v.type, v.name) for v in rows}
+        new = rebuild(list(parts.values()), read)
+        used = set(leaves(new))
+        kept = [(read[v], self.node.outputs[i]) for v, i in rows.items() if read[v] in used]
+        return dict(zip(parts, new, strict=True)), [SequenceSlot(self.reversed(trace), v) for v, trace in kept]
 
     def _active(self) -> list[int]:
         """The traced values that cotangents reach, through states too, and that vary: by number.
@@ -145,9 +155,11 @@ def _length(x: Variable) -> Variable:
 class _Loop:
     """The backward loop put together from the parts that its step computes."""
 
-    def __init__(self, backward: _Backward, flowing: Sequence[_Flow], parts: Parts) -> None:
+    def __init__(
+        self, backward: _Backward, flowing: Sequence[_Flow], parts: Parts, traces: Sequence[SequenceSlot]
+    ) -> None:
         self.backward, self.forward, self.parts = backward, backward.node, parts
-        self.sequences: list[SequenceSlot] = []
+        self.sequences: list[SequenceSlot] = list(traces)
         self.buffers: dict[State, MitMot] = {}
         self.carried: dict[State, SitSot] = {}
         for f in flowing:
