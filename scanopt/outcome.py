@@ -41,7 +41,7 @@ class Report:
 
     def __str__(self) -> str:
         proof = "proven the cheapest in the e-graph" if self.optimal else f"within {self.gap:.1%}"
-        end = ending(self.stopped_by)
+        end = ending(self.stopped_by) + (": f.growth() tells by which law" if self.stopped_by == "nodes" else "")
         return (
             f"cost {self.cost_before:.4g} -> {self.cost:.4g} {self.unit or 'units'} ({proof}, {self.method}); "
             f"{self.enodes} e-nodes in {self.eclasses} e-classes, {end}"

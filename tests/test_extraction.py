@@ -111,6 +111,14 @@ def test_exact_extraction_is_the_best_of_all(name: str) -> None:
     assert found.bound == pytest.approx(found.cost, rel=1e-6)
 
 
+@pytest.mark.parametrize("name", [n for n in PROGRAMS if n != "nested"])
+def test_pruning_loses_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cheapest of all choices, those among dominated forms included, costs what extraction found."""
+    found = extract(problem_of(name))
+    monkeypatch.setattr("scanopt.calculus.problem._undominated", lambda options: options)
+    assert found.cost == pytest.approx(cheapest_by_trying_all(problem_of(name)))
+
+
 @EACH
 @pytest.mark.parametrize("seed", range(3))
 def test_exact_extraction_is_the_best_of_all_for_any_costs(name: str, seed: int) -> None:

@@ -248,6 +248,17 @@ scanopt.function([x], scanopt.map(T.exp, x)[0], name="mapped")
     assert main(["ablate", str(tmp_path / "none.py")]) == 2
 
 
+def test_explain_shows_how_the_e_graph_grew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(LAW + 'x = T.dvector("x")\nscanopt.function([x], scanopt.map(T.exp, x)[0])\n', encoding="utf-8")
+    assert main(["explain", str(file)]) == 0
+    out = capsys.readouterr().out
+    for text in ("what each law did to the e-graph", "unions", "forms after the round", "facts and re-timing"):
+        assert text in out
+    assert "steps (assumed)" not in out  # no loop is left
+    assert "x float64[64] (assumed)" in out
+
+
 # Hits
 
 

@@ -81,7 +81,8 @@ def test_schedules_have_names() -> None:
         (lambda: Phase(rounds=True), ValueError, "whole number from 1 on"),
         (lambda: Schedule(Phase(), cycles=0), ValueError, "cycles must be a whole number"),
         (lambda: Schedule(Phase(), nodes=-1), ValueError, "nodes must be a whole number"),
-        (lambda: Schedule(Phase(), seconds=0), ValueError, "seconds must be above zero"),
+        (lambda: Schedule(Phase(), seconds=0), ValueError, "seconds must be a number above zero"),
+        (lambda: Schedule(Phase(), seconds="x"), ValueError, "seconds must be a number above zero"),  # type: ignore[arg-type]
         (lambda: compiled(Schedule(Phase("marge"))), ValueError, "schedule names 'marge'.*near: merge"),
         (lambda: compiled(3), TypeError, "schedule must be a scanopt.Schedule"),
     ],

@@ -65,8 +65,8 @@ class Schedule:
                 raise TypeError(f"a schedule is made of phases, found {phase!r}: write Phase({phase!r})")
         if not phases:
             raise ValueError("a schedule needs a phase: Schedule(Phase()) runs all laws until nothing is new")
-        if seconds is not None and not seconds > 0:
-            raise ValueError(f"seconds must be above zero, found {seconds!r}")
+        if seconds is not None and (not isinstance(seconds, int | float) or not seconds > 0):
+            raise ValueError(f"seconds must be a number above zero, or None, found {seconds!r}")
         object.__setattr__(self, "phases", phases)
         object.__setattr__(self, "cycles", _count("cycles", cycles))
         object.__setattr__(self, "nodes", _count("nodes", nodes))
