@@ -12,6 +12,7 @@ from scanopt.array.op import Op, Operand
 from scanopt.calculus.components import components
 from scanopt.calculus.encode import Encoded
 from scanopt.calculus.forms import ROOT, Form, Operator, const_key
+from scanopt.calculus.given_mirrors import reading_late
 from scanopt.calculus.given_products import products_beside
 from scanopt.calculus.given_recurrences import closed_operators, cycles, recurrence_facts
 from scanopt.calculus.given_sums import adding_up, summing_operators
@@ -37,6 +38,7 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
     yield from cycles(g)
     yield from products_beside(g)
     yield from adding_up(ops)
+    yield from reading_late(g)
     yield from _forward(g)
     yield from _always(g)
     for i, f in g.forms():

@@ -1,0 +1,116 @@
+"""Optimizations that other libraries of symbolic loops miss: the program that each graph becomes, as text."""
+
+from typing import Any
+
+import numpy as np
+
+import scanopt
+import scanopt.tensor as T
+
+RNG = np.random.default_rng(5)
+
+x, y = T.dvectors("x", "y")
+X, W, V = T.dmatrices("X", "W", "V")
+
+
+def normal(*shape: int) -> Any:
+    return RNG.standard_normal(shape)
+
+
+def becomes(inputs: list[Any], output: Any, text: str, *values: Any) -> None:
+    """The program without its types, line by line; it gives what the graph says."""
+    f = scanopt.function(inputs, output)
+    lines = [line for line in str(f.program).splitlines() if not line.startswith(("inputs", "        "))]
+    lines = [line.partition("  float64")[0].partition("  int64")[0].rstrip() for line in lines]
+    assert lines == [line.strip() for line in text.strip().splitlines()]
+    np.testing.assert_allclose(f(*values), f.unoptimized(*values), rtol=1e-12, atol=1e-12)
+
+
+def loop_body(f: Any) -> str:
+    """The lines of the loops of a program."""
+    return "\n".join(line for line in str(f.program).splitlines() if line.startswith(("loop", "    ")))
+
+
+def mapped(*args: Any) -> Any:
+    return scanopt.map(*args)[0]
+
+
+def layer(rows: Any, w: Any) -> Any:
+    step = lambda v, h, w: T.tanh(T.dot(v, w) + T.dot(h, w))  # noqa: E731
+    return scanopt.scan(step, rows, [T.zeros_like(w[0])], [w])[0]
+
+
+def test_products_of_entries_are_one_product() -> None:
+    output = mapped(lambda v, w: T.dot(v, w), X, [W])
+    becomes([X, W], output, "v2 = dot(X, W)\nreturn v2", normal(5, 3), normal(3, 4))
+
+
+def test_reductions_of_entries_are_one_reduction() -> None:
+    becomes([X], mapped(lambda v: v.sum(), X), "v1 = sum(X, axis=1)\nreturn v1", normal(5, 3))
+
+
+def test_entries_reversed_are_one_reversal() -> None:
+    becomes([X], mapped(lambda v: v[::-1], X), "v1 = X[:, ::-1]\nreturn v1", normal(5, 3))
+
+
+def test_cumulative_sums_of_entries_are_one() -> None:
+    becomes([X], mapped(T.cumsum, X), "v1 = cumsum(X, axis=1)\nreturn v1", normal(5, 3))
+
+
+def test_identity() -> None:
+    becomes([x], mapped(lambda v: v, x), "return x", normal(4))
+
+
+def test_lookups_are_one_lookup() -> None:
+    output = mapped(lambda i, w: w[i], T.arange(W.shape[0]), [W])
+    text = "v1 = W.shape[0]\nv2 = arange(0, v1, 1, dtype='int64')\nv3 = W[v2]\nreturn v3"
+    becomes([W], output, text, normal(5, 3))
+
+
+def test_map_feeding_a_map() -> None:
+    output = mapped(T.exp, mapped(lambda v: v * 2, x))
+    becomes([x], output, "v1 = x * 2.0\nv2 = exp(v1)\nreturn v2", normal(4))
+
+
+def test_layer_feeding_a_layer_is_one_loop() -> None:
+    f = scanopt.function([X, W, V], layer(layer(X, W), V))
+    (loop,) = f.program.loops()
+    assert len(loop.states) == 2
+    assert [k.rows for k in loop.keeps] == [None]
+    assert loop_body(f).count("dot") == 3  # the first layer's own input is one product before the loop
+    values = normal(6, 3), normal(3, 3), normal(3, 3)
+    np.testing.assert_allclose(f(*values), f.unoptimized(*values), rtol=1e-12)
+
+
+def test_products_with_one_state_are_one_product() -> None:
+    states, _ = scanopt.scan(lambda v, h, w, u: T.tanh(v + T.dot(h, w) * T.dot(h, u)), X, [T.zeros_like(W[0])], [W, V])
+    f = scanopt.function([X, W, V], states)
+    assert loop_body(f).count("dot") == 1
+    assert "concatenate(V, W, axis=1)" in str(f.program)
+    values = normal(6, 3), normal(3, 3), normal(3, 3)
+    np.testing.assert_allclose(f(*values), f.unoptimized(*values), rtol=1e-12)
+
+
+def test_gradient_of_a_last_value_adds_no_zeros() -> None:
+    states, _ = scanopt.scan(lambda v, h, w: T.tanh(v + T.dot(h, w)), X, [T.zeros_like(W[0])], [W])
+    f = scanopt.function([X, W], scanopt.grad((states[-1] ** 2).sum(), W))
+    backward = f.program.loops()[1]
+    assert [s.op.name for s in backward.body if hasattr(s, "op")] == ["multiply", "sum_to", "dot"]
+    assert len(backward.states) == 1
+    values = normal(6, 3), normal(3, 3)
+    np.testing.assert_allclose(f(*values), f.unoptimized(*values), rtol=1e-12)
+
+
+def test_last_of_a_sum_of_products_that_a_user_wrote() -> None:
+    trace, _ = scanopt.scan(lambda v, s, w: s + T.dot(v, w), X, [y], [W])
+    text = """
+        v3 = expand_dims(y, axis=0)
+        v4 = dot(X, W)
+        v5 = fold(v3, v4, ufunc='add')
+        v6 = X.shape[0]
+        v7 = minimum(v6, 1)
+        v8 = repeat_rows(v5, v7)
+        v9 = v8[-1]
+        return v9
+    """
+    becomes([X, W, y], trace[-1], text, normal(5, 3), normal(3, 4), normal(4))
