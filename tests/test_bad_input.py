@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from scanopt.gradient import DisconnectedInputError, DisconnectedInputWarning, NullTypeGradError, VerifyGradError
+
 PAGE = Path(__file__).parents[1] / "docs" / "errors.md"
 FILE = "your_file.py"
 
@@ -18,8 +20,8 @@ SETUP = """
 import numpy as np
 import scanopt.tensor as T
 from scanopt import (
-    Mode, Phase, Schedule, filter, foldl, foldr, fori_loop, function, interpret, loop, map, reduce, scan, shared,
-    until, while_loop,
+    Mode, Phase, Schedule, filter, foldl, foldr, fori_loop, function, interpret, loop, map, reduce, scan,
+    scan_checkpoints, scan_module, shared, until, while_loop,
 )
 from scanopt.rewrites.merge import loops_of_equal_length
 
@@ -374,6 +376,124 @@ CASES: dict[str, list[Case]] = {
             ["carry[0]", "initial state has shape (1,)", "(3,)"],
         ),
     ],
+    "Gradients": [
+        Case("T.grad(x, x)", TypeError, ["needs a scalar cost", "'x' float64[?]", "take its sum", "jacobian"]),
+        Case("T.grad(k, s)", TypeError, ["real floating point cost", "'k' int64[]", "cast it"]),
+        Case("T.grad(s * 1j, s)", TypeError, ["real floating point cost", "complex128"]),
+        Case("T.grad(scan(lambda v: v, x), x)", TypeError, ["one scalar cost", "(outputs, updates), take outputs"]),
+        Case('T.grad("cost", x)', TypeError, ["the cost must be an array", "'cost' (str)"]),
+        Case("T.grad(s, 3.0)", TypeError, ["wrt must be symbolic arrays", "3.0 (float)"]),
+        Case("T.grad(s, [s, None])", TypeError, ["wrt must be symbolic arrays", "None"]),
+        Case("T.grad(x.sum(), s)", DisconnectedInputError, ["'s' float64[]", "no part of the graph"]),
+        Case("T.grad((x * k).sum(), k)", DisconnectedInputError, ["'k' int64[]", "cast it before its use"]),
+        Case("T.grad(map(lambda i, v: v[i], T.arange(k), x)[0].sum(), k)", DisconnectedInputError, ["'k' int64[]"]),
+        Case("T.grad((x > 0).astype('float64').sum(), x)", DisconnectedInputError, ["'x'", "comparisons"]),
+        Case("T.grad(s**2, s, consider_constant=[s])", DisconnectedInputError, ["'s'", "considered constant"]),
+        Case("T.grad(s, T.constant(1.0))", DisconnectedInputError, ["this very constant"]),
+        Case("T.grad(s, x, disconnected_inputs='warn')", DisconnectedInputWarning, ["'x' float64[?]"]),
+        Case("T.grad(s, s, disconnected_inputs='zero')", ValueError, ["'raise', 'warn' or 'ignore'", "'zero'"]),
+        Case("T.grad(s, s, return_disconnected=None)", ValueError, ["'zero', 'none' or 'disconnected'", "None"]),
+        Case("T.grad(s, s, consider_constant=3)", TypeError, ["consider_constant must be symbolic arrays", "3 (int)"]),
+        Case("T.grad(None, s)", ValueError, ["without a cost", "known_grads"]),
+        Case("T.grad(None, s, known_grads=[(s, 1.0)])", TypeError, ["known_grads is a dict"]),
+        Case("T.grad(None, s, known_grads={'s': 1.0})", TypeError, ["keyed by symbolic arrays", "'s' (str)"]),
+        Case("T.grad(None, s, known_grads={s: x})", TypeError, ["known gradient of 's'", "'x'", "axes differ"]),
+        Case("T.grad(None, xs3, known_grads={xs3: np.ones(1)})", ValueError, ["'xs3'", "float64[1]", "axis 0"]),
+        Case(
+            "T.grad(T.random.gamma(T.random.key(3), (2,), s).sum(), s)",
+            NullTypeGradError,
+            ["random_gamma has no gradient", "made of 's' float64[]", "disconnected_grad"],
+        ),
+    ],
+    "Jacobians, directions and checks": [
+        Case("T.jacobian(scan(lambda v: v, x), x)", TypeError, ["the expression must be an array"]),
+        Case("T.jacobian(x, s)", DisconnectedInputError, ["'s' float64[]", "no part of the graph"]),
+        Case("T.jacobian(x * 1j, x)", TypeError, ["real values", "complex128", "T.real"]),
+        Case("T.hessian(x, x)", TypeError, ["hessian needs a scalar cost", "'x' float64[?]"]),
+        Case("T.Lop(xs3, xs3, np.ones(4))", ValueError, ["eval_points", "float64[4]", "float64[3]", "axis 0"]),
+        Case("T.Lop([x, x], x, [x])", ValueError, ["one evaluation point for each of 2 outputs, found 1"]),
+        Case("T.Lop([x, x], x, [x, None])", TypeError, ["eval_points[1]", "None"]),
+        Case("T.Rop(x, x, s)", TypeError, ["eval_points", "'s' float64[]", "axes differ"]),
+        Case("T.Rop(x, x, x * 1j)", TypeError, ["eval_points", "complex", "T.real"]),
+        Case("T.Rop(x, [x, x], [x, x])", ValueError, ["'x' float64[?] twice"]),
+        Case("T.Rop(x * k, k, 1)", DisconnectedInputError, ["'k' int64[]", "cast it before its use"]),
+        Case("T.verify_grad(T.tanh, np.ones(3))", TypeError, ["pt must be a list", "float64[3]"]),
+        Case("T.verify_grad(T.tanh, [np.arange(3)])", TypeError, ["pt[0] is int64", "float64"]),
+        Case("T.verify_grad(lambda v: [v, v], [1.0])", TypeError, ["fun must be a function", "list"]),
+        Case("T.verify_grad(lambda v: v > 0, [1.0])", TypeError, ["real floating point numbers", "bool[]"]),
+        Case("T.verify_grad(T.tanh, [1.0], eps=0)", ValueError, ["eps must be positive"]),
+        Case("T.verify_grad(T.tanh, [1.0], n_tests=0)", ValueError, ["n_tests", "0 (int)"]),
+        Case("T.verify_grad(T.tanh, [1.0], rng=3)", TypeError, ["rng must be a generator", "3 (int)"]),
+        Case(
+            "T.verify_grad(lambda v: v * T.disconnected_grad(v), [np.array([0.0, 3.0])])",
+            VerifyGradError,
+            ["pt[0]", "1 of 2 entries, most at (1,)", "found 2.8", "expected 5.6"],
+        ),
+    ],
+    "scan_checkpoints": [
+        Case(
+            "scan_checkpoints(lambda a, b, h: h, dict(input=x, taps=[0, 1]), s)",
+            ValueError,
+            ["sequences[0] ('x') has taps [0, 1]", "use scan"],
+        ),
+        Case(
+            "scan_checkpoints(lambda a, b: a, None, dict(initial=x, taps=[-2, -1]), n_steps=9)",
+            ValueError,
+            ["outputs_info[0] ('x') has taps [-2, -1]", "only the step before"],
+        ),
+        Case(
+            "scan_checkpoints(lambda h: (h * 2, until(h > 9)), None, s, n_steps=9)",
+            ValueError,
+            ["until", "given number of steps"],
+        ),
+        Case("scan_checkpoints(lambda h: h, None, s)", ValueError, ["number of steps is not known"]),
+        Case("scan_checkpoints(lambda h: h, None, s, n_steps=-3)", ValueError, ["n_steps is -3", "not be negative"]),
+        Case(
+            "scan_checkpoints(lambda v, h: h + v, xs3, s, n_steps=2)",
+            ValueError,
+            ["sequences[0] ('xs3' float64[3]) has 3 rows", "n_steps is 2", "cut the longer"],
+        ),
+        Case(
+            "out, _ = scan_checkpoints(lambda v, w, h: h + v * w, [xs3, x], s)\n"
+            "interpret(out, {xs3: np.ones(3), x: np.ones(2), s: 0.0})",
+            ValueError,
+            ["sequences[1] ('x' float64[?]) has 2 rows", "the first sequence has 3"],
+        ),
+        Case("scan_checkpoints(lambda v, h: h, s, s)", TypeError, ["sequences[0] ('s')", "no axis to iterate over"]),
+        Case("scan_checkpoints(lambda h: h, x, s)", TypeError, ["takes (h)", "passes (x[t], s[t-1])"]),
+        Case("scan_checkpoints(lambda h: h, None, s, n_steps=9, save_every_N=0)", ValueError, ["at least 1, found 0"]),
+        Case(
+            "scan_checkpoints(lambda h: h, None, s, n_steps=9, save_every_N=2, padding=False)",
+            ValueError,
+            ["save_every_N=2 divides, found 9", "leave padding out"],
+        ),
+        Case(
+            "scan_checkpoints(lambda h: h, None, s, n_steps=9, padding=0)", TypeError, ["padding must be True or False"]
+        ),
+        Case(
+            'scan_checkpoints(lambda h: h, None, s, n_steps=9, checkpoint="all")',
+            ValueError,
+            ['checkpoint is "auto"', "'all'"],
+        ),
+        Case(
+            'scan_checkpoints(lambda h: h, None, s, n_steps=9, checkpoint="auto", memory_budget=-1)',
+            ValueError,
+            ["positive number of bytes", "-1"],
+        ),
+        Case(
+            "scan_checkpoints(lambda h: h, None, s, n_steps=9, memory_budget=10**6)",
+            ValueError,
+            ['memory_budget is for checkpoint="auto"'],
+        ),
+    ],
+    "Queries": [
+        Case("scan_module.scan_args(x)", TypeError, ["takes a Scan node, the owner of an output of scan", "'x'"]),
+        Case(
+            "scan(lambda v: v, x)[0].owner.inner_seqs([x, x])",
+            ValueError,
+            ["1 inner_inputs", "given 2 variables", "or nothing"],
+        ),
+    ],
     "Symbolic arrays": [
         Case("xs3 + np.ones(2)", ValueError, ["'xs3' float64[3]", "float64[2]"]),
         Case("T.dot(xs3, np.ones(2))", ValueError, ["dot", "'xs3' float64[3]", "float64[2]"]),
@@ -513,6 +633,7 @@ CASES: dict[str, list[Case]] = {
 }
 
 WITHOUT_PLACE = (
+    "Queries",
     "Symbolic arrays",
     "Running a graph",
     "Compiling a function",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import reduce
 
+from scanopt.array.derivatives import smooth
 from scanopt.array.op import Op
 from scanopt.array.variable import FUNCTIONS, Apply, Node, Variable, apply, describe
 from scanopt.gradient.errors import NullTypeGradError
@@ -120,9 +121,21 @@ def no_way_through(node: Apply, varying: Iterable[Variable]) -> NullTypeGradErro
     """The error of a gradient that needs that of an operator without one."""
     return NullTypeGradError(
         f"{node.op.name} has no gradient, and the gradient asked for goes through it to "
-        f"{', '.join(map(describe, varying))}: write disconnected_grad(...) around its result, or name it in "
+        f"{', '.join(map(_in_words, varying))}: write disconnected_grad(...) around its result, or name it in "
         f"consider_constant, if it is meant as a constant (at {user_location()})"
     )
+
+
+def _in_words(x: Variable) -> str:
+    """What a variable is, and what it is made of if the user gave it no name."""
+    todo, seen = [x], {x}
+    for v in todo:
+        if v.name:
+            return describe(x) if v is x else f"{describe(x)} (made of {describe(v)})"
+        new = [] if v.owner is None else [u for u in v.owner.inputs if u not in seen and smooth(u)]
+        seen.update(new)
+        todo += new
+    return describe(x)
 
 
 class _Regions:

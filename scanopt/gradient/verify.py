@@ -71,7 +71,7 @@ def verify_grad(
                 return f(*points[:i], p, *points[i + 1 :])
 
             expected = _differences(moved, x, step)
-            _compare(i, found, expected, absolute, relative)
+            _compare(site, i, found, expected, absolute, relative)
 
 
 def _points(site: Site, pt: Any) -> list[Array]:
@@ -131,7 +131,7 @@ def _differences(f: Callable[[Array], Any], x: Array, step: float) -> Array:
     return out
 
 
-def _compare(i: int, found: Array, expected: Array, absolute: float, relative: float) -> None:
+def _compare(site: Site, i: int, found: Array, expected: Array, absolute: float, relative: float) -> None:
     with np.errstate(invalid="ignore"):  # infinite or NaN: no difference can confirm them
         error = np.abs(found - expected)
         scale = np.maximum(np.abs(found), np.abs(expected))
@@ -139,7 +139,8 @@ def _compare(i: int, found: Array, expected: Array, absolute: float, relative: f
     if bad.any():
         worst = np.unravel_index(np.argmax(np.where(bad, error, -1.0)), error.shape)
         place = tuple(int(k) for k in worst)
-        raise VerifyGradError(
+        raise site.error(
+            VerifyGradError,
             f"the gradient with respect to pt[{i}] differs from finite differences at {int(bad.sum())} of {bad.size} "
-            f"entries, most at {place}: found {found[place]}, expected {expected[place]}"
+            f"entries, most at {place}: found {found[place]:.6g}, expected {expected[place]:.6g}",
         )
