@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import threading
+from collections.abc import Iterator
 from importlib.machinery import PathFinder
 from typing import Any
 
@@ -30,6 +31,20 @@ def _bindings() -> Any:
         return sys.modules.get(_NAME) or importlib.import_module("egglog.bindings")
 
 
+def _commands(text: str) -> Iterator[str]:
+    """A program command by command.
+
+    Every term that is parsed keeps the whole text it stands in: all rules at once take over a gigabyte.
+    """
+    command, depth = "", 0
+    for line in text.splitlines():
+        command += line + "\n"
+        depth += line.count("(") - line.count(")")
+        if not depth and command.strip():
+            yield command
+            command = ""
+
+
 class Engines(threading.local):
     """Engines with rules loaded and no program: loading rules costs more than most programs.
 
@@ -45,7 +60,8 @@ class Engines(threading.local):
         engine = engines.pop() if engines else None
         if engine is None:
             engine = _bindings().EGraph()
-            engine.run_program(*engine.parse_program(text))
+            for command in _commands(text):
+                engine.run_program(*engine.parse_program(command))
         engine.run_program(*engine.parse_program("(push)"))
         return engine
 
