@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Sequence
+from textwrap import shorten
 from typing import Any
 
 from scanopt.array.variable import Variable
@@ -97,10 +98,15 @@ def mutations_page(laws: Sequence[Law]) -> str:
     """The page docs/mutations.md."""
     found = list(_mutations(laws))
     rows = [
-        [f"`{m.law}`", f"`{m.condition}`", "SURVIVES" if m.outcome == "survives" else m.outcome, m.detail]
+        [f"`{m.law}`", f"`{m.condition}`", "SURVIVES" if m.outcome == "survives" else m.outcome, _line(m.detail)]
         for m in found
     ]
     counts = {outcome: sum(m.outcome == outcome for m in found) for outcome in dict.fromkeys(m.outcome for m in found)}
     summary = ", ".join(f"{n} {outcome}" for outcome, n in sorted(counts.items()))
     table = markdown_table(["law", "without", "what goes wrong", "where"], rows)
     return f"{_PAGE}{table}\n\n{len(found)} conditions of {len(laws)} laws: {summary}.\n"
+
+
+def _line(text: str) -> str:
+    """A text in one line that fits a cell."""
+    return shorten(text, 100, placeholder=" ...")
