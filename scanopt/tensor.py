@@ -26,6 +26,8 @@ _ELSEWHERE = {
     "hessian": "scanopt.gradient",
     "Lop": "scanopt.gradient",
     "Rop": "scanopt.gradient",
+    "pullback": "scanopt.gradient:Lop",
+    "pushforward": "scanopt.gradient:Rop",
     "verify_grad": "scanopt.gradient",
 }
 _MODULES = {"random": "scanopt.array.random_functions", "shared_randomstreams": "scanopt.array.random_streams"}

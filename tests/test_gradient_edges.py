@@ -119,3 +119,12 @@ def test_differences_that_are_not_finite_confirm_nothing() -> None:
         verify_grad(lambda x: T.sqrt(x) * T.disconnected_grad(x), [np.array([-1.0, 1.0])])
     with pytest.raises(VerifyGradError):
         verify_grad(lambda x: x * 2, [np.ones(2)], abs_tol=0.0, rel_tol=0.0)
+
+
+def test_names_of_theano_and_pytensor() -> None:
+    assert (T.pullback, T.pushforward) == (Lop, Rop)
+    assert [scanopt.gradient.disconnected_grad, scanopt.gradient.zero_grad, scanopt.gradient.grad_clip] == [
+        T.disconnected_grad,
+        T.zero_grad,
+        T.grad_clip,
+    ]

@@ -1,5 +1,6 @@
 """Gradients of symbolic graphs, through loops of any depth."""
 
+from scanopt.array.entries import FUNCTIONS as _FUNCTIONS
 from scanopt.gradient.errors import DisconnectedInputError, DisconnectedInputWarning, NullTypeGradError
 from scanopt.gradient.grad import Lop, grad
 from scanopt.gradient.jacobian import hessian, jacobian
@@ -8,5 +9,7 @@ from scanopt.gradient.verify import VerifyGradError, verify_grad
 
 __all__ = [
     "DisconnectedInputError", "DisconnectedInputWarning", "Lop", "NullTypeGradError", "Rop", "VerifyGradError",
-    "grad", "hessian", "jacobian", "verify_grad",
+    "disconnected_grad", "grad", "grad_clip", "hessian", "jacobian", "verify_grad", "zero_grad",
 ]  # fmt: skip
+
+disconnected_grad, grad_clip, zero_grad = (_FUNCTIONS[k] for k in ("disconnected_grad", "grad_clip", "zero_grad"))

@@ -82,7 +82,8 @@ class _Backward:
     def _with_traces(self, parts: Parts) -> tuple[Parts, list[SequenceSlot]]:
         """Parts that read the forward loop's results, where they need them, in place of computing them again."""
         rows = {v: i for i, v in reversed(list(enumerate(self.node.traced))) if v.owner is not None}
-        read: dict[Variable, Variable] = {v: Variable(v.type, v.name) for v in rows}
+        names = {s.output_state: f"{s.init_outer.name}[t]" for s in self.node.states if s.init_outer.name}
+        read: dict[Variable, Variable] = {v: Variable(v.type, v.name or names.get(v)) for v in rows}
         new = rebuild(list(parts.values()), read)
         used = set(leaves(new))
         kept = [(read[v], self.node.outputs[i]) for v, i in rows.items() if read[v] in used]
