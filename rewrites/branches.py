@@ -46,12 +46,7 @@ def choice_of_false(c: Value, a: Value, b: Value) -> Equation:
     licence="exact",
     stepwise=True,
     example=lambda x: scanopt.map(lambda v: scanopt.ifelse(v > 0, T.exp(v), v), x)[0],
-    never=(
-        _indexed,
-        _indexed_or_else,
-        lambda x, p: _indexed(x, -p - 5),
-        lambda x, a: scanopt.ifelse(a > 0, x, -x),
-    ),
+    never=(_indexed, _indexed_or_else, lambda x, p: _indexed(x, -p - 5), lambda x, a: scanopt.ifelse(a > 0, x, -x)),
 )
 def lazy_choice_as_where(c: Value, a: Value, b: Value) -> Equation:
     """Where neither side can raise, both may be computed: where(c, a, b), for scalars."""
