@@ -361,7 +361,8 @@ def function(
     values = None if example is None else made_of.read_example(example)
     importlib.import_module("scanopt.backends").executor(backend)
     plan = Plan(made_of, laws, settings, backend, values, chosen.optimizes, known)
-    _warn_of(forgotten_streams(made_of.results, made_of.updates))
+    if no_default_updates is not True:
+        _warn_of(forgotten_streams(made_of.results, made_of.updates))
     made = Function(plan, name)
     for watcher in _WATCHERS:
         watcher.append(made)

@@ -128,3 +128,17 @@ def test_names_of_theano_and_pytensor() -> None:
         T.zero_grad,
         T.grad_clip,
     ]
+
+
+def test_a_check_draws_the_same_numbers_each_time() -> None:
+    stream = T.shared_randomstreams.RandomStreams(3)
+    verify_grad(lambda x: T.tanh(x * stream.normal((2,))), [np.array([0.2, -0.4])])
+    verify_grad(lambda x: scanopt.scan(lambda s: s * stream.normal((2,)), None, [x], n_steps=3)[0], [np.ones(2)])
+
+
+def test_nothing_to_start_from() -> None:
+    assert Rop([], h, h) == []
+    with pytest.raises(ValueError, match="f is an empty list"):
+        Lop([], h, [])
+    with pytest.raises(NullTypeGradError, match=r"no derivative forwards \(at .*test_gradient_edges.py"):
+        Rop(T.grad_clip(h, -1, 1), h, h)

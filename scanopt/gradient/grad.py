@@ -113,6 +113,8 @@ def Lop(  # noqa: N802  the documented name
     """
     asked = Asked.of("Lop", wrt, consider_constant, disconnected_inputs)
     outputs = variables(asked.site, "f", f)
+    if not outputs:
+        raise asked.site.error(ValueError, "f is an empty list: there is nothing to start from")
     points = vectors(asked.site, outputs, eval_points, "outputs")
     labels = [
         f"eval_points[{i}]" if isinstance(eval_points, list | tuple) else "eval_points" for i in range(len(points))

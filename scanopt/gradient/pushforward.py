@@ -19,6 +19,7 @@ from scanopt.gradient.errors import DisconnectedInputError, NullTypeGradError
 from scanopt.gradient.flows import inner_flows
 from scanopt.gradient.pullback import no_way_through, pull, zeros_like
 from scanopt.loops.graph import schedule
+from scanopt.loops.location import user_location
 from scanopt.loops.mit_mots import desugared
 from scanopt.loops.node import MitSot, NitSot, NonSequence, Scan, SitSot, State
 from scanopt.loops.node import Sequence as SequenceSlot
@@ -110,7 +111,9 @@ def _through_operator(node: Apply, out: Variable, moving: Tangents) -> Variable 
     if found is None:
         return None
     if _reads(found, g):
-        raise NullTypeGradError(f"{node.op.name} changes gradients on their way back: it has no derivative forwards")
+        raise NullTypeGradError(
+            f"{node.op.name} changes gradients on their way back: it has no derivative forwards (at {user_location()})"
+        )
     return rebuild([found], {g: out})[0]
 
 
