@@ -8,7 +8,7 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.facts import of_dtype, runs_all, within
-from scanopt.calculus.facts_recurrences import accumulates, entries, folds, int64
+from scanopt.calculus.facts_recurrences import accumulates, entries, folds, folds_in_order, int64
 from scanopt.calculus.facts_states import becomes
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import (
@@ -65,6 +65,27 @@ def accumulation(c: Clock, op: Op, init: Value, s: State, x: Value, d: Text, g: 
     left = apply(op, delay(c, init, s, 1), x)
     when = [becomes(s, left), of_dtype(left, d), accumulates(op, d, g), entries(c, x, X)]
     return Equation(left, seq(c, apply(g, apply(last_rows(1), init), X)), when=when)
+
+
+@law(
+    licence="exact",
+    source="the last of a running sum is a sum",
+    example=lambda X, y: _trace(lambda v, s: T.hypot(s, v), X, y)[-1],
+    never=(
+        lambda x, a: _trace(lambda v, s: T.tanh(s) + v, x, a)[-1],
+        lambda x, a: scanopt.scan(lambda v, s: [s + v, s * v], x, [a, None])[0][1][-1],
+        lambda x, a: _trace(lambda v, s: s + v, x, a),
+        lambda x, a: _trace(lambda v, s: (s + v, scanopt.until(s > 1)), x, a)[-1],
+        lambda x, a: _trace(lambda v, s: s / v, T.cast(x, "complex64"), T.cast(a, "complex64"))[-1].real * x,
+    ),
+)
+def last_of_accumulation_in_order(
+    c: Clock, op: Op, init: Value, s: State, x: Value, d: Text, g: Op, X: Value, p: Clock
+) -> Equation:
+    """The last value of such a state needs no room for those before it."""
+    new = apply(op, delay(c, init, s, 1), x)
+    when = [becomes(s, new), of_dtype(new, d), folds_in_order(op, d, g), entries(c, x, X), runs_all(c), within(c, p)]
+    return Equation(tail(c, new, 1), _one_row(apply(g, apply(last_rows(1), init), X), c, p), when=when)
 
 
 @law(

@@ -453,7 +453,7 @@ def case_recurrence(name: str, arguments: str, depth: int = 1) -> Callable[[Rng]
     def make(rng: Rng) -> Case:
         more: dict[str, Any] = {}
         dtype = str(rng.choice(["float32", "float64"]))
-        if name in ("accumulate", "fold", "segmented"):
+        if name in ("accumulate", "fold", "fold_in_order", "segmented"):
             names = [n for n in ACCUMULATED if name != "fold" or TABLE[n].traits.associative]
             more["ufunc"] = str(rng.choice(names))
             kinds = ACCUMULATED[more["ufunc"]] if name != "fold" else ACCUMULATED[more["ufunc"]].replace("c", "")
@@ -484,8 +484,28 @@ def case_powers(rng: Rng) -> Case:
     return Op.make("powers"), [layout(rng, x), exponents]
 
 
+def case_in_chunks(rng: Rng) -> Case:
+    return Op.make("in_chunks", size=int(rng.integers(1, 5))), [any_array(rng, int(rng.integers(1, 4)))]
+
+
+def case_chunk_count(rng: Rng) -> Case:
+    return Op.make("chunk_count", size=int(rng.integers(1, 5))), [
+        rng.integers(0, 9, some_shape(rng, int(rng.integers(2))))
+    ]
+
+
+def case_join_rows(rng: Rng) -> Case:
+    return Op.make("join_rows"), [any_array(rng, int(rng.integers(2, 4)))]
+
+
+def case_first_true(rng: Rng) -> Case:
+    x = values(rng, "bool", some_shape(rng, int(rng.integers(1, 4))))
+    return Op.make("first_true", axis=int(rng.integers(0, x.ndim))), [x]
+
+
 RECURRENCES: dict[str, tuple[str, int]] = {
-    "accumulate": ("is", 1), "fold": ("is", 1), "forward_fill": ("ims", 1), "segmented": ("imss", 1),
+    "accumulate": ("is", 1), "fold": ("is", 1), "fold_in_order": ("is", 1), "forward_fill": ("ims", 1),
+    "segmented": ("imss", 1),
     "lfilter": ("isp", 1), "lfilter2": ("ispp", 2), "linear_recurrence": ("iss", 1), "raised_sum": ("iss", 1),
     "smoothing": ("iss", 1),
     "capped_sum": ("iss", 1), "clamped_sum": ("isss", 1), "geometric": ("ipn", 1), "affine_power": ("ippn", 1),

@@ -85,6 +85,8 @@ def test_accumulations_are_the_loop(name: str, dtype: str) -> None:
         init, sequence, _ = case(rng, dtype)
         x, y, mask = sequence(dtype), sequence(dtype), sequence("bool")
         assert same(running.accumulate(np, name, init, x), loop(f, init, x))
+        ended = np.concatenate([init, loop(f, init, x)])[-1]
+        assert same(running.fold_in_order(np, name, init, x), ended)
         restarted = loop(lambda s, m, y, x: np.where(m, y, f(s, x)), init, mask, y, x)
         assert same(running.segmented(np, name, init, mask, y, x), restarted)
         held = loop(lambda s, m, x: np.where(m, x, s), init, mask, x)
@@ -101,6 +103,16 @@ def test_folds_of_integers_are_the_end_of_the_loop(name: str, dtype: str) -> Non
         want = np.concatenate([init, loop(getattr(np, name), init, x)])[-1]
         for xp in (np, FakeDevice()):
             assert same(np.asarray(running.fold(xp, name, init, x)), want)
+
+
+def test_folds_in_order_are_made_in_blocks() -> None:
+    rng = np.random.default_rng(10)
+    x = rng.normal(size=(100_000, 2))
+    for name in ("add", "hypot"):
+        want = running.accumulate(np, name, np.ones((1, 2)), x)[-1]
+        assert same(running.fold_in_order(np, name, np.ones((1, 2)), x), want)
+        assert same(np.asarray(running.fold_in_order(FakeDevice(), name, np.ones((1, 2)), x[:50])), loop(
+            getattr(np, name), np.ones((1, 2)), x[:50])[-1])  # fmt: skip
 
 
 def test_long_segments_and_short_ones() -> None:

@@ -128,6 +128,10 @@ _entry(
     "fold", "is", running.fold, "the last of f(s, x), with f a ufunc", "reduction",
     exact=False, last=True, ufunc=True,
 )  # fmt: skip
+_entry(
+    "fold_in_order", "is", running.fold_in_order, "the last of f(s, x), with f a ufunc, bit for bit", "cumulative",
+    last=True, ufunc=True,
+)  # fmt: skip
 _entry("forward_fill", "ims", running.forward_fill, "x where the mask holds, else the state before", "cumulative")
 _entry(
     "segmented", "imss", running.segmented, "y where the mask holds, else f(s, x), with f a ufunc", "cumulative",

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ACCUMULATED", "accumulate", "aligned", "fold", "forward_fill", "segmented"]
+__all__ = ["ACCUMULATED", "accumulate", "aligned", "fold", "fold_in_order", "forward_fill", "segmented"]
 
 ACCUMULATED = {
     "add": "biufc", "multiply": "biufc", "divide": "f", "maximum": "biuf", "minimum": "biuf",
@@ -98,6 +98,30 @@ def fold(xp: Any, name: str, init: Any, x: Any) -> Any:
         even = rows.shape[0] // 2 * 2
         rows = xp.concatenate([f(rows[:even:2], rows[1:even:2]), rows[even:]])
     return f(init[0], rows[0])
+
+
+def fold_in_order(xp: Any, name: str, init: Any, x: Any) -> Any:
+    """The last row of `accumulate`, bit for bit, keeping no more than a few rows at a time.
+
+    >>> fold_in_order(np, "divide", np.array([8.0]), np.array([2.0, 2.0]))
+    array(2.)
+    """
+    lanes = math.prod(init.shape)
+    length = max(BLOCK // max(lanes, 1), 1)
+    rows, last = aligned(x, init.ndim - 1), init
+    if xp is not np or lanes > WIDE:
+        np.broadcast_to(np.empty(rows.shape[1:]), init.shape[1:])  # raises where the rows do not fit
+        f, s = getattr(xp, name), xp.array(init[0])
+        for row in rows:
+            s = f(s, row, out=s) if s.ndim else f(s, row)
+        return xp.asarray(s)
+    for t in range(0, max(rows.shape[0], 1), length):
+        last = np.concatenate([last, accumulate(np, name, last, rows[t : t + length])])[-1:]
+    return last[0].copy()
+
+
+BLOCK = 1 << 15
+"""So many elements are accumulated before the next ones are looked at."""
 
 
 def forward_fill(xp: Any, init: Any, mask: Any, x: Any) -> Any:

@@ -10,7 +10,8 @@ from scanopt.calculus.condition import new_fact
 from scanopt.calculus.terms import Args, Clock, Op, State, Text, Value
 
 __all__ = [
-    "accumulates", "entries", "floating", "folds", "int64", "leads", "regroups", "segments", "spine", "swaps", "vector",
+    "accumulates", "entries", "floating", "folds", "folds_in_order", "int64", "leads", "regroups", "segments",
+    "spine", "swaps", "vector",
 ]  # fmt: skip
 
 cycle = new_fact(
@@ -75,12 +76,14 @@ kept = new_fact(
     """,
 )  # fmt: skip
 
+_REPEATED = '(apply (prim "repeat_rows") (cons y (cons (steps c) (nil))))'
+
 entries = new_fact(
     "entries", Clock, Value, Value,
     meaning="x, which feeds a recurrence of c, is the row of X at every step, and X is known without it",
-    rules="""
+    rules=f"""
     (apart s x) (= x (seq c X)) (before c X) => (entries c x X)
-    (apart s x) (= x (hold c y)) => (entries c x (apply (prim "repeat_rows") (cons y (cons (steps c) (nil)))))
+    (apart s x) (= x (hold c y)) (runs_all c) => (entries c x {_REPEATED})
     (apart s x) (lies_on x c) (runs_all c) (kept c s) => (entries c x (stack c x))
     (entries c x X) (= X (apply (prim "repeat_rows") (cons y (cons n (nil))))) => (before c X)
     """,
@@ -117,6 +120,11 @@ accumulates = new_fact(
 folds = new_fact(
     "folds", Op, Text, Op,
     meaning="g makes the last step of op at once for states of dtype d, as far as the licence allows (given)",
+)  # fmt: skip
+
+folds_in_order = new_fact(
+    "folds_in_order", Op, Text, Op,
+    meaning="g makes the last step of op at once, bit for bit, for states of dtype d (given)",
 )  # fmt: skip
 
 segments = new_fact(

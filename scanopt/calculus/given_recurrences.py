@@ -27,7 +27,11 @@ _ROWS = (
 def closed_operators(ops: Iterable[Op]) -> list[Op]:
     """The operators that closed forms of recurrences by these operators are written with."""
     names = [op.name for op in ops if op.name in ACCUMULATED and not op.params]
-    return [f(name) for name in dict.fromkeys(names) for f in (accumulator, folder, _segmented)]
+    return [f(name) for name in dict.fromkeys(names) for f in (accumulator, folder, _segmented, _in_order)]
+
+
+def _in_order(ufunc: str) -> Op:
+    return Op.make("fold_in_order", ufunc=ufunc)
 
 
 def _segmented(ufunc: str) -> Op:
@@ -53,6 +57,7 @@ def recurrence_facts(ops: Sequence[Op], dtypes: Sequence[str], fp: str) -> Itera
                 continue
             yield "accumulates", (op, d, accumulator(op.name))
             yield "segments", (op, d, _segmented(op.name))
+            yield "folds_in_order", (op, d, _in_order(op.name))
             if associative:
                 yield "folds", (op, d, folder(op.name))
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 __all__ = [
     "APPLIED", "DECLARATIONS", "FIRST_ROWS", "Args", "Clock", "Int", "Move", "Op", "State", "Term", "Text", "Value",
-    "apply", "at", "cons", "const_int", "cut", "delay", "first_step", "hold", "item", "last_rows",
+    "apply", "at", "chunks", "cons", "const_int", "cut", "delay", "first_step", "hold", "item", "last_rows",
     "length", "nil", "on", "prim", "root", "seq", "stack", "steps", "tail", "to_cut", "variable", "vmap",
 ]  # fmt: skip
 
@@ -49,6 +49,7 @@ DECLARATIONS = """
 (constructor root () Clock)
 (constructor loop (String) Clock)
 (constructor cut (Clock i64) Clock)
+(constructor chunks (Clock) Clock)
 (constructor under (Move Clock) Clock)
 (constructor state (String) State)
 (constructor moved (Move State) State)
@@ -289,6 +290,11 @@ def root() -> Clock:
 def cut(c: Clock, n: Int | int) -> Clock:
     """c with min(steps(c), n) steps."""
     return Clock("cut", (c, n))
+
+
+def chunks(c: Clock) -> Clock:
+    """The loop over chunks of so many steps of c each; values on it have a row for each of these steps."""
+    return Clock("chunks", (c,))
 
 
 def to_cut(c: Clock, n: Int | int) -> Move:
