@@ -191,12 +191,13 @@ class _Memory:
                 self.views.add(k.out)
 
     def _branch(self, step: Branch) -> None:
-        """The result may be the value of either side, never an array of its own."""
+        """A result may be the value of either side, never an array of its own."""
         for steps, _ in step.sides:
             for inner in steps:
                 self._step(inner)
-        self.holds[step.out] = self.holds[step.then_value] | self.holds[step.otherwise_value]
-        self.views.add(step.out)
+        for r in step.results:
+            self.holds[r.out] = self.holds[r.then] | self.holds[r.otherwise]
+            self.views.add(r.out)
 
     def _carry(self, me: int, i: int, update: str) -> frozenset[str]:
         place = self.places.get(update, FRESH)

@@ -116,15 +116,16 @@ class Names:
 
     def _branch(self, step: Branch, path: Path, position: int) -> None:
         self._known(step.condition)
-        for i, (steps, value) in enumerate(step.sides):
+        for i, (steps, names) in enumerate(step.sides):
             inside = self.sides[id(step), i] = (*path, -next(self._fresh))
-            self._body(steps, inside, (value,))
-        values = (step.then_value, step.otherwise_value)
-        varies, moving = (NONE.union(*(f[v] for v in values)) for f in (self.varies, self.moving))
-        moving |= self.moving[step.condition]
-        if not self.same_shape(*values):
-            varies |= self.moving[step.condition]
-        self._add(step.out, step.type, path, position, varies, moving)
+            self._body(steps, inside, names)
+        for r in step.results:
+            values = (r.then, r.otherwise)
+            varies, moving = (NONE.union(*(f[v] for v in values)) for f in (self.varies, self.moving))
+            moving |= self.moving[step.condition]
+            if not self.same_shape(*values):
+                varies |= self.moving[step.condition]
+            self._add(r.out, r.type, path, position, varies, moving)
 
     def same_shape(self, a: str, b: str) -> bool:
         """Whether two values are known to have the same shape, axis by axis."""

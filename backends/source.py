@@ -197,15 +197,18 @@ class Writer:
         self, step: Branch, write: Callable[[tuple[Step, ...]], None], leave: Callable[[tuple[Step, ...]], None]
     ) -> None:
         """A branch.  write: writes the steps of one side; leave: what else is to do at its end."""
-        out, test = self.name(step.out), self.name(step.condition)
+        test = self.name(step.condition)
         if not step.then and not step.otherwise:
-            a, b = self.name(step.then_value), self.name(step.otherwise_value)
-            self.line(f"{out} = {a} if {test} else {b}", str(step.type))
+            for r in step.results:
+                self.line(
+                    f"{self.name(r.out)} = {self.name(r.then)} if {test} else {self.name(r.otherwise)}", str(r.type)
+                )
             return
 
-        def side(steps: tuple[Step, ...], value: str) -> None:
+        def side(steps: tuple[Step, ...], values: tuple[str, ...]) -> None:
             write(steps)
-            self.line(f"{out} = {self.name(value)}", str(step.type))
+            for r, value in zip(step.results, values, strict=True):
+                self.line(f"{self.name(r.out)} = {self.name(value)}", str(r.type))
             leave(steps)
 
         self.block(f"if {test}:", lambda: side(*step.sides[0]))

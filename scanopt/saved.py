@@ -18,7 +18,7 @@ from scanopt.array.types import TensorType
 from scanopt.array.variable import SharedVariable, Variable
 from scanopt.calling import Runnable
 from scanopt.inputs import In
-from scanopt.program.ir import Const, Loop, Program
+from scanopt.program.ir import Compute, Const, Loop, Program
 from scanopt.program.reading import Json, fields, integer, list_in, names_in, read_json, text_in
 from scanopt.program.serial import const_data, program_data, read_const, read_program
 
@@ -224,5 +224,6 @@ def _types(program: Program) -> dict[str, TensorType]:
     """The types of the names that can be results."""
     out = {x.name: x.type for x in program.inputs} | {c.name: c.type for c in program.consts}
     for step in program.steps:
-        out |= {k.out: k.type for k in step.keeps} if isinstance(step, Loop) else {step.out: step.type}
+        made = [step] if isinstance(step, Compute) else step.keeps if isinstance(step, Loop) else step.results
+        out |= {x.out: x.type for x in made}
     return out

@@ -11,7 +11,7 @@ import scanopt.loops.require  # noqa: F401  (the operator of that name)
 from scanopt.array.op import Op, Operand
 from scanopt.array.types import TensorType
 from scanopt.backends import executor
-from scanopt.program.ir import Branch, Compute, Const, Input, Keep, Loop, Program, Read, State, Step
+from scanopt.program.ir import Branch, Compute, Const, Either, Input, Keep, Loop, Program, Read, State, Step
 
 Array = np.ndarray[Any, Any]
 
@@ -100,13 +100,20 @@ class Builder:
 
     def branch(self, condition: str, then: Callable[[], str], otherwise: Callable[[], str]) -> str:
         """`then` and `otherwise` write the steps of their sides and return its value."""
-        (a, x), (b, y) = self.side(then), self.side(otherwise)
-        values = [Operand(self.types[v].dtype, self.types[v].shape) for v in (condition, x, y)]
-        name = self.new(Op.make("ifelse").infer(*values))
-        self.body.append(Branch(name, condition, a, x, b, y, self.types[name]))
-        return name
+        return self.branches(condition, lambda: [then()], lambda: [otherwise()])[0]
 
-    def side(self, write: Callable[[], str]) -> tuple[tuple[Step, ...], str]:
+    def branches(self, condition: str, then: Callable[[], list[str]], otherwise: Callable[[], list[str]]) -> list[str]:
+        """The same for several values of each side."""
+        (a, xs), (b, ys) = self.side(then), self.side(otherwise)
+        results: list[Either] = []
+        for x, y in zip(xs, ys, strict=True):
+            values = [Operand(self.types[v].dtype, self.types[v].shape) for v in (condition, x, y)]
+            name = self.new(Op.make("ifelse").infer(*values))
+            results.append(Either(name, x, y, self.types[name]))
+        self.body.append(Branch(condition, a, b, tuple(results)))
+        return [r.out for r in results]
+
+    def side(self, write: Callable[[], list[str]]) -> tuple[tuple[Step, ...], list[str]]:
         outside, self.body = self.body, []
         value = write()
         body, self.body = self.body, outside
@@ -137,11 +144,11 @@ def evaluate(step: Step, env: dict[str, Array]) -> None:
         env[step.out] = np.array(step.op.bind(np)(*(env[a].copy() for a in step.args)))
         return
     if isinstance(step, Branch):
-        steps, value = step.sides[0 if env[step.condition] else 1]
+        steps, values = step.sides[0 if env[step.condition] else 1]
         inside = dict(env)
         for inner in steps:
             evaluate(inner, inside)
-        env[step.out] = inside[value].copy()
+        env.update((r.out, inside[value].copy()) for r, value in zip(step.results, values, strict=True))
         return
     past = [[row.copy() for row in env[s.init]] for s in step.states]
     kept: dict[str, list[Array]] = {k.out: [] for k in step.keeps}

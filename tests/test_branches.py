@@ -11,7 +11,7 @@ from programs import Builder, gated, run, vectors
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 from scanopt.backends import executor
-from scanopt.program.ir import Branch, Compute, Input, Loop, Program
+from scanopt.program.ir import Branch, Compute, Either, Input, Loop, Program
 from scanopt.program.memory import memory_report, plan
 from scanopt.program.serial import from_json, to_json
 from scanopt.program.text import program_text
@@ -298,15 +298,16 @@ def test_zero_steps_where_no_side_fits() -> None:
 # Saving
 
 
-def change(**changes: Any) -> str:
-    """The text of `gated` with fields of its last branch changed (or removed, where ...)."""
+def change(result: dict[str, Any] | None = None, **changes: Any) -> str:
+    """The text of `gated` with fields of its last branch, or of its result, changed (or removed, where ...)."""
     data = json.loads(to_json(gated()))
     branch = data["steps"][-1]
-    for name, value in changes.items():
-        if value is ...:
-            del branch[name]
-        else:
-            branch[name] = value
+    for place, fields in ((branch, changes), (branch["results"][0], result or {})):
+        for name, value in fields.items():
+            if value is ...:
+                del place[name]
+            else:
+                place[name] = value
     return json.dumps(data)
 
 
@@ -317,9 +318,8 @@ def test_json_round_trip() -> None:
     text = to_json(gated())
     again = from_json(text)
     assert (again.steps, to_json(again), program_text(again)) == (gated().steps, text, program_text(gated()))
-    assert from_json(
-        change(otherwise=[], otherwise_value="v2", type=F4 | {"shape": [None, None]}, then=[], then_value="v2")
-    )
+    both = {"then": "v2", "otherwise": "v2", "type": F4 | {"shape": [None, None]}}
+    assert from_json(change(both, otherwise=[], then=[]))
 
 
 @pytest.mark.parametrize(
@@ -328,17 +328,12 @@ def test_json_round_trip() -> None:
         ({"condition": ...}, "step 2: no field 'condition'"),
         ({"more": 1}, "step 2: unknown field 'more'"),
         ({"then": {}}, "then must be a list"),
-        ({"then_value": None}, "then_value must be a string, found None"),
+        ({"results": {}}, "results must be a list"),
+        ({"results": []}, "a branch on 'v20' has no result"),
+        ({"results": [7]}, "step 2, result 0: expected an object, found int"),
         ({"then": [{"kind": "exec"}]}, "step 2, then, step 0: unknown kind of step 'exec'"),
         ({"condition": "v0"}, "v24 = if v0: TypeError: ifelse needs a bool scalar as condition"),
         ({"condition": "nothing"}, "'nothing' is not made before it is read"),
-        ({"otherwise_value": "v22"}, "'v22' is not made before it is read, or not to be seen here"),
-        ({"then_value": "v23"}, "'v23' is not made before it is read, or not to be seen here"),
-        ({"otherwise_value": "v3"}, "TypeError: ifelse needs two values of one dtype and number of axes"),
-        ({"type": {"dtype": "float32", "shape": [None]}}, "its type is said to be float32"),
-        ({"type": {"dtype": "float64", "shape": []}}, r"its type is said to be float64\[\], but is float64\[\?\]"),
-        ({"out": "v23"}, "'v23' is made twice"),
-        ({"out": "v1"}, "'v1' is made twice"),
     ],
 )  # fmt: skip
 def test_broken_branches(changes: dict[str, Any], message: str) -> None:
@@ -346,14 +341,47 @@ def test_broken_branches(changes: dict[str, Any], message: str) -> None:
         from_json(change(**changes))
 
 
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        ({"out": ...}, "step 2, result 0: no field 'out'"),
+        ({"more": 1}, "step 2, result 0: unknown field 'more'"),
+        ({"then": None}, "then must be a string, found None"),
+        ({"otherwise": "v22"}, "'v22' is not made before it is read, or not to be seen here"),
+        ({"then": "v23"}, "'v23' is not made before it is read, or not to be seen here"),
+        ({"then": "v24"}, "'v24' is not made before it is read, or not to be seen here"),
+        ({"otherwise": "v3"}, "TypeError: ifelse needs two values of one dtype and number of axes"),
+        ({"type": {"dtype": "float32", "shape": [None]}}, "its type is said to be float32"),
+        ({"type": {"dtype": "float64", "shape": []}}, r"its type is said to be float64\[\], but is float64\[\?\]"),
+        ({"out": "v23"}, "'v23' is made twice"),
+        ({"out": "v1"}, "'v1' is made twice"),
+    ],
+)  # fmt: skip
+def test_broken_results_of_branches(result: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        from_json(change(result))
+
+
+def test_a_result_is_no_value_of_another() -> None:
+    """Nor may two results have one name, or one be read on a side."""
+    for name, message in (("v24", "'v24' is made twice"), ("v25", "'v25' is not made before it is read")):
+        data = json.loads(to_json(gated()))
+        first = data["steps"][-1]["results"][0]
+        second = {**first, "out": name} | ({} if name == "v24" else {"then": "v25"})
+        data["steps"][-1]["results"].append(second)
+        with pytest.raises(ValueError, match=message):
+            from_json(json.dumps(data))
+
+
 def test_names_of_a_side_are_not_seen_outside() -> None:
     data = json.loads(to_json(gated()))
     data["outputs"].append("v23")
     with pytest.raises(ValueError, match="'v23' is not made before it is read, or not to be seen here"):
         from_json(json.dumps(data))
-    branch = Branch("y", "x", (), "x", (), "nothing", TensorType("bool", ()))
+    flag = TensorType("bool", ())
+    branch = Branch("x", (), (), (Either("y", "x", "nothing", flag),))
     with pytest.raises(ValueError, match="reads 'nothing' before it is made"):
-        executor().compile(Program((Input("x", branch.type),), (), (branch,), ("y",)))
+        executor().compile(Program((Input("x", flag),), (), (branch,), ("y",)))
 
 
 def test_deep_nesting() -> None:

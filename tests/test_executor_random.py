@@ -71,9 +71,24 @@ class Random:
         elif kind < 0.5:
             sides = [self.side(vectors, numbers, place, depth, numbers=True) for _ in range(2)]
             numbers.append(b.branch(self.condition(numbers, place), *sides))
-        else:
+        elif kind < 0.8:
             sides = [self.side(vectors, numbers, place, depth) for _ in range(2)]
             vectors.append(b.branch(self.condition(numbers, place), *sides))
+        else:  # several values
+            pairs = [self.pair(self.side(vectors, numbers, place, depth), vectors) for _ in range(2)]
+            vectors += b.branches(self.condition(numbers, place), *pairs)
+
+    def pair(self, side: Callable[[], str], vectors: list[str]) -> Callable[[], list[str]]:
+        """The value of a side, and a view of it or another vector, in either order."""
+
+        def write() -> list[str]:
+            value = side()
+            other = (
+                self.b.at(value, ("slice", None, None, -1)) if self.pick.random() < 0.5 else self.pick.choice(vectors)
+            )
+            return self.pick.sample([value, other], 2)
+
+        return write
 
     def condition(self, numbers: list[str], place: str) -> str:
         two = (place, self.b.const(np.int64(2))) if self.pick.random() < 0.5 else self.pick.choices(numbers, k=2)

@@ -298,8 +298,8 @@ def test_network_of_branches() -> None:
 
     graph = to_networkx(branching())
     assert graph.nodes["p2"]["loop"] == "loop L1"
-    assert networkx.has_path(graph, "q1", "if z2/out")
-    assert sorted(graph.predecessors("if z2/out")) == ["if z2/else/give", "if z2/then/give"]
+    assert networkx.has_path(graph, "q1", "if z2/out z2")
+    assert sorted(graph.predecessors("if z2/out z4")) == ["if z2/else/give 1", "if z2/then/give 1"]
     text = to_dot(graph)
     assert text.count("subgraph") == 2 + 3 * 3
 

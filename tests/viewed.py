@@ -4,7 +4,7 @@ import numpy as np
 
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
-from scanopt.program.ir import Branch, Compute, Const, Input, Keep, Loop, Program, Read, State
+from scanopt.program.ir import Branch, Compute, Const, Either, Input, Keep, Loop, Program, Read, State
 
 HOSTILE = '"><script>alert(1)</script>&\n\x00\\'
 
@@ -98,12 +98,12 @@ def branching() -> Program:
     inner = Loop("L1", "c1", (), (State("i0", 1, ((1, "p1"),), "p2", row, "p"),), (
         Compute("p2", Op.make("multiply"), ("p1", "h1"), row),
     ), (Keep("k1", "p2", 1, floats(1, 4)),))  # fmt: skip
-    nested = Branch("z1", "c2", (), "r1", (Compute("q1", Op.make("tanh"), ("h1",), row),), "q1", row)
+    nested = Branch("c2", (), (Compute("q1", Op.make("tanh"), ("h1",), row),), (Either("z1", "r1", "q1", row),))
     then = (inner, Compute("q2", Op.make("getitem", index=(0,)), ("k1",), row))
     body = (
         Compute("t1", Op.make("isnan"), ("r2",), flag),
-        Branch("z2", "t1", then, "q2", (nested,), "z1", row),
-        Branch("z3", "t1", (), "c0", (), "r2", floats()),
+        Branch("t1", then, (nested,), (Either("z2", "q2", "z1", row), Either("z4", "q2", "r1", row))),
+        Branch("t1", (), (), (Either("z3", "c0", "r2", floats()),)),
     )
     states = (State("h0", 1, ((1, "h1"),), "z2", row, "h"),)
     reads = (Read("r1", "v0", row), Read("r2", "v1", floats()))

@@ -54,29 +54,36 @@ class _Checker:
             self._loop(step)
             return
         if isinstance(step, Branch):
-            where, op = f"{step.out} = if {step.condition}", Op.make("ifelse")
-            args = self._sides(step, where)
-        else:
-            where, op = f"{step.out} = {step.op.name}", step.op
-            args = [self.read(a, where) for a in step.args]
+            self._branch(step)
+            return
+        where = f"{step.out} = {step.op.name}"
+        self._infer(step.out, step.op, [self.read(a, where) for a in step.args], step.type, where)
+
+    def _infer(self, out: str, op: Op, args: list[Operand], declared: TensorType, where: str) -> None:
+        """Make a name whose type follows from those of its arguments."""
         try:
             inferred = _inferred(op, args)
         except Exception as error:
             # Rules of shapes may raise anything for parameters that no public function makes.
             raise ValueError(f"{where}: {type(error).__name__}: {error}") from error
-        self._agree(step.type, inferred, where)
-        self.make(step.out, _operand(step.type), where)
+        self._agree(declared, inferred, where)
+        self.make(out, _operand(declared), where)
 
-    def _sides(self, step: Branch, where: str) -> list[Operand]:
-        """The condition and the values of the sides; what a side makes is not to be seen after it."""
-        args = [self.read(step.condition, where)]
+    def _branch(self, step: Branch) -> None:
+        """What a side makes is not to be seen after it, but for the results."""
+        where = f"{', '.join(r.out for r in step.results)} = if {step.condition}"
+        if not step.results:
+            raise ValueError(f"a branch on {step.condition!r} has no result")
+        test = self.read(step.condition, where)
         outside = dict(self.known)
-        for (steps, value), side in zip(step.sides, ("then", "else"), strict=True):
+        values: list[list[Operand]] = []
+        for (steps, names), side in zip(step.sides, ("then", "else"), strict=True):
             for inner in steps:
                 self.step(inner)
-            args.append(self.read(value, f"{where}, {side}"))
+            values.append([self.read(name, f"{where}, {side}") for name in names])
             self.known = dict(outside)
-        return args
+        for r, a, b in zip(step.results, *values, strict=True):
+            self._infer(r.out, Op.make("ifelse"), [test, a, b], r.type, f"{r.out} = if {step.condition}")
 
     def _agree(self, declared: TensorType, found: TensorType, where: str) -> None:
         if not declared.compatible(found):

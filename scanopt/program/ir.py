@@ -15,7 +15,7 @@ import numpy as np
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 
-__all__ = ["Branch", "Compute", "Const", "Input", "Keep", "Loop", "Program", "Read", "State", "Step"]
+__all__ = ["Branch", "Compute", "Const", "Either", "Input", "Keep", "Loop", "Program", "Read", "State", "Step"]
 
 
 @dataclass(frozen=True)
@@ -51,25 +51,35 @@ class Compute:
 
 
 @dataclass(frozen=True)
-class Branch:
-    """out = then_value or otherwise_value, by a bool scalar; only the steps of one side are run.
+class Either:
+    """A result of a branch: out = then or otherwise, values of its two sides.
 
-    Names made by the steps of one side are visible on that side alone.  `out` is the value itself
-    (it shares its memory).
+    `out` is the value itself (it shares its memory).
     """
 
     out: str
-    condition: str
-    then: tuple[Step, ...]
-    then_value: str
-    otherwise: tuple[Step, ...]
-    otherwise_value: str
+    then: str
+    otherwise: str
     type: TensorType
 
+
+@dataclass(frozen=True)
+class Branch:
+    """Runs the steps of one of two sides, by a bool scalar; each result is a value of that side.
+
+    Names made by the steps of one side are visible on that side alone.
+    """
+
+    condition: str
+    then: tuple[Step, ...]
+    otherwise: tuple[Step, ...]
+    results: tuple[Either, ...]
+
     @property
-    def sides(self) -> tuple[tuple[tuple[Step, ...], str], tuple[tuple[Step, ...], str]]:
-        """The steps and the value of each side, first the one taken where the condition is true."""
-        return (self.then, self.then_value), (self.otherwise, self.otherwise_value)
+    def sides(self) -> tuple[tuple[tuple[Step, ...], tuple[str, ...]], tuple[tuple[Step, ...], tuple[str, ...]]]:
+        """The steps and the values of each side, first the one taken where the condition is true."""
+        first, second = (tuple(r.then for r in self.results), tuple(r.otherwise for r in self.results))
+        return (self.then, first), (self.otherwise, second)
 
 
 @dataclass(frozen=True)

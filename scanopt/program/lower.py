@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -13,11 +13,13 @@ from scanopt.array.abstract import abstract_eval
 from scanopt.array.op import Op, Operand
 from scanopt.calculus.causality import Schedule
 from scanopt.calculus.extract import Extraction
-from scanopt.calculus.forms import Form, Operator, const_value
+from scanopt.calculus.forms import Operator, const_value
 from scanopt.calculus.problem import Instance
 from scanopt.calculus.recipes import recipe
-from scanopt.program.branches import Path, is_ifelse, sides_of
-from scanopt.program.ir import Branch, Compute, Const, Input, Keep, Loop, Program, Read, State, Step
+from scanopt.program.branches import Decided, Level, is_ifelse, is_leaf, places, settled
+from scanopt.program.ir import Compute, Const, Input, Keep, Loop, Program, Read, State, Step
+from scanopt.program.regions import Unit
+from scanopt.program.sides import Sides
 
 __all__ = ["lower"]
 
@@ -25,25 +27,31 @@ _LAST = Op.make("getitem", index=(-1,))
 
 
 class Lowering:
-    """Names every instance of an extraction and writes the steps that compute it."""
+    """Names every instance of an extraction and writes the steps that compute it.
+
+    names: of what can be read at the present place; known: the conditions decided there.
+    """
 
     def __init__(self, extraction: Extraction) -> None:
         self._x = extraction
         self._graph = extraction.problem.graph
         self._count = 0
-        self._names: dict[Instance, str] = {}
-        self._known: dict[str, Operand] = {}
         self._consts: dict[str, Const] = {}
         self._kept = self._keepers()
+        self._lazy = any(is_ifelse(o.form) for o in extraction.choice.values())
+        self.names: dict[Instance, str] = {}
+        self.operands: dict[str, Operand] = {}
+        self.known: Decided = {}
 
     def program(self) -> Program:
         """The program."""
         inputs = self._inputs()
-        steps = self._steps(self._x.schedule)
         g = self._graph
-        outputs = tuple(self._names[Instance(r)] for r in g.roots)
-        checks = tuple(dict.fromkeys(self._names[Instance(c)] for c in g.checks))
-        made = Program(inputs, tuple(self._consts.values()), tuple(steps), outputs, checks)
+        roots, checks = ([*map(Instance, found)] for found in (g.roots, g.checks))
+        steps = self._steps(self._x.schedule, [*roots, *checks])
+        outputs = tuple(map(self.name, roots))
+        needed = tuple(dict.fromkeys(map(self.name, checks)))
+        made = Program(inputs, tuple(self._consts.values()), tuple(steps), outputs, needed)
         return replace(made, profile=self._titles_without_loop(made))
 
     def _inputs(self) -> tuple[Input, ...]:
@@ -52,8 +60,8 @@ class Lowering:
         out: list[Input] = []
         where = {f.key: c for c, f in g.forms() if f.kind == "input"}
         for key, type in g.inputs.items():
-            name = self._fresh(Operand(type.dtype, type.shape))
-            self._names[Instance(where.get(key, -1 - len(out)))] = name
+            name = self.fresh(Operand(type.dtype, type.shape))
+            self.names[Instance(where.get(key, -1 - len(out)))] = name
             out.append(Input(name, type, g.input_labels.get(key, "")))
         return tuple(out)
 
@@ -73,156 +81,180 @@ class Lowering:
 
     # Steps of one level
 
-    def _steps(self, schedule: Schedule) -> list[Step]:
-        """The steps of one level; what only one side of an ifelse needs goes into that side."""
-        sides = sides_of(self._x.choice, schedule)
-        blocks: dict[Path, list[Step]] = defaultdict(list)
+    def _steps(self, schedule: Schedule, wanted: Sequence[Instance]) -> list[Step]:
+        """The steps of one level that compute `wanted`; what only sides of ifelses need goes into them."""
+        steps: list[Step] = []
         for i in schedule.items:
-            form = self._x.choice[i].form
-            block = blocks[sides[i]]
-            if i.loop:
-                block.extend(self._loop(i, schedule.inside[i]))
-            elif is_ifelse(form):
-                then, otherwise = (tuple(blocks[*sides[i], (i, n)]) for n in (1, 2))
-                block.append(self._branch(i, then, otherwise))
-            elif i not in self._names and form is not None:
-                block.extend(self._value(i, form))
-        return blocks[()]
+            if is_leaf(self._x.choice[i].form):
+                self._leaf(i)
+            elif not self._lazy:
+                steps += self.unit(Unit(i, tuple(self._kept.get(i, ()))), schedule)
+        if self._lazy:
+            level = Level(self._x.choice, schedule, self._kept, self._scalar)
+            return Sides(self, level, places(level, wanted, self.known)).steps((), wanted)
+        return steps
 
-    def _branch(self, i: Instance, then: tuple[Step, ...], otherwise: tuple[Step, ...]) -> Branch:
-        condition, a, b = (self._names[j] for j in self._x.choice[i].needs)
-        known = abstract_eval(Op.make("ifelse"), [self._known[n] for n in (condition, a, b)])
-        out = self._names[i] = self._fresh(known)
-        return Branch(out, condition, then, a, otherwise, b, known.type)
+    def _leaf(self, i: Instance) -> None:
+        """Name what there is nothing to compute for; a loop that leaves out some of its values lacks others, too."""
+        form, needs = self._x.choice[i].form, self._x.choice[i].needs
+        assert form is not None
+        if form.kind == "const":
+            self.names[i] = self.const(const_value(form.key, self._graph.consts))
+        elif form.kind == "hold" and self._settled(needs[0]) in self.names:
+            self.names[i] = self.name(needs[0])
 
-    def _value(self, i: Instance, form: Form) -> list[Step]:
-        needs = self._x.choice[i].needs
-        match form.kind:
-            case "const":
-                self._names[i] = self._const(const_value(form.key, self._graph.consts))
-                return []
-            case "hold":
-                self._names[i] = self._names[needs[0]]
-                return []
-            case "apply":
-                assert form.operator is not None
-                name, steps = self._apply(form.operator, [self._names[a] for a in needs])
-                self._names[i] = name
-                return list(steps)
-            case _:
-                return []
+    def _scalar(self, i: Instance) -> bool:
+        return self._x.problem.sizes.of[i.id].operand.ndim == 0
 
-    def _apply(self, operator: Operator, args: Sequence[str]) -> tuple[str, list[Compute]]:
-        made = recipe(operator, [self._known[a] for a in args])
+    @contextmanager
+    def scope(self, known: Mapping[Instance, bool] | None = None) -> Iterator[None]:
+        """Names given inside are forgotten afterwards.  known: further conditions that are decided inside."""
+        before = self.names, self.known
+        self.names = dict(self.names)
+        self.known = {**self.known, **(known or {})}
+        yield
+        self.names, self.known = before
+
+    def unit(self, u: Unit, schedule: Schedule, part: Set[Instance] | None = None) -> list[Step]:
+        """The steps that compute a value, or a loop.  part: what the loop computes (None: all there is)."""
+        if u.value.loop:
+            return self._loop(u, schedule.inside[u.value], part)
+        o = self._x.choice[u.value]
+        assert o.form is not None
+        if o.form.kind == "at":
+            return self._row_at(u.value, o.form.k)
+        if o.form.operator is None:  # what a loop keeps, named by the loop
+            return []
+        self.names[u.value], steps = self.apply(o.form.operator, [self.name(a) for a in o.needs])
+        return [*steps]
+
+    def apply(self, operator: Operator, args: Sequence[str]) -> tuple[str, list[Compute]]:
+        """An operator of names: the name of its result, and the steps that compute it."""
+        made = recipe(operator, [self.operands[a] for a in args])
         assert made is not None
-        slots = [*args, *(self._const(c) for c in made.constants)]
+        slots = [*args, *(self.const(c) for c in made.constants)]
         steps: list[Compute] = []
         for op, inputs in made.steps:
             names = tuple(slots[n] for n in inputs)
-            known = _known(op, [self._known[n] for n in names])
-            slots.append(self._fresh(known))
+            known = _known(op, [self.operands[n] for n in names])
+            slots.append(self.fresh(known))
             steps.append(Compute(slots[-1], op, names, known.type))
         return slots[made.result], steps
 
     # Loops
 
-    def _loop(self, loop: Instance, schedule: Schedule) -> list[Step]:
-        choice = self._x.choice
+    def _loop(self, u: Unit, schedule: Schedule, part: Set[Instance] | None) -> list[Step]:
+        with self.scope():
+            before, made = self._written(u, schedule, part)
+        for k, keep in zip(u.keeps, made.keeps, strict=True):
+            self.names[k] = keep.out
+        return [*before, made]
+
+    def _written(self, u: Unit, schedule: Schedule, part: Set[Instance] | None) -> tuple[list[Step], Loop]:
+        choice, loop = self._x.choice, u.value
         before: list[Step] = []
         reads: list[Read] = []
         delays: dict[tuple[int, str], list[tuple[int, Instance]]] = {}
         for i in schedule.items:
             form = choice[i].form
-            if form is None or form.kind not in ("seq", "delay"):
+            if form is None or form.kind not in ("seq", "delay") or (part is not None and i not in part):
                 continue
-            source = self._names[choice[i].needs[0]]
-            row = self._known[source].type.row()
-            self._names[i] = self._fresh(Operand(row.dtype, row.shape))
+            source = self.name(choice[i].needs[0])
+            row = self.operands[source].type.row()
+            self.names[i] = self.fresh(Operand(row.dtype, row.shape))
             if form.kind == "seq":
-                reads.append(Read(self._names[i], source, row))
+                reads.append(Read(self.names[i], source, row))
             else:
                 delays.setdefault((form.state, source), []).append((form.k, i))
         inits = {key: self._init(key[1], taps, before) for key, taps in delays.items()}
-        body = self._steps(schedule)
-        states = tuple(self._state(state, inits[state, source], taps) for (state, source), taps in delays.items())
-        keeps, after = self._keeps(loop)
-        info = self._graph.clocks[loop.id]
-        steps = self._names[Instance(info.steps, loop.phases[:-1])]
-        label = "&".join(info.labels) or f"loop{loop.id}"
         ends = choice[loop].updates
-        until = self._names[ends[0]] if ends else None
-        made = Loop(label, steps, tuple(reads), states, tuple(body), keeps, until, loop.phases[-1])
-        return [*before, replace(made, profile=info.profile, keep_buffers=info.keep), *after]
+        updates = [choice[taps[0][1]].updates[0] for taps in delays.values()]
+        body = self._steps(schedule, [*updates, *ends, *(choice[k].needs[0] for k in u.keeps)])
+        states = tuple(self._state(state, inits[state, source], taps) for (state, source), taps in delays.items())
+        info = self._graph.clocks[loop.id]
+        made = Loop(
+            "&".join(info.labels) or f"loop{loop.id}", self._steps_of(loop), tuple(reads), states, tuple(body),
+            tuple(self._keep(k) for k in u.keeps), self.name(ends[0]) if ends else None, loop.phases[-1],
+            info.profile, info.keep,
+        )  # fmt: skip
+        return before, made
+
+    def _steps_of(self, loop: Instance) -> str:
+        """The name of its number of steps."""
+        return self.name(Instance(self._graph.clocks[loop.id].steps, loop.phases[:-1]))
 
     def _init(self, source: str, taps: list[tuple[int, Instance]], before: list[Step]) -> str:
         """The rows of an initial state that the taps read: its last ones."""
         depth = max(k for k, _ in taps)
-        if self._known[source].shape[0] == depth:
+        if self.operands[source].shape[0] == depth:
             return source
         op = Op.make("getitem", index=(("slice", -depth, None, None),))
-        name, steps = self._apply(op, [source])
-        known = self._known[name]
-        self._known[name] = Operand(known.dtype, (depth, *known.shape[1:]))
+        name, steps = self.apply(op, [source])
+        known = self.operands[name]
+        self.operands[name] = Operand(known.dtype, (depth, *known.shape[1:]))
         before.extend(steps)
         return name
 
     def _state(self, state: int, init: str, taps: list[tuple[int, Instance]]) -> State:
         update = self._x.choice[taps[0][1]].updates[0]
         depth = max(k for k, _ in taps)
-        names = tuple(sorted((k, self._names[i]) for k, i in taps))
-        row = self._known[init].type.row()
+        names = tuple(sorted((k, self.names[i]) for k, i in taps))
+        row = self.operands[init].type.row()
         label = self._graph.states[state].label
-        return State(init, depth, names, self._names[update], row, label)
+        return State(init, depth, names, self.name(update), row, label)
 
-    def _keeps(self, loop: Instance) -> tuple[tuple[Keep, ...], list[Step]]:
-        keeps: list[Keep] = []
-        after: list[Step] = []
-        for i in self._kept.get(loop, ()):
-            o = self._x.choice[i]
-            assert o.form is not None
-            value = self._names[o.needs[0]]
-            rows = {"stack": None, "tail": o.form.k, "at": 1}[o.form.kind]
-            row = self._known[value]
-            out = self._fresh(Operand(row.dtype, (self._length(loop, rows), *row.shape)))
-            keeps.append(Keep(out, value, rows, self._known[out].type))
-            if o.form.kind == "at":
-                out = self._row_at(loop, out, o.form.k, after)
-            self._names[i] = out
-        return tuple(keeps), after
+    def _keep(self, keeper: Instance) -> Keep:
+        o = self._x.choice[keeper]
+        assert o.form is not None
+        value = self.name(o.needs[0])
+        rows = {"stack": None, "tail": o.form.k, "at": 1}[o.form.kind]
+        row = self.operands[value]
+        length = self._length(Instance(o.form.clock, o.needs[0].phases, True), rows)
+        out = self.fresh(Operand(row.dtype, (length, *row.shape)))
+        return Keep(out, value, rows, self.operands[out].type)
 
     def _length(self, loop: Instance, rows: int | None) -> int | None:
         if self._graph.clocks[loop.id].until:
             return None
-        steps = self._names[Instance(self._graph.clocks[loop.id].steps, loop.phases[:-1])]
-        value = self._known[steps].value
+        value = self.operands[self._steps_of(loop)].value
         if value is None:
             return None
         return int(value) if rows is None else min(int(value), rows)
 
-    def _row_at(self, loop: Instance, last: str, k: int, after: list[Step]) -> str:
+    def _row_at(self, keeper: Instance, k: int) -> list[Step]:
         """The only row kept of a loop of at most k + 1 steps is row k, if there were so many."""
-        steps = self._names[Instance(self._graph.clocks[loop.id].steps, loop.phases[:-1])]
+        o = self._x.choice[keeper]
+        assert o.form is not None
+        steps = self._steps_of(Instance(o.form.clock, o.needs[0].phases, True))
         message = f"index {k} is out of bounds for axis 0 with size {{found}}"
         check = Op.make("require", relation="ge", error="IndexError", message=message)
-        for op, args in ((check, [steps, self._const(np.array(k + 1))]), (_LAST, [last])):
-            last, made = self._apply(op, args)
-            after.extend(made)
-        return last
+        _, checks = self.apply(check, [steps, self.const(np.array(k + 1))])
+        self.names[keeper], row = self.apply(_LAST, [self.names[keeper]])
+        return [*checks, *row]
 
     # Names
 
-    def _fresh(self, known: Operand) -> str:
+    def name(self, i: Instance) -> str:
+        """The name of a value at the present place."""
+        return self.names[self._settled(i)]
+
+    def _settled(self, i: Instance) -> Instance:
+        return settled(self._x.choice, i, self.known)
+
+    def fresh(self, known: Operand) -> str:
+        """A new name.  known: what is known of its value."""
         name = f"v{self._count}"
         self._count += 1
-        self._known[name] = known
+        self.operands[name] = known
         return name
 
-    def _const(self, value: np.ndarray[Any, Any]) -> str:
+    def const(self, value: np.ndarray[Any, Any]) -> str:
+        """The name of a fixed array."""
         for name, const in self._consts.items():
             if const.value is value or _same(const.value, value):
                 return name
         name = f"c{len(self._consts)}"
-        self._known[name] = Operand(value.dtype.name, value.shape, value)
+        self.operands[name] = Operand(value.dtype.name, value.shape, value)
         self._consts[name] = Const(name, value)
         return name
 

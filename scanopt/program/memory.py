@@ -81,33 +81,31 @@ def shapes(steps: Sequence[Step], known: Known) -> None:
         if isinstance(step, Compute):
             known[step.out] = abstract_eval(step.op, [known[a] for a in step.args])
         elif isinstance(step, Branch):
-            known[step.out] = _branch(step, known)
+            _branch(step, known)
         else:
             value = known[step.steps].value
             loop_shapes(step, known, None if value is None else int(value))
 
 
-def _branch(step: Branch, known: Known) -> Operand:
-    """What is known of the result: of the side that is taken, or else of what both have in common.
+def _branch(step: Branch, known: Known) -> None:
+    """What is known of the results: of the side that is taken, or else of what both have in common.
 
     A side that could only raise, its shapes not fitting, is taken for one that will not be taken.
     """
     test = known[step.condition].value
-    if test is not None:
-        steps, value = step.sides[0 if test else 1]
-        shapes(steps, known)
-        return known[value]
-    found: list[Operand] = []
+    sides = step.sides if test is None else (step.sides[0 if test else 1],)
+    found: list[tuple[str, ...]] = []
     errors: list[Exception] = []
-    for steps, value in step.sides:
+    for steps, values in sides:
         try:
             shapes(steps, known)
-            found.append(known[value])
+            found.append(values)
         except (TypeError, ValueError, IndexError) as error:
             errors.append(error)
     if not found:
         raise errors[0]
-    return abstract_eval(IFELSE, [known[step.condition], found[0], found[-1]])
+    for r, a, b in zip(step.results, found[0], found[-1], strict=True):
+        known[r.out] = abstract_eval(IFELSE, [known[step.condition], known[a], known[b]])
 
 
 def _may_run(steps: Sequence[Step], known: Known) -> bool:
@@ -237,7 +235,7 @@ def _peak(steps: Sequence[Step], last: dict[str, int], known: Known, held: Seque
     for i, step in enumerate(steps):
         during = sum(alive.values())
         if isinstance(step, Branch):
-            values = dict.fromkeys((step.then_value, step.otherwise_value), len(steps))
+            values = {name: len(steps) for _, names in step.sides for name in names}
             sides = [_peak(side, values, known, held) for side in _taken(step, known)]
             peak = max(peak, during + max(sides, default=0))
         alive.update((name, _bytes(known[name])) for name in names_made(step))

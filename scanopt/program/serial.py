@@ -16,7 +16,7 @@ import numpy as np
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 from scanopt.program.check import check_program
-from scanopt.program.ir import Branch, Compute, Const, Input, Keep, Loop, Program, Read, State, Step
+from scanopt.program.ir import Branch, Compute, Const, Either, Input, Keep, Loop, Program, Read, State, Step
 from scanopt.program.reading import Json, fields, integer, list_in, names_in, read_json, text_in
 
 __all__ = [
@@ -24,7 +24,7 @@ __all__ = [
     "to_json", "type_data",
 ]  # fmt: skip
 
-FORMAT, VERSION = "scanopt program", 1
+FORMAT, VERSION = "scanopt program", 2
 DTYPES = {
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
     "float16", "float32", "float64", "complex64", "complex128",
@@ -78,10 +78,12 @@ def _step(step: Step) -> Json:
         }  # fmt: skip
     if isinstance(step, Branch):
         return {
-            "kind": "branch", "out": step.out, "condition": step.condition,
-            "then": [_step(s) for s in step.then], "then_value": step.then_value,
-            "otherwise": [_step(s) for s in step.otherwise], "otherwise_value": step.otherwise_value,
-            "type": type_data(step.type),
+            "kind": "branch", "condition": step.condition,
+            "then": [_step(s) for s in step.then], "otherwise": [_step(s) for s in step.otherwise],
+            "results": [
+                {"out": r.out, "then": r.then, "otherwise": r.otherwise, "type": type_data(r.type)}
+                for r in step.results
+            ],
         }  # fmt: skip
     return {
         "kind": "loop",
@@ -207,13 +209,19 @@ def _read_step(data: Json, where: str) -> Step:
 
 
 def _branch(data: Json, where: str) -> Branch:
-    f = fields(data, where, "kind out condition then then_value otherwise otherwise_value type")
+    f = fields(data, where, "kind condition then otherwise results")
     return Branch(
-        text_in(f, "out", where), text_in(f, "condition", where),
-        _steps(f, "then", f"{where}, then"), text_in(f, "then_value", where),
-        _steps(f, "otherwise", f"{where}, otherwise"), text_in(f, "otherwise_value", where),
-        read_type(f["type"], where),
-    )  # fmt: skip
+        text_in(f, "condition", where),
+        _steps(f, "then", f"{where}, then"),
+        _steps(f, "otherwise", f"{where}, otherwise"),
+        tuple(_either(x, f"{where}, result {i}") for i, x in enumerate(list_in(f, "results", where))),
+    )
+
+
+def _either(data: Json, where: str) -> Either:
+    f = fields(data, where, "out then otherwise type")
+    out, then, otherwise = (text_in(f, name, where) for name in ("out", "then", "otherwise"))
+    return Either(out, then, otherwise, read_type(f["type"], where))
 
 
 def _op(key: str, where: str) -> Op:

@@ -51,10 +51,10 @@ def names_read(step: Step) -> Iterator[str]:
         return
     if isinstance(step, Branch):
         yield step.condition
-        for steps, value in step.sides:
+        for steps, values in step.sides:
             for inner in steps:
                 yield from names_read(inner)
-            yield value
+            yield from values
         return
     yield step.steps
     yield from (r.source for r in step.reads)
@@ -68,8 +68,10 @@ def names_read(step: Step) -> Iterator[str]:
 
 
 def names_made(step: Step) -> tuple[str, ...]:
-    """The names a step makes for those after it: of a loop what it keeps."""
-    return tuple(k.out for k in step.keeps) if isinstance(step, Loop) else (step.out,)
+    """The names a step makes for those after it: of a loop what it keeps, of a branch its results."""
+    if isinstance(step, Compute):
+        return (step.out,)
+    return tuple(k.out for k in step.keeps) if isinstance(step, Loop) else tuple(r.out for r in step.results)
 
 
 # Names
@@ -90,7 +92,7 @@ def _shown(program: Program) -> dict[str, str]:
 
 def _made(step: Step) -> list[str]:
     if not isinstance(step, Loop):
-        return [step.out]
+        return [*names_made(step)]
     taps = [name for s in step.states for _, name in s.taps]
     return [r.out for r in step.reads] + taps + [k.out for k in step.keeps]
 
@@ -152,20 +154,18 @@ class _Page:
             self._branch(step, depth)
 
     def _branch(self, step: Branch, depth: int) -> None:
-        """One line where nothing is computed on either side, else a block for each side."""
+        """One line per result where nothing is computed on either side, else a block for each side."""
         pad, test = "    " * depth, self.name(step.condition)
-        values = [self.name(step.then_value), self.name(step.otherwise_value)]
         if not step.then and not step.otherwise:
-            self.add(f"{pad}{step.out} = {values[0]} if {test} else {values[1]}", str(step.type))
+            for r in step.results:
+                self.add(f"{pad}{r.out} = {self.name(r.then)} if {test} else {self.name(r.otherwise)}", str(r.type))
             return
-        for head, more, (steps, _), value in (
-            (f"{step.out} = if {test}:", str(step.type), step.sides[0], values[0]),
-            ("else:", "", step.sides[1], values[1]),
-        ):
-            self.add(pad + head, more)
+        head, types = f"{', '.join(names_made(step))} = if {test}:", ", ".join(str(r.type) for r in step.results)
+        for line, more, (steps, values) in ((head, types, step.sides[0]), ("else:", "", step.sides[1])):
+            self.add(pad + line, more)
             for inner in steps:
                 self.step(inner, depth + 1)
-            self.add(f"{pad}    give {value}")
+            self.add(f"{pad}    give {self.join(values)}")
 
     def _loop(self, loop: Loop, depth: int) -> None:
         outside, pad = "    " * depth, "    " * (depth + 1)

@@ -58,7 +58,7 @@ def _used(step: Step) -> Iterator[str]:
 
 def _into(step: Branch) -> tuple[str, ...]:
     """Names that the sides of a branch take from outside."""
-    return tuple(dict.fromkeys(name for steps, value in step.sides for name in _free(steps, (value,))))
+    return tuple(dict.fromkeys(name for steps, values in step.sides for name in _free(steps, values)))
 
 
 def _add_input(scope: Scope, env: Env, x: Input) -> None:
@@ -111,37 +111,44 @@ class _Builder:
                 _add_compute(scope, env, step)
 
     def branch(self, scope: Scope, env: Env, step: Branch) -> None:
-        """A box with a box for each side; what both give comes together at one port below."""
-        key, test = f"if {step.out}", env[step.condition]
+        """A box with a box for each side; what both give comes together at one port per result."""
+        names = names_made(step)
+        key, test = f"if {names[0]}", env[step.condition]
         inner = Scope(key)
         ports = _Ports(scope, inner, env, _inline(env))
-        title, tip = f"if {test.label}", f"{step.out}: only one of the two sides is run\ntype {step.type}"
-        inner.items.append(Item(f"{key}/title", "title", f"{title}:", tip=tip, pin=TOP, owner=key))
+        title, box_tip = f"if {test.label}", f"{', '.join(names)}: only one of the two sides is run"
+        inner.items.append(Item(f"{key}/title", "title", f"{title}:", tip=box_tip, pin=TOP, owner=key))
         if not test.inline:
             tip = f"where {step.condition} is true, the first side is run"
             ports.enter("condition", "test", test, "condition", tip)
         for name in _into(step):
             ports.value(name)
-        out = ports.add("out", "give", step.out, str(step.type), tip=f"{step.out}: the value of the side that was run")
-        for i, name in enumerate(("then", "else")):
-            inner.link(self.side(inner, ports.inside, name, *step.sides[i]), out, i)
-        scope.items.append(Item(key, "branch", title, tip=tip, owner=scope.owner, inner=inner.scene()))
-        env[step.out] = Place(out, 0, step.out, str(step.type))
+        given = [self.side(inner, ports.inside, name, *step.sides[i]) for i, name in enumerate(("then", "else"))]
+        for r, *places in zip(step.results, *given, strict=True):
+            tip = f"{r.out}: the value of the side that was run"
+            out = ports.add(f"out {r.out}", "give", r.out, str(r.type), tip=tip)
+            for i, place in enumerate(places):
+                inner.link(place, out, i)
+            env[r.out] = Place(out, 0, r.out, str(r.type))
+        scope.items.append(Item(key, "branch", title, tip=box_tip, owner=scope.owner, inner=inner.scene()))
 
-    def side(self, scope: Scope, env: Env, name: str, steps: Sequence[Step], value: str) -> Place:
-        """One side of a branch; returns where its value is."""
+    def side(self, scope: Scope, env: Env, name: str, steps: Sequence[Step], values: Sequence[str]) -> list[Place]:
+        """One side of a branch; returns where its values are."""
         key = f"{scope.owner}/{name}"
         inner = Scope(key)
         ports = _Ports(scope, inner, env, _inline(env))
         inner.items.append(Item(f"{key}/title", "title", f"{name}:", tip=f"the side {name}", pin=TOP, owner=key))
-        for free in _free(steps, (value,)):
+        for free in _free(steps, values):
             ports.value(free)
         self.steps(inner, ports.inside, steps)
-        place = ports.inside[value]
-        give = ports.add("give", "give", "give", place.type, tip=f"the value of this side: {value}")
-        inner.link(place, give)
+        places: list[Place] = []
+        for i, value in enumerate(values):
+            place = ports.inside[value]
+            give = ports.add(f"give {i}", "give", "give", place.type, tip=f"the value of this side: {value}")
+            inner.link(place, give)
+            places.append(Place(give, 0, value, place.type))
         scope.items.append(Item(key, "side", name, owner=scope.owner, inner=inner.scene()))
-        return Place(give, 0, value, place.type)
+        return places
 
     def loop(self, scope: Scope, env: Env, loop: Loop) -> None:
         key = self.key(loop)
