@@ -1,0 +1,48 @@
+"""Loops that are known to take no step: all values in them are equal, which must lead to nothing."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scanopt
+import scanopt.tensor as T
+
+
+def same(outputs: list[Any], inputs: tuple[Any, ...] = (), values: tuple[Any, ...] = ()) -> Any:
+    """The optimized function, which gives what the interpreter gives."""
+    f = scanopt.function(list(inputs), outputs, fp="exact", on_unused_input="ignore")
+    for found, expected in zip(f(*values), f.unoptimized(*values), strict=True):
+        np.testing.assert_array_equal(found, expected, strict=True)
+    return f
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float64"])
+def test_traces_of_different_constants_are_equal(dtype: str) -> None:
+    zero, one = T.constant(0, dtype=dtype), T.constant(1, dtype=dtype)
+    (zeros, ones), _ = scanopt.scan(lambda: [zero, one], n_steps=0)
+    outputs, _ = scanopt.scan(lambda a, b: [a + b, a * b, a - one], [zeros, ones], n_steps=0)
+    f = same(outputs)
+    assert f.report.saturated
+    assert f.report.enodes < 200
+
+
+def test_counters() -> None:
+    count, _ = scanopt.scan(lambda i, n: n + 1, T.arange(0), T.constant(0, dtype="int64"))
+    down, _ = scanopt.scan(
+        lambda i, n, k: n - k, T.arange(0), T.constant(3, dtype="int64"), T.constant(2, dtype="int64")
+    )
+    f = same([count.sum(axis=0), down, scanopt.scan(lambda a, b: a * b, [count, down])[0]])
+    assert f.report.saturated
+
+
+def test_a_loop_inside() -> None:
+    x = T.vector("x")
+
+    def step(v: Any, w: Any) -> Any:
+        inner, _ = scanopt.scan(lambda n: n + 1, outputs_info=[T.constant(0, dtype="int64")], n_steps=3)
+        other, _ = scanopt.scan(lambda a, m, n: [n % 3, n + a], [T.zeros((0,), "int64")], [1, 0])
+        return [inner[-1] * v, other[0][-2:].sum(), w.sum() * v]
+
+    outputs, _ = scanopt.scan(step, x, None, x, n_steps=0)
+    same([*outputs, outputs[0].sum()], (x,), (np.ones(2),))
