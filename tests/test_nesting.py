@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scanopt import foldl, function, interpret, reduce, scan, shared, until
+from scanopt import foldl, function, interpret, loop, reduce, scan, shared, until, while_loop
 from scanopt import map as scan_map
 from scanopt import tensor as T
 from scanopt.array.variable import Variable
@@ -361,3 +361,32 @@ def test_two_loops_in_a_row_inside_the_update_of_a_state() -> None:
     outer, _ = scan(lambda s, w: [twice(s + twice(w, w), w), s], None, [s, None], [w], n_steps=3)
     f = function([s, w], outer[1])
     assert f(1.0, 2.0).tolist() == interpret(outer[1], {s: 1.0, w: 2.0}).tolist()
+
+
+def test_a_row_of_a_loop_with_a_loop_inside_where_both_end_there() -> None:
+    """What is cut to the steps it has anyway is the loop itself, and so are the loops in it."""
+
+    def step(s: Variable, x: Any) -> Any:
+        count = T.constant(0, dtype="int64")
+        doubled = while_loop(lambda c: c[1] < 2, lambda c: (c[0] * 2, c[1] + 1), (s + x[0], count), 5)
+        return s + x[0], doubled[0]
+
+    v, z = T.dvector("v"), T.dvector("z")
+    last, rows = loop(step, v, (z, T.arange(4)))
+    f = function([v, z], [last, rows, rows[3]])
+    found = [x.tolist() for x in f(np.ones(2), np.ones(4))]
+    assert found == [[5.0, 5.0], [[n, n] for n in (8.0, 12.0, 16.0, 20.0)], [20.0, 20.0]]
+
+
+def test_two_phases_of_a_loop_or_of_its_first_step() -> None:
+    """The backward loop needs two phases of the innermost loop; a copy for the only step around it would do, too."""
+    v, a = T.dmatrix("v"), T.dvector("a")
+
+    def middle(_: Any, t: Any, w: Any) -> Any:
+        rows, _ = scan(lambda q, r: q * np.array([0.3, 0.7]), v - t, w)
+        return rows.sum(axis=0)
+
+    outer, _ = scan(lambda x, s: scan(middle, s[::-1], a, a, n_steps=2)[0][-1], T.arange(1), a, n_steps=1)
+    g = T.grad(T.sin(outer[-1]).sum(), v)
+    values = {v: np.arange(8.0).reshape(4, 2) / 10, a: np.array([0.2, -0.1])}
+    np.testing.assert_allclose(function([v, a], g)(*values.values()), interpret(g, values), rtol=1e-12)

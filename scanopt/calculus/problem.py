@@ -80,8 +80,8 @@ class Problem:
             c: max([1, *(e.get(r, MAX_PHASES) for r in wanted), *self._later(c)]) for c, e in self.earliest.items()
         }
         self.roots = tuple(Instance(r) for r in dict.fromkeys(wanted))
-        self._expand()
-        self._prune()
+        while not self._complete():
+            self._allow_more_phases()
 
     def _usable(self, f: Form) -> bool:
         return self.sizes.usable(f) and (f.operator is None or recipe(f.operator, self._operands(f)) is not None)
@@ -108,6 +108,25 @@ class Problem:
             if found == late:
                 return level
             late = found
+
+    def _complete(self) -> bool:
+        """Find all options; whether every result has one."""
+        self.options = {}
+        self._expand()
+        self._prune()
+        return all(self.options.get(r) for r in self.roots)
+
+    def _allow_more_phases(self) -> None:
+        """One phase more of every loop: the least phases of two loops need not go together.
+
+        Raises ValueError where all have as many as anything in them asks for.
+        """
+        most = {c: max((n for n in e.values() if n < MAX_PHASES), default=1) for c, e in self.earliest.items()}
+        more = {c: max(n, min(n + 1, most[c])) for c, n in self.phases.items()}
+        if more == self.phases:
+            missing = next(r for r in self.roots if not self.options.get(r))
+            raise ValueError(f"no form of result {missing.id} can be computed")
+        self.phases = more
 
     def _later(self, clock: int) -> Iterator[int]:
         """The phases that the next steps of loops around `clock` ask for: each of their steps starts anew."""
@@ -224,8 +243,6 @@ class Problem:
             dropped = sum(map(len, self.options.values())) < before
         self.options = {i: _undominated(os) for i, os in self.options.items()}
         self._drop_unreached()
-        if missing := [r for r in self.roots if not self.options.get(r)]:
-            raise ValueError(f"no form of result {missing[0].id} can be computed")
 
     def _feasible(self) -> set[Instance]:
         return set(settled([(i, o.needs, 0, 0) for i, options in self.options.items() for o in options]))

@@ -119,9 +119,13 @@ def _named(new: Variable, old: Variable) -> Variable:
 
 
 def _inside(node: Scan, wanted: Mapping[Variable, Variable]) -> Iterator[Variable]:
-    """The variables of `wanted` that a step reads, or steps of loops inside it, beside what is the loop's own."""
+    """The variables of `wanted` that a step reads, or steps of loops inside it, beside what is the loop's own.
+
+    What rests on a shared variable that the loop changes is its own too: another value at each step.
+    """
     own = {v for v in node.inner_inputs if v not in _captured(node)}
-    rest = {v: w for v, w in wanted.items() if v not in own}
+    changed = {s.shared for s in node.shared}
+    rest = {v: w for v, w in wanted.items() if v not in own and changed.isdisjoint(leaves([v]) if changed else ())}
     yield from (v for v in node.inner_outputs if v in rest)
     for inner in schedule(node.inner_outputs, own | rest.keys()) if rest else ():
         yield from (v for v in dependencies(inner) if v in rest)
