@@ -17,7 +17,7 @@ from corpus.kinds import KINDS, kinds
 from corpus.spec import Change, Input, Line, Loop, Out, Slot
 from random_programs import Spec, build, generate, source
 
-PROGRAMS, CHUNK = 2000, 100
+PROGRAMS, CHUNK = 600, 50
 COMPILED = 5
 """One of so many is optimized, too: that takes twenty times as long as to interpret it."""
 
