@@ -117,7 +117,7 @@ def fold_in_order(xp: Any, name: str, init: Any, x: Any) -> Any:
         return xp.asarray(s)
     for t in range(0, max(rows.shape[0], 1), length):
         last = np.concatenate([last, accumulate(np, name, last, rows[t : t + length])])[-1:]
-    return last[0].copy()
+    return np.array(last[0])
 
 
 BLOCK = 1 << 15
