@@ -16,7 +16,7 @@ __all__ = ["Limits", "Round", "Saturation", "laws_of_phase", "next_size", "run_s
 
 @dataclass(frozen=True)
 class Limits:
-    """When saturation stops: rounds, forms in the e-graph, forms for each form of the program (with 5,000
+    """When saturation stops: rounds, forms in the e-graph, forms for each form of the program (with 1,000
     always allowed), seconds.
 
     Laws that make forms without end are stopped by the ratio, before extraction has to choose among all that.
@@ -29,7 +29,7 @@ class Limits:
 
     def most(self, size: int) -> int:
         """Most forms for a program of so many."""
-        return min(self.nodes, max(5_000, self.ratio * size))
+        return min(self.nodes, max(1_000, self.ratio * size))
 
 
 @dataclass(frozen=True)
