@@ -163,4 +163,4 @@ def test_an_exploding_law_is_found() -> None:
     assert found.exploding.law == "endless"
     assert "most forms of the last round: endless" in str(found)
     np.testing.assert_allclose(f([1.0]), np.exp([1.0]))
-    assert Limits().most(10) == 5_000
+    assert Limits().most(10) == 1_000
