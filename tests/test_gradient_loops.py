@@ -145,14 +145,10 @@ def test_inner_length_by_the_outer_step() -> None:
 
 def test_inner_lengths_that_a_law_may_not_stack() -> None:
     """What the forward loop computed is read again backwards only where it has one shape at all steps."""
-    v = T.dvector("v")
-    trace = scan(lambda i, x: scan(lambda y: y * x, [X[0]], n_steps=i % 3)[::-1][:1].sum(axis=0), [T.arange(5), v])
-    gradients = grad((trace**2).sum(), [X, v])
-    values = {X: rand(2, 3), v: rand(5)}
-    for a, b in zip(
-        scanopt.function([X, v], gradients)(*values.values()), scanopt.interpret(gradients, values), strict=True
-    ):
-        np.testing.assert_allclose(a, b, rtol=1e-12)
+    trace = scan(lambda x, i: scan(lambda y: y, [x], n_steps=i % 3)[::-1][:1].sum(axis=0), [X, T.arange(5)])
+    g = grad((trace**2).sum(), X)
+    x = rand(7, 2)
+    np.testing.assert_allclose(scanopt.function([X], g)(x), scanopt.interpret(g, {X: x}), rtol=1e-12)
 
 
 def test_loop_over_the_trace_of_a_loop() -> None:
