@@ -29,7 +29,7 @@ def _complex(x: Any) -> Any:
     enabling=True,
     example=lambda x, a: _trace(lambda v, s: v + s * 0.5, x, a),
     never=(
-        lambda x, a: _trace(lambda v, s: v - s * 0.5, x, a),
+        lambda x, a: _trace(lambda v, s: T.arctan2(v, s * 0.5), x, a),
         lambda x, y, a: [x * y, _trace(lambda v, s: T.tanh(s) + T.exp(s) * v, x, a)],
         lambda x, y, a: [T.maximum(x, y), _trace(lambda v, s: T.maximum(v, s), _complex(x), _complex(a)).real],
     ),
@@ -62,7 +62,7 @@ def state_itself_first(c: Clock, op: Op, x: Value, init: Value, s: State, d: Tex
     enabling=True,
     example=lambda x, a: _trace(lambda v, s: (s + v) + T.exp(v), x, a),
     never=(
-        lambda x, a: _trace(lambda v, s: (s - v) - T.exp(v), x, a),
+        lambda x, a: _trace(lambda v, s: T.arctan2(T.arctan2(s, v), T.exp(v)), x, a),
         lambda x, y: (x + y) + 1.0,
         lambda x, a: _trace(lambda v, s: [s + v, (s + v) + T.exp(v)], x, [a, None]),
         lambda x, a: _trace(lambda v, s: (T.tanh(s) + T.exp(s)) + v, x, a),

@@ -87,7 +87,7 @@ def state_that_repeats(c: Clock, init: Value, s: State, j: Int, p: Clock) -> Equ
         lambda x, y: _beside(lambda v, r, s: T.exp(v), _taps(x, [-2, -1]), y),
     ),
     never=(
-        lambda x, y: _beside(lambda v, s: s + v, x[0], y),
+        lambda x, y: _beside(lambda v, s: T.tanh(s) + v, x[0], y),
         lambda x, y: _beside(lambda v, s: T.exp(v), x[0], y, end=True),
     ),
 )

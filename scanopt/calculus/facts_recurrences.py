@@ -147,11 +147,11 @@ regroups = new_fact(
 )  # fmt: skip
 
 like_argument = new_fact(
-    "like_argument", Op,
-    meaning="the result of op has dtype and number of axes of its argument (given)",
+    "like_argument", Op, Text,
+    meaning="the result of op has dtype and number of axes of its argument, if that is of dtype d (given)",
     rules="""
-    (like_argument op) (= v (apply op (cons x (nil)))) (= d (dtype x)) => (set (dtype v) d)
-    (like_argument op) (= v (apply op (cons x (nil)))) (= n (ndim x)) => (set (ndim v) n)
+    (like_argument op d) (= v (apply op (cons x (nil)))) (= d (dtype x)) => (set (dtype v) d)
+    (like_argument op d) (= v (apply op (cons x (nil)))) (= d (dtype x)) (= n (ndim x)) => (set (ndim v) n)
     """,
 )  # fmt: skip
 

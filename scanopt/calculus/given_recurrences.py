@@ -44,7 +44,7 @@ def recurrence_facts(ops: Sequence[Op], dtypes: Sequence[str], fp: str) -> Itera
         if op.name in _ROWS or op.name in ("accumulate", "segmented"):
             yield "recurrent", (op,)
         if op.name in ("negative", "logical_not"):
-            yield "like_argument", (op,)
+            yield from (("like_argument", (op, d)) for d in dtypes if (d == "bool") == (op.name == "logical_not"))
         traits = op.spec.traits
         for d in dtypes:
             loose = fp != "exact"
