@@ -14,6 +14,10 @@ def _sum(x: Any) -> Any:
     return scanopt.scan(lambda v, s: s + v, x, [T.constant(0.0, dtype="float64")])[0]
 
 
+def _network(x: Any) -> Any:
+    return scanopt.scan(lambda v, s: T.tanh(s) + v, x, [T.constant(0.0, dtype="float64")])[0]
+
+
 def _sum_until(x: Any, start: Any = None) -> Any:
     start = T.constant(0.0, dtype="float64") if start is None else start
     return scanopt.scan(lambda v, s: (s + v, scanopt.until(s + v > 1)), x, [start])[0]
@@ -61,7 +65,7 @@ def loops_that_end_alike(c: Clock, d: Clock) -> Equation:
     licence="exact",
     stepwise=True,
     source="producer and consumer in one loop",
-    example=lambda x: scanopt.scan(lambda v, s: T.tanh(s) + v, _sum(x), [T.constant(0.0, dtype="float64")])[0],
+    example=lambda x: _network(_network(x)),
     never=lambda x, n: scanopt.scan(lambda s: T.tanh(s), None, [x], n_steps=n)[0],
 )
 def sequence_of_trace(c: Clock, v: Value) -> Equation:

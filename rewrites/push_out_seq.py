@@ -11,7 +11,7 @@ from scanopt.calculus.terms import Args, Clock, Op, Text, Value, apply, seq, sta
     licence="exact",
     source="Theano scan internals, PushOutSeqScan",
     example=(
-        lambda x, y: scanopt.scan(lambda v, s: s * 0.5 + T.exp(v), x, [T.constant(1.0, dtype="float64")])[0],
+        lambda x, y: scanopt.scan(lambda v, s: T.tanh(s) + T.exp(v), x, [T.constant(1.0, dtype="float64")])[0],
         lambda X, W: scanopt.map(lambda v, w: T.dot(v, w), X, [W])[0],
     ),
     never=(
