@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from differences import check
 
 import scanopt
 import scanopt.tensor as T
@@ -19,7 +20,6 @@ from scanopt.gradient import (
     jacobian,
     verify_grad,
 )
-from tests.differences import check
 
 X3 = np.array([0.3, -1.2, 2.0])
 

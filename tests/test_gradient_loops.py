@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from differences import check
 
 import scanopt
 import scanopt.tensor as T
 from scanopt.gradient import DisconnectedInputError, grad, hessian, jacobian
-from tests.differences import check
 
 RNG = np.random.default_rng(3)
 X, H, W = T.dmatrix("X"), T.dmatrix("H"), T.dmatrix("W")

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from test_ops import CASES, NAMES, TABLE, blurred
 
 import scanopt
 from scanopt.array.derivatives import no_gradient
 from scanopt.array.op import Op, Operand
 from scanopt.array.variable import Constant, Variable, apply
 from scanopt.gradient import Lop, NullTypeGradError
-from tests.test_ops import CASES, NAMES, TABLE, blurred
 
 Array = np.ndarray[Any, Any]
 Rng = np.random.Generator

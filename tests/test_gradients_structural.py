@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from differences import check, differences
 
 import scanopt
 import scanopt.tensor as T
@@ -13,7 +14,6 @@ from scanopt.array.ops_rows import repeat_rows
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Variable
 from scanopt.gradient import DisconnectedInputError, Lop, NullTypeGradError, grad
-from tests.differences import check, differences
 
 F = Callable[..., Any]
 Shape = tuple[int, ...]
