@@ -116,7 +116,7 @@ def test_exact_extraction_is_the_best_of_all(name: str) -> None:
 def test_pruning_loses_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The cheapest of all choices, those among dominated forms included, costs what extraction found."""
     found = extract(problem_of(name))
-    monkeypatch.setattr("scanopt.calculus.problem._undominated", lambda options: options)
+    monkeypatch.setattr("scanopt.calculus.problem.undominated", lambda options: options)
     assert found.cost == pytest.approx(cheapest_by_trying_all(problem_of(name)))
 
 
@@ -199,7 +199,7 @@ def test_recurrent_operator_stays_in_its_loop() -> None:
 
 def test_where_no_search_meets_a_program_it_is_the_one_as_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scanopt.calculus.extract._FEW", 0)
-    monkeypatch.setattr("scanopt.calculus.extract.solve", lambda problem, seconds: None)
+    monkeypatch.setattr("scanopt.calculus.extract.solve", lambda problem, seconds, most: None)
     monkeypatch.setattr("scanopt.calculus.extract.greedy", lambda problem: None)
     x = T.dvector("x")
     trace, _ = scanopt.scan(lambda v, s: T.tanh(T.exp(v) * s), x, [T.constant(0.5, dtype="float64")])

@@ -68,8 +68,14 @@ def _cheapest_of_all(problem: Problem) -> Extraction | None:
     return None
 
 
-def extract(problem: Problem, seconds: float = 10.0, exact: bool = True) -> Extraction:
-    """The cheapest choice; greedy where the exact search finds none in time.
+_LEAST_SECONDS = 0.3
+
+
+def extract(problem: Problem, seconds: float = 10.0, exact: bool = True, patience: float = math.inf) -> Extraction:
+    """The cheapest choice found; proven the cheapest where the exact search ends in time.
+
+    seconds: for the exact search, at most.  patience: seconds that it may take per unit of cost of what was
+    found quickly (0.3 s are always allowed).
 
     Raises NoProgramFoundError when no causal choice is found at all.
     """
@@ -78,17 +84,18 @@ def extract(problem: Problem, seconds: float = 10.0, exact: bool = True) -> Extr
         return the_only_choice(problem)
     if exact and count * len(problem.options) <= _FEW and (tried := _cheapest_of_all(problem)) is not None:
         return tried
-    solution = solve(problem, seconds) if exact else None
-    if solution is not None and solution.proven:
-        cost = total(solution.choice)
-        return Extraction(problem, solution.choice, solution.schedule, cost, min(solution.bound, cost), "milp", True)
-    bound = solution.bound if solution else 0.0
-    found = [(solution.choice, solution.schedule, "milp")] if solution else []
     quick = greedy(problem)
+    most = total(quick[0]) if quick else math.inf
+    if math.isfinite(most):
+        seconds = min(seconds, max(_LEAST_SECONDS, most * patience))
+    solution = solve(problem, seconds, most) if exact else None
+    found = [(solution.choice, solution.schedule, "milp")] if solution else []
     if quick is not None:
         found.append((*quick, "greedy"))
     if not found:
         raise NoProgramFoundError("no causal program was found in the e-graph within the time given")
     choice, schedule, method = min(found, key=lambda t: total(t[0]))
     cost = total(choice)
-    return Extraction(problem, choice, schedule, cost, min(bound, cost), method, False)
+    bound = min(solution.bound, cost) if solution else 0.0
+    proven = solution is not None and solution.proven and method == "milp"
+    return Extraction(problem, choice, schedule, cost, bound, method, proven)

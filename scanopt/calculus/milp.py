@@ -36,8 +36,8 @@ class Solution:
 
 
 class _Model:
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem, most: float) -> None:
+        self.problem, self.most = problem, most
         self.options = [(i, o) for i, os in problem.options.items() for o in os]
         self.number = {(i, id(o)): n for n, (i, o) in enumerate(self.options)}
         self.of: dict[Instance, list[int]] = {}
@@ -94,9 +94,12 @@ class _Model:
         costs = np.zeros(self.size)
         costs[: len(self.options)] = [o.cost for _, o in self.options]
         scale = max(1.0, *(o.cost for _, o in self.options)) / 1e6
+        constraints = [LinearConstraint(matrix, np.array(self.low), np.inf)]
+        if 0 < self.most < np.inf:
+            constraints.append(LinearConstraint(costs[None] / self.most, -np.inf, 1 + 1e-9))
         result = milp(
             costs / scale,
-            constraints=LinearConstraint(matrix, np.array(self.low), np.inf),
+            constraints=constraints,
             integrality=np.arange(self.size) < len(self.options),
             bounds=Bounds(0, 1),
             options={"time_limit": max(seconds, 0.01), "mip_rel_gap": 1e-9},
@@ -106,9 +109,12 @@ class _Model:
         return result.x, low, result.status == 0
 
 
-def solve(problem: Problem, seconds: float) -> Solution | None:
-    """The cheapest causal choice, or None when time ran out before any was found."""
-    model = _Model(problem)
+def solve(problem: Problem, seconds: float, most: float = np.inf) -> Solution | None:
+    """The cheapest causal choice, or None when time ran out before any was found.
+
+    most: the cost of a choice that is known, which is no better than the one looked for.
+    """
+    model = _Model(problem, most)
     end = time.perf_counter() + seconds
     for _ in range(_ROUNDS):
         x, bound, optimal = model.minimize(end - time.perf_counter())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.calculus.calibrated import unit_of
 from scanopt.calculus.cost import CostModel, numpy_cost
 from scanopt.calculus.egraph import EGraph, Limits, Saturation, apart
 from scanopt.calculus.encode import Encoded
@@ -22,11 +24,16 @@ from scanopt.calculus.sizes import Sizes, example_operands
 __all__ = ["Optimized", "Settings", "as_written", "optimize"]
 
 
+_CALLS = 1_000
+"""No search for a better program takes longer than so many calls of the one at hand."""
+
+
 @dataclass(frozen=True, eq=False)
 class Settings:
     """What steers one optimization, beside the laws.
 
-    example: values of inputs by key, for sizes.  extraction_seconds: for the exact search.
+    example: values of inputs by key, for sizes.  extraction_seconds: for the exact search, which takes no longer
+    than a thousand calls of the program where costs are nanoseconds (0.3 s are always allowed).
     """
 
     fp: str = "reassoc"
@@ -68,7 +75,8 @@ def optimize(program: Encoded, laws: Sequence[Law], settings: Settings) -> Optim
     sizes = Sizes(graph, example_operands(graph, settings.example))
     problem = Problem(graph, sizes, settings.cost)
     try:
-        extraction = extract(problem, settings.extraction_seconds, settings.exact)
+        patience = _CALLS * 1e-9 if unit_of(settings.cost) == "ns" else math.inf
+        extraction = extract(problem, settings.extraction_seconds, settings.exact, patience)
     except NoProgramFoundError:  # the program as written is one
         extraction = replace(as_written(program, settings), bound=0.0, method="written", optimal=False)
     if not extraction.optimal and (written := as_written(program, settings)).cost < extraction.cost:

@@ -17,6 +17,7 @@ from typing import TypeVar
 from scanopt.array.abstract import concrete
 from scanopt.array.op import Operand
 from scanopt.calculus.cost import CostModel, Work
+from scanopt.calculus.dominance import undominated
 from scanopt.calculus.forms import Form, TermGraph
 from scanopt.calculus.recipes import recipe
 from scanopt.calculus.sizes import Sizes, operator_operand
@@ -235,14 +236,16 @@ class Problem:
 
     def _prune(self) -> None:
         """Drop options that nothing can complete, instances no option needs, dominated options."""
-        dropped = True
-        while dropped:
+        before = -1
+        while (size := sum(map(len, self.options.values()))) != before:
+            before = size
             feasible = self._feasible()
-            before = sum(map(len, self.options.values()))
             self.options = {i: [o for o in os if feasible.issuperset(o.all_needs)] for i, os in self.options.items()}
-            dropped = sum(map(len, self.options.values())) < before
-        self.options = {i: _undominated(os) for i, os in self.options.items()}
-        self._drop_unreached()
+        before = -1
+        while (size := sum(map(len, self.options.values()))) != before:
+            before = size
+            self.options = undominated(self.options)
+            self._drop_unreached()
 
     def _feasible(self) -> set[Instance]:
         return set(settled([(i, o.needs, 0, 0) for i, options in self.options.items() for o in options]))
@@ -288,20 +291,3 @@ def settled(ways: Iterable[tuple[K, tuple[K, ...], int, int]]) -> dict[K, int]:
                 _, needs, floor, step = known[m]
                 heapq.heappush(heap, (max(floor, *(level[j] for j in needs)) + step, m))
     return level
-
-
-_PAIRWISE = 64
-
-
-def _undominated(options: list[Option]) -> list[Option]:
-    """Without options that cost at least as much as another and need all that it needs."""
-    cheapest: dict[tuple[frozenset[Instance], frozenset[Instance]], Option] = {}
-    for o in sorted(options, key=lambda o: o.cost):
-        cheapest.setdefault((frozenset(o.needs), frozenset(o.all_needs)), o)
-    if len(cheapest) > _PAIRWISE:
-        return list(cheapest.values())
-    out: list[tuple[frozenset[Instance], frozenset[Instance], Option]] = []
-    for (needs, all_needs), o in cheapest.items():
-        if not any(n <= needs and a <= all_needs for n, a, _ in out):
-            out.append((needs, all_needs, o))
-    return [o for _, _, o in out]
