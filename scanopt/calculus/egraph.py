@@ -10,14 +10,14 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from scanopt.array.op import Op, Operand
 from scanopt.calculus.coinduction import PROVEN, Trial, facts_of, pairs, proven
-from scanopt.calculus.condition import facts_text
+from scanopt.calculus.condition import FACTS, facts_text
 from scanopt.calculus.encode import Encoded
 from scanopt.calculus.engine import ENGINES
 from scanopt.calculus.forms import Batched, Operator, TermGraph, const_key, const_value
@@ -52,10 +52,37 @@ def apart(law: Law) -> str:
     return f"(ruleset law_{law.name})\n{law.rule(f'law_{law.name}')}"
 
 
+class _Same:
+    """Objects that are the same: laws and facts are many, and their texts long."""
+
+    def __init__(self, objects: Iterable[object]) -> None:
+        self.objects = tuple(objects)
+        self._ids = tuple(map(id, self.objects))
+
+    def __hash__(self) -> int:
+        return hash(self._ids)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self._ids == other._ids
+
+
 def rules_of(laws: Sequence[Law], write: Callable[[Law], str] = Law.rule) -> str:
     """Declarations, facts, machinery and laws, for egglog.  Stepwise laws are a ruleset of their own beside."""
+    return _rules_of(_Same(laws), _Same(FACTS.values()), write)
+
+
+@lru_cache(maxsize=8)
+def _rules_of(same: _Same, facts: _Same, write: Callable[[Law], str]) -> str:
+    laws = [x for x in same.objects if isinstance(x, Law)]
     stepwise = ["(ruleset stepwise)", *(x.rule("stepwise") for x in laws if x.stepwise)]
     return "\n".join([DECLARATIONS, facts_text(), load_text(), machinery_text(), *map(write, laws), *stepwise])
+
+
+@lru_cache(maxsize=8)
+def _operators(same: _Same) -> tuple[Op, ...]:
+    """The operators of the table that laws may introduce."""
+    laws = [x for x in same.objects if isinstance(x, Law)]
+    return tuple(Op.parse(key) for x in laws for key in sorted(x.operators()))
 
 
 class EGraph:
@@ -78,8 +105,7 @@ class EGraph:
         self._dtypes = list(dict.fromkeys(t.dtype for t in program.types.values()))
         self._text = rules_of(self.laws, write)
         self._egraph = ENGINES.take(self._text)
-        more = [Op.parse(key) for x in self.laws for key in sorted(x.operators())]
-        given = list(given_facts(program, fp, more))
+        given = list(given_facts(program, fp, _operators(_Same(self.laws))))
         equal = self._proven(given)
         given += [*equal, *passing_on(program, equal), *filled(program), *as_many_steps(program)]
         self._load(Rows(program), given)

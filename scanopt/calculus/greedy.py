@@ -52,9 +52,11 @@ def _causal(numbered: Numbered, prices: Sequence[Sequence[float]]) -> list[int] 
     left = [len(os) for os in numbered.options]
     for _ in range(_TRIES):
         picked = numbered.cheapest(prices, banned)
+        if not numbered.in_use(picked):
+            return None
         cycle = _cycle(numbered, picked)
         if not cycle:
-            return picked if numbered.in_use(picked) else None
+            return picked
         open_ = [t for t in cycle if left[t[0]] > 1]
         if not open_ or numbered.visits > _VISITS:
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Sequence
 
 from scanopt.calculus.causality import Choice, reached
@@ -57,7 +58,7 @@ class Numbered:
         return out
 
     def in_use(self, picked: Sequence[int]) -> list[int]:
-        """What the results need; nothing where something of it has no option."""
+        """What the results need; empty where something of it has no option."""
         seen = bytearray(len(self.instances))
         todo, out = list(self.roots), list[int]()
         for n in todo:
@@ -75,8 +76,9 @@ class Numbered:
         return out
 
     def total(self, picked: Sequence[int]) -> float:
-        """What a choice costs."""
-        return sum(self.prices[n][picked[n]] for n in self.in_use(picked))
+        """What a choice costs; without end where something has no option."""
+        used = self.in_use(picked)
+        return sum(self.prices[n][picked[n]] for n in used) if used else math.inf
 
     def choice(self, picked: Sequence[int]) -> Choice:
         """The choice by instances."""

@@ -73,6 +73,7 @@ class _Watch:
         self._matches: Counter[str] = Counter()
         self._seconds: defaultdict[str, float] = defaultdict(float)
         self._growth: list[int] = []
+        self._found: list[int] = []
         self._stopped = "schedule"
 
     def over(self, names: frozenset[str], done: Round) -> bool:
@@ -81,13 +82,14 @@ class _Watch:
         for name, t in done.seconds.items():
             self._seconds[name] += t
         self._growth.append(done.size)
+        self._found.append(sum(done.matches.get(x.name, 0) for x in self._laws))
         self._quiet = frozenset() if done.changed else self._quiet | names
         if not done.changed and self._quiet >= self._wanted:
             self._stopped = "" if len(self._wanted) == len(self._laws) else "schedule"
             return True
         seconds, nodes, rounds = self._limits
         for name, hit in (
-            ("nodes", next_size(self._growth) > nodes),
+            ("nodes", next_size(self._growth, self._found) > nodes),
             ("seconds", time.perf_counter() - self._start > seconds),
             ("rounds", len(self._growth) >= rounds),
         ):
@@ -128,14 +130,20 @@ def run_schedule(
     return watch.saturation()
 
 
-def next_size(growth: Sequence[int]) -> float:
+def next_size(growth: Sequence[int], found: Sequence[int] = ()) -> float:
     """What the e-graph may grow to in one more round: more of the same, unless growth itself grows.
 
-    A round cannot be stopped half way, so an explosion has to be seen one round before.
+    A round cannot be stopped half way, so an explosion has to be seen one round before.  growth: forms after each
+    round.  found: matches of laws in each: what they match may all be new the next time.
 
     >>> next_size([10, 20, 200])
     20000.0
+    >>> next_size([1000, 1010, 1030], [3000, 30_000])
+    301030.0
     """
-    if len(growth) < 3 or growth[-1] <= 4 * growth[-2]:
-        return growth[-1]
-    return growth[-1] * (growth[-1] / growth[-2]) ** 2
+    size = float(growth[-1])
+    if len(growth) >= 3 and growth[-1] > 4 * growth[-2]:
+        size *= (growth[-1] / growth[-2]) ** 2
+    if len(found) >= 2 and found[-1] > 4 * found[-2] > 0:
+        size = max(size, growth[-1] + found[-1] ** 2 / found[-2])
+    return size

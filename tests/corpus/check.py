@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import itertools
 import random
 import warnings
 import zlib
@@ -19,7 +20,7 @@ import scanopt
 from corpus.compare import Array, Outcome, equal, near, short
 from corpus.plain import UnknownError
 from corpus.plain import run as run_plainly
-from corpus.spec import Spec, live
+from corpus.spec import Spec, live, without_likes
 from corpus.text import Built, built, source
 from scanopt.arguments import signature
 from scanopt.array.variable import Variable
@@ -189,13 +190,13 @@ class _Calls:
 
 def _without_dead_code(spec: Spec, start: list[Array]) -> Iterator[Outcome]:
     """What else a program that raises may come to: an error of what nothing needs may vanish, and of two
-    errors either may be the first."""
-    for keep in (True, False):
-        parts = [({"outputs": [name], "changes": [], "passed": []}) for name in dict.fromkeys(spec.outputs)]
-        parts += [({"outputs": [], "changes": [c], "passed": []}) for c in spec.changes]
-        parts += [({"outputs": [], "changes": [], "passed": [u]}) for u in spec.passed]
+    errors either may be the first; zeros like a value do not need it."""
+    for whole, keep in itertools.product((spec, without_likes(spec)), (True, False)):
+        parts = [({"outputs": [name], "changes": [], "passed": []}) for name in dict.fromkeys(whole.outputs)]
+        parts += [({"outputs": [], "changes": [c], "passed": []}) for c in whole.changes]
+        parts += [({"outputs": [], "changes": [], "passed": [u]}) for u in whole.passed]
         for part in ({}, *parts):
-            outcome = _reference(live(dataclasses.replace(spec, **part), keep), start)
+            outcome = _reference(live(dataclasses.replace(whole, **part), keep), start)
             if not part or isinstance(outcome, Exception):
                 yield outcome
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = [
     "Change", "Input", "Line", "Loop", "Out", "Slot", "Spec", "Statement", "changed", "live", "makes", "needs",
-    "prune", "used",
+    "prune", "used", "without_likes",
 ]  # fmt: skip
 
 
@@ -199,6 +199,35 @@ def prune(statements: Iterable[Statement], wanted: Iterable[str]) -> list[Statem
         needed |= needs(s)
         out.append(s)
     return out[::-1]
+
+
+_LIKE = re.compile(r"T\.(zeros|ones)_like\(([a-z]\d+)\)")
+
+
+def without_likes(spec: Spec) -> Spec:
+    """The program with zeros and ones of the shapes that others have now: of those others nothing else is needed."""
+    known = {} if spec.disturbed else {name: text for s in spec.statements for name, text in _declared(s)}
+
+    def made(match: re.Match[str]) -> str:
+        return f"T.{match[1]}({known[match[2]]})" if match[2] in known else match[0]
+
+    def replaced(x: Any) -> Any:
+        if isinstance(x, dict):
+            return {key: replaced(v) for key, v in x.items()}
+        if isinstance(x, list):
+            return [replaced(v) for v in x]
+        return _LIKE.sub(made, x) if isinstance(x, str) else x
+
+    return Spec.from_data(replaced(spec.to_data()))
+
+
+def _declared(s: Statement) -> Iterator[tuple[str, str]]:
+    """Names, and shape and dtype where both are known, as arguments."""
+    for x in [s] if isinstance(s, Line) else s.outs:
+        if -1 not in x.shape:
+            yield x.name, f"{tuple(x.shape)}, dtype={x.dtype!r}"
+    for inner in s.body if isinstance(s, Loop) else ():
+        yield from _declared(inner)
 
 
 def live(spec: Spec, changes: bool = True) -> Spec:
