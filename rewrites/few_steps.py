@@ -1,16 +1,24 @@
-"""Loops of one step and of none are no loops (the documents' one_step_scan)."""
+"""Loops of few steps are no loops: of none, of one (the documents' one_step_scan), of two and of three."""
 
 from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts import no_steps, one_step, static_shape, within
+from scanopt.calculus.facts import exact_steps, no_steps, one_step, row_of_step, static_shape, within
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Text, Value, apply, const_at, first_step, item, on, prim, stack
+from scanopt.calculus.terms import Clock, Int, Text, Value, apply, const_at, item, on, prim, stack, tail, to_step
 
 
 def _steps(n: Any) -> Any:
     return lambda x: scanopt.scan(lambda s: T.exp(s) * 2, None, [x], n_steps=n)[0]
+
+
+def _until(x: Any, n: int) -> Any:
+    def step(s: Any) -> Any:
+        new = T.exp(s) * 2
+        return new, scanopt.until((new > 5.0).any())
+
+    return scanopt.scan(step, None, [x], n_steps=n)[0]
 
 
 @law(
@@ -21,17 +29,65 @@ def _steps(n: Any) -> Any:
 )
 def trace_of_one_step(c: Clock, v: Value) -> Equation:
     """The trace of a loop of one step is its value at step 0, with an axis in front."""
-    row = apply(prim('expand_dims{"axis":[0]}'), on(first_step(c), v))
+    row = apply(prim('expand_dims{"axis":[0]}'), on(to_step(c, 0), v))
     return Equation(stack(c, v), row, when=[one_step(c)])
 
 
-@law(licence="exact", stepwise=True, example=lambda x: _steps(1)(x)[-1], never=lambda x: _steps(2)(x)[-1])
+_ROWS = prim('stack{"axis":0}')
+
+
+@law(
+    licence="exact",
+    source="internal documentation of scan, the logical flow: one_step_scan",
+    example=_steps(2),
+    never=(_steps(1), _steps(3), lambda x: _until(x, 2)),
+)
+def trace_of_two_steps(c: Clock, v: Value) -> Equation:
+    """The trace of a loop of two steps is its values at both."""
+    rows = apply(_ROWS, on(to_step(c, 0), v), on(to_step(c, 1), v))
+    return Equation(stack(c, v), rows, when=[exact_steps(c, 2)])
+
+
+@law(
+    licence="exact",
+    source="internal documentation of scan, the logical flow: one_step_scan",
+    example=_steps(3),
+    never=(_steps(2), _steps(4), lambda x: _until(x, 3)),
+)
+def trace_of_three_steps(c: Clock, v: Value) -> Equation:
+    """The trace of a loop of three steps is its values at all of them."""
+    rows = apply(_ROWS, on(to_step(c, 0), v), on(to_step(c, 1), v), on(to_step(c, 2), v))
+    return Equation(stack(c, v), rows, when=[exact_steps(c, 3)])
+
+
+@law(
+    licence="exact",
+    example=(lambda x: _steps(3)(x)[1], lambda x: _steps(2)(x)[-1]),
+    never=(lambda x: _steps(4)(x)[1], lambda x: _until(x, 3)[1]),
+)
+def row_of_few_steps(c: Clock, v: Value, k: Int, t: Int) -> Equation:
+    """A row of the trace of a loop of two or three steps is the value at that step."""
+    return Equation(apply(item(k), stack(c, v)), on(to_step(c, t), v), when=[row_of_step(c, k, t)])
+
+
+@law(
+    licence="exact",
+    example=lambda x: _steps(3)(x)[-1:],
+    never=(lambda x: _steps(4)(x)[-1:], lambda x: _until(x, 3)[-1:]),
+)
+def last_of_few_steps(c: Clock, v: Value, t: Int) -> Equation:
+    """The last row of the trace of a loop of two or three steps is the value at the last of them."""
+    row = apply(prim('expand_dims{"axis":[0]}'), on(to_step(c, t), v))
+    return Equation(tail(c, v, 1), row, when=[row_of_step(c, -1, t)])
+
+
+@law(licence="exact", stepwise=True, example=lambda x: _steps(1)(x)[-1], never=lambda x: _steps(4)(x)[-1])
 def last_of_one(x: Value) -> Equation:
     """The last row of one row."""
     return Equation(apply(item(-1), apply(prim('expand_dims{"axis":[0]}'), x)), x)
 
 
-@law(licence="exact", stepwise=True, example=lambda x: _steps(1)(x)[0], never=lambda x: _steps(2)(x)[0])
+@law(licence="exact", stepwise=True, example=lambda x: _steps(1)(x)[0], never=lambda x: _steps(4)(x)[0])
 def first_of_one(x: Value) -> Equation:
     """The first row of one row."""
     return Equation(apply(item(0), apply(prim('expand_dims{"axis":[0]}'), x)), x)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pytest
 
 import scanopt
 import scanopt.tensor as T
@@ -61,10 +62,36 @@ def test_identity() -> None:
     becomes([x], mapped(lambda v: v, x), "return x", normal(4))
 
 
-def test_lookups_are_one_lookup() -> None:
+def test_lookups_of_all_rows_are_all_rows() -> None:
     output = mapped(lambda i, w: w[i], T.arange(W.shape[0]), [W])
-    text = "v1 = W.shape[0]\nv2 = arange(0, v1, 1, dtype='int64')\nv3 = W[v2]\nreturn v3"
-    becomes([W], output, text, normal(5, 3))
+    becomes([W], output, "return W", normal(5, 3))
+
+
+def test_lookups_of_the_first_rows_are_a_slice() -> None:
+    n = T.lscalar("n")
+    f = scanopt.function([W, n], mapped(lambda i, w: w[i], T.arange(n), [W]), example=[normal(500, 300), 400])
+    assert [s.op.name for s in f.program.steps] == ["maximum", "shape_i", "require", "minimum", "getitem"]
+    rows = normal(5, 3)
+    np.testing.assert_array_equal(f(rows, 2), rows[:2])
+    for g in (f, f.unoptimized):
+        assert g(rows, -1).shape == (0, 3)
+        with pytest.raises(IndexError, match="index 5 is out of bounds for axis 0 with size 5"):
+            g(rows, 6)
+
+
+def test_few_steps_are_no_loop() -> None:
+    step = lambda h, w: T.tanh(T.dot(h, w))  # noqa: E731
+    twice, _ = scanopt.scan(step, None, x, [W], n_steps=2)
+    text = "v2 = dot(x, W)\nv3 = tanh(v2)\nv4 = dot(v3, W)\nv5 = tanh(v4)\nv6 = stack(v3, v5, axis=0)\nreturn v6"
+    becomes([x, W], twice, text, normal(3), normal(3, 3))
+    thrice, _ = scanopt.scan(step, None, x, [W], n_steps=3)
+    becomes(
+        [x, W],
+        thrice[1],
+        "v2 = dot(x, W)\nv3 = tanh(v2)\nv4 = dot(v3, W)\nv5 = tanh(v4)\nreturn v5",
+        normal(3),
+        normal(3, 3),
+    )
 
 
 def test_map_feeding_a_map() -> None:

@@ -174,7 +174,7 @@ def test_an_unknown_condition_stays() -> None:
 
 
 def test_equal_entries_of_other_signs_are_not_equal() -> None:
-    zeros = T.constant([0.0, -0.0, 0.0], dtype="float64")
+    zeros = T.constant([0.0, -0.0, 0.0, 0.0], dtype="float64")
     f = checked(*scan(lambda v, s: T.tanh(s) / v, zeros, [a]))
     assert reads(f) == 1
     same = T.constant([-0.0, -0.0, -0.0], dtype="float64")

@@ -125,7 +125,7 @@ class OpSpec:
     batch: Callable[[Op, Sequence[bool], Sequence[Variable]], Variable | None] | None = None
     batch_exact: bool | Callable[[Op], bool] = False
     traits: Traits = field(default_factory=Traits)
-    cost: str = "arith"
+    cost: str | Callable[[Op], str] = "arith"
     out: bool | Callable[[Op], bool] = False
     view: bool | Callable[[Op], bool] = False
     can_raise: bool | Callable[[Op], bool] = False
@@ -230,6 +230,12 @@ class Op:
     def view(self) -> bool:
         """Whether the result may share memory with the first argument."""
         return self._flag(self.spec.view)
+
+    @property
+    def cost(self) -> str:
+        """Its class of cost."""
+        found = self.spec.cost
+        return found if isinstance(found, str) else found(self)
 
     @property
     def data_shape(self) -> bool:

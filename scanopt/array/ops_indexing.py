@@ -335,7 +335,7 @@ register(
         _infer_getitem,
         _batch_getitem,
         batch_exact=True,
-        cost="free",
+        cost=lambda op: "gather" if _advanced(op.options["index"]) else "free",
         view=lambda op: not _advanced(op.options["index"]),
         can_raise=_may_miss,
         data_shape=_depends_on_values,

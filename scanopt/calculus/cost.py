@@ -59,7 +59,7 @@ class CostTable:
         if op is None:
             each = self.element["stack"] * _size(work.out) if work.kind == "stack" else 0.0
             return self.kind[work.kind] + each
-        kind = op.spec.cost
+        kind = op.cost
         if op.name in self.operators:
             call, element = self.operators[op.name]
         else:
@@ -72,11 +72,11 @@ class CostTable:
 NUMPY = CostTable(
     call={
         "arith": 450.0, "division": 450.0, "transcendental": 450.0, "free": 250.0, "sort": 2000.0,
-        "product": 900.0, "memory": 1200.0, "reduction": 2500.0, "cumulative": 7000.0,
+        "product": 900.0, "memory": 1200.0, "gather": 1500.0, "reduction": 2500.0, "cumulative": 7000.0,
     },
     element={
         "free": 0.0, "arith": 0.35, "division": 0.9, "transcendental": 6.0, "reduction": 0.35,
-        "memory": 0.5, "sort": 30.0, "product": 0.06, "stack": 0.3, "cumulative": 4.0,
+        "memory": 0.5, "gather": 0.3, "sort": 30.0, "product": 0.06, "stack": 0.3, "cumulative": 4.0,
     },
     kind={
         "seq": 60.0, "delay": 5.0, "hold": 0.0, "input": 0.0, "const": 0.0, "loop": 3000.0,
@@ -148,7 +148,7 @@ def elements(work: Work, kind: str) -> float:
         rows, lanes = work.out if work.out.ndim == work.args[0].ndim else work.args[-1], _size(work.args[0])
         return float(rows.shape[0] or 0 if rows.ndim else 1) * min(lanes, 200 + lanes / 6)
     weight = _bytes(work.out.dtype) / 8
-    return (out if kind == "memory" else max([out, *map(_size, work.args)])) * weight
+    return (out if kind in ("memory", "gather") else max([out, *map(_size, work.args)])) * weight
 
 
 @cache

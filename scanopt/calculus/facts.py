@@ -53,6 +53,22 @@ one_step = new_fact(
     """,
 )  # fmt: skip
 
+exact_steps = new_fact(
+    "exact_steps", Clock, Int,
+    meaning="c runs exactly n steps",
+    rules="(= v (steps c)) (= n (int_value v)) (runs_all c) => (exact_steps c n)",
+)  # fmt: skip
+
+row_of_step = new_fact(
+    "row_of_step", Clock, Int, Int,
+    meaning="c runs exactly 2 or 3 steps, and row k of a trace of it is that of step t",
+    rules="""
+    (exact_steps c 2) => (row_of_step c 0 0) (row_of_step c 1 1) (row_of_step c -2 0) (row_of_step c -1 1)
+    (exact_steps c 3) => (row_of_step c 0 0) (row_of_step c 1 1) (row_of_step c 2 2)
+    (exact_steps c 3) => (row_of_step c -3 0) (row_of_step c -2 1) (row_of_step c -1 2)
+    """,
+)  # fmt: skip
+
 no_steps = new_fact(
     "no_steps", Clock,
     meaning="c runs no step",

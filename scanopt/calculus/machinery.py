@@ -59,17 +59,18 @@ RETIMING = """
 (= v (on m (seq c X))) (= m (to_cut c n)) (= d (cut c n)) (!= c d) => (union v (seq d FIRST))
 (= v (on m (delay c i s k))) (= m (to_cut c n)) (= d (cut c n)) (!= c d) => (union v (delay d i (moved m s) k))
 (= w (on m v)) (= m (to_cut c n)) (= c (cut c n)) => (union w v)
-(= v (on m (hold c x))) (= m (first_step c)) => (union v x)
-(= v (on m (seq c X))) (= m (first_step c)) => (union v (apply (item 0) (cons X (nil))))
-(= v (on m (delay c i s k))) (= m (first_step c)) => (union v (apply (item (- 0 k)) (cons i (nil))))
+(= v (on m (hold c x))) (= m (to_step c t)) => (union v x)
+(= v (on m (seq c X))) (= m (to_step c t)) => (union v (apply (item t) (cons X (nil))))
+(= v (on m (delay c i s k))) (= m (to_step c t)) (< t k) => (union v (apply (item (- t k)) (cons i (nil))))
+(= v (on m (delay c i s k))) (= m (to_step c t)) (>= t k) (defines s w) => (union v (on (to_step c (- t k)) w))
 (= v (on m (apply op l))) => (union v (apply op (on_args m l)))
 (= o (on_args m (cons v r))) => (union o (cons (on m v) (on_args m r)))
 (= o (on_args m (nil))) => (union o (nil))
 (= s (moved m r)) (defines r v) => (defines s (on m v))
 (= w (on (to_cut c n) (stack d v))) (level d c) (= e (cut c n)) (!= c e) => (level (under (to_cut c n) d) e)
 (= w (on (to_cut c n) (tail d v k))) (level d c) (= e (cut c n)) (!= c e) => (level (under (to_cut c n) d) e)
-(= w (on (first_step c) (stack d v))) (level d c) (level c p) => (level (under (first_step c) d) p)
-(= w (on (first_step c) (tail d v k))) (level d c) (level c p) => (level (under (first_step c) d) p)
+(= w (on (to_step c t) (stack d v))) (level d c) (level c p) => (level (under (to_step c t) d) p)
+(= w (on (to_step c t) (tail d v k))) (level d c) (level c p) => (level (under (to_step c t) d) p)
 (= e (under (to_cut c n) d)) (= c (cut c n)) => (union e d)
 (= w (on m (stack d v))) (= e (under m d2)) (level d d2) => (level (under m d) e)
 (= w (on m (tail d v k))) (= e (under m d2)) (level d d2) => (level (under m d) e)
@@ -82,9 +83,9 @@ RETIMING = """
 (= w (on m (seq d X))) (= e (under m d)) => (union w (seq e (on m X)))
 (= w (on m (delay d i s k))) (= e (under m d)) (!= d e) => (union w (delay e (on m i) (moved m s) k))
 """
-"""c: the clock that m starts from; d, e: loops inside it; FEWER: min(steps(c), n); FIRST: the rows of X
-that so many steps read.  A cut that takes nothing away leaves every value as it is (c and d are one
-clock then): without that case values of c would be re-timed to c again and again."""
+"""c: the clock that m starts from, t: the step that it leads to; d, e: loops inside it; FEWER: min(steps(c), n);
+FIRST: the rows of X that so many steps read. A cut that takes nothing away leaves every value as it is (c and d are
+one clock then): without that case values of c would be re-timed to c again and again."""
 
 
 def machinery_text() -> str:

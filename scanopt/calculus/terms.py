@@ -13,8 +13,8 @@ from typing import TypeVar
 
 __all__ = [
     "APPLIED", "DECLARATIONS", "FIRST_ROWS", "Args", "Clock", "Int", "Move", "Op", "State", "Term", "Text", "Value",
-    "apply", "at", "chunks", "cons", "const_int", "cut", "delay", "first_step", "hold", "item", "last_rows",
-    "length", "nil", "on", "prim", "root", "seq", "stack", "steps", "tail", "to_cut", "variable", "vmap",
+    "apply", "at", "chunks", "cons", "const_int", "cut", "delay", "hold", "item", "last_rows",
+    "length", "nil", "on", "prim", "root", "seq", "stack", "steps", "tail", "to_cut", "to_step", "variable", "vmap",
 ]  # fmt: skip
 
 DECLARATIONS = """
@@ -54,7 +54,7 @@ DECLARATIONS = """
 (constructor state (String) State)
 (constructor moved (Move State) State)
 (constructor to_cut (Clock i64) Move)
-(constructor first_step (Clock) Move)
+(constructor to_step (Clock i64) Move)
 (relation defines (State Value))
 (relation level (Clock Clock))
 (relation until (Clock Value))
@@ -302,6 +302,6 @@ def to_cut(c: Clock, n: Int | int) -> Move:
     return Move("to_cut", (c, n))
 
 
-def first_step(c: Clock) -> Move:
-    """From c to the clock around it: the value at step 0."""
-    return Move("first_step", (c,))
+def to_step(c: Clock, t: Int | int) -> Move:
+    """From c, which runs more than t steps, to the clock around it: the value at step t."""
+    return Move("to_step", (c, t))

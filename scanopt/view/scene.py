@@ -128,7 +128,7 @@ def op_item(key: str, op: Op, type: TensorType, name: str, owner: str) -> Item:
         tip.append(spec.doc)
     return Item(
         key, "op", op.name, options, f"{name}: {type}" if name else str(type), tip="\n".join(tip),
-        cost=spec.cost if spec is not None else "", owner=owner,
+        cost=op.cost if spec is not None else "", owner=owner,
     )  # fmt: skip
 
 
