@@ -141,3 +141,42 @@ def test_last_of_a_sum_of_products_that_a_user_wrote() -> None:
         return v9
     """
     becomes([X, W, y], trace[-1], text, normal(5, 3), normal(3, 4), normal(4))
+
+
+def test_equal_states_are_one_state() -> None:
+    zeros = T.zeros_like(X[0])
+    (one, other), _ = scanopt.scan(lambda v, h, g: (T.tanh(h + v), T.tanh(g + v)), X, [zeros, zeros])
+    f = scanopt.function([X], one + other)
+    assert loop_body(f).count("state") == 1 + 1  # its line, and the origin of what is kept
+    assert loop_body(f).count("tanh") == 1
+    values = normal(5, 3)
+    np.testing.assert_array_equal(f(values), f.unoptimized(values))
+
+
+def test_a_state_that_never_changes_is_none() -> None:
+    output = scanopt.scan(lambda v, h: [h, T.exp(h).sum() * v], X, [y, None])[0][1]
+    text = "v2 = exp(y)\nv3 = sum(v2, axis=0)\nv4 = v3 * X\nreturn v4"
+    becomes([X, y], output, text, normal(5, 3), normal(3))
+
+
+def test_constant_conditions_are_none() -> None:
+    def until(end: bool) -> Any:
+        return scanopt.scan(lambda v, h: (T.tanh(h + v), scanopt.until(end)), X, [y])[0]
+
+    forever, once = (scanopt.function([X, y], until(end)) for end in (False, True))
+    assert "until" not in str(forever.program) + str(once.program)
+    assert "v3 = minimum(v2, 1)" in str(once.program)
+    for f in (forever, once):
+        values = normal(5, 3), normal(3)
+        np.testing.assert_array_equal(f(*values), f.unoptimized(*values))
+
+
+def test_running_sums_and_counters_are_no_loops() -> None:
+    trace, _ = scanopt.scan(lambda v, s: s + v, X, [y])
+    text = "v2 = expand_dims(y, axis=0)\nv3 = accumulate(v2, X, ufunc='add')\nreturn v3"
+    becomes([X, y], trace, text, normal(5, 3), normal(3))
+    n = T.lscalar("n")
+    counted, _ = scanopt.scan(lambda s: s + 2, None, [T.constant(5)], n_steps=n)
+    f = scanopt.function([n], counted)
+    assert not f.program.loops()
+    assert f(4).tolist() == [7, 9, 11, 13]

@@ -1,11 +1,11 @@
-"""Facts about products that share an operand: their matrices side by side, and where each begins."""
+"""Facts about products: chains of them; those that share an operand, their matrices side by side."""
 
 from __future__ import annotations
 
 from scanopt.calculus.condition import new_fact
 from scanopt.calculus.terms import Args, Clock, Op, Value
 
-__all__ = ["beside"]
+__all__ = ["beside", "chain"]
 
 new_fact(
     "first_beside", Clock, Value, Value, Op,
@@ -41,4 +41,16 @@ beside = new_fact(
     (first_beside c x V op) (side_by_side c x V l) (begins_at c x W n) =>
         (beside c x W (apply (prim "concatenate{\"axis\":1}") l) n op)
     """.replace("=>\n        ", "=> "),
+)  # fmt: skip
+
+_ALIKE = "(= d (dtype x)) (= d (dtype Y)) (= d (dtype z)) (= 2 (ndim Y))"
+_SMALL = "(= n (ndim x)) (<= 1 n) (<= n 2) (= m (ndim z)) (<= 1 m) (<= m 2)"
+
+chain = new_fact(
+    "chain", Value, Value, Value,
+    meaning="x Y z is a product in one order or the other: of one dtype, Y a matrix, x and z matrices or vectors",
+    rules=f"""
+    (= u (apply_two (prim "dot") x Y)) (= v (apply_two (prim "dot") u z)) {_ALIKE} {_SMALL} => (chain x Y z)
+    (= u (apply_two (prim "dot") Y z)) (= v (apply_two (prim "dot") x u)) {_ALIKE} {_SMALL} => (chain x Y z)
+    """,
 )  # fmt: skip

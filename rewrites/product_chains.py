@@ -1,0 +1,50 @@
+"""Chains of products in the order that is cheapest: two weights in a row are one, a row before a column."""
+
+from typing import Any
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.calculus.facts_products import chain
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import Value, apply, prim
+
+_DOT = prim("dot")
+_SOURCE = "user guide of scan, Optimizing Scan's performance: Graph optimizations"
+
+
+def _two_weights(X: Any, W: Any) -> Any:
+    """A network whose state goes through two weights in a row."""
+    step = lambda x, h, w, v: T.tanh(x + T.dot(T.dot(h, w), v))  # noqa: E731
+    return scanopt.scan(step, X, [T.zeros_like(W[0])], [W, T.exp(W)], n_steps=X.shape[0])[0]
+
+
+@law(
+    licence="reassoc",
+    source=_SOURCE,
+    example=_two_weights,
+    never=(
+        lambda x, y, W: T.dot(T.dot(x, y), W),
+        lambda x, W: T.dot(T.dot(x, T.cast(W, "float32")), W),
+        lambda X, W, U: T.dot(T.dot(X, W), T.stack([U, U])),
+    ),
+)
+def product_from_the_right(x: Value, Y: Value, z: Value) -> Equation:
+    """(x Y) z = x (Y z)."""
+    left = apply(_DOT, apply(_DOT, x, Y), z)
+    return Equation(left, apply(_DOT, x, apply(_DOT, Y, z)), when=[chain(x, Y, z)])
+
+
+@law(
+    licence="reassoc",
+    source=_SOURCE,
+    example=lambda x, W, U: T.dot(x, T.dot(T.tile(W, (50, 50)), T.tile(U, (50, 50)))),
+    never=(
+        lambda x, y, W: T.dot(W, T.dot(x, y)),
+        lambda x, W: T.dot(x, T.dot(T.cast(W, "float32"), W)),
+        lambda X, W, U: T.dot(T.stack([X, X]), T.dot(W, U)),
+    ),
+)
+def product_from_the_left(x: Value, Y: Value, z: Value) -> Equation:
+    """x (Y z) = (x Y) z."""
+    left = apply(_DOT, x, apply(_DOT, Y, z))
+    return Equation(left, apply(_DOT, apply(_DOT, x, Y), z), when=[chain(x, Y, z)])
