@@ -135,8 +135,9 @@ def test_exact_extraction_is_the_best_of_all_for_any_costs(name: str, seed: int)
 
 
 @pytest.mark.parametrize(("loops", "operators"), [(3, 40), (14, 1)])
-def test_long_steps_and_many_phases_are_solved(loops: int, operators: int) -> None:
+def test_long_steps_and_many_phases_are_solved(loops: int, operators: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every operator may stand in a loop or outside; every loop needs the sum of the trace before it."""
+    monkeypatch.setattr("scanopt.calculus.extract._LEAST_SECONDS", 30.0)
     x = T.dvector("x")
 
     def step(v: Any, s: Any, p: Any) -> Any:
@@ -271,3 +272,15 @@ def test_a_constant_condition_is_no_while_loop(stop: bool) -> None:
     assert all(loop.until is None for loop in f.program.loops())
     for a, b in zip(f([1.0, 2.0]), f.unoptimized([1.0, 2.0]), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_lengths_are_held_for_loops_of_no_steps() -> None:
+    def dear_to_hold(work: Work) -> float:
+        return 1e6 if work.kind == "hold" else numpy_cost(work)
+
+    x, y = T.dvectors("x", "y")
+    step = lambda v, m: T.random.gamma(T.random.key(0), (m,), 2.0) + v  # noqa: E731
+    rows = scanopt.map(step, x[4:], [y.shape[0] * 2])[0]
+    for cost in (numpy_cost, dear_to_hold):
+        f = scanopt.function([x, y], rows, cost=cost)
+        assert f(np.ones(4), np.ones(3)).shape == f.unoptimized(np.ones(4), np.ones(3)).shape == (0, 6)

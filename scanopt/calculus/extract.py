@@ -68,14 +68,14 @@ def _cheapest_of_all(problem: Problem) -> Extraction | None:
     return None
 
 
-_LEAST_SECONDS = 0.3
+_LEAST_SECONDS = 1.0
 
 
 def extract(problem: Problem, seconds: float = 10.0, exact: bool = True, patience: float = math.inf) -> Extraction:
     """The cheapest choice found; proven the cheapest where the exact search ends in time.
 
     seconds: for the exact search, at most.  patience: seconds that it may take per unit of cost of what was
-    found quickly (0.3 s are always allowed).
+    found quickly (a second is always allowed).
 
     Raises NoProgramFoundError when no causal choice is found at all.
     """

@@ -33,7 +33,7 @@ class Settings:
     """What steers one optimization, beside the laws.
 
     example: values of inputs by key, for sizes.  extraction_seconds: for the exact search, which takes no longer
-    than a thousand calls of the program where costs are nanoseconds (0.3 s are always allowed).
+    than a thousand calls of the program where costs are nanoseconds (a second is always allowed).
     """
 
     fp: str = "reassoc"

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+import numpy as np
+
 from scanopt.array.abstract import concrete
 from scanopt.array.op import Operand
 from scanopt.calculus.cost import CostModel, Work
@@ -166,7 +168,14 @@ class Problem:
         if i.loop:
             return self._runs(i)
         forms = [f for f in self._forms.get(i.id, ()) if self._in_time(i, f)]
+        if self._may_tell_shapes(i.id) and any(f.kind == "hold" for f in forms):
+            # A loop that takes no step knows from what it holds what shapes it makes; rows to read it has none.
+            forms = [f for f in forms if f.kind != "seq"]
         return [o for f in forms for o in self._ways(i, f) if i not in o.needs]
+
+    def _may_tell_shapes(self, c: int) -> bool:
+        operand = self.sizes.of[c].operand
+        return operand.ndim <= 1 and np.dtype(operand.dtype).kind in "iu"
 
     def _in_time(self, i: Instance, f: Form) -> bool:
         """Whether the phases of i are late enough for what f is made of."""
