@@ -72,10 +72,24 @@ def compile_steps(
 
     bind: gives the function of an op.  clock: the time by which all that was asked for is done.
     """
+    bind = _in_c_order(xp, bind) if program.exact else bind
     source = program_source(program, infix=xp is np)
     space = _namespace(source, xp, bind) | timing(source.titles, clock) | dict(Shelf().functions())
     exec(compile(source.text, space["__name__"], "exec"), space)
     return Compiled(program, source.text, xp, space["program"])
+
+
+def _in_c_order(xp: Any, bind: Callable[[Op], Callable[..., Any]]) -> Callable[[Op], Callable[..., Any]]:
+    """The functions of ops whose rounding depends on how arguments lie in memory, for arguments in C order."""
+
+    def bound(op: Op) -> Callable[..., Any]:
+        f = bind(op)
+        count = op.spec.by_layout
+        if not count:
+            return f
+        return lambda *args: f(*[xp.asarray(x, order="C") for x in args[:count]], *args[count:])
+
+    return bound
 
 
 def _namespace(source: Source, xp: Any, bind: Callable[[Op], Callable[..., Any]]) -> dict[str, Any]:

@@ -160,12 +160,12 @@ class Function(Runnable):
     @cached_property
     def program(self) -> Program:
         """The program that runs."""
-        return lower(self._plan.done.extraction)
+        return lower(self._plan.done.extraction, self.fp == "exact")
 
     @cached_property
     def initial(self) -> Program:
         """The program as the user wrote it."""
-        return lower(self._plan.written)
+        return lower(self._plan.written, self.fp == "exact")
 
     @property
     def source(self) -> str:

@@ -151,6 +151,8 @@ class _Machine:
         """One operator, its result checked against the graph."""
         if self.extended:
             return self.widen(_extended(node.op, args))
+        laid_out = node.op.spec.by_layout
+        args = [np.asarray(x, order="C") for x in args[:laid_out]] + args[laid_out:]
         result = np.asarray(node.op.bind(np)(*args))
         expected = node.outputs[0].type
         found = TensorType(result.dtype.name, result.shape)

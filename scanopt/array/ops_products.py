@@ -133,7 +133,7 @@ def _paired_tensordot(a: Variable, b: Variable, ia: Sequence[int], ib: Sequence[
 
 
 def _entry(name: str, numpy: Callable[..., Any], infer: Any, batch: Any, **more: Any) -> None:
-    register(OpSpec(name, numpy, infer, batch, cost="product", **more))
+    register(OpSpec(name, numpy, infer, batch, cost="product", by_layout=2, **more))
 
 
 def _with_out(name: str) -> Callable[..., Any]:

@@ -54,6 +54,7 @@ register(
         _batch,
         cost="arith",  # mostly nothing was spread
         view=True,
+        by_layout=1,
         data_shape=True,
         gradient=_gradient,
         doc="x summed along those axes whose given length is 1, which stay",

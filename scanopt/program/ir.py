@@ -151,6 +151,7 @@ class Program:
 
     checks: names whose steps must run although no result needs them (lengths of sequences).
     profile: titles of profiled loops of which no loop is left.
+    exact: results are to be equal bit for bit to those of the program as written: see `OpSpec.by_layout`.
     """
 
     inputs: tuple[Input, ...]
@@ -160,6 +161,7 @@ class Program:
     checks: tuple[str, ...] = ()
     notes: dict[str, str] = field(default_factory=dict[str, str])
     profile: tuple[str, ...] = ()
+    exact: bool = False
 
     def walk(self) -> Iterator[Step]:
         """All steps, those inside loops after their loop."""

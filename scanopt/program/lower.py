@@ -272,6 +272,6 @@ def _known(op: Op, operands: Sequence[Operand]) -> Operand:
         return Operand(type.dtype, type.shape)
 
 
-def lower(extraction: Extraction) -> Program:
-    """The loop program of an extraction."""
-    return Lowering(extraction).program()
+def lower(extraction: Extraction, exact: bool = False) -> Program:
+    """The loop program of an extraction.  exact: its results are to be those of the program as written, bit for bit."""
+    return replace(Lowering(extraction).program(), exact=exact)

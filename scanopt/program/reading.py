@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
-__all__ = ["Json", "fields", "integer", "list_in", "names_in", "read_json", "text_in"]
+__all__ = ["Json", "fields", "integer", "list_in", "names_in", "read_json", "text_in", "truth"]
 
 Json = Any
 T = TypeVar("T")
@@ -61,6 +61,13 @@ def text_in(f: dict[str, Json], name: str, where: str) -> str:
     if not isinstance(found, str):
         raise ValueError(f"{where}: {name} must be a string, found {found!r}")
     return found
+
+
+def truth(x: Json, what: str, where: str) -> bool:
+    """A bool."""
+    if not isinstance(x, bool):
+        raise ValueError(f"{where}: {what} must be true or false")
+    return x
 
 
 def integer(x: Json, what: str, where: str) -> int:

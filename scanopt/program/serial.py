@@ -17,14 +17,17 @@ from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 from scanopt.program.check import check_program
 from scanopt.program.ir import Branch, Compute, Const, Either, Input, Keep, Loop, Program, Read, State, Step
-from scanopt.program.reading import Json, fields, integer, list_in, names_in, read_json, text_in
+from scanopt.program.reading import Json, fields, integer, list_in, names_in, read_json, text_in, truth
+from scanopt.program.storage import keep_storage, storage_of
+from scanopt.program.storage_check import check_storage
+from scanopt.program.storage_data import read_storage, storage_data
 
 __all__ = [
     "FORMAT", "VERSION", "const_data", "from_json", "program_data", "read_const", "read_program", "read_type",
     "to_json", "type_data",
 ]  # fmt: skip
 
-FORMAT, VERSION = "scanopt program", 2
+FORMAT, VERSION = "scanopt program", 3
 DTYPES = {
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
     "float16", "float32", "float64", "complex64", "complex128",
@@ -54,7 +57,17 @@ def program_data(program: Program) -> Json:
         "checks": list(program.checks),
         "notes": dict(sorted(program.notes.items())),
         "profile": list(program.profile),
+        "exact": program.exact,
+        "storage": _storage(program),
     }
+
+
+def _storage(program: Program) -> Json:
+    """Where its values live; None where that is not known, and egglog is not there to find out."""
+    try:
+        return storage_data(storage_of(program))
+    except ImportError:
+        return None
 
 
 def type_data(type: TensorType) -> Json:
@@ -115,7 +128,8 @@ def from_json(text: str) -> Program:
 
     Raises ValueError, saying what is wrong and where, for anything but a valid program: text that
     is no JSON, a missing or unknown field, an operator that is not in the table, a name that is
-    made twice or read before it is made, a type that does not follow from the operands.
+    made twice or read before it is made, a type that does not follow from the operands, a storage
+    by which something is overwritten that is still read.
     """
     return read_json(text, read_program)
 
@@ -126,6 +140,10 @@ def read_program(data: Json) -> Program:
 
     program = _program(data)
     check_program(program)
+    if data["storage"] is not None:
+        storage = read_storage(data["storage"], "storage")
+        check_storage(program, storage)
+        keep_storage(program, storage)
     return program
 
 
@@ -136,7 +154,7 @@ def _program(data: Json) -> Program:
         raise ValueError(f"not a {FORMAT}: no field format={FORMAT!r}")
     if head.get("version") != VERSION or isinstance(head.get("version"), bool):
         raise ValueError(f"version {head.get('version')!r} is not known: expected {VERSION}")
-    f = fields(data, where, "format version inputs consts steps outputs checks notes profile")
+    f = fields(data, where, "format version inputs consts steps outputs checks notes profile exact storage")
     notes = f["notes"]
     if not isinstance(notes, dict) or not all(isinstance(v, str) for v in notes.values()):
         raise ValueError(f"{where}: notes must be an object of strings")
@@ -148,6 +166,7 @@ def _program(data: Json) -> Program:
         names_in(f, "checks", where),
         dict(notes),
         names_in(f, "profile", where),
+        truth(f["exact"], "exact", where),
     )
 
 

@@ -262,7 +262,7 @@ def _odd_way(spec: Spec, made: Built, exclude: Sequence[str]) -> Way:
 
     def make() -> Any:
         done = optimize(encode([*s.inputs, *s.shared], s.results), select("exact", exclude), settings)
-        program = lower(done.extraction)
+        program = lower(done.extraction, exact=True)
         check_program(program)
         return importlib.import_module("scanopt.backends").executor("numpy").compile(from_json(to_json(program)))
 
