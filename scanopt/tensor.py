@@ -30,7 +30,11 @@ _ELSEWHERE = {
     "pushforward": "scanopt.gradient:Rop",
     "verify_grad": "scanopt.gradient",
 }
-_MODULES = {"random": "scanopt.array.random_functions", "shared_randomstreams": "scanopt.array.random_streams"}
+_MODULES = {
+    "linalg": "scanopt.array.linalg",
+    "random": "scanopt.array.random_functions",
+    "shared_randomstreams": "scanopt.array.random_streams",
+}
 _CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None}
 
 

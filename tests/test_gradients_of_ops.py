@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_ops import CASES, NAMES, TABLE, blurred
+from test_ops import CASES, LINALG, NAMES, TABLE, blurred
 
 import scanopt
 from scanopt.array.derivatives import no_gradient
@@ -32,6 +32,7 @@ pytestmark = [
 NO_GRADIENT = {
     "random_gamma": "drawn by rejection: no formula says how a draw moves with its parameters",
     "random_beta": "made of gamma draws",
+    **dict.fromkeys(("linalg_or_flag", "unless_flagged"), "laws put it in the place of inv and cholesky"),
     **dict.fromkeys(
         (n for n in NAMES if TABLE[n].infer.__module__.endswith((".ops_recurrences", ".ops_chunks"))),
         "in no graph of a user: laws put it in the place of a loop, of which the gradient was taken before",
@@ -119,8 +120,8 @@ def drawn(name: str, rng: Rng, widths: dict[str, str]) -> Case | None:
             args = as_float if runs(op, as_float) else args
     smooth = [i for i, a in enumerate(args) if a.dtype.kind in "fc"]
     for i, a in enumerate(args):
-        if name.startswith("random_"):
-            continue  # parameters of distributions are in range already
+        if name.startswith("random_") or name in LINALG:
+            continue  # parameters of distributions are in range already, and no matrix is singular
         if i in smooth:
             args[i] = points(rng, name, i, args[i])
         elif a.dtype.kind in "iu":

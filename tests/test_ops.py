@@ -503,6 +503,43 @@ def case_first_true(rng: Rng) -> Case:
     return Op.make("first_true", axis=int(rng.integers(0, x.ndim))), [x]
 
 
+LINALG = ("solve", "solve_triangular", "cho_solve", "lu_factor", "lu_solve", "cholesky", "inv", "det", "logabsdet",
+          "det_sign", "linalg_or_flag", "unless_flagged")  # fmt: skip
+"""Operators of matrices that must not become singular: values stay about what they are."""
+
+
+def case_linalg(name: str) -> Callable[[Rng], Case]:
+    def make(rng: Rng) -> Case:
+        n, stack = int(rng.integers(0, 5)), some_shape(rng, int(rng.integers(0, 2)))
+        dtypes = ["float32", "float64", "complex64", "complex128"]
+
+        def draw(*shape: int) -> np.ndarray[Any, Any]:
+            d, x = str(rng.choice(dtypes)), rng.uniform(-1, 1, shape)
+            return (x + 1j * rng.uniform(-1, 1, shape) if d.startswith("complex") else x).astype(d)
+
+        a = np.asarray(draw(*stack, n, n) + 3 * np.eye(n, dtype="float32"))
+        if name == "cholesky":
+            a = np.asarray(a @ np.conj(np.swapaxes(a, -1, -2)))
+        triangle = {"lower": bool(rng.integers(2))}
+        trans = {"trans": int(rng.integers(3))}
+        options: dict[str, dict[str, Any]] = {
+            "solve_triangular": {**triangle, **trans, "unit_diagonal": bool(rng.integers(2))},
+            "cho_solve": triangle,
+            "lu_solve": trans,
+            "linalg_or_flag": {"function": str(rng.choice(["inv", "cholesky"]))},
+        }
+        op = Op.make(name, **options.get(name, {}))
+        if name == "unless_flagged":
+            found = np.concatenate([a, np.full((*stack, 1, n), unused := int(rng.integers(2)), a.dtype)], -2)
+            return op, [layout(rng, found), number(0)] if unused else [layout(rng, found)]
+        if name not in ("solve", "solve_triangular", "cho_solve", "lu_solve"):
+            return op, [layout(rng, a)]
+        b = draw(n) if rng.random() < 0.4 else draw(*narrowed(rng, stack), n, int(rng.integers(0, 4)))
+        return op, [layout(rng, Op.make("lu_factor").bind(np)(a) if name == "lu_solve" else a), layout(rng, b)]
+
+    return make
+
+
 RECURRENCES: dict[str, tuple[str, int]] = {
     "accumulate": ("is", 1), "fold": ("is", 1), "fold_in_order": ("is", 1), "forward_fill": ("ims", 1),
     "segmented": ("imss", 1),
@@ -518,6 +555,7 @@ CASES: dict[str, Callable[[Rng], Case]] = {
     **{name: case_reduction(name) for name in ["sum", "prod", "mean", "var", "std", "max", "min", "any", "all"]},
     **{f"random_{name}": case_sampler(name) for name in PARAMETERS},
     **{name: case_recurrence(name, *given) for name, given in RECURRENCES.items()},
+    **{name: case_linalg(name) for name in LINALG},
     **{name: case_along(name) for name in ["cumsum", "cumprod", "sort", "argsort", "argmax", "argmin"]},
     **{
         key.removeprefix("case_"): f
@@ -670,6 +708,10 @@ def test_batched_form(name: str, seed: int) -> None:
 
 def batch_of(rng: Rng, name: str, place: int, a: np.ndarray[Any, Any], n: int) -> np.ndarray[Any, Any]:
     """n arrays like a: the same numbers in other orders (indices stay in range)."""
+    if name in LINALG:
+        return layout(
+            rng, np.stack([a * (1 + a.dtype.type(t) / 8) for t in range(n)]) if n else np.zeros((0, *a.shape), a.dtype)
+        )
     flat = np.stack([rng.permutation(a.ravel()) for _ in range(n)]) if n else np.zeros((0, a.size), a.dtype)
     index = name in ("getitem", "setitem") and place > (name == "setitem") and a.ndim == 0
     if index and n > 1 and a >= 0:

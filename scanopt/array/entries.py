@@ -2,6 +2,7 @@
 
 from scanopt.array import (
     constants,
+    linalg,
     ops_arithmetic,
     ops_axes,
     ops_chunks,
@@ -12,6 +13,7 @@ from scanopt.array import (
     ops_gradient,
     ops_indexing,
     ops_joining,
+    ops_linalg,
     ops_logic,
     ops_nnet,
     ops_products,
@@ -30,6 +32,7 @@ from scanopt.array.variable import FUNCTIONS
 __all__ = [
     "FUNCTIONS",
     "constants",
+    "linalg",
     "ops_arithmetic",
     "ops_axes",
     "ops_chunks",
@@ -40,6 +43,7 @@ __all__ = [
     "ops_gradient",
     "ops_indexing",
     "ops_joining",
+    "ops_linalg",
     "ops_logic",
     "ops_nnet",
     "ops_products",

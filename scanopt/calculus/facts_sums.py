@@ -9,7 +9,7 @@ from __future__ import annotations
 from scanopt.calculus.condition import new_fact
 from scanopt.calculus.terms import Clock, Op, State, Text, Value
 
-__all__ = ["adds_up", "adds_up_freely", "sums_until"]
+__all__ = ["adds_up", "adds_up_freely", "nothing", "sums_until"]
 
 _SUM = r'(prim "sum{\"axis\":[0],\"keepdims\":false}")'
 _FOLD = r'(prim "fold{\"ufunc\":\"add\"}")'
@@ -39,7 +39,7 @@ new_fact(
     meaning="g adds rows at many places where op adds one, or where op adds rows at many, at more; op takes so many "
     "indices (given)",
 )  # fmt: skip
-new_fact(
+nothing = new_fact(
     "nothing", Value,
     meaning="every element of v is zero (given of constants)",
     rules="""

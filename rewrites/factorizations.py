@@ -1,0 +1,208 @@
+"""Factors of matrices are computed once: outside of a loop whose systems have one matrix, and for both of A and A^T.
+
+The factors themselves raise nothing, so that they leave loops that may run no step; what solves with them does.
+"""
+
+from typing import Any
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.calculus.facts import always, of_dtype
+from scanopt.calculus.facts_factors import cholesky_factor, float64, matrix
+from scanopt.calculus.facts_recurrences import floating, vector
+from scanopt.calculus.facts_sums import nothing
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import Clock, Text, Value, apply, hold, length, prim, steps
+
+_DOT, _INV, _CHOLESKY, _SOLVE = prim("dot"), prim("inv"), prim("cholesky"), prim("solve")
+_FACTORS, _SOLVE_0, _SOLVE_1 = prim("lu_factor"), prim('lu_solve{"trans":0}'), prim('lu_solve{"trans":1}')
+_CHECKED = prim("unless_flagged")
+_TRANSPOSE = prim('transpose{"axes":[1,0]}')
+
+
+def _triangular(lower: bool, trans: int) -> Any:
+    return prim(f'solve_triangular{{"lower":{str(lower).lower()},"trans":{trans},"unit_diagonal":false}}')
+
+
+def _again(step: Any, s: Any, A: Any, n: Any) -> Any:
+    """The last of n steps of a state, with one matrix."""
+    return scanopt.scan(step, None, [s], [A], n_steps=n)[0][-1]
+
+
+def _if_positive(x: Any, A: Any) -> Any:
+    return scanopt.ifelse(x.sum() > 0, T.linalg.inv(A).sum(), 0.0)
+
+
+def _regular(A: Any) -> Any:
+    return A @ A.T + T.identity_like(A)
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    source="LAPACK: gesv is getrf and getrs",
+    example=lambda A, x, n: _again(lambda s, A: T.linalg.solve(A, s), x, A, n),
+    never=(
+        lambda A, x: T.linalg.solve_triangular(A, x, lower=True),
+        lambda A, x: T.linalg.solve(T.cast(A, "float32"), x),
+    ),
+)
+def system_by_factors(A: Value, b: Value, d: Text) -> Equation:
+    """A system is solved with the factors of its matrix, in the precision of the matrix."""
+    left = apply(_SOLVE, A, b)
+    return Equation(left, apply(_SOLVE_0, apply(_FACTORS, A), b), when=[of_dtype(left, d), of_dtype(A, d)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    source="LAPACK: getrs with trans",
+    example=lambda A, x: T.linalg.solve(A, T.linalg.solve(A.T, x)),
+    never=(
+        lambda A, x: T.linalg.solve(A, T.linalg.solve(A * 2.0, x)),
+        lambda A, x: T.linalg.solve(T.cast(A, "float32").T, x),
+    ),
+)
+def system_of_transpose(A: Value, b: Value, d: Text) -> Equation:
+    """The factors of a matrix solve with its transpose too."""
+    left = apply(_SOLVE, apply(_TRANSPOSE, A), b)
+    return Equation(left, apply(_SOLVE_1, apply(_FACTORS, A), b), when=[of_dtype(left, d), of_dtype(A, d)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda A, x: T.dot(T.linalg.inv(A), x),
+    never=(
+        lambda A, x: T.dot(T.linalg.cholesky(_regular(A)), x),
+        lambda A, p: T.dot(T.linalg.inv(T.cast(A, "float32")), T.cast(p, "int8")),
+        lambda p, x: T.dot(T.linalg.inv(T.cast(T.outer(p, p) + T.eye(p.shape[0], dtype="int64"), "int64")), x),
+    ),
+)
+def inverse_times(A: Value, b: Value, d: Text) -> Equation:
+    """The product of an inverse with right sides is the solution."""
+    return Equation(apply(_DOT, apply(_INV, A), b), apply(_SOLVE, A, b), when=[of_dtype(A, d), of_dtype(b, d)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda A, x: T.dot(x, T.linalg.inv(A)),
+    never=(
+        lambda A, X: T.dot(X, T.linalg.inv(A)),
+        lambda A, p: T.dot(T.cast(p, "int8"), T.linalg.inv(T.cast(A, "float32"))),
+    ),
+)
+def vector_times_inverse(A: Value, b: Value, d: Text) -> Equation:
+    """The product of a vector with an inverse solves with the transpose."""
+    right = apply(_SOLVE_1, apply(_FACTORS, A), b)
+    return Equation(apply(_DOT, b, apply(_INV, A)), right, when=[vector(b), of_dtype(A, d), of_dtype(b, d)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda A, X: T.dot(X[:2], T.linalg.inv(A)),
+    never=(
+        lambda A, x: T.dot(x, T.linalg.inv(A)),
+        lambda A, X: T.dot(T.cast(X, "int8"), T.linalg.inv(T.cast(A, "float32"))),
+    ),
+)
+def matrix_times_inverse(A: Value, B: Value, d: Text) -> Equation:
+    """The same for the rows of a matrix: the gain of a Kalman filter."""
+    right = apply(_TRANSPOSE, apply(_SOLVE, apply(_TRANSPOSE, A), apply(_TRANSPOSE, B)))
+    return Equation(apply(_DOT, B, apply(_INV, A)), right, when=[matrix(B), of_dtype(A, d), of_dtype(B, d)])
+
+
+def _with_identity(A: Any) -> Any:
+    return T.linalg.solve(A, T.eye(A.shape[0], dtype="float64"))
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=_with_identity,
+    never=(
+        lambda A: T.linalg.solve(A, T.eye(A.shape[0], k=1, dtype="float64")),
+        lambda A: _with_identity(T.cast(A, "float32")),
+    ),
+)
+def system_of_identity(A: Value, k: Value) -> Equation:
+    """The right sides of the inverse are the identity."""
+    n = apply(length(0), A)
+    identity = apply(prim('eye{"dtype":"float64"}'), n, n, k)
+    return Equation(apply(_SOLVE, A, identity), apply(_INV, A), when=[nothing(k), float64(A)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda A, x, n: _again(lambda s, A: T.tanh(s * T.linalg.inv(A).sum()), x, A, n),
+    never=lambda A, x, n: _again(lambda s, A: T.tanh(s * T.linalg.det(A)), x, A, n),
+)
+def inverse_or_flag(A: Value) -> Equation:
+    """An inverse that is flagged where there is none raises nothing: it is found out when it is used."""
+    flagged = apply(prim('linalg_or_flag{"function":"inv"}'), A)
+    return Equation(apply(_INV, A), apply(_CHECKED, flagged))
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda A, x, n: _again(lambda s, A: T.tanh(s * T.linalg.cholesky(A @ A.T).sum()), x, A, n),
+    never=lambda A, x, n: _again(lambda s, A: T.tanh(s * T.linalg.det(A)), x, A, n),
+)
+def cholesky_or_flag(A: Value) -> Equation:
+    """The same for Cholesky factors."""
+    flagged = apply(prim('linalg_or_flag{"function":"cholesky"}'), A)
+    return Equation(apply(_CHOLESKY, A), apply(_CHECKED, flagged))
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda A, X: scanopt.map(lambda x, A: T.linalg.solve_triangular(T.linalg.cholesky(A), x), X, [A])[0],
+    never=(
+        lambda A, X, n: scanopt.map(lambda x, A: _if_positive(x, A), X, [A])[0],
+        lambda A, x, n: _again(lambda s, A: T.tanh(s * T.linalg.det(A)), x, A, n),
+    ),
+)
+def checked_before_loop(c: Clock, F: Value) -> Equation:
+    """What is flagged is found out before the loop, if that runs any step."""
+    left = apply(_CHECKED, hold(c, F))
+    return Equation(left, hold(c, apply(_CHECKED, F, steps(c))), when=[always(left)])
+
+
+def _with_cholesky(A: Any, x: Any, transposed: bool) -> Any:
+    L = T.linalg.cholesky(_regular(A))
+    half = T.linalg.solve_triangular(L, x, lower=True)
+    return T.linalg.solve_triangular(L.T, half) if transposed else T.linalg.solve_triangular(L, half, "T", lower=True)
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    enabling=True,
+    example=lambda A, x: _with_cholesky(A, x, True),
+    never=lambda A, x: T.linalg.solve_triangular(A, x),
+)
+def upper_triangle_of_transpose(L: Value, b: Value) -> Equation:
+    """The transpose of a lower triangle is an upper one: LAPACK needs no transpose."""
+    return Equation(apply(_triangular(False, 0), apply(_TRANSPOSE, L), b), apply(_triangular(True, 1), L, b))
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    source="LAPACK: potrs",
+    example=lambda A, x: _with_cholesky(A, x, False),
+    never=(
+        lambda A, x: T.linalg.solve_triangular(A, T.linalg.solve_triangular(A, x, lower=True), "T", lower=True),
+        lambda A, x: _with_cholesky(T.cast(A, "complex128"), x, False).real,
+    ),
+)
+def systems_of_cholesky(L: Value, b: Value) -> Equation:
+    """Solving with a Cholesky factor and its transpose is one call; its diagonal has no zero that would raise."""
+    half = apply(_triangular(True, 0), L, b)
+    right = apply(prim('cho_solve{"lower":true}'), L, b)
+    return Equation(apply(_triangular(True, 1), L, half), right, when=[cholesky_factor(L), floating(L)])
