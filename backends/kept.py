@@ -13,6 +13,7 @@ from typing import Any
 
 from scanopt.backends.layout import Layout
 from scanopt.program.ir import Compute, Program
+from scanopt.program.storage import Root
 
 __all__ = ["Shelf", "kept_buffers"]
 
@@ -22,12 +23,12 @@ Array = Any
 def kept_buffers(program: Program, layout: Layout) -> dict[str, int]:
     """Names whose buffers are kept, numbered, in the order of the program."""
     keeping = {layout.number[id(loop)] for loop in program.loops() if loop.keep_buffers}
-    outside = frozenset[str]().union(*(layout.holds[x] for x, scope in layout.scope.items() if not scope))
+    outside = frozenset[Root]().union(*(layout.holds[x] for x, scope in layout.scope.items() if not scope))
     names = (step.out for step in program.walk() if isinstance(step, Compute) and not step.op.data_shape)
     return {name: i for i, name in enumerate(x for x in names if _is_kept(x, layout, keeping, outside))}
 
 
-def _is_kept(name: str, layout: Layout, keeping: set[int], outside: frozenset[str]) -> bool:
+def _is_kept(name: str, layout: Layout, keeping: set[int], outside: frozenset[Root]) -> bool:
     """Whether it has a buffer that outlives all steps of the loops around it, and no more."""
     scope = layout.scope[name]
     return (

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scanopt.backends.layout import elementwise, may_overwrite
 from scanopt.program.ir import Branch, Compute, Keep, Loop, State, Step
+from scanopt.program.storage import elementwise, may_overwrite
 from scanopt.program.text import names_made
 
 if TYPE_CHECKING:
@@ -48,10 +48,12 @@ class LoopWriter:
         self.label = parent.label(f"loop {loop.label}" if loop.label else "a loop")
 
     def _rows(self, i: int, state: State) -> list[str]:
-        """Names of the last rows of a state, oldest first: those of its taps where it has them."""
-        names = [f"r{self.me}_{i}_{j}" for j in range(state.depth)]
+        """Names of the rows that a state needs, oldest first: those of its taps where it has them."""
+        count = self.layout.rows[self.me, i]
+        names = [f"r{self.me}_{i}_{j}" for j in range(count)]
         for k, name in reversed(state.taps):
-            names[state.depth - k] = self.parent.name(name)
+            if k <= count:
+                names[count - k] = self.parent.name(name)
         return names
 
     def _varies(self, name: str) -> bool:
@@ -132,7 +134,7 @@ class LoopWriter:
         if known != state.depth:
             label = p.label(self._state_label(i))
             p.line(f"if len({init}) != {state.depth}: raise wrong_depth({label}, len({init}), {state.depth})")
-        for j, row in enumerate(self.rows[i]):
+        for j, row in enumerate(self.rows[i], state.depth - len(self.rows[i])):
             p.line(f"{row} = {init}[{j}]", str(state.type))
         if self._owns_free_row(i, state):
             p.line(f"{self._free(i)} = None")
@@ -155,8 +157,8 @@ class LoopWriter:
     def _body(self) -> None:
         for i, state in enumerate(self.loop.states):
             for k, name in state.taps:
-                row = self.rows[i][state.depth - k]
-                if self.parent.name(name) != row:
+                row = self.rows[i][-k] if k <= len(self.rows[i]) else None  # an older row is read by nobody
+                if row is not None and self.parent.name(name) != row:
                     self.parent.line(f"{self.parent.name(name)} = {row}")
         if self.loop.profile:
             self.parent.line(f"s{self.me} = clock()")
@@ -322,7 +324,7 @@ class LoopWriter:
                 self.parent.line(f"w{self.me}_{i} = renew({new}, {self._free(i)})")
                 new = f"w{self.me}_{i}"
             if self._owns_free_row(i, state):
-                old_enough = self.t if state.depth == 1 else f"{self.t} >= {state.depth}"
+                old_enough = self.t if len(rows) == 1 else f"{self.t} >= {len(rows)}"
                 fresh = f"spare({rows[0]})" if (self.me, i) in self.layout.spent else "None"
                 text = f"{rows[0]} if {old_enough} else {fresh}"
                 moves.append(Move(self._free(i), text, (rows[0],)))

@@ -17,8 +17,9 @@ from scanopt.array.op import Op
 from scanopt.backends.kept import kept_buffers
 from scanopt.backends.layout import Layout, layout
 from scanopt.backends.loopsource import LoopWriter, made_in, safe
-from scanopt.backends.names import given
 from scanopt.program.ir import Branch, Compute, Loop, Program, Step
+from scanopt.program.names import given
+from scanopt.program.storage import Root
 from scanopt.program.text import names_made, names_read
 
 __all__ = ["Source", "program_source"]
@@ -265,8 +266,8 @@ class Writer:
             self.line(f"del {', '.join(dead)}")
 
     def _return(self) -> None:
-        returned: set[str] = set()
-        foreign = {x.name for x in given(self.source)}
+        returned: set[Root] = set()
+        foreign = {root for x in given(self.source) for root in self.layout.holds[x.name]}
         results: list[str] = []
         for name in self.source.outputs:
             roots, text = self.layout.holds[name], self.name(name)

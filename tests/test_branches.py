@@ -319,7 +319,10 @@ def test_json_round_trip() -> None:
     again = from_json(text)
     assert (again.steps, to_json(again), program_text(again)) == (gated().steps, text, program_text(gated()))
     both = {"then": "v2", "otherwise": "v2", "type": F4 | {"shape": [None, None]}}
-    assert from_json(change(both, otherwise=[], then=[]))
+    other = json.loads(change(both, otherwise=[], then=[]))
+    assert from_json(json.dumps(other | {"storage": None}))
+    with pytest.raises(ValueError, match="storage: 'v23' is no name of the program"):
+        from_json(json.dumps(other))
 
 
 @pytest.mark.parametrize(

@@ -173,7 +173,7 @@ F3 = {"dtype": "float64", "shape": [3]}
     ("change", "value", "message"),
     [
         ("format", "pickle", "not a scanopt program"),
-        ("version", 1, "version 1 is not known: expected 2"),
+        ("version", 1, "version 1 is not known: expected 3"),
         ("version", True, "version True is not known"),
         ("more", 1, "program: unknown field 'more'"),
         ("checks", ..., "program: no field 'checks'"),
