@@ -196,7 +196,7 @@ _WISHES = (
 _CONDITIONS = (
     StorageRule(
         "not_its_array", "refusals",
-        "a was not computed in an array for that: it is an input, a constant, a row that is read, a state, a trace",
+        "a was not computed in an array for that: it is an input, a constant, a row read, a state, a trace",
         "(wants x a i) (= 0 (kind x)) (= q (kind a)) (!= q 0) => (forbid x a)",
     ),
     StorageRule(

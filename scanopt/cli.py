@@ -26,13 +26,15 @@ from typing import Any
 import scanopt
 from scanopt.calculus.calibrated import calibration_file, write_costs
 from scanopt.calculus.law import named_laws, standard_laws
+from scanopt.calculus.storage import INPLACE
 from scanopt.compiler import Function, watching
 from scanopt.lab.ablation import ablate, ablation_text
 from scanopt.lab.calibration import calibrate, calibration_text, machine
 from scanopt.lab.checking import checked, mutated, mutations_page
 from scanopt.lab.hits import derivable_text, hits_of, laws_table
 from scanopt.lab.targets import UnknownTargetError, find_laws, laws_in
-from scanopt.view.catalogue import laws_page, laws_text
+from scanopt.program.storage_text import storage_text
+from scanopt.view.catalogue import laws_page, laws_text, storage_rules_text
 from scanopt.view.summary import summary
 
 __all__ = ["main"]
@@ -130,6 +132,9 @@ def _laws(options: argparse.Namespace) -> int:
     if options.markdown:
         print(laws_page(), end="")
         return 0
+    if options.names == [INPLACE] and not options.on and not options.derivable:
+        print(storage_rules_text())
+        return 0
     if options.names:
         try:
             laws = tuple({x.name: x for name in options.names for x in named_laws(laws, name)}.values())
@@ -208,7 +213,9 @@ def _width() -> int:
 
 def _explain(f: Function) -> str:
     growth = f"what each law did to the e-graph, the forms it made in each round last:\n{f.growth()}"
-    return "\n\n".join([str(f.explain()), growth, summary(f, measure=False)])
+    lives = storage_text(f.program)
+    places = [f"where the values of loops live, and what they are not written onto:\n{lives}"] if lives else []
+    return "\n\n".join([str(f.explain()), growth, *places, summary(f, measure=False)])
 
 
 # ---- the user's file ----

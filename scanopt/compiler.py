@@ -15,10 +15,12 @@ from scanopt.arguments import signature
 from scanopt.array.variable import SharedVariable, describe
 from scanopt.calculus.calibrated import as_cost, unit_of
 from scanopt.calculus.cost import CostModel
+from scanopt.calculus.extract import Extraction
 from scanopt.calculus.forms import TermGraph
 from scanopt.calculus.law import Law, allowed, known_laws, named_laws
 from scanopt.calculus.optimize import Settings
 from scanopt.calculus.schedule import Schedule, as_schedule
+from scanopt.calculus.storage import INPLACE, storage_rules
 from scanopt.calling import Runnable, compiled
 from scanopt.config import config
 from scanopt.explanation import Explanation, explain
@@ -33,6 +35,7 @@ from scanopt.planning import Plan, checked_cost
 from scanopt.program.ir import Program
 from scanopt.program.lower import lower
 from scanopt.program.serial import from_json, to_json
+from scanopt.program.storage import keep_storage, storage_of
 
 if TYPE_CHECKING:
     from scanopt.calculus.growth import Growth
@@ -128,7 +131,8 @@ class Function(Runnable):
     def without(self, *names: str) -> Function:
         """The same function, compiled without some laws.
 
-        names: laws or rulesets.  Raises ValueError, naming those near, for one that there is not.
+        names: laws or rulesets, "inplace" for results in place.  Raises ValueError, naming those near, for one that
+        there is not.
 
         >>> from scanopt import tensor as T
         >>> x = T.dvector("x")
@@ -137,8 +141,9 @@ class Function(Runnable):
         True
         """
         plan = self._plan
-        left_out = {x.name for name in names for x in named_laws(plan.known, name)}
-        made = Function(plan.with_laws(tuple(x for x in plan.laws if x.name not in left_out)), self.name)
+        left_out = {x.name for name in names if name != INPLACE for x in named_laws(plan.known, name)}
+        laws = tuple(x for x in plan.laws if x.name not in left_out)
+        made = Function(plan.with_laws(laws, INPLACE not in names), self.name)
         made.last_call = self.last_call
         return made
 
@@ -160,12 +165,18 @@ class Function(Runnable):
     @cached_property
     def program(self) -> Program:
         """The program that runs."""
-        return lower(self._plan.done.extraction, self.fp == "exact")
+        return self._lowered(self._plan.done.extraction)
 
     @cached_property
     def initial(self) -> Program:
         """The program as the user wrote it."""
-        return lower(self._plan.written, self.fp == "exact")
+        return self._lowered(self._plan.written)
+
+    def _lowered(self, extraction: Extraction) -> Program:
+        made = lower(extraction, self.fp == "exact")
+        if not self._plan.settings.in_place:
+            keep_storage(made, storage_of(made, storage_rules(in_place=False)))
+        return made
 
     @property
     def source(self) -> str:
@@ -331,9 +342,10 @@ def function(
     "FAST_COMPILE" leaves out laws that take time to apply.  What the mode of a loop in it leaves
     out is left out, too.
     fp: "exact" (equal to the interpreter bit for bit), "reassoc" (rounding may differ) or "fast" (formulas may).
-    backend: "auto", "numpy" or "cupy".  exclude: names of laws or rulesets to leave out.
-    rules: further laws.  cost: a cost model: a function of `Work`, the name of one, "calibrated", or a
-    file of measured costs (default: config.cost).  schedule: a `Schedule` or its name: which laws run
+    backend: "auto", "numpy" or "cupy".  exclude: names of laws or rulesets to leave out, "inplace" for
+    results in place.  rules: further laws.
+    cost: a cost model: a function of `Work`, the name of one, "calibrated", or a file of measured costs
+    (default: config.cost).  schedule: a `Schedule` or its name: which laws run
     when (default: all, until nothing is new).  example: one value per input, for sizes.
     on_unused_input: "raise", "warn" or "ignore".  allow_input_downcast: True lets all arguments lose
     precision, False none; None (the default) Python floats, alone or in lists.
@@ -353,11 +365,14 @@ def function(
         inputs, outputs, updates, on_unused_input, allow_input_downcast, givens, no_default_updates
     )  # fmt: skip
     known, order = known_laws(rules), as_schedule(schedule)
-    for names in (chosen, order):
-        names.check(n for x in known for n in (x.name, x.ruleset))
+    names = [n for x in known for n in (x.name, x.ruleset)]
+    chosen.check([*names, INPLACE])
+    order.check(names)
     modes = [chosen, *(node.mode for node in loops_of(made_of.results) if node.mode is not None)]
-    laws = tuple(x for x in allowed(known, fp, exclude) if all(m.allows(x.ruleset, x.name) for m in modes))
-    settings = Settings(fp, checked_cost(as_cost(cost)), schedule=order)
+    left_out = tuple(exclude) if isinstance(exclude, Iterable) and not isinstance(exclude, str) else exclude
+    laws = tuple(x for x in allowed(known, fp, left_out) if all(m.allows(x.ruleset, x.name) for m in modes))
+    in_place = INPLACE not in left_out and all(INPLACE not in m.excluded for m in modes)
+    settings = Settings(fp, checked_cost(as_cost(cost)), schedule=order, in_place=in_place)
     values = None if example is None else made_of.read_example(example)
     importlib.import_module("scanopt.backends").executor(backend)
     plan = Plan(made_of, laws, settings, backend, values, chosen.optimizes, known)

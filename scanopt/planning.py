@@ -67,9 +67,10 @@ class Plan:
         made.__dict__ |= {k: v for k, v in self.__dict__.items() if k in kept} | {"signature": signature}
         return made
 
-    def with_laws(self, laws: tuple[Law, ...]) -> Plan:
-        """The same plan with other laws."""
-        return Plan(self.signature, laws, self._settings, self.backend, self.example, self.optimizes, self.known)
+    def with_laws(self, laws: tuple[Law, ...], in_place: bool = True) -> Plan:
+        """The same plan with other laws.  in_place: False leaves that out as well."""
+        settings = replace(self._settings, in_place=in_place and self._settings.in_place)
+        return Plan(self.signature, laws, settings, self.backend, self.example, self.optimizes, self.known)
 
     @property
     def known(self) -> tuple[Law, ...]:

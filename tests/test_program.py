@@ -251,7 +251,7 @@ def test_a_program_is_checked() -> None:
 
 
 def test_rows() -> None:
-    assert peak_rows(power(None)) == {"v6": 2}
+    assert peak_rows(power(None)) == {"v6": 1}  # it is multiplied in place
     assert peak_rows(rnn()) == {"v8": None}
     assert [str(h) for h in plan(rnn(whole=False))] == ["loop rnn: state v8: 2 rows of float64[?]"]
 

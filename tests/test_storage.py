@@ -1,6 +1,8 @@
 """Where values live: nothing that is still read is overwritten, and each condition is needed for that."""
 
 import json
+import pickle
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -12,12 +14,16 @@ from programs import Builder, assert_separate, gated, nested, power, reference, 
 from storage_programs import Case, run_plainly
 from test_executor_random import Random, arguments
 
+import scanopt
+import scanopt.tensor as T
 from scanopt.backends import executor
-from scanopt.calculus.storage import GIVEN, StorageRule, storage_rules
+from scanopt.calculus.storage import GIVEN, STAGES, StorageRule, storage_rules
+from scanopt.compiler import Function
 from scanopt.program.ir import Compute, Loop, Program
 from scanopt.program.serial import from_json, to_json
 from scanopt.program.storage import Place, Storage, facts_of, fresh_storage, keep_storage, storage_of
 from scanopt.program.storage_check import check_storage
+from scanopt.program.storage_text import storage_text
 
 RULES = {x.name: x for x in storage_rules()}
 
@@ -286,3 +292,71 @@ def test_rules_say_what_they_mean() -> None:
         StorageRule("late", "afterwards", "", "(a x) => (b x)")
     with pytest.raises(ValueError, match="expected `body => head`"):
         StorageRule("wrong", "shapes", "", "(a x) (b x)")
+
+
+def test_nothing_is_read_before_it_is_complete() -> None:
+    """A function stands for what is not so: no rule looks it up in a stage in which another one may still set it."""
+    functions = {f for x in RULES.values() for f in re.findall(r"\(function (\w+)", x.declares)} | {"refused"}
+    written: dict[str, int] = {}
+    for x in RULES.values():
+        for line in x.lines():
+            head = line.partition("=>")[2].replace("(forbid x a)", "(set (refused x a) 1)")
+            for f in re.findall(r"\(set \((\w+)", head):
+                written[f] = max(STAGES.index(x.stage), written.get(f, 0))
+    assert written.keys() == functions
+    for x in RULES.values():
+        for line in x.lines():
+            for f in functions & set(re.findall(r"\((\w+)", line.partition("=>")[0])):
+                assert STAGES.index(x.stage) > written[f], f"{x.name} looks at {f} in stage {x.stage}"
+
+
+# ---- what people see ----
+
+
+def test_decisions_are_shown() -> None:
+    assert (
+        storage_text(rnn(whole=False))
+        == """\
+loop rnn: state h: float64[?]: 2 rows, computed there as v8; not onto v2: of_the_caller
+loop rnn: v6: float64[?]: an array of its own, the same at each step
+loop rnn: v7: float64[?]: onto v6, which is not read any more; not onto v4: not_its_array
+loop rnn: v8: float64[?]: the next row of state h
+  not_its_array: a was not computed in an array for that: it is an input, a constant, a row read, a state, a trace
+  of_the_caller: the initial rows may lie in an input or a constant"""
+    )
+    assert (
+        storage_text(power(None))
+        == """\
+loop power: state x: float64[?]: 1 row, computed there as v6, the first onto v4
+loop power: v6: float64[?]: onto v5, the row before of state x"""
+    )
+    copied, _ = cases.state_in_a_view_of_a_buffer()
+    assert "2 rows, copied at each step, because the next one overwrites v6" in storage_text(copied)
+    assert storage_text(Builder().program()) == ""
+
+
+def network(**options: Any) -> Function:
+    x, W = T.dmatrix("x"), T.dmatrix("W")
+    h, _ = scanopt.scan(lambda v, h, W: T.tanh(T.dot(h, W) + v), x, T.zeros((3,)), [W])
+    return scanopt.function([x, W], h[-1], **options)
+
+
+def in_place(f: Function) -> bool:
+    return any(p.kind == "onto" or (p.kind == "row" and p.other) for p in storage_of(f.program).places.values())
+
+
+def test_it_can_be_left_out() -> None:
+    f = network()
+    others = [
+        f.without("inplace"), f.without("inplace").without("algebra"), network(exclude=["inplace"]),
+        network(exclude=(x for x in ["inplace", "merge"])), network(mode=scanopt.Mode(excluding=["inplace"])),
+        pickle.loads(pickle.dumps(f.without("inplace"))),
+    ]  # fmt: skip
+    values = vectors(4, 3), vectors(3, 3)
+    assert in_place(f)
+    assert in_place(f.without("algebra"))
+    for g in others:
+        assert not in_place(g)
+        np.testing.assert_array_equal(g(*values), f(*values))
+    with pytest.raises(ValueError, match="no law or ruleset is named 'inplac'"):
+        f.without("inplac")

@@ -21,6 +21,7 @@ from typing import Any
 
 from scanopt.calculus import terms
 from scanopt.calculus.condition import FACTS, Condition
+from scanopt.calculus.storage import INPLACE
 from scanopt.calculus.terms import Term, variable
 from scanopt.extensions import extension_modules, load_extensions
 
@@ -285,8 +286,8 @@ def select(fp: str = "reassoc", exclude: Iterable[str] = (), extra: Iterable[Law
 def allowed(laws: Sequence[Law], fp: str = "reassoc", exclude: Iterable[str] = ()) -> tuple[Law, ...]:
     """Those of some laws that a licence allows, but for the excluded ones.
 
-    exclude: names of laws or of rulesets.  Raises ValueError for an unknown licence or name,
-    TypeError where exclude is no list of names.
+    exclude: names of laws or of rulesets ("inplace" among them, which has none).  Raises ValueError for an unknown
+    licence or name, TypeError where exclude is no list of names.
 
     >>> {x.licence for x in allowed(standard_laws(), "exact")}
     {'exact'}
@@ -296,7 +297,7 @@ def allowed(laws: Sequence[Law], fp: str = "reassoc", exclude: Iterable[str] = (
     if isinstance(exclude, str) or not isinstance(exclude, Iterable):
         raise TypeError(f"exclude must be a list of names of laws or rulesets, found {exclude!r}")
     excluded = set(exclude)
-    if unknown := excluded - {n for x in laws for n in (x.name, x.ruleset)}:
+    if unknown := excluded - {n for x in laws for n in (x.name, x.ruleset)} - {INPLACE}:
         raise ValueError(
             f"exclude names {', '.join(sorted(map(repr, unknown)))}, but there is no such law or ruleset; the rulesets "
             f"are {', '.join(sorted({x.ruleset for x in laws}))}"

@@ -33,7 +33,8 @@ class Settings:
     """What steers one optimization, beside the laws.
 
     example: values of inputs by key, for sizes.  extraction_seconds: for the exact search, which takes no longer
-    than a thousand calls of the program where costs are nanoseconds (a second is always allowed).
+    than a thousand calls of the program where costs are nanoseconds (a second is always allowed).  in_place: results
+    may be written onto what nobody reads any more, once the program is chosen.
     """
 
     fp: str = "reassoc"
@@ -43,6 +44,7 @@ class Settings:
     schedule: Schedule = EVERYTHING
     extraction_seconds: float = 10.0
     exact: bool = True
+    in_place: bool = True
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from scanopt.calculus.engine import Engines
 from scanopt.calculus.tables import Tables
 
-__all__ = ["GIVEN", "STAGES", "StorageRule", "derive", "storage_rules"]
+__all__ = ["GIVEN", "INPLACE", "STAGES", "StorageRule", "derive", "storage_rules"]
+
+INPLACE = "inplace"
+"""The documents' name of the optimization that these rules are."""
 
 GIVEN: dict[str, tuple[str, str]] = {
     "made": ("x b p", "step p of body b makes x; p = -1: x is there before its first step"),
@@ -52,6 +55,7 @@ STAGES = ("shapes", "kinds", "lives", "views", "flow", "memory", "refusals", "ch
 
 _ENGINES = Engines()
 _COLUMNS = 4
+_WISH = "wants_"
 _FORBID = "(forbid x a)"
 _FORBIDDEN = '(set (refused x a) 1) (because x a "{}")'
 Row = tuple[Any, ...]
@@ -102,14 +106,16 @@ class StorageRule:
         return "\n".join(made)
 
 
-def storage_rules() -> tuple[StorageRule, ...]:
+def storage_rules(in_place: bool = True) -> tuple[StorageRule, ...]:
     """The rules of the project, in the order of their file.
+
+    in_place: False leaves out the wishes to write onto something, and so all of that.
 
     >>> [x.name for x in storage_rules() if x.stage == "flow"]
     ['stale', 'copied']
     """
-    rules: tuple[StorageRule, ...] = importlib.import_module("scanopt.rewrites.inplace").RULES
-    return rules
+    rules: tuple[StorageRule, ...] = importlib.import_module(f"scanopt.rewrites.{INPLACE}").RULES
+    return rules if in_place else tuple(replace(x, rules="") if x.name.startswith(_WISH) else x for x in rules)
 
 
 @lru_cache(maxsize=8)

@@ -1,7 +1,8 @@
 """What a loop program holds in memory: rows per loop, and bytes for given sizes.
 
-The figures are those of the array steps of `scanopt.backends`: a state holds its `depth` rows and
-one to write to, unless all its rows are kept anyway; a value kept whole holds one row per step.
+The figures are those of the array steps of `scanopt.backends`: a state holds as many rows as it is
+read back, and one to write to unless that is its oldest one, or all its rows are kept anyway; a value
+kept whole holds one row per step.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from scanopt.array.op import Op, Operand
 from scanopt.array.shapes import shape_text
 from scanopt.array.types import TensorType
 from scanopt.program.ir import Branch, Compute, Loop, Program, Step
+from scanopt.program.storage import FRESH, StateOf, fresh_storage, storage_of
 from scanopt.program.text import names_made, names_read
 
-__all__ = ["Held", "MemoryReport", "loop_shapes", "memory_report", "peak_rows", "plan", "shapes"]
+__all__ = ["Held", "MemoryReport", "loop_shapes", "memory_report", "peak_rows", "plan", "rows_of_states", "shapes"]
 
 Known = dict[str, Operand]
 IFELSE = Op.make("ifelse")
@@ -46,14 +48,30 @@ class Held:
 
 def plan(program: Program) -> tuple[Held, ...]:
     """What each loop holds, loop by loop: states, then what is kept for later."""
-    return tuple(held for loop in program.loops() for held in _held(loop))
+    counts = rows_of_states(program)
+    return tuple(held for n, loop in enumerate(program.loops()) for held in _held(loop, n, counts))
 
 
-def _held(loop: Loop) -> Iterable[Held]:
+def rows_of_states(program: Program) -> dict[StateOf, int]:
+    """Of each state, by the number of its loop and its own, the rows that it has memory for."""
+    try:
+        storage = storage_of(program)
+    except ImportError:
+        storage = fresh_storage(program)
+    made: dict[StateOf, int] = {}
+    for n, loop in enumerate(program.loops()):
+        for i, s in enumerate(loop.states):
+            place = storage.places.get(s.update, FRESH)
+            moved = (n, i) in storage.copied or (place.kind, place.state, place.other) == ("row", i, "")
+            made[n, i] = storage.rows.get((n, i), s.depth) + moved
+    return made
+
+
+def _held(loop: Loop, number: int, counts: Mapping[StateOf, int]) -> Iterable[Held]:
     whole = {k.value for k in loop.keeps if k.rows is None}
-    for s in loop.states:
+    for i, s in enumerate(loop.states):
         if s.update not in whole:
-            yield Held(loop.label, s.update, "state", s.depth + 1, s.type)
+            yield Held(loop.label, s.update, "state", counts[number, i], s.type)
     seen: set[tuple[str, int | None]] = set()
     for k in loop.keeps:
         last_of_state = k.rows == 1 and any(s.update == k.value for s in loop.states)
@@ -199,9 +217,11 @@ def memory_report(program: Program, sizes: Mapping[str, Any]) -> MemoryReport:
     inside = {name for s in loops for inner in _running(s.body, known) for name in names_made(inner)}
     counts = {id(s): known[s.steps].value for s in loops}
     held: list[tuple[Held, int]] = []
+    numbers = {id(loop): n for n, loop in enumerate(program.loops())}
+    rows_of = rows_of_states(program)
     for loop in loops:
         steps = counts[id(loop)]
-        for h in _held(loop):
+        for h in _held(loop, numbers[id(loop)], rows_of):
             rows = int(steps or 0) if h.rows is None else h.rows
             held.append((h, rows * _bytes(known[h.name])))
     made = [s.out for s in running if isinstance(s, Compute)]

@@ -8,8 +8,9 @@ from itertools import groupby
 from scanopt.calculus.condition import Fact
 from scanopt.calculus.facts import ALL
 from scanopt.calculus.law import Law, named_laws, standard_laws
+from scanopt.calculus.storage import GIVEN, INPLACE, storage_rules
 
-__all__ = ["laws_page", "laws_text"]
+__all__ = ["laws_page", "laws_text", "storage_rules_text"]
 
 _INTRODUCTION = """\
 # Laws and facts
@@ -20,6 +21,12 @@ write a law in [Writing laws](writing-laws.md).
 
 Licences: `exact`, both sides are equal bit for bit; `reassoc`, rounding may differ; `fast`, the formula may differ.
 A law that is *enabling* saves nothing by itself: it pays through others.  `*args` is a whole list of arguments.
+"""
+
+
+_STORAGE = """\
+No laws of terms: once the program is chosen, these rules say where its values live.  Each stage is complete before the
+next one begins, so that a rule may ask for what is not so.  `(forbid x a)`: x is not written onto a.
 """
 
 
@@ -45,7 +52,7 @@ def _paragraph(x: Law) -> Iterable[str]:
 
 
 def laws_page() -> str:
-    """The page docs/laws.md: every law by ruleset, then every fact with its meaning."""
+    """The page docs/laws.md: every law by ruleset, the rules of storage, then every fact with its meaning."""
     parts = [_INTRODUCTION]
     for ruleset, laws in groupby(standard_laws(), key=lambda x: x.ruleset):
         rows = [
@@ -55,6 +62,7 @@ def laws_page() -> str:
             *map(_row, laws),
         ]
         parts.append("\n".join(rows) + "\n")
+    parts.append(_storage_section())
     rows = [
         "## Facts\n",
         "What laws list as conditions.  What is not known does not hold.\n",
@@ -63,6 +71,34 @@ def laws_page() -> str:
         *(_fact_row(ALL[name]) for name in sorted(ALL)),
     ]
     return "\n".join([*parts, "\n".join(rows)]) + "\n"
+
+
+def storage_rules_text() -> str:
+    """The rules of what is computed in place, with their Datalog.
+
+    >>> print(storage_rules_text().splitlines()[0])
+    inplace: last_read  [shapes]
+    """
+    return "\n\n".join(
+        "\n".join([f"{INPLACE}: {x.name}  [{x.stage}]", f"    {x.meaning}", *(f"    {line}" for line in x.lines())])
+        for x in storage_rules()
+    )
+
+
+def _storage_section() -> str:
+    rows = [
+        f"## {INPLACE}\n",
+        _STORAGE,
+        "| rule | stage | meaning | Datalog |",
+        "|---|---|---|---|",
+        *(_cells(f"**{x.name}**", x.stage, x.meaning, "<br>".join(f"`{line}`" for line in x.lines()))
+          for x in storage_rules()),
+        "\nWhat they start from, told of the program that was chosen:\n",
+        "| relation | meaning |",
+        "|---|---|",
+        *(_cells(f"`{name}({', '.join(columns.split())})`", meaning) for name, (columns, meaning) in GIVEN.items()),
+    ]  # fmt: skip
+    return "\n".join(rows) + "\n"
 
 
 def _row(x: Law) -> str:
