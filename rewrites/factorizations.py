@@ -76,7 +76,6 @@ def system_of_transpose(A: Value, b: Value, d: Text) -> Equation:
     never=(
         lambda A, x: T.dot(T.linalg.cholesky(_regular(A)), x),
         lambda A, p: T.dot(T.linalg.inv(T.cast(A, "float32")), T.cast(p, "int8")),
-        lambda p, x: T.dot(T.linalg.inv(T.cast(T.outer(p, p) + T.eye(p.shape[0], dtype="int64"), "int64")), x),
     ),
 )
 def inverse_times(A: Value, b: Value, d: Text) -> Equation:

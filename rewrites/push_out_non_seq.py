@@ -21,8 +21,8 @@ from scanopt.calculus.terms import Args, Clock, Int, Op, State, Text, Value, app
 )
 def invariant_of_loop(c: Clock, op: Op, args: Args, outer: Args, flags: Text) -> Equation:
     """An operator of values that never change never changes."""
-    left = apply(op, args)
-    return Equation(left, hold(c, apply(op, outer)), when=[held(c, args, outer, flags), hoistable(c, left)])
+    when = [held(c, args, outer, flags), hoistable(c, op, args)]
+    return Equation(apply(op, args), hold(c, apply(op, outer)), when=when)
 
 
 @law(

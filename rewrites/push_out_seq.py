@@ -22,11 +22,10 @@ from scanopt.calculus.terms import Args, Clock, Op, Text, Value, apply, seq, sta
 )
 def operator_of_sequences(c: Clock, op: Op, args: Args, outer: Args, flags: Text) -> Equation:
     """An operator of entries is an entry of the batched operator."""
-    left = apply(op, args)
     return Equation(
-        left,
+        apply(op, args),
         seq(c, apply(vmap(op, flags), outer)),
-        when=[sliced(c, args, outer, flags), batchable(c, op, args), raises_alike(c, left)],
+        when=[sliced(c, args, outer, flags), batchable(c, op, args), raises_alike(c, op, args)],
     )
 
 

@@ -307,6 +307,16 @@ def test_an_inverse_is_computed_once_for_any_number_of_steps() -> None:
     np.testing.assert_array_equal(f(a, start, 4), f.unoptimized(a, start, 4))
 
 
+def test_what_may_raise_stays_in_a_loop_although_it_equals_what_may_not() -> None:
+    """A product with a checked inverse leaves the loop; the system that is equal to it does not."""
+    product, _ = scanopt.map(lambda v, A, B: T.tanh(v @ T.linalg.inv(B) @ A), X, [A, B])
+    f = scanopt.function([A, B, X], product, example=[np.eye(20), np.eye(20), np.ones((1000, 20))])
+    assert "loop" not in str(f.program)
+    assert f(np.eye(3), np.zeros((3, 3)), np.zeros((0, 3))).shape == (0, 3)
+    with pytest.raises(np.linalg.LinAlgError):
+        f(np.eye(3), np.zeros((3, 3)), np.zeros((1, 3)))
+
+
 def test_an_untaken_side_raises_nothing() -> None:
     def step(v: Any, A: Any) -> Any:
         return scanopt.ifelse(v.sum() > 0, T.linalg.inv(A).sum(), 0.0)

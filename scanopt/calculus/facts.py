@@ -172,21 +172,22 @@ always = new_fact(
     rules="(sliced c l o f) (= v (apply op l)) (always v) (= Y (apply (vmap op f) o)) => (always Y)",
 )  # fmt: skip
 
+# These two are about an operator, not a value: one that may raise can be equal to one that cannot.
 hoistable = new_fact(
-    "hoistable", Clock, Value,
-    meaning="computing the invariant v once outside c raises only if running the program does",
+    "hoistable", Clock, Op, Args,
+    meaning="computing op of the invariants l once outside c raises only if running the program does",
     rules="""
-    (held c l o f) (= v (apply op l)) (safe op) => (hoistable c v)
-    (held c l o f) (= v (apply op l)) (always v) (some_steps c) => (hoistable c v)
+    (held c l o f) (= v (apply op l)) (safe op) => (hoistable c op l)
+    (held c l o f) (= v (apply op l)) (always v) (some_steps c) => (hoistable c op l)
     """,
 )  # fmt: skip
 
 raises_alike = new_fact(
-    "raises_alike", Clock, Value,
-    meaning="computing v for all steps of c at once raises only if running the program does",
+    "raises_alike", Clock, Op, Args,
+    meaning="computing op of l for all steps of c at once raises only if running the program does",
     rules="""
-    (sliced c l o f) (= v (apply op l)) (safe op) => (raises_alike c v)
-    (sliced c l o f) (= v (apply op l)) (always v) (runs_all c) => (raises_alike c v)
+    (sliced c l o f) (= v (apply op l)) (safe op) => (raises_alike c op l)
+    (sliced c l o f) (= v (apply op l)) (always v) (runs_all c) => (raises_alike c op l)
     """,
 )  # fmt: skip
 
