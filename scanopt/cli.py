@@ -26,7 +26,7 @@ from typing import Any
 import scanopt
 from scanopt.calculus.calibrated import calibration_file, write_costs
 from scanopt.calculus.law import named_laws, standard_laws
-from scanopt.calculus.storage import INPLACE
+from scanopt.calculus.storage import INPLACE, storage_rules
 from scanopt.compiler import Function, watching
 from scanopt.lab.ablation import ablate, ablation_text
 from scanopt.lab.calibration import calibrate, calibration_text, machine
@@ -149,8 +149,11 @@ def _laws(options: argparse.Namespace) -> int:
         own = () if options.names else (x for f in functions for x in f.rules)  # with laws of the file's own
         shown = {x.name: x for x in (*laws, *own)}
         print(laws_table(list(shown.values()), _width(), hits_of(functions)))
+    elif options.names:
+        print(laws_text(options.names))
     else:
-        print(laws_text(options.names) if options.names else laws_table(laws, _width()))
+        print(laws_table(laws, _width()))
+        print(f"\nand {len(storage_rules())} rules of what is computed in place: scanopt laws {INPLACE}")
     return 0
 
 

@@ -3,6 +3,8 @@
 import json
 import pickle
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -360,3 +362,31 @@ def test_it_can_be_left_out() -> None:
         np.testing.assert_array_equal(g(*values), f(*values))
     with pytest.raises(ValueError, match="no law or ruleset is named 'inplac'"):
         f.without("inplac")
+
+
+WITHOUT_EGGLOG = """
+import json, sys
+sys.modules.update(dict.fromkeys(["egglog", "scipy", "networkx"]))
+import numpy as np
+import scanopt.backends, scanopt.program.serial
+
+text = json.loads(sys.stdin.read())
+for storage in (text["storage"], None):
+    program = scanopt.program.serial.from_json(json.dumps(text | {"storage": storage}))
+    f = scanopt.backends.executor("numpy").compile(program)
+    (h,) = f([np.arange(12.0).reshape(4, 3) / 9, np.eye(3) / 2, np.ones((1, 3)), np.int64(4)])
+    same = scanopt.program.serial.to_json(program) == sys.argv[1]
+    print(json.dumps([h.tolist(), "tanh(v7, b0_0)" in f.source, same]))
+"""
+
+
+def test_where_there_is_no_egglog() -> None:
+    """A program runs as it was saved; without its storage in new arrays, and with the same results."""
+    text = to_json(rnn(whole=False))
+    command = [sys.executable, "-P", "-c", WITHOUT_EGGLOG, text]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    (h, in_row, same), (new_h, in_new_row, new_same) = map(json.loads, done.stdout.splitlines())
+    (expected,) = run(rnn(whole=False), np.arange(12.0).reshape(4, 3) / 9, np.eye(3) / 2, np.ones((1, 3)), 4)
+    assert h == new_h == expected.tolist()
+    assert (in_row, same, in_new_row, new_same) == (True, True, False, False)
