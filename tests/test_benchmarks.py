@@ -51,6 +51,12 @@ def test_run_times_are_printed_with_both_peers() -> None:
         assert text in found
 
 
+def test_linear_algebra_is_printed_with_both_loops() -> None:
+    found = quick("bench_linalg.py")
+    for text in ("systems of 200", "its gradient", "whitened", "Kalman", "plain / scanopt", "careful / scanopt"):
+        assert text in found
+
+
 def test_the_nine_are_switched_off_in_turn() -> None:
     found = quick("bench_ablation.py")
     nine = module("bench_ablation")

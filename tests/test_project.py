@@ -56,7 +56,11 @@ for code in json.load(sys.stdin):
 """
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/writing-laws.md", "docs/queries.md", "docs/gradients.md"])
+# Pages with examples, and how many of them print something.
+PAGES = {"README.md": 2, "docs/writing-laws.md": 5, "docs/queries.md": 3, "docs/gradients.md": 1, "docs/linalg.md": 1}
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_examples_print_what_the_page_says(page: str) -> None:
     shown = [(code, output) for code, output in blocks(ROOT / page) if output]
     command = [sys.executable, "-P", "-c", RUN_BLOCKS]
@@ -65,7 +69,7 @@ def test_examples_print_what_the_page_says(page: str) -> None:
     assert done.returncode == 0, done.stderr
     printed = [text.strip() for text in done.stdout.split("<end of block>")[:-1]]
     assert printed == [output.strip() for _, output in shown if output]
-    assert len(shown) == {"README.md": 2, "docs/writing-laws.md": 5, "docs/queries.md": 3, "docs/gradients.md": 1}[page]
+    assert len(shown) == PAGES[page]
 
 
 def test_law_of_the_readme_is_a_law_of_the_project() -> None:

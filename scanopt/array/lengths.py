@@ -11,8 +11,11 @@ Place = tuple[Variable, int]
 """An axis of a variable."""
 
 _KEEPING = {"full_like", "cumsum", "cumprod", "cumaffine", "sort", "argsort", "softmax", "disconnected_grad",
-            "zero_grad", "grad_clip"}  # fmt: skip
+            "zero_grad", "grad_clip", "inv", "cholesky"}  # fmt: skip
 """Operators, no elementwise ones, whose result has the shape of the first argument."""
+
+_SYSTEMS = {"solve", "solve_triangular", "cho_solve", "lu_solve"}
+"""Operators whose result has the shape of the second argument, where the first is one matrix."""
 
 _LOOKS = 200
 """So many axes are looked at for one question."""
@@ -67,6 +70,8 @@ def _sources(x: Variable, axis: int) -> list[Place]:
         return [(args[0], axis)]
     if op.name == "transpose":
         return [(args[0], op.options["axes"][axis])]
+    if op.name in _SYSTEMS and args[0].ndim == 2:
+        return [(args[1], axis)]
     if op.name in ("dot", "matmul") and max(a.ndim for a in args) <= 2:
         a, b = args
         return [(a, axis)] if axis < a.ndim - 1 else [(b, b.ndim - 1)]

@@ -33,6 +33,16 @@ _WRITTEN: dict[str, Callable[[Any], Any]] = {
     "sort": T.sort,
     "argsort": T.argsort,
     "dot": lambda x: T.dot(_square(x), _square(x)),
+    "solve": lambda x: T.linalg.solve(_regular(x), _root(x)),
+    "solve_triangular": lambda x: T.linalg.solve_triangular(_regular(x), _root(x)),
+    "cho_solve": lambda x: T.linalg.cho_solve((_regular(x), True), _root(x)),
+    "lu_factor": lambda x: T.linalg.lu_factor(_regular(x)),
+    "lu_solve": lambda x: T.linalg.lu_solve(T.linalg.lu_factor(_regular(x)), _root(x)),
+    "cholesky": lambda x: T.linalg.cholesky(_regular(x)),
+    "inv": lambda x: T.linalg.inv(_regular(x)),
+    "det": lambda x: T.linalg.det(_regular(x)),
+    "logabsdet": lambda x: T.linalg.slogdet(_regular(x)).logabsdet,
+    "det_sign": lambda x: T.linalg.slogdet(_regular(x)).sign,
     "where": lambda x: T.where(x > 0, x, -x),
     "clip": lambda x: T.clip(x, 0.2, 0.8),
     "cast": lambda x: T.cast(x, "float32"),
@@ -68,6 +78,12 @@ def _square(x: Any) -> Any:
     """A square matrix of about as many multiply-adds in a product as x has elements."""
     n = T.cast(T.ceil(T.cbrt(x.shape[0])), "int64")
     return T.outer(x[:n], x[:n])
+
+
+def _regular(x: Any) -> Any:
+    """A positive definite matrix of about as many elements as x."""
+    root = _root(x)
+    return T.outer(root, root) + T.eye(root.shape[0], dtype="float64")
 
 
 @cache
