@@ -1,4 +1,4 @@
-"""Results are computed in place where nobody can see it (the documents' in-place optimization).
+"""Results are computed in place where nobody can see it (Theano scan internals, ScanInplaceOptimizer).
 
 No laws: the program is chosen already.  These rules say where each of its values lives: which are
 computed in the rows of a state or of what a loop keeps, which arrays the next step fills again, what
@@ -8,14 +8,14 @@ argument.  `scanopt.calculus.storage` says what is known of a program, and runs 
 Decisions are made for each result by itself, and none can spoil another.  Two results of one body
 that want the same memory are made by two steps.  The earlier one needs that nothing that lies there
 is read after it; the later one reads an argument that lies there.  So that argument lies there
-because the earlier result does, was made from it, and is taken only if it is dead in turn.
+because the earlier result does, was made from it, and is taken only if it is dead in turn.  A state
+overwrites its initial rows only where nothing that may lie there is read once its loop has begun:
+no later step can want them, and what an earlier step wrote there is what the loop starts with.
 """
 
 from scanopt.calculus.storage import StorageRule
 
 __all__ = ["RULES"]
-
-SOURCE = "R17"
 
 _PLACES = (
     StorageRule(
