@@ -7,12 +7,16 @@ others, in tests/test_ops.py and tests/test_gradients_of_ops.py; the laws in tes
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.linalg
+from fake_device import FakeDevice
 
 import scanopt
 import scanopt.tensor as T
@@ -367,6 +371,91 @@ def test_the_gain_of_a_kalman_filter_is_a_system() -> None:
     values = numbers(8, 2), numbers(4), np.eye(4), 0.2 * regular(4), numbers(2, 4, seed=5)
     for found, expected in zip(f(*values), f.unoptimized(*values), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
+
+
+# Devices
+
+
+class LikeCuPy(FakeDevice):
+    """A stand-in by CuPy's name, with what differs from NumPy in its linear algebra."""
+
+    __name__ = "cupy"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.raises = False
+        self.linalg = SimpleNamespace(
+            solve=self._solve, inv=self._inv, cholesky=np.linalg.cholesky, det=np.linalg.det, slogdet=np.linalg.slogdet
+        )
+
+    @contextmanager
+    def errstate(self, linalg: str) -> Iterator[None]:
+        self.raises = linalg == "raise"
+        yield
+        self.raises = False
+
+    def _solve(self, a: Array, b: Array) -> Array:
+        assert a.dtype == b.dtype
+        assert a.shape[:-1] == b.shape[: a.ndim - 1]
+        try:
+            return np.asarray(np.linalg.solve(a, b))
+        except np.linalg.LinAlgError:
+            if self.raises:
+                raise
+            return np.full_like(b, np.nan)
+
+    def _inv(self, a: Array) -> Array:
+        assert a.dtype == "float64"
+        return self._solve(a, np.broadcast_to(np.eye(a.shape[-1]), a.shape))
+
+
+@pytest.fixture
+def cupy(monkeypatch: pytest.MonkeyPatch) -> LikeCuPy:
+    found = LikeCuPy()
+    monkeypatch.setitem(sys.modules, "cupyx", found)
+    monkeypatch.setattr("scanopt.array.factors._on_device", lambda: scipy.linalg)
+    return found
+
+
+@pytest.mark.filterwarnings("ignore::scipy.linalg.LinAlgWarning")
+def test_on_a_device_its_own_functions_are_called(cupy: LikeCuPy) -> None:
+    stack, one = regular(3, stack=(2,)), positive(3)
+    b, c = numbers(3), numbers(4, 2, 3, 2)
+    triangle = {"lower": True, "unit_diagonal": False}
+    packed = Op.make("lu_factor").bind(cupy)(stack)
+    for op, args in [
+        (Op.make("solve"), (one, b)),
+        (Op.make("solve"), (stack, b)),
+        (Op.make("solve"), (stack, c)),
+        (Op.make("solve"), (np.eye(3, dtype="int8"), b)),
+        (Op.make("solve"), (stack, c[..., :0])),
+        (Op.make("lu_factor"), (stack,)),
+        *((Op.make("lu_solve", trans=k), (packed, c)) for k in range(3)),
+        *((Op.make("solve_triangular", trans=k, **triangle), (stack, c)) for k in range(3)),
+        (Op.make("cho_solve", lower=True), (one, b)),
+        (Op.make("cho_solve", lower=False), (one + 1j * np.tri(3), b)),
+        (Op.make("inv"), (stack,)),
+        (Op.make("inv"), (np.eye(3, dtype="int8"),)),
+        (Op.make("linalg_or_flag", function="inv"), (np.stack([one, np.zeros((3, 3))]),)),
+        (Op.make("linalg_or_flag", function="cholesky"), (one,)),
+        (Op.make("logabsdet"), (stack,)),
+    ]:
+        np.testing.assert_allclose(op.bind(cupy)(*args), op.bind(np)(*args), rtol=1e-12, atol=1e-13, err_msg=str(op))
+
+
+@pytest.mark.filterwarnings("ignore::scipy.linalg.LinAlgWarning")
+def test_on_a_device_singular_matrices_raise_too(cupy: LikeCuPy) -> None:
+    zeros, b = np.zeros((2, 2)), np.ones(2)
+    packed = Op.make("lu_factor").bind(cupy)(zeros)
+    for op, args in [
+        (Op.make("solve"), (zeros, b)),
+        (Op.make("inv"), (zeros,)),
+        (Op.make("lu_solve", trans=0), (packed, b)),
+        (Op.make("solve_triangular", lower=True, trans=0, unit_diagonal=False), (zeros, b)),
+        (Op.make("unless_flagged"), (Op.make("linalg_or_flag", function="inv").bind(cupy)(zeros),)),
+    ]:
+        with pytest.raises(np.linalg.LinAlgError):
+            op.bind(cupy)(*args)
 
 
 # Costs

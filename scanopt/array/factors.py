@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "SINGULAR", "checked", "cho_solve", "dtype_of", "flagged", "lu_factor", "lu_solve", "raising", "solve_triangular",
+    "SINGULAR", "checked", "cho_solve", "dtype_of", "flagged", "lu_factor", "lu_solve", "on", "raising",
+    "solve_triangular", "solver",
 ]  # fmt: skip
 
 SINGULAR = "Singular matrix"
@@ -65,6 +66,47 @@ def _routine(name: str, char: str) -> Callable[..., Any]:
 @cache
 def _on_device() -> Any:
     return importlib.import_module("cupyx.scipy.linalg")
+
+
+# Systems
+
+
+def on(xp: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of np.linalg that raises for singular matrices, and has NumPy's dtypes, on a device too."""
+    if xp.__name__ != "cupy":
+        return function
+
+    def run(*args: Any) -> Any:
+        dtype = dtype_of(*(x.dtype.name for x in args))
+        with raising(xp):
+            return function(*(x.astype(dtype, copy=False) for x in args))
+
+    return run
+
+
+def solver(xp: Any) -> Callable[[Any, Any], Any]:
+    """x with a x = b.  Raises LinAlgError where a is singular; nothing is raised for no right sides at all.
+
+    >>> solver(np)(np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([2.0, 3.0]))
+    array([1., 2.])
+    """
+    one = on(xp, xp.linalg.solve)
+
+    def solve(a: Any, b: Any) -> Any:
+        vector, plain = b.ndim == 1, xp.__name__ != "cupy" or a.ndim == 2 == max(b.ndim, 2)
+        if b.size and plain:
+            return one(a, b)
+        columns = b[:, None] if vector else b
+        stack = np.broadcast_shapes(a.shape[:-2], columns.shape[:-2])
+        if columns.shape[-2] != _rows(a):
+            raise ValueError(f"expected right sides of {_rows(a)} rows, found {columns.shape[-2]}")
+        if b.size:  # CuPy's does not broadcast
+            x = one(*(xp.ascontiguousarray(xp.broadcast_to(y, (*stack, *y.shape[-2:]))) for y in (a, columns)))
+        else:
+            x = xp.empty((*stack, *columns.shape[-2:]), dtype_of(a.dtype.name, b.dtype.name))
+        return x[..., 0] if vector else x
+
+    return solve
 
 
 # LU
@@ -196,7 +238,7 @@ def flagged(xp: Any, name: str, a: Any) -> Any:
     out = xp.empty((*stack, n + 1, n), dtype_of(a.dtype.name))
     try:
         with raising(xp):
-            out[..., :-1, :] = getattr(xp.linalg, name)(a)
+            out[..., :-1, :] = getattr(xp.linalg, name)(a.astype(out.dtype, copy=False))
             out[..., -1, :] = 0
     except np.linalg.LinAlgError:
         if stack:
@@ -207,17 +249,17 @@ def flagged(xp: Any, name: str, a: Any) -> Any:
     return out
 
 
-def checked(found: Any, times: Any = None) -> Any:
+def checked(xp: Any, found: Any, times: Any = None) -> Any:
     """All rows but the last, the flags.  Raises LinAlgError where they say that something was wrong.
 
     times: integers, for each matrix how often it is used: what is not used raises nothing.
 
-    >>> checked(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    >>> checked(np, np.array([[3.0, 4.0], [0.0, 0.0]]))
     array([[3., 4.]])
     """
     flags = found[..., -1, :1]
     if flags.any():
-        used = flags if times is None else flags * (times[..., None] > 0)
+        used = flags if times is None else flags * (xp.asarray(times)[..., None] > 0)
         for number, message in _FLAGS.values():
             if (used == number).any():
                 raise np.linalg.LinAlgError(message)

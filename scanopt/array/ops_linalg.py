@@ -7,7 +7,7 @@ no matrix: what is singular is found out by `lu_solve`, so the factors may leave
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 from scanopt.array import factors, gradients_of_linalg
@@ -137,35 +137,11 @@ def _entry(
     )  # fmt: skip
 
 
-def _bind_solve(xp: Any) -> Any:
-    solver = _on(xp, xp.linalg.solve)
-
-    def solve(a: Any, b: Any) -> Any:
-        if not b.size:  # no right sides: nothing is solved, whatever the matrix
-            found = _infer_system(Operand(a.dtype.name, a.shape), Operand(b.dtype.name, b.shape))
-            return xp.empty(tuple(n or 0 for n in found.shape), found.dtype)
-        return solver(a, b)
-
-    return solve
-
-
-def _on(xp: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that raises for singular matrices, on a device too."""
-    if xp.__name__ != "cupy":
-        return function
-
-    def run(*args: Any) -> Any:
-        with factors.raising(xp):
-            return function(*args)
-
-    return run
-
-
 def _named(name: str, part: int | None = None) -> Callable[..., Any]:
     """A function of np.linalg, or one of its results."""
 
     def bind(xp: Any) -> Any:
-        function = _on(xp, getattr(xp.linalg, name))
+        function = factors.on(xp, getattr(xp.linalg, name))
         if part is None:
             return lambda a: xp.asarray(function(a))
         return lambda a: xp.asarray(function(a)[part])
@@ -182,7 +158,7 @@ def _infer_checked(a: Operand, times: Operand | None = None) -> TensorType:
 
 
 _entry(
-    "solve", _bind_solve, _infer_system, gradients_of_linalg.of_solve, "system",
+    "solve", factors.solver, _infer_system, gradients_of_linalg.of_solve, "system",
     "x with a x = b, as np.linalg.solve", can_raise=True,
 )  # fmt: skip
 _entry(
@@ -227,7 +203,7 @@ _entry(
 register(
     OpSpec(
         "unless_flagged",
-        lambda xp: factors.checked,
+        lambda xp: partial(factors.checked, xp),
         _infer_checked,
         _batch_checked,
         batch_exact=True,
