@@ -128,7 +128,8 @@ def _batch_checked(op: Op, flags: Flags, args: Args) -> Variable:
 
 
 def _entry(
-    name: str, numpy: Callable[..., Any], infer: Any, gradient: Gradient | None, cost: str, doc: str, **more: Any
+    name: str, numpy: Callable[..., Any], infer: Any, gradient: Gradient | None,
+    cost: str | Callable[[Op], str], doc: str, **more: Any
 ) -> None:  # fmt: skip
     system = infer in (_infer_system, _infer_lu_solve)
     batch = _batch_system if system else _batch_stack
@@ -197,7 +198,8 @@ _entry(
 )  # fmt: skip
 _entry(
     "linalg_or_flag", lambda xp, function: lambda a: factors.flagged(xp, function, a),
-    lambda a, function: _infer_more_rows(a), None, "system",
+    lambda a, function: _infer_more_rows(a), None,
+    lambda op: "system" if op.options["function"] == "inv" else "factorization",
     "inv or cholesky, and a row of zeros, or of numbers that say why there is none",
 )  # fmt: skip
 register(
