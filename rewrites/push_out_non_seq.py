@@ -54,8 +54,8 @@ def _added(x: Any, n: Any) -> Any:
 @law(
     licence="exact",
     enabling=True,
-    example=lambda x: _added(x, 3),
-    never=(lambda x, n: _added(x, n), lambda x, y: scanopt.scan(lambda v, w: v * w, None, None, [x, y], n_steps=3)[0]),
+    example=lambda x: _added(x, 5),
+    never=(lambda x, n: _added(x, n), lambda x, y: scanopt.scan(lambda v, w: v * w, None, None, [x, y], n_steps=5)[0]),
 )
 def equal_invariants(c: Clock, x: Value, y: Value) -> Equation:
     """Non-sequences that are equal in a loop of at least one step are equal.

@@ -1,15 +1,15 @@
-"""repeat_rows: a value repeated along a new first axis, as loops need it."""
+"""Operators of rows that loops need: repeat_rows, a value repeated along a new first axis, and swap_rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from scanopt.array.op import Op, Operand, OpSpec, register
+from scanopt.array.op import Op, Operand, OpSpec, Traits, register
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Variable, apply
 
-__all__ = ["repeat_rows"]
+__all__ = ["repeat_rows", "swap_rows"]
 
 
 def _bind(xp: Any) -> Any:
@@ -46,6 +46,48 @@ register(
         doc="x, n times along a new first axis",
     )
 )
+
+
+def _swapped(axes: Sequence[int], first: int) -> tuple[int, ...]:
+    """The axes with those at `first` and after it exchanged."""
+    order = list(axes)
+    order[first], order[first + 1] = order[first + 1], order[first]
+    return tuple(order)
+
+
+def _infer_swap(x: Operand) -> TensorType:
+    if x.ndim < 2:
+        raise ValueError(f"swap_rows exchanges the first two axes, found {x.type}")
+    return TensorType(x.dtype, (x.shape[1], x.shape[0], *x.shape[2:]))
+
+
+def _batch_swap(op: Op, flags: Sequence[bool], args: Sequence[Variable]) -> Variable:
+    return apply(Op.make("transpose", axes=_swapped(range(args[0].ndim), 1)), args[0])
+
+
+def _gradient_swap(op: Op, args: Sequence[Variable], out: Variable, g: Variable) -> list[Variable | None]:
+    return [apply(op, g)]
+
+
+register(
+    OpSpec(
+        "swap_rows",
+        lambda xp: lambda x: xp.swapaxes(x, 0, 1),
+        _infer_swap,
+        _batch_swap,
+        batch_exact=True,
+        traits=Traits(involution=True),
+        cost="free",
+        view=True,
+        gradient=_gradient_swap,
+        doc="x with its first two axes exchanged",
+    )
+)
+
+
+def swap_rows(x: Variable) -> Variable:
+    """x (of at least two axes) with the first two exchanged."""
+    return apply(Op.make("swap_rows"), x)
 
 
 def repeat_rows(x: Variable, n: Variable) -> Variable:

@@ -254,10 +254,10 @@ like = new_fact(
 
 held = new_fact(
     "held", Clock, Args, Args, Text,
-    meaning="every value of the list is hold(c, x); the x make the second list",
+    meaning="every value of the list is held by c; what it holds makes the second list",
     rules="""
-    (= l (cons v (nil))) (= v (hold c x)) => (held c l (cons x (nil)) "0")
-    (= l (cons v r)) (= v (hold c x)) (held c r o f) => (held c l (cons x o) (+ "0" f))
+    (= l (cons v (nil))) (= x (held_as c v)) => (held c l (cons x (nil)) "0")
+    (= l (cons v r)) (= x (held_as c v)) (held c r o f) => (held c l (cons x o) (+ "0" f))
     """,
 )  # fmt: skip
 
@@ -268,7 +268,7 @@ sliced = new_fact(
     (= l (cons v (nil))) (= v (seq c X)) (before c X) => (sliced c l (cons X (nil)) "1")
     (= l (cons v r)) (= v (seq c X)) (before c X) (held c r o f) => (sliced c l (cons X o) (+ "1" f))
     (= l (cons v r)) (= v (seq c X)) (before c X) (sliced c r o f) => (sliced c l (cons X o) (+ "1" f))
-    (= l (cons v r)) (= v (hold c x)) (sliced c r o f) => (sliced c l (cons x o) (+ "0" f))
+    (= l (cons v r)) (= x (held_as c v)) (sliced c r o f) => (sliced c l (cons x o) (+ "0" f))
     """,
 )  # fmt: skip
 
@@ -283,10 +283,12 @@ batchable = new_fact(
 
 varies = new_fact(
     "varies", Value,
-    meaning="v differs from step to step (it reads a sequence or a state)",
+    meaning="v differs from step to step (it reads a sequence or a state, or is the trace of an inner loop)",
     rules="""
     (= v (seq c X)) => (varies v)
     (= v (delay c i s k)) => (varies v)
+    (= v (stack d w)) (forward v) => (varies v)
+    (= v (tail d w k)) (forward v) => (varies v)
     (= v (apply op l)) (varying l) => (varies v)
     """,
 )  # fmt: skip

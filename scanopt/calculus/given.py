@@ -158,7 +158,7 @@ def _equal_rows(g: Encoded, x: int) -> Iterator[Given]:
 
 
 def _forward(g: Encoded) -> Iterator[Given]:
-    """Operators on a clock that no recurrence runs through: components of the term graph alone."""
+    """Operators, and traces of inner loops, on a clock that no recurrence runs through: components of the term graph alone."""
     needs: dict[int, list[int]] = {}
     for i, f in g.forms():
         needs[i] = list(f.args)
@@ -171,7 +171,7 @@ def _forward(g: Encoded) -> Iterator[Given]:
     size = Counter(component.values())
     clocks = clocks_of(g)
     for i, f in g.forms():
-        if f.kind == "apply" and size[component[i]] == 1 and clocks[i] != ROOT:
+        if f.kind in ("apply", "stack", "tail") and size[component[i]] == 1 and clocks[i] != ROOT:
             yield "forward", (i,)
 
 

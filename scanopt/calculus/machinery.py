@@ -18,8 +18,11 @@ FLAT = """
 (= v (apply op l)) (list_one l x) => (set (apply_one op x) v)
 (= v (apply op l)) (list_two l x y) => (set (apply_two op x y) v)
 (= v (apply op l)) (list_three l x y z) => (set (apply_three op x y z) v)
+(= v (hold c x)) => (set (held_as c v) x)
 """
-"""Queries for operators of few arguments are written to look these up (see `condition.flat`)."""
+"""Queries for operators of few arguments are written to look these up (see `condition.flat`).  held_as: one of the
+values that v holds, always the same: where a value is an operator of itself (x = x[:n]) all of them would make new
+ones without end."""
 
 TYPING = """
 (= v (seq c X)) (= d (dtype v)) => (set (dtype X) d)
@@ -38,7 +41,8 @@ TYPING = """
 (= v (const_at c k)) (= c (root)) => (union v (const k))
 (= v (const_at c k)) (level c p) => (union v (hold c (const_at p k)))
 (= w (on m v)) (= d (dtype v)) => (set (dtype w) d)
-(= w (on m v)) (= n (ndim v)) => (set (ndim w) n)
+(= w (on m v)) (keeps_shapes m) (= n (ndim v)) => (set (ndim w) n)
+(= w (on (lifted c d) v)) (= n (ndim v)) => (set (ndim w) (+ n 1))
 """
 """A class with two types stops egglog: the cheapest soundness alarm there is."""
 
@@ -63,7 +67,9 @@ RETIMING = """
 (= v (on m (seq c X))) (= m (to_step c t)) => (union v (apply (item t) (cons X (nil))))
 (= v (on m (delay c i s k))) (= m (to_step c t)) (< t k) => (union v (apply (item (- t k)) (cons i (nil))))
 (= v (on m (delay c i s k))) (= m (to_step c t)) (>= t k) (defines s w) => (union v (on (to_step c (- t k)) w))
-(= v (on m (apply op l))) => (union v (apply op (on_args m l)))
+(= m (to_cut c n)) => (keeps_shapes m)
+(= m (to_step c t)) => (keeps_shapes m)
+(= v (on m (apply op l))) (keeps_shapes m) => (union v (apply op (on_args m l)))
 (= o (on_args m (cons v r))) => (union o (cons (on m v) (on_args m r)))
 (= o (on_args m (nil))) => (union o (nil))
 (= s (moved m r)) (defines r v) => (defines s (on m v))

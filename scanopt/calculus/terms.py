@@ -13,8 +13,8 @@ from typing import TypeVar
 
 __all__ = [
     "APPLIED", "DECLARATIONS", "FIRST_ROWS", "Args", "Clock", "Int", "Move", "Op", "State", "Term", "Text", "Value",
-    "apply", "at", "chunks", "cons", "const_int", "cut", "delay", "hold", "item", "last_rows",
-    "length", "nil", "on", "prim", "root", "seq", "stack", "steps", "tail", "to_cut", "to_step", "variable", "vmap",
+    "apply", "at", "chunks", "cons", "const_int", "cut", "delay", "hold", "item", "last_rows", "length", "lift",
+    "lifted", "nil", "on", "prim", "root", "seq", "stack", "steps", "tail", "to_cut", "to_step", "variable", "vmap",
 ]  # fmt: skip
 
 DECLARATIONS = """
@@ -50,14 +50,18 @@ DECLARATIONS = """
 (constructor loop (String) Clock)
 (constructor cut (Clock i64) Clock)
 (constructor chunks (Clock) Clock)
+(constructor lift (Clock Clock) Clock)
 (constructor under (Move Clock) Clock)
 (constructor state (String) State)
 (constructor moved (Move State) State)
 (constructor to_cut (Clock i64) Move)
 (constructor to_step (Clock i64) Move)
+(constructor lifted (Clock Clock) Move)
+(relation keeps_shapes (Move))
 (relation defines (State Value))
 (relation level (Clock Clock))
 (relation until (Clock Value))
+(function held_as (Clock Value) Value :merge old)
 (function dtype (Value) String :no-merge)
 (function ndim (Value) i64 :no-merge)
 (function int_value (Value) i64 :no-merge)
@@ -295,6 +299,16 @@ def cut(c: Clock, n: Int | int) -> Clock:
 def chunks(c: Clock) -> Clock:
     """The loop over chunks of so many steps of c each; values on it have a row for each of these steps."""
     return Clock("chunks", (c,))
+
+
+def lift(c: Clock, d: Clock) -> Clock:
+    """The loop d inside c, once beside it for all steps of c: values on it have an axis for the steps of c in front."""
+    return Clock("lift", (c, d))
+
+
+def lifted(c: Clock, d: Clock) -> Move:
+    """From d inside c to lift(c, d): the values at all steps of c, along a new first axis."""
+    return Move("lifted", (c, d))
 
 
 def to_cut(c: Clock, n: Int | int) -> Move:
