@@ -3,7 +3,7 @@
 from typing import Any
 
 import scanopt
-import scanopt.loops.require  # an operator of its own, beside the table's  # noqa: F401
+import scanopt.loops.require  # an operator of its own, beside those of the table
 import scanopt.tensor as T
 from scanopt.array.op import Op
 from scanopt.calculus.law import Equation, law

@@ -45,7 +45,7 @@ def _same_until(x: Any, n: Any) -> Any:
 def trace_of_operator(c: Clock, op: Op, args: Args, outer: Args, flags: Text) -> Equation:
     """The trace of an operator is the batched operator of traces."""
     return Equation(
-        stack(c, apply(op, args)), apply(vmap(op, flags), outer), when=[traced_all(c, 0, args, outer, flags)]
+        stack(c, apply(op, args)), apply(vmap(op, flags), outer), when=[traced_all(c, 0, op, args, outer, flags)]
     )
 
 
@@ -58,7 +58,7 @@ def trace_of_operator(c: Clock, op: Op, args: Args, outer: Args, flags: Text) ->
 def last_of_operator(c: Clock, op: Op, k: Int, args: Args, outer: Args, flags: Text) -> Equation:
     """The last rows of an operator are the batched operator of last rows."""
     return Equation(
-        tail(c, apply(op, args), k), apply(vmap(op, flags), outer), when=[traced_all(c, k, args, outer, flags)]
+        tail(c, apply(op, args), k), apply(vmap(op, flags), outer), when=[traced_all(c, k, op, args, outer, flags)]
     )
 
 

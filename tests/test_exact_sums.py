@@ -55,3 +55,13 @@ def test_it_is_saved_with_the_program() -> None:
     assert not scanopt.function([X], X.sum()).program.exact
     with pytest.raises(ValueError, match="exact must be true or false"):
         from_json(to_json(f.program).replace('"exact": true', '"exact": 1'))
+
+
+def test_a_product_stays_in_its_loop_though_a_sum_beside_it_leaves() -> None:
+    A = T.tensor("float64", (None, None), "A")
+    rows = T.tensor("float64", (None, None), "rows")
+    f = scanopt.function([rows, A], scanopt.map(lambda v, a: T.dot(a, v) + v, rows, [A])[0], fp="exact")
+    rng = np.random.default_rng(7)
+    values = rng.standard_normal((40, 17)), rng.standard_normal((17, 17))
+    np.testing.assert_array_equal(f(*values), f.unoptimized(*values), strict=True)
+    assert [s.op.name for s in f.program.loops()[0].body if hasattr(s, "op")] == ["dot"]

@@ -239,7 +239,8 @@ _like_numpy("argmin", _infer_arg, no_gradient, "reduction")
 _like_numpy("sort", _infer_keep("sort"), gradients.of_sort, "sort")
 _like_numpy("argsort", _infer_keep("argsort"), no_gradient, "sort")
 _along_axis("softmax", _bind_softmax, _infer_softmax, gradients.of_softmax,
-            batch_exact=False, by_layout=1, cost="transcendental", doc="exp(x - max x) / its sum along an axis")  # fmt: skip
+            batch_exact=False, by_layout=1, cost="transcendental",
+            doc="exp(x - max x) / its sum along an axis")  # fmt: skip
 
 
 def _along(name: str, x: Any, axis: int | None, **options: Any) -> Variable:

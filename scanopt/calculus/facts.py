@@ -339,12 +339,20 @@ regular_list = new_fact(
 )  # fmt: skip
 
 # k = 0 asks for the whole trace, k >= 1 for its last k rows.
+traceable = new_fact(
+    "traceable", Clock, Int, Op, Args,
+    meaning="the trace (k = 0) or last k rows of op of the list are asked for, and op can do all rows at once",
+    rules="""
+    (= S (stack c v)) (= v (apply op l)) (forward v) (batched op) (regular v) => (traceable c 0 op l)
+    (= S (tail c v k)) (= v (apply op l)) (forward v) (batched op) (regular v) => (traceable c k op l)
+    """,
+)  # fmt: skip
+
 wanted = new_fact(
     "wanted", Clock, Int, Args,
     meaning="the traces (k = 0) or last k rows of the values of the list are asked for",
     rules="""
-    (= S (stack c v)) (= v (apply op l)) (forward v) (batched op) (regular v) => (wanted c 0 l)
-    (= S (tail c v k)) (= v (apply op l)) (forward v) (batched op) (regular v) => (wanted c k l)
+    (traceable c k op l) => (wanted c k l)
     (wanted c k l) (= l (cons v r)) => (wanted c k r)
     """,
 )  # fmt: skip
@@ -372,15 +380,21 @@ alike = new_fact(
     """,
 )  # fmt: skip
 
-traced_all = new_fact(
-    "traced_all", Clock, Int, Args, Args, Text,
+rows_of = new_fact(
+    "rows_of", Clock, Int, Args, Args, Text,
     meaning="the second list has the traces (k = 0) or last k rows of what varies, x of hold(c, x)",
     rules="""
-    (= l (cons v (nil))) (traced c k v V) => (traced_all c k l (cons V (nil)) "1")
-    (= l (cons v r)) (traced c k v V) (alike c k r o f) => (traced_all c k l (cons V o) (+ "1" f))
-    (= l (cons v r)) (traced c k v V) (traced_all c k r o f) => (traced_all c k l (cons V o) (+ "1" f))
-    (= l (cons v r)) (= v (hold c x)) (traced_all c k r o f) => (traced_all c k l (cons x o) (+ "0" f))
+    (= l (cons v (nil))) (traced c k v V) => (rows_of c k l (cons V (nil)) "1")
+    (= l (cons v r)) (traced c k v V) (alike c k r o f) => (rows_of c k l (cons V o) (+ "1" f))
+    (= l (cons v r)) (traced c k v V) (rows_of c k r o f) => (rows_of c k l (cons V o) (+ "1" f))
+    (= l (cons v r)) (= x (held_as c v)) (rows_of c k r o f) => (rows_of c k l (cons x o) (+ "0" f))
     """,
+)  # fmt: skip
+
+traced_all = new_fact(
+    "traced_all", Clock, Int, Op, Args, Args, Text,
+    meaning="op can do all rows of the list at once, which are those of the second one: k = 0 all, else the last k",
+    rules="(traceable c k op l) (rows_of c k l o f) => (traced_all c k op l o f)",
 )  # fmt: skip
 
 constants = new_fact(

@@ -158,7 +158,7 @@ def _equal_rows(g: Encoded, x: int) -> Iterator[Given]:
 
 
 def _forward(g: Encoded) -> Iterator[Given]:
-    """Operators, and traces of inner loops, on a clock that no recurrence runs through: components of the term graph alone."""
+    """Operators, and traces of inner loops, on a clock that no recurrence runs through: components by themselves."""
     needs: dict[int, list[int]] = {}
     for i, f in g.forms():
         needs[i] = list(f.args)
