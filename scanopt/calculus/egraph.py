@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import lru_cache, partial
@@ -42,6 +43,9 @@ class UnsoundLawError(RuntimeError):
 
 _FORMS = ("apply", "hold", "seq", "delay", "stack", "tail", "on")
 """The constructors that are counted."""
+
+_AT_ONCE, _TOO_MANY = 8, 4
+"""Runs of facts between two looks at the number of forms; how many times as many as a program may have end them."""
 
 _TRIAL = 50
 """Rounds of a trial, at most."""
@@ -169,16 +173,27 @@ class EGraph:
 
     def round(self, names: frozenset[str], facts: bool = True) -> Round:
         """All that follows from facts, then the laws of these names once."""
-        # Facts end by themselves, or should: a round that goes on and on could not be stopped.
-        # The command, unlike `repeat` in a schedule, ends with the first run that finds nothing new.
-        parts = [*(["(run facts 1000)"] if facts else []), *([f"(run {self._ruleset(names)} 1)"] if names else [])]
         start = time.perf_counter()
-        reports = [done.report for done in self._run("\n".join(parts))]
-        times = {n: t for r in reports for n, t in r.search_and_apply_time_per_rule.items()}
+        reports = self._facts() if facts else []
+        reports += [done.report for done in self._run(f"(run {self._ruleset(names)} 1)")] if names else []
+        times: dict[str, timedelta] = {}
+        matches: Counter[str] = Counter()
+        for r in reports:
+            matches.update(r.num_matches_per_rule)
+            for n, t in r.search_and_apply_time_per_rule.items():
+                times[n] = times.get(n, timedelta()) + t
         seconds = _seconds(times, time.perf_counter() - start)
-        matches = {n: m for r in reports for n, m in r.num_matches_per_rule.items()}
         changed = self._folded_by(matches) or any(r.updated for r in reports)
         return Round(matches, seconds, changed, self.size())
+
+    def _facts(self) -> list[Any]:
+        """Reports of running facts until nothing new follows; they should end by themselves, and are watched."""
+        reports: list[Any] = []
+        most = _TOO_MANY * Limits().most(self.program.size)
+        while not reports or (reports[-1].updated and self.size() <= most):
+            # The command, unlike `repeat` in a schedule, ends with the first run that finds nothing new.
+            reports.append(self._run(f"(run facts {_AT_ONCE})")[0].report)
+        return reports
 
     def _ruleset(self, names: frozenset[str]) -> str:
         """The egglog ruleset of some of the laws."""

@@ -65,16 +65,18 @@ new_fact(
     ),
 )  # fmt: skip
 
+# added: one of those sums, always the same.  Of a value that is a sum of itself (0 = 0 + 0) there are many without end.
 adds_up = new_fact(
     "adds_up", Value, Value,
     meaning="S is the sum of the rows of X: the same products or the same rows, added in some order",
     rules=_lines(
         """
+    (adds_up X S) => (set (added X) S)
     (to_add_up X) (= X (apply_two (vmap op "11") A B)) (contracts op k g)
         (= k (+ (to-string (ndim A)) (to-string (ndim B)))) => (adds_up X (apply g (cons A (cons B (nil)))))
     (to_add_up X) (= X (apply_two (vmap op "11") A B)) (contracts op "" g)
         => (adds_up X (apply g (cons A (cons B (nil)))))
-    (to_add_up V) (= V (apply_two (vmap op "11") X Y)) (termwise op) (adds_up X S) (adds_up Y T)
+    (to_add_up V) (= V (apply_two (vmap op "11") X Y)) (termwise op) (= S (added X)) (= T (added Y))
         => (adds_up V (apply op (cons S (cons T (nil)))))
     (to_add_up X) (= X (apply (vmap op "011") (cons z (cons Y (cons J (nil)))))) (nothing z) (scatters op "1" g)
         (= (+ (ndim Y) 1) (+ (ndim J) (ndim z))) => (adds_up X (apply g (cons z (cons Y (cons J (nil))))))
@@ -84,7 +86,7 @@ adds_up = new_fact(
     """
     )
     + _for_each_flag(
-        "(to_add_up V) (= V (apply (vmap op FLAGS) (cons X r))) (additive op) (adds_up X S)"
+        "(to_add_up V) (= V (apply (vmap op FLAGS) (cons X r))) (additive op) (= S (added X))"
         " => (adds_up V (apply op (cons S r)))"
     ),
 )  # fmt: skip
