@@ -74,7 +74,9 @@ def cases(scale: float) -> Sequence[Case]:
         (f"AR(2) filter of {size(1_000_000):,}", models.ar2(size(1_000_000)), hand_loops.ar2),
         (f"varying linear recurrence, {size(1_000_000):,}", varying(size(1_000_000)), varying_by_hand),
         (f"CUSUM of {size(1_000_000):,}", cusum(size(1_000_000)), cusum_by_hand),
-        (f"forward fill of {size(1_000_000):,}", fill(size(1_000_000)), fill_by_hand),
+        (f"outer products added up, {size(1000):,} of 64 x 64", outer_products(size(1000), 64), outer_by_hand),
+        (f"two loops that share work, {size(10_000):,} x 64", sharing(size(10_000), 64), sharing_by_hand),
+        (f"RNN with an invariant product, {size(1000):,} x 64", invariant(size(1000), 64), invariant_by_hand),
     ]  # fmt: skip
 
 
@@ -110,10 +112,25 @@ def cusum(n: int) -> models.Graph:
     return _graph([x, s], states, [_normal(n) - 0.1, np.array(0.0)])
 
 
-def fill(n: int) -> models.Graph:
-    m, x, s = T.TensorType("bool", (None,))("m"), T.dvector("x"), T.dscalar("s")
-    states, _ = scanopt.scan(lambda m, x, s: T.where(m, x, s), [m, x], s)
-    return _graph([m, x, s], states, [_normal(n) > 1, _normal(n), np.array(0.0)])
+def outer_products(n: int, size: int) -> models.Graph:
+    x, y, s = *T.dmatrices("x", "y"), T.dmatrix("s")
+    states, _ = scanopt.scan(lambda x, y, s: s + T.outer(x, y), [x, y], s)
+    return _graph([x, y, s], states[-1], [_normal(n, size), _normal(n, size), np.zeros((size, size))])
+
+
+def sharing(n: int, size: int) -> models.Graph:
+    x, s = T.dmatrix("x"), T.dvector("s")
+    first, _ = scanopt.scan(lambda x, s: T.tanh(s) + T.exp(-T.sqr(x)), x, s)
+    second, _ = scanopt.scan(lambda x, s: 0.5 * T.sin(s) + T.exp(-T.sqr(x)), x, s)
+    return _graph([x, s], first + second, [_normal(n, size), np.zeros(size)])
+
+
+def invariant(n: int, size: int) -> models.Graph:
+    x, h, U, V, b = T.dmatrix("x"), T.dvector("h"), *T.dmatrices("U", "V"), T.dvector("b")
+    step = lambda x, h, U, V, b: T.tanh(x + T.dot(h, U) + T.dot(b, V))  # noqa: E731
+    states, _ = scanopt.scan(step, x, h, [U, V, b])
+    values = [_normal(n, size), np.zeros(size), _normal(size, size) / 10, _normal(size, size) / 10, _normal(size)]
+    return _graph([x, h, U, V, b], states, values)
 
 
 def _normal(*shape: int) -> Array:
@@ -162,12 +179,27 @@ def cusum_by_hand(x: Array, s: Array) -> Array:
     return out
 
 
-def fill_by_hand(m: Array, x: Array, s: Array) -> Array:
+def outer_by_hand(x: Array, y: Array, s: Array) -> Array:
+    s = s.copy()
+    for t in range(len(x)):
+        s += np.outer(x[t], y[t])
+    return s
+
+
+def sharing_by_hand(x: Array, s: Array) -> Array:
+    first, second = np.empty_like(x), np.empty_like(x)
+    a = b = s
+    for t in range(len(x)):
+        first[t] = a = np.tanh(a) + np.exp(-np.square(x[t]))
+    for t in range(len(x)):
+        second[t] = b = 0.5 * np.sin(b) + np.exp(-np.square(x[t]))
+    return first + second
+
+
+def invariant_by_hand(x: Array, h: Array, U: Array, V: Array, b: Array) -> Array:
     out = np.empty_like(x)
     for t in range(len(x)):
-        if m[t]:
-            s = x[t]
-        out[t] = s
+        out[t] = h = np.tanh(x[t] + h @ U + b @ V)
     return out
 
 

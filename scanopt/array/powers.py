@@ -47,11 +47,15 @@ def geometric(xp: Any, init: Any, factor: Any, n: Any) -> Any:
     if kind in "iu":
         power = xp.power(factor.astype(np.uint64), n.astype(np.uint64))
         return xp.asarray(start.astype(np.uint64) * power).astype(dtype)
-    s, a, times = xp.broadcast_arrays(start, factor.astype(dtype), n)
-    power = xp.power(factor.astype(dtype), n.astype(dtype))
+    base, tiny = factor.astype(dtype, copy=False), np.finfo(dtype).tiny
+    power = xp.asarray(xp.power(base, n.astype(dtype)))
     out = xp.asarray(start * power)
+    sizes = xp.abs(power)
+    if not sizes.size or bool((sizes.min() >= tiny) & (sizes.max() < xp.inf)):
+        return out
     # Where the power is out of range and the product is not, the steps are run.
-    lost = (xp.isinf(power) & xp.isfinite(a)) | ((xp.abs(power) < np.finfo(dtype).tiny) & (a != 0))
+    s, a, times = xp.broadcast_arrays(start, base, n)
+    lost = (xp.isinf(power) & xp.isfinite(a)) | ((sizes < tiny) & (a != 0))
     exponent = xp.log2(xp.abs(s)) + times * xp.log2(xp.abs(a))
     lost = lost & ((xp.abs(exponent) <= 1100) | (s == 0) | xp.isinf(s))
     if bool(lost.any()):
