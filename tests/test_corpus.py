@@ -162,3 +162,14 @@ def test_what_differs_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(plain_names.NAMES["T"]), "sqr", staticmethod(lambda x: x + x))
     failures = check(program(loop)).failures
     assert {f.way.split()[0] for f in failures} == {"the", "exact", "odd"}
+
+
+FOUND = (1128, 3192, 3787, 8919, 14035, 14050, 20019, 20479)
+"""Programs that went wrong once: lengths read row by row, sums in another order, forms without end, nested checks."""
+
+
+@pytest.mark.parametrize("seed", FOUND)
+def test_what_went_wrong_once(seed: int) -> None:
+    result = check(generate(seed))
+    assert not result.failures, describe(result)
+    assert not result.stopped

@@ -7,12 +7,14 @@ every rewrite like anything else, and still raises when the loop it guarded is g
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from string import Formatter
 from typing import Any
 
+from scanopt.array.batching import elementwise
 from scanopt.array.op import Op, Operand, OpSpec, register
-from scanopt.array.types import Dim, TensorType
+from scanopt.array.shapes import broadcast
+from scanopt.array.types import TensorType
 from scanopt.array.variable import Variable, apply
 
 __all__ = ["require"]
@@ -47,18 +49,7 @@ def _infer(a: Operand, b: Operand, *, relation: str, error: str, message: str) -
             raise ValueError(f"a message may hold {{found}} and {{expected}} only, found {message!r}")
     if a.dtype != "int64" or b.dtype != "int64":
         raise TypeError(f"require compares int64 values, found {a.type} and {b.type}")
-    if a.ndim and b.ndim and a.ndim != b.ndim:
-        raise ValueError(f"require compares equal shapes, found {a.type} and {b.type}")
-    longer, other = (a.shape, b.shape) if a.ndim >= b.ndim else (b.shape, a.shape)
-    other = other or (None,) * len(longer)
-    shape: tuple[Dim, ...] = tuple(n if n is not None else m for n, m in zip(longer, other, strict=True))
-    return TensorType("int64", shape)
-
-
-def _batch(op: Op, flags: Sequence[bool], args: Sequence[Variable]) -> Variable:
-    """Checks of scalars: all rows at once."""
-    del flags
-    return apply(op, *args)
+    return TensorType("int64", broadcast(a.shape, b.shape))
 
 
 register(
@@ -66,7 +57,7 @@ register(
         "require",
         numpy=_numpy,
         infer=_infer,
-        batch=_batch,
+        batch=elementwise,
         batch_exact=True,
         can_raise=True,
         doc="require(a, b): a where `a relation b` holds, else an error with the given message.",

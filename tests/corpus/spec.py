@@ -205,13 +205,18 @@ _LIKE = re.compile(r"T\.(zeros|ones)_like\(([a-z]\d+)\)")
 
 
 def without_likes(spec: Spec) -> Spec:
-    """The program with zeros and ones of the shapes that others have now: of those others nothing else is needed."""
+    """The program without values that only give shapes: zeros and ones like them, sequences that no step reads."""
     known = {} if spec.disturbed else {name: text for s in spec.statements for name, text in _declared(s)}
 
     def made(match: re.Match[str]) -> str:
         return f"T.{match[1]}({known[match[2]]})" if match[2] in known else match[0]
 
     def replaced(x: Any) -> Any:
+        if isinstance(x, dict) and "sequences" in x:
+            read = used(repr([x["body"], *([o["result"] for o in x["outs"]]), x["changes"], x["until"], x["passed"]]))
+            for slot in x["sequences"]:
+                if slot["text"] in known and not read.intersection(slot["params"]):
+                    slot["text"] = f"T.zeros({known[slot['text']]})"
         if isinstance(x, dict):
             return {key: replaced(v) for key, v in x.items()}
         if isinstance(x, list):
