@@ -182,7 +182,9 @@ Seeds {first} to {last}, {dates}, Python {python}, {versions}. Each program is r
 (loops over NumPy, written from the documents alone: `tests/corpus/plain.py`), and optimized: with `fp="exact"`, with
 `fp="reassoc"`, or in odd ways (costs out of thin air, greedy extraction, rulesets left out, saved and loaded). Exact
 results must be equal bit for bit, others within rounding; what raises must raise the same. A program with shared
-variables is called twice, and what they hold after each call counts as results."""
+variables is called twice, and what they hold after each call counts as results.
+
+A shard in which something differed is run again, whole, once that is mended; the others are not."""
 
 
 def _table(head: tuple[str, str], rows: Sequence[tuple[Any, Any]]) -> str:
