@@ -306,6 +306,10 @@ def case_repeat_rows(rng: Rng) -> Case:
     return Op.make("repeat_rows"), [x, number(int(rng.integers(0, 4)))]
 
 
+def case_swap_rows(rng: Rng) -> Case:
+    return Op.make("swap_rows"), [values(rng, rng.choice(DTYPES), some_shape(rng, int(rng.integers(2, 5))))]
+
+
 def case_sum_to(rng: Rng) -> Case:
     x = rng.normal(size=some_shape(rng, int(rng.integers(0, 4)))).astype(str(rng.choice(["float32", "float64"])))
     axis = tuple(i for i in range(x.ndim) if rng.random() < 0.6)

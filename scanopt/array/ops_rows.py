@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from scanopt.array.op import Op, Operand, OpSpec, Traits, register
+from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Variable, apply
 
@@ -76,7 +76,6 @@ register(
         _infer_swap,
         _batch_swap,
         batch_exact=True,
-        traits=Traits(involution=True),
         cost="free",
         view=True,
         gradient=_gradient_swap,
