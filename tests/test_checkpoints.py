@@ -157,9 +157,9 @@ def test_more_steps_between_states_than_there_are() -> None:
 
 def test_peak_memory_of_the_gradient() -> None:
     def peak(trace: Any) -> int:
-        f = scanopt.function([X, h, w], grad((trace[-1] ** 2).sum(), w))
         rng = np.random.default_rng(0)
         args = [np.zeros((900, 2000)), rng.normal(size=2000), rng.normal(size=2000)]
+        f = scanopt.function([X, h, w], grad((trace[-1] ** 2).sum(), w), example=args)
         f(*args)
         tracemalloc.start()
         f(*args)

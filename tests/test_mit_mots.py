@@ -223,11 +223,11 @@ def test_stored_and_restored() -> None:
 
 def test_profile_counts_its_steps() -> None:
     buffer = T.dvector("B")
-    (after,) = sums(steps(2), buffer, profile="running sums").outputs
-    assert interpret(after, {buffer: [1, 2, 4]}).tolist() == [1, 3, 7]
-    assert scanopt.function([buffer], after)([1, 2, 4]).tolist() == [1, 3, 7]
+    (after,) = sums(steps(4), buffer, profile="running sums").outputs
+    assert interpret(after, {buffer: [1, 2, 4, 8, 16]}).tolist() == [1, 3, 7, 15, 31]
+    assert scanopt.function([buffer], after)([1, 2, 4, 8, 16]).tolist() == [1, 3, 7, 15, 31]
     found = scan_profile("running sums")
-    assert (found.calls, found.steps) == (2, 4)
+    assert (found.calls, found.steps) == (2, 8)
     reset_profiles()
 
 
