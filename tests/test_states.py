@@ -108,8 +108,10 @@ def test_states_of_an_inner_loop_start_anew_at_each_outer_step() -> None:
         kept = scan(lambda v, u, w: [u, T.exp(u) + v, v, T.exp(w) * v], row, [s, None, s * 2, None])
         return [T.tanh(s + row.sum()), kept[1], kept[3]]
 
-    f = checked(*scan(step, X, [a, None, None]))
-    assert states(f) == 1
+    outputs = scan(step, X, [a, None, None])
+    checked(*outputs)
+    # Run once for all outer steps, the inner loop keeps its state: what is passed on is known of loops as written.
+    assert states(scanopt.function([X, a], outputs, exclude=["push_out_loops"])) == 1
 
 
 def test_states_that_pass_on() -> None:
