@@ -8,14 +8,13 @@ The peer is JAX: the same programs by lax.scan, from the traced function to the 
 
 from __future__ import annotations
 
-import argparse
 import math
 import statistics
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from harness import JAX, NO_JAX, fresh, machine, ms, ratio, table, verdict
+from harness import JAX, NO_JAX, asked_to_be_quick, fresh, machine, ms, ratio, table, verdict
 
 PARTS = ("encode", "saturate", "extract", "lower", "compile")
 IMPORT_GOAL = 0.2
@@ -26,9 +25,7 @@ Shapes = list[tuple[list[int], str]]
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print all tables."""
-    parser = argparse.ArgumentParser(description="Time from graph to ready function.")
-    parser.add_argument("--quick", action="store_true", help="small programs, few repeats")
-    quick = parser.parse_args(arguments).quick
+    quick = asked_to_be_quick("Time from graph to ready function.", "programs", arguments)
     print(f"bench_compile: {machine()}; all times in ms")
     if not JAX:
         print(NO_JAX)

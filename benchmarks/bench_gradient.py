@@ -14,7 +14,6 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # steadier on few cores, for both sides
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
 
-import argparse
 import time
 import tracemalloc
 from collections.abc import Callable, Sequence
@@ -22,7 +21,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from harness import JAX, NO_JAX, best, machine, median, ms, ratio, table
+from harness import JAX, NO_JAX, asked_to_be_quick, best, machine, median, ms, ratio, table
 from models import Graph
 
 import scanopt
@@ -33,9 +32,7 @@ Array = np.ndarray[Any, Any]
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print all tables."""
-    parser = argparse.ArgumentParser(description="Gradients of recurrent networks.")
-    parser.add_argument("--quick", action="store_true", help="small sizes, few repeats")
-    quick = parser.parse_args(arguments).quick
+    quick = asked_to_be_quick("Gradients of recurrent networks.", "sizes", arguments)
     print(f"bench_gradient: {machine()}; all times in ms")
     steps, batch, hidden = (5, 3, 4) if quick else (100, 32, 128)
     networks(steps, batch, hidden, 2 if quick else 7)

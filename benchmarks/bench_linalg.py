@@ -13,7 +13,6 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # steadier on few cores, for all sides
 
-import argparse
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -21,7 +20,7 @@ from typing import Any
 import models
 import numpy as np
 import scipy.linalg
-from harness import best, machine, ms, ratio, table
+from harness import asked_to_be_quick, best, machine, ms, ratio, table
 
 import scanopt
 import scanopt.tensor as T
@@ -35,9 +34,7 @@ LEAST = 0.9
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description="Linear algebra in loops, against loops by hand.")
-    parser.add_argument("--quick", action="store_true", help="small sizes, few repeats")
-    quick = parser.parse_args(arguments).quick
+    quick = asked_to_be_quick("Linear algebra in loops, against loops by hand.", "sizes", arguments)
     print(f"bench_linalg: {machine()}; all times in ms")
     measure(cases(0.02 if quick else 1.0), 2 if quick else 7)
 

@@ -13,7 +13,6 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # steadier on few cores, for both sides
 
-import argparse
 import tracemalloc
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -22,7 +21,7 @@ from typing import Any
 import hand_loops
 import models
 import numpy as np
-from harness import best, machine, median, ms, ratio, table
+from harness import asked_to_be_quick, best, machine, median, ms, ratio, table
 
 import scanopt
 
@@ -34,9 +33,7 @@ TRACE = 1e9
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print all tables."""
-    parser = argparse.ArgumentParser(description="Time per call and peak memory of compiled functions.")
-    parser.add_argument("--quick", action="store_true", help="small sizes, few repeats")
-    quick = parser.parse_args(arguments).quick
+    quick = asked_to_be_quick("Time per call and peak memory of compiled functions.", "sizes", arguments)
     print(f"bench_run: {machine()}; all times in ms")
     calls(cases(0.01 if quick else 1.0), 2 if quick else 11)
     memory(1000 if quick else 10_000, [10, 100] if quick else [10, 1000, 100_000])

@@ -13,7 +13,6 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # steadier on few cores, for both sides
 
-import argparse
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -21,7 +20,7 @@ from typing import Any
 import hand_loops
 import models
 import numpy as np
-from harness import best, machine, ms, ratio, table
+from harness import asked_to_be_quick, best, machine, ms, ratio, table
 
 import scanopt
 import scanopt.tensor as T
@@ -35,9 +34,7 @@ LEAST = 0.95
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description="Loops that vanish, against loops by hand.")
-    parser.add_argument("--quick", action="store_true", help="small sizes, few repeats")
-    quick = parser.parse_args(arguments).quick
+    quick = asked_to_be_quick("Loops that vanish, against loops by hand.", "sizes", arguments)
     print(f"bench_vanish: {machine()}; all times in ms")
     measure(cases(0.01 if quick else 1.0), 2 if quick else 7)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import json
 import os
@@ -13,7 +14,19 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["JAX", "NO_JAX", "best", "fresh", "machine", "median", "ms", "ratio", "table", "verdict"]
+__all__ = [
+    "JAX",
+    "NO_JAX",
+    "asked_to_be_quick",
+    "best",
+    "fresh",
+    "machine",
+    "median",
+    "ms",
+    "ratio",
+    "table",
+    "verdict",
+]
 
 JAX = importlib.util.find_spec("jax") is not None
 NO_JAX = "JAX is not installed: the ratio to it is not measured (pip install 'scanopt[bench]')"
@@ -67,6 +80,14 @@ def verdict(seconds: float, goal: float | None) -> str:
     if goal is None:
         return "-"
     return f"{ms(goal)}: {'met' if seconds < goal else 'MISSED'}"
+
+
+def asked_to_be_quick(description: str, sizes: str, arguments: Sequence[str] | None) -> bool:
+    """Whether the only option of a benchmark, `--quick`, is given.  sizes: what is small then."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--quick", action="store_true", help=f"small {sizes}, few repeats")
+    quick: bool = parser.parse_args(arguments).quick
+    return quick
 
 
 def machine() -> str:
