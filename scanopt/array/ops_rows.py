@@ -9,7 +9,7 @@ from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Variable, apply
 
-__all__ = ["repeat_rows", "swap_rows"]
+__all__ = ["repeat_rows"]
 
 
 def _bind(xp: Any) -> Any:
@@ -82,11 +82,6 @@ register(
         doc="x with its first two axes exchanged",
     )
 )
-
-
-def swap_rows(x: Variable) -> Variable:
-    """x (of at least two axes) with the first two exchanged."""
-    return apply(Op.make("swap_rows"), x)
 
 
 def repeat_rows(x: Variable, n: Variable) -> Variable:

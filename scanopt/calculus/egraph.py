@@ -154,7 +154,8 @@ class EGraph:
             self._load(rows, facts_of(trial.part, given))
             most = Limits().most(trial.part.size)
             for _ in range(_TRIAL):
-                report = self._run("(run facts 1000) (run stepwise 1)")[1].report
+                self._facts()
+                report = self._run("(run stepwise 1)")[0].report
                 changed = self._folded_by(report.num_matches_per_rule) or report.updated
                 if not changed or self.size() > most:
                     break

@@ -69,6 +69,7 @@ def _cheapest_of_all(problem: Problem) -> Extraction | None:
 
 
 _LEAST_SECONDS = 1.0
+"""What the exact search is always allowed."""
 
 
 def extract(problem: Problem, seconds: float = 10.0, exact: bool = True, patience: float = math.inf) -> Extraction:

@@ -52,8 +52,8 @@ new_fact(
     "shared", Clock, Clock, Value, Value,
     meaning="v of d is the same at all steps of c: y of lift(c, d)",
     rules="""
-    (to_lift c d l) (= l (cons v r)) (= v (hold d x)) (= x (hold c y)) => (shared c d v (hold (lift c d) y))
-    (to_lift c d l) (= l (cons v r)) (= v (seq d X)) (= X (hold c Y)) => (shared c d v (seq (lift c d) Y))
+    (to_lift c d l) (= l (cons v r)) (= x (held_as d v)) (= y (held_as c x)) => (shared c d v (hold (lift c d) y))
+    (to_lift c d l) (= l (cons v r)) (= v (seq d X)) (= Y (held_as c X)) => (shared c d v (seq (lift c d) Y))
     """,
 )  # fmt: skip
 
