@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
+from types import FunctionType
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -16,6 +18,7 @@ from scanopt.backends.nosteps import no_steps
 from scanopt.backends.source import Source, program_source
 from scanopt.backends.support import support
 from scanopt.backends.timing import timing
+from scanopt.program.failures import Lines, note_failure
 from scanopt.program.ir import Input, Program
 
 __all__ = ["Compiled", "compile_steps"]
@@ -30,13 +33,14 @@ class Compiled:
     Threads may call it at the same time: what loops keep from call to call, each thread keeps for
     itself.  Arguments are never written to; results share no memory with arguments, constants, one
     another or what is kept.
-    source: the text that runs.
+    source: the text that runs; lines: what stands where in it, to say what an error is about.
     """
 
     program: Program
     source: str
     xp: Any
-    run: Callable[..., list[Array]]
+    run: FunctionType
+    lines: Lines
 
     def __call__(self, values: Sequence[Array]) -> list[Array]:
         """The results for these arguments.
@@ -48,8 +52,13 @@ class Compiled:
         if len(values) != len(inputs):
             raise TypeError(f"expected {len(inputs)} arguments, found {len(values)}")
         arrays = [admit(x, self.xp.asarray(v)) for x, v in zip(inputs, values, strict=True)]
-        with np.errstate(all="ignore"):
-            return self.run(*arrays)
+        try:
+            with np.errstate(all="ignore"):
+                results: list[Array] = self.run(*arrays)
+        except Exception as error:
+            note_failure(error, self.program, self.lines, self.run.__code__)
+            raise
+        return results
 
 
 def admit(expected: Input, x: Array) -> Array:
@@ -75,8 +84,13 @@ def compile_steps(
     bind = _in_c_order(xp, bind) if program.exact else bind
     source = program_source(program, infix=xp is np)
     space = _namespace(source, xp, bind) | timing(source.titles, clock) | dict(Shelf().functions())
-    exec(compile(source.text, space["__name__"], "exec"), space)
-    return Compiled(program, source.text, xp, space["program"])
+    exec(compile(source.text, _file(source.text), "exec"), space)
+    return Compiled(program, source.text, xp, space["program"], source.stands_for)
+
+
+def _file(text: str) -> str:
+    """The name of a text in tracebacks: its own, for their lines are looked up by it."""
+    return f"scanopt program {crc32(text.encode()):08x}"
 
 
 def _in_c_order(xp: Any, bind: Callable[[Op], Callable[..., Any]]) -> Callable[[Op], Callable[..., Any]]:
@@ -87,7 +101,7 @@ def _in_c_order(xp: Any, bind: Callable[[Op], Callable[..., Any]]) -> Callable[[
         count = op.spec.by_layout
         if not count:
             return f
-        return lambda *args: f(*[xp.asarray(x, order="C") for x in args[:count]], *args[count:])
+        return lambda *args, **out: f(*[xp.asarray(x, order="C") for x in args[:count]], *args[count:], **out)
 
     return bound
 

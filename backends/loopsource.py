@@ -68,6 +68,7 @@ class LoopWriter:
     def write(self) -> None:
         """The whole loop."""
         p, loop = self.parent, self.loop
+        first = len(p.lines)
         p.line("")
         p.line(f"# loop {safe(loop.label)}, phase {loop.phase}")
         p.line(f"{self.n} = steps({p.name(loop.steps)}, {self.label})")
@@ -80,6 +81,7 @@ class LoopWriter:
             p.block("else:", lambda: p.line(f"[{', '.join(kept)}] = {p.empty(loop)}"))
         self._end()
         p.line("")
+        p.stands_for.loops.append((first + 1, len(p.lines), loop))
 
     def _end(self) -> None:
         """What is left to do: buffers for the next call, times."""

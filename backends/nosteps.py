@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
-from scanopt.array.abstract import concrete_shape
+from scanopt.array.abstract import concrete, concrete_shape
 from scanopt.array.op import Operand
 from scanopt.program.ir import Loop
 from scanopt.program.memory import loop_shapes
@@ -27,6 +25,5 @@ def no_steps(xp: Any, loop: Loop, outer: Sequence[str]) -> Callable[..., list[An
 
 
 def _operand(x: Any) -> Operand:
-    """What is known of an array: of scalars the value too."""
-    value = np.asarray(x.get() if hasattr(x, "get") else x) if x.ndim == 0 else None
-    return Operand(x.dtype.name, tuple(x.shape), value)
+    """What is known of an array: its values too, for a length may be their number that is true."""
+    return concrete(x.get() if hasattr(x, "get") else x)

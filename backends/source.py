@@ -17,6 +17,7 @@ from scanopt.array.op import Op
 from scanopt.backends.kept import kept_buffers
 from scanopt.backends.layout import Layout, layout
 from scanopt.backends.loopsource import LoopWriter, made_in, safe
+from scanopt.program.failures import Lines
 from scanopt.program.ir import Branch, Compute, Loop, Program, Step
 from scanopt.program.names import given
 from scanopt.program.storage import Root
@@ -44,6 +45,7 @@ class Source:
     ops: functions to bind, by name.  consts: arrays, by name (`scalars`: as scalars).  labels:
     texts for error messages, by number.  empties: loops to evaluate without steps, by name, with
     the outer names they take.  titles: of profiled loops, by number.
+    stands_for: the steps and loops of its lines.
     """
 
     text: str
@@ -53,6 +55,7 @@ class Source:
     labels: tuple[str, ...]
     empties: dict[str, tuple[Loop, tuple[str, ...]]]
     titles: tuple[tuple[str, ...], ...]
+    stands_for: Lines
 
 
 def program_source(program: Program, infix: bool = True) -> Source:
@@ -67,7 +70,7 @@ def program_source(program: Program, infix: bool = True) -> Source:
     return Source(
         "\n".join(writer.lines) + "\n", {name: op for op, name in writer.ops.items()},
         writer.consts, writer.scalars, tuple(writer.labels), writer.empties,
-        tuple(writer.titles),
+        tuple(writer.titles), writer.stands_for,
     )  # fmt: skip
 
 
@@ -87,6 +90,7 @@ class Writer:
     labels: list[str] = field(default_factory=list[str])
     titles: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
     empties: dict[str, tuple[Loop, tuple[str, ...]]] = field(default_factory=dict[str, Any])
+    stands_for: Lines = field(default_factory=Lines)
     depth: int = 0
 
     # Lines and names
@@ -120,6 +124,7 @@ class Writer:
         for name in self.layout.types:
             if name not in self.names:
                 self.names[name] = name if name in taken else next(fresh)
+        self.stands_for.names = self.names
 
     def described(self, name: str) -> str:
         """A name for error messages: the user's label of an input, else the name itself."""
@@ -225,6 +230,7 @@ class Writer:
                 args.append(f"out={out}" if step.op.name in OUT_BY_NAME else out)
             text = f"{self.op(step.op)}({', '.join(args)})"
         self.line(f"{self.name(step.out)} = {text}", str(step.type))
+        self.stands_for.steps[len(self.lines)] = step
 
     def is_infix(self, step: Compute) -> bool:
         """Whether it is arithmetic of two scalars of one dtype, no overflow left to chance."""

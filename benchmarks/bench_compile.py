@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"bench_compile: {machine()}; all times in ms")
     if not JAX:
         print(NO_JAX)
-    models(["A**k", "RNN"] if quick else ["A**k", "RNN", "LSTM pair"], 2 if quick else 7)
+    models(["A**k", "RNN"] if quick else ["A**k", "RNN", "LSTM pair", "its gradient"], 2 if quick else 5)
     growth([30, 60] if quick else [30, 100, 300, 1000], 2 if quick else 5)
     imports(1 if quick else 5)
 

@@ -37,6 +37,13 @@ def lstm_pair(X: Any, *args: Any) -> Any:
     return [_lstm(X, args[:half]), _lstm(X, args[half:])]
 
 
+def lstm_pair_gradient(*args: Any) -> Any:
+    def cost(*args: Any) -> Any:
+        return sum((x**2).sum() for x in lstm_pair(*args))
+
+    return jax.grad(cost, argnums=tuple(range(len(args))))(*args)
+
+
 def _lstm(X: Any, args: Any) -> Any:
     layers = len(args) // 10
     starts, weights = args[: 2 * layers], args[2 * layers :]
@@ -71,5 +78,7 @@ def gated(X: Any, *args: Any) -> Any:
     return lax.scan(step, tuple(starts), X)[1]
 
 
-TWINS: dict[str, Callable[..., Any]] = {"A**k": power, "RNN": rnn, "LSTM pair": lstm_pair}
+TWINS: dict[str, Callable[..., Any]] = {
+    "A**k": power, "RNN": rnn, "LSTM pair": lstm_pair, "its gradient": lstm_pair_gradient,
+}  # fmt: skip
 """By the names of `models.MODELS`."""

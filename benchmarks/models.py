@@ -12,7 +12,8 @@ import scanopt
 import scanopt.tensor as T
 
 __all__ = [
-    "MODELS", "Graph", "Model", "ar2", "count_operators", "gated", "lstm", "lstm_pair", "polynomial", "power", "rnn",
+    "MODELS", "Graph", "Model", "ar2", "count_operators", "gated", "lstm", "lstm_pair", "lstm_pair_gradient",
+    "polynomial", "power", "rnn",
 ]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
@@ -120,6 +121,13 @@ def lstm_pair(layers: int = 8) -> Graph:
     return lstm(layers, steps=100, hidden=16, scans=2)
 
 
+def lstm_pair_gradient(layers: int = 8) -> Graph:
+    """The gradient of the sum of squares of what the pair makes, with respect to all its inputs."""
+    pair = lstm_pair(layers)
+    cost = sum(T.sqr(x).sum() for x in pair.outputs)
+    return Graph(pair.inputs, scanopt.grad(cost, pair.inputs), pair.values)
+
+
 def _lstm(layers: int) -> Callable[..., Any]:
     def step(x: Any, *args: Any) -> list[Any]:
         states, weights = args[: 2 * layers], args[2 * layers :]
@@ -168,6 +176,7 @@ MODELS = {
         Model("A**k", power, first=1.0, again=0.1),
         Model("RNN", rnn, first=None, again=0.3),
         Model("LSTM pair", lstm_pair, first=None, again=1.0),
+        Model("its gradient", lstm_pair_gradient, first=None, again=10.0),
     )
 }
 """The models with goals for compile time."""

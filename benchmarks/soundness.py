@@ -1,6 +1,6 @@
 """Random programs without end, in shards that can be stopped and resumed.
 
-python benchmarks/soundness.py --from 0 --to 50000 --jobs 2 --out runs.jsonl --record docs/soundness.md
+python benchmarks/soundness.py --to 45000 --gradients 3000 5000 --jobs 2 --out runs.jsonl --record docs/soundness.md
 
 Writes a line per failing seed (with a smaller program that fails too) and a line per finished shard;
 shards that the file has already are not run again.  --record writes the page of what was found.
@@ -15,33 +15,32 @@ import platform
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-SHARD = 250
+SHARD = {"programs": 250, "gradients": 100}
 WAYS = ("exact", "reassoc", "odd")
 COUNTED = ("outcomes", "plain", "ways", "kinds", "laws")
 """What each shard counts: programs by what they come to, and by what they show; ways to run them; laws that fired."""
 
 
-def run(start: int, stop: int, every_way: bool) -> list[dict[str, Any]]:
+def run(what: str, start: int, stop: int, every_way: bool) -> list[dict[str, Any]]:
     """The lines of one shard: its failures, then itself."""
     from corpus.check import check, rulesets
-    from corpus.kinds import kinds
-    from random_programs import generate
 
-    names, begin = rulesets(), time.process_time()
-    exclude = [names[start // SHARD // 2 % len(names)]] if start // SHARD % 2 else []
+    generate, kinds = _generator(what)
+    names, begin, number = rulesets(), time.process_time(), start // SHARD[what]
+    exclude = [names[number // 2 % len(names)]] if number % 2 else []
     counts: dict[str, Counter[str]] = {key: Counter() for key in COUNTED}
     lines: list[dict[str, Any]] = []
     stopped: list[int] = []
     for seed in range(start, stop):
         spec = generate(seed)
-        result = check(spec, exclude, WAYS if every_way else _way(seed))
+        result = check(spec, exclude, WAYS if every_way else _way(seed), slopes=what == "gradients")
         counts["outcomes"][result.outcome] += 1
         counts["plain"][result.plain] += 1
         counts["ways"].update(result.ways)
@@ -50,10 +49,18 @@ def run(start: int, stop: int, every_way: bool) -> list[dict[str, Any]]:
         if result.stopped:
             stopped.append(seed)
         if result.failures:
-            lines.append(failure(seed, exclude, result.failures))
+            lines.append(failure(what, seed, exclude, result.failures))
     seconds = round(time.process_time() - begin, 1)
-    shard = {"kind": "shard", "start": start, "stop": stop, "seconds": seconds, "date": time.strftime("%Y-%m-%d")}
-    return [*lines, {**shard, "failures": len(lines), **counts, "stopped": stopped}]
+    shard = {"kind": "shard", "what": what, "start": start, "stop": stop, "seconds": seconds}
+    return [*lines, {**shard, "date": time.strftime("%Y-%m-%d"), "failures": len(lines), **counts, "stopped": stopped}]
+
+
+def _generator(what: str) -> tuple[Callable[[int], Any], Callable[[Any], Iterable[str]]]:
+    """What makes the program of a seed, and what it shows."""
+    import random_programs
+    from corpus import kinds, smooth
+
+    return (smooth.generate, smooth.smooth_kinds) if what == "gradients" else (random_programs.generate, kinds.kinds)
 
 
 def _way(seed: int) -> tuple[str, ...]:
@@ -63,23 +70,23 @@ def _way(seed: int) -> tuple[str, ...]:
     return ("odd",) if seed % 8 == 0 else ("exact",)
 
 
-def failure(seed: int, exclude: list[str], failures: Iterable[Any]) -> dict[str, Any]:
+def failure(what: str, seed: int, exclude: list[str], failures: Iterable[Any]) -> dict[str, Any]:
     """What went wrong, with a smaller program in which the same goes wrong."""
     from corpus.check import check
     from corpus.shrink import shrink
-    from random_programs import generate, source
+    from corpus.text import source
 
     ways = {f.way: f.text.partition("\n")[0][:60] for f in failures}
 
     def fails(spec: Any) -> bool:
         try:
-            found = check(spec, exclude).failures
+            found = check(spec, exclude, slopes=what == "gradients").failures
         except Exception:  # a name left out that was needed
             return False
         return any(ways.get(f.way, "?")[:20] == f.text[:20] for f in found)
 
-    small = source(shrink(generate(seed), fails, 150))
-    return {"kind": "failure", "seed": seed, "ways": {f.way: f.text for f in failures}, "program": small}
+    small = source(shrink(_generator(what)[0](seed), fails, 150))
+    return {"kind": "failure", "what": what, "seed": seed, "ways": {f.way: f.text for f in failures}, "program": small}
 
 
 def done(path: Path) -> list[dict[str, Any]]:
@@ -93,13 +100,17 @@ def done(path: Path) -> list[dict[str, Any]]:
     return lines
 
 
-def shards(first: int, last: int, lines: Iterable[dict[str, Any]]) -> Iterator[tuple[int, int]]:
+def shards(what: str, first: int, last: int, lines: Iterable[dict[str, Any]]) -> Iterator[tuple[str, int, int]]:
     """The shards of the seeds that were not run yet."""
-    ran = {(x["start"], x["stop"]) for x in lines if x["kind"] == "shard"}
-    for start in range(first - first % SHARD, last, SHARD):
-        shard = (max(start, first), min(start + SHARD, last))
+    ran, size = {_place(x) for x in lines if x["kind"] == "shard"}, SHARD[what]
+    for start in range(first - first % size, last, size):
+        shard = (what, max(start, first), min(start + size, last))
         if shard not in ran:
             yield shard
+
+
+def _place(shard: dict[str, Any]) -> tuple[str, int, int]:
+    return shard.get("what", "programs"), shard["start"], shard["stop"]
 
 
 # What was found
@@ -146,33 +157,59 @@ def page(lines: list[dict[str, Any]], command: str) -> str:
 
     from scanopt.calculus.law import standard_laws
 
+    slopes = [x for x in lines if x.get("what") == "gradients"]
+    lines = [x for x in lines if x.get("what") != "gradients"]
     found = totals(lines)
     ran = sorted((x for x in lines if x["kind"] == "shard"), key=lambda x: x["start"])
     wrong = sorted(x["seed"] for x in lines if x["kind"] == "failure")
-    stopped = [seed for x in ran for seed in x["stopped"]]
     versions = ", ".join(f"{x} {importlib.metadata.version(x)}" for x in ("numpy", "scipy", "egglog"))
-    programs, dates = found["outcomes"].total(), sorted({x["date"] for x in ran})
-    what = [("programs", programs), ("programs in which anything differed", len(wrong)),
-            ("functions compiled", found["ways"].total()), ("programs whose laws had more to say", len(stopped)),
-            ("seconds of one core", round(sum(x["seconds"] for x in ran)))]  # fmt: skip
+    dates = sorted({x["date"] for x in ran})
     kept = [x for x in standard_laws() if found["laws"][x.name]]
     silent = [f"`{x.ruleset}.{x.name}`" for x in standard_laws() if not found["laws"][x.name]]
     return "\n".join([
         _HEAD.format(command=command, dates=" to ".join(dict.fromkeys((dates[0], dates[-1]))), versions=versions,
                      python=platform.python_version(), first=ran[0]["start"], last=ran[-1]["stop"] - 1),
-        _table(("", ""), what),
+        _table(("", ""), _figures(lines)),
         *([f"\nDiffered: {', '.join(map(str, wrong))}."] if wrong else []),
         "\n## What the programs come to\n", _table(("outcome", "programs"), found["outcomes"].most_common()),
         "\nThe interpreter and plain Python:\n",
         _table(("", "programs"), [(text, found["plain"][key]) for key, text in PLAIN.items()]),
         "\nOptimized, and compared with both:\n",
-        _table(("way", "functions"), sorted(found["ways"].items())),
+        _ways(lines),
+        *(_slopes(slopes) if slopes else ()),
         "\n## Kinds of programs\n", _table(("kind", "programs"), [(x, found["kinds"][x]) for x in KINDS]),
         "\n## Laws\n\nThe number of programs that each law fired in, with `fp=\"exact\"`.\n",
         _table(("law", "programs"), [(f"`{x.ruleset}.{x.name}`", found["laws"][x.name]) for x in kept]),
         f"\nIn no program (most of these are no exact laws): {', '.join(silent) or 'none'}.\n",
     ])  # fmt: skip
 
+
+def _figures(lines: list[dict[str, Any]]) -> list[tuple[str, int]]:
+    found, ran = totals(lines), [x for x in lines if x["kind"] == "shard"]
+    return [("programs", found["outcomes"].total()),
+            ("programs in which anything differed", sum(x["kind"] == "failure" for x in lines)),
+            ("functions compiled", found["ways"].total()),
+            ("programs whose laws had more to say", sum(len(x["stopped"]) for x in ran)),
+            ("seconds of one core", round(sum(x["seconds"] for x in ran)))]  # fmt: skip
+
+
+def _slopes(lines: list[dict[str, Any]]) -> list[str]:
+    ran = [x for x in lines if x["kind"] == "shard"]
+    text = _SLOPES.format(first=min(x["start"] for x in ran), last=max(x["stop"] for x in ran) - 1)
+    return [text, _table(("", ""), _figures(lines)), "", _ways(lines)]
+
+
+def _ways(lines: list[dict[str, Any]]) -> str:
+    return _table(("way", "functions"), sorted(totals(lines)["ways"].items()))
+
+
+_SLOPES = """
+## Gradients
+
+Smooth programs (`tests/corpus/smooth.py`, seeds {first} to {last}): the cost and its gradients with respect to all
+inputs, optimized, against the interpreter, in the same ways.  [Others](soundness-gradients.md), seeds 0 to 2999, are
+compared with differences, too.
+"""
 
 _HEAD = """# Soundness
 
@@ -184,7 +221,8 @@ Seeds {first} to {last}, {dates}, Python {python}, {versions}. Each program is r
 results must be equal bit for bit, others within rounding; what raises must raise the same. A program with shared
 variables is called twice, and what they hold after each call counts as results.
 
-A shard in which something differed is run again, whole, once that is mended; the others are not."""
+A shard in which something differed is run again, whole, once that is mended (its program is a test then: `FOUND` in
+`tests/test_corpus.py`); the others are not."""
 
 
 def _table(head: tuple[str, str], rows: Sequence[tuple[Any, Any]]) -> str:
@@ -196,24 +234,28 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--from", dest="first", type=int, default=0, metavar="SEED")
     parser.add_argument("--to", dest="last", type=int, default=10_000, metavar="SEED")
+    parser.add_argument(
+        "--gradients", type=int, nargs=2, default=(0, 0), metavar="SEED", help="smooth ones, from and to"
+    )
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("soundness.jsonl"))
     parser.add_argument("--record", type=Path, metavar="PAGE")
     parser.add_argument("--one-way", action="store_true", help="optimize each program in one way, not in up to three")
     options = parser.parse_args()
     lines = done(options.out)
-    todo = list(shards(options.first, options.last, lines))
+    todo = [*shards("programs", options.first, options.last, lines), *shards("gradients", *options.gradients, lines)]
     with ProcessPoolExecutor(options.jobs) as pool, options.out.open("a", encoding="utf-8") as out:
         every_way = [not options.one_way] * len(todo)
         for made in pool.map(run, *zip(*todo, strict=True), every_way) if todo else ():
             out.writelines(json.dumps(x) + "\n" for x in made)
             out.flush()
             lines += made
-            shard = made[-1]
-            print(f"{shard['start']}..{shard['stop']}: {shard['failures']} failed, {shard['seconds']} s", flush=True)
+            what, start, stop = _place(made[-1])
+            print(f"{what} {start}..{stop}: {made[-1]['failures']} failed, {made[-1]['seconds']} s", flush=True)
     print(summary(lines))
     if options.record:
-        span = f"--from {options.first} --to {options.last}" + " --one-way" * options.one_way
+        slopes = f" --gradients {options.gradients[0]} {options.gradients[1]}" * any(options.gradients)
+        span = f"--from {options.first} --to {options.last}{slopes}" + " --one-way" * options.one_way
         command = f"python benchmarks/soundness.py {span} --record docs/soundness.md"
         options.record.write_text(page(lines, command), encoding="utf-8")
     return any(x["kind"] == "failure" for x in lines)

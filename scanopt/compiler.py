@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import time
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -26,7 +25,7 @@ from scanopt.config import config
 from scanopt.explanation import Explanation, explain
 from scanopt.interpreter import interpret
 from scanopt.loops.graph import loops_of
-from scanopt.loops.location import user_location
+from scanopt.loops.location import user_location, warn_at
 from scanopt.loops.node import Scan
 from scanopt.loops.shared import forgotten_streams
 from scanopt.modes import Mode, as_mode
@@ -200,7 +199,7 @@ class Function(Runnable):
     @property
     def laws(self) -> dict[str, int]:
         """Matches per law that fired."""
-        return self.report.laws
+        return self._plan.done.saturation.matches
 
     @property
     def seconds(self) -> dict[str, float]:
@@ -240,6 +239,7 @@ class Function(Runnable):
             law_seconds=s.seconds,
             unit=unit_of(self._plan.settings.cost),
             trips=self._plan.trips(),
+            aside=s.aside,
         )
 
     def explain(self) -> Explanation:
@@ -394,5 +394,4 @@ def _warn_of(forgotten: Mapping[SharedVariable, Scan]) -> None:
         f"{'is' if len(forgotten) == 1 else 'are'} not updated; pass updates=updates, the second result of scan, "
         "to function (a step that holds the loop must return them, too)"
     )
-    file, _, line = user_location().rpartition(":")
-    warnings.warn_explicit(text, UserWarning, file, int(line or 0))
+    warn_at(user_location(), text)

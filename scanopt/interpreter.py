@@ -17,6 +17,7 @@ from scanopt.array.abstract import concrete, concrete_shape
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Node, SharedVariable, Variable, describe
+from scanopt.loops.failures import note_node
 from scanopt.loops.graph import is_lazy, schedule
 from scanopt.loops.node import MitSot, Scan, State, wrong_rows
 from scanopt.loops.profile import scan_profile
@@ -130,17 +131,22 @@ class _Machine:
 
     def run(self, outputs: list[Variable], env: Env, order: list[Node] | None = None) -> list[Array]:
         """Compute `outputs`, adding all values on the way to `env`."""
-        for node in schedule(outputs, env, lazy=True) if order is None else order:
-            if isinstance(node, Scan):
-                env.update(zip(node.outputs, self.scan(node, env), strict=True))
-            elif is_lazy(node):
-                chosen = node.inputs[1 if self.value(node.inputs[0], env) else 2]
-                env[node.outputs[0]] = self.run([chosen], env)[0]
-            elif isinstance(node, Apply):
-                args = [self.value(x, env) for x in node.inputs]
-                env[node.outputs[0]] = self.apply(node, args)
-            else:
-                raise TypeError(f"no way to run a {type(node).__name__}")
+        node: Node | None = None
+        try:
+            for node in schedule(outputs, env, lazy=True) if order is None else order:
+                if isinstance(node, Scan):
+                    env.update(zip(node.outputs, self.scan(node, env), strict=True))
+                elif is_lazy(node):
+                    chosen = node.inputs[1 if self.value(node.inputs[0], env) else 2]
+                    env[node.outputs[0]] = self.run([chosen], env)[0]
+                elif isinstance(node, Apply):
+                    args = [self.value(x, env) for x in node.inputs]
+                    env[node.outputs[0]] = self.apply(node, args)
+                else:
+                    raise TypeError(f"no way to run a {type(node).__name__}")
+        except Exception as error:
+            note_node(error, node, env)
+            raise
         return [self.value(v, env) for v in outputs]
 
     def value(self, v: Variable, env: Env) -> Array:

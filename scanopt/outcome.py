@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 __all__ = ["Report", "ending"]
@@ -13,7 +14,8 @@ class Report:
 
     cost_before, cost: by the cost model; bound: no program in the e-graph costs less;
     optimal: proven so for the result; gap: else the part that could still be saved.
-    saturated: the laws had nothing left to say (else stopped_by names the limit that was hit).
+    saturated: the laws had nothing left to say (else stopped_by names the limit that was hit; aside: the laws that
+    would have hit the limit of forms, and stopped before).
     seconds: per part of the work; laws: matches per law, law_seconds: seconds per law, where a round took it a
     millisecond or more (`f.growth()` measures each); growth: forms after each round.
     sizes: per input the size that costs were computed for; trips: per loop the number of steps.
@@ -38,22 +40,26 @@ class Report:
     unit: str = "ns"
     law_seconds: dict[str, float] = field(default_factory=dict[str, float])
     trips: dict[str, str] = field(default_factory=dict[str, str])
+    aside: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         proof = "proven the cheapest in the e-graph" if self.optimal else f"within {self.gap:.1%}"
-        end = ending(self.stopped_by) + (": f.growth() tells by which law" if self.stopped_by == "nodes" else "")
+        end = ending(self.stopped_by, self.aside)
         return (
             f"cost {self.cost_before:.4g} -> {self.cost:.4g} {self.unit or 'units'} ({proof}, {self.method}); "
             f"{self.enodes} e-nodes in {self.eclasses} e-classes, {end}"
         )
 
 
-def ending(stopped_by: str) -> str:
+def ending(stopped_by: str, aside: Sequence[str] = ()) -> str:
     """How the laws ended, in words.
 
     >>> ending(""), ending("nodes"), ending("schedule")
     ('saturated', 'stopped by the limit of nodes', 'stopped at the end of the schedule')
+    >>> ending("nodes", ["regrouped"])
+    'stopped by the limit of nodes (set aside before: regrouped)'
     """
     if not stopped_by:
         return "saturated"
-    return "stopped at the end of the schedule" if stopped_by == "schedule" else f"stopped by the limit of {stopped_by}"
+    text = "stopped at the end of the schedule" if stopped_by == "schedule" else f"stopped by the limit of {stopped_by}"
+    return f"{text} (set aside before: {', '.join(aside)})" if aside else text

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scanopt.array.op import Op
+from scanopt.array.op_text import nested_text, tight
 from scanopt.calculus.forms import ROOT, Batched, Form, Operator, TermGraph, const_value
 from scanopt.calculus.given import clocks_of
 from scanopt.calculus.probe import Match, Scene
 from scanopt.calculus.readback import Binding
-from scanopt.program.text import op_text
 
 __all__ = ["Teller"]
 
@@ -108,35 +107,21 @@ class Teller:
             case "hold":
                 return args[0]
             case "seq":
-                return f"{_tight(args[0])}[t]"
+                return f"{tight(args[0])}[t]"
             case "delay":
                 return f"{g.states[form.state].label or f'state{form.state}'}[t-{form.k}]"
             case "stack":
-                return f"all rows of {_tight(args[0])}"
+                return f"all rows of {tight(args[0])}"
             case "tail":
-                return f"last {f'{form.k} rows' if form.k > 1 else 'row'} of {_tight(args[0])}"
+                return f"last {f'{form.k} rows' if form.k > 1 else 'row'} of {tight(args[0])}"
             case kind:
-                return f"{kind} {form.k} of {_tight(args[0])}"
+                return f"{kind} {form.k} of {tight(args[0])}"
 
 
 def _operator(op: Operator, args: Sequence[str]) -> str:
     if isinstance(op, Batched):
         return f"{op}({', '.join(args)})"
-    return op_text(op, [_tight(a) for a in args] if len(args) > 1 or _indexes(op) else args)
-
-
-def _indexes(op: Op) -> bool:
-    return op.name in ("getitem", "shape_i", "negative", "invert")
-
-
-def _tight(text: str) -> str:
-    """In parentheses where it would else run into what follows."""
-    depth = 0
-    for ch in text:
-        depth += (ch in "([") - (ch in ")]")
-        if ch == " " and depth == 0:
-            return f"({text})"
-    return text
+    return nested_text(op, args)
 
 
 def _const(g: TermGraph, key: str) -> str:

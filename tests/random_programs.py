@@ -170,7 +170,7 @@ def _odd_outputs(p: Pool, outputs: list[str]) -> list[str]:
     if rng.random() < 0.06:
         out.append(rng.choice([v.name for v in p.vars if not v.heavy]))
     if rng.random() < 0.06:
-        out.append(rng.choice(outputs))
+        out.append(rng.choice(outputs or [p.vars[0].name]))
     if rng.random() < 0.04:
         out.append(p.add("T.constant([1.0, 2.0])", "float64", (2,)).name)
     return out

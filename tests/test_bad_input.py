@@ -627,7 +627,18 @@ CASES: dict[str, list[Case]] = {
         Case(
             "out, _ = scan(lambda v: v, x, n_steps=k)\nfunction([x, k], out[-1])(np.ones(3), 0)",
             IndexError,
-            ["-1", "size 0"],
+            ["-1", "size 0", "a result of a scan"],
+        ),
+        Case(
+            "function([X, x], X @ x + 1)(np.ones((4, 3)), np.ones(5))",
+            ValueError,
+            ["not aligned", "= dot(X, x)`: X float64[4, 3], x float64[5]"],
+        ),
+        Case(
+            "out, _ = scan(lambda v, h, X: T.tanh(h @ X + v), x, xs3, X, name='rnn')\n"
+            "function([x, X, xs3], out)(np.ones(2), np.ones((5, 3)), np.ones(3))",
+            ValueError,
+            ["not aligned", "xs3[t-1]", "of scan 'rnn' (your_file.py:1)"],
         ),
     ],
 }
@@ -671,7 +682,10 @@ def test_error(section: str, c: Case) -> None:
 def page() -> str:
     """The text of docs/errors.md."""
     parts = [
-        "# Errors\n\nMade by `python -m tests.test_bad_input`; do not edit.  What is used below:\n\n"
+        "# Errors\n\nMade by `python -m tests.test_bad_input`; do not edit.  An operator that fails when a function\n"
+        "runs raises what NumPy raises; notes below its text tell the operator, what it was given, and the\n"
+        "scans that this is about.\n\n"
+        "What is used below:\n\n"
         f"```python\n{SETUP.strip()}\n```\n"
     ]
     for section, cases in CASES.items():

@@ -264,7 +264,10 @@ def test_update_of_another_shape() -> None:
 
 
 def test_zero_steps() -> None:
-    """No side is run: of each axis the length that both have.  A side that does not fit is not counted."""
+    """No side is run: small values tell which one would be, else an axis has the length that both have.
+
+    A side that does not fit is not counted.
+    """
     b = Builder()
     x, y, w, c = b.input("x", None, 2), b.input("y", None, 2), b.input("w", None, None), b.input("c", dtype="bool")
     n = b.input("n", dtype="int64")
@@ -279,7 +282,9 @@ def test_zero_steps() -> None:
         kept = [loop.keep(v) for v in values]
     f = executor().compile(b.program(*kept))
     results = f([vectors(3, 2), vectors(4, 2), vectors(5, 5), np.array(False), np.int64(0)])
-    assert [r.shape for r in results] == [(0, 0, 2), (0, 4, 2), (0, 3, 2), (0, 3, 2)]
+    assert [r.shape for r in results] == [(0, 4, 2), (0, 4, 2), (0, 3, 2), (0, 3, 2)]
+    results = f([vectors(40, 2), vectors(41, 2), vectors(5, 5), np.array(False), np.int64(0)])
+    assert [r.shape for r in results] == [(0, 0, 2), (0, 41, 2), (0, 40, 2), (0, 40, 2)]
     assert results[3].dtype == bool
     results = f([vectors(3, 2), vectors(3, 2), vectors(2, 2), np.array(True), np.int64(0)])
     assert [r.shape for r in results] == [(0, 3, 2)] * 4

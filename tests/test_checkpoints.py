@@ -1,6 +1,7 @@
 """scan_checkpoints: the values and gradients of scan, in less memory; the documented limits are errors."""
 
 import tracemalloc
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 import scanopt
 import scanopt.tensor as T
 from scanopt.gradient import grad
+from scanopt.loops.checkpoint_memory import peak_of as peak_of_loop
+from scanopt.loops.node import Scan
 
 X, h, w = T.dmatrix("X"), T.dvector("h"), T.dvector("w")
 
@@ -76,7 +79,7 @@ def test_without_padding() -> None:
 
 def test_automatic_choice() -> None:
     whole, _ = scanopt.scan(step, X, [h], [w])
-    for budget, rows in ((None, 10), (24 * 1000.0, 100), (24 * 30.0, 25), (1.0, 10)):
+    for budget, rows in ((None, 25), (1e6, 100), (6000.0, 50), (1.0, 25)):
         kept, _ = scanopt.scan_checkpoints(step, X, [h], [w], checkpoint="auto", memory_budget=budget)
         out = scanopt.function([X, h, w], [kept, whole])(*data(100))
         assert len(out[0]) == rows
@@ -91,6 +94,7 @@ WRONG: list[tuple[str, type[Exception], dict[str, Any]]] = [
     ("number of steps is not known", ValueError, {"sequences": None}),
     ("at least 1, found 0", ValueError, {"save_every_N": 0}),
     ("checkpoint is \"auto\"", ValueError, {"checkpoint": "all"}),
+    ('save_every_N=3 is given, but checkpoint="auto"', ValueError, {"checkpoint": "auto", "save_every_N": 3}),
     ("memory_budget is for", ValueError, {"memory_budget": 10}),
     ("positive number of bytes", ValueError, {"checkpoint": "auto", "memory_budget": -1}),
     ("must be a function", TypeError, {"fn": 3}),
@@ -155,17 +159,115 @@ def test_more_steps_between_states_than_there_are() -> None:
     assert scanopt.function([A, h, w], kept)(*data(7)).shape == (1, 3)
 
 
+def peak_of(f: Any, args: list[Any]) -> int:
+    f(*args)
+    tracemalloc.start()
+    f(*args)
+    top = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return top
+
+
 def test_peak_memory_of_the_gradient() -> None:
     def peak(trace: Any) -> int:
         rng = np.random.default_rng(0)
         args = [np.zeros((900, 2000)), rng.normal(size=2000), rng.normal(size=2000)]
         f = scanopt.function([X, h, w], grad((trace[-1] ** 2).sum(), w), example=args)
-        f(*args)
-        tracemalloc.start()
-        f(*args)
-        top = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return top
+        return peak_of(f, args)
 
     few = peak(scanopt.scan_checkpoints(step, X, [h], [w], save_every_N=30, padding=False)[0])
     assert peak(scanopt.scan(step, X, [h], [w])[0]) > 5 * few
+
+
+def pair(x: Any, s: Any, c: Any, v: Any) -> Any:
+    new = T.sigmoid(s * v + x) * c + T.sigmoid(s * 0.5 - x) * T.tanh(2 * s * v)
+    return [T.sigmoid(s + x) * T.tanh(new), new]
+
+
+def long(x: Any, s: Any, v: Any) -> Any:
+    for _ in range(4):
+        s = T.tanh(s * v + x) * T.cos(s)
+    return s
+
+
+def matrix(x: Any, s: Any, v: Any) -> Any:
+    return T.tanh(s @ v + x)
+
+
+W, u, c = T.dmatrix("W"), T.dvector("u"), T.dvector("c")
+PROGRAMS: dict[str, tuple[Any, list[Any], Any, tuple[int, ...]]] = {
+    "one tanh": (step, [h], w, (5000,)),
+    "two states": (pair, [h, c], w, (5000,)),
+    "many values": (long, [h], w, (5000,)),
+    "powers": (lambda x, s, v: (s + 1.0) ** v + x, [h], w, (5000,)),
+    "a product": (lambda x, s, v: s * v + T.prod(s) + x, [h], w, (5000,)),
+    "a matrix": (matrix, [h], W, (100, 100)),
+}
+
+
+@pytest.mark.parametrize("budget", [None, 1.0, 1.3, 3.0], ids=lambda b: f"budget {b}")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_peak_keeps_within_the_budget(name: str, budget: float | None) -> None:
+    """The budget is so many times the least estimate."""
+    body, init, held, shape = PROGRAMS[name]
+    steps = 100
+    arguments: Any = (body, u, init, [held])
+    whole = scanopt.scan(*arguments)[0]
+    node = (whole[0] if len(init) > 1 else whole).owner
+    assert isinstance(node, Scan)
+    peak = peak_of_loop(node, True)
+    args = [np.full(steps, 0.01), *(np.full(shape[0], 0.5) for _ in init), np.full(shape, 0.3)]
+    values = dict(zip([u, *init, held], args, strict=True))
+    least = float(scanopt.interpret(peak.bytes(peak.best()), values))
+    limit = None if budget is None else least * budget
+    outputs, _ = scanopt.scan_checkpoints(*arguments, checkpoint="auto", memory_budget=limit)
+    cost = (outputs[0] if len(init) > 1 else outputs)[-1].sum()
+    f = scanopt.function([u, *init, held], grad(cost, held), on_unused_input="ignore")
+    assert peak_of(f, args) <= (limit or least)
+
+
+def test_a_budget_that_cannot_be_kept() -> None:
+    A, b, v = T.dmatrix("A", shape=(100, 3)), T.dvector("b", shape=(3,)), T.dvector("v", shape=(3,))
+    text = r"within memory_budget=7 bytes: the least estimate is 5280, of save_every_N=4, which is taken \("
+    with pytest.warns(UserWarning, match=text + "scan_checkpoints at .*test_checkpoints.py"):
+        kept, _ = scanopt.scan_checkpoints(step, A, [b], [v], checkpoint="auto", memory_budget=7)
+    assert kept.type.shape == (25, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scanopt.scan_checkpoints(step, A, [b], [v], checkpoint="auto", memory_budget=5300)
+
+
+def test_loops_inside_are_counted() -> None:
+    def inside(count: int) -> float:
+        def body(s: Any, a: Any) -> Any:
+            return scanopt.scan(lambda r, a: T.sin(r * a), None, [s], [a], n_steps=count)[0][-1]
+
+        node = scanopt.scan(body, None, [h], [w], n_steps=10)[0].owner
+        assert isinstance(node, Scan)
+        return float(scanopt.interpret(peak_of_loop(node, True).step, {h: np.zeros(9), w: np.zeros(9)}))
+
+    assert inside(7) - inside(5) == inside(5) - inside(3) > 0
+
+
+def test_automatic_choice_without_steps_and_with_other_states() -> None:
+    n = T.lscalar("n")
+    kept, _ = scanopt.scan_checkpoints(lambda s: s * 2, None, [1.0], n_steps=n, checkpoint="auto")
+    f = scanopt.function([n], kept)
+    assert f(0).shape == (0,)
+    assert f(9)[-1] == 512
+    count = scanopt.shared(np.int64(0), "count")
+    kept, updates = scanopt.scan_checkpoints(
+        lambda x: (x * 2, {count: count + 1}), X, None, checkpoint="auto", padding=False
+    )
+    scanopt.function([X], kept, updates=updates)(np.ones((6, 3)))
+    assert count.get_value() == 6
+
+
+def test_an_error_of_the_step_names_the_loop_once() -> None:
+    def wrong(x: Any, s: Any) -> Any:
+        raise KeyError("mine")
+
+    for more in ({}, {"checkpoint": "auto"}):
+        with pytest.raises(KeyError) as caught:
+            scanopt.scan_checkpoints(wrong, X, [h], **more)
+        assert len(caught.value.__notes__) == 1

@@ -142,3 +142,45 @@ def test_nothing_to_start_from() -> None:
         Lop([], h, [])
     with pytest.raises(NullTypeGradError, match=r"no derivative forwards \(at .*test_gradient_edges.py"):
         Rop(T.grad_clip(h, -1, 1), h, h)
+
+
+def test_what_does_not_move() -> None:
+    """Like gradients that do not exist, an output that does not move is told of."""
+    with pytest.raises(DisconnectedInputError, match=r"'h' .* does not move smoothly with 'X'"):
+        Rop(h, X, X)
+    with pytest.warns(DisconnectedInputWarning, match="disconnected_outputs='ignore'"):
+        still = Rop(h, X, X, "warn")
+    assert scanopt.interpret(still, {h: [1.0, 2.0]}).tolist() == [0, 0]
+    assert Rop([h], X, X, "ignore", "none") == [None]
+
+
+LOOP = scan(lambda u, s: T.tanh(u + s), h, [T.constant(0.0, dtype="float64")], name="rnn")
+TWICE = T.concatenate([h, h])
+VECTORS: dict[str, tuple[Any, int]] = {
+    "Rop": (lambda v: Rop(LOOP, h, v), 4),
+    "Lop": (lambda v: Lop(LOOP, h, v), 4),
+    "of an operator": (lambda v: Lop(h**2, h, v), 4),
+    "along an operator": (lambda v: Rop(h.sum(), h, v), 4),
+    "known": (lambda v: grad(None, h, known_grads={LOOP: v}), 4),
+    "known of an input": (lambda v: grad(None, h, known_grads={h: v}), 4),
+    "known of a join": (lambda v: grad(None, h, known_grads={TWICE: v}), 8),
+}
+
+
+@pytest.mark.parametrize("mode", ["unoptimized", None])
+@pytest.mark.parametrize("name", VECTORS)
+def test_vectors_of_another_length(name: str, mode: str | None) -> None:
+    make, right = VECTORS[name]
+    v = T.dvector("v")
+    f = scanopt.function([h, v], make(v), mode=mode, on_unused_input="ignore")
+    assert f(np.zeros(4), np.ones(right)).shape in ((), (4,))
+    for wrong in (1, 3, 6):
+        with pytest.raises(ValueError, match=rf"'v' float64\[\?\] with {wrong} entries, but .* has {right} \("):
+            f(np.zeros(4), np.ones(wrong))
+
+
+def test_a_value_of_a_step_is_told_from_others() -> None:
+    leaked: list[Any] = []
+    out = scan(lambda u: leaked.append(u) or T.sin(u), h)
+    with pytest.raises(DisconnectedInputError, match=r"'h\[t\]' .* is a value of one step of a loop"):
+        grad(out.sum(), leaked[0])

@@ -6,6 +6,7 @@
 from collections import Counter
 
 import pytest
+from corpus import check
 from corpus.slopes import Checked, check_slopes
 from corpus.smooth import SMOOTH_KINDS, generate, smooth_kinds
 from corpus.spec import Input, Line, Spec
@@ -55,3 +56,12 @@ def test_what_is_no_derivative_is_found(text: str, failures: int) -> None:
     lines = [Line("v2", text, "float64", [2]), Line("v3", "T.sqr(v2).sum()", "float64", [])]
     result = check_slopes(Spec(0, [v1], [*lines], ["v3"]), entries=True, compiled=False)
     assert bool(result.failures) == bool(failures)
+
+
+@pytest.mark.parametrize("seed", [1018, 1867, 2844, 3650, 4461])
+def test_what_went_wrong_once(seed: int) -> None:
+    """Chunks of chunks without end; an update whose forms no one knows; masks in loops without steps; functions of
+    arrays that lie backwards."""
+    result = check.check(generate(seed), ways=("exact",), slopes=True)
+    assert not result.failures, check.describe(result)
+    assert not result.stopped

@@ -46,3 +46,13 @@ def test_a_loop_inside() -> None:
 
     outputs, _ = scanopt.scan(step, x, None, x, n_steps=0)
     same([*outputs, outputs[0].sum()], (x,), (np.ones(2),))
+
+
+@pytest.mark.parametrize("steps", [0, 2])
+def test_rows_as_long_as_a_mask_has_entries_that_are_true(steps: int) -> None:
+    """Of a constant, or of what the loop is given: known without a step."""
+    x, mask, n = T.dvector("x"), T.vector("mask", dtype="bool"), T.lscalar("n")
+    step = lambda s, m: [0.5 * s, s[m], s[np.array([False, True, True])]]  # noqa: E731
+    outputs = scanopt.scan(step, None, [x, None, None], [mask], n_steps=n)[0]
+    f = scanopt.function([x, mask, n], outputs)
+    assert [r.shape for r in f(np.ones(3), [True, False, False], steps)] == [(steps, 3), (steps, 1), (steps, 2)]

@@ -8,13 +8,14 @@ import pytest
 from programs import Builder, nested, power, reference, rnn, vectors
 
 from scanopt.array.op import Op
+from scanopt.array.op_text import op_text
 from scanopt.array.types import TensorType
 from scanopt.backends import executor
 from scanopt.program.check import check_program
 from scanopt.program.ir import Compute, Const, Program
 from scanopt.program.memory import memory_report, peak_rows, plan
 from scanopt.program.serial import from_json, to_json
-from scanopt.program.text import op_text, program_text
+from scanopt.program.text import program_text
 
 # Text
 

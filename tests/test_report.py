@@ -38,6 +38,7 @@ class FakeReport:
     optimal: bool = True
     saturated: bool = True
     stopped_by: str = ""
+    aside: tuple[str, ...] = ()
     trips: dict[str, str] = field(default_factory=lambda: {HOSTILE: "10 steps (assumed)"})
     law_seconds: dict[str, float] = field(default_factory=lambda: {HOSTILE: 0.002})
     seconds: dict[str, float] = field(default_factory=lambda: {"encode": 0.01, "saturate": 0.2})

@@ -3,12 +3,12 @@
 import pytest
 
 import scanopt
-from scanopt.calculus.attack import Attack
 from scanopt.calculus.facts import at_least, equal_rows, less, rows, runs_all, some_steps
 from scanopt.calculus.law import Equation, Law, standard_laws
 from scanopt.calculus.mutation import mutations
 from scanopt.calculus.symbolic import Proofs
 from scanopt.calculus.terms import Clock, Int, Value, apply, hold, item, length, prim, seq, stack, steps, tail
+from scanopt.lab.checking import attack_on
 
 PROGRAM = lambda x: scanopt.map(lambda v: v, x)[0]  # noqa: E731
 
@@ -103,17 +103,11 @@ def _three_conditions(c: Clock, X: Value, x: Value) -> Equation:
     return Equation(seq(c, X), hold(c, x), when=[runs_all(c), equal_rows(X, x), some_steps(c)])
 
 
-def attack(law: Law) -> Attack:
-    from test_laws import attack as made
-
-    return made(law)
-
-
 def test_a_condition_that_says_nothing_is_found() -> None:
     @scanopt.law(licence="exact", example=PROGRAM, never=())
     def too_careful(c: Clock, X: Value) -> Equation:
         return Equation(stack(c, seq(c, X)), X, when=[runs_all(c), rows(X, c)])
 
-    found = {m.condition: m.outcome for m in attack(too_careful).mutations()}
+    found = {m.condition: m.outcome for m in attack_on(too_careful).mutations()}
     assert found["rows(X, c)"] == "implied"
-    assert "runs_all" not in str([m for m in attack(too_careful).mutations() if m.outcome == "implied"])
+    assert "runs_all" not in str([m for m in attack_on(too_careful).mutations() if m.outcome == "implied"])

@@ -296,6 +296,16 @@ def test_little_is_computed_for_nothing() -> None:
     assert len(f(np.zeros(LONG), 1.0)) == 1
 
 
+def test_a_chunk_of_one_step_is_not_computed_in_chunks() -> None:
+    """A loop of one step and the loop over its chunks are one loop: its chunks have no chunks."""
+    for row in (T.arange(1), x[:1], T.arange(1) * x[0]):
+        out = trace(lambda v, s: (s * v, scanopt.until(v >= 3)), row, x)
+        f = scanopt.function([x], [out, scanopt.grad(out.sum(), x)], on_unused_input="ignore")
+        assert f.report.saturated
+        expected = scanopt.interpret([out], {x: np.arange(2.0, 4.0)})[0]
+        np.testing.assert_array_equal(f(np.arange(2.0, 4.0))[0], expected)
+
+
 def test_what_may_raise_is_not_computed_for_nothing() -> None:
     f = scanopt.function([p, x], trace(lambda i, v: (v[i], scanopt.until(i > 2)), p, None, x))
     np.testing.assert_array_equal(f([1, 2, 3, 99], np.arange(5.0)), [1.0, 2.0, 3.0])

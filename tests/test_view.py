@@ -248,7 +248,7 @@ def test_graph_of_a_gradient_like_loop() -> None:
     assert "\nfor{n} grad.2 [id A] (mit-mot B) ···\n" in text
     assert " ├─ mit-mot B taps [0, 1] out taps [1]: B [id C]\n" in text
     assert " └─ shared state count: count (shared) [id D]\n" in text
-    assert "\n → mit-mot B[t+1]:\n    add" in text
+    assert "\n → output_state (mit-mot) B[t+1]:\n    add" in text
 
 
 def test_graph_of_a_loop_that_ends_early() -> None:
@@ -389,9 +389,9 @@ getitem[-1] [id A]
 Inner graphs:
 
 for{|k|} power [id B]
- ← sit-sot state0[t-1] [id H], from [id F]
- ← non-sequence A [id I], from A [id G]
- → sit-sot state0[t]:
+ ← input_state (sit-sot) state0[t-1] [id H], from [id F]
+ ← parameter (non-sequence) A [id I], from A [id G]
+ → output_state (sit-sot) state0[t]:
     multiply [id J]
      ├─ state0[t-1] [id H]
      └─ A [id I]
@@ -403,16 +403,21 @@ def test_dprint_shows_roles_and_taps() -> None:
     lines = shown(documented_rnn()).splitlines()
     assert " ├─ sequence x[t-1]: getitem[:-1] [id C] ···" in lines
     assert " ├─ mit-sot y0 taps [-2, -1]: getitem[:2] [id F]" in lines
-    assert any(line.startswith(" ← mit-sot y0[t-2]") for line in lines)
+    assert any(line.startswith(" ← input_state (mit-sot) y0[t-2]") for line in lines)
     assert any(line.startswith("for{n_steps} rnn.2 [id A] (nit-sot") for line in lines)
-    assert " → nit-sot 0:" in lines
+    assert " → output (nit-sot) 0:" in lines
 
 
 def test_nameless_slots_have_the_letters_of_the_documents() -> None:
     """u: inputs; w: parameters; states are named as such."""
     outputs, _ = scanopt.scan(lambda u, x, w: u + x * w, T.dvector(), T.dscalar(), T.dscalar())
     text = dprint(outputs, "str")
-    for line in (" ← sequence u0[t] ", " ← sit-sot state0[t-1] ", " ← non-sequence w0 ", " → sit-sot state0[t]:"):
+    for line in (
+        " ← input (sequence) u0[t] ",
+        " ← input_state (sit-sot) state0[t-1] ",
+        " ← parameter (non-sequence) w0 ",
+        " → output_state (sit-sot) state0[t]:",
+    ):
         assert line in text, text
 
 

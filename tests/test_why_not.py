@@ -158,9 +158,23 @@ def test_an_exploding_law_is_found() -> None:
     schedule = scanopt.Schedule(scanopt.Phase(), nodes=60)
     f = scanopt.function([x], T.exp(x), rules=[endless], exclude=["involution_twice"], schedule=schedule)
     assert f.report.stopped_by == "nodes"
+    assert f.report.aside == ("endless",)
+    assert "stopped by the limit of nodes (set aside before: endless)" in str(f.report)
     found = f.growth()
     assert found.exploding is not None
     assert found.exploding.law == "endless"
     assert "most forms of the last round: endless" in str(found)
     np.testing.assert_allclose(f([1.0]), np.exp([1.0]))
     assert Limits().most(10) == 1_000
+
+
+def test_the_other_laws_go_on() -> None:
+    """Sums of integers are regrouped without end; the rest of the laws is run to the end."""
+    n, p = T.lscalar("n"), T.lvector("p")
+    out = scanopt.scan(lambda v, s: (s + 3) - 3 + v, p, [n])[0]
+    f = scanopt.function([n, p], out)
+    assert "regrouped" in f.report.aside
+    assert f.report.stopped_by == "nodes"
+    assert f.report.growth[-2] == f.report.growth[-1]
+    assert not f.program.loops()
+    np.testing.assert_array_equal(f(3, [1, 2, 5]), scanopt.interpret([out], {n: 3, p: [1, 2, 5]})[0])

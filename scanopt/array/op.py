@@ -108,8 +108,9 @@ class OpSpec:
         matrix); shapes that do not fit do not count.
     data_shape: the shape of the result depends on values of the arguments.
     cost: class of cost, a key of the cost model.
-    by_layout: the first so many arguments are added up in an order that may depend on how they lie in memory, and
-        with it rounding: where results are to be equal bit for bit they are laid out in C order first.
+    by_layout: of the first so many arguments it matters for rounding how they lie in memory (in which order they are
+        added up; NumPy has another exp for arrays that lie backwards): where results are to be equal bit for bit
+        they are laid out in C order first.
     ufunc: name of the NumPy ufunc that this entry is, if it is one.
     gradient: called with the op, its symbolic arguments, its result and the gradient g of a scalar
         with respect to the result (of its type); returns for each argument the gradient with respect

@@ -103,7 +103,7 @@ _entry("real", _infer_part, lambda xp: xp.real, cost="free", view=True, doc="the
        traits=Traits(idempotent=True), gradient=elementwise_gradient(1))  # fmt: skip
 _entry("imag", _infer_part, lambda xp: xp.imag, cost="free", view=True, doc="the imaginary part",
        gradient=elementwise_gradient(-1j))  # fmt: skip
-_entry("sigmoid", _infer_sigmoid, _bind_sigmoid, cost="transcendental", out=True,
+_entry("sigmoid", _infer_sigmoid, _bind_sigmoid, cost="transcendental", out=True, by_layout=1,
        doc="1 / (1 + exp(-x))", gradient=elementwise_gradient(lambda x, out: out * (1 - out)))  # fmt: skip
 
 

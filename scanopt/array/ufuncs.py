@@ -92,7 +92,8 @@ def _power(x: Variable, y: Variable) -> Variable:
 
 
 # NumPy's power has other code for an exponent that is one number; its fmax and fmin of 0.0 and -0.0
-# depend on how many there are.  All others are equal bit for bit in any layout [tried].
+# depend on how many there are.  All others are equal bit for bit in any layout but for functions like exp of
+# arrays that lie backwards, which are laid out in C order first (`by_layout`) [tried].
 _INEXACT = {"power", "float_power", "fmax", "fmin"}
 
 
@@ -107,6 +108,7 @@ def _ufunc(name: str, names: tuple[str, ...], arity: int, cost: str, gradient: G
             traits=traits,
             cost=cost,
             out=True,
+            by_layout=arity if cost == "transcendental" else 0,
             can_raise=(lambda op: op.options.get("checked", False)) if name == "power" else False,
             ufunc=name,
             gradient=gradient,

@@ -20,7 +20,7 @@ from scanopt.array.op import Op, Operand
 from scanopt.calculus.coinduction import PROVEN, Trial, facts_of, pairs, proven
 from scanopt.calculus.condition import FACTS, facts_text
 from scanopt.calculus.encode import Encoded
-from scanopt.calculus.engine import ENGINES
+from scanopt.calculus.engine import ENGINES, commanded
 from scanopt.calculus.forms import Batched, Operator, TermGraph, const_key, const_value
 from scanopt.calculus.given import Given, constant_facts, given_facts
 from scanopt.calculus.given_constants import filled
@@ -70,8 +70,8 @@ class _Same:
         return isinstance(other, _Same) and self._ids == other._ids
 
 
-def rules_of(laws: Sequence[Law], write: Callable[[Law], str] = Law.rule) -> str:
-    """Declarations, facts, machinery and laws, for egglog.  Stepwise laws are a ruleset of their own beside."""
+def rules_of(laws: Sequence[Law], write: Callable[[Law], str] = apart) -> str:
+    """Declarations, facts, machinery and laws, for egglog.  Each law is a ruleset, so are all, and the stepwise."""
     return _rules_of(_Same(laws), _Same(FACTS.values()), write)
 
 
@@ -79,7 +79,9 @@ def rules_of(laws: Sequence[Law], write: Callable[[Law], str] = Law.rule) -> str
 def _rules_of(same: _Same, facts: _Same, write: Callable[[Law], str]) -> str:
     laws = [x for x in same.objects if isinstance(x, Law)]
     stepwise = ["(ruleset stepwise)", *(x.rule("stepwise") for x in laws if x.stepwise)]
-    return "\n".join([DECLARATIONS, facts_text(), load_text(), machinery_text(), *map(write, laws), *stepwise])
+    together = f"(unstable-combined-ruleset laws {' '.join(f'law_{x.name}' for x in laws)})"
+    parts = [DECLARATIONS, facts_text(), load_text(), machinery_text(), *map(write, laws), together, *stepwise]
+    return "\n".join(parts)
 
 
 @lru_cache(maxsize=8)
@@ -92,15 +94,14 @@ def _operators(same: _Same) -> tuple[Op, ...]:
 class EGraph:
     """One program in an e-graph, under some laws.
 
-    write: a law as egglog's rules: all together, or `apart`, so that phases can run some of them.
+    write: a law as egglog's rules, in the ruleset of its name: `apart`.
     """
 
     def __init__(
-        self, program: Encoded, laws: Sequence[Law], fp: str = "reassoc", write: Callable[[Law], str] = Law.rule
+        self, program: Encoded, laws: Sequence[Law], fp: str = "reassoc", write: Callable[[Law], str] = apart
     ) -> None:
         self.program = program
         self.laws = tuple(laws)
-        self._apart = write is not Law.rule
         self._phases: dict[frozenset[str], str] = {}
         self._asked = 0
         self._ops: dict[Operator, int] = {}
@@ -120,8 +121,7 @@ class EGraph:
 
     def _run(self, text: str) -> list[Any]:
         try:
-            results: list[Any] = self._egraph.run_program(*self._egraph.parse_program(text))
-            return results
+            return commanded(self._egraph, text)
         except Exception as error:
             if "Illegal merge" in str(error):
                 raise UnsoundLawError(f"a law made values of different types equal ({error})") from None
@@ -198,10 +198,8 @@ class EGraph:
 
     def _ruleset(self, names: frozenset[str]) -> str:
         """The egglog ruleset of some of the laws."""
-        if len(names) == len(self.laws) and not self._apart:
+        if len(names) == len(self.laws):
             return "laws"
-        if not self._apart:
-            raise ValueError("laws that run in phases must be loaded apart")
         if names not in self._phases:
             self._phases[names] = f"phase_{len(self._phases)}"
             rulesets = " ".join(f"law_{n}" for n in sorted(names))
@@ -307,13 +305,17 @@ _FOLD_LIMIT = 4096
 
 
 def _evaluate(op: Operator, args: list[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any] | None:
-    """The operator's value, or None where it raises or is too large to keep as a constant."""
+    """The operator's value, or None where it raises or is too large to keep as a constant.
+
+    Arrays without entries are all equal.  Loops that read them take no step, where 0 and 1 are equal, too: before
+    that is known, what is 0 and what is 1 in such a loop must not become one.
+    """
     if isinstance(op, Batched):
         return None
     try:
         shape = op.infer(*(Operand(a.dtype.name, a.shape, a) for a in args)).shape
         size = math.prod(n if n is not None else _FOLD_LIMIT + 1 for n in shape)
-        if size > max(_FOLD_LIMIT, sum(a.size for a in args)):
+        if not size or size > max(_FOLD_LIMIT, sum(a.size for a in args)):
             return None
         with np.errstate(all="ignore"):
             return np.asarray(op.bind(np)(*args))

@@ -85,6 +85,7 @@ class Encoder:
             if self._checks:
                 checks.append(self._check(*self._checks.pop()))
         self.graph.roots, self.graph.checks = tuple(roots), tuple(checks)
+        self.graph.written = _written(self.graph)
         return self.graph
 
     def _check(self, x: Variable, scope: Scope | None) -> int:
@@ -173,7 +174,8 @@ class Encoder:
         labels, titles = ((text,) if text else () for text in (scan.name, scan.profile))
         level = parent.clock if parent else ROOT
         frees = config.allow_gc and config.scan.allow_gc if scan.allow_gc is None else scan.allow_gc
-        self.graph.clocks[clock] = ClockInfo(level, -1, labels, (), titles, not frees)
+        sites = (str(scan),) if scan.name or scan.location else ()
+        self.graph.clocks[clock] = ClockInfo(level, -1, labels, (), titles, not frees, sites)
         self.graph.locations[clock] = scan.location
         slots: dict[Variable, Slot] = {s.u_inner: s for s in scan.sequences}
         slots |= {w.w_inner: w for w in scan.non_sequences}
@@ -222,6 +224,19 @@ def _outer(slot: Slot) -> Variable:
 
 def _label(s: State) -> str:
     return (s.input_states[0].name or "").partition("[")[0]
+
+
+def _written(graph: Encoded) -> dict[int, tuple[str, ...]]:
+    """By term the scan in whose step it stands, where there is one; terms come after those they are made of."""
+    clock: dict[int, int] = {}
+    for i, (form,) in graph.classes.items():
+        if form.kind in ("seq", "hold", "delay"):
+            clock[i] = form.clock
+        elif form.kind in ("stack", "tail", "at"):
+            clock[i] = graph.clocks[form.clock].level
+        else:
+            clock[i] = next((clock[a] for a in form.args if clock[a] != ROOT), ROOT)
+    return {i: graph.clocks[c].sites for i, c in clock.items() if c != ROOT and graph.clocks[c].sites}
 
 
 def encode(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Encoded:

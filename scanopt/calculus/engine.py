@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from importlib.machinery import PathFinder
 from typing import Any
 
-__all__ = ["ENGINES", "Engines"]
+__all__ = ["ENGINES", "Engines", "commanded"]
 
 _NAME = "egglog.bindings"
 _LOADING = threading.Lock()
@@ -29,6 +29,12 @@ def _bindings() -> Any:
                 sys.modules[_NAME] = module = importlib.util.module_from_spec(found)
                 found.loader.exec_module(module)
         return sys.modules.get(_NAME) or importlib.import_module("egglog.bindings")
+
+
+def commanded(engine: Any, text: str) -> list[Any]:
+    """What the commands of a text come to."""
+    results: list[Any] = engine.run_program(*engine.parse_program(text))
+    return results
 
 
 def _commands(text: str) -> Iterator[str]:
@@ -61,13 +67,13 @@ class Engines(threading.local):
         if engine is None:
             engine = _bindings().EGraph()
             for command in _commands(text):
-                engine.run_program(*engine.parse_program(command))
-        engine.run_program(*engine.parse_program("(push)"))
+                commanded(engine, command)
+        commanded(engine, "(push)")
         return engine
 
     def put(self, text: str, engine: Any) -> None:
         """Take the engine back, without what was loaded since."""
-        engine.run_program(*engine.parse_program("(pop)"))
+        commanded(engine, "(pop)")
         others = [t for t in self._engines if t != text]
         for old in others[: len(others) - _KEPT + 1]:
             del self._engines[old]

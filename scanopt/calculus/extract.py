@@ -10,13 +10,9 @@ from dataclasses import dataclass
 from scanopt.calculus.causality import AcausalError, Choice, Schedule, order, reached
 from scanopt.calculus.greedy import greedy
 from scanopt.calculus.milp import solve
-from scanopt.calculus.problem import Problem
+from scanopt.calculus.problem import NoProgramFoundError, Problem
 
-__all__ = ["Extraction", "NoProgramFoundError", "extract", "the_only_choice"]
-
-
-class NoProgramFoundError(RuntimeError):
-    """No causal choice was found: there may be one, but neither search met it in its time."""
+__all__ = ["Extraction", "extract", "the_only_choice"]
 
 
 @dataclass(frozen=True)

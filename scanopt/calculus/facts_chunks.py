@@ -48,12 +48,11 @@ chunked = new_fact(
     rules=f"""
     (to_chunk c v) (= v (seq c X)) => (rows_to_chunk c v X)
     (to_chunk c v) (= v (delay c i s k)) (defines s u) (= u (seq c Y)) => (rows_to_chunk c v {_LATE})
-    (rows_to_chunk c v X) => (chunked c v (seq (chunks c) (apply {_IN} (cons X (nil)))))
+    (rows_to_chunk c v X) (chunked_on c e) (!= c e) => (chunked c v (seq e (apply {_IN} (cons X (nil)))))
     (to_chunk c v) (= v (apply op l)) {_ABLE} (chunked_all c l o f) => (chunked c v (apply (vmap op f) o))
     (chunked c v w) (chunked c v x) (!= w x) => (union w x)
     (chunked c v w) (= n (ndim v)) => (set (ndim w) (+ n 1))
     (chunked c v w) (= d (dtype v)) => (set (dtype w) d)
-    (chunked c v w) (= e (chunks c)) (level c p) => (level e p) (union (steps e) {_NUMBER})
     """,
 )  # fmt: skip
 
@@ -63,9 +62,18 @@ new_fact(
 )  # fmt: skip
 
 new_fact(
+    "chunked_on", Clock, Clock,
+    meaning="the chunks of c are steps of e, which is c itself where a chunk is one step: chunks of chunks never end",
+    rules=f"""
+    (rows_to_chunk c v X) => (chunked_on c (chunks c))
+    (chunked_on c e) (level c p) => (level e p) (union (steps e) {_NUMBER})
+    """,
+)  # fmt: skip
+
+new_fact(
     "unchunked", Clock, Value, Value,
     meaning="w, on the chunks of c, is what v is at every step",
-    rules="(to_chunk c v) (= v (hold c x)) => (unchunked c v (hold (chunks c) x))",
+    rules="(to_chunk c v) (= v (hold c x)) (chunked_on c e) (!= c e) => (unchunked c v (hold e x))",
 )  # fmt: skip
 
 new_fact(
@@ -93,6 +101,6 @@ ends_in_chunks = new_fact(
     meaning="c ends where a condition of sequences says so; w has the condition, in chunks",
     rules=f"""
     (until c u) (chunked c u w) => (ends_in_chunks c w)
-    (ends_in_chunks c w) (= e (chunks c)) => (until e (apply {_ANY} (cons w (nil))))
+    (ends_in_chunks c w) (chunked_on c e) => (until e (apply {_ANY} (cons w (nil))))
     """,
 )  # fmt: skip

@@ -16,9 +16,16 @@ becomes = new_fact(
     pattern="(defines {0} {1})",
 )  # fmt: skip
 
+passed_on = new_fact(
+    "passed_on", State, State,
+    meaning="what the program writes into s is an earlier value of r, and r passes on nothing of s (given)",
+)  # fmt: skip
+
 passes_on = new_fact(
     "passes_on", State, State,
-    meaning="what the program writes into s is an earlier value of r, and r passes on nothing of s (given)",
+    # States that were found equal since would be read further and further back, without end.
+    meaning="what the program writes into s is an earlier value of r, another state, which passes on nothing of s",
+    pattern="(passed_on {0} {1}) (!= {0} {1})",
 )  # fmt: skip
 
 _JOIN = r'(prim "concatenate{\"axis\":0}")'

@@ -89,7 +89,8 @@ class ClockInfo:
 
     labels: the user's names of the scans it stands for.  until: classes of the condition after
     which it ends, all equal; empty when it runs all its steps.  profile: titles that its times are
-    collected under.  keep: whether buffers of its steps are kept from call to call.
+    collected under.  keep: whether buffers of its steps are kept from call to call.  sites: what to
+    call those scans in messages, with the lines of the user's calls.
     """
 
     level: int
@@ -98,6 +99,7 @@ class ClockInfo:
     until: tuple[int, ...] = ()
     profile: tuple[str, ...] = ()
     keep: bool = False
+    sites: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,8 @@ class StateInfo:
 class TermGraph:
     """Classes of equal values, the loops and states they speak of, and the results asked for.
 
-    roots: classes of the results; checks: classes of run-time requirements.
+    roots: classes of the results; checks: classes of run-time requirements.  written: by class of value the
+    user's scans whose step it was written in, as messages call them.
     """
 
     classes: dict[int, list[Form]] = field(default_factory=dict[int, list[Form]])
@@ -123,6 +126,7 @@ class TermGraph:
     inputs: dict[str, TensorType] = field(default_factory=dict[str, TensorType])
     input_labels: dict[str, str] = field(default_factory=dict[str, str])
     consts: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict[str, np.ndarray[Any, Any]])
+    written: dict[int, tuple[str, ...]] = field(default_factory=dict[int, tuple[str, ...]])
 
     @property
     def size(self) -> int:

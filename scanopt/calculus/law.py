@@ -95,7 +95,7 @@ class Law:
             return facts
         return [f"(= lhs_ {left.pattern()})", *(f.replace(left.pattern(), "lhs_") for f in facts)]
 
-    def rule(self, ruleset: str = "laws", unite: str = "union") -> str:
+    def rule(self, ruleset: str, unite: str = "union") -> str:
         """The law as an egglog rule.  unite: what is done with both sides."""
         left, right = self.equation.left, self.equation.right
         body = self.atoms(self.equation.when)
@@ -106,6 +106,11 @@ class Law:
         if self.folds:
             head = f"(fold_ {' '.join(a.egglog() for a in left.args or () if isinstance(a, Term))})"
         return f'(rule ({" ".join(body)}) ({head}) :ruleset {ruleset} :name "{self.name}")'
+
+    @property
+    def makes_forms(self) -> bool:
+        """Whether its right side may be new: neither a value of the left side, nor asked for as there already."""
+        return self.equation.right.args is not None and not self.equation.found
 
     def without(self, condition: int) -> Law:
         """The law without one of its conditions, by its place in `when`.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from scanopt.array.op import Op
@@ -12,6 +10,7 @@ from scanopt.calculus.encode import Encoded
 from scanopt.calculus.facts import ALL
 from scanopt.calculus.forms import Batched, Form, Operator, const_value
 from scanopt.calculus.given import Given
+from scanopt.calculus.tables import Tables, tables_text
 
 __all__ = ["Rows", "load_text", "operator_text", "quoted"]
 
@@ -21,51 +20,46 @@ _NODES = {
 }  # fmt: skip
 
 _TABLES = {
-    # table: (columns, conclusion); an i64 is the number of a term, list, operator or state
-    "t_input": ("i64 String", "(union (node a) (input b))"),
-    "t_const": ("i64 String", "(union (node a) (const b))"),
-    "t_apply": ("i64 i64 i64", "(union (node a) (apply (op_node b) (args_node c)))"),
-    "t_hold": ("i64 i64 i64", "(union (node a) (hold (clock_node b) (node c)))"),
-    "t_seq": ("i64 i64 i64", "(union (node a) (seq (clock_node b) (node c)))"),
-    "t_delay": ("i64 i64 i64 i64 i64", "(union (node a) (delay (clock_node b) (node c) (state_node d) e))"),
-    "t_stack": ("i64 i64 i64", "(union (node a) (stack (clock_node b) (node c)))"),
-    "t_tail": ("i64 i64 i64 i64", "(union (node a) (tail (clock_node b) (node c) d))"),
-    "t_cons": ("i64 i64 i64", "(union (args_node a) (cons (node b) (args_node c)))"),
-    "t_nil": ("i64", "(union (args_node a) (nil))"),
-    "t_prim": ("i64 String", "(union (op_node a) (prim b))"),
-    "t_item": ("i64 i64", "(union (op_node a) (item b))"),
-    "t_last_rows": ("i64 i64", "(union (op_node a) (last_rows b))"),
-    "t_length": ("i64 i64", "(union (op_node a) (length b))"),
-    "t_clock": ("i64 i64", "(union (clock_node a) (loop (to-string a))) (level (clock_node a) (clock_node b))"),
-    "t_steps": ("i64 i64", "(union (steps (clock_node a)) (node b))"),
-    "t_until": ("i64 i64", "(until (clock_node a) (node b))"),
-    "t_root": ("i64", "(union (clock_node a) (root))"),
-    "t_defines": ("i64 i64", "(union (state_node a) (state (to-string a))) (defines (state_node a) (node b))"),
-    "t_type": ("i64 String i64", "(set (dtype (node a)) b) (set (ndim (node a)) c)"),
-    "t_int": ("i64 i64", "(set (int_value (node a)) b)"),
-    "t_equal_states": ("i64 i64", "(union (state_node a) (state_node b))"),
-    "t_equal_clocks": ("i64 i64", "(union (clock_node a) (clock_node b))"),
-}
+    # by name: the sorts of its columns, and what a row says; numbers are of terms, lists, operators, states
+    "t_input": ("i64 String", "(union (node {0}) (input {1}))"),
+    "t_const": ("i64 String", "(union (node {0}) (const {1}))"),
+    "t_apply": ("i64 i64 i64", "(union (node {0}) (apply (op_node {1}) (args_node {2})))"),
+    "t_hold": ("i64 i64 i64", "(union (node {0}) (hold (clock_node {1}) (node {2})))"),
+    "t_seq": ("i64 i64 i64", "(union (node {0}) (seq (clock_node {1}) (node {2})))"),
+    "t_delay": ("i64 i64 i64 i64 i64", "(union (node {0}) (delay (clock_node {1}) (node {2}) (state_node {3}) {4}))"),
+    "t_stack": ("i64 i64 i64", "(union (node {0}) (stack (clock_node {1}) (node {2})))"),
+    "t_tail": ("i64 i64 i64 i64", "(union (node {0}) (tail (clock_node {1}) (node {2}) {3}))"),
+    "t_cons": ("i64 i64 i64", "(union (args_node {0}) (cons (node {1}) (args_node {2})))"),
+    "t_nil": ("i64", "(union (args_node {0}) (nil))"),
+    "t_prim": ("i64 String", "(union (op_node {0}) (prim {1}))"),
+    "t_item": ("i64 i64", "(union (op_node {0}) (item {1}))"),
+    "t_last_rows": ("i64 i64", "(union (op_node {0}) (last_rows {1}))"),
+    "t_length": ("i64 i64", "(union (op_node {0}) (length {1}))"),
+    "t_clock": ("i64 i64", "(union (clock_node {0}) (loop (to-string {0}))) (level (clock_node {0}) (clock_node {1}))"),
+    "t_steps": ("i64 i64", "(union (steps (clock_node {0})) (node {1}))"),
+    "t_until": ("i64 i64", "(until (clock_node {0}) (node {1}))"),
+    "t_root": ("i64", "(union (clock_node {0}) (root))"),
+    "t_defines": (
+        "i64 i64", "(union (state_node {0}) (state (to-string {0}))) (defines (state_node {0}) (node {1}))",
+    ),
+    "t_type": ("i64 String i64", "(set (dtype (node {0})) {1}) (set (ndim (node {0})) {2})"),
+    "t_int": ("i64 i64", "(set (int_value (node {0})) {1})"),
+    "t_equal_states": ("i64 i64", "(union (state_node {0}) (state_node {1}))"),
+    "t_equal_clocks": ("i64 i64", "(union (clock_node {0}) (clock_node {1}))"),
+}  # fmt: skip
 
 
 def load_text() -> str:
     """The tables, and the rules that turn their rows into terms and facts."""
-    out = [f"(constructor {node} (i64) {sort})" for sort, node in _NODES.items()]
-    out.append("(relation fold_ (Op Args))")
-    names = "abcdef"
-    for table, (columns, head) in _TABLES.items():
-        out.append(f"(relation {table} ({columns}))")
-        row = " ".join(names[: len(columns.split())])
-        out.append(f"(rule (({table} {row})) ({head}) :ruleset load)")
+    tables = {name: columns.split() for name, (columns, _) in _TABLES.items()}
+    conclusions = {name: conclusion for name, (_, conclusion) in _TABLES.items()}
     for fact in ALL.values():
-        if fact.pattern or not set(fact.sorts) <= {*_NODES, "String"}:
-            continue
-        columns = " ".join("String" if s == "String" else "i64" for s in fact.sorts)
-        args = [names[i] if s == "String" else f"({_NODES[s]} {names[i]})" for i, s in enumerate(fact.sorts)]
-        out.append(f"(relation g_{fact.name} ({columns}))")
-        row = " ".join(names[: len(fact.sorts)])
-        out.append(f"(rule ((g_{fact.name} {row})) (({fact.name} {' '.join(args)})) :ruleset load)")
-    return "\n".join(out)
+        if not fact.pattern and set(fact.sorts) <= {*_NODES, "String"}:
+            args = [f"({_NODES[s]} {{{i}}})" if s in _NODES else f"{{{i}}}" for i, s in enumerate(fact.sorts)]
+            tables[f"g_{fact.name}"] = ["String" if s == "String" else "i64" for s in fact.sorts]
+            conclusions[f"g_{fact.name}"] = f"({fact.name} {' '.join(args)})"
+    nodes = [f"(constructor {node} (i64) {sort})" for sort, node in _NODES.items()]
+    return "\n".join([*nodes, "(relation fold_ (Op Args))", tables_text(tables, conclusions)])
 
 
 class Rows:
@@ -74,25 +68,22 @@ class Rows:
     def __init__(self, g: Encoded) -> None:
         self.ops: dict[Operator, int] = {}
         self._g = g
-        self._tables: dict[str, list[str]] = {}
+        self._tables = Tables()
         self._lists: dict[tuple[int, ...], int] = {}
         self._constants: dict[str, int] = {}
         for i, f in g.forms():
             self._form(i, f)
-            self._add("t_type", i, g.types[i].dtype, g.types[i].ndim)
+            self._tables.add("t_type", i, g.types[i].dtype, g.types[i].ndim)
         for c, info in g.clocks.items():
-            self._add("t_clock", c, info.level)
+            self._tables.add("t_clock", c, info.level)
             if info.steps >= 0:
-                self._add("t_steps", c, info.steps)
+                self._tables.add("t_steps", c, info.steps)
             for u in info.until:
-                self._add("t_until", c, u)
-        self._add("t_root", -1)
+                self._tables.add("t_until", c, u)
+        self._tables.add("t_root", -1)
         for s, state in g.states.items():
             for u in state.updates:
-                self._add("t_defines", s, u)
-
-    def _add(self, table: str, *row: int | str) -> None:
-        self._tables.setdefault(table, []).append("\t".join(map(str, row)))
+                self._tables.add("t_defines", s, u)
 
     def integers(self) -> None:
         """Note the values of constants that are integers."""
@@ -100,13 +91,13 @@ class Rows:
             if f.kind == "const":
                 value = self._g.consts[f.key]
                 if value.ndim == 0 and value.dtype.kind in "iu":
-                    self._add("t_int", i, int(value))
+                    self._tables.add("t_int", i, int(value))
 
     def given(self, facts: Iterable[Given]) -> None:
         """Facts; a text "const KEY" where a value is expected stands for that constant."""
         for name, args in facts:
             pairs = zip(ALL[name].sorts, args, strict=True)
-            self._add(f"g_{name}", *(self._argument(sort, a) for sort, a in pairs))
+            self._tables.add(f"g_{name}", *(self._argument(sort, a) for sort, a in pairs))
 
     def _argument(self, sort: str, a: int | str | Operator) -> int | str:
         if isinstance(a, Op | Batched):
@@ -117,41 +108,34 @@ class Rows:
         if key not in self._constants:
             i = self._constants[key] = -2 - len(self._constants)
             value = const_value(key, self._g.consts)
-            self._add("t_const", i, key)
-            self._add("t_type", i, value.dtype.name, value.ndim)
+            self._tables.add("t_const", i, key)
+            self._tables.add("t_type", i, value.dtype.name, value.ndim)
         return self._constants[key]
 
     def equal(self, what: str, pairs: Iterable[tuple[int, int]]) -> None:
         """Pairs that are to be united.  what: "states" or "clocks"."""
         for a, b in pairs:
-            self._add(f"t_equal_{what}", a, b)
+            self._tables.add(f"t_equal_{what}", a, b)
 
     def load(self, run: Callable[[str], Any]) -> None:
-        """Hand the rows over."""
-        with tempfile.TemporaryDirectory(prefix="scanopt-") as folder:
-            text: list[str] = []
-            for table, rows in self._tables.items():
-                path = Path(folder) / table
-                path.write_text("\n".join(rows) + "\n", encoding="utf-8")
-                text.append(f"(input {table} {quoted(path.as_posix())})")
-            run("\n".join(text))
-        run("(run load 1)")
+        """Hand the rows over, by a function that runs commands."""
+        self._tables.load(run)
 
     # Terms
 
     def _form(self, i: int, f: Form) -> None:
         match f.kind:
             case "input" | "const":
-                self._add(f"t_{f.kind}", i, f.key)
+                self._tables.add(f"t_{f.kind}", i, f.key)
             case "apply":
                 assert f.operator is not None
-                self._add("t_apply", i, self._op(f.operator), self._list(f.args))
+                self._tables.add("t_apply", i, self._op(f.operator), self._list(f.args))
             case "hold" | "seq" | "stack":
-                self._add(f"t_{f.kind}", i, f.clock, f.args[0])
+                self._tables.add(f"t_{f.kind}", i, f.clock, f.args[0])
             case "delay":
-                self._add("t_delay", i, f.clock, f.args[0], f.state, f.k)
+                self._tables.add("t_delay", i, f.clock, f.args[0], f.state, f.k)
             case "tail":
-                self._add("t_tail", i, f.clock, f.args[0], f.k)
+                self._tables.add("t_tail", i, f.clock, f.args[0], f.k)
             case kind:
                 raise ValueError(f"the encoder makes no {kind} terms")
 
@@ -162,7 +146,7 @@ class Rows:
                 raise TypeError("programs hold no batched operators")
             special = _special(op)
             table, about = special or ("prim", op.key)
-            self._add(f"t_{table}", self.ops[op], about)
+            self._tables.add(f"t_{table}", self.ops[op], about)
         return self.ops[op]
 
     def _list(self, args: Sequence[int]) -> int:
@@ -171,9 +155,9 @@ class Rows:
             if rest not in self._lists:
                 self._lists[rest] = len(self._lists)
                 if rest:
-                    self._add("t_cons", self._lists[rest], rest[0], self._lists[rest[1:]])
+                    self._tables.add("t_cons", self._lists[rest], rest[0], self._lists[rest[1:]])
                 else:
-                    self._add("t_nil", self._lists[rest])
+                    self._tables.add("t_nil", self._lists[rest])
         return self._lists[tuple(args)]
 
 

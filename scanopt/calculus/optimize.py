@@ -12,12 +12,12 @@ import numpy as np
 
 from scanopt.calculus.calibrated import unit_of
 from scanopt.calculus.cost import CostModel, numpy_cost
-from scanopt.calculus.egraph import EGraph, Limits, Saturation, apart
+from scanopt.calculus.egraph import EGraph, Limits, Saturation
 from scanopt.calculus.encode import Encoded
-from scanopt.calculus.extract import Extraction, NoProgramFoundError, extract, the_only_choice
+from scanopt.calculus.extract import Extraction, extract, the_only_choice
 from scanopt.calculus.forms import TermGraph
 from scanopt.calculus.law import Law
-from scanopt.calculus.problem import Problem
+from scanopt.calculus.problem import NoProgramFoundError, Problem
 from scanopt.calculus.schedule import EVERYTHING, Schedule
 from scanopt.calculus.sizes import Sizes, example_operands
 
@@ -66,7 +66,7 @@ def as_written(program: Encoded, settings: Settings) -> Extraction:
 def optimize(program: Encoded, laws: Sequence[Law], settings: Settings) -> Optimized:
     """The cheapest program that the laws make of `program`."""
     start = time.perf_counter()
-    engine = EGraph(program, laws, settings.fp, Law.rule if settings.schedule.plain else apart)
+    engine = EGraph(program, laws, settings.fp)
     try:
         loaded = time.perf_counter()
         saturation = engine.saturate(settings.limits, settings.schedule)
@@ -75,8 +75,8 @@ def optimize(program: Encoded, laws: Sequence[Law], settings: Settings) -> Optim
         engine.close()
     saturated = time.perf_counter()
     sizes = Sizes(graph, example_operands(graph, settings.example))
-    problem = Problem(graph, sizes, settings.cost)
     try:
+        problem = Problem(graph, sizes, settings.cost)
         patience = _CALLS * 1e-9 if unit_of(settings.cost) == "ns" else math.inf
         extraction = extract(problem, settings.extraction_seconds, settings.exact, patience)
     except NoProgramFoundError:  # the program as written is one

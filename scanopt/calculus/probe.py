@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from scanopt.calculus.condition import FACTS, Condition, sorts_of
-from scanopt.calculus.egraph import EGraph, apart
+from scanopt.calculus.egraph import EGraph
 from scanopt.calculus.encode import Encoded
 from scanopt.calculus.forms import TermGraph
 from scanopt.calculus.law import Law
@@ -67,7 +67,7 @@ def probe(
     program: Encoded, laws: Sequence[Law], asked: Sequence[Law], settings: Settings
 ) -> tuple[Scene, list[Probed]]:
     """Saturate a program under some laws, then look for each law that is asked about."""
-    engine = EGraph(program, laws, settings.fp, Law.rule if settings.schedule.plain else apart)
+    engine = EGraph(program, laws, settings.fp)
     try:
         engine.saturate(settings.limits, settings.schedule)
         questions = [_Questions(x, engine) for x in asked]

@@ -24,7 +24,7 @@ from scanopt.calculus.forms import Form, TermGraph
 from scanopt.calculus.recipes import recipe
 from scanopt.calculus.sizes import Sizes, operator_operand
 
-__all__ = ["Instance", "Option", "Problem"]
+__all__ = ["Instance", "NoProgramFoundError", "Option", "Problem"]
 
 K = TypeVar("K")
 
@@ -57,6 +57,10 @@ class Option:
     def all_needs(self) -> tuple[Instance, ...]:
         """Everything that must be chosen with it."""
         return (*self.needs, *self.updates)
+
+
+class NoProgramFoundError(RuntimeError):
+    """No causal choice was found: there may be one, but neither search met it in its time."""
 
 
 @dataclass
@@ -122,13 +126,13 @@ class Problem:
     def _allow_more_phases(self) -> None:
         """One phase more of every loop: the least phases of two loops need not go together.
 
-        Raises ValueError where all have as many as anything in them asks for.
+        Raises NoProgramFoundError where all have as many as anything in them asks for.
         """
         most = {c: max((n for n in e.values() if n < MAX_PHASES), default=1) for c, e in self.earliest.items()}
         more = {c: max(n, min(n + 1, most[c])) for c, n in self.phases.items()}
         if more == self.phases:
             missing = next(r for r in self.roots if not self.options.get(r))
-            raise ValueError(f"no form of result {missing.id} can be computed")
+            raise NoProgramFoundError(f"no form of result {missing.id} can be computed")
         self.phases = more
 
     def _later(self, clock: int) -> Iterator[int]:
@@ -143,11 +147,12 @@ class Problem:
     def _floor(self, f: Form, clock: int, late: dict[int, int]) -> int:
         """The phase that a form waits for beside what it is made of."""
         floor = 0
-        if f.kind == "delay" and self._inside(f.clock, clock):
+        if f.kind in ("seq", "delay", "hold") and self._inside(f.clock, clock):
             # A state of another clock does not tie the phases of this one together.
-            floor = min((late[u] for u in self.graph.states[f.state].updates), default=MAX_PHASES)
-        if f.clock == clock and f.kind in ("seq", "delay", "hold"):
-            floor = max(floor, min((late[u] for u in self.graph.clocks[clock].until), default=0))
+            if f.kind == "delay":
+                floor = min((late[u] for u in self.graph.states[f.state].updates), default=MAX_PHASES)
+            # What a loop inside makes waits for what ends that loop, too.
+            floor = max(floor, min((late[u] for u in self.graph.clocks[f.clock].until), default=0))
         return floor
 
     def _inside(self, inner: int, clock: int) -> bool:
@@ -167,7 +172,9 @@ class Problem:
     def _options(self, i: Instance) -> list[Option]:
         if i.loop:
             return self._runs(i)
-        forms = [f for f in self._forms.get(i.id, ()) if self._in_time(i, f)]
+        if i.id not in self._forms:  # an update of a state, or a condition, that no known form computes
+            return []
+        forms = [f for f in self._forms[i.id] if self._in_time(i, f)]
         if self._may_tell_shapes(i.id) and any(f.kind == "hold" for f in forms):
             # A loop that takes no step knows from what it holds what shapes it makes; rows to read it has none.
             forms = [f for f in forms if f.kind != "seq"]

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sized
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from scanopt.array.variable import Variable
-from scanopt.calculus.engine import Engines
-from scanopt.calculus.tables import Tables
+from scanopt.calculus.engine import Engines, commanded
+from scanopt.calculus.tables import Tables, tables_text
 from scanopt.loops.graph import schedule
 from scanopt.loops.node import Scan
 from scanopt.loops.scan_args import LISTS, ScanArgs, scan_args
@@ -65,6 +66,12 @@ RULES = """
 (rule ((inside n m) (connected m x y) (place m k j "outer_inp" x v) (place m l h "outer_out" y w)) ((reads n v w)))
 """
 
+_SORTS = {
+    "place": ("i64", "String", "i64", "String", "i64", "i64"),
+    "reads": ("i64", "i64", "i64"),
+    "inside": ("i64", "i64"),
+}
+_TEXT = f"{RULES}\n{tables_text(_SORTS)}"
 _ENGINES = Engines()
 
 
@@ -96,15 +103,15 @@ def queries(node: Scan) -> Queries:
 def _derive(node: Scan) -> dict[Scan, Queries]:
     """The answers for a loop and for those in its step."""
     facts, loops = _facts(node)
-    egraph = _ENGINES.take(RULES)
+    egraph = _ENGINES.take(_TEXT)
     try:
-        facts.load(egraph)
-        egraph.run_program(*egraph.parse_program("(run-schedule (saturate (run)))"))
+        facts.load(partial(commanded, egraph))
+        commanded(egraph, "(run-schedule (saturate (run)))")
         maps, outer, inner = (
             list(_rows(egraph, *relation)) for relation in (("maps", "ititi"), ("connected",), ("inner_connected",))
         )
     finally:
-        _ENGINES.put(RULES, egraph)
+        _ENGINES.put(_TEXT, egraph)
     return {
         scan: Queries(
             _mappings(args, [row for loop, *row in maps if loop == n]),

@@ -39,6 +39,7 @@ class ReadBack:
         self._text = egraph.value_to_string
         self._operators = self._read_operators()
         self._lists = {out: (a, r) for (a, r), out in self._rows("cons")}
+        self._empty = {out for _, out in self._rows("nil")}
         self._numbers: dict[str, dict[Any, int]] = {}
 
     def _rows(self, name: str) -> Iterator[tuple[list[Any], Any]]:
@@ -66,12 +67,13 @@ class ReadBack:
             waiting = rest
         return out
 
-    def _list(self, args: Any) -> tuple[Any, ...]:
+    def _list(self, args: Any) -> tuple[Any, ...] | None:
+        """The values of a list; None where a run that was stopped left no end of it."""
         out: list[Any] = []
         while args in self._lists:
             first, args = self._lists[args]
             out.append(first)
-        return tuple(out)
+        return tuple(out) if args in self._empty else None
 
     def nodes(self) -> dict[int, Any]:
         """Per term of the program its class."""
@@ -80,11 +82,8 @@ class ReadBack:
     def foldings(self) -> list[tuple[Operator, list[str]]]:
         """Operators of constants found by laws that fold, with the keys of the constants."""
         consts = {out: self._text(k) for (k,), out in self._rows("const")}
-        return [
-            (self._operators[op], [consts[a] for a in self._list(args)])
-            for (op, args), _ in self._rows("fold_")
-            if all(a in consts for a in self._list(args))
-        ]
+        found = ((self._operators[op], self._list(args)) for (op, args), _ in self._rows("fold_"))
+        return [(op, [consts[a] for a in x]) for op, x in found if x is not None and all(a in consts for a in x)]
 
     def bindings(self, relation: str, sorts: Sequence[str]) -> set[tuple[Binding, ...]]:
         """The rows of a relation: values, clocks and states by their numbers in `term_graph`, which comes first."""
@@ -102,7 +101,7 @@ class ReadBack:
             case "Op":
                 return self._operators.get(x)
             case "Args":
-                return tuple(self._numbers["Value"][a] for a in self._list(x))
+                return tuple(self._numbers["Value"][a] for a in self._list(x) or ())
             case "Clock":
                 return self._numbers["Clock"].get(x, UNKNOWN)
             case _:
@@ -121,6 +120,9 @@ class ReadBack:
         self._read_states(g, program, states, values)
         where = {self._int(i): values[v] for (i,), v in self._rows("node")}
         self.places = {i: v for i, v in where.items() if i in program.classes}
+        for i, c in self.places.items():
+            if i in program.written:
+                g.written[c] = tuple(dict.fromkeys((*g.written.get(c, ()), *program.written[i])))
         self.loops = {int(self._text(name)): clocks[c] for (name,), c in self._rows("loop") if c in clocks}
         g.roots = tuple(where[r] for r in program.roots)
         g.checks = tuple(where[r] for r in program.checks)
@@ -137,9 +139,9 @@ class ReadBack:
 
     def _forms(self, clocks: dict[Any, int], states: _Numbering, values: _Numbering) -> Iterator[tuple[int, Form]]:
         for (op, args), v in self._rows("apply"):
-            if op in self._operators:
-                operands = tuple(values[a] for a in self._list(args))
-                yield values[v], Form("apply", operands, operator=self._operators[op])
+            listed = self._list(args)
+            if op in self._operators and listed is not None:
+                yield values[v], Form("apply", tuple(values[a] for a in listed), operator=self._operators[op])
         for kind in ("input", "const"):
             for (key,), v in self._rows(kind):
                 yield values[v], Form(kind, key=self._text(key))
@@ -173,7 +175,8 @@ class ReadBack:
                 names = tuple(dict.fromkeys(x for loop in loops for x in loop.labels))
                 titles = tuple(dict.fromkeys(x for loop in loops for x in loop.profile))
                 keep = any(loop.keep for loop in loops)
-                info = ClockInfo(clocks[parent], steps[c], names, tuple(until.get(c, ())), titles, keep)
+                sites = tuple(dict.fromkeys(x for loop in loops for x in loop.sites))
+                info = ClockInfo(clocks[parent], steps[c], names, tuple(until.get(c, ())), titles, keep, sites)
                 g.clocks[clocks[c]] = info
 
     def _read_states(self, g: TermGraph, program: Encoded, states: _Numbering, values: _Numbering) -> None:

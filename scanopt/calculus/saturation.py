@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scanopt.calculus.law import Law
@@ -19,7 +19,7 @@ class Limits:
     """When saturation stops: rounds, forms in the e-graph, forms for each form of the program (with 1,000
     always allowed), seconds.
 
-    Laws that make forms without end are stopped by the ratio, before extraction has to choose among all that.
+    Laws that make forms without end are set aside before they hit the limit of forms, and the others go on.
     """
 
     rounds: int = 10_000
@@ -37,13 +37,14 @@ class Saturation:
     """How saturation went: per law the matches and seconds, per round the number of forms.
 
     stopped_by: "" when no law had anything left to say, "schedule" when it ended before that, else the limit
-    that was hit.
+    that was hit.  aside: laws that would have hit the limit of forms and stopped before, so that the others go on.
     """
 
     matches: dict[str, int] = field(default_factory=dict[str, int])
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     growth: tuple[int, ...] = ()
     stopped_by: str = ""
+    aside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class _Watch:
         self._growth: list[int] = []
         self._found: list[int] = []
         self._stopped = "schedule"
+        self.aside: frozenset[str] = frozenset()
 
     def over(self, names: frozenset[str], done: Round) -> bool:
         """Note a round of the laws of these names; whether it was the last one."""
@@ -82,14 +84,17 @@ class _Watch:
         for name, t in done.seconds.items():
             self._seconds[name] += t
         self._growth.append(done.size)
-        self._found.append(sum(done.matches.get(x.name, 0) for x in self._laws))
+        self._found.append(sum(done.matches.get(x.name, 0) for x in self._laws if x.makes_forms))
         self._quiet = frozenset() if done.changed else self._quiet | names
-        if not done.changed and self._quiet >= self._wanted:
-            self._stopped = "" if len(self._wanted) == len(self._laws) else "schedule"
+        if not done.changed and self._quiet >= self._wanted - self.aside:
+            everything = len(self._wanted) == len(self._laws)
+            self._stopped = "nodes" if self.aside else "" if everything else "schedule"
             return True
         seconds, nodes, rounds = self._limits
+        if next_size(self._growth, self._found) > nodes:
+            self._set_aside(done.matches)
         for name, hit in (
-            ("nodes", next_size(self._growth, self._found) > nodes),
+            ("nodes", done.size > nodes),
             ("seconds", time.perf_counter() - self._start > seconds),
             ("rounds", len(self._growth) >= rounds),
         ):
@@ -97,6 +102,19 @@ class _Watch:
                 self._stopped = name
                 return True
         return False
+
+    def _set_aside(self, matches: Mapping[str, int]) -> None:
+        """The laws with most matches of a round stop, until those left have a quarter of the matches.
+
+        Those that only unite what is there go on: without them there is more to say, not less.
+        """
+        found = Counter({x.name: matches.get(x.name, 0) for x in self._laws if x.makes_forms})
+        left = total = found.total()
+        for name, count in found.most_common():
+            if 4 * left > total and count:
+                self.aside |= {name}
+                left -= count
+        self._found[-1] = left
 
     def saturation(self) -> Saturation:
         """All of it."""
@@ -106,6 +124,7 @@ class _Watch:
             {n: self._seconds[n] for n in fired},
             tuple(self._growth),
             self._stopped,
+            tuple(x.name for x in self._laws if x.name in self.aside),
         )
 
 
@@ -122,7 +141,7 @@ def run_schedule(
     for phase in schedule.turns():
         names = laws_of_phase(phase, laws)
         for _ in itertools.count() if phase.rounds is None else range(phase.rounds):
-            done = run(names)
+            done = run(names - watch.aside)
             if watch.over(names, done):
                 return watch.saturation()
             if not done.changed:
@@ -134,16 +153,20 @@ def next_size(growth: Sequence[int], found: Sequence[int] = ()) -> float:
     """What the e-graph may grow to in one more round: more of the same, unless growth itself grows.
 
     A round cannot be stopped half way, so an explosion has to be seen one round before.  growth: forms after each
-    round.  found: matches of laws in each: what they match may all be new the next time.
+    round.  found: matches of laws that make forms, in each: what they match may all be new the next time.
 
-    >>> next_size([10, 20, 200])
-    20000.0
+    >>> next_size([10, 20, 200]), next_size([300, 600, 1200])
+    (20000.0, 2400.0)
     >>> next_size([1000, 1010, 1030], [3000, 30_000])
     301030.0
     """
     size = float(growth[-1])
-    if len(growth) >= 3 and growth[-1] > 4 * growth[-2]:
-        size *= (growth[-1] / growth[-2]) ** 2
+    if len(growth) >= 3:
+        before, last = growth[-2] - growth[-3], growth[-1] - growth[-2]
+        if growth[-1] > 4 * growth[-2]:
+            size *= (growth[-1] / growth[-2]) ** 2
+        elif last > before > 0:
+            size += last * last / before
     if len(found) >= 2 and found[-1] > 4 * found[-2] > 0:
         size = max(size, growth[-1] + found[-1] ** 2 / found[-2])
     return size

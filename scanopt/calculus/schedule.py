@@ -72,11 +72,6 @@ class Schedule:
         object.__setattr__(self, "nodes", _count("nodes", nodes))
         object.__setattr__(self, "seconds", seconds)
 
-    @property
-    def plain(self) -> bool:
-        """Whether it runs all laws together, as without a schedule."""
-        return all(not p.names for p in self.phases)
-
     def check(self, known: Iterable[str]) -> None:
         """Raise ValueError where a phase names no law or ruleset of `known`.
 

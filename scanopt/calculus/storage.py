@@ -11,11 +11,11 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
-from scanopt.calculus.engine import Engines
-from scanopt.calculus.tables import Tables
+from scanopt.calculus.engine import Engines, commanded
+from scanopt.calculus.tables import Tables, tables_text
 
 __all__ = ["GIVEN", "INPLACE", "STAGES", "StorageRule", "derive", "storage_rules"]
 
@@ -54,7 +54,6 @@ STAGES = ("shapes", "kinds", "lives", "views", "flow", "memory", "refusals", "ch
 """In this order; each is complete before the next begins."""
 
 _ENGINES = Engines()
-_COLUMNS = 4
 _WISH = "wants_"
 _FORBID = "(forbid x a)"
 _FORBIDDEN = '(set (refused x a) 1) (because x a "{}")'
@@ -120,20 +119,17 @@ def storage_rules(in_place: bool = True) -> tuple[StorageRule, ...]:
 
 @lru_cache(maxsize=8)
 def _text(rules: tuple[StorageRule, ...]) -> str:
-    """Declarations of the facts, how lines of the table become facts, and the rules."""
-    parts = [f"(relation line (String{' i64' * _COLUMNS}))", "(ruleset load)"]
-    for name, (columns, _) in GIVEN.items():
-        variables = columns.split()
-        parts.append(f"(relation {name} ({' '.join('i64' for _ in variables)}))")
-        row = " ".join([*variables, *(f"unused{i}" for i in range(_COLUMNS - len(variables)))])
-        parts.append(f'(rule ((line "{name}" {row})) (({name} {columns})) :ruleset load)')
+    """Declarations of the facts, how lines of the tables become facts, and the rules."""
+    sorts = {name: ["i64"] * len(columns.split()) for name, (columns, _) in GIVEN.items()}
+    parts = [f"(relation {name} ({' '.join(columns)}))" for name, columns in sorts.items()]
+    parts.append(tables_text(sorts))
     parts += [f"(ruleset {stage})" for stage in STAGES]
     parts += [x.declares for x in rules]
     parts += [x.egglog() for x in rules]
     return "\n".join(parts)
 
 
-_RUN = f"(run-schedule (run load) {' '.join(f'(saturate (run {stage}))' for stage in STAGES)})"
+_RUN = f"(run-schedule {' '.join(f'(saturate (run {stage}))' for stage in STAGES)})"
 
 
 def derive(
@@ -151,11 +147,11 @@ def derive(
     text = _text(storage_rules() if rules is None else rules)
     table = Tables()
     for name, row in facts:
-        table.add("line", name, *row, *(0,) * (_COLUMNS - len(row)))
+        table.add(name, *row)
     egraph = _ENGINES.take(text)
     try:
-        table.load(egraph)
-        egraph.run_program(*egraph.parse_program(_RUN))
+        table.load(partial(commanded, egraph))
+        commanded(egraph, _RUN)
         found = egraph.freeze().functions
         return {name: sorted(_rows(egraph, found[name])) for name in wanted}
     finally:

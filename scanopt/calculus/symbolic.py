@@ -11,11 +11,12 @@ import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from scanopt.calculus.condition import FACTS, Condition, sorts_of
-from scanopt.calculus.egraph import apart, rules_of
-from scanopt.calculus.engine import ENGINES
+from scanopt.calculus.egraph import rules_of
+from scanopt.calculus.engine import ENGINES, commanded
 from scanopt.calculus.law import LICENCES, Law
 from scanopt.calculus.terms import Int, Term, Text
 
@@ -46,7 +47,7 @@ class Proofs:
 
     def __init__(self, laws: Sequence[Law]) -> None:
         self._laws = {x.name: x for x in laws}
-        self._text = rules_of(tuple(laws), apart)
+        self._text = rules_of(tuple(laws))
 
     def derivable(self, law: Law) -> tuple[str, ...] | None:
         """Laws that unite both sides of a law without it, in the order of their names; None where they do not.
@@ -112,11 +113,7 @@ class Proofs:
 
     def _inside(self, instance: _Instance, body: Callable[[Callable[[str], list[Any]]], Any]) -> Any:
         engine = ENGINES.take(self._text)
-
-        def run(text: str) -> list[Any]:
-            out: list[Any] = engine.run_program(*engine.parse_program(text))
-            return out
-
+        run = partial(commanded, engine)
         try:
             run("\n".join(instance.commands))
             return body(run)

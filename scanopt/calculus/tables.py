@@ -1,28 +1,57 @@
-"""Rows for relations of an e-graph, handed over as files: far faster than commands."""
+"""Rows for relations of an e-graph, handed over as files: far faster than commands.
+
+Rows of all relations are lines of one table, so that there are two files to write however many relations
+there are: the lines, and the texts in them.
+"""
 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Tables"]
+__all__ = ["Tables", "tables_text"]
+
+_COLUMNS = 6
+_PADDING = (0,) * _COLUMNS
+
+
+def tables_text(tables: Mapping[str, Sequence[str]], conclusions: Mapping[str, str] | None = None) -> str:
+    """Declarations, and the ruleset `load`, which turns lines into facts.
+
+    tables: by name the sorts of the columns, i64 or String.  conclusions: by name what follows from a row, where
+    that is more than a row of the relation of this name; `{0}` stands for its first column.
+    """
+    out = [f"(relation line (String{' i64' * _COLUMNS}))", "(relation text (i64 String))", "(ruleset load)"]
+    for name, sorts in tables.items():
+        numbers = [f"n{i}" for i in range(_COLUMNS)]
+        row = [f"x{i}" if sort == "String" else numbers[i] for i, sort in enumerate(sorts)]
+        texts = "".join(f" (text {numbers[i]} x{i})" for i, sort in enumerate(sorts) if sort == "String")
+        head = (conclusions or {}).get(name, f"({name} {' '.join(row)})").format(*row)
+        out.append(f'(rule ((line "{name}" {" ".join(numbers)}){texts}) ({head}) :ruleset load)')
+    return "\n".join(out)
 
 
 class Tables:
-    """Rows of i64 and String columns, by relation."""
+    """Rows of i64 and String columns, by the name of their table."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, list[str]] = {}
+        self._lines: list[str] = []
+        self._texts: dict[str, int] = {}
 
-    def add(self, relation: str, *row: int | str) -> None:
+    def add(self, table: str, *row: int | str) -> None:
         """One more row.  Texts hold neither tabs nor ends of lines."""
-        self._rows.setdefault(relation, []).append("\t".join(map(str, row)))
+        numbers = [self._texts.setdefault(x, len(self._texts)) if isinstance(x, str) else x for x in row]
+        self._lines.append("\t".join(map(str, (table, *numbers, *_PADDING[len(row) :]))))
 
-    def load(self, egraph: Any) -> None:
-        """Put all rows into the relations of the e-graph."""
+    def load(self, run: Callable[[str], Any]) -> None:
+        """Put all rows into an e-graph, by a function that runs commands, and make facts of them."""
+        texts = [f"{number}\t{text}" for text, number in self._texts.items()]
+        commands: list[str] = []
         with tempfile.TemporaryDirectory(prefix="scanopt-") as folder:
-            for relation, rows in self._rows.items():
+            for relation, rows in (("line", self._lines), ("text", texts)):
                 path = Path(folder) / relation
-                path.write_text("\n".join(rows) + "\n", encoding="utf-8")
-                egraph.run_program(*egraph.parse_program(f'(input {relation} "{path.as_posix()}")'))
+                path.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+                commands.append(f'(input {relation} "{path.as_posix()}")')
+            run("\n".join([*commands, "(run load 1)"]))

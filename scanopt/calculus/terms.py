@@ -18,7 +18,7 @@ __all__ = [
 ]  # fmt: skip
 
 DECLARATIONS = """
-(ruleset load) (ruleset facts) (ruleset laws)
+(ruleset facts)
 (sort Value) (sort Clock) (sort State) (sort Op) (sort Args) (sort Move)
 (constructor input (String) Value)
 (constructor const (String) Value)

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from scanopt.array.constants import as_tensor_variable
 from scanopt.array.derivatives import smooth
+from scanopt.array.lengths import length, origin
+from scanopt.array.ops_shaping import reshape_to
 from scanopt.array.variable import Constant, Variable, describe
 from scanopt.gradient.errors import DisconnectedInputError, DisconnectedInputWarning
-from scanopt.loops.location import user_location
+from scanopt.loops.canonical import unsliced
+from scanopt.loops.location import user_location, warn_at
+from scanopt.loops.require import require
 from scanopt.loops.site import Site, show
+from scanopt.loops.steps import literal
 
-__all__ = ["Asked", "choice", "known_gradients", "like_given", "scalar_cost", "variables", "vector", "vectors"]
+__all__ = [
+    "Asked",
+    "choice",
+    "disconnected",
+    "known_gradients",
+    "like_given",
+    "scalar_cost",
+    "variables",
+    "vector",
+    "vectors",
+]
 
 Pairs = list[tuple[Variable, Variable]]
 
@@ -43,16 +58,18 @@ class Asked:
 
     def say(self, cost: Variable, x: Variable) -> None:
         """That cost does not depend smoothly on x, in the way that was asked for."""
-        if self.disconnected == "ignore":
-            return
-        text = (
-            f"{describe(cost)} has no gradient with respect to {describe(x)}: {_reason(x)} "
-            f"({self.site.function} at {self.site.location}); disconnected_inputs='ignore' gives zeros"
+        text = f"{describe(cost)} has no gradient with respect to {describe(x)}: {_reason(x)}"
+        disconnected(
+            self.site, self.disconnected, f"{text} {self.site.place}; disconnected_inputs='ignore' gives zeros"
         )
-        if self.disconnected == "raise":
-            raise DisconnectedInputError(text)
-        file, _, line = self.site.location.rpartition(":")
-        warnings.warn_explicit(text, DisconnectedInputWarning, file or "<unknown>", int(line or 1))
+
+
+def disconnected(site: Site, how: str, text: str) -> None:
+    """Raise, or warn where the call stands.  how: "raise", "warn" or "ignore"."""
+    if how == "raise":
+        raise DisconnectedInputError(text)
+    if how == "warn":
+        warn_at(site.location, text, DisconnectedInputWarning)
 
 
 def variables(site: Site, argument: str, given: Any) -> list[Variable]:
@@ -77,6 +94,8 @@ def _reason(x: Variable) -> str:
         return f"it is of dtype {x.dtype}, and only floats and complex numbers have gradients: cast it before its use"
     if isinstance(x, Constant):
         return "this very constant is no part of the graph (equal numbers written twice are two constants)"
+    if x.owner is None and x.name and unsliced(x.name) != x.name:
+        return "it is a value of one step of a loop, and no part of the graph outside: ask for what the loop reads"
     return "it is no part of the graph, or only by way of integers, comparisons, shapes or what is considered constant"
 
 
@@ -128,7 +147,10 @@ def vectors(site: Site, of: Sequence[Variable], points: Any, what: str) -> list[
 
 
 def vector(site: Site, label: str, v: Variable, given: Any) -> Variable:
-    """An array of the shape of v, and of numbers that v can change by.  Raises TypeError, ValueError."""
+    """An array of the shape of v, and of numbers that v can change by.  Raises TypeError, ValueError.
+
+    Lengths that are not known before the run are required to be equal there.
+    """
     g = site.array(given, label)
     if g.ndim != v.ndim:
         raise site.error(
@@ -139,7 +161,18 @@ def vector(site: Site, label: str, v: Variable, given: Any) -> Variable:
             raise site.error(ValueError, f"{label} is {describe(g)}, not of the shape of {v.type}: axis {axis} differs")
     if np.dtype(g.dtype).kind == "c" and np.dtype(v.dtype).kind != "c":
         raise site.error(TypeError, f"{label} is {describe(g)}, complex where {v.type} is real: take its T.real(...)")
-    return g
+    return reshape_to(g, [_length(site, label, v, g, axis) for axis in range(g.ndim)])
+
+
+def _length(site: Site, label: str, v: Variable, g: Variable, axis: int) -> int | Variable:
+    """The length of an axis of g: that of v, which is looked at in the run where it may be another."""
+    n, m = origin(g, axis), origin(v, axis)
+    if n == m:
+        return length(g, axis)
+    which = f"along axis {axis}" if v.ndim > 1 else "entries"
+    message = literal(f"{label} is {describe(g)} with ") + "{found} " + literal(f"{which}, but {describe(v)} has ")
+    found, expected = (as_tensor_variable(length(x, axis), dtype="int64") for x in (g, v))
+    return require(found, expected, message + "{expected} " + literal(site.place), relation="eq")
 
 
 def like_given(given: Any, results: Sequence[Any]) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 from scanopt.array.derivatives import smooth
 from scanopt.array.variable import FUNCTIONS, Apply, Node, Variable, describe
-from scanopt.gradient.arguments import Asked, like_given, variables, vector, vectors
+from scanopt.gradient.arguments import Asked, choice, disconnected, like_given, variables, vector, vectors
 from scanopt.gradient.captured import with_copies
 from scanopt.gradient.errors import DisconnectedInputError, NullTypeGradError
 from scanopt.gradient.flows import inner_flows
@@ -33,13 +33,17 @@ Tangents = dict[Variable, Variable]
 Slot = State | NitSot
 
 
-def Rop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802  the documented name
+def Rop(  # noqa: N802  the documented name
+    f: Any, wrt: Any, eval_points: Any, disconnected_outputs: str = "raise", return_disconnected: str = "zero"
+) -> Any:
     """The product of the Jacobian and a column vector: how fast f changes as wrt moves along eval_points.
 
     f: an array or a list of them.  wrt: one variable or a list; eval_points: for each an array of its
-    shape, or None to keep it still.  Returns an array of the shape of each f (zeros where it stays).
-    Raises TypeError, ValueError for arguments that do not fit, DisconnectedInputError for an integer
-    that is to move, NullTypeGradError where an operator on the way has no gradient.
+    shape, or None to keep it still.  disconnected_outputs: "raise", "warn" or "ignore" an f that does not move
+    at all; return_disconnected: what stands for it, "zero" or "none" (also "disconnected").
+    Returns an array of the shape of each f.  Raises TypeError, ValueError for arguments that do not fit,
+    DisconnectedInputError for such an f and for an integer that is to move, NullTypeGradError where an operator
+    on the way has no gradient.
 
     >>> from scanopt import interpret, tensor as T
     >>> x = T.dvector("x")
@@ -49,6 +53,8 @@ def Rop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802  the documente
     Source: the documents' `theano.gradient.Rop`.
     """
     asked = Asked.of("Rop", wrt)
+    choice(asked.site, "disconnected_outputs", disconnected_outputs, ("raise", "warn", "ignore"))
+    choice(asked.site, "return_disconnected", return_disconnected, ("zero", "none", "disconnected"))
     outputs = variables(asked.site, "f", f)
     points = vectors(asked.site, asked.wrt, eval_points, "variables")
     tangents: Tangents = {}
@@ -67,7 +73,13 @@ def Rop(f: Any, wrt: Any, eval_points: Any) -> Any:  # noqa: N802  the documente
         tangents[x] = vector(asked.site, label, x, t)
     results, sources, _ = with_copies(outputs, list(tangents), [])
     found = push(results, dict(zip(sources, tangents.values(), strict=True)))
-    return like_given(f, [zeros_like(v) if t is None else t for v, t in zip(outputs, found, strict=True)])
+    for v, t in zip(outputs, found, strict=True):
+        if t is None:
+            text = f"{describe(v)} does not move smoothly with {', '.join(map(describe, tangents)) or 'anything'}"
+            advice = "disconnected_outputs='ignore' gives zeros"
+            disconnected(asked.site, disconnected_outputs, f"{text} {asked.site.place}; {advice}")
+    still = zeros_like if return_disconnected == "zero" else lambda v: None
+    return like_given(f, [still(v) if t is None else t for v, t in zip(outputs, found, strict=True)])
 
 
 def push(outputs: Sequence[Variable], tangents: Mapping[Variable, Variable]) -> list[Variable | None]:

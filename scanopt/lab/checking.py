@@ -27,7 +27,7 @@ def attack_on(law: Law) -> Attack:
     executor = importlib.import_module("scanopt.backends").executor("numpy")
 
     def run(extraction: Extraction, values: Sequence[Any]) -> list[Any]:
-        results: list[Any] = executor.compile(lower(extraction))(values)
+        results: list[Any] = executor.compile(lower(extraction, exact=True))(values)
         return results
 
     def reference(inputs: Sequence[Variable], outputs: Sequence[Variable], values: Sequence[Any]) -> list[Any]:

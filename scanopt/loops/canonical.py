@@ -5,6 +5,7 @@ Nothing here changes what the user passed: lists are copied, dicts are only read
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from scanopt.loops.site import Number, Site, is_bare, show
 
 __all__ = [
     "Initial", "SequenceArg", "initials", "non_sequence_args", "sequence_args", "slice_name",
+    "unsliced",
 ]  # fmt: skip
 
 
@@ -84,6 +86,15 @@ def slice_name(name: str | None, tap: int) -> str | None:
     ('x[t]', 'x[t-1]', 'x[t+2]', None)
     """
     return None if name is None else f"{name}[t{tap:+d}]" if tap else f"{name}[t]"
+
+
+def unsliced(name: str) -> str:
+    """The name without what `slice_name` adds.
+
+    >>> unsliced("x[t]"), unsliced("x[t-1]"), unsliced("x")
+    ('x', 'x', 'x')
+    """
+    return re.sub(r"\[t([+-]\d+)?\]$", "", name)
 
 
 def _label(argument: str, i: int, name: str | None) -> str:

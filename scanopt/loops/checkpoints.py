@@ -7,23 +7,24 @@ again from there.  Source: the documents' "Reducing Scan's memory usage".
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce, wraps
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from scanopt.array.batching import dims_of
-from scanopt.array.constants import as_tensor_variable
 from scanopt.array.entries import FUNCTIONS
 from scanopt.array.variable import Constant, Variable, describe
-from scanopt.loops.canonical import Initial, SequenceArg, as_list, initials, sequence_args
+from scanopt.loops.canonical import Initial, SequenceArg, as_list, initials, non_sequence_args, sequence_args
+from scanopt.loops.checkpoint_memory import folded, peak_of
 from scanopt.loops.location import user_location
+from scanopt.loops.node import Scan
 from scanopt.loops.options import Options, check_truth
 from scanopt.loops.require import require
-from scanopt.loops.scan import loop, returned
-from scanopt.loops.shapes import abstract_values
-from scanopt.loops.site import Site, show
-from scanopt.loops.steps import given_steps, literal, not_negative, rows_of
+from scanopt.loops.scan import Arguments, loop, returned, scan_node
+from scanopt.loops.site import Site, is_bare, show
+from scanopt.loops.step import check_step
+from scanopt.loops.steps import given_steps, literal, not_negative, plan, rows_of
 from scanopt.loops.until import until
 
 __all__ = ["scan_checkpoints"]
@@ -49,8 +50,10 @@ def scan_checkpoints(
     save_every_N: steps from one kept state to the next, 10 if not given.  The last row of the outputs
         is that of the last step, whether or not N divides the number of steps.
     padding: False says that N divides the number of steps, which saves a copy of the sequences.
-    checkpoint: "auto" chooses N: the least for which the states kept fit into memory_budget (bytes;
-        without one, or where none fits, the square root of the number of steps, which keeps the fewest).
+    checkpoint: "auto" chooses N by an estimate of the memory that the gradient takes at its peak: the least
+        N that keeps within memory_budget (bytes); without one, the N of least peak.
+        Where no N keeps within the budget that is the one taken, too, with a UserWarning where the
+        sizes are known before the run.
     Values and gradients are those of `scan`; the forward loop is computed twice.
     Raises TypeError, ValueError as `scan` does; ValueError for taps, until, n_steps that are negative or
     not the length of the sequences (when it runs, if lengths are not known before), and a number of
@@ -66,7 +69,12 @@ def scan_checkpoints(
     xs, infos = _sequences(site, sequences), _initials(site, outputs_info)
     held = as_list(non_sequences)
     steps = _steps(site, xs, n_steps)
-    every = _every(site, save_every_N, checkpoint, memory_budget, steps, infos, padding)
+    options = Options(name)
+    if _is_auto(site, save_every_N, checkpoint, memory_budget):
+        whole = _whole(site, _plain(site, fn), xs, infos, held, steps, options)
+        every = _chosen(site, whole, memory_budget, padding)
+    else:
+        every = _every(site, save_every_N, steps, padding)
     chunks, padded = _chunks(site, steps, every, padding)
     parts = [_cut(x, every, chunks, padded) for x in xs]
 
@@ -76,14 +84,13 @@ def scan_checkpoints(
         taken = [_named(r[:count] if padded else r, x) for r, x in zip(rows, xs, strict=True)]
         start = iter(rest)
         info = [_named(next(start), x.value) if x.fed_back else None for x in infos]
-        options = Options(name)
         traces, updates = loop("scan_checkpoints", _plain(site, fn), taken, info or None, list(start), count, options)
         return [trace[-1] for trace in traces], updates
 
     order = [*parts, FUNCTIONS["arange"](chunks)]
-    options = Options(f"{name}_chunks" if isinstance(name, str) and name else name)
+    around = Options(f"{name}_chunks" if isinstance(name, str) and name else name)
     begin = [x.value if x.fed_back else None for x in infos]
-    outputs, updates = loop("scan_checkpoints", chunk, order, begin or None, held, None, options)
+    outputs, updates = loop("scan_checkpoints", chunk, order, begin or None, held, None, around)
     return returned(site, outputs, updates)
 
 
@@ -145,53 +152,60 @@ def _steps(site: Site, xs: Sequence[Variable], n_steps: Any) -> Variable:
     return n
 
 
-def _every(
-    site: Site, given: Any, checkpoint: Any, budget: Any, steps: Variable, infos: Sequence[Initial], padding: bool
-) -> Variable:
-    """How many steps lie between two states that are kept."""
+def _every(site: Site, given: Any, steps: Variable, padding: bool) -> Variable:
+    """How many steps lie between two states that are kept, as the user says."""
+    every = given_steps(site, 10 if given is None else given, "save_every_N")
+    text = f"save_every_N must be at least 1, found {{found}} {literal(site.place)}"
+    value, rows = every.operand.value, steps.operand.value
+    if value is None:
+        return require(every, Constant(np.int64(1)), text)
+    if value < 1:
+        raise ValueError(text.format(found=value))
+    return every if rows is None or value <= rows or not padding else Constant(np.int64(max(int(rows), 1)))
+
+
+def _is_auto(site: Site, given: Any, checkpoint: Any, budget: Any) -> bool:
+    """Whether the number of steps between two kept states is to be chosen."""
     if checkpoint is None:
         if budget is not None:
             raise site.error(ValueError, 'memory_budget is for checkpoint="auto"')
-        every = given_steps(site, 10 if given is None else given, "save_every_N")
-        text = f"save_every_N must be at least 1, found {{found}} {literal(site.place)}"
-        value, rows = every.operand.value, steps.operand.value
-        if value is None:
-            return require(every, Constant(np.int64(1)), text)
-        if value < 1:
-            raise ValueError(text.format(found=value))
-        return every if rows is None or value <= rows or not padding else Constant(np.int64(max(int(rows), 1)))
-    if checkpoint != "auto" or given is not None:
-        raise site.error(ValueError, f'checkpoint is "auto" (without save_every_N) or None, found {show(checkpoint)}')
-    n = FUNCTIONS["maximum"](steps, 1).astype("float64")
-    least = FUNCTIONS["ceil"](FUNCTIONS["sqrt"](n))
-    if budget is not None:
-        if isinstance(budget, bool) or not isinstance(budget, int | float | np.number) or not 0 < budget < np.inf:
-            raise site.error(ValueError, f"memory_budget is a positive number of bytes, found {show(budget)}")
-        rows = float(budget) / FUNCTIONS["maximum"](_bytes(site, infos), 1).astype("float64")
-        room = rows * rows - 4 * n  # N + n/N <= rows has solutions where this is not negative
-        root = FUNCTIONS["sqrt"](FUNCTIONS["maximum"](room, 0.0))
-        first = FUNCTIONS["ceil"]((rows - root) / 2)
-        least = FUNCTIONS["where"](room < 0, least, FUNCTIONS["clip"](first, 1.0, least))
-    return _folded(least.astype("int64"))
+        return False
+    if not isinstance(checkpoint, str) or checkpoint != "auto":
+        raise site.error(ValueError, f'checkpoint is "auto" or None, found {show(checkpoint)}')
+    if given is not None:
+        text = given if is_bare(given) else show(given)
+        raise site.error(
+            ValueError, f'save_every_N={text} is given, but checkpoint="auto" chooses it: leave one of them out'
+        )
+    number = isinstance(budget, int | float | np.number) and not isinstance(budget, bool)
+    if budget is not None and not (number and 0 < budget < np.inf):
+        raise site.error(ValueError, f"memory_budget is a positive number of bytes, found {show(budget)}")
+    return True
 
 
-def _folded(n: Variable) -> Variable:
-    """n as a constant where it is made of constants."""
-    value = abstract_values([n], {})[n].value
-    return n if value is None else Constant(np.int64(value))
+def _chosen(site: Site, node: Scan, budget: float | None, padding: bool) -> Variable:
+    """How many steps lie between two states that are kept, by an estimate of memory."""
+    peak = peak_of(node, padding)
+    if budget is None:
+        return folded(peak.best())
+    peak.warn(site, float(budget))
+    return folded(peak.within(float(budget)))
 
 
-def _bytes(site: Site, infos: Sequence[Initial]) -> Variable:
-    """The size of all states of one step."""
-    sizes: list[Variable] = [Constant(np.int64(0))]
-    for x in infos:
-        if x.fed_back:
-            v = site.array(x.value, x.label)
-            size: Any = np.dtype(v.dtype).itemsize
-            for n in dims_of(v):
-                size = size * n
-            sizes.append(as_tensor_variable(size).astype("int64"))
-    return reduce(FUNCTIONS["add"], sizes)
+def _whole(
+    site: Site,
+    fn: Any,
+    xs: Sequence[Variable],
+    infos: tuple[Initial, ...],
+    held: Any,
+    steps: Variable,
+    options: Options,
+) -> Scan:
+    """The loop that makes all steps in one go, which is only looked at."""
+    options = options.checked(site)
+    args = Arguments(sequence_args(site, list(xs)), infos, non_sequence_args(site, held), more=not infos)
+    check_step(site, fn, args.labels())
+    return scan_node(site, fn, args, plan(site, args.sequences, steps, False), options)
 
 
 def _chunks(site: Site, steps: Variable, every: Variable, padding: bool) -> tuple[Variable, bool]:

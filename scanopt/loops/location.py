@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from functools import cache
 from pathlib import Path
 from types import FrameType
 
-__all__ = ["user_location"]
+__all__ = ["user_location", "warn_at"]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _USER_CODE = ("rewrites", "backends")  # installed inside the package, but not the engine
@@ -32,3 +33,9 @@ def user_location() -> str:
     while frame is not None and _inside_engine(frame.f_code.co_filename):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
+
+
+def warn_at(location: str, text: str, kind: type[Warning] = UserWarning) -> None:
+    """Warn as of a line of the user's.  location: as `user_location` gives it."""
+    file, _, line = location.rpartition(":")
+    warnings.warn_explicit(text, kind, file or "<unknown>", int(line or 1))

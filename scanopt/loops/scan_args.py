@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from scanopt.array.variable import Variable
+from scanopt.array.variable import Apply, Variable
 
 if TYPE_CHECKING:
     from scanopt.loops.node import Scan
@@ -151,6 +151,10 @@ class ScanArgs:
         )
 
 
+def _words(other: object) -> str:
+    return f"the operator {other.op.name}" if isinstance(other, Apply) else repr(other)
+
+
 def scan_args(node: Scan) -> ScanArgs:
     """The inputs and outputs of a loop by kind of slot.
 
@@ -167,7 +171,7 @@ def scan_args(node: Scan) -> ScanArgs:
     from scanopt.loops.node import Scan
 
     if not isinstance(node, Scan):
-        raise TypeError(f"scan_args takes a Scan node, the owner of an output of scan, found {node!r}")
+        raise TypeError(f"scan_args takes a Scan node, the owner of an output of scan, found {_words(node)}")
     mit, sit = len(node.mit_sots), len(node.mit_sots) + len(node.sit_sots)
     nit = sit + len(node.shared)
     return ScanArgs(

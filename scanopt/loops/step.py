@@ -48,7 +48,9 @@ def call_step(site: Site, fn: Callable[..., Any], args: Sequence[Any]) -> Any:
     try:
         return fn(*args)
     except Exception as error:
-        error.add_note(f"while building a step of {site.function} at {site.location}")
+        note = f"while building a step of {site.function} at {site.location}"
+        if note not in getattr(error, "__notes__", ()):  # one call may build a loop in the step of another
+            error.add_note(note)
         raise
 
 

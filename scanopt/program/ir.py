@@ -15,7 +15,9 @@ import numpy as np
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 
-__all__ = ["Branch", "Compute", "Const", "Either", "Input", "Keep", "Loop", "Program", "Read", "State", "Step"]
+__all__ = [
+    "Branch", "Compute", "Const", "Either", "Input", "Keep", "Loop", "Origin", "Program", "Read", "State", "Step",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,8 @@ class Loop:
 
     until: a name of the body, a bool scalar: after the step where it is true the loop ends.
     profile: titles that its times are collected under.  keep_buffers: arrays that its steps only
-    compute in may be kept for the next call of the program.
+    compute in may be kept for the next call of the program.  sites: the user's scans that it runs,
+    for messages only; a program that was written to a file has none.
     """
 
     label: str
@@ -140,9 +143,19 @@ class Loop:
     phase: int = 0
     profile: tuple[str, ...] = ()
     keep_buffers: bool = False
+    sites: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
 
 Step = Compute | Loop | Branch
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The user's scans that a value belongs to: it is one of their step, they keep it, or their steps read it."""
+
+    step: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +165,7 @@ class Program:
     checks: names whose steps must run although no result needs them (lengths of sequences).
     profile: titles of profiled loops of which no loop is left.
     exact: results are to be equal bit for bit to those of the program as written: see `OpSpec.by_layout`.
+    origins: by name, for messages only; a program that was written to a file has none.
     """
 
     inputs: tuple[Input, ...]
@@ -162,6 +176,7 @@ class Program:
     notes: dict[str, str] = field(default_factory=dict[str, str])
     profile: tuple[str, ...] = ()
     exact: bool = False
+    origins: dict[str, Origin] = field(default_factory=dict[str, Origin])
 
     def walk(self) -> Iterator[Step]:
         """All steps, those inside loops after their loop."""

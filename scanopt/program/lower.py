@@ -17,7 +17,8 @@ from scanopt.calculus.forms import Operator, const_value
 from scanopt.calculus.problem import Instance
 from scanopt.calculus.recipes import recipe
 from scanopt.program.branches import Decided, Level, is_ifelse, is_leaf, places, settled
-from scanopt.program.ir import Compute, Const, Input, Keep, Loop, Program, Read, State, Step
+from scanopt.program.ir import Compute, Const, Input, Keep, Loop, Origin, Program, Read, State, Step
+from scanopt.program.origins import origins
 from scanopt.program.regions import Unit
 from scanopt.program.sides import Sides
 
@@ -38,6 +39,8 @@ class Lowering:
         self._count = 0
         self._consts: dict[str, Const] = {}
         self._kept = self._keepers()
+        self._origins = origins(self._graph)
+        self._told: dict[str, Origin] = {}
         self._lazy = any(is_ifelse(o.form) for o in extraction.choice.values())
         self.names: dict[Instance, str] = {}
         self.operands: dict[str, Operand] = {}
@@ -52,7 +55,7 @@ class Lowering:
         outputs = tuple(map(self.name, roots))
         needed = tuple(dict.fromkeys(map(self.name, checks)))
         made = Program(inputs, tuple(self._consts.values()), tuple(steps), outputs, needed)
-        return replace(made, profile=self._titles_without_loop(made))
+        return replace(made, profile=self._titles_without_loop(made), origins=self._told)
 
     def _inputs(self) -> tuple[Input, ...]:
         """All inputs, used or not: calls give values for all of them."""
@@ -122,11 +125,18 @@ class Lowering:
         o = self._x.choice[u.value]
         assert o.form is not None
         if o.form.kind == "at":
-            return self._row_at(u.value, o.form.k)
-        if o.form.operator is None:  # what a loop keeps, named by the loop
+            steps = self._row_at(u.value, o.form.k)
+        elif o.form.operator is None:  # what a loop keeps, named by the loop
             return []
-        self.names[u.value], steps = self.apply(o.form.operator, [self.name(a) for a in o.needs])
+        else:
+            self.names[u.value], steps = self.apply(o.form.operator, [self.name(a) for a in o.needs])
+        self._tell(u.value, *(step.out for step in steps))
         return [*steps]
+
+    def _tell(self, i: Instance, *names: str) -> None:
+        """Note which of the user's scans names belong to."""
+        if i.id in self._origins:
+            self._told |= dict.fromkeys(names, self._origins[i.id])
 
     def apply(self, operator: Operator, args: Sequence[str]) -> tuple[str, list[Compute]]:
         """An operator of names: the name of its result, and the steps that compute it."""
@@ -148,6 +158,7 @@ class Lowering:
             before, made = self._written(u, schedule, part)
         for k, keep in zip(u.keeps, made.keeps, strict=True):
             self.names[k] = keep.out
+            self._tell(k, keep.out)
         return [*before, made]
 
     def _written(self, u: Unit, schedule: Schedule, part: Set[Instance] | None) -> tuple[list[Step], Loop]:
@@ -175,7 +186,7 @@ class Lowering:
         made = Loop(
             "&".join(info.labels) or f"loop{loop.id}", self._steps_of(loop), tuple(reads), states, tuple(body),
             tuple(self._keep(k) for k in u.keeps), self.name(ends[0]) if ends else None, loop.phases[-1],
-            info.profile, info.keep,
+            info.profile, info.keep, info.sites,
         )  # fmt: skip
         return before, made
 
@@ -221,7 +232,7 @@ class Lowering:
             return None
         return int(value) if rows is None else min(int(value), rows)
 
-    def _row_at(self, keeper: Instance, k: int) -> list[Step]:
+    def _row_at(self, keeper: Instance, k: int) -> list[Compute]:
         """The only row kept of a loop of at most k + 1 steps is row k, if there were so many."""
         o = self._x.choice[keeper]
         assert o.form is not None

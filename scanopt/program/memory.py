@@ -123,7 +123,15 @@ def _branch(step: Branch, known: Known) -> None:
     if not found:
         raise errors[0]
     for r, a, b in zip(step.results, found[0], found[-1], strict=True):
-        known[r.out] = abstract_eval(IFELSE, [known[step.condition], known[a], known[b]])
+        # What one side alone makes, and nothing reads after the other one, has the shape that it has there.
+        first, second = (known[b] if _nothing(known[a]) else known[a]), known[b]
+        second = first if _nothing(second) else second
+        known[r.out] = abstract_eval(IFELSE, [known[step.condition], first, second])
+
+
+def _nothing(x: Operand) -> bool:
+    """Whether this is the array that stands for what a side does not make: see `sides`."""
+    return x.value is not None and bool(x.shape) and not any(x.shape)
 
 
 def _may_run(steps: Sequence[Step], known: Known) -> bool:

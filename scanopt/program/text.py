@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from scanopt.array.op import Op
+from scanopt.array.op_text import op_text
 from scanopt.program.ir import Branch, Compute, Const, Keep, Loop, Program, State, Step
 
-__all__ = ["names_made", "names_read", "op_text", "program_text"]
+__all__ = ["names_made", "names_read", "names_shown", "program_text"]
 
-INFIX = {
-    "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "floor_divide": "//",
-    "remainder": "%", "power": "**", "less": "<", "less_equal": "<=", "greater": ">",
-    "greater_equal": ">=", "equal": "==", "not_equal": "!=", "matmul": "@", "bitwise_and": "&",
-    "bitwise_or": "|", "bitwise_xor": "^", "left_shift": "<<", "right_shift": ">>",
-}  # fmt: skip
-PREFIX = {"negative": "-", "invert": "~"}
-RELATIONS = {"ge": ">=", "gt": ">", "eq": "==", "ne": "!="}
 WIDEST = 64
-LONGEST_MESSAGE = 32
 
 
 def program_text(program: Program) -> str:
@@ -30,7 +20,7 @@ def program_text(program: Program) -> str:
     Every line of a loop says its role in the documents' words: sequence, sit-sot, mit-sot,
     nit-sot.  The same program gives the same text.
     """
-    page = _Page(_shown(program))
+    page = _Page(names_shown(program))
     for head, lines in (("inputs", _inputs(program, page)), ("consts", _consts(program, page))):
         for i, (text, more) in enumerate(lines):
             page.add(f"{'' if i else head:<8}{text}", more)
@@ -77,7 +67,7 @@ def names_made(step: Step) -> tuple[str, ...]:
 # Names
 
 
-def _shown(program: Program) -> dict[str, str]:
+def names_shown(program: Program) -> dict[str, str]:
     """How names are shown: inputs by their label if it is a name and its own, scalars by value."""
     labels = Counter(x.label for x in program.inputs)
     taken = {x.name for x in program.inputs} | {c.name for c in program.consts}
@@ -199,69 +189,3 @@ class _Page:
 
 def _rows(k: Keep) -> str:
     return "all rows" if k.rows is None else "last row" if k.rows == 1 else f"last {k.rows} rows"
-
-
-# Operators
-
-
-def op_text(op: Op, args: Sequence[str]) -> str:
-    """One use of an operator on arguments given as text.
-
-    >>> op_text(Op.make("add"), ["a", "b"])
-    'a + b'
-    >>> op_text(Op.make("sum", axis=(0,), keepdims=False), ["x"])
-    'sum(x, axis=0)'
-    """
-    if op.name in INFIX and len(args) == 2:
-        return f"{args[0]} {INFIX[op.name]} {args[1]}"
-    if op.name in PREFIX:
-        return f"{PREFIX[op.name]}{args[0]}"
-    if op.name in SPECIAL:
-        return SPECIAL[op.name](op, args)
-    params = [f"{k}={_value(v)}" for k, v in op.params if v is not None and v is not False]
-    return f"{op.name}({', '.join([*args, *params])})"
-
-
-def _value(v: Any) -> str:
-    if isinstance(v, tuple):
-        items = [_value(x) for x in v]
-        return items[0] if len(items) == 1 else f"({', '.join(items)})"
-    return "?" if v is None else repr(v)
-
-
-def _index(index: Sequence[Any], inputs: Sequence[str]) -> str:
-    rest = iter(inputs)
-
-    def one(entry: Any) -> str:
-        if isinstance(entry, tuple):
-            return _slice([next(rest) if p == "in" else p for p in entry[1:]])
-        if entry == "newaxis":
-            return "None"
-        return next(rest) if isinstance(entry, str) else str(entry)
-
-    return f"[{', '.join(one(entry) for entry in index)}]"
-
-
-def _slice(parts: Sequence[Any]) -> str:
-    start, stop, step = ("" if p is None else str(p) for p in parts)
-    return f"{start}:{stop}" + (f":{step}" if step else "")
-
-
-def _setitem(op: Op, args: Sequence[str]) -> str:
-    sign = "+=" if op.options["mode"] == "inc" else "="
-    return f"{args[0]} with {_index(op.options['index'], args[2:])} {sign} {args[1]}"
-
-
-def _require(op: Op, args: Sequence[str]) -> str:
-    o = op.options
-    message = o["message"] if len(o["message"]) <= LONGEST_MESSAGE else o["message"][: LONGEST_MESSAGE - 4] + " ..."
-    return f"require({args[0]} {RELATIONS[o['relation']]} {args[1]}, {message!r})"
-
-
-SPECIAL: dict[str, Callable[[Op, Sequence[str]], str]] = {
-    "getitem": lambda op, args: args[0] + _index(op.options["index"], args[1:]),
-    "setitem": _setitem,
-    "require": _require,
-    "cast": lambda op, args: f"{op.options['dtype']}({args[0]})",
-    "shape_i": lambda op, args: f"{args[0]}.shape[{op.options['axis']}]",
-}

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scanopt.array.op import Op
+from scanopt.array.op_text import op_text
 from scanopt.array.variable import Variable
 from scanopt.calculus.forms import Form, TermGraph, const_value
 from scanopt.program.ir import Program
-from scanopt.program.text import op_text
 from scanopt.view.graph_scene import graph_scene
 from scanopt.view.program_scene import program_scene
 from scanopt.view.scene import Scene, array_text

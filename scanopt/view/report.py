@@ -68,6 +68,8 @@ class Report(Protocol):
     @property
     def stopped_by(self) -> str: ...  # noqa: D102
     @property
+    def aside(self) -> Sequence[str]: ...  # noqa: D102
+    @property
     def trips(self) -> Mapping[str, str]: ...  # noqa: D102
     @property
     def law_seconds(self) -> Mapping[str, float]: ...  # noqa: D102
@@ -158,7 +160,7 @@ def _head(name: str) -> str:
 
 
 def _summary(r: Report) -> str:
-    search = "saturated: all laws exhausted" if r.saturated else ending(r.stopped_by)
+    search = "saturated: all laws exhausted" if r.saturated else ending(r.stopped_by, r.aside)
     fired = sum(count > 0 for count in r.laws.values())
     tiles = [
         (f"{cost_text(r.cost_before, r.unit)} → {cost_text(r.cost, r.unit)}", "cost before → after, by the model"),

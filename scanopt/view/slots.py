@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from scanopt.array.variable import Apply, Constant, Node, Variable
+from scanopt.loops.canonical import unsliced
 from scanopt.loops.node import MitSot, Scan, SitSot
 from scanopt.view.scene import array_text, tap_text
 
@@ -34,10 +34,15 @@ class Slot:
         return inner.name or (self.name if self.role == "non-sequence" else tap_text(self.name, lag))
 
     @property
+    def documented(self) -> str:
+        """What the documents call its variables inside: input, input_state or parameter."""
+        return {"sequence": "input", "non-sequence": "parameter"}.get(self.role, "input_state")
+
+    @property
     def label(self) -> str:
         """The slot as the documents write it: `x[t-1]`, `h`, `y taps [-2, -1]`, `W`."""
         if self.role == "sequence":
-            return tap_text(self.name, self.taps[0][0])
+            return self.tap_name(0)
         if self.role in ("mit-sot", "mit-mot"):
             text = f"{self.name} taps {[lag for lag, _ in self.taps]}"
             return text + (f" out taps {[lag for lag, _ in self.updates]}" if self.role == "mit-mot" else "")
@@ -76,7 +81,7 @@ def _base(variables: Sequence[Variable], default: str) -> str:
     """The first name among variables, without its `[t-1]`."""
     for v in variables:
         if v.name:
-            return re.sub(r"\[t([+-]\d+)?\]$", "", v.name) or default
+            return unsliced(v.name) or default
     return default
 
 

@@ -39,7 +39,7 @@ def _laws(f: Function) -> str:
 def _costs(f: Function) -> str:
     r = f.report
     found = "proven the cheapest in the e-graph" if r.optimal else f"at most {r.gap:.1%} above the cheapest"
-    end = f"; the laws {'have nothing left to say' if r.saturated else f'were {ending(r.stopped_by)}'}"
+    end = f"; the laws {'have nothing left to say' if r.saturated else f'were {ending(r.stopped_by, r.aside)}'}"
     before, after = cost_text(r.cost_before, r.unit), cost_text(r.cost, r.unit)
     ratio = f", ratio {r.cost_before / r.cost:.3g}" if r.cost else ""
     return f"cost          {before} as written, {after} optimized{ratio} (predicted; {found}{end})"

@@ -139,7 +139,7 @@ class _Tree:
             for i, (_, v) in enumerate(slot.taps):
                 self.names[v] = slot.tap_name(i)
                 origin = f", from {self.origin(slot.outer)}" if v is not slot.outer else ""
-                yield f" ← {slot.role} {self.label(v)}{origin}"
+                yield f" ← {slot.documented} ({slot.role}) {self.label(v)}{origin}"
         for role, v in _results(scan, found):
             yield f" → {role}:"
             yield from self.lines("    ", v)
@@ -194,8 +194,8 @@ def _output_roles(scan: Scan) -> list[str]:
 def _results(scan: Scan, found: Sequence[Slot]) -> Iterator[Branch]:
     for slot in found:
         for lag, v in slot.updates:
-            yield f"{slot.role} {tap_text(slot.name, lag)}", v
+            yield f"output_state ({slot.role}) {tap_text(slot.name, lag)}", v
     for i, n in enumerate(scan.nit_sots):
-        yield f"nit-sot {n.output.name or i}", n.output
+        yield f"output (nit-sot) {n.output.name or i}", n.output
     if scan.until is not None:
         yield "until", scan.until

@@ -28,6 +28,7 @@ from scanopt.calculus.cost import Work, numpy_cost
 from scanopt.calculus.encode import encode
 from scanopt.calculus.law import select, standard_laws
 from scanopt.calculus.optimize import Settings, optimize
+from scanopt.gradient import grad
 from scanopt.program.check import check_program
 from scanopt.program.lower import lower
 from scanopt.program.serial import from_json, to_json
@@ -68,8 +69,13 @@ def rulesets() -> list[str]:
     return sorted({x.ruleset for x in standard_laws()})
 
 
-def check(spec: Spec, exclude: Sequence[str] = (), ways: Sequence[str] = ("exact", "reassoc", "odd")) -> Result:
-    """Run a program in several ways.  exclude: rulesets that the odd ways leave out."""
+def check(
+    spec: Spec, exclude: Sequence[str] = (), ways: Sequence[str] = ("exact", "reassoc", "odd"), slopes: bool = False
+) -> Result:
+    """Run a program in several ways.
+
+    exclude: rulesets that the odd ways leave out.  slopes: its first output and the gradients of that, instead.
+    """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "every call will draw the same random numbers", UserWarning)
         try:
@@ -80,7 +86,9 @@ def check(spec: Spec, exclude: Sequence[str] = (), ways: Sequence[str] = ("exact
             if "keeps its dtype" not in str(error):
                 raise
             return Result(spec, "refused")
-        calls = _Calls(spec, made)
+        if slopes:
+            made = _with_gradients(made)
+        calls = _Calls(spec, made, plain=not slopes)
         result = Result(spec, short(calls.expected[0]))
         calls.compare_with_plain(result)
         for name, make, exact in _ways(spec, made, exclude, result) if ways else ():
@@ -95,6 +103,13 @@ def check(spec: Spec, exclude: Sequence[str] = (), ways: Sequence[str] = ("exact
     return result
 
 
+def _with_gradients(made: Built) -> Built:
+    """The first output, and its gradients with respect to all inputs and shared variables of floats."""
+    wrt = [x for x in (*made.values, *made.shared) if x.dtype == "float64"]
+    gradients = grad(made.outputs[0], wrt, disconnected_inputs="ignore")
+    return dataclasses.replace(made, outputs=[made.outputs[0], *gradients])
+
+
 def check_interpreter(spec: Spec) -> Result:
     """The interpreter alone against plain Python."""
     return check(spec, ways=())
@@ -107,7 +122,7 @@ class _BrokenError(Exception):
 class _Calls:
     """The calls of a program by the interpreter: what the shared variables start from, and the outcomes."""
 
-    def __init__(self, spec: Spec, made: Built) -> None:
+    def __init__(self, spec: Spec, made: Built, plain: bool) -> None:
         self.spec, self.made = spec, made
         f = _function(made, mode="unoptimized")
         self.results: list[Variable] = [*made.outputs, *(f.updates.get(s, s) for s in made.shared)]
@@ -117,7 +132,8 @@ class _Calls:
         for _ in range(2 if made.shared else 1):
             self.expected.append(self.call(lambda: list(f(*arrays)), self.starts[-1]))
             self.starts.append([s.get_value() for s in made.shared])
-        self.plain: list[Outcome | None] = [self._plainly(start) for start in self.starts[: len(self.expected)]]
+        called = self.starts[: len(self.expected)]
+        self.plain: list[Outcome | None] = [self._plainly(start) if plain else None for start in called]
 
     def call(self, run: Run, start: list[Array]) -> Outcome:
         """One call from these values of the shared variables: outputs, then what they are after it."""
@@ -235,7 +251,7 @@ def _ways(spec: Spec, made: Built, exclude: Sequence[str], result: Result) -> It
         f = _made(lambda: _function(made, fp=fp, example=example))
         if fp == "exact":
             result.laws.update(f.laws)
-            result.stopped = f.report.stopped_by
+            result.stopped = f._plan.done.saturation.stopped_by  # the report would cost the program as written
         return lambda: list(f(*arrays))
 
     yield "exact", lambda: compiled("exact"), True

@@ -144,7 +144,7 @@ class _Checker:
         if compiled:
             self._compiled("the gradient", [self.cost, *self.gradients])
         tangents = [T.constant(w) for w in self.weights]
-        forwards = Wide([Rop(self.cost, self.wrt, tangents)], self.values)({})
+        forwards = Wide([Rop(self.cost, self.wrt, tangents, "ignore")], self.values)({})
         total = sum(((g * w).sum() for g, w in zip(found, self.weights, strict=True)), np.longdouble(0))
         self._compare("the derivative forwards", forwards[0], np.asarray(total), found)
         self._computed(found)
@@ -166,7 +166,7 @@ class _Checker:
         found = self._by_differences("the second derivative", total, second)
         if compiled:
             self._compiled("the second derivative", second)
-        forwards = Wide(Rop(self.gradients, self.wrt, [T.constant(w) for w in self.weights]), self.values)({})
+        forwards = Wide(Rop(self.gradients, self.wrt, [T.constant(w) for w in self.weights], "ignore"), self.values)({})
         for x, a, b in zip(self.wrt, forwards, found, strict=True):
             self._compare(f"the gradient moved along, {x}", a, b, found)
 
@@ -178,7 +178,7 @@ class _Checker:
         if not outputs:
             return
         tangents = [T.constant(w) for w in self.weights]
-        forwards: list[Variable] = Rop(outputs, self.wrt, tangents)
+        forwards: list[Variable] = Rop(outputs, self.wrt, tangents, "ignore")
         duals = [Variable(f.type, f"u{i}") for i, f in enumerate(outputs)]
         back = Lop(outputs, self.wrt, duals, disconnected_inputs="ignore")
         sums = ((g * t).sum() for g, t in zip(back, tangents, strict=True))

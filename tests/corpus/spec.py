@@ -205,7 +205,7 @@ _LIKE = re.compile(r"T\.(zeros|ones)_like\(([a-z]\d+)\)")
 
 
 def without_likes(spec: Spec) -> Spec:
-    """The program without values that only give shapes: zeros and ones like them, sequences that no step reads."""
+    """The program without values that only give shapes: zeros and ones like them, what no step reads."""
     known = {} if spec.disturbed else {name: text for s in spec.statements for name, text in _declared(s)}
 
     def made(match: re.Match[str]) -> str:
@@ -214,9 +214,11 @@ def without_likes(spec: Spec) -> Spec:
     def replaced(x: Any) -> Any:
         if isinstance(x, dict) and "sequences" in x:
             read = used(repr([x["body"], *([o["result"] for o in x["outs"]]), x["changes"], x["until"], x["passed"]]))
-            for slot in x["sequences"]:
-                if slot["text"] in known and not read.intersection(slot["params"]):
-                    slot["text"] = f"T.zeros({known[slot['text']]})"
+            states = [o for o in x["outs"] if o["params"]] if x["function"] == "scan" else []
+            for slot in (*x["sequences"], *states):
+                name = slot["text"].removeprefix("dict(initial=").partition(",")[0]
+                if name in known and not read.intersection(slot["params"]):
+                    slot["text"] = slot["text"].replace(name, f"T.zeros({known[name]})", 1)
         if isinstance(x, dict):
             return {key: replaced(v) for key, v in x.items()}
         if isinstance(x, list):

@@ -1,0 +1,132 @@
+"""What to say of an error in the generated text of a program: the step, its operands, the loops.
+
+The traceback tells the line that failed and the values of the names there, so that a program that
+runs has nothing to record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import Any
+
+from scanopt.array.op_text import nested_text
+from scanopt.loops.failures import add_notes, loop_notes, operator_note
+from scanopt.program.ir import Compute, Loop, Origin, Program
+from scanopt.program.text import names_shown
+
+__all__ = ["Lines", "note_failure"]
+
+
+@dataclass
+class Lines:
+    """What the lines of generated text stand for, by number from 1.
+
+    steps: the operator on a line.  loops: first and last line of each loop, those inside another one
+    before it.  names: the names in the text, by those in the program.
+    """
+
+    steps: dict[int, Compute] = field(default_factory=dict[int, Compute])
+    loops: list[tuple[int, int, Loop]] = field(default_factory=list[tuple[int, int, Loop]])
+    names: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def note_failure(error: BaseException, program: Program, lines: Lines, code: CodeType) -> None:
+    """Say what an error is about, where it comes from the text compiled as `code`."""
+    found = _place(error, code)
+    if found is None:
+        return
+    frame, number = found
+    around = [loop for first, last, loop in lines.loops if first <= number <= last]
+    places: Mapping[str, Sequence[str]] = {"of": [s for loop in around for s in _sites(loop)]}
+    notes: list[str] = []
+    step = lines.steps.get(number)
+    if step is not None:
+        told = _Step(program, step)
+        notes += told.notes(frame, lines.names)
+        places = told.places(around)
+    add_notes(error, [*notes, *loop_notes(error, places)])
+
+
+def _place(error: BaseException, code: CodeType) -> tuple[FrameType, int] | None:
+    """The frame of the code, and its line, on the way of the error."""
+    tb = error.__traceback__
+    while tb is not None and tb.tb_frame.f_code is not code:
+        tb = tb.tb_next
+    return None if tb is None else (tb.tb_frame, tb.tb_lineno)
+
+
+def _sites(loop: Loop) -> tuple[str, ...]:
+    """What to call a loop: the user's scans, else its label, as of a program from a file."""
+    return loop.sites or ((f"loop {loop.label!r}",) if loop.label else ())
+
+
+class _Step:
+    """One step that failed, in a program."""
+
+    def __init__(self, program: Program, step: Compute) -> None:
+        self.program, self.step = program, step
+        self.names = names_shown(program)
+        self.made: dict[str, Compute] = {}
+        self.kept: dict[str, Loop] = {}
+        self.rows: dict[str, str] = {}  # by row that a loop reads: its source
+        for s in program.walk():
+            if isinstance(s, Compute):
+                self.made[s.out] = s
+            elif isinstance(s, Loop):
+                self._loop(s)
+
+    def _loop(self, loop: Loop) -> None:
+        self.kept |= {k.out: loop for k in loop.keeps}
+        for r in loop.reads:
+            self.names[r.out] = f"{self.name(r.source)}[t]"
+            self.rows[r.out] = r.source
+        for s in loop.states:
+            label = s.label if s.label.isidentifier() else s.update
+            self.names |= {name: f"{label}[t-{k}]" for k, name in s.taps}
+
+    def name(self, name: str) -> str:
+        return self.names.get(name, name)
+
+    def text(self, step: Compute) -> str:
+        return f"{step.out} = {nested_text(step.op, [self.name(a) for a in step.args])}"
+
+    def notes(self, frame: FrameType, names: Mapping[str, str]) -> Iterator[str]:
+        """The operator with its operands, then how those without a name of the user's are made."""
+        if self.step.op.name == "require":  # whose text says all there is to say
+            return
+        numbers = {c.name for c in self.program.consts if not c.value.ndim}
+        args = [a for a in self.step.args if a not in numbers]
+        yield operator_note(self.text(self.step), [(self.name(a), _value(frame, names[a])) for a in args])
+        sources = dict.fromkeys(self.rows.get(a, a) for a in args)
+        made = [self.text(self.made[a]) for a in sources if a in self.made]
+        if made:
+            yield f"where {', '.join(made)}"
+
+    def places(self, around: Sequence[Loop]) -> dict[str, list[str]]:
+        """The loops that it lies in, those its operands come from, and those that its result is for.
+
+        around: the loops around it in the program, innermost first; each may run several scans.
+        """
+        mine = self._origin(self.step.out)
+        inside = [mine.step or _sites(loop) for loop in around[:1]] + [_sites(loop) for loop in around[1:]]
+        before = [self.rows.get(a, a) for a in self.step.args]
+        before += [a for name in before if name in self.made for a in self.made[name].args]
+        return {
+            "of": [*mine.kept, *(site for sites in inside for site in sites)],
+            "from": [site for a in before for site in self._sources(a)],
+            "for": [*mine.read],
+        }
+
+    def _sources(self, name: str) -> tuple[str, ...]:
+        loop = self.kept.get(name)
+        return self._origin(name).kept or (_sites(loop) if loop else ())
+
+    def _origin(self, name: str) -> Origin:
+        return self.program.origins.get(name, Origin())
+
+
+def _value(frame: FrameType, name: str) -> Any:
+    """The value of a name of the text: a local one, or a constant."""
+    return frame.f_locals[name] if name in frame.f_locals else frame.f_globals.get(name)
