@@ -161,7 +161,7 @@ class _Machine:
         args = [np.asarray(x, order="C") for x in args[:laid_out]] + args[laid_out:]
         result = np.asarray(node.op.bind(np)(*args))
         expected = node.outputs[0].type
-        found = TensorType(result.dtype.name, result.shape)
+        found = TensorType(result.dtype.str, result.shape)
         if not expected.accepts(found):
             raise AssertionError(f"internal error: {node.op} is {expected} but computed {found}")
         return result
@@ -220,11 +220,12 @@ class _Loop:
 
     def __init__(self, machine: _Machine, node: Scan, env: Env) -> None:
         self.machine, self.node = machine, node
+        self.states, self.traced, self.computed = node.states, node.traced, list(node.inner_outputs)
         self.sequences = [(s.u_inner, machine.value(s.u_outer, env)) for s in node.sequences]
         self.held: Env = {s.w_inner: machine.value(s.w_outer, env) for s in node.non_sequences}
         self.buffers = [np.array(machine.value(m.buffer_outer, env)) for m in node.mit_mots]
-        self.past = [self._start(s, machine.value(s.init_outer, env)) for s in node.states]
-        self.rows: list[list[Array]] = [[] for _ in node.traced]
+        self.past = [self._start(s, machine.value(s.init_outer, env)) for s in self.states]
+        self.rows: list[list[Array]] = [[] for _ in self.traced]
 
     @staticmethod
     def _start(state: State, init: Array) -> list[Array]:
@@ -238,7 +239,7 @@ class _Loop:
         for m, buffer in zip(self.node.mit_mots, self.buffers, strict=True):
             for tap, v in zip(m.in_taps, m.input_states, strict=True):
                 env[v] = np.array(buffer[t + tap - m.low])  # a copy: the row may be written later
-        for state, past in zip(self.node.states, self.past, strict=True):
+        for state, past in zip(self.states, self.past, strict=True):
             for tap, v in zip(state.taps, state.input_states, strict=True):
                 env[v] = np.asarray(past[tap])
         return env
@@ -246,8 +247,8 @@ class _Loop:
     def step(self, t: int) -> bool:
         """Run step t; whether the loop ends after it."""
         node, env = self.node, self.reads(t)
-        self.machine.run(list(node.inner_outputs), env, self.machine.order(node))
-        values = [self.machine.value(v, env) for v in node.traced]
+        self.machine.run(self.computed, env, self.machine.order(node))
+        values = [self.machine.value(v, env) for v in self.traced]
         self._check_shapes(t, values)
         self._write(t, env)
         for rows, value in zip(self.rows, values, strict=True):

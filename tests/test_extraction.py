@@ -23,7 +23,7 @@ from scanopt.calculus.extract import extract, total
 from scanopt.calculus.greedy import greedy
 from scanopt.calculus.law import Equation, Law, law, select, standard_laws
 from scanopt.calculus.milp import solve
-from scanopt.calculus.optimize import Settings, optimize
+from scanopt.calculus.optimize import Settings, as_written, optimize
 from scanopt.calculus.problem import Problem
 from scanopt.calculus.sizes import Sizes, example_operands
 from scanopt.calculus.terms import Op, Value, apply
@@ -54,6 +54,10 @@ def network(X: Any, W: Any) -> Any:
     return scanopt.scan(lambda v, h, w: T.tanh(T.dot(v, w) + T.dot(h, w)), X, [T.zeros_like(W[0])], [W])[0]
 
 
+def few(x: Any) -> Any:
+    return scanopt.scan(lambda v: T.exp(v) * 2.0, None, [x], n_steps=2)[0]
+
+
 PROGRAMS: dict[str, Callable[..., Any]] = {
     "map": lambda x: scanopt.map(lambda v: T.exp(v) * 2.0, x)[0],
     "sum": lambda x: running_sum(x)[-1],
@@ -63,6 +67,7 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
     "merge": lambda x: [running_sum(x), nonlinear(x)],
     "layers": lambda x: nonlinear(nonlinear(x))[-1],
     "network": lambda X, W: network(X, W)[-1],
+    "few steps": lambda x: [(s := few(x))[-1] * x, T.tanh(s)],
     "nested": lambda X: scanopt.scan(lambda row, s: s + running_sum(row)[-1], X, [0.0])[0],
 }
 EACH = pytest.mark.parametrize("name", PROGRAMS)
@@ -201,13 +206,30 @@ def test_recurrent_operator_stays_in_its_loop() -> None:
 def test_where_no_search_meets_a_program_it_is_the_one_as_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scanopt.calculus.extract._FEW", 0)
     monkeypatch.setattr("scanopt.calculus.extract.solve", lambda problem, seconds, most: None)
-    monkeypatch.setattr("scanopt.calculus.extract.greedy", lambda problem: None)
+    monkeypatch.setattr("scanopt.calculus.extract.greedy", lambda problem, thorough=False: None)
     x = T.dvector("x")
     trace, _ = scanopt.scan(lambda v, s: T.tanh(T.exp(v) * s), x, [T.constant(0.5, dtype="float64")])
     f = scanopt.function([x], trace)
     values = np.array([0.1, -0.4, 2.0])
     assert f(values).tolist() == interpret(trace, {x: values}).tolist()
     assert (f.report.method, f.report.optimal) == ("written", False)
+
+
+def second_derivative(x: Any) -> Any:
+    power = scanopt.scan(lambda s: s**2, None, [x], n_steps=3)[0][-1]
+    return scanopt.grad(scanopt.grad(power.sum(), x).sum(), x)
+
+
+def test_a_thorough_search_gives_up_dear_options() -> None:
+    """Every value has forms in loops, in arrays and row by row, and circles between them."""
+    inputs, outputs = build(second_derivative)
+    encoded = encode(inputs, outputs)
+    problem = optimize(encoded, standard_laws(), Settings(exact=False)).extraction.problem
+    quick, thorough = greedy(problem), greedy(problem, thorough=True)
+    assert quick is not None
+    assert thorough is not None
+    assert total(thorough[0]) < 0.9 * total(quick[0])
+    assert total(thorough[0]) < as_written(encoded, Settings()).cost
 
 
 def test_no_time_for_the_exact_search() -> None:

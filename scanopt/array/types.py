@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ class TensorType:
     shape: tuple[Dim, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", np.dtype(self.dtype).name)
+        object.__setattr__(self, "dtype", _name(self.dtype))
         if any(isinstance(n, bool) for n in self.shape):  # broadcastable flags, as in Theano
             shape = tuple((1 if n else None) if isinstance(n, bool) else n for n in self.shape)
             object.__setattr__(self, "shape", shape)
@@ -74,3 +75,9 @@ class TensorType:
 
     def __str__(self) -> str:
         return f"{self.dtype}[{', '.join('?' if n is None else str(n) for n in self.shape)}]"
+
+
+@cache
+def _name(dtype: str) -> str:
+    """NumPy's name of a dtype: it puts it together each time it is asked."""
+    return np.dtype(dtype).name

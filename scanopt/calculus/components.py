@@ -1,11 +1,12 @@
-"""Strongly connected components, of graphs small enough that loading SciPy for them would take longer."""
+"""Strongly connected components and circles, of graphs small enough that loading a library would take longer."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
-__all__ = ["components"]
+__all__ = ["circles", "components"]
 
 T = TypeVar("T", bound=Hashable)
 
@@ -26,6 +27,30 @@ def components(edges: Mapping[T, Iterable[T]]) -> dict[T, T]:
     for i in reversed(list(_finished(edges, edges, set()))):
         out.update(dict.fromkeys(_finished([i], back, done), i))
     return out
+
+
+def circles(edges: Mapping[T, Iterable[T]], longest: int, most: int) -> list[frozenset[T]]:
+    """The nodes of each simple circle of two nodes or more.
+
+    longest: nodes of a circle, at most.  most: paths looked at from each node, at most.
+
+    >>> [sorted(c) for c in circles({1: [2, 3], 2: [1], 3: [2]}, 3, 100)]
+    [[1, 2], [1, 2, 3]]
+    """
+    group, number = components(edges), {i: n for n, i in enumerate(edges)}
+    out: dict[frozenset[T], None] = {}
+    for start in edges:
+        paths: deque[tuple[T, ...]] = deque([(start,)])
+        for _ in range(most):
+            if not paths:
+                break
+            path = paths.popleft()
+            for j in edges[path[-1]]:
+                if j == start and len(path) > 1:
+                    out[frozenset(path)] = None
+                elif len(path) < longest and number[j] > number[start] and group[j] == group[start] and j not in path:
+                    paths.append((*path, j))
+    return list(out)
 
 
 def _finished(starts: Iterable[T], edges: Mapping[T, Iterable[T]], done: set[T]) -> Iterator[T]:

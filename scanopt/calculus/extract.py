@@ -87,8 +87,9 @@ def extract(problem: Problem, seconds: float = 10.0, exact: bool = True, patienc
         seconds = min(seconds, max(_LEAST_SECONDS, most * patience))
     solution = solve(problem, seconds, most) if exact else None
     found = [(solution.choice, solution.schedule, "milp")] if solution else []
-    if quick is not None:
-        found.append((*quick, "greedy"))
+    found += [(*quick, "greedy")] if quick else []
+    if exact and not (solution and solution.proven) and (thorough := greedy(problem, thorough=True)):
+        found.append((*thorough, "greedy"))
     if not found:
         raise NoProgramFoundError("no causal program was found in the e-graph within the time given")
     choice, schedule, method = min(found, key=lambda t: total(t[0]))

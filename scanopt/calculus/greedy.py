@@ -1,14 +1,15 @@
 """A quick choice: the cheapest form of each class by tree cost, mended until it is causal, then improved.
 
 Improved by exchanges: another option for one instance, kept if the whole gets cheaper.  This is done from several
-starts, their prices changed a little at random (always the same way).  What is done is bounded by counting, not by a
-clock: the same problem gives the same choice on every machine.
+starts, their prices changed a little at random (always the same way), and one that runs no loop.  A thorough search
+first gives up the dearest options of each one by one, and makes the rest anew.  What is done is bounded by
+counting, not by a clock: the same problem gives the same choice on every machine.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from scanopt.calculus.causality import AcausalError, Choice, Schedule, order
 from scanopt.calculus.numbered import Numbered
@@ -20,36 +21,54 @@ _STARTS = 3
 _TRIES = 200
 """Mends of one start."""
 _VISITS = 500_000
-"""Instances looked at in all, about a quarter of a second of work."""
+"""Instances looked at in all, about half a second of work."""
+_THOROUGH = 2
+"""How much more a thorough search may do, no start more than its share of what is left."""
+
+Prices = Sequence[Sequence[float]]
+Options = Set[tuple[int, int]]
 
 
-def greedy(problem: Problem) -> tuple[Choice, Schedule] | None:
+def greedy(problem: Problem, thorough: bool = False) -> tuple[Choice, Schedule] | None:
     """A causal choice with its schedule, or None when none was found in a bounded search."""
-    numbered, rng = Numbered(problem), random.Random(0)
+    numbered = Numbered(problem, _VISITS)
     best: tuple[float, list[int]] | None = None
-    for start in range(_STARTS):
-        prices = (
-            numbered.prices if not start else [[x * rng.lognormvariate(0, 0.5) for x in xs] for xs in numbered.prices]
-        )
-        picked = _causal(numbered, prices)
+    for n, (prices, banned) in enumerate(_starts(numbered)):
+        if thorough:
+            numbered.most = numbered.visits + (_THOROUGH * _VISITS - numbered.visits) // (_STARTS + 1 - n)
+        elif numbered.spent or (banned and best is not None):
+            break
+        picked = _causal(numbered, prices, banned)
         if picked is not None:
+            if thorough:
+                picked = _made_anew(numbered, prices, banned, picked)
             found = _exchanged(numbered, picked)
             best = found if best is None else min(best, found)
-        if numbered.visits > _VISITS:
-            break
     if best is None:
         return None
     choice = numbered.choice(best[1])
     return choice, order(problem, choice)
 
 
-def _causal(numbered: Numbered, prices: Sequence[Sequence[float]]) -> list[int] | None:
+def _starts(numbered: Numbered) -> Iterator[tuple[Prices, Options]]:
+    """Prices, and options that are not to be taken: in the last start, those of running loops."""
+    rng = random.Random(0)
+    yield numbered.prices, frozenset()
+    for _ in range(_STARTS - 1):
+        yield [[x * rng.lognormvariate(0, 0.5) for x in xs] for xs in numbered.prices], frozenset()
+    runs = [n for n, i in enumerate(numbered.instances) if i.loop]
+    yield numbered.prices, frozenset((n, m) for n in runs for m in range(len(numbered.options[n])))
+
+
+def _causal(numbered: Numbered, prices: Prices, barred: Options) -> list[int] | None:
     """The cheapest option of each instance by tree cost, given up one by one while they go round in circles.
 
     What a state is updated with counts when the choice is paid for, not when it is made.
     """
-    banned: set[tuple[int, int]] = set()
+    banned = set(barred)
     left = [len(os) for os in numbered.options]
+    for n, _ in banned:
+        left[n] -= 1
     for _ in range(_TRIES):
         picked = numbered.cheapest(prices, banned)
         if not numbered.in_use(picked):
@@ -58,12 +77,27 @@ def _causal(numbered: Numbered, prices: Sequence[Sequence[float]]) -> list[int] 
         if not cycle:
             return picked
         open_ = [t for t in cycle if left[t[0]] > 1]
-        if not open_ or numbered.visits > _VISITS:
+        if not open_ or numbered.spent:
             return None
         n, m = max(open_, key=lambda t: prices[t[0]][t[1]])
         banned.add((n, m))
         left[n] -= 1
     return None
+
+
+def _made_anew(numbered: Numbered, prices: Prices, barred: Options, start: list[int]) -> list[int]:
+    """A choice without some of its dearest options, each given up for good where the rest, made anew, is cheaper."""
+    picked, cost, banned, tried = start, numbered.total(start), barred, set[tuple[int, int]]()
+    while not numbered.spent:
+        dear = {(n, picked[n]) for n in numbered.in_use(picked) if len(numbered.options[n]) > 1} - tried
+        if not dear:
+            break
+        given_up = max(dear, key=lambda t: (numbered.prices[t[0]][t[1]], t))
+        tried.add(given_up)
+        other = _causal(numbered, prices, banned | {given_up})
+        if other is not None and (total := numbered.total(other)) < cost:
+            picked, cost, banned = other, total, banned | {given_up}
+    return picked
 
 
 def _cycle(numbered: Numbered, picked: Sequence[int]) -> list[tuple[int, int]]:
@@ -79,7 +113,7 @@ def _exchanged(numbered: Numbered, start: list[int]) -> tuple[float, list[int]]:
     """A choice that no exchange of one option makes cheaper (or none was found in the time), and its cost."""
     best, cost, before = list(start), numbered.total(start), float("inf")
     barred: set[tuple[int, int]] = set()
-    while cost < before and numbered.visits < _VISITS:
+    while cost < before and not numbered.spent:
         before = cost
         picked = _one_pass(numbered, best, cost, barred)
         while cycle := _cycle(numbered, picked):
@@ -105,6 +139,6 @@ def _one_pass(numbered: Numbered, start: list[int], cost: float, barred: set[tup
                     cost = total
                 else:
                     picked[n] = kept
-        if numbered.visits > _VISITS:
+        if numbered.spent:
             break
     return picked

@@ -1,8 +1,7 @@
 """The cheapest choice, exactly: a mixed integer program solved by HiGHS.
 
 One binary per option.  An option needs one option of everything it is made of, and what a loop reads
-has to be there before it (`rows`).  Orders that do not exist for other reasons are cut off lazily, when
-a solution has one.
+has to be there before it (`rows`).  Circles that are left are cut off when a solution has one.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy as np
 
 from scanopt.calculus.causality import AcausalError, Choice, Schedule, order, reached
 from scanopt.calculus.problem import Instance, Option, Problem
-from scanopt.calculus.rows import Variables, copy_rows, order_rows
+from scanopt.calculus.rows import Variables, circle_rows, formulas, made_rows, order_rows
 
 __all__ = ["Solution", "solve"]
 
@@ -48,8 +47,9 @@ class _Model:
         self.size = len(self.options)
         self._base()
         variables = Variables(self.of, self._fresh)
-        for row in (*order_rows(problem, variables), *copy_rows(problem, variables)):
-            self.add(row, 0.0)
+        for rows in (order_rows, made_rows, circle_rows):
+            for row in rows(problem, variables):
+                self.add(row, 0.0)
 
     def add(self, row: dict[int, float], low: float) -> None:
         self.rows.append(row)
@@ -79,6 +79,12 @@ class _Model:
                 self.add(row, 0.0)
 
     def forbid(self, together: tuple[tuple[Instance, Option], ...]) -> None:
+        """These options do not go together: they need one another."""
+        circle = {i for i, _ in together}
+        if all(circle.intersection(o.needs) for _, o in together):
+            for row in formulas(self.problem, self.of, circle):
+                self.add(row, 0.0)
+            return
         numbers = {self.number[i, id(o)] for i, o in together}
         self.add(dict.fromkeys(numbers, -1.0), 1.0 - len(numbers))
 

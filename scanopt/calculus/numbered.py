@@ -15,10 +15,10 @@ __all__ = ["Numbered"]
 class Numbered:
     """needs, all_needs, prices: per instance, per option.
 
-    visits: how much work was done, in instances looked at.
+    visits: how much work was done, in instances looked at.  most: when it is enough.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, most: int) -> None:
         self.problem = problem
         self.instances = list(problem.options)
         number = {i: n for n, i in enumerate(self.instances)}
@@ -34,7 +34,12 @@ class Numbered:
             for m, needs in enumerate(per):
                 for j in set(needs):
                     self._users[j].append((n, m))
-        self.visits = 0
+        self.visits, self.most = 0, most
+
+    @property
+    def spent(self) -> bool:
+        """Whether enough work was done."""
+        return self.visits > self.most
 
     def cheapest(self, prices: Sequence[Sequence[float]], banned: set[tuple[int, int]]) -> list[int]:
         """Per instance the option of least tree cost, -1 where it has none.

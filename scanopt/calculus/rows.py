@@ -7,16 +7,19 @@ entries and half the entries read from that trace, and searches for hours where 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from scanopt.calculus.components import components
+from scanopt.calculus.components import circles, components
 from scanopt.calculus.problem import Instance, Problem
 
-__all__ = ["Row", "Variables", "copy_rows", "order_rows"]
+__all__ = ["Row", "Variables", "circle_rows", "formulas", "made_rows", "order_rows"]
 
 Row = dict[int, float]
 """Coefficients by variable; the sum is at least 0."""
+
+_LONGEST, _PATHS = 8, 200
+"""Longer circles, and what lies beyond so many paths from an instance, are cut off when a solution has them."""
 
 
 @dataclass(frozen=True)
@@ -109,15 +112,12 @@ def _early(
     yield row
 
 
-def copy_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
-    """Of values that are copies of one another, as a trace and its entries, one in use is computed.
+def made_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
+    """Of instances that are made of one another, as a trace and its entries, one in use is made of none of them.
 
     And what every way of computing one of them needs is in use when they are.
     """
-    copies: dict[Instance, list[Instance]] = {i: [] for i in problem.options}
-    for i, options in problem.options.items():
-        copies[i].extend(o.needs[0] for o in options if o.form is not None and o.form.kind in ("seq", "stack"))
-    of, group = variables.of, components(copies)
+    of, group = variables.of, components(_made_of(problem))
     members: dict[Instance, list[Instance]] = defaultdict(list)
     for i in problem.options:
         members[group[i]].append(i)
@@ -135,6 +135,31 @@ def copy_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
         if ways:
             first, *others = ways.values()
             yield from (_at_least(used[h], used[g]) for h in first if all(h in other for other in others))
+
+
+def circle_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
+    """Of the instances on each short circle, one in use is made of none of them."""
+    for circle in circles(_made_of(problem), _LONGEST, _PATHS):
+        yield from formulas(problem, variables.of, circle)
+
+
+def formulas(problem: Problem, of: Mapping[Instance, list[int]], some: Collection[Instance]) -> Iterator[Row]:
+    """If one of these instances is in use, then one of them is made of none of them: the first in the order.
+
+    The loop formulas of answer set programming [Lin and Zhao 2004, ASSAT].
+    """
+    ways = [
+        n
+        for i in some
+        for n, o in zip(of[i], problem.options[i], strict=True)
+        if not any(j in some for j in o.needs)
+    ]  # fmt: skip
+    rows = (_at_least(dict.fromkeys(ways, 1.0), dict.fromkeys(of[i], 1.0)) for i in some)
+    yield from (row for row in rows if min(row.values()) < 0)
+
+
+def _made_of(problem: Problem) -> dict[Instance, list[Instance]]:
+    return {i: [j for o in options for j in o.needs] for i, options in problem.options.items()}
 
 
 def _at_least(a: Row, b: Row) -> Row:
