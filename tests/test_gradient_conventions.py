@@ -161,3 +161,29 @@ def test_no_length_is_asked_of_values_that_need_not_be_computed() -> None:
     assert [v.owner.inputs for v in summed.inputs[1:]] == [(b,)]
     unspread = schedule([grad((T.tanh(T.dot(x, W)) * T.dot(b, W)).sum(), x)])
     assert not {"sum_to", "shape_i"} & {n.op.name for n in unspread if isinstance(n, Apply) and n.inputs != (W,)}
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: (x**2).sum(),
+        lambda x: T.tanh(x).mean(),
+        lambda x: ((T.exp(x) - 1.0) ** 2).sum(axis=1).sum(),
+        lambda x: (2.0 * T.maximum(x, 0.0) ** 3).sum(),
+    ],
+)
+def test_a_number_is_not_repeated_for_a_product(f: Callable[..., Any]) -> None:
+    """The gradient of a sum is one number everywhere, and broadcasts by itself."""
+    x = T.dmatrix("x")
+    g = scanopt.function([x], grad(f(x), x))
+    assert "broadcast_to" not in str(g.program)
+    value = np.array([[0.5, -1.0, 2.0]])
+    np.testing.assert_allclose(g(value), scanopt.interpret(grad(f(x), x), {x: value}), rtol=1e-15)
+    assert g(np.zeros((0, 3))).shape == (0, 3)
+
+
+def test_a_number_is_repeated_where_shapes_may_differ() -> None:
+    x, y = T.dmatrices("x", "y")
+    gx = grad((x * y).sum(), x)
+    one_row = {x: np.ones((1, 3)), y: np.ones((2, 3))}
+    assert scanopt.interpret(gx, one_row).tolist() == [[2.0, 2.0, 2.0]]

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.lengths import origin
+from scanopt.array.batching import broadcast_to
+from scanopt.array.lengths import lengths, origin
 from scanopt.array.op import Gradient, Op
 from scanopt.array.ops_sum_to import sum_to
-from scanopt.array.variable import FUNCTIONS, Variable
+from scanopt.array.variable import FUNCTIONS, Apply, Variable
 
 __all__ = ["Partial", "elementwise_gradient", "fitting", "no_gradient", "smooth", "unspread", "zero_gradient"]
 
@@ -61,12 +62,33 @@ def _times(g: Variable, d: Any) -> Variable:
     if isinstance(d, tuple):
         product = _times(g, d[0]) / _conjugate(d[1])
     elif not isinstance(d, Variable):
-        product = g if d == 1 else FUNCTIONS["neg"](g) if d == -1 else g * d.conjugate()
+        product = g if d == 1 else _scaled(g, d.conjugate())
     elif d.dtype == "bool":
-        product = FUNCTIONS["where"](d, g, 0)
+        product = FUNCTIONS["where"](d, _number(g) if _same_shape(g, d) else g, 0)
+    elif not d.ndim:
+        product = _scaled(g, _conjugate(d))
     else:
-        product = g * _conjugate(d)
+        product = (_number(g) if _same_shape(g, d) else g) * _conjugate(d)
     return product
+
+
+def _scaled(g: Variable, factor: Any) -> Variable:
+    """g by a number; what repeats a number still does."""
+    x = _number(g)
+    scaled: Variable = FUNCTIONS["neg"](x) if not isinstance(factor, Variable) and factor == -1 else x * factor
+    return scaled if x is g else broadcast_to(scaled, lengths(g))
+
+
+def _number(g: Variable) -> Variable:
+    """The number that g, as the gradient of a sum, repeats; else g."""
+    x = g
+    while isinstance(x.owner, Apply) and x.owner.op.name in ("broadcast_to", "expand_dims"):
+        x = x.owner.inputs[0]
+    return g if x.ndim else x
+
+
+def _same_shape(x: Variable, y: Variable) -> bool:
+    return x.ndim == y.ndim and all(origin(x, i) == origin(y, i) for i in range(x.ndim))
 
 
 def _conjugate(d: Variable) -> Variable:

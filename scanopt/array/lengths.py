@@ -72,6 +72,10 @@ def _sources(x: Variable, axis: int) -> list[Place]:
         return [(args[0], op.options["axes"][axis])]
     if op.name in _SYSTEMS and args[0].ndim == 2:
         return [(args[1], axis)]
+    if op.name == "broadcast_to":
+        asked = args[1 + op.options["shape"][:axis].count(None)].owner
+        found = isinstance(asked, Apply) and asked.op.name == "shape_i"
+        return [(asked.inputs[0], asked.op.options["axis"])] if found else []
     if op.name in ("dot", "matmul") and max(a.ndim for a in args) <= 2:
         a, b = args
         return [(a, axis)] if axis < a.ndim - 1 else [(b, b.ndim - 1)]
