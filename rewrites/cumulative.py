@@ -18,11 +18,11 @@ from scanopt.calculus.terms import (
     Text,
     Value,
     apply,
-    const_at,
     delay,
     hold,
     item,
     last_rows,
+    one_row,
     prim,
     seq,
     steps,
@@ -37,11 +37,6 @@ def _trace(step: Any, x: Any, start: Any, *more: Any) -> Any:
 
 def _counter(step: Any, start: Any, k: Any) -> Any:
     return scanopt.scan(step, None, start, [k], n_steps=5)[0]
-
-
-def _one_row(x: Value, c: Clock, p: Clock) -> Value:
-    """The last row of a loop, none where there is no step."""
-    return apply(prim("repeat_rows"), x, apply(prim("minimum"), steps(c), const_at(p, "int64:1")))
 
 
 @law(
@@ -85,7 +80,7 @@ def last_of_accumulation_in_order(
     """The last value of such a state needs no room for those before it."""
     new = apply(op, delay(c, init, s, 1), x)
     when = [becomes(s, new), of_dtype(new, d), folds_in_order(op, d, g), entries(c, x, X), runs_all(c), within(c, p)]
-    return Equation(tail(c, new, 1), _one_row(apply(g, apply(last_rows(1), init), X), c, p), when=when)
+    return Equation(tail(c, new, 1), one_row(c, apply(g, apply(last_rows(1), init), X), p), when=when)
 
 
 @law(
@@ -107,7 +102,7 @@ def last_of_accumulation(
     """The last value of such a state needs no values before it."""
     new = apply(op, delay(c, init, s, 1), x)
     when = [becomes(s, new), of_dtype(new, d), folds(op, d, g), entries(c, x, X), runs_all(c), within(c, p)]
-    return Equation(tail(c, new, 1), _one_row(apply(g, apply(last_rows(1), init), X), c, p), when=when)
+    return Equation(tail(c, new, 1), one_row(c, apply(g, apply(last_rows(1), init), X), p), when=when)
 
 
 @law(
@@ -127,4 +122,4 @@ def last_of_counter(c: Clock, init: Value, s: State, k: Value, p: Clock) -> Equa
     new = apply(prim("add"), delay(c, init, s, 1), hold(c, k))
     last = apply(prim("add"), apply(item(-1), init), apply(prim("multiply"), k, steps(c)))
     when = [becomes(s, new), int64(new), int64(k), runs_all(c), within(c, p)]
-    return Equation(tail(c, new, 1), _one_row(last, c, p), when=when)
+    return Equation(tail(c, new, 1), one_row(c, last, p), when=when)

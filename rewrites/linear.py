@@ -14,10 +14,10 @@ from scanopt.calculus.terms import (
     State,
     Value,
     apply,
-    const_at,
     delay,
     hold,
     last_rows,
+    one_row,
     prim,
     seq,
     steps,
@@ -35,11 +35,6 @@ def _trace(step: Any, x: Any, start: Any, *more: Any, n: Any = None) -> Any:
 def _two(y: Any) -> Any:
     """A state with two taps."""
     return dict(initial=y[:2], taps=[-2, -1])
-
-
-def _one_row(x: Value, c: Clock, p: Clock) -> Value:
-    """The last row of a loop, none where there is no step."""
-    return apply(prim("repeat_rows"), x, apply(prim("minimum"), steps(c), const_at(p, "int64:1")))
 
 
 @law(
@@ -63,7 +58,7 @@ def smoothing(c: Clock, init: Value, s: State, a: Value, A: Value, x: Value, X: 
 def _power(c: Clock, init: Value, s: State, a: Value, p: Clock, when: list[Condition]) -> Equation:
     new = apply(_MULTIPLY, delay(c, init, s, 1), hold(c, a))
     last = apply(prim("geometric"), apply(last_rows(1), init), a, steps(c))
-    return Equation(tail(c, new, 1), _one_row(last, c, p), when=[becomes(s, new), *when, runs_all(c), within(c, p)])
+    return Equation(tail(c, new, 1), one_row(c, last, p), when=[becomes(s, new), *when, runs_all(c), within(c, p)])
 
 
 @law(
@@ -174,4 +169,4 @@ def affine_power(c: Clock, init: Value, s: State, a: Value, b: Value, p: Clock) 
     new = apply(_ADD, apply(_MULTIPLY, delay(c, init, s, 1), hold(c, a)), hold(c, b))
     last = apply(prim("affine_power"), apply(last_rows(1), init), a, b, steps(c))
     when = [becomes(s, new), floating(new), runs_all(c), within(c, p)]
-    return Equation(tail(c, new, 1), _one_row(last, c, p), when=when)
+    return Equation(tail(c, new, 1), one_row(c, last, p), when=when)

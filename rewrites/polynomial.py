@@ -13,12 +13,11 @@ from scanopt.calculus.terms import (
     State,
     Value,
     apply,
-    const_at,
     delay,
     hold,
     last_rows,
+    one_row,
     prim,
-    steps,
     tail,
     vmap,
 )  # fmt: skip
@@ -43,7 +42,7 @@ def horner(c: Clock, init: Value, s: State, x: Value, y: Value, Y: Value, p: Clo
     """The last of s·x + y with x fixed is a polynomial of x."""
     new = apply(prim("add"), apply(prim("multiply"), delay(c, init, s, 1), hold(c, x)), y)
     last = apply(prim("polynomial"), apply(last_rows(1), init), x, Y)
-    row = apply(prim("repeat_rows"), last, apply(prim("minimum"), steps(c), const_at(p, "int64:1")))
+    row = one_row(c, last, p)
     return Equation(
         tail(c, new, 1), row, when=[becomes(s, new), entries(c, y, Y), floating(new), runs_all(c), within(c, p)]
     )

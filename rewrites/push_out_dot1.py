@@ -12,7 +12,7 @@ from scanopt.calculus.facts import within
 from scanopt.calculus.facts_states import becomes
 from scanopt.calculus.facts_sums import adds_up, adds_up_freely, sums_until
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, State, Value, apply, const_at, delay, last_rows, prim, stack, steps, tail
+from scanopt.calculus.terms import Clock, State, Value, apply, delay, last_rows, one_row, prim, stack, tail
 
 _SUM = prim('sum{"axis":[0],"keepdims":false}')
 _FOLD = prim('fold{"ufunc":"add"}')
@@ -82,9 +82,8 @@ def last_of_sum_until(c: Clock, init: Value, s: State, x: Value, p: Clock) -> Eq
     """A loop that may end early has added up the products of the steps that it ran: the rows of their trace."""
     new = apply(prim("add"), delay(c, init, s, 1), x)
     last = apply(_FOLD, apply(last_rows(1), init), stack(c, x))
-    one_row = apply(prim("repeat_rows"), last, apply(prim("minimum"), steps(c), const_at(p, "int64:1")))
     when = [becomes(s, new), sums_until(c, s, x), within(c, p)]
-    return Equation(tail(c, new, 1), one_row, when=when)
+    return Equation(tail(c, new, 1), one_row(c, last, p), when=when)
 
 
 @law(

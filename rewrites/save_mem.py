@@ -4,7 +4,7 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts import at_least, less, runs_all
+from scanopt.calculus.facts import at_least, less, runs_all, some_steps
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import (
     Clock,
@@ -16,6 +16,7 @@ from scanopt.calculus.terms import (
     item,
     last_rows,
     on,
+    one_row,
     prim,
     stack,
     tail,
@@ -81,3 +82,14 @@ def last_value(c: Clock, init: Value, v: Value) -> Equation:
     both = prim('concatenate{"axis":0}')
     trace, last = apply(both, init, stack(c, v)), apply(both, init, tail(c, v, 1))
     return Equation(apply(item(-1), trace), apply(item(-1), last))
+
+
+@law(
+    licence="exact",
+    source="A**k of the documents, for a number k",
+    example=lambda a: _power(a, 500)[-1],
+    never=lambda a, n: _power(a, n)[-1],
+)
+def row_of_one(c: Clock, x: Value, p: Clock) -> Equation:
+    """The only row of what a loop of at least one step leaves."""
+    return Equation(apply(item(-1), one_row(c, x, p)), x, when=[some_steps(c)])

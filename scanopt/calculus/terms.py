@@ -14,7 +14,8 @@ from typing import TypeVar
 __all__ = [
     "APPLIED", "DECLARATIONS", "FIRST_ROWS", "Args", "Clock", "Int", "Move", "Op", "State", "Term", "Text", "Value",
     "apply", "at", "chunks", "cons", "const_int", "cut", "delay", "hold", "item", "last_rows", "length", "lift",
-    "lifted", "nil", "on", "prim", "root", "seq", "stack", "steps", "tail", "to_cut", "to_step", "variable", "vmap",
+    "lifted", "nil", "on", "one_row", "prim", "root", "seq", "stack", "steps", "tail", "to_cut", "to_step",
+    "variable", "vmap",
 ]  # fmt: skip
 
 DECLARATIONS = """
@@ -280,6 +281,11 @@ def item(k: Int | int) -> Op:
 def last_rows(k: Int | int) -> Op:
     """x[-k:] for k >= 1."""
     return Op("last_rows", (k,))
+
+
+def one_row(c: Clock, x: Value, p: Clock) -> Value:
+    """x as the last row of a trace of c, which is within p; no row where c runs no step."""
+    return apply(prim("repeat_rows"), x, apply(prim("minimum"), steps(c), const_at(p, "int64:1")))
 
 
 def length(axis: Int | int) -> Op:
