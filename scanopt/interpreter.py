@@ -161,7 +161,7 @@ class _Machine:
         args = [np.asarray(x, order="C") for x in args[:laid_out]] + args[laid_out:]
         result = np.asarray(node.op.bind(np)(*args))
         expected = node.outputs[0].type
-        found = TensorType(result.dtype.str, result.shape)
+        found = TensorType(result.dtype.str, result.shape)  # NumPy puts `name` together each time
         if not expected.accepts(found):
             raise AssertionError(f"internal error: {node.op} is {expected} but computed {found}")
         return result

@@ -215,6 +215,19 @@ def test_where_no_search_meets_a_program_it_is_the_one_as_written(monkeypatch: p
     assert (f.report.method, f.report.optimal) == ("written", False)
 
 
+@pytest.mark.parametrize("name", ["two phases", "layers", "few steps"])
+def test_circles_are_cut_off_when_a_solution_has_them(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = problem_of(name)
+    best = solve(problem, 10.0)
+    for rows in ("order_rows", "made_rows", "circle_rows"):
+        monkeypatch.setattr(f"scanopt.calculus.milp.{rows}", lambda problem, variables: iter(()))
+    found = solve(problem, 10.0)
+    assert best is not None
+    assert found is not None
+    assert found.proven
+    assert total(found.choice) == pytest.approx(total(best.choice))
+
+
 def second_derivative(x: Any) -> Any:
     power = scanopt.scan(lambda s: s**2, None, [x], n_steps=3)[0][-1]
     return scanopt.grad(scanopt.grad(power.sum(), x).sum(), x)

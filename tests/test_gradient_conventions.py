@@ -170,6 +170,8 @@ def test_no_length_is_asked_of_values_that_need_not_be_computed() -> None:
         lambda x: T.tanh(x).mean(),
         lambda x: ((T.exp(x) - 1.0) ** 2).sum(axis=1).sum(),
         lambda x: (2.0 * T.maximum(x, 0.0) ** 3).sum(),
+        lambda x: T.log(x**2 + 1.0).sum(),
+        lambda x: -T.sqrt(x**2 + 1.0).mean(),
     ],
 )
 def test_a_number_is_not_repeated_for_a_product(f: Callable[..., Any]) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.batching import broadcast_to
-from scanopt.array.lengths import lengths, origin
+from scanopt.array.lengths import lengths, origin, same_shape
 from scanopt.array.op import Gradient, Op
 from scanopt.array.ops_sum_to import sum_to
-from scanopt.array.variable import FUNCTIONS, Apply, Variable
+from scanopt.array.variable import FUNCTIONS, Apply, Constant, Variable
 
 __all__ = ["Partial", "elementwise_gradient", "fitting", "no_gradient", "smooth", "unspread", "zero_gradient"]
 
@@ -60,16 +60,24 @@ def _times(g: Variable, d: Any) -> Variable:
     """g by the derivative d: its conjugate where it is complex."""
     product: Variable
     if isinstance(d, tuple):
-        product = _times(g, d[0]) / _conjugate(d[1])
+        product = _times(_number(g, d[1]), d[0]) / _conjugate(d[1])
     elif not isinstance(d, Variable):
         product = g if d == 1 else _scaled(g, d.conjugate())
     elif d.dtype == "bool":
-        product = FUNCTIONS["where"](d, _number(g) if _same_shape(g, d) else g, 0)
-    elif not d.ndim:
+        product = FUNCTIONS["where"](d, _number(g, d), 0)
+    elif isinstance(d, Constant) and not d.ndim:
         product = _scaled(g, _conjugate(d))
     else:
-        product = (_number(g) if _same_shape(g, d) else g) * _conjugate(d)
+        product = _number(g, d) * _conjugate(d)
     return product
+
+
+def _number(g: Variable, d: Variable | None = None) -> Variable:
+    """The number that g, as the gradient of a sum, repeats (in the shape of d, if given); else g."""
+    x = g
+    while isinstance(x.owner, Apply) and x.owner.op.name in ("broadcast_to", "expand_dims"):
+        x = x.owner.inputs[0]
+    return g if x.ndim or (d is not None and not same_shape(g, d)) else x
 
 
 def _scaled(g: Variable, factor: Any) -> Variable:
@@ -77,18 +85,6 @@ def _scaled(g: Variable, factor: Any) -> Variable:
     x = _number(g)
     scaled: Variable = FUNCTIONS["neg"](x) if not isinstance(factor, Variable) and factor == -1 else x * factor
     return scaled if x is g else broadcast_to(scaled, lengths(g))
-
-
-def _number(g: Variable) -> Variable:
-    """The number that g, as the gradient of a sum, repeats; else g."""
-    x = g
-    while isinstance(x.owner, Apply) and x.owner.op.name in ("broadcast_to", "expand_dims"):
-        x = x.owner.inputs[0]
-    return g if x.ndim else x
-
-
-def _same_shape(x: Variable, y: Variable) -> bool:
-    return x.ndim == y.ndim and all(origin(x, i) == origin(y, i) for i in range(x.ndim))
 
 
 def _conjugate(d: Variable) -> Variable:

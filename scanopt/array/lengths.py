@@ -5,7 +5,7 @@ from __future__ import annotations
 from scanopt.array import batching
 from scanopt.array.variable import Apply, Variable
 
-__all__ = ["Place", "length", "lengths", "origin"]
+__all__ = ["Place", "length", "lengths", "origin", "same_shape"]
 
 Place = tuple[Variable, int]
 """An axis of a variable."""
@@ -43,6 +43,17 @@ def lengths(x: Variable) -> list[int | Variable]:
     return [length(x, i) for i in range(x.ndim)]
 
 
+def same_shape(x: Variable, y: Variable) -> bool:
+    """Whether it can be seen that two arrays have one shape.
+
+    >>> from scanopt import tensor as T
+    >>> x, y = T.dvectors("x", "y")
+    >>> same_shape(T.exp(x) * 2.0, x), same_shape(x, y)
+    (True, False)
+    """
+    return x.ndim == y.ndim and all(origin(x, i) == origin(y, i) for i in range(x.ndim))
+
+
 def _origin(x: Variable, axis: int, known: dict[Place, int | Place]) -> int | Place:
     n = x.type.shape[axis]
     if n is not None:
@@ -74,8 +85,8 @@ def _sources(x: Variable, axis: int) -> list[Place]:
         return [(args[1], axis)]
     if op.name == "broadcast_to":
         asked = args[1 + op.options["shape"][:axis].count(None)].owner
-        found = isinstance(asked, Apply) and asked.op.name == "shape_i"
-        return [(asked.inputs[0], asked.op.options["axis"])] if found else []
+        if isinstance(asked, Apply) and asked.op.name == "shape_i":
+            return [(asked.inputs[0], asked.op.options["axis"])]
     if op.name in ("dot", "matmul") and max(a.ndim for a in args) <= 2:
         a, b = args
         return [(a, axis)] if axis < a.ndim - 1 else [(b, b.ndim - 1)]

@@ -71,6 +71,8 @@ _LEAST_SECONDS = 1.0
 def extract(problem: Problem, seconds: float = 10.0, exact: bool = True, patience: float = math.inf) -> Extraction:
     """The cheapest choice found; proven the cheapest where the exact search ends in time.
 
+    Where nothing is proven, a thorough search goes on, a second or two for large programs.
+
     seconds: for the exact search, at most.  patience: seconds that it may take per unit of cost of what was
     found quickly (a second is always allowed).
 
@@ -87,13 +89,12 @@ def extract(problem: Problem, seconds: float = 10.0, exact: bool = True, patienc
         seconds = min(seconds, max(_LEAST_SECONDS, most * patience))
     solution = solve(problem, seconds, most) if exact else None
     found = [(solution.choice, solution.schedule, "milp")] if solution else []
-    found += [(*quick, "greedy")] if quick else []
-    if exact and not (solution and solution.proven) and (thorough := greedy(problem, thorough=True)):
-        found.append((*thorough, "greedy"))
+    proven = solution is not None and solution.proven
+    thorough = greedy(problem, thorough=True) if exact and not proven else None
+    found += [(*choice, "greedy") for choice in (quick, thorough) if choice]
     if not found:
         raise NoProgramFoundError("no causal program was found in the e-graph within the time given")
     choice, schedule, method = min(found, key=lambda t: total(t[0]))
     cost = total(choice)
     bound = min(solution.bound, cost) if solution else 0.0
-    proven = solution is not None and solution.proven and method == "milp"
-    return Extraction(problem, choice, schedule, cost, bound, method, proven)
+    return Extraction(problem, choice, schedule, cost, bound, method, proven and method == "milp")

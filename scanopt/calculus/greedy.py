@@ -1,9 +1,9 @@
 """A quick choice: the cheapest form of each class by tree cost, mended until it is causal, then improved.
 
 Improved by exchanges: another option for one instance, kept if the whole gets cheaper.  This is done from several
-starts, their prices changed a little at random (always the same way), and one that runs no loop.  A thorough search
-first gives up the dearest options of each one by one, and makes the rest anew.  What is done is bounded by
-counting, not by a clock: the same problem gives the same choice on every machine.
+starts, their prices changed a little at random (always the same way), and where they find nothing from one that runs
+no loop.  A thorough search takes all starts, gives up the dearest options one by one, and makes the rest anew.  What
+is done is bounded by counting, not by a clock: the same problem gives the same choice on every machine.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _STARTS = 3
 _TRIES = 200
 """Mends of one start."""
 _VISITS = 500_000
-"""Instances looked at in all, about half a second of work."""
+"""Instances looked at in all, about half a second of exchanges."""
 _THOROUGH = 2
 """How much more a thorough search may do, no start more than its share of what is left."""
 
@@ -30,7 +30,10 @@ Options = Set[tuple[int, int]]
 
 
 def greedy(problem: Problem, thorough: bool = False) -> tuple[Choice, Schedule] | None:
-    """A causal choice with its schedule, or None when none was found in a bounded search."""
+    """A causal choice with its schedule, or None when none was found in a bounded search.
+
+    thorough: give up dear options, too.
+    """
     numbered = Numbered(problem, _VISITS)
     best: tuple[float, list[int]] | None = None
     for n, (prices, banned) in enumerate(_starts(numbered)):
@@ -40,9 +43,9 @@ def greedy(problem: Problem, thorough: bool = False) -> tuple[Choice, Schedule] 
             break
         picked = _causal(numbered, prices, banned)
         if picked is not None:
-            if thorough:
-                picked = _made_anew(numbered, prices, banned, picked)
             found = _exchanged(numbered, picked)
+            if thorough:
+                found = _exchanged(numbered, _made_anew(numbered, prices, banned, found[1]))
             best = found if best is None else min(best, found)
     if best is None:
         return None
@@ -57,7 +60,8 @@ def _starts(numbered: Numbered) -> Iterator[tuple[Prices, Options]]:
     for _ in range(_STARTS - 1):
         yield [[x * rng.lognormvariate(0, 0.5) for x in xs] for xs in numbered.prices], frozenset()
     runs = [n for n, i in enumerate(numbered.instances) if i.loop]
-    yield numbered.prices, frozenset((n, m) for n in runs for m in range(len(numbered.options[n])))
+    if runs:
+        yield numbered.prices, frozenset((n, m) for n in runs for m in range(len(numbered.options[n])))
 
 
 def _causal(numbered: Numbered, prices: Prices, barred: Options) -> list[int] | None:

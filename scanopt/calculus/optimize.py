@@ -25,7 +25,7 @@ __all__ = ["Optimized", "Settings", "as_written", "optimize"]
 
 
 _CALLS = 1_000
-"""No search for a better program takes longer than so many calls of the one at hand."""
+"""No exact search for a better program takes longer than so many calls of the one at hand."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,7 +60,7 @@ class Option:
 
 
 class NoProgramFoundError(RuntimeError):
-    """No causal choice was found: there may be one, but neither search met it in its time."""
+    """No causal choice was found: there is none, or the searches did not meet it in their time."""
 
 
 @dataclass

@@ -7,11 +7,11 @@ entries and half the entries read from that trace, and searches for hours where 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
 from scanopt.calculus.components import circles, components
-from scanopt.calculus.problem import Instance, Problem
+from scanopt.calculus.problem import Instance, Option, Problem
 
 __all__ = ["Row", "Variables", "circle_rows", "formulas", "made_rows", "order_rows"]
 
@@ -117,17 +117,14 @@ def made_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
 
     And what every way of computing one of them needs is in use when they are.
     """
-    of, group = variables.of, components(_made_of(problem))
+    of, group = variables.of, components(_parts(problem))
     members: dict[Instance, list[Instance]] = defaultdict(list)
     for i in problem.options:
         members[group[i]].append(i)
     used = {g: dict.fromkeys(of[g], 1.0) if len(us) == 1 else {variables.fresh(): 1.0} for g, us in members.items()}
     for g, us in members.items():
         ways = {
-            n: dict.fromkeys(group[j] for j in o.all_needs if group[j] != g)
-            for i in us
-            for n, o in zip(of[i], problem.options[i], strict=True)
-            if not any(group[j] == g for j in o.needs)
+            n: dict.fromkeys(group[j] for j in o.all_needs if group[j] != g) for n, o in _ways(problem, of, set(us))
         }
         if len(us) > 1:
             yield from (_at_least(used[g], dict.fromkeys(of[i], 1.0)) for i in us)
@@ -139,28 +136,34 @@ def made_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
 
 def circle_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
     """Of the instances on each short circle, one in use is made of none of them."""
-    for circle in circles(_made_of(problem), _LONGEST, _PATHS):
-        yield from formulas(problem, variables.of, circle)
+    for circle in circles(_parts(problem), _LONGEST, _PATHS):
+        if len(circle) > 2:  # of two, "an option needs an option of all it is made of" says the same
+            yield from formulas(problem, variables.of, circle)
 
 
-def formulas(problem: Problem, of: Mapping[Instance, list[int]], some: Collection[Instance]) -> Iterator[Row]:
+def formulas(problem: Problem, of: Mapping[Instance, list[int]], some: Set[Instance]) -> Iterator[Row]:
     """If one of these instances is in use, then one of them is made of none of them: the first in the order.
 
     The loop formulas of answer set programming [Lin and Zhao 2004, ASSAT].
     """
-    ways = [
-        n
-        for i in some
-        for n, o in zip(of[i], problem.options[i], strict=True)
-        if not any(j in some for j in o.needs)
-    ]  # fmt: skip
-    rows = (_at_least(dict.fromkeys(ways, 1.0), dict.fromkeys(of[i], 1.0)) for i in some)
-    yield from (row for row in rows if min(row.values()) < 0)
+    ways = dict.fromkeys((n for n, _ in _ways(problem, of, some)), 1.0)
+    rows = (_at_least(ways, dict.fromkeys(of[i], 1.0)) for i in some)
+    yield from (row for row in rows if min(row.values(), default=0.0) < 0)
 
 
-def _made_of(problem: Problem) -> dict[Instance, list[Instance]]:
-    return {i: [j for o in options for j in o.needs] for i, options in problem.options.items()}
+def _ways(problem: Problem, of: Mapping[Instance, list[int]], some: Set[Instance]) -> Iterator[tuple[int, Option]]:
+    """The options of these instances, with their variables, that are made of none of them."""
+    for i in some:
+        for n, o in zip(of[i], problem.options[i], strict=True):
+            if some.isdisjoint(o.needs):
+                yield n, o
+
+
+def _parts(problem: Problem) -> dict[Instance, list[Instance]]:
+    """What each instance may be made of."""
+    return {i: list(dict.fromkeys(j for o in options for j in o.needs)) for i, options in problem.options.items()}
 
 
 def _at_least(a: Row, b: Row) -> Row:
-    return {n: a.get(n, 0.0) - b.get(n, 0.0) for n in {**a, **b}}
+    row = {n: a.get(n, 0.0) - b.get(n, 0.0) for n in {**a, **b}}
+    return {n: x for n, x in row.items() if x}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from textwrap import shorten
 from typing import Any
 
@@ -25,16 +26,17 @@ _FINDINGS = 3  # shown of one law
 def attack_on(law: Law) -> Attack:
     """All attacks on a law, as it runs on NumPy, against the interpreter."""
     executor = importlib.import_module("scanopt.backends").executor("numpy")
+    program = partial(lower, exact=True)
 
     def run(extraction: Extraction, values: Sequence[Any]) -> list[Any]:
-        results: list[Any] = executor.compile(lower(extraction, exact=True))(values)
+        results: list[Any] = executor.compile(program(extraction))(values)
         return results
 
     def reference(inputs: Sequence[Variable], outputs: Sequence[Variable], values: Sequence[Any]) -> list[Any]:
         results: list[Any] = interpret(list(outputs), dict(zip(inputs, values, strict=True)))
         return results
 
-    return Attack(law, run, reference, show=lambda extraction: str(lower(extraction)))
+    return Attack(law, run, reference, show=lambda extraction: str(program(extraction)))
 
 
 def checked(laws: Sequence[Law], say: Callable[[str], None]) -> bool:
