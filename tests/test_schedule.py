@@ -8,6 +8,7 @@ import pytest
 import scanopt
 import scanopt.tensor as T
 from scanopt import Phase, Schedule
+from scanopt.calculus.engine import commanded
 from scanopt.calculus.law import Law, standard_laws
 from scanopt.calculus.saturation import Limits, Round, run_schedule
 from scanopt.calculus.schedule import EVERYTHING, as_schedule, register_schedule
@@ -162,3 +163,20 @@ def test_order_of_rounds(schedule: Schedule, seen: list[str], stopped: str) -> N
 
 def test_rounds_have_an_end() -> None:
     assert rounds(EVERYTHING, {"a": 1000})[1] == "rounds"
+
+
+def test_constants_are_folded_in_short_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine keeps a copy of the whole text for each term in it: 3,000 commands at once took 23 GB."""
+    texts: list[str] = []
+
+    def noted(engine: Any, text: str) -> list[Any]:
+        texts.append(text)
+        return commanded(engine, text)
+
+    monkeypatch.setattr("scanopt.calculus.egraph.commanded", noted)
+    x = T.dscalar("x")
+    f = scanopt.function([x], [T.constant(float(i)) * 3.0 + x for i in range(300)])
+    assert f(1.0)[7] == 22.0
+    folded = [t for t in texts if "(union" in t]
+    assert len(folded) > 10
+    assert max(map(len, folded)) < 10_000
