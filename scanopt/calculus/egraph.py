@@ -44,8 +44,6 @@ class UnsoundLawError(RuntimeError):
 _FORMS = ("apply", "hold", "seq", "delay", "stack", "tail", "on")
 """The constructors that are counted."""
 
-_PIECE = 16
-"""So many commands are run as one text: every term that is parsed keeps the whole text it stands in."""
 _AT_ONCE, _TOO_MANY = 8, 4
 """Runs of facts between two looks at the number of forms; how many times as many as a program may have end them."""
 
@@ -247,8 +245,8 @@ class EGraph:
                 text.append(f"(set (int_value {const}) {int(value)})")
             for name, about in constant_facts(0, value, ops, self._dtypes):
                 text.append(f"({name} {' '.join(_about(a, const) for a in about)})")
-        for n in range(0, len(text), _PIECE):
-            self._run("\n".join(text[n : n + _PIECE]))
+        if text:
+            self._run("\n".join(text))
         return bool(text)
 
     # Asking

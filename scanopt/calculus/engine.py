@@ -32,16 +32,16 @@ def _bindings() -> Any:
 
 
 def commanded(engine: Any, text: str) -> list[Any]:
-    """What the commands of a text come to."""
-    results: list[Any] = engine.run_program(*engine.parse_program(text))
-    return results
+    """What the commands of a text come to.
+
+    They are run one by one: every term that is parsed keeps the whole text it stands in, and all rules at once, or
+    a few thousand folded constants, take gigabytes.
+    """
+    return [result for command in _commands(text) for result in engine.run_program(*engine.parse_program(command))]
 
 
 def _commands(text: str) -> Iterator[str]:
-    """A program command by command.
-
-    Every term that is parsed keeps the whole text it stands in: all rules at once take over a gigabyte.
-    """
+    """The commands of a text, each of which begins on a line of its own; those on one line stay together."""
     command, depth = "", 0
     for line in text.splitlines():
         command += line + "\n"
@@ -49,6 +49,8 @@ def _commands(text: str) -> Iterator[str]:
         if not depth and command.strip():
             yield command
             command = ""
+    if command.strip():  # parentheses in a string
+        yield command
 
 
 class Engines(threading.local):
@@ -66,8 +68,7 @@ class Engines(threading.local):
         engine = engines.pop() if engines else None
         if engine is None:
             engine = _bindings().EGraph()
-            for command in _commands(text):
-                commanded(engine, command)
+            commanded(engine, text)
         commanded(engine, "(push)")
         return engine
 
