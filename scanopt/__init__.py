@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import os
 from typing import Any
 
 __version__ = "0.1.0"
+
+# rewrites/ and backends/ are installed inside the package; in a clone they stand beside it, and are imported from there.
+if not os.path.isdir(os.path.join(__path__[0], "rewrites")):
+    __path__.append(os.path.dirname(__path__[0]))
 
 # Public names and the module each lives in: imported when first used, so `import scanopt` is light.
 _HOME = {
