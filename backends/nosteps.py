@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from scanopt.array.abstract import concrete, concrete_shape
-from scanopt.array.op import Operand
 from scanopt.program.ir import Loop
 from scanopt.program.memory import loop_shapes
 
@@ -17,13 +16,8 @@ def no_steps(xp: Any, loop: Loop, outer: Sequence[str]) -> Callable[..., list[An
     """A function of the values of the names `outer` that gives what the loop keeps."""
 
     def empty(*values: Any) -> list[Any]:
-        known = {name: _operand(v) for name, v in zip(outer, values, strict=True)}
+        known = {name: concrete(v) for name, v in zip(outer, values, strict=True)}
         loop_shapes(loop, known, 0)
         return [xp.empty(concrete_shape(known[k.out].shape), k.type.dtype) for k in loop.keeps]
 
     return empty
-
-
-def _operand(x: Any) -> Operand:
-    """What is known of an array: its values too, for a length may be their number that is true."""
-    return concrete(x.get() if hasattr(x, "get") else x)

@@ -5,7 +5,7 @@ Unused inputs, outputs and states need no law: only what the results, and what e
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts import constants, equal_rows, held, safe
+from scanopt.calculus.facts import constants, equal_rows, held, safe, tells_no_length
 from scanopt.calculus.facts_constants import held_constants
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Clock, Op, Text, Value, apply, hold, seq
@@ -63,8 +63,9 @@ def held_constant_folding(c: Clock, op: Op, args: Args, outer: Args, flags: Text
     never=(
         lambda X: scanopt.map(lambda v, w: v * w, [X, T.constant([2.0, 2.0, 3.0])])[0],
         lambda X, Y: scanopt.map(lambda v, w: v * w, [X, T.zeros_like(Y)])[0],
+        lambda x, n: scanopt.map(lambda i, v: v[:i], T.full((x.shape[0],), n), [x])[0],
     ),
 )
 def sequence_of_equal_entries(c: Clock, X: Value, x: Value) -> Equation:
     """A sequence whose entries are all the same is a non-sequence."""
-    return Equation(seq(c, X), hold(c, x), when=[equal_rows(X, x)])
+    return Equation(seq(c, X), hold(c, x), when=[equal_rows(X, x), tells_no_length(c, seq(c, X))])

@@ -8,7 +8,7 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts import at_least, before, within
+from scanopt.calculus.facts import at_least, before, tells_no_length, within
 from scanopt.calculus.facts_states import becomes, passes_on
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import (
@@ -53,12 +53,13 @@ def _taps(x: Any, taps: Sequence[int]) -> Any:
     never=(
         lambda x, y: _beside(lambda v, s: s + v, x[0], y),
         lambda x, y: _beside(lambda v, r, s: r, _taps(x, [-2, -1]), y),
+        lambda x, n: scanopt.scan(lambda i, v: (i, v[:i]), None, [n, None], [x], n_steps=n)[0][1],
     ),
 )
 def state_that_never_changes(c: Clock, init: Value, s: State) -> Equation:
     """A state that becomes what it was is the last row of its init."""
     left = delay(c, init, s, 1)
-    return Equation(left, hold(c, apply(item(-1), init)), when=[becomes(s, left)])
+    return Equation(left, hold(c, apply(item(-1), init)), when=[becomes(s, left), tells_no_length(c, left)])
 
 
 @law(

@@ -8,7 +8,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-# rewrites/ and backends/ are installed inside the package; in a clone they stand beside it, and are imported from there.
+# rewrites/ and backends/ are installed inside the package; in a clone they stand beside it.
 if not os.path.isdir(os.path.join(__path__[0], "rewrites")):
     __path__.append(os.path.dirname(__path__[0]))
 

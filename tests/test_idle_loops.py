@@ -56,3 +56,12 @@ def test_rows_as_long_as_a_mask_has_entries_that_are_true(steps: int) -> None:
     outputs = scanopt.scan(step, None, [x, None, None], [mask], n_steps=n)[0]
     f = scanopt.function([x, mask, n], outputs)
     assert [r.shape for r in f(np.ones(3), [True, False, False], steps)] == [(steps, 3), (steps, 1), (steps, 2)]
+
+
+@pytest.mark.parametrize("cut", [lambda x: x[:0], lambda x: x[0:0], lambda x: x[:1], lambda x: x[:-1]])
+def test_loops_over_a_part_and_the_whole_have_their_own_steps(cut: Any) -> None:
+    x = T.lvector("x")
+    part, _ = scanopt.scan(lambda v, s: s + v, cut(x), T.constant(0, dtype="int64"))
+    whole, _ = scanopt.scan(lambda v, s: s * v, x, T.constant(1, dtype="int64"))
+    for values in ([], [3], [2, 5]):
+        same([part, whole], (x,), (np.array(values, "int64"),))

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 import scanopt.tensor as T
 from scanopt.array.op import Op, Operand, Traits, load
+from scanopt.array.ops_idle import no_rows
 from scanopt.array.running import ACCUMULATED
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Variable, apply
@@ -554,6 +555,15 @@ RECURRENCES: dict[str, tuple[str, int]] = {
 }  # fmt: skip
 
 
+def case_has_rows(rng: Rng) -> Case:
+    rows = int(rng.integers(0, 3))
+    return Op.make("has_rows", axes=(1, 0)), [values(rng, "float64", (rows, 2)), values(rng, "int64", (0,))]
+
+
+def case_no_rows(rng: Rng) -> Case:
+    return no_rows(Op.make("getitem", index=(9,)), ["1"]), [any_array(rng, 3)[:0]]
+
+
 CASES: dict[str, Callable[[Rng], Case]] = {
     **{name: case_elementwise(name) for name in UFUNCS},
     **{name: case_reduction(name) for name in ["sum", "prod", "mean", "var", "std", "max", "min", "any", "all"]},
@@ -641,7 +651,8 @@ def draw(name: str, seed: int) -> tuple[Rng, Op, list[Any], Any]:
 
 def test_every_entry_has_cases() -> None:
     assert set(CASES) == set(NAMES)
-    assert all((TABLE[name].batch or name in ("arange", "ifelse")) and TABLE[name].doc for name in NAMES)
+    lowered = ("has_rows", "no_rows")  # made when a program is lowered: nothing is batched then
+    assert all((TABLE[name].batch or name in ("arange", "ifelse", *lowered)) and TABLE[name].doc for name in NAMES)
 
 
 @by_seed(12)
@@ -699,7 +710,7 @@ def test_batched_form(name: str, seed: int) -> None:
     spec: Any = op.spec
     result = spec.batch(op, flags, variables) if spec.batch is not None else None
     if result is None:
-        assert op.data_shape or name == "setitem"
+        assert op.data_shape or name in ("setitem", "has_rows")  # has_rows is made when all is batched
         return
     got = evaluate(result, {id(v): a for v, a in zip(variables, full, strict=True)})
     per_row = [np.asarray(op.bind(np)(*(a[t] if b else a for a, b in zip(full, flags, strict=True)))) for t in range(n)]

@@ -7,7 +7,7 @@ way.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from scanopt.array.op import Op, Operand
 from scanopt.array.types import Dim
 
-__all__ = ["abstract_eval", "abstract_run", "concrete", "concrete_shape"]
+__all__ = ["abstract_eval", "abstract_run", "batched_eval", "concrete", "concrete_shape"]
 
 K = TypeVar("K")
 
@@ -29,7 +29,7 @@ def concrete(value: Any) -> Operand:
     >>> concrete(np.zeros((2, 3))).shape
     (2, 3)
     """
-    data = np.asarray(value)
+    data = np.asarray(value.get() if hasattr(value, "get") else value)  # an array of a device is fetched
     return Operand(data.dtype.name, data.shape, data)
 
 
@@ -46,10 +46,6 @@ def _tiny(operand: Operand) -> bool:
     return None not in operand.shape and int(np.prod(concrete_shape(operand.shape))) <= TINY
 
 
-def _without_values(operand: Operand) -> Operand:
-    return Operand(operand.dtype, operand.shape)
-
-
 def _fold(op: Op, operands: tuple[Operand, ...], result: Operand) -> Operand:
     if op.name == "shape_i":
         length = operands[0].shape[int(op.options["axis"])]
@@ -64,8 +60,8 @@ def _fold(op: Op, operands: tuple[Operand, ...], result: Operand) -> Operand:
 def abstract_eval(op: Op, operands: Iterable[Operand]) -> Operand:
     """What is known of op(operands): dtype, shape, and the value where it is small and known.
 
-    Raises the error of the op's shape rule (TypeError, ValueError) when shapes do not fit; an
-    error that depends on values alone is not raised, as the op is not really computed.
+    Raises the error of the op's shape rule (TypeError, ValueError) when shapes do not fit; what else
+    it would raise is no error, as the op is not really computed.
 
     >>> from scanopt import tensor
     >>> x = Operand("float64", (3, None))
@@ -73,11 +69,24 @@ def abstract_eval(op: Op, operands: Iterable[Operand]) -> Operand:
     array(3)
     """
     given = tuple(operands)
-    try:
-        type = op.infer(*given)
-    except (TypeError, ValueError, IndexError):
-        type = op.infer(*(_without_values(x) for x in given))
+    type = op.idle(*given)
     return _fold(op, given, Operand(type.dtype, type.shape))
+
+
+def batched_eval(
+    evaluate: Callable[[list[Operand]], Operand], flags: Sequence[str], operands: Sequence[Operand]
+) -> Operand:
+    """What is known of an operator batched over new first axes.  evaluate: what is known of it for one row.
+
+    flags: per batching, innermost first, a "1" for each argument with a new first axis, else a "0".
+    """
+    if not flags:
+        return evaluate([*operands])
+    *inner, outer = flags
+    rows = [Operand(x.dtype, x.shape[1:]) if f == "1" else x for x, f in zip(operands, outer, strict=True)]
+    found = batched_eval(evaluate, inner, rows)
+    n = next(x.shape[0] for x, f in zip(operands, outer, strict=True) if f == "1")
+    return Operand(found.dtype, (n, *found.shape))
 
 
 def abstract_run(steps: Iterable[tuple[K, Op, Iterable[K]]], env: MutableMapping[K, Operand]) -> None:

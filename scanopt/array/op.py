@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +48,10 @@ class Operand:
     def type(self) -> TensorType:
         """The type alone."""
         return TensorType(self.dtype, self.shape)
+
+    def within(self, shape: tuple[Dim, ...]) -> Operand:
+        """The same, the lengths that it does not know being those of `shape`."""
+        return replace(self, shape=tuple(b if a is None else a for a, b in zip(self.shape, shape, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,10 @@ class OpSpec:
         computes it.  With `out=True` that function takes a result array (or None) as one more
         positional argument: C-contiguous, of exactly the result's dtype and shape.
     infer: parameters and operands -> the type of the result; raises ValueError or TypeError with a
-        readable message when the operands do not fit.  It must work with unknown axes.
+        readable message when the operands do not fit.  It must work with unknown axes.  For what `check`
+        refuses it gives a type, too: a length that has no meaning is 0.
+    check: called like infer; raises what the op is sure to raise when it runs, as far as it is known: an index
+        out of range, a negative length.  In a step that never runs none of that is an error.
     batch: the batched form.  Called with the op, a flag per argument (does it have a new first
         axis?) and symbolic arguments; returns one symbolic array whose entry t along the first
         axis is the op of the arguments' entries t (those without the flag stay as they are), or
@@ -136,6 +143,7 @@ class OpSpec:
     by_layout: int = 0
     ufunc: str | None = None
     gradient: Gradient | None = None
+    check: Callable[..., None] | None = None
     doc: str = ""
 
 
@@ -257,7 +265,13 @@ class Op:
         return self._flag(self.spec.out)
 
     def infer(self, *operands: Operand) -> TensorType:
-        """The type of the result for these operands."""
+        """The type of the result for these operands.  Raises where they are sure to make the op raise."""
+        if self.spec.check is not None:
+            self.spec.check(*operands, **self.options)
+        return self.idle(*operands)
+
+    def idle(self, *operands: Operand) -> TensorType:
+        """The type of the result where the op does not run, so that only shapes must fit."""
         return self.spec.infer(*operands, **self.options)
 
     def bind(self, xp: Any = np) -> Callable[..., Any]:

@@ -12,7 +12,9 @@ from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.types import TensorType
 from scanopt.array.variable import FUNCTIONS, Variable, apply, describe, public
 
-__all__ = ["ifelse"]
+__all__ = ["IFELSE", "ifelse"]
+
+IFELSE = Op.make("ifelse")
 
 
 def _infer(condition: Operand, a: Operand, b: Operand) -> TensorType:

@@ -17,7 +17,7 @@ from scanopt.array.ops_elementwise import cast, elementwise, where
 from scanopt.array.ops_joining import concatenate
 from scanopt.array.ops_shaping import as_dims
 from scanopt.array.ops_sum_to import sum_to
-from scanopt.array.shapes import broadcast, fill, filled, shape_text
+from scanopt.array.shapes import broadcast, fill, filled, lengths, not_negative, shape_text
 from scanopt.array.types import Dim, TensorType
 from scanopt.array.variable import Constant, Variable, apply, describe, public
 from scanopt.config import config
@@ -32,10 +32,11 @@ Shape = tuple[Dim, ...]
 def _infer_full(value: Operand, *dims: Operand, shape: Shape) -> TensorType:
     if value.ndim:
         raise ValueError(f"the value to fill with must be a scalar, found {value.type}")
-    new = filled(shape, dims)
-    if any(n is not None and n < 0 for n in new):
-        raise ValueError(f"negative length in {shape_text(new)}")
-    return TensorType(value.dtype, new)
+    return TensorType(value.dtype, lengths(filled(shape, dims)))
+
+
+def _check_full(value: Operand, *dims: Operand, shape: Shape) -> None:
+    not_negative(filled(shape, dims))
 
 
 def _infer_full_like(x: Operand, value: Operand) -> TensorType:
@@ -54,17 +55,32 @@ def _scalars(what: str, kinds: str, *xs: Operand) -> None:
 
 def _infer_arange(start: Operand, stop: Operand, step: Operand, dtype: str) -> TensorType:
     _scalars("arange", "iuf", start, stop, step)
+    return TensorType(dtype, (_numbers_between(start, stop, step),))
+
+
+def _numbers_between(start: Operand, stop: Operand, step: Operand) -> Dim:
+    """How many numbers there are from start to stop; none where that cannot be said of such numbers."""
     if start.value is None or stop.value is None or step.value is None:
-        return TensorType(dtype, (None,))
-    first, last, by = (x.value.item() for x in (start, stop, step) if x.value is not None)
-    if by == 0:
+        return None
+    first, last, by = start.value.item(), stop.value.item(), step.value.item()
+    try:
+        return max(math.ceil((last - first) / by), 0)
+    except (ZeroDivisionError, ValueError, OverflowError):  # a step of 0, NaN, infinities
+        return 0
+
+
+def _check_arange(start: Operand, stop: Operand, step: Operand, dtype: str) -> None:
+    if step.value is not None and step.value.item() == 0:
         raise ZeroDivisionError("arange with step 0")
-    return TensorType(dtype, (max(math.ceil((last - first) / by), 0),))
 
 
 def _infer_eye(n: Operand, m: Operand, k: Operand, dtype: str) -> TensorType:
     _scalars("eye", "iu", n, m, k)
-    return TensorType(dtype, tuple(None if x.value is None else int(x.value) for x in (n, m)))
+    return TensorType(dtype, lengths([None if x.value is None else int(x.value) for x in (n, m)]))
+
+
+def _check_eye(n: Operand, m: Operand, k: Operand, dtype: str) -> None:
+    not_negative([None if x.value is None else int(x.value) for x in (n, m)])
 
 
 def _bind_full(xp: Any, shape: Shape) -> Callable[..., Any]:
@@ -148,6 +164,7 @@ _entry(
     can_raise=_has_inputs,
     data_shape=_has_inputs,
     gradient=_gradient_full,
+    check=_check_full,
 )
 _entry(
     "full_like",
@@ -166,6 +183,7 @@ _entry(
     can_raise=True,
     data_shape=True,
     gradient=_gradient_arange,
+    check=_check_arange,
 )
 _entry(
     "eye",
@@ -176,6 +194,7 @@ _entry(
     can_raise=True,
     data_shape=True,
     gradient=no_gradient,
+    check=_check_eye,
 )
 
 

@@ -95,9 +95,7 @@ def _slice_length(n: Dim, entry: Any, inputs: Sequence[Operand]) -> Dim:
     rest = iter(inputs)
     parts = [next(rest).value if part == "in" else part for part in entry[1:]]
     unknown = [p is None and e == "in" for p, e in zip(parts, entry[1:], strict=True)]
-    if parts[2] is not None and int(parts[2]) == 0:
-        raise ValueError("slice step cannot be zero")
-    if n == 0:
+    if n == 0 or (parts[2] is not None and int(parts[2]) == 0):
         return 0
     if n is None or any(unknown):
         return None
@@ -147,8 +145,6 @@ def _infer_getitem(x: Operand, *inputs: Operand, index: Index) -> TensorType:
         elif entry != "newaxis":
             if entry == "mask":
                 _check_mask(given[0], here)
-            else:
-                _check_range(given[0].value if given else entry, here[0], axis)
             blocks.append(_block_shape(entry, given))
         axis += len(here)
     lengths |= {("block", j): n for j, n in enumerate(broadcast(*blocks))}
@@ -157,19 +153,42 @@ def _infer_getitem(x: Operand, *inputs: Operand, index: Index) -> TensorType:
     return TensorType(x.dtype, tuple(lengths.get(label, 1) for label in labels))
 
 
+def _check_getitem(x: Operand, *inputs: Operand, index: Index) -> None:
+    """Raises for an index out of range, and for a slice of step 0."""
+    axis = 0
+    for entry, given in _pairs(index, inputs):
+        here = x.shape[axis : axis + span(entry, given)]
+        if _is_slice(entry):
+            step = given[-1].value if entry[3] == "in" else entry[3]
+            if step is not None and int(step) == 0:
+                raise ValueError("slice step cannot be zero")
+        elif entry not in ("newaxis", "mask") and here:
+            _check_range(given[0].value if given else entry, here[0], axis)
+        axis += len(here)
+
+
 def _infer_setitem(x: Operand, y: Operand, *inputs: Operand, index: Index, mode: str) -> TensorType:
     if x.dtype != y.dtype:
         raise TypeError(f"cannot set entries of {x.dtype} to {y.dtype}: cast them")
     if mode not in ("set", "inc"):
         raise ValueError(f"the mode of setitem is 'set' or 'inc', found {mode!r}")
-    part = _infer_getitem(x, *inputs, index=index)
+    _check_part(_infer_getitem(x, *(Operand(i.dtype, i.shape) for i in inputs), index=index), y)
+    return x.type
+
+
+def _check_setitem(x: Operand, y: Operand, *inputs: Operand, index: Index, mode: str) -> None:
+    _check_getitem(x, *inputs, index=index)
+    _check_part(_infer_getitem(x, *inputs, index=index), y)
+
+
+def _check_part(part: TensorType, y: Operand) -> None:
+    """Raises ValueError where y does not broadcast to the part of an array that it is to be put into."""
     lead = part.ndim - y.ndim
     fits = lead >= 0 and all(
         n is None or n == 1 or m is None or n == m for n, m in zip(y.shape, part.shape[lead:], strict=False)
     )
     if not fits:
         raise ValueError(f"cannot put {shape_text(y.shape)} into {shape_text(part.shape)}")
-    return x.type
 
 
 # NumPy functions
@@ -340,6 +359,7 @@ register(
         can_raise=_may_miss,
         data_shape=_depends_on_values,
         gradient=gradient_of_getitem,
+        check=_check_getitem,
         doc="part of an array",
     )
 )
@@ -354,6 +374,7 @@ register(
         batch_exact=lambda op: op.options["mode"] == "set" or not _advanced(op.options["index"]),
         can_raise=_may_miss,
         gradient=gradient_of_setitem,
+        check=_check_setitem,
         doc="the array with a part replaced or added to",
     )
 )

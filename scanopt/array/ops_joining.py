@@ -65,10 +65,13 @@ def _infer_repeat(x: Operand, repeats: Operand, axis: int) -> TensorType:
         n = same(n, repeats.shape[0], "the axis and the repeats differ in length")
     total: Dim = None
     if repeats.value is not None and n is not None:
-        if (repeats.value < 0).any():
-            raise ValueError("repeats may not be negative")
-        total = int(np.broadcast_to(repeats.value, (n,)).sum())
+        total = int(np.broadcast_to(np.maximum(repeats.value, 0), (n,)).sum())
     return TensorType(x.dtype, (*x.shape[:axis], total, *x.shape[axis + 1 :]))
+
+
+def _check_repeat(x: Operand, repeats: Operand, axis: int) -> None:
+    if repeats.value is not None and (repeats.value < 0).any():
+        raise ValueError("repeats may not be negative")
 
 
 # Batched forms
@@ -172,6 +175,7 @@ _entry(
     can_raise=True,
     data_shape=True,
     gradient=_gradient_repeat,
+    check=_check_repeat,
     doc="each entry along an axis so many times",
 )
 

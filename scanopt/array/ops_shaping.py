@@ -14,7 +14,7 @@ from scanopt.array.derivatives import no_gradient
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.ops_elementwise import elementwise
 from scanopt.array.ops_sum_to import sum_to
-from scanopt.array.shapes import axes_of, axis_of, broadcast, fill, filled, product, shape_text
+from scanopt.array.shapes import axes_of, axis_of, broadcast, fill, filled, lengths, product, shape_text
 from scanopt.array.types import Dim, TensorType
 from scanopt.array.variable import FUNCTIONS, Constant, Variable, apply, describe, public
 
@@ -33,30 +33,34 @@ def _infer_shape_i(x: Operand, axis: int) -> TensorType:
     return TensorType("int64", ())
 
 
-def _infer_reshape(x: Operand, *dims: Operand, shape: Shape) -> TensorType:
+def _infer_reshape(x: Operand, *dims: Operand, shape: Shape, lead: int = 0) -> TensorType:
+    if None not in shape:
+        _check_reshape(x, shape=shape, lead=lead)
+    new, total = filled(shape, dims), product(x.shape[lead:])
+    open_ = [new.index(-1)] if -1 in new else [i for i, n in enumerate(shape) if n is None]
+    if len(open_) == 1:  # it follows from the number of elements, whatever it is given as
+        (i,) = open_
+        others = product(n for j, n in enumerate(new) if j != i)
+        new = (*new[:i], _left(total, others, new[i]), *new[i + 1 :])
+    return TensorType(x.dtype, (*x.shape[:lead], *lengths(new)))
+
+
+def _left(total: Dim, others: Dim, given: Dim) -> Dim:
+    """The length that so many elements leave beside the other lengths; `given` where they leave any."""
+    if others == 0:
+        return given
+    return None if total is None or others is None else 0 if total % others else total // others
+
+
+def _check_reshape(x: Operand, *dims: Operand, shape: Shape, lead: int = 0) -> None:
     new = filled(shape, dims)
     if any(n is not None and n < -1 for n in new) or new.count(-1) > 1:
         raise ValueError(f"reshape to {shape_text(new)}: at most one -1, no other negative length")
-    have, rest = product(x.shape), product(n for n in new if n != -1)
-    if -1 in new:
-        if rest == 0:
-            raise ValueError(f"reshape to {shape_text(new)}: the length -1 is not determined")
-        fits = have is None or rest is None or have % rest == 0
-        missing = have // rest if have is not None and rest else None
-        new = tuple(missing if n == -1 else n for n in new)
-    else:
-        fits = have is None or rest is None or have == rest
-    if not fits:
-        raise ValueError(f"cannot reshape {shape_text(x.shape)} to {shape_text(new)}")
-    return TensorType(x.dtype, _last_unknown(x.shape, new))
-
-
-def _last_unknown(old: Shape, new: Shape) -> Shape:
-    """A single unknown length follows from the number of elements, where that is known."""
-    total, known = product(old), product(n for n in new if n is not None)
-    if new.count(None) != 1 or not total or not known or total % known:
-        return new
-    return tuple(total // known if n is None else n for n in new)
+    have, rest = product(x.shape[lead:]), product(n for n in new if n != -1)
+    if -1 in new and rest == 0:
+        raise ValueError(f"reshape to {shape_text(new)}: the length -1 is not determined")
+    if have is not None and rest is not None and (have % rest if -1 in new else have != rest):
+        raise ValueError(f"cannot reshape {shape_text(x.shape[lead:])} to {shape_text(new)}")
 
 
 def _infer_transpose(x: Operand, axes: tuple[int, ...]) -> TensorType:
@@ -80,18 +84,20 @@ def _infer_squeeze(x: Operand, axis: tuple[int, ...]) -> TensorType:
 
 
 def _infer_broadcast_to(x: Operand, *dims: Operand, shape: Shape) -> TensorType:
-    new = filled(shape, dims)
-    if x.ndim > len(new) or any(n is not None and n < 0 for n in new):
-        raise ValueError(f"cannot broadcast {shape_text(x.shape)} to {shape_text(new)}")
+    _check_broadcast_to(x, *(Operand(d.dtype, d.shape) for d in dims), shape=shape)
+    new = lengths(filled(shape, dims))
     lead = len(new) - x.ndim
-    for have, want in zip(x.shape, new[lead:], strict=True):
-        if have not in (1, None, want) and want is not None:
-            raise ValueError(f"cannot broadcast {shape_text(x.shape)} to {shape_text(new)}")
-    joined = tuple(
-        have if want is None and have is not None and have != 1 else want
-        for have, want in zip(x.shape, new[lead:], strict=True)
-    )
-    return TensorType(x.dtype, new[:lead] + joined)
+    joined = (want if have in (1, None) else have for have, want in zip(x.shape, new[lead:], strict=True))
+    return TensorType(x.dtype, (*new[:lead], *joined))
+
+
+def _check_broadcast_to(x: Operand, *dims: Operand, shape: Shape) -> None:
+    new = filled(shape, dims)
+    lead = len(new) - x.ndim
+    pairs = zip(x.shape, new[lead:], strict=False)
+    misfit = any(want is not None and have not in (1, None, want) for have, want in pairs)
+    if lead < 0 or any(n is not None and n < 0 for n in new) or misfit:
+        raise ValueError(f"cannot broadcast {shape_text(x.shape)} to {shape_text(new)}")
 
 
 # Batched forms
@@ -104,28 +110,10 @@ def _batch_shape_i(op: Op, batched: Flags, args: Args) -> Variable:
 
 
 def _batch_reshape(op: Op, batched: Flags, args: Args) -> Variable | None:
+    """One more axis in front that stays as it is."""
     if any(batched[1:]):
         return None
-    x = args[0]
-    rest = iter(args[1:])
-    dims: list[Any] = [next(rest) if n is None else n for n in op.options["shape"]]
-    if -1 in dims:
-        i = dims.index(-1)
-        dims[i] = _missing(x, [n for n in dims if not isinstance(n, int) or n != -1])
-    return reshape_to(x, (dim(x, 0), *dims))
-
-
-def _missing(x: Variable, others: Sequence[Any]) -> Any:
-    """The length that -1 stands for in the rows of x (0 rows: reshape could not tell)."""
-    count: Any = 1
-    total: Any = 1
-    for n in dims_of(x)[1:]:
-        count = times(count, n)
-    for n in others:
-        total = times(total, n)
-    if isinstance(count, int) and isinstance(total, int):
-        return count // total if total else 0
-    return elementwise("floor_divide", count, total)
+    return apply(Op.make("reshape", shape=op.options["shape"], lead=op.options.get("lead", 0) + 1), *args)
 
 
 def times(a: Any, b: Any) -> Any:
@@ -176,14 +164,23 @@ def _gradient_broadcast_to(op: Op, args: Args, out: Variable, g: Variable) -> li
 # The entries
 
 
-def _bind_filled(name: str) -> Callable[..., Any]:
-    def bind(xp: Any, shape: Shape) -> Callable[..., Any]:
-        f = getattr(xp, name)
-        if None not in shape:
-            return lambda x: f(x, shape)
-        return lambda x, *dims: f(x, fill(shape, dims))
+def _bind_broadcast_to(xp: Any, shape: Shape) -> Callable[..., Any]:
+    if None not in shape:
+        return lambda x: xp.broadcast_to(x, shape)
+    return lambda x, *dims: xp.broadcast_to(x, fill(shape, dims))
 
-    return bind
+
+def _bind_reshape(xp: Any, shape: Shape, lead: int = 0) -> Callable[..., Any]:
+    if not lead:
+        return lambda x, *dims: xp.reshape(x, fill(shape, dims))
+
+    def reshape(x: Any, *dims: Any) -> Any:
+        new = fill(shape, dims)
+        if -1 in new:  # of no rows, np.reshape could not tell
+            new = _infer_reshape(Operand("bool", x.shape[lead:]), shape=new).shape
+        return xp.reshape(x, (*x.shape[:lead], *new))
+
+    return reshape
 
 
 def _has_inputs(op: Op) -> bool:
@@ -221,7 +218,7 @@ _entry(
 )
 _entry(
     "reshape",
-    _bind_filled("reshape"),
+    _bind_reshape,
     _infer_reshape,
     _batch_reshape,
     cost="free",
@@ -229,7 +226,8 @@ _entry(
     can_raise=_has_inputs,
     data_shape=_has_inputs,
     gradient=_gradient_reshape,
-    doc="the same elements in order in another shape",
+    check=_check_reshape,
+    doc="the same elements in order in another shape; the first `lead` axes stay as they are",
 )
 _entry(
     "transpose",
@@ -263,7 +261,7 @@ _entry(
 )
 _entry(
     "broadcast_to",
-    _bind_filled("broadcast_to"),
+    _bind_broadcast_to,
     _infer_broadcast_to,
     _batch_broadcast_to,
     cost="free",
@@ -271,6 +269,7 @@ _entry(
     can_raise=_has_inputs,
     data_shape=_has_inputs,
     gradient=_gradient_broadcast_to,
+    check=_check_broadcast_to,
     doc="repeated along new axes and axes of length 1, without a copy",
 )
 # Lengths given by the user

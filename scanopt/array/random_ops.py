@@ -20,7 +20,7 @@ from scanopt.array.derivatives import no_gradient
 from scanopt.array.op import Gradient, Op, Operand, OpSpec, register
 from scanopt.array.random_draws import Draws
 from scanopt.array.random_philox import FOLD, blocks_at
-from scanopt.array.shapes import broadcast, fill, filled, shape_text
+from scanopt.array.shapes import broadcast, fill, filled, lengths, not_negative, shape_text
 from scanopt.array.types import Dim, TensorType
 from scanopt.array.variable import Variable, apply
 
@@ -56,14 +56,25 @@ def _state_lead(state: Operand, lead: int) -> Shape:
 
 @lru_cache(4096)
 def _whole(state_lead: Shape, params: tuple[Shape, ...], size: Shape, lead: int) -> Shape:
-    """The shape of a draw, but for a tail.  Raises ValueError when parameters do not fit the size."""
+    """The shape of a draw, but for a tail.  Raises ValueError when parameters have more axes than the size."""
     m = len(size)
     whole = broadcast(state_lead + (1,) * m, *params)
-    own = whole[lead:]
-    if len(own) != m or any(a not in (1, None, b) and b is not None for a, b in zip(own, size, strict=True)):
-        found = " and ".join(shape_text(p) for p in params)
-        raise ValueError(f"parameters of shape {found} do not broadcast to the size {shape_text(size)}")
-    return whole[:lead] + tuple((None if a == 1 else a) if b is None else b for a, b in zip(own, size, strict=True))
+    if len(own := whole[lead:]) != m:
+        raise _misfit(params, size)
+    return whole[:lead] + tuple(b if a in (1, None) else a for a, b in zip(own, size, strict=True))
+
+
+@lru_cache(4096)
+def _check_size(whole: Shape, params: Sequence[Shape], size: Shape, lead: int) -> None:
+    """Raises ValueError for a negative length, and where parameters do not broadcast to the size of their draw."""
+    not_negative(size)
+    if any(a is not None and b is not None and a != b for a, b in zip(whole[lead:], size, strict=True)):
+        raise _misfit(params, size)
+
+
+def _misfit(params: Sequence[Shape], size: Shape) -> ValueError:
+    found = " and ".join(shape_text(p) for p in params)
+    return ValueError(f"parameters of shape {found} do not broadcast to the size {shape_text(size)}")
 
 
 def _strip(shapes: Sequence[Shape], core: Sequence[int]) -> tuple[Shape, ...]:
@@ -75,9 +86,7 @@ def _infer(sampler: Sampler) -> Callable[..., TensorType]:
 
     def infer(state: Operand, *rest: Operand, shape: Shape, dtype: str, lead: int = 0, **more: Any) -> TensorType:
         state_lead = _state_lead(state, lead)
-        params, size = rest[:count], filled(shape, rest[count:])
-        if any(n is not None and n < 0 for n in size):
-            raise ValueError(f"negative length in {shape_text(size)}")
+        params, size = rest[:count], lengths(filled(shape, rest[count:]))
         for x, core in zip(params, sampler.core, strict=True):
             if np.dtype(x.dtype).kind not in "biuf" or x.ndim < core:
                 raise TypeError(f"a parameter must be real{', with an axis' if core else ''}, found {x.type}")
@@ -87,15 +96,25 @@ def _infer(sampler: Sampler) -> Callable[..., TensorType]:
     return infer
 
 
+def _check(sampler: Sampler) -> Callable[..., None]:
+    count = len(sampler.core)
+
+    def check(state: Operand, *rest: Operand, shape: Shape, dtype: str, lead: int = 0, **more: Any) -> None:
+        params, size = _strip([x.shape for x in rest[:count]], sampler.core), filled(shape, rest[count:])
+        _check_size(_whole(_state_lead(state, lead), params, size, lead), params, size, lead)
+
+    return check
+
+
 def _bind(sampler: Sampler) -> Callable[..., Callable[..., Any]]:
     count = len(sampler.core)
 
     def bind(xp: Any, *, shape: Shape, dtype: str, lead: int = 0, **more: Any) -> Callable[..., Any]:
         def f(state: Any, *rest: Any) -> Any:
             params, size = rest[:count], fill(shape, rest[count:])
-            if min(size, default=0) < 0:
-                raise ValueError(f"negative length in {shape_text(size)}")
-            whole = _whole(state.shape[:-1], _strip([x.shape for x in params], sampler.core), size, lead)
+            shapes = _strip([x.shape for x in params], sampler.core)
+            whole = _whole(state.shape[:-1], shapes, size, lead)
+            _check_size(whole, shapes, size, lead)
             draws = Draws(xp, state, tuple(n or 0 for n in whole[:lead]), size)
             with np.errstate(all="ignore"):
                 value = xp.asarray(sampler.kernel(draws, *params, dtype=dtype, **more))
@@ -168,6 +187,7 @@ for _name, _sampler in SAMPLERS.items():
             can_raise=_raises,
             data_shape=_has_inputs,
             gradient=_sampler.gradient,
+            check=_check(_sampler),
             doc=_sampler.doc,
         )
     )

@@ -16,8 +16,8 @@ from scanopt.array.op import Operand
 from scanopt.array.types import Dim
 
 __all__ = [
-    "axes_of", "axis_of", "broadcast", "common_dtype", "fill", "filled", "probe_dtype", "product",
-    "same", "shape_text", "ufunc_dtypes",
+    "axes_of", "axis_of", "broadcast", "common_dtype", "fill", "filled", "lengths", "not_negative", "probe_dtype",
+    "product", "same", "shape_text", "ufunc_dtypes",
 ]  # fmt: skip
 
 Shape = tuple[Dim, ...]
@@ -100,6 +100,9 @@ def filled(shape: Sequence[Dim], dims: Sequence[Operand]) -> Shape:
     """In a shape rule: `shape` with its None entries replaced by the values of `dims`, if known.
 
     Raises ValueError or TypeError when the operands are not as many integer scalars.
+
+    >>> filled((2, None), [Operand("int64", (), np.array(3))])
+    (2, 3)
     """
     if sum(n is None for n in shape) != len(dims):
         raise ValueError(f"{shape_text(shape)} has other unknown lengths than {len(dims)} given")
@@ -109,6 +112,21 @@ def filled(shape: Sequence[Dim], dims: Sequence[Operand]) -> Shape:
     rest = iter(dims)
     values = [next(rest).value if n is None else n for n in shape]
     return tuple(None if v is None else int(v) for v in values)
+
+
+def lengths(shape: Sequence[Dim]) -> Shape:
+    """A shape of lengths: what is negative is none, and 0.
+
+    >>> lengths((3, None, -2))
+    (3, None, 0)
+    """
+    return tuple(None if n is None else max(n, 0) for n in shape)
+
+
+def not_negative(shape: Sequence[Dim]) -> None:
+    """Raises ValueError for a shape with a length that is negative."""
+    if any(n is not None and n < 0 for n in shape):
+        raise ValueError(f"negative length in {shape_text(shape)}")
 
 
 @cache

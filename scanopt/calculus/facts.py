@@ -14,6 +14,8 @@ __all__ = ["ALL", "new_fact"]
 ALL = FACTS
 """All facts by name: those below, and those that are declared elsewhere."""
 
+INEXACT = ("float16", "float32", "float64", "complex64", "complex128")
+
 # Clocks
 
 runs_all = new_fact(
@@ -67,6 +69,17 @@ row_of_step = new_fact(
     (exact_steps c 3) => (row_of_step c 0 0) (row_of_step c 1 1) (row_of_step c 2 2)
     (exact_steps c 3) => (row_of_step c -3 0) (row_of_step c -2 1) (row_of_step c -1 2)
     """,
+)  # fmt: skip
+
+tells_no_length = new_fact(
+    "tells_no_length", Clock, Value,
+    meaning="no length of what c leaves depends on the numbers of v that differ from step to step: v is of floats, or "
+    "c runs a step (of a loop that runs none, what is known of a row is what its non-sequences tell)",
+    rules="\n".join(
+        f"(= v ({form})) {known} => (tells_no_length c v)"
+        for form in ("seq c X", "delay c i s k")
+        for known in ("(some_steps c)", *(f'(= "{d}" (dtype v))' for d in INEXACT))
+    ),
 )  # fmt: skip
 
 no_steps = new_fact(

@@ -17,7 +17,7 @@ from scanopt.array.types import TensorType
 
 __all__ = [
     "ROOT", "Batched", "ClockInfo", "Form", "Operator", "StateInfo", "TermGraph", "const_key",
-    "const_value",
+    "const_value", "unbatched",
 ]  # fmt: skip
 
 ROOT = -1
@@ -46,6 +46,18 @@ class Batched:
 
 
 Operator = Op | Batched
+
+
+def unbatched(operator: Operator) -> tuple[Op, list[str]]:
+    """The operator of the table that is batched, and the flags of each batching, innermost first.
+
+    >>> unbatched(Batched(Op.make("tanh"), "1"))
+    (Op(name='tanh', params=()), ['1'])
+    """
+    if isinstance(operator, Op):
+        return operator, []
+    op, flags = unbatched(operator.op)
+    return op, [*flags, operator.flags]
 
 
 @dataclass(frozen=True)

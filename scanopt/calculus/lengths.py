@@ -87,8 +87,9 @@ def _sliced(length: Hashable, index: Any) -> Hashable:
     match index[0]:
         case ("slice", None, None, None | -1):
             return length
-        case ("slice", None | int() as start, None | int() as stop, None) if (start or 0) >= 0 and (stop or -1) < 0:
-            return _less(length, (start or 0) - (stop or 0))
+        case ("slice", None | int() as start, None | int() as stop, None):
+            from_start = (start or 0) >= 0 and (stop is None or stop < 0)
+            return _less(length, (start or 0) - (stop or 0)) if from_start else None
         case _:
             return None
 

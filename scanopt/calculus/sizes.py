@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.abstract import abstract_eval
+from scanopt.array.abstract import abstract_eval, batched_eval
 from scanopt.array.op import Op, Operand
 from scanopt.array.types import TensorType
-from scanopt.calculus.forms import ROOT, Batched, Form, Operator, TermGraph, const_value
+from scanopt.calculus.forms import ROOT, Form, Operator, TermGraph, const_value, unbatched
 
 __all__ = ["DEFAULT", "Sizes", "example_operands"]
 
@@ -137,12 +137,8 @@ def operator_operand(op: Operator, args: list[Operand]) -> Operand:
 
 def _open(op: Operator, args: list[Operand]) -> Operand:
     """dtype and shape of an operator's result, None for lengths that stay unknown."""
-    if not isinstance(op, Batched):
-        return _infer(op, args)
-    rows = [Operand(a.dtype, a.shape[1:]) if flag == "1" else a for a, flag in zip(args, op.flags, strict=True)]
-    n = next(a.shape[0] for a, flag in zip(args, op.flags, strict=True) if flag == "1")
-    inner = _open(op.op, rows)
-    return Operand(inner.dtype, (n, *inner.shape))
+    single, flags = unbatched(op)
+    return batched_eval(lambda rows: _infer(single, rows), flags, args)
 
 
 def _infer(op: Op, args: list[Operand]) -> Operand:

@@ -43,7 +43,9 @@ def step_shapes(node: Scan, outer: Known) -> list[Shape]:
     where a state would change its shape or a mit-mot's buffer get other rows than it has.
     """
     known = _step_operands(node, outer)
-    env = abstract_values(node.inner_outputs, known)
+    read = {*node.inner_outputs, *(x for n in schedule(node.inner_outputs, known) for x in n.inputs)}
+    carried = [(s, v) for s, v in zip(node.states, node.traced, strict=False) if read.intersection(s.input_states)]
+    env = abstract_values(node.inner_outputs, known, {v: known[s.input_states[0]].shape for s, v in carried})
     for m in node.mit_mots:
         row = outer[m.buffer_outer].shape[1:]
         for v in m.output_states:
@@ -52,26 +54,30 @@ def step_shapes(node: Scan, outer: Known) -> list[Shape]:
     return [_checked_shape(node, i, env[v], known) for i, v in enumerate(node.traced)]
 
 
-def abstract_values(outputs: Sequence[Variable], known: Known) -> dict[Variable, Operand]:
+def abstract_values(
+    outputs: Sequence[Variable], known: Known, shapes: Mapping[Variable, Shape] | None = None
+) -> dict[Variable, Operand]:
     """What is known of `outputs` and all they rest on, from the operands `known`.
 
+    shapes: what some of the values must have: their lengths are those where nothing else tells.
     Of an ifelse that is the side chosen, where the condition is known; else what both sides have in
     common, and a side that could only raise, its shapes not fitting, is taken for one not chosen.
     """
     env = dict(known)
-    _evaluate(outputs, env)
+    _evaluate(outputs, env, shapes or {})
     return env
 
 
-def _evaluate(outputs: Sequence[Variable], env: dict[Variable, Operand]) -> None:
+def _evaluate(outputs: Sequence[Variable], env: dict[Variable, Operand], shapes: Mapping[Variable, Shape]) -> None:
     """Add `outputs` and all they rest on to `env`."""
     for node in schedule(outputs, env, lazy=True):
         if isinstance(node, Scan):
-            env.update(_loop_values(node, {v: _operand(v, env) for v in node.inputs}))
+            found = _loop_values(node, {v: _operand(v, env) for v in node.inputs})
         elif isinstance(node, Apply) and is_lazy(node):
-            env[node.outputs[0]] = _ifelse(node, env)
+            found = {node.outputs[0]: _ifelse(node, env, shapes)}
         elif isinstance(node, Apply):
-            env[node.outputs[0]] = abstract_eval(node.op, [_operand(x, env) for x in node.inputs])
+            found = {node.outputs[0]: abstract_eval(node.op, [_operand(x, env) for x in node.inputs])}
+        env.update((v, x.within(shapes[v]) if v in shapes else x) for v, x in found.items())
     for v in outputs:
         _operand(v, env)
 
@@ -82,18 +88,18 @@ def _operand(v: Variable, env: dict[Variable, Operand]) -> Operand:
     return env.setdefault(v, v.operand)
 
 
-def _ifelse(node: Apply, env: dict[Variable, Operand]) -> Operand:
+def _ifelse(node: Apply, env: dict[Variable, Operand], shapes: Mapping[Variable, Shape]) -> Operand:
     test, *sides = node.inputs
     condition = _operand(test, env)
     if condition.value is not None:
         chosen = sides[0 if condition.value else 1]
-        _evaluate([chosen], env)
+        _evaluate([chosen], env, shapes)
         return env[chosen]
     found: list[Operand] = []
     errors: list[Exception] = []
     for side in sides:
         try:
-            _evaluate([side], env)
+            _evaluate([side], env, shapes)
             found.append(env[side])
         except (TypeError, ValueError, IndexError) as error:
             errors.append(error)
@@ -130,7 +136,6 @@ def _checked_shape(node: Scan, i: int, result: Operand, known: Known) -> Shape:
     if i >= len(node.states):
         return result.shape
     start = known[node.states[i].input_states[0]].shape
-    pairs = list(zip(start, result.shape, strict=True))
-    if any(a != b for a, b in pairs if a is not None and b is not None):
+    if any(a != b for a, b in zip(start, result.shape, strict=True) if a is not None and b is not None):
         raise changed_shape(node, i, start, result.shape, 0)
-    return tuple(a if b is None else b for a, b in pairs)
+    return result.shape

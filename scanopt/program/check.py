@@ -62,7 +62,7 @@ class _Checker:
     def _infer(self, out: str, op: Op, args: list[Operand], declared: TensorType, where: str) -> None:
         """Make a name whose type follows from those of its arguments."""
         try:
-            inferred = _inferred(op, args)
+            inferred = op.idle(*args)
         except Exception as error:
             # Rules of shapes may raise anything for parameters that no public function makes.
             raise ValueError(f"{where}: {type(error).__name__}: {error}") from error
@@ -133,14 +133,6 @@ class _Checker:
         if k.rows is not None and k.rows < 1:
             raise ValueError(f"{where}, keep {k.out}: {k.rows} rows")
         return self.read(k.value, where).type.rows(None)
-
-
-def _inferred(op: Op, args: list[Operand]) -> TensorType:
-    """The type of a result; an index into an array known to be too short raises when it runs."""
-    try:
-        return op.infer(*args)
-    except IndexError:
-        return op.infer(*(Operand(a.dtype, (None,) * a.ndim) for a in args))
 
 
 def _operand(type: TensorType) -> Operand:

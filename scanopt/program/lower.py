@@ -11,16 +11,19 @@ import numpy as np
 
 from scanopt.array.abstract import abstract_eval
 from scanopt.array.op import Op, Operand
+from scanopt.array.ops_control import IFELSE
+from scanopt.array.ops_idle import has_rows, no_rows
 from scanopt.calculus.causality import Schedule
 from scanopt.calculus.extract import Extraction
-from scanopt.calculus.forms import Operator, const_value
+from scanopt.calculus.forms import Operator, const_value, unbatched
 from scanopt.calculus.problem import Instance
 from scanopt.calculus.recipes import recipe
 from scanopt.program.branches import Decided, Level, is_ifelse, is_leaf, places, settled
-from scanopt.program.ir import Compute, Const, Input, Keep, Loop, Origin, Program, Read, State, Step
+from scanopt.program.ir import Branch, Compute, Const, Either, Input, Keep, Loop, Origin, Program, Read, State, Step
 from scanopt.program.origins import origins
 from scanopt.program.regions import Unit
 from scanopt.program.sides import Sides
+from scanopt.program.text import names_made
 
 __all__ = ["lower"]
 
@@ -130,7 +133,7 @@ class Lowering:
             return []
         else:
             self.names[u.value], steps = self.apply(o.form.operator, [self.name(a) for a in o.needs])
-        self._tell(u.value, *(step.out for step in steps))
+        self._tell(u.value, *(name for step in steps for name in names_made(step)))
         return [*steps]
 
     def _tell(self, i: Instance, *names: str) -> None:
@@ -138,8 +141,32 @@ class Lowering:
         if i.id in self._origins:
             self._told |= dict.fromkeys(names, self._origins[i.id])
 
-    def apply(self, operator: Operator, args: Sequence[str]) -> tuple[str, list[Compute]]:
+    def apply(self, operator: Operator, args: Sequence[str]) -> tuple[str, Sequence[Compute | Branch]]:
         """An operator of names: the name of its result, and the steps that compute it."""
+        name, steps = self._expanded(operator, args)
+        op, flags = unbatched(operator)
+        if flags and op.can_raise and not self._sure_rows(flags, args):
+            return self._guarded(op, flags, args, name, steps)
+        return name, steps
+
+    def _sure_rows(self, flags: Sequence[str], args: Sequence[str]) -> bool:
+        """Whether arguments batched so are known to have rows."""
+        counts = has_rows(flags).options["axes"]
+        lengths = [n for a, count in zip(args, counts, strict=True) for n in self.operands[a].shape[:count]]
+        return None not in lengths and 0 not in lengths
+
+    def _guarded(
+        self, op: Op, flags: Sequence[str], args: Sequence[str], value: str, steps: Sequence[Compute]
+    ) -> tuple[str, list[Branch | Compute]]:
+        """A batched operator that does not run where there are no rows: a loop of no steps raises nothing."""
+        test, tests = self._expanded(has_rows(flags), args)
+        nothing, otherwise = self._expanded(no_rows(op, flags), args)
+        known = abstract_eval(IFELSE, [self.operands[n] for n in (test, value, nothing)])
+        either = Either(self.fresh(known), value, nothing, known.type)
+        return either.out, [*tests, Branch(test, tuple(steps), tuple(otherwise), (either,))]
+
+    def _expanded(self, operator: Operator, args: Sequence[str]) -> tuple[str, list[Compute]]:
+        """The operators of the table that an operator is made of."""
         made = recipe(operator, [self.operands[a] for a in args])
         assert made is not None
         slots = [*args, *(self.const(c) for c in made.constants)]
@@ -232,7 +259,7 @@ class Lowering:
             return None
         return int(value) if rows is None else min(int(value), rows)
 
-    def _row_at(self, keeper: Instance, k: int) -> list[Compute]:
+    def _row_at(self, keeper: Instance, k: int) -> list[Step]:
         """The only row kept of a loop of at most k + 1 steps is row k, if there were so many."""
         o = self._x.choice[keeper]
         assert o.form is not None

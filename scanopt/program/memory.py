@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.abstract import abstract_eval, concrete
-from scanopt.array.op import Op, Operand
+from scanopt.array.op import Operand
+from scanopt.array.ops_control import IFELSE
 from scanopt.array.shapes import shape_text
-from scanopt.array.types import TensorType
+from scanopt.array.types import Dim, TensorType
 from scanopt.program.ir import Branch, Compute, Loop, Program, Step
 from scanopt.program.storage import FRESH, StateOf, fresh_storage, storage_of
 from scanopt.program.text import names_made, names_read
@@ -24,7 +25,7 @@ from scanopt.program.text import names_made, names_read
 __all__ = ["Held", "MemoryReport", "loop_shapes", "memory_report", "peak_rows", "plan", "rows_of_states", "shapes"]
 
 Known = dict[str, Operand]
-IFELSE = Op.make("ifelse")
+Shape = tuple[Dim, ...]
 
 
 @dataclass(frozen=True)
@@ -93,19 +94,24 @@ def peak_rows(program: Program) -> dict[str, int | None]:
 # Shapes, step counts and small values without running anything
 
 
-def shapes(steps: Sequence[Step], known: Known) -> None:
-    """Add to `known` what can be said of every name that the steps make, where they would run."""
+def shapes(steps: Sequence[Step], known: Known, states: Mapping[str, Shape] | None = None) -> None:
+    """Add to `known` what can be said of every name that the steps make, where they would run.
+
+    states: names that must have some shape: their lengths are those where nothing else tells.
+    """
+    told = states or {}
     for step in steps:
         if isinstance(step, Compute):
             known[step.out] = abstract_eval(step.op, [known[a] for a in step.args])
         elif isinstance(step, Branch):
-            _branch(step, known)
+            _branch(step, known, told)
         else:
             value = known[step.steps].value
             loop_shapes(step, known, None if value is None else int(value))
+        known.update((name, known[name].within(told[name])) for name in names_made(step) if name in told)
 
 
-def _branch(step: Branch, known: Known) -> None:
+def _branch(step: Branch, known: Known, told: Mapping[str, Shape]) -> None:
     """What is known of the results: of the side that is taken, or else of what both have in common.
 
     A side that could only raise, its shapes not fitting, is taken for one that will not be taken.
@@ -116,7 +122,7 @@ def _branch(step: Branch, known: Known) -> None:
     errors: list[Exception] = []
     for steps, values in sides:
         try:
-            shapes(steps, known)
+            shapes(steps, known, told)
             found.append(values)
         except (TypeError, ValueError, IndexError) as error:
             errors.append(error)
@@ -166,7 +172,7 @@ def loop_shapes(loop: Loop, known: Known, steps: int | None) -> None:
         known[r.out] = _row(known[r.source])
     for s in loop.states:
         known.update((name, _row(known[s.init])) for _, name in s.taps)
-    shapes(loop.body, known)
+    shapes(loop.body, known, {s.update: known[s.init].shape[1:] for s in loop.states})
     for s in loop.states:
         found, expected = known[s.update].shape, known[s.init].shape[1:]
         if not TensorType("bool", expected).compatible(TensorType("bool", found)):

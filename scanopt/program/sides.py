@@ -13,6 +13,7 @@ import numpy as np
 
 from scanopt.array.abstract import abstract_eval
 from scanopt.array.op import Op, Operand
+from scanopt.array.ops_control import IFELSE
 from scanopt.calculus.problem import Instance
 from scanopt.program.branches import AnyOf, Condition, Level, Path, Places
 from scanopt.program.ir import Branch, Either, Step
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Sides"]
 
-_IFELSE, _NOT, _OR = map(Op.make, ("ifelse", "logical_not", "logical_or"))
+_NOT, _OR = map(Op.make, ("logical_not", "logical_or"))
 
 Results = list[tuple[Instance, str]]
 """Values with their names on the side that computes them."""
@@ -140,9 +141,9 @@ class Sides:
         operands = self._lowering.operands
         value = operands[a]
         if b:
-            known = abstract_eval(_IFELSE, [operands[test], value, operands[b]])
+            known = abstract_eval(IFELSE, [operands[test], value, operands[b]])
             return Either(self._lowering.fresh(known), a, b, known.type)
         nothing = self._lowering.const(np.zeros((0,) * value.ndim, value.dtype))
         first, second = (a, nothing) if side else (nothing, a)
-        type = _IFELSE.infer(*(Operand(operands[n].dtype, operands[n].shape) for n in (test, first, second)))
+        type = IFELSE.infer(*(Operand(operands[n].dtype, operands[n].shape) for n in (test, first, second)))
         return Either(self._lowering.fresh(Operand(value.dtype, value.shape)), first, second, type)

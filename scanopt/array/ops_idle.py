@@ -1,0 +1,83 @@
+"""What guards a batched operator that may raise: without rows it does not run, and leaves an array without entries.
+
+A loop that takes no step runs no operator of its step; the operator of all its steps at once must not run then either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from scanopt.array.abstract import abstract_eval, batched_eval, concrete, concrete_shape
+from scanopt.array.op import Op, Operand, OpSpec, register
+from scanopt.array.types import TensorType
+
+__all__ = ["has_rows", "no_rows"]
+
+
+def has_rows(flags: Sequence[str]) -> Op:
+    """Whether arguments batched so, innermost first, have rows along each of their new axes.
+
+    >>> import numpy as np
+    >>> bool(has_rows(["10"]).bind()(np.ones((0, 3)), np.ones(3)))
+    False
+    """
+    return Op.make("has_rows", axes=tuple(sum(f[i] == "1" for f in flags) for i in range(len(flags[0]))))
+
+
+def no_rows(op: Op, flags: Sequence[str]) -> Op:
+    """The operator, batched so, of arguments without rows: found without running it.
+
+    >>> import numpy as np
+    >>> no_rows(Op.make("sum", axis=(0,), keepdims=False), ["1"]).bind()(np.ones((0, 3, 2))).shape
+    (0, 2)
+    """
+    return Op.make("no_rows", op=op.key, flags=tuple(flags))
+
+
+def _infer_has_rows(*xs: Operand, axes: tuple[int, ...]) -> TensorType:
+    return TensorType("bool", ())
+
+
+def _bind_has_rows(xp: Any, axes: tuple[int, ...]) -> Callable[..., bool]:
+    if sum(map(bool, axes)) == 1:
+        (i,) = (i for i, n in enumerate(axes) if n)
+        return lambda *xs: 0 not in xs[i].shape[: axes[i]]
+    return lambda *xs: all(0 not in x.shape[:n] for x, n in zip(xs, axes, strict=True))
+
+
+def _evaluated(op: str, flags: Sequence[str], xs: Sequence[Operand]) -> Operand:
+    return batched_eval(lambda rows: abstract_eval(Op.parse(op), rows), flags, xs)
+
+
+def _infer_no_rows(*xs: Operand, op: str, flags: tuple[str, ...]) -> TensorType:
+    return _evaluated(op, flags, xs).type
+
+
+def _bind_no_rows(xp: Any, op: str, flags: tuple[str, ...]) -> Callable[..., Any]:
+    def empty(*xs: Any) -> Any:
+        found = _evaluated(op, flags, [concrete(x) for x in xs])
+        return xp.empty(concrete_shape(found.shape), found.dtype)
+
+    return empty
+
+
+register(
+    OpSpec(
+        "has_rows",
+        _bind_has_rows,
+        _infer_has_rows,
+        cost="free",
+        doc="whether no argument has a length of 0 among its first axes, of each so many",
+    )
+)
+register(
+    OpSpec(
+        "no_rows",
+        _bind_no_rows,
+        _infer_no_rows,
+        data_shape=True,
+        cost="memory",
+        doc="what a batched operator gives for arguments without rows, found from shapes alone",
+    )
+)

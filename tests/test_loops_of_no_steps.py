@@ -1,0 +1,166 @@
+"""A loop that takes no step runs nothing of its step, and its results have the same shapes on all three ways.
+
+The rule is that of docs/loops.md: the interpreter, the program as written and the optimized one must keep to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scanopt
+import scanopt.tensor as T
+from scanopt import ifelse
+
+X, w, k, p, n = T.dmatrix("X"), T.dvector("w"), T.lscalar("k"), T.lvector("p"), T.lscalar("n")
+INPUTS = [X, w, k, p, n]
+HELD = [w, k, p]
+Step = Callable[[Any, Any, Any, Any], Any]
+
+STEPS: dict[str, Step] = {
+    # of a row v of 4 numbers, a held vector w of 4, a held number k, held numbers p = [k, 1]
+    "index": lambda v, w, k, p: v[k],
+    "held index": lambda v, w, k, p: w[k],
+    "constant index": lambda v, w, k, p: v[10] + w[10],
+    "take": lambda v, w, k, p: T.take(v, p),
+    "vector index": lambda v, w, k, p: v[p] + w[p],
+    "set_subtensor": lambda v, w, k, p: T.set_subtensor(v[k], 1.0),
+    "inc_subtensor": lambda v, w, k, p: T.inc_subtensor(v[p], 1.0),
+    "into held": lambda v, w, k, p: T.inc_subtensor(w[k], v[0]),
+    "slice step": lambda v, w, k, p: v[::k],
+    "slice bound": lambda v, w, k, p: w[:k],
+    "row of none": lambda v, w, k, p: v[4:][-1],
+    "last of none": lambda v, w, k, p: v[4:][-1:],
+    "reshape": lambda v, w, k, p: v.reshape((k, -1)),
+    "reshape to two": lambda v, w, k, p: v.reshape((k, 2)),
+    "repeat": lambda v, w, k, p: T.repeat(v, k),
+    "broadcast_to": lambda v, w, k, p: T.broadcast_to(v, (k,)),
+    "broadcast_to rows": lambda v, w, k, p: T.broadcast_to(v, (k, 4)),
+    "full": lambda v, w, k, p: T.full((k,), v[0]),
+    "arange": lambda v, w, k, p: T.arange(k) + v[0],
+    "arange step": lambda v, w, k, p: T.arange(1, 10, k),
+    "eye": lambda v, w, k, p: T.eye(k),
+    "integer power": lambda v, w, k, p: T.cast(v, "int64") ** k,
+    "solve": lambda v, w, k, p: T.linalg.solve(T.outer(w, w), v),
+    "inv": lambda v, w, k, p: T.linalg.inv(T.outer(v, v)),
+    "cholesky": lambda v, w, k, p: T.linalg.cholesky(-T.outer(w, w)),
+    "a length of the values": lambda v, w, k, p: T.arange(T.cast(v[0], "int64")),
+}
+
+SHAPES: dict[int, dict[str, tuple[int, ...]]] = {
+    # of one row, for k: those that depend on k, or that nobody would guess
+    10: {"reshape": (10, 0), "reshape to two": (2, 2), "repeat": (40,), "broadcast_to": (4,), "full": (10,)},
+    -3: {"slice step": (2,), "reshape": (0, 0), "repeat": (0,), "broadcast_to rows": (0, 4), "eye": (0, 0)},
+    0: {"slice step": (0,), "reshape": (0, 0), "slice bound": (0,), "arange step": (0,), "full": (0,)},
+    3: {"index": (), "vector index": (2,), "slice step": (2,), "reshape": (3, 0), "slice bound": (3,)},
+}
+
+
+def mapped(step: Step) -> Any:
+    return scanopt.map(step, X, HELD)[0]
+
+
+def carried(step: Step) -> Any:
+    f = lambda s, w, k, p: (T.tanh(s), step(s, w, k, p))  # noqa: E731
+    return scanopt.scan(f, None, [w, None], HELD, n_steps=n)[0][1]
+
+
+def ended(step: Step) -> Any:
+    f = lambda v, w, k, p: (step(v, w, k, p), scanopt.until(v[0] > 5))  # noqa: E731
+    return scanopt.scan(f, X, None, HELD)[0]
+
+
+def chosen(step: Step) -> Any:
+    f = lambda v, w, k, p: ifelse(v[0] > 0, step(v, w, k, p).sum() * 1.0, 0.0)  # noqa: E731
+    return scanopt.map(f, X, HELD)[0]
+
+
+def last(step: Step) -> Any:
+    return carried(step)[-1:]
+
+
+def of_inner_steps(step: Step) -> Any:
+    inner = lambda v, w, k, p: scanopt.map(lambda u, w, k, p: step(w * u, w, k, p), v, [w, k, p])[0]  # noqa: E731
+    return scanopt.map(inner, X, HELD)[0]
+
+
+def of_inner_states(step: Step) -> Any:
+    f = lambda s, w, k, p: (T.tanh(s), step(s, w, k, p))  # noqa: E731
+    return scanopt.map(lambda v, w, k, p: scanopt.scan(f, None, [v, None], [w, k, p], n_steps=3)[0][1], X, HELD)[0]
+
+
+def of_idle_inner_loop(step: Step) -> Any:
+    f = lambda s, w, k, p: (T.tanh(s), step(s, w, k, p))  # noqa: E731
+    outer = lambda v, w, k, p: scanopt.scan(f, None, [v, None], [w, k, p], n_steps=n)[0][1]  # noqa: E731
+    return scanopt.map(outer, T.outer(T.ones_like(p), w), HELD)[0]
+
+
+def slope(step: Step) -> Any:
+    total = scanopt.map(lambda v, w, k, p: (step(v, w, k, p) * 1.0).sum(), X, HELD)[0].sum()
+    return scanopt.grad(total, X, disconnected_inputs="ignore")
+
+
+LOOPS = [mapped, carried, ended, chosen, last, of_inner_steps, of_inner_states, of_idle_inner_loop, slope]
+
+
+@pytest.mark.parametrize("loop", LOOPS, ids=lambda f: f.__name__)
+def test_nothing_raises_and_shapes_agree(loop: Callable[[Step], Any]) -> None:
+    results = [loop(step) for step in STEPS.values()]
+    f = scanopt.function(INPUTS, results, on_unused_input="ignore")
+    exact = scanopt.function(INPUTS, results, on_unused_input="ignore", fp="exact")
+    for number in SHAPES:
+        arguments = (np.zeros((0, 4)), np.ones(4), number, np.array([number, 1]), 0)
+        types = [[(x.dtype, x.shape) for x in way(*arguments)] for way in (f.unoptimized, f.as_written, f, exact)]
+        for name, *found in zip(STEPS, *types, strict=True):
+            assert found[1:] == found[:1] * 3, (name, number)
+
+
+@pytest.mark.parametrize("number", SHAPES)
+def test_shapes_of_rows(number: int) -> None:
+    f = scanopt.function(INPUTS, [mapped(STEPS[name]) for name in SHAPES[number]], on_unused_input="ignore")
+    found = f(np.zeros((0, 4)), np.ones(4), number, np.array([number, 1]), 0)
+    assert [x.shape for x in found] == [(0, *shape) for shape in SHAPES[number].values()]
+
+
+@pytest.mark.parametrize("name", ["index", "held index", "take", "set_subtensor", "reshape", "slice step", "solve"])
+def test_a_step_that_runs_raises_on_all_ways(name: str) -> None:
+    f = scanopt.function(INPUTS, mapped(STEPS[name]), on_unused_input="ignore")
+    number = 0 if name == "slice step" else 10
+    errors = set()
+    for way in (f.unoptimized, f.as_written, f):
+        with pytest.raises((IndexError, ValueError, np.linalg.LinAlgError)) as caught:
+            way(np.ones((2, 4)), np.ones(4), number, np.array([number, 1]), 0)
+        errors.add(caught.type)
+    assert len(errors) == 1
+
+
+def test_lengths_that_a_carried_number_tells_are_not_known() -> None:
+    """A number that a state or a sequence brings is known to a step only; laws that find it constant say no more."""
+    carried = scanopt.scan(lambda i, v: (i, v[:i]), None, [k, None], [w], n_steps=n)[0][1]
+    brought = scanopt.map(lambda i, v: v[:i], T.full((n,), k), [w])[0]
+    f = scanopt.function([w, k, n], [carried, brought])
+    for way in (f.unoptimized, f.as_written, f):
+        assert [x.shape for x in way(np.ones(4), 3, 0)] == [(0, 0), (0, 0)]
+        assert [x.shape for x in way(np.ones(4), 3, 2)] == [(2, 3), (2, 3)]
+
+
+def test_a_state_has_the_shape_it_starts_with() -> None:
+    grown = scanopt.scan(lambda i, s: T.tanh(s)[:i] * 1.0, p, w)[0]
+    f = scanopt.function([w, p], grown)
+    for way in (f.unoptimized, f.as_written, f):
+        assert way(np.ones(4), np.zeros(0, "int64")).shape == (0, 4)
+    other = scanopt.function([w, n], scanopt.scan(lambda s: T.concatenate([s, s]), None, w, n_steps=n)[0])
+    for way in (other.unoptimized, other.as_written, other):
+        with pytest.raises(ValueError, match="shape"):
+            way(np.ones(4), 0)
+
+
+def test_operators_that_may_raise_leave_loops_and_wait_for_a_row() -> None:
+    f = scanopt.function([X, k], scanopt.map(lambda v, k: v[k], X, [k])[0])
+    assert "loop" not in str(f.program)
+    assert f(np.arange(8.0).reshape(2, 4), 3).tolist() == [3, 7]
+    known = scanopt.function([X, k], scanopt.map(lambda v, k: v[k], X[:3] * T.ones((3, 1)), [k])[0])
+    assert "loop" not in str(known.program)
