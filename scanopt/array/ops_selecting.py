@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from scanopt.array.batching import dim, dims_of, expand, transpose
 from scanopt.array.constants import as_variable
 from scanopt.array.ops_creation import arange
-from scanopt.array.ops_elementwise import elementwise
+from scanopt.array.ops_elementwise import cast, elementwise
 from scanopt.array.ops_joining import concatenate
 from scanopt.array.ops_reductions import reduce
 from scanopt.array.ops_shaping import flatten, reshape
@@ -64,6 +66,8 @@ def roll(x: Any, shift: Any, axis: int | None = None) -> Variable:
             return v
         parts = (getitem(v, (*before, slice(cut, None))), getitem(v, (*before, slice(None, cut))))
         return concatenate(parts, i)
+    if isinstance(shift, Variable | np.ndarray | np.generic) and shift.dtype == "uint64":  # with int64, a float
+        shift = cast(elementwise("remainder", as_variable(shift), cast(as_variable(n), "uint64")), "int64")
     return getitem(v, (*before, elementwise("remainder", elementwise("subtract", arange(n), shift), n)))
 
 
