@@ -53,7 +53,7 @@ def _taps(x: Any, taps: Sequence[int]) -> Any:
     never=(
         lambda x, y: _beside(lambda v, s: s + v, x[0], y),
         lambda x, y: _beside(lambda v, r, s: r, _taps(x, [-2, -1]), y),
-        lambda x, n: scanopt.scan(lambda i, v: (i, v[:i]), None, [n, None], [x], n_steps=n)[0][1],
+        lambda x, n: scanopt.scan(lambda i, v: (T.maximum(i, i), v[:i]), None, [n, None], [x], n_steps=n)[0][1],
     ),
 )
 def state_that_never_changes(c: Clock, init: Value, s: State) -> Equation:

@@ -139,12 +139,13 @@ def test_a_step_that_runs_raises_on_all_ways(name: str) -> None:
 
 def test_lengths_that_a_carried_number_tells_are_not_known() -> None:
     """A number that a state or a sequence brings is known to a step only; laws that find it constant say no more."""
-    carried = scanopt.scan(lambda i, v: (i, v[:i]), None, [k, None], [w], n_steps=n)[0][1]
+    counted = scanopt.scan(lambda i, v: (T.maximum(i, i), v[:i]), None, [k, None], [w], n_steps=n)[0][1]
     brought = scanopt.map(lambda i, v: v[:i], T.full((n,), k), [w])[0]
-    f = scanopt.function([w, k, n], [carried, brought])
+    unchanged = scanopt.scan(lambda i, v: (i, v[:i]), None, [k, None], [w], n_steps=n)[0][1]
+    f = scanopt.function([w, k, n], [counted, brought, unchanged])
     for way in (f.unoptimized, f.as_written, f):
-        assert [x.shape for x in way(np.ones(4), 3, 0)] == [(0, 0), (0, 0)]
-        assert [x.shape for x in way(np.ones(4), 3, 2)] == [(2, 3), (2, 3)]
+        assert [x.shape for x in way(np.ones(4), 3, 0)] == [(0, 0), (0, 0), (0, 3)]
+        assert [x.shape for x in way(np.ones(4), 3, 2)] == [(2, 3), (2, 3), (2, 3)]
 
 
 def test_a_state_has_the_shape_it_starts_with() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from scanopt.array.op import Op, Operand
 from scanopt.array.types import Dim
 
-__all__ = ["abstract_eval", "abstract_run", "batched_eval", "concrete", "concrete_shape"]
+__all__ = ["abstract_eval", "abstract_run", "batched_eval", "concrete", "concrete_shape", "last_row"]
 
 K = TypeVar("K")
 
@@ -31,6 +31,16 @@ def concrete(value: Any) -> Operand:
     """
     data = np.asarray(value.get() if hasattr(value, "get") else value)  # an array of a device is fetched
     return Operand(data.dtype.name, data.shape, data)
+
+
+def last_row(rows: Operand) -> Operand:
+    """What is known of the last entry along the first axis.
+
+    >>> last_row(concrete(np.array([1, 2]))).value
+    array(2)
+    """
+    value = None if rows.value is None or not len(rows.value) else np.asarray(rows.value[-1])
+    return Operand(rows.dtype, rows.shape[1:], value)
 
 
 def concrete_shape(shape: Iterable[Dim]) -> tuple[int, ...]:

@@ -71,14 +71,16 @@ row_of_step = new_fact(
     """,
 )  # fmt: skip
 
+new_fact("unchanged", Value, meaning="v is a state that the program itself writes back as it was (given)")
+
 tells_no_length = new_fact(
     "tells_no_length", Clock, Value,
-    meaning="no length of what c leaves depends on the numbers of v that differ from step to step: v is of floats, or "
-    "c runs a step (of a loop that runs none, what is known of a row is what its non-sequences tell)",
+    meaning="v, read by c, tells no length that is unknown where c runs no step: c runs a step, or v is of floats, "
+    "or a state that is written back as it was",
     rules="\n".join(
         f"(= v ({form})) {known} => (tells_no_length c v)"
         for form in ("seq c X", "delay c i s k")
-        for known in ("(some_steps c)", *(f'(= "{d}" (dtype v))' for d in INEXACT))
+        for known in ("(some_steps c)", "(unchanged v)", *(f'(= "{d}" (dtype v))' for d in INEXACT))
     ),
 )  # fmt: skip
 

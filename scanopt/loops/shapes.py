@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from scanopt.array.abstract import abstract_eval, concrete
+from scanopt.array.abstract import abstract_eval, concrete, last_row
 from scanopt.array.op import Operand
 from scanopt.array.shapes import shape_text
 from scanopt.array.types import Dim
@@ -118,7 +118,7 @@ def _loop_values(node: Scan, outer: Known) -> dict[Variable, Operand]:
 
 
 def _step_operands(node: Scan, outer: Known) -> dict[Variable, Operand]:
-    """What is known of the variables that a step reads: only non-sequences have known values."""
+    """What is known of the variables that a step reads: only what never changes has a known value."""
     known = {held.w_inner: outer[held.w_outer] for held in node.non_sequences}
     for x in node.sequences:
         known[x.u_inner] = Operand(x.u_inner.dtype, outer[x.u_outer].shape[1:])
@@ -128,6 +128,10 @@ def _step_operands(node: Scan, outer: Known) -> dict[Variable, Operand]:
         init = outer[state.init_outer].shape
         row = init[1:] if isinstance(state, MitSot) else init
         known.update((v, Operand(v.dtype, row)) for v in state.input_states)
+    for state, becomes in zip(node.states, node.traced, strict=False):
+        if -1 in state.taps and becomes is state.input_states[state.taps.index(-1)]:  # it never changes
+            init = outer[state.init_outer]
+            known[becomes] = last_row(init) if isinstance(state, MitSot) else init
     return known
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.abstract import abstract_eval, concrete
+from scanopt.array.abstract import abstract_eval, concrete, last_row
 from scanopt.array.op import Operand
 from scanopt.array.ops_control import IFELSE
 from scanopt.array.shapes import shape_text
@@ -172,6 +172,8 @@ def loop_shapes(loop: Loop, known: Known, steps: int | None) -> None:
         known[r.out] = _row(known[r.source])
     for s in loop.states:
         known.update((name, _row(known[s.init])) for _, name in s.taps)
+        if (1, s.update) in s.taps:  # it never changes
+            known[s.update] = last_row(known[s.init])
     shapes(loop.body, known, {s.update: known[s.init].shape[1:] for s in loop.states})
     for s in loop.states:
         found, expected = known[s.update].shape, known[s.init].shape[1:]
