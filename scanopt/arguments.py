@@ -7,13 +7,13 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from scanopt.array.constants import as_tensor_variable
 from scanopt.array.variable import Constant, SharedVariable, Variable, describe
+from scanopt.forks import once
 from scanopt.inputs import In, read_inputs, read_one
 from scanopt.loops.flat import Flat, flatten
 from scanopt.loops.graph import leaves
@@ -42,22 +42,22 @@ class Signature:
     defaults: list[Array | None] = field(default_factory=list[Array | None])
     lock: threading.RLock = field(default_factory=threading.RLock)
 
-    @cached_property
+    @once
     def inputs(self) -> tuple[Variable, ...]:
         """The input variables."""
         return tuple(x.variable for x in self.slots)
 
-    @cached_property
+    @once
     def results(self) -> list[Variable]:
         """Outputs, then new values of shared variables, then those of default values."""
         return [*self.outputs, *self.updates.values(), *(x.update for x in self.slots if x.update is not None)]
 
-    @cached_property
+    @once
     def changes(self) -> bool:
         """Whether a call changes anything: a shared variable or a default value."""
         return len(self.results) > len(self.outputs)
 
-    @cached_property
+    @once
     def _locks(self) -> list[threading.RLock]:
         """What a call that changes something holds, always in the same order."""
         used = sorted({*self.shared, *self.updates}, key=lambda x: x.serial)
@@ -122,7 +122,7 @@ class Signature:
         with _MOMENT:
             return [*values, *(x.get_value(borrow=True) for x in self.shared)]
 
-    @cached_property
+    @once
     def _expected(self) -> list[tuple[In, np.dtype[Any], int, bool]]:
         """Per input its dtype, number of axes, and whether nothing else has to be checked."""
         return [

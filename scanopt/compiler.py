@@ -6,7 +6,6 @@ import importlib
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,7 @@ from scanopt.calculus.storage import INPLACE, storage_rules
 from scanopt.calling import Runnable, compiled
 from scanopt.config import config
 from scanopt.explanation import Explanation, explain
+from scanopt.forks import once
 from scanopt.interpreter import interpret
 from scanopt.loops.graph import loops_of
 from scanopt.loops.location import user_location, warn_at
@@ -94,7 +94,7 @@ class Function(Runnable):
         s = self._plan.signature
         return s.pack(self._initial_compiled(s.read(args, kwargs))[: len(s.outputs)])
 
-    @cached_property
+    @once
     def _initial_compiled(self) -> Any:
         return compiled(self.initial, self._plan.backend)
 
@@ -161,12 +161,12 @@ class Function(Runnable):
         """The licence of the laws that may have fired."""
         return self._plan.settings.fp
 
-    @cached_property
+    @once
     def program(self) -> Program:
         """The program that runs."""
         return self._lowered(self._plan.done.extraction)
 
-    @cached_property
+    @once
     def initial(self) -> Program:
         """The program as the user wrote it."""
         return self._lowered(self._plan.written)
@@ -216,7 +216,7 @@ class Function(Runnable):
         """Cost of the program that runs, in nanoseconds of the cost model."""
         return self.report.cost
 
-    @cached_property
+    @once
     def report(self) -> Report:
         """What optimization did."""
         x, s, g = self._plan.done.extraction, self._plan.done.saturation, self.egraph
@@ -246,7 +246,7 @@ class Function(Runnable):
         """The laws that made the program, in order, with the cost before and after each."""
         return self._explanation
 
-    @cached_property
+    @once
     def _explanation(self) -> Explanation:
         fired = [x for x in self._plan.laws if x.name in self.laws]
         return explain(self._plan.program, fired, self._plan.settings)

@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -22,6 +21,7 @@ from scanopt.calculus.law import Law, standard_laws
 from scanopt.calculus.optimize import Optimized, Settings, as_written, optimize
 from scanopt.calculus.problem import Instance
 from scanopt.calculus.sizes import example_operands
+from scanopt.forks import once
 
 __all__ = ["Plan", "checked_cost"]
 
@@ -95,19 +95,19 @@ class Plan:
             return None
         return tuple(x.name for x in self.laws)
 
-    @cached_property
+    @once
     def laws(self) -> tuple[Law, ...]:
         """The laws that may fire.  Raises RuntimeError where pickling did not keep them."""
         if self._law_names is None:
             raise RuntimeError(NOT_KEPT)
         return tuple(x for x in standard_laws() if x.name in self._law_names)
 
-    @cached_property
+    @once
     def settings(self) -> Settings:
         """What steers optimization, with example values by the keys of the encoder."""
         return replace(self._settings, example=_keyed(self.signature, self.example))
 
-    @cached_property
+    @once
     def program(self) -> Encoded:
         """The terms of the graph."""
         start = time.perf_counter()
@@ -115,12 +115,12 @@ class Plan:
         self.encode_seconds = time.perf_counter() - start
         return made
 
-    @cached_property
+    @once
     def written(self) -> Extraction:
         """The program as written."""
         return as_written(self.program, self.settings)
 
-    @cached_property
+    @once
     def done(self) -> Optimized:
         """The optimized program; without optimization the one as written."""
         if self.optimizes:

@@ -1,7 +1,6 @@
 """Schedules: which laws run when, told from outside, by name or as a value."""
 
 import pickle
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,7 +8,8 @@ import pytest
 import scanopt
 import scanopt.tensor as T
 from scanopt import Phase, Schedule
-from scanopt.calculus import engine
+from scanopt.calculus.engine import Engine
+from scanopt.calculus.engine_process import commands
 from scanopt.calculus.law import Law, standard_laws
 from scanopt.calculus.saturation import Limits, Round, run_schedule
 from scanopt.calculus.schedule import EVERYTHING, as_schedule, register_schedule
@@ -170,13 +170,12 @@ def test_constants_are_folded_in_short_texts(monkeypatch: pytest.MonkeyPatch) ->
     """The engine keeps a copy of the whole text for each term in it: 3,000 commands at once took 23 GB."""
     texts: list[str] = []
 
-    def noted(text: str) -> Iterator[str]:
-        for command in split(text):
-            texts.append(command)
-            yield command
+    def noted(self: Engine, text: str) -> list[Any]:
+        texts.extend(commands(text))
+        return run(self, text)
 
-    split = engine._commands
-    monkeypatch.setattr(engine, "_commands", noted)
+    run = Engine.run
+    monkeypatch.setattr(Engine, "run", noted)
     x = T.dscalar("x")
     f = scanopt.function([x], [T.constant(float(i)) * 3.0 + x for i in range(300)])
     assert f(1.0)[7] == 22.0

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from math import pi, prod
 from typing import Any
 
 import numpy as np
 
 from scanopt.array.random_philox import blocks_at, unit, word_rows
+from scanopt.forks import once
 
 __all__ = ["Draws", "Try"]
 
@@ -86,7 +86,7 @@ class Draws:
         """A parameter with one entry per element, flat."""
         return self.xp.broadcast_to(self.xp.asarray(x, dtype=dtype), self.shape).reshape(-1)
 
-    @cached_property
+    @once
     def _rows(self) -> Array:
         return self.xp.broadcast_to(self.state, (*self.lead, 3)).reshape(-1, 3)
 

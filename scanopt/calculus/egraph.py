@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import timedelta
 from functools import lru_cache, partial
 from typing import Any
 
@@ -20,7 +19,7 @@ from scanopt.array.op import Op, Operand
 from scanopt.calculus.coinduction import PROVEN, Trial, facts_of, pairs, proven
 from scanopt.calculus.condition import FACTS, facts_text
 from scanopt.calculus.encode import Encoded
-from scanopt.calculus.engine import ENGINES, commanded
+from scanopt.calculus.engine import EngineError, Report, take
 from scanopt.calculus.forms import Batched, Operator, TermGraph, const_key, const_value
 from scanopt.calculus.given import Given, constant_facts, given_facts
 from scanopt.calculus.given_constants import filled
@@ -108,8 +107,7 @@ class EGraph:
         self._consts = dict(program.consts)
         self._folded: set[str] = set()
         self._dtypes = list(dict.fromkeys(t.dtype for t in program.types.values()))
-        self._text = rules_of(self.laws, write)
-        self._egraph = ENGINES.take(self._text)
+        self._engine = take(rules_of(self.laws, write))
         given = list(given_facts(program, fp, _operators(_Same(self.laws))))
         equal = self._proven(given)
         given += [*equal, *passing_on(program, equal), *filled(program), *as_many_steps(program)]
@@ -117,12 +115,12 @@ class EGraph:
 
     def close(self) -> None:
         """Hand the engine back, emptied, for the next program under the same laws."""
-        ENGINES.put(self._text, self._egraph)
+        self._engine.close()
 
     def _run(self, text: str) -> list[Any]:
         try:
-            return commanded(self._egraph, text)
-        except Exception as error:
+            return self._engine.run(text)
+        except EngineError as error:
             if "Illegal merge" in str(error):
                 raise UnsoundLawError(f"a law made values of different types equal ({error})") from None
             raise
@@ -155,11 +153,11 @@ class EGraph:
             most = Limits().most(trial.part.size)
             for _ in range(_TRIAL):
                 self._facts()
-                report = self._run("(run stepwise 1)")[0].report
-                changed = self._folded_by(report.num_matches_per_rule) or report.updated
+                report: Report = self._run("(run stepwise 1)")[0]
+                changed = self._folded_by(report.matches) or report.updated
                 if not changed or self.size() > most:
                     break
-            return read_back(self._egraph).nodes()
+            return read_back(self._engine).nodes()
         except UnsoundLawError:
             return {i: i for i in trial.terms}  # what is claimed contradicts itself
         finally:
@@ -176,24 +174,24 @@ class EGraph:
         """All that follows from facts, then the laws of these names once."""
         start = time.perf_counter()
         reports = self._facts() if facts else []
-        reports += [done.report for done in self._run(f"(run {self._ruleset(names)} 1)")] if names else []
-        times: dict[str, timedelta] = {}
+        reports += self._run(f"(run {self._ruleset(names)} 1)") if names else []
+        times: defaultdict[str, float] = defaultdict(float)
         matches: Counter[str] = Counter()
         for r in reports:
-            matches.update(r.num_matches_per_rule)
-            for n, t in r.search_and_apply_time_per_rule.items():
-                times[n] = times.get(n, timedelta()) + t
+            matches.update(r.matches)
+            for n, t in r.seconds.items():
+                times[n] += t
         seconds = _seconds(times, time.perf_counter() - start)
         changed = self._folded_by(matches) or any(r.updated for r in reports)
         return Round(matches, seconds, changed, self.size())
 
-    def _facts(self) -> list[Any]:
+    def _facts(self) -> list[Report]:
         """Reports of running facts until nothing new follows; they should end by themselves, and are watched."""
-        reports: list[Any] = []
+        reports: list[Report] = []
         most = _TOO_MANY * Limits().most(self.program.size)
         while not reports or (reports[-1].updated and self.size() <= most):
             # The command, unlike `repeat` in a schedule, ends with the first run that finds nothing new.
-            reports.append(self._run(f"(run facts {_AT_ONCE})")[0].report)
+            reports += self._run(f"(run facts {_AT_ONCE})")
         return reports
 
     def _ruleset(self, names: frozenset[str]) -> str:
@@ -208,13 +206,12 @@ class EGraph:
 
     def size(self) -> int:
         """The number of forms."""
-        sizes = dict(self._run("(print-size)")[0].sizes)
+        (sizes,) = self._run("(print-size)")
         return sum(sizes.get(k, 0) for k in _FORMS)
 
     def pairs(self, relation: str) -> list[tuple[Any, Any]]:
         """The rows of a relation of two classes that are not the same."""
-        rows = (r.inputs for r in self._egraph.freeze().functions[relation].rows)
-        return [(a, b) for a, b in rows if a != b]
+        return [(a, b) for (a, b), _ in self._engine.tables([relation])[relation].rows if a != b]
 
     def run(self, ruleset: str) -> None:
         """Run an egglog ruleset once."""
@@ -228,7 +225,7 @@ class EGraph:
         """Evaluate the operators of constants found by laws that fold."""
         ops = [op for op in self._ops if isinstance(op, Op)]
         text: list[str] = []
-        for op, args in read_back(self._egraph).foldings():
+        for op, args in read_back(self._engine).foldings():
             term = f"(apply {operator_text(op)} {_list_text(args)})"
             if term in self._folded:
                 continue
@@ -267,7 +264,7 @@ class EGraph:
 
     def read_back(self) -> tuple[ReadBack, TermGraph]:
         """All tables, and all classes of values."""
-        back = read_back(self._egraph)
+        back = read_back(self._engine, [f"question_{n}" for n in range(self._asked)])
         return back, back.term_graph(self.program, self._consts)
 
     # Reading back
@@ -277,12 +274,11 @@ class EGraph:
         return self.read_back()[1]
 
 
-def _seconds(times: Mapping[str, timedelta], most: float) -> dict[str, float]:
+def _seconds(found: Mapping[str, float], most: float) -> dict[str, float]:
     """Seconds per rule of a run that took `most` seconds.
 
     egglog 13.2 gives milliseconds, cut off, where it says microseconds: what is far too short is that.
     """
-    found = {n: t.total_seconds() for n, t in times.items()}
     scale = 1000.0 if 1000.0 * sum(found.values()) <= most else 1.0
     return {n: scale * x for n, x in found.items()}
 

@@ -1,86 +1,272 @@
-"""egglog's engine: loaded without the package around it, and kept with its rules from program to program."""
+"""egglog's engine in a process of its own, kept with its rules from program to program.
+
+Memory that the engine does not give back ends with its process.  Where memory runs out, which ends a process that
+runs egglog, this one goes on.  And the threads of the engine, which a fork does not copy, are not here.
+"""
 
 from __future__ import annotations
 
+import atexit
+import errno
+import importlib
 import importlib.util
+import os
+import signal
+import subprocess
 import sys
-import threading
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.machinery import PathFinder
-from typing import Any
+from typing import IO, Any
 
-__all__ = ["ENGINES", "Engines", "commanded"]
+from scanopt.calculus import engine_process
+from scanopt.calculus.engine_process import KEPT, receive, send
+from scanopt.forks import HELD
 
-_NAME = "egglog.bindings"
-_LOADING = threading.Lock()
-_KEPT = 2
-"""Sets of rules, of those used last, for which an engine (about 100 MB) is kept."""
+__all__ = ["Engine", "EngineError", "Report", "Table", "take"]
+
+_IDLE = max(2, os.cpu_count() or 1)
+"""Processes that are kept when no thread needs them."""
 
 
-def _bindings() -> Any:
-    """The extension module alone: egglog's own `__init__` imports formatters and notebooks, which takes 0.15 s.
+class EngineError(RuntimeError):
+    """What the engine has to say against a command."""
 
-    Importing egglog before or after finds the same module.
+
+@dataclass(frozen=True)
+class Report:
+    """What runs of rules came to: whether anything was new; by rule, the matches and the seconds."""
+
+    updated: bool
+    matches: dict[str, int]
+    seconds: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of a relation or function: arguments and value.
+
+    Integers and texts are themselves, a class is a number.  sort: of the values.
     """
-    with _LOADING:
-        if _NAME not in sys.modules and (package := importlib.util.find_spec("egglog")) is not None:
-            found = PathFinder.find_spec(_NAME, package.submodule_search_locations)
-            if found is not None and found.loader is not None:
-                sys.modules[_NAME] = module = importlib.util.module_from_spec(found)
-                found.loader.exec_module(module)
-        return sys.modules.get(_NAME) or importlib.import_module("egglog.bindings")
+
+    sort: str
+    rows: list[tuple[tuple[Any, ...], Any]]
 
 
-def commanded(engine: Any, text: str) -> list[Any]:
-    """What the commands of a text come to.
-
-    They are run one by one: every term that is parsed keeps the whole text it stands in, and all rules at once, or
-    a few thousand folded constants, take gigabytes.
-    """
-    return [result for command in _commands(text) for result in engine.run_program(*engine.parse_program(command))]
-
-
-def _commands(text: str) -> Iterator[str]:
-    """The commands of a text, each of which begins on a line of its own; those on one line stay together."""
-    command, depth = "", 0
-    for line in text.splitlines():
-        command += line + "\n"
-        depth += line.count("(") - line.count(")")
-        if not depth and command.strip():
-            yield command
-            command = ""
-    if command.strip():  # parentheses in a string
-        yield command
-
-
-class Engines(threading.local):
-    """Engines with rules loaded and no program: loading rules costs more than most programs.
-
-    Each thread has its own: egglog ends a process that uses an engine in another thread.
-    """
+class _Process:
+    """A process with engines.  Its answers come in the order of the requests."""
 
     def __init__(self) -> None:
-        self._engines: dict[str, list[Any]] = {}
+        bindings = _bindings()
+        self.texts: list[str] = []
+        self.broken = False
+        self._owed = 0
+        self._told = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
+        command = [_python(), "-P", "-s", "-S", engine_process.__file__, bindings]
+        try:
+            with HELD:
+                self._process = subprocess.Popen(
+                    command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._told
+                )
+                _ALL.add(self)
+        except OSError as error:
+            if error.errno == errno.ENOMEM:
+                raise MemoryError(_no_memory(str(error))) from error
+            raise
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._files: tuple[IO[bytes], IO[bytes]] = self._process.stdin, self._process.stdout
 
-    def take(self, text: str) -> Any:
-        """An engine with the rules of `text`, on a level of its own."""
-        engines = self._engines.get(text)
-        engine = engines.pop() if engines else None
-        if engine is None:
-            engine = _bindings().EGraph()
-            commanded(engine, text)
-        commanded(engine, "(push)")
-        return engine
+    def tell(self, *request: Any) -> None:
+        """Send a request; the answer is read later."""
+        self._owed += 1
+        try:
+            send(self._files[0].fileno(), request)
+        except (BrokenPipeError, ValueError):
+            raise self._ended() from None
+        except BaseException:
+            self.end()
+            raise
 
-    def put(self, text: str, engine: Any) -> None:
-        """Take the engine back, without what was loaded since."""
-        commanded(engine, "(pop)")
-        others = [t for t in self._engines if t != text]
-        for old in others[: len(others) - _KEPT + 1]:
-            del self._engines[old]
-        self._engines.pop(text, None)
-        self._engines[text] = [engine]
+    def ask(self, *request: Any) -> Any:
+        """The answer to a request."""
+        self.tell(*request)
+        return self.last()
+
+    def last(self) -> Any:
+        """The answer to the last request.  Raises what any of them that are not answered came to."""
+        answers: list[tuple[str, Any]] = []
+        try:
+            while self._owed and (found := receive(self._files[1].fileno())):
+                self._owed -= 1
+                answers.append(found)
+        except BaseException:  # the rest of the answer would be taken for the next one
+            self.end()
+            raise
+        if self._owed:
+            raise self._ended()
+        for kind, text in answers:
+            if kind == "MemoryError":
+                raise MemoryError(_no_memory("MemoryError"))
+            if kind:
+                raise EngineError(text)
+        return answers[-1][1]
+
+    def worn(self) -> bool:
+        """Whether another one should take its place."""
+        try:
+            return self.broken or self._process.poll() is not None or bool(self.last())
+        except (EngineError, MemoryError, RuntimeError):
+            return True
+
+    def _ended(self) -> Exception:
+        """The error to raise where the process has ended by itself."""
+        self._files[0].close()
+        status = self._process.wait()
+        self._told.seek(0)
+        told = self._told.read().decode(errors="replace").strip()
+        self.end()
+        last = told.splitlines()[-1] if told else f"status {status}"
+        if status == -getattr(signal, "SIGKILL", 9) or any(x in told for x in _OUT_OF_MEMORY):
+            return MemoryError(_no_memory(last))
+        return RuntimeError(f"the engine has ended ({last}); this is a bug of scanopt or of egglog: please report it")
+
+    def end(self) -> None:
+        """End the process."""
+        self.broken = True
+        _ALL.discard(self)
+        for file in (*self._files, self._told):
+            file.close()
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+
+    def leave(self) -> None:
+        """Let go of a process that is another one's child."""
+        self.broken = True
+        for file in (*self._files, self._told):
+            file.close()
+        self._process.returncode = 0
 
 
-ENGINES = Engines()
-"""Those of the calling thread."""
+_ALL: set[_Process] = set()
+_FREE: list[_Process] = []
+"""Those that no program is in, in the order of their last use."""
+
+_OUT_OF_MEMORY = (
+    "memory allocation of", "MemoryError", "annot allocate memory", "failed to map segment", "out of memory",
+    "bad_alloc", "WouldBlock", "can't start new thread",
+)  # fmt: skip
+
+
+def _no_memory(told: str) -> str:
+    return (
+        f"the engine that optimizes has run out of memory ({told}): let the process have more (ulimit -v, the limit of "
+        'its container), or compile a smaller program, one with fewer laws (mode="FAST_COMPILE", exclude=[...]), or '
+        'as it is written (mode="unoptimized"), which takes no engine'
+    )
+
+
+def _bindings() -> str:
+    """The file of egglog's extension module.  Raises ImportError where egglog is not installed."""
+    if (package := importlib.util.find_spec("egglog")) is not None:
+        found = PathFinder.find_spec("egglog.bindings", package.submodule_search_locations)
+        if found is not None and found.origin is not None:
+            return found.origin
+    file = importlib.import_module("egglog.bindings").__file__
+    assert file is not None
+    return file
+
+
+def _python() -> str:
+    """The interpreter for new processes."""
+    found = sys.executable
+    if not found or getattr(sys, "frozen", False):
+        from multiprocessing.spawn import get_executable
+
+        chosen = get_executable()
+        found = os.fsdecode(chosen) if chosen else ""
+        if not found or found == sys.executable:
+            raise RuntimeError(
+                f"scanopt optimizes in a Python process of its own, and there is no Python to start here "
+                f"(sys.executable is {sys.executable!r}): name one by multiprocessing.set_executable(path)"
+            )
+    return found
+
+
+class Engine:
+    """An engine with the rules of a text, and one program; `close` takes the program out."""
+
+    def __init__(self, process: _Process, text: str) -> None:
+        self._process = process
+        self._text = text
+
+    def run(self, text: str) -> list[Any]:
+        """What the commands of a text come to: a `Report` for a run, a dict for numbers of rows.
+
+        Raises EngineError for a command that is refused, MemoryError where there is not enough for it.
+        """
+        return [Report(*x) if isinstance(x, tuple) else x for x in self._process.ask("run", text)]
+
+    def tables(self, names: Sequence[str]) -> dict[str, Table]:
+        """The tables of these names that there are."""
+        return {name: Table(*x) for name, x in self._process.ask("tables", names).items()}
+
+    def room(self) -> tuple[int, int]:
+        """Bytes that were taken for the program so far, and how many there are left."""
+        taken, left = self._process.ask("room")
+        return taken, left
+
+    def close(self) -> None:
+        """Make the engine ready for the next program."""
+        if self._process.broken:
+            return
+        try:
+            self._process.tell("end")
+        except (RuntimeError, MemoryError):
+            return
+        with HELD:
+            spare = _FREE.pop(0) if len(_FREE) >= _IDLE else None
+            _FREE.append(self._process)
+        if spare is not None:
+            spare.end()
+
+
+def take(text: str) -> Engine:
+    """An engine with the rules of `text`, on a level of its own; what is wrong with it is told by its first answer.
+
+    Raises ImportError where egglog is not installed, MemoryError where there is not enough for it.
+    """
+    process = _free(text)
+    if process is None or process.worn():
+        if process is not None:
+            process.end()
+        process = _Process()
+    process.texts = [*(x for x in process.texts if x != text), text][-KEPT:]
+    process.tell("begin", text)
+    return Engine(process, text)
+
+
+def _free(text: str) -> _Process | None:
+    """One of the processes that are kept, with these rules if there is one."""
+    with HELD:
+        found = [x for x in _FREE if text in x.texts] or _FREE
+        return _FREE.pop(_FREE.index(found[-1])) if found else None
+
+
+def _end_all() -> None:
+    for process in list(_ALL):
+        process.end()
+
+
+def _in_child() -> None:
+    for process in _ALL:
+        process.leave()
+    _ALL.clear()
+    _FREE.clear()
+
+
+atexit.register(_end_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)

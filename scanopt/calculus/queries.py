@@ -6,14 +6,13 @@ values are one class, so two inputs could fall together, and what `x * 0` reads 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sized
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from scanopt.array.variable import Variable
-from scanopt.calculus.engine import Engines, commanded
+from scanopt.calculus.engine import take
 from scanopt.calculus.tables import Tables, tables_text
 from scanopt.loops.graph import schedule
 from scanopt.loops.node import Scan
@@ -72,7 +71,6 @@ _SORTS = {
     "inside": ("i64", "i64"),
 }
 _TEXT = f"{RULES}\n{tables_text(_SORTS)}"
-_ENGINES = Engines()
 
 
 @dataclass(frozen=True)
@@ -103,15 +101,14 @@ def queries(node: Scan) -> Queries:
 def _derive(node: Scan) -> dict[Scan, Queries]:
     """The answers for a loop and for those in its step."""
     facts, loops = _facts(node)
-    egraph = _ENGINES.take(_TEXT)
+    engine = take(_TEXT)
     try:
-        facts.load(partial(commanded, egraph))
-        commanded(egraph, "(run-schedule (saturate (run)))")
-        maps, outer, inner = (
-            list(_rows(egraph, *relation)) for relation in (("maps", "ititi"), ("connected",), ("inner_connected",))
-        )
+        facts.load(engine.run)
+        engine.run("(run-schedule (saturate (run)))")
+        found = engine.tables(("maps", "connected", "inner_connected"))
     finally:
-        _ENGINES.put(_TEXT, egraph)
+        engine.close()
+    maps, outer, inner = ([row for row, _ in table.rows] for table in found.values())
     return {
         scan: Queries(
             _mappings(args, [row for loop, *row in maps if loop == n]),
@@ -144,13 +141,6 @@ def _facts(node: Scan) -> tuple[Tables, dict[Scan, ScanArgs]]:
                 todo.append(x)
             facts.add("inside", n, todo.index(x))
     return facts, loops
-
-
-def _rows(egraph: Any, relation: str, columns: str = "iii") -> Iterator[list[Any]]:
-    """The rows of a relation.  columns: per column i for a number, t for a text."""
-    read = {"i": egraph.value_to_i64, "t": egraph.value_to_string}
-    for row in egraph.freeze().functions[relation].rows:
-        yield [read[c](value) for c, value in zip(columns, row.inputs, strict=True)]
 
 
 def _mappings(args: ScanArgs, maps: list[list[Any]]) -> dict[str, Mapping[int, int | list[int]]]:

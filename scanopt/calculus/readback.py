@@ -9,11 +9,17 @@ import numpy as np
 
 from scanopt.array.op import Op
 from scanopt.calculus.encode import Encoded
+from scanopt.calculus.engine import Engine
 from scanopt.calculus.forms import ROOT, Batched, ClockInfo, Form, Operator, StateInfo, TermGraph
 
 __all__ = ["UNKNOWN", "Binding", "ReadBack", "read_back"]
 
 _FORMS = ("hold", "seq", "stack")
+_TABLES = (
+    "node", "input", "const", "apply", *_FORMS, "tail", "at", "delay", "cons", "nil", "fold_",
+    "prim", "item", "last_rows", "length", "vmap",
+    "root", "loop", "level", "steps", "until", "runs_all", "state", "defines",
+)  # fmt: skip
 
 
 Binding = int | str | Operator | tuple[int, ...] | None
@@ -25,38 +31,35 @@ UNKNOWN = -2
 
 
 class ReadBack:
-    """The tables of one frozen e-graph.
+    """The tables of an e-graph as they were when they were read.
 
+    questions: relations that are read as well.
     places, loops: once `term_graph` was asked for, the class and clock of each term and loop of the program.
     """
 
-    def __init__(self, egraph: Any) -> None:
-        self._egraph = egraph
-        self._functions: dict[str, Any] = egraph.freeze().functions
+    def __init__(self, engine: Engine, questions: Sequence[str] = ()) -> None:
+        self._tables = engine.tables([*_TABLES, *questions])
         self.places: dict[int, int] = {}
         self.loops: dict[int, int] = {}
-        self._int = egraph.value_to_i64
-        self._text = egraph.value_to_string
         self._operators = self._read_operators()
         self._lists = {out: (a, r) for (a, r), out in self._rows("cons")}
         self._empty = {out for _, out in self._rows("nil")}
         self._numbers: dict[str, dict[Any, int]] = {}
 
-    def _rows(self, name: str) -> Iterator[tuple[list[Any], Any]]:
-        f = self._functions.get(name)
-        return ((r.inputs, r.output) for r in f.rows) if f is not None else iter(())
+    def _rows(self, name: str) -> list[tuple[tuple[Any, ...], Any]]:
+        return self._tables[name].rows if name in self._tables else []
 
     def _read_operators(self) -> dict[Any, Operator]:
         out: dict[Any, Operator] = {}
         for (key,), o in self._rows("prim"):
-            out[o] = Op.parse(self._text(key))
+            out[o] = Op.parse(key)
         for (k,), o in self._rows("item"):
-            out[o] = Op.make("getitem", index=(self._int(k),))
+            out[o] = Op.make("getitem", index=(k,))
         for (k,), o in self._rows("last_rows"):
-            out[o] = Op.make("getitem", index=(("slice", -self._int(k), None, None),))
+            out[o] = Op.make("getitem", index=(("slice", -k, None, None),))
         for (k,), o in self._rows("length"):
-            out[o] = Op.make("shape_i", axis=self._int(k))
-        waiting = [(op, self._text(flags), o) for (op, flags), o in self._rows("vmap")]
+            out[o] = Op.make("shape_i", axis=k)
+        waiting = [(op, flags, o) for (op, flags), o in self._rows("vmap")]
         while waiting:
             rest = [w for w in waiting if w[0] not in out]
             for op, flags, o in waiting:
@@ -77,11 +80,11 @@ class ReadBack:
 
     def nodes(self) -> dict[int, Any]:
         """Per term of the program its class."""
-        return {self._int(i): v for (i,), v in self._rows("node")}
+        return {i: v for (i,), v in self._rows("node")}
 
     def foldings(self) -> list[tuple[Operator, list[str]]]:
         """Operators of constants found by laws that fold, with the keys of the constants."""
-        consts = {out: self._text(k) for (k,), out in self._rows("const")}
+        consts = {out: k for (k,), out in self._rows("const")}
         found = ((self._operators[op], self._list(args)) for (op, args), _ in self._rows("fold_"))
         return [(op, [consts[a] for a in x]) for op, x in found if x is not None and all(a in consts for a in x)]
 
@@ -95,9 +98,9 @@ class ReadBack:
     def _binding(self, x: Any, sort: str) -> Binding:
         match sort:
             case "i64":
-                return int(self._int(x))
+                return int(x)
             case "String":
-                return str(self._text(x))
+                return str(x)
             case "Op":
                 return self._operators.get(x)
             case "Args":
@@ -118,12 +121,12 @@ class ReadBack:
             g.classes.setdefault(v, []).append(form)
         self._read_clocks(g, program, clocks, values)
         self._read_states(g, program, states, values)
-        where = {self._int(i): values[v] for (i,), v in self._rows("node")}
+        where = {i: values[v] for (i,), v in self._rows("node")}
         self.places = {i: v for i, v in where.items() if i in program.classes}
         for i, c in self.places.items():
             if i in program.written:
                 g.written[c] = tuple(dict.fromkeys((*g.written.get(c, ()), *program.written[i])))
-        self.loops = {int(self._text(name)): clocks[c] for (name,), c in self._rows("loop") if c in clocks}
+        self.loops = {int(name): clocks[c] for (name,), c in self._rows("loop") if c in clocks}
         g.roots = tuple(where[r] for r in program.roots)
         g.checks = tuple(where[r] for r in program.checks)
         return g
@@ -144,7 +147,7 @@ class ReadBack:
                 yield values[v], Form("apply", tuple(values[a] for a in listed), operator=self._operators[op])
         for kind in ("input", "const"):
             for (key,), v in self._rows(kind):
-                yield values[v], Form(kind, key=self._text(key))
+                yield values[v], Form(kind, key=key)
         for kind in _FORMS:
             for (c, x), v in self._rows(kind):
                 if c in clocks:
@@ -152,16 +155,16 @@ class ReadBack:
         for kind in ("tail", "at"):
             for (c, x, k), v in self._rows(kind):
                 if c in clocks:
-                    yield values[v], Form(kind, (values[x],), clock=clocks[c], k=self._int(k))
+                    yield values[v], Form(kind, (values[x],), clock=clocks[c], k=k)
         for (c, init, s, k), v in self._rows("delay"):
             if c in clocks:
-                form = Form("delay", (values[init],), "", None, clocks[c], states[s], self._int(k))
+                form = Form("delay", (values[init],), "", None, clocks[c], states[s], k)
                 yield values[v], form
 
     def _read_clocks(self, g: TermGraph, program: Encoded, clocks: dict[Any, int], values: _Numbering) -> None:
         merged: dict[Any, list[ClockInfo]] = {}
         for (name,), c in self._rows("loop"):
-            merged.setdefault(c, []).append(program.clocks[int(self._text(name))])
+            merged.setdefault(c, []).append(program.clocks[int(name)])
         steps = {c: values[n] for (c,), n in self._rows("steps")}
         until: dict[Any, list[int]] = {}
         complete = {c for (c,), _ in self._rows("runs_all")}
@@ -180,7 +183,7 @@ class ReadBack:
                 g.clocks[clocks[c]] = info
 
     def _read_states(self, g: TermGraph, program: Encoded, states: _Numbering, values: _Numbering) -> None:
-        labels = {s: program.states[int(self._text(n))].label for (n,), s in self._rows("state")}
+        labels = {s: program.states[int(n)].label for (n,), s in self._rows("state")}
         updates: dict[int, list[int]] = {}
         for (s, v), _ in self._rows("defines"):
             updates.setdefault(states[s], []).append(values[v])
@@ -196,6 +199,6 @@ class _Numbering(dict[Any, int]):
         return self[key]
 
 
-def read_back(egraph: Any) -> ReadBack:
+def read_back(engine: Engine, questions: Sequence[str] = ()) -> ReadBack:
     """The tables of an e-graph as they are now."""
-    return ReadBack(egraph)
+    return ReadBack(engine, questions)

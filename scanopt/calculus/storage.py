@@ -11,10 +11,10 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
-from scanopt.calculus.engine import Engines, commanded
+from scanopt.calculus.engine import Table, take
 from scanopt.calculus.tables import Tables, tables_text
 
 __all__ = ["GIVEN", "INPLACE", "STAGES", "StorageRule", "derive", "storage_rules"]
@@ -53,7 +53,6 @@ x, y, a, k: names; b, e: bodies (the steps of the program, of a loop, of a side 
 STAGES = ("shapes", "kinds", "lives", "views", "flow", "memory", "refusals", "choices", "results")
 """In this order; each is complete before the next begins."""
 
-_ENGINES = Engines()
 _WISH = "wants_"
 _FORBID = "(forbid x a)"
 _FORBIDDEN = '(set (refused x a) 1) (because x a "{}")'
@@ -148,20 +147,16 @@ def derive(
     table = Tables()
     for name, row in facts:
         table.add(name, *row)
-    egraph = _ENGINES.take(text)
+    engine = take(text)
     try:
-        table.load(partial(commanded, egraph))
-        commanded(egraph, _RUN)
-        found = egraph.freeze().functions
-        return {name: sorted(_rows(egraph, found[name])) for name in wanted}
+        table.load(engine.run)
+        engine.run(_RUN)
+        found = engine.tables(wanted)
+        return {name: sorted(_rows(found[name])) for name in wanted}
     finally:
-        _ENGINES.put(text, egraph)
+        engine.close()
 
 
-def _rows(egraph: Any, function: Any) -> Iterator[Row]:
+def _rows(table: Table) -> Iterator[Row]:
     """The rows of a relation; those of a function with its value."""
-    read = [egraph.value_to_string if sort == "String" else egraph.value_to_i64 for sort in function.input_sorts]
-    valued = function.output_sort == "i64"
-    for row in function.rows:
-        inputs = tuple(f(x) for f, x in zip(read, row.inputs, strict=True))
-        yield (*inputs, egraph.value_to_i64(row.output)) if valued else inputs
+    return ((*row, value) if table.sort == "i64" else row for row, value in table.rows)

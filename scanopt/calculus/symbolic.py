@@ -11,12 +11,11 @@ import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from scanopt.calculus.condition import FACTS, Condition, sorts_of
 from scanopt.calculus.egraph import rules_of
-from scanopt.calculus.engine import ENGINES, commanded
+from scanopt.calculus.engine import EngineError, Report, take
 from scanopt.calculus.law import LICENCES, Law
 from scanopt.calculus.terms import Int, Term, Text
 
@@ -93,11 +92,11 @@ class Proofs:
             run(f"(unstable-combined-ruleset proof {' '.join(f'law_{x.name}' for x in laws)})")
             matched: set[str] = set()
             for _ in range(_ROUNDS):
-                report = run("(run-schedule (seq (repeat 100 (run facts)) (run proof)))")[0].report
-                matched |= {n for n, count in report.num_matches_per_rule.items() if count and n in self._laws}
+                report: Report = run("(run-schedule (seq (repeat 100 (run facts)) (run proof)))")[0]
+                matched |= report.matches.keys() & self._laws.keys()
                 if _true(run, f"(= {instance.left} {instance.right})"):
                     return matched
-                if not report.updated or sum(n for _, n in run("(print-size)")[0].sizes) > _FORMS:
+                if not report.updated or sum(run("(print-size)")[0].values()) > _FORMS:
                     return None
             return None
 
@@ -112,23 +111,22 @@ class Proofs:
         return bool(self._inside(instance, derive))
 
     def _inside(self, instance: _Instance, body: Callable[[Callable[[str], list[Any]]], Any]) -> Any:
-        engine = ENGINES.take(self._text)
-        run = partial(commanded, engine)
+        engine = take(self._text)
         try:
-            run("\n".join(instance.commands))
-            return body(run)
-        except Exception as error:
+            engine.run("\n".join(instance.commands))
+            return body(engine.run)
+        except EngineError as error:
             if "Illegal merge" in str(error):  # its conditions exclude one another here
                 return None
             raise
         finally:
-            ENGINES.put(self._text, engine)
+            engine.close()
 
 
 def _true(run: Callable[[str], list[Any]], query: str) -> bool:
     try:
         run(f"(check {query})")
-    except Exception as error:
+    except EngineError as error:
         if "heck failed" in str(error):
             return False
         raise

@@ -1,0 +1,265 @@
+"""The process in which egglog runs: it answers requests until there are no more.
+
+It is started by its path, with the file of egglog's extension module as its argument, and imports nothing of the
+project.  Requests and answers are marshalled, each after its length in eight bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import marshal
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+KEPT = 4
+"""Sets of rules, of those used last, for which an engine (about 20 MB) is kept."""
+
+_SPARE = 40_000_000
+"""Bytes that the process may grow by before it is worn out: engines do not give back all that programs took."""
+
+_SHARE = 20
+"""A process does at least so many times the work of its start before it is worn out."""
+
+_MOST = 1 << 62
+
+
+class Server:
+    """Engines with rules loaded, and what is done with one of them at a time.
+
+    Loading rules costs more than most programs, so each program works on a level of its own (push, pop), which is
+    ready before it comes.
+    """
+
+    def __init__(self, bindings: Any) -> None:
+        self._bindings = bindings
+        self._engines: dict[str, Any] = {}
+        self._engine: Any = None
+        self._limit = soft_limit()
+        self._fresh = self._begun = used()[0]
+        self._start = 0.0
+
+    def begin(self, text: str) -> None:
+        """From now on requests are about an engine with these rules, on a level of its own."""
+        bound_memory(self._limit)
+        start = time.process_time() if self._engines else 0.0
+        engine = self._engines.pop(text, None)
+        if engine is None:
+            engine = self._bindings.EGraph()
+            run(engine, text)
+            run(engine, "(push)")
+            self._start += time.process_time() - start
+            self._fresh = max(self._fresh, used()[0])
+        self._engine = self._engines[text] = engine
+        while len(self._engines) > KEPT:
+            del self._engines[next(iter(self._engines))]
+        self._begun = used()[1]
+
+    def run(self, text: str) -> list[Any]:
+        """What the commands of a text come to: reports of runs, numbers of rows."""
+        return [found for x in run(self._engine, text) if (found := plain(x)) is not None]
+
+    def tables(self, names: Sequence[str]) -> dict[str, tuple[str, list[tuple[tuple[Any, ...], Any]]]]:
+        """Of some tables the sort of the values, and the rows: arguments and value.
+
+        Integers and texts are themselves; anything else is a number, the same for what is equal.
+        """
+        numbers: dict[Any, int] = {}
+        read = {"i64": self._engine.value_to_i64, "String": self._engine.value_to_string, "Unit": lambda x: None}
+        other = lambda x: numbers.setdefault(x, len(numbers))  # noqa: E731
+        functions, out = self._engine.freeze().functions, {}
+        for name in names:
+            if (f := functions.get(name)) is not None:
+                columns = [read.get(sort, other) for sort in f.input_sorts]
+                value = read.get(f.output_sort, other)
+                rows = [(tuple([c(x) for c, x in zip(columns, r.inputs)]), value(r.output)) for r in f.rows]  # noqa: B905
+                out[name] = (f.output_sort, rows)
+        return out
+
+    def room(self) -> tuple[int, int]:
+        """Bytes that were taken for the program so far, and how many there are left."""
+        now = used()[1]
+        return max(now - self._begun, 0), soft_limit() - now
+
+    def end(self) -> bool:
+        """Take the program out again; whether this process is worn out."""
+        run(self._engine, "(pop)")
+        run(self._engine, "(push)")
+        worn = used()[0] - self._fresh > _SPARE
+        return worn and time.process_time() > _SHARE * self._start
+
+
+def run(engine: Any, text: str) -> list[Any]:
+    """What the commands of a text come to.
+
+    They are run one by one: every term that is parsed keeps the whole text it stands in, and all rules at once, or
+    a few thousand folded constants, take gigabytes.
+    """
+    return [result for command in commands(text) for result in engine.run_program(*engine.parse_program(command))]
+
+
+def commands(text: str) -> Iterator[str]:
+    """The commands of a text, each of which begins on a line of its own; those on one line stay together."""
+    command, depth = "", 0
+    for line in text.splitlines():
+        command += line + "\n"
+        depth += line.count("(") - line.count(")")
+        if not depth and command.strip():
+            yield command
+            command = ""
+    if command.strip():  # parentheses in a string
+        yield command
+
+
+def plain(result: Any) -> Any:
+    """The result of a command as plain data; None where it says nothing."""
+    if sizes := getattr(result, "sizes", None):
+        return dict(sizes)
+    report = getattr(result, "report", None)
+    if report is None:
+        return None
+    matches = {name: n for name, n in report.num_matches_per_rule.items() if n}
+    times = {name: t.total_seconds() for name, t in report.search_and_apply_time_per_rule.items()}
+    return report.updated, matches, times
+
+
+# Memory
+
+
+def used() -> tuple[int, int]:
+    """Bytes that this process holds, and bytes of addresses that it uses; 0 where the system does not say."""
+    with contextlib.suppress(OSError), open("/proc/self/statm", "rb") as file:
+        pages, resident = file.read().split()[:2]
+        return int(resident) * _PAGE, int(pages) * _PAGE
+    return 0, 0
+
+
+_PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+
+
+def soft_limit() -> int:
+    """Bytes of addresses that this process may use."""
+    with contextlib.suppress(ImportError, OSError):
+        import resource
+
+        soft = resource.getrlimit(resource.RLIMIT_AS)[0]
+        return _MOST if soft == resource.RLIM_INFINITY else soft
+    return _MOST
+
+
+def bound_memory(limit: int) -> None:
+    """Take no more than there is: this process ends where that does not do, and not another one.
+
+    limit: bytes of addresses that it may use at most, whatever is free.
+    """
+    free, addresses = available(), used()[1]
+    if not addresses or free >= _MOST:
+        return
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+        resource.setrlimit(resource.RLIMIT_AS, (min(limit, addresses + free), hard))
+
+
+def available() -> int:
+    """Bytes that are free, on the machine and in the control groups (containers) that this process is in."""
+    machine = numbers("/proc/meminfo")
+    free = [1024 * (machine["MemAvailable"] + machine.get("SwapFree", 0))] if "MemAvailable" in machine else []
+    with contextlib.suppress(OSError), open("/proc/self/cgroup", encoding="utf-8") as file:
+        for line in file.read().splitlines():
+            _, kinds, path = line.split(":", 2)
+            if not kinds:
+                free += groups(f"/sys/fs/cgroup{path}", "memory.max", "memory.current", "inactive_file")
+            elif "memory" in kinds.split(","):
+                names = "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
+                free += groups(f"/sys/fs/cgroup/memory{path}", *names)
+    return max(0, min(free, default=_MOST))
+
+
+def groups(path: str, limit: str, usage: str, cached: str) -> Iterator[int]:
+    """What is free in a control group and in those around it."""
+    while path.startswith("/sys/fs/cgroup"):
+        most, now = (numbers(f"{path}/{name}").get("") for name in (limit, usage))
+        if most is not None and now is not None:
+            yield most - now + numbers(f"{path}/memory.stat").get(cached, 0)
+        path = os.path.dirname(path.rstrip("/"))
+
+
+def numbers(path: str) -> dict[str, int]:
+    """The numbers in a file of the system by their names; the name of one that stands alone is ""."""
+    out: dict[str, int] = {}
+    with contextlib.suppress(OSError), open(path, encoding="utf-8") as file:
+        for line in file:
+            words = line.replace(":", " ").split()
+            if words and words[-1] == "kB":
+                words.pop()
+            if words and words[-1].isdecimal():
+                out[" ".join(words[:-1])] = int(words[-1])
+    return out
+
+
+# Requests
+
+
+def serve(bindings: str) -> None:
+    """Answer requests until the other side has gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is to be done then is decided by the other side
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="utf-8") as file:
+        file.write("1000")  # where memory runs out all the same, this process ends first
+    out = os.dup(1)
+    os.dup2(2, 1)  # nothing that is printed gets between the answers
+    server = Server(loaded(bindings))
+    while request := receive(0):
+        name, *args = request
+        try:
+            answer = "", getattr(server, name)(*args)
+        except BaseException as error:  # a panic of the engine is no Exception
+            answer = type(error).__name__, str(error)
+        send(out, answer)
+
+
+def loaded(bindings: str) -> Any:
+    """The extension module alone: egglog's own `__init__` imports formatters and notebooks."""
+    spec = importlib.util.spec_from_file_location("egglog.bindings", bindings)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def send(file: int, message: Any) -> None:
+    """Write a message."""
+    data = marshal.dumps(message)
+    for part in (len(data).to_bytes(8, "little"), data):
+        view = memoryview(part)
+        while view:
+            view = view[os.write(file, view) :]
+
+
+def receive(file: int) -> Any:
+    """Read a message; None where there are no more."""
+    size = _read(file, 8)
+    data = _read(file, int.from_bytes(size, "little")) if size else b""
+    return marshal.loads(data) if data else None
+
+
+def _read(file: int, size: int) -> bytes:
+    """So many bytes; none where the other side ends before."""
+    out = bytearray()
+    while len(out) < size:
+        if not (part := os.read(file, min(size - len(out), 1 << 24))):
+            return b""
+        out += part
+    return bytes(out)
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(BrokenPipeError):
+        serve(sys.argv[1])
+    os._exit(0)  # giving all memory back one by one takes time
