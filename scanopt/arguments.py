@@ -13,7 +13,7 @@ import numpy as np
 
 from scanopt.array.constants import as_tensor_variable
 from scanopt.array.variable import Constant, SharedVariable, Variable, describe
-from scanopt.forks import once
+from scanopt.forks import lock, once
 from scanopt.inputs import In, read_inputs, read_one
 from scanopt.loops.flat import Flat, flatten
 from scanopt.loops.graph import leaves
@@ -40,7 +40,7 @@ class Signature:
     form: str
     keys: tuple[str, ...] = ()
     defaults: list[Array | None] = field(default_factory=list[Array | None])
-    lock: threading.RLock = field(default_factory=threading.RLock)
+    lock: threading.RLock = field(default_factory=lock)
 
     @once
     def inputs(self) -> tuple[Variable, ...]:
@@ -67,8 +67,8 @@ class Signature:
     def transaction(self) -> Iterator[None]:
         """During the block no other call changes what this one reads, if this one changes anything."""
         with ExitStack() as stack:
-            for lock in self._locks:
-                stack.enter_context(lock)
+            for held in self._locks:
+                stack.enter_context(held)
             yield
 
     def swapped(self, swap: Mapping[SharedVariable, SharedVariable], delete_updates: bool = False) -> Signature:
@@ -210,7 +210,7 @@ def _restored(
 
 
 _MISSING = object()
-_MOMENT = threading.Lock()  # while the values of shared variables are read, or replaced
+_MOMENT = lock(whole=True)  # while the values of shared variables are read, or replaced
 
 
 def _as_it_is(value: Any) -> Array | None:

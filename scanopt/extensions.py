@@ -13,10 +13,11 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-import threading
 from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
+
+from scanopt.forks import STARTING
 
 __all__ = ["GROUP", "extension_modules", "load_extensions"]
 
@@ -24,7 +25,6 @@ GROUP = "scanopt.extensions"
 """The group of entry points."""
 
 _LOADED: dict[str, ModuleType] = {}
-_LOCK = threading.RLock()
 _state = "new"  # then "loading", then "loaded"
 
 
@@ -37,7 +37,7 @@ def load_extensions() -> bool:
     True
     """
     global _state
-    with _LOCK:
+    with STARTING:
         if _state == "new":
             _state = "loading"
             try:

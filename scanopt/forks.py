@@ -1,4 +1,4 @@
-"""What makes a process that was forked from one with several threads work: only one thread is there in it.
+"""What makes a process that was forked from one with several threads work: only the thread that forked is in it.
 
 A lock that another thread held stays locked for ever, and what another thread was importing stays half imported.
 """
@@ -6,29 +6,40 @@ A lock that another thread held stays locked for ever, and what another thread w
 from __future__ import annotations
 
 import os
+import sys
 import threading
+import time
 from collections.abc import Callable
+from types import FrameType
 from typing import Any, Generic, TypeVar, overload
 from weakref import WeakSet
 
-__all__ = ["HELD", "lock", "once"]
+__all__ = ["STARTING", "lock", "once"]
 
-HELD = threading.RLock()
-"""Held while modules are imported on first use and while processes start: a fork waits for it."""
-
-_PATIENCE = 60.0
-"""Seconds that a fork waits at most: a thread that holds the lock may itself wait for the one that forks."""
+_PATIENCE = 30.0
+"""Seconds that a fork waits at most: another thread may itself wait for the one that forks."""
 
 _LOCKS: WeakSet[Any] = WeakSet()
+_WHOLE: list[Any] = []
+_waited: list[Any] = []
 
 Value = TypeVar("Value")
 
 
-def lock() -> threading.RLock:
-    """A lock that is free in a forked process."""
+def lock(whole: bool = False) -> threading.RLock:
+    """A lock that is free in a forked process.
+
+    whole: it is held for moments only, and a fork waits for it, so that there is no half of what it guards.
+    """
     made = threading.RLock()
     _LOCKS.add(made)
+    if whole:
+        _WHOLE.append(made)
     return made
+
+
+STARTING = lock(whole=True)
+"""Held while processes are started and extensions loaded."""
 
 
 class once(Generic[Value]):  # noqa: N801
@@ -59,23 +70,37 @@ class once(Generic[Value]):  # noqa: N801
         return kept[self._name]
 
 
-_waited = False
+def _importing() -> bool:
+    """Whether another thread is in an import that scanopt makes."""
+    here = threading.get_ident()
+    return any(_imports(frame) for ident, frame in sys._current_frames().items() if ident != here)
+
+
+def _imports(frame: FrameType | None) -> bool:
+    inside = False
+    while frame is not None:
+        inside = inside or frame.f_code.co_filename.startswith("<frozen importlib")
+        if inside and str(frame.f_globals.get("__name__")).partition(".")[0] == "scanopt":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _before() -> None:
-    global _waited
-    _waited = HELD.acquire(timeout=_PATIENCE)
+    end = time.monotonic() + _PATIENCE
+    while _importing() and time.monotonic() < end:
+        time.sleep(0.001)
+    _waited[:] = [x for x in _WHOLE if x.acquire(timeout=max(0.0, end - time.monotonic()))]
 
 
 def _in_parent() -> None:
-    if _waited:
-        HELD.release()
+    for x in _waited:
+        x.release()
 
 
 def _in_child() -> None:
-    if _waited:
-        HELD.release()
-    for x in (*_LOCKS, *([] if _waited else [HELD])):
+    _in_parent()
+    for x in {*_LOCKS} - {*_waited}:
         x._at_fork_reinit()
 
 

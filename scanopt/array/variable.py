@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 import itertools
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from scanopt.array.op import Op, Operand, load
 from scanopt.array.types import TensorType
+from scanopt.forks import lock
 
 __all__ = [
     "FUNCTIONS", "NUMPY_FUNCTIONS", "Apply", "Constant", "Node", "SharedVariable", "Variable",
@@ -287,7 +287,7 @@ class SharedVariable(Variable):
     def __init__(self, value: Any, name: str | None = None) -> None:
         self._value: np.ndarray[Any, Any] = np.array(value)
         self.serial = next(SharedVariable._serials)
-        self.lock = threading.RLock()
+        self.lock = lock()
         self.default_update: Variable | None = None
         self.is_stream = False
         shape = (None,) * self._value.ndim
@@ -304,7 +304,7 @@ class SharedVariable(Variable):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ |= state
-        self.serial, self.lock = next(SharedVariable._serials), threading.RLock()
+        self.serial, self.lock = next(SharedVariable._serials), lock()
 
     def get_value(self, borrow: bool = False) -> np.ndarray[Any, Any]:
         """The present value: a copy, or the array itself with `borrow=True`."""

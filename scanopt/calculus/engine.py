@@ -22,7 +22,7 @@ from typing import IO, Any
 
 from scanopt.calculus import engine_process
 from scanopt.calculus.engine_process import KEPT, receive, send
-from scanopt.forks import HELD
+from scanopt.forks import STARTING
 
 __all__ = ["Engine", "EngineError", "Report", "Table", "take"]
 
@@ -65,7 +65,7 @@ class _Process:
         self._told = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
         command = [_python(), "-P", "-s", "-S", engine_process.__file__, bindings]
         try:
-            with HELD:
+            with STARTING:
                 self._process = subprocess.Popen(
                     command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._told
                 )
@@ -226,7 +226,7 @@ class Engine:
             self._process.tell("end")
         except (RuntimeError, MemoryError):
             return
-        with HELD:
+        with STARTING:
             spare = _FREE.pop(0) if len(_FREE) >= _IDLE else None
             _FREE.append(self._process)
         if spare is not None:
@@ -250,7 +250,7 @@ def take(text: str) -> Engine:
 
 def _free(text: str) -> _Process | None:
     """One of the processes that are kept, with these rules if there is one."""
-    with HELD:
+    with STARTING:
         found = [x for x in _FREE if text in x.texts] or _FREE
         return _FREE.pop(_FREE.index(found[-1])) if found else None
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import atexit
 import sys
 from dataclasses import dataclass, field
-from threading import Lock
+from threading import RLock
+
+from scanopt import forks
 
 __all__ = ["ScanProfile", "profile_summary", "reset_profiles", "scan_profile"]
 
@@ -27,7 +29,7 @@ class ScanProfile:
     steps: int = 0
     in_step: float = 0.0
     total: float = 0.0
-    _lock: Lock = field(default_factory=Lock, repr=False)
+    _lock: RLock = field(default_factory=forks.lock, repr=False)
 
     def record(self, *, calls: int = 1, steps: int = 0, in_step: float = 0.0, total: float = 0.0) -> None:
         """Add runs of the loop."""
@@ -56,7 +58,7 @@ class ScanProfile:
 class _Registry:
     """The collectors by title, and whether they hold what no summary has shown yet."""
 
-    lock = Lock()
+    lock = forks.lock()
     profiles: dict[str, ScanProfile] = {}  # noqa: RUF012  one for the process
     unread = False
 
