@@ -29,7 +29,7 @@ from scanopt.calculus.lengths import as_many_steps
 from scanopt.calculus.loading import Rows, load_text, operator_text, quoted
 from scanopt.calculus.machinery import machinery_text
 from scanopt.calculus.readback import ReadBack, read_back
-from scanopt.calculus.saturation import Limits, Round, Saturation, run_schedule
+from scanopt.calculus.saturation import READ, Limits, Round, Saturation, run_schedule
 from scanopt.calculus.schedule import EVERYTHING, Schedule
 from scanopt.calculus.terms import DECLARATIONS
 
@@ -103,6 +103,7 @@ class EGraph:
         self.laws = tuple(laws)
         self._phases: dict[frozenset[str], str] = {}
         self._asked = 0
+        self._room = math.inf
         self._ops: dict[Operator, int] = {}
         self._consts = dict(program.consts)
         self._folded: set[str] = set()
@@ -117,7 +118,7 @@ class EGraph:
         """Hand the engine back, emptied, for the next program under the same laws."""
         self._engine.close()
 
-    def _run(self, text: str) -> list[Any]:
+    def _run(self, text: str) -> list[Report]:
         try:
             return self._engine.run(text)
         except EngineError as error:
@@ -153,7 +154,7 @@ class EGraph:
             most = Limits().most(trial.part.size)
             for _ in range(_TRIAL):
                 self._facts()
-                report: Report = self._run("(run stepwise 1)")[0]
+                (report,) = self._run("(run stepwise 1)")
                 changed = self._folded_by(report.matches) or report.updated
                 if not changed or self.size() > most:
                     break
@@ -183,13 +184,13 @@ class EGraph:
                 times[n] += t
         seconds = _seconds(times, time.perf_counter() - start)
         changed = self._folded_by(matches) or any(r.updated for r in reports)
-        return Round(matches, seconds, changed, self.size())
+        return Round(matches, seconds, changed, self.size(), self._room)
 
     def _facts(self) -> list[Report]:
         """Reports of running facts until nothing new follows; they should end by themselves, and are watched."""
         reports: list[Report] = []
         most = _TOO_MANY * Limits().most(self.program.size)
-        while not reports or (reports[-1].updated and self.size() <= most):
+        while not reports or (reports[-1].updated and self.size() <= most and self._room >= READ):
             # The command, unlike `repeat` in a schedule, ends with the first run that finds nothing new.
             reports += self._run(f"(run facts {_AT_ONCE})")
         return reports
@@ -205,8 +206,8 @@ class EGraph:
         return self._phases[names]
 
     def size(self) -> int:
-        """The number of forms."""
-        (sizes,) = self._run("(print-size)")
+        """The number of forms; what room is left in memory is noted."""
+        sizes, self._room = self._engine.sizes()
         return sum(sizes.get(k, 0) for k in _FORMS)
 
     def pairs(self, relation: str) -> list[tuple[Any, Any]]:

@@ -10,6 +10,7 @@ import atexit
 import errno
 import importlib
 import importlib.util
+import math
 import os
 import signal
 import subprocess
@@ -202,21 +203,21 @@ class Engine:
         self._process = process
         self._text = text
 
-    def run(self, text: str) -> list[Any]:
-        """What the commands of a text come to: a `Report` for a run, a dict for numbers of rows.
+    def run(self, text: str) -> list[Report]:
+        """What the runs among the commands of a text come to.
 
         Raises EngineError for a command that is refused, MemoryError where there is not enough for it.
         """
-        return [Report(*x) if isinstance(x, tuple) else x for x in self._process.ask("run", text)]
+        return [Report(*x) for x in self._process.ask("run", text)]
 
     def tables(self, names: Sequence[str]) -> dict[str, Table]:
         """The tables of these names that there are."""
         return {name: Table(*x) for name, x in self._process.ask("tables", names).items()}
 
-    def room(self) -> tuple[int, int]:
-        """Bytes that were taken for the program so far, and how many there are left."""
-        taken, left = self._process.ask("room")
-        return taken, left
+    def sizes(self) -> tuple[dict[str, int], float]:
+        """Numbers of rows by table, and how many times the memory that the program takes is left."""
+        sizes, taken, left = self._process.ask("room")
+        return sizes, left / taken if taken else math.inf
 
     def close(self) -> None:
         """Make the engine ready for the next program."""

@@ -60,7 +60,7 @@ class Server:
         self._begun = used()[1]
 
     def run(self, text: str) -> list[Any]:
-        """What the commands of a text come to: reports of runs, numbers of rows."""
+        """What the commands of a text come to: reports of runs."""
         return [found for x in run(self._engine, text) if (found := plain(x)) is not None]
 
     def tables(self, names: Sequence[str]) -> dict[str, tuple[str, list[tuple[tuple[Any, ...], Any]]]]:
@@ -80,10 +80,10 @@ class Server:
                 out[name] = (f.output_sort, rows)
         return out
 
-    def room(self) -> tuple[int, int]:
-        """Bytes that were taken for the program so far, and how many there are left."""
-        now = used()[1]
-        return max(now - self._begun, 0), soft_limit() - now
+    def room(self) -> tuple[dict[str, int], int, int]:
+        """Numbers of rows by table, bytes that were taken for the program so far, and how many there are left."""
+        (sizes,) = run(self._engine, "(print-size)")
+        return dict(sizes.sizes), max(used()[1] - self._begun, 0), addresses_left()
 
     def end(self) -> bool:
         """Take the program out again; whether this process is worn out."""
@@ -117,8 +117,6 @@ def commands(text: str) -> Iterator[str]:
 
 def plain(result: Any) -> Any:
     """The result of a command as plain data; None where it says nothing."""
-    if sizes := getattr(result, "sizes", None):
-        return dict(sizes)
     report = getattr(result, "report", None)
     if report is None:
         return None
@@ -149,6 +147,11 @@ def soft_limit() -> int:
         soft = resource.getrlimit(resource.RLIMIT_AS)[0]
         return _MOST if soft == resource.RLIM_INFINITY else soft
     return _MOST
+
+
+def addresses_left() -> int:
+    """Bytes of addresses that this process may still take."""
+    return soft_limit() - used()[1]
 
 
 def bound_memory(limit: int) -> None:

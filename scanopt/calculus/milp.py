@@ -6,6 +6,7 @@ has to be there before it (`rows`).  Circles that are left are cut off when a so
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.calculus.causality import AcausalError, Choice, Schedule, order, reached
+from scanopt.calculus.engine_process import addresses_left
 from scanopt.calculus.problem import Instance, Option, Problem
 from scanopt.calculus.rows import Variables, circle_rows, formulas, made_rows, order_rows
 
@@ -115,11 +117,18 @@ class _Model:
         return result.x, low, result.status == 0
 
 
+_ADDRESSES = 200_000_000, 20_000_000
+"""Bytes of addresses that SciPy and the solver take at most, and those that each core adds."""
+
+
 def solve(problem: Problem, seconds: float, most: float = np.inf) -> Solution | None:
-    """The cheapest causal choice, or None when time ran out before any was found.
+    """The cheapest causal choice, or None when time ran out before any was found, or there is no memory to look.
 
     most: the cost of a choice that is known, which is no better than the one looked for.
     """
+    least, core = _ADDRESSES
+    if addresses_left() < least + core * (os.cpu_count() or 1):  # where SciPy's parts find too few, they wait for ever
+        return None
     model = _Model(problem, most)
     end = time.perf_counter() + seconds
     for _ in range(_ROUNDS):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -11,13 +12,17 @@ from dataclasses import dataclass, field
 from scanopt.calculus.law import Law
 from scanopt.calculus.schedule import Phase, Schedule
 
-__all__ = ["Limits", "Round", "Saturation", "laws_of_phase", "next_size", "run_schedule"]
+__all__ = ["READ", "Limits", "Round", "Saturation", "laws_of_phase", "next_size", "run_schedule"]
+
+
+READ = 2
+"""So many times what a program takes has to be left where it is read back."""
 
 
 @dataclass(frozen=True)
 class Limits:
     """When saturation stops: rounds, forms in the e-graph, forms for each form of the program (with 1,000
-    always allowed), seconds.
+    always allowed), seconds; and in any case where memory might not do for one more round.
 
     Laws that make forms without end are set aside before they hit the limit of forms, and the others go on.
     """
@@ -49,12 +54,16 @@ class Saturation:
 
 @dataclass(frozen=True)
 class Round:
-    """One round: matches and seconds per law, whether anything was new, and the number of forms after it."""
+    """One round: matches and seconds per law, whether anything was new, and the number of forms after it.
+
+    room: how many times what the program takes there is left in memory.
+    """
 
     matches: dict[str, int]
     seconds: dict[str, float]
     changed: bool
     size: int
+    room: float = math.inf
 
 
 def laws_of_phase(phase: Phase, laws: Sequence[Law]) -> frozenset[str]:
@@ -93,7 +102,9 @@ class _Watch:
         seconds, nodes, rounds = self._limits
         if next_size(self._growth, self._found) > nodes:
             self._set_aside(done.matches)
+        grown = self._growth[-1] / max(self._growth[-2], 1) if len(self._growth) > 1 else 1.0
         for name, hit in (
+            ("memory", done.room < READ * grown),
             ("nodes", done.size > nodes),
             ("seconds", time.perf_counter() - self._start > seconds),
             ("rounds", len(self._growth) >= rounds),

@@ -15,7 +15,7 @@ from typing import Any
 
 from scanopt.calculus.condition import FACTS, Condition, sorts_of
 from scanopt.calculus.egraph import rules_of
-from scanopt.calculus.engine import EngineError, Report, take
+from scanopt.calculus.engine import Engine, EngineError, take
 from scanopt.calculus.law import LICENCES, Law
 from scanopt.calculus.terms import Int, Term, Text
 
@@ -88,15 +88,15 @@ class Proofs:
     def _run(self, instance: _Instance, laws: Sequence[Law]) -> set[str] | None:
         """The laws that matched on the way, None where both sides stay apart."""
 
-        def rounds(run: Callable[[str], list[Any]]) -> set[str] | None:
-            run(f"(unstable-combined-ruleset proof {' '.join(f'law_{x.name}' for x in laws)})")
+        def rounds(engine: Engine) -> set[str] | None:
+            engine.run(f"(unstable-combined-ruleset proof {' '.join(f'law_{x.name}' for x in laws)})")
             matched: set[str] = set()
             for _ in range(_ROUNDS):
-                report: Report = run("(run-schedule (seq (repeat 100 (run facts)) (run proof)))")[0]
+                (report,) = engine.run("(run-schedule (seq (repeat 100 (run facts)) (run proof)))")
                 matched |= report.matches.keys() & self._laws.keys()
-                if _true(run, f"(= {instance.left} {instance.right})"):
+                if _true(engine, f"(= {instance.left} {instance.right})"):
                     return matched
-                if not report.updated or sum(run("(print-size)")[0].values()) > _FORMS:
+                if not report.updated or sum(engine.sizes()[0].values()) > _FORMS:
                     return None
             return None
 
@@ -104,17 +104,17 @@ class Proofs:
         return found
 
     def _holds(self, instance: _Instance) -> bool:
-        def derive(run: Callable[[str], list[Any]]) -> bool:
-            run("(run-schedule (repeat 100 (run facts)))")
-            return all(_true(run, q) for q in instance.queries)
+        def derive(engine: Engine) -> bool:
+            engine.run("(run-schedule (repeat 100 (run facts)))")
+            return all(_true(engine, q) for q in instance.queries)
 
         return bool(self._inside(instance, derive))
 
-    def _inside(self, instance: _Instance, body: Callable[[Callable[[str], list[Any]]], Any]) -> Any:
+    def _inside(self, instance: _Instance, body: Callable[[Engine], Any]) -> Any:
         engine = take(self._text)
         try:
             engine.run("\n".join(instance.commands))
-            return body(engine.run)
+            return body(engine)
         except EngineError as error:
             if "Illegal merge" in str(error):  # its conditions exclude one another here
                 return None
@@ -123,9 +123,9 @@ class Proofs:
             engine.close()
 
 
-def _true(run: Callable[[str], list[Any]], query: str) -> bool:
+def _true(engine: Engine, query: str) -> bool:
     try:
-        run(f"(check {query})")
+        engine.run(f"(check {query})")
     except EngineError as error:
         if "heck failed" in str(error):
             return False
