@@ -31,6 +31,10 @@ _IDLE = max(2, os.cpu_count() or 1)
 """Processes that are kept when no thread needs them."""
 
 
+SPARE = 30_000_000
+"""Bytes that a process may grow by before another one takes its place: an engine keeps reports of all that was run."""
+
+
 class EngineError(RuntimeError):
     """What the engine has to say against a command."""
 
@@ -64,7 +68,7 @@ class _Process:
         self.broken = False
         self._owed = 0
         self._told = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
-        command = [_python(), "-P", "-s", "-S", engine_process.__file__, bindings]
+        command = [_python(), "-P", "-s", "-S", engine_process.__file__, bindings, str(SPARE)]
         try:
             with STARTING:
                 self._process = subprocess.Popen(

@@ -1,7 +1,7 @@
 """The process in which egglog runs: it answers requests until there are no more.
 
-It is started by its path, with the file of egglog's extension module as its argument, and imports nothing of the
-project.  Requests and answers are marshalled, each after its length in eight bytes.
+It is started by its path and imports nothing of the project.  Its arguments are the file of egglog's extension module,
+and the bytes that it may grow by before it is worn out.  Requests and answers are marshalled, each after its length in eight bytes.
 """
 
 from __future__ import annotations
@@ -19,9 +19,6 @@ from typing import Any
 KEPT = 4
 """Sets of rules, of those used last, for which an engine (about 20 MB) is kept."""
 
-_SPARE = 40_000_000
-"""Bytes that the process may grow by before it is worn out: engines do not give back all that programs took."""
-
 _SHARE = 20
 """A process does at least so many times the work of its start before it is worn out."""
 
@@ -35,8 +32,9 @@ class Server:
     ready before it comes.
     """
 
-    def __init__(self, bindings: Any) -> None:
+    def __init__(self, bindings: Any, spare: int) -> None:
         self._bindings = bindings
+        self._spare = spare
         self._engines: dict[str, Any] = {}
         self._engine: Any = None
         self._limit = soft_limit()
@@ -89,7 +87,7 @@ class Server:
         """Take the program out again; whether this process is worn out."""
         run(self._engine, "(pop)")
         run(self._engine, "(push)")
-        worn = used()[0] - self._fresh > _SPARE
+        worn = used()[0] - self._fresh > self._spare
         return worn and time.process_time() > _SHARE * self._start
 
 
@@ -209,14 +207,14 @@ def numbers(path: str) -> dict[str, int]:
 # Requests
 
 
-def serve(bindings: str) -> None:
+def serve(bindings: str, spare: int) -> None:
     """Answer requests until the other side has gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is to be done then is decided by the other side
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="utf-8") as file:
         file.write("1000")  # where memory runs out all the same, this process ends first
     out = os.dup(1)
     os.dup2(2, 1)  # nothing that is printed gets between the answers
-    server = Server(loaded(bindings))
+    server = Server(loaded(bindings), spare)
     while request := receive(0):
         name, *args = request
         try:
@@ -264,5 +262,5 @@ def _read(file: int, size: int) -> bytes:
 
 if __name__ == "__main__":
     with contextlib.suppress(BrokenPipeError):
-        serve(sys.argv[1])
+        serve(sys.argv[1], int(sys.argv[2]))
     os._exit(0)  # giving all memory back one by one takes time
