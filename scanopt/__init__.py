@@ -6,6 +6,8 @@ import importlib
 import os
 from typing import Any
 
+import scanopt.forks  # a fork waits for what is imported below  # noqa: F401
+
 __version__ = "0.1.0"
 
 # rewrites/ and backends/ are installed inside the package; in a clone they stand beside it.

@@ -63,12 +63,11 @@ class _Process:
     """A process with engines.  Its answers come in the order of the requests."""
 
     def __init__(self) -> None:
-        bindings = _bindings()
+        command = [_python(), "-P", "-s", "-S", engine_process.__file__, _bindings(), str(SPARE)]
         self.texts: list[str] = []
         self.broken = False
         self._owed = 0
         self._told = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
-        command = [_python(), "-P", "-s", "-S", engine_process.__file__, bindings, str(SPARE)]
         try:
             with STARTING:
                 self._process = subprocess.Popen(
@@ -76,6 +75,7 @@ class _Process:
                 )
                 _ALL.add(self)
         except OSError as error:
+            self._told.close()
             if error.errno == errno.ENOMEM:
                 raise MemoryError(_no_memory(str(error))) from error
             raise

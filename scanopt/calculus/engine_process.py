@@ -1,7 +1,8 @@
 """The process in which egglog runs: it answers requests until there are no more.
 
-It is started by its path and imports nothing of the project.  Its arguments are the file of egglog's extension module,
-and the bytes that it may grow by before it is worn out.  Requests and answers are marshalled, each after its length in eight bytes.
+It is started by its path and imports nothing of the project.  Its arguments are the file of egglog's extension
+module, and the bytes that it may grow by before it is worn out.  Requests and answers are marshalled, each after its
+length in eight bytes.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ import contextlib
 import importlib.util
 import marshal
 import os
+import select
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -67,7 +70,7 @@ class Server:
         Integers and texts are themselves; anything else is a number, the same for what is equal.
         """
         numbers: dict[Any, int] = {}
-        read = {"i64": self._engine.value_to_i64, "String": self._engine.value_to_string, "Unit": lambda x: None}
+        read = {"i64": self._engine.value_to_i64, "String": self._engine.value_to_string}
         other = lambda x: numbers.setdefault(x, len(numbers))  # noqa: E731
         functions, out = self._engine.freeze().functions, {}
         for name in names:
@@ -214,6 +217,7 @@ def serve(bindings: str, spare: int) -> None:
         file.write("1000")  # where memory runs out all the same, this process ends first
     out = os.dup(1)
     os.dup2(2, 1)  # nothing that is printed gets between the answers
+    threading.Thread(target=end_with, args=(0,), daemon=True).start()
     server = Server(loaded(bindings), spare)
     while request := receive(0):
         name, *args = request
@@ -222,6 +226,15 @@ def serve(bindings: str, spare: int) -> None:
         except BaseException as error:  # a panic of the engine is no Exception
             answer = type(error).__name__, str(error)
         send(out, answer)
+
+
+def end_with(file: int) -> None:
+    """End this process, whatever it is doing, when the other side of a pipe has gone."""
+    if hasattr(select, "poll"):
+        waiting = select.poll()
+        waiting.register(file, 0)  # told even so
+        waiting.poll()
+        os._exit(0)
 
 
 def loaded(bindings: str) -> Any:

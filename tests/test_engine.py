@@ -1,0 +1,291 @@
+"""The engine's process: what it answers, when it is renewed, and what is told where it ends."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.calculus import engine, engine_process
+from scanopt.calculus.engine import Engine, EngineError, take
+from scanopt.calculus.saturation import Limits, Round, run_schedule
+from scanopt.calculus.schedule import EVERYTHING
+
+RULES = """
+(datatype Number (zero) (next Number))
+(function value (Number) i64 :merge old)
+(relation named (Number String))
+(rule ((= a (zero))) ((set (value a) 0)))
+(rule ((= a (next b)) (= n (value b))) ((set (value a) (+ n 1))))
+"""
+
+
+@pytest.fixture(autouse=True)
+def fresh_processes() -> Iterator[None]:
+    engine._end_all()
+    engine._FREE.clear()
+    yield
+    engine._end_all()
+    engine._FREE.clear()
+
+
+@pytest.fixture
+def numbers() -> Iterator[Engine]:
+    found = take(RULES)
+    yield found
+    found.close()
+
+
+def pids() -> list[int]:
+    return [x._process.pid for x in engine._ALL]
+
+
+def compiled(factor: float = 2.0) -> float:
+    x = T.dvector("x")
+    h, _ = scanopt.scan(lambda v, h: h * factor + v, x, np.float64(1))
+    return float(scanopt.function([x], h[-1])([1.0, 2.0]))
+
+
+# ---- answers ----
+
+
+def test_tables_hold_integers_texts_and_numbers_of_classes(numbers: Engine) -> None:
+    numbers.run('(next (next (zero)))\n(named (next (zero)) "one")\n(run 5)')
+    found = numbers.tables(["value", "next", "zero", "named", "unknown"])
+    assert list(found) == ["value", "next", "zero", "named"]
+    ((_, zero),) = found["zero"].rows
+    after = {a: b for (a,), b in found["next"].rows}
+    assert {a: n for (a,), n in found["value"].rows} == {zero: 0, after[zero]: 1, after[after[zero]]: 2}
+    assert [row for row, _ in found["named"].rows] == [(after[zero], "one")]
+    assert found["value"].sort == "i64"
+
+
+def test_reports_and_sizes(numbers: Engine) -> None:
+    first, second = numbers.run("(next (zero))\n(run 5)\n(run 1)")
+    assert (first.updated, second.updated) == (True, False)
+    assert sum(first.matches.values()) == 2
+    sizes, room = numbers.sizes()
+    assert (sizes["next"], sizes["value"]) == (1, 2)
+    assert room > 10
+
+
+def test_nothing_is_left_of_a_program_and_commands_that_are_refused_end_none() -> None:
+    for _ in range(2):
+        numbers = take(RULES)
+        with pytest.raises(EngineError, match="heck failed"):
+            numbers.run("(check (zero))")
+        numbers.run("(zero)\n(check (zero))")
+        numbers.close()
+    assert len(pids()) == 1
+
+
+def test_commands_are_run_one_by_one() -> None:
+    class Told:
+        def __init__(self) -> None:
+            self.texts: list[str] = []
+
+        def parse_program(self, text: str) -> list[str]:
+            self.texts.append(text)
+            return []
+
+        def run_program(self, *commands: str) -> list[Any]:
+            return []
+
+    told = Told()
+    engine_process.run(told, '(a)\n(b\n  (c))\n(d ")")\n(e)')
+    assert told.texts == ["(a)\n", "(b\n  (c))\n", '(d ")")\n(e)\n']
+
+
+# ---- processes ----
+
+
+def test_programs_one_after_the_other_share_a_process_and_those_at_the_same_time_do_not() -> None:
+    a = take(RULES)
+    b = take(RULES)
+    assert len(pids()) == 2
+    a.close()
+    b.close()
+    c = take(RULES)
+    c.run("(zero)")
+    c.close()
+    assert len(pids()) == 2
+
+
+def test_a_process_that_was_killed_while_nobody_used_it_is_replaced() -> None:
+    compiled()
+    (pid,) = pids()
+    os.kill(pid, signal.SIGKILL)
+    assert compiled(3.0) == 14.0
+    assert pids() != [pid]
+
+
+@pytest.mark.parametrize(
+    ("signal_name", "error", "told"),
+    [("SIGKILL", MemoryError, "ulimit -v.*FAST_COMPILE.*unoptimized"), ("SIGSEGV", RuntimeError, "please report it")],
+)
+def test_a_process_that_ends_at_work_is_an_error_here(signal_name: str, error: type[Exception], told: str) -> None:
+    """The system kills where memory has run out."""
+    numbers = take(RULES)
+    numbers.run("(zero)")
+    os.kill(pids()[0], getattr(signal, signal_name))
+    with pytest.raises(error, match=told):
+        numbers.run("(run 5)")
+    numbers.close()
+    assert not pids()
+    assert compiled() == 8.0
+
+
+def test_an_interrupt_leaves_no_answer_to_the_next_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(file: int) -> Any:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engine, "receive", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            compiled()
+    assert not pids()
+    assert compiled() == 8.0
+
+
+@pytest.mark.parametrize("end", ["", "os.kill(os.getpid(), signal.SIGKILL)"])
+def test_a_process_ends_with_the_one_that_started_it(end: str) -> None:
+    """Also where that was killed, and in the middle of its work."""
+    code = f"""
+import os, signal, threading, time
+from scanopt.calculus import engine
+e = engine.take("(datatype Number (zero) (next Number))\\n(rule ((= a (next b))) ((next a)))\\n(next (zero))")
+e.run("")
+print(e._process._process.pid, flush=True)
+threading.Thread(target=e.run, args=["(run 1000000000)"], daemon=True).start()
+time.sleep(0.2)
+{end}
+"""
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], stdout=subprocess.PIPE, text=True, check=False, timeout=60
+    )
+    pid, deadline = int(done.stdout), time.monotonic() + 30
+    while Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text(encoding="utf-8"):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_where_there_is_no_interpreter_to_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "")
+    monkeypatch.setattr("multiprocessing.spawn.get_executable", lambda: None)
+    with pytest.raises(RuntimeError, match="set_executable"):
+        take(RULES)
+
+
+# ---- memory ----
+
+
+def resident(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_a_process_that_has_grown_is_renewed_when_it_has_done_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "SPARE", -(1 << 40))
+    seen: list[int] = []
+    while len({*seen}) < 2:
+        assert len(seen) < 1000
+        numbers = take(RULES)
+        numbers.run("(next (next (zero)))\n" + "(run 1)\n" * 1000)
+        numbers.close()
+        seen += pids()
+    assert len(seen) > 3
+    assert len(pids()) == 1
+
+
+def test_many_compiles_stay_within_200_mb() -> None:
+    """As benchmarks/bench_memory.py does for 10,000; here the growth of some is looked at."""
+    code = """
+import bench_memory
+found = bench_memory.compiles(60)
+most, (_, here, there, _) = max(found["most"]), found["shown"][-1]
+first = found["shown"][2]
+assert most < 200e6, most
+assert here - first[1] < 3e6, (first, here)
+"""
+    folder = Path(__file__).parents[1] / "benchmarks"
+    path = os.pathsep.join([str(folder), *filter(None, sys.path)])
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False, timeout=300,
+        env=os.environ | {"PYTHONPATH": path},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("room", "stopped"), [(1e9, "rounds"), (2.5, "memory")])
+def test_saturation_stops_where_memory_might_not_do(room: float, stopped: str) -> None:
+    sizes = iter(range(100, 10_000, 100))
+
+    def one(names: frozenset[str]) -> Round:
+        return Round({}, {}, True, next(sizes), room)
+
+    found = run_schedule(EVERYTHING, [], one, Limits(rounds=5), 100)
+    assert found.stopped_by == stopped
+    assert found.growth == ((100, 200) if stopped == "memory" else (100, 200, 300, 400, 500))
+
+
+def long_step(n: int) -> Any:
+    """A function of a loop with some operators in its step, too many to try all their forms."""
+    x, h0 = T.dvector("x"), T.dscalar("h0")
+
+    def step(v: Any, h: Any) -> Any:
+        for i in range(n):
+            h = T.tanh(h * (0.5 + i) + v) - T.sin(v) * (i + 1.0)
+        return h
+
+    h, _ = scanopt.scan(step, x, h0)
+    return scanopt.function([x, h0], h[-1])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="addresses are limited on Linux alone")
+def test_memory_that_does_not_do_for_the_engine_is_an_error_and_no_end(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Whatever the limit: a result, perhaps of fewer rounds, or MemoryError."""
+    python, found = tmp_path / "python", []
+    monkeypatch.setattr(engine, "_python", lambda: str(python))
+    for limit in (20, 100, 110, 120, 130, 150, 400):
+        python.write_text(f'#!/bin/sh\nulimit -v {1000 * limit}\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
+        python.chmod(0o755)
+        try:
+            found.append(long_step(30).report.stopped_by or "saturated")
+        except MemoryError as error:
+            found.append(str(error))
+        engine._end_all()
+        engine._FREE.clear()
+    assert "let the process have more" in found[0]
+    assert found[-1] == "saturated"
+    assert all(x in ("memory", "saturated") or "let the process have more" in x for x in found)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="addresses are limited on Linux alone")
+@pytest.mark.parametrize("limit", [160, 250])
+def test_a_process_under_a_limit_has_a_result_or_says_what_to_do(limit: int) -> None:
+    """Where SciPy's libraries are loaded with too few addresses left, they wait for ever."""
+    code = f"""
+        import sys
+        sys.path[:0] = {[str(Path(__file__).parent)]!r}
+        try:
+            from test_engine import long_step
+            print(long_step(20)([1.0], 0.5))
+        except MemoryError:
+            print("MemoryError")
+        """
+    code = textwrap.dedent(code)
+    shell = f'ulimit -v {1000 * limit}; exec "$0" "$@"'
+    command = ["/bin/sh", "-c", shell, sys.executable, "-P", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() in ("MemoryError", str(long_step(20)([1.0], 0.5)))
