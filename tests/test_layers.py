@@ -17,7 +17,8 @@ ROOT = Path(__file__).parents[1]
 # Where each package lies, and the engine's layers from the bottom up: a module imports from its own layer or below.
 HOMES = {"scanopt.rewrites": ROOT / "rewrites", "scanopt.backends": ROOT / "backends", "scanopt": ROOT / "scanopt"}
 LAYERS = [
-    {"scanopt.forks", "scanopt.modes", "scanopt.extensions"},
+    {"scanopt.forks"},
+    {"scanopt.modes", "scanopt.extensions"},
     {"scanopt.config"},
     {"scanopt.array"},
     {"scanopt.loops"},
