@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from corpus.pool import Pool, Shape, size
 
-__all__ = ["draw"]
+__all__ = ["PLAIN_DRAWS", "draw"]
 
 # Text with {k} for the key and {s} for the size, dtype, and the axes that follow those of the size.
 _PLAIN: tuple[tuple[str, str, Shape], ...] = (
@@ -24,6 +24,13 @@ _COMPUTED: tuple[tuple[str, str], ...] = (
     ("normal({k}{v}.shape, 0.0, abs({v}))", "float64"), ("poisson({k}{v}.shape, T.sqr(T.tanh({v})))", "int64"),
     ("uniform({k}{v}.shape, 0.0, 1.0 + abs({v}))", "float64"),
 )  # fmt: skip
+
+
+PLAIN_DRAWS = (
+    "trng.uniform((3,))", "trng.normal(())", "trng.integers(0, 3, ())", "trng.uniform((2, 1), dtype='float32')",
+    "trng.binomial((2,), 3, 0.4)", "trng.permutation((), 3)",
+)  # fmt: skip
+"""Draws from streams whose parameters are constants."""
 
 
 def draw(p: Pool) -> tuple[str, str, Shape] | None:

@@ -16,34 +16,43 @@ from typing import Any
 import numpy as np
 
 from corpus.plain_names import NAMES, translated
-from corpus.spec import Change, Input, Line, Loop, Out, Spec, Statement, changed, makes, needs, used
+from corpus.spec import Change, Line, Loop, Out, Spec, Statement, changed, makes, needs, used
 
-__all__ = ["UnknownError", "initial", "run"]
+__all__ = ["Loose", "UnknownError", "evaluate", "initial", "run"]
 
 Array = np.ndarray[Any, Any]
 
 
 class UnknownError(Exception):
-    """The program holds what is not known here: random numbers, or the shape of rows that are never computed."""
+    """The program holds what is not known here: random numbers, or lengths of rows that are never computed."""
+
+
+class Loose(np.ndarray[Any, Any]):
+    """An array of no entries whose lengths are not known, as it is made of rows that no step computed."""
 
 
 def initial(spec: Spec) -> dict[str, Array]:
     """The values of the shared variables before the first call."""
-    return {x.name: _array(x) for x in spec.shared}
+    return {x.name: x.array for x in spec.shared}
 
 
 def run(spec: Spec, shared: Mapping[str, Array]) -> tuple[list[Array], dict[str, Array]]:
     """One call: the outputs, and the shared variables after it.  Raises what the program raises, UnknownError."""
-    top = _Scope(spec.statements, {x.name: _array(x) for x in spec.inputs} | dict(shared), spec.disturbed)
+    top = _Scope(spec.statements, {x.name: x.array for x in spec.inputs} | dict(shared), spec.disturbed)
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the mean of nothing
-        outputs = [np.array(top[name]) for name in spec.outputs]
+        outputs = [np.array(top[name], subok=True) for name in spec.outputs]
         new = top.updates(spec.passed, spec.changes)
     return outputs, {**shared, **{a: np.array(x) for a, x in new.items()}}
 
 
-def _array(x: Input) -> Array:
-    return np.array(x.values, x.dtype).reshape(x.shape)
+def evaluate(s: Statement, values: Mapping[str, Any]) -> dict[str, Any]:
+    """What a statement makes of these values; errors stand for what raises when it is asked for."""
+    scope = _Scope([s], dict(values), disturbed=False)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scope._make(s)
+    return {name: scope.values[name] for name in makes(s)}
 
 
 @cache
@@ -97,11 +106,29 @@ class _Scope:
 
     def _make(self, s: Statement) -> None:
         if isinstance(s, Line):
-            self.values[s.name] = np.asarray(self.eval(s.text))
+            self.values[s.name] = self._line(s)
         elif s.function in ("loop", "fori_loop", "while_loop"):
             _Carry(s, self).run()
         else:
             _Scan(s, self).run()
+
+    def _line(self, s: Line) -> Array:
+        """The value of a line: made of loose values, it is one itself unless its shape tells it."""
+        try:
+            value = np.asarray(self.eval(s.text))
+        except Exception as error:
+            if not isinstance(error, UnknownError) and self._loose(s):
+                raise UnknownError(s.text) from error
+            raise
+        if not value.ndim or not self._loose(s):
+            return value
+        if value.size:
+            raise UnknownError(s.text)
+        return value.view(Loose)
+
+    def _loose(self, s: Line) -> bool:
+        names = (n for n in used(s.text) if not n.startswith("u"))
+        return any(isinstance(self.values.get(n), Loose) for n in names)
 
     def updates(self, passed: Iterable[str], changes: Iterable[Change]) -> dict[str, Array]:
         """The updates of loops by name, then further ones; all read the values before."""
@@ -180,9 +207,8 @@ class _Rows:
         rows = self.rows[self.before :]
         if rows:
             return np.stack(rows)
-        if scope.disturbed or scope.ends_early(loop):
-            return UnknownError("the shape of rows that no step computed")
-        return np.empty((0, *self.out.shape[1:]), self.out.dtype)
+        found = np.empty((0, *self.out.shape[1:]), self.out.dtype)
+        return found.view(Loose) if found.ndim > 1 and (scope.disturbed or scope.ends_early(loop)) else found
 
     def last(self) -> Array | Exception:
         """The row of the last step."""
@@ -259,6 +285,8 @@ class _Scan(_Loop):
         for slot in loop.sequences:
             given = self.scope.eval(slot.text)
             x, taps = (given["input"], given.get("taps", [0])) if isinstance(given, dict) else (given, [0])
+            if isinstance(x, Loose):
+                raise UnknownError("a sequence of unknown lengths")
             low, high = min(0, *taps), max(0, *taps)  # the present counts as read
             counts.append(max(len(x) - (high - low), 0))
             for name, tap in zip(slot.params, taps, strict=True):
@@ -339,6 +367,8 @@ class _Carry(_Loop):
         for slot in loop.sequences:
             x = self.scope.eval(slot.text)
             x = np.arange(x) if isinstance(x, int) else x
+            if isinstance(x, Loose):
+                raise UnknownError("a sequence of unknown lengths")
             counts.append(len(x))
             out[slot.params[0]] = x[::-1] if loop.go_backwards else x
         if len(set(counts)) > 1:

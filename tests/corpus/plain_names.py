@@ -24,7 +24,7 @@ class _T:
     @staticmethod
     def constant(x: Any, dtype: str | None = None) -> Array:
         """A bare Python number alone gets the smallest dtype that holds it; arrays and lists keep theirs."""
-        if dtype is None and isinstance(x, int):
+        if dtype is None and isinstance(x, int) and not isinstance(x, bool):
             dtype = next(d for d in ("int8", "int16", "int32", "int64") if abs(x) <= np.iinfo(d).max)
         if dtype is None and isinstance(x, float):
             dtype = "float32" if float(np.float32(x)) == x else "float64"
@@ -43,9 +43,9 @@ class _T:
 
     @staticmethod
     def inc_at(x: Array, index: Any, value: Any) -> Array:
-        """A copy of x with a value added at some places, each of which is named once."""
+        """A copy of x with a value added at some places, as often as each is named."""
         new = x.copy()
-        new[index] += np.asarray(value).astype(x.dtype)
+        np.add.at(new, index, np.asarray(value).astype(x.dtype))
         return new
 
 

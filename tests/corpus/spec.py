@@ -8,21 +8,58 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 __all__ = [
-    "Change", "Input", "Line", "Loop", "Out", "Slot", "Spec", "Statement", "changed", "live", "makes", "needs",
-    "prune", "used", "without_likes",
+    "LAYOUTS", "Change", "Input", "Line", "Loop", "Out", "Slot", "Spec", "Statement", "changed", "live", "makes",
+    "needs", "prune", "used", "without_likes",
 ]  # fmt: skip
 
 
 @dataclass
 class Input:
-    """An input or a shared variable: its static lengths (None where unknown), its shape and its elements, flat."""
+    """An input or a shared variable: its static lengths (None where unknown), its shape and its elements, flat.
+
+    values: of complex numbers the real and the imaginary parts in turn.  layout: how the array lies in
+    memory, a key of `LAYOUTS`.
+    """
 
     name: str
     dtype: str
     static: list[int | None]
     shape: list[int]
     values: list[Any]
+    layout: str = ""
+
+    @property
+    def text(self) -> str:
+        """The array as a text of NumPy."""
+        parts = f", {self.dtype!r})"
+        if self.dtype.startswith("complex"):
+            parts = f", {'float32' if self.dtype == 'complex64' else 'float64'!r}).view({self.dtype!r})"
+        plain = f"np.array({self.values}{parts}.reshape({tuple(self.shape)!r})"
+        return LAYOUTS[self.layout].format(x=plain, d=self.dtype, s=tuple(self.shape))
+
+    @property
+    def array(self) -> np.ndarray[Any, Any]:
+        """The array."""
+        return np.asarray(eval(self.text, {"np": np, "nan": np.nan, "inf": np.inf}))
+
+
+LAYOUTS = {
+    "": "{x}",
+    "Fortran order": "np.asfortranarray({x})",
+    "transposed": "{x}.T.copy().T",
+    "reversed": "{x}[..., ::-1].copy()[..., ::-1]",
+    "backwards": "{x}[::-1].copy()[::-1]",
+    "strided": "np.repeat({x}, 2, axis=-1)[..., ::2]",
+    "rows apart": "np.repeat({x}, 3, axis=0)[::3]",
+    "unaligned": "np.frombuffer(b'0' + {x}.tobytes(), {d!r}, offset=1).reshape({s})",
+    "one row": "np.broadcast_to({x}[:1], {s})",
+    "one column": "np.broadcast_to({x}[..., :1], {s})",
+    "read only": "np.broadcast_to({x}, {s})",
+}
+"""Ways in which an array may lie in memory, as texts of NumPy: x the array, d its dtype, s its shape."""
 
 
 @dataclass

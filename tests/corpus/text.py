@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from corpus.spec import Input, Line, Loop, Spec, Statement
+from corpus.spec import Line, Loop, Spec, Statement
 
 __all__ = ["Built", "build", "built", "paths", "source", "tree"]
 
@@ -32,8 +32,8 @@ def source(spec: Spec, tail: bool = True) -> str:
     body = _statements(spec.statements)
     lines = [f"# seed {spec.seed}", _HEAD]
     lines += [f"{x.name} = T.tensor({x.dtype!r}, {_tuple(x.static)}, {x.name!r})" for x in spec.inputs]
-    lines.append("values = {" + ", ".join(f"{x.name}: {_array(x)}" for x in spec.inputs) + "}")
-    lines += [f"{x.name} = scanopt.shared({_array(x)}, {x.name!r})" for x in spec.shared]
+    lines.append("values = {" + ", ".join(f"{x.name}: {x.text}" for x in spec.inputs) + "}")
+    lines += [f"{x.name} = scanopt.shared({x.text}, {x.name!r})" for x in spec.shared]
     names = [x.name for x in spec.shared]
     streams = any("trng." in text for text in body)
     if streams:
@@ -47,10 +47,6 @@ def source(spec: Spec, tail: bool = True) -> str:
 
 def _tuple(x: Iterable[Any]) -> str:
     return repr(tuple(x))
-
-
-def _array(x: Input) -> str:
-    return f"np.array({x.values}, {x.dtype!r}).reshape({_tuple(x.shape)})"
 
 
 def _updates(passed: Sequence[str], changes: Sequence[tuple[str, str]], pairs: bool) -> str:

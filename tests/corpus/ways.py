@@ -1,0 +1,139 @@
+"""Ways to compile a program: licences, the program as written, and odd ones."""
+
+from __future__ import annotations
+
+import importlib
+import random
+import traceback
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import scanopt
+from corpus.compare import Array
+from corpus.noise import ULPS
+from corpus.spec import Spec
+from corpus.text import Built
+from scanopt.arguments import signature
+from scanopt.calculus.cost import Work, numpy_cost
+from scanopt.calculus.encode import encode
+from scanopt.calculus.law import select
+from scanopt.calculus.optimize import Settings, optimize
+from scanopt.program.check import check_program
+from scanopt.program.lower import lower
+from scanopt.program.serial import from_json, to_json
+
+__all__ = ["FAST", "BrokenError", "Run", "Way", "Ways", "compiled", "usual"]
+
+Run = Callable[[], list[Array]]
+
+
+class BrokenError(Exception):
+    """Compiling went wrong, or a call that raised changed something."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """A name, what makes a function of no arguments, and how near its results must be: in ulps, 0 for exactly.
+
+    updates: whether a call changes shared variables.
+    """
+
+    name: str
+    make: Callable[[], Run]
+    ulps: int = 0
+    updates: bool = True
+
+
+FAST = 4 * ULPS
+"""How far `fast` may be off: its formulas differ, and what is not finite is left aside."""
+
+
+def usual(seed: int) -> tuple[str, ...]:
+    """The ways of the program of a seed: "exact", of some seeds "reassoc" and "odd"."""
+    return ("exact", *["reassoc"] * (seed % 2), *["odd"] * (seed % 4 == 0))
+
+
+class Ways:
+    """A program to be compiled.  functions: those made, by licence."""
+
+    def __init__(self, spec: Spec, made: Built) -> None:
+        self.spec, self.made = spec, made
+        self.arrays = list(made.values.values())
+        self.functions: dict[str, Any] = {}
+
+    def way(self, name: str, exclude: Sequence[str] = ()) -> Way:
+        """A way: "exact", "reassoc", "fast", "odd", or "written" with the licence that was compiled before."""
+        if name == "odd":
+            return _odd_way(self.spec, self.made, exclude)
+        if name == "written":
+            fp = next(iter(self.functions), "exact")
+            return Way("as written", lambda: self._as_written(fp), 0 if fp == "exact" else ULPS, updates=False)
+        return Way(name, lambda: self._optimized(name), {"exact": 0, "reassoc": ULPS, "fast": FAST}[name])
+
+    def _function(self, fp: str) -> Any:
+        if fp not in self.functions:
+            example = self.arrays if self.spec.seed % 2 else None
+            self.functions[fp] = _made(lambda: compiled(self.made, fp=fp, example=example))
+        return self.functions[fp]
+
+    def _optimized(self, fp: str) -> Run:
+        f = self._function(fp)
+        return lambda: list(f(*self.arrays))
+
+    def _as_written(self, fp: str) -> Run:
+        f = self._function(fp)
+        _made(lambda: f._initial_compiled)
+        return lambda: list(f.as_written(*self.arrays))
+
+
+def compiled(made: Built, **options: Any) -> Any:
+    """The function of a program."""
+    return scanopt.function(list(made.values), made.outputs, made.updates, on_unused_input="ignore", **options)
+
+
+def _made(make: Callable[[], Any]) -> Any:
+    """What is made.  An error is never that of the program: compiling must not raise."""
+    try:
+        return make()
+    except Exception as error:
+        where = "".join(traceback.format_exception(error)[-6:])
+        raise BrokenError(f"compiling raised {type(error).__name__}: {error}\n{where}") from error
+
+
+def _odd_way(spec: Spec, made: Built, exclude: Sequence[str]) -> Way:
+    """Costs out of thin air, so that forms other than the cheapest run; saved and loaded."""
+    rng = random.Random(spec.seed)
+    cost, exact = rng.random() < 0.8, rng.random() < 0.7
+    settings = Settings("exact", _odd_cost(spec.seed) if cost else numpy_cost, exact=exact)
+    s = signature(list(made.values), made.outputs, made.updates, "ignore")
+    arrays = list(made.values.values())
+
+    def make() -> Any:
+        done = optimize(encode([*s.inputs, *s.shared], s.results), select("exact", exclude), settings)
+        program = lower(done.extraction, exact=True)
+        check_program(program)
+        return importlib.import_module("scanopt.backends").executor("numpy").compile(from_json(to_json(program)))
+
+    def prepared() -> Run:
+        program = _made(make)
+
+        def run() -> list[Array]:
+            results = list(program([*arrays, *(x.get_value() for x in s.shared)]))
+            for x, value in zip(s.updates, results[len(s.outputs) :], strict=True):
+                x.set_value(value)
+            return results[: len(s.outputs)]
+
+        return run
+
+    how = f"{'odd' if cost else 'usual'} costs, {'exact' if exact else 'greedy'} extraction"
+    return Way(f"odd way: {how}, without {', '.join(exclude) or 'nothing'}", prepared)
+
+
+def _odd_cost(seed: int) -> Callable[[Work], float]:
+    def cost(work: Work) -> float:
+        text = f"{seed} {work.kind} {work.op.key if work.op else ''}"
+        return (zlib.crc32(text.encode()) % 1000 + 1) ** 2 / 100
+
+    return cost
