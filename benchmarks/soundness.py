@@ -22,8 +22,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-SHARD = {"programs": 250, "gradients": 100}
-WAYS = ("exact", "reassoc", "odd")
+SHARD = {"programs": 250, "gradients": 100, "wide": 100, "wide gradients": 50}
 COUNTED = ("outcomes", "plain", "ways", "kinds", "laws")
 """What each shard counts: programs by what they come to, and by what they show; ways to run them; laws that fired."""
 
@@ -31,6 +30,7 @@ COUNTED = ("outcomes", "plain", "ways", "kinds", "laws")
 def run(what: str, start: int, stop: int, every_way: bool) -> list[dict[str, Any]]:
     """The lines of one shard: its failures, then itself."""
     from corpus.check import check, rulesets
+    from corpus.ways import usual, wide
 
     generate, kinds = _generator(what)
     names, begin, number = rulesets(), time.process_time(), start // SHARD[what]
@@ -40,7 +40,8 @@ def run(what: str, start: int, stop: int, every_way: bool) -> list[dict[str, Any
     stopped: list[int] = []
     for seed in range(start, stop):
         spec = generate(seed)
-        result = check(spec, exclude, WAYS if every_way else _way(seed), slopes=what == "gradients")
+        ways = usual(seed) if every_way else _way(seed)
+        result = check(spec, exclude, wide(seed) if "wide" in what else ways, slopes="gradients" in what)
         counts["outcomes"][result.outcome] += 1
         counts["plain"][result.plain] += 1
         counts["ways"].update(result.ways)
@@ -49,7 +50,7 @@ def run(what: str, start: int, stop: int, every_way: bool) -> list[dict[str, Any
         if result.stopped:
             stopped.append(seed)
         if result.failures:
-            lines.append(failure(what, seed, exclude, result.failures))
+            lines.append(failure(what, spec, exclude, result))
     seconds = round(time.process_time() - begin, 1)
     shard = {"kind": "shard", "what": what, "start": start, "stop": stop, "seconds": seconds}
     return [*lines, {**shard, "date": time.strftime("%Y-%m-%d"), "failures": len(lines), **counts, "stopped": stopped}]
@@ -59,8 +60,15 @@ def _generator(what: str) -> tuple[Callable[[int], Any], Callable[[Any], Iterabl
     """What makes the program of a seed, and what it shows."""
     import random_programs
     from corpus import kinds, smooth
+    from corpus.wide import kinds as wide_kinds
+    from corpus.wide import program
 
-    return (smooth.generate, smooth.smooth_kinds) if what == "gradients" else (random_programs.generate, kinds.kinds)
+    return {
+        "programs": (random_programs.generate, kinds.kinds),
+        "gradients": (smooth.generate, smooth.smooth_kinds),
+        "wide": (program.generate, wide_kinds.kinds),
+        "wide gradients": (program.slopes, wide_kinds.kinds),
+    }[what]
 
 
 def _way(seed: int) -> tuple[str, ...]:
@@ -70,23 +78,25 @@ def _way(seed: int) -> tuple[str, ...]:
     return ("odd",) if seed % 8 == 0 else ("exact",)
 
 
-def failure(what: str, seed: int, exclude: list[str], failures: Iterable[Any]) -> dict[str, Any]:
+def failure(what: str, spec: Any, exclude: list[str], result: Any) -> dict[str, Any]:
     """What went wrong, with a smaller program in which the same goes wrong."""
     from corpus.check import check
     from corpus.shrink import shrink
     from corpus.text import source
 
-    ways = {f.way: f.text.partition("\n")[0][:60] for f in failures}
+    ways = {f.way: f.text.partition("\n")[0][:60] for f in result.failures}
 
     def fails(spec: Any) -> bool:
         try:
-            found = check(spec, exclude, slopes=what == "gradients").failures
+            found = check(spec, exclude, result.asked, slopes="gradients" in what).failures
         except Exception:  # a name left out that was needed
             return False
         return any(ways.get(f.way, "?")[:20] == f.text[:20] for f in found)
 
-    small = source(shrink(_generator(what)[0](seed), fails, 150))
-    return {"kind": "failure", "what": what, "seed": seed, "ways": {f.way: f.text for f in failures}, "program": small}
+    small = shrink(spec, fails, 150)
+    texts = {f.way: f.text for f in result.failures}
+    found = {"kind": "failure", "what": what, "seed": spec.seed, "ways": texts}
+    return {**found, "program": source(small), "spec": small.to_data()}
 
 
 def done(path: Path) -> list[dict[str, Any]]:
@@ -233,9 +243,13 @@ def _table(head: tuple[str, str], rows: Sequence[tuple[Any, Any]]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--from", dest="first", type=int, default=0, metavar="SEED")
-    parser.add_argument("--to", dest="last", type=int, default=10_000, metavar="SEED")
+    parser.add_argument("--to", dest="last", type=int, default=0, metavar="SEED")
     parser.add_argument(
         "--gradients", type=int, nargs=2, default=(0, 0), metavar="SEED", help="smooth ones, from and to"
+    )
+    parser.add_argument("--wide", type=int, nargs=2, default=(0, 0), metavar="SEED", help="wide ones, from and to")
+    parser.add_argument(
+        "--wide-gradients", type=int, nargs=2, default=(0, 0), metavar="SEED", help="smooth wide ones, from and to"
     )
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("soundness.jsonl"))
@@ -243,7 +257,9 @@ def main() -> int:
     parser.add_argument("--one-way", action="store_true", help="optimize each program in one way, not in up to three")
     options = parser.parse_args()
     lines = done(options.out)
-    todo = [*shards("programs", options.first, options.last, lines), *shards("gradients", *options.gradients, lines)]
+    asked = {"programs": (options.first, options.last), "gradients": options.gradients}
+    asked |= {"wide": options.wide, "wide gradients": options.wide_gradients}
+    todo = [x for what, span in asked.items() for x in shards(what, *span, lines)]
     with ProcessPoolExecutor(options.jobs) as pool, options.out.open("a", encoding="utf-8") as out:
         every_way = [not options.one_way] * len(todo)
         for made in pool.map(run, *zip(*todo, strict=True), every_way) if todo else ():

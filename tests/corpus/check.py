@@ -17,6 +17,7 @@ from corpus.culprit import may_vanish
 from corpus.noise import ULPS
 from corpus.plain import Loose, UnknownError
 from corpus.plain import run as run_plainly
+from corpus.slopes import slopes_differ
 from corpus.spec import Spec, live, without_likes
 from corpus.text import Built, built, source
 from corpus.ways import BrokenError, Run, Way, Ways, compiled, usual
@@ -40,7 +41,7 @@ class Result:
     """What one program came to.  outcome: "values", "refused" (when built) or the name of an error.
 
     plain: how plain Python compares: "equal" bit for bit, "near" within rounding, "raises" too, or
-    "unknown" to it.  ways: in which it was compiled.  stopped: the limit that ended the search for
+    "unknown" to it.  ways: in which it was compiled.  asked: for which ways `check` was asked.  stopped: the limit that ended the search for
     forms, if any.
     """
 
@@ -50,6 +51,7 @@ class Result:
     laws: Counter[str] = field(default_factory=Counter[str])
     plain: str = "unknown"
     ways: list[str] = field(default_factory=list[str])
+    asked: Sequence[str] = ()
     stopped: str = ""
 
 
@@ -76,11 +78,14 @@ def check(spec: Spec, exclude: Sequence[str] = (), ways: Sequence[str] | None = 
             return Result(spec, "refused")
         if slopes:
             made = _with_gradients(made)
-        calls = _Calls(spec, made, plain=not slopes)
+        calls = _Calls(spec, made, len(spec.outputs) if not slopes else 1)
         result = Result(spec, short(calls.expected[0]))
         calls.compare_with_plain(result)
+        if slopes and result.outcome == "values" and not spec.smooth and (text := slopes_differ(spec, made)):
+            result.failures.append(Failure("gradients against differences", text))
+        result.asked = usual(spec.seed) if ways is None else ways
         found = Ways(spec, made)
-        for name in usual(spec.seed) if ways is None else ways:
+        for name in result.asked:
             way = found.way(name, exclude)
             result.ways.append(way.name.split(":")[0])
             try:
@@ -98,7 +103,7 @@ def check(spec: Spec, exclude: Sequence[str] = (), ways: Sequence[str] | None = 
 
 def _with_gradients(made: Built) -> Built:
     """The first output, and its gradients with respect to all inputs and shared variables of floats."""
-    wrt = [x for x in (*made.values, *made.shared) if x.dtype == "float64"]
+    wrt = [x for x in (*made.values, *made.shared) if x.dtype.startswith("float")]
     gradients = grad(made.outputs[0], wrt, disconnected_inputs="ignore")
     return dataclasses.replace(made, outputs=[made.outputs[0], *gradients])
 
@@ -109,9 +114,12 @@ def check_interpreter(spec: Spec) -> Result:
 
 
 class _Calls:
-    """The calls of a program by the interpreter: what the shared variables start from, and the outcomes."""
+    """The calls of a program by the interpreter: what the shared variables start from, and the outcomes.
 
-    def __init__(self, spec: Spec, made: Built, plain: bool) -> None:
+    known: how many of the outputs plain Python is asked for.
+    """
+
+    def __init__(self, spec: Spec, made: Built, known: int) -> None:
         self.spec, self.made = spec, made
         self.before = [x.copy() for x in made.values.values()]
         f = compiled(made, mode="unoptimized")
@@ -122,8 +130,8 @@ class _Calls:
         for _ in range(2 if made.shared else 1):
             self.expected.append(self.call(lambda: list(f(*arrays)), self.starts[-1]))
             self.starts.append([s.get_value() for s in made.shared])
-        called = self.starts[: len(self.expected)]
-        self.plain: list[Outcome | None] = [self._plainly(start) if plain else None for start in called]
+        pairs = zip(self.starts, self.expected, strict=False)
+        self.plain: list[Outcome | None] = [self._plainly(start, expected, known) for start, expected in pairs]
 
     def call(self, run: Run, start: list[Array]) -> Outcome:
         """One call from these values of the shared variables: outputs, then what they are after it."""
@@ -145,8 +153,8 @@ class _Calls:
         for s, value in zip(self.made.shared, start, strict=True):
             s.set_value(value)
 
-    def _plainly(self, start: list[Array]) -> Outcome | None:
-        """The call by plain Python; None where it does not know."""
+    def _plainly(self, start: list[Array], expected: Outcome, known: int) -> Outcome | None:
+        """The call by plain Python; None where it does not know.  What it is not asked for is the interpreter's."""
         if len(start) > len(self.spec.shared):  # streams of random numbers
             return None
         names = [x.name for x in self.spec.shared]
@@ -156,7 +164,8 @@ class _Calls:
             return None
         except Exception as error:
             return error
-        return [*outputs, *(after[name] for name in names)]
+        others = expected[known : len(self.made.outputs)] if isinstance(expected, list) else []
+        return [*outputs[:known], *others, *(after[name] for name in names)]
 
     def compare(self, way: Way) -> str:
         """Every call against the interpreter, and against plain Python."""

@@ -23,7 +23,7 @@ from scanopt.gradient import Lop, Rop, grad, jacobian
 from scanopt.interpreter import _Machine
 from scanopt.loops.graph import schedule
 
-__all__ = ["Checked", "Wide", "check_slopes", "slope"]
+__all__ = ["Checked", "Wide", "check_slopes", "slope", "slopes_differ"]
 
 Array = np.ndarray[Any, Any]
 Env = dict[Variable, Array]
@@ -253,6 +253,30 @@ class _Checker:
             return
         if text := near(True, results, self.known, plain, found):
             self.out.failures.append(f"{what}, optimized: {text}")
+
+
+def slopes_differ(spec: Spec, made: Built) -> str:
+    """ "" where the gradient with respect to one input, along one direction, is that by differences; else what differs.
+
+    made: a program whose outputs are a cost and its gradients with respect to all inputs of floats.  Where the program
+    is not smooth nothing can be said.
+    """
+    wrt = [x for x in made.values if x.dtype.startswith("float")]
+    places = [i for i, x in enumerate(wrt) if made.values[x].size]
+    if not places:
+        return ""
+    rng = np.random.default_rng(spec.seed)
+    i = int(rng.choice(places))
+    x, along = wrt[i], rng.normal(size=made.values[wrt[i]].shape)
+    cost, gradients = Wide(made.outputs[:1], made.values), Wide(made.outputs[1:], made.values)
+    try:
+        expected, found = slope(cost, x, along)[0], gradients({})
+    except (RoughError, ArithmeticError, ValueError, IndexError):
+        return ""
+    product = np.asarray((found[i] * along).sum())
+    if not np.isfinite(expected) or _near(product, expected, [*found, expected]):
+        return ""
+    return f"with respect to {x}: {product}, by differences {expected}"
 
 
 def _quick(f: Wide, x: Variable, along: Array) -> Array | None:

@@ -24,7 +24,7 @@ from scanopt.program.check import check_program
 from scanopt.program.lower import lower
 from scanopt.program.serial import from_json, to_json
 
-__all__ = ["FAST", "BrokenError", "Run", "Way", "Ways", "compiled", "usual"]
+__all__ = ["FAST", "BrokenError", "Run", "Way", "Ways", "compiled", "usual", "wide"]
 
 Run = Callable[[], list[Array]]
 
@@ -53,6 +53,12 @@ FAST = 4 * ULPS
 def usual(seed: int) -> tuple[str, ...]:
     """The ways of the program of a seed: "exact", of some seeds "reassoc" and "odd"."""
     return ("exact", *["reassoc"] * (seed % 2), *["odd"] * (seed % 4 == 0))
+
+
+def wide(seed: int) -> tuple[str, ...]:
+    """The ways of a program of the wide generator: one licence, and as written; of some seeds an odd one."""
+    fp = ("exact", "reassoc", "exact", "fast", "exact", "reassoc", "odd")[seed % 7]
+    return (fp,) if fp == "odd" else (fp, "written")
 
 
 class Ways:

@@ -11,11 +11,20 @@ from corpus.spec import LAYOUTS, Input, Spec, prune
 from corpus.wide.loops import add_loop, consume, grow
 from corpus.wide.pool import COMPLEX, DTYPES, FLOATS, INTS, Pool, Value
 
-__all__ = ["generate"]
+__all__ = ["generate", "slopes"]
 
 
-def generate(seed: int, slopes: bool = False) -> Spec:
-    """The program of a seed.  slopes: one whose first output is a cost of float64, and smooth."""
+def generate(seed: int) -> Spec:
+    """The program of a seed."""
+    return _generate(seed, False)
+
+
+def slopes(seed: int) -> Spec:
+    """A smooth program of floats, whose only output is a cost."""
+    return _generate(seed, True)
+
+
+def _generate(seed: int, slopes: bool) -> Spec:
     rng = random.Random(f"wide {seed}{' slopes' * slopes}")
     lengths = rng.choices((1, 2, 3, 4, 9), (14, 35, 35, 14, 3), k=2)
     rows = rng.choices(range(5), (34, 22, 24, 12, 8))[0]
@@ -46,9 +55,8 @@ def _cost(p: Pool, wanted: list[Value]) -> Value:
     found = list(dict.fromkeys(v for v in wanted if v.kind == "f")) or [v for v in p.values if v.kind == "f"][:1]
     ways = ("T.sin({}).sum()", "{}.sum()", "T.sqr({}).sum()", "T.tanh({}).sum()")
     text = " + ".join(p.rng.choice(ways).format(v.name) for v in found)
-    made = p.add(f"({text}).astype('float64')")
-    if made is None:  # of what raised
-        made = p.add_text(f"({text}).astype('float64')", np.zeros(()))
+    made = p.add(f"({text or 'T.zeros(())'}).astype('float64')")
+    assert made is not None
     return made
 
 
