@@ -41,8 +41,8 @@ class Result:
     """What one program came to.  outcome: "values", "refused" (when built) or the name of an error.
 
     plain: how plain Python compares: "equal" bit for bit, "near" within rounding, "raises" too, or
-    "unknown" to it.  ways: in which it was compiled.  asked: for which ways `check` was asked.  stopped: the limit that ended the search for
-    forms, if any.
+    "unknown" to it.  ways: in which it was compiled.  asked: the ways that `check` was asked for.
+    stopped: the limit that ended the search for forms, if any.
     """
 
     spec: Spec

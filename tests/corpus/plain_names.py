@@ -40,6 +40,11 @@ class _T:
         return x.ravel()[i] if axis is None else x[(slice(None),) * (axis % x.ndim) + (i,)]
 
     @staticmethod
+    def repeat(x: Array, counts: Any, axis: int | None = None) -> Array:
+        """Counts of any integer dtype."""
+        return np.repeat(x, np.asarray(counts).tolist(), axis)
+
+    @staticmethod
     def set_at(x: Array, index: Any, value: Any) -> Array:
         """A copy of x with other values at some places."""
         new = x.copy()

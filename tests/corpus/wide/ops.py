@@ -218,8 +218,9 @@ def constant(p: Pool) -> Made:
     """A constant, or an array of constants."""
     dtype = p.rng.choice(FLOATS if p.smooth else DTYPES)
     n, k = p.rng.choice(p.fits), p.rng.choice((0, 1, 1, 2, 3))
-    ways = (f"T.constant({k}, dtype={dtype!r})", f"T.zeros(({n},), dtype={dtype!r})",
-            f"T.ones((2, {n}), dtype={dtype!r})", f"T.constant(np.arange({n}).astype({dtype!r}))", f"T.constant(np.full((1,), {k}, {dtype!r}))")  # fmt: skip
+    ways = [f"T.constant({k}, dtype={dtype!r})", f"T.zeros(({n},), dtype={dtype!r})"]
+    ways += [f"T.ones((2, {n}), dtype={dtype!r})", f"T.constant(np.arange({n}).astype({dtype!r}))"]
+    ways += [f"T.constant(np.full((1,), {k}, {dtype!r}))"]
     return Made(p.rng.choice(ways))
 
 

@@ -68,7 +68,7 @@ def _inputs(p: Pool, rows: int) -> list[Input]:
     plain: list[tuple[int, ...]] = [(), (a,), (b,), (a, b), (a, a), (a, a), (1,), (3, a), (a, 1)]
     shapes = [(rows + rng.choice((0, 0, 0, 1, 2)), *rng.choice(steps)) for _ in range(rng.choice((1, 2)))]
     shapes += [rng.choice(plain) for _ in range(rng.choice((1, 2)))]
-    special = rng.random() < 0.12
+    special = rng.random() < 0.12 and not p.smooth
     out = []
     for shape in shapes:
         others = FLOATS if p.smooth else (*DTYPES, *COMPLEX)

@@ -9,7 +9,7 @@ __all__ = ["RAISING", "SMOOTH_RAISING", "choice"]
 
 def _number(p: Pool, low: int, high: int) -> str | None:
     """The text of an integer scalar: now and then one that is not in the range."""
-    wild = p.chance(0.6 if p.idle else 0.08)
+    wild = p.chance(0.6 if p.idle else 0.2)
     found = [v for v in (*p.values, *p.around()) if v.kind in "iu" and not v.ndim and not v.risky]
     good = [v for v in found if wild != (low <= int(v.example) < high)]
     if good and p.chance(0.85):
@@ -47,7 +47,7 @@ def _index(p: Pool) -> Made | None:
 def _vector(p: Pool) -> Made | None:
     """x[v] for a vector of integers, or for a mask."""
     x = p.pick(lambda v: v.ndim > 0)
-    wild = p.chance(0.6 if p.idle else 0.12)
+    wild = p.chance(0.6 if p.idle else 0.2)
     i = x and p.pick(lambda v: v.kind in "iu" and v.ndim == 1 and (wild or not v.risky))
     m = x and p.pick(lambda v: v.kind == "b" and v.ndim == 1 and (wild or v.shape == x.shape[:1]))
     if x is None or (i is None and m is None):
@@ -141,7 +141,7 @@ def _solve(p: Pool) -> Made | None:
     b = p.pick(lambda v: v.shape[:1] == a.shape[:1] and v.ndim <= 2 and v.dtype not in ("float16", "bool"))
     regular = f"({a.name} + T.eye({a.shape[0]}) * 9)"
     positive = f"({a.name} @ T.conj({a.name}.T) + T.eye({a.shape[0]}))"
-    wild = p.chance(0.4 if p.idle else 0.1)
+    wild = p.chance(0.4 if p.idle else 0.2)
     ways = [(f"T.linalg.inv({a.name if wild else regular})", f"{a.name} * 1.0")]
     ways += [(f"T.linalg.cholesky({a.name if wild else positive})", f"{a.name} * 1.0")]
     if b is not None:
