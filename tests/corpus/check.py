@@ -70,35 +70,36 @@ def check(spec: Spec, exclude: Sequence[str] = (), ways: Sequence[str] | None = 
         warnings.filterwarnings("ignore", "every call will draw the same random numbers", UserWarning)
         try:
             made = built(spec)
+            made = _with_gradients(made) if slopes else made
+            calls = _Calls(spec, made, len(spec.outputs) if not slopes else 1)
         except (IndexError, ValueError, OverflowError):
             return Result(spec, "refused")
-        except TypeError as error:
-            if "keeps its dtype" not in str(error):
-                raise
-            return Result(spec, "refused")
-        if slopes:
-            made = _with_gradients(made)
-        calls = _Calls(spec, made, len(spec.outputs) if not slopes else 1)
-        result = Result(spec, short(calls.expected[0]))
+        except (TypeError, BrokenError) as error:
+            known = "keeps its dtype" in str(error)
+            return Result(spec, "refused", [] if known else [Failure("made", f"{type(error).__name__}: {error}")])
+        result = Result(spec, short(calls.expected[0]), asked=usual(spec.seed) if ways is None else ways)
         calls.compare_with_plain(result)
         if slopes and result.outcome == "values" and not spec.smooth and (text := slopes_differ(spec, made)):
             result.failures.append(Failure("gradients against differences", text))
-        result.asked = usual(spec.seed) if ways is None else ways
-        found = Ways(spec, made)
-        for name in result.asked:
-            way = found.way(name, exclude)
-            result.ways.append(way.name.split(":")[0])
-            try:
-                text = calls.compare(way)
-            except BrokenError as broken:
-                text = str(broken)
-            if text:
-                result.failures.append(Failure(way.name, text))
-        if "exact" in found.functions:
-            f = found.functions["exact"]
-            result.laws.update(f.laws)
-            result.stopped = f._plan.done.saturation.stopped_by  # the report would cost the program as written
+        _run(Ways(spec, made), exclude, calls, result)
     return result
+
+
+def _run(found: Ways, exclude: Sequence[str], calls: _Calls, result: Result) -> None:
+    """Compile in the ways asked for, and compare."""
+    for name in result.asked:
+        way = found.way(name, exclude)
+        result.ways.append(way.name.split(":")[0])
+        try:
+            text = calls.compare(way)
+        except BrokenError as broken:
+            text = str(broken)
+        if text:
+            result.failures.append(Failure(way.name, text))
+    if "exact" in found.functions:
+        f = found.functions["exact"]
+        result.laws.update(f.laws)
+        result.stopped = f._plan.done.saturation.stopped_by  # the report would cost the program as written
 
 
 def _with_gradients(made: Built) -> Built:

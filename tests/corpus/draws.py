@@ -27,10 +27,12 @@ _COMPUTED: tuple[tuple[str, str], ...] = (
 
 
 PLAIN_DRAWS = (
-    "trng.uniform((3,))", "trng.normal(())", "trng.integers(0, 3, ())", "trng.uniform((2, 1), dtype='float32')",
-    "trng.binomial((2,), 3, 0.4)", "trng.permutation((), 3)",
+    ("trng.uniform((3,))", "T.full((3,), 0.5)"), ("trng.normal(())", "T.constant(0.5, dtype='float64')"),
+    ("trng.integers(0, 3, ())", "T.constant(1, dtype='int64')"),
+    ("trng.uniform((2, 1), dtype='float32')", "T.full((2, 1), np.float32(0.5))"),
+    ("trng.binomial((2,), 3, 0.4)", "T.arange(2)"), ("trng.permutation((), 3)", "T.arange(3)"),
 )  # fmt: skip
-"""Draws from streams whose parameters are constants."""
+"""Draws from streams whose parameters are constants, each with something of its type."""
 
 
 def draw(p: Pool) -> tuple[str, str, Shape] | None:

@@ -21,7 +21,7 @@ def grow(p: Pool, lines: int, raising: float) -> None:
     """Up to so many new lines, so many of them by operators that may raise."""
     for _ in range(lines):
         if p.streams and p.chance(0.25):
-            p.add(p.rng.choice(PLAIN_DRAWS), risky=True)
+            p.add(Made(*p.rng.choice(PLAIN_DRAWS)))
             continue
         kind = p.rng.random()
         if kind < raising:
@@ -63,6 +63,7 @@ def add_loop(p: Pool, rows: int) -> list[Value]:
     """One more loop over `rows` rows; its outputs."""
     plan = _plan(p, rows)
     body = p.inside(idle=rows == 0)
+    body.streams &= plan.function != "loop"
     body.values = [x for s in (*plan.sequences, *plan.states, *plan.given) for x in s.params]
     grow(body, p.rng.choice((1, 2, 3, 4)), 0.3)
     if p.depth < 2 and p.chance(0.25 if not p.depth else 0.15):

@@ -43,7 +43,7 @@ def _unary(p: Pool) -> Made | None:
     if x is None:
         return None
     texts = {"f": _FLOAT, "c": _COMPLEX, "b": _BOOL}.get(x.kind, _INT)
-    if x.dtype in _WORDS and p.chance(0.15):
+    if x.dtype in _WORDS and p.chance(0.4 if x.dtype == "uint64" else 0.1):
         texts = _WORDS[x.dtype]
     return Made(p.rng.choice(texts).replace("{d}", x.dtype).replace("{}", x.name))
 
@@ -139,7 +139,7 @@ def _reduce(p: Pool) -> Made | None:
     if x is None:
         return None
     names = ["sum", "mean", "prod", "any", "all"]
-    names += ["var", "std"] if x.kind != "b" else []
+    names += ["var", "var", "std", "std", "prod"] if x.kind != "b" else []
     names += ["max", "min", "ptp", "argmax", "argmin"] if x.example.size and x.kind not in "cb" else []
     name, axis = p.rng.choice(names), _axis(p, x)
     arguments = [] if axis is None else [f"axis={axis}"]
@@ -221,6 +221,7 @@ def constant(p: Pool) -> Made:
     ways = [f"T.constant({k}, dtype={dtype!r})", f"T.zeros(({n},), dtype={dtype!r})"]
     ways += [f"T.ones((2, {n}), dtype={dtype!r})", f"T.constant(np.arange({n}).astype({dtype!r}))"]
     ways += [f"T.constant(np.full((1,), {k}, {dtype!r}))"]
+    ways += ["T.constant(np.uint64(2**63 + 5))", "~T.constant(np.uint64(7))"] * 2 if dtype == "uint64" else []
     return Made(p.rng.choice(ways))
 
 

@@ -101,25 +101,27 @@ class Pool:
         """A new line; None, and nothing added, where NumPy does not take it."""
         made = Made(made) if isinstance(made, str) else made
         name = self.names.new("v")
-        lost = False
+        lost = drawn = False
         try:
             example = self._example(made.text)
-        except Exception:
-            if made.safe is None:
-                return None
-            try:
-                example = self._example(made.safe)
-            except Exception:
-                return None
-            lost = True
+        except Exception as error:
+            example = self._safe(made)
+            drawn = isinstance(error, UnknownError)
+            lost = not drawn
         if example is None:
             return None
         read = used(made.text)
-        risky = risky or made.safe is not None or any(v.risky for v in self.values if v.name in read)
+        risky = risky or (made.safe is not None and not drawn) or any(v.risky for v in self.values if v.name in read)
         self.statements.append(Line(name, made.text, str(example.dtype), list(example.shape)))
         value = Value(name, example, risky if self.parent is not None else lost)
         (self.lost if lost and self.parent is None else self.values).append(value)
         return value
+
+    def _safe(self, made: Made) -> Array | None:
+        try:
+            return None if made.safe is None else self._example(made.safe)
+        except Exception:
+            return None
 
     def _example(self, text: str) -> Array | None:
         found = evaluate(Line("v0", text, "", []), self.known())["v0"]

@@ -136,9 +136,13 @@ def _power(p: Pool) -> Made | None:
 def _solve(p: Pool) -> Made | None:
     """Systems, inverses and Cholesky factors, of singular matrices too."""
     a = p.pick(lambda v: v.ndim == 2 and v.shape[0] == v.shape[1] > 0 and v.dtype not in ("float16", "bool"))
+    if a is None or p.chance(0.3):  # singular
+        x = p.pick(lambda v: v.ndim == 1 and v.example.size > 0 and v.dtype not in ("float16", "bool"))
+        a = (x and p.add(f"{x.name}[:, None] * {x.name}")) or a
     if a is None:
         return None
-    b = p.pick(lambda v: v.shape[:1] == a.shape[:1] and v.ndim <= 2 and v.dtype not in ("float16", "bool"))
+    square = a
+    b = p.pick(lambda v: v.shape[:1] == square.shape[:1] and v.ndim <= 2 and v.dtype not in ("float16", "bool"))
     regular = f"({a.name} + T.eye({a.shape[0]}) * 9)"
     positive = f"({a.name} @ T.conj({a.name}.T) + T.eye({a.shape[0]}))"
     wild = p.chance(0.4 if p.idle else 0.2)
@@ -186,7 +190,7 @@ def choice(p: Pool) -> Made | None:
     return Made(f"scanopt.ifelse({c.name}, {sides[0]}, {sides[1]})", y.name)
 
 
-RAISING = {_index: 26, _vector: 14, _slice: 14, _write: 14, _shape: 16, _power: 6, _solve: 8, _misfit: 3}
+RAISING = {_index: 26, _vector: 14, _slice: 14, _write: 14, _shape: 26, _power: 6, _solve: 16, _misfit: 3}
 """Operators by how often they are used."""
 
-SMOOTH_RAISING = {_index: 26, _vector: 14, _slice: 14, _write: 12, _shape: 12, _solve: 8, _misfit: 2}
+SMOOTH_RAISING = {_index: 26, _vector: 14, _slice: 14, _write: 12, _shape: 16, _solve: 10, _misfit: 2}
