@@ -40,6 +40,14 @@ class _T:
         return x.ravel()[i] if axis is None else x[(slice(None),) * (axis % x.ndim) + (i,)]
 
     @staticmethod
+    def arange(*bounds: Any) -> Array:
+        """Bounds as Python numbers, of the dtype that NumPy gives to those that they are."""
+        dtype = np.arange(
+            *(np.asarray(b)[()] * 0 for b in bounds[:2]), *(np.ones_like(b)[()] for b in bounds[2:])
+        ).dtype
+        return np.arange(*(np.asarray(b).item() for b in bounds), dtype=dtype)
+
+    @staticmethod
     def repeat(x: Array, counts: Any, axis: int | None = None) -> Array:
         """Counts of any integer dtype."""
         return np.repeat(x, np.asarray(counts).tolist(), axis)

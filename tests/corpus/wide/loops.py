@@ -8,8 +8,8 @@ import numpy as np
 
 from corpus.draws import PLAIN_DRAWS
 from corpus.spec import Loop, Out, Slot
-from corpus.wide.ops import OPS, SMOOTH, constant
-from corpus.wide.pool import DTYPES, FLOATS, Array, Made, Pool, Value
+from corpus.wide.ops import BY_LAYOUT, OPS, SMOOTH, constant
+from corpus.wide.pool import Array, Made, Pool, Value
 from corpus.wide.raising import RAISING, SMOOTH_RAISING, choice
 
 __all__ = ["add_loop", "consume", "grow"]
@@ -20,11 +20,11 @@ FOLDS = ("reduce", "foldl", "foldr")
 def grow(p: Pool, lines: int, raising: float) -> None:
     """Up to so many new lines, so many of them by operators that may raise."""
     for _ in range(lines):
-        if p.streams and p.chance(0.25):
-            p.add(Made(*p.rng.choice(PLAIN_DRAWS)))
-            continue
-        kind = p.rng.random()
-        if kind < raising:
+        if p.by_layout:
+            made = p.weighted(BY_LAYOUT)
+        elif p.streams and p.chance(0.25):
+            made = Made(*p.rng.choice(PLAIN_DRAWS))
+        elif (kind := p.rng.random()) < raising:
             made = p.weighted(SMOOTH_RAISING if p.smooth else RAISING)
         elif kind < raising + 0.07:
             made = choice(p)
@@ -65,7 +65,7 @@ def add_loop(p: Pool, rows: int) -> list[Value]:
     body = p.inside(idle=rows == 0)
     body.streams &= plan.function != "loop"
     body.values = [x for s in (*plan.sequences, *plan.states, *plan.given) for x in s.params]
-    grow(body, p.rng.choice((1, 2, 3, 4)), 0.3)
+    grow(body, p.rng.choice((1, 2, 3, 4, 5)), 0.3)
     if p.depth < 2 and p.chance(0.25 if not p.depth else 0.15):
         for v in add_loop(body, p.rng.choice((0, 0, 1, 2, 2))):
             consume(body, v)
@@ -94,7 +94,8 @@ def add_loop(p: Pool, rows: int) -> list[Value]:
 
 
 def _plan(p: Pool, rows: int) -> _Plan:
-    function = p.rng.choices(("scan", "map", *FOLDS, "loop"), (60, 20, 3, 3, 2, 9))[0]
+    weights = (20, 80, 0, 0, 0, 0) if p.by_layout else (60, 20, 3, 3, 2, 9)
+    function = p.rng.choices(("scan", "map", *FOLDS, "loop"), weights)[0]
     if function in FOLDS and (p.depth or not rows):
         function = "scan"
     plan = _Plan(function, rows)
@@ -123,14 +124,15 @@ def _steps(p: Pool, rows: int) -> str:
 def _row(p: Pool, x: Array, at: int) -> Value:
     """The parameter that stands for rows of x."""
     row = x[at] if -len(x) <= at < len(x) else np.zeros(x.shape[1:], x.dtype)
-    return Value(p.names.new("x"), np.asarray(row))
+    return Value(p.names.new("x"), np.asarray(row), varies=True)
 
 
 def _sequence(p: Pool, rows: int, simple: bool) -> _Read:
     taps = [0] if simple or p.chance(0.8) else p.rng.choice(([-1, 0], [0, 1], [-1], [-2, 1]))
     spread = max(0, *taps) - min(0, *taps)
     wanted = rows + spread
-    x = p.pick(lambda v: v.ndim > 0 and len(v.example) == wanted and not v.risky)
+    x = p.pick(lambda v: v.ndim > p.by_layout and len(v.example) == wanted and not v.risky)
+    x = x or p.pick(lambda v: v.ndim > 0 and len(v.example) == wanted and not v.risky)
     if x is None:
         y = p.pick(lambda v: v.ndim > 0 and len(v.example) > wanted and not v.risky)
         made = Made(f"{y.name}[:{wanted}]") if y is not None and p.chance(0.7) else _rows(p, wanted)
@@ -142,8 +144,8 @@ def _sequence(p: Pool, rows: int, simple: bool) -> _Read:
 
 def _rows(p: Pool, rows: int) -> Made:
     """An array of so many rows."""
-    dtype = p.rng.choice(FLOATS if p.smooth else DTYPES)
-    if p.chance(0.4):
+    dtype = p.rng.choice(p.dtypes)
+    if p.chance(0.3):
         return Made(f"T.arange({rows})")
     shape = p.rng.choice(((rows,), (rows, p.rng.choice(p.fits))))
     return Made(f"T.constant((np.arange({int(np.prod(shape))}) % 5).astype({dtype!r}).reshape({shape}))")
@@ -156,14 +158,14 @@ def _state(p: Pool, simple: bool) -> _Read | None:
         deep, x = False, p.add(constant(p))
     assert x is not None
     if not deep:
-        return _Read(x.name, [Value(p.names.new("s"), x.example)])
+        return _Read(x.name, [Value(p.names.new("s"), x.example, varies=True)])
     taps = p.rng.choice(([-2], [-2, -1], [-1, -2]))
-    params = [Value(p.names.new("s"), np.asarray(x.example[2 + t])) for t in taps]
+    params = [Value(p.names.new("s"), np.asarray(x.example[2 + t]), varies=True) for t in taps]
     return _Read(f"dict(initial={x.name}, taps={taps})", params)
 
 
 def _given(p: Pool) -> _Read | None:
-    index = p.chance(0.5)
+    index = p.chance(0.5) and not p.by_layout
     x = p.pick(lambda v: not v.risky and (not index or (v.kind in "iu" and v.ndim < 2)))
     return None if x is None else _Read(x.name, [Value(p.names.new("w"), x.example)])
 
@@ -180,8 +182,8 @@ def _outs(body: Pool, plan: _Plan) -> list[Out]:
     maps = 0 if plan.function in FOLDS else p.rng.choice((0, 1, 1, 2))
     own = [v for v in body.values if v.name[0] == "v" and v.ndim <= 2]
     for _ in range(maps if out else max(maps, 1)):
-        risky = [v for v in own if v.risky]
-        found = p.rng.choice(risky or own) if own and p.chance(0.8) else p.rng.choice(own or body.values or [None])
+        last = [v for v in own if v.risky] or own[-2:]  # what most lines lead to
+        found = p.rng.choice(last if last and p.chance(0.8) else own or body.values or [None])
         if found is None or found.ndim > 2:
             found = body.add(constant(body))
         assert found is not None
@@ -193,8 +195,10 @@ def _becomes(body: Pool, s: Value, plan: _Plan) -> Value:
     """What a state becomes: of its type, or now and then of one that broadcasts with it only."""
     if body.chance(0.08):
         return s
-    same = lambda v: v.dtype == s.dtype and v.name[0] == "v"  # noqa: E731
-    x = body.pick(lambda v: same(v) and v.shape == s.shape) or body.pick(lambda v: v.name[0] == "v") or body.pick() or s
+    own = [v for v in body.values if v.name[0] == "v"]
+    alike = [v for v in own if v.dtype == s.dtype]
+    fitting = [v for v in alike if v.shape == s.shape]
+    x = body.rng.choice(fitting[-3:] or alike[-3:] or own[-3:] or body.values or [s])
     if body.chance(0.05 if plan.rows else 0.15) and s.ndim and 1 in s.shape:
         wider = body.add(f"{s.name} + T.ones({tuple(3 if n == 1 else n for n in s.shape)}, dtype={s.dtype!r})")
         if wider is not None:
@@ -228,8 +232,8 @@ def consume(p: Pool, v: Value) -> Value | None:
     x = v.name
     whole = ["{x}.sum(axis=0)", "{x}", "{x}.sum()", "{x}[::-1]", "T.cumsum({x}, axis=0)", "T.prod({x}, axis=0)"]
     whole += ["T.any({x}, axis=0)", "T.argsort({x}.sum(axis=0))"] if v.ndim > 1 else ["T.any({x})"]
-    part = ["{x}[-1:]", "{x}[1:]", "{x}[:2]", "T.diff({x}, axis=0)", "{x}.shape[0]", "{x}[::2]"]
-    part += ["T.roll({x}, 1, axis=0)"]
+    part = ["{x}[-1:]", "{x}[1:]", "{x}[:2]", "T.diff({x}, axis=0)", "{x}[::2]"]
+    part += ["T.roll({x}, 1, axis=0)", *["{x}.shape[0]"] * p.chance(0.3)]
     if not v.ndim:
         return v
     rows = len(v.example)

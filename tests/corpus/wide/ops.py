@@ -6,7 +6,7 @@ import numpy as np
 
 from corpus.wide.pool import DTYPES, FLOATS, INTS, Made, Pool, Value
 
-__all__ = ["OPS", "SMOOTH", "constant"]
+__all__ = ["BY_LAYOUT", "OPS", "SMOOTH", "constant"]
 
 _FLOAT = (
     "T.tanh({})", "T.sigmoid({})", "T.exp(-abs({}))", "T.cos({})", "abs({})", "-{}", "T.sqr({})", "{} * {}",
@@ -16,7 +16,8 @@ _FLOAT = (
     "T.signbit({})", "T.log({})", "T.positive({})", "T.deg2rad({})", "T.nextafter({}, 0)", "T.fabs({})",
 )  # fmt: skip
 _COMPLEX = (
-    "abs({})", "-{}", "{} * {}", "T.sqr({})", "T.conj({})", "{}.real", "{}.imag", "{} + 1", "1 - {}", "{} * 0.5",
+    "abs({})", "-{}", "{} * {}", "T.sqr({})", "abs({})", "{} * {}", "T.conj({})", "{}.real", "{}.imag", "{} + 1",
+    "1 - {}", "{} * 0.5",
     "{} / 3", "{} * 1j", "T.exp({} * 0.5)", "T.sqrt({})", "T.cos({})", "{} ** 2", "T.reciprocal({})", "T.isnan({})",
     "T.tanh({})", "T.log({})", "T.sign({})", "{} * 1", "{} - {}", "{} * T.ones_like({})",
 )  # fmt: skip
@@ -123,7 +124,7 @@ def _cast(p: Pool) -> Made | None:
         return None
     if x.kind == "c":
         return Made(f"{x.name}.astype({p.rng.choice(('complex64', 'complex128'))!r})")
-    dtype = p.rng.choice(DTYPES)
+    dtype = p.rng.choice(p.dtypes if p.chance(0.5) else DTYPES)
     if x.kind == "f" and dtype in INTS:
         low = 0 if dtype.startswith("u") else -9
         return Made(f"T.clip(T.where(T.isnan({x.name}), 0, {x.name}), {low}, 9).astype({dtype!r})")
@@ -178,6 +179,7 @@ def _index(p: Pool) -> Made | None:
         return None
     ways = ["[::-1]", "[1:]", "[:2]", "[::2]", "[-2:]", "[None]", "[..., None]", "[:-1]", ".T", ".flatten()"]
     ways += ["[0]", "[-1]", "[..., -1]", "[..., 0]"] if x.example.size else []
+    ways += ["[..., ::-1]"] * 3 if x.kind == "c" else []
     ways += ["[:, ::-1]", "[:, 1:]", "[:, None]", ".sum(axis=0)", ".T[::-1]"] if x.ndim > 1 else []
     return Made(x.name + p.rng.choice(ways))
 
@@ -216,7 +218,7 @@ def _product(p: Pool) -> Made | None:
 
 def constant(p: Pool) -> Made:
     """A constant, or an array of constants."""
-    dtype = p.rng.choice(FLOATS if p.smooth else DTYPES)
+    dtype = p.rng.choice(p.dtypes if p.chance(0.7) else FLOATS if p.smooth else DTYPES)
     n, k = p.rng.choice(p.fits), p.rng.choice((0, 1, 1, 2, 3))
     ways = [f"T.constant({k}, dtype={dtype!r})", f"T.zeros(({n},), dtype={dtype!r})"]
     ways += [f"T.ones((2, {n}), dtype={dtype!r})", f"T.constant(np.arange({n}).astype({dtype!r}))"]
@@ -230,6 +232,9 @@ OPS = {
     _product: 6, constant: 4,
 }  # fmt: skip
 """Operators by how often they are used."""
+
+BY_LAYOUT = {_unary: 30, _binary: 30, _index: 20, _running: 2, _reduce: 4, _product: 4}
+"""Those of programs about how arrays lie in memory: NumPy has other loops for arrays that lie otherwise."""
 
 SMOOTH = {
     _smooth_unary: 26, _smooth_binary: 26, _smooth_reduce: 9, _index: 6, _product: 6, _where: 2, _join: 2, constant: 1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -27,11 +28,15 @@ LARGEST = 200
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A name and an example of what it stands for.  risky: computing it may raise, or its shape may vary."""
+    """A name and an example of what it stands for.
+
+    risky: computing it may raise, or its shape may vary.  varies: it differs from step to step.
+    """
 
     name: str
     example: Array
     risky: bool = False
+    varies: bool = False
 
     @property
     def dtype(self) -> str:
@@ -62,17 +67,21 @@ class Made:
 class Pool:
     """One scope: the top of the program or the body of a step.
 
-    fits: lengths that go well together.  floats: only smooth operators on floats.  idle: nothing here is known to
-    run, so that operators may as well be wrong.  streams: random numbers may be drawn.  lost: results that raised
-    when they were made, so that nothing reads them.
+    fits: lengths that go well together.  dtypes: those that this program is about.  smooth: only smooth operators on
+    floats.  idle: nothing here is known to run, so that operators may as well be wrong.  streams: random numbers may
+    be drawn.  by_layout: it is about how arrays lie in memory.  favours: how much more often than others this program
+    has some operators.  lost: results that raised when they were made, so that nothing reads them.
     """
 
     rng: random.Random
     names: Names
     fits: tuple[int, int]
+    dtypes: tuple[str, ...]
     smooth: bool = False
     idle: bool = False
     streams: bool = False
+    by_layout: bool = False
+    favours: dict[Any, float] = field(default_factory=dict[Any, float])
     parent: Pool | None = None
     values: list[Value] = field(default_factory=list[Value])
     statements: list[Statement] = field(default_factory=list[Statement])
@@ -85,7 +94,9 @@ class Pool:
 
     def inside(self, idle: bool) -> Pool:
         """A scope within this one."""
-        return Pool(self.rng, self.names, self.fits, self.smooth, self.idle or idle, self.streams, self)
+        return dataclasses.replace(
+            self, idle=self.idle or idle, parent=self, values=[], statements=[], updates=[], lost=[]
+        )
 
     def chance(self, p: float) -> bool:
         return self.rng.random() < p
@@ -113,7 +124,8 @@ class Pool:
         read = used(made.text)
         risky = risky or (made.safe is not None and not drawn) or any(v.risky for v in self.values if v.name in read)
         self.statements.append(Line(name, made.text, str(example.dtype), list(example.shape)))
-        value = Value(name, example, risky if self.parent is not None else lost)
+        varies = any(v.varies for v in self.values if v.name in read)
+        value = Value(name, example, risky if self.parent is not None else lost, varies)
         (self.lost if lost and self.parent is None else self.values).append(value)
         return value
 
@@ -143,7 +155,7 @@ class Pool:
             x = found.get(o.name)
             example = np.asarray(x) if isinstance(x, np.ndarray) else np.zeros(o.shape, o.dtype)
             failed = lost or isinstance(x, Exception)
-            made.append(Value(o.name, example, risky or failed))
+            made.append(Value(o.name, example, risky or failed, self.parent is not None))
         (self.lost if lost and self.parent is None else self.values).extend(made)
         if loop.updates:
             self.updates.append(loop.updates)
@@ -158,16 +170,21 @@ class Pool:
             yield from self.parent.around()
 
     def pick(self, test: Callable[[Value], bool] = lambda v: True) -> Value | None:
-        """A name of which `test` holds: later ones more often, now and then one from around."""
-        found = [v for v in (list(self.around()) if self.chance(0.15) else self.values) if test(v)]
+        """A name of which `test` holds: what varies and is made late more often, now and then one from around."""
+        found = [v for v in (list(self.around()) if self.chance(0.12) else self.values) if test(v)]
         found = found or [v for v in self.values if test(v)]
+        if self.chance(0.8 if self.by_layout else 0.5):
+            found = [v for v in found if v.varies] or found
         if not found:
             return None
         return self.rng.choice(found[-4:] if self.chance(0.5) else found)
 
     def weighted(self, makers: Mapping[Callable[[Pool], Made | None], int]) -> Made | None:
         """What one of some makers makes."""
-        return self.rng.choices([*makers], [*makers.values()])[0](self)
+        for f in makers:
+            if f not in self.favours:
+                self.favours[f] = self.rng.choice((0.3, 1, 1, 3))
+        return self.rng.choices([*makers], [n * self.favours[f] for f, n in makers.items()])[0](self)
 
     def fit(self, x: Value, dtype: str, shape: tuple[int, ...]) -> Value | None:
         """A value of that type, made of x."""

@@ -13,6 +13,8 @@ from corpus.wide.pool import COMPLEX, DTYPES, FLOATS, INTS, Pool, Value
 
 __all__ = ["generate", "slopes"]
 
+INEXACT = (*FLOATS, *COMPLEX, *COMPLEX)
+
 
 def generate(seed: int) -> Spec:
     """The program of a seed."""
@@ -28,7 +30,11 @@ def _generate(seed: int, slopes: bool) -> Spec:
     rng = random.Random(f"wide {seed}{' slopes' * slopes}")
     lengths = rng.choices((1, 2, 3, 4, 9), (14, 35, 35, 14, 3), k=2)
     rows = rng.choices(range(5), (34, 22, 24, 12, 8))[0]
-    pool = Pool(rng, Names(), (lengths[0], lengths[1]), slopes, streams=not slopes and rng.random() < 0.08)
+    by_layout = not slopes and rng.random() < 0.12
+    rows = rng.randrange(2, 5) if by_layout else rows
+    dtypes = rng.sample(FLOATS if slopes else INEXACT if by_layout else DTYPES, rng.choice((1, 1, 2, 2, 3)))
+    streams = not slopes and not by_layout and rng.random() < 0.08
+    pool = Pool(rng, Names(), (lengths[0], lengths[1]), tuple(dtypes), slopes, streams=streams, by_layout=by_layout)
     inputs = _inputs(pool, rows)
     if rng.random() < 0.3:
         grow(pool, 1, 0.1)
@@ -62,7 +68,7 @@ def _cost(p: Pool, wanted: list[Value]) -> Value:
 
 def _inputs(p: Pool, rows: int) -> list[Input]:
     rng = p.rng
-    main = rng.choice(FLOATS if p.smooth else DTYPES)
+    layout = rng.choice([*LAYOUTS]) if p.by_layout or rng.random() < 0.5 else ""
     a, b = p.fits
     steps: list[tuple[int, ...]] = [(), (), (a,), (a,), (b,), (1,), (a, b)]
     plain: list[tuple[int, ...]] = [(), (a,), (b,), (a, b), (a, a), (a, a), (1,), (3, a), (a, 1)]
@@ -71,9 +77,9 @@ def _inputs(p: Pool, rows: int) -> list[Input]:
     special = rng.random() < 0.12 and not p.smooth
     out = []
     for shape in shapes:
-        others = FLOATS if p.smooth else (*DTYPES, *COMPLEX)
-        dtype = ("float64" if p.smooth and rng.random() < 0.6 else main) if rng.random() < 0.6 else rng.choice(others)
-        out.append(_input(p, dtype, shape, special))
+        dtype = rng.choice(p.dtypes) if rng.random() < 0.9 else rng.choice(FLOATS if p.smooth else DTYPES)
+        other = rng.choice([*LAYOUTS]) if rng.random() < 0.3 else ""
+        out.append(_input(p, dtype, shape, special, layout if rng.random() < 0.6 else other))
     for value in (rows, rng.randrange(4), rng.choice((-4, -3, -1, 0, 1, 2, 5, 10))):
         dtype = "int64" if rng.random() < 0.5 else rng.choice(INTS[:4] if value < 0 else INTS)
         out.append(_known(p, dtype, (), [value]))
@@ -87,12 +93,11 @@ def _inputs(p: Pool, rows: int) -> list[Input]:
     return out
 
 
-def _input(p: Pool, dtype: str, shape: tuple[int, ...], special: bool) -> Input:
+def _input(p: Pool, dtype: str, shape: tuple[int, ...], special: bool, layout: str) -> Input:
     """An input of random values, somehow laid out."""
     kind, count = np.dtype(dtype).kind, int(np.prod(shape))
     values = [_value(p.rng, kind, dtype, special) for _ in range(count * (2 if kind == "c" else 1))]
-    layout = p.rng.choice([*LAYOUTS]) if shape and count and p.chance(0.4) else ""
-    return _known(p, dtype, shape, values, layout)
+    return _known(p, dtype, shape, values, layout if shape and count else "")
 
 
 def _known(p: Pool, dtype: str, shape: tuple[int, ...], values: list[object], layout: str = "") -> Input:
