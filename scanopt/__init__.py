@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
+from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
 import scanopt.forks  # a fork waits for what is imported below  # noqa: F401
 
 __version__ = "0.1.0"
 
-# rewrites/ and backends/ are installed inside the package; in a clone they stand beside it.
+
+class _Beside:
+    """Finds rewrites/ and backends/, which are installed inside the package and in a clone stand beside it."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        """Of these two alone: nothing else that stands there is part of the package."""
+        beside = name in ("scanopt.rewrites", "scanopt.backends")
+        return PathFinder.find_spec(name, [os.path.dirname(__path__[0])]) if beside else None
+
+
 if not os.path.isdir(os.path.join(__path__[0], "rewrites")):
-    __path__.append(os.path.dirname(__path__[0]))
+    sys.meta_path.insert(0, _Beside)  # before those of another clone that is installed as editable
 
 # Public names and the module each lives in: imported when first used, so `import scanopt` is light.
 _HOME = {
