@@ -14,20 +14,24 @@
 from __future__ import annotations
 
 import argparse
+import importlib
+import io
+import os
 import runpy
 import shutil
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import scanopt
 from scanopt.calculus.calibrated import calibration_file, write_costs
 from scanopt.calculus.law import named_laws, standard_laws
 from scanopt.calculus.storage import INPLACE, storage_rules
 from scanopt.compiler import Function, watching
+from scanopt.lab import targets
 from scanopt.lab.ablation import ablate, ablation_text
 from scanopt.lab.calibration import calibrate, calibration_text, machine
 from scanopt.lab.checking import checked, mutated, mutations_page
@@ -38,6 +42,8 @@ from scanopt.view.catalogue import laws_page, laws_text, storage_rules_text
 from scanopt.view.summary import summary
 
 __all__ = ["main"]
+
+T = TypeVar("T")
 
 _RULE = 78  # width of the line above each function
 _WIDE = 150  # columns where there is no terminal
@@ -50,7 +56,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "run": _run, "explain": _run, "ablate": _ablate, "laws": _laws, "check": _check, "check-law": _check_law,
         "calibrate": _calibrate,
     }  # fmt: skip
-    return commands[options.command](options)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")  # what a terminal cannot show
+    try:
+        status = commands[options.command](options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # as by `scanopt laws | head`; nothing is left to be written at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return status
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -95,7 +110,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _fail(message: str) -> int:
-    print(f"scanopt: {message}", file=sys.stderr)
+    shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in message)
+    print(f"scanopt: {shown}", file=sys.stderr)
     return 2
 
 
@@ -110,7 +126,10 @@ def _run(options: argparse.Namespace) -> int:
         print("\n\n".join([f"before:\n{f.initial}", f"after:\n{f.program}", describe(f)]))
         if options.html:
             page = _page(options.html, i, len(functions))
-            f.show(str(page))
+            try:
+                f.show(str(page))
+            except OSError as error:
+                return _fail(f"the report page cannot be written ({error})")
             print(f"\nreport page: {page}")
     return status
 
@@ -174,9 +193,12 @@ def _check_law(options: argparse.Namespace) -> int:
     if not options.laws and not options.all:
         return _fail("name the laws to check, as module:law, file.py:law or by a name; or --all")
     try:
-        laws = (*(standard_laws() if options.all else ()), *find_laws(options.laws))
+        status, found = _outcome(lambda: find_laws(options.laws))
     except UnknownTargetError as error:
         return _fail(str(error))
+    if found is None:
+        return status or _fail("a file or module ended the program before its laws were known")
+    laws = (*(standard_laws() if options.all else ()), *found)
     if options.markdown and not options.mutate:
         return _fail("--markdown is for --mutate")
     if options.markdown:
@@ -193,8 +215,11 @@ def _calibrate(options: argparse.Namespace) -> int:
         found = calibrate(names, options.seconds)
     except ValueError as error:
         return _fail(str(error))
-    path = write_costs(found, options.out or calibration_file(), machine())
     print(calibration_text(found))
+    try:
+        path = write_costs(found, options.out or calibration_file(), machine())
+    except (OSError, RuntimeError) as error:
+        return _fail(f"the costs cannot be written ({error}); name another file with --out")
     cost = repr(str(path)) if options.out else '"calibrated"'
     print(f"\nwritten to {path}; use it with scanopt.function(..., cost={cost}) or scanopt.config.cost = {cost}")
     return 0
@@ -243,23 +268,36 @@ def _execute(file: Path, arguments: list[str]) -> tuple[int, dict[str, Any]]:
     sys.argv = [str(file), *arguments]
     sys.path = [str(file.resolve().parent), *sys.path]
     try:
-        return 0, runpy.run_path(str(file), run_name="__main__")
-    except SystemExit as end:
-        if isinstance(end.code, str):
-            print(end.code, file=sys.stderr)
-        return (end.code if isinstance(end.code, int) else int(end.code is not None)), {}
-    except Exception as error:
-        traceback.print_exception(type(error), error, _own_part(error.__traceback__, str(file)))
-        return 1, {}
+        status, names = _outcome(lambda: runpy.run_path(str(file), run_name="__main__"))
+        return status, names or {}
     finally:
         sys.argv, sys.path = argv, path
 
 
-def _own_part(frames: TracebackType | None, file: str) -> TracebackType | None:
-    """The traceback from the first frame inside the file; None where the file did not even start."""
-    while frames is not None and frames.tb_frame.f_code.co_filename != file:
+def _outcome(run: Callable[[], T]) -> tuple[int, T | None]:
+    """Exit status and result of what runs a user's code; None where that ends the program or raises."""
+    try:
+        return 0, run()
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+        return (end.code if isinstance(end.code, int) else int(end.code is not None)), None
+    except (UnknownTargetError, BrokenPipeError):
+        raise
+    except Exception as error:
+        traceback.print_exception(type(error), error, _own_part(error.__traceback__))
+        return 1, None
+
+
+def _own_part(frames: TracebackType | None) -> TracebackType | None:
+    """The traceback from the first frame outside of what imports and runs files; None where that did not start."""
+    while frames is not None and _runs_files(frames.tb_frame.f_code.co_filename):
         frames = frames.tb_next
     return frames
+
+
+def _runs_files(file: str) -> bool:
+    return file in (__file__, targets.__file__, importlib.__file__) or file.startswith("<frozen ")
 
 
 def _page(html: Path, number: int, total: int) -> Path:

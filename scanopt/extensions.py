@@ -13,6 +13,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from contextlib import suppress
 from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
@@ -24,7 +25,7 @@ __all__ = ["GROUP", "extension_modules", "load_extensions"]
 GROUP = "scanopt.extensions"
 """The group of entry points."""
 
-_LOADED: dict[str, ModuleType] = {}
+_LOADED: dict[tuple[str, str, str], ModuleType] = {}
 _state = "new"  # then "loading", then "loaded"
 
 
@@ -41,8 +42,8 @@ def load_extensions() -> bool:
         if _state == "new":
             _state = "loading"
             try:
-                for name, target, distribution in _named():
-                    _load(name, target, distribution)
+                for extension in _named():
+                    _LOADED[extension] = _imported(*extension)
                 _state = "loaded"
             finally:
                 _state = "loaded" if _state == "loaded" else "new"
@@ -58,14 +59,16 @@ def extension_modules() -> tuple[ModuleType, ...]:
     ()
     """
     load_extensions()
-    return tuple(_LOADED[name] for name in sorted(_LOADED))
+    return tuple(_LOADED[extension] for extension in sorted(_LOADED))
 
 
-def _load(name: str, target: str, distribution: str) -> None:
+def _imported(name: str, target: str, distribution: str) -> ModuleType:
     module = target.partition(":")[0].strip()
     try:
-        _LOADED[name] = importlib.import_module(module)
-    except Exception as error:
+        return importlib.import_module(module)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also one that ends the program
         raise ImportError(
             f"the extension {name!r} of the distribution {distribution!r} cannot be loaded from {target!r} "
             f"({type(error).__name__}: {error}); mend or uninstall that distribution"
@@ -78,8 +81,26 @@ def _named() -> list[tuple[str, str, str]]:
         return []
     from importlib.metadata import entry_points
 
-    found = {(p.name, p.value, p.dist.name if p.dist else "?") for p in entry_points(group=GROUP)}
+    try:
+        found = {(p.name, p.value, (p.dist and p.dist.name) or "?") for p in entry_points(group=GROUP)}
+    except Exception as error:
+        raise ImportError(
+            f"the extensions that are installed cannot be listed, for {_unreadable()} cannot be read "
+            f"({type(error).__name__}: {error}); mend or uninstall that distribution"
+        ) from error
     return sorted(found)
+
+
+def _unreadable() -> str:
+    """The distribution whose entry points cannot be read."""
+    from importlib.metadata import distributions
+
+    for d in distributions():
+        try:
+            _ = d.name, d.entry_points
+        except Exception:
+            return f"what is written in {str(getattr(d, '_path', d.locate_file('')))!r}"
+    return "one of their distributions"
 
 
 def _any() -> bool:
@@ -101,6 +122,7 @@ def _any() -> bool:
         for name in names:
             if name.endswith((".dist-info", ".egg-info")):
                 file = Path(place, name, "entry_points.txt")
-                if file.is_file() and group in file.read_bytes():
-                    return True
+                with suppress(OSError):  # there is none, or it may not be read
+                    if group in file.read_bytes():
+                        return True
     return False

@@ -139,6 +139,51 @@ def test_a_broken_extension_is_named(tmp_path: Path) -> None:
     assert "no_such_module_at_all" in last
 
 
+@pytest.mark.parametrize(
+    ("entry", "module", "told"),
+    [
+        ("mine = odd", "import sys; sys.exit(0)", "the extension 'mine' of .*odd-thing.*SystemExit: 0"),
+        ("mine = odd", "raise GeneratorExit", "the extension 'mine' of .*GeneratorExit"),
+        ("mine = odd", "x = 1\0", "the extension 'mine' of .*SyntaxError"),
+        ("mine = odd", "def f(): f()\nf()", "the extension 'mine' of .*RecursionError"),
+        ("mine = odd\nother = two", "import two", "the extension 'mine' of .*circular import"),
+        ("mine = ..", "", "the extension 'mine' of .*TypeError"),
+        ("mine =", "", "the extension 'mine' of .*Empty module name"),
+        ("\x1b[31m = a\x1b[0mb", "", r"the extension '\\x1b\[31m' of .* from 'a\\x1b\[0mb'"),
+        ("garbage", "", "the extensions that are installed cannot be listed, for what is written in '.*odd_thing-1.0"),
+        ("mine = \udcff", "", "the extensions that are installed cannot be listed.*UnicodeDecodeError"),
+    ],
+)  # fmt: skip
+def test_whatever_is_wrong_with_an_extension(entry: str, module: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "odd.py").write_text(module, encoding="utf-8")
+    (tmp_path / "two.py").write_text("import odd; odd.missing", encoding="utf-8")
+    install(tmp_path, "", "odd-thing")
+    text = f"[scanopt.extensions]\n{entry}\n"
+    (tmp_path / "odd_thing-1.0.dist-info" / "entry_points.txt").write_bytes(text.encode("utf-8", "surrogateescape"))
+    code = "from scanopt.extensions import load_extensions; load_extensions()"
+    done = run(tmp_path, "-c", code)
+    assert done.returncode == 1
+    assert re.match(f"ImportError: {told}", done.stderr.splitlines()[-1]), done.stderr
+
+
+def test_who_interrupts_an_extension_is_heard(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text("raise KeyboardInterrupt", encoding="utf-8")
+    install(tmp_path, "[scanopt.extensions]\nmine = slow\n", "slow")
+    code = (
+        "from scanopt.extensions import load_extensions\n"
+        "try: load_extensions()\nexcept KeyboardInterrupt: print('interrupted')"
+    )
+    assert run(tmp_path, "-c", code).stdout == "interrupted\n"
+
+
+def test_two_distributions_may_use_one_name(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.py").write_text("", encoding="utf-8")
+        install(tmp_path, f"[scanopt.extensions]\nlaws = {name}\n", name)
+    code = "from scanopt.extensions import extension_modules; print([m.__name__ for m in extension_modules()])"
+    assert run(tmp_path, "-c", code).stdout == "['one', 'two']\n"
+
+
 LAW = """
 import scanopt
 import scanopt.tensor as T

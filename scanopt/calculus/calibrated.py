@@ -7,8 +7,9 @@ file says what was measured; the rest is as in the default model.
 from __future__ import annotations
 
 import json
-import math
 import os
+import reprlib
+import shlex
 import sys
 from collections.abc import Mapping
 from functools import lru_cache
@@ -23,23 +24,35 @@ __all__ = ["as_cost", "calibration_file", "read_costs", "unit_of", "write_costs"
 
 FORMAT = "scanopt costs"
 VERSION = 1
+PARTS = (FORMAT, "unit", "machine", "call", "element", "kind", "operators")
+MOST = 1e12
+"""No call takes a quarter of an hour; sums and products of costs stay finite."""
 
 
 def calibration_file() -> Path:
     """Where the measured costs of this machine are kept.
 
     SCANOPT_CACHE names the folder; else it is `scanopt` in the user's folder for caches.
+    Raises RuntimeError where the user has none.
     """
     given = os.environ.get("SCANOPT_CACHE")
     if given:
         return Path(given) / "costs.json"
+    try:
+        return _caches() / "scanopt" / "costs.json"
+    except RuntimeError as error:
+        raise RuntimeError(
+            f"there is no folder for measured costs ({error}): name one in the environment variable SCANOPT_CACHE"
+        ) from None
+
+
+def _caches() -> Path:
+    """The user's folder for caches."""
     if sys.platform == "win32":
-        home = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        home = Path.home() / "Library" / "Caches"
-    else:
-        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return home / "scanopt" / "costs.json"
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
 def write_costs(table: CostTable, path: str | PathLike[str], machine: str = "") -> Path:
@@ -73,8 +86,10 @@ def read_costs(path: str | PathLike[str]) -> CostTable:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise FileNotFoundError(
-            f"{file}: there are no measured costs; write them with: scanopt calibrate --out {file}"
+            f"{file}: there are no measured costs; write them with: scanopt calibrate --out {shlex.quote(str(file))}"
         ) from None
+    except (OSError, ValueError) as error:  # a folder, one that may not be read, no UTF-8, no path
+        raise ValueError(f"{file}: no file of costs, for it cannot be read ({error})") from None
     return _parsed(text, str(file))
 
 
@@ -83,23 +98,25 @@ def _parsed(text: str, where: str) -> CostTable:
     """The same text is the same model, so that functions can tell whether two models are one."""
     try:
         data = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{where}: no file of costs, for it is not JSON ({error})") from None
     if not isinstance(data, dict) or data.get(FORMAT) != VERSION:
         raise ValueError(f'{where}: no file of costs: expected {{"{FORMAT}": {VERSION}, ...}}')
+    if unknown := sorted(data.keys() - {*PARTS}):
+        raise ValueError(f"{where}: it has {unknown[0]!r}; its parts are {', '.join(PARTS)}")
     tables = {
         name: _table(where, name, data.get(name, {}), getattr(NUMPY, name)) for name in ("call", "element", "kind")
     }
     operators = data.get("operators", {})
     if not isinstance(operators, dict):
-        raise ValueError(f"{where}: operators must be a table by name, found {operators!r}")
+        raise ValueError(f"{where}: operators must be a table by name, found {reprlib.repr(operators)}")
     measured = {k: _pair(where, k, v) for k, v in operators.items()}
     return CostTable(**tables, operators={**NUMPY.operators, **measured})
 
 
 def _table(where: str, name: str, found: Any, known: Mapping[str, float]) -> dict[str, float]:
     if not isinstance(found, dict):
-        raise ValueError(f"{where}: {name} must be a table by name, found {found!r}")
+        raise ValueError(f"{where}: {name} must be a table by name, found {reprlib.repr(found)}")
     if unknown := sorted(found.keys() - known.keys()):
         raise ValueError(f"{where}: {name} has {unknown[0]!r}; there are {', '.join(known)}")
     return {**known, **{k: _number(f"{where}: {name}[{k!r}]", v) for k, v in found.items()}}
@@ -107,14 +124,16 @@ def _table(where: str, name: str, found: Any, known: Mapping[str, float]) -> dic
 
 def _pair(where: str, name: str, found: Any) -> tuple[float, float]:
     if not isinstance(found, list) or len(found) != 2:
-        raise ValueError(f"{where}: operators[{name!r}] must be [of a call, of an element], found {found!r}")
+        raise ValueError(
+            f"{where}: operators[{name!r}] must be [of a call, of an element], found {reprlib.repr(found)}"
+        )
     call, element = (_number(f"{where}: operators[{name!r}]", x) for x in found)
     return call, element
 
 
 def _number(where: str, found: Any) -> float:
-    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < math.inf:
-        raise ValueError(f"{where} must be a number of nanoseconds, not negative, found {found!r}")
+    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found <= MOST:
+        raise ValueError(f"{where} must be a number of nanoseconds from 0 to {MOST:.0e}, found {reprlib.repr(found)}")
     return float(found)
 
 

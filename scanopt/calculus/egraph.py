@@ -26,11 +26,12 @@ from scanopt.calculus.given_constants import filled
 from scanopt.calculus.given_states import passing_on
 from scanopt.calculus.law import Law
 from scanopt.calculus.lengths import as_many_steps
-from scanopt.calculus.loading import Rows, load_text, operator_text, quoted
+from scanopt.calculus.loading import Rows, load_text, operator_text
 from scanopt.calculus.machinery import machinery_text
 from scanopt.calculus.readback import ReadBack, read_back
 from scanopt.calculus.saturation import READ, Limits, Round, Saturation, run_schedule
 from scanopt.calculus.schedule import EVERYTHING, Schedule
+from scanopt.calculus.tables import quoted
 from scanopt.calculus.terms import DECLARATIONS
 
 __all__ = ["EGraph", "Limits", "Saturation", "UnsoundLawError", "apart", "rules_of"]

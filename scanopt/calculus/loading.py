@@ -10,9 +10,9 @@ from scanopt.calculus.encode import Encoded
 from scanopt.calculus.facts import ALL
 from scanopt.calculus.forms import Batched, Form, Operator, const_value
 from scanopt.calculus.given import Given
-from scanopt.calculus.tables import Tables, tables_text
+from scanopt.calculus.tables import Tables, quoted, tables_text
 
-__all__ = ["Rows", "load_text", "operator_text", "quoted"]
+__all__ = ["Rows", "load_text", "operator_text"]
 
 _NODES = {
     "Value": "node", "Args": "args_node", "Op": "op_node", "Clock": "clock_node",
@@ -182,8 +182,3 @@ def operator_text(op: Operator) -> str:
         return f"(vmap {operator_text(op.op)} {quoted(op.flags)})"
     special = _special(op)
     return f"({special[0]} {special[1]})" if special else f"(prim {quoted(op.key)})"
-
-
-def quoted(text: str) -> str:
-    """A text in egglog's syntax."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

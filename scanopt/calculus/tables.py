@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Tables", "tables_text"]
+__all__ = ["Tables", "quoted", "tables_text"]
 
 _COLUMNS = 6
 _PADDING = (0,) * _COLUMNS
@@ -46,12 +46,32 @@ class Tables:
         self._lines.append("\t".join(map(str, (table, *numbers, *_PADDING[len(row) :]))))
 
     def load(self, run: Callable[[str], Any]) -> None:
-        """Put all rows into an e-graph, by a function that runs commands, and make facts of them."""
+        """Put all rows into an e-graph, by a function that runs commands, and make facts of them.
+
+        Raises OSError where there is no folder for temporary files, or none that the engine can be told.
+        """
         texts = [f"{number}\t{text}" for text, number in self._texts.items()]
         commands: list[str] = []
         with tempfile.TemporaryDirectory(prefix="scanopt-") as folder:
             for relation, rows in (("line", self._lines), ("text", texts)):
                 path = Path(folder) / relation
                 path.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
-                commands.append(f'(input {relation} "{path.as_posix()}")')
+                commands.append(f"(input {relation} {quoted(_told(path))})")
             run("\n".join([*commands, "(run load 1)"]))
+
+
+def _told(path: Path) -> str:
+    """A path as text for the engine, which knows UTF-8 alone."""
+    text = path.as_posix()
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise OSError(
+            f"the folder for temporary files, {text!r}, has no name in UTF-8: set TMPDIR to another"
+        ) from None
+    return text
+
+
+def quoted(text: str) -> str:
+    """A text in egglog's syntax."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -46,7 +46,9 @@ def _laws_of(target: str) -> Sequence[Law]:
             return _chosen(place, laws_in(runpy.run_path(place)), name)
     known = {n for x in standard_laws() for n in (x.name, x.ruleset)}
     if name or ("." in place and place not in known):
-        with importable(Path.cwd()):
+        if not all(map(str.isidentifier, place.split("."))):
+            raise UnknownTargetError(f"{place!r} is no module: write module:law, file.py:law or a law's name")
+        with importable(""):
             try:
                 module = importlib.import_module(place)
             except ModuleNotFoundError as error:
@@ -78,8 +80,8 @@ def laws_in(names: Mapping[str, Any]) -> list[Law]:
 
 
 @contextmanager
-def importable(folder: Path) -> Iterator[None]:
-    """Inside the block, modules of a folder can be imported."""
+def importable(folder: str | Path) -> Iterator[None]:
+    """Inside the block, modules of a folder ("": the present one) can be imported."""
     path = sys.path
     sys.path = [str(folder), *path]
     try:

@@ -18,7 +18,7 @@ _USER_CODE = ("rewrites", "backends")  # installed inside the package, but not t
 def _inside_engine(file: str) -> bool:
     try:
         parts = Path(file).resolve().relative_to(_PACKAGE).parts
-    except ValueError:
+    except (ValueError, OSError):  # OSError: the folder that a name is relative to is gone
         return False
     return not parts or parts[0] not in _USER_CODE
 
