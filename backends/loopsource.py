@@ -6,7 +6,9 @@ alone does (check shapes, allocate); what is kept of the step; the stop test; th
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from scanopt.program.ir import Branch, Compute, Keep, Loop, State, Step
@@ -68,8 +70,8 @@ class LoopWriter:
     def write(self) -> None:
         """The whole loop."""
         p, loop = self.parent, self.loop
-        first = len(p.lines)
         p.line("")
+        p.loop = p.stands_for.enter(loop, around := p.loop)
         p.line(f"# loop {safe(loop.label)}, phase {loop.phase}")
         p.line(f"{self.n} = steps({p.name(loop.steps)}, {self.label})")
         if loop.profile:
@@ -80,8 +82,8 @@ class LoopWriter:
         if kept:
             p.block("else:", lambda: p.line(f"[{', '.join(kept)}] = {p.empty(loop)}"))
         self._end()
+        p.loop = around
         p.line("")
-        p.stands_for.loops.append((first + 1, len(p.lines), loop))
 
     def _end(self) -> None:
         """What is left to do: buffers for the next call, times."""
@@ -179,14 +181,17 @@ class LoopWriter:
     def _steps(self, steps: tuple[Step, ...], on_side: bool = False) -> None:
         for step in steps:
             if isinstance(step, Loop):
-                LoopWriter(self.parent, step).write()
+                self.parent.step(step, LoopWriter(self.parent, step).write)
             elif isinstance(step, Branch):
-                self.parent.branch(step, lambda inner: self._steps(inner, True), lambda _: None)
+                self.parent.step(step, partial(self.parent.branch, step, self._on_side, lambda _: None))
             else:
                 self._take(step)
                 self.parent.compute(step, self._out(step))
                 if on_side:  # which may be taken for the first time at any step
                     self._lines(self._settle(step, f"if b_{self.parent.name(step.out)} is None: "))
+
+    def _on_side(self, steps: tuple[Step, ...]) -> None:
+        self._steps(steps, True)
 
     def _lines(self, texts: list[str]) -> None:
         for text in texts:
@@ -363,27 +368,28 @@ class LoopWriter:
 
     def forget(self) -> None:
         """Let go of the arrays of the last step; after a loop that lies in no other."""
-        names = [n for n in made_in(self.loop) if self.layout.types[n].ndim]
+        names = [n for n in made_in(self.loop, self.parent.apart) if self.layout.types[n].ndim]
         states = [(i, s) for i, s in enumerate(self.loop.states) if s.type.ndim]
         rows = [r for i, _ in states for r in self.rows[i]]
         free = [self._free(i) for i, s in states if self._owns_free_row(i, s)]
         self._clear(list(dict.fromkeys([*map(self.parent.name, names), *rows, *free])))
 
 
-def made_in(loop: Loop) -> list[str]:
-    """The names made inside a loop, those of loops and branches inside it included."""
-    names = [r.out for r in loop.reads] + [name for s in loop.states for _, name in s.taps]
-    return names + _made_by(loop.body)
-
-
-def _made_by(steps: tuple[Step, ...]) -> list[str]:
+def made_in(loop: Loop, apart: Container[int]) -> list[str]:
+    """The names made inside a loop, those of loops and branches inside it included.  apart: ids of those left out."""
     names: list[str] = []
-    for step in steps:
+    todo: list[Step] = [loop]
+    while todo:
+        step = todo.pop()
+        if step is not loop:
+            names += names_made(step)
+        if id(step) in apart:
+            continue
         if isinstance(step, Loop):
-            names += made_in(step)
+            names += [r.out for r in step.reads] + [name for s in step.states for _, name in s.taps]
+            todo += reversed(step.body)
         elif isinstance(step, Branch):
-            names += _made_by((*step.then, *step.otherwise))
-        names += names_made(step)
+            todo += reversed((*step.then, *step.otherwise))
     return names
 
 

@@ -23,13 +23,33 @@ __all__ = ["Lines", "note_failure"]
 class Lines:
     """What the lines of generated text stand for, by number from 1.
 
-    steps: the operator on a line.  loops: first and last line of each loop, those inside another one
-    before it.  names: the names in the text, by those in the program.
+    steps: the operator on a line.  inside: the number of the innermost loop around it.  loops: by number, each with
+    that of the loop around it.  names: the names in the text, by those in the program.
     """
 
     steps: dict[int, Compute] = field(default_factory=dict[int, Compute])
-    loops: list[tuple[int, int, Loop]] = field(default_factory=list[tuple[int, int, Loop]])
+    inside: dict[int, int] = field(default_factory=dict[int, int])
+    loops: list[tuple[Loop, int | None]] = field(default_factory=list[tuple[Loop, int | None]])
     names: dict[str, str] = field(default_factory=dict[str, str])
+
+    def enter(self, loop: Loop, around: int | None) -> int:
+        """The number of a loop."""
+        self.loops.append((loop, around))
+        return len(self.loops) - 1
+
+    def note(self, number: int, step: Compute | None, loop: int | None) -> None:
+        """What a line stands for."""
+        if step is not None:
+            self.steps[number] = step
+        if loop is not None:
+            self.inside[number] = loop
+
+    def around(self, number: int) -> Iterator[Loop]:
+        """The loops around a line, innermost first."""
+        here = self.inside.get(number)
+        while here is not None:
+            loop, here = self.loops[here]
+            yield loop
 
 
 def note_failure(error: BaseException, program: Program, lines: Lines, code: CodeType) -> None:
@@ -38,7 +58,7 @@ def note_failure(error: BaseException, program: Program, lines: Lines, code: Cod
     if found is None:
         return
     frame, number = found
-    around = [loop for first, last, loop in lines.loops if first <= number <= last]
+    around = list(lines.around(number))
     places: Mapping[str, Sequence[str]] = {"of": [s for loop in around for s in _sites(loop)]}
     notes: list[str] = []
     step = lines.steps.get(number)
@@ -50,11 +70,16 @@ def note_failure(error: BaseException, program: Program, lines: Lines, code: Cod
 
 
 def _place(error: BaseException, code: CodeType) -> tuple[FrameType, int] | None:
-    """The frame of the code, and its line, on the way of the error."""
-    tb = error.__traceback__
-    while tb is not None and tb.tb_frame.f_code is not code:
+    """The innermost frame of the text that the code is of, and its line, on the way of the error."""
+    found, tb, text = None, error.__traceback__, None
+    while tb is not None:
+        frame = tb.tb_frame
+        if frame.f_code is code:
+            text = frame.f_globals
+        if text is not None and frame.f_globals is text:
+            found = frame, tb.tb_lineno
         tb = tb.tb_next
-    return None if tb is None else (tb.tb_frame, tb.tb_lineno)
+    return found
 
 
 def _sites(loop: Loop) -> tuple[str, ...]:

@@ -181,15 +181,14 @@ class Program:
     def walk(self) -> Iterator[Step]:
         """All steps, those inside loops after their loop."""
 
-        def go(steps: tuple[Step, ...]) -> Iterator[Step]:
-            for step in steps:
-                yield step
-                if isinstance(step, Loop):
-                    yield from go(step.body)
-                elif isinstance(step, Branch):
-                    yield from go((*step.then, *step.otherwise))
-
-        return go(self.steps)
+        todo = [*reversed(self.steps)]
+        while todo:
+            step = todo.pop()
+            yield step
+            if isinstance(step, Loop):
+                todo += reversed(step.body)
+            elif isinstance(step, Branch):
+                todo += reversed((*step.then, *step.otherwise))
 
     def loops(self) -> list[Loop]:
         """All loops, nested ones after the loop that holds them."""

@@ -36,25 +36,23 @@ def program_text(program: Program) -> str:
 
 def names_read(step: Step) -> Iterator[str]:
     """The names a step reads, those read inside a loop or on a side of a branch included."""
-    if isinstance(step, Compute):
-        yield from step.args
-        return
-    if isinstance(step, Branch):
-        yield step.condition
-        for steps, values in step.sides:
-            for inner in steps:
-                yield from names_read(inner)
-            yield from values
-        return
-    yield step.steps
-    yield from (r.source for r in step.reads)
-    yield from (s.init for s in step.states)
-    for inner in step.body:
-        yield from names_read(inner)
-    yield from (s.update for s in step.states)
-    yield from (k.value for k in step.keeps)
-    if step.until is not None:
-        yield step.until
+    todo: list[Step | str] = [step]
+    while todo:
+        here = todo.pop()
+        if isinstance(here, str):
+            yield here
+        elif isinstance(here, Compute):
+            yield from here.args
+        elif isinstance(here, Branch):
+            yield here.condition
+            todo += reversed([x for steps, values in here.sides for x in (*steps, *values)])
+        else:
+            yield here.steps
+            yield from (r.source for r in here.reads)
+            yield from (s.init for s in here.states)
+            at_end = [s.update for s in here.states] + [k.value for k in here.keeps]
+            at_end += [here.until] if here.until is not None else []
+            todo += reversed([*here.body, *at_end])
 
 
 def names_made(step: Step) -> tuple[str, ...]:

@@ -1,0 +1,95 @@
+"""The functions of a source text: what lies too deep in one is a function of its own, called where it stood.
+
+CPython refuses more than 20 loops inside one another and more than 100 levels of indentation.  A part is given what
+it mentions of what was assigned before, and gives back what it makes for later: its results, and what it assigns anew.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from scanopt.program.ir import Compute
+
+__all__ = ["COMMENT_AT", "DEEPEST", "Line", "Part", "connect", "written"]
+
+DEEPEST = 12
+"""Levels of indentation at which a loop or a branch becomes a part: six loops inside one another."""
+COMMENT_AT = 48
+
+
+@dataclass
+class Line:
+    """One line: its text with its indentation, a comment (already safe: see `safe`), and what it stands for.
+
+    loop: the number of the innermost loop around it.  calls: the part that it calls.
+    """
+
+    text: str
+    comment: str = ""
+    step: Compute | None = None
+    loop: int | None = None
+    calls: Part | None = None
+
+
+@dataclass
+class Part:
+    """One function: its lines, what it takes and, in the order made, all it may have to give.
+
+    results: of the step that it stands for.  write: writes its lines.  loop: the number of the loop around it.
+    """
+
+    name: str
+    takes: list[str]
+    results: tuple[str, ...] = ()
+    write: Callable[[], None] = lambda: None
+    loop: int | None = None
+    lines: list[Line] = field(default_factory=list[Line])
+    gives: list[str] = field(default_factory=list[str])
+
+
+def connect(parts: list[Part]) -> None:
+    """Find what each part takes and gives, and write the calls.  parts: each after the one that calls it, first
+    `program`."""
+    assigned = {id(p): _names(p.lines, ast.Store) for p in parts}
+    mentioned = {id(p): _names(p.lines, ast.Load) | assigned[id(p)] for p in parts}
+    for p in reversed(parts):
+        for line in p.lines:
+            if line.calls is not None:
+                mentioned[id(p)] |= mentioned[id(line.calls)]
+                assigned[id(p)] |= assigned[id(line.calls)]
+    for p in parts:
+        before = dict.fromkeys(p.takes)
+        for line in p.lines:
+            part = line.calls
+            if part is None:
+                before |= _names([line], ast.Store)
+                continue
+            part.takes = [x for x in before if x in mentioned[id(part)]]
+            part.gives = [*part.results, *(x for x in part.takes if x in assigned[id(part)])]
+            given = f"[{', '.join(part.gives)}] = " if part.gives else ""
+            line.text += f"{given}{part.name}({', '.join(part.takes)})"
+            before |= dict.fromkeys(part.gives)
+
+
+def _names(lines: Iterable[Line], context: type[ast.expr_context]) -> dict[str, None]:
+    """The names that some lines load, or store."""
+    found: dict[str, None] = {}
+    for line in lines:
+        text = line.text.strip()
+        if text and text != "else:":
+            tree = ast.parse(f"{text} pass" if text.endswith(":") else text)
+            nodes = (x for x in ast.walk(tree) if isinstance(x, ast.Name) and isinstance(x.ctx, context))
+            found |= dict.fromkeys(x.id for x in nodes)
+    return found
+
+
+def written(parts: list[Part]) -> Iterator[Line]:
+    """All functions, one after the other."""
+    for p in parts:
+        yield Line("")
+        yield Line(f"def {p.name}({', '.join(p.takes)}):")
+        yield from p.lines
+        if p.name != parts[0].name:
+            yield Line(f"    return [{', '.join(p.gives)}]")
