@@ -146,8 +146,12 @@ _LIVES = (
         (starts s i) (tap s k x) (holds i r) => (holds x r)
         (= 1 (passed s)) (update s u) (tap s k x) (holds u r) => (holds x r)
         (copied s) (tap s k x) => (holds x s)
+        (holds x r) => (set (taken r) 0)
         """,
-        declares="(relation holds (i64 i64))",
+        declares="""
+        (relation holds (i64 i64))
+        (function taken (i64) i64 :merge (max old new))        ; 1: its memory is that of what it is written onto
+        """,
     ),
 )  # fmt: skip
 
@@ -294,6 +298,11 @@ _CHOICES = (
         declares="(function target (i64) i64 :merge (min old new))",
     ),
     StorageRule(
+        "no_memory_of_its_own", "choices",
+        "what is written onto an argument has no memory of its own; where shapes differ, its array has the same name",
+        "(wants x a i) (= 0 (kind x)) (= 0 (refused x a)) => (set (taken x) 1)",
+    ),
+    StorageRule(
         "written", "results",
         "x is written onto a",
         "(= i (target x)) (argument x i a) => (written x a)",
@@ -307,12 +316,13 @@ _CHOICES = (
     ),
     StorageRule(
         "lies", "results",
-        "x may lie in memory r, results that are written onto others included",
+        "x may lie in memory r, that of the first of results that are written one onto the other",
         """
-        (holds x r) => (lies x r)
-        (written x a) (= 0 (kind x)) (lies a r) (holds y x) => (lies y r)
+        (= 0 (taken r)) => (first_there r r)
+        (written x a) (= 0 (kind x)) (first_there a r) => (first_there x r)
+        (holds x q) (first_there q r) => (lies x r)
         """,
-        declares="(relation lies (i64 i64))",
+        declares="(relation first_there (i64 i64)) (relation lies (i64 i64))",
     ),
     StorageRule(
         "placed", "results",

@@ -135,7 +135,7 @@ class _Checker:
                 self._lies(name, name)
             case "onto":
                 self._onto(step, place.other, path, position)
-                self._lies(name, name, *self.roots(place.other))
+                self._lies(name, *self.roots(place.other))
             case _:
                 self._lies(name, name)
         if step.op.view:
