@@ -12,7 +12,7 @@ import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -29,10 +29,12 @@ __all__ = ["Instance", "NoProgramFoundError", "Option", "Problem"]
 K = TypeVar("K")
 
 MAX_PHASES = 1_000
+LATEST = 12
+"""Among so many phases, from the first that can, a value is chosen to be kept: loops in a long row that are one loop
+have as many phases, and all pairs of them are too many."""
 
 
-@dataclass(frozen=True)
-class Instance:
+class Instance(NamedTuple):
     """A class (or, with `loop`, the running of a clock) in the phases of the clocks around it."""
 
     id: int
@@ -210,7 +212,7 @@ class Problem:
                 return [Option(f, price, needs, (Instance(u, i.phases),)) for u in updates]
             case _:
                 first = self.earliest[f.clock].get(f.args[0], MAX_PHASES)
-                phases = range(first, self.phases[f.clock])
+                phases = range(first, min(first + LATEST, self.phases[f.clock]))
                 return [Option(f, price, (Instance(f.args[0], (*i.phases, p)),)) for p in phases]
 
     def _runs(self, i: Instance) -> list[Option]:

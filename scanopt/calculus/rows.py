@@ -65,8 +65,9 @@ def order_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
         reads = [(n, j, p) for n, j, p in loop.reads if j in concerned]
         for phase in sorted({p for _, _, p in reads}):
             early = {i: variables.fresh() for i in beside if i in concerned}
+            late = {n for n, p in loop.keeps.items() if p >= phase}
             for i in early:
-                yield from _early(i, early, beside, {n for n, p in loop.keeps.items() if p >= phase}, variables)
+                yield from _early(i, early, beside, late, variables)
             yield from ({early[j]: 1.0, n: -1.0} for n, j, p in reads if p == phase)
 
 
