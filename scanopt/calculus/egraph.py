@@ -21,7 +21,7 @@ from scanopt.calculus.condition import FACTS, facts_text
 from scanopt.calculus.encode import Encoded
 from scanopt.calculus.engine import EngineError, Report, take
 from scanopt.calculus.forms import Batched, Operator, TermGraph, const_key, const_value
-from scanopt.calculus.given import Given, constant_facts, given_facts
+from scanopt.calculus.given import Given, constant_facts, given_facts, with_elements
 from scanopt.calculus.given_constants import filled
 from scanopt.calculus.given_states import passing_on
 from scanopt.calculus.law import Law
@@ -225,7 +225,7 @@ class EGraph:
 
     def _fold(self) -> bool:
         """Evaluate the operators of constants found by laws that fold."""
-        ops = [op for op in self._ops if isinstance(op, Op)]
+        ops = with_elements(op for op in self._ops if isinstance(op, Op))
         text: list[str] = []
         for op, args in read_back(self._engine).foldings():
             term = f"(apply {operator_text(op)} {_list_text(args)})"

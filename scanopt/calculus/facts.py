@@ -48,17 +48,17 @@ some_steps = new_fact(
 
 one_step = new_fact(
     "one_step", Clock,
-    meaning="c runs exactly one step",
+    meaning="c runs exactly one step, and it is its turn to be taken apart",
     rules="""
-    (= n (steps c)) (= 1 (int_value n)) => (one_step c)
-    (until c v) (is_true v) (some_steps c) => (one_step c)
+    (= n (steps c)) (= 1 (int_value n)) (in_turn c) => (one_step c)
+    (until c v) (is_true v) (some_steps c) (in_turn c) => (one_step c)
     """,
 )  # fmt: skip
 
 exact_steps = new_fact(
     "exact_steps", Clock, Int,
-    meaning="c runs exactly n steps",
-    rules="(= v (steps c)) (= n (int_value v)) (runs_all c) => (exact_steps c n)",
+    meaning="c runs exactly n steps, it is its turn to be taken apart, and there is little to copy",
+    rules="(= v (steps c)) (= n (int_value v)) (runs_all c) (in_turn c) (shallow c) => (exact_steps c n)",
 )  # fmt: skip
 
 row_of_step = new_fact(

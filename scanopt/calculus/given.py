@@ -12,12 +12,13 @@ from scanopt.array.op import Op, Operand
 from scanopt.calculus.components import components
 from scanopt.calculus.encode import Encoded
 from scanopt.calculus.forms import ROOT, Form, Operator, const_key
+from scanopt.calculus.given_few_steps import kinds_of_loops
 from scanopt.calculus.given_mirrors import reading_late
 from scanopt.calculus.given_products import products_beside
 from scanopt.calculus.given_recurrences import closed_operators, cycles, recurrence_facts
 from scanopt.calculus.given_sums import adding_up, summing_operators
 
-__all__ = ["Given", "constant_facts", "given_facts"]
+__all__ = ["Given", "constant_facts", "given_facts", "with_elements"]
 
 Given = tuple[str, tuple[int | str | Operator, ...]]
 """A fact by name, of classes, operators and texts."""
@@ -39,14 +40,16 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
     yield from products_beside(g)
     yield from adding_up(ops)
     yield from reading_late(g)
+    yield from kinds_of_loops(g)
     yield from _forward(g)
     yield from _always(g)
+    some = with_elements(ops)
     for i, f in g.forms():
         if f.kind == "seq":
             yield "before", (f.clock, f.args[0])
         if f.kind == "const":
             yield from _equal_rows(g, i)
-            yield from constant_facts(i, g.consts[f.key], ops, dtypes)
+            yield from constant_facts(i, g.consts[f.key], some, dtypes)
         if f.clock != ROOT and f.kind in ("stack", "tail"):
             yield from _static_shape(g, f.args[0])
     for c, info in g.clocks.items():
@@ -100,6 +103,12 @@ def _cancelling(ops: Iterable[Op], dtypes: Iterable[str]) -> Iterator[Given]:
                 value = np.array(e, d)
                 yield "cancels", (op, d, const_key(value))
                 yield from constant_facts("const " + const_key(value), value, ops, dtypes)
+
+
+def with_elements(ops: Iterable[Op]) -> list[Op]:
+    """Those to which some constant is neutral or absorbing: few of many."""
+    traits = ((op, op.spec.traits) for op in ops)
+    return [op for op, t in traits if t.identity or t.left_identity or t.annihilator]
 
 
 def constant_facts(

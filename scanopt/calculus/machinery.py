@@ -6,7 +6,10 @@ move along (`under`); what has no rule stays unknown, and a term that holds it i
 
 from __future__ import annotations
 
+import re
+
 from scanopt.calculus.condition import rules_text
+from scanopt.calculus.tables import quoted
 from scanopt.calculus.terms import FIRST_ROWS
 
 __all__ = ["machinery_text"]
@@ -56,6 +59,8 @@ IDLE = """
 _COUNT = '(const_at p (+ "int64:" (to-string n)))'
 _FIRST = f"(apply {FIRST_ROWS} (cons X (cons (steps (cut c n)) (nil))))"
 _FEWER = f'(apply (prim "minimum") (cons (steps c) (cons {_COUNT} (nil))))'
+_FIRST_AXIS = quoted('expand_dims{"axis":[0]}')
+_ONE_ROW = f"(apply (prim {_FIRST_AXIS}) (cons (on (only m d) v) (nil)))"
 
 RETIMING = """
 (= d (cut c n)) (level c p) => (level d p) (union (steps d) FEWER) (set (int_value COUNT) n)
@@ -67,6 +72,12 @@ RETIMING = """
 (= v (on m (seq c X))) (= m (to_step c t)) => (union v (apply (item t) (cons X (nil))))
 (= v (on m (delay c i s k))) (= m (to_step c t)) (< t k) => (union v (apply (item (- t k)) (cons i (nil))))
 (= v (on m (delay c i s k))) (= m (to_step c t)) (>= t k) (defines s w) => (union v (on (to_step c (- t k)) w))
+(= w (on m (hold d x))) (= m (only n d)) => (union w (on n x))
+(= w (on m (seq d X))) (= m (only n d)) => (union w (apply (item 0) (cons (on n X) (nil))))
+(= w (on m (delay d i s k))) (= m (only n d)) => (union w (apply (item (- 0 k)) (cons (on n i) (nil))))
+(= m (only n d)) => (keeps_shapes m)
+(= m (to_step c t)) (level c p) => (way_out m c p)
+(= m (only n d)) (way_out n c p) => (way_out m d p)
 (= m (to_cut c n)) => (keeps_shapes m)
 (= m (to_step c t)) => (keeps_shapes m)
 (= v (on m (apply op l))) (keeps_shapes m) => (union v (apply op (on_args m l)))
@@ -75,11 +86,13 @@ RETIMING = """
 (= s (moved m r)) (defines r v) => (defines s (on m v))
 (= w (on (to_cut c n) (stack d v))) (level d c) (= e (cut c n)) (!= c e) => (level (under (to_cut c n) d) e)
 (= w (on (to_cut c n) (tail d v k))) (level d c) (= e (cut c n)) (!= c e) => (level (under (to_cut c n) d) e)
-(= w (on (to_step c t) (stack d v))) (level d c) (level c p) => (level (under (to_step c t) d) p)
-(= w (on (to_step c t) (tail d v k))) (level d c) (level c p) => (level (under (to_step c t) d) p)
+(= w (on m (stack d v))) (way_out m c p) (level d c) (copied d) => (level (under m d) p)
+(= w (on m (tail d v k))) (way_out m c p) (level d c) (copied d) => (level (under m d) p)
+(= w (on m (stack d v))) (way_out m c p) (level d c) (fleeting d) => (union w ONE_ROW)
+(= w (on m (tail d v k))) (way_out m c p) (level d c) (fleeting d) => (union w ONE_ROW)
 (= e (under (to_cut c n) d)) (= c (cut c n)) => (union e d)
-(= w (on m (stack d v))) (= e (under m d2)) (level d d2) => (level (under m d) e)
-(= w (on m (tail d v k))) (= e (under m d2)) (level d d2) => (level (under m d) e)
+(= w (on m (stack d v))) (= e (under m d2)) (level d d2) (copied d) => (level (under m d) e)
+(= w (on m (tail d v k))) (= e (under m d2)) (level d d2) (copied d) => (level (under m d) e)
 (= e (under m d)) => (union (steps e) (on m (steps d)))
 (= e (under m d)) (until d v) => (until e (on m v))
 (= d (cut c n)) (until c v) => (until d (on (to_cut c n) v))
@@ -91,12 +104,15 @@ RETIMING = """
 """
 """c: the clock that m starts from, t: the step that it leads to; d, e: loops inside it; FEWER: min(steps(c), n);
 FIRST: the rows of X that so many steps read. A cut that takes nothing away leaves every value as it is (c and d are
-one clock then): without that case values of c would be re-timed to c again and again."""
+one clock then): without that case values of c would be re-timed to c again and again. A loop of one step does not move
+along but goes: only(m, d) is the only step of d, at the step of c that m leads to (way_out m c p: p is around c), and
+ONE_ROW the trace of d."""
 
 
 def machinery_text() -> str:
     """Typing and re-timing rules, for egglog."""
-    retiming = RETIMING.replace("FIRST", _FIRST).replace("FEWER", _FEWER).replace("COUNT", _COUNT)
+    names = {"FIRST": _FIRST, "FEWER": _FEWER, "COUNT": _COUNT, "ONE_ROW": _ONE_ROW}
+    retiming = re.sub("|".join(names), lambda found: names[found[0]], RETIMING)
     texts = [
         rules_text("flat", FLAT, as_written=True),
         rules_text("typing", TYPING),

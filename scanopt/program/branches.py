@@ -4,6 +4,10 @@ A *path* is where one gets by conditions: (a condition, true or false), outermos
 level (a loop's step, or what lies outside of loops) is needed on some paths; none of them starts with
 another one, and where both sides of a condition need a value, what is around them does.  A value that
 several conditions ask for is *shared*: it is computed once, where any of them holds.
+
+A path may be as long as ifelses are nested, but what runs nests no deeper than `DEEPEST`: an ifelse at the end of a
+longer path is *guarded*.  Whether one gets there is computed first, outside of all sides, by one more nest of ifelses;
+the value then stands on a side of that condition alone, and paths start anew.
 """
 
 from __future__ import annotations
@@ -15,9 +19,12 @@ from dataclasses import dataclass
 from scanopt.array.op import Op
 from scanopt.calculus.causality import Choice, Schedule
 from scanopt.calculus.forms import Form
-from scanopt.calculus.problem import Instance
+from scanopt.calculus.problem import Instance, Option
 
 __all__ = [
+    "FALSE",
+    "IFELSE",
+    "TRUE",
     "AnyOf",
     "Condition",
     "Decided",
@@ -33,8 +40,17 @@ __all__ = [
     "settled",
 ]
 
+DEEPEST = 30
+"""Sides inside one another."""
+
 Decided = Mapping[Instance, bool]
 """What conditions are known to be at some place."""
+
+
+IFELSE = Op.make("ifelse")
+TRUE, FALSE = Instance(-(10**9)), Instance(-(10**9) - 1)
+"""Constants, which have names everywhere."""
+_NEW = -(10**9) - 2
 
 
 @dataclass(frozen=True)
@@ -90,6 +106,9 @@ class Level:
         scalar: Callable[[Instance], bool],
     ) -> None:
         self.choice, self.schedule, self.keepers, self._scalar = choice, schedule, keepers, scalar
+        self.position = {i: n for n, i in enumerate(schedule.items)}
+        self.guards: dict[Instance, Instance] = {}  # by value: the ifelse that stands for it where it is read
+        self.guarded: dict[Instance, Instance] = {}  # the other way round
         self.values = {i for i in schedule.items if not i.loop and not is_leaf(choice[i].form)}
         self.loop_of = {k: loop for loop in schedule.inside for k in keepers.get(loop, ())}
         self._parts: dict[Instance, Set[Instance]] = {}
@@ -105,7 +124,7 @@ class Level:
         if i not in self._uses:
             needs = self._around(i) if i in self.loop_of else self.choice[i].needs
             self._uses[i] = tuple(j for j in needs if j in self.values)
-        return self._uses[i]
+        return tuple(self.guards.get(j, j) for j in self._uses[i]) if self.guards else self._uses[i]
 
     def uses_on(self, i: Instance, known: Decided) -> Iterator[tuple[Instance, Path]]:
         """What a value uses, ifelses whose conditions are known aside, and the side of the ifelse that uses it."""
@@ -119,7 +138,30 @@ class Level:
         for j, side in uses:
             value = settled(self.choice, j, {**known, **decided(side)} if side else known)
             if value in self.values:
-                yield value, side
+                yield (value if i in self.guarded else self.guards.get(value, value)), side
+
+    def guard(self, i: Instance, path: Path) -> tuple[Path, dict[Instance, Path]]:
+        """Guard a value: the path that it is on from now on, and those of the ifelses that are new."""
+        new: dict[Instance, Path] = {}
+        reached = TRUE
+        for n in range(len(path) - 1, -1, -1):
+            c, side = path[n]
+            assert isinstance(c, Instance)
+            reached = self._ifelse(c, *((reached, FALSE) if side else (FALSE, reached)))
+            new[reached] = path[:n]
+        self.guards[i] = self._ifelse(reached, i, FALSE)
+        self.guarded[self.guards[i]] = i
+        new[self.guards[i]] = ()
+        return ((reached, True),), new
+
+    def _ifelse(self, c: Instance, then: Instance, otherwise: Instance) -> Instance:
+        """An ifelse that the program as extracted has not."""
+        made = Instance(_NEW - len(self.position))
+        self.choice[made] = Option(Form("apply", operator=IFELSE), 0.0, (c, then, otherwise))
+        self.choice |= dict.fromkeys((TRUE, FALSE), Option(Form("const"), 0.0, ()))
+        self.position[made] = len(self.position)
+        self.values.add(made)
+        return made
 
     def part(self, keeper: Instance) -> Set[Instance]:
         """What must be computed in a loop, loops in it included, for what a value keeps of it."""
@@ -239,10 +281,17 @@ def places(level: Level, wanted: Iterable[Instance], known: Decided) -> Places:
             ours = [i]
         for u in ours:
             out[u] = _placed(level, u, found[u], waits)
+            if level.condition(u) and len(out[u]) == 1 and _too_deep(path := next(iter(out[u]))):
+                path, new = level.guard(u, path)
+                out |= {u: frozenset((path,)), **{i: frozenset((p,)) for i, p in new.items()}}
             for path in out[u]:
                 for j, side in level.uses_on(u, {**known, **decided(path)}):
                     found[j].add(path + side)
     return Places(out, waits.keys())
+
+
+def _too_deep(path: Path) -> bool:
+    return len(path) >= DEEPEST and all(isinstance(c, Instance) for c, _ in path)
 
 
 def _placed(

@@ -18,7 +18,7 @@ from scanopt.calculus.extract import Extraction
 from scanopt.calculus.forms import Operator, const_value, unbatched
 from scanopt.calculus.problem import Instance
 from scanopt.calculus.recipes import recipe
-from scanopt.program.branches import Decided, Level, is_ifelse, is_leaf, places, settled
+from scanopt.program.branches import FALSE, TRUE, Decided, Level, is_ifelse, is_leaf, places, settled
 from scanopt.program.ir import Branch, Compute, Const, Either, Input, Keep, Loop, Origin, Program, Read, State, Step
 from scanopt.program.origins import origins
 from scanopt.program.regions import Unit
@@ -44,6 +44,7 @@ class Lowering:
         self._kept = self._keepers()
         self._origins = origins(self._graph)
         self._told: dict[str, Origin] = {}
+        self._choice = dict(extraction.choice)
         self._lazy = any(is_ifelse(o.form) for o in extraction.choice.values())
         self.names: dict[Instance, str] = {}
         self.operands: dict[str, Operand] = {}
@@ -91,18 +92,21 @@ class Lowering:
         """The steps of one level that compute `wanted`; what only sides of ifelses need goes into them."""
         steps: list[Step] = []
         for i in schedule.items:
-            if is_leaf(self._x.choice[i].form):
+            if is_leaf(self._choice[i].form):
                 self._leaf(i)
             elif not self._lazy:
                 steps += self.unit(Unit(i, tuple(self._kept.get(i, ()))), schedule)
         if self._lazy:
-            level = Level(self._x.choice, schedule, self._kept, self._scalar)
-            return Sides(self, level, places(level, wanted, self.known)).steps((), wanted)
+            level = Level(self._choice, schedule, self._kept, self._scalar)
+            found = places(level, wanted, self.known)
+            if level.guards:
+                self.names |= {i: self.const(np.array(i == TRUE)) for i in (TRUE, FALSE)}
+            return Sides(self, level, found).steps((), [*wanted, *level.guarded])
         return steps
 
     def _leaf(self, i: Instance) -> None:
         """Name what there is nothing to compute for; a loop that leaves out some of its values lacks others, too."""
-        form, needs = self._x.choice[i].form, self._x.choice[i].needs
+        form, needs = self._choice[i].form, self._choice[i].needs
         assert form is not None
         if form.kind == "const":
             self.names[i] = self.const(const_value(form.key, self._graph.consts))
@@ -125,7 +129,7 @@ class Lowering:
         """The steps that compute a value, or a loop.  part: what the loop computes (None: all there is)."""
         if u.value.loop:
             return self._loop(u, schedule.inside[u.value], part)
-        o = self._x.choice[u.value]
+        o = self._choice[u.value]
         assert o.form is not None
         if o.form.kind == "at":
             steps = self._row_at(u.value, o.form.k)
@@ -189,7 +193,7 @@ class Lowering:
         return [*before, made]
 
     def _written(self, u: Unit, schedule: Schedule, part: Set[Instance] | None) -> tuple[list[Step], Loop]:
-        choice, loop = self._x.choice, u.value
+        choice, loop = self._choice, u.value
         before: list[Step] = []
         reads: list[Read] = []
         delays: dict[tuple[int, str], list[tuple[int, Instance]]] = {}
@@ -234,7 +238,7 @@ class Lowering:
         return name
 
     def _state(self, state: int, init: str, taps: list[tuple[int, Instance]]) -> State:
-        update = self._x.choice[taps[0][1]].updates[0]
+        update = self._choice[taps[0][1]].updates[0]
         depth = max(k for k, _ in taps)
         names = tuple(sorted((k, self.names[i]) for k, i in taps))
         row = self.operands[init].type.row()
@@ -242,7 +246,7 @@ class Lowering:
         return State(init, depth, names, self.name(update), row, label)
 
     def _keep(self, keeper: Instance) -> Keep:
-        o = self._x.choice[keeper]
+        o = self._choice[keeper]
         assert o.form is not None
         value = self.name(o.needs[0])
         rows = {"stack": None, "tail": o.form.k, "at": 1}[o.form.kind]
@@ -261,7 +265,7 @@ class Lowering:
 
     def _row_at(self, keeper: Instance, k: int) -> list[Step]:
         """The only row kept of a loop of at most k + 1 steps is row k, if there were so many."""
-        o = self._x.choice[keeper]
+        o = self._choice[keeper]
         assert o.form is not None
         steps = self._steps_of(Instance(o.form.clock, o.needs[0].phases, True))
         message = f"index {k} is out of bounds for axis 0 with size {{found}}"
@@ -277,7 +281,7 @@ class Lowering:
         return self.names[self._settled(i)]
 
     def _settled(self, i: Instance) -> Instance:
-        return settled(self._x.choice, i, self.known)
+        return settled(self._choice, i, self.known)
 
     def fresh(self, known: Operand) -> str:
         """A new name.  known: what is known of its value."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from scanopt.calculus.problem import Instance
@@ -37,11 +37,11 @@ class Region:
         path: Path,
         wanted: Iterable[Instance],
         known: Decided,
-        names: Container[Instance],
+        names: Mapping[Instance, str],
     ) -> None:
         self.level, self.places, self.path = level, places, path
         self.known = {**known, **decided(path)}
-        self._named = {i for i in level.schedule.items if i in names}
+        self._named = dict(names)  # as they are now
         self.reached = self.reach(wanted, self.known)
         self.units = list(self._units())
         self._unit = {i: n for n, u in enumerate(self.units) for i in (u.value, *u.keeps)}
@@ -61,18 +61,19 @@ class Region:
 
     def _units(self) -> Iterator[Unit]:
         level = self.level
-        for i in level.schedule.items:
+        loops = (level.loop_of[i] for i in self.reached if i in level.loop_of)
+        there = dict.fromkeys((*(i for i in self.reached if i in level.values), *loops))
+        for i in sorted(there, key=level.position.__getitem__):
             if i.loop:
                 keeps = tuple(k for k in level.keepers.get(i, ()) if k in self.reached and self._here(k))
                 if keeps:
                     yield Unit(i, keeps)
-            elif i in level.values and i in self.reached:
-                if self._here(i):
-                    yield Unit(i, (), level.condition(i))
-                elif i in self.places.shared:
-                    (path,) = self.places.of[i]
-                    if path[:-1] == self.path:
-                        yield Unit(i, (), path[-1][0])
+            elif self._here(i):
+                yield Unit(i, (), level.condition(i))
+            elif i in self.places.shared:
+                (path,) = self.places.of[i]
+                if path[:-1] == self.path:
+                    yield Unit(i, (), path[-1][0])
 
     def _here(self, i: Instance) -> bool:
         return self.places.belongs(i, self.path)

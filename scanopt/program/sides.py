@@ -7,6 +7,7 @@ needs again is one more result; on the other side, where nothing reads it, an ar
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,7 @@ from scanopt.array.abstract import abstract_eval
 from scanopt.array.op import Op, Operand
 from scanopt.array.ops_control import IFELSE
 from scanopt.calculus.problem import Instance
-from scanopt.program.branches import AnyOf, Condition, Level, Path, Places
+from scanopt.program.branches import IFELSE, AnyOf, Condition, Level, Path, Places
 from scanopt.program.ir import Branch, Either, Step
 from scanopt.program.regions import Region
 
@@ -66,9 +67,10 @@ class Sides:
         sides = [self._side(region, c, side, ifelses, later) for side in (True, False)]
         pairs = list(zip(*(names for _, names, _ in sides), strict=True))
         test = here.name(choice[ifelses[0]].needs[0])
-        results = [self._either(test, a, b) for a, b in pairs]
+        guarded = self._level.guarded
+        results = [self._either(test, a, "" if i in guarded else b) for i, (a, b) in zip(ifelses, pairs, strict=True)]
         for i, r in zip(ifelses, results, strict=True):
-            here.names[i] = r.out
+            here.names[i] = here.names[guarded.get(i, i)] = r.out
         for side, (_, _, carried) in zip((True, False), sides, strict=True):
             given = self._given.setdefault((c, side), {})
             given.update((self._value(i, side), here.names[i]) for i in reversed(ifelses))
@@ -90,10 +92,10 @@ class Sides:
             for i, name in self._given.get((c, side), {}).items():
                 if i in level.values:
                     here.names.setdefault(i, name)
-            before = set(here.names)
+            before = len(here.names)
             wanted = [self._value(i, side) for i in ifelses]
             steps = self.steps((*region.path, (c, side)), wanted)
-            new = here.names.keys() - before
+            new = set(islice(here.names, before, None))
             again = region.reach([self._value(i, side) for i in later], here.known, here.names)
             carried = [(i, here.names[i]) for i in again if i in new and i in level.values and i not in level.cheap]
             return steps, [here.name(w) for w in wanted], carried
