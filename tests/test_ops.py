@@ -668,7 +668,7 @@ def test_dtype_and_shape(name: str, seed: int) -> None:
         assert partly.accepts(known)
     nothing = op.infer(*(Operand(a.dtype.name, (None,) * a.ndim) for a in args))
     assert nothing.accepts(known)
-    assert Op.parse(op.key) == op
+    assert Op.parse(op.key) == Op.read(op.key) == op
 
 
 def blurred_operand(rng: Rng, a: np.ndarray[Any, Any]) -> Operand:

@@ -193,7 +193,7 @@ F3 = {"dtype": "float64", "shape": [3]}
         ("steps/0/until", "v8", "until: its type is said to be bool"),
         ("steps/0/body/0/op", "os.system", "no operator named 'os.system' in the table"),
         ("steps/0/body/0/op", "dot{}", "is not how the operator 'dot' is written"),
-        ("steps/0/body/0/op", 'dot{"a":1}', "v6 = dot: TypeError"),
+        ("steps/0/body/0/op", 'dot{"a":1}', "dot has no parameter 'a': it has none"),
         ("steps/0/body/0/op", "dot{", "step 0"),
         ("steps/0/body/0/args", ["v1"], "v6 = dot: TypeError"),
         ("steps/0/body/0/args/1", "v8", "'v8' is not made before it is read"),

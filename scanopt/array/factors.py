@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "SINGULAR", "checked", "cho_solve", "dtype_of", "flagged", "lu_factor", "lu_solve", "on", "raising",
+    "FLAGS", "SINGULAR", "checked", "cho_solve", "dtype_of", "flagged", "lu_factor", "lu_solve", "on", "raising",
     "solve_triangular", "solver",
 ]  # fmt: skip
 
@@ -224,7 +224,8 @@ def _with_cholesky(xp: Any, c: Any, b: Any, lower: bool) -> Any:
 
 # Results that say where there is none
 
-_FLAGS = {"inv": (1, SINGULAR), "cholesky": (2, "Matrix is not positive definite")}
+FLAGS = {"inv": (1, SINGULAR), "cholesky": (2, "Matrix is not positive definite")}
+"""What `flagged` computes: the number that says there is no result, and the error that it stands for."""
 
 
 def flagged(xp: Any, name: str, a: Any) -> Any:
@@ -234,6 +235,7 @@ def flagged(xp: Any, name: str, a: Any) -> Any:
     array([[nan],
            [ 1.]])
     """
+    number, _ = FLAGS[name]
     stack, n = a.shape[:-2], _rows(a)
     out = xp.empty((*stack, n + 1, n), dtype_of(a.dtype.name))
     try:
@@ -245,7 +247,7 @@ def flagged(xp: Any, name: str, a: Any) -> Any:
             for i in np.ndindex(*stack):
                 out[i] = flagged(xp, name, a[i])
         else:
-            out[:-1], out[-1] = np.nan, _FLAGS[name][0]
+            out[:-1], out[-1] = np.nan, number
     return out
 
 
@@ -260,7 +262,7 @@ def checked(xp: Any, found: Any, times: Any = None) -> Any:
     flags = found[..., -1, :1]
     if flags.any():
         used = flags if times is None else flags * (xp.asarray(times)[..., None] > 0)
-        for number, message in _FLAGS.values():
+        for number, message in FLAGS.values():
             if (used == number).any():
                 raise np.linalg.LinAlgError(message)
     return found[..., :-1, :]

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scanopt.array.parameters import Parameter, check_parameters
+from scanopt.array.shown import quoted, shown
 from scanopt.array.types import Dim, TensorType
 from scanopt.extensions import load_extensions
 
@@ -97,13 +99,15 @@ class Traits:
 class OpSpec:
     """One entry of the operator table.
 
+    params: what its parameters may be, by name (see `scanopt.array.parameters`); programs with others are
+        neither written to files nor read from them.
     numpy: called with the array module and the parameters of the op, returns the function that
         computes it.  With `out=True` that function takes a result array (or None) as one more
         positional argument: C-contiguous, of exactly the result's dtype and shape.
     infer: parameters and operands -> the type of the result; raises ValueError or TypeError with a
-        readable message when the operands do not fit.  It must work with unknown axes.  For what `check`
-        refuses it gives a type, too: a length that has no meaning is 0.
-    check: called like infer; raises what the op is sure to raise when it runs, as far as it is known: an index
+        readable message when the operands do not fit.  It must work with unknown axes.  For what `refuse`
+        is for it gives a type, too: a length that has no meaning is 0.
+    refuse: called like infer; raises what the op is sure to raise when it runs, as far as it is known: an index
         out of range, a negative length.  In a step that never runs none of that is an error.
     batch: the batched form.  Called with the op, a flag per argument (does it have a new first
         axis?) and symbolic arguments; returns one symbolic array whose entry t along the first
@@ -143,8 +147,9 @@ class OpSpec:
     by_layout: int = 0
     ufunc: str | None = None
     gradient: Gradient | None = None
-    check: Callable[..., None] | None = None
+    refuse: Callable[..., None] | None = None
     doc: str = ""
+    params: Mapping[str, Parameter] = field(default_factory=dict[str, Parameter])
 
 
 TABLE: dict[str, OpSpec] = {}
@@ -174,14 +179,19 @@ def register(spec: OpSpec) -> OpSpec:
     return spec
 
 
+LONGEST_NAME = 60
+"""What is longer is no name of an operator, and not shown in full."""
+
+
 def _entry(name: str) -> OpSpec:
     """The entry of this name, extensions looked at last.  Raises ValueError where there is none."""
     for fill in (load, load_extensions):
         fill()
         if name in TABLE:
             return TABLE[name]
-    near = get_close_matches(name, TABLE, 3)
-    raise ValueError(f"no operator named {name!r} in the table{'; near: ' + ', '.join(near) if near else ''}")
+    near = get_close_matches(name[:LONGEST_NAME], TABLE, 3)
+    found = quoted(name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}...")
+    raise ValueError(f"no operator named {found} in the table{'; near: ' + ', '.join(near) if near else ''}")
 
 
 def _tuples(x: Any) -> Any:
@@ -230,6 +240,27 @@ class Op:
         params = json.loads(brace + rest) if brace else {}
         return Op.make(name, **{k: _tuples(v) for k, v in params.items()})
 
+    @staticmethod
+    def read(key: str) -> Op:
+        """The op written as `key`, as a stranger may have written it.
+
+        Raises ValueError for a name that is not in the table, for parameters that its entry does not declare,
+        for a text that is not the one of `Op.key`.
+        """
+        try:
+            op = Op.parse(key)
+            op.check()
+            again = op.key
+        except (ValueError, TypeError, AttributeError) as error:
+            raise ValueError(shown(str(error))) from None
+        if again != key:
+            raise ValueError(f"{quoted(key)} is not how the operator {quoted(again)} is written")
+        return op
+
+    def check(self) -> None:
+        """Raises ValueError, saying what is wrong, unless its parameters are those that its entry declares."""
+        check_parameters(self.name, self.spec.params, self.options)
+
     def _flag(self, flag: bool | Callable[[Op], bool]) -> bool:
         return flag if isinstance(flag, bool) else flag(self)
 
@@ -266,8 +297,8 @@ class Op:
 
     def infer(self, *operands: Operand) -> TensorType:
         """The type of the result for these operands.  Raises where they are sure to make the op raise."""
-        if self.spec.check is not None:
-            self.spec.check(*operands, **self.options)
+        if self.spec.refuse is not None:
+            self.spec.refuse(*operands, **self.options)
         return self.idle(*operands)
 
     def idle(self, *operands: Operand) -> TensorType:

@@ -9,6 +9,7 @@ import numpy as np
 
 from scanopt.array.batching import elementwise, transpose
 from scanopt.array.op import Op, Operand, OpSpec, register
+from scanopt.array.parameters import AXIS, integer
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Variable, apply
 
@@ -62,6 +63,7 @@ register(
         cost="memory",
         view=True,
         doc="rows in chunks of `size`, or all in one; the last chunk is filled up with copies of the last row",
+        params={"size": integer(1)},
     )
 )
 
@@ -85,6 +87,7 @@ register(
         elementwise,
         batch_exact=True,
         doc="how many chunks of `size` rows n rows make",
+        params={"size": integer(1)},
     )
 )
 
@@ -146,5 +149,6 @@ register(
         batch_exact=True,
         cost="reduction",
         doc="how many entries there are up to the first that is true, it included; all where none is",
+        params={"axis": AXIS},
     )
 )

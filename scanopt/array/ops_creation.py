@@ -17,6 +17,7 @@ from scanopt.array.ops_elementwise import cast, elementwise, where
 from scanopt.array.ops_joining import concatenate
 from scanopt.array.ops_shaping import as_dims
 from scanopt.array.ops_sum_to import sum_to
+from scanopt.array.parameters import DTYPE, SHAPE
 from scanopt.array.shapes import broadcast, fill, filled, lengths, not_negative, shape_text
 from scanopt.array.types import Dim, TensorType
 from scanopt.array.variable import Constant, Variable, apply, describe, public
@@ -35,7 +36,7 @@ def _infer_full(value: Operand, *dims: Operand, shape: Shape) -> TensorType:
     return TensorType(value.dtype, lengths(filled(shape, dims)))
 
 
-def _check_full(value: Operand, *dims: Operand, shape: Shape) -> None:
+def _refuse_full(value: Operand, *dims: Operand, shape: Shape) -> None:
     not_negative(filled(shape, dims))
 
 
@@ -69,7 +70,7 @@ def _numbers_between(start: Operand, stop: Operand, step: Operand) -> Dim:
         return 0
 
 
-def _check_arange(start: Operand, stop: Operand, step: Operand, dtype: str) -> None:
+def _refuse_arange(start: Operand, stop: Operand, step: Operand, dtype: str) -> None:
     if step.value is not None and step.value.item() == 0:
         raise ZeroDivisionError("arange with step 0")
 
@@ -79,7 +80,7 @@ def _infer_eye(n: Operand, m: Operand, k: Operand, dtype: str) -> TensorType:
     return TensorType(dtype, lengths([None if x.value is None else int(x.value) for x in (n, m)]))
 
 
-def _check_eye(n: Operand, m: Operand, k: Operand, dtype: str) -> None:
+def _refuse_eye(n: Operand, m: Operand, k: Operand, dtype: str) -> None:
     not_negative([None if x.value is None else int(x.value) for x in (n, m)])
 
 
@@ -164,7 +165,8 @@ _entry(
     can_raise=_has_inputs,
     data_shape=_has_inputs,
     gradient=_gradient_full,
-    check=_check_full,
+    refuse=_refuse_full,
+    params={"shape": SHAPE},
 )
 _entry(
     "full_like",
@@ -183,7 +185,8 @@ _entry(
     can_raise=True,
     data_shape=True,
     gradient=_gradient_arange,
-    check=_check_arange,
+    refuse=_refuse_arange,
+    params={"dtype": DTYPE},
 )
 _entry(
     "eye",
@@ -194,7 +197,8 @@ _entry(
     can_raise=True,
     data_shape=True,
     gradient=no_gradient,
-    check=_check_eye,
+    refuse=_refuse_eye,
+    params={"dtype": DTYPE},
 )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from scanopt.array.batching import rows, spread
 from scanopt.array.constants import promoted
 from scanopt.array.op import Op, Operand, OpSpec, register
+from scanopt.array.parameters import AXIS
 from scanopt.array.shapes import axis_of, same, shape_text
 from scanopt.array.types import TensorType
 from scanopt.array.variable import FUNCTIONS, Variable, apply, public
@@ -92,6 +93,7 @@ register(
         cost="reduction",
         gradient=_gradient,
         doc="s[t] = a[t] s[t - 1] + b[t] along an axis, from s[0] = b[0]",
+        params={"axis": AXIS},
     )
 )
 

@@ -11,6 +11,7 @@ from scanopt.array.batching import elementwise as batch_elementwise
 from scanopt.array.constants import as_variable, promoted
 from scanopt.array.derivatives import elementwise_gradient, unspread
 from scanopt.array.op import Op, Operand, OpSpec, Traits, register
+from scanopt.array.parameters import DTYPE, integer
 from scanopt.array.shapes import broadcast, common_dtype, probe_dtype, ufunc_dtypes
 from scanopt.array.types import TensorType
 from scanopt.array.ufuncs import elementwise
@@ -96,9 +97,10 @@ _entry("where", _infer_where, lambda xp: xp.where, doc="x where a bool condition
 _entry("clip", _infer_clip, lambda xp: xp.clip, doc="minimum(maximum(x, low), high)",
        gradient=elementwise_gradient(_inside, _below, _above))  # fmt: skip
 _entry("cast", _infer_cast, _bind_cast, view=True, doc="the same values in another dtype",
-       gradient=elementwise_gradient(1))  # fmt: skip
+       gradient=elementwise_gradient(1), params={"dtype": DTYPE})  # fmt: skip
 _entry("round", _infer_round, lambda xp, decimals: lambda x: xp.round(x, decimals),
-       doc="rounded to so many decimals", gradient=elementwise_gradient(0))  # fmt: skip
+       doc="rounded to so many decimals", gradient=elementwise_gradient(0),
+       params={"decimals": integer(-9999, 9999)})  # fmt: skip
 _entry("real", _infer_part, lambda xp: xp.real, cost="free", view=True, doc="the real part",
        traits=Traits(idempotent=True), gradient=elementwise_gradient(1))  # fmt: skip
 _entry("imag", _infer_part, lambda xp: xp.imag, cost="free", view=True, doc="the imaginary part",

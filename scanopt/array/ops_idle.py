@@ -10,7 +10,8 @@ from typing import Any
 
 from scanopt.array.abstract import abstract_eval, batched_eval, concrete, concrete_shape
 from scanopt.array.op import Op, Operand, OpSpec, register
-from scanopt.array.types import TensorType
+from scanopt.array.parameters import Parameter
+from scanopt.array.types import MOST_AXES, TensorType
 
 __all__ = ["has_rows", "no_rows"]
 
@@ -62,6 +63,21 @@ def _bind_no_rows(xp: Any, op: str, flags: tuple[str, ...]) -> Callable[..., Any
     return empty
 
 
+def _are_counts(x: Any) -> bool:
+    return isinstance(x, tuple) and all(type(n) is int and 0 <= n <= MOST_AXES for n in x)
+
+
+def _is_key(x: Any) -> bool:
+    try:
+        return isinstance(x, str) and bool(Op.read(x))
+    except ValueError:
+        return False
+
+
+def _are_flags(x: Any) -> bool:
+    return isinstance(x, tuple) and bool(x) and all(isinstance(f, str) and {*f} <= {"0", "1"} and "1" in f for f in x)
+
+
 register(
     OpSpec(
         "has_rows",
@@ -69,6 +85,7 @@ register(
         _infer_has_rows,
         cost="free",
         doc="whether no argument has a length of 0 among its first axes, of each so many",
+        params={"axes": Parameter("a number of axes for each argument", _are_counts)},
     )
 )
 register(
@@ -79,5 +96,9 @@ register(
         data_shape=True,
         cost="memory",
         doc="what a batched operator gives for arguments without rows, found from shapes alone",
+        params={
+            "op": Parameter("an operator as text", _is_key),
+            "flags": Parameter("for each new axis a text with a 1 for each argument that has it, else a 0", _are_flags),
+        },
     )
 )

@@ -17,6 +17,7 @@ from scanopt.array.gradients_of_indexing import gradient_of_getitem, gradient_of
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.ops_creation import arange
 from scanopt.array.ops_elementwise import elementwise, where
+from scanopt.array.parameters import INDEX, one_of
 from scanopt.array.shapes import broadcast, shape_text
 from scanopt.array.types import Dim, TensorType
 from scanopt.array.variable import Variable, apply
@@ -153,7 +154,7 @@ def _infer_getitem(x: Operand, *inputs: Operand, index: Index) -> TensorType:
     return TensorType(x.dtype, tuple(lengths.get(label, 1) for label in labels))
 
 
-def _check_getitem(x: Operand, *inputs: Operand, index: Index) -> None:
+def _refuse_getitem(x: Operand, *inputs: Operand, index: Index) -> None:
     """Raises for an index out of range, and for a slice of step 0."""
     axis = 0
     for entry, given in _pairs(index, inputs):
@@ -176,8 +177,8 @@ def _infer_setitem(x: Operand, y: Operand, *inputs: Operand, index: Index, mode:
     return x.type
 
 
-def _check_setitem(x: Operand, y: Operand, *inputs: Operand, index: Index, mode: str) -> None:
-    _check_getitem(x, *inputs, index=index)
+def _refuse_setitem(x: Operand, y: Operand, *inputs: Operand, index: Index, mode: str) -> None:
+    _refuse_getitem(x, *inputs, index=index)
     _check_part(_infer_getitem(x, *inputs, index=index), y)
 
 
@@ -359,8 +360,9 @@ register(
         can_raise=_may_miss,
         data_shape=_depends_on_values,
         gradient=gradient_of_getitem,
-        check=_check_getitem,
+        refuse=_refuse_getitem,
         doc="part of an array",
+        params={"index": INDEX},
     )
 )
 register(
@@ -374,7 +376,8 @@ register(
         batch_exact=lambda op: op.options["mode"] == "set" or not _advanced(op.options["index"]),
         can_raise=_may_miss,
         gradient=gradient_of_setitem,
-        check=_check_setitem,
+        refuse=_refuse_setitem,
         doc="the array with a part replaced or added to",
+        params={"index": INDEX, "mode": one_of("set", "inc")},
     )
 )

@@ -13,6 +13,7 @@ from scanopt.array.derivatives import fitting, smooth
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.ops_axes import atleast_1d, atleast_2d, shape_padleft
 from scanopt.array.ops_shaping import as_dims, flatten, reshape_to, times
+from scanopt.array.parameters import AXIS
 from scanopt.array.shapes import axis_of, common_dtype, same, shape_text
 from scanopt.array.types import Dim, TensorType
 from scanopt.array.variable import FUNCTIONS, Variable, apply, public
@@ -69,7 +70,7 @@ def _infer_repeat(x: Operand, repeats: Operand, axis: int) -> TensorType:
     return TensorType(x.dtype, (*x.shape[:axis], total, *x.shape[axis + 1 :]))
 
 
-def _check_repeat(x: Operand, repeats: Operand, axis: int) -> None:
+def _refuse_repeat(x: Operand, repeats: Operand, axis: int) -> None:
     if repeats.value is not None and (repeats.value < 0).any():
         raise ValueError("repeats may not be negative")
 
@@ -156,6 +157,7 @@ _entry(
     cost="memory",
     gradient=_gradient_concatenate,
     doc="arrays one after the other",
+    params={"axis": AXIS},
 )
 _entry(
     "stack",
@@ -165,6 +167,7 @@ _entry(
     cost="memory",
     gradient=_gradient_stack,
     doc="arrays along a new axis",
+    params={"axis": AXIS},
 )
 _entry(
     "repeat",
@@ -175,8 +178,9 @@ _entry(
     can_raise=True,
     data_shape=True,
     gradient=_gradient_repeat,
-    check=_check_repeat,
+    refuse=_refuse_repeat,
     doc="each entry along an axis so many times",
+    params={"axis": AXIS},
 )
 
 

@@ -6,7 +6,7 @@ no matrix: what is singular is found out by `lu_solve`, so the factors may leave
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from typing import Any
 
@@ -14,6 +14,7 @@ from scanopt.array import factors, gradients_of_linalg
 from scanopt.array.batching import align, dims_of, expand, rows, spread, transpose
 from scanopt.array.op import Gradient, Op, Operand, OpSpec, register
 from scanopt.array.ops_shaping import reshape, times
+from scanopt.array.parameters import FLAG, Parameter, one_of
 from scanopt.array.shapes import broadcast, same, shape_text
 from scanopt.array.types import Dim, TensorType
 from scanopt.array.variable import Variable, apply
@@ -126,15 +127,22 @@ def _batch_checked(op: Op, flags: Flags, args: Args) -> Variable:
 
 # Entries
 
+_NONE: dict[str, Parameter] = {}
+_TRANS = one_of(0, 1, 2)
+_LOWER = {"lower": FLAG}
+
 
 def _entry(
     name: str, numpy: Callable[..., Any], infer: Any, gradient: Gradient | None,
-    cost: str | Callable[[Op], str], doc: str, **more: Any
+    cost: str | Callable[[Op], str], doc: str, params: Mapping[str, Parameter] = _NONE, **more: Any
 ) -> None:  # fmt: skip
     system = infer in (_infer_system, _infer_lu_solve)
     batch = _batch_system if system else _batch_stack
     register(
-        OpSpec(name, numpy, infer, batch, batch_exact=not system, cost=cost, gradient=gradient, doc=doc, **more)
+        OpSpec(
+            name, numpy, infer, batch, batch_exact=not system, cost=cost, gradient=gradient, doc=doc, params=params,
+            **more
+        )
     )  # fmt: skip
 
 
@@ -168,11 +176,13 @@ _entry(
         xp, a, b, lower, trans, unit_diagonal
     ),
     _infer_system, gradients_of_linalg.of_solve_triangular, "solving",
-    "x with a x = b for a triangular a; the other triangle is not read", can_raise=True, by_layout=1,
+    "x with a x = b for a triangular a; the other triangle is not read",
+    {"lower": FLAG, "trans": _TRANS, "unit_diagonal": FLAG}, can_raise=True, by_layout=1,
 )  # fmt: skip
 _entry(
     "cho_solve", lambda xp, lower: lambda c, b: factors.cho_solve(xp, c, b, lower), _infer_system,
-    gradients_of_linalg.of_cho_solve, "solving", "x with a x = b, a given by its Cholesky factor", by_layout=1,
+    gradients_of_linalg.of_cho_solve, "solving", "x with a x = b, a given by its Cholesky factor", _LOWER,
+    by_layout=1,
 )  # fmt: skip
 _entry(
     "lu_factor", lambda xp: lambda a: factors.lu_factor(xp, a), _infer_more_rows, gradients_of_linalg.of_lu_factor,
@@ -180,7 +190,8 @@ _entry(
 )  # fmt: skip
 _entry(
     "lu_solve", lambda xp, trans: lambda f, b: factors.lu_solve(xp, f, b, trans), _infer_lu_solve,
-    gradients_of_linalg.of_lu_solve, "solving", "x with a x = b, a given by its lu_factor", can_raise=True,
+    gradients_of_linalg.of_lu_solve, "solving", "x with a x = b, a given by its lu_factor", {"trans": _TRANS},
+    can_raise=True,
 )  # fmt: skip
 _entry(
     "cholesky", _named("cholesky"), _infer_square, gradients_of_linalg.of_cholesky, "factorization",
@@ -201,6 +212,7 @@ _entry(
     lambda a, function: _infer_more_rows(a), None,
     lambda op: "system" if op.options["function"] == "inv" else "factorization",
     "inv or cholesky, and a row of zeros, or of numbers that say why there is none",
+    {"function": one_of(*factors.FLAGS)},
 )  # fmt: skip
 register(
     OpSpec(

@@ -20,6 +20,7 @@ from scanopt.array.gradients_of_products import (
 from scanopt.array.op import Op, Operand, OpSpec, Traits, register
 from scanopt.array.ops_elementwise import elementwise
 from scanopt.array.ops_shaping import flatten, reshape, times
+from scanopt.array.parameters import PAIRS
 from scanopt.array.shapes import axis_of, broadcast, common_dtype, same, shape_text
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Variable, apply, public
@@ -170,6 +171,7 @@ _entry(
     _batch_tensordot,
     gradient=gradient_of_tensordot,
     doc="sum of products over given pairs of axes",
+    params={"axes": PAIRS},
 )
 register(
     OpSpec(

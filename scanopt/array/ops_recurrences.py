@@ -17,6 +17,7 @@ import numpy as np
 from scanopt.array import chunked, filters, powers, running
 from scanopt.array.batching import broadcast_to, dims_of, expand, rows, transpose
 from scanopt.array.op import Op, Operand, OpSpec, register
+from scanopt.array.parameters import one_of
 from scanopt.array.shapes import broadcast, same, shape_text, ufunc_dtypes
 from scanopt.array.types import Dim, TensorType
 from scanopt.array.variable import Variable, apply
@@ -42,6 +43,8 @@ class Signature:
 
     def infer(self, *operands: Operand, ufunc: str | None = None) -> TensorType:
         """The type of the result.  Raises ValueError or TypeError for operands that do not fit."""
+        if self.ufunc and ufunc not in running.ACCUMULATED:
+            raise ValueError(f"no ufunc that accumulates is named {ufunc!r}")
         state = operands[0]
         same(state.shape[0], self.rows, f"the state before has {state.shape[0]} rows, not {self.rows}")
         row, steps = state.shape[1:], self._steps(operands)
@@ -111,7 +114,10 @@ def _entry(
         return run
 
     register(
-        OpSpec(name, bind, signature.infer, signature.batch, batch_exact=exact, cost=cost, gradient=None, doc=doc)
+        OpSpec(
+            name, bind, signature.infer, signature.batch, batch_exact=exact, cost=cost, gradient=None, doc=doc,
+            params={"ufunc": one_of(*running.ACCUMULATED)} if ufunc else {},
+        )
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from scanopt.array.derivatives import no_gradient
 from scanopt.array.op import Gradient, Op, Operand, OpSpec, register
 from scanopt.array.ops_elementwise import as_float, elementwise
 from scanopt.array.ops_shaping import expand_dims, flatten
+from scanopt.array.parameters import AXES, AXIS, DTYPE, FLAG, NUMBER, Parameter, one_of, optional
 from scanopt.array.shapes import axes_of, axis_of, probe_dtype
 from scanopt.array.types import Dim, TensorType
 from scanopt.array.variable import FUNCTIONS, Variable, apply, public
@@ -88,6 +89,12 @@ def _bind_reduction(name: str) -> Callable[..., Any]:
     return bind
 
 
+_TYPED = {"dtype": optional(DTYPE)}
+_MORE: dict[str, dict[str, Parameter]] = {
+    "sum": _TYPED, "prod": _TYPED, "mean": _TYPED, "var": {"ddof": NUMBER}, "std": {"ddof": NUMBER},
+}  # fmt: skip
+
+
 def _reduction(name: str, gradient: Gradient, exact: bool = False) -> None:
     register(
         OpSpec(
@@ -101,6 +108,7 @@ def _reduction(name: str, gradient: Gradient, exact: bool = False) -> None:
             by_layout=0 if exact else 1,
             gradient=gradient,
             doc=f"np.{name} over axes",
+            params={"axis": AXES, "keepdims": FLAG, **_MORE.get(name, {})},
         )
     )
 
@@ -180,7 +188,7 @@ def ptp(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
 def _infer_keep(name: str) -> Callable[..., TensorType]:
     probe = _probe(name)
 
-    def infer(x: Operand, axis: int, dtype: str | None = None, **_: Any) -> TensorType:
+    def infer(x: Operand, axis: int, dtype: str | None = None, kind: str | None = None) -> TensorType:
         _check_axis(x, axis)
         return TensorType(dtype or probe(x.dtype), x.shape)
 
@@ -219,25 +227,33 @@ def _bind_plain(name: str) -> Callable[..., Any]:
     return bind
 
 
-def _along_axis(name: str, bind: Any, infer: Any, gradient: Gradient, **more: Any) -> None:
-    doc = f"np.{name} along an axis"
-    register(OpSpec(name, bind, infer, _shift, gradient=gradient, **{"doc": doc, "batch_exact": True, **more}))
+_SORTS = {"kind": optional(one_of("quicksort", "mergesort", "heapsort", "stable"))}
 
 
-def _like_numpy(name: str, infer: Any, gradient: Gradient, cost: str) -> None:
-    _along_axis(name, _bind_plain(name), infer, gradient, cost=cost)
+def _along_axis(
+    name: str, bind: Any, infer: Any, gradient: Gradient, takes: Mapping[str, Parameter] | None = None, **more: Any
+) -> None:
+    params, doc = {"axis": AXIS, **(takes or {})}, f"np.{name} along an axis"
+    given = {"doc": doc, "batch_exact": True, "params": params, **more}
+    register(OpSpec(name, bind, infer, _shift, gradient=gradient, **given))
+
+
+def _like_numpy(
+    name: str, infer: Any, gradient: Gradient, cost: str, takes: Mapping[str, Parameter] | None = None
+) -> None:
+    _along_axis(name, _bind_plain(name), infer, gradient, takes, cost=cost)
 
 
 def _running(name: str, gradient: Gradient) -> None:
-    _along_axis(name, _bind_reduction(name), _infer_keep(name), gradient, cost="reduction", out=True)
+    _along_axis(name, _bind_reduction(name), _infer_keep(name), gradient, _TYPED, cost="reduction", out=True)
 
 
 _running("cumsum", gradients.of_cumsum)
 _running("cumprod", gradients.of_cumprod)
 _like_numpy("argmax", _infer_arg, no_gradient, "reduction")
 _like_numpy("argmin", _infer_arg, no_gradient, "reduction")
-_like_numpy("sort", _infer_keep("sort"), gradients.of_sort, "sort")
-_like_numpy("argsort", _infer_keep("argsort"), no_gradient, "sort")
+_like_numpy("sort", _infer_keep("sort"), gradients.of_sort, "sort", _SORTS)
+_like_numpy("argsort", _infer_keep("argsort"), no_gradient, "sort", _SORTS)
 _along_axis("softmax", _bind_softmax, _infer_softmax, gradients.of_softmax,
             batch_exact=False, by_layout=1, cost="transcendental",
             doc="exp(x - max x) / its sum along an axis")  # fmt: skip

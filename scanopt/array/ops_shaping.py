@@ -14,8 +14,9 @@ from scanopt.array.derivatives import no_gradient
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.ops_elementwise import elementwise
 from scanopt.array.ops_sum_to import sum_to
+from scanopt.array.parameters import AXES, AXIS, LENGTHS, SHAPE, integer, optional
 from scanopt.array.shapes import axes_of, axis_of, broadcast, fill, filled, lengths, product, shape_text
-from scanopt.array.types import Dim, TensorType
+from scanopt.array.types import MOST_AXES, Dim, TensorType
 from scanopt.array.variable import FUNCTIONS, Constant, Variable, apply, describe, public
 
 __all__ = ["as_dims", "reshape", "reshape_to", "times"]
@@ -35,7 +36,7 @@ def _infer_shape_i(x: Operand, axis: int) -> TensorType:
 
 def _infer_reshape(x: Operand, *dims: Operand, shape: Shape, lead: int = 0) -> TensorType:
     if None not in shape:
-        _check_reshape(x, shape=shape, lead=lead)
+        _refuse_reshape(x, shape=shape, lead=lead)
     new, total = filled(shape, dims), product(x.shape[lead:])
     open_ = [new.index(-1)] if -1 in new else [i for i, n in enumerate(shape) if n is None]
     if len(open_) == 1:  # it follows from the number of elements, whatever it is given as
@@ -52,7 +53,7 @@ def _left(total: Dim, others: Dim, given: Dim) -> Dim:
     return None if total is None or others is None else 0 if total % others else total // others
 
 
-def _check_reshape(x: Operand, *dims: Operand, shape: Shape, lead: int = 0) -> None:
+def _refuse_reshape(x: Operand, *dims: Operand, shape: Shape, lead: int = 0) -> None:
     new = filled(shape, dims)
     if any(n is not None and n < -1 for n in new) or new.count(-1) > 1:
         raise ValueError(f"reshape to {shape_text(new)}: at most one -1, no other negative length")
@@ -84,14 +85,14 @@ def _infer_squeeze(x: Operand, axis: tuple[int, ...]) -> TensorType:
 
 
 def _infer_broadcast_to(x: Operand, *dims: Operand, shape: Shape) -> TensorType:
-    _check_broadcast_to(x, *(Operand(d.dtype, d.shape) for d in dims), shape=shape)
+    _refuse_broadcast_to(x, *(Operand(d.dtype, d.shape) for d in dims), shape=shape)
     new = lengths(filled(shape, dims))
     lead = len(new) - x.ndim
     joined = (want if have in (1, None) else have for have, want in zip(x.shape, new[lead:], strict=True))
     return TensorType(x.dtype, (*new[:lead], *joined))
 
 
-def _check_broadcast_to(x: Operand, *dims: Operand, shape: Shape) -> None:
+def _refuse_broadcast_to(x: Operand, *dims: Operand, shape: Shape) -> None:
     new = filled(shape, dims)
     lead = len(new) - x.ndim
     pairs = zip(x.shape, new[lead:], strict=False)
@@ -215,6 +216,7 @@ _entry(
     cost="free",
     gradient=no_gradient,
     doc="the length of one axis, an int64 scalar",
+    params={"axis": AXIS},
 )
 _entry(
     "reshape",
@@ -226,8 +228,9 @@ _entry(
     can_raise=_has_inputs,
     data_shape=_has_inputs,
     gradient=_gradient_reshape,
-    check=_check_reshape,
+    refuse=_refuse_reshape,
     doc="the same elements in order in another shape; the first `lead` axes stay as they are",
+    params={"shape": LENGTHS, "lead": optional(integer(0, MOST_AXES))},
 )
 _entry(
     "transpose",
@@ -238,6 +241,7 @@ _entry(
     view=True,
     gradient=_gradient_transpose,
     doc="the axes in another order",
+    params={"axes": AXES},
 )
 _entry(
     "expand_dims",
@@ -248,6 +252,7 @@ _entry(
     view=True,
     gradient=_gradient_expand,
     doc="new axes of length 1",
+    params={"axis": AXES},
 )
 _entry(
     "squeeze",
@@ -258,6 +263,7 @@ _entry(
     view=True,
     gradient=_gradient_squeeze,
     doc="axes of length 1 removed",
+    params={"axis": AXES},
 )
 _entry(
     "broadcast_to",
@@ -269,8 +275,9 @@ _entry(
     can_raise=_has_inputs,
     data_shape=_has_inputs,
     gradient=_gradient_broadcast_to,
-    check=_check_broadcast_to,
+    refuse=_refuse_broadcast_to,
     doc="repeated along new axes and axes of length 1, without a copy",
+    params={"shape": SHAPE},
 )
 # Lengths given by the user
 

@@ -9,6 +9,7 @@ from scanopt.array.batching import broadcast_to, dim
 from scanopt.array.constants import as_variable
 from scanopt.array.lengths import length
 from scanopt.array.op import Op, Operand, OpSpec, register
+from scanopt.array.parameters import AXES
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Variable, apply
 
@@ -58,6 +59,7 @@ register(
         data_shape=True,
         gradient=_gradient,
         doc="x summed along those axes whose given length is 1, which stay",
+        params={"axis": AXES},
     )
 )
 

@@ -7,8 +7,8 @@ length of `shape`.  In batched form (`lead` > 0) the states have `lead` further 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -18,10 +18,11 @@ from scanopt.array import random_counts, random_samplers
 from scanopt.array.batching import align, front
 from scanopt.array.derivatives import no_gradient
 from scanopt.array.op import Gradient, Op, Operand, OpSpec, register
+from scanopt.array.parameters import DTYPE, FLAG, NUMBER, SHAPE, TEXT, Parameter, integer, one_of, optional
 from scanopt.array.random_draws import Draws
 from scanopt.array.random_philox import FOLD, blocks_at
 from scanopt.array.shapes import broadcast, fill, filled, lengths, not_negative, shape_text
-from scanopt.array.types import Dim, TensorType
+from scanopt.array.types import MOST_AXES, Dim, TensorType
 from scanopt.array.variable import Variable, apply
 
 __all__ = ["SAMPLERS", "Sampler"]
@@ -39,6 +40,7 @@ class Sampler:
     core: axes that each parameter has beyond those that broadcast against the size.
     tail: the result has the core axis of its last parameter too.
     gradient: as an entry's.  Draws without parameters, and counts, depend smoothly on nothing.
+    params: as an entry's, but for those that all have: a shape, a dtype, `lead`.
     """
 
     kernel: Callable[..., Any]
@@ -46,6 +48,7 @@ class Sampler:
     tail: bool = False
     gradient: Gradient | None = no_gradient
     doc: str = ""
+    params: Mapping[str, Parameter] = field(default_factory=dict[str, Parameter])
 
 
 def _state_lead(state: Operand, lead: int) -> Shape:
@@ -96,14 +99,14 @@ def _infer(sampler: Sampler) -> Callable[..., TensorType]:
     return infer
 
 
-def _check(sampler: Sampler) -> Callable[..., None]:
+def _refuse(sampler: Sampler) -> Callable[..., None]:
     count = len(sampler.core)
 
-    def check(state: Operand, *rest: Operand, shape: Shape, dtype: str, lead: int = 0, **more: Any) -> None:
+    def refuse(state: Operand, *rest: Operand, shape: Shape, dtype: str, lead: int = 0, **more: Any) -> None:
         params, size = _strip([x.shape for x in rest[:count]], sampler.core), filled(shape, rest[count:])
         _check_size(_whole(_state_lead(state, lead), params, size, lead), params, size, lead)
 
-    return check
+    return refuse
 
 
 def _bind(sampler: Sampler) -> Callable[..., Callable[..., Any]]:
@@ -170,7 +173,9 @@ SAMPLERS: dict[str, Sampler] = {
     "poisson": Sampler(random_counts.poisson, (0,), doc="counts of a mean"),
     "multinomial": Sampler(random_counts.multinomial, (0, 1), True, doc="where n trials of probabilities p fall"),
     "permutation": Sampler(random_samplers.permutation, doc="0, 1, ... of the last axis in random order"),
-    "choice": Sampler(random_samplers.choice, (1,), doc="places of a vector of probabilities"),
+    "choice": Sampler(
+        random_samplers.choice, (1,), doc="places of a vector of probabilities", params={"replace": FLAG}
+    ),
 }
 """The samplers by name; their entries are called random_*."""
 
@@ -187,8 +192,9 @@ for _name, _sampler in SAMPLERS.items():
             can_raise=_raises,
             data_shape=_has_inputs,
             gradient=_sampler.gradient,
-            check=_check(_sampler),
+            refuse=_refuse(_sampler),
             doc=_sampler.doc,
+            params={"shape": SHAPE, "dtype": DTYPE, "lead": optional(integer(0, MOST_AXES)), **_sampler.params},
         )
     )
 
@@ -291,5 +297,13 @@ register(
         can_raise=True,
         gradient=_gradient_valid,
         doc="a parameter of a distribution, if it is one",
+        params={
+            "what": TEXT,
+            "low": optional(NUMBER),
+            "high": optional(NUMBER),
+            "strict": optional(FLAG),
+            "nan": optional(FLAG),
+            "sums": optional(one_of("one", "most")),
+        },
     )
 )

@@ -25,6 +25,13 @@ WIDE = 128
 """From so many elements in a row on, NumPy is faster row by row."""
 
 
+def _ufunc(xp: Any, name: str) -> Any:
+    """The ufunc of this name, one of `ACCUMULATED`."""
+    if name not in ACCUMULATED:
+        raise ValueError(f"no ufunc that accumulates is named {name!r}")
+    return getattr(xp, name)
+
+
 def aligned(x: Any, ndim: int) -> Any:
     """x with axes of length 1 after the first, so that its rows have `ndim` axes."""
     return x.reshape(x.shape[0], *(1,) * (ndim - x.ndim + 1), *x.shape[1:])
@@ -46,7 +53,7 @@ def accumulate(xp: Any, name: str, init: Any, x: Any) -> Any:
     >>> accumulate(np, "add", np.array([10.0]), np.array([1.0, 2.0]))
     array([11., 13.])
     """
-    f = getattr(xp, name)
+    f = _ufunc(xp, name)
     if math.prod(init.shape) > WIDE or (xp is not np and name in _ORDERED):
         return _row_by_row(f, _spread(xp, init, x), init)
     out = _spread(xp, init, x)
@@ -87,7 +94,7 @@ def fold(xp: Any, name: str, init: Any, x: Any) -> Any:
     >>> fold(np, "maximum", np.array([1.0]), np.array([0.5, 3.0, 2.0]))
     array(3.)
     """
-    f, rows = getattr(xp, name), aligned(x, init.ndim - 1)
+    f, rows = _ufunc(xp, name), aligned(x, init.ndim - 1)
     np.broadcast_to(np.empty(rows.shape[1:]), init.shape[1:])  # raises where the rows do not fit
     if not rows.shape[0]:
         return init[0].copy()
@@ -111,7 +118,7 @@ def fold_in_order(xp: Any, name: str, init: Any, x: Any) -> Any:
     rows, last = aligned(x, init.ndim - 1), init
     if xp is not np or lanes > WIDE:
         np.broadcast_to(np.empty(rows.shape[1:]), init.shape[1:])  # raises where the rows do not fit
-        f, s = getattr(xp, name), xp.array(init[0])
+        f, s = _ufunc(xp, name), xp.array(init[0])
         for row in rows:
             s = f(s, row, out=s) if s.ndim else f(s, row)
         return xp.asarray(s)
@@ -150,7 +157,7 @@ def segmented(xp: Any, name: str, init: Any, restart: Any, y: Any, x: Any) -> An
     >>> segmented(np, "add", np.array([10]), np.array([False, True, False]), np.array([0, 0, 0]), np.array([1, 2, 3]))
     array([11,  0,  3])
     """
-    f, n = getattr(xp, name), x.shape[0]
+    f, n = _ufunc(xp, name), x.shape[0]
     marks = aligned(restart, init.ndim - 1)
     out, first = _spread(xp, init, x), _spread(xp, init, y)
     if not n:

@@ -8,10 +8,19 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Dim", "TensorType"]
+__all__ = ["DTYPES", "LONGEST", "MOST_AXES", "Dim", "TensorType"]
 
 Dim = int | None
 """The length of one axis: an int when it is known before the run, else None."""
+
+DTYPES = frozenset({
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float16", "float32", "float64", "complex64", "complex128",
+})  # fmt: skip
+"""The dtypes that files know, and all machines have."""
+
+LONGEST, MOST_AXES = 2**63 - 1, 64
+"""The greatest length of an axis, and the greatest number of axes, that NumPy knows."""
 
 
 @dataclass(frozen=True)

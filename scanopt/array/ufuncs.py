@@ -11,6 +11,7 @@ from scanopt.array.batching import elementwise as batch_elementwise
 from scanopt.array.constants import as_tensor_variable, is_weak, weak_constant
 from scanopt.array.derivatives import Partial, elementwise_gradient
 from scanopt.array.op import Gradient, Op, Operand, OpSpec, Traits, register
+from scanopt.array.parameters import FLAG, optional
 from scanopt.array.shapes import broadcast, ufunc_dtypes
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Constant, Variable, apply, describe, public
@@ -21,11 +22,11 @@ __all__ = ["binary", "elementwise", "unary"]
 def _bind_ufunc(name: str) -> Callable[..., Any]:
     if name in ("maximum", "minimum"):  # which take `out` by keyword only
         return lambda xp: lambda x, y, out=None: getattr(xp, name)(x, y, out=out)
-    return lambda xp, **params: getattr(xp, name)
+    return lambda xp, checked=False: getattr(xp, name)
 
 
 def _infer_ufunc(name: str) -> Callable[..., TensorType]:
-    def infer(*operands: Operand, **params: Any) -> TensorType:
+    def infer(*operands: Operand, checked: bool = False) -> TensorType:
         dtype = ufunc_dtypes(name, tuple(x.dtype for x in operands))[-1]
         if name == "square" and np.dtype(dtype).kind == "c":
             raise TypeError("square of complex numbers: multiply them by themselves")
@@ -113,6 +114,7 @@ def _ufunc(name: str, names: tuple[str, ...], arity: int, cost: str, gradient: G
             ufunc=name,
             gradient=gradient,
             doc=f"np.{name}",
+            params={"checked": optional(FLAG)} if name == "power" else {},
         )
     )
 

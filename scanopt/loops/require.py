@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from string import Formatter
 from typing import Any
 
 from scanopt.array.batching import elementwise
 from scanopt.array.op import Op, Operand, OpSpec, register
+from scanopt.array.parameters import MESSAGE, one_of
 from scanopt.array.shapes import broadcast
+from scanopt.array.shown import quoted, shown
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Variable, apply
 
@@ -44,9 +45,8 @@ def _numpy(xp: Any, *, relation: str, error: str, message: str) -> Callable[...,
 def _infer(a: Operand, b: Operand, *, relation: str, error: str, message: str) -> TensorType:
     if relation not in RELATIONS or error not in ERRORS:
         raise ValueError(f"unknown relation {relation!r} or kind of error {error!r}")
-    for _, name, form, conversion in Formatter().parse(message):
-        if name not in (None, "found", "expected") or form or conversion:
-            raise ValueError(f"a message may hold {{found}} and {{expected}} only, found {message!r}")
+    if not MESSAGE.holds(message):
+        raise ValueError(f"a message is {MESSAGE.text}, found {quoted(message)}")
     if a.dtype != "int64" or b.dtype != "int64":
         raise TypeError(f"require compares int64 values, found {a.type} and {b.type}")
     return TensorType("int64", broadcast(a.shape, b.shape))
@@ -61,6 +61,7 @@ register(
         batch_exact=True,
         can_raise=True,
         doc="require(a, b): a where `a relation b` holds, else an error with the given message.",
+        params={"relation": one_of(*RELATIONS), "error": one_of(*ERRORS), "message": MESSAGE},
     )
 )
 
@@ -77,4 +78,4 @@ def require(a: Variable, b: Variable, message: str, *, relation: str = "ge", err
     >>> str(require(n, n, "{found} rows, {expected} needed").type)
     'int64[]'
     """
-    return apply(Op.make("require", relation=relation, error=error, message=message), a, b)
+    return apply(Op.make("require", relation=relation, error=error, message=shown(message)), a, b)

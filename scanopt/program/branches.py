@@ -17,13 +17,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from scanopt.array.op import Op
+from scanopt.array.ops_control import IFELSE
 from scanopt.calculus.causality import Choice, Schedule
 from scanopt.calculus.forms import Form
 from scanopt.calculus.problem import Instance, Option
 
 __all__ = [
     "FALSE",
-    "IFELSE",
     "TRUE",
     "AnyOf",
     "Condition",
@@ -47,7 +47,6 @@ Decided = Mapping[Instance, bool]
 """What conditions are known to be at some place."""
 
 
-IFELSE = Op.make("ifelse")
 TRUE, FALSE = Instance(-(10**9)), Instance(-(10**9) - 1)
 """Constants, which have names everywhere."""
 _NEW = -(10**9) - 2

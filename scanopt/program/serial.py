@@ -14,7 +14,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from scanopt.array.op import Op
-from scanopt.array.types import TensorType
+from scanopt.array.types import DTYPES, TensorType
 from scanopt.program.check import check_program
 from scanopt.program.ir import Branch, Compute, Const, Either, Input, Keep, Loop, Program, Read, State, Step
 from scanopt.program.reading import Json, fields, integer, list_in, names_in, read_json, text_in, truth
@@ -28,10 +28,6 @@ __all__ = [
 ]  # fmt: skip
 
 FORMAT, VERSION = "scanopt program", 3
-DTYPES = {
-    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-    "float16", "float32", "float64", "complex64", "complex128",
-}  # fmt: skip
 
 
 # Writing
@@ -40,7 +36,8 @@ DTYPES = {
 def to_json(program: Program) -> str:
     """The program as JSON text; equal programs give equal texts.
 
-    Raises ValueError for a dtype that the format does not know.
+    Raises ValueError for a dtype that the format does not know, and for an operator of an extension with a
+    parameter that its entry does not declare.
     """
     return json.dumps(program_data(program), indent=1, allow_nan=False)
 
@@ -85,6 +82,7 @@ def const_data(c: Const) -> Json:
 
 def _step(step: Step) -> Json:
     if isinstance(step, Compute):
+        step.op.check()
         return {
             "kind": "compute", "out": step.out, "op": step.op.key, "args": list(step.args),
             "type": type_data(step.type),
@@ -245,13 +243,9 @@ def _either(data: Json, where: str) -> Either:
 
 def _op(key: str, where: str) -> Op:
     try:
-        op = Op.parse(key)
-        again = op.key
-    except (ValueError, TypeError, AttributeError) as error:
+        return Op.read(key)
+    except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
-    if again != key:
-        raise ValueError(f"{where}: {key!r} is not how the operator {again!r} is written")
-    return op
 
 
 def _loop(data: Json, where: str) -> Loop:

@@ -16,7 +16,7 @@ from scanopt.array.abstract import abstract_eval
 from scanopt.array.op import Op, Operand
 from scanopt.array.ops_control import IFELSE
 from scanopt.calculus.problem import Instance
-from scanopt.program.branches import IFELSE, AnyOf, Condition, Level, Path, Places
+from scanopt.program.branches import AnyOf, Condition, Level, Path, Places
 from scanopt.program.ir import Branch, Either, Step
 from scanopt.program.regions import Region
 

@@ -1,0 +1,40 @@
+"""Names and texts of users and of files as people see them: on one line, with nothing hidden in them.
+
+What moves the cursor, starts a new line, turns the direction of reading round or cannot be seen at all stands
+as an escape, as in `repr`, wherever a name is shown; the name itself stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["quoted", "shown"]
+
+# Characters that Python takes for printable, but that take no place, or look like a space.
+_BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+
+
+def shown(text: str) -> str:
+    r"""A text on one line; what cannot be seen is escaped, quotes and backslashes stay.
+
+    >>> shown("tanh'"), shown("x\x1b[31m\n")
+    ("tanh'", 'x\\x1b[31m\\n')
+    """
+    if text.isprintable() and (text.isascii() or not _BLANK.search(text)):
+        return text
+    return "".join(c if c.isprintable() and not _BLANK.match(c) else _escaped(c) for c in text)
+
+
+def quoted(text: str) -> str:
+    """The same in quotes.
+
+    >>> quoted("x")
+    "'x'"
+    """
+    return shown(repr(text))
+
+
+def _escaped(c: str) -> str:
+    return c.encode("unicode_escape").decode("ascii")
