@@ -26,7 +26,7 @@ class Layout:
     array of their own.  copied: (loop, state) pairs whose new row must be copied, because the update
     lives in memory that the next step overwrites.  last_use: position of the last step that reads a
     name, in the body that makes it.  resets: the loop before which the buffer of a name is to be
-    forgotten.  spent: (loop, state) pairs whose initial rows nobody else reads, so that they may
+    forgotten; reset_by: the names by that loop.  spent: (loop, state) pairs whose initial rows nobody else reads, so that they may
     be overwritten.  rows: of each (loop, state) the number of rows it needs.
     """
 
@@ -41,6 +41,7 @@ class Layout:
     views: frozenset[str]
     last_use: dict[str, int]
     resets: dict[str, int]
+    reset_by: dict[int, list[str]]
     spent: frozenset[StateOf]
     rows: dict[StateOf, int]
 
@@ -58,14 +59,17 @@ def layout(program: Program) -> Layout:
     steps = list(program.walk())
     made = [step.out for step in steps if isinstance(step, Compute)]
     loops = program.loops()
+    resets = {name: storage.forgotten[name] for name in made if name in storage.forgotten}
+    reset_by: dict[int, list[str]] = {}
+    for name, loop in resets.items():
+        reset_by.setdefault(loop, []).append(name)
     rows = {(n, i): s.depth for n, loop in enumerate(loops) for i, s in enumerate(loop.states)}
     return Layout(
         names.number, names.types, names.path, names.scope, names.varies,
         {name: storage.places.get(name, FRESH) for name in made},
         {name: roots_of(storage, name) for name in names.types},
         storage.copied, frozenset(_views(program)), names.last_use,
-        {name: storage.forgotten[name] for name in made if name in storage.forgotten},
-        storage.spent, {**rows, **storage.rows},
+        resets, reset_by, storage.spent, {**rows, **storage.rows},
     )  # fmt: skip
 
 

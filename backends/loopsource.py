@@ -2,15 +2,17 @@
 
 The text of a loop, outside in: buffers and initial rows; `for`; the body; what the first step
 alone does (check shapes, allocate); what is kept of the step; the stop test; the states move on.
+Few rows of a state have a name each; of many, only the taps have (see `scanopt.backends.rings`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from scanopt.backends.rings import FEW, Ring
 from scanopt.program.ir import Branch, Compute, Keep, Loop, State, Step
 from scanopt.program.storage import elementwise, may_overwrite
 from scanopt.program.text import names_made
@@ -38,6 +40,7 @@ class LoopWriter:
         self.layout = parent.layout
         self.me = self.layout.number[id(loop)]
         self.t, self.n = f"t{self.me}", f"n{self.me}"
+        self.rings = dict(self._rings())
         self.rows = [self._rows(i, s) for i, s in enumerate(loop.states)]
         self.row_names = {name for rows in self.rows for name in rows}
         first: dict[tuple[str, int | None], Keep] = {}
@@ -46,17 +49,26 @@ class LoopWriter:
                 raise ValueError(f"loop {loop.label!r} keeps {k.rows} rows of {k.value!r}")
             first.setdefault((k.value, k.rows), k)
         self.keeps: list[Keep] = list(first.values())
-        self.again = [(k, first[k.value, k.rows]) for k in loop.keeps if k not in self.keeps]
+        self.again = [(k, one) for k in loop.keeps if (one := first[k.value, k.rows]) is not k]
         self.label = parent.label(f"loop {loop.label}" if loop.label else "a loop")
 
     def _rows(self, i: int, state: State) -> list[str]:
-        """Names of the rows that a state needs, oldest first: those of its taps where it has them."""
+        """Names of the rows that a state needs, oldest first: those of its taps where it has them; none in a ring."""
+        if i in self.rings:
+            return []
         count = self.layout.rows[self.me, i]
         names = [f"r{self.me}_{i}_{j}" for j in range(count)]
         for k, name in reversed(state.taps):
             if k <= count:
                 names[count - k] = self.parent.name(name)
         return names
+
+    def _rings(self) -> Iterator[tuple[int, Ring]]:
+        """The states of many rows, by number."""
+        for i, state in enumerate(self.loop.states):
+            count = self.layout.rows[self.me, i]
+            if count > FEW:
+                yield i, Ring(f"q{self.me}_{i}", count, self.parent.name(state.init), self.t, self.n)
 
     def _varies(self, name: str) -> bool:
         return self.me in self.layout.varies[name]
@@ -88,9 +100,9 @@ class LoopWriter:
     def _end(self) -> None:
         """What is left to do: buffers for the next call, times."""
         p, me = self.parent, self.me
-        for name, number in p.kept.items():
-            if self.layout.resets[name] == me:
-                p.line(f"keep({number}, {p.name(name)})")
+        for name in self.layout.reset_by.get(me, ()):
+            if name in p.kept:
+                p.line(f"keep({p.kept[name]}, {p.name(name)})")
         if self.loop.profile:
             number = p.title(self.loop.profile)
             steps, in_step = f"{self.t} + 1 if {self.n} else 0", f"d{me} if {self.n} else 0.0"
@@ -99,11 +111,11 @@ class LoopWriter:
     def _reset_buffers(self) -> None:
         """Buffers that start anew at each run of this loop, those of inner loops included."""
         names: list[str] = []
-        for name, loop in self.layout.resets.items():
+        for name in self.layout.reset_by.get(self.me, ()):
             place = self.layout.places[name]
-            if loop == self.me and place.kind == "buffer":
+            if place.kind == "buffer":
                 names.append(self.parent.name(name))
-            elif loop == self.me and not self._same_for_sure(name, place.other):
+            elif not self._same_for_sure(name, place.other):
                 names.append(f"b_{self.parent.name(name)}")
         self._clear(names)
 
@@ -138,6 +150,8 @@ class LoopWriter:
         if known != state.depth:
             label = p.label(self._state_label(i))
             p.line(f"if len({init}) != {state.depth}: raise wrong_depth({label}, len({init}), {state.depth})")
+        if i in self.rings:
+            p.line(self.rings[i].start(), str(state.type))
         for j, row in enumerate(self.rows[i], state.depth - len(self.rows[i])):
             p.line(f"{row} = {init}[{j}]", str(state.type))
         if self._owns_free_row(i, state):
@@ -161,7 +175,7 @@ class LoopWriter:
     def _body(self) -> None:
         for i, state in enumerate(self.loop.states):
             for k, name in state.taps:
-                row = self.rows[i][-k] if k <= len(self.rows[i]) else None  # an older row is read by nobody
+                row = self._row(i, k)
                 if row is not None and self.parent.name(name) != row:
                     self.parent.line(f"{self.parent.name(name)} = {row}")
         if self.loop.profile:
@@ -177,6 +191,12 @@ class LoopWriter:
             self.parent.line(f"if {self.parent.name(self.loop.until)}: break")
             self._grow()
         self._move_on()
+
+    def _row(self, i: int, k: int) -> str | None:
+        """Text for the row of a state k steps ago; None for one that nobody reads."""
+        if k > self.layout.rows[self.me, i]:
+            return None
+        return self.rings[i].row(k) if i in self.rings else self.rows[i][-k]
 
     def _steps(self, steps: tuple[Step, ...], on_side: bool = False) -> None:
         for step in steps:
@@ -279,7 +299,7 @@ class LoopWriter:
         if k.rows is None:
             count = f"room({self.n})" if until else self.n
         else:
-            count = str(k.rows) if until else f"{self.n} - f_{out}"
+            count = f"{self.n} if {self.n} < {k.rows} else {k.rows}" if until else f"{self.n} - f_{out}"
         shape = f"({count}, *{value}.shape)" if type.ndim else f"({count},)"
         lines = [f"{out} = empty({shape}, {type.dtype!r})"]
         if k.out == self._trace_of(k.value):
@@ -330,6 +350,10 @@ class LoopWriter:
             if (self.me, i) in self.layout.copied:
                 self.parent.line(f"w{self.me}_{i} = renew({new}, {self._free(i)})")
                 new = f"w{self.me}_{i}"
+            if i in self.rings:
+                free = self._free(i) if self._owns_free_row(i, state) else ""
+                self._lines(list(self.rings[i].write(new, free, (self.me, i) in self.layout.spent)))
+                continue
             if self._owns_free_row(i, state):
                 old_enough = self.t if len(rows) == 1 else f"{self.t} >= {len(rows)}"
                 fresh = f"spare({rows[0]})" if (self.me, i) in self.layout.spent else "None"
@@ -372,7 +396,8 @@ class LoopWriter:
         states = [(i, s) for i, s in enumerate(self.loop.states) if s.type.ndim]
         rows = [r for i, _ in states for r in self.rows[i]]
         free = [self._free(i) for i, s in states if self._owns_free_row(i, s)]
-        self._clear(list(dict.fromkeys([*map(self.parent.name, names), *rows, *free])))
+        rings = [ring.name for ring in self.rings.values()]
+        self._clear(list(dict.fromkeys([*map(self.parent.name, names), *rows, *free, *rings])))
 
 
 def made_in(loop: Loop, apart: Container[int]) -> list[str]:

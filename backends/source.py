@@ -86,7 +86,9 @@ class Writer:
     parts: list[Part] = field(default_factory=list[Part])
     apart: set[int] = field(default_factory=set[int])
     names: dict[str, str] = field(default_factory=dict[str, str])
+    user_names: dict[str, str] = field(default_factory=dict[str, str])
     ops: dict[Op, str] = field(default_factory=dict[Op, str])
+    taken: dict[str, int] = field(default_factory=lambda: dict.fromkeys(RESERVED, 0))
     consts: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict[str, Any])
     scalars: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict[str, Any])
     labels: list[str] = field(default_factory=list[str])
@@ -133,6 +135,7 @@ class Writer:
         fresh = (f"v{i}" for i in range(10**9) if f"v{i}" not in taken)
         for i, x in enumerate(self.source.inputs):
             self.names[x.name] = f"x{i}"
+            self.user_names[x.name] = x.label or x.name
         for i, c in enumerate(self.source.consts):
             self.names[c.name] = f"c{i}"
         for name in self.layout.types:
@@ -142,7 +145,7 @@ class Writer:
 
     def described(self, name: str) -> str:
         """A name for error messages: the user's label of an input, else the name itself."""
-        return next((x.label for x in self.source.inputs if x.name == name and x.label), name)
+        return self.user_names.get(name, name)
 
     def label(self, text: str) -> int:
         """The number of a text for error messages."""
@@ -164,12 +167,14 @@ class Writer:
         return self.ops[op]
 
     def _unused(self, name: str) -> str:
-        taken = {*self.ops.values(), *RESERVED}
+        """A name that nothing has yet.  taken: by name the number that it was last given with."""
         bad = keyword.iskeyword(name) or re.fullmatch(r"[a-z]\d+\w*|[bf]_.*|part_.*|_.*|\d.*|", name)
-        i, found = 0, name
-        while found in taken or (bad and found == name):
+        i, found = self.taken.get(name, 0), name
+        while found in self.taken or (bad and found == name):
             i += 1
             found = f"op_{name}_{i}" if bad else f"{name}_v{i}"
+        self.taken[name] = i
+        self.taken.setdefault(found, 0)
         return found
 
     # The program
@@ -299,7 +304,7 @@ class Writer:
         results: list[str] = []
         for name in self.source.outputs:
             roots, text = self.layout.holds[name], self.name(name)
-            if self.layout.types[name].ndim == 0 or roots & (foreign | returned):
+            if self.layout.types[name].ndim == 0 or not (roots.isdisjoint(foreign) and roots.isdisjoint(returned)):
                 text = f"owned({text})"
             elif name in self.layout.views:
                 text = f"writable({text})"

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from programs import Builder, run
 
+from scanopt.program.check import inferred
 from scanopt.program.ir import Program
 from scanopt.program.serial import from_json, to_json
 
@@ -191,4 +192,4 @@ def arguments(program: Program, seed: int) -> list[Any]:
 def test_random_programs(seed: int) -> None:
     program = Random(seed).program()
     run(program, *arguments(program, seed))
-    assert from_json(to_json(program)).steps == program.steps
+    assert from_json(to_json(program)).steps == inferred(program).steps

@@ -1,16 +1,25 @@
-"""Whether a loop program is one: names made once and before they are read, types that follow."""
+"""Whether a loop program is one: names made once and before they are read, types that follow.
+
+Of what a program says of its types only inputs and constants are believed: those of its inputs are looked at
+again at each call.  All others are inferred, and what is inferred is what holds from then on.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+
 from scanopt.array.op import Op, Operand
 from scanopt.array.types import TensorType
-from scanopt.program.ir import Branch, Keep, Loop, Program, State, Step
+from scanopt.program.ir import Branch, Compute, Either, Keep, Loop, Program, Read, State, Step
 
-__all__ = ["check_program"]
+__all__ = ["check_program", "inferred"]
 
 SCALAR = TensorType("int64", ())
 STOP = TensorType("bool", ())
-DEEPEST = 100_000  # steps that a state may look back: the text that runs grows with it
 
 
 def check_program(program: Program) -> None:
@@ -18,15 +27,23 @@ def check_program(program: Program) -> None:
 
     Declared shapes may say more or less than what is inferred, but not contradict it.
     """
+    inferred(program)
+
+
+def inferred(program: Program) -> Program:
+    """The program with the types that follow from those of its inputs and constants, whatever it says of others.
+
+    Raises ValueError, saying what is wrong and where, unless the program is well made: see `check_program`.
+    """
     checker = _Checker()
     for x in program.inputs:
         checker.make(x.name, Operand(x.type.dtype, x.type.shape), "input")
     for c in program.consts:
         checker.make(c.name, Operand(c.type.dtype, c.type.shape, c.value), "const")
-    for step in program.steps:
-        checker.step(step)
+    steps = checker.steps(program.steps)
     for name in (*program.outputs, *program.checks):
         checker.read(name, "the results")
+    return replace(program, steps=steps)
 
 
 class _Checker:
@@ -35,59 +52,85 @@ class _Checker:
     def __init__(self) -> None:
         self.known: dict[str, Operand] = {}
         self.made: set[str] = set()
+        self._here: list[str] = []
 
     def make(self, name: str, value: Operand, where: str) -> None:
+        """A new name.  value: what is known of its value."""
         if not name:
             raise ValueError(f"{where}: a name is empty")
         if name in self.made:
             raise ValueError(f"{where}: {name!r} is made twice")
         self.made.add(name)
+        self._here.append(name)
         self.known[name] = value
 
     def read(self, name: str, where: str) -> Operand:
+        """What is known of a name."""
         if name not in self.known:
             raise ValueError(f"{where}: {name!r} is not made before it is read, or not to be seen here")
         return self.known[name]
 
-    def step(self, step: Step) -> None:
-        if isinstance(step, Loop):
-            self._loop(step)
-            return
-        if isinstance(step, Branch):
-            self._branch(step)
-            return
-        where = f"{step.out} = {step.op.name}"
-        self._infer(step.out, step.op, [self.read(a, where) for a in step.args], step.type, where)
+    @contextmanager
+    def _inside(self) -> Iterator[None]:
+        """What is made inside is not to be seen afterwards."""
+        outside, self._here = self._here, []
+        yield
+        for name in self._here:
+            del self.known[name]
+        self._here = outside
 
-    def _infer(self, out: str, op: Op, args: list[Operand], declared: TensorType, where: str) -> None:
+    def steps(self, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+        """The same steps, with types that follow."""
+        return tuple([self._step(step) for step in steps])
+
+    def _step(self, step: Step) -> Step:
+        if isinstance(step, Loop):
+            return self._loop(step)
+        if isinstance(step, Branch):
+            return self._branch(step)
+        where = f"{step.out} = {step.op.name}"
+        args = [self.read(a, where) for a in step.args]
+        return replace(step, type=self._infer(step.out, step.op, args, step.type, where))
+
+    def _infer(self, out: str, op: Op, args: list[Operand], declared: TensorType, where: str) -> TensorType:
         """Make a name whose type follows from those of its arguments."""
         try:
-            inferred = op.idle(*args)
+            found = _inferred(op, args)
         except Exception as error:
-            # Rules of shapes may raise anything for parameters that no public function makes.
+            # Rules of shapes may raise anything for operands that no public function gives them.
             raise ValueError(f"{where}: {type(error).__name__}: {error}") from error
-        self._agree(declared, inferred, where)
-        self.make(out, _operand(declared), where)
+        self._agree(declared, found, where)
+        self.make(out, _value(op, args, found), where)
+        return found
 
-    def _branch(self, step: Branch) -> None:
+    def _make(self, name: str, found: TensorType, declared: TensorType, where: str) -> TensorType:
+        self._agree(declared, found, where)
+        self.make(name, Operand(found.dtype, found.shape), where)
+        return found
+
+    def _agree(self, declared: TensorType, found: TensorType, where: str) -> None:
+        if not declared.compatible(found):
+            raise ValueError(f"{where}: its type is said to be {declared}, but is {found}")
+
+    def _branch(self, step: Branch) -> Branch:
         """What a side makes is not to be seen after it, but for the results."""
         where = f"{', '.join(r.out for r in step.results)} = if {step.condition}"
         if not step.results:
             raise ValueError(f"a branch on {step.condition!r} has no result")
         test = self.read(step.condition, where)
-        outside = dict(self.known)
+        made: list[tuple[Step, ...]] = []
         values: list[list[Operand]] = []
         for (steps, names), side in zip(step.sides, ("then", "else"), strict=True):
-            for inner in steps:
-                self.step(inner)
-            values.append([self.read(name, f"{where}, {side}") for name in names])
-            self.known = dict(outside)
-        for r, a, b in zip(step.results, *values, strict=True):
-            self._infer(r.out, Op.make("ifelse"), [test, a, b], r.type, f"{r.out} = if {step.condition}")
+            with self._inside():
+                made.append(self.steps(steps))
+                values.append([self.read(name, f"{where}, {side}") for name in names])
+        results = tuple(self._either(r, test, a, b) for r, a, b in zip(step.results, *values, strict=True))
+        return replace(step, then=made[0], otherwise=made[1], results=results)
 
-    def _agree(self, declared: TensorType, found: TensorType, where: str) -> None:
-        if not declared.compatible(found):
-            raise ValueError(f"{where}: its type is said to be {declared}, but is {found}")
+    def _either(self, r: Either, test: Operand, a: Operand, b: Operand) -> Either:
+        where = f"{r.out} = if ..."
+        unknown = Operand(test.dtype, test.shape)  # a side that is never taken is there all the same
+        return replace(r, type=self._infer(r.out, _IFELSE, [unknown, a, b], r.type, where))
 
     def _rows_of(self, name: str, where: str) -> TensorType:
         x = self.read(name, where)
@@ -95,45 +138,61 @@ class _Checker:
             raise ValueError(f"{where}: {name!r} has no axis of rows: {x.type}")
         return x.type
 
-    def _loop(self, loop: Loop) -> None:
+    def _loop(self, loop: Loop) -> Loop:
         where = f"loop {loop.label!r}"
-        self._agree(SCALAR, self.read(loop.steps, where).type, f"{where}, number of steps")
+        count = self.read(loop.steps, where)
+        self._agree(SCALAR, count.type, f"{where}, number of steps")
         rows = [self._rows_of(r.source, where) for r in loop.reads]
         inits = [self._rows_of(s.init, where) for s in loop.states]
-        outside = dict(self.known)
-        for r, source in zip(loop.reads, rows, strict=True):
-            self._agree(r.type, source.row(), f"{where}, read {r.out}")
-            self.make(r.out, _operand(r.type), where)
-        for s, init in zip(loop.states, inits, strict=True):
-            self._state(s, init, where)
-        for step in loop.body:
-            self.step(step)
-        for s in loop.states:
-            update = self.read(s.update, where).type
-            self._agree(s.type, update, f"{where}, update {s.update}")
-        if loop.until is not None:
-            self._agree(STOP, self.read(loop.until, where).type, f"{where}, until")
-        kept = [(k, self._kept(k, where)) for k in loop.keeps]
-        self.known = outside
-        for k, type in kept:
-            self._agree(k.type, type, f"{where}, keep {k.out}")
-            self.make(k.out, _operand(k.type), where)
+        with self._inside():
+            reads = tuple(self._read(r, source, where) for r, source in zip(loop.reads, rows, strict=True))
+            states = tuple(self._state(s, init, where) for s, init in zip(loop.states, inits, strict=True))
+            body = self.steps(loop.body)
+            for s in states:
+                self._agree(s.type, self.read(s.update, where).type, f"{where}, update {s.update}")
+            if loop.until is not None:
+                self._agree(STOP, self.read(loop.until, where).type, f"{where}, until")
+            most = None if loop.until is not None or count.value is None else max(int(count.value), 0)
+            kept = [self._kept(k, most, where) for k in loop.keeps]
+        keeps = tuple(replace(k, type=self._make(k.out, type, k.type, f"{where}, keep {k.out}"))
+                      for k, type in zip(loop.keeps, kept, strict=True))  # fmt: skip
+        return replace(loop, reads=reads, states=states, body=body, keeps=keeps)
 
-    def _state(self, s: State, init: TensorType, where: str) -> None:
+    def _read(self, r: Read, source: TensorType, where: str) -> Read:
+        return replace(r, type=self._make(r.out, source.row(), r.type, f"{where}, read {r.out}"))
+
+    def _state(self, s: State, init: TensorType, where: str) -> State:
+        """The rows of a state have the shape of its initial ones: a run in which an update has another raises."""
         here = f"{where}, state {s.label or s.update}"
         self._agree(s.type, init.row(), here)
-        if not 1 <= s.depth <= DEEPEST or init.shape[0] not in (None, s.depth):
+        if s.depth < 1 or init.shape[0] not in (None, s.depth):
             raise ValueError(f"{here}: depth {s.depth} with initial rows {init}")
         for k, name in s.taps:
             if not 1 <= k <= s.depth:
                 raise ValueError(f"{here}: a tap {k} steps back with depth {s.depth}")
-            self.make(name, _operand(s.type), here)
+            self.make(name, Operand(init.dtype, init.shape[1:]), here)
+        return replace(s, type=init.row())
 
-    def _kept(self, k: Keep, where: str) -> TensorType:
+    def _kept(self, k: Keep, steps: int | None, where: str) -> TensorType:
         if k.rows is not None and k.rows < 1:
             raise ValueError(f"{where}, keep {k.out}: {k.rows} rows")
-        return self.read(k.value, where).type.rows(None)
+        rows = steps if k.rows is None or steps is None else min(k.rows, steps)
+        return self.read(k.value, where).type.rows(rows)
 
 
-def _operand(type: TensorType) -> Operand:
-    return Operand(type.dtype, type.shape)
+_IFELSE = Op.make("ifelse")
+
+
+def _inferred(op: Op, args: list[Operand]) -> TensorType:
+    """The type of a result; what is sure to raise does so when it runs, if it does."""
+    try:
+        return op.idle(*args)
+    except (ValueError, IndexError):
+        return op.idle(*(Operand(a.dtype, (None,) * a.ndim) for a in args))
+
+
+def _value(op: Op, args: list[Operand], type: TensorType) -> Operand:
+    """What is known of a result: nothing is computed for it but lengths that are known."""
+    length = args[0].shape[op.options["axis"]] if op.name == "shape_i" else None
+    value = None if length is None else np.asarray(length, type.dtype)
+    return Operand(type.dtype, type.shape, value)

@@ -1,7 +1,8 @@
 """Loop programs as JSON, and back.
 
 What is read is taken for untrusted: nothing is executed or unpickled, every field is checked,
-names must be made before they are read, and the type of every step is inferred anew.
+names must be made before they are read.  Types are inferred anew, and the program that is given back
+has the inferred ones, so that nothing rests on what a file says of its values.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from scanopt.array.op import Op
 from scanopt.array.types import DTYPES, TensorType
-from scanopt.program.check import check_program
+from scanopt.program.check import inferred
 from scanopt.program.ir import Branch, Compute, Const, Either, Input, Keep, Loop, Program, Read, State, Step
 from scanopt.program.reading import Json, fields, integer, list_in, names_in, read_json, text_in, truth
 from scanopt.program.storage import keep_storage, storage_of
@@ -43,7 +44,15 @@ def to_json(program: Program) -> str:
 
 
 def program_data(program: Program) -> Json:
-    """The program as objects, lists, strings and numbers."""
+    """The program as objects, lists, strings and numbers, its types as they are inferred when it is read.
+
+    So what its storage takes for granted is what the reader finds too.
+    """
+    made = inferred(program)
+    return _data(program if made.steps == program.steps else made)
+
+
+def _data(program: Program) -> Json:
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -136,8 +145,7 @@ def read_program(data: Json) -> Program:
     """The program that `program_data` gave.  Raises ValueError, saying what is wrong and where."""
     import scanopt.loops.require  # an operator of its own, beside the table's  # noqa: F401
 
-    program = _program(data)
-    check_program(program)
+    program = inferred(_program(data))
     if data["storage"] is not None:
         storage = read_storage(data["storage"], "storage")
         check_storage(program, storage)

@@ -1,13 +1,14 @@
 """Whether a storage holds for a program: nothing that is still read is ever overwritten.
 
 A storage carries its own proof: what memory each name may lie in.  So nothing is searched for here;
-that is looked at name by name, and then each place by itself.  It needs NumPy alone, for programs
-that come from files, and shares no line with the rules that decide.
+that is looked at name by name, and then each place by itself, in a time that is linear in the size of
+program and storage.  It needs NumPy alone, for programs that come from files, and shares no line with
+the rules that decide.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from typing import NoReturn
 
@@ -45,6 +46,10 @@ class _Checker:
         self.names = Names(program)
         self.loops = program.loops()
         self.given = {x.name for x in given(program)}
+        self.living: dict[Path, _Living] = {}
+        self.refilled: dict[str, Loops] = {}
+        self.reads: dict[int, Counter[str]] = {}
+        self.firsts: dict[int, dict[tuple[str, int | None], str]] = {}
 
     # What it speaks of is there
 
@@ -78,15 +83,22 @@ class _Checker:
 
     # What memory a name may lie in
 
-    def roots(self, *names: str) -> frozenset[Root]:
-        """The roots of some names."""
-        return frozenset[Root]().union(*(roots_of(self.storage, name) for name in names))
+    def roots(self, name: str) -> frozenset[Root]:
+        """The roots of a name."""
+        return roots_of(self.storage, name)
 
-    def _lies(self, name: str, *expected: Root) -> None:
+    def _lies(self, name: str, expected: Iterable[Root]) -> None:
         """The storage must know that the name may lie in all of these."""
+        known = self.roots(name)
         for root in expected:
-            if root not in self.roots(name):
+            if root not in known:
                 _fail(f"{name!r} may lie in {_text(root)}, which it does not know")
+
+    def _overwrites(self, name: str) -> Loops:
+        """The loops whose next step fills again what a name may lie in."""
+        if name not in self.refilled:
+            self.refilled[name] = NONE.union(*map(self.overwritten, self.roots(name)))
+        return self.refilled[name]
 
     def overwritten(self, root: Root) -> Loops:
         """The loops whose next step fills a piece of memory again."""
@@ -113,7 +125,8 @@ class _Checker:
                 for i, (inner, _) in enumerate(step.sides):
                     self.body(inner, self.names.sides[id(step), i], None)
                 for r in step.results:
-                    self._lies(r.out, *self.roots(r.then, r.otherwise))
+                    self._lies(r.out, self.roots(r.then))
+                    self._lies(r.out, self.roots(r.otherwise))
             else:
                 self._loop(step, path, position)
 
@@ -123,23 +136,23 @@ class _Checker:
             self._filled(step, place)
         match place.kind:
             case "trace":
-                first = _first_keeps(loop) if loop is not None else {}
-                if place.other not in first.values() or first.get((name, None)) != place.other:
+                if loop is None or self._first_keeps(loop).get((name, None)) != place.other:
                     _fail(f"{name!r} is computed in {place.other!r}, which does not keep all its rows")
-                self._lies(name, place.other)
+                self._lies(name, (place.other,))
             case "row":
                 if loop is None or not 0 <= place.state < len(loop.states) or loop.states[place.state].update != name:
                     _fail(f"{name!r} is computed in a row of state {place.state}, which it does not become")
                 if place.other:
                     self._onto_row(step, place, loop.states[place.state], path, position)
-                self._lies(name, name)
+                self._lies(name, (name,))
             case "onto":
                 self._onto(step, place.other, path, position)
-                self._lies(name, *self.roots(place.other))
+                self._lies(name, self.roots(place.other))
             case _:
-                self._lies(name, name)
+                self._lies(name, (name,))
         if step.op.view:
-            self._lies(name, *self.roots(*(step.args[1:] if step.op.name == "ifelse" else step.args[:1])))
+            for a in step.args[1:] if step.op.name == "ifelse" else step.args[:1]:
+                self._lies(name, self.roots(a))
 
     def _filled(self, step: Compute, place: Place) -> None:
         """The operator can compute it there, and its shape stays while the memory does."""
@@ -159,18 +172,15 @@ class _Checker:
     def _loop(self, loop: Loop, path: Path, position: int) -> None:
         me = self.names.number[id(loop)]
         for r in loop.reads:
-            self._lies(r.out, *self.roots(r.source))
+            self._lies(r.out, self.roots(r.source))
         for i, s in enumerate(loop.states):
             self._state(loop, (me, i), s)
             if (me, i) in self.storage.spent:
                 self._spent(loop, s, path, position)
         self.body(loop.body, (*path, me), loop)
-        first = _first_keeps(loop)
+        first = self._first_keeps(loop)
         for k in loop.keeps:
-            if k.rows == 1:
-                self._lies(k.out, *self.roots(k.value))
-            else:
-                self._lies(k.out, first[k.value, k.rows])
+            self._lies(k.out, self.roots(k.value) if k.rows == 1 else (first[k.value, k.rows],))
 
     def _state(self, loop: Loop, key: StateOf, s: State) -> None:
         me, i = key
@@ -179,13 +189,13 @@ class _Checker:
         copied = key in self.storage.copied
         if direct and copied:
             _fail(f"{_text(key)} is computed in its row, and copied too")
-        refilled = any(me in self.overwritten(root) for root in self.roots(s.update))
-        if refilled and not direct and not copied:
+        if me in self._overwrites(s.update) and not direct and not copied:
             _fail(f"{s.update!r} becomes {_text(key)}, but the next step overwrites it: it must be copied")
         carried: Iterable[Root] = (key,) if copied else self.roots(s.update)
         rows = self.storage.rows.get(key, s.depth)
         for k, name in s.taps:
-            self._lies(name, *self.roots(s.init), *carried)
+            self._lies(name, self.roots(s.init))
+            self._lies(name, carried)
             if k > rows and name in self.names.last_use:
                 _fail(f"{_text(key)} has {rows} rows, and is read {k} steps back")
         if not 1 <= rows <= s.depth:
@@ -212,16 +222,15 @@ class _Checker:
             _fail(f"{step.out!r} cannot be written onto {a!r}: {step.op.name} reads it in another order")
         if (type.dtype, type.ndim) != (step.type.dtype, step.type.ndim):
             _fail(f"{step.out!r} is {step.type} and cannot be written onto {a!r}, which is {type}")
-        for other in self._sharing(self.roots(a), path, position):
-            last = names.last_use.get(other, -1)
-            if last > position or (last == position and other != a):
+        for other in self._sharing(a, path, position):
+            if names.last_use[other] > position or other != a:
                 _fail(f"{step.out!r} is written onto {a!r}, but {other!r} is still read, and may lie there")
 
-    def _sharing(self, roots: frozenset[Root], path: Path, position: int) -> Iterator[str]:
-        """The names of a body, made before a step, that may share memory with any of the roots."""
-        for other in self.names.together[path]:
-            if self.names.made[other] < position and self.roots(other) & roots:
-                yield other
+    def _sharing(self, name: str, path: Path, position: int) -> Iterator[str]:
+        """The names of a body, made before a step and read by it or later, that may share memory with one."""
+        if path not in self.living:
+            self.living[path] = _Living(self.names, self.storage, path)
+        return self.living[path].at(position, self.roots(name))
 
     def _spent(self, loop: Loop, s: State, path: Path, position: int) -> None:
         names, roots = self.names, self.roots(s.init)
@@ -234,12 +243,47 @@ class _Checker:
             inside = isinstance(root, str) and root not in self.given and names.path[root][: len(path)] == path
             if not inside or self.overwritten(root) & set(path):
                 _fail(f"{where}, but may lie in {_text(root)}, which others may read")
-        read = Counter(names_read(loop))
-        for x in self._sharing(roots, path, position):
-            if names.last_use.get(x, -1) > position or read[x] != (x == s.init):
+        read = self._reads(loop)
+        for x in self._sharing(s.init, path, position):
+            if names.last_use[x] > position or read[x] != (x == s.init):
                 _fail(f"{where}, but {x!r} is read too, and may lie there")
 
+    # Of loops, once each
 
-def _first_keeps(loop: Loop) -> dict[tuple[str, int | None], str]:
-    """What a loop keeps, by value and rows: equal ones are kept once."""
-    return {(k.value, k.rows): k.out for k in reversed(loop.keeps)}
+    def _first_keeps(self, loop: Loop) -> dict[tuple[str, int | None], str]:
+        """What a loop keeps, by value and rows: equal ones are kept once."""
+        me = self.names.number[id(loop)]
+        if me not in self.firsts:
+            self.firsts[me] = {(k.value, k.rows): k.out for k in reversed(loop.keeps)}
+        return self.firsts[me]
+
+    def _reads(self, loop: Loop) -> Counter[str]:
+        """How often a loop reads each name."""
+        me = self.names.number[id(loop)]
+        if me not in self.reads:
+            self.reads[me] = Counter(names_read(loop))
+        return self.reads[me]
+
+
+class _Living:
+    """The names of one body by the memory they may lie in, as the steps of the body are gone through in order.
+
+    A name that is read no more is forgotten when it is met, so that all questions together take linear time.
+    """
+
+    def __init__(self, names: Names, storage: Storage, path: Path) -> None:
+        self.names, self.storage = names, storage
+        self.coming = deque(names.together[path])
+        self.by_root: dict[Root, list[str]] = {}
+
+    def at(self, position: int, roots: Iterable[Root]) -> Iterator[str]:
+        """The names made before a step, and read by it or later, that may lie in any of these."""
+        made, last = self.names.made, self.names.last_use
+        while self.coming and made[self.coming[0]] < position:
+            name = self.coming.popleft()
+            for root in roots_of(self.storage, name):
+                self.by_root.setdefault(root, []).append(name)
+        for root in roots:
+            if root in self.by_root:
+                found = self.by_root[root] = [x for x in self.by_root[root] if last.get(x, -1) >= position]
+                yield from found
