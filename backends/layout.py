@@ -26,8 +26,8 @@ class Layout:
     array of their own.  copied: (loop, state) pairs whose new row must be copied, because the update
     lives in memory that the next step overwrites.  last_use: position of the last step that reads a
     name, in the body that makes it.  resets: the loop before which the buffer of a name is to be
-    forgotten; reset_by: the names by that loop.  spent: (loop, state) pairs whose initial rows nobody else reads, so that they may
-    be overwritten.  rows: of each (loop, state) the number of rows it needs.
+    forgotten; reset_by: the names by that loop.  spent: (loop, state) pairs whose initial rows nobody
+    else reads, so that they may be overwritten.  rows: of each (loop, state) the number of rows it needs.
     """
 
     number: dict[int, int]

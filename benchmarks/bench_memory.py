@@ -38,7 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     most = max(ours["most"])
     print(f"\n  most at one time: {most / 1e6:.1f} MB; engines started: {ours['started']}")
     some = min(loops, 500)
-    pairs = [fresh(f"import json, bench_memory as b; print(json.dumps(b.compiles({some}, {x})))") for x in (True, False)]
+    pairs = [
+        fresh(f"import json, bench_memory as b; print(json.dumps(b.compiles({some}, {x})))") for x in (True, False)
+    ]
     (renewed, kept), sizes = ([sum(x["seconds"]) for x in pairs], [x["most"][-1] / 1e6 for x in pairs])
     row = [str(some), f"{renewed:.1f}", f"{kept:.1f}", f"{renewed / kept:.3f}", *(f"{x:.1f}" for x in sizes)]
     heads = ["compiled", "renewed, s", "never, s", "renewed / never", "renewed, MB", "never, MB"]

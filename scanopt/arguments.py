@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.constants import as_tensor_variable
+from scanopt.array.shown import quoted, shown
 from scanopt.array.variable import Constant, SharedVariable, Variable, describe
 from scanopt.forks import lock, once
 from scanopt.inputs import In, read_inputs, read_one
@@ -139,18 +140,22 @@ class Signature:
         places = {name: i for i, name in enumerate(names) if name}
         for key, value in kwargs.items():
             if key not in places:
-                raise TypeError(f"{self} has no input named {key!r}")
+                raise TypeError(f"{self} has no input named {quoted(key)}")
             if names.count(key) > 1:
-                raise TypeError(f"{self} has {names.count(key)} inputs named {key!r}: give their values by position")
+                raise TypeError(
+                    f"{self} has {names.count(key)} inputs named {quoted(key)}: give their values by position"
+                )
             if given[places[key]] is not _MISSING:
-                raise TypeError(f"{self} got two values for its input {key!r}")
+                raise TypeError(f"{self} got two values for its input {quoted(key)}")
             given[places[key]] = value
         for i, x in enumerate(self.slots):
             if given[i] is not _MISSING:
                 continue
             given[i] = self.defaults[i]
             if given[i] is None:
-                what = describe(x.variable) if x.name == x.variable.name else f"{x.name!r} {x.variable.type}"
+                what = (
+                    describe(x.variable) if x.name == x.variable.name else f"{quoted(x.name or '')} {x.variable.type}"
+                )
                 raise TypeError(f"{self} is missing a value for its input {what}")
         return given
 
@@ -183,7 +188,7 @@ class Signature:
         return None if self.form == "none" else list(values)
 
     def __str__(self) -> str:
-        return f"f({', '.join(x.name or str(x.variable.type) for x in self.slots)})"
+        return f"f({', '.join(shown(x.name) if x.name else str(x.variable.type) for x in self.slots)})"
 
 
 def _restored(
@@ -297,7 +302,7 @@ def _outputs(outputs: Any) -> tuple[str, tuple[str, ...], list[Variable]]:
         for key in outputs:
             if not isinstance(key, str):
                 raise TypeError(f"the keys of a dict of outputs must be strings, found {show(key)}")
-        return "dict", tuple(outputs), [_output(f"outputs[{key!r}]", x) for key, x in outputs.items()]
+        return "dict", tuple(outputs), [_output(f"outputs[{quoted(key)}]", x) for key, x in outputs.items()]
     if isinstance(outputs, list | tuple):
         return "list", (), [_output(f"outputs[{i}]", x) for i, x in enumerate(outputs)]
     return "single", (), [_output("outputs", outputs)]
@@ -326,7 +331,7 @@ def _updates(updates: Any) -> dict[SharedVariable, Variable]:
             raise ValueError(f"updates changes {describe(x)} twice")
         if is_bare(new) and np.can_cast(np.min_scalar_type(new), x.dtype, "same_kind"):
             new = np.asarray(new, dtype=x.dtype)
-        value = _output(f"updates[{x.name or 'a shared variable'}]", new)
+        value = _output(f"updates[{shown(x.name or 'a shared variable')}]", new)
         if (value.dtype, value.ndim) != (x.dtype, x.ndim):
             raise TypeError(
                 f"updates gives the shared variable {describe(x)} a new value of another type: {describe(value)}"

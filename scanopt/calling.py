@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from scanopt.arguments import Signature
+from scanopt.array.shown import shown
 from scanopt.array.variable import SharedVariable, Variable
 from scanopt.program.ir import Program
 
@@ -87,4 +88,4 @@ class Runnable:
         importlib.import_module("scanopt.saved").save(self, path)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name or ''}{self._signature}>"
+        return f"<{type(self).__name__} {shown(self.name or '')}{self._signature}>"

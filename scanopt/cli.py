@@ -27,6 +27,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 import scanopt
+from scanopt.array.shown import shown
 from scanopt.calculus.calibrated import calibration_file, write_costs
 from scanopt.calculus.law import named_laws, standard_laws
 from scanopt.calculus.storage import INPLACE, storage_rules
@@ -130,7 +131,7 @@ def _run(options: argparse.Namespace) -> int:
                 f.show(str(page))
             except OSError as error:
                 return _fail(f"the report page cannot be written ({error})")
-            print(f"\nreport page: {page}")
+            print(f"\nreport page: {shown(str(page))}")
     return status
 
 
@@ -230,7 +231,7 @@ def _say(text: str) -> None:
 
 
 def _title(f: Function, number: int, total: int) -> str:
-    title = f" function {number} of {total}{': ' + f.name if f.name else ''} "
+    title = f" function {number} of {total}{': ' + shown(f.name) if f.name else ''} "
     return f"\n{title:=^{_RULE}}"
 
 
@@ -252,13 +253,13 @@ def _explain(f: Function) -> str:
 def _compiled_by(file: Path, arguments: list[str]) -> tuple[int, list[Function]]:
     """Exit status, and the functions that a file compiles when it is executed."""
     if not file.is_file():
-        return _fail(f"{file}: no such file"), []
+        return _fail(f"{shown(str(file))}: no such file"), []
     with watching() as made:
         status, _ = _execute(file, arguments)
         if status:
             return status, []
         if not made:
-            return _fail(f"{file} compiled no function: it never called scanopt.function(...)"), []
+            return _fail(f"{shown(str(file))} compiled no function: it never called scanopt.function(...)"), []
         return 0, list(made)
 
 

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from scanopt.arguments import Signature
+from scanopt.array.shown import shown
 from scanopt.array.types import TensorType
 from scanopt.array.variable import SharedVariable, Variable
 from scanopt.calling import Runnable
 from scanopt.inputs import In
 from scanopt.program.ir import Compute, Const, Loop, Program
-from scanopt.program.reading import Json, fields, integer, list_in, names_in, read_json, text_in
+from scanopt.program.reading import Json, fields, integer, list_in, read_json, text_in, texts_in
 from scanopt.program.serial import const_data, program_data, read_const, read_program
 
 __all__ = ["SavedFunction", "load", "save"]
@@ -131,7 +132,7 @@ def load(path: str | Path, backend: str | None = None) -> SavedFunction:
         return _from_text(Path(path).read_bytes().decode("ascii"), backend)
     except ValueError as error:
         reason = "it holds no ASCII text" if isinstance(error, UnicodeDecodeError) else error
-        raise ValueError(f"{path} cannot be loaded: {reason}") from None
+        raise ValueError(f"{shown(str(path))} cannot be loaded: {reason}") from None
 
 
 def _from_text(text: str, backend: str | None) -> SavedFunction:
@@ -172,7 +173,7 @@ def _signature(f: dict[str, Json], program: Program, where: str) -> Signature:
     results = [Variable(types[name]) for name in program.outputs]
     states = [i for i, x in enumerate(slots) if x.update is not None]
     count = len(results) - len(updated) - len(states)
-    form, keys = text_in(f, "form", where), names_in(f, "keys", where)
+    form, keys = text_in(f, "form", where), texts_in(f, "keys", where)
     expected = {"single": 1, "none": 0, "dict": len(keys)}.get(form, count)
     if form not in FORMS or count != expected or count < 0 or len(set(keys)) != (count if form == "dict" else 0):
         raise ValueError(f"{where}: {len(results)} results do not fit form {form!r} with {len(keys)} keys")

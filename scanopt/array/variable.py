@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 
 from scanopt.array.op import Op, Operand, load
+from scanopt.array.shown import quoted, shown
 from scanopt.array.types import TensorType
 from scanopt.forks import lock
 
@@ -321,7 +322,7 @@ class SharedVariable(Variable):
             new = new.astype(self._value.dtype)
         if new.dtype != self._value.dtype or new.ndim != self._value.ndim:
             raise TypeError(
-                f"shared variable {self.name or 'without a name'}: expected {self.type}, "
+                f"shared variable {shown(self.name or 'without a name')}: expected {self.type}, "
                 f"found {TensorType(new.dtype.name, new.shape)}"
             )
         with self.lock:
@@ -350,7 +351,7 @@ def describe(x: Variable) -> str:
     "'x' float32[?]"
     """
     if x.name:
-        return f"{x.name!r} {x.type}"
+        return f"{quoted(x.name)} {x.type}"
     if isinstance(x, Constant):
         text = str(x.data) if x.data.ndim == 0 else "constant"
         return f"{text} {x.type}"

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from scanopt.array.op import Op
+from scanopt.array.shown import shown
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Node, Variable
 from scanopt.calculus.forms import ROOT, ClockInfo, Form, StateInfo, TermGraph, const_key
@@ -65,7 +66,7 @@ class Encoder:
         for i, x in enumerate(inputs):
             key = f"{i}"
             self.graph.inputs[key] = x.type
-            self.graph.input_labels[key] = x.name or ""
+            self.graph.input_labels[key] = shown(x.name or "")
             self._done[x, None] = self._new(Form("input", key=key), x.type)
 
     def run(self, outputs: Sequence[Variable]) -> Encoded:
@@ -171,7 +172,7 @@ class Encoder:
         if (found := self._scopes.get((scan, parent))) is not None:
             return found
         clock = len(self.graph.clocks)
-        labels, titles = ((text,) if text else () for text in (scan.name, scan.profile))
+        labels, titles = ((shown(text),) if text else () for text in (scan.name, scan.profile))
         level = parent.clock if parent else ROOT
         frees = config.allow_gc and config.scan.allow_gc if scan.allow_gc is None else scan.allow_gc
         sites = (str(scan),) if scan.name or scan.location else ()
@@ -184,7 +185,7 @@ class Encoder:
         self._scopes[scan, parent] = scope
         for s in scan.states:
             states[s] = len(self.graph.states)
-            self.graph.states[states[s]] = StateInfo(s.output_state.name or _label(s), ())
+            self.graph.states[states[s]] = StateInfo(shown(s.output_state.name or _label(s)), ())
             self._pending.append((states[s], s.output_state, scope))
             slots |= {x: (s, tap) for tap, x in zip(s.taps, s.input_states, strict=True)}
         steps = self._encode(scan.n_steps, parent)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.array.shown import quoted
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Variable
 from scanopt.loops.site import Number, Site, is_bare, show
@@ -98,7 +99,7 @@ def unsliced(name: str) -> str:
 
 
 def _label(argument: str, i: int, name: str | None) -> str:
-    return f"{argument}[{i}] ({name!r})" if name else f"{argument}[{i}]"
+    return f"{argument}[{i}] ({quoted(name)})" if name else f"{argument}[{i}]"
 
 
 def _taps(site: Site, taps: Any, label: str) -> tuple[int, ...]:

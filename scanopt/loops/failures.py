@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.op_text import nested_text
+from scanopt.array.shown import shown
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Node, Variable
 from scanopt.loops.graph import is_lazy
@@ -96,7 +97,7 @@ def _use(node: Apply, depth: int = 1) -> str:
 def _name(x: Variable, depth: int = 1) -> str:
     """A variable by its name, else by how it is made."""
     if x.name:
-        return x.name
+        return shown(x.name)
     if isinstance(x, Constant):
         return str(x.data) if _is_number(x) else "a constant"
     if isinstance(x.owner, Scan):

@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from types import FrameType
 
+from scanopt.array.shown import shown
+
 __all__ = ["user_location", "warn_at"]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -32,7 +34,7 @@ def user_location() -> str:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _inside_engine(frame.f_code.co_filename):
         frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
+    return shown(f"{frame.f_code.co_filename}:{frame.f_lineno}") if frame is not None else ""
 
 
 def warn_at(location: str, text: str, kind: type[Warning] = UserWarning) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from dataclasses import replace as altered
 
+from scanopt.array.shown import quoted
 from scanopt.array.variable import FUNCTIONS, Apply, Node, Variable, apply
 from scanopt.loops.flat import mapped
 from scanopt.loops.graph import loops_of, schedule
@@ -144,7 +145,7 @@ class _Parts:
                 stop = None if first == last else _sum(steps, first)
                 sequences.append(SequenceSlot(_cut(m.buffer_outer, first, stop), v, i))
         written = tuple(_slot(m.buffer_outer, o - m.low, readers[o], v) for o, v in outs.items())
-        label = f"the buffer {m.buffer_outer.name!r}" if m.buffer_outer.name else "the buffer of a gradient"
+        label = f"the buffer {quoted(m.buffer_outer.name)}" if m.buffer_outer.name else "the buffer of a gradient"
         return cls(m.buffer_outer, steps, label, tuple(sequences), last, tuple(o - m.low for o in outs), written)
 
     def after(self, traces: Sequence[Variable]) -> Variable:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from scanopt.array.shown import quoted
 from scanopt.array.variable import Node, SharedVariable, Variable, describe
 from scanopt.loops.queries import ScanQueries
 from scanopt.modes import Mode
@@ -281,7 +282,7 @@ class Scan(Node, ScanQueries):
         return None if value is None or self.until is not None else int(value)
 
     def __str__(self) -> str:
-        label = f"scan {self.name!r}" if self.name else "a scan"
+        label = f"scan {quoted(self.name)}" if self.name else "a scan"
         return f"{label} ({self.location})" if self.location else label
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from threading import RLock
 
 from scanopt import forks
+from scanopt.array.shown import shown
 
 __all__ = ["ScanProfile", "profile_summary", "reset_profiles", "scan_profile"]
 
@@ -70,6 +71,7 @@ def scan_profile(title: str) -> ScanProfile:
     True
     >>> reset_profiles()
     """
+    title = shown(title)
     with _Registry.lock:
         if not _Registry.profiles:
             atexit.unregister(_print_at_exit)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.array.shown import quoted, shown
 from scanopt.array.variable import Constant, SharedVariable, Variable, describe
 from scanopt.loops.canonical import Initial, SequenceArg, initials, non_sequence_args, sequence_args, slice_name
 from scanopt.loops.graph import leaves
@@ -51,7 +52,7 @@ class Arguments:
             (x.name if isinstance(x, Variable) else None) or f"non_sequences[{i}]"
             for i, x in enumerate(self.non_sequences)
         ]
-        return [w or "" for w in words]
+        return [shown(w or "") for w in words]
 
 
 def _slots(arg: SequenceArg, slices: tuple[Variable, ...]) -> list[SequenceSlot]:
@@ -146,7 +147,7 @@ def _output_label(i: int, spec: Initial, result: Variable) -> str:
     if spec.written:
         return spec.label
     name = spec.name or result.name
-    return f"output {i} ({name!r})" if name else f"output {i}"
+    return f"output {i} ({quoted(name)})" if name else f"output {i}"
 
 
 def scan_node(site: Site, fn: Callable[..., Any], args: Arguments, steps: Plan, options: Options) -> Scan:

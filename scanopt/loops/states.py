@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.array.shown import shown
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Constant, Variable
 from scanopt.loops.canonical import Initial, slice_name
@@ -71,7 +72,7 @@ def _guess_args(initial: Initial) -> Sequence[Any]:
 
 def _suggestion(initial: Initial, start: str, result: str) -> str:
     place = "init" if initial.written else "outputs_info"
-    name = initial.written or initial.name or "initial_state"
+    name = initial.written or shown(initial.name or "initial_state")
     lossy = " (which loses part of the value)"
     forward, back = np.can_cast(start, result, "safe"), np.can_cast(result, start, "safe")
     first = f"write {name}.astype('{result}') in {place}{'' if forward else lossy}"

@@ -15,6 +15,7 @@ import numpy as np
 
 from scanopt.array.batching import dim
 from scanopt.array.entries import FUNCTIONS
+from scanopt.array.shown import quoted
 from scanopt.array.variable import Apply, Constant, Variable
 from scanopt.loops.canonical import Initial, SequenceArg
 from scanopt.loops.node import Requirement
@@ -157,7 +158,7 @@ def _has_rows(site: Site, arg: SequenceArg, x: Variable, n: Variable) -> tuple[R
 
 def not_negative(site: Site, what: str, n: Variable) -> tuple[Requirement, ...]:
     """The check of a number of steps that has no sign.  Raises ValueError when it is known to be negative."""
-    name = literal(f" ({n.name!r})") if n.name else ""
+    name = literal(f" ({quoted(n.name)})") if n.name else ""
     message = f"{what}{name} is {{found}}, but it must not be negative {literal(site.place)}"
     value = n.operand.value
     if value is not None and value < 0:

@@ -13,8 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from scanopt.array.op import Op, Operand
-from scanopt.array.types import TensorType
-from scanopt.program.ir import Branch, Compute, Either, Keep, Loop, Program, Read, State, Step
+from scanopt.array.types import LONGEST, TensorType
+from scanopt.program.ir import Branch, Either, Keep, Loop, Program, Read, State, Step
 
 __all__ = ["check_program", "inferred"]
 
@@ -194,5 +194,5 @@ def _inferred(op: Op, args: list[Operand]) -> TensorType:
 def _value(op: Op, args: list[Operand], type: TensorType) -> Operand:
     """What is known of a result: nothing is computed for it but lengths that are known."""
     length = args[0].shape[op.options["axis"]] if op.name == "shape_i" else None
-    value = None if length is None else np.asarray(length, type.dtype)
+    value = None if length is None or length > LONGEST else np.asarray(length, type.dtype)
     return Operand(type.dtype, type.shape, value)

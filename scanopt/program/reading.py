@@ -1,16 +1,23 @@
 """Reading JSON that is not trusted: every field is asked for by name and kind.
 
-All functions raise ValueError, saying what is wrong and, by `where`, at which place.
+All functions raise ValueError, saying what is wrong and, by `where`, at which place.  Names and labels are
+text that can be shown as it is; other text (`text_in`) may hold anything, and is escaped where it is shown.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
-__all__ = ["Json", "fields", "integer", "list_in", "names_in", "read_json", "text_in", "truth"]
+from scanopt.array.shown import shown
 
+__all__ = [
+    "Json", "fields", "integer", "label_in", "list_in", "names_in", "read_json", "text_in", "texts_in", "truth",
+]  # fmt: skip
+
+LONGEST_MESSAGE = 500
 Json = Any
 T = TypeVar("T")
 
@@ -21,13 +28,15 @@ def read_json(text: str, read: Callable[[Json], T]) -> T:
         return read(json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant))
     except RecursionError:
         raise ValueError("the program is nested too deeply") from None
+    except ValueError as error:
+        found = shown(str(error))
+        raise ValueError(found if len(found) <= LONGEST_MESSAGE else f"{found[:LONGEST_MESSAGE]} ...") from None
 
 
 def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [k for k, _ in pairs]
-        twice = next(k for k in names if names.count(k) > 1)
+        twice = next(k for k, n in Counter(k for k, _ in pairs).items() if n > 1)
         raise ValueError(f"field {twice!r} stands twice in one object")
     return found
 
@@ -63,6 +72,14 @@ def text_in(f: dict[str, Json], name: str, where: str) -> str:
     return found
 
 
+def label_in(f: dict[str, Json], name: str, where: str) -> str:
+    """A field that is a string, nothing of which would be escaped where it is shown."""
+    found = text_in(f, name, where)
+    if shown(found) != found:
+        raise ValueError(f"{where}: {name} must be text that can be printed on one line, found {found!r}")
+    return found
+
+
 def truth(x: Json, what: str, where: str) -> bool:
     """A bool."""
     if not isinstance(x, bool):
@@ -77,9 +94,17 @@ def integer(x: Json, what: str, where: str) -> int:
     return x
 
 
-def names_in(f: dict[str, Json], name: str, where: str) -> tuple[str, ...]:
-    """A field that is a list of names."""
+def texts_in(f: dict[str, Json], name: str, where: str) -> tuple[str, ...]:
+    """A field that is a list of strings."""
     found = list_in(f, name, where)
     if not all(isinstance(x, str) for x in found):
         raise ValueError(f"{where}: {name} must be a list of names")
     return tuple(found)
+
+
+def names_in(f: dict[str, Json], name: str, where: str) -> tuple[str, ...]:
+    """A field that is a list of names, nothing of which would be escaped where it is shown."""
+    found = texts_in(f, name, where)
+    if any(shown(x) != x for x in found):
+        raise ValueError(f"{where}: {name} must be names that can be printed on one line")
+    return found

@@ -10,15 +10,17 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import math
 from collections.abc import Iterable
 
 import numpy as np
 
 from scanopt.array.op import Op
-from scanopt.array.types import DTYPES, TensorType
+from scanopt.array.shown import shown
+from scanopt.array.types import DTYPES, LONGEST, MOST_AXES, TensorType
 from scanopt.program.check import inferred
 from scanopt.program.ir import Branch, Compute, Const, Either, Input, Keep, Loop, Program, Read, State, Step
-from scanopt.program.reading import Json, fields, integer, list_in, names_in, read_json, text_in, truth
+from scanopt.program.reading import Json, fields, integer, label_in, list_in, names_in, read_json, text_in, truth
 from scanopt.program.storage import keep_storage, storage_of
 from scanopt.program.storage_check import check_storage
 from scanopt.program.storage_data import read_storage, storage_data
@@ -164,9 +166,10 @@ def _program(data: Json) -> Program:
     notes = f["notes"]
     if not isinstance(notes, dict) or not all(isinstance(v, str) for v in notes.values()):
         raise ValueError(f"{where}: notes must be an object of strings")
+    names_in({"notes": [*notes, *notes.values()]}, "notes", where)
     return Program(
         tuple(_input(x, f"input {i}") for i, x in enumerate(list_in(f, "inputs", where))),
-        tuple(read_const(x, f"const {i}") for i, x in enumerate(list_in(f, "consts", where))),
+        tuple(_const(x, f"const {i}") for i, x in enumerate(list_in(f, "consts", where))),
         _steps(f, "steps", where),
         names_in(f, "outputs", where),
         names_in(f, "checks", where),
@@ -184,16 +187,18 @@ def read_type(data: Json, where: str) -> TensorType:
     shape = tuple(None if n is None else integer(n, "a length", where) for n in list_in(f, "shape", where))
     if any(n is not None and n < 0 for n in shape):
         raise ValueError(f"{where}: a length is negative")
+    if len(shape) > MOST_AXES or any(n is not None and n > LONGEST for n in shape):
+        raise ValueError(f"{where}: no array has so many axes, or one of such a length")
     return TensorType(f["dtype"], shape)
 
 
 def _input(data: Json, where: str) -> Input:
     f = fields(data, where, "name type label")
-    return Input(text_in(f, "name", where), read_type(f["type"], where), text_in(f, "label", where))
+    return Input(label_in(f, "name", where), read_type(f["type"], where), label_in(f, "label", where))
 
 
 def read_const(data: Json, where: str) -> Const:
-    """The array that `const_data` gave.  Raises ValueError naming `where`."""
+    """The array that `const_data` gave, its name any text.  Raises ValueError naming `where`."""
     f = fields(data, where, "name type base64")
     type, text = read_type(f["type"], where), text_in(f, "base64", where)
     if None in type.shape:
@@ -203,15 +208,24 @@ def read_const(data: Json, where: str) -> Const:
     except (binascii.Error, ValueError) as error:
         raise ValueError(f"{where}: bad base64: {error}") from None
     dtype = np.dtype(type.dtype).newbyteorder("<")
-    expected = dtype.itemsize
-    for n in type.shape:
-        expected *= n or 0
+    shape = tuple(n or 0 for n in type.shape)
+    expected = dtype.itemsize * math.prod(shape)
     if len(raw) != expected:
         raise ValueError(f"{where}: expected {expected} bytes, found {len(raw)}")
-    shape = tuple(n or 0 for n in type.shape)
-    value = np.frombuffer(raw, dtype).astype(type.dtype).reshape(shape)
+    if type.dtype == "bool" and raw.strip(b"\0\1"):
+        raise ValueError(f"{where}: a byte of a bool is 0 or 1")
+    try:
+        value = np.frombuffer(raw, dtype).astype(type.dtype).reshape(shape)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
     value.setflags(write=False)
     return Const(text_in(f, "name", where), value)
+
+
+def _const(data: Json, where: str) -> Const:
+    found = read_const(data, where)
+    label_in(data, "name", where)
+    return found
 
 
 def _steps(f: dict[str, Json], name: str, where: str) -> tuple[Step, ...]:
@@ -228,7 +242,7 @@ def _read_step(data: Json, where: str) -> Step:
         raise ValueError(f"{where}: unknown kind of step {kind!r}")
     f = fields(data, where, "kind out op args type")
     return Compute(
-        text_in(f, "out", where), _op(text_in(f, "op", where), where), names_in(f, "args", where),
+        label_in(f, "out", where), _op(text_in(f, "op", where), where), names_in(f, "args", where),
         read_type(f["type"], where),
     )  # fmt: skip
 
@@ -236,7 +250,7 @@ def _read_step(data: Json, where: str) -> Step:
 def _branch(data: Json, where: str) -> Branch:
     f = fields(data, where, "kind condition then otherwise results")
     return Branch(
-        text_in(f, "condition", where),
+        label_in(f, "condition", where),
         _steps(f, "then", f"{where}, then"),
         _steps(f, "otherwise", f"{where}, otherwise"),
         tuple(_either(x, f"{where}, result {i}") for i, x in enumerate(list_in(f, "results", where))),
@@ -245,7 +259,7 @@ def _branch(data: Json, where: str) -> Branch:
 
 def _either(data: Json, where: str) -> Either:
     f = fields(data, where, "out then otherwise type")
-    out, then, otherwise = (text_in(f, name, where) for name in ("out", "then", "otherwise"))
+    out, then, otherwise = (label_in(f, name, where) for name in ("out", "then", "otherwise"))
     return Either(out, then, otherwise, read_type(f["type"], where))
 
 
@@ -261,13 +275,13 @@ def _loop(data: Json, where: str) -> Loop:
     if not isinstance(f["keep_buffers"], bool):
         raise ValueError(f"{where}: keep_buffers must be true or false, found {f['keep_buffers']!r}")
     return Loop(
-        text_in(f, "label", where),
-        text_in(f, "steps", where),
+        label_in(f, "label", where),
+        label_in(f, "steps", where),
         tuple(_read(x, f"{where}, read {i}") for i, x in enumerate(list_in(f, "reads", where))),
         tuple(_state(x, f"{where}, state {i}") for i, x in enumerate(list_in(f, "states", where))),
         _steps(f, "body", where),
         tuple(_keep(x, f"{where}, keep {i}") for i, x in enumerate(list_in(f, "keeps", where))),
-        None if f["until"] is None else text_in(f, "until", where),
+        None if f["until"] is None else label_in(f, "until", where),
         integer(f["phase"], "phase", where),
         names_in(f, "profile", where),
         f["keep_buffers"],
@@ -276,21 +290,21 @@ def _loop(data: Json, where: str) -> Loop:
 
 def _read(data: Json, where: str) -> Read:
     f = fields(data, where, "out source type")
-    return Read(text_in(f, "out", where), text_in(f, "source", where), read_type(f["type"], where))
+    return Read(label_in(f, "out", where), label_in(f, "source", where), read_type(f["type"], where))
 
 
 def _state(data: Json, where: str) -> State:
     f = fields(data, where, "init depth taps update type label")
     return State(
-        text_in(f, "init", where), integer(f["depth"], "depth", where),
-        tuple(_taps(list_in(f, "taps", where), where)), text_in(f, "update", where),
-        read_type(f["type"], where), text_in(f, "label", where),
+        label_in(f, "init", where), integer(f["depth"], "depth", where),
+        tuple(_taps(list_in(f, "taps", where), where)), label_in(f, "update", where),
+        read_type(f["type"], where), label_in(f, "label", where),
     )  # fmt: skip
 
 
 def _taps(pairs: list[Json], where: str) -> Iterable[tuple[int, str]]:
     for pair in pairs:
-        if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[1], str):
+        if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[1], str) or shown(pair[1]) != pair[1]:
             raise ValueError(f"{where}: a tap is a list of a number and a name, found {pair!r}")
         yield integer(pair[0], "a tap", where), pair[1]
 
@@ -298,4 +312,4 @@ def _taps(pairs: list[Json], where: str) -> Iterable[tuple[int, str]]:
 def _keep(data: Json, where: str) -> Keep:
     f = fields(data, where, "out value rows type")
     rows = None if f["rows"] is None else integer(f["rows"], "rows", where)
-    return Keep(text_in(f, "out", where), text_in(f, "value", where), rows, read_type(f["type"], where))
+    return Keep(label_in(f, "out", where), label_in(f, "value", where), rows, read_type(f["type"], where))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scanopt.array.shown import shown
 from scanopt.array.variable import Apply, Constant, SharedVariable, Variable, describe
 from scanopt.loops.node import Scan
 from scanopt.view.scene import BOTTOM, TOP, Item, Link, Place, Scene, Scope, array_text, op_item, tap_text
@@ -51,8 +52,8 @@ class _Builder:
     def leaf(self, scope: Scope, env: Env, x: Variable) -> None:
         inline = isinstance(x, Constant) and x.ndim == 0
         text = array_text(x.data) if isinstance(x, Constant) else "input"
-        label = text if inline else x.name or text
-        key = self.key(x.name or text)
+        label = text if inline else shown(x.name or text)
+        key = self.key(shown(x.name or text))
         kind = "const" if isinstance(x, Constant) else "input"
         role = "shared variable" if isinstance(x, SharedVariable) else ""
         pin = TOP if kind == "input" and not scope.owner else "free"
@@ -63,14 +64,14 @@ class _Builder:
 
     def apply(self, scope: Scope, env: Env, node: Apply) -> None:
         out = node.outputs[0]
-        key = self.key(node.op.name)
-        scope.items.append(op_item(key, node.op, out.type, out.name or "", scope.owner))
+        key, name = self.key(node.op.name), shown(out.name or "")
+        scope.items.append(op_item(key, node.op, out.type, name, scope.owner))
         for i, v in enumerate(node.inputs):
             scope.link(env[v], key, i)
-        env[out] = Place(key, 0, out.name or node.op.name, str(out.type))
+        env[out] = Place(key, 0, name or node.op.name, str(out.type))
 
     def scan(self, scope: Scope, env: Env, scan: Scan) -> None:
-        key = self.key(f"scan {scan.name}" if scan.name else "scan")
+        key = self.key(f"scan {shown(scan.name)}" if scan.name else "scan")
         ports = _Ports(scope, Scope(key), env)
         ports.title(scan)
         for i, slot in enumerate(slots(scan)):
@@ -94,7 +95,7 @@ class _Ports:
 
     def title(self, scan: Scan) -> None:
         steps, owner = self.env[scan.n_steps], self.inner.owner
-        name = f"scan {scan.name}:" if scan.name else "scan:"
+        name = f"scan {shown(scan.name)}:" if scan.name else "scan:"
         notes = [f"{steps_text(scan)} steps"] + ["or until"] * (scan.until is not None)
         notes += ["go_backwards"] * scan.go_backwards
         self.inner.items.append(

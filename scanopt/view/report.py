@@ -15,6 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Protocol
 
+from scanopt.array.shown import shown
 from scanopt.outcome import ending
 from scanopt.program.ir import Program
 from scanopt.view.charts import cost_chart, cost_text, time_bar
@@ -130,7 +131,7 @@ def write_report(f: Reported, path: str | PathLike[str]) -> Path:
 def report_html(f: Reported) -> str:
     """The page as text."""
     steps = f.explain().steps
-    name = f.name or "function"
+    name = shown(f.name or "function")
     sections = [
         _head(name),
         _summary(f.report),

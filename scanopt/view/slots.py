@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from scanopt.array.shown import shown
 from scanopt.array.variable import Apply, Constant, Node, Variable
 from scanopt.loops.canonical import unsliced
 from scanopt.loops.node import MitSot, Scan, SitSot
@@ -31,7 +32,9 @@ class Slot:
     def tap_name(self, index: int) -> str:
         """What tap number `index` is called: the variable's own name, else name and lag."""
         lag, inner = self.taps[index]
-        return inner.name or (self.name if self.role == "non-sequence" else tap_text(self.name, lag))
+        if inner.name:
+            return shown(inner.name)
+        return self.name if self.role == "non-sequence" else tap_text(self.name, lag)
 
     @property
     def documented(self) -> str:
@@ -81,7 +84,7 @@ def _base(variables: Sequence[Variable], default: str) -> str:
     """The first name among variables, without its `[t-1]`."""
     for v in variables:
         if v.name:
-            return unsliced(v.name) or default
+            return shown(unsliced(v.name)) or default
     return default
 
 
@@ -91,7 +94,7 @@ def steps_text(scan: Scan) -> str:
     while isinstance(v.owner, Apply) and v.owner.op.name in ("cast", "absolute") and not v.name:
         bars = "|" if v.owner.op.name == "absolute" else bars
         (v,) = v.owner.inputs
-    return array_text(v.data) if isinstance(v, Constant) else f"{bars}{v.name}{bars}" if v.name else "n_steps"
+    return array_text(v.data) if isinstance(v, Constant) else f"{bars}{shown(v.name)}{bars}" if v.name else "n_steps"
 
 
 def sources(node: Node) -> tuple[Variable, ...]:

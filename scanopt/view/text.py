@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal, Protocol, TextIO, overload
 
 from scanopt.array.op import Op
+from scanopt.array.shown import quoted, shown
 from scanopt.array.variable import Apply, Constant, Node, SharedVariable, Variable
 from scanopt.loops.node import Scan
 from scanopt.view.scene import array_text, options_text, tap_text
@@ -110,7 +111,7 @@ class _Tree:
     def label(self, v: Variable) -> str:
         """One node in words: what it is, its id, its name, its type."""
         if isinstance(v, Constant) and v.ndim == 0:
-            words = [v.name or array_text(v.data)]
+            words = [shown(v.name) if v.name else array_text(v.data)]
         elif v.owner is None:
             words = [self.leaf(v), self.id(v)]
         elif isinstance(v.owner, Scan):
@@ -122,13 +123,13 @@ class _Tree:
             assert isinstance(v.owner, Apply)
             words = [_op_text(v.owner.op), self.id(v)]
         if v.owner is not None and v.name:
-            words.append(repr(v.name))
+            words.append(quoted(v.name))
         return " ".join([*words, *([f"<{v.type}>"] if self.print_type else [])])
 
     def leaf(self, v: Variable) -> str:
         if isinstance(v, Constant):
-            return v.name or array_text(v.data)
-        name = self.names.get(v) or v.name or "<no name>"
+            return shown(v.name) if v.name else array_text(v.data)
+        name = self.names.get(v) or shown(v.name or "<no name>")
         return f"{name} (shared)" if isinstance(v, SharedVariable) else name
 
     def inner(self, scan: Scan) -> Iterator[str]:
@@ -148,7 +149,7 @@ class _Tree:
         """A short reference to a variable of the graph outside."""
         if isinstance(v, Constant) and v.ndim == 0:
             return array_text(v.data)
-        return f"{v.name or self.names.get(v, '')} {self.id(v)}".strip()
+        return f"{shown(v.name) if v.name else self.names.get(v, '')} {self.id(v)}".strip()
 
 
 def _letters(n: int) -> str:
@@ -163,7 +164,7 @@ def _letters(n: int) -> str:
 def _title(scan: Scan) -> str:
     count = steps_text(scan)
     kind = "while" if scan.until is not None else "for"
-    return f"{kind}{{{count}}}" + (f" {scan.name}" if scan.name else "")
+    return f"{kind}{{{count}}}" + (f" {shown(scan.name)}" if scan.name else "")
 
 
 def _op_text(op: Op) -> str:
@@ -187,7 +188,7 @@ def _branches(node: Node) -> Iterator[Branch]:
 def _output_roles(scan: Scan) -> list[str]:
     found = list(slots(scan))
     states = [f"{s.role} {s.name}" for s in found if s.role in ("mit-sot", "sit-sot", "shared state")]
-    states += ["nit-sot" + (f" {n.output.name}" if n.output.name else "") for n in scan.nit_sots]
+    states += ["nit-sot" + (f" {shown(n.output.name)}" if n.output.name else "") for n in scan.nit_sots]
     return states + [f"mit-mot {s.name}" for s in found if s.role == "mit-mot"]
 
 
@@ -196,6 +197,6 @@ def _results(scan: Scan, found: Sequence[Slot]) -> Iterator[Branch]:
         for lag, v in slot.updates:
             yield f"output_state ({slot.role}) {tap_text(slot.name, lag)}", v
     for i, n in enumerate(scan.nit_sots):
-        yield f"output (nit-sot) {n.output.name or i}", n.output
+        yield f"output (nit-sot) {shown(n.output.name or str(i))}", n.output
     if scan.until is not None:
         yield "until", scan.until
