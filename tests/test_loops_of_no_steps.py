@@ -142,10 +142,11 @@ def test_lengths_that_a_carried_number_tells_are_not_known() -> None:
     counted = scanopt.scan(lambda i, v: (T.maximum(i, i), v[:i]), None, [k, None], [w], n_steps=n)[0][1]
     brought = scanopt.map(lambda i, v: v[:i], T.full((n,), k), [w])[0]
     unchanged = scanopt.scan(lambda i, v: (i, v[:i]), None, [k, None], [w], n_steps=n)[0][1]
-    f = scanopt.function([w, k, n], [counted, brought, unchanged])
-    for way in (f.unoptimized, f.as_written, f):
-        assert [x.shape for x in way(np.ones(4), 3, 0)] == [(0, 0), (0, 0), (0, 3)]
-        assert [x.shape for x in way(np.ones(4), 3, 2)] == [(2, 3), (2, 3), (2, 3)]
+    for result, length in ((counted, 0), (brought, 0), (unchanged, 3)):
+        f = scanopt.function([w, k, n], result)
+        for way in (f.unoptimized, f.as_written, f):
+            assert way(np.ones(4), 3, 0).shape == (0, length)
+            assert way(np.ones(4), 3, 2).shape == (2, 3)
 
 
 def test_a_state_has_the_shape_it_starts_with() -> None:
@@ -165,3 +166,16 @@ def test_operators_that_may_raise_leave_loops_and_wait_for_a_row() -> None:
     assert f(np.arange(8.0).reshape(2, 4), 3).tolist() == [3, 7]
     known = scanopt.function([X, k], scanopt.map(lambda v, k: v[k], X[:3] * T.ones((3, 1)), [k])[0])
     assert "loop" not in str(known.program)
+
+
+@pytest.mark.parametrize(("stop", "rows"), [(False, 4), (True, 1), (None, 0)])
+def test_rows_of_an_inner_loop_that_ends_early(stop: bool | None, rows: int) -> None:
+    """They are known where its condition is: else only the run would tell."""
+
+    def ends(e: Any) -> Any:
+        return e > 0 if stop is None else T.zeros((), dtype="float32") < (1 if stop else 0)
+
+    inner = lambda v: scanopt.map(lambda e: (e * 2, scanopt.until(ends(e))), v)[0]  # noqa: E731
+    f = scanopt.function([X], scanopt.map(inner, X)[0])
+    for way in (f.unoptimized, f.as_written, f):
+        assert way(np.ones((0, 4))).shape == (0, rows)

@@ -15,7 +15,7 @@ import numpy as np
 from scanopt.array.op import Op, Operand
 from scanopt.array.types import Dim
 
-__all__ = ["abstract_eval", "abstract_run", "batched_eval", "concrete", "concrete_shape", "last_row"]
+__all__ = ["abstract_eval", "abstract_run", "batched_eval", "concrete", "concrete_shape", "executed", "last_row"]
 
 K = TypeVar("K")
 
@@ -81,6 +81,17 @@ def abstract_eval(op: Op, operands: Iterable[Operand]) -> Operand:
     given = tuple(operands)
     type = op.idle(*given)
     return _fold(op, given, Operand(type.dtype, type.shape))
+
+
+def executed(steps: int | None, until: Operand | None) -> int | None:
+    """How many of so many steps a loop runs, None where that is not known.  until: the condition that ends it.
+
+    >>> executed(5, None), executed(5, Operand("bool", ())), executed(0, Operand("bool", ()))
+    (5, None, 0)
+    """
+    if steps is None or until is None or not steps:
+        return steps
+    return None if until.value is None else 1 if until.value else steps
 
 
 def batched_eval(

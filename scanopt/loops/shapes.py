@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from scanopt.array.abstract import abstract_eval, concrete, last_row
+from scanopt.array.abstract import abstract_eval, concrete, executed, last_row
 from scanopt.array.op import Operand
 from scanopt.array.shapes import shape_text
 from scanopt.array.types import Dim
@@ -42,6 +42,11 @@ def step_shapes(node: Scan, outer: Known) -> list[Shape]:
     outer: what is known of the node's inputs.  Raises the errors of shape rules, and ValueError
     where a state would change its shape or a mit-mot's buffer get other rows than it has.
     """
+    return _step(node, outer)[0]
+
+
+def _step(node: Scan, outer: Known) -> tuple[list[Shape], Operand | None]:
+    """The shapes of a step's traced values, and what is known of the condition that ends the loop, if it has one."""
     known = _step_operands(node, outer)
     read = {*node.inner_outputs, *(x for n in schedule(node.inner_outputs, known) for x in n.inputs)}
     carried = [(s, v) for s, v in zip(node.states, node.traced, strict=False) if read.intersection(s.input_states)]
@@ -51,7 +56,8 @@ def step_shapes(node: Scan, outer: Known) -> list[Shape]:
         for v in m.output_states:
             if any(a is not None and b is not None and a != b for a, b in zip(row, env[v].shape, strict=True)):
                 raise other_rows(node, m, row, env[v].shape)
-    return [_checked_shape(node, i, env[v], known) for i, v in enumerate(node.traced)]
+    shapes = [_checked_shape(node, i, env[v], known) for i, v in enumerate(node.traced)]
+    return shapes, None if node.until is None else env[node.until]
 
 
 def abstract_values(
@@ -111,8 +117,9 @@ def _ifelse(node: Apply, env: dict[Variable, Operand], shapes: Mapping[Variable,
 def _loop_values(node: Scan, outer: Known) -> dict[Variable, Operand]:
     """What is known of the outputs of a loop."""
     n = outer[node.n_steps].value
-    steps = None if n is None or node.until is not None else int(n)
-    shapes = [(steps, *shape) for shape in step_shapes(node, outer)]
+    rows, until = _step(node, outer)
+    steps = executed(None if n is None else int(n), until)
+    shapes = [(steps, *shape) for shape in rows]
     shapes += [outer[m.buffer_outer].shape for m in node.mit_mots]
     return {out: Operand(out.dtype, shape) for out, shape in zip(node.outputs, shapes, strict=True)}
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.abstract import abstract_eval, concrete, last_row
+from scanopt.array.abstract import abstract_eval, concrete, executed, last_row
 from scanopt.array.op import Operand
 from scanopt.array.ops_control import IFELSE
 from scanopt.array.shapes import shape_text
@@ -182,10 +182,9 @@ def loop_shapes(loop: Loop, known: Known, steps: int | None) -> None:
             raise ValueError(
                 f"state {s.label or s.update}{where}: expected shape {shape_text(expected)}, found {shape_text(found)}"
             )
-    unknown = steps is None or (steps > 0 and loop.until is not None)
+    run = executed(steps, None if loop.until is None else known[loop.until])
     for k in loop.keeps:
-        most = k.rows if steps is None or k.rows is None else min(k.rows, steps)
-        rows = None if unknown else steps if k.rows is None else most
+        rows = run if run is None or k.rows is None else min(k.rows, run)
         known[k.out] = Operand(known[k.value].dtype, (rows, *known[k.value].shape))
 
 
