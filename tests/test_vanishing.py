@@ -82,11 +82,13 @@ def test_counter() -> None:
     shows(program([n, a], trace(lambda s: s + 1.5, None, a, n_steps=n)), """
         inputs  n: int64[]
                 a: float64[]
-        v2 = expand_dims(a, axis=0)           float64[1]
-        v3 = absolute(n)                      int64[]
-        v4 = repeat_rows(1.5, v3)             float64[?]
-        v5 = accumulate(v2, v4, ufunc='add')  float64[?]
-        return v5
+        v2 = require(n >= -9223372036854775807, "n_steps ('n') asks for more  ...")  int64[]
+        v3 = expand_dims(a, axis=0)           float64[1]
+        v4 = absolute(n)                      int64[]
+        v5 = repeat_rows(1.5, v4)             float64[?]
+        v6 = accumulate(v3, v5, ufunc='add')  float64[?]
+        check   v2
+        return v6
     """)  # fmt: skip
 
 
@@ -94,13 +96,15 @@ def test_counter_of_integers_read_at_its_end() -> None:
     shows(program([n, k], trace(lambda s, k: s + k, None, k, k, n_steps=n)[-1]), """
         inputs  n: int64[]
                 k: int64[]
-        v2 = absolute(n)          int64[]
-        v3 = k * v2               int64[]
-        v4 = k + v3               int64[]
-        v5 = minimum(v2, 1)       int64[]
-        v6 = repeat_rows(v4, v5)  int64[?]
-        v7 = v6[-1]               int64[]
-        return v7
+        v2 = require(n >= -9223372036854775807, "n_steps ('n') asks for more  ...")  int64[]
+        v3 = absolute(n)          int64[]
+        v4 = k * v3               int64[]
+        v5 = k + v4               int64[]
+        v6 = minimum(v3, 1)       int64[]
+        v7 = repeat_rows(v5, v6)  int64[?]
+        v8 = v7[-1]               int64[]
+        check   v2
+        return v8
     """)  # fmt: skip
 
 
@@ -109,14 +113,16 @@ def test_power_of_the_documents() -> None:
     shows(program([x, n], powers[-1]), """
         inputs  x: float64[?]
                 n: int64[]
-        v2 = full_like(x, 1.0)        float64[?]
-        v3 = expand_dims(v2, axis=0)  float64[1, ?]
-        v4 = absolute(n)              int64[]
-        v5 = geometric(v3, x, v4)     float64[?]
-        v6 = minimum(v4, 1)           int64[]
-        v7 = repeat_rows(v5, v6)      float64[?, ?]
-        v8 = v7[-1]                   float64[?]
-        return v8
+        v2 = require(n >= -9223372036854775807, "n_steps ('n') asks for more  ...")  int64[]
+        v3 = full_like(x, 1.0)        float64[?]
+        v4 = expand_dims(v3, axis=0)  float64[1, ?]
+        v5 = absolute(n)              int64[]
+        v6 = geometric(v4, x, v5)     float64[?]
+        v7 = minimum(v5, 1)           int64[]
+        v8 = repeat_rows(v6, v7)      float64[?, ?]
+        v9 = v8[-1]                   float64[?]
+        check   v2
+        return v9
     """)  # fmt: skip
 
 

@@ -26,7 +26,7 @@ from scanopt.calculus.given_constants import filled
 from scanopt.calculus.given_states import passing_on
 from scanopt.calculus.law import Law
 from scanopt.calculus.lengths import as_many_steps
-from scanopt.calculus.loading import Rows, load_text, operator_text
+from scanopt.calculus.loading import Rows, integer, load_text, operator_text
 from scanopt.calculus.machinery import machinery_text
 from scanopt.calculus.readback import ReadBack, read_back
 from scanopt.calculus.saturation import READ, Limits, Round, Saturation, run_schedule
@@ -240,8 +240,8 @@ class EGraph:
             const = f"(const {quoted(key)})"
             text.append(f"(union {term} {const})")
             text.append(f'(set (dtype {const}) "{value.dtype.name}") (set (ndim {const}) {value.ndim})')
-            if value.ndim == 0 and value.dtype.kind in "iu":
-                text.append(f"(set (int_value {const}) {int(value)})")
+            if (number := integer(value)) is not None:
+                text.append(f"(set (int_value {const}) {number})")
             for name, about in constant_facts(0, value, ops, self._dtypes):
                 text.append(f"({name} {' '.join(_about(a, const) for a in about)})")
         if text:

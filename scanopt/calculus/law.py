@@ -22,7 +22,7 @@ from typing import Any
 from scanopt.calculus import terms
 from scanopt.calculus.condition import FACTS, Condition
 from scanopt.calculus.storage import INPLACE
-from scanopt.calculus.terms import Term, variable
+from scanopt.calculus.terms import Int, Term, variable
 from scanopt.extensions import extension_modules, load_extensions
 
 __all__ = [
@@ -98,7 +98,8 @@ class Law:
     def rule(self, ruleset: str, unite: str = "union") -> str:
         """The law as an egglog rule.  unite: what is done with both sides."""
         left, right = self.equation.left, self.equation.right
-        body = self.atoms(self.equation.when)
+        right, numbers = _numbered(right)
+        body = [*self.atoms(self.equation.when), *(f"(= {name.head} {n.egglog()})" for n, name in numbers.items())]
         here = left.egglog() if left.args is None else "lhs_"
         head = f"({unite} {here} {right.egglog()})"
         if self.equation.found:
@@ -135,6 +136,19 @@ class Law:
     def __str__(self) -> str:
         when = f"  when {', '.join(self.conditions)}" if self.conditions else ""
         return f"{self.name}: {self.formula}{when}  [{self.licence}]"
+
+
+def _numbered(x: Term, numbers: dict[Int, Int] | None = None) -> tuple[Term, dict[Int, Int]]:
+    """A right side with names for the numbers that are computed in it, and what they are.
+
+    As conditions they make no match where 64 bits are too few for them; in a right side they would end the run.
+    """
+    known = {} if numbers is None else numbers
+    if isinstance(x, Int) and x.args is not None:
+        return known.setdefault(x, Int(f"number{len(known)}_")), known
+    if x.args is None:
+        return x, known
+    return replace(x, args=tuple(_numbered(a, known)[0] if isinstance(a, Term) else a for a in x.args)), known
 
 
 def _prims(x: Term) -> set[str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from scanopt.array.op import Op
 from scanopt.calculus.encode import Encoded
 from scanopt.calculus.facts import ALL
@@ -12,7 +14,7 @@ from scanopt.calculus.forms import Batched, Form, Operator, const_value
 from scanopt.calculus.given import Given
 from scanopt.calculus.tables import Tables, quoted, tables_text
 
-__all__ = ["Rows", "load_text", "operator_text"]
+__all__ = ["Rows", "integer", "load_text", "operator_text"]
 
 _NODES = {
     "Value": "node", "Args": "args_node", "Op": "op_node", "Clock": "clock_node",
@@ -88,10 +90,8 @@ class Rows:
     def integers(self) -> None:
         """Note the values of constants that are integers."""
         for i, f in self._g.forms():
-            if f.kind == "const":
-                value = self._g.consts[f.key]
-                if value.ndim == 0 and value.dtype.kind in "iu":
-                    self._tables.add("t_int", i, int(value))
+            if f.kind == "const" and (number := integer(self._g.consts[f.key])) is not None:
+                self._tables.add("t_int", i, number)
 
     def given(self, facts: Iterable[Given]) -> None:
         """Facts; a text "const KEY" where a value is expected stands for that constant."""
@@ -165,15 +165,27 @@ def _special(op: Op) -> tuple[str, int] | None:
     """Operators with a constructor of their own: x[k], x[-k:] and x.shape[k]."""
     if op.name == "shape_i":
         return "length", op.options["axis"]
-    if op.name == "getitem":
-        index = op.options["index"]
-        if len(index) == 1 and isinstance(index[0], int):
-            return "item", index[0]
-        if len(index) == 1 and index[0][0] == "slice" and index[0][2:] == (None, None):
-            start = index[0][1]
-            if isinstance(start, int) and start < 0:
+    if op.name == "getitem" and len(op.options["index"]) == 1:
+        match op.options["index"][0]:
+            case int() as k if fits(k):
+                return "item", k
+            case ("slice", int() as start, None, None) if start < 0 and fits(-start):
                 return "last_rows", -start
+            case _:
+                pass
     return None
+
+
+def fits(number: int) -> bool:
+    """Whether the engine, whose numbers have 64 bits, has this one."""
+    return -(2**63) <= number < 2**63
+
+
+def integer(value: np.ndarray[Any, Any]) -> int | None:
+    """The value of a constant that is one integer, if the engine has it."""
+    if value.ndim or value.dtype.kind not in "iu":
+        return None
+    return int(value) if fits(int(value)) else None
 
 
 def operator_text(op: Operator) -> str:

@@ -157,6 +157,10 @@ def sequence_args(site: Site, sequences: Any) -> tuple[SequenceArg, ...]:
     return tuple(_sequence(site, entry, i) for i, entry in enumerate(as_list(sequences)))
 
 
+_MOST = 2**63 - 1
+"""Rows that an array may have."""
+
+
 def _output_taps(site: Site, taps: Any, label: str) -> tuple[int, ...]:
     if not isinstance(taps, Iterable) or isinstance(taps, str | bytes):
         raise site.error(TypeError, f"the taps of {label} must be a list of negative integers, found {show(taps)}")
@@ -173,6 +177,8 @@ def _output_taps(site: Site, taps: Any, label: str) -> tuple[int, ...]:
             ValueError,
             f"the taps of {label} must be negative, found {late[0]}: a step can only read results of earlier steps",
         )
+    if min(found) < -_MOST:
+        raise site.error(ValueError, f"the taps of {label} must be -(2**63 - 1) or more, found {min(found)}")
     if len(set(found)) < len(found):
         raise site.error(ValueError, f"the taps of {label} name one step twice: {list(found)}")
     return found

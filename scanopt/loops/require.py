@@ -10,6 +10,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from scanopt.array.batching import elementwise
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.parameters import MESSAGE, one_of
@@ -32,6 +34,8 @@ def _numpy(xp: Any, *, relation: str, error: str, message: str) -> Callable[...,
     holds, kind = RELATIONS[relation], ERRORS[error]
 
     def check(a: Any, b: Any) -> Any:
+        if np.ndim(a) == np.ndim(b) == 0 and holds(a, b):
+            return xp.array(a)
         a, b = xp.broadcast_arrays(xp.asarray(a), xp.asarray(b))
         if not bool(xp.all(holds(a, b))):
             first = int(xp.argmin(holds(a, b).ravel()))

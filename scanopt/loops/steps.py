@@ -91,7 +91,7 @@ def given_steps(site: Site, n_steps: Any, what: str = "n_steps") -> Variable:
     if isinstance(n_steps, str | bytes | float | bool):
         kind = TypeError if isinstance(n_steps, str | bytes) else ValueError
         raise site.error(kind, f"{what} must be an integer, found {show(n_steps)}")
-    n = site.array(n_steps, what)
+    n = site.array(_counted(site, n_steps, what) if isinstance(n_steps, int) else n_steps, what)
     if n.ndim:
         raise site.error(ValueError, f"{what} must be a single integer, found {show(n_steps)}")
     if np.dtype(n.dtype).kind not in "iu":
@@ -99,37 +99,70 @@ def given_steps(site: Site, n_steps: Any, what: str = "n_steps") -> Variable:
         raise site.error(ValueError, f"{what} must be an integer, found {show(n_steps)} of dtype {n.dtype}{hint}")
     value = n.operand.value
     if value is not None:
-        return Constant(np.int64(value))
+        return Constant(np.int64(_counted(site, int(value), what)))
     return n if n.dtype == "int64" else n.astype("int64")
 
 
-_NOT_NEGATIVE_WHERE_ARGUMENTS_ARE = ("cast", "add", "multiply", "minimum", "floor_divide")
+_MOST = 2**63 - 1
+"""Steps that can be counted, in either direction."""
 
 
-def _never_negative(n: Variable) -> bool:
-    """Whether an integer scalar is known not to be negative: a length, and what is made of lengths."""
+def _counted(site: Site, n: int, what: str) -> int:
+    if abs(n) > _MOST:
+        raise site.error(ValueError, f"{what} must be from -(2**63 - 1) to 2**63 - 1, found {n}")
+    return n
+
+
+_NOT_NEGATIVE_WHERE_ARGUMENTS_ARE = ("cast", "minimum", "floor_divide", "add", "multiply")
+
+
+def _never_negative(n: Variable, overflow: bool = False) -> bool:
+    """Whether an integer scalar is known not to be negative: a length, and what is made of lengths.
+
+    overflow: leave aside that numbers may be too large for their dtype.
+    """
     if n.operand.value is not None:
         return bool(n.operand.value >= 0)
     if n.dtype.startswith(("uint", "bool")):
         return True
     if not isinstance(n.owner, Apply):
         return False
-    name = n.owner.op.name
+    name, args = n.owner.op.name, n.owner.inputs
+    if not overflow and _may_overflow(name, n.dtype, args[0]):
+        return False
     if name == "maximum":
-        return any(map(_never_negative, n.owner.inputs))
+        return any(_never_negative(x, overflow) for x in args)
     if name in _NOT_NEGATIVE_WHERE_ARGUMENTS_ARE:
-        return all(map(_never_negative, n.owner.inputs))
+        return all(_never_negative(x, overflow) for x in args)
     return name in ("shape_i", "absolute")
 
 
-def _count(n: Variable, go_backwards: bool) -> tuple[Variable, Direction]:
-    """How many steps the user's n_steps are, and in which direction: the sign turns it round."""
+def _may_overflow(name: str, dtype: str, x: Variable) -> bool:
+    """Whether the operator of this name, applied to integers that are not negative, may give a negative one."""
+    if name == "cast":
+        return not np.can_cast(x.dtype, dtype)
+    if name == "absolute":  # the least number of a dtype stays what it is
+        cast = isinstance(x.owner, Apply) and x.owner.op.name == "cast"
+        return not (cast and np.can_cast(x.owner.inputs[0].dtype, "int32"))
+    return name in ("add", "multiply")
+
+
+def _count(site: Site, n: Variable, go_backwards: bool) -> tuple[Variable, Direction, tuple[Requirement, ...]]:
+    """How many steps the user's n_steps are, in which direction (the sign turns it round), and the check of it."""
     value = n.operand.value
     if value is not None:
-        return Constant(np.int64(abs(value))), bool(go_backwards) != bool(value < 0)
-    if _never_negative(n):
-        return n, bool(go_backwards)
-    return abs(n), FUNCTIONS["ge" if go_backwards else "lt"](n, 0)
+        return Constant(np.int64(abs(value))), bool(go_backwards) != bool(value < 0), ()
+    forwards = _never_negative(n, overflow=True)
+    direction = bool(go_backwards) if forwards else FUNCTIONS["ge" if go_backwards else "lt"](n, 0)
+    steps = n if forwards else abs(n)
+    if _never_negative(steps):
+        return steps, direction, ()
+    message = f"n_steps{_named(n)} asks for more than 2**63 - 1 steps {literal(site.place)}"
+    return steps, direction, (requirement("steps", n, _int(0 if forwards else -_MOST), message),)
+
+
+def _named(n: Variable) -> str:
+    return literal(f" ({quoted(n.name)})") if n.name else ""
 
 
 def literal(text: str) -> str:
@@ -158,18 +191,22 @@ def _has_rows(site: Site, arg: SequenceArg, x: Variable, n: Variable) -> tuple[R
 
 def not_negative(site: Site, what: str, n: Variable) -> tuple[Requirement, ...]:
     """The check of a number of steps that has no sign.  Raises ValueError when it is known to be negative."""
-    name = literal(f" ({quoted(n.name)})") if n.name else ""
-    message = f"{what}{name} is {{found}}, but it must not be negative {literal(site.place)}"
+    message = f"{what}{_named(n)} is {{found}}, but it must not be negative {literal(site.place)}"
     value = n.operand.value
     if value is not None and value < 0:
         raise ValueError(message.format(found=int(value)))
     if _never_negative(n):
         return ()
-    return (requirement("steps", n, Constant(np.int64(0)), message),)
+    return (requirement("steps", n, _int(0), message),)
 
 
-def _explicit(site: Site, args: tuple[SequenceArg, ...], slices: list[tuple[Variable, ...]], n: Variable) -> Plan:
-    requires: tuple[Requirement, ...] = ()
+def _explicit(
+    site: Site,
+    args: tuple[SequenceArg, ...],
+    slices: list[tuple[Variable, ...]],
+    n: Variable,
+    requires: tuple[Requirement, ...],
+) -> Plan:
     for arg, mine in zip(args, slices, strict=True):
         requires += _has_rows(site, arg, mine[0], n)
     cut = tuple(tuple(first_rows(x, n) for x in mine) for mine in slices)
@@ -194,8 +231,8 @@ def plan(site: Site, args: tuple[SequenceArg, ...], n_steps: Any, go_backwards: 
     too short; TypeError, ValueError for an n_steps that is no integer scalar.
     """
     if n_steps is not None:
-        n, backwards = _count(given_steps(site, n_steps), go_backwards)
-        return _explicit(site, args, [_tap_slices(arg, backwards) for arg in args], n)
+        n, backwards, requires = _count(site, given_steps(site, n_steps), go_backwards)
+        return _explicit(site, args, [_tap_slices(arg, backwards) for arg in args], n, requires)
     if not args:
         raise site.error(ValueError, "the number of steps is not known: give n_steps or at least one sequence")
     return _shortest([_tap_slices(arg, go_backwards) for arg in args])
