@@ -105,11 +105,20 @@ def _entry(
     last: bool = False, ufunc: bool = False,
 ) -> None:  # fmt: skip
     signature = Signature(arguments, rows, last, ufunc)
+    several = sum(kind in "sm" for kind in arguments) > 1
 
     def bind(xp: Any, **options: Any) -> Callable[..., Any]:
         def run(*args: Any) -> Any:
+            if args[0].shape[0] != rows:
+                raise ValueError(f"{name}: the state before has {args[0].shape[0]} rows, not {rows}")
+            if several and len({x.shape[0] for kind, x in zip(arguments, args, strict=True) if kind in "sm"}) > 1:
+                raise ValueError(f"{name}: the sequences differ in length")
             with np.errstate(all="ignore"):
-                return kernel(xp, *options.values(), *args)
+                found = kernel(xp, *options.values(), *args)
+            row = found.shape if last else found.shape[1:]
+            if row != args[0].shape[1:]:
+                raise ValueError(f"{name}: rows of shape {row} from a state of shape {args[0].shape[1:]}")
+            return found
 
         return run
 

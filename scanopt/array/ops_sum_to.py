@@ -10,6 +10,7 @@ from scanopt.array.constants import as_variable
 from scanopt.array.lengths import length
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.parameters import AXES
+from scanopt.array.shapes import same
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Variable, apply
 
@@ -19,7 +20,12 @@ __all__ = ["sum_to"]
 def _infer(x: Operand, *lengths: Operand, axis: tuple[int, ...]) -> TensorType:
     shape = list(x.shape)
     for i, n in zip(axis, lengths, strict=True):
-        shape[i] = None if n.value is None else int(n.value)
+        if n.value is None:
+            shape[i] = 1 if x.shape[i] == 1 else None
+        elif int(n.value) == 1:
+            shape[i] = 1
+        else:
+            shape[i] = same(x.shape[i], int(n.value), f"axis {i} is to be summed to another length than 1")
     return TensorType(x.dtype, tuple(shape))
 
 
@@ -27,12 +33,20 @@ def _bind(xp: Any, axis: tuple[int, ...]) -> Any:
     def sum_to(x: Any, *lengths: Any) -> Any:
         shape = x.shape
         for i, n in zip(axis, lengths):  # noqa: B905  twice as fast; mostly nothing was spread
-            if shape[i] != 1 == int(n):
-                spread = tuple(i for i, n in zip(axis, lengths, strict=True) if shape[i] != 1 == int(n))
-                return x.sum(axis=spread, keepdims=True)
+            if shape[i] != int(n):
+                return x.sum(axis=_spread(shape, axis, lengths), keepdims=True)
         return x
 
     return sum_to
+
+
+def _spread(shape: Sequence[int], axis: Sequence[int], lengths: Sequence[Any]) -> tuple[int, ...]:
+    """The axes that were spread from length 1.  Raises ValueError for one that was spread from another length."""
+    pairs = [(i, int(n)) for i, n in zip(axis, lengths, strict=True) if shape[i] != int(n)]
+    for i, n in pairs:
+        if n != 1:
+            raise ValueError(f"axis {i} is to be summed to another length than 1: {shape[i]} and {n}")
+    return tuple(i for i, _ in pairs)
 
 
 def _batch(op: Op, flags: Sequence[bool], args: Sequence[Variable]) -> Variable | None:

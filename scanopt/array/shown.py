@@ -24,7 +24,7 @@ def shown(text: str) -> str:
     """
     if text.isprintable() and (text.isascii() or not _BLANK.search(text)):
         return text
-    return "".join(c if c.isprintable() and not _BLANK.match(c) else _escaped(c) for c in text)
+    return "".join(c if c.isprintable() and not _BLANK.match(c) else ascii(c)[1:-1] for c in text)
 
 
 def quoted(text: str) -> str:
@@ -34,7 +34,3 @@ def quoted(text: str) -> str:
     "'x'"
     """
     return shown(repr(text))
-
-
-def _escaped(c: str) -> str:
-    return c.encode("unicode_escape").decode("ascii")
