@@ -36,9 +36,14 @@ def initial(spec: Spec) -> dict[str, Array]:
     return {x.name: x.array for x in spec.shared}
 
 
-def run(spec: Spec, shared: Mapping[str, Array]) -> tuple[list[Array], dict[str, Array]]:
-    """One call: the outputs, and the shared variables after it.  Raises what the program raises, UnknownError."""
-    top = _Scope(spec.statements, {x.name: x.array for x in spec.inputs} | dict(shared), spec.disturbed)
+def run(
+    spec: Spec, shared: Mapping[str, Array], idle: list[Loop] | None = None
+) -> tuple[list[Array], dict[str, Array]]:
+    """One call: the outputs, and the shared variables after it.  Raises what the program raises, UnknownError.
+
+    idle: gets the loops that take no step.
+    """
+    top = _Scope(spec.statements, {x.name: x.array for x in spec.inputs} | dict(shared), spec.disturbed, idle=idle)
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the mean of nothing
         outputs = [np.array(top[name], subok=True) for name in spec.outputs]
@@ -68,7 +73,7 @@ class _Scope:
     values: what is known; an error where asking for it raises.  statements: what makes further
     names.  outer: the scope around a step.  alias: parameters that are shared variables of the
     program.  anew: names from around that rest on a shared variable which the loop changes: a step
-    computes them again with its present value.
+    computes them again with its present value.  idle: gets the loops that take no step.
     """
 
     def __init__(
@@ -79,10 +84,12 @@ class _Scope:
         outer: _Scope | None = None,
         alias: Mapping[str, str] | None = None,
         anew: Mapping[str, Statement] | None = None,
+        idle: list[Loop] | None = None,
     ) -> None:
         self.makers = {name: s for s in statements for name in makes(s)}
         self.values, self.disturbed, self.outer = values, disturbed, outer
         self.alias, self.anew = alias or {}, anew or {}
+        self.idle: list[Loop] = outer.idle if outer is not None else [] if idle is None else idle
 
     def __getitem__(self, name: str) -> Any:
         if name in self.alias:
@@ -250,6 +257,7 @@ class _Scan(_Loop):
         loop, scope = self.loop, self.scope
         sequences, steps = self._sequences()
         states = [(o, *self._past(o)) for o in loop.outs if o.is_state]
+        scope.idle += [] if steps else [loop]
         traces = {
             o.name: _Rows(o, next((past[-1] for s, past, _ in states if s is o), None)) for o in loop.outs
         }  # fmt: skip
@@ -323,6 +331,7 @@ class _Carry(_Loop):
             carry.append(np.asarray(x, o.dtype) if isinstance(x, int | float) else np.asarray(x))
         sequences, steps = self._sequences()
         ends = loop.function == "while_loop" and not self._goes_on(carry)
+        scope.idle += [loop] if ends or not steps else []
         traces = {o.name: _Rows(o) for o in loop.outs if not o.is_state}
         for t in range(0 if ends else steps):
             step = self.step({**self._named(carry), **{name: rows[t] for name, rows in sequences.items()}})
