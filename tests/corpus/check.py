@@ -189,7 +189,12 @@ class _Calls:
         self.set(start)
         if isinstance(found, list) and may_vanish(self.results, self.made.values):
             return True
-        return any(not equal(x, found) for x in _without_dead_code(self.spec, start))
+        for x in _without_dead_code(self.spec, start):
+            if isinstance(x, list) and isinstance(found, list) and len(x) < len(found):  # a stream that nothing needs
+                x, found = x[: len(self.made.outputs)], found[: len(self.made.outputs)]
+            if not equal(x, found):
+                return True
+        return False
 
     def compare_with_plain(self, result: Result) -> None:
         """The interpreter against plain Python."""
