@@ -219,7 +219,7 @@ class _Calls:
                 result.failures.append(Failure("the interpreter against plain Python", text))
 
     def _misfit_in_idle(self, start: list[Array], expected: Outcome) -> bool:
-        """Whether a loop takes no step and the interpreter raises of its shapes, at which plain Python does not look."""
+        """Whether a loop takes no step and the interpreter raises of its shapes: plain Python does not see them."""
         idle: list[Loop] = []
         if isinstance(expected, ValueError):
             names = [x.name for x in self.spec.shared]

@@ -12,7 +12,7 @@ from typing import Any
 
 import scanopt
 from corpus.compare import Array
-from corpus.noise import ULPS
+from corpus.noise import FAST, ULPS
 from corpus.spec import Spec
 from corpus.text import Built
 from scanopt.arguments import signature
@@ -24,7 +24,7 @@ from scanopt.program.check import check_program
 from scanopt.program.lower import lower
 from scanopt.program.serial import from_json, to_json
 
-__all__ = ["FAST", "BrokenError", "Run", "Way", "Ways", "compiled", "usual", "wide"]
+__all__ = ["BrokenError", "Run", "Way", "Ways", "compiled", "usual", "wide"]
 
 Run = Callable[[], list[Array]]
 
@@ -44,10 +44,6 @@ class Way:
     make: Callable[[], Run]
     ulps: int = 0
     updates: bool = True
-
-
-FAST = 4 * ULPS
-"""How far `fast` may be off: its formulas differ, and what is not finite is left aside."""
 
 
 def usual(seed: int) -> tuple[str, ...]:
