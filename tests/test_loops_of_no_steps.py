@@ -138,7 +138,7 @@ def test_a_step_that_runs_raises_on_all_ways(name: str) -> None:
 
 
 def test_lengths_that_a_carried_number_tells_are_not_known() -> None:
-    """A number that a state or a sequence brings is known to a step only, unless the state is written back as it was."""
+    """What a state or a sequence brings is known to a step only, unless the state is written back as it was."""
     counted = scanopt.scan(lambda i, v: (i + 1, v[:i]), None, [k, None], [w], n_steps=n)[0][1]
     brought = scanopt.map(lambda i, v: v[:i], T.full((n,), k), [w])[0]
     unchanged = scanopt.scan(lambda i, v: (i, v[:i]), None, [k, None], [w], n_steps=n)[0][1]

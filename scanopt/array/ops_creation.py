@@ -65,9 +65,10 @@ def _numbers_between(start: Operand, stop: Operand, step: Operand) -> Dim:
         return None
     first, last, by = start.value.item(), stop.value.item(), step.value.item()
     try:
-        return max(math.ceil((last - first) / by), 0)
+        count: int = math.ceil((last - first) / by)
     except (ZeroDivisionError, ValueError, OverflowError):  # a step of 0, NaN, infinities
         return 0
+    return max(count, 0)
 
 
 def _refuse_arange(start: Operand, stop: Operand, step: Operand, dtype: str) -> None:

@@ -178,7 +178,7 @@ def _bind_reshape(xp: Any, shape: Shape, lead: int = 0) -> Callable[..., Any]:
     def reshape(x: Any, *dims: Any) -> Any:
         new = fill(shape, dims)
         if -1 in new:  # of no rows, np.reshape could not tell
-            new = _infer_reshape(Operand("bool", x.shape[lead:]), shape=new).shape
+            new = fill(_infer_reshape(Operand("bool", x.shape[lead:]), shape=new).shape, ())
         return xp.reshape(x, (*x.shape[:lead], *new))
 
     return reshape

@@ -137,8 +137,8 @@ def _step_operands(node: Scan, outer: Known) -> dict[Variable, Operand]:
         known.update((v, Operand(v.dtype, row)) for v in state.input_states)
     for state, becomes in zip(node.states, node.traced, strict=False):
         if -1 in state.taps and becomes is state.input_states[state.taps.index(-1)]:  # it never changes
-            init = outer[state.init_outer]
-            known[becomes] = last_row(init) if isinstance(state, MitSot) else init
+            start = outer[state.init_outer]
+            known[becomes] = last_row(start) if isinstance(state, MitSot) else start
     return known
 
 

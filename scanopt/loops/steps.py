@@ -142,8 +142,8 @@ def _may_overflow(name: str, dtype: str, x: Variable) -> bool:
     if name == "cast":
         return not np.can_cast(x.dtype, dtype)
     if name == "absolute":  # the least number of a dtype stays what it is
-        cast = isinstance(x.owner, Apply) and x.owner.op.name == "cast"
-        return not (cast and np.can_cast(x.owner.inputs[0].dtype, "int32"))
+        cast = x.owner if isinstance(x.owner, Apply) and x.owner.op.name == "cast" else None
+        return cast is None or not np.can_cast(cast.inputs[0].dtype, "int32")
     return name in ("add", "multiply")
 
 

@@ -131,6 +131,7 @@ class Lowering:
             return self._loop(u, schedule.inside[u.value], part)
         o = self._choice[u.value]
         assert o.form is not None
+        steps: Sequence[Step]
         if o.form.kind == "at":
             steps = self._row_at(u.value, o.form.k)
         elif o.form.operator is None:  # what a loop keeps, named by the loop
