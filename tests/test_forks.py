@@ -32,6 +32,16 @@ def check(a=0.5):
         expected = np.tanh(expected * a + v)
     assert abs(compiled(a)([1.0, 2.0]) - expected) < 1e-12
 
+def searched(a):
+    # Its forms are too many to try all: HiGHS searches, with threads of its own where there are four cores.
+    x, h0 = T.dvector("x"), T.dscalar("h0")
+    def step(v, h):
+        for i in range(12):
+            h = T.tanh(h * (a + i) + v) - T.sin(v) * (i + 1.0)
+        return h
+    f = scanopt.function([x, h0], scanopt.scan(step, x, h0)[0][-1])
+    assert f.report.method == "milp", f.report.method
+
 def forked(work, seconds=60):
     # The child ends as Python programs do, not by os._exit: what it holds is given back.
     pid = os.fork()
@@ -61,8 +71,8 @@ def run(code: str, folder: Path | None = None) -> None:
 def test_a_child_compiles_where_the_parent_has_and_so_does_its_child() -> None:
     run(
         """
-        check()
-        forked(lambda: check(0.25))
+        check(), searched(0.5)
+        forked(lambda: (check(0.25), searched(0.25)))
         forked(lambda: None)
         forked(lambda: (check(0.75), forked(check), check(0.25)))
         check(0.125)

@@ -1,4 +1,4 @@
-"""The e-graph: the only module that speaks to egglog.
+"""The e-graph: one program under some laws, in the engine.
 
 The program goes in as tables (fast), laws run in rounds under limits, and all classes come out as
 a `TermGraph`.

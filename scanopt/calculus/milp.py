@@ -92,6 +92,8 @@ class _Model:
 
     def minimize(self, seconds: float) -> tuple[np.ndarray[Any, Any] | None, float, bool]:
         """Chosen (0 or 1 per option) or None, lower bound, and whether it is optimal."""
+        from concurrent.futures import ThreadPoolExecutor
+
         from scipy.optimize import Bounds, LinearConstraint, milp
         from scipy.sparse import csr_array
 
@@ -105,13 +107,16 @@ class _Model:
         constraints = [LinearConstraint(matrix, np.array(self.low), np.inf)]
         if 0 < self.most < np.inf:
             constraints.append(LinearConstraint(costs[None] / self.most, -np.inf, 1 + 1e-9))
-        result = milp(
-            costs / scale,
-            constraints=constraints,
-            integrality=np.arange(self.size) < len(self.options),
-            bounds=Bounds(0, 1),
-            options={"time_limit": max(seconds, 0.01), "mip_rel_gap": 1e-9},
-        )
+        # HiGHS keeps threads for each thread that calls it, and waits for ever in a process forked from that thread.
+        with ThreadPoolExecutor(1) as passing:
+            result = passing.submit(
+                milp,
+                costs / scale,
+                constraints=constraints,
+                integrality=np.arange(self.size) < len(self.options),
+                bounds=Bounds(0, 1),
+                options={"time_limit": max(seconds, 0.01), "mip_rel_gap": 1e-9},
+            ).result()
         bound = result.get("mip_dual_bound")
         low = 0.0 if bound is None or not np.isfinite(bound) else float(bound) * scale
         return result.x, low, result.status == 0
