@@ -52,7 +52,8 @@ class Function(Runnable):
 
     It can be pickled: program, graph and the values of shared variables are kept, and compiled again
     where it is unpickled.  Laws and cost models of one's own are not, so that `explain()` and
-    `egraph` then raise RuntimeError.
+    `egraph` then raise RuntimeError.  Pickles execute what they say: unpickle only what you trust, and
+    use `save` and `load` for files of others.
     """
 
     def __init__(self, plan: Plan, name: str | None, known: tuple[Program, Report] | None = None) -> None:

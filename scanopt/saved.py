@@ -1,7 +1,8 @@
 """Functions as JSON files: `f.save(path)` writes one, `scanopt.load(path)` reads it.
 
 A file holds the program, what is known of its inputs, and the values of shared variables.  Running
-it needs NumPy alone.  It is taken for untrusted: see `scanopt.program.serial`.
+it needs NumPy alone.  It is taken for untrusted: see `scanopt.program.serial`.  Its checksum tells that
+it was damaged, and not who wrote it: whoever changes a file can make the checksum fit.
 """
 
 from __future__ import annotations
@@ -115,7 +116,8 @@ def _digest(data: Json) -> str:
 def load(path: str | Path, backend: str | None = None) -> SavedFunction:
     """The function saved in a file.  backend: the executor, by default the one it was compiled for.
 
-    Nothing in the file is executed but the program itself, when the function is called.
+    Nothing in the file is executed but the program itself, when the function is called; unlike a pickle,
+    which must be trusted, a file may come from anybody.
     Raises OSError; ValueError, saying what is wrong and where, for a file that was not written by
     `save` or was changed since.
 

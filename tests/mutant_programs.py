@@ -15,8 +15,11 @@ from test_executor_random import Random
 from test_ops import CASES
 from test_program import zoo
 
+import scanopt
+import scanopt.tensor as T
 from scanopt.program.ir import Program
 from scanopt.program.serial import to_json
+from scanopt.saved import _text
 
 IN_PLACE = [
     cases.onto_what_is_read, cases.onto_another_type, cases.onto_an_array_of_another_life, cases.onto_what_is_kept,
@@ -60,6 +63,17 @@ def programs(count: int) -> Iterator[str]:
         except (TypeError, ValueError, IndexError):  # an operator that needs its argument's value
             continue
         yield to_json(program)
+
+
+def functions() -> Iterator[str]:
+    """Saved functions: default values, updates, shared variables, named outputs, and a single one."""
+    x, h0, n = T.dmatrix("x"), T.dvector("h0"), T.dscalar("n")
+    W, calls = scanopt.shared(np.eye(3) * 0.5, "W"), scanopt.shared(0, "calls")
+    h, _ = scanopt.scan(lambda v, h: (T.tanh(T.dot(h, W) + v), scanopt.until(v[0] > 0.9)), x, h0)
+    start = scanopt.In(h0, value=np.zeros(3), name="start")
+    outputs: dict[str, Any] = {"last": h[-1], "all": h}
+    yield _text(scanopt.function([x, start], outputs, updates={calls: calls + 1}, name="net", mode="FAST_COMPILE"))
+    yield _text(scanopt.function([x, scanopt.In(n, value=1, update=n * 2)], x.sum() + n, mode="FAST_COMPILE"))
 
 
 def operators(texts: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ import json
 import random
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,7 @@ from scanopt.backends.nosteps import no_steps
 from scanopt.program.ir import Branch, Compute, Keep, Loop, Program, State, Step
 from scanopt.program.serial import from_json
 from scanopt.program.text import names_read
+from scanopt.saved import _digest, _from_text
 
 Json = Any
 Path = tuple[Any, ...]
@@ -71,7 +72,8 @@ class Mutator:
         ]  # fmt: skip
         for _ in range(self.pick.choice((1, 1, 1, 2, 3))):
             (change,) = self.pick.choices([f for _, f in changes], [w for w, _ in changes])
-            change()
+            with suppress(AttributeError, KeyError, TypeError):  # what an earlier change left is of another kind
+                change()
         return self.data
 
     def somewhere(self, *kinds: type, key: str | None = None, under: Path = ()) -> Path | None:
@@ -372,6 +374,25 @@ def outcome(text: str, pick: random.Random, seconds: float = 1.0) -> Outcome:
     assert expected is not None
     wrong = _difference(program, [*zip(values, before, strict=True)], found, expected)
     return Outcome("wrong" if wrong else "right", wrong, values)
+
+
+def outcome_of_function(text: str, pick: random.Random, seconds: float = 1.0) -> Outcome:
+    """Read a saved function as a stranger's, signed anew, and call it."""
+    data = json.loads(text)
+    data["sha256"] = _digest({k: v for k, v in data.items() if k != "sha256"})
+    try:
+        with limited(10 * seconds):
+            f = _from_text(json.dumps(data), None)
+    except ValueError as error:
+        printable = str(error).isprintable() and len(str(error)) < 600
+        return Outcome("refused" if printable else "wrong", str(error))
+    except BaseException as error:
+        return Outcome("wrong", f"reading: {type(error).__name__}: {error}")
+    values = values_for(f.program, pick)[: len(f.inputs)]
+    _, failed = _tried(lambda: [f(*values)], seconds)
+    if isinstance(failed, TooLongError | MemoryError):
+        return Outcome("long")
+    return Outcome("raises" if failed else "right", repr(failed))
 
 
 def _tried(run: Callable[[], list[Array]], seconds: float) -> tuple[list[Array] | None, BaseException | None]:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 import storage_programs as cases
-from mutant_programs import operators, programs
-from mutants import Mutator, evaluated, outcome
+from mutant_programs import functions, operators, programs
+from mutants import Mutator, evaluated, outcome, outcome_of_function
 from programs import Builder, reference, run, vectors
 from storage_programs import run_plainly
 from test_executor_random import Random, arguments
@@ -311,6 +311,16 @@ def test_programs_changed_at_random() -> None:
         assert found.kind not in ("wrong", "not compiled"), (seed, found.text, text)
         kinds.add(found.kind)
     assert {"refused", "right", "raises"} <= kinds
+
+
+def test_functions_changed_at_random() -> None:
+    """Signed anew, as one who wants to deceive would: the checksum keeps nobody out."""
+    texts = list(functions())
+    keys = operators(texts)
+    for seed in range(60):
+        pick = random.Random(f"function {seed}")
+        found = outcome_of_function(json.dumps(Mutator(json.loads(pick.choice(texts)), pick, keys).run()), pick, 0.3)
+        assert found.kind != "wrong", (seed, found.text)
 
 
 WATCHED = """
