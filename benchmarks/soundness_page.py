@@ -34,7 +34,7 @@ def summary(lines: list[dict[str, Any]]) -> str:
     wrong = sorted(x["seed"] for x in lines if x["kind"] == "failure")
     stopped = [seed for x in ran for seed in x["stopped"]]
     return "\n".join([
-        f"{found['outcomes'].total()} programs in {sum(x['seconds'] for x in ran):.0f} s of one core",
+        f"{found['outcomes'].total()} programs in {sum(x['seconds'] for x in ran):.0f} s, one after the other",
         *(f"{key}: {dict(found[key])}" for key in ("outcomes", "plain", "ways")),
         "programs that each law fired in, and of each kind:", *rows,
         f"{len(stopped)} programs not saturated: {stopped[:50]}", f"{len(wrong)} programs failed: {wrong[:50]}",
@@ -135,7 +135,7 @@ def _figures(lines: list[dict[str, Any]]) -> list[tuple[str, int]]:
             ("programs in which anything differed", sum(x["kind"] == "failure" for x in lines)),
             ("functions compiled", found["ways"].total()),
             ("programs whose laws had more to say", sum(len(x["stopped"]) for x in ran)),
-            ("seconds of one core", round(sum(x["seconds"] for x in ran)))]  # fmt: skip
+            ("seconds, one after the other", round(sum(x["seconds"] for x in ran)))]  # fmt: skip
 
 
 def _slopes(lines: list[dict[str, Any]]) -> list[str]:
