@@ -73,7 +73,7 @@ def add_loop(p: Pool, rows: int) -> list[Value]:
     outs = _outs(body, plan)
     until = None
     if plan.function in ("scan", "map", "loop") and p.chance(0.2):
-        until = _condition(body)
+        until = _condition(body, plan)
     streams = body.streams and any("trng." in str(s) for s in body.statements)
     loop = Loop(
         plan.function, [s.slot for s in plan.sequences], outs, [s.slot for s in plan.given], body.statements,
@@ -215,8 +215,9 @@ def _becomes(body: Pool, s: Value, plan: _Plan) -> Value:
     return new or s
 
 
-def _condition(body: Pool) -> str | None:
-    x = body.pick(lambda v: not v.ndim and v.kind in "iufb")
+def _condition(body: Pool, plan: _Plan) -> str | None:
+    """What ends the loop; of one step nothing that may raise, since nothing needs it."""
+    x = body.pick(lambda v: not v.ndim and v.kind in "iufb" and not (v.risky and plan.rows == 1))
     if x is None:
         return None
     ways = [x.name] if x.kind == "b" else [f"T.ge({x.name}, 2)", f"T.gt({x.name}, 0)", f"T.eq({x.name}, 1)"]
