@@ -14,7 +14,7 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.array.variable import Variable
 from scanopt.backends import executor
-from scanopt.calculus.attack import build, random_values
+from scanopt.calculus.subject import build, random_values
 from scanopt.calculus.causality import AcausalError, Choice, order, reached
 from scanopt.calculus.cost import Work, numpy_cost
 from scanopt.calculus.egraph import EGraph, Limits, UnsoundLawError

@@ -31,13 +31,25 @@ class Trial:
     exact: bool
     inputs: tuple[Variable, ...]
 
+    def wanted(self, values: Sequence[Array]) -> Outcome:
+        """The interpreter's results, or the type of what it raised."""
+        return _outcome(self.reference, values)
+
+    def found(self, values: Sequence[Array]) -> Outcome:
+        """The other's."""
+        return _outcome(self.run, values)
+
+    def same(self, want: Outcome, got: Outcome) -> bool:
+        """Whether both are the same, as closely as is asked."""
+        return _same(want, got, self.exact)
+
     def outcomes(self, values: Sequence[Array]) -> tuple[Outcome, Outcome]:
         """Results, or the type of what was raised: the interpreter's, then the other's."""
-        return _outcome(self.reference, values), _outcome(self.run, values)
+        return self.wanted(values), self.found(values)
 
     def agrees(self, values: Sequence[Array]) -> bool:
         """Whether both come to the same."""
-        return _same(*self.outcomes(values), self.exact)
+        return self.same(*self.outcomes(values))
 
     def simplest(self, values: Sequence[Array]) -> list[Array]:
         """Values on which they still differ, as many elements as possible made 0, 1 or 2."""

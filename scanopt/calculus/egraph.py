@@ -34,11 +34,15 @@ from scanopt.calculus.schedule import EVERYTHING, Schedule
 from scanopt.calculus.tables import quoted
 from scanopt.calculus.terms import DECLARATIONS
 
-__all__ = ["EGraph", "Limits", "Saturation", "UnsoundLawError", "apart", "rules_of"]
+__all__ = ["EGraph", "EndlessError", "Limits", "Saturation", "UnsoundLawError", "apart", "rules_of"]
 
 
 class UnsoundLawError(RuntimeError):
     """Laws made two values of different types equal."""
+
+
+class EndlessError(RuntimeError):
+    """Rules beside the facts find something new without end."""
 
 
 _FORMS = ("apply", "hold", "seq", "delay", "stack", "tail", "on")
@@ -46,6 +50,9 @@ _FORMS = ("apply", "hold", "seq", "delay", "stack", "tail", "on")
 
 _AT_ONCE, _TOO_MANY = 8, 4
 """Runs of facts between two looks at the number of forms; how many times as many as a program may have end them."""
+
+_ROWS = 20_000
+"""Rows of all tables that rules beside the facts may make."""
 
 _TRIAL = 50
 """Rounds of a trial, at most."""
@@ -94,11 +101,18 @@ def _operators(same: _Same) -> tuple[Op, ...]:
 class EGraph:
     """One program in an e-graph, under some laws.
 
-    write: a law as egglog's rules, in the ruleset of its name: `apart`.
+    write: a law as egglog's rules, in the ruleset of its name: `apart`.  more: further rules.  beside: a ruleset of
+    these that runs wherever facts do.
     """
 
     def __init__(
-        self, program: Encoded, laws: Sequence[Law], fp: str = "reassoc", write: Callable[[Law], str] = apart
+        self,
+        program: Encoded,
+        laws: Sequence[Law],
+        fp: str = "reassoc",
+        write: Callable[[Law], str] = apart,
+        more: str = "",
+        beside: str = "",
     ) -> None:
         self.program = program
         self.laws = tuple(laws)
@@ -109,7 +123,11 @@ class EGraph:
         self._consts = dict(program.consts)
         self._folded: set[str] = set()
         self._dtypes = list(dict.fromkeys(t.dtype for t in program.types.values()))
-        self._engine = take(rules_of(self.laws, write))
+        text = rules_of(self.laws, write)
+        self._engine = take(f"{text}\n{more}" if more else text)
+        self._beside = beside
+        if beside:
+            self._run(f"(unstable-combined-ruleset more_facts facts {beside})")
         given = list(given_facts(program, fp, _operators(_Same(self.laws))))
         equal = self._proven(given)
         given += [*equal, *passing_on(program, equal), *filled(program), *as_many_steps(program)]
@@ -190,6 +208,10 @@ class EGraph:
     def _facts(self) -> list[Report]:
         """Reports of running facts until nothing new follows; they should end by themselves, and are watched."""
         reports: list[Report] = []
+        while self._beside and (not reports or reports[-1].updated):
+            reports += self._run("(run more_facts 1)")
+            if sum(self.sizes().values()) > _ROWS:
+                raise EndlessError
         most = _TOO_MANY * Limits().most(self.program.size)
         while not reports or (reports[-1].updated and self.size() <= most and self._room >= READ):
             # The command, unlike `repeat` in a schedule, ends with the first run that finds nothing new.
@@ -210,6 +232,10 @@ class EGraph:
         """The number of forms; what room is left in memory is noted."""
         sizes, self._room = self._engine.sizes()
         return sum(sizes.get(k, 0) for k in _FORMS)
+
+    def sizes(self) -> dict[str, int]:
+        """The number of rows per constructor, function and relation."""
+        return self._engine.sizes()[0]
 
     def pairs(self, relation: str) -> list[tuple[Any, Any]]:
         """The rows of a relation of two classes that are not the same."""

@@ -4,47 +4,69 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from itertools import islice
 from textwrap import shorten
 from typing import Any
 
 from scanopt.array.variable import Variable
-from scanopt.calculus.attack import Attack
+from scanopt.calculus.attack import Attack, Loops
 from scanopt.calculus.extract import Extraction
-from scanopt.calculus.law import Law, standard_laws
+from scanopt.calculus.law import Law, Program, standard_laws
 from scanopt.calculus.mutation import Mutation
+from scanopt.calculus.subject import Ways
 from scanopt.calculus.symbolic import Proofs
 from scanopt.interpreter import interpret
+from scanopt.lab.instances import instances, together
+from scanopt.lab.loops import LOOPS
 from scanopt.program.lower import lower
 from scanopt.view.tables import markdown_table
 
-__all__ = ["attack_on", "checked", "follows_from", "mutated", "mutations_page"]
+__all__ = ["WAYS", "attack_on", "checked", "follows_from", "general", "mutated", "mutations_page"]
 
 _FINDINGS = 3  # shown of one law
 
 
-def attack_on(law: Law) -> Attack:
-    """All attacks on a law, as it runs on NumPy, against the interpreter."""
+def _compiled(extraction: Extraction) -> Callable[[Sequence[Any]], list[Any]]:
     executor = importlib.import_module("scanopt.backends").executor("numpy")
-    program = partial(lower, exact=True)
-
-    def run(extraction: Extraction, values: Sequence[Any]) -> list[Any]:
-        results: list[Any] = executor.compile(program(extraction))(values)
-        return results
-
-    def reference(inputs: Sequence[Variable], outputs: Sequence[Variable], values: Sequence[Any]) -> list[Any]:
-        results: list[Any] = interpret(list(outputs), dict(zip(inputs, values, strict=True)))
-        return results
-
-    return Attack(law, run, reference, show=lambda extraction: str(program(extraction)))
+    run: Callable[[Sequence[Any]], list[Any]] = executor.compile(lower(extraction, exact=True))
+    return run
 
 
-def checked(laws: Sequence[Law], say: Callable[[str], None]) -> bool:
-    """Attack each law and say what was found: "stands", or findings with a counterexample.  Whether all stand."""
+def _reference(inputs: Sequence[Variable], outputs: Sequence[Variable], values: Sequence[Any]) -> list[Any]:
+    results: list[Any] = interpret(list(outputs), dict(zip(inputs, values, strict=True)))
+    return results
+
+
+WAYS = Ways(_compiled, _reference, lambda extraction: str(lower(extraction, exact=True)))
+"""On NumPy, and by the interpreter."""
+
+
+_INSTANCES, _TOGETHER = 96, 6
+"""Random programs with the left side of a law, and how many of them lie in one e-graph."""
+
+
+def general(law: Law) -> Iterator[tuple[str, Program]]:
+    """Programs to attack any law on: random ones that contain its left side, some at a time, and loops of all kinds."""
+    made = instances(law, _INSTANCES)
+    for n, some in enumerate(iter(lambda: tuple(islice(made, _TOGETHER)), ())):
+        yield f"random programs {n}", together(some)
+    yield from LOOPS.items()
+
+
+def attack_on(law: Law, loops: Loops = general) -> Attack:
+    """All attacks on a law, as it runs on NumPy, against the interpreter.  loops: programs beside its own."""
+    return Attack(law, WAYS, loops=loops)
+
+
+def checked(laws: Sequence[Law], say: Callable[[str], None], loops: Loops = general) -> bool:
+    """Attack each law and say what was found: "stands", or findings with a counterexample.  Whether all stand.
+
+    loops: programs beside its own.
+    """
     stand = True
     proofs = Proofs((*(x for x in standard_laws() if x.name not in {y.name for y in laws}), *laws))
     for x in laws:
-        findings = attack_on(x).findings()
+        findings = attack_on(x, loops).findings()
         stand = stand and not findings
         proven = follows_from(proofs.derivable(x))
         if proven or not findings:
@@ -68,10 +90,10 @@ def follows_from(laws: tuple[str, ...] | None) -> str:
     return "" if laws is None else f"it says nothing new: it follows from {', '.join(laws) or 'facts alone'}"
 
 
-def mutated(laws: Sequence[Law], say: Callable[[str], None]) -> bool:
+def mutated(laws: Sequence[Law], say: Callable[[str], None], loops: Loops = general) -> bool:
     """Drop each condition of each law in turn and say what goes wrong.  Whether something does, each time."""
     survivors = count = 0
-    for m in _mutations(laws):
+    for m in _mutations(laws, loops):
         count += 1
         survivors += m.outcome == "survives"
         say(str(m))
@@ -79,9 +101,9 @@ def mutated(laws: Sequence[Law], say: Callable[[str], None]) -> bool:
     return not survivors
 
 
-def _mutations(laws: Sequence[Law]) -> Iterator[Mutation]:
+def _mutations(laws: Sequence[Law], loops: Loops) -> Iterator[Mutation]:
     for x in laws:
-        yield from attack_on(x).mutations()
+        yield from attack_on(x, loops).mutations()
 
 
 _PAGE = """\
@@ -96,9 +118,9 @@ variable is, so that there is no such law.  *implied*: the others imply it, whic
 """
 
 
-def mutations_page(laws: Sequence[Law]) -> str:
+def mutations_page(laws: Sequence[Law], loops: Loops = general) -> str:
     """The page docs/mutations.md."""
-    found = list(_mutations(laws))
+    found = list(_mutations(laws, loops))
     rows = [
         [f"`{m.law}`", f"`{m.condition}`", "SURVIVES" if m.outcome == "survives" else m.outcome, _line(m.detail)]
         for m in found
