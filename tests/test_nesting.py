@@ -378,6 +378,19 @@ def test_a_row_of_a_loop_with_a_loop_inside_where_both_end_there() -> None:
     assert found == [[5.0, 5.0], [[n, n] for n in (8.0, 12.0, 16.0, 20.0)], [20.0, 20.0]]
 
 
+def test_rows_of_inner_loops_as_long_as_the_outer_step_says() -> None:
+    """All steps of an inner loop make arrays of one shape, and those of the next outer step arrays of another."""
+    x, p = T.dvector("x"), T.lvector("p")
+
+    def step(i: Variable) -> list[Variable]:
+        fills, _ = scan_map(lambda v: T.full((i,), v), x)
+        return [fills.sum(), T.exp(fills).sum(), T.tanh(fills[-1:]).sum(), T.exp(fills[0]).sum()]
+
+    values, counts = np.array([0.5, -1.0]), np.array([2, 0, 3])
+    rows = [[n * v.sum(), n * np.exp(v).sum(), n * np.tanh(v[-1]), n * np.exp(v[0])] for n in counts for v in [values]]
+    agree([x, p], list(scan_map(step, p)[0]), [values, counts], tuple(np.transpose(rows)))
+
+
 def test_two_phases_of_a_loop_or_of_its_first_step() -> None:
     """The backward loop needs two phases of the innermost loop; a copy for the only step around it would do, too."""
     v, a = T.dmatrix("v"), T.dvector("a")

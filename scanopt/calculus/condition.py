@@ -36,7 +36,8 @@ class Condition:
 class Fact:
     """A named fact: its argument sorts, its meaning, and the rules that derive it.
 
-    pattern: atoms of a query, with {0}, {1} ... for the terms, in place of a relation of its own.
+    pattern: atoms of a query, with {0}, {1} ... for the terms, in place of a relation of its own.  hint: it claims
+    nothing of its terms, and says only where it pays to look for other facts.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Fact:
     meaning: str
     rules: str = ""
     pattern: str = ""
+    hint: bool = False
 
     def __call__(self, *args: Term | int) -> Condition:
         """The fact, stated of certain terms."""
@@ -76,11 +78,11 @@ def sorts_of(*terms: Term | int) -> dict[str, str]:
 
 
 def new_fact(
-    name: str, *sorts: type[Term], meaning: str, rules: str = "", pattern: str = ""
+    name: str, *sorts: type[Term], meaning: str, rules: str = "", pattern: str = "", hint: bool = False
 ) -> Callable[..., Condition]:
     """Declare a fact; laws call what is returned to state it of their terms.
 
-    rules: Datalog in egglog's syntax, one `body => head` per line.
+    rules: Datalog in egglog's syntax, one `body => head` per line.  hint: that it holds of more would only cost time.
     Raises ValueError when the name is taken by a fact that says something else.
 
     >>> from scanopt.calculus import facts
@@ -88,7 +90,7 @@ def new_fact(
     Traceback (most recent call last):
     ValueError: there is already a fact named 'runs_all'
     """
-    fact = Fact(name, tuple(_SORTS[s] for s in sorts), meaning, rules, pattern)
+    fact = Fact(name, tuple(_SORTS[s] for s in sorts), meaning, rules, pattern, hint)
     if name in FACTS and FACTS[name] != fact:
         raise ValueError(f"there is already a fact named {name!r}")
     FACTS[name] = fact

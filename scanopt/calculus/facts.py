@@ -6,6 +6,7 @@ rules that derive it.  Facts about the program itself (`given` below) are writte
 
 from __future__ import annotations
 
+import scanopt.calculus.facts_shapes  # noqa: F401  # declares what rules below ask for
 from scanopt.calculus.condition import FACTS, new_fact
 from scanopt.calculus.terms import FIRST_ROWS, Args, Clock, Int, Op, Text, Value
 
@@ -93,7 +94,7 @@ no_steps = new_fact(
 same_steps = new_fact(
     "same_steps", Clock, Clock,
     meaning="c and d lie in the same clock and have the same number of steps",
-    rules="(= n (steps c)) (= n (steps d)) (!= c d) (level c p) (level d p) => (same_steps c d)",
+    rules="(= n (steps c)) (= n (steps d)) (!= c d) => (same_steps c d)",
 )  # fmt: skip
 
 rows = new_fact(
@@ -232,7 +233,7 @@ total_list = new_fact(
 batched = new_fact(
     "batched", Op,
     meaning="op has a batched form that the licence of the call allows (given, kept by batching)",
-    rules="(= g (vmap op f)) (batched op) => (batched g)",
+    rules="(= g (vmap op f)) => (batched g)",
 )  # fmt: skip
 
 commutative = new_fact("commutative", Op, Text, meaning="op(x, y) = op(y, x) for x of dtype d (trait)")
@@ -298,6 +299,7 @@ batchable = new_fact(
 
 varies = new_fact(
     "varies", Value,
+    hint=True,
     meaning="v differs from step to step (it reads a sequence or a state, or is the trace of an inner loop)",
     rules="""
     (= v (seq c X)) => (varies v)
@@ -310,46 +312,11 @@ varies = new_fact(
 
 varying = new_fact(
     "varying", Args,
+    hint=True,
     meaning="some value of the list varies",
     rules="""
     (= l (cons v r)) (varies v) => (varying l)
     (= l (cons v r)) (varying r) => (varying l)
-    """,
-)  # fmt: skip
-
-fixed_shape = new_fact(
-    "fixed_shape", Op,
-    meaning="the shape of op's result follows from the shapes of its arguments (given, and kept by batching)",
-    rules="(= g (vmap op f)) (fixed_shape op) => (fixed_shape g)",
-)  # fmt: skip
-
-shape_from_rest = new_fact(
-    "shape_from_rest", Op,
-    meaning="the shape of op's result follows from that of its first argument and the values of the others (given)",
-)  # fmt: skip
-
-regular = new_fact(
-    "regular", Value,
-    meaning="v has the same shape at every step",
-    rules="""
-    (= v (seq c X)) => (regular v)
-    (= v (hold c x)) => (regular v)
-    (= v (delay c i s k)) => (regular v)
-    (= 0 (ndim v)) => (regular v)
-    (= v (apply op l)) (fixed_shape op) (regular_list l) => (regular v)
-    (= v (apply op l)) (shape_from_rest op) (= l (cons x r)) (regular x) (held c r o f) => (regular v)
-    (= v (stack d w)) (regular w) (runs_all d) (= (steps d) (hold c n)) => (regular v)
-    (= v (tail d w k)) (regular w) (runs_all d) (= (steps d) (hold c n)) => (regular v)
-    (= v (at d w k)) (regular w) => (regular v)
-    """,
-)  # fmt: skip
-
-regular_list = new_fact(
-    "regular_list", Args,
-    meaning="every value of the list has the same shape at every step",
-    rules="""
-    (= l (cons v (nil))) (regular v) => (regular_list l)
-    (= l (cons v r)) (regular v) (regular_list r) => (regular_list l)
     """,
 )  # fmt: skip
 
@@ -365,6 +332,7 @@ traceable = new_fact(
 
 wanted = new_fact(
     "wanted", Clock, Int, Args,
+    hint=True,
     meaning="the traces (k = 0) or last k rows of the values of the list are asked for",
     rules="""
     (traceable c k op l) => (wanted c k l)
@@ -374,6 +342,7 @@ wanted = new_fact(
 
 asked = new_fact(
     "asked", Clock, Int, Value,
+    hint=True,
     meaning="the trace of v (k = 0) or its last k rows are asked for",
     rules="(wanted c k l) (= l (cons v r)) => (asked c k v)",
 )  # fmt: skip

@@ -26,6 +26,7 @@ _ANY = r'(prim "any{\"axis\":[0],\"keepdims\":false}")'
 
 new_fact(
     "to_chunk", Clock, Value,
+    hint=True,
     meaning="v, on a loop of the program that may end early, is asked for in chunks",
     rules=f"""
     (until c v) (= c (loop n)) => (to_chunk c v)
@@ -38,6 +39,7 @@ new_fact(
 
 new_fact(
     "to_chunk_all", Clock, Args,
+    hint=True,
     meaning="all values of the list are asked for in chunks",
     rules="(to_chunk_all c l) (= l (cons v r)) => (to_chunk_all c r)",
 )  # fmt: skip
@@ -50,7 +52,7 @@ chunked = new_fact(
     (to_chunk c v) (= v (delay c i s k)) (defines s u) (= u (seq c Y)) => (rows_to_chunk c v {_LATE})
     (rows_to_chunk c v X) (chunked_on c e) (!= c e) => (chunked c v (seq e (apply {_IN} (cons X (nil)))))
     (to_chunk c v) (= v (apply op l)) {_ABLE} (chunked_all c l o f) => (chunked c v (apply (vmap op f) o))
-    (chunked c v w) (chunked c v x) (!= w x) => (union w x)
+    (chunked c v w) (chunked c v x) => (union w x)
     (chunked c v w) (= n (ndim v)) => (set (ndim w) (+ n 1))
     (chunked c v w) (= d (dtype v)) => (set (dtype w) d)
     """,

@@ -19,6 +19,7 @@ liftable = new_fact(
 
 new_fact(
     "differs", Value,
+    hint=True,
     meaning="v, or a loop around it, reads a sequence or a state",
     rules="""
     (= v (seq c X)) => (differs v)
@@ -32,6 +33,7 @@ new_fact(
 
 new_fact(
     "differing", Args,
+    hint=True,
     meaning="some value of the list differs",
     rules="""
     (= l (cons v r)) (differs v) => (differing l)
@@ -41,6 +43,7 @@ new_fact(
 
 new_fact(
     "to_lift", Clock, Clock, Args,
+    hint=True,
     meaning="the values of the list, or of one that it is the rest of, are asked for at all steps of c",
     rules="""
     (= w (on (lifted c d) (apply op l))) => (to_lift c d l)

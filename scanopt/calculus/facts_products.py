@@ -44,13 +44,12 @@ beside = new_fact(
 )  # fmt: skip
 
 _ALIKE = "(= d (dtype x)) (= d (dtype Y)) (= d (dtype z)) (= 2 (ndim Y))"
-_SMALL = "(= n (ndim x)) (<= 1 n) (<= n 2) (= m (ndim z)) (<= 1 m) (<= m 2)"
 
 chain = new_fact(
     "chain", Value, Value, Value,
     meaning="x Y z is a product in one order or the other: of one dtype, Y a matrix, x and z matrices or vectors",
     rules=f"""
-    (= u (apply_two (prim "dot") x Y)) (= v (apply_two (prim "dot") u z)) {_ALIKE} {_SMALL} => (chain x Y z)
-    (= u (apply_two (prim "dot") Y z)) (= v (apply_two (prim "dot") x u)) {_ALIKE} {_SMALL} => (chain x Y z)
+    (= u (apply_two (prim "dot") x Y)) (= v (apply_two (prim "dot") u z)) {_ALIKE} => (chain x Y z)
+    (= u (apply_two (prim "dot") Y z)) (= v (apply_two (prim "dot") x u)) {_ALIKE} => (chain x Y z)
     """,
 )  # fmt: skip

@@ -109,6 +109,7 @@ first_rows = new_fact(
 
 to_know = new_fact(
     "to_know", Clock, Args,
+    hint=True,
     meaning="a closed form of c has the list as arguments, or as the rest of them",
 )  # fmt: skip
 

@@ -86,20 +86,14 @@ adds_up = new_fact(
     """
     )
     + _for_each_flag(
-        "(to_add_up V) (= V (apply (vmap op FLAGS) (cons X r))) (additive op) (= S (added X))"
-        " => (adds_up V (apply op (cons S r)))"
+        "(= V (apply (vmap op FLAGS) (cons X r))) (additive op) (= S (added X)) => (adds_up V (apply op (cons S r)))"
     ),
 )  # fmt: skip
 
 sums_until = new_fact(
     "sums_until", Clock, State, Value,
-    meaning="s of c, which may end early, adds up the products x, known without it",
-    rules=_lines(
-        """
-    (defines s v) (= v (apply_two (prim "add") y x)) (apart s x) (= x (apply_two op a b)) (contracts op k g)
-        (until c u) (lies_on x c) => (sums_until c s x)
-    """
-    ),
+    meaning="c may end early; x, near the spine of s and known without it, is one of those products",
+    rules="(apart s x) (= x (apply_two op a b)) (contracts op k g) (until c u) => (sums_until c s x)",
 )  # fmt: skip
 
 adds_up_freely = new_fact(

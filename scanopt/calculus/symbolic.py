@@ -8,7 +8,6 @@ says nothing new; if facts derive a condition from the other conditions, that co
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ from scanopt.calculus.condition import FACTS, Condition, sorts_of
 from scanopt.calculus.egraph import rules_of
 from scanopt.calculus.engine import Engine, EngineError, take
 from scanopt.calculus.law import LICENCES, Law
+from scanopt.calculus.syntax import Node, node_text, parsed
 from scanopt.calculus.terms import Int, Term, Text
 
 __all__ = ["Proofs"]
@@ -24,8 +24,6 @@ __all__ = ["Proofs"]
 _ROUNDS = 8
 _FORMS = 20_000
 _INTEGERS = range(-2, 4)
-
-Node = str | tuple["Node", ...]
 
 
 @dataclass(frozen=True)
@@ -152,7 +150,7 @@ def _compares(c: Condition, integers: Mapping[str, int]) -> bool:
     """Whether a comparison of integers holds; other conditions say nothing of them."""
     if not FACTS[c.fact].pattern or {*FACTS[c.fact].sorts} != {"i64"}:
         return True
-    (atom,) = _parsed(FACTS[c.fact].pattern.format(*(str(_value(a, integers)) for a in c.args)))
+    (atom,) = parsed(FACTS[c.fact].pattern.format(*(str(_value(a, integers)) for a in c.args)))
     head, x, y = str(atom[0]), int(str(atom[1])), int(str(atom[2]))
     return {">=": x >= y, "<": x < y, ">": x > y, "<=": x <= y, "!=": x != y}.get(head, False)
 
@@ -171,7 +169,7 @@ def _instance(law: Law, asked: Condition | None, sorts: Mapping[str, str], integ
     said = [_said(c, n, integers) for n, c in enumerate(e.when)]
     atoms = [a for c in said for a in c]
     commands = [f"(constructor sym_{v} () {sort})" for v, sort in sorts.items() if sort not in ("i64", "String")]
-    placed = {_text(a[1]) for a in atoms if a[0] == "level"}
+    placed = {node_text(a[1]) for a in atoms if a[0] == "level"}
     for v, sort in sorts.items():
         if sort == "Clock":
             commands.append(f"(steps (sym_{v}))")
@@ -180,7 +178,7 @@ def _instance(law: Law, asked: Condition | None, sorts: Mapping[str, str], integ
     left, right = (_rendered(x, integers) for x in (e.left, e.right))
     commands += [x for x in (left, right) if x.startswith("(")]
     commands += [*_types(atoms), *(command for c in said for command in _stated(c))]
-    queries = tuple(map(_text, _said(asked, len(said), integers))) if asked is not None else ()
+    queries = tuple(map(node_text, _said(asked, len(said), integers))) if asked is not None else ()
     return _Instance(tuple(commands), left, right, queries)
 
 
@@ -188,7 +186,7 @@ def _said(c: Condition, place: int, integers: Mapping[str, int]) -> list[tuple[N
     """A condition as atoms; names that its pattern makes up are its own."""
     parts = [_rendered(a, integers) for a in c.args]
     pattern = FACTS[c.fact].pattern
-    atoms = _parsed(pattern.format(*parts) if pattern else f"({c.fact} {' '.join(parts)})")
+    atoms = parsed(pattern.format(*parts) if pattern else f"({c.fact} {' '.join(parts)})")
     return [_renamed(a, place) for a in atoms if isinstance(a, tuple)]
 
 
@@ -227,8 +225,8 @@ def _types(atoms: Sequence[tuple[Node, ...]]) -> Iterator[str]:
 
     for a in atoms:
         if a[0] == "=" and any(_function(x) in _USUAL for x in a[1:]):
-            slots |= {_text(x): _function(x) for x in a[1:] if _function(x) in _USUAL}
-            same[root(_text(a[1]))] = root(_text(a[2]))
+            slots |= {node_text(x): _function(x) for x in a[1:] if _function(x) in _USUAL}
+            same[root(node_text(a[1]))] = root(node_text(a[2]))
     values = {root(x): x for x in list(same) if x.startswith('"') or x.lstrip("-").isdigit()}
     for x, function in slots.items():
         yield f"(set {x} {values.setdefault(root(x), _USUAL[function])})"
@@ -245,36 +243,18 @@ def _stated(atoms: Sequence[tuple[Node, ...]]) -> Iterator[str]:
                 if isinstance(x, str) and x[0].isalpha() and x not in named:
                     named[x] = f"(some_{x})"
                     yield f"(constructor some_{x} () Value)"
-            yield _text(tuple(named.get(x, x) if isinstance(x, str) else x for x in a))
+            yield node_text(tuple(named.get(x, x) if isinstance(x, str) else x for x in a))
             continue
         x, y = a[1], a[2]
         if any(_function(z) in _USUAL for z in (x, y)):
             continue
         if isinstance(x, str):
             if x in named:
-                yield f"(union {named[x]} {_text(y)})"
-            named[x] = _text(y)
+                yield f"(union {named[x]} {node_text(y)})"
+            named[x] = node_text(y)
         else:
-            yield f"(union {_text(x)} {_text(y)})"
+            yield f"(union {node_text(x)} {node_text(y)})"
 
 
 def _function(x: Node) -> str:
     return str(x[0]) if isinstance(x, tuple) else ""
-
-
-def _parsed(text: str) -> list[Node]:
-    """S-expressions as nested tuples; strings keep their quotes."""
-    stack: list[list[Node]] = [[]]
-    for token in re.findall(r'"(?:[^"\\]|\\.)*"|[()]|[^\s()"]+', text):
-        if token == "(":
-            stack.append([])
-        elif token == ")":
-            done = tuple(stack.pop())
-            stack[-1].append(done)
-        else:
-            stack[-1].append(token)
-    return stack[0]
-
-
-def _text(x: Node) -> str:
-    return x if isinstance(x, str) else f"({' '.join(map(_text, x))})"
