@@ -145,11 +145,10 @@ def _stays(op: Op, dtype: str, *dtypes: str) -> bool:
 
 def _is(value: np.ndarray[Any, Any], element: complex | None, dtype: str) -> bool:
     """Whether a constant, in that dtype, is the element, bit for bit."""
-    return (
-        element is not None
-        and np.can_cast(value.dtype, dtype, "same_kind")
-        and np.array(element, dtype).tobytes() == value.astype(dtype).tobytes()
-    )
+    if element is None or not np.can_cast(value.dtype, dtype, "same_kind"):
+        return False
+    with np.errstate(over="ignore"):  # an integer may be no number of a small dtype
+        return np.array(element, dtype).tobytes() == value.astype(dtype).tobytes()
 
 
 def _static_shape(g: Encoded, v: int) -> Iterator[Given]:

@@ -160,11 +160,12 @@ class Subject:
         finite = any(x.licence == "fast" for x in laws)  # these leave NaN and infinities aside
         rng = random.Random(self._seed)
         reference = partial(self._ways.reference, self.inputs, self.outputs)
+        dtypes = frozenset(t.dtype for t in self.encoded.types.values())
         for turn in range(tries):
             try:
                 sizes = Sizes(found.graph, example_operands(found.graph))
                 extraction = _some_program(found.graph, sizes, rng, quick)
-                trial = Trial(reference, self._ways.compile(extraction), exact, tuple(self.inputs))
+                trial = Trial(reference, self._ways.compile(extraction), exact, tuple(self.inputs), dtypes)
             except (TypeError, ValueError) as error:
                 yield Difference(f"no program: {error}", self._written)
                 return
