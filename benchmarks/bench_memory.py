@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--loops", type=int, default=2_000, help="different loops to compile")
     parser.add_argument("--quick", action="store_true", help="a few loops")
     asked = parser.parse_args(arguments)
-    loops = 20 if asked.quick else asked.loops
+    loops, some = (30, 5) if asked.quick else (asked.loops, min(asked.loops, 500))
     print(f"bench_memory: {machine()}; memory in MB, resident")
     ours = fresh(f"import json, bench_memory as b; print(json.dumps(b.compiles({loops})))")
     heads = ["compiled", "process", "its engine", "together", "ms per compile"]
@@ -37,7 +37,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     table(f"{loops} different loops", heads, rows)
     most = max(ours["most"])
     print(f"\n  most at one time: {most / 1e6:.1f} MB; engines started: {ours['started']}")
-    some = min(loops, 500)
     pairs = [
         fresh(f"import json, bench_memory as b; print(json.dumps(b.compiles({some}, {x})))") for x in (True, False)
     ]

@@ -51,6 +51,16 @@ def test_run_times_are_printed_with_both_peers() -> None:
         assert text in found
 
 
+def test_memory_of_many_compiles_is_printed_with_the_peer() -> None:
+    found = quick("bench_memory.py")
+    for text in ("30 different loops", "its engine", "engines started: 1", "renewed / never"):
+        assert text in found
+    rows = [line.split() for line in found.splitlines() if len(line.split()) == 5 and line.split()[0].isdecimal()]
+    assert [int(row[0]) for row in rows] == list(range(3, 31, 3))
+    assert max(float(row[3]) for row in rows) < 200
+    assert float(rows[-1][1]) - float(rows[2][1]) < 2  # MB that this process, its engine aside, has grown by
+
+
 def test_linear_algebra_is_printed_with_both_loops() -> None:
     found = quick("bench_linalg.py")
     for text in ("systems of 200", "its gradient", "whitened", "Kalman", "plain / scanopt", "careful / scanopt"):

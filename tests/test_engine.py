@@ -188,10 +188,6 @@ def test_where_there_is_no_interpreter_to_start(monkeypatch: pytest.MonkeyPatch)
 # ---- memory ----
 
 
-def resident(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
 def test_a_process_that_has_grown_is_renewed_when_it_has_done_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "SPARE", -(1 << 40))
     seen: list[int] = []
@@ -203,25 +199,6 @@ def test_a_process_that_has_grown_is_renewed_when_it_has_done_enough(monkeypatch
         seen += pids()
     assert len(seen) > 3
     assert len(pids()) == 1
-
-
-def test_many_compiles_stay_within_200_mb() -> None:
-    """As benchmarks/bench_memory.py does for 10,000; here the growth of some is looked at."""
-    code = """
-import bench_memory
-found = bench_memory.compiles(60)
-most, (_, here, there, _) = max(found["most"]), found["shown"][-1]
-first = found["shown"][2]
-assert most < 200e6, most
-assert here - first[1] < 3e6, (first, here)
-"""
-    folder = Path(__file__).parents[1] / "benchmarks"
-    path = os.pathsep.join([str(folder), *filter(None, sys.path)])
-    done = subprocess.run(
-        [sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False, timeout=300,
-        env=os.environ | {"PYTHONPATH": path},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(("room", "stopped"), [(1e9, "rounds"), (2.5, "memory")])
@@ -256,11 +233,11 @@ def test_memory_that_does_not_do_for_the_engine_is_an_error_and_no_end(
     """Whatever the limit: a result, perhaps of fewer rounds, or MemoryError."""
     python, found = tmp_path / "python", []
     monkeypatch.setattr(engine, "_python", lambda: str(python))
-    for limit in (20, 100, 110, 120, 130, 150, 400):
+    for limit in (20, 100, 115, 130, 400):
         python.write_text(f'#!/bin/sh\nulimit -v {1000 * limit}\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
         python.chmod(0o755)
         try:
-            found.append(long_step(30).report.stopped_by or "saturated")
+            found.append(long_step(20).report.stopped_by or "saturated")
         except MemoryError as error:
             found.append(str(error))
         engine._end_all()
