@@ -25,7 +25,7 @@ import scanopt.tensor as T
 from scanopt import interpret
 
 PROGRAMS, GRADIENTS, CHUNK = 260, 40, 20
-COMPILED = 8
+COMPILED = 6
 """One of so many is optimized, too: that takes ten times as long as all else."""
 
 

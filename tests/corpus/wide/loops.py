@@ -167,7 +167,7 @@ def _state(p: Pool, simple: bool) -> _Read | None:
 def _given(p: Pool) -> _Read | None:
     index = p.chance(0.5) and not p.by_layout
     x = p.pick(lambda v: not v.risky and (not index or (v.kind in "iu" and v.ndim < 2)))
-    return None if x is None else _Read(x.name, [Value(p.names.new("w"), x.example)])
+    return None if x is None else _Read(x.name, [Value(p.names.new("w"), x.example, varies=x.varies)])
 
 
 # What it gives

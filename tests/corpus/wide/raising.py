@@ -7,17 +7,22 @@ from corpus.wide.pool import Made, Pool, Value
 __all__ = ["RAISING", "SMOOTH_RAISING", "choice"]
 
 
-def _number(p: Pool, low: int, high: int) -> str | None:
-    """The text of an integer scalar: now and then one that is not in the range."""
+MOST = 50
+"""No array gets a longer axis from a number that is out of range."""
+
+
+def _number(p: Pool, low: int, high: int, size: bool = False) -> str | None:
+    """The text of an integer scalar: now and then one that is not in the range.  size: it makes an array so long."""
     wild = p.chance(0.6 if p.idle else 0.2)
     found = [v for v in (*p.values, *p.around()) if v.kind in "iu" and not v.ndim and not v.risky]
     good = [v for v in found if wild != (low <= int(v.example) < high)]
     if good and p.chance(0.85):
-        return p.rng.choice(good).name
+        x = p.rng.choice(good)
+        return f"T.minimum({x.name}, {MOST})" if size and (x.varies or x.example > MOST) else x.name
     i = p.rng.choice(found).name if found else None
     if i is not None and high > low and not wild:
         return f"({i} % {high - low} + {low})" if low else f"({i} % {high})"
-    return i
+    return f"T.minimum({i}, {MOST})" if i is not None and size else i
 
 
 def _row(p: Pool, x: Value) -> str:
@@ -96,7 +101,7 @@ def _write(p: Pool) -> Made | None:
 def _shape(p: Pool) -> Made | None:
     """Sizes that are computed: reshape, repeat, broadcast_to, full, arange."""
     x = p.pick(lambda v: v.example.size <= 12)
-    n = x and _number(p, 1, 5)
+    n = x and _number(p, 1, 5, size=True)
     if x is None or n is None:
         return None
     d, one = x.dtype, f"T.zeros((), dtype={x.dtype!r})"
@@ -117,7 +122,7 @@ def _shape(p: Pool) -> Made | None:
         counts = [v for v in p.values if v.kind in "iu" and v.shape == x.shape[:1]]
         counts = [v for v in counts if p.idle or ((v.example >= 0) & (v.example < 9)).all()]
         v = p.rng.choice(counts) if counts else None
-        ways += [(f"T.repeat({x.name}, {v.name}, axis=0)", x.name)] * 2 if v is not None else []
+        ways += [(f"T.repeat({x.name}, T.minimum({v.name}, 9), axis=0)", x.name)] * 2 if v is not None else []
     text, safe = p.rng.choice(ways)
     end = p.rng.choice((".sum()", ".sum()", ".sum(axis=0)", "", "[:1]"))
     return Made(text + end, safe + end)
