@@ -6,7 +6,7 @@ optimized program is compared with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -19,6 +19,7 @@ from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Node, SharedVariable, Variable, describe
 from scanopt.loops.failures import note_node
 from scanopt.loops.graph import is_lazy, schedule
+from scanopt.loops.heap import Waiting, on_the_heap
 from scanopt.loops.node import MitSot, Scan, State, wrong_rows
 from scanopt.loops.profile import scan_profile
 from scanopt.loops.shapes import changed_shape, other_rows, step_shapes
@@ -104,7 +105,7 @@ def interpret(
             raise TypeError(f"inputs are keyed by symbolic arrays, found {variable!r}")
         env[variable] = machine.widen(read_value(variable, value))
     with np.errstate(all="ignore"):
-        values = machine.run(wanted, env)
+        values = on_the_heap(machine.run(wanted, env))
     copies = [np.array(v) for v in values]
     return copies if many else copies[0]
 
@@ -129,16 +130,16 @@ class _Machine:
             return self.widen(v.get_value(borrow=True))
         raise ValueError(f"no value is given for the input {describe(v)}")
 
-    def run(self, outputs: list[Variable], env: Env, order: list[Node] | None = None) -> list[Array]:
+    def run(self, outputs: list[Variable], env: Env, order: list[Node] | None = None) -> Waiting[list[Array]]:
         """Compute `outputs`, adding all values on the way to `env`."""
         node: Node | None = None
         try:
             for node in schedule(outputs, env, lazy=True) if order is None else order:
                 if isinstance(node, Scan):
-                    env.update(zip(node.outputs, self.scan(node, env), strict=True))
+                    env.update(zip(node.outputs, (yield self.scan(node, env)), strict=True))
                 elif is_lazy(node):
                     chosen = node.inputs[1 if self.value(node.inputs[0], env) else 2]
-                    env[node.outputs[0]] = self.run([chosen], env)[0]
+                    (env[node.outputs[0]],) = yield self.run([chosen], env)
                 elif isinstance(node, Apply):
                     args = [self.value(x, env) for x in node.inputs]
                     env[node.outputs[0]] = self.apply(node, args)
@@ -166,7 +167,7 @@ class _Machine:
             raise AssertionError(f"internal error: {node.op} is {expected} but computed {found}")
         return result
 
-    def scan(self, node: Scan, env: Env) -> list[Array]:
+    def scan(self, node: Scan, env: Env) -> Waiting[list[Array]]:
         """The outputs of a loop."""
         for requirement in node.requires:
             self.value(requirement.check, env)
@@ -174,39 +175,24 @@ class _Machine:
         for m in node.mit_mots:
             if not m.fits(rows := len(self.value(m.buffer_outer, env)), steps):
                 raise wrong_rows(node, m, rows, steps)
-        if node.profile:
-            return self._timed(node, env, steps)
-        return self._outputs(node, env, steps, lambda loop, t: loop.step(t))
-
-    def _timed(self, node: Scan, env: Env, steps: int) -> list[Array]:
-        """The outputs of a profiled loop."""
-        start, done, in_step = perf_counter(), 0, 0.0
-
-        def run(loop: _Loop, t: int) -> bool:
-            nonlocal done, in_step
+        loop, done, in_step, start = _Loop(self, node, env), 0, 0.0, perf_counter()
+        stop = False
+        while done < steps and not stop:
             before = perf_counter()
-            stop = loop.step(t)
+            stop = yield from loop.step(done)
             in_step += perf_counter() - before
             done += 1
-            return stop
+        traces = [np.stack(rows) for rows in loop.rows] if done else self._no_rows(node, env)
+        if node.profile:
+            scan_profile(node.profile).record(steps=done, in_step=in_step, total=perf_counter() - start)
+        return traces + loop.buffers
 
-        outputs = self._outputs(node, env, steps, run)
-        scan_profile(node.profile).record(steps=done, in_step=in_step, total=perf_counter() - start)
-        return outputs
-
-    def _outputs(self, node: Scan, env: Env, steps: int, run: Callable[[_Loop, int], bool]) -> list[Array]:
-        """The traces of a loop, then its buffers.  run: runs a step, and says whether it was the last."""
-        if not steps:
-            known = {v: self.value(v, env).astype(v.dtype, copy=False) for v in node.inputs}
-            shapes = step_shapes(node, {v: concrete(x) for v, x in known.items()})
-            types = zip(shapes, node.traced, strict=True)
-            traces = [self.widen(np.empty((0, *concrete_shape(s)), v.dtype)) for s, v in types]
-            return traces + [self.value(m.buffer_outer, env) for m in node.mit_mots]
-        loop = _Loop(self, node, env)
-        for t in range(steps):
-            if run(loop, t):
-                break
-        return [np.stack(rows) for rows in loop.rows] + loop.buffers
+    def _no_rows(self, node: Scan, env: Env) -> list[Array]:
+        """The traces of a loop that runs no step."""
+        known = {v: self.value(v, env).astype(v.dtype, copy=False) for v in node.inputs}
+        shapes = step_shapes(node, {v: concrete(x) for v, x in known.items()})
+        types = zip(shapes, node.traced, strict=True)
+        return [self.widen(np.empty((0, *concrete_shape(s)), v.dtype)) for s, v in types]
 
     def order(self, node: Scan) -> list[Node]:
         """The order of computation of one step."""
@@ -244,10 +230,10 @@ class _Loop:
                 env[v] = np.asarray(past[tap])
         return env
 
-    def step(self, t: int) -> bool:
+    def step(self, t: int) -> Waiting[bool]:
         """Run step t; whether the loop ends after it."""
         node, env = self.node, self.reads(t)
-        self.machine.run(self.computed, env, self.machine.order(node))
+        yield self.machine.run(self.computed, env, self.machine.order(node))
         values = [self.machine.value(v, env) for v in self.traced]
         self._check_shapes(t, values)
         self._write(t, env)

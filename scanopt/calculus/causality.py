@@ -52,7 +52,7 @@ def reached(choice: Choice, roots: tuple[Instance, ...]) -> Choice:
 
 def order(problem: Problem, choice: Choice) -> Schedule:
     """The schedule of a choice.  Raises AcausalError when there is none."""
-    places = {i: _place(problem, i) for i in choice}
+    places = _places(problem, choice)
     before: dict[Instance | None, dict[Instance, dict[Instance, Instance]]] = {}
     members: dict[Instance | None, list[Instance]] = defaultdict(list)
     for i in choice:
@@ -65,25 +65,37 @@ def order(problem: Problem, choice: Choice) -> Schedule:
     return _schedule(None, members, before, choice)
 
 
-def _place(problem: Problem, i: Instance) -> tuple[Instance, ...]:
-    """The loops around an instance, outermost first."""
-    clock = problem.graph.clocks[i.id].level if i.loop else problem.sizes.of[i.id].clock
-    chain = problem.graph.chain(clock)
-    return tuple(Instance(c, i.phases[: n + 1], True) for n, c in enumerate(chain))
+def _places(problem: Problem, choice: Choice) -> dict[Instance, tuple[Instance, ...]]:
+    """The loops around each instance, outermost first; those in one place share one tuple."""
+    known: dict[tuple[int, tuple[int, ...]], tuple[Instance, ...]] = {}
+    out: dict[Instance, tuple[Instance, ...]] = {}
+    for i in choice:
+        clock = problem.graph.clocks[i.id].level if i.loop else problem.sizes.of[i.id].clock
+        chain = problem.chains[clock]
+        phases = i.phases[: len(chain)]
+        if (clock, phases) not in known:
+            known[clock, phases] = tuple(Instance(c, phases[: n + 1], True) for n, c in enumerate(chain))
+        out[i] = known[clock, phases]
+    return out
 
 
 def _meet(
     places: dict[Instance, tuple[Instance, ...]], i: Instance, j: Instance
 ) -> tuple[Instance | None, Instance, Instance]:
     """The innermost loop around both, and which of its members must come before which."""
-    of_i, of_j = (*places[i], i), (*places[j], j)
-    n = 0
-    while n < min(len(of_i), len(of_j)) - 1 and of_i[n] == of_j[n]:
-        n += 1
-    if of_i[n] == of_j[n] and of_i[n].loop:
+    around, other = places[i], places[j]
+    n = len(around)
+    if around is not other:
+        n = 0
+        while n < min(len(around), len(other)) and around[n] == other[n]:
+            n += 1
+    of_i = around[n] if n < len(around) else i
+    of_j = other[n] if n < len(other) else j
+    within = around[n - 1] if n else None
+    if of_i == of_j and of_i.loop:
         # j is the loop that i sits in, or the other way round: no order within one of them.
-        return (of_i[n - 1] if n else None), j, j
-    return (of_i[n - 1] if n else None), of_j[n], of_i[n]
+        return within, j, j
+    return within, of_j, of_i
 
 
 def _schedule(

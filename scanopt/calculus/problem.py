@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -20,7 +21,7 @@ from scanopt.array.abstract import concrete
 from scanopt.array.op import Operand
 from scanopt.calculus.cost import CostModel, Work
 from scanopt.calculus.dominance import undominated
-from scanopt.calculus.forms import Form, TermGraph
+from scanopt.calculus.forms import ROOT, Form, TermGraph
 from scanopt.calculus.recipes import recipe
 from scanopt.calculus.sizes import Sizes, operator_operand
 
@@ -29,6 +30,7 @@ __all__ = ["Instance", "NoProgramFoundError", "Option", "Problem"]
 K = TypeVar("K")
 
 MAX_PHASES = 1_000
+_KEPT = ("stack", "tail", "at")
 LATEST = 12
 """Among so many phases, from the first that can, a value is chosen to be kept: loops in a long row that are one loop
 have as many phases, and all pairs of them are too many."""
@@ -83,7 +85,9 @@ class Problem:
             c: [f for f in forms if self._usable(f)] for c, forms in self.graph.classes.items() if c in self.sizes.of
         }
         self._work: dict[int, dict[Form, float]] = {}
-        self.earliest = {c: self._earliest(c) for c in self.graph.clocks}
+        self.chains = {c: self.graph.chain(c) for c in (ROOT, *self.graph.clocks)}
+        self._around = {c: frozenset(chain) for c, chain in self.chains.items()}
+        self.earliest = dict(self._all_earliest())
         wanted = (*self.graph.roots, *self.graph.checks)
         self.phases = {
             c: max([1, *(e.get(r, MAX_PHASES) for r in wanted), *self._later(c)]) for c, e in self.earliest.items()
@@ -100,19 +104,46 @@ class Problem:
 
     # Phases
 
-    def _earliest(self, clock: int) -> dict[int, int]:
-        """Least phase of `clock` in which each class can be had (outside: after how many phases)."""
-        # What comes one step later (updates of states, what ends a loop) may go round in circles: it is
-        # assumed to be early, and raised as found.
-        late: dict[int, int] = dict.fromkeys((u for s in self.graph.states.values() for u in s.updates), 0)
-        late |= dict.fromkeys((u for i in self.graph.clocks.values() for u in i.until), 0)
+    def _all_earliest(self) -> Iterator[tuple[int, dict[int, int]]]:
+        """Per clock the least phase of it in which each class can be had (outside: after how many phases)."""
+        there = settled((x, f.args, 0, 0) for x, forms in self._forms.items() for f in forms)
+        base = dict.fromkeys(self._forms, MAX_PHASES) | dict.fromkeys(there, 0)
+        if all(len(forms) == 1 for forms in self._forms.values()):  # as written: each loop runs once
+            yield from ((clock, base) for clock in self.graph.clocks)
+            return
+        kept: dict[int, list[int]] = defaultdict(list)
+        waiting: dict[int, list[int]] = defaultdict(list)  # by class: those that it may make wait
+        for x, forms in self._forms.items():
+            for f in forms:
+                if f.kind in _KEPT:
+                    kept[f.clock].append(x)
+                for j in (*f.args, *self._late(f)):
+                    waiting[j].append(x)
+        never = [j for j in waiting if j not in there]
+        for clock in self.graph.clocks:
+            yield clock, base | self._earliest(clock, closure((*kept[clock], *never), waiting), there)
+
+    def _late(self, f: Form) -> tuple[int, ...]:
+        """What a form needs one step later: new values of states, and what ends the loop."""
+        if f.kind not in ("seq", "delay", "hold"):
+            return ()
+        until = self.graph.clocks[f.clock].until
+        return (*self.graph.states[f.state].updates, *until) if f.kind == "delay" else until
+
+    def _earliest(self, clock: int, some: Set[int], there: Container[int]) -> dict[int, int]:
+        """The least phases of `some` classes: of those that may wait for what the clock leaves.
+
+        What comes one step later may go round in circles: it is assumed to be early, and raised as found.
+        """
+        forms = [(x, f) for x in some for f in self._forms.get(x, ()) if all(a in there for a in f.args)]
+        late = dict.fromkeys((u for _, f in forms for u in self._late(f) if u in some), 0)
         while True:
             ways = [
-                (c, f.args, self._floor(f, clock, late), int(f.clock == clock and f.kind in ("stack", "tail", "at")))
-                for c, forms in self._forms.items()
-                for f in forms
-            ]
-            level = dict.fromkeys(self._forms, MAX_PHASES) | settled(ways)
+                (x, tuple(a for a in f.args if a in some), self._floor(f, clock, late),
+                 int(f.clock == clock and f.kind in _KEPT))
+                for x, f in forms
+            ]  # fmt: skip
+            level = dict.fromkeys(some, MAX_PHASES) | settled(ways)
             found = {u: level.get(u, MAX_PHASES) for u in late}
             if found == late:
                 return level
@@ -139,26 +170,30 @@ class Problem:
 
     def _later(self, clock: int) -> Iterator[int]:
         """The phases that the next steps of loops around `clock` ask for: each of their steps starts anew."""
-        around = {c for c in self.graph.clocks if c != clock and self._inside(clock, c)}
-        carried = {f.state for forms in self._forms.values() for f in forms if f.kind == "delay" and f.clock in around}
-        wanted = [u for s in carried for u in self.graph.states[s].updates]
-        wanted += [u for c in around for u in self.graph.clocks[c].until]
-        found = (self.earliest[clock].get(u, MAX_PHASES) for u in wanted)
-        return (n for n in found if n < MAX_PHASES)
+        for around in self.chains[clock][:-1]:
+            for u in (*self._carried.get(around, ()), *self.graph.clocks[around].until):
+                if (n := self.earliest[clock].get(u, MAX_PHASES)) < MAX_PHASES:
+                    yield n
 
-    def _floor(self, f: Form, clock: int, late: dict[int, int]) -> int:
-        """The phase that a form waits for beside what it is made of."""
+    @cached_property
+    def _carried(self) -> dict[int, list[int]]:
+        """Per clock the new values of its states."""
+        states = dict.fromkeys((f.clock, f.state) for fs in self._forms.values() for f in fs if f.kind == "delay")
+        out: dict[int, list[int]] = defaultdict(list)
+        for clock, state in states:
+            out[clock] += self.graph.states[state].updates
+        return out
+
+    def _floor(self, f: Form, clock: int, late: Mapping[int, int]) -> int:
+        """The phase that a form waits for beside what it is made of.  late: 0 where it has none."""
         floor = 0
-        if f.kind in ("seq", "delay", "hold") and self._inside(f.clock, clock):
+        if f.kind in ("seq", "delay", "hold") and clock in self._around[f.clock]:
             # A state of another clock does not tie the phases of this one together.
             if f.kind == "delay":
-                floor = min((late[u] for u in self.graph.states[f.state].updates), default=MAX_PHASES)
+                floor = min((late.get(u, 0) for u in self.graph.states[f.state].updates), default=MAX_PHASES)
             # What a loop inside makes waits for what ends that loop, too.
-            floor = max(floor, min((late[u] for u in self.graph.clocks[f.clock].until), default=0))
+            floor = max(floor, min((late.get(u, 0) for u in self.graph.clocks[f.clock].until), default=0))
         return floor
-
-    def _inside(self, inner: int, clock: int) -> bool:
-        return clock == inner or clock in self.graph.chain(inner)
 
     # Instances
 
@@ -191,9 +226,9 @@ class Problem:
         clock = self.sizes.of[i.id].clock
         return all(
             self.earliest[c].get(a, MAX_PHASES) <= p
-            for c, p in zip(self.graph.chain(clock), i.phases, strict=True)
+            for c, p in zip(self.chains[clock], i.phases, strict=True)
             for a in f.args
-            if f.kind not in ("stack", "tail", "at") or f.clock != c
+            if f.kind not in _KEPT or f.clock != c
         )
 
     def _ways(self, i: Instance, f: Form) -> list[Option]:
@@ -228,7 +263,7 @@ class Problem:
     def _price(self, c: int, f: Form) -> float:
         known = self._work.setdefault(c, {})
         if f not in known:
-            kept = f.kind in ("stack", "tail", "at")
+            kept = f.kind in _KEPT
             clock = f.clock if kept else self.sizes.of[c].clock
             # A floor above zero: of two ways at no cost, the one with fewer parts.
             known[f] = max(self._once(c, f), 1e-3) * max(self.sizes.trips(clock), 1)
@@ -238,7 +273,7 @@ class Problem:
         """The cost of one evaluation; for what a loop keeps, of one step."""
         args = self._operands(f)
         if f.operator is None:
-            out = args[0] if f.kind in ("stack", "tail", "at") else self.sizes.of[c].operand
+            out = args[0] if f.kind in _KEPT else self.sizes.of[c].operand
             return self.cost(Work(f.kind, None, args, out))
         made = recipe(f.operator, args)
         assert made is not None
@@ -277,6 +312,18 @@ class Problem:
                 seen.add(i)
                 todo.extend(j for o in self.options.get(i, ()) for j in o.all_needs)
         self.options = {i: o for i, o in self.options.items() if i in seen}
+
+
+def closure(starts: Iterable[K], edges: Mapping[K, Iterable[K]]) -> set[K]:
+    """All that edges lead to."""
+    out: set[K] = set()
+    todo = list(starts)
+    while todo:
+        i = todo.pop()
+        if i not in out:
+            out.add(i)
+            todo.extend(edges.get(i, ()))
+    return out
 
 
 def settled(ways: Iterable[tuple[K, tuple[K, ...], int, int]]) -> dict[K, int]:

@@ -24,6 +24,9 @@ __all__ = ["DEFAULT", "Sizes", "example_operands"]
 DEFAULT = 64
 """Length assumed for an axis, and value assumed for an integer, that nothing tells."""
 
+_MOST_TRIPS = 10**100
+"""Of loops 50 deep: their costs are numbers still."""
+
 
 def example_operands(g: TermGraph, example: Mapping[str, np.ndarray[Any, Any]] | None = None) -> dict[str, Operand]:
     """Per input a dtype, a full shape and, for integer scalars, a value: given or assumed."""
@@ -59,6 +62,7 @@ class Sizes:
         self.graph = g
         self._inputs = inputs
         self.of: dict[int, Sized] = {}
+        self._trips: dict[int, int] = {}
         waiting: dict[int, list[tuple[int, Form]]] = defaultdict(list)
         ready: list[tuple[int, Form]] = []
         for c, f in g.forms():
@@ -99,8 +103,10 @@ class Sizes:
         return DEFAULT if value is None else max(int(value), 0)
 
     def trips(self, clock: int) -> int:
-        """How often a value on `clock` is computed."""
-        return math.prod(self.steps(c) for c in self.graph.chain(clock))
+        """How often a value on `clock` is computed; never more than can be told apart from more."""
+        if clock not in self._trips:
+            self._trips[clock] = min(math.prod(self.steps(c) for c in self.graph.chain(clock)), _MOST_TRIPS)
+        return self._trips[clock]
 
     def _follows(self, f: Form) -> bool:
         """Whether all lengths of a form follow from its arguments."""

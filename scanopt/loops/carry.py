@@ -20,7 +20,7 @@ from scanopt.loops.options import Options, check_truth
 from scanopt.loops.scan import Arguments, scan_node
 from scanopt.loops.shared import last_values
 from scanopt.loops.site import Site, is_bare, show
-from scanopt.loops.step import call_step, check_step
+from scanopt.loops.step import Building, call_step, check_step
 from scanopt.loops.steps import Plan, first_rows, given_steps, literal, not_negative, requirement, rows_of, turned
 from scanopt.loops.trees import aligned, rebuilt, tree_leaves
 from scanopt.loops.until import until
@@ -89,7 +89,7 @@ def _run(
         shape[0] = y
         return [*aligned(site, init, carry, "carry"), *(leaf for _, leaf in tree_leaves(y, "y")), *end]
 
-    node = scan_node(site, flat, Arguments(sequences, states), steps, options)
+    node = Building(site, flat, scan_node(site, Arguments(sequences, states), steps, options)).done()
     if begins is not None:
         first = rebuilt(init, iter([s.init_outer for s in node.sit_sots]).__next__)
         there = call_step(site, begins, [first]).condition

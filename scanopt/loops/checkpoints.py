@@ -23,7 +23,7 @@ from scanopt.loops.options import Options, check_truth
 from scanopt.loops.require import require
 from scanopt.loops.scan import Arguments, loop, returned, scan_node
 from scanopt.loops.site import Site, is_bare, show
-from scanopt.loops.step import check_step
+from scanopt.loops.step import Building, check_step
 from scanopt.loops.steps import given_steps, literal, not_negative, plan, rows_of
 from scanopt.loops.until import until
 
@@ -84,13 +84,14 @@ def scan_checkpoints(
         taken = [_named(r[:count] if padded else r, x) for r, x in zip(rows, xs, strict=True)]
         start = iter(rest)
         info = [_named(next(start), x.value) if x.fed_back else None for x in infos]
-        traces, updates = loop("scan_checkpoints", _plain(site, fn), taken, info or None, list(start), count, options)
+        inner = loop("scan_checkpoints", _plain(site, fn), taken, info or None, list(start), count, options)
+        traces, updates = inner.done()
         return [trace[-1] for trace in traces], updates
 
     order = [*parts, FUNCTIONS["arange"](chunks)]
     around = Options(f"{name}_chunks" if isinstance(name, str) and name else name)
     begin = [x.value if x.fed_back else None for x in infos]
-    outputs, updates = loop("scan_checkpoints", chunk, order, begin or None, held, None, around)
+    outputs, updates = loop("scan_checkpoints", chunk, order, begin or None, held, None, around).done()
     return returned(site, outputs, updates)
 
 
@@ -205,7 +206,7 @@ def _whole(
     options = options.checked(site)
     args = Arguments(sequence_args(site, list(xs)), infos, non_sequence_args(site, held), more=not infos)
     check_step(site, fn, args.labels())
-    return scan_node(site, fn, args, plan(site, args.sequences, steps, False), options)
+    return Building(site, fn, scan_node(site, args, plan(site, args.sequences, steps, False), options)).done()
 
 
 def _chunks(site: Site, steps: Variable, every: Variable, padding: bool) -> tuple[Variable, bool]:

@@ -40,7 +40,7 @@ def map(
     Source: the documents' theano.map.
     """
     options = Options(name, truncate_gradient, go_backwards, mode=mode)
-    outputs, updates = loop("map", fn, sequences, None, non_sequences, None, options)
+    outputs, updates = loop("map", fn, sequences, None, non_sequences, None, options).done()
     return returned(Site("map", user_location()), outputs, updates, return_list, return_updates)
 
 
@@ -54,7 +54,7 @@ def _fold(
     return_list: bool,
     return_updates: bool,
 ) -> Any:
-    traces, updates = loop(function, fn, sequences, outputs_info, non_sequences, None, options)
+    traces, updates = loop(function, fn, sequences, outputs_info, non_sequences, None, options).done()
     last = [trace[-1] for trace in traces]
     return returned(Site(function, user_location()), last, updates, return_list, return_updates)
 
@@ -161,7 +161,7 @@ def filter(
     """
     site = Site("filter", user_location())
     options = Options(name, go_backwards=go_backwards, mode=mode)
-    masks, updates = loop("filter", fn, sequences, None, non_sequences, None, options)
+    masks, updates = loop("filter", fn, sequences, None, non_sequences, None, options).done()
     returned(site, masks, updates, return_updates=False)
     args = sequence_args(site, as_list(sequences))
     present = plan(site, tuple(SequenceArg(a.variable, (0, *a.taps), a.label) for a in args), None, go_backwards)

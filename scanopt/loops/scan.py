@@ -18,8 +18,8 @@ from scanopt.loops.node import Sequence as SequenceSlot
 from scanopt.loops.options import Options, check_truth
 from scanopt.loops.shared import last_values, shared_states
 from scanopt.loops.site import Number, Site
-from scanopt.loops.states import build_states
-from scanopt.loops.step import call_step, check_step, split_updates, step_results
+from scanopt.loops.states import Asking, Calls, build_states
+from scanopt.loops.step import Building, Result, check_step, split_updates, step_results
 from scanopt.loops.steps import Plan, initial_rows, plan
 from scanopt.loops.until import split_until
 from scanopt.loops.updates import Updates
@@ -150,22 +150,22 @@ def _output_label(i: int, spec: Initial, result: Variable) -> str:
     return f"output {i} ({quoted(name)})" if name else f"output {i}"
 
 
-def scan_node(site: Site, fn: Callable[..., Any], args: Arguments, steps: Plan, options: Options) -> Scan:
-    """The loop whose step `fn` builds.  options: checked ones.  Raises TypeError, ValueError."""
+def scan_node(site: Site, args: Arguments, steps: Plan, options: Options) -> Asking[Scan]:
+    """The loop of the step that it asks for.  options: checked ones.  Raises TypeError, ValueError."""
     sequences = [slot for arg, slices in zip(args.sequences, steps.slices, strict=True) for slot in _slots(arg, slices)]
     held = [_non_sequence(x) for x in args.non_sequences]
     extras = _Extras()  # of the step built last, which is the one that is kept
 
-    def build(states: Sequence[Sequence[Any]]) -> Any:
-        u_slices = [s.u_inner for s in sequences]
-        x_slices = [v for state in states for v in state]
-        parameters = [w for w, _ in held]
+    def arguments(states: Sequence[Sequence[Any]]) -> list[Any]:
         extras.since = SharedVariable.latest()
-        rest, extras.until = split_until(site, call_step(site, fn, [*u_slices, *x_slices, *parameters]))
+        return [*(s.u_inner for s in sequences), *(v for state in states for v in state), *(w for w, _ in held)]
+
+    def results_of(returned: Any) -> tuple[Result, ...]:
+        rest, extras.until = split_until(site, returned)
         outputs, extras.updates = split_updates(site, rest)
         return step_results(site, outputs)
 
-    input_states, results = build_states(site, args.initials, build, args.more)
+    input_states, results = yield from build_states(site, args.initials, Calls(arguments, results_of), args.more)
     plain = range(len(args.initials), len(results))
     specs = (*args.initials, *(Initial(None, (), f"output {i}") for i in plain))
     outputs = _outputs(site, specs, [*input_states, *(() for _ in plain)], results)
@@ -203,6 +203,9 @@ def scan_node(site: Site, fn: Callable[..., Any], args: Arguments, steps: Plan, 
     )
 
 
+Traces = tuple[list[Variable], Updates]
+
+
 def loop(
     function: str,
     fn: Callable[..., Any],
@@ -211,21 +214,25 @@ def loop(
     non_sequences: Any,
     n_steps: Any,
     options: Options,
-) -> tuple[list[Variable], Updates]:
+) -> Building[Traces]:
     """The traces of a loop in the order of the step's results, and its updates: scan and its relatives.
 
     function: the name of the public function, for messages.
     """
     site = Site(function, user_location())
-    options = options.checked(site)
-    found = initials(site, outputs_info)
-    args = Arguments(
-        sequence_args(site, sequences), found or (), non_sequence_args(site, non_sequences), more=found is None
-    )
-    steps = plan(site, args.sequences, n_steps, options.go_backwards)
-    check_step(site, fn, args.labels())
-    node = scan_node(site, fn, args, steps, options)
-    return list(node.returned), last_values(node)
+
+    def asking() -> Asking[Traces]:
+        checked = options.checked(site)
+        found = initials(site, outputs_info)
+        args = Arguments(
+            sequence_args(site, sequences), found or (), non_sequence_args(site, non_sequences), more=found is None
+        )
+        steps = plan(site, args.sequences, n_steps, checked.go_backwards)
+        check_step(site, fn, args.labels())
+        node = yield from scan_node(site, args, steps, checked)
+        return list(node.returned), last_values(node)
+
+    return Building(site, fn, asking())
 
 
 def returned(
@@ -294,5 +301,5 @@ def scan(
     ('float32[?]', {})
     """
     options = Options(name, truncate_gradient, go_backwards, strict, mode, profile, allow_gc)
-    outputs, updates = loop("scan", fn, sequences, outputs_info, non_sequences, n_steps, options)
+    outputs, updates = loop("scan", fn, sequences, outputs_info, non_sequences, n_steps, options).done()
     return returned(Site("scan", user_location()), outputs, updates, return_list, return_updates)

@@ -7,8 +7,9 @@ number as initial state takes the dtype that the same loop in plain Python would
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,13 +21,23 @@ from scanopt.loops.graph import sources
 from scanopt.loops.site import Site
 from scanopt.loops.step import Result, as_result
 
-__all__ = ["Built", "build_states"]
+__all__ = ["Asking", "Built", "Calls", "build_states"]
 
-Build = Callable[[Sequence[Sequence[Any]]], tuple[Result, ...]]
-"""From the arguments for each state's taps to the results of the step."""
+T = TypeVar("T")
 
 Built = tuple[list[tuple[Variable, ...]], list[Variable]]
 """The inner variables of each state, and the results of the step."""
+
+Asking = Generator[Sequence[Any], Any, T]
+"""Asks for what the user's step returns for some arguments, as often as there is need."""
+
+
+@dataclass(frozen=True)
+class Calls:
+    """How a step is called: its arguments, by those for each state's taps, and the results in what it returns."""
+
+    arguments: Callable[[Sequence[Sequence[Any]]], Sequence[Any]]
+    results: Callable[[Any], tuple[Result, ...]]
 
 
 def fits(number: Any, dtype: str) -> bool:
@@ -49,11 +60,11 @@ def _inputs(initial: Initial, type: TensorType) -> tuple[Variable, ...]:
     return tuple(Variable(type, slice_name(initial.name, tap)) for tap in initial.taps)
 
 
-def _plain_guess(initials: Sequence[Initial], build: Build) -> list[TensorType]:
+def _plain_guess(initials: Sequence[Initial], calls: Calls) -> Asking[list[TensorType]]:
     """First types: of an initial state its own; of a bare number, what plain Python makes of it."""
     open_dtype = [i for i in initials if i.fed_back and i.row is None]
     try:
-        results = build([_guess_args(i) for i in initials]) if open_dtype else ()
+        results = calls.results((yield calls.arguments([_guess_args(i) for i in initials]))) if open_dtype else ()
     except Exception:  # the step needs an array there: the error, if any, comes from the real call
         results = ()
     types: list[TensorType] = []
@@ -164,17 +175,17 @@ def _check_count(site: Site, initials: Sequence[Initial], results: Sequence[Resu
         )
 
 
-def build_states(site: Site, initials: Sequence[Initial], build: Build, more: bool = False) -> Built:
-    """Build the step until the types of its states are stable.
+def build_states(site: Site, initials: Sequence[Initial], calls: Calls, more: bool = False) -> Asking[Built]:
+    """Ask for the step until the types of its states are stable.
 
     initials: one per output; with `more` of the first outputs, further ones being not fed back.
     Raises ValueError where a state would change its dtype, its number of axes or a known length.
     """
     relax = _Relax(site)
-    types = _plain_guess(initials, build)
+    types = yield from _plain_guess(initials, calls)
     while True:
         inputs = [_inputs(i, type) for i, type in zip(initials, types, strict=True)]
-        raw = build(inputs)
+        raw = calls.results((yield calls.arguments(inputs)))
         _check_count(site, initials, raw[: len(initials)] if more else raw)
         triples: list[tuple[Initial, Result, TensorType]] = list(zip(initials, raw, types, strict=False))
         results = [_as_state(*triple) for triple in triples]

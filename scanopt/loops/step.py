@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from scanopt.array.variable import Constant, SharedVariable, Variable, describe
 from scanopt.loops.site import Number, Site, is_bare, show
 
-__all__ = ["call_step", "check_step", "split_updates", "step_results"]
+__all__ = ["Building", "Result", "call_step", "check_step", "split_updates", "step_results"]
 
+T = TypeVar("T")
 Result = Variable | Number
 
 _ORDER = "the order is: every tap of each sequence, every tap of each output, then non_sequences"
@@ -48,10 +50,43 @@ def call_step(site: Site, fn: Callable[..., Any], args: Sequence[Any]) -> Any:
     try:
         return fn(*args)
     except Exception as error:
-        note = f"while building a step of {site.function} at {site.location}"
-        if note not in getattr(error, "__notes__", ()):  # one call may build a loop in the step of another
-            error.add_note(note)
+        _note(site, error)
         raise
+
+
+def _note(site: Site, error: Exception) -> None:
+    note = f"while building a step of {site.function} at {site.location}"
+    if note not in getattr(error, "__notes__", ()):  # one call may build a loop in the step of another
+        error.add_note(note)
+
+
+@dataclass(frozen=True)
+class Building(Generic[T]):
+    """Something that is made of what a step returns: asking tells what to call fn with, and is sent what it returns.
+
+    So all that is between two calls is done when a step is called: in the stack of loops in the steps of loops there
+    is one frame for each, and they nest as deep as the user's own functions can.
+    """
+
+    site: Site
+    fn: Callable[..., Any]
+    asking: Generator[Sequence[Any], Any, T]
+
+    def done(self) -> T:
+        """What is made.  An error in fn carries a note that says in which loop it arose."""
+        answer: Callable[[Any], Sequence[Any]] = self.asking.send
+        given: Any = None
+        while True:
+            try:
+                arguments = answer(given)
+            except StopIteration as end:
+                made: T = end.value
+                return made
+            try:
+                answer, given = self.asking.send, self.fn(*arguments)
+            except Exception as error:
+                _note(self.site, error)
+                answer, given = self.asking.throw, error
 
 
 def _is_updates(x: Any) -> bool:

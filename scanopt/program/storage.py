@@ -110,109 +110,114 @@ class _Facts:
         self.states: dict[int, StateOf] = {}
         self.bodies: dict[Path, int] = {}
         self.types: dict[tuple[str, int], int] = {}
+        self._found: list[Fact] = []
 
-    def all(self) -> Iterator[Fact]:
+    def all(self) -> list[Fact]:
         """All facts."""
         for x in given(self.program):
-            yield "given", (self.ids[x.name],)
-            yield "own", (self.ids[x.name],)
-        yield from self._body(self.program.steps, (), (*self.program.outputs, *self.program.checks))
+            self._add("given", self.ids[x.name])
+            self._add("own", self.ids[x.name])
+        self._body(self.program.steps, (), (*self.program.outputs, *self.program.checks))
         for name, i in self.ids.items():
-            yield "made", (i, self._number(self.names.path[name]), self.names.made[name])
+            self._add("made", i, self._number(self.names.path[name]), self.names.made[name])
+        return self._found
+
+    def _add(self, name: str, *row: int) -> None:
+        self._found.append((name, row))
 
     def _number(self, path: Path) -> int:
         return self.bodies.setdefault(path, len(self.bodies))
 
-    def _body(self, steps: tuple[Step, ...], path: Path, at_end: tuple[str, ...]) -> Iterator[Fact]:
+    def _body(self, steps: tuple[Step, ...], path: Path, at_end: tuple[str, ...]) -> None:
         body, loops = self._number(path), loops_of(path)
         for depth, loop in enumerate(loops):
-            yield "around", (body, loop, depth)
+            self._add("around", body, loop, depth)
         for loop in loops[-1:]:
-            yield "inner", (body, loop)
+            self._add("inner", body, loop)
         for n in range(len(path) + 1):
-            yield "within", (body, self._number(path[:n]))
+            self._add("within", body, self._number(path[:n]))
         for position, step in enumerate(steps):
-            yield from self._reads(names_read(step), path, position)
+            self._reads(names_read(step), path, position)
             if isinstance(step, Compute):
-                yield from self._compute(step, loops)
+                self._compute(step, loops)
             elif isinstance(step, Branch):
-                yield from self._branch(step)
+                self._branch(step)
             else:
-                yield from self._loop(step, path, position)
-        yield from self._reads(iter(at_end), path, len(steps))
+                self._loop(step, path, position)
+        self._reads(iter(at_end), path, len(steps))
 
-    def _reads(self, names: Iterator[str], path: Path, position: int) -> Iterator[Fact]:
+    def _reads(self, names: Iterator[str], path: Path, position: int) -> None:
         body = self._number(path)
         for name, count in Counter(names).items():
             if self.names.path[name] == path:
-                yield "reads", (body, position, self.ids[name], count)
+                self._add("reads", body, position, self.ids[name], count)
 
-    def _type(self, name: str) -> Fact:
+    def _type(self, name: str) -> None:
         type = self.names.types[name]
         number = self.types.setdefault((type.dtype, type.ndim), len(self.types))
-        return "typed", (self.ids[name], number)
+        self._add("typed", self.ids[name], number)
 
-    def _view(self, x: str, y: str) -> Fact:
-        return "view", (self.ids[x], self.ids[y])
+    def _view(self, x: str, y: str) -> None:
+        self._add("view", self.ids[x], self.ids[y])
 
-    def _compute(self, step: Compute, loops: tuple[int, ...]) -> Iterator[Fact]:
+    def _compute(self, step: Compute, loops: tuple[int, ...]) -> None:
         x = self.ids[step.out]
-        yield "own", (x,)
+        self._add("own", x)
         if step.op.view:
             for a in step.args[1:] if step.op.name == "ifelse" else step.args[:1]:
-                yield self._view(step.out, a)
+                self._view(step.out, a)
         elif loops and step.op.takes_out and step.type.ndim:
-            yield "fills", (x,)
-            yield self._type(step.out)
+            self._add("fills", x)
+            self._type(step.out)
             for loop in self.names.varies[step.out]:
-                yield "varies", (x, loop)
+                self._add("varies", x, loop)
             if may_overwrite(step):
-                yield ("changes" if step.op.name == "setitem" else "entrywise"), (x,)
+                self._add("changes" if step.op.name == "setitem" else "entrywise", x)
                 for i, a in enumerate(step.args):
-                    yield "argument", (x, i, self.ids[a])
+                    self._add("argument", x, i, self.ids[a])
 
-    def _branch(self, step: Branch) -> Iterator[Fact]:
+    def _branch(self, step: Branch) -> None:
         for i, (steps, values) in enumerate(step.sides):
-            yield from self._body(steps, self.names.sides[id(step), i], values)
+            self._body(steps, self.names.sides[id(step), i], values)
         for r in step.results:
-            yield self._view(r.out, r.then)
-            yield self._view(r.out, r.otherwise)
+            self._view(r.out, r.then)
+            self._view(r.out, r.otherwise)
 
-    def _loop(self, loop: Loop, path: Path, position: int) -> Iterator[Fact]:
+    def _loop(self, loop: Loop, path: Path, position: int) -> None:
         me = self.names.number[id(loop)]
-        yield "stands", (me, self._number(path), position)
+        self._add("stands", me, self._number(path), position)
         for r in loop.reads:
-            yield self._view(r.out, r.source)
+            self._view(r.out, r.source)
         for i, state in enumerate(loop.states):
             s = len(self.ids) + len(self.states)
             self.states[s] = me, i
-            yield "state", (s, me)
-            yield "starts", (s, self.ids[state.init])
-            yield "depth", (s, state.depth)
-            yield "update", (s, self.ids[state.update])
+            self._add("state", s, me)
+            self._add("starts", s, self.ids[state.init])
+            self._add("depth", s, state.depth)
+            self._add("update", s, self.ids[state.update])
             for k, name in state.taps:
-                yield "tap", (s, k, self.ids[name])
-                yield self._type(name)
-        yield from self._body(loop.body, (*path, me), tuple(used_at_end(loop)))
-        yield from self._keeps(loop, me)
+                self._add("tap", s, k, self.ids[name])
+                self._type(name)
+        self._body(loop.body, (*path, me), tuple(used_at_end(loop)))
+        self._keeps(loop, me)
 
-    def _keeps(self, loop: Loop, me: int) -> Iterator[Fact]:
+    def _keeps(self, loop: Loop, me: int) -> None:
         first: dict[tuple[str, int | None], str] = {}
         for k in loop.keeps:
             if k.rows == 1:
-                yield self._view(k.out, k.value)
+                self._view(k.out, k.value)
             elif first.setdefault((k.value, k.rows), k.out) != k.out:
-                yield self._view(k.out, first[k.value, k.rows])
+                self._view(k.out, first[k.value, k.rows])
             else:
-                yield "own", (self.ids[k.out],)
+                self._add("own", self.ids[k.out])
                 if k.rows is None:
-                    yield "keeps", (me, self.ids[k.value], self.ids[k.out])
+                    self._add("keeps", me, self.ids[k.value], self.ids[k.out])
 
 
 def facts_of(program: Program) -> tuple[list[Fact], list[str], dict[int, StateOf]]:
     """The facts that the rules start from, the names by their numbers, and states by theirs."""
     facts = _Facts(program, Names(program))
-    return list(facts.all()), list(facts.ids), facts.states
+    return facts.all(), list(facts.ids), facts.states
 
 
 # What the rules decide
