@@ -6,8 +6,9 @@ never change; what depends on a replaced variable is built anew, the rest is sha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace as altered
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from scanopt.loops.site import is_bare, show
 __all__ = ["clone", "rebuild", "replacements"]
 
 Env = dict[Variable, Variable]
+Leaves = frozenset[Variable]
 
 
 def clone(output: Any, replace: Any = None, strict: bool = True, share_inputs: bool = True) -> Any:
@@ -101,9 +103,10 @@ def rebuild(outputs: Sequence[Variable], replace: Mapping[Variable, Variable]) -
     if not replace:
         return list(outputs)
     env: Env = dict(replace)
+    rests_on = cache(lambda v: frozenset(leaves([v])))
     for node in schedule(outputs, replace):
         if isinstance(node, Scan):
-            _Loop(node, env, replace).rebuild()
+            _Loop(node, env, replace, rests_on).rebuild()
         elif isinstance(node, Apply):
             args = tuple(env.get(x, x) for x in node.inputs)
             if args != node.inputs:
@@ -118,19 +121,22 @@ def _named(new: Variable, old: Variable) -> Variable:
     return new
 
 
-def _inside(node: Scan, wanted: Mapping[Variable, Variable]) -> Iterator[Variable]:
+def _inside(
+    node: Scan, wanted: Mapping[Variable, Variable], rests_on: Callable[[Variable], Leaves]
+) -> Iterator[Variable]:
     """The variables of `wanted` that a step reads, or steps of loops inside it, beside what is the loop's own.
 
     What rests on a shared variable that the loop changes is its own too: another value at each step.
     """
-    own = {v for v in node.inner_inputs if v not in _captured(node)}
-    changed = {s.shared for s in node.shared}
-    rest = {v: w for v, w in wanted.items() if v not in own and changed.isdisjoint(leaves([v]) if changed else ())}
+    captured = _captured(node)
+    own = {v for v in node.inner_inputs if v not in captured}
+    captured -= {s.shared for s in node.shared}
+    rest = {v: w for v, w in wanted.items() if v not in own and rests_on(v) <= captured}
     yield from (v for v in node.inner_outputs if v in rest)
     for inner in schedule(node.inner_outputs, own | rest.keys()) if rest else ():
         yield from (v for v in dependencies(inner) if v in rest)
         if isinstance(inner, Scan):
-            yield from _inside(inner, rest)
+            yield from _inside(inner, rest, rests_on)
 
 
 def _captured(node: Scan) -> set[Variable]:
@@ -141,8 +147,10 @@ def _captured(node: Scan) -> set[Variable]:
 class _Loop:
     """One loop whose surroundings, or whose step, may have changed."""
 
-    def __init__(self, node: Scan, env: Env, replace: Mapping[Variable, Variable]) -> None:
-        self.node, self.env, self.replace = node, env, replace
+    def __init__(
+        self, node: Scan, env: Env, replace: Mapping[Variable, Variable], rests_on: Callable[[Variable], Leaves]
+    ) -> None:
+        self.node, self.env, self.replace, self.rests_on = node, env, replace, rests_on
         self.inner: Env = {}  # variable of the old step -> of the new one
         self.read: list[NonSequence] = []  # replacements that enter the step
 
@@ -153,7 +161,7 @@ class _Loop:
     def rebuild(self) -> None:
         """Put the outputs of the new loop into the environment, if there is a need for one."""
         node = self.node
-        replaced = list(dict.fromkeys(_inside(node, self.replace)))
+        replaced = list(dict.fromkeys(_inside(node, self.replace, self.rests_on)))
         if not replaced and all(self.outer(v) is v for v in node.dependencies):
             return
         for v in replaced:
