@@ -189,6 +189,7 @@ always = new_fact(
 )  # fmt: skip
 
 # These two are about an operator, not a value: one that may raise can be equal to one that cannot.
+# A batched operator without rows does not run, so that steps which may be none need no condition.
 hoistable = new_fact(
     "hoistable", Clock, Op, Args,
     meaning="computing op of the invariants l once outside c raises only if running the program does",
