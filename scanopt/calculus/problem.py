@@ -85,6 +85,7 @@ class Problem:
             c: [f for f in forms if self._usable(f)] for c, forms in self.graph.classes.items() if c in self.sizes.of
         }
         self._work: dict[int, dict[Form, float]] = {}
+        self._phases: dict[tuple[int, tuple[int, ...]], int] = {}
         self.chains = {c: self.graph.chain(c) for c in (ROOT, *self.graph.clocks)}
         self._around = {c: frozenset(chain) for c, chain in self.chains.items()}
         self.earliest = dict(self._all_earliest())
@@ -167,6 +168,7 @@ class Problem:
             missing = next(r for r in self.roots if not self.options.get(r))
             raise NoProgramFoundError(f"no form of result {missing.id} can be computed")
         self.phases = more
+        self._phases = {}
 
     def _later(self, clock: int) -> Iterator[int]:
         """The phases that the next steps of loops around `clock` ask for: each of their steps starts anew."""
@@ -247,8 +249,29 @@ class Problem:
                 return [Option(f, price, needs, (Instance(u, i.phases),)) for u in updates]
             case _:
                 first = self.earliest[f.clock].get(f.args[0], MAX_PHASES)
-                phases = range(first, min(first + LATEST, self.phases[f.clock]))
+                phases = range(first, min(first + LATEST, self._phases_at(f.clock, i.phases)))
                 return [Option(f, price, (Instance(f.args[0], (*i.phases, p)),)) for p in phases]
+
+    def _phases_at(self, clock: int, around: tuple[int, ...]) -> int:
+        """How many phases a loop has where those around it are in these: as few as what can be had there asks for.
+
+        In the first pass over an outer loop an inner one needs no second phase for what only the second pass has.
+        """
+        if (clock, around) not in self._phases:
+            there = (first for *outer, first in self._first[clock] if all(map(int.__le__, outer, around)))
+            self._phases[clock, around] = min(self.phases[clock], max(there, default=0) + 1)
+        return self._phases[clock, around]
+
+    @cached_property
+    def _first(self) -> dict[int, set[tuple[int, ...]]]:
+        """Per clock, of what is on it: the least phases of the clocks around it, outermost first, and of itself."""
+        out: dict[int, set[tuple[int, ...]]] = defaultdict(set)
+        for x in self._forms:
+            clock = self.sizes.of[x].clock
+            phases = tuple(self.earliest[c].get(x, MAX_PHASES) for c in self.chains[clock])
+            if clock != ROOT and MAX_PHASES not in phases:
+                out[clock].add(phases)
+        return out
 
     def _runs(self, i: Instance) -> list[Option]:
         """The options of running a loop: one per form of what ends it."""
