@@ -105,7 +105,7 @@ def interpret(
             raise TypeError(f"inputs are keyed by symbolic arrays, found {variable!r}")
         env[variable] = machine.widen(read_value(variable, value))
     with np.errstate(all="ignore"):
-        values = on_the_heap(machine.run(wanted, env))
+        values = machine.run(wanted, env)
     copies = [np.array(v) for v in values]
     return copies if many else copies[0]
 
@@ -130,8 +130,12 @@ class _Machine:
             return self.widen(v.get_value(borrow=True))
         raise ValueError(f"no value is given for the input {describe(v)}")
 
-    def run(self, outputs: list[Variable], env: Env, order: list[Node] | None = None) -> Waiting[list[Array]]:
+    def run(self, outputs: list[Variable], env: Env, order: list[Node] | None = None) -> list[Array]:
         """Compute `outputs`, adding all values on the way to `env`."""
+        return on_the_heap(self.values(outputs, env, order))
+
+    def values(self, outputs: list[Variable], env: Env, order: list[Node] | None = None) -> Waiting[list[Array]]:
+        """The same, as it waits for what lies deeper."""
         node: Node | None = None
         try:
             for node in schedule(outputs, env, lazy=True) if order is None else order:
@@ -139,7 +143,7 @@ class _Machine:
                     env.update(zip(node.outputs, (yield self.scan(node, env)), strict=True))
                 elif is_lazy(node):
                     chosen = node.inputs[1 if self.value(node.inputs[0], env) else 2]
-                    (env[node.outputs[0]],) = yield self.run([chosen], env)
+                    (env[node.outputs[0]],) = yield self.values([chosen], env)
                 elif isinstance(node, Apply):
                     args = [self.value(x, env) for x in node.inputs]
                     env[node.outputs[0]] = self.apply(node, args)
@@ -233,7 +237,7 @@ class _Loop:
     def step(self, t: int) -> Waiting[bool]:
         """Run step t; whether the loop ends after it."""
         node, env = self.node, self.reads(t)
-        yield self.machine.run(self.computed, env, self.machine.order(node))
+        yield self.machine.values(self.computed, env, self.machine.order(node))
         values = [self.machine.value(v, env) for v in self.traced]
         self._check_shapes(t, values)
         self._write(t, env)

@@ -14,7 +14,6 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.array.variable import Variable
 from scanopt.backends import executor
-from scanopt.calculus.subject import build, random_values
 from scanopt.calculus.causality import AcausalError, Choice, order, reached
 from scanopt.calculus.cost import Work, numpy_cost
 from scanopt.calculus.egraph import EGraph, Limits, UnsoundLawError
@@ -26,6 +25,7 @@ from scanopt.calculus.milp import solve
 from scanopt.calculus.optimize import Settings, as_written, optimize
 from scanopt.calculus.problem import Problem
 from scanopt.calculus.sizes import Sizes, example_operands
+from scanopt.calculus.subject import build, random_values
 from scanopt.calculus.terms import Op, Value, apply
 from scanopt.interpreter import interpret
 from scanopt.program.ir import Loop

@@ -8,9 +8,9 @@ import pytest
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.subject import build
 from scanopt.calculus.cost import Work
 from scanopt.calculus.law import Equation, Law, select, standard_laws
+from scanopt.calculus.subject import build
 from scanopt.calculus.terms import Value, apply, prim
 from scanopt.compiler import Function
 

@@ -31,8 +31,8 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
     """
     ops = list(dict.fromkeys([*(f.operator for _, f in g.forms() if isinstance(f.operator, Op)), *more]))
     ops = list(dict.fromkeys([*ops, *closed_operators(ops), *summing_operators(ops)]))
-    yield from _operator_facts(ops, fp)
     dtypes = list(dict.fromkeys(t.dtype for t in g.types.values()))
+    yield from _operator_facts(ops, fp, dtypes)
     yield from _trait_facts(ops, dtypes)
     yield from _cancelling(ops, dtypes)
     yield from recurrence_facts(ops, dtypes, fp)
@@ -60,7 +60,9 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
 _SHAPE_FROM_REST = {"full", "broadcast_to", "reshape", "getitem", "repeat_rows", "repeat", "sum_to"}
 
 
-def _operator_facts(ops: Iterable[Op], fp: str) -> Iterator[Given]:
+def _operator_facts(ops: Iterable[Op], fp: str, dtypes: Iterable[str]) -> Iterator[Given]:
+    # NumPy's products, squares and absolute values of complex numbers round by how arrays lie, and how long they are.
+    of_complex = any(np.dtype(d).kind == "c" for d in dtypes)
     for op in ops:
         traits = op.spec.traits
         if not op.can_raise:
@@ -69,7 +71,8 @@ def _operator_facts(ops: Iterable[Op], fp: str) -> Iterator[Given]:
             yield "fixed_shape", (op,)
         if op.name in _SHAPE_FROM_REST:
             yield "shape_from_rest", (op,)
-        if op.spec.batch is not None and (op.batch_exact or fp != "exact"):
+        exact = op.batch_exact and not (of_complex and op.spec.ufunc is not None)
+        if op.spec.batch is not None and (exact or fp != "exact"):
             yield "batched", (op,)
         if traits.inverse is not None:
             yield "undoes", (Op.make(traits.inverse), op)

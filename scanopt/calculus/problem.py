@@ -21,6 +21,7 @@ from scanopt.array.abstract import concrete
 from scanopt.array.op import Operand
 from scanopt.calculus.cost import CostModel, Work
 from scanopt.calculus.dominance import undominated
+from scanopt.calculus.encode import Encoded
 from scanopt.calculus.forms import ROOT, Form, TermGraph
 from scanopt.calculus.recipes import recipe
 from scanopt.calculus.sizes import Sizes, operator_operand
@@ -109,7 +110,7 @@ class Problem:
         """Per clock the least phase of it in which each class can be had (outside: after how many phases)."""
         there = settled((x, f.args, 0, 0) for x, forms in self._forms.items() for f in forms)
         base = dict.fromkeys(self._forms, MAX_PHASES) | dict.fromkeys(there, 0)
-        if all(len(forms) == 1 for forms in self._forms.values()):  # as written: each loop runs once
+        if isinstance(self.graph, Encoded):  # as written, each loop runs once; those that laws made one may not
             yield from ((clock, base) for clock in self.graph.clocks)
             return
         kept: dict[int, list[int]] = defaultdict(list)

@@ -124,11 +124,13 @@ class _Checker:
             with self._inside():
                 made.append(self.steps(steps))
                 values.append([self.read(name, f"{where}, {side}") for name in names])
-        results = tuple(self._either(r, test, a, b) for r, a, b in zip(step.results, *values, strict=True))
+        results = tuple(
+            self._either(r, step.condition, test, a, b) for r, a, b in zip(step.results, *values, strict=True)
+        )
         return replace(step, then=made[0], otherwise=made[1], results=results)
 
-    def _either(self, r: Either, test: Operand, a: Operand, b: Operand) -> Either:
-        where = f"{r.out} = if ..."
+    def _either(self, r: Either, condition: str, test: Operand, a: Operand, b: Operand) -> Either:
+        where = f"{r.out} = if {condition}"
         unknown = Operand(test.dtype, test.shape)  # a side that is never taken is there all the same
         return replace(r, type=self._infer(r.out, _IFELSE, [unknown, a, b], r.type, where))
 

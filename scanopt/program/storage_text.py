@@ -50,9 +50,9 @@ def storage_text(program: Program) -> str:
     >>> x, n = T.dvector("x"), T.lscalar("n")
     >>> powers, _ = scan(lambda p, x: T.tanh(p * x), None, x, x, n_steps=n, name="L")
     >>> print(storage_text(function([x, n], powers[-1]).program))
-    loop L: state x: float64[?]: 2 rows, computed there as v6; not onto v3: of_the_caller, rows_read_beside
-    loop L: v5: float64[?]: an array of its own, the same at each step; not onto v0: ...
-    loop L: v6: float64[?]: the next row of state x
+    loop L: state x: float64[?]: 2 rows, computed there as v7; not onto v4: of_the_caller, rows_read_beside
+    loop L: v6: float64[?]: an array of its own, the same at each step; not onto v0: ...
+    loop L: v7: float64[?]: the next row of state x
       not_its_array: ...
     """
     found = decisions(program)

@@ -15,16 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from corpus.plain_names import NAMES, translated
+from corpus.plain_names import NAMES, UnknownError, translated
 from corpus.spec import Change, Line, Loop, Out, Spec, Statement, changed, makes, needs, used
 
 __all__ = ["Loose", "UnknownError", "evaluate", "initial", "run"]
 
 Array = np.ndarray[Any, Any]
-
-
-class UnknownError(Exception):
-    """The program holds what is not known here: random numbers, gradients, lengths of rows that are never computed."""
 
 
 class Loose(np.ndarray[Any, Any]):

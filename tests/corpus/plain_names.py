@@ -12,6 +12,10 @@ __all__ = ["NAMES", "translated"]
 Array = np.ndarray[Any, Any]
 
 
+class UnknownError(Exception):
+    """The program holds what is not known here: random numbers, gradients, lengths of rows that are never computed."""
+
+
 class _T:
     """`scanopt.tensor`: functions that NumPy has under the same name are NumPy's."""
 
@@ -19,6 +23,8 @@ class _T:
     lt, le, gt, ge, eq, neq = np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal
 
     def __getattr__(self, name: str) -> Any:
+        if not hasattr(np, name):
+            raise UnknownError(name)
         return getattr(np, name)
 
     @staticmethod
