@@ -318,6 +318,13 @@ def case_sum_to(rng: Rng) -> Case:
     return Op.make("sum_to", axis=axis), [x, *lengths]
 
 
+def case_shaped_like(rng: Rng) -> Case:
+    x = any_array(rng)
+    axes = int(rng.integers(0, x.ndim + 1))
+    like = (2,) * int(rng.integers(0, 2)) + x.shape[x.ndim - axes :]
+    return Op.make("shaped_like", axes=axes), [x, values(rng, "float32", like)]
+
+
 def case_identity(name: str) -> Callable[[Rng], Case]:
     return lambda rng: (Op.make(name), [any_array(rng)])
 

@@ -86,10 +86,10 @@ def abstract_eval(op: Op, operands: Iterable[Operand]) -> Operand:
 def executed(steps: int | None, until: Operand | None) -> int | None:
     """How many of so many steps a loop runs, None where that is not known.  until: the condition that ends it.
 
-    >>> executed(5, None), executed(5, Operand("bool", ())), executed(0, Operand("bool", ()))
-    (5, None, 0)
+    >>> executed(5, None), executed(5, Operand("bool", ())), executed(1, Operand("bool", ()))
+    (5, None, 1)
     """
-    if steps is None or until is None or not steps:
+    if steps is None or until is None or steps <= 1:  # a condition is asked for after the step
         return steps
     return None if until.value is None else 1 if until.value else steps
 

@@ -21,7 +21,7 @@ from scanopt.calculus.encode import Encoded
 from scanopt.calculus.facts import ALL
 from scanopt.calculus.forms import ROOT, Form, TermGraph
 from scanopt.calculus.given import Given
-from scanopt.calculus.lengths import with_equal_lengths
+from scanopt.calculus.given_steps import with_equal_lengths
 from scanopt.calculus.simulate import told_apart
 
 __all__ = ["PROVEN", "Answer", "Group", "Trial", "facts_of", "pairs", "proven"]

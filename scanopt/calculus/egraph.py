@@ -24,8 +24,8 @@ from scanopt.calculus.forms import Batched, Operator, TermGraph, const_key, cons
 from scanopt.calculus.given import Given, constant_facts, given_facts, with_elements
 from scanopt.calculus.given_constants import filled
 from scanopt.calculus.given_states import passing_on
+from scanopt.calculus.given_steps import as_many_steps
 from scanopt.calculus.law import Law
-from scanopt.calculus.lengths import as_many_steps
 from scanopt.calculus.loading import Rows, integer, load_text, operator_text
 from scanopt.calculus.machinery import machinery_text
 from scanopt.calculus.readback import ReadBack, read_back

@@ -8,18 +8,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from scanopt.array.lengths import same_shape
 from scanopt.array.op import Op
 from scanopt.array.shown import shown
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Node, Variable
 from scanopt.calculus.forms import ROOT, ClockInfo, Form, StateInfo, TermGraph, const_key
 from scanopt.config import config
-from scanopt.loops.graph import unconditional
+from scanopt.loops.graph import leaves, unconditional
 from scanopt.loops.mit_mots import without_mit_mots
 from scanopt.loops.node import MitSot, NonSequence, Scan, State
 from scanopt.loops.node import Sequence as ScanSequence
 
 __all__ = ["Encoded", "Encoder", "encode"]
+
+MOST_TAKEN_APART = 3
+"""Loops of more steps than these are not taken apart (see `rewrites/few_steps.py`)."""
 
 Slot = ScanSequence | NonSequence | tuple[State, int]
 
@@ -59,7 +63,7 @@ class Encoder:
         self._ids: dict[Form, int] = {}
         self._done: dict[tuple[Variable, Scope | None], int] = {}
         self._scopes: dict[tuple[Scan, Scope | None], Scope] = {}
-        self._pending: list[tuple[int, Variable, Scope]] = []
+        self._pending: list[tuple[int, State, Scope]] = []
         self._checks: list[Task] = []
         self._always: set[Node] = set()
         self._endings: list[tuple[Scope, Variable]] = []
@@ -80,9 +84,9 @@ class Encoder:
                 info = self.graph.clocks[scope.clock]
                 self.graph.clocks[scope.clock] = replace(info, until=(self._encode(condition, scope),))
             while self._pending:
-                state, update, scope = self._pending.pop()
+                state, s, scope = self._pending.pop()
                 label = self.graph.states[state].label
-                self.graph.states[state] = StateInfo(label, (self._encode(update, scope),))
+                self.graph.states[state] = StateInfo(label, (self._update(s, scope),))
             if self._checks:
                 checks.append(self._check(*self._checks.pop()))
         self.graph.roots, self.graph.checks = tuple(roots), tuple(checks)
@@ -136,8 +140,9 @@ class Encoder:
             args = tuple(self._done[a, scope] for a in x.owner.inputs)
             return self._new(Form("apply", args, operator=x.owner.op), x.type)
         if isinstance(x.owner, Scan):
-            inner = self._scope(x.owner, scope)
-            value = self._done[x.owner.traced[x.index], inner]
+            scan, inner = x.owner, self._scope(x.owner, scope)
+            carried = x.index < len(scan.states)
+            value = self._update(scan.states[x.index], inner) if carried else self._done[scan.traced[x.index], inner]
             return self._new(Form("stack", (value,), clock=inner.clock), x.type)
         if scope is not None:
             return self._new(Form("hold", (self._done[x, scope.parent],), clock=scope.clock), x.type)
@@ -155,6 +160,15 @@ class Encoder:
         state, tap = slot
         init = self._initial_rows(state, outer)
         return self._new(Form("delay", (init,), clock=c, state=scope.states[state], k=-tap), x.type)
+
+    def _update(self, state: State, scope: Scope) -> int:
+        """What a state becomes.  Loops see to it that its shape stays; of few steps there may be none in the end."""
+        update, before = state.output_state, state.input_states[0]
+        found = self._encode(update, scope)
+        if not _may_be_few(scope.scan) or same_shape(update, before):
+            return found
+        op = Op.make("shaped_like", axes=update.ndim)
+        return self._new(Form("apply", (found, self._encode(before, scope)), operator=op), update.type)
 
     def _initial_rows(self, state: State, outer: int) -> int:
         """Row 0 of a sit-sot's buffer is its initial state; a mit-sot reads its first `depth` rows."""
@@ -186,7 +200,7 @@ class Encoder:
         for s in scan.states:
             states[s] = len(self.graph.states)
             self.graph.states[states[s]] = StateInfo(shown(s.output_state.name or _label(s)), ())
-            self._pending.append((states[s], s.output_state, scope))
+            self._pending.append((states[s], s, scope))
             slots |= {x: (s, tap) for tap, x in zip(s.taps, s.input_states, strict=True)}
         steps = self._encode(scan.n_steps, parent)
         if scan in self._always:
@@ -213,6 +227,14 @@ class Encoder:
         self.graph.classes[i] = [form]
         self.graph.types[i] = type
         return i
+
+
+def _may_be_few(scan: Scan) -> bool:
+    """Whether laws may find that a loop takes so few steps that they take it apart."""
+    n = scan.n_steps
+    if isinstance(n, Constant) and not isinstance(scan.until, Constant):
+        return bool(n.data <= MOST_TAKEN_APART)
+    return not leaves([n])
 
 
 def _outer(slot: Slot) -> Variable:

@@ -178,8 +178,37 @@ same_type = new_fact(
 
 safe = new_fact(
     "safe", Op,
-    meaning="op cannot raise, whatever its values (given, and kept by batching)",
+    meaning="op cannot raise, whatever its values, where the shapes of its arguments fit (given, and kept by batching)",
     rules="(= g (vmap op f)) (safe op) => (safe g)",
+)  # fmt: skip
+
+quiet = new_fact(
+    "quiet", Op,
+    meaning="op is safe, and the program computes all of its text: shapes that do not fit raise anyway (given, and "
+    "kept by batching)",
+    rules="(= g (vmap op f)) (quiet op) => (quiet g)",
+)  # fmt: skip
+
+fits = new_fact(
+    "fits", Value,
+    meaning="the arguments of the operators that the program computes v with have shapes that fit, whatever its inputs "
+    "are (given of programs with an ifelse)",
+)  # fmt: skip
+
+sure = new_fact(
+    "sure", Op, Args,
+    meaning="op of l cannot raise",
+    rules="""
+    (= v (apply op l)) (quiet op) => (sure op l)
+    (= v (apply op l)) (safe op) (fits v) => (sure op l)
+    (= v (apply op l)) (safe op) (elementwise op) (= 0 (ndim v)) => (sure op l)
+    (= v (apply op (cons x (nil)))) (safe op) (elementwise op) => (sure op (cons x (nil)))
+    """,
+)  # fmt: skip
+
+elementwise = new_fact(
+    "elementwise", Op,
+    meaning="op computes each entry of its result of entries of its arguments (given of programs with an ifelse)",
 )  # fmt: skip
 
 always = new_fact(
@@ -194,7 +223,8 @@ hoistable = new_fact(
     "hoistable", Clock, Op, Args,
     meaning="computing op of the invariants l once outside c raises only if running the program does",
     rules="""
-    (held c l o f) (= v (apply op l)) (safe op) => (hoistable c op l)
+    (held c l o f) (sure op l) => (hoistable c op l)
+    (held c l o f) (= v (apply op l)) (always v) (safe op) => (hoistable c op l)
     (held c l o f) (= v (apply op l)) (always v) (some_steps c) => (hoistable c op l)
     """,
 )  # fmt: skip
@@ -203,7 +233,8 @@ raises_alike = new_fact(
     "raises_alike", Clock, Op, Args,
     meaning="computing op of l for all steps of c at once raises only if running the program does",
     rules="""
-    (sliced c l o f) (= v (apply op l)) (safe op) => (raises_alike c op l)
+    (sliced c l o f) (sure op l) => (raises_alike c op l)
+    (sliced c l o f) (= v (apply op l)) (always v) (safe op) => (raises_alike c op l)
     (sliced c l o f) (= v (apply op l)) (always v) (runs_all c) => (raises_alike c op l)
     """,
 )  # fmt: skip
@@ -218,7 +249,7 @@ total = new_fact(
     (= v (delay c i s k)) => (total v)
     (= v (input k)) => (total v)
     (= v (const k)) => (total v)
-    (= v (apply op l)) (safe op) (total_list l) => (total v)
+    (= v (apply op l)) (sure op l) (total_list l) => (total v)
     """,
 )  # fmt: skip
 

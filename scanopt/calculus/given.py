@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.array.batching import elementwise
 from scanopt.array.op import Op, Operand
+from scanopt.array.ops_control import IFELSE
 from scanopt.calculus.components import components
 from scanopt.calculus.encode import Encoded
 from scanopt.calculus.forms import ROOT, Form, Operator, const_key
@@ -17,6 +19,7 @@ from scanopt.calculus.given_mirrors import reading_late
 from scanopt.calculus.given_products import products_beside
 from scanopt.calculus.given_recurrences import closed_operators, cycles, recurrence_facts
 from scanopt.calculus.given_sums import adding_up, summing_operators
+from scanopt.calculus.lengths import known_lengths
 
 __all__ = ["Given", "constant_facts", "given_facts", "with_elements"]
 
@@ -33,6 +36,7 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
     ops = list(dict.fromkeys([*ops, *closed_operators(ops), *summing_operators(ops)]))
     dtypes = list(dict.fromkeys(t.dtype for t in g.types.values()))
     yield from _operator_facts(ops, fp, dtypes)
+    yield from _raising(g, ops)
     yield from _trait_facts(ops, dtypes)
     yield from _cancelling(ops, dtypes)
     yield from recurrence_facts(ops, dtypes, fp)
@@ -65,8 +69,6 @@ def _operator_facts(ops: Iterable[Op], fp: str, dtypes: Iterable[str]) -> Iterat
     of_complex = any(np.dtype(d).kind == "c" for d in dtypes)
     for op in ops:
         traits = op.spec.traits
-        if not op.can_raise:
-            yield "safe", (op,)
         if not op.data_shape:
             yield "fixed_shape", (op,)
         if op.name in _SHAPE_FROM_REST:
@@ -76,6 +78,20 @@ def _operator_facts(ops: Iterable[Op], fp: str, dtypes: Iterable[str]) -> Iterat
             yield "batched", (op,)
         if traits.inverse is not None:
             yield "undoes", (Op.make(traits.inverse), op)
+
+
+def _raising(g: Encoded, ops: Iterable[Op]) -> Iterator[Given]:
+    """What cannot raise; of a side of an ifelse that is not taken, shapes that do not fit are no error either."""
+    choices = any(f.operator == IFELSE for _, f in g.forms())
+    for op in ops:
+        if not op.can_raise:
+            yield "safe", (op,)
+            if not choices:
+                yield "quiet", (op,)
+        if choices and op.spec.batch is elementwise:
+            yield "elementwise", (op,)
+    if choices:
+        yield from (("fits", (i,)) for i in sorted(known_lengths(g).fitting))
 
 
 _TRAITS = {
