@@ -171,7 +171,9 @@ def _is(value: np.ndarray[Any, Any], element: complex | None, dtype: str) -> boo
 
 
 def _static_shape(g: Encoded, v: int) -> Iterator[Given]:
-    type = g.types[v]
+    type, (form,) = g.types[v], g.classes[v]
+    if form.operator is not None and form.operator.name == "shaped_like" and g.types[form.args[1]] != type:
+        return  # it may raise, where no step runs too
     if all(n is not None for n in type.shape):
         yield "static_shape", (v, ",".join([f"{type.dtype}:0", *map(str, type.shape)]))
 
