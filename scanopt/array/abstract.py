@@ -15,7 +15,16 @@ import numpy as np
 from scanopt.array.op import Op, Operand
 from scanopt.array.types import Dim
 
-__all__ = ["abstract_eval", "abstract_run", "batched_eval", "concrete", "concrete_shape", "executed", "last_row"]
+__all__ = [
+    "abstract_eval",
+    "abstract_run",
+    "batched_eval",
+    "cannot_raise",
+    "concrete",
+    "concrete_shape",
+    "executed",
+    "last_row",
+]
 
 K = TypeVar("K")
 
@@ -92,6 +101,22 @@ def executed(steps: int | None, until: Operand | None) -> int | None:
     if steps is None or until is None or steps <= 1:  # a condition is asked for after the step
         return steps
     return None if until.value is None else 1 if until.value else steps
+
+
+def cannot_raise(op: Op, operands: Sequence[Operand]) -> bool:
+    """Whether all that decides whether an op raises is known, and it does not: shapes, and values but the first one.
+
+    >>> row = Op.make("getitem", index=(2,))
+    >>> cannot_raise(row, [Operand("float64", (3,))]), cannot_raise(row, [Operand("float64", (None,))])
+    (True, False)
+    """
+    if op.spec.refuse is None or any(None in x.shape for x in operands) or any(x.value is None for x in operands[1:]):
+        return not op.can_raise
+    try:
+        op.spec.refuse(*operands, **op.options)
+    except (IndexError, TypeError, ValueError):
+        return False
+    return True
 
 
 def batched_eval(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.abstract import abstract_eval
+from scanopt.array.abstract import abstract_eval, cannot_raise
 from scanopt.array.op import Op, Operand
 from scanopt.array.ops_control import IFELSE
 from scanopt.array.ops_idle import has_rows, no_rows
@@ -150,15 +150,17 @@ class Lowering:
         """An operator of names: the name of its result, and the steps that compute it."""
         name, steps = self._expanded(operator, args)
         op, flags = unbatched(operator)
-        if flags and op.can_raise and not self._sure_rows(flags, args):
+        if flags and op.can_raise and self._may_raise(op, flags, args):
             return self._guarded(op, flags, args, name, steps)
         return name, steps
 
-    def _sure_rows(self, flags: Sequence[str], args: Sequence[str]) -> bool:
-        """Whether arguments batched so are known to have rows."""
-        counts = has_rows(flags).options["axes"]
-        lengths = [n for a, count in zip(args, counts, strict=True) for n in self.operands[a].shape[:count]]
-        return None not in lengths and 0 not in lengths
+    def _may_raise(self, op: Op, flags: Sequence[str], args: Sequence[str]) -> bool:
+        """Whether an operator, batched so, may have no rows, and may then raise."""
+        given = [(self.operands[a], n) for a, n in zip(args, has_rows(flags).options["axes"], strict=True)]
+        lengths = [length for x, n in given for length in x.shape[:n]]
+        if None not in lengths and 0 not in lengths:
+            return False
+        return not cannot_raise(op, [Operand(x.dtype, x.shape[n:], None if n else x.value) for x, n in given])
 
     def _guarded(
         self, op: Op, flags: Sequence[str], args: Sequence[str], value: str, steps: Sequence[Compute]
