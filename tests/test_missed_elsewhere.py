@@ -82,16 +82,24 @@ def test_lookups_of_the_first_rows_are_a_slice() -> None:
 def test_few_steps_are_no_loop() -> None:
     step = lambda h, w: T.tanh(T.dot(h, w))  # noqa: E731
     twice, _ = scanopt.scan(step, None, x, [W], n_steps=2)
+    square = T.tensor("float64", (3, 3), "W")
+    start = T.tensor("float64", (3,), "x")
+    twice, _ = scanopt.scan(step, None, start, [square], n_steps=2)
     text = "v2 = dot(x, W)\nv3 = tanh(v2)\nv4 = dot(v3, W)\nv5 = tanh(v4)\nv6 = stack(v3, v5, axis=0)\nreturn v6"
-    becomes([x, W], twice, text, normal(3), normal(3, 3))
-    thrice, _ = scanopt.scan(step, None, x, [W], n_steps=3)
-    becomes(
-        [x, W],
-        thrice[1],
-        "v2 = dot(x, W)\nv3 = tanh(v2)\nv4 = dot(v3, W)\nv5 = tanh(v4)\nreturn v5",
-        normal(3),
-        normal(3, 3),
-    )
+    becomes([start, square], twice, text, normal(3), normal(3, 3))
+    thrice, _ = scanopt.scan(step, None, start, [square], n_steps=3)
+    text = "v2 = dot(x, W)\nv3 = tanh(v2)\nv4 = dot(v3, W)\nv5 = tanh(v4)\nreturn v5"
+    becomes([start, square], thrice[1], text, normal(3), normal(3, 3))
+
+
+def test_without_a_loop_a_state_still_keeps_its_shape() -> None:
+    last = scanopt.scan(lambda h, w: T.tanh(T.dot(h, w)), None, x, [W], n_steps=1)[0][-1]
+    text = "v2 = dot(x, W)\nv3 = tanh(v2)\nv4 = shaped_like(v3, x, axes=1)\nreturn v4"
+    becomes([x, W], last, text, normal(3), normal(3, 3))
+    f = scanopt.function([x, W], last)
+    for run in (f, f.as_written, f.unoptimized):
+        with pytest.raises(ValueError, match=r"changes its shape.*\(3,\).*\(2,\)"):
+            run(normal(3), normal(3, 2))
 
 
 def test_map_feeding_a_map() -> None:
