@@ -17,6 +17,7 @@ from corpus.culprit import may_vanish
 from corpus.noise import ULPS
 from corpus.plain import UnknownError
 from corpus.plain import run as run_plainly
+from corpus.shrink import with_one_line_less
 from corpus.slopes import slopes_differ
 from corpus.spec import Loop, Spec, live, without_likes
 from corpus.text import Built, built, source
@@ -195,7 +196,9 @@ class _Calls:
                 x, found = x[:known], found[:known]
             if not equal(x, found):
                 return True
-        return False
+        return isinstance(found, Exception) and any(
+            not equal(_reference(simpler, start), found) for simpler in with_one_line_less(self.spec)
+        )
 
     def compare_with_plain(self, result: Result) -> None:
         """The interpreter against plain Python."""

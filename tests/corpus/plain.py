@@ -209,7 +209,8 @@ class _Rows:
         assert self.out is not None
         rows = self.rows[self.before :]
         if rows:
-            return np.stack(rows)
+            loose = any(isinstance(row, Loose) for row in rows)
+            return np.stack(rows).view(Loose) if loose else np.stack(rows)
         found = np.empty((0, *self.out.shape[1:]), self.out.dtype)
         return found.view(Loose) if found.ndim > 1 and (scope.disturbed or scope.ends_early(loop)) else found
 
@@ -331,12 +332,13 @@ class _Carry(_Loop):
         traces = {o.name: _Rows(o) for o in loop.outs if not o.is_state}
         for t in range(0 if ends else steps):
             step = self.step({**self._named(carry), **{name: rows[t] for name, rows in sequences.items()}})
-            new = [np.asarray(step[o.result]) for o in self.states]
+            found = {o.name: np.asanyarray(step[o.result]) for o in loop.outs}
+            new = [found[o.name] for o in self.states]
             if any(x.shape != y.shape for x, y in zip(carry, new, strict=True)):
                 raise ValueError("the carry has changed its shape")
             for o in loop.outs:
                 if not o.is_state:
-                    traces[o.name].append(np.asarray(step[o.result]))
+                    traces[o.name].append(found[o.name])
             carry = new
             if loop.function == "while_loop":
                 ends = not self._goes_on(carry)

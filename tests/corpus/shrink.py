@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from corpus.spec import Line, Loop, Spec, Statement, needs, prune, used
 
-__all__ = ["shrink"]
+__all__ = ["shrink", "with_one_line_less"]
 
 
 def shrink(spec: Spec, fails: Callable[[Spec], bool], tries: int = 400) -> Spec:
@@ -76,6 +76,22 @@ def _simpler_line(s: Line, known: Types) -> Iterator[Line]:
     for name in sorted(used(s.text)):
         if known.get(name) == (s.dtype, s.shape):
             yield dataclasses.replace(s, text=name)
+
+
+def with_one_line_less(spec: Spec) -> Iterator[Spec]:
+    """Programs with an array of ones for what one line computes: what goes wrong in another line, goes wrong first."""
+    for statements in _without_one(spec.statements):
+        yield dataclasses.replace(spec, statements=statements)
+
+
+def _without_one(statements: list[Statement]) -> Iterator[list[Statement]]:
+    for i, s in enumerate(statements):
+        if isinstance(s, Line):
+            ones = dataclasses.replace(s, text=f"T.ones({tuple(s.shape)}, dtype={s.dtype!r})")
+            yield [*statements[:i], ones, *statements[i + 1 :]]
+        else:
+            for body in _without_one(s.body):
+                yield [*statements[:i], dataclasses.replace(s, body=body), *statements[i + 1 :]]
 
 
 def _simpler_loop(s: Loop, known: Types) -> Iterator[Loop]:
