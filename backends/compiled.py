@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from types import FunctionType
 from typing import Any
@@ -11,6 +12,7 @@ from zlib import crc32
 
 import numpy as np
 
+from scanopt.array.c_order import in_c_order
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 from scanopt.backends.kept import Shelf
@@ -81,8 +83,8 @@ def compile_steps(
 
     bind: gives the function of an op.  clock: the time by which all that was asked for is done.
     """
-    bind = _in_c_order(xp, bind) if program.exact else bind
     source = program_source(program, infix=xp is np)
+    bind = _in_c_order(xp, bind, source.kinds) if program.exact else bind
     space = _namespace(source, xp, bind) | timing(source.titles, clock) | dict(Shelf().functions())
     exec(compile(source.text, _file(source.text), "exec"), space)
     return Compiled(program, source.text, xp, space["program"], source.stands_for)
@@ -93,15 +95,21 @@ def _file(text: str) -> str:
     return f"scanopt program {crc32(text.encode()):08x}"
 
 
-def _in_c_order(xp: Any, bind: Callable[[Op], Callable[..., Any]]) -> Callable[[Op], Callable[..., Any]]:
-    """The functions of ops whose rounding depends on how arguments lie in memory, for arguments in C order."""
+def _in_c_order(
+    xp: Any, bind: Callable[[Op], Callable[..., Any]], kinds: Mapping[Op, Collection[str]]
+) -> Callable[[Op], Callable[..., Any]]:
+    """The functions of ops whose rounding depends on how arguments lie in memory, for arguments in C order.
+
+    kinds: of the dtypes of their arguments in the program.
+    """
+    lay = in_c_order if xp is np else partial(xp.asarray, order="C")
 
     def bound(op: Op) -> Callable[..., Any]:
         f = bind(op)
-        count = op.spec.by_layout
+        count = op.by_layout(kinds[op])
         if not count:
             return f
-        return lambda *args, **out: f(*[xp.asarray(x, order="C") for x in args[:count]], *args[count:], **out)
+        return lambda *args, **out: f(*map(lay, args[:count]), *args[count:], **out)
 
     return bound
 

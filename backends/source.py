@@ -43,7 +43,7 @@ SCALARS = {"int32", "int64", "float32", "float64"}
 class Source:
     """Source text of a function `program`, perhaps with parts of it, and what its global names stand for.
 
-    ops: functions to bind, by name.  consts: arrays, by name (`scalars`: as scalars).  labels:
+    ops: functions to bind, by name.  kinds: of the dtypes of their arguments.  consts: arrays, by name (`scalars`: as scalars).  labels:
     texts for error messages, by number.  empties: loops to evaluate without steps, by name, with
     the outer names they take.  titles: of profiled loops, by number.
     stands_for: the steps and loops of its lines.
@@ -51,6 +51,7 @@ class Source:
 
     text: str
     ops: dict[str, Op]
+    kinds: dict[Op, set[str]]
     consts: dict[str, np.ndarray[Any, Any]]
     scalars: dict[str, np.ndarray[Any, Any]]
     labels: tuple[str, ...]
@@ -69,10 +70,19 @@ def program_source(program: Program, infix: bool = True) -> Source:
     writer = Writer(program, found, kept_buffers(program, found), infix)
     text = writer.program()
     return Source(
-        text, {name: op for op, name in writer.ops.items()},
+        text, {name: op for op, name in writer.ops.items()}, _kinds(program, found),
         writer.consts, writer.scalars, tuple(writer.labels), writer.empties,
         tuple(writer.titles), writer.stands_for,
     )  # fmt: skip
+
+
+def _kinds(program: Program, found: Layout) -> dict[Op, set[str]]:
+    """By operator the kinds of dtype that its arguments have somewhere in the program."""
+    kinds: dict[Op, set[str]] = {}
+    for step in program.walk():
+        if isinstance(step, Compute):
+            kinds.setdefault(step.op, set()).update(np.dtype(found.types[a].dtype).kind for a in step.args)
+    return kinds
 
 
 @dataclass

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.abstract import concrete, concrete_shape
+from scanopt.array.c_order import laid_out
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Node, SharedVariable, Variable, describe
@@ -162,9 +163,7 @@ class _Machine:
         """One operator, its result checked against the graph."""
         if self.extended:
             return self.widen(_extended(node.op, args))
-        laid_out = node.op.spec.by_layout
-        args = [np.asarray(x, order="C") for x in args[:laid_out]] + args[laid_out:]
-        result = np.asarray(node.op.bind(np)(*args))
+        result = np.asarray(node.op.bind(np)(*laid_out(node.op, args)))
         expected = node.outputs[0].type
         found = TensorType(result.dtype.str, result.shape)  # NumPy puts `name` together each time
         if not expected.accepts(found):

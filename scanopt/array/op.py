@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -114,6 +114,7 @@ class OpSpec:
         axis is the op of the arguments' entries t (those without the flag stay as they are), or
         None where there is no batched form for these flags (entries of unequal shapes).
     batch_exact: the batched form is equal bit for bit (else: up to rounding).
+    inexact: names of dtypes of the result for which it is equal up to rounding all the same.
     view: the result may share memory with the first argument.
     can_raise: raises depending on values or run-time lengths (an index out of range, a singular
         matrix); shapes that do not fit do not count.
@@ -121,7 +122,8 @@ class OpSpec:
     cost: class of cost, a key of the cost model.
     by_layout: of the first so many arguments it matters for rounding how they lie in memory (in which order they are
         added up; NumPy has another exp for arrays that lie backwards): where results are to be equal bit for bit
-        they are laid out in C order first.
+        they are laid out in C order first (see `in_c_order`).
+    layout_kinds: kinds of dtype for which it matters, where an argument has one of them.
     ufunc: name of the NumPy ufunc that this entry is, if it is one.
     gradient: called with the op, its symbolic arguments, its result and the gradient g of a scalar
         with respect to the result (of its type); returns for each argument the gradient with respect
@@ -129,8 +131,8 @@ class OpSpec:
         smoothly.  Arguments and results that are neither float nor complex have none anyway.  For
         complex numbers g is dL/dRe + i dL/dIm, as in Theano.
 
-    batch_exact, out, view, can_raise and data_shape may depend on the parameters: a function of
-    the op in place of a bool.  Read them through the properties of `Op`.
+    batch_exact, inexact, by_layout, out, view, can_raise and data_shape may depend on the parameters:
+    a function of the op in place of the value.  Read them through the properties of `Op`.
     """
 
     name: str
@@ -138,13 +140,15 @@ class OpSpec:
     infer: Callable[..., TensorType]
     batch: Callable[[Op, Sequence[bool], Sequence[Variable]], Variable | None] | None = None
     batch_exact: bool | Callable[[Op], bool] = False
+    inexact: Sequence[str] | Callable[[Op], Sequence[str]] = ()
     traits: Traits = field(default_factory=Traits)
     cost: str | Callable[[Op], str] = "arith"
     out: bool | Callable[[Op], bool] = False
     view: bool | Callable[[Op], bool] = False
     can_raise: bool | Callable[[Op], bool] = False
     data_shape: bool | Callable[[Op], bool] = False
-    by_layout: int = 0
+    by_layout: int | Callable[[Op], int] = 0
+    layout_kinds: str = "biufc"
     ufunc: str | None = None
     gradient: Gradient | None = None
     refuse: Callable[..., None] | None = None
@@ -285,10 +289,25 @@ class Op:
         """Whether the shape of the result depends on values of the arguments."""
         return self._flag(self.spec.data_shape)
 
-    @property
-    def batch_exact(self) -> bool:
-        """Whether the batched form is equal bit for bit."""
-        return self._flag(self.spec.batch_exact)
+    def batch_exact(self, dtype: str) -> bool:
+        """Whether the batched form is equal bit for bit where the result is of this dtype.
+
+        >>> Op.make("power").batch_exact("float64"), Op.make("power").batch_exact("int64")
+        (False, True)
+        """
+        inexact = self.spec.inexact
+        return self._flag(self.spec.batch_exact) and dtype not in (inexact(self) if callable(inexact) else inexact)
+
+    def by_layout(self, kinds: Collection[str]) -> int:
+        """Of how many first arguments it matters for rounding how they lie in memory, by the kinds of their dtypes.
+
+        >>> Op.make("absolute").by_layout("f"), Op.make("absolute").by_layout("c")
+        (0, 1)
+        """
+        count = self.spec.by_layout
+        if not count or not any(k in self.spec.layout_kinds for k in kinds):
+            return 0
+        return count(self) if callable(count) else count
 
     @property
     def takes_out(self) -> bool:

@@ -90,6 +90,8 @@ register(
         _infer,
         _batch,
         batch_exact=True,
+        by_layout=2,
+        layout_kinds="c",
         cost="reduction",
         gradient=_gradient,
         doc="s[t] = a[t] s[t - 1] + b[t] along an axis, from s[0] = b[0]",

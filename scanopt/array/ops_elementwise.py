@@ -69,8 +69,18 @@ def _bind_cast(xp: Any, dtype: str) -> Callable[..., Any]:
     return lambda x: xp.asarray(x).astype(dtype, copy=False)
 
 
+def _unsigned(op: Op) -> bool:
+    """Casts of floats that no unsigned integer is near: several at once give others than one."""
+    return np.dtype(op.options["dtype"]).kind == "u"
+
+
+def _bind_clip(xp: Any) -> Callable[..., Any]:
+    """Not by np.clip, which for bounds that are one number chooses in another way between 0.0 and -0.0."""
+    return lambda x, low, high: xp.minimum(xp.maximum(x, low), high)
+
+
 def _entry(name: str, infer: Callable[..., TensorType], numpy: Callable[..., Any], **more: Any) -> None:
-    register(OpSpec(name, numpy, infer, batch_elementwise, batch_exact=True, **more))
+    register(OpSpec(name, numpy, infer, batch_elementwise, **{"batch_exact": True, **more}))
 
 
 def _gradient_where(op: Op, args: Sequence[Variable], out: Variable, g: Variable) -> list[Variable | None]:
@@ -94,9 +104,10 @@ def _above(x: Variable, low: Variable, high: Variable, out: Variable) -> Variabl
 
 _entry("where", _infer_where, lambda xp: xp.where, doc="x where a bool condition holds, else y",
        gradient=_gradient_where)  # fmt: skip
-_entry("clip", _infer_clip, lambda xp: xp.clip, doc="minimum(maximum(x, low), high)",
+_entry("clip", _infer_clip, _bind_clip, doc="minimum(maximum(x, low), high)",
        gradient=elementwise_gradient(_inside, _below, _above))  # fmt: skip
-_entry("cast", _infer_cast, _bind_cast, view=True, doc="the same values in another dtype",
+_entry("cast", _infer_cast, _bind_cast, batch_exact=lambda op: not _unsigned(op), by_layout=_unsigned, layout_kinds="f",
+       view=True, doc="the same values in another dtype",
        gradient=elementwise_gradient(1), params={"dtype": DTYPE})  # fmt: skip
 _entry("round", _infer_round, lambda xp, decimals: lambda x: xp.round(x, decimals),
        doc="rounded to so many decimals", gradient=elementwise_gradient(0),
@@ -105,7 +116,7 @@ _entry("real", _infer_part, lambda xp: xp.real, cost="free", view=True, doc="the
        traits=Traits(idempotent=True), gradient=elementwise_gradient(1))  # fmt: skip
 _entry("imag", _infer_part, lambda xp: xp.imag, cost="free", view=True, doc="the imaginary part",
        gradient=elementwise_gradient(-1j))  # fmt: skip
-_entry("sigmoid", _infer_sigmoid, _bind_sigmoid, cost="transcendental", out=True, by_layout=1,
+_entry("sigmoid", _infer_sigmoid, _bind_sigmoid, cost="transcendental", out=True, by_layout=1, inexact=("float16",),
        doc="1 / (1 + exp(-x))", gradient=elementwise_gradient(lambda x, out: out * (1 - out)))  # fmt: skip
 
 

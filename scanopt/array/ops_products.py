@@ -182,6 +182,8 @@ register(
         batch_exact=True,
         cost="arith",
         out=True,
+        by_layout=2,
+        layout_kinds="c",
         traits=Traits(),
         gradient=gradient_of_outer,
         doc="products of all pairs",

@@ -19,7 +19,7 @@ from scanopt.array.batching import broadcast_to, dims_of, expand, rows, transpos
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.parameters import one_of
 from scanopt.array.shapes import broadcast, same, shape_text, ufunc_dtypes
-from scanopt.array.types import Dim, TensorType
+from scanopt.array.types import COMPLEX, Dim, TensorType
 from scanopt.array.variable import Variable, apply
 
 __all__ = ["accumulator", "folder"]
@@ -100,9 +100,14 @@ def _fits(row: Sequence[Dim], shape: Sequence[Dim]) -> bool:
     return all(n != 1 or m in (1, None) for n, m in pairs)
 
 
+def _products(op: Op) -> tuple[str, ...]:
+    """Products of complex numbers: long rows are multiplied row by row, by other code than one after the other."""
+    return COMPLEX if op.options["ufunc"] == "multiply" else ()
+
+
 def _entry(
-    name: str, arguments: str, kernel: Callable[..., Any], doc: str, cost: str, *, exact: bool = True, rows: int = 1,
-    last: bool = False, ufunc: bool = False,
+    name: str, arguments: str, kernel: Callable[..., Any], doc: str, cost: str, *, exact: bool = True,
+    inexact: Sequence[str] = (), rows: int = 1, last: bool = False, ufunc: bool = False,
 ) -> None:  # fmt: skip
     signature = Signature(arguments, rows, last, ufunc)
     several = sum(kind in "sm" for kind in arguments) > 1
@@ -124,7 +129,8 @@ def _entry(
 
     register(
         OpSpec(
-            name, bind, signature.infer, signature.batch, batch_exact=exact, cost=cost, gradient=None, doc=doc,
+            name, bind, signature.infer, signature.batch, batch_exact=exact,
+            inexact=_products if ufunc else inexact, by_layout=len(arguments) if exact else 0, layout_kinds="c", cost=cost, gradient=None, doc=doc,
             params={"ufunc": one_of(*running.ACCUMULATED)} if ufunc else {},
         )
     )  # fmt: skip
@@ -152,8 +158,11 @@ _entry(
     "segmented", "imss", running.segmented, "y where the mask holds, else f(s, x), with f a ufunc", "cumulative",
     ufunc=True,
 )  # fmt: skip
-_entry("lfilter", "isp", filters.lfilter, "s * a + x step by step", "cumulative")
-_entry("lfilter2", "ispp", filters.lfilter, "(s * a + r * b) + x step by step, r before s", "cumulative", rows=2)
+_entry("lfilter", "isp", filters.lfilter, "s * a + x step by step", "cumulative", inexact=COMPLEX)
+_entry(
+    "lfilter2", "ispp", filters.lfilter, "(s * a + r * b) + x step by step, r before s", "cumulative", rows=2,
+    inexact=COMPLEX,
+)  # fmt: skip
 _entry("linear_recurrence", "iss", chunked.linear_recurrence, "s * a + x step by step", "cumulative", exact=False)
 _entry("smoothing", "iss", chunked.smoothing, "s + (x - s) * a step by step", "cumulative", exact=False)
 _entry("raised_sum", "iss", _raised, "max(s + x, low) step by step", "cumulative", exact=False)

@@ -245,7 +245,10 @@ def _like_numpy(
 
 
 def _running(name: str, gradient: Gradient) -> None:
-    _along_axis(name, _bind_reduction(name), _infer_keep(name), gradient, _TYPED, cost="reduction", out=True)
+    _along_axis(
+        name, _bind_reduction(name), _infer_keep(name), gradient, _TYPED, cost="reduction", out=True,
+        by_layout=1, layout_kinds="c",
+    )  # fmt: skip
 
 
 _running("cumsum", gradients.of_cumsum)

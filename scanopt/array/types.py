@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["DTYPES", "LONGEST", "MOST_AXES", "Dim", "TensorType"]
+__all__ = ["COMPLEX", "DTYPES", "FLOATS", "LONGEST", "MOST_AXES", "Dim", "TensorType"]
 
 Dim = int | None
 """The length of one axis: an int when it is known before the run, else None."""
@@ -18,6 +18,9 @@ DTYPES = frozenset({
     "float16", "float32", "float64", "complex64", "complex128",
 })  # fmt: skip
 """The dtypes that files know, and all machines have."""
+
+FLOATS = ("float16", "float32", "float64")
+COMPLEX = ("complex64", "complex128")
 
 LONGEST, MOST_AXES = 2**63 - 1, 64
 """The greatest length of an axis, and the greatest number of axes, that NumPy knows."""

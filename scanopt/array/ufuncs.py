@@ -13,7 +13,7 @@ from scanopt.array.derivatives import Partial, elementwise_gradient
 from scanopt.array.op import Gradient, Op, Operand, OpSpec, Traits, register
 from scanopt.array.parameters import FLAG, optional
 from scanopt.array.shapes import broadcast, ufunc_dtypes
-from scanopt.array.types import TensorType
+from scanopt.array.types import COMPLEX, FLOATS, TensorType
 from scanopt.array.variable import Constant, Variable, apply, describe, public
 
 __all__ = ["binary", "elementwise", "unary"]
@@ -92,10 +92,17 @@ def _power(x: Variable, y: Variable) -> Variable:
     return apply(Op.make("power"), x, y)
 
 
-# NumPy's power has other code for an exponent that is one number; its fmax and fmin of 0.0 and -0.0
-# depend on how many there are.  All others are equal bit for bit in any layout but for functions like exp of
-# arrays that lie backwards, which are laid out in C order first (`by_layout`) [tried].
-_INEXACT = {"power", "float_power", "fmax", "fmin"}
+# How NumPy's ufuncs round [tried for all of them, all dtypes, lengths and layouts: tests/test_layouts.py].  Power has
+# other code for an exponent that is one number; fmax and fmin of 0.0 and -0.0 depend on how many there are.  Functions
+# like exp of a float16 go through float32, a whole vector of them by other code than one.  Functions like exp, and
+# products of complex numbers, have other code for arrays that lie backwards, and none for where an element stands in
+# an array in C order.  What is left is one operation, rounded once.
+_INEXACT = {
+    "power": (*FLOATS, *COMPLEX), "float_power": (*FLOATS, *COMPLEX), "fmax": (*FLOATS, *COMPLEX),
+    "fmin": (*FLOATS, *COMPLEX),
+}  # fmt: skip
+_SEVERAL_OPERATIONS = {"multiply", "divide", "reciprocal", "square", "absolute"}
+"""Of complex numbers: arithmetic that rounds more than once."""
 
 
 def _ufunc(name: str, names: tuple[str, ...], arity: int, cost: str, gradient: Gradient, traits: Traits) -> None:
@@ -105,11 +112,13 @@ def _ufunc(name: str, names: tuple[str, ...], arity: int, cost: str, gradient: G
             numpy=_bind_ufunc(name),
             infer=_infer_ufunc(name),
             batch=batch_elementwise,
-            batch_exact=name not in _INEXACT,
+            batch_exact=True,
+            inexact=_INEXACT.get(name, ("float16",) if cost == "transcendental" else ()),
             traits=traits,
             cost=cost,
             out=True,
-            by_layout=arity if cost == "transcendental" else 0,
+            by_layout=arity if cost == "transcendental" or name in _SEVERAL_OPERATIONS else 0,
+            layout_kinds="biufc" if cost == "transcendental" else "c",
             can_raise=(lambda op: op.options.get("checked", False)) if name == "power" else False,
             ufunc=name,
             gradient=gradient,

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.array.c_order import laid_out
 from scanopt.array.op import Op, Operand
 from scanopt.calculus.coinduction import PROVEN, Trial, facts_of, pairs, proven
 from scanopt.calculus.condition import FACTS, facts_text
@@ -342,6 +343,6 @@ def _evaluate(op: Operator, args: list[np.ndarray[Any, Any]]) -> np.ndarray[Any,
         if not size or size > max(_FOLD_LIMIT, sum(a.size for a in args)):
             return None
         with np.errstate(all="ignore"):
-            return np.asarray(op.bind(np)(*args))
+            return np.asarray(op.bind(np)(*laid_out(op, args)))
     except (ArithmeticError, IndexError, ValueError):  # as it will when the program runs
         return None

@@ -267,6 +267,12 @@ batched = new_fact(
     meaning="op has a batched form that the licence of the call allows (given, kept by batching)",
     rules="(= g (vmap op f)) => (batched g)",
 )  # fmt: skip
+batched_as = new_fact(
+    "batched_as", Op, Text,
+    meaning="op has a batched form that the licence of the call allows where its result is of dtype d (given, for "
+    "operators that are not batched for all dtypes of the program)",
+)  # fmt: skip
+_AS_IT_IS = "(batched_as op d) (= d (dtype v))"
 
 commutative = new_fact("commutative", Op, Text, meaning="op(x, y) = op(y, x) for x of dtype d (trait)")
 idempotent = new_fact("idempotent", Op, Text, meaning="op(x, x) = x for x of dtype d (trait)")
@@ -323,9 +329,10 @@ sliced = new_fact(
 batchable = new_fact(
     "batchable", Clock, Op, Args,
     meaning="op has a batched form for the sliced list: rows of one length, as far as they come from op",
-    rules="""
+    rules=f"""
     (sliced c l o f) (= v (apply op l)) (batched op) (fixed_shape op) => (batchable c op l)
     (sliced c l o f) (= v (apply op l)) (batched op) (= l (cons x r)) (held c r p g) => (batchable c op l)
+    (sliced c l o f) (= v (apply op l)) {_AS_IT_IS} (fixed_shape op) => (batchable c op l)
     """,
 )  # fmt: skip
 
@@ -356,9 +363,11 @@ varying = new_fact(
 traceable = new_fact(
     "traceable", Clock, Int, Op, Args,
     meaning="the trace (k = 0) or last k rows of op of the list are asked for, and op can do all rows at once",
-    rules="""
+    rules=f"""
     (= S (stack c v)) (= v (apply op l)) (forward v) (batched op) (regular v) => (traceable c 0 op l)
     (= S (tail c v k)) (= v (apply op l)) (forward v) (batched op) (regular v) => (traceable c k op l)
+    (= S (stack c v)) (= v (apply op l)) (forward v) {_AS_IT_IS} (regular v) => (traceable c 0 op l)
+    (= S (tail c v k)) (= v (apply op l)) (forward v) {_AS_IT_IS} (regular v) => (traceable c k op l)
     """,
 )  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,18 +64,18 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
 _SHAPE_FROM_REST = {"full", "broadcast_to", "reshape", "getitem", "repeat_rows", "repeat", "sum_to"}
 
 
-def _operator_facts(ops: Iterable[Op], fp: str, dtypes: Iterable[str]) -> Iterator[Given]:
-    # NumPy's products, squares and absolute values of complex numbers round by how arrays lie, and how long they are.
-    of_complex = any(np.dtype(d).kind == "c" for d in dtypes)
+def _operator_facts(ops: Iterable[Op], fp: str, dtypes: Sequence[str]) -> Iterator[Given]:
     for op in ops:
         traits = op.spec.traits
         if not op.data_shape:
             yield "fixed_shape", (op,)
         if op.name in _SHAPE_FROM_REST:
             yield "shape_from_rest", (op,)
-        exact = op.batch_exact and not (of_complex and op.spec.ufunc is not None)
-        if op.spec.batch is not None and (exact or fp != "exact"):
+        able = [d for d in dtypes if fp != "exact" or op.batch_exact(d)] if op.spec.batch is not None else []
+        if able and len(able) == len(dtypes):
             yield "batched", (op,)
+        else:
+            yield from (("batched_as", (op, d)) for d in able)
         if traits.inverse is not None:
             yield "undoes", (Op.make(traits.inverse), op)
 

@@ -1,0 +1,32 @@
+"""Arguments in C order, for operators that round by how arrays lie in memory (`OpSpec.by_layout`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.op import Op
+
+__all__ = ["in_c_order", "laid_out"]
+
+
+def in_c_order(x: Any) -> Any:
+    """x as a new array of NumPy's would lie.
+
+    NumPy calls an axis of length 1 contiguous whatever its stride is, and rounds by that stride all the same; and it
+    adds up the elements of an array that is not aligned in portions.
+
+    >>> x = np.arange(4.0)[::-2][:1]
+    >>> x.flags.c_contiguous, x.strides, in_c_order(x).strides
+    (True, (-16,), (8,))
+    """
+    x = np.asarray(x, order="C")
+    return x.copy() if 1 in x.shape or not x.flags.aligned else x
+
+
+def laid_out(op: Op, args: Sequence[Any]) -> list[Any]:
+    """The arguments of op, those in C order for which it matters how they lie."""
+    count = op.by_layout([x.dtype.kind for x in args]) if op.spec.by_layout else 0
+    return [*map(in_c_order, args[:count]), *args[count:]]
