@@ -43,9 +43,9 @@ SCALARS = {"int32", "int64", "float32", "float64"}
 class Source:
     """Source text of a function `program`, perhaps with parts of it, and what its global names stand for.
 
-    ops: functions to bind, by name.  kinds: of the dtypes of their arguments.  consts: arrays, by name (`scalars`: as scalars).  labels:
-    texts for error messages, by number.  empties: loops to evaluate without steps, by name, with
-    the outer names they take.  titles: of profiled loops, by number.
+    ops: functions to bind, by name.  kinds: of the dtypes of their arguments.  consts: arrays, by
+    name (`scalars`: as scalars).  labels: texts for error messages, by number.  empties: loops to
+    evaluate without steps, by name, with the outer names they take.  titles: of profiled loops, by number.
     stands_for: the steps and loops of its lines.
     """
 

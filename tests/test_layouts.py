@@ -173,14 +173,16 @@ def _with_few(op: Op, xs: list[Array], result: str) -> None:
     """Arguments that are one number, one row or one column."""
     for n, m in ((17, 1), (3, 5), (5, 17)):
         whole = [x[: n * m].reshape(n, m) for x in xs]
-        for i in range(len(xs)):
-            for few in (whole[i][0, 0], whole[i][:1], whole[i][:, :1], whole[i][0]):
-                args = [np.asarray(few) if i == k else x for k, x in enumerate(whole)]
-                expected = bits(each(op, args, result))
-                for f in LAYOUTS.values():
-                    assert bits(call(op, [f(x) if x.ndim else x for x in args])) == expected, (result, n, m, few)
-                spread = [np.broadcast_to(x, (n, m)) for x in args]
-                assert bits(call(op, spread)) == expected, (result, n, m, few)
+        cases = [{k: np.asarray(x[0, 0]) for k, x in enumerate(whole) if k}]
+        for i, x in enumerate(whole):
+            cases += [{i: np.asarray(few)} for few in (x[0, 0], x[:1], x[:, :1], x[0])]
+        for few in cases:
+            args = [few.get(k, x) for k, x in enumerate(whole)]
+            expected = bits(each(op, args, result))
+            for f in LAYOUTS.values():
+                assert bits(call(op, [f(x) if x.ndim else x for x in args])) == expected, (result, n, m, few)
+            spread = [np.broadcast_to(x, (n, m)) for x in args]
+            assert bits(call(op, spread)) == expected, (result, n, m, few)
 
 
 @pytest.mark.parametrize("op", elementwise(), ids=str)

@@ -75,8 +75,21 @@ def _unsigned(op: Op) -> bool:
 
 
 def _bind_clip(xp: Any) -> Callable[..., Any]:
-    """Not by np.clip, which for bounds that are one number chooses in another way between 0.0 and -0.0."""
-    return lambda x, low, high: xp.minimum(xp.maximum(x, low), high)
+    """By np.clip where the bounds are numbers: an element that is equal to a bound, as -0.0 to 0.0, stays as it is.
+
+    Where they are arrays, np.clip makes that element the bound.
+    """
+
+    def clip(x: Any, low: Any, high: Any) -> Any:
+        if not low.ndim and not high.ndim:
+            return xp.clip(x, low, high)
+        dtype = xp.result_type(x, low, high)
+        for bounded, bound in ((xp.maximum, low), (xp.minimum, high)):
+            found = bounded(x, bound, dtype=dtype)
+            x = xp.where(found == x, x, found)
+        return x
+
+    return clip
 
 
 def _entry(name: str, infer: Callable[..., TensorType], numpy: Callable[..., Any], **more: Any) -> None:

@@ -129,8 +129,8 @@ def _entry(
 
     register(
         OpSpec(
-            name, bind, signature.infer, signature.batch, batch_exact=exact,
-            inexact=_products if ufunc else inexact, by_layout=len(arguments) if exact else 0, layout_kinds="c", cost=cost, gradient=None, doc=doc,
+            name, bind, signature.infer, signature.batch, batch_exact=exact, inexact=_products if ufunc else inexact,
+            by_layout=len(arguments) if exact else 0, layout_kinds="c", cost=cost, gradient=None, doc=doc,
             params={"ufunc": one_of(*running.ACCUMULATED)} if ufunc else {},
         )
     )  # fmt: skip
