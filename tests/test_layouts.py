@@ -26,7 +26,7 @@ from scanopt.backends.numpy import bind
 Array = np.ndarray[Any, Any]
 TABLE = load()
 UFUNCS = sorted(n for n, spec in TABLE.items() if spec.ufunc and n != "matmul")
-LENGTHS = (0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 40, 65, 129)
+LENGTHS = (0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 40, 65, 85)
 MOST = max(LENGTHS)
 INEXACT = ("float16", "float32", "float64", "complex64", "complex128")
 
@@ -171,7 +171,7 @@ def test_elements_one_by_one_and_all_at_once(op: Op) -> None:
 
 def _with_few(op: Op, xs: list[Array], result: str) -> None:
     """Arguments that are one number, one row or one column."""
-    for n, m in ((17, 1), (3, 5), (5, 17)):
+    for n, m in ((17, 1), (5, 17)):
         whole = [x[: n * m].reshape(n, m) for x in xs]
         cases = [{k: np.asarray(x[0, 0]) for k, x in enumerate(whole) if k}]
         for i, x in enumerate(whole):
@@ -246,7 +246,7 @@ def test_rows_one_by_one_and_all_at_once(name: str) -> None:
             result = op.infer(*(Operand(d, lengths[k]) for d, k in zip(dtypes, kinds, strict=True))).dtype
         except TypeError:
             continue
-        for n, m in ((3, 1), (2, 5), (7, 9), (150, 4)):
+        for n, m in ((3, 1), (7, 9), (130, 2)):
             lengths["s"] = lengths["m"] = (m,)
             shapes = [(n, *lengths[k]) for k in kinds]
             wide = "q" not in kinds
