@@ -367,6 +367,28 @@ def test_programs_are_exact(dtype: str, way: str) -> None:
             _checked(f, graphs, z, layout(values))
 
 
+FOUND: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "log1p of one entry that lies backwards": ("float32", lambda z: T.log1p(z[2:1:-1])),
+    "exp of one half": ("float16", lambda z: T.exp(z[0])),
+    "one number that equals its bound": ("float64", lambda z: T.clip(z[0], -z[0] * 0, 1.0)),
+    "one number too large for the integer": ("float64", lambda z: T.cast(z[0] * 1e20, "uint32")),
+    "absolute values of what lies backwards": ("complex64", lambda z: abs(z[::-1])),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_programs_that_were_not_exact(name: str) -> None:
+    dtype, step = FOUND[name]
+    z = T.matrix("z", dtype=dtype)
+    graph = scanopt.map(step, z)[0]
+    f = scanopt.function([z], [graph], fp="exact")
+    values = numbers(np.random.default_rng(6), dtype, 4000).reshape(-1, 4)
+    if dtype == "float16":  # all there are
+        values = np.arange(2**16, dtype=np.uint16).view(dtype)[:, None]
+    values = values[~np.isnan(values[:, 0])]
+    _checked(f, [graph], z, values)
+
+
 def test_absolute_values_of_reversed_rows_leave_the_loop() -> None:
     z = T.matrix("z", dtype="complex64")
     graph = scanopt.map(lambda row: abs(row[::-1]), z)[0]
