@@ -78,6 +78,9 @@ def _bind_reduction(name: str) -> Callable[..., Any]:
             return lambda x, out=None: f(x, out=out, **options)
 
         def average(x: Any, out: Any = None) -> Any:
+            if out is not None and x.dtype == "float16":  # NumPy divides before it rounds, but for a given result
+                out[...] = average(x)
+                return out
             if math.prod(x.shape[i] for i in options["axis"]) > options.get("ddof", 0):
                 return f(x, out=out, **options)
             with warnings.catch_warnings():  # the average of nothing is NaN, as 0 / 0 is: no warning for either

@@ -94,11 +94,11 @@ class Encoder:
         return self.graph
 
     def _check(self, x: Variable, scope: Scope | None) -> int:
-        """A requirement inside loops is asked for at every step, by keeping its last value."""
+        """A requirement inside loops is asked for at every step: what is not kept of a trace need not be computed."""
         value, type = self._encode(x, scope), x.type
         while scope is not None:
-            type = type.rows(1)
-            value = self._new(Form("tail", (value,), clock=scope.clock, k=1), type)
+            type = type.rows(None)
+            value = self._new(Form("stack", (value,), clock=scope.clock), type)
             scope = scope.parent
         return value
 

@@ -47,6 +47,7 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
     yield from kinds_of_loops(g)
     yield from _forward(g)
     yield from _always(g)
+    yield from _static_shapes(g)
     some = with_elements(ops)
     for i, f in g.forms():
         if f.kind == "seq":
@@ -54,8 +55,6 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
         if f.kind == "const":
             yield from _equal_rows(g, i)
             yield from constant_facts(i, g.consts[f.key], some, dtypes)
-        if f.clock != ROOT and f.kind in ("stack", "tail"):
-            yield from _static_shape(g, f.args[0])
     for c, info in g.clocks.items():
         if not info.until:
             yield "runs_all", (c,)
@@ -170,12 +169,22 @@ def _is(value: np.ndarray[Any, Any], element: complex | None, dtype: str) -> boo
         return np.array(element, dtype).tobytes() == value.astype(dtype).tobytes()
 
 
-def _static_shape(g: Encoded, v: int) -> Iterator[Given]:
-    type, (form,) = g.types[v], g.classes[v]
-    if form.operator is not None and form.operator.name == "shaped_like" and g.types[form.args[1]] != type:
-        return  # it may raise, where no step runs too
-    if all(n is not None for n in type.shape):
-        yield "static_shape", (v, ",".join([f"{type.dtype}:0", *map(str, type.shape)]))
+def _static_shapes(g: Encoded) -> Iterator[Given]:
+    """Shapes of traced values that are known, of loops in which all shapes are sure to fit."""
+    traced = [(f.clock, f.args[0]) for _, f in g.forms() if f.clock != ROOT and f.kind in ("stack", "tail")]
+    traced = [(c, v) for c, v in dict.fromkeys(traced) if None not in g.types[v].shape]
+    misfits = _misfits(g) if traced else set()
+    for c, v in traced:
+        if c not in misfits:
+            type = g.types[v]
+            yield "static_shape", (v, ",".join([f"{type.dtype}:0", *map(str, type.shape)]))
+
+
+def _misfits(g: Encoded) -> set[int]:
+    """Loops in which shapes may not fit, and those around them."""
+    fitting, clocks = known_lengths(g).fitting, clocks_of(g)
+    found = {clocks[i] for i, f in g.forms() if f.kind == "apply" and i not in fitting} - {ROOT}
+    return {outer for c in found for outer in g.chain(c)}
 
 
 def _equal_rows(g: Encoded, x: int) -> Iterator[Given]:
