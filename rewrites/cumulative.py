@@ -7,7 +7,7 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts import of_dtype, runs_all, within
+from scanopt.calculus.facts import of_dtype, runs_all, scalar, within
 from scanopt.calculus.facts_recurrences import accumulates, entries, folds, folds_in_order, int64
 from scanopt.calculus.facts_states import becomes
 from scanopt.calculus.law import Equation, law
@@ -115,11 +115,12 @@ def last_of_accumulation(
         lambda n, k: _counter(lambda s, v: s + v, n, T.cast(k, "int8"))[-1],
         lambda n, k: _counter(lambda s, v: (s + v, scanopt.until(s > v)), n, k)[-1],
         lambda n, k: scanopt.scan(lambda s, v: [T.abs(s), s + v], None, [n, None], [k], n_steps=5)[0][1][-1],
+        lambda p, q: _counter(lambda s, v: s + v, p, q)[-1],
     ),
 )
 def last_of_counter(c: Clock, init: Value, s: State, k: Value, p: Clock) -> Equation:
     """A counter ends at its start plus the number of steps times the increment (integers, modulo 2^64)."""
     new = apply(prim("add"), delay(c, init, s, 1), hold(c, k))
     last = apply(prim("add"), apply(item(-1), init), apply(prim("multiply"), k, steps(c)))
-    when = [becomes(s, new), int64(new), int64(k), runs_all(c), within(c, p)]
+    when = [becomes(s, new), int64(new), int64(k), scalar(k), runs_all(c), within(c, p)]
     return Equation(tail(c, new, 1), one_row(c, last, p), when=when)

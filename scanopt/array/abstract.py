@@ -103,6 +103,18 @@ def executed(steps: int | None, until: Operand | None) -> int | None:
     return None if until.value is None else 1 if until.value else steps
 
 
+def trace(row: Operand, steps: int | None) -> Operand:
+    """What is known of the trace of a value that is the same at all steps, where it is known: else its shape.
+
+    >>> trace(Operand("int64", (), np.array(3)), 2).value
+    array([3, 3])
+    """
+    shape = (steps, *row.shape)
+    if row.value is None or steps is None or steps * row.value.size > TINY:
+        return Operand(row.dtype, shape)
+    return Operand(row.dtype, shape, np.broadcast_to(row.value, shape).copy())
+
+
 def cannot_raise(op: Op, operands: Sequence[Operand]) -> bool:
     """Whether all that decides whether an op raises is known, and it does not: shapes, and values but the first one.
 

@@ -15,7 +15,7 @@ from scanopt.array.constants import promoted
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.parameters import AXIS
 from scanopt.array.shapes import axis_of, same, shape_text
-from scanopt.array.types import TensorType
+from scanopt.array.types import COMPLEX, TensorType
 from scanopt.array.variable import FUNCTIONS, Variable, apply, public
 
 __all__ = ["backwards", "cumaffine", "shifted"]
@@ -90,6 +90,7 @@ register(
         _infer,
         _batch,
         batch_exact=True,
+        inexact=COMPLEX,
         by_layout=2,
         layout_kinds="c",
         cost="reduction",

@@ -22,7 +22,7 @@ from scanopt.array.ops_elementwise import elementwise
 from scanopt.array.ops_shaping import flatten, reshape, times
 from scanopt.array.parameters import PAIRS
 from scanopt.array.shapes import axis_of, broadcast, common_dtype, same, shape_text
-from scanopt.array.types import TensorType
+from scanopt.array.types import COMPLEX, TensorType
 from scanopt.array.variable import Variable, apply, public
 
 __all__ = ["dot", "matmul", "tensordot"]
@@ -180,6 +180,7 @@ register(
         _infer_outer,
         _batch_outer,
         batch_exact=True,
+        inexact=COMPLEX,
         cost="arith",
         out=True,
         by_layout=2,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from scanopt.array.abstract import abstract_eval, concrete, executed, last_row
+from scanopt.array.abstract import abstract_eval, concrete, executed, last_row, trace
 from scanopt.array.op import Operand
 from scanopt.array.shapes import shape_text
 from scanopt.array.types import Dim
@@ -42,11 +42,11 @@ def step_shapes(node: Scan, outer: Known) -> list[Shape]:
     outer: what is known of the node's inputs.  Raises the errors of shape rules, and ValueError
     where a state would change its shape or a mit-mot's buffer get other rows than it has.
     """
-    return _step(node, outer)[0]
+    return [row.shape for row in _step(node, outer)[0]]
 
 
-def _step(node: Scan, outer: Known) -> tuple[list[Shape], Operand | None]:
-    """The shapes of a step's traced values, and what is known of the condition that ends the loop, if it has one."""
+def _step(node: Scan, outer: Known) -> tuple[list[Operand], Operand | None]:
+    """What is known of a step's traced values, and of the condition that ends the loop, if it has one."""
     known = _step_operands(node, outer)
     read = {*node.inner_outputs, *(x for n in schedule(node.inner_outputs, known) for x in n.inputs)}
     carried = [(s, v) for s, v in zip(node.states, node.traced, strict=False) if read.intersection(s.input_states)]
@@ -56,8 +56,8 @@ def _step(node: Scan, outer: Known) -> tuple[list[Shape], Operand | None]:
         for v in m.output_states:
             if any(a is not None and b is not None and a != b for a, b in zip(row, env[v].shape, strict=True)):
                 raise other_rows(node, m, row, env[v].shape)
-    shapes = [_checked_shape(node, i, env[v], known) for i, v in enumerate(node.traced)]
-    return shapes, None if node.until is None else env[node.until]
+    rows = [_checked(node, i, env[v], known) for i, v in enumerate(node.traced)]
+    return rows, None if node.until is None else env[node.until]
 
 
 def abstract_values(
@@ -119,9 +119,9 @@ def _loop_values(node: Scan, outer: Known) -> dict[Variable, Operand]:
     n = outer[node.n_steps].value
     rows, until = _step(node, outer)
     steps = executed(None if n is None else int(n), until)
-    shapes = [(steps, *shape) for shape in rows]
-    shapes += [outer[m.buffer_outer].shape for m in node.mit_mots]
-    return {out: Operand(out.dtype, shape) for out, shape in zip(node.outputs, shapes, strict=True)}
+    found = [trace(row, steps) for row in rows]
+    found += [Operand(m.buffer_outer.dtype, outer[m.buffer_outer].shape) for m in node.mit_mots]
+    return dict(zip(node.outputs, found, strict=True))
 
 
 def _step_operands(node: Scan, outer: Known) -> dict[Variable, Operand]:
@@ -142,11 +142,11 @@ def _step_operands(node: Scan, outer: Known) -> dict[Variable, Operand]:
     return known
 
 
-def _checked_shape(node: Scan, i: int, result: Operand, known: Known) -> Shape:
-    """The shape of traced value i; that of a state must be its initial one."""
+def _checked(node: Scan, i: int, result: Operand, known: Known) -> Operand:
+    """What is known of traced value i; the shape of a state must be its initial one."""
     if i >= len(node.states):
-        return result.shape
+        return result
     start = known[node.states[i].input_states[0]].shape
     if any(a != b for a, b in zip(start, result.shape, strict=True) if a is not None and b is not None):
         raise changed_shape(node, i, start, result.shape, 0)
-    return result.shape
+    return result

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.abstract import abstract_eval, concrete, executed, last_row
+from scanopt.array.abstract import abstract_eval, concrete, executed, last_row, trace
 from scanopt.array.op import Operand
 from scanopt.array.ops_control import IFELSE
 from scanopt.array.shapes import shape_text
@@ -185,7 +185,7 @@ def loop_shapes(loop: Loop, known: Known, steps: int | None) -> None:
     run = executed(steps, None if loop.until is None else known[loop.until])
     for k in loop.keeps:
         rows = run if run is None or k.rows is None else min(k.rows, run)
-        known[k.out] = Operand(known[k.value].dtype, (rows, *known[k.value].shape))
+        known[k.out] = trace(known[k.value], rows)
 
 
 def _row(x: Operand) -> Operand:

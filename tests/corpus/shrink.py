@@ -79,7 +79,7 @@ def _simpler_line(s: Line, known: Types) -> Iterator[Line]:
 
 
 def with_one_line_less(spec: Spec) -> Iterator[Spec]:
-    """Programs with an array of ones for what one line computes: what goes wrong in another line, goes wrong first."""
+    """Programs with ones for what a line computes, or without a number of steps: what goes wrong elsewhere is seen."""
     for statements in _without_one(spec.statements):
         yield dataclasses.replace(spec, statements=statements)
 
@@ -90,6 +90,8 @@ def _without_one(statements: list[Statement]) -> Iterator[list[Statement]]:
             ones = dataclasses.replace(s, text=f"T.ones({tuple(s.shape)}, dtype={s.dtype!r})")
             yield [*statements[:i], ones, *statements[i + 1 :]]
         else:
+            if s.n_steps is not None and s.sequences:
+                yield [*statements[:i], dataclasses.replace(s, n_steps=None), *statements[i + 1 :]]
             for body in _without_one(s.body):
                 yield [*statements[:i], dataclasses.replace(s, body=body), *statements[i + 1 :]]
 
