@@ -102,8 +102,8 @@ def _operators(same: _Same) -> tuple[Op, ...]:
 class EGraph:
     """One program in an e-graph, under some laws.
 
-    write: a law as egglog's rules, in the ruleset of its name: `apart`.  more: further rules.  beside: a ruleset of
-    these that runs wherever facts do.
+    write: a law as egglog's rules, in the ruleset of its name: `apart`.  more: further rules, forgotten with the
+    program.  beside: a ruleset of these that runs wherever facts do.
     """
 
     def __init__(
@@ -124,9 +124,10 @@ class EGraph:
         self._consts = dict(program.consts)
         self._folded: set[str] = set()
         self._dtypes = list(dict.fromkeys(t.dtype for t in program.types.values()))
-        text = rules_of(self.laws, write)
-        self._engine = take(f"{text}\n{more}" if more else text)
+        self._engine = take(rules_of(self.laws, write))
         self._beside = beside
+        if more:
+            self._run(more)
         if beside:
             self._run(f"(unstable-combined-ruleset more_facts facts {beside})")
         given = list(given_facts(program, fp, _operators(_Same(self.laws))))

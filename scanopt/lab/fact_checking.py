@@ -1,0 +1,189 @@
+"""What goes wrong when a rule of a fact has one atom less: the list docs/fact-mutations.md.
+
+A mutant stands beside all facts and laws while a program is optimized.  Then a law fires on a program where it must
+not, or programs are equal that are not; if neither, the atom is implied, or it is one of those that only say where it
+pays to look: without it the tables grow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from scanopt.calculus.condition import FACTS
+from scanopt.calculus.egraph import EGraph, UnsoundLawError
+from scanopt.calculus.law import Law, Program, standard_laws
+from scanopt.calculus.rule_mutation import Chase, Mutant, mutants
+from scanopt.calculus.subject import Saturated, Subject
+from scanopt.lab.checking import WAYS, line
+from scanopt.lab.fact_programs import FACT_PROGRAMS
+from scanopt.lab.fact_witnesses import WITNESSES
+from scanopt.lab.loops import LOOPS
+from scanopt.view.tables import markdown_table
+
+__all__ = ["FactCheck", "Outcome", "checked_facts", "fact_mutations_page"]
+
+_TRIES = 2
+"""Programs tried of an e-graph: the cheapest, and one for costs out of thin air."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What becomes of a rule without an atom.
+
+    kind: "unbound" (there is no such rule), "implied" (by what is left of the body, or by all that ask for the fact),
+    "fires" (a law, on a program where it must not), "unsound" (unequal programs are equal), "grows" (the atom only says
+    where it pays to look: the tables of a program grow), or "survives": nothing showed.  detail: the program, and
+    why; witness: the program alone.
+    """
+
+    mutant: Mutant
+    kind: str
+    detail: str = ""
+    witness: str = ""
+
+    def __str__(self) -> str:
+        kind = self.kind.upper() if self.kind == "survives" else self.kind
+        return f"{self.mutant}\n    {kind}{': ' if self.detail else ''}{self.detail}"
+
+
+class _Case:
+    """A program, and what is known of it with all facts as they are.  never: a law that must not fire on it."""
+
+    def __init__(self, program: Program, never: Law | None = None) -> None:
+        self.subject = Subject(program, WAYS)
+        self.never = never
+
+    def rows(self, laws: Sequence[Law], more: str = "") -> int:
+        """Rows of all tables when nothing is left to say."""
+        engine = EGraph(self.subject.encoded, laws, "reassoc", more=more)
+        try:
+            engine.saturate()
+            return sum(engine.sizes().values())
+        finally:
+            engine.close()
+
+    @cached_property
+    def usual_rows(self) -> int:
+        """Rows of all tables with the facts as they are."""
+        return self.rows(standard_laws())
+
+
+class FactCheck:
+    """Mutants of facts, and programs to try them on.
+
+    search: whether to try all programs where the one that is noted shows nothing.
+    """
+
+    def __init__(self, search: bool = False) -> None:
+        self._laws = standard_laws()
+        self._exact = tuple(x for x in self._laws if x.licence == "exact")
+        self._chase = Chase(self._laws)
+        self._search = search
+
+    def outcome(self, m: Mutant) -> Outcome:
+        """What becomes of one mutant."""
+        if m.unbound:
+            return Outcome(m, "unbound", ", ".join(m.unbound))
+        if self._chase.implied(m):
+            return Outcome(m, "implied", "by what is left of the rule")
+        if self._chase.implied_in_use(m):
+            return Outcome(m, "implied", "by what is asked beside it")
+        return next(self._shown(m), Outcome(m, "survives"))
+
+    def _shown(self, m: Mutant) -> Iterator[Outcome]:
+        noted = WITNESSES.get(m.name, "")
+        names = [noted] if noted in _programs() else []
+        if self._search:
+            names += [n for n in _programs() if n != noted]
+        for name in names:
+            case = _case(name)
+            if found := self._wrong(m, case):
+                yield Outcome(m, found[0], f"{name}: {found[1]}" if found[1] else name, name)
+            elif m.steers and self._grows(m, case):
+                yield Outcome(m, "grows", f"{name}: {m.steers}", name)
+
+    def _wrong(self, m: Mutant, case: _Case) -> tuple[str, str] | None:
+        for laws in (self._laws, self._exact):
+            try:
+                found = case.subject.saturated(laws, more=m.wrong)
+                if case.never is not None and found.matches.get(case.never.name):
+                    return "fires", case.never.name
+                if (wrong := self._difference(case, laws, found)) is not None:
+                    return "unsound", wrong
+            except (IndexError, KeyError) as error:  # terms that say nothing
+                return "unsound", f"no program: {error!r}"
+        return None
+
+    def _difference(self, case: _Case, laws: Sequence[Law], found: Saturated) -> str | None:
+        differences = case.subject.differences(laws, found, _TRIES, quick=True, cheapest=True)
+        return next((d.text for d in differences), None)
+
+    def _grows(self, m: Mutant, case: _Case) -> bool:
+        try:
+            return case.rows(self._laws, m.wrong) > case.usual_rows
+        except UnsoundLawError:
+            return False
+
+
+@cache
+def _programs() -> Mapping[str, tuple[Program, Law | None]]:
+    """All programs by name: those kept for facts, those of laws, loops of all kinds."""
+    out: dict[str, tuple[Program, Law | None]] = {n: (p, None) for n, p in FACT_PROGRAMS.items()}
+    for x in standard_laws():
+        out |= {f"{x.name}, never {n}": (p, x) for n, p in enumerate(x.never)}
+        out |= {f"{x.name}, example {n}": (p, None) for n, p in enumerate(x.example)}
+    return out | {n: (p, None) for n, p in LOOPS.items()}
+
+
+@cache
+def _case(name: str) -> _Case:
+    return _Case(*_programs()[name])
+
+
+def checked_facts(names: Sequence[str], say: Callable[[str], None], search: bool = False) -> bool:
+    """Drop each atom of each rule of some facts (default: all) and say what goes wrong; whether something does.
+
+    search: try all programs where the one that is noted shows nothing, which takes long.
+    """
+    check = FactCheck(search)
+    survivors = count = 0
+    for m in mutants():
+        if not names or m.fact in names:
+            found = check.outcome(m)
+            count += 1
+            survivors += found.kind == "survives"
+            say(str(found))
+    say(f"{count} atoms dropped, one at a time; nothing showed for {survivors}")
+    return not survivors
+
+
+_PAGE = """\
+# Atoms that rules of facts cannot do without
+
+Made by `scanopt check-facts --markdown`; do not edit.  Each atom of each rule of each fact was dropped, alone, and
+programs were optimized with that rule beside all others.  *unsound*: programs become equal that are not.  *fires*: a
+law fires on one of its `never` programs.  *unbound*: without it nothing says what some variable is, so that there is no
+such rule.  *implied*: what is left of the rule implies what it concludes, or what is asked for wherever the fact is
+asked for does; which is proven on the rules.  *grows*: it says only where it pays to look, for the reason given;
+without it the tables of that program have more rows.  *SURVIVES*: nothing showed; there must be none.
+
+"""
+
+
+def fact_mutations_page() -> str:
+    """The page docs/fact-mutations.md."""
+    check = FactCheck()
+    found = [check.outcome(m) for m in mutants()]
+    rows = [
+        [
+            f"`{x.mutant.fact}`", f"`{x.mutant.rule_text}`", f"`{x.mutant.dropped}`",
+            "SURVIVES" if x.kind == "survives" else x.kind, line(x.detail),
+        ]
+        for x in found
+    ]  # fmt: skip
+    kinds = sorted({x.kind for x in found})
+    summary = ", ".join(f"{sum(x.kind == kind for x in found)} {kind}" for kind in kinds)
+    table = markdown_table(["fact", "rule", "without", "what goes wrong", "where, why"], rows)
+    return f"{_PAGE}{table}\n\n{len(found)} atoms of the rules of {len(FACTS)} facts: {summary}.\n"
