@@ -243,6 +243,10 @@ class EGraph:
         """The rows of a relation of two classes that are not the same."""
         return [(a, b) for (a, b), _ in self._engine.tables([relation])[relation].rows if a != b]
 
+    def add(self, rules: str) -> None:
+        """Further rules, forgotten with the program."""
+        self._run(rules)
+
     def run(self, ruleset: str) -> None:
         """Run an egglog ruleset once."""
         self._run(f"(run {ruleset} 1)")

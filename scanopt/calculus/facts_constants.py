@@ -39,7 +39,7 @@ full_rows = new_fact(
     "full_rows", Value, Value,
     meaning="Y is one value everywhere, and so is x, one row of it",
     rules="""
-    (fills op g) (= Y (apply op l)) (= l (cons e r)) (= n (ndim Y)) (> n 1) => (full_rows Y (apply g l))
+    (fills op g) (= Y (apply op l)) (> (ndim Y) 1) => (full_rows Y (apply g l))
     (fills_counted op g) (= Y (apply op (cons e (cons m r)))) (> (ndim Y) 1) => (full_rows Y (apply g (cons e r)))
     (fills op g) (= Y (apply op (cons e r))) (= 1 (ndim Y)) => (full_rows Y e)
     (fills_counted op g) (= Y (apply op (cons e r))) (= 1 (ndim Y)) => (full_rows Y e)

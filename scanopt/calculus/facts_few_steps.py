@@ -23,6 +23,7 @@ new_fact(
 
 new_fact(
     "copied", Clock,
+    hint=True,
     meaning="c is not fleeting: it is copied where the loop around it is taken apart (given)",
     rules="""
     (= e (under m c)) (copied c) => (copied e)
@@ -33,6 +34,7 @@ new_fact(
 
 new_fact(
     "in_turn", Clock,
+    hint=True,
     meaning="c does not go with a loop around it: it lies in none, or in one that is not fleeting",
     rules="""
     (level c p) (= p (root)) => (in_turn c)
@@ -42,6 +44,7 @@ new_fact(
 
 new_fact(
     "shallow", Clock,
+    hint=True,
     meaning="no loop lies in a loop in c, as the program was written: there is little to copy (given)",
     rules="""
     (= e (under m c)) (shallow c) => (shallow e)

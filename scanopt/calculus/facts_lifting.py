@@ -14,7 +14,7 @@ __all__ = ["liftable"]
 liftable = new_fact(
     "liftable", Clock, Clock,
     meaning="d is a loop inside c that runs as many steps at each step of c, and neither ends early",
-    rules="(level d c) (runs_all c) (runs_all d) (= (steps d) (hold c n)) => (liftable c d)",
+    rules="(runs_all c) (runs_all d) (= (steps d) (hold c n)) => (liftable c d)",
 )  # fmt: skip
 
 new_fact(

@@ -62,8 +62,8 @@ leads = new_fact(
     "leads", Value, Value, Value,
     meaning="v, on the spine of a state, is an operator of y, further down it, and of x, known without the state",
     rules="""
-    (spine s v) (= v (apply_two op y x)) (spine s y) (apart s x) => (leads v y x)
-    (spine s v) (= v (apply_two op x y)) (spine s y) (apart s x) => (leads v y x)
+    (spine s v) (= v (apply_two op y x)) (apart s x) => (leads v y x)
+    (spine s v) (= v (apply_two op x y)) (apart s x) => (leads v y x)
     """,
 )  # fmt: skip
 
@@ -84,7 +84,7 @@ entries = new_fact(
     rules=f"""
     (apart s x) (= x (seq c X)) (before c X) => (entries c x X)
     (apart s x) (= x (hold c y)) (runs_all c) => (entries c x {_REPEATED})
-    (apart s x) (lies_on x c) (runs_all c) (kept c s) => (entries c x (stack c x))
+    (apart s x) (runs_all c) (kept c s) => (entries c x (stack c x))
     (entries c x X) (= X (apply (prim "repeat_rows") (cons y (cons n (nil))))) => (before c X)
     """,
 )  # fmt: skip
@@ -152,7 +152,7 @@ like_argument = new_fact(
     meaning="the result of op has dtype and number of axes of its argument, if that is of dtype d (given)",
     rules="""
     (like_argument op d) (= v (apply op (cons x (nil)))) (= d (dtype x)) => (set (dtype v) d)
-    (like_argument op d) (= v (apply op (cons x (nil)))) (= d (dtype x)) (= n (ndim x)) => (set (ndim v) n)
+    (like_argument op d) (= v (apply op (cons x (nil)))) (= n (ndim x)) => (set (ndim v) n)
     """,
 )  # fmt: skip
 

@@ -67,7 +67,7 @@ class Mutant:
     @property
     def wrong(self) -> str:
         """The mutant as egglog rules among the facts."""
-        return "\n".join(m.rule_of(_line(m.head), "facts") for m in (self, *self.alike))
+        return "\n".join(dict.fromkeys(m.rule_of(_line(m.head), "facts") for m in (self, *self.alike)))
 
     @cached_property
     def unbound(self) -> tuple[str, ...]:

@@ -220,3 +220,328 @@ def _hidden_invariant_in_steps(x: Any, k: Any, m: Any) -> Any:
 @_kept
 def _index_after_the_end(x: Any, p: Any) -> Any:
     return scan(lambda i, j, v: (T.exp(v[j]), until(i > 0)), [p, T.arange(p.shape[0]) * 2], None, [x])[0]
+
+
+# regular, uniform: how long a range is, its first argument tells, too.
+@_kept
+def _ranges_from_here(p: Any, k: Any) -> Any:
+    return _each(lambda i, k: T.exp(T.arange(i, k)).sum(), p, k)
+
+
+@_kept
+def _inner_ranges_from_here(p: Any, k: Any, x: Any) -> Any:
+    return _each(lambda i, k, x: _each(lambda v, i, k: T.exp(T.arange(i, k) * v), x, i, k).sum(), p, k, x)
+
+
+@_kept
+def _filled_by_two_lengths(x: Any, p: Any, k: Any) -> Any:
+    return _each(lambda i, x, k: _each(lambda v, i, k: T.exp(T.full((k, i), v)), x, i, k).sum(), p, x, k)
+
+
+@_kept
+def _filled_by_two_lengths_more(x: Any, p: Any, k: Any) -> Any:
+    return _each(lambda i, x, k: _each(lambda v, i, k: T.exp(T.full((i, k), v)), x, i, k).sum(), p, x, k)
+
+
+# uniform: the innermost of three loops ends as the outermost says.
+@_kept
+def _inner_traces_until_outer(x: Any, y: Any, u: Any) -> Any:
+    def middle(v: Any, w: Any, y: Any) -> Any:
+        return T.exp(scan(lambda r, v, w: (r * v, until(r > w)), y, None, [v, w])[0])
+
+    return _each(lambda w, x, y: _each(middle, x, w, y).sum(), u, x, y)
+
+
+@_kept
+def _inner_last_rows_until_outer(x: Any, y: Any, u: Any) -> Any:
+    def middle(v: Any, w: Any, y: Any) -> Any:
+        return T.exp(scan(lambda r, v, w: (r * v, until(r > w)), y, None, [v, w])[0][-3:])
+
+    return _each(lambda w, x, y: _each(middle, x, w, y).sum(), u, x, y)
+
+
+@_kept
+def _inner_ragged_last_rows(x: Any, y: Any, p: Any) -> Any:
+    def middle(v: Any, i: Any, y: Any) -> Any:
+        return T.exp(_each(lambda r, v, i: T.arange(i) * r * v, y, v, i)[-2:])
+
+    return _each(lambda i, x, y: _each(middle, x, i, y).sum(), p, x, y)
+
+
+@_kept
+def _inner_ragged_fixed_rows(x: Any, y: Any, p: Any) -> Any:
+    def middle(v: Any, i: Any, y: Any) -> Any:
+        return T.exp(_each(lambda r, v, i: T.arange(i) * r * v, y, v, i)[1])
+
+    return _each(lambda i, x, y: _each(middle, x, i, y).sum(), p, x, T.concatenate([y, [1.0, 2.0]]))
+
+
+# runs_all, at_most_one: of a loop that ends early the first rows may be fewer.
+@_kept
+def _first_rows_until(x: Any) -> Any:
+    return scan(lambda v: (T.exp(v), until(v > 0)), x)[0][:3]
+
+
+@_kept
+def _first_entries_until(x: Any) -> Any:
+    return scan(lambda v: (v, until(v > 0)), x)[0][:3]
+
+
+# some_steps: rows of unknown length, in a loop of no steps.
+@_kept
+def _row_in_no_steps(X: Any, k: Any) -> Any:
+    return scan(lambda X, k: X[k + 100], None, None, [X, k], n_steps=0)[0]
+
+
+# one_step, ends_at_once: some condition is true, but not the one that ends the loop.
+@_kept
+def _truth_elsewhere(x: Any, m: Any, a: Any) -> Any:
+    found = scan(lambda s: T.tanh(s) + 0.5, None, [a], n_steps=5)[0]
+    return [found, scan(lambda v, s: (s + v, until(s > 1)), x, [a])[0], T.constant(True) & m]
+
+
+# is_false: a condition that a loop holds.
+@_kept
+def _held_condition(x: Any, a: Any) -> Any:
+    return _each(lambda v, b: T.ifelse(b, v, T.exp(v)), x, T.gt(a, 0))
+
+
+# safe, always: what is computed for all rows at once may raise as it did row by row.
+@_kept
+def _hidden_rows(x: Any, q: Any) -> Any:
+    return _each(lambda v, x, q: T.ifelse(v > 100, _each(lambda j, x: x[j], q + 5, x).sum(), v), x, x, q)
+
+
+@_kept
+def _hidden_rows_in_steps(x: Any, q: Any) -> Any:
+    def step(s: Any, x: Any, q: Any) -> Any:
+        return T.ifelse(s > 100, _each(lambda j, x: x[j], q + 5, x).sum(), s + 1)
+
+    return [scan(step, None, [0.0], [x, q], n_steps=5)[0], _each(lambda j, x: x[j], q, x)]
+
+
+# total_list: of two arguments only one may raise.
+@_kept
+def _hidden_first_argument(x: Any, p: Any) -> Any:
+    return map_(lambda i, v, x: T.ifelse(i < 2, T.arctan2(x[i + 5], v), 0.0), [p, x], [x])[0]
+
+
+@_kept
+def _hidden_second_argument(x: Any, p: Any) -> Any:
+    return map_(lambda i, v, x: T.ifelse(i < 2, T.arctan2(v, x[i + 5]), 0.0), [p, x], [x])[0]
+
+
+# batched: products of rows round as they do one by one.
+@_kept
+def _products_of_rows(X: Any, y: Any) -> Any:
+    return _each(lambda row, y: T.dot(row, y), X, y)
+
+
+@_kept
+def _last_product_of_rows(X: Any, y: Any) -> Any:
+    return _each(lambda row, y: T.dot(row, y), X, y)[-2:]
+
+
+@_kept
+def _choices_of_rows(X: Any, y: Any) -> Any:
+    return map_(lambda row, a, b: T.ifelse(row[0] > 0, a, b), X, [y, y * 2])[0]
+
+
+# mirrors_all: another argument is not seen backwards.
+@_kept
+def _one_argument_backwards(x: Any, y: Any) -> Any:
+    return map_(
+        lambda v, w, u: T.arctan2(v, u) + T.arctan2(w, u) + T.hypot(u, v) * T.hypot(u, w), [x, x[::-1], y]
+    )[0]
+
+
+# entries: the rows of another sequence.
+@_kept
+def _sum_beside_others(x: Any, y: Any, a: Any) -> Any:
+    return scan(lambda v, w, s: [s + v, T.exp(w)], [x, y], [a, None])[0]
+
+
+# to_add_up: sums of small integers are sums of large ones.
+def _small(v: Any) -> Any:
+    return T.cast(v * 37 + 50, "int8")
+
+
+@_kept
+def _small_products_in_a_large_sum(p: Any, q: Any, n: Any) -> Any:
+    return scan(lambda i, j, s: s + _small(i) * _small(j), [p, q], [n])[0][-1]
+
+
+@_kept
+def _sum_of_small_products(p: Any, q: Any) -> Any:
+    return map_(lambda i, j: _small(i) * _small(j), [p, q])[0].sum(axis=0)
+
+
+@_kept
+def _small_products_and_large_ones(p: Any, q: Any) -> Any:
+    return [
+        map_(lambda i, j: _small(i) * _small(j) + i * j, [p, q])[0].sum(axis=0),
+        map_(lambda i, j: i * j + _small(i) * _small(j), [p, q])[0].sum(axis=0),
+    ]
+
+
+@_kept
+def _sums_of_small_products(p: Any, q: Any) -> Any:
+    return map_(lambda i, j, q: (_small(i * q) * _small(j * q)).sum(), [p, q], [q])[0].sum(axis=0)
+
+
+@_kept
+def _sums_of_small_outer_products(p: Any, q: Any, A: Any, B: Any) -> Any:
+    small = [T.cast(A * 40, "int8"), T.cast(B * 40, "int8")]
+    return map_(lambda v, w: T.outer(v, w).sum(), small)[0].sum(axis=0)
+
+
+# adds_up: operators that are not sums of sums.
+@_kept
+def _exponentials_of_products(x: Any, y: Any, a: Any) -> Any:
+    return [
+        map_(lambda v, w: T.exp(v * w), [x, y])[0].sum(axis=0), map_(lambda v, w: v * w, [x, y])[0].sum(axis=0),
+        map_(lambda v, w, a: T.maximum(v * w, a), [x, y], [a])[0].sum(axis=0),
+    ]  # fmt: skip
+
+
+@_kept
+def _larger_of_products(x: Any, y: Any, u: Any, v: Any) -> Any:
+    return [
+        map_(lambda a, b, c, d: T.maximum(a * b, c * d), [x, y, u, v])[0].sum(axis=0),
+        map_(lambda a, b: a * b, [x, y])[0].sum(axis=0),
+        map_(lambda c, d: c * d, [u, v])[0].sum(axis=0),
+    ]
+
+
+# adds_up: rows are added where there are none yet, at one place each.
+@_kept
+def _added_at_two_indices(x: Any, p: Any, q: Any, W: Any) -> Any:
+    return scan(
+        lambda v, i, j, S, W: S + T.inc_subtensor(T.zeros_like(W)[i, j], v), [x, p, q], [W], [W]
+    )[0][-1]  # fmt: skip
+
+
+@_kept
+def _added_to_ones(x: Any, p: Any, q: Any, W: Any) -> Any:
+    return scan(
+        lambda v, i, j, S, W: S + T.inc_subtensor(T.ones_like(W)[i, j], v), [x, p, q], [W], [W]
+    )[0][-1]  # fmt: skip
+
+
+@_kept
+def _numbers_added_to_rows(x: Any, p: Any, W: Any) -> Any:
+    return scan(lambda v, i, S, W: S + T.inc_subtensor(T.zeros_like(W)[i], v), [x, p], [W], [W])[0][-1]
+
+
+@_kept
+def _many_added_at_two_indices(X: Any, p: Any, q: Any, W: Any) -> Any:
+    return scan(
+        lambda v, i, S, q, W: S + T.inc_subtensor(T.zeros_like(W)[i, q], v), [X, p], [W], [q, W]
+    )[0][-1]  # fmt: skip
+
+
+# adds_up_freely: operators that are no products.
+@_kept
+def _largest_with_one(x: Any, a: Any) -> Any:
+    return [
+        scan(lambda v, s, a: s + T.maximum(v, a), x, [0.0], [a])[0][-1],
+        scan(lambda v, s, a: s + T.arctan2(a, v), x, [0.0], [a])[0][-1],
+    ]
+
+
+# chain: small integers wrap around; a vector in the middle is no matrix.
+def _bytes(X: Any) -> Any:
+    return T.cast(X * 60, "int8")
+
+
+@_kept
+def _chains_of_small_integers(A: Any, B: Any, x: Any) -> Any:
+    large = T.cast(x * 60, "int64")
+    return [
+        T.dot(T.dot(large, _bytes(A)), _bytes(B)), T.dot(_bytes(A), T.dot(_bytes(B), large)),
+        T.dot(large, T.dot(_bytes(A), _bytes(B))), T.dot(T.dot(_bytes(A), _bytes(B)), large),
+    ]  # fmt: skip
+
+
+@_kept
+def _chains_through_a_vector(X: Any, y: Any, z: Any) -> Any:
+    return [T.dot(T.dot(X, y), z), T.dot(z, T.dot(X, y)), T.dot(T.dot(y, X), z) * 2]
+
+
+# shared_list, lifted_list: a loop in a loop, its values all of one list.
+@_kept
+def _loop_in_a_loop(x: Any, y: Any) -> Any:
+    return _each(lambda v, y: _each(lambda w, v: T.arctan2(w, v), y, v), x, y)
+
+
+@_kept
+def _loop_in_a_loop_of_shared_values(x: Any, y: Any, a: Any) -> Any:
+    return _each(lambda v, y, a: _each(lambda w, v, a: T.where(w > a, v, a), y, v, a), x, y, a)
+
+
+# moves_up: what an inner loop reads has another length at each step of the outer one.
+@_kept
+def _ragged_held_in_a_loop(x: Any, p: Any) -> Any:
+    return _each(lambda i, x: _each(lambda v, r: T.exp(v * r).sum(), x, x[:i]), p, x)
+
+
+@_kept
+def _ragged_rows_in_a_loop(X: Any, p: Any) -> Any:
+    return _each(lambda i, X: _each(lambda row: T.exp(row).sum(), X[:, :i]), p, X)
+
+
+@_kept
+def _ragged_states_in_a_loop(p: Any) -> Any:
+    def step(i: Any) -> Any:
+        return scan(lambda s: [T.tanh(s + 0.5), s.sum()], None, [T.arange(i) * 1.0, None], n_steps=5)[0][1]
+
+    return _each(step, p)
+
+
+@_kept
+def _slices_in_a_loop_in_a_loop(x: Any, p: Any, q: Any) -> Any:
+    return _each(lambda i, q, x: _each(lambda j, i, x: T.exp(x[: i + j]).sum(), q, i, x), p, q, x)
+
+
+@_kept
+def _products_in_a_loop_in_a_loop(X: Any, Y: Any) -> Any:
+    return _each(lambda v, Y: _each(lambda w, v: T.dot(v, w), Y, v), X, Y)
+
+
+# full_rows: rows of a matrix are vectors.
+@_kept
+def _filled_matrix(a: Any) -> Any:
+    return _each(lambda row: T.exp(row).sum(), T.full((5, 4), a))
+
+
+@_kept
+def _filled_like_another(x: Any, y: Any) -> Any:
+    return _each(lambda v: T.exp(v), T.full_like(x, y[0]))
+
+
+# chunked: what a chunk computes at once does not raise, has rows of one length, and rounds alike.
+@_kept
+def _indices_until(x: Any, p: Any) -> Any:
+    return scan(lambda i, x: ((x * i).sum() + x[i * 2], until(i > 0)), p, None, x)[0]
+
+
+@_kept
+def _slices_until(x: Any, p: Any) -> Any:
+    return scan(lambda i, x: ((x * i).sum() + x[:i].sum(), until(i > 4)), p, None, x)[0]
+
+
+@_kept
+def _products_until(X: Any, y: Any) -> Any:
+    return scan(lambda row, y: ((row * y).sum() + T.dot(row, y), until(row[0] > 1)), X, None, y)[0]
+
+
+@_kept
+def _one_step_until(x: Any, a: Any) -> Any:
+    return scan(lambda v, a: (T.exp(v) * a, until(v > 1)), x, None, a, n_steps=1)[0]
+
+
+# cholesky_factor, nothing: what a loop holds or reads need not be one.
+@_kept
+def _systems_in_a_loop(A: Any, x: Any) -> Any:
+    lower = T.tril(A) + T.eye(A.shape[0], dtype="float64") * 3
+    return _each(lambda v, L: T.linalg.solve_triangular(L, L * v, lower=True), x, lower)
