@@ -6,6 +6,7 @@
     scanopt laws [NAME]     all laws in a table, with their hits in a program (--on FILE); or one law, or a ruleset
     scanopt check FILE      attack the laws that a file defines: do they fire, hold, and need their conditions?
     scanopt check-law LAW   the same for laws anywhere: module:law, file.py:law, a name or a ruleset
+    scanopt check-facts     drop each atom of each rule of the facts: what goes wrong?
     scanopt calibrate       measure what operators and loops cost on this machine, for cost="calibrated"
 
 `python -m scanopt` is the same.
@@ -29,6 +30,7 @@ from typing import Any, TypeVar
 import scanopt
 from scanopt.array.shown import shown
 from scanopt.calculus.calibrated import calibration_file, write_costs
+from scanopt.calculus.condition import FACTS
 from scanopt.calculus.law import named_laws, standard_laws
 from scanopt.calculus.storage import INPLACE, storage_rules
 from scanopt.compiler import Function, watching
@@ -36,6 +38,7 @@ from scanopt.lab import targets
 from scanopt.lab.ablation import ablate, ablation_text
 from scanopt.lab.calibration import calibrate, calibration_text, machine
 from scanopt.lab.checking import checked, mutated, mutations_page
+from scanopt.lab.fact_checking import checked_facts, fact_mutations_page
 from scanopt.lab.hits import derivable_text, hits_of, laws_table
 from scanopt.lab.targets import UnknownTargetError, find_laws, laws_in
 from scanopt.program.storage_text import storage_text
@@ -55,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     commands = {
         "run": _run, "explain": _run, "ablate": _ablate, "laws": _laws, "check": _check, "check-law": _check_law,
-        "calibrate": _calibrate,
+        "check-facts": _check_facts, "calibrate": _calibrate,
     }  # fmt: skip
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
@@ -73,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="scanopt", description="Symbolic loops, optimized by named laws.")
     parser.add_argument("--version", action="version", version=f"scanopt {scanopt.__version__}")
     commands = parser.add_subparsers(
-        dest="command", required=True, metavar="{run,explain,ablate,laws,check,check-law,calibrate}"
+        dest="command", required=True, metavar="{run,explain,ablate,laws,check,check-law,check-facts,calibrate}"
     )
     for name, text in (
         ("run", "execute a file, then print programs, laws, costs and times of each function it compiled"),
@@ -102,6 +105,11 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--mutate", action="store_true", help="only drop each condition in turn: what goes wrong?")
     command.add_argument("--markdown", action="store_true", help="with --mutate: print the page docs/mutations.md")
     command.add_argument("laws", nargs="*", metavar="LAW", help="module:law, file.py:law, a name, a ruleset")
+    text = "drop each atom of each rule of the facts in turn: what goes wrong?"
+    command = commands.add_parser("check-facts", help=text, description=text)
+    command.add_argument("--markdown", action="store_true", help="print the page docs/fact-mutations.md")
+    command.add_argument("--search", action="store_true", help="try all programs, where none is noted (takes long)")
+    command.add_argument("facts", nargs="*", metavar="FACT", help="names of facts (default: all)")
     text = "measure what operators and loops cost on this machine"
     command = commands.add_parser("calibrate", help=text, description=text)
     command.add_argument("--out", type=Path, metavar="FILE", help='default: where cost="calibrated" looks for it')
@@ -206,6 +214,15 @@ def _check_law(options: argparse.Namespace) -> int:
         print(mutations_page(laws), end="")
         return 0
     return int(not (mutated if options.mutate else checked)(laws, _say))
+
+
+def _check_facts(options: argparse.Namespace) -> int:
+    if unknown := [x for x in options.facts if x not in FACTS]:
+        return _fail(f"no fact is named {', '.join(map(repr, unknown))}")
+    if options.markdown:
+        print(fact_mutations_page(), end="")
+        return 0
+    return int(not checked_facts(options.facts, _say, options.search))
 
 
 def _calibrate(options: argparse.Namespace) -> int:

@@ -15,7 +15,7 @@ from functools import cached_property
 from scanopt.calculus.condition import FACTS, flat
 from scanopt.calculus.egraph import rules_of
 from scanopt.calculus.engine import Engine, EngineError, take
-from scanopt.calculus.law import Law
+from scanopt.calculus.law import Law, standard_laws
 from scanopt.calculus.syntax import Node, node_text, parsed
 
 __all__ = ["Chase", "Mutant", "mutants"]
@@ -105,6 +105,7 @@ class Mutant:
 
 def mutants() -> Iterator[Mutant]:
     """Every rule of every fact without each of its atoms."""
+    standard_laws()  # they declare facts
     for fact in FACTS.values():
         found: dict[str, list[Mutant]] = {}
         for n, line in enumerate(rules_of_fact(fact.name)):

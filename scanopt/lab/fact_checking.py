@@ -18,7 +18,7 @@ from scanopt.calculus.rule_mutation import Chase, Mutant, mutants
 from scanopt.calculus.subject import Saturated, Subject
 from scanopt.lab.checking import WAYS, line
 from scanopt.lab.fact_programs import FACT_PROGRAMS
-from scanopt.lab.fact_witnesses import WITNESSES
+from scanopt.lab.fact_witnesses import STEERING, WITNESSES
 from scanopt.lab.loops import LOOPS
 from scanopt.view.tables import markdown_table
 
@@ -94,15 +94,16 @@ class FactCheck:
 
     def _shown(self, m: Mutant) -> Iterator[Outcome]:
         noted = WITNESSES.get(m.name, "")
+        reason = m.steers or STEERING.get(m.name, "")
         names = [noted] if noted in _programs() else []
         if self._search:
             names += [n for n in _programs() if n != noted]
         for name in names:
             case = _case(name)
-            if found := self._wrong(m, case):
+            if reason and case.grows(self._laws, m.wrong):
+                yield Outcome(m, "grows", f"{name}: {reason}", name)
+            elif found := self._wrong(m, case):
                 yield Outcome(m, found[0], f"{name}: {found[1]}" if found[1] else name, name)
-            elif m.steers and case.grows(self._laws, m.wrong):
-                yield Outcome(m, "grows", f"{name}: {m.steers}", name)
 
     def _wrong(self, m: Mutant, case: _Case) -> tuple[str, str] | None:
         for laws in (self._laws, self._exact):

@@ -545,3 +545,179 @@ def _one_step_until(x: Any, a: Any) -> Any:
 def _systems_in_a_loop(A: Any, x: Any) -> Any:
     lower = T.tril(A) + T.eye(A.shape[0], dtype="float64") * 3
     return _each(lambda v, L: T.linalg.solve_triangular(L, L * v, lower=True), x, lower)
+
+
+# mirrors: what is costly to compute twice is read from the trace, if it is the same and has one length.
+def _costly(v: Any, u: Any) -> Any:
+    return T.exp(T.sin(T.cos(T.arctan2(v, u)))) + T.exp(T.sin(T.cos(T.hypot(u, v))))
+
+
+@_kept
+def _costly_backwards(x: Any, y: Any, a: Any) -> Any:
+    return scan(
+        lambda v, w, u, s: T.tanh(s * (_costly(v, u) + _costly(w, u))), [x, x[::-1], y], [a]
+    )[0]  # fmt: skip
+
+
+@_kept
+def _costly_ragged_backwards(p: Any, a: Any) -> Any:
+    def step(i: Any, j: Any, s: Any) -> Any:
+        return T.tanh(s * (_costly(T.arange(i), 2.0).sum() + _costly(T.arange(j), 2.0).sum()))
+
+    return scan(step, [p, p[::-1]], [a])[0]
+
+
+# cholesky_factor: another triangular matrix may have a zero on its diagonal, which raises.
+def _both_sides(L: Any, b: Any) -> Any:
+    half = T.linalg.solve_triangular(L, b, lower=True)
+    return T.linalg.solve_triangular(L, half, "T", lower=True)
+
+
+@_kept
+def _singular_systems_held(A: Any, x: Any) -> Any:
+    return _each(lambda v, L, x: _both_sides(L, x * v), x, T.tril(A) * 0.0, x)
+
+
+@_kept
+def _singular_systems_read(A: Any, x: Any) -> Any:
+    zeros = T.tril(A) * 0.0
+    return _each(lambda L, x: _both_sides(L, x), T.stack([zeros, zeros, zeros, zeros]), x)
+
+
+# nothing: the diagonal of ones may be another one.
+@_kept
+def _shifted_identity_in_a_loop(A: Any, x: Any) -> Any:
+    regular = T.exp(A * 0.1) + 9 * T.eye(A.shape[0], dtype="float64")
+    return _each(lambda v, A: T.linalg.solve(A + v, T.eye(A.shape[0], k=1, dtype="float64")), x, regular)
+
+
+# to_add_up: what is added up elsewhere is of small integers here.
+@_kept
+def _small_sums_elsewhere(p: Any, q: Any) -> Any:
+    return [
+        map_(lambda i, j: _small(i) * _small(j) + _small(i + j), [p, q])[0],
+        map_(lambda i, j: -(_small(i) * _small(j)), [p, q])[0],
+        map_(lambda i, j: (_small(i) * _small(j)) / _small(i + j), [p, q])[0].sum(axis=0),
+        map_(lambda i, j: _small(i) * _small(j), [p, q])[0].sum(axis=0),
+    ]
+
+
+@_kept
+def _sum_of_small_contractions(A: Any, B: Any) -> Any:
+    return map_(lambda v, w: T.tensordot(v, w, axes=1), [_bytes(A), _bytes(B)])[0].sum(axis=0)
+
+
+@_kept
+def _sum_of_small_additions(A: Any, p: Any, q: Any, W: Any) -> Any:
+    return [
+        map_(lambda v, i, W: T.inc_subtensor(T.zeros_like(W)[i], v), [_bytes(A), p], [_bytes(W)])[0].sum(axis=0),
+        map_(lambda i, j, W: T.inc_subtensor(T.zeros_like(W)[i, j], _small(i)), [p, q], [_bytes(W)])[0].sum(axis=0),
+    ]
+
+
+# adds_up: two indices of different numbers of axes; one number for a row.
+@_kept
+def _numbers_added_at_two_indices(x: Any, p: Any, q: Any, X: Any) -> Any:
+    W = T.stack([X, X + 1, X * 2])
+    return scan(
+        lambda v, i, j, S, W: S + T.inc_subtensor(T.zeros_like(W)[i % 2, j], v), [x, p, q], [W], [W]
+    )[0][-1]  # fmt: skip
+
+
+@_kept
+def _row_through_a_vector(X: Any, y: Any, z: Any) -> Any:
+    return T.dot(z, T.dot(y, X))
+
+
+# moves_up: rows of another length are read, or held, row by row.
+@_kept
+def _ragged_held_sums(x: Any, p: Any) -> Any:
+    return _each(lambda i, x: scan(lambda v, s, r: (r * v + s).sum(), x, [0.0], [x[:i]])[0], p, x)
+
+
+@_kept
+def _ragged_rows_summed(X: Any, p: Any) -> Any:
+    return _each(lambda i, X: scan(lambda row, s: T.tanh(row + s).sum(), X[:, :i], [0.0])[0], p, X)
+
+
+@_kept
+def _slices_of_states_in_a_loop(x: Any, p: Any, q: Any) -> Any:
+    def inner(j: Any, s: Any, i: Any, x: Any) -> Any:
+        return T.tanh(x[: i + j].sum() + s)
+
+    return _each(lambda i, q, x: scan(inner, q, [0.0], [i, x])[0], p, q, x)
+
+
+# runs_all: the few rows of a loop that ends early are those of a map.
+@_kept
+def _rows_of_a_map_until(x: Any) -> Any:
+    some = scan(lambda v: (T.exp(v), until(v > 0)), x)[0]
+    return [some[:2], some[1:3], some[:1]]
+
+
+@_kept
+def _inner_map_until_in_two_steps(x: Any, a: Any) -> Any:
+    return scan(
+        lambda s, x: scan(lambda v, s: (T.exp(v), until(v > s)), x, None, [s])[0].sum(), None, [a], [x], n_steps=2,
+    )[0]  # fmt: skip
+
+
+# fleeting: a loop of its own steps in the second of two loops that are taken apart.
+@_kept
+def _loop_in_two_steps_of_one(x: Any, a: Any) -> Any:
+    def inner(r: Any, x: Any) -> Any:
+        return T.tanh(r) + scan(lambda v, q, r: T.tanh(q * r + v), x, [r], [r])[0][-1:].sum()
+
+    return scan(lambda s, x: scan(inner, None, [s], [x], n_steps=2)[0][-1], None, [a], [x], n_steps=1)[0]
+
+
+@_kept
+def _loop_in_loops_of_two_steps(X: Any, a: Any) -> Any:
+    def inner(row: Any, s: Any) -> Any:
+        return scan(lambda v, q, s: T.tanh(q * s + v), row, [s], [s])[0]
+
+    return scan(lambda s, X: _each(inner, X, s).sum(), None, [a], [X], n_steps=2)[0]
+
+
+# runs_all, at_most_one: a row that a loop that ends early may not come to.
+@_kept
+def _third_row_until(x: Any) -> Any:
+    return scan(lambda v: (T.exp(v), until(v > 0)), x)[0][2]
+
+
+@_kept
+def _third_entry_until(x: Any) -> Any:
+    return scan(lambda v: (v, until(v > 0)), x)[0][2]
+
+
+# traced: the last rows of what differs in length.
+@_kept
+def _last_ranges(p: Any) -> Any:
+    return _each(lambda i: T.exp(T.arange(i)).sum(), p)[-2:]
+
+
+# adds_up_freely, adds_up: angles of sums are no sums of angles.
+@_kept
+def _angles_with_one(X: Any, y: Any) -> Any:
+    return [
+        scan(lambda v, s, y: s + T.arctan2(v, y), X, [y], [y])[0][-1],
+        scan(lambda v, s, y: s + T.arctan2(y, v), X, [y], [y])[0][-1],
+    ]
+
+
+@_kept
+def _angles_of_products(X: Any, Y: Any, A: Any, B: Any) -> Any:
+    return [
+        map_(lambda a, b, c, d: T.arctan2(T.dot(a, b), T.dot(c, d)), [X, Y, A, B])[0].sum(axis=0),
+        map_(lambda a, b: T.dot(a, b), [X, Y])[0].sum(axis=0),
+        map_(lambda c, d: T.dot(c, d), [A, B])[0].sum(axis=0),
+    ]
+
+
+# nothing: of two systems in a loop the right side of one is shifted.
+@_kept
+def _shifted_identity_of_each_system(A: Any, x: Any) -> Any:
+    def step(v: Any, s: Any, A: Any) -> Any:
+        return T.tanh(s * T.linalg.solve(A + s, T.eye(A.shape[0], k=1, dtype="float64")).sum() + v)
+
+    return scan(step, x, [0.5], [T.exp(A * 0.1) + 9 * T.eye(A.shape[0], dtype="float64")])[0]
