@@ -131,8 +131,8 @@ CAUSAL = frozenset({
 })  # fmt: skip
 """Facts about what is known before what, and without what: equations hold whatever they say.
 
-Of equal forms one is chosen that can run: nothing in a loop that needs the loop's own trace.  These facts keep forms out
-of the e-graph that would never be chosen, and rewrite recurrences where that leads to a closed form.
+Of equal forms one is chosen that can run: nothing in a loop that needs the loop's own trace.  These facts keep forms
+out of the e-graph that would never be chosen, and rewrite recurrences where that leads to a closed form.
 """
 
 
@@ -279,9 +279,7 @@ class Chase:
                 if a[0] == fact:
                     yield [*atoms[:k], *atoms[k + 1 :]], a
 
-    def _follows(
-        self, body: Sequence[Node], head: Sequence[Node], sorts: Mapping[str, str], atom: Node
-    ) -> bool:
+    def _follows(self, body: Sequence[Node], head: Sequence[Node], sorts: Mapping[str, str], atom: Node) -> bool:
         integers = [v for v, sort in sorts.items() if sort == "i64"]
         if len(integers) > 2 or not all(sorts.values()):
             return False
@@ -380,5 +378,3 @@ def _true(engine: Engine, query: str) -> bool:
             return False
         raise
     return True
-
-

@@ -21,7 +21,7 @@ from scanopt.lab.loops import LOOPS
 from scanopt.program.lower import lower
 from scanopt.view.tables import markdown_table
 
-__all__ = ["WAYS", "attack_on", "checked", "follows_from", "general", "line", "mutated", "mutations_page"]
+__all__ = ["WAYS", "attack_on", "checked", "follows_from", "general", "mutated", "mutations_page"]
 
 _FINDINGS = 3  # shown of one law
 
@@ -122,7 +122,7 @@ def mutations_page(laws: Sequence[Law], loops: Loops = general) -> str:
     """The page docs/mutations.md."""
     found = list(_mutations(laws, loops))
     rows = [
-        [f"`{m.law}`", f"`{m.condition}`", "SURVIVES" if m.outcome == "survives" else m.outcome, line(m.detail)]
+        [f"`{m.law}`", f"`{m.condition}`", "SURVIVES" if m.outcome == "survives" else m.outcome, _line(m.detail)]
         for m in found
     ]
     counts = {outcome: sum(m.outcome == outcome for m in found) for outcome in dict.fromkeys(m.outcome for m in found)}
@@ -131,6 +131,6 @@ def mutations_page(laws: Sequence[Law], loops: Loops = general) -> str:
     return f"{_PAGE}{table}\n\n{len(found)} conditions of {len(laws)} laws: {summary}.\n"
 
 
-def line(text: str) -> str:
+def _line(text: str) -> str:
     """A text in one line that fits a cell."""
     return shorten(text, 100, placeholder=" ...")

@@ -52,7 +52,9 @@ def _ragged_last_rows(x: Any, p: Any) -> Any:
 
 @_kept
 def _ragged_fixed_rows(x: Any, p: Any) -> Any:
-    return _each(lambda i, x: _each(lambda v, r: T.exp(r * v), x, T.arange(i))[1].sum(), p + 2, T.concatenate([x, [1.0, 2.0]]))
+    return _each(
+        lambda i, x: _each(lambda v, r: T.exp(r * v), x, T.arange(i))[1].sum(), p + 2, T.concatenate([x, [1.0, 2.0]])
+    )
 
 
 # uniform: full tells the shape by its later arguments, which are held, but not by all loops.
@@ -64,11 +66,6 @@ def _filled_ragged(x: Any, p: Any) -> Any:
 @_kept
 def _filled_ragged_more(x: Any, p: Any) -> Any:
     return _each(lambda i, x: _each(lambda v, i: T.exp(T.full((2, i), v)), x, i).sum(), p, x)
-
-
-@_kept
-def _filled_ragged_less(x: Any, p: Any) -> Any:
-    return _each(lambda i, x: _each(lambda v, i: T.exp(T.full((i, 2), v)), x, i).sum(), p, x)
 
 
 # uniform: a state starts with as many elements as the outer step says.
@@ -117,11 +114,6 @@ def _inner_traces_until(x: Any, y: Any, a: Any) -> Any:
 
 
 @_kept
-def _traces_until(x: Any, y: Any) -> Any:
-    return _each(lambda v, y: T.exp(scan(lambda w, v: (w * v, until(w > v)), y, None, [v])[0]).sum(), x, y)
-
-
-@_kept
 def _last_rows_until(x: Any, y: Any) -> Any:
     return _each(lambda v, y: T.exp(scan(lambda w, v: (w * v, until(w > v)), y, None, [v])[0][-3:]).sum(), x, y)
 
@@ -138,48 +130,11 @@ def _last_rows_of_some_steps(p: Any, x: Any) -> Any:
 
 # regular: operators whose results are as long as a value says.
 @_kept
-def _ranges(p: Any, x: Any) -> Any:
-    return _each(lambda i: T.exp(T.arange(i)).sum(), p)
-
-
-@_kept
-def _slices(p: Any, x: Any) -> Any:
-    return _each(lambda i, x: T.exp(x[:i]).sum(), p, x)
-
-
-@_kept
-def _slices_from_both_ends(p: Any, x: Any) -> Any:
-    return _each(lambda i, x: T.exp(x[i:5]).sum() + T.exp(x[1:i]).sum(), p, x)
-
-
-@_kept
 def _slices_of_slices(p: Any, x: Any, k: Any) -> Any:
     return _each(lambda i, x, k: T.exp(x[:i][:k]).sum(), p, x, k)
 
 
-@_kept
-def _joined_slices(p: Any, x: Any) -> Any:
-    return _each(
-        lambda i, x: T.exp(T.concatenate([x, x[:i]])).sum() + T.exp(T.concatenate([x[:i], x])).sum(), p, x
-    )
-
-
-# mirrors: of rows that differ in length there is no trace.
-@_kept
-def _ragged_backwards(p: Any) -> Any:
-    return _each(lambda i, j: T.exp(T.arange(i)).sum() + T.exp(T.arange(j)).sum(), [p, p[::-1]])
-
-
 # Steps
-
-
-# runs_all: of a loop in a loop of two steps, each may end early.
-@_kept
-def _until_in_two_steps(x: Any, a: Any) -> Any:
-    return scan(
-        lambda s, x: T.exp(scan(lambda v, s: (T.exp(v) * s, until(v > s)), x, None, [s])[0]).sum(),
-        None, [a], [x], n_steps=2,
-    )[0]  # fmt: skip
 
 
 # fleeting: what lies in a loop of two steps, in one of a single step, has its own steps.
@@ -191,26 +146,7 @@ def _nested_in_one_step(x: Any, a: Any) -> Any:
     return scan(lambda s, x: scan(inner, None, [s], [s, x], n_steps=2)[0].sum(), None, [a], [x], n_steps=1)[0]
 
 
-# some_steps: a loop of no steps raises nothing.
-@_kept
-def _index_in_no_steps(x: Any, k: Any) -> Any:
-    return scan(lambda x, k: x[k + 100], None, None, [x, k], n_steps=0)[0]
-
-
-# always: the rows of what a branch hides are not computed.
-@_kept
-def _hidden_index(x: Any, p: Any, m: Any) -> Any:
-    return _each(lambda i, c, x: T.ifelse(c, T.exp(x[i + 3]), 0.0), p, m, x) if False else map_(
-        lambda i, c, v: T.ifelse(c, T.exp(v[i + 3]), 0.0), [p, m], [x]
-    )[0]
-
-
 # hoistable: an index that is the same at every step is out of range, on a side that is not taken.
-@_kept
-def _hidden_invariant(x: Any, k: Any, m: Any) -> Any:
-    return _each(lambda c, x, k: T.ifelse(c, T.exp(x[k + 100]), 0.0), m[:2] & False, x, k)
-
-
 @_kept
 def _hidden_invariant_in_steps(x: Any, k: Any, m: Any) -> Any:
     return scan(lambda s, x, k: T.ifelse(s > 100, T.exp(x[k + 100]), s + 1), None, [0.0], [x, k], n_steps=5)[0]
@@ -276,17 +212,6 @@ def _inner_ragged_fixed_rows(x: Any, y: Any, p: Any) -> Any:
     return _each(lambda i, x, y: _each(middle, x, i, y).sum(), p, x, T.concatenate([y, [1.0, 2.0]]))
 
 
-# runs_all, at_most_one: of a loop that ends early the first rows may be fewer.
-@_kept
-def _first_rows_until(x: Any) -> Any:
-    return scan(lambda v: (T.exp(v), until(v > 0)), x)[0][:3]
-
-
-@_kept
-def _first_entries_until(x: Any) -> Any:
-    return scan(lambda v: (v, until(v > 0)), x)[0][:3]
-
-
 # some_steps: rows of unknown length, in a loop of no steps.
 @_kept
 def _row_in_no_steps(X: Any, k: Any) -> Any:
@@ -342,19 +267,6 @@ def _last_product_of_rows(X: Any, y: Any) -> Any:
     return _each(lambda row, y: T.dot(row, y), X, y)[-2:]
 
 
-@_kept
-def _choices_of_rows(X: Any, y: Any) -> Any:
-    return map_(lambda row, a, b: T.ifelse(row[0] > 0, a, b), X, [y, y * 2])[0]
-
-
-# mirrors_all: another argument is not seen backwards.
-@_kept
-def _one_argument_backwards(x: Any, y: Any) -> Any:
-    return map_(
-        lambda v, w, u: T.arctan2(v, u) + T.arctan2(w, u) + T.hypot(u, v) * T.hypot(u, w), [x, x[::-1], y]
-    )[0]
-
-
 # entries: the rows of another sequence.
 @_kept
 def _sum_beside_others(x: Any, y: Any, a: Any) -> Any:
@@ -364,11 +276,6 @@ def _sum_beside_others(x: Any, y: Any, a: Any) -> Any:
 # to_add_up: sums of small integers are sums of large ones.
 def _small(v: Any) -> Any:
     return T.cast(v * 37 + 50, "int8")
-
-
-@_kept
-def _small_products_in_a_large_sum(p: Any, q: Any, n: Any) -> Any:
-    return scan(lambda i, j, s: s + _small(i) * _small(j), [p, q], [n])[0][-1]
 
 
 @_kept
@@ -385,11 +292,6 @@ def _small_products_and_large_ones(p: Any, q: Any) -> Any:
 
 
 @_kept
-def _sums_of_small_products(p: Any, q: Any) -> Any:
-    return map_(lambda i, j, q: (_small(i * q) * _small(j * q)).sum(), [p, q], [q])[0].sum(axis=0)
-
-
-@_kept
 def _sums_of_small_outer_products(p: Any, q: Any, A: Any, B: Any) -> Any:
     small = [T.cast(A * 40, "int8"), T.cast(B * 40, "int8")]
     return map_(lambda v, w: T.outer(v, w).sum(), small)[0].sum(axis=0)
@@ -402,15 +304,6 @@ def _exponentials_of_products(x: Any, y: Any, a: Any) -> Any:
         map_(lambda v, w: T.exp(v * w), [x, y])[0].sum(axis=0), map_(lambda v, w: v * w, [x, y])[0].sum(axis=0),
         map_(lambda v, w, a: T.maximum(v * w, a), [x, y], [a])[0].sum(axis=0),
     ]  # fmt: skip
-
-
-@_kept
-def _larger_of_products(x: Any, y: Any, u: Any, v: Any) -> Any:
-    return [
-        map_(lambda a, b, c, d: T.maximum(a * b, c * d), [x, y, u, v])[0].sum(axis=0),
-        map_(lambda a, b: a * b, [x, y])[0].sum(axis=0),
-        map_(lambda c, d: c * d, [u, v])[0].sum(axis=0),
-    ]
 
 
 # adds_up: rows are added where there are none yet, at one place each.
@@ -431,22 +324,6 @@ def _added_to_ones(x: Any, p: Any, q: Any, W: Any) -> Any:
 @_kept
 def _numbers_added_to_rows(x: Any, p: Any, W: Any) -> Any:
     return scan(lambda v, i, S, W: S + T.inc_subtensor(T.zeros_like(W)[i], v), [x, p], [W], [W])[0][-1]
-
-
-@_kept
-def _many_added_at_two_indices(X: Any, p: Any, q: Any, W: Any) -> Any:
-    return scan(
-        lambda v, i, S, q, W: S + T.inc_subtensor(T.zeros_like(W)[i, q], v), [X, p], [W], [q, W]
-    )[0][-1]  # fmt: skip
-
-
-# adds_up_freely: operators that are no products.
-@_kept
-def _largest_with_one(x: Any, a: Any) -> Any:
-    return [
-        scan(lambda v, s, a: s + T.maximum(v, a), x, [0.0], [a])[0][-1],
-        scan(lambda v, s, a: s + T.arctan2(a, v), x, [0.0], [a])[0][-1],
-    ]
 
 
 # chain: small integers wrap around; a vector in the middle is no matrix.
@@ -470,26 +347,11 @@ def _chains_through_a_vector(X: Any, y: Any, z: Any) -> Any:
 
 # shared_list, lifted_list: a loop in a loop, its values all of one list.
 @_kept
-def _loop_in_a_loop(x: Any, y: Any) -> Any:
-    return _each(lambda v, y: _each(lambda w, v: T.arctan2(w, v), y, v), x, y)
-
-
-@_kept
 def _loop_in_a_loop_of_shared_values(x: Any, y: Any, a: Any) -> Any:
     return _each(lambda v, y, a: _each(lambda w, v, a: T.where(w > a, v, a), y, v, a), x, y, a)
 
 
 # moves_up: what an inner loop reads has another length at each step of the outer one.
-@_kept
-def _ragged_held_in_a_loop(x: Any, p: Any) -> Any:
-    return _each(lambda i, x: _each(lambda v, r: T.exp(v * r).sum(), x, x[:i]), p, x)
-
-
-@_kept
-def _ragged_rows_in_a_loop(X: Any, p: Any) -> Any:
-    return _each(lambda i, X: _each(lambda row: T.exp(row).sum(), X[:, :i]), p, X)
-
-
 @_kept
 def _ragged_states_in_a_loop(p: Any) -> Any:
     def step(i: Any) -> Any:
@@ -514,37 +376,10 @@ def _filled_matrix(a: Any) -> Any:
     return _each(lambda row: T.exp(row).sum(), T.full((5, 4), a))
 
 
-@_kept
-def _filled_like_another(x: Any, y: Any) -> Any:
-    return _each(lambda v: T.exp(v), T.full_like(x, y[0]))
-
-
 # chunked: what a chunk computes at once does not raise, has rows of one length, and rounds alike.
-@_kept
-def _indices_until(x: Any, p: Any) -> Any:
-    return scan(lambda i, x: ((x * i).sum() + x[i * 2], until(i > 0)), p, None, x)[0]
-
-
-@_kept
-def _slices_until(x: Any, p: Any) -> Any:
-    return scan(lambda i, x: ((x * i).sum() + x[:i].sum(), until(i > 4)), p, None, x)[0]
-
-
-@_kept
-def _products_until(X: Any, y: Any) -> Any:
-    return scan(lambda row, y: ((row * y).sum() + T.dot(row, y), until(row[0] > 1)), X, None, y)[0]
-
-
 @_kept
 def _one_step_until(x: Any, a: Any) -> Any:
     return scan(lambda v, a: (T.exp(v) * a, until(v > 1)), x, None, a, n_steps=1)[0]
-
-
-# cholesky_factor, nothing: what a loop holds or reads need not be one.
-@_kept
-def _systems_in_a_loop(A: Any, x: Any) -> Any:
-    lower = T.tril(A) + T.eye(A.shape[0], dtype="float64") * 3
-    return _each(lambda v, L: T.linalg.solve_triangular(L, L * v, lower=True), x, lower)
 
 
 # mirrors: what is costly to compute twice is read from the trace, if it is the same and has one length.
@@ -553,18 +388,13 @@ def _costly(v: Any, u: Any) -> Any:
 
 
 @_kept
-def _costly_backwards(x: Any, y: Any, a: Any) -> Any:
-    return scan(
-        lambda v, w, u, s: T.tanh(s * (_costly(v, u) + _costly(w, u))), [x, x[::-1], y], [a]
-    )[0]  # fmt: skip
+def _costly_backwards(a: Any, b: Any) -> Any:
+    rows, others = T.arange(5.0) * a, T.arange(5.0) * b
 
+    def step(v: Any, w: Any, u: Any, s: Any) -> Any:
+        return T.tanh(s * (_costly(v, u) + _costly(w, u)))
 
-@_kept
-def _costly_ragged_backwards(p: Any, a: Any) -> Any:
-    def step(i: Any, j: Any, s: Any) -> Any:
-        return T.tanh(s * (_costly(T.arange(i), 2.0).sum() + _costly(T.arange(j), 2.0).sum()))
-
-    return scan(step, [p, p[::-1]], [a])[0]
+    return scan(step, [rows, rows[::-1], others], [a])[0]
 
 
 # cholesky_factor: another triangular matrix may have a zero on its diagonal, which raises.
@@ -636,11 +466,6 @@ def _ragged_held_sums(x: Any, p: Any) -> Any:
 
 
 @_kept
-def _ragged_rows_summed(X: Any, p: Any) -> Any:
-    return _each(lambda i, X: scan(lambda row, s: T.tanh(row + s).sum(), X[:, :i], [0.0])[0], p, X)
-
-
-@_kept
 def _slices_of_states_in_a_loop(x: Any, p: Any, q: Any) -> Any:
     def inner(j: Any, s: Any, i: Any, x: Any) -> Any:
         return T.tanh(x[: i + j].sum() + s)
@@ -649,12 +474,6 @@ def _slices_of_states_in_a_loop(x: Any, p: Any, q: Any) -> Any:
 
 
 # runs_all: the few rows of a loop that ends early are those of a map.
-@_kept
-def _rows_of_a_map_until(x: Any) -> Any:
-    some = scan(lambda v: (T.exp(v), until(v > 0)), x)[0]
-    return [some[:2], some[1:3], some[:1]]
-
-
 @_kept
 def _inner_map_until_in_two_steps(x: Any, a: Any) -> Any:
     return scan(
@@ -669,25 +488,6 @@ def _loop_in_two_steps_of_one(x: Any, a: Any) -> Any:
         return T.tanh(r) + scan(lambda v, q, r: T.tanh(q * r + v), x, [r], [r])[0][-1:].sum()
 
     return scan(lambda s, x: scan(inner, None, [s], [x], n_steps=2)[0][-1], None, [a], [x], n_steps=1)[0]
-
-
-@_kept
-def _loop_in_loops_of_two_steps(X: Any, a: Any) -> Any:
-    def inner(row: Any, s: Any) -> Any:
-        return scan(lambda v, q, s: T.tanh(q * s + v), row, [s], [s])[0]
-
-    return scan(lambda s, X: _each(inner, X, s).sum(), None, [a], [X], n_steps=2)[0]
-
-
-# runs_all, at_most_one: a row that a loop that ends early may not come to.
-@_kept
-def _third_row_until(x: Any) -> Any:
-    return scan(lambda v: (T.exp(v), until(v > 0)), x)[0][2]
-
-
-@_kept
-def _third_entry_until(x: Any) -> Any:
-    return scan(lambda v: (v, until(v > 0)), x)[0][2]
 
 
 # traced: the last rows of what differs in length.
@@ -706,18 +506,60 @@ def _angles_with_one(X: Any, y: Any) -> Any:
 
 
 @_kept
-def _angles_of_products(X: Any, Y: Any, A: Any, B: Any) -> Any:
+def _angles_of_products(X: Any, Y: Any) -> Any:
     return [
-        map_(lambda a, b, c, d: T.arctan2(T.dot(a, b), T.dot(c, d)), [X, Y, A, B])[0].sum(axis=0),
-        map_(lambda a, b: T.dot(a, b), [X, Y])[0].sum(axis=0),
-        map_(lambda c, d: T.dot(c, d), [A, B])[0].sum(axis=0),
+        map_(lambda v, w: T.arctan2(T.dot(v, w), T.dot(v, v)), [X, Y])[0].sum(axis=0),
+        map_(lambda v, w: [T.dot(v, w), T.dot(v, v)], [X, Y])[0][0].sum(axis=0),
+        map_(lambda v, w: [T.dot(v, w), T.dot(v, v)], [X, Y])[0][1].sum(axis=0),
     ]
 
 
-# nothing: of two systems in a loop the right side of one is shifted.
+# spine: choices and limits that have to do with the state, and others that have not.
 @_kept
-def _shifted_identity_of_each_system(A: Any, x: Any) -> Any:
-    def step(v: Any, s: Any, A: Any) -> Any:
-        return T.tanh(s * T.linalg.solve(A + s, T.eye(A.shape[0], k=1, dtype="float64")).sum() + v)
+def _choices_beside_the_state(x: Any, y: Any, m: Any, a: Any) -> Any:
+    return scan(
+        lambda c, v, w, s: [T.where(c, s + v, s), T.where(c, v, w)], [m, x, y], [a, None]
+    )[0]  # fmt: skip
 
-    return scan(step, x, [0.5], [T.exp(A * 0.1) + 9 * T.eye(A.shape[0], dtype="float64")])[0]
+
+@_kept
+def _limits_beside_the_state(x: Any, a: Any, b: Any) -> Any:
+    return scan(
+        lambda v, s, low, high: [T.clip(s + v, low, high), T.clip(v * 2, low, high)], x, [a, None], [b, b + 1]
+    )[0]  # fmt: skip
+
+
+@_kept
+def _limits_by_the_state(x: Any, a: Any, b: Any) -> Any:
+    return [
+        scan(lambda v, s, h: T.clip(s + v, T.tanh(s), h), x, [a], [b + 1])[0],
+        scan(lambda v, s, low: T.clip(s + v, low, T.exp(s)), x, [a], [b])[0],
+    ]
+
+
+# in_turn, copied: loops of one step, in one another and in others.
+@_kept
+def _one_step_in_each(x: Any) -> Any:
+    return [
+        _each(lambda v: scan(lambda s: T.tanh(s) + 1, None, [v], n_steps=1)[0], x),
+        scan(lambda v, s: scan(lambda r: T.tanh(r) + 1, None, [v + s], n_steps=1)[0].sum(), x, [0.5])[0][:3],
+    ]
+
+
+# shallow: loops in a loop in a loop.
+@_kept
+def _four_loops(x: Any) -> Any:
+    def third(v: Any, x: Any) -> Any:
+        return _each(lambda w, v: T.tanh(w * v), x, v).sum()
+
+    def second(v: Any, x: Any) -> Any:
+        return _each(lambda w, v, x: third(w, x) * v, x, v, x)
+
+    def state(v: Any, s: Any, x: Any) -> Any:
+        return T.tanh(s + second(v, x).sum())
+
+    few = x[:2]
+    return [
+        _each(lambda v, x: _each(lambda w, v, x: second(w, x).sum() * v, x, v, x), few, few),
+        scan(state, x, [0.5], [few])[0][:2],
+    ]
