@@ -73,7 +73,7 @@ class Mutant:
     def unbound(self) -> tuple[str, ...]:
         """Variables of the head, and of what the body computes or compares, that nothing says anything of."""
         bound = {v for a in self.body for v in _looked_up(a)}
-        while more := {a[1] for a in self.body if _names(a) and _all_variables(a[2]) <= bound} - bound:
+        while more := {str(a[1]) for a in self.body if _names(a) and _all_variables(a[2]) <= bound} - bound:
             bound |= more
         asked = {v for a in (*self.head, *self.body) for v in _all_variables(a)}
         return tuple(sorted(asked - bound))
@@ -255,7 +255,7 @@ class Chase:
             return False
         asked = list(self._asked(m.fact))
         own = {v: f"own_{v}" for v in self.sorts(m)}
-        body, atom, (head,) = (_renamed(x, own) for x in (m.body, m.atom, m.head))
+        body, atom, head = (_renamed(x, own) for x in (m.body, m.atom, m.head[0]))
         return bool(asked) and all(self._follows_there(body, head, atom, *there) for there in asked)
 
     def _follows_there(self, body: Node, head: Node, atom: Node, there: Sequence[Node], question: Node) -> bool:
@@ -330,10 +330,10 @@ def _stated(a: Node, frozen: Mapping[str, str]) -> str | None:
     if isinstance(a, str):
         return None
     if a[0] in _COMPARED:
-        x, y = (_frozen(b, frozen) for b in a[1:])
-        if x.lstrip("-").isdigit() and y.lstrip("-").isdigit():
-            holds = {"!=": x != y, ">=": int(x) >= int(y), "<=": int(x) <= int(y), ">": int(x) > int(y),
-                     "<": int(x) < int(y)}[str(a[0])]  # fmt: skip
+        m, n = (_frozen(b, frozen) for b in a[1:])
+        if m.lstrip("-").isdigit() and n.lstrip("-").isdigit():
+            holds = {"!=": m != n, ">=": int(m) >= int(n), "<=": int(m) <= int(n), ">": int(m) > int(n),
+                     "<": int(m) < int(n)}[str(a[0])]  # fmt: skip
             return "" if holds else '(set (dtype (input "")) "a") (set (dtype (input "")) "b")'
         return "" if a[0] == "!=" else None
     if a[0] != "=":
