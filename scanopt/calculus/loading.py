@@ -12,7 +12,7 @@ from scanopt.calculus.encode import Encoded
 from scanopt.calculus.facts import ALL
 from scanopt.calculus.forms import Batched, Form, Operator, const_value
 from scanopt.calculus.given import Given
-from scanopt.calculus.tables import Tables, quoted, tables_text
+from scanopt.calculus.tables import COLUMNS, Tables, quoted, tables_text
 
 __all__ = ["Rows", "integer", "load_text", "operator_text"]
 
@@ -56,7 +56,7 @@ def load_text() -> str:
     tables = {name: columns.split() for name, (columns, _) in _TABLES.items()}
     conclusions = {name: conclusion for name, (_, conclusion) in _TABLES.items()}
     for fact in ALL.values():
-        if not fact.pattern and set(fact.sorts) <= {*_NODES, "String"}:
+        if not fact.pattern and len(fact.sorts) <= COLUMNS:
             args = [f"({_NODES[s]} {{{i}}})" if s in _NODES else f"{{{i}}}" for i, s in enumerate(fact.sorts)]
             tables[f"g_{fact.name}"] = ["String" if s == "String" else "i64" for s in fact.sorts]
             conclusions[f"g_{fact.name}"] = f"({fact.name} {' '.join(args)})"

@@ -11,10 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Tables", "quoted", "tables_text"]
+__all__ = ["COLUMNS", "Tables", "quoted", "tables_text"]
 
-_COLUMNS = 6
-_PADDING = (0,) * _COLUMNS
+COLUMNS = 6
+"""Most columns of a relation whose rows are handed over."""
+
+_PADDING = (0,) * COLUMNS
 
 
 def tables_text(tables: Mapping[str, Sequence[str]], conclusions: Mapping[str, str] | None = None) -> str:
@@ -23,9 +25,9 @@ def tables_text(tables: Mapping[str, Sequence[str]], conclusions: Mapping[str, s
     tables: by name the sorts of the columns, i64 or String.  conclusions: by name what follows from a row, where
     that is more than a row of the relation of this name; `{0}` stands for its first column.
     """
-    out = [f"(relation line (String{' i64' * _COLUMNS}))", "(relation text (i64 String))", "(ruleset load)"]
+    out = [f"(relation line (String{' i64' * COLUMNS}))", "(relation text (i64 String))", "(ruleset load)"]
     for name, sorts in tables.items():
-        numbers = [f"n{i}" for i in range(_COLUMNS)]
+        numbers = [f"n{i}" for i in range(COLUMNS)]
         row = [f"x{i}" if sort == "String" else numbers[i] for i, sort in enumerate(sorts)]
         texts = "".join(f" (text {numbers[i]} x{i})" for i, sort in enumerate(sorts) if sort == "String")
         head = (conclusions or {}).get(name, f"({name} {' '.join(row)})").format(*row)

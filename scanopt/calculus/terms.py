@@ -66,6 +66,7 @@ DECLARATIONS = """
 (relation until (Clock Value))
 (function held_as (Clock Value) Value :merge old)
 (function added (Value) Value :merge old)
+(function slot (Args i64 i64) Value :merge old)
 (function dtype (Value) String :no-merge)
 (function ndim (Value) i64 :no-merge)
 (function int_value (Value) i64 :no-merge)
