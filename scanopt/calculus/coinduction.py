@@ -14,7 +14,7 @@ part in proving what that loop carries.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from scanopt.calculus.encode import Encoded
@@ -24,7 +24,7 @@ from scanopt.calculus.given import Given
 from scanopt.calculus.given_steps import with_equal_lengths
 from scanopt.calculus.simulate import told_apart
 
-__all__ = ["PROVEN", "Answer", "Group", "Trial", "facts_of", "pairs", "proven"]
+__all__ = ["PROVEN", "Answer", "Group", "Trial", "facts_of", "may_be_equal", "pairs", "proven"]
 
 PROVEN = frozenset(("equal_in_time", "ends_alike"))
 """The facts that are proven here."""
@@ -74,12 +74,16 @@ def proven(g: Encoded, answer: Answer) -> Iterator[Given]:
         if finer.groups == claims.groups:
             break
         claims = finer
-    states, clocks = claims.groups if claims.any else ((), ())
-    for s, r in pairs(states):
-        yield "equal_in_time", (claims.home[s], s, claims.home[r], r)
-    for c, d in pairs(clocks):
-        if g.clocks[c].until:
-            yield "ends_alike", (c, d)
+    if claims.any:
+        yield from claims.facts()
+
+
+def may_be_equal(g: Encoded, known: Collection[Given]) -> bool:
+    """Whether states or loops, beside those that are known to be, could be equal: their first steps are."""
+    claims = _first(with_equal_lengths(g))
+    if claims.any:
+        claims = claims.finer(told_apart(g, claims.terms()))
+    return claims.any and bool({*claims.facts()} - {*known})
 
 
 def pairs(groups: Iterable[Group]) -> Iterator[tuple[int, int]]:
@@ -106,6 +110,15 @@ class _Claims:
         """Whether anything is claimed that the laws of loops alone do not know: of states, or of what ends loops."""
         states, clocks = self.groups
         return bool(states) or any(self.g.clocks[group[0]].until for group in clocks)
+
+    def facts(self) -> Iterator[Given]:
+        """What is claimed, as facts."""
+        states, clocks = self.groups
+        for s, r in pairs(states):
+            yield "equal_in_time", (self.home[s], s, self.home[r], r)
+        for c, d in pairs(clocks):
+            if self.g.clocks[c].until:
+                yield "ends_alike", (c, d)
 
     def terms(self) -> list[int]:
         """The terms that must be equal: what states become, what ends loops, numbers of steps."""

@@ -131,8 +131,8 @@ class EGraph:
         if beside:
             self._run(f"(unstable-combined-ruleset more_facts facts {beside})")
         given = list(given_facts(program, fp, _operators(_Same(self.laws))))
-        equal = self._proven(given)
-        given += [*equal, *passing_on(program, equal), *filled(program), *as_many_steps(program)]
+        self.equal = self._proven(given)
+        given += [*self.equal, *passing_on(program, self.equal), *filled(program), *as_many_steps(program)]
         self._load(Rows(program), given)
 
     def close(self) -> None:

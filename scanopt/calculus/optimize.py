@@ -16,9 +16,11 @@ from scanopt.calculus.egraph import EGraph, Limits, Saturation
 from scanopt.calculus.encode import Encoded
 from scanopt.calculus.extract import Extraction, extract, the_only_choice
 from scanopt.calculus.forms import TermGraph
+from scanopt.calculus.given import Given
 from scanopt.calculus.law import Law
 from scanopt.calculus.problem import NoProgramFoundError, Problem
 from scanopt.calculus.schedule import EVERYTHING, Schedule
+from scanopt.calculus.simplified import simplified, told
 from scanopt.calculus.sizes import Sizes, example_operands
 
 __all__ = ["Optimized", "Settings", "as_written", "optimize"]
@@ -63,16 +65,40 @@ def as_written(program: Encoded, settings: Settings) -> Extraction:
     return the_only_choice(Problem(program, sizes, settings.cost))
 
 
+_LOOKS = 3
+"""So often, at most, is a program looked at: each time as laws have simplified its text."""
+
+
+def _saturated(program: Encoded, laws: Sequence[Law], settings: Settings) -> tuple[float, Saturation, TermGraph]:
+    """The seconds until a program is loaded, how saturation went, and the e-graph."""
+    known: set[Given] = set()
+    found: tuple[float, Saturation, TermGraph] | None = None
+    text = program
+    for _ in range(_LOOKS):
+        start = time.perf_counter()
+        engine = EGraph(text, laws, settings.fp)
+        try:
+            tells = {*engine.equal, *told(text)}
+            if found is not None and tells <= known:
+                break
+            loaded = time.perf_counter() - start
+            saturation = engine.saturate(settings.limits, settings.schedule)
+            back, graph = engine.read_back()
+        finally:
+            engine.close()
+        found, known = (loaded, saturation, graph), known | tells
+        simpler = simplified(text, back.places, engine.equal)
+        if simpler is None:
+            break
+        text = simpler
+    assert found is not None
+    return found
+
+
 def optimize(program: Encoded, laws: Sequence[Law], settings: Settings) -> Optimized:
     """The cheapest program that the laws make of `program`."""
     start = time.perf_counter()
-    engine = EGraph(program, laws, settings.fp)
-    try:
-        loaded = time.perf_counter()
-        saturation = engine.saturate(settings.limits, settings.schedule)
-        graph = engine.snapshot()
-    finally:
-        engine.close()
+    loading, saturation, graph = _saturated(program, laws, settings)
     saturated = time.perf_counter()
     sizes = Sizes(graph, example_operands(graph, settings.example))
     try:
@@ -84,5 +110,6 @@ def optimize(program: Encoded, laws: Sequence[Law], settings: Settings) -> Optim
     if not extraction.optimal and (written := as_written(program, settings)).cost < extraction.cost:
         extraction = replace(written, bound=min(extraction.bound, written.cost), optimal=False)
     extracted = time.perf_counter()
-    seconds = {"encode": loaded - start, "saturate": saturated - loaded, "extract": extracted - saturated}
+    loaded = start + loading
+    seconds = {"encode": loading, "saturate": saturated - loaded, "extract": extracted - saturated}
     return Optimized(extraction, saturation, graph, seconds)
