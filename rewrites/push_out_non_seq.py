@@ -4,9 +4,24 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts import held, hoistable, same_value, some_steps
+from scanopt.calculus.facts import always, guarded_by, held, hoistable, same_value, some_steps
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Args, Clock, Int, Op, State, Text, Value, apply, delay, hold, length, seq
+from scanopt.calculus.terms import (
+    Args,
+    Clock,
+    Int,
+    Op,
+    State,
+    Text,
+    Value,
+    apply,
+    cons,
+    delay,
+    hold,
+    length,
+    seq,
+    steps,
+)  # fmt: skip
 
 
 @law(
@@ -23,6 +38,24 @@ def invariant_of_loop(c: Clock, op: Op, args: Args, outer: Args, flags: Text) ->
     """An operator of values that never change never changes."""
     when = [held(c, args, outer, flags), hoistable(c, op, args)]
     return Equation(apply(op, args), hold(c, apply(op, outer)), when=when)
+
+
+def _first_of(x: Any, a: Any, n: Any) -> Any:
+    return scanopt.scan(lambda s, a: T.tanh(s) * a[0], None, [x], [a], n_steps=n)[0]
+
+
+@law(
+    licence="exact",
+    example=lambda x, a, n: _first_of(x, a, n),
+    never=(
+        lambda x, a, n: scanopt.scan(lambda s: T.tanh(s), None, [x], n_steps=n)[0],
+        lambda x, a, p, q: scanopt.map(lambda v, b, a: T.ifelse(b, v * a[0], v), [x, q], [a])[0],
+    ),
+)
+def guarded_invariant(c: Clock, op: Op, guarded: Op, args: Args, outer: Args, flags: Text) -> Equation:
+    """An operator that may raise, of values that never change, is computed before the loop if that takes a step."""
+    when = [held(c, args, outer, flags), guarded_by(op, guarded), always(apply(op, args))]
+    return Equation(apply(op, args), hold(c, apply(guarded, cons(steps(c), outer))), when=when)
 
 
 @law(

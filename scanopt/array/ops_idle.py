@@ -1,6 +1,7 @@
-"""What guards a batched operator that may raise: without rows it does not run, and leaves an array without entries.
+"""What guards operators that may raise, where the loop that they leave may take no step.
 
-A loop that takes no step runs no operator of its step; the operator of all its steps at once must not run then either.
+A loop that takes no step runs no operator of its step.  The operator of all its steps at once must not run then either:
+without rows it leaves an array without entries.  Nor must an operator of what never changes, computed before the loop.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.parameters import Parameter
 from scanopt.array.types import MOST_AXES, TensorType
 
-__all__ = ["has_rows", "no_rows"]
+__all__ = ["has_rows", "no_rows", "when_runs"]
 
 
 def has_rows(flags: Sequence[str]) -> Op:
@@ -34,6 +35,32 @@ def no_rows(op: Op, flags: Sequence[str]) -> Op:
     (0, 2)
     """
     return Op.make("no_rows", op=op.key, flags=tuple(flags))
+
+
+def when_runs(op: Op) -> Op:
+    """The operator, of a number of steps and its arguments: where there is no step it does not run.
+
+    What it gives then is of the shape that it would be, and has any entries: nobody reads them.
+
+    >>> import numpy as np
+    >>> first = when_runs(Op.make("getitem", index=(0,))).bind()
+    >>> first(2, np.ones((3, 4))).shape, first(0, np.ones((0, 4))).shape
+    ((4,), (4,))
+    """
+    return Op.make("when_runs", op=op.key)
+
+
+def _infer_when_runs(steps: Operand, *xs: Operand, op: str) -> TensorType:
+    return Op.parse(op).idle(*xs)
+
+
+def _bind_when_runs(xp: Any, op: str) -> Callable[..., Any]:
+    run, nothing = Op.parse(op).bind(xp), _bind_no_rows(xp, op, ())
+    return lambda steps, *xs: run(*xs) if steps > 0 else nothing(*xs)
+
+
+def _guarded(op: Op) -> Op:
+    return Op.parse(op.options["op"])
 
 
 def _infer_has_rows(*xs: Operand, axes: tuple[int, ...]) -> TensorType:
@@ -75,7 +102,7 @@ def _is_key(x: Any) -> bool:
 
 
 def _are_flags(x: Any) -> bool:
-    return isinstance(x, tuple) and bool(x) and all(isinstance(f, str) and {*f} <= {"0", "1"} and "1" in f for f in x)
+    return isinstance(x, tuple) and all(isinstance(f, str) and {*f} <= {"0", "1"} and "1" in f for f in x)
 
 
 register(
@@ -100,5 +127,18 @@ register(
             "op": Parameter("an operator as text", _is_key),
             "flags": Parameter("for each new axis a text with a 1 for each argument that has it, else a 0", _are_flags),
         },
+    )
+)
+register(
+    OpSpec(
+        "when_runs",
+        _bind_when_runs,
+        _infer_when_runs,
+        can_raise=True,
+        data_shape=lambda op: _guarded(op).data_shape,
+        view=lambda op: _guarded(op).view,
+        cost=lambda op: _guarded(op).cost,
+        doc="an operator of the arguments after the first, a number of steps; without steps it does not run",
+        params={"op": Parameter("an operator as text", _is_key)},
     )
 )

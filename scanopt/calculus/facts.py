@@ -200,10 +200,16 @@ sure = new_fact(
     meaning="op of l cannot raise",
     rules="""
     (= v (apply op l)) (quiet op) => (sure op l)
+    (= v (apply op l)) (harmless v) => (sure op l)
     (= v (apply op l)) (safe op) (fits v) => (sure op l)
     (= v (apply op l)) (safe op) (elementwise op) (= 0 (ndim v)) => (sure op l)
     (= v (apply op (cons x (nil)))) (safe op) (elementwise op) => (sure op (cons x (nil)))
     """,
+)  # fmt: skip
+
+new_fact(
+    "harmless", Value,
+    meaning="the operators that the program computes v with may raise, and shapes show that they do not (given)",
 )  # fmt: skip
 
 elementwise = new_fact(
@@ -227,6 +233,11 @@ hoistable = new_fact(
     (held c l o f) (= v (apply op l)) (always v) (safe op) => (hoistable c op l)
     (held c l o f) (= v (apply op l)) (always v) (some_steps c) => (hoistable c op l)
     """,
+)  # fmt: skip
+
+guarded_by = new_fact(
+    "guarded_by", Op, Op,
+    meaning="op may raise; g(n, ...) is op(...) where n > 0, and does not run where n = 0 (given)",
 )  # fmt: skip
 
 raises_alike = new_fact(

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.array.abstract import cannot_raise
 from scanopt.array.batching import elementwise
 from scanopt.array.op import Op, Operand
 from scanopt.array.ops_control import IFELSE
+from scanopt.array.ops_idle import when_runs
 from scanopt.calculus.components import components
 from scanopt.calculus.encode import Encoded
 from scanopt.calculus.forms import ROOT, Form, Operator, const_key
@@ -91,8 +93,23 @@ def _raising(g: Encoded, ops: Iterable[Op]) -> Iterator[Given]:
                 yield "quiet", (op,)
         if choices and op.spec.batch is elementwise:
             yield "elementwise", (op,)
+    for i, f in g.forms():
+        if isinstance(f.operator, Op) and f.operator.can_raise:
+            if cannot_raise(f.operator, [_operand(g, a) for a in f.args]):
+                yield "harmless", (i,)
+            elif f.operator.name != "ifelse":
+                yield "guarded_by", (f.operator, when_runs(f.operator))
     if choices:
         yield from (("fits", (i,)) for i in sorted(known_lengths(g).fitting))
+
+
+def _operand(g: Encoded, i: int) -> Operand:
+    """What is known of a term whatever the inputs are."""
+    (form,) = g.classes[i]
+    while form.kind == "hold":
+        (form,) = g.classes[form.args[0]]
+    type = g.types[i]
+    return Operand(type.dtype, type.shape, g.consts[form.key] if form.kind == "const" else None)
 
 
 _TRAITS = {

@@ -1,0 +1,114 @@
+"""One value has one name: what is written as a loop and what is written with arrays become one program, as text."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scanopt
+import scanopt.tensor as T
+
+RNG = np.random.default_rng(3)
+
+x, u, a, h0, c0 = T.dvectors("x", "u", "a", "h0", "c0")
+X, W, A = T.dmatrices("X", "W", "A")
+n = T.lscalar("n")
+VALUES = {
+    x: RNG.normal(size=4), u: RNG.normal(size=3), a: RNG.normal(size=2), X: RNG.normal(size=(4, 3)),
+    W: RNG.normal(size=(3, 3)), A: RNG.normal(size=(5, 2)), h0: RNG.normal(size=3), c0: RNG.normal(size=3), n: 3,
+}  # fmt: skip
+
+
+def mapped(step: Callable[..., Any], *args: Any) -> Any:
+    return scanopt.map(step, *args)[0]
+
+
+def total(rows: Any) -> Any:
+    return scanopt.scan(lambda v, s: T.tanh(s) + v, rows, [np.float64(0)])[0]
+
+
+def lines(f: Any) -> list[str]:
+    """The program without its types, line by line."""
+    text = [line for line in str(f.program).splitlines() if not line.startswith(("inputs", "consts", "        "))]
+    return [line.partition("  float64")[0].partition("  int64")[0].partition("  #")[0].rstrip() for line in text]
+
+
+def checked(inputs: list[Any], outputs: list[Any]) -> Any:
+    f = scanopt.function(inputs, outputs)
+    values = [VALUES[v] for v in inputs]
+    for found, expected in zip(f(*values), f.unoptimized(*values), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    return f
+
+
+SAME = {
+    "product": ([X, W], [T.dot(X, W), mapped(lambda v: T.dot(v, W), X)], ["v2 = dot(X, W)", "return v2, v2"]),
+    "negation": ([X], [-mapped(lambda v: -v, X)], ["return X"]),
+    "function": ([x], [mapped(T.exp, x) - T.exp(x)], ["v1 = exp(x)", "v2 = v1 - v1", "return v2"]),
+    "chain": (
+        [X, W, u],
+        [T.dot(mapped(lambda v: T.dot(v, W), X), u)],
+        ["v3 = dot(W, u)", "v4 = dot(X, v3)", "return v4"],
+    ),
+    "loops in loops": (
+        [X],
+        [mapped(lambda v: mapped(lambda s: T.exp(-s), v), X) + T.exp(-X)],
+        ["v1 = -X", "v2 = exp(v1)", "v3 = v2 + v2", "return v3"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SAME)
+def test_operators_of_rows_are_operators_of_arrays(case: str) -> None:
+    inputs, outputs, text = SAME[case]
+    assert lines(checked(inputs, outputs)) == text
+
+
+@pytest.mark.parametrize("same", [mapped(lambda v: v, x), x[::-1][::-1], x * 1.0, mapped(T.neg, -x)])
+def test_loops_that_are_equal_once_laws_have_said_so_are_one(same: Any) -> None:
+    plain = scanopt.function([x], [total(x), total(x)])
+    f = checked([x], [total(x), total(same)])
+    assert str(f.program) == str(plain.program)
+
+
+def lstm(again: Callable[[Any], Any]) -> Any:
+    """A step whose first gate reads the state in another way."""
+    first, second = T.dmatrices("W1", "W2")
+    third, fourth = T.dmatrices("W3", "W4")
+
+    def step(v: Any, h: Any, c: Any) -> Any:
+        gates = [T.dot(again(h), first), T.dot(h, second), T.dot(h, third), T.dot(h, fourth)]
+        c = T.sigmoid(gates[0] + v) * c + T.sigmoid(gates[1]) * T.tanh(gates[2])
+        return T.sigmoid(gates[3]) * T.tanh(c), c
+
+    return scanopt.function([X, h0, c0, first, second, third, fourth], scanopt.scan(step, X, [h0, c0])[0][0])
+
+
+@pytest.mark.parametrize("again", [lambda h: h * 1.0, lambda h: T.neg(T.neg(h)), lambda h: h[::-1][::-1]])
+def test_products_that_stand_side_by_side_are_found_after_laws(again: Callable[[Any], Any]) -> None:
+    plain, f = lstm(lambda h: h), lstm(again)
+    assert str(f.program) == str(plain.program)
+    assert sum(" = dot(" in line for line in lines(f)) == 1
+
+
+@pytest.mark.parametrize(
+    ("held", "text"),
+    [(T.constant(np.array([0.5, 0.25])), "0.25"), (T.tensor("float64", (2,), "b"), " = b[1] "), (a, "when_runs(v")],
+)
+def test_entries_of_what_never_changes_leave_the_loop(held: Any, text: str) -> None:
+    states, _ = scanopt.scan(lambda s, b: T.tanh(s) * b[1], None, [x], [held], n_steps=n)
+    f = scanopt.function([x, n] + [held] * (held.owner is None and held.name is not None), states)
+    outside, _, inside = str(f.program).partition("loop")
+    assert text in (inside if held.owner is None and held.name is None else outside)
+    assert "[1]" not in inside
+    assert "getitem" not in inside
+
+
+def test_what_may_raise_leaves_a_loop_and_does_not_raise_without_steps() -> None:
+    f = scanopt.function([x, A, n], scanopt.scan(lambda s, w: T.tanh(s) * w[7, 0], None, [x], [A], n_steps=n)[0])
+    assert "when_runs" in str(f.program)
+    for run in (f, f.as_written, f.unoptimized):
+        assert run(VALUES[x], VALUES[A], 0).shape == (0, 4)
+        with pytest.raises(IndexError):
+            run(VALUES[x], VALUES[A], 1)
