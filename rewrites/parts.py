@@ -1,0 +1,91 @@
+"""Parts of parts, and loops of which only a part is read: fewer steps are run, fewer rows kept (ScanSaveMem)."""
+
+from typing import Any
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.calculus.facts import runs_all
+from scanopt.calculus.facts_indexing import part_of_part, reads_first, reads_last, takes_first
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import (
+    Clock,
+    Int,
+    Op,
+    Value,
+    apply,
+    const_int,
+    cut,
+    item,
+    length,
+    on,
+    prim,
+    stack,
+    tail,
+    to_cut,
+)  # fmt: skip
+
+
+def _decay(x: Any, n: Any) -> Any:
+    return scanopt.scan(lambda s: T.tanh(s), None, [x], n_steps=n)[0]
+
+
+def _decay_until(x: Any, n: Any) -> Any:
+    return scanopt.scan(lambda s: (T.tanh(s), scanopt.until((s < 0.1).all())), None, [x], n_steps=n)[0]
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=(lambda x: x[::-1][0], lambda X: X[::-1][::-1], lambda X: X[2:][:-1]),
+    never=(lambda X: X[:, 1:][0], lambda X: X[-3:][1], lambda X, n: X[n:][0]),
+)
+def part_of_a_part(g: Op, h: Op, op: Op, X: Value) -> Equation:
+    """A part of a part is a part."""
+    return Equation(apply(g, apply(h, X)), apply(op, X), when=[part_of_part(g, h, op)])
+
+
+@law(
+    licence="exact",
+    source="Theano scan internals, ScanSaveMem",
+    example=(lambda x, n: _decay(x, n)[-3:-1], lambda x, n: _decay(x, n)[-4::2]),
+    never=lambda x, n: _decay(x, n)[1:-1],
+)
+def part_of_last_rows(c: Clock, v: Value, op: Op, k: Int, g: Op) -> Equation:
+    """What is read of the last rows of a trace needs no more of it than these."""
+    return Equation(apply(op, stack(c, v)), apply(g, tail(c, v, k)), when=[reads_last(op, k, g)])
+
+
+@law(
+    licence="exact",
+    source="Theano scan internals, ScanSaveMem (fewer steps)",
+    example=lambda x, n: _decay(x, n)[:3],
+    never=(lambda x, n: _decay(x, n)[1:], lambda x, n: _decay_until(x, n)[:3]),
+)
+def first_rows(c: Clock, v: Value, op: Op, k: Int) -> Equation:
+    """The first rows of a trace are the trace of so many steps."""
+    rows = stack(cut(c, k), on(to_cut(c, k), v))
+    return Equation(apply(op, stack(c, v)), rows, when=[takes_first(op, k), runs_all(c)])
+
+
+@law(
+    licence="exact",
+    source="Theano scan internals, ScanSaveMem (fewer steps)",
+    example=(lambda x, n: _decay(x, n)[1:3], lambda x, n: _decay(x, n)[:4:2]),
+    never=(lambda x, n: _decay(x, n)[1:], lambda x, n: _decay_until(x, n)[1:3]),
+)
+def part_of_first_rows(c: Clock, v: Value, op: Op, k: Int) -> Equation:
+    """What is read of the first rows of a trace needs no more steps than these."""
+    rows = stack(cut(c, k), on(to_cut(c, k), v))
+    return Equation(apply(op, stack(c, v)), apply(op, rows), when=[reads_first(op, k), runs_all(c)])
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda x: x[x.shape[0] - 1],
+    never=(lambda x, y: x[y.shape[0] - 1], lambda x: x[x.shape[0] - 2]),
+)
+def last_by_length(X: Value) -> Equation:
+    """The row before the end, counted from the start."""
+    place = apply(prim("subtract"), apply(length(0), X), const_int(1))
+    return Equation(apply(prim('getitem{"index":["in"]}'), X, place), apply(item(-1), X))

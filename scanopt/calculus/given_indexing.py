@@ -1,0 +1,119 @@
+"""What a program itself tells of parts of its arrays: parts of parts, and which rows a part reads.
+
+Only parts by one integer or slice of fixed bounds are looked at.  What is claimed of two of them is tried for all
+lengths up to one from which on nothing new can happen: bounds count from the start or from the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+import scanopt.calculus.facts_indexing  # noqa: F401  # declares what is given here
+from scanopt.array.op import Op
+
+__all__ = ["parts"]
+
+Entry = Any  # an integer, or ("slice", start, stop, step)
+Row = tuple[str, tuple[Any, ...]]
+
+_MOST = 24
+"""So many parts of one program, those of parts among them, are compared."""
+
+_WIDE = 200
+"""Bounds beyond it are left alone."""
+
+
+def parts(ops: Iterable[Op]) -> Iterator[Row]:
+    """Facts about the parts that a program takes, and about those that parts of parts are."""
+    known = dict.fromkeys(entry for op in ops if (entry := _entry(op)) is not None)
+    tried: set[tuple[Entry, Entry]] = set()
+    while len(known) <= _MOST and (new := [p for p in product(known, known) if p not in tried]):
+        for outer, inner in new:
+            tried.add((outer, inner))
+            found = _together(outer, inner)
+            if found is not None:
+                known.setdefault(found)
+                yield "part_of_part", (_op(outer), _op(inner), _op(found))
+    for entry in known:
+        yield from _read(entry)
+
+
+def _read(entry: Entry) -> Iterator[Row]:
+    """Which rows at the end or at the start are all that a part reads."""
+    if isinstance(entry, int):
+        return
+    _, start, stop, step = entry
+    if start is not None and start < 0 and (step or 1) > 0 and (stop is not None or step not in (None, 1)):
+        rest = ("slice", None, stop, step)
+        if _together(rest, ("slice", start, None, None)) == entry:
+            yield "reads_last", (_op(entry), -start, _op(rest))
+    if stop is not None and stop > 0 and (start or 0) >= 0 and (step or 1) > 0:
+        if (start or 0) == 0 and step in (None, 1):
+            yield "takes_first", (_op(entry), stop)
+        else:
+            yield "reads_first", (_op(entry), stop)
+
+
+def _entry(op: Op) -> Entry | None:
+    if op.name != "getitem" or len(op.options["index"]) != 1:
+        return None
+    match op.options["index"][0]:
+        case int() as k:
+            return k if abs(k) < _WIDE else None
+        case ("slice", *bounds) if all(b is None or (isinstance(b, int) and abs(b) < _WIDE) for b in bounds):
+            return None if bounds[2] == 0 else ("slice", *bounds)
+        case _:
+            return None
+
+
+def _op(entry: Entry) -> Op:
+    return Op.make("getitem", index=(entry,))
+
+
+@lru_cache(maxsize=4096)
+def _together(outer: Entry, inner: Entry) -> Entry | None:
+    """The part that a part of a part is, None where it is not one for all lengths."""
+    if isinstance(inner, int):
+        return None
+    bounds = [b for e in (outer, inner) for b in ((e,) if isinstance(e, int) else e[1:]) if b is not None]
+    enough = 2 * sum(map(abs, bounds)) + 8
+    found = _candidate(_taken(_taken(np.arange(8 * enough), inner), outer), 8 * enough)
+    if found is None:
+        return None
+    for n in range(enough):
+        rows = np.arange(n)
+        if not np.array_equal(_taken(_taken(rows, inner), outer), _taken(rows, found)):
+            return None
+    return found
+
+
+def _taken(rows: Any, entry: Entry) -> Any:
+    """Those rows, -1 where there is no such row."""
+    if isinstance(rows, int):
+        return rows
+    if isinstance(entry, int):
+        return int(rows[entry]) if -len(rows) <= entry < len(rows) else -1
+    return rows[slice(*entry[1:])]
+
+
+def _candidate(taken: Any, n: int) -> Entry | None:
+    """The part of n rows that has been taken, if it is one of fixed bounds."""
+
+    def bound(i: int, after_last: bool = False) -> int | None:
+        if after_last and i in (-1, n):
+            return None
+        return i if i < n // 2 else i - n
+
+    if isinstance(taken, int):
+        return bound(taken)
+    if len(taken) < 2:
+        return None
+    step = int(taken[1] - taken[0])
+    first, end = int(taken[0]), int(taken[-1]) + (1 if step > 0 else -1)
+    start = None if first == (0 if step > 0 else n - 1) else bound(first)
+    return ("slice", start, bound(end, after_last=True), None if step == 1 else step)
