@@ -46,10 +46,10 @@ def _first_of(x: Any, a: Any, n: Any) -> Any:
 
 @law(
     licence="exact",
-    example=lambda x, a, n: _first_of(x, a, n),
+    example=lambda x, y, n: _first_of(x, y, n),
     never=(
-        lambda x, a, n: scanopt.scan(lambda s: T.tanh(s), None, [x], n_steps=n)[0],
-        lambda x, a, p, q: scanopt.map(lambda v, b, a: T.ifelse(b, v * a[0], v), [x, q], [a])[0],
+        lambda x, n: scanopt.scan(lambda s: T.tanh(s), None, [x], n_steps=n)[0],
+        lambda x, m, y: scanopt.map(lambda v, b, y: T.ifelse(b, v * y[0], v), [x, m], [y])[0],
     ),
 )
 def guarded_invariant(c: Clock, op: Op, guarded: Op, args: Args, outer: Args, flags: Text) -> Equation:

@@ -112,3 +112,27 @@ def test_what_may_raise_leaves_a_loop_and_does_not_raise_without_steps() -> None
         assert run(VALUES[x], VALUES[A], 0).shape == (0, 4)
         with pytest.raises(IndexError):
             run(VALUES[x], VALUES[A], 1)
+
+
+decay, _ = scanopt.scan(lambda s: T.tanh(s), None, [x], n_steps=n)
+LAST = {
+    "o[-1]": decay[-1], "o[o.shape[0] - 1]": decay[decay.shape[0] - 1], "o[::-1][0]": decay[::-1][0],
+    "o[-3:-1]": decay[-3:-1], "o[-3::2]": decay[-3::2], "o[1:][-1:]": decay[-3:][1:],
+}  # fmt: skip
+FIRST = {"o[:3]": decay[:3], "o[1:3]": decay[1:3], "o[:6:2][:2]": decay[:6:2][:2]}
+
+
+@pytest.mark.parametrize("text", [*LAST, *FIRST])
+def test_parts_of_traces_keep_what_they_read(text: str) -> None:
+    f = scanopt.function([x, n], {**LAST, **FIRST}[text])
+    kept = next(line for line in lines(f) if "keep" in line)
+    assert ("last" in kept) == (text in LAST)
+    assert any(f"minimum(v4, {k})" in line for line in lines(f) for k in (3, 4)) == (text in FIRST)
+    for count in range(8):
+        try:
+            expected = f.unoptimized(VALUES[x], count)
+        except IndexError:
+            with pytest.raises(IndexError):
+                f(VALUES[x], count)
+        else:
+            np.testing.assert_array_equal(f(VALUES[x], count), expected, strict=True)
