@@ -50,7 +50,7 @@ def _read(entry: Entry) -> Iterator[Row]:
     _, start, stop, step = entry
     if start is not None and start < 0 and (step or 1) > 0 and (stop is not None or step not in (None, 1)):
         rest = ("slice", None, stop, step)
-        if _together(rest, ("slice", start, None, None)) == entry:
+        if _equal(rest, ("slice", start, None, None), entry):
             yield "reads_last", (_op(entry), -start, _op(rest))
     if stop is not None and stop > 0 and (start or 0) >= 0 and (step or 1) > 0:
         if (start or 0) == 0 and step in (None, 1):
@@ -80,16 +80,21 @@ def _together(outer: Entry, inner: Entry) -> Entry | None:
     """The part that a part of a part is, None where it is not one for all lengths."""
     if isinstance(inner, int):
         return None
-    bounds = [b for e in (outer, inner) for b in ((e,) if isinstance(e, int) else e[1:]) if b is not None]
-    enough = 2 * sum(map(abs, bounds)) + 8
-    found = _candidate(_taken(_taken(np.arange(8 * enough), inner), outer), 8 * enough)
-    if found is None:
-        return None
-    for n in range(enough):
-        rows = np.arange(n)
-        if not np.array_equal(_taken(_taken(rows, inner), outer), _taken(rows, found)):
-            return None
-    return found
+    n = 8 * _enough(outer, inner)
+    found = _candidate(_taken(_taken(np.arange(n), inner), outer), n)
+    return found if found is not None and _equal(outer, inner, found) else None
+
+
+def _equal(outer: Entry, inner: Entry, entry: Entry) -> bool:
+    """Whether a part of a part is a part, for all lengths."""
+    lengths = (np.arange(n) for n in range(_enough(outer, inner)))
+    return all(np.array_equal(_taken(_taken(rows, inner), outer), _taken(rows, entry)) for rows in lengths)
+
+
+def _enough(*entries: Entry) -> int:
+    """A length beyond all that their bounds could count to."""
+    bounds = [b for e in entries for b in ((e,) if isinstance(e, int) else e[1:]) if b is not None]
+    return 2 * sum(map(abs, bounds)) + 8
 
 
 def _taken(rows: Any, entry: Entry) -> Any:

@@ -67,6 +67,8 @@ DECLARATIONS = """
 (function held_as (Clock Value) Value :merge old)
 (function added (Value) Value :merge old)
 (function slot (Args i64 i64) Value :merge old)
+(relation expanding (Args i64 Value Op))
+(relation expanded (Op Args))
 (function dtype (Value) String :no-merge)
 (function ndim (Value) i64 :no-merge)
 (function int_value (Value) i64 :no-merge)
