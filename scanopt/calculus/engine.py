@@ -214,6 +214,16 @@ class Engine:
         """
         return [Report(*x) for x in self._process.ask("run", text)]
 
+    def holds(self, query: str) -> bool:
+        """Whether there is an answer to a query.  Raises EngineError where it is none."""
+        try:
+            self.run(f"(check {query})")
+        except EngineError as error:
+            if "heck failed" in str(error):
+                return False
+            raise
+        return True
+
     def tables(self, names: Sequence[str]) -> dict[str, Table]:
         """The tables of these names that there are."""
         return {name: Table(*x) for name, x in self._process.ask("tables", names).items()}

@@ -92,7 +92,7 @@ class Proofs:
             for _ in range(_ROUNDS):
                 (report,) = engine.run("(run-schedule (seq (repeat 100 (run facts)) (run proof)))")
                 matched |= report.matches.keys() & self._laws.keys()
-                if _true(engine, f"(= {instance.left} {instance.right})"):
+                if engine.holds(f"(= {instance.left} {instance.right})"):
                     return matched
                 if not report.updated or sum(engine.sizes()[0].values()) > _FORMS:
                     return None
@@ -104,7 +104,7 @@ class Proofs:
     def _holds(self, instance: _Instance) -> bool:
         def derive(engine: Engine) -> bool:
             engine.run("(run-schedule (repeat 100 (run facts)))")
-            return all(_true(engine, q) for q in instance.queries)
+            return all(engine.holds(q) for q in instance.queries)
 
         return bool(self._inside(instance, derive))
 
@@ -119,16 +119,6 @@ class Proofs:
             raise
         finally:
             engine.close()
-
-
-def _true(engine: Engine, query: str) -> bool:
-    try:
-        engine.run(f"(check {query})")
-    except EngineError as error:
-        if "heck failed" in str(error):
-            return False
-        raise
-    return True
 
 
 # Instances
