@@ -14,7 +14,7 @@ from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.parameters import Parameter
 from scanopt.array.types import MOST_AXES, TensorType
 
-__all__ = ["has_rows", "no_rows", "when_runs"]
+__all__ = ["guarded", "has_rows", "no_rows", "when_runs"]
 
 
 def has_rows(flags: Sequence[str]) -> Op:
@@ -57,6 +57,15 @@ def _infer_when_runs(steps: Operand, *xs: Operand, op: str) -> TensorType:
 def _bind_when_runs(xp: Any, op: str) -> Callable[..., Any]:
     run, nothing = Op.parse(op).bind(xp), _bind_no_rows(xp, op, ())
     return lambda steps, *xs: run(*xs) if steps > 0 else nothing(*xs)
+
+
+def guarded(op: Op) -> Op | None:
+    """The operator that is run where a loop takes a step, None for all others.
+
+    >>> guarded(when_runs(Op.make("tanh"))), guarded(Op.make("tanh"))
+    (Op(name='tanh', params=()), None)
+    """
+    return Op.parse(op.options["op"]) if op.name == "when_runs" else None
 
 
 def _guarded(op: Op) -> Op:

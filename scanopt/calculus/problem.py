@@ -19,6 +19,7 @@ import numpy as np
 
 from scanopt.array.abstract import concrete
 from scanopt.array.op import Operand
+from scanopt.array.ops_idle import guarded
 from scanopt.calculus.cost import CostModel, Work
 from scanopt.calculus.dominance import undominated
 from scanopt.calculus.encode import Encoded
@@ -306,7 +307,9 @@ class Problem:
         for op, inputs in made.steps:
             operands = tuple(slots[n] for n in inputs)
             slots.append(operator_operand(op, list(operands)))
-            price += self.cost(Work("apply", op, operands, slots[-1]))
+            inner = guarded(op)
+            work = Work("apply", inner, operands[1:], slots[-1]) if inner else Work("apply", op, operands, slots[-1])
+            price += self.cost(work)
         return price
 
     # Pruning
