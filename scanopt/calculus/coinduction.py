@@ -24,7 +24,7 @@ from scanopt.calculus.given import Given
 from scanopt.calculus.given_steps import with_equal_lengths
 from scanopt.calculus.simulate import told_apart
 
-__all__ = ["PROVEN", "Answer", "Group", "Trial", "facts_of", "may_be_equal", "pairs", "proven"]
+__all__ = ["PROVEN", "Answer", "Group", "Trial", "facts_of", "may_be_equal", "pairs", "proven", "waiting"]
 
 PROVEN = frozenset(("equal_in_time", "ends_alike"))
 """The facts that are proven here."""
@@ -196,11 +196,11 @@ def _ranks(g: TermGraph) -> dict[int, Rank]:
             around |= dict.fromkeys(g.states[f.state].updates, (ROOT, *g.chain(f.clock)[:-1]))
     for c, info in g.clocks.items():
         around |= dict.fromkeys((info.steps, *info.until), (ROOT, *g.chain(c)[:-1]))
-    waits = {p: _waits(g, p) for p in dict.fromkeys(p for loops in around.values() for p in loops)}
+    waits = {p: waiting(g, p) for p in dict.fromkeys(p for loops in around.values() for p in loops)}
     return {u: tuple(waits[p][u] for p in loops) for u, loops in around.items()}
 
 
-def _waits(g: TermGraph, p: int) -> dict[int, int]:
+def waiting(g: TermGraph, p: int) -> dict[int, int]:
     """Per term how many loops of p, one after the other, must have run within one step of p.
 
     What a delay of p, or of a loop around p, reads is of an earlier step.

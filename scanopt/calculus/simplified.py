@@ -7,10 +7,11 @@ same twice.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from scanopt.calculus.coinduction import may_be_equal
+from scanopt.calculus.coinduction import may_be_equal, waiting
 from scanopt.calculus.encode import Encoded
 from scanopt.calculus.forms import Form, StateInfo
 from scanopt.calculus.given import Given, clocks_of
@@ -33,10 +34,22 @@ def simplified(program: Encoded, classes: Mapping[int, int], equal: Collection[G
 
 
 def _first(g: Encoded, classes: Mapping[int, int]) -> dict[int, int]:
-    """Per term the first one on its clock that is equal."""
+    """Per term the first one on its clock that is equal, among those that wait for no more loops.
+
+    What a term is made of waits for no more loops than before, so that no loop comes to wait for its own trace.
+    """
     clocks = clocks_of(g)
-    found: dict[tuple[int, int], int] = {}
-    return {i: found.setdefault((classes[i], clocks[i]), i) if i in classes else i for i, _ in g.forms()}
+    equal: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for i, _ in g.forms():
+        if i in classes:
+            equal[classes[i], clocks[i]].append(i)
+    several = [(clock, terms) for (_, clock), terms in equal.items() if len(terms) > 1]
+    waits = {c: waiting(g, c) for c in dict.fromkeys(c for c, _ in several)}
+    out = {i: i for i, _ in g.forms()}
+    for clock, terms in several:
+        for i in terms:
+            out[i] = next(j for j in terms if waits[clock][j] <= waits[clock][i])
+    return out
 
 
 def _made_of(g: Encoded, first: Mapping[int, int]) -> Encoded:
