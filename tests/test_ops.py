@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import scanopt.tensor as T
 from scanopt.array.op import Op, Operand, Traits, load
-from scanopt.array.ops_idle import no_rows
+from scanopt.array.ops_idle import no_rows, when_runs
 from scanopt.array.running import ACCUMULATED
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Variable, apply
@@ -571,6 +571,10 @@ def case_no_rows(rng: Rng) -> Case:
     return no_rows(Op.make("getitem", index=(9,)), ["1"]), [any_array(rng, 3)[:0]]
 
 
+def case_when_runs(rng: Rng) -> Case:
+    return when_runs(Op.make("getitem", index=(0,))), [number(int(rng.integers(1, 4))), any_array(rng, 3, 1)]
+
+
 CASES: dict[str, Callable[[Rng], Case]] = {
     **{name: case_elementwise(name) for name in UFUNCS},
     **{name: case_reduction(name) for name in ["sum", "prod", "mean", "var", "std", "max", "min", "any", "all"]},
@@ -739,7 +743,11 @@ def test_batched_form(name: str, seed: int) -> None:
     spec: Any = op.spec
     result = spec.batch(op, flags, variables) if spec.batch is not None else None
     if result is None:
-        assert op.data_shape or name in ("setitem", "has_rows")  # has_rows is made when all is batched
+        assert op.data_shape or name in (
+            "setitem",
+            "has_rows",
+            "when_runs",
+        )  # the last two are made when all is batched
         return
     got = evaluate(result, {id(v): a for v, a in zip(variables, full, strict=True)})
     per_row = [np.asarray(op.bind(np)(*(a[t] if b else a for a, b in zip(full, flags, strict=True)))) for t in range(n)]

@@ -55,8 +55,15 @@ def _infer_when_runs(steps: Operand, *xs: Operand, op: str) -> TensorType:
 
 
 def _bind_when_runs(xp: Any, op: str) -> Callable[..., Any]:
-    run, nothing = Op.parse(op).bind(xp), _bind_no_rows(xp, op, ())
-    return lambda steps, *xs: run(*xs) if steps > 0 else nothing(*xs)
+    run, nothing, view = Op.parse(op).bind(xp), _bind_no_rows(xp, op, ()), Op.parse(op).view
+
+    def when_runs(steps: Any, *xs: Any) -> Any:
+        if steps <= 0:
+            return nothing(*xs)
+        found = run(*xs)
+        return xp.array(found) if view else found  # only the first argument of an operator may be seen in its result
+
+    return when_runs
 
 
 def guarded(op: Op) -> Op | None:
@@ -145,7 +152,6 @@ register(
         _infer_when_runs,
         can_raise=True,
         data_shape=lambda op: _guarded(op).data_shape,
-        view=lambda op: _guarded(op).view,
         cost=lambda op: _guarded(op).cost,
         doc="an operator of the arguments after the first, a number of steps; without steps it does not run",
         params={"op": Parameter("an operator as text", _is_key)},
