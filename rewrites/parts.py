@@ -4,7 +4,7 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_indexing import part_of_part, reads_first, reads_last, takes_first
+from scanopt.calculus.facts_indexing import part_of_part, reads_first, reads_last, takes_first, written
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import (
     Clock,
@@ -34,13 +34,13 @@ def _decay_until(x: Any, n: Any) -> Any:
 
 @law(
     licence="exact",
-    enabling=True,
-    example=(lambda x: x[::-1][0], lambda X: X[::-1][::-1], lambda X: X[2:][:-1]),
-    never=(lambda X: X[:, 1:][0], lambda X: X[-3:][1], lambda X, n: X[n:][0]),
+    example=(lambda x, n: _decay(x, n)[::-1][0], lambda x, n: _decay(x, n)[2:][:-1]),
+    never=(lambda x, n: _decay(x, n)[:, 1:][0], lambda x, n: _decay(x, n)[-3:][1], lambda x, k, n: _decay(x, n)[k:][0]),
 )
-def part_of_a_part(g: Op, h: Op, op: Op, X: Value) -> Equation:
-    """A part of a part is a part."""
-    return Equation(apply(g, apply(h, X)), apply(op, X), when=[part_of_part(g, h, op)])
+def part_of_a_part(c: Clock, v: Value, g: Op, h: Op, op: Op) -> Equation:
+    """A part of a part of a trace is a part of it."""
+    trace = stack(c, v)
+    return Equation(apply(g, apply(h, trace)), apply(op, trace), when=[part_of_part(g, h, op)])
 
 
 @law(
@@ -70,12 +70,12 @@ def first_rows(c: Clock, v: Value, op: Op, k: Int) -> Equation:
     licence="exact",
     source="Theano scan internals, ScanSaveMem (fewer steps)",
     example=(lambda x, n: _decay(x, n)[1:3], lambda x, n: _decay_until(x, n)[:4:2]),
-    never=lambda x, n: _decay(x, n)[1:],
+    never=(lambda x, n: _decay(x, n)[1:], lambda x, n: _decay(x, n)[:4][1:3]),
 )
 def part_of_first_rows(c: Clock, v: Value, op: Op, k: Int) -> Equation:
     """What is read of the first rows of a trace needs no more steps than these."""
     rows = stack(cut(c, k), on(to_cut(c, k), v))
-    return Equation(apply(op, stack(c, v)), apply(op, rows), when=[reads_first(op, k)])
+    return Equation(apply(op, stack(c, v)), apply(op, rows), when=[reads_first(op, k), written(c)])
 
 
 @law(

@@ -99,10 +99,14 @@ def _raising(g: Encoded, ops: Iterable[Op]) -> Iterator[Given]:
         if isinstance(f.operator, Op) and f.operator.can_raise:
             if cannot_raise(f.operator, [_operand(g, a) for a in f.args]):
                 yield "harmless", (i,)
-            elif f.operator.name != "ifelse":
+            elif f.operator.name != "ifelse" and f.operator.cost not in _OF_MATRICES:
                 yield "guarded_by", (f.operator, when_runs(f.operator))
     if choices:
         yield from (("fits", (i,)) for i in sorted(known_lengths(g).fitting))
+
+
+_OF_MATRICES = ("factorization", "solving", "system")
+"""Classes of cost of linear algebra, which has laws of its own for matrices that may be singular."""
 
 
 def _operand(g: Encoded, i: int) -> Operand:
