@@ -16,7 +16,6 @@ from scanopt.array.ops_idle import when_runs
 from scanopt.calculus.components import components
 from scanopt.calculus.encode import Encoded
 from scanopt.calculus.forms import ROOT, Form, Operator, const_key
-from scanopt.calculus.given_expansions import expansions
 from scanopt.calculus.given_few_steps import kinds_of_loops
 from scanopt.calculus.given_indexing import parts
 from scanopt.calculus.given_mirrors import reading_late
@@ -50,7 +49,6 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
     yield from parts(ops)
     yield from reading_late(g)
     yield from kinds_of_loops(g)
-    yield from expansions(g, clocks_of(g))
     yield from _forward(g)
     yield from _always(g)
     yield from _static_shapes(g)
