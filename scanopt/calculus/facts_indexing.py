@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from scanopt.calculus.condition import new_fact
-from scanopt.calculus.terms import Clock, Int, Op
+from scanopt.calculus.terms import Int, Op
 
-__all__ = ["part_of_part", "reads_first", "reads_last", "takes_first", "written"]
+__all__ = ["part_of_part", "reads_first", "reads_last", "takes_first"]
 
 part_of_part = new_fact("part_of_part", Op, Op, Op, meaning="g(h(X)) is op(X), parts of an array (given)")
 reads_last = new_fact("reads_last", Op, Int, Op, meaning="op(X) is g of the last k rows of X (given)")
 reads_first = new_fact("reads_first", Op, Int, meaning="op reads no more than the first k rows (given)")
 takes_first = new_fact("takes_first", Op, Int, meaning="op(X) is the first k rows of X (given)")
-written = new_fact(
-    "written", Clock, meaning="c is a loop of the program, and no part of one", pattern="(= {0} (loop n_))"
-)

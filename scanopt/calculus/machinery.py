@@ -64,6 +64,7 @@ _ONE_ROW = f"(apply (prim {_FIRST_AXIS}) (cons (on (only m d) v) (nil)))"
 
 RETIMING = """
 (= d (cut c n)) (level c p) => (level d p) (union (steps d) FEWER) (set (int_value COUNT) n)
+(= d (cut c n)) (= e (cut d k)) (>= k n) => (union e d)
 (= v (on m (hold c x))) (= m (to_cut c n)) => (union v (hold (cut c n) x))
 (= v (on m (seq c X))) (= m (to_cut c n)) (= d (cut c n)) (!= c d) => (union v (seq d FIRST))
 (= v (on m (delay c i s k))) (= m (to_cut c n)) (= d (cut c n)) (!= c d) => (union v (delay d i (moved m s) k))
