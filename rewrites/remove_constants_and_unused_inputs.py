@@ -38,7 +38,7 @@ def constant_folding(op: Op, args: Args) -> Equation:
     ),
     never=(
         lambda x, a: scanopt.map(lambda v: v * T.exp(a), x)[0],
-        lambda x: scanopt.map(lambda v: T.linalg.solve(T.constant([[0.0]]), T.constant([1.0])), x)[0],
+        lambda x: scanopt.map(lambda v: T.linalg.solve_triangular(T.constant([[0.0]]), T.constant([1.0])), x)[0],
         lambda x, a: scanopt.map(lambda v, a: v * T.arctan2(a, 2.0), x, a)[0],
         lambda X, a: scanopt.map(lambda r, a: scanopt.map(lambda v, a: v * T.exp(a), r, a)[0], X, a)[0],
     ),
