@@ -141,8 +141,9 @@ class Encoder:
             return self._new(Form("apply", args, operator=x.owner.op), x.type)
         if isinstance(x.owner, Scan):
             scan, inner = x.owner, self._scope(x.owner, scope)
-            carried = x.index < len(scan.states)
-            value = self._update(scan.states[x.index], inner) if carried else self._done[scan.traced[x.index], inner]
+            kept = scan.traced[x.index]
+            state = next((s for s in scan.states if s.output_state is kept), None)
+            value = self._done[kept, inner] if state is None else self._update(state, inner)
             return self._new(Form("stack", (value,), clock=inner.clock), x.type)
         if scope is not None:
             return self._new(Form("hold", (self._done[x, scope.parent],), clock=scope.clock), x.type)
