@@ -202,8 +202,8 @@ sure = new_fact(
     (= v (apply op l)) (quiet op) => (sure op l)
     (= v (apply op l)) (harmless v) => (sure op l)
     (= v (apply op l)) (safe op) (fits v) => (sure op l)
-    (= v (apply op l)) (safe op) (elementwise op) (= 0 (ndim v)) => (sure op l)
-    (= v (apply op (cons x (nil)))) (safe op) (elementwise op) => (sure op (cons x (nil)))
+    (= v (apply op l)) (elementwise op) (= 0 (ndim v)) => (sure op l)
+    (= v (apply op (cons x (nil)))) (elementwise op) => (sure op (cons x (nil)))
     """,
 )  # fmt: skip
 
@@ -214,7 +214,8 @@ new_fact(
 
 elementwise = new_fact(
     "elementwise", Op,
-    meaning="op computes each entry of its result of entries of its arguments (given of programs with an ifelse)",
+    meaning="op is safe and computes each entry of its result of entries of its arguments (given of programs with an "
+    "ifelse)",
 )  # fmt: skip
 
 always = new_fact(
@@ -283,7 +284,14 @@ batched_as = new_fact(
     meaning="op has a batched form that the licence of the call allows where its result is of dtype d (given, for "
     "operators that are not batched for all dtypes of the program)",
 )  # fmt: skip
-_AS_IT_IS = "(batched_as op d) (= d (dtype v))"
+batched_here = new_fact(
+    "batched_here", Op, Args,
+    meaning="op of l has a batched form that the licence of the call allows",
+    rules="""
+    (= v (apply op l)) (batched op) => (batched_here op l)
+    (= v (apply op l)) (batched_as op d) (= d (dtype v)) => (batched_here op l)
+    """,
+)  # fmt: skip
 
 commutative = new_fact("commutative", Op, Text, meaning="op(x, y) = op(y, x) for x of dtype d (trait)")
 idempotent = new_fact("idempotent", Op, Text, meaning="op(x, x) = x for x of dtype d (trait)")
@@ -340,10 +348,9 @@ sliced = new_fact(
 batchable = new_fact(
     "batchable", Clock, Op, Args,
     meaning="op has a batched form for the sliced list: rows of one length, as far as they come from op",
-    rules=f"""
-    (sliced c l o f) (= v (apply op l)) (batched op) (fixed_shape op) => (batchable c op l)
-    (sliced c l o f) (= v (apply op l)) (batched op) (= l (cons x r)) (held c r p g) => (batchable c op l)
-    (sliced c l o f) (= v (apply op l)) {_AS_IT_IS} (fixed_shape op) => (batchable c op l)
+    rules="""
+    (sliced c l o f) (batched_here op l) (fixed_shape op) => (batchable c op l)
+    (sliced c l o f) (batched_here op l) (= l (cons x r)) (held c r p g) => (batchable c op l)
     """,
 )  # fmt: skip
 
@@ -374,11 +381,9 @@ varying = new_fact(
 traceable = new_fact(
     "traceable", Clock, Int, Op, Args,
     meaning="the trace (k = 0) or last k rows of op of the list are asked for, and op can do all rows at once",
-    rules=f"""
-    (= S (stack c v)) (= v (apply op l)) (forward v) (batched op) (regular v) => (traceable c 0 op l)
-    (= S (tail c v k)) (= v (apply op l)) (forward v) (batched op) (regular v) => (traceable c k op l)
-    (= S (stack c v)) (= v (apply op l)) (forward v) {_AS_IT_IS} (regular v) => (traceable c 0 op l)
-    (= S (tail c v k)) (= v (apply op l)) (forward v) {_AS_IT_IS} (regular v) => (traceable c k op l)
+    rules="""
+    (= S (stack c v)) (= v (apply op l)) (forward v) (batched_here op l) (regular v) => (traceable c 0 op l)
+    (= S (tail c v k)) (= v (apply op l)) (forward v) (batched_here op l) (regular v) => (traceable c k op l)
     """,
 )  # fmt: skip
 

@@ -75,14 +75,14 @@ new_fact(
 new_fact(
     "unchunked", Clock, Value, Value,
     meaning="w, on the chunks of c, is what v is at every step",
-    rules="(to_chunk c v) (= v (hold c x)) (chunked_on c e) (!= c e) => (unchunked c v (hold e x))",
+    rules="(to_chunk c v) (= v (hold c x)) (chunked_on c e) => (unchunked c v (hold e x))",
 )  # fmt: skip
 
 new_fact(
     "unchunked_all", Clock, Args, Args, Text,
     meaning="the second list has, on the chunks of c, what the values of the first are at every step",
     rules="""
-    (unchunked c v w) (to_chunk_all c l) (= l (cons v (nil))) => (unchunked_all c l (cons w (nil)) "0")
+    (unchunked c v w) (= l (cons v (nil))) => (unchunked_all c l (cons w (nil)) "0")
     (unchunked c v w) (= l (cons v r)) (unchunked_all c r o f) => (unchunked_all c l (cons w o) (+ "0" f))
     """,
 )  # fmt: skip

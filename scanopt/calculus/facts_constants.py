@@ -5,7 +5,7 @@ from __future__ import annotations
 from scanopt.calculus.condition import new_fact
 from scanopt.calculus.terms import Args, Op, Value
 
-__all__ = ["fills", "fills_counted", "full_rows", "held_constant", "held_constants"]
+__all__ = ["fills", "fills_counted", "fills_vector", "full_rows", "held_constant", "held_constants"]
 
 held_constant = new_fact(
     "held_constant", Value,
@@ -25,24 +25,28 @@ held_constants = new_fact(
     """,
 )  # fmt: skip
 
+fills_vector = new_fact(
+    "fills_vector", Op,
+    meaning="op(e, ...) is a vector with e in each place (given)",
+)  # fmt: skip
+
 fills = new_fact(
     "fills", Op, Op,
-    meaning="every row of op(e, *lengths) is g(e, *lengths) (given)",
+    meaning="every row of op(e, *lengths), an array of several axes, is g(e, *lengths) (given)",
 )  # fmt: skip
 
 fills_counted = new_fact(
     "fills_counted", Op, Op,
-    meaning="every row of op(e, n, *lengths) is g(e, *lengths) (given)",
+    meaning="every row of op(e, n, *lengths), an array of several axes, is g(e, *lengths) (given)",
 )  # fmt: skip
 
 full_rows = new_fact(
     "full_rows", Value, Value,
     meaning="Y is one value everywhere, and so is x, one row of it",
     rules="""
-    (fills op g) (= Y (apply op l)) (> (ndim Y) 1) => (full_rows Y (apply g l))
-    (fills_counted op g) (= Y (apply op (cons e (cons m r)))) (> (ndim Y) 1) => (full_rows Y (apply g (cons e r)))
-    (fills op g) (= Y (apply op (cons e r))) (= 1 (ndim Y)) => (full_rows Y e)
-    (fills_counted op g) (= Y (apply op (cons e r))) (= 1 (ndim Y)) => (full_rows Y e)
+    (fills op g) (= Y (apply op l)) => (full_rows Y (apply g l))
+    (fills_counted op g) (= Y (apply op (cons e (cons m r)))) => (full_rows Y (apply g (cons e r)))
+    (fills_vector op) (= Y (apply op (cons e r))) => (full_rows Y e)
     (= Y (apply_two (prim "full_like") x e)) (= 1 (ndim Y)) (= 0 (ndim e)) => (full_rows Y e)
     (full_rows Y x) => (equal_rows Y x)
     """,

@@ -48,7 +48,7 @@ new_fact(
     meaning="no loop lies in a loop in c, as the program was written: there is little to copy (given)",
     rules="""
     (= e (under m c)) (shallow c) => (shallow e)
-    (= e (lift c d)) (shallow d) => (shallow e)
+    (= e (lift c d)) => (shallow e)
     (= d (cut c n)) (shallow c) => (shallow d)
     """,
 )  # fmt: skip

@@ -105,6 +105,6 @@ new_fact(
     (= w (on m (delay d X s k))) (= m (lifted c d)) (regular X) => (union w (delay (lift c d) {_ROWS} (moved m s) k))
     (= w (on (lifted c d) (apply op l))) (lifted_list c d l o f) {_BATCHED} => (union w (apply (vmap op f) o))
     (forward V) (= V (stack d v)) (= T (tail d v k)) => (forward T)
-    (= S (stack e w)) (= e (lift c d)) (= K (apply (prim "swap_rows") (cons S (nil)))) (forward K) => (forward S)
+    (= K (apply (prim "swap_rows") (cons S (nil)))) (forward K) => (forward S)
     """,
 )  # fmt: skip

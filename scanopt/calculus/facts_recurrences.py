@@ -102,7 +102,7 @@ first_rows = new_fact(
     (to_know c l) (= l (cons x r)) => (to_know c r)
     (to_know c l) (= l (nil)) => (first_rows c l)
     (to_know c l) (= l (cons x r)) (before c x) (first_rows c r) => (first_rows c l)
-    (= v (seq c Y)) (= Y (apply op (cons i r))) (recurrent op) (first_rows c r) => (before c Y)
+    (= Y (apply op (cons i r))) (recurrent op) (first_rows c r) => (before c Y)
     (entries c x X) (= x (hold c y)) => (before c y)
     """,
 )  # fmt: skip

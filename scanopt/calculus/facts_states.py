@@ -6,7 +6,7 @@ from scanopt.calculus.condition import new_fact
 from scanopt.calculus.terms import FIRST_ROWS, Clock, State, Value
 
 __all__ = [
-    "as_many_steps", "at_most_one", "become_alike", "becomes", "earlier", "ends_alike", "ends_at_once",
+    "as_many_steps", "at_most_one", "become_alike", "becomes", "ends_alike", "ends_at_once",
     "equal_in_time", "late", "passes_on", "repeated",
 ]  # fmt: skip
 
@@ -31,26 +31,22 @@ passes_on = new_fact(
 _JOIN = r'(prim "concatenate{\"axis\":0}")'
 _PICK = r'(prim "getitem{\"index\":[\"array\"]}")'
 
+# Known before only where equal entries make equal sequences, as for all that laws make.
 late = new_fact(
     "late", Clock, Value,
-    meaning="Z is first rows of a state, then what it becomes",
-    rules=f"(before c X) (= Z (apply {_JOIN} (cons I (cons X (nil))))) => (late c Z)",
+    meaning="Z is first rows of a state, then what it becomes, all known before c begins",
+    rules=f"""
+    (before c X) (= Z (apply {_JOIN} (cons I (cons X (nil))))) => (late c Z)
+    (late c Z) (runs_all c) (= Y (apply {FIRST_ROWS} (cons Z (cons n (nil))))) => (before c Y)
+    """,
 )  # fmt: skip
 
 repeated = new_fact(
     "repeated", Value, Value,
     meaning="Y repeats the last rows of a state's init I",
-    rules=f"(= R (apply (last_rows j) (cons I (nil)))) (= Y (apply {_PICK} (cons R q))) => (repeated I Y)",
-)  # fmt: skip
-
-earlier = new_fact(
-    "earlier", Clock, Value,
-    meaning="X holds first rows of a state and what it becomes, all known before c begins",
-    # Known before only where equal entries make equal sequences, as for all that laws make.
     rules=f"""
-    (late c Z) (= Y (apply {FIRST_ROWS} (cons Z (cons n (nil))))) (= v (seq c Y)) => (earlier c Y)
-    (= v (delay c I s j)) (repeated I Y) (= v (seq c Y)) => (earlier c Y)
-    (earlier c Y) (runs_all c) => (before c Y)
+    (= R (apply (last_rows j) (cons I (nil)))) (= Y (apply {_PICK} (cons R q))) => (repeated I Y)
+    (= v (delay c I s j)) (runs_all c) (repeated I Y) => (before c Y)
     """,
 )  # fmt: skip
 
@@ -62,7 +58,7 @@ equal_in_time = new_fact(
 as_many_steps = new_fact(
     "as_many_steps", Clock, Clock,
     meaning="c and d lie in the same clock and have the same number of steps (given: by lengths of arrays)",
-    rules="(as_many_steps c d) (!= c d) => (same_steps c d)",
+    rules="(as_many_steps c d) => (same_steps c d)",
 )  # fmt: skip
 
 ends_alike = new_fact(

@@ -91,8 +91,8 @@ def _raising(g: Encoded, ops: Iterable[Op]) -> Iterator[Given]:
             yield "safe", (op,)
             if not choices:
                 yield "quiet", (op,)
-        if choices and op.spec.batch is elementwise:
-            yield "elementwise", (op,)
+            elif op.spec.batch is elementwise:
+                yield "elementwise", (op,)
     for i, f in g.forms():
         if isinstance(f.operator, Op) and f.operator.can_raise:
             if cannot_raise(f.operator, [_operand(g, a) for a in f.args]):

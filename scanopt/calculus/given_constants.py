@@ -17,6 +17,8 @@ def filled(g: TermGraph) -> Iterator[Given]:
     found = dict.fromkeys(f.operator for _, f in g.forms() if f.operator is not None and f.operator.name == "full")
     for op in found:
         shape = op.options["shape"] if isinstance(op, Op) else ()
-        if shape:
+        if len(shape) == 1:
+            yield "fills_vector", (op,)
+        elif shape:
             row = Op.make("full", shape=tuple(shape[1:]))
             yield "fills" if shape[0] is not None else "fills_counted", (op, row)

@@ -126,7 +126,7 @@ _FLAGS = re.compile(r'\(vmap op "10*"\)')
 
 
 CAUSAL = frozenset({
-    "apart", "before", "cycle", "earlier", "first_rows", "forward", "kept", "late", "leads", "near", "outside",
+    "apart", "before", "cycle", "first_rows", "forward", "kept", "late", "leads", "near", "outside",
     "repeated", "spine",
 })  # fmt: skip
 """Facts about what is known before what, and without what: equations hold whatever they say.
