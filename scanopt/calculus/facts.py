@@ -49,10 +49,11 @@ some_steps = new_fact(
 
 one_step = new_fact(
     "one_step", Clock,
-    meaning="c runs exactly one step, and it is its turn to be taken apart",
+    # What ends at once, by a condition, is rare: it need not wait for its turn.
+    meaning="c runs exactly one step, and it may be taken apart now",
     rules="""
     (= n (steps c)) (= 1 (int_value n)) (in_turn c) => (one_step c)
-    (until c v) (is_true v) (some_steps c) (in_turn c) => (one_step c)
+    (until c v) (is_true v) (some_steps c) => (one_step c)
     """,
 )  # fmt: skip
 
@@ -285,11 +286,11 @@ batched_as = new_fact(
     "operators that are not batched for all dtypes of the program)",
 )  # fmt: skip
 batched_here = new_fact(
-    "batched_here", Op, Args,
-    meaning="op of l has a batched form that the licence of the call allows",
+    "batched_here", Value, Op, Args,
+    meaning="v is op of l, which has a batched form that the licence of the call allows",
     rules="""
-    (= v (apply op l)) (batched op) => (batched_here op l)
-    (= v (apply op l)) (batched_as op d) (= d (dtype v)) => (batched_here op l)
+    (= v (apply op l)) (batched op) => (batched_here v op l)
+    (= v (apply op l)) (batched_as op d) (= d (dtype v)) => (batched_here v op l)
     """,
 )  # fmt: skip
 
@@ -349,8 +350,8 @@ batchable = new_fact(
     "batchable", Clock, Op, Args,
     meaning="op has a batched form for the sliced list: rows of one length, as far as they come from op",
     rules="""
-    (sliced c l o f) (batched_here op l) (fixed_shape op) => (batchable c op l)
-    (sliced c l o f) (batched_here op l) (= l (cons x r)) (held c r p g) => (batchable c op l)
+    (sliced c l o f) (batched_here v op l) (fixed_shape op) => (batchable c op l)
+    (sliced c l o f) (batched_here v op l) (= l (cons x r)) (held c r p g) => (batchable c op l)
     """,
 )  # fmt: skip
 
@@ -382,8 +383,8 @@ traceable = new_fact(
     "traceable", Clock, Int, Op, Args,
     meaning="the trace (k = 0) or last k rows of op of the list are asked for, and op can do all rows at once",
     rules="""
-    (= S (stack c v)) (= v (apply op l)) (forward v) (batched_here op l) (regular v) => (traceable c 0 op l)
-    (= S (tail c v k)) (= v (apply op l)) (forward v) (batched_here op l) (regular v) => (traceable c k op l)
+    (= S (stack c v)) (forward v) (batched_here v op l) (regular v) => (traceable c 0 op l)
+    (= S (tail c v k)) (forward v) (batched_here v op l) (regular v) => (traceable c k op l)
     """,
 )  # fmt: skip
 

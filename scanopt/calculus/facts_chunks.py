@@ -32,7 +32,7 @@ new_fact(
     (until c v) (= c (loop n)) => (to_chunk c v)
     (until c u) (= c (loop n)) (= V (stack c v)) => (to_chunk c v)
     (until c u) (= c (loop n)) (= V (tail c v k)) => (to_chunk c v)
-    (to_chunk c v) (= v (apply op l)) {_ABLE} => (to_chunk_all c l)
+    (to_chunk c v) (= v (apply op l)) (safe op) (fixed_shape op) => (to_chunk_all c l)
     (to_chunk_all c l) (= l (cons v r)) => (to_chunk c v)
     """,
 )  # fmt: skip

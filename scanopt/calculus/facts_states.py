@@ -31,13 +31,12 @@ passes_on = new_fact(
 _JOIN = r'(prim "concatenate{\"axis\":0}")'
 _PICK = r'(prim "getitem{\"index\":[\"array\"]}")'
 
-# Known before only where equal entries make equal sequences, as for all that laws make.
 late = new_fact(
     "late", Clock, Value,
     meaning="Z is first rows of a state, then what it becomes, all known before c begins",
     rules=f"""
     (before c X) (= Z (apply {_JOIN} (cons I (cons X (nil))))) => (late c Z)
-    (late c Z) (runs_all c) (= Y (apply {FIRST_ROWS} (cons Z (cons n (nil))))) => (before c Y)
+    (late c Z) (= Y (apply {FIRST_ROWS} (cons Z (cons n (nil))))) => (before c Y)
     """,
 )  # fmt: skip
 
@@ -46,7 +45,7 @@ repeated = new_fact(
     meaning="Y repeats the last rows of a state's init I",
     rules=f"""
     (= R (apply (last_rows j) (cons I (nil)))) (= Y (apply {_PICK} (cons R q))) => (repeated I Y)
-    (= v (delay c I s j)) (runs_all c) (repeated I Y) => (before c Y)
+    (= v (delay c I s j)) (repeated I Y) => (before c Y)
     """,
 )  # fmt: skip
 

@@ -563,3 +563,133 @@ def _four_loops(x: Any) -> Any:
         _each(lambda v, x: _each(lambda w, v, x: second(w, x).sum() * v, x, v, x), few, few),
         scan(state, x, [0.5], [few])[0][:2],
     ]
+
+
+# runs_all, at_most_one: of a loop that ends early, even the first few rows may not be there.
+@_kept
+def _first_rows_until(x: Any, a: Any) -> Any:
+    sums, rows = scan(lambda v, s: ([s + v, T.exp(v)], until(s > 1)), x, [a, None])[0]
+    return [sums[:3], rows[:3], rows[:3].sum()]
+
+
+# in_turn, copied: loops of one step, in loops of one step.
+@_kept
+def _one_step_in_one_step(a: Any) -> Any:
+    def inner(s: Any) -> Any:
+        return scan(lambda r: T.tanh(r) + 1, None, [s], n_steps=1)[0].sum()
+
+    return scan(inner, None, [a], n_steps=1)[0]
+
+
+@_kept
+def _three_of_one_step(x: Any) -> Any:
+    def third(r: Any) -> Any:
+        return scan(lambda q: T.tanh(q) * 2, None, [r], n_steps=1)[0].sum()
+
+    def second(s: Any) -> Any:
+        return scan(lambda r: third(r) + 1, None, [s], n_steps=1)[0].sum()
+
+    return scan(lambda v, s: second(s + v), x, [0.5])[0][:3]
+
+
+# shallow: a loop of two steps, deep, in a loop that is taken apart.
+@_kept
+def _deep_in_one_step(x: Any, a: Any) -> Any:
+    def third(v: Any, r: Any, x: Any) -> Any:
+        return _each(lambda w, v: T.tanh(w * v), x, v * r).sum()
+
+    def second(r: Any, x: Any) -> Any:
+        return _each(third, x, r, x).sum()
+
+    return scan(lambda s, x: scan(second, None, [s], [x], n_steps=2)[0].sum(), None, [a], [x], n_steps=1)[0]
+
+
+# safe: what an inner loop looks up at once is out of range in steps that the outer one does not come to.
+@_kept
+def _rows_after_the_end(x: Any, p: Any, q: Any) -> Any:
+    def outer(i: Any, j: Any, x: Any, q: Any) -> Any:
+        return _each(lambda j, x: T.exp(x[j]), q * j, x).sum(), until(i > 0)
+
+    return scan(outer, [p, T.arange(p.shape[0])], None, [x, q])[0]
+
+
+# sure, hoistable, raises_alike: on a side that is not taken, shapes need not fit.
+@_kept
+def _hidden_misfit_in_steps(x: Any, y: Any) -> Any:
+    longer = T.concatenate([y, y])
+    return scan(lambda s, x, w: T.ifelse(s > 100, (x + w).sum(), s + 1), None, [0.0], [x, longer], n_steps=5)[0]
+
+
+@_kept
+def _hidden_squeeze(X: Any) -> Any:
+    return _each(lambda v: T.ifelse(T.gt(v.sum(), 1e9), T.squeeze(v, 0), v.sum()), X)
+
+
+# nothing: what a loop holds is not zero.
+@_kept
+def _added_to_ones_in_a_loop(x: Any, y: Any, p: Any) -> Any:
+    def inner(u: Any, x: Any, p: Any, W: Any) -> Any:
+        return map_(lambda v, i, W: T.inc_subtensor(W[i], v), [x, p], [W])[0].sum(axis=0) * u
+
+    return _each(inner, y, x, p, T.ones_like(y))
+
+
+# adds_up: indices that are a vector and a matrix.
+@_kept
+def _added_at_tables(x: Any, y: Any, p: Any, q: Any, W: Any) -> Any:
+    def step(v: Any, i: Any, j: Any, S: Any, W: Any, q: Any, y: Any) -> Any:
+        places = T.zeros_like(W)[T.minimum(q, i), T.minimum(T.stack([q, q]), j)]
+        return S + T.inc_subtensor(places, y * v)
+
+    return scan(step, [x, p, q], [W], [W, q, y])[0][-1]
+
+
+# to_add_up: products of small integers, in a sum of large ones; sums of small ones beside them.
+@_kept
+def _small_products_in_a_large_state(X: Any, Y: Any, k: Any) -> Any:
+    return scan(lambda v, w, s: s + T.dot(v, w), [_bytes(X), _bytes(Y)], [k])[0][-1]
+
+
+@_kept
+def _small_states_beside_sums(p: Any, q: Any, k: Any) -> Any:
+    def total(more: int) -> Any:
+        return scan(lambda i, j, s: s + _small(i + more) * _small(j), [p, q], [_small(k)])[0][-1]
+
+    both = map_(lambda i, j: _small(i) * _small(j) + _small(i + 1) * _small(j), [p, q])[0]
+    return [total(0), total(1), both.sum(axis=0)]
+
+
+# full_rows: full_like takes vectors, too.
+@_kept
+def _full_of_a_vector(y: Any) -> Any:
+    return _each(lambda v: T.exp(v), T.full_like(y, y))
+
+
+# traceable: one length, which the program does not tell.
+@_kept
+def _as_long_as_told(x: Any, p: Any) -> Any:
+    return map_(lambda v, i: T.exp(T.full((i,), v)), [x, p * 0 + 3])[0][-2:]
+
+
+# batched_here: bit for bit, products of integers are batched, those of floats are not.
+@_kept
+def _products_of_all_kinds(X: Any, y: Any, p: Any) -> Any:
+    integers = T.cast(X * 9, "int64")
+    return [_each(lambda row, y: T.dot(row, y), X, y), _each(lambda row, p: T.dot(row, p), integers, p)]
+
+
+# chunked: operators of one list of arguments, of which only one can be done in chunks.
+@_kept
+def _products_in_chunks(X: Any, y: Any, x: Any) -> Any:
+    return scan(lambda r, v, y: ([T.dot(r, y), r * y], until(v > 1)), [X, x], None, [y])[0]
+
+
+@_kept
+def _powers_in_chunks(p: Any) -> Any:
+    return scan(lambda i, j: ([T.power(i, j), i * j], until(i > 0)), [p, 1 - T.arange(p.shape[0])])[0]
+
+
+# sliced: a sequence that another of the loop's own is compared with.
+@_kept
+def _masks_in_chunks(X: Any, Y: Any, x: Any) -> Any:
+    return scan(lambda r, w, v: (r[r > w].sum() + T.where(r > w, r, w).sum(), until(v > 1)), [X, Y, x])[0]
