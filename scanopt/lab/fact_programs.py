@@ -370,12 +370,6 @@ def _products_in_a_loop_in_a_loop(X: Any, Y: Any) -> Any:
     return _each(lambda v, Y: _each(lambda w, v: T.dot(v, w), Y, v), X, Y)
 
 
-# full_rows: rows of a matrix are vectors.
-@_kept
-def _filled_matrix(a: Any) -> Any:
-    return _each(lambda row: T.exp(row).sum(), T.full((5, 4), a))
-
-
 # chunked: what a chunk computes at once does not raise, has rows of one length, and rounds alike.
 @_kept
 def _one_step_until(x: Any, a: Any) -> Any:
@@ -412,13 +406,6 @@ def _singular_systems_held(A: Any, x: Any) -> Any:
 def _singular_systems_read(A: Any, x: Any) -> Any:
     zeros = T.tril(A) * 0.0
     return _each(lambda L, x: _both_sides(L, x), T.stack([zeros, zeros, zeros, zeros]), x)
-
-
-# nothing: the diagonal of ones may be another one.
-@_kept
-def _shifted_identity_in_a_loop(A: Any, x: Any) -> Any:
-    regular = T.exp(A * 0.1) + 9 * T.eye(A.shape[0], dtype="float64")
-    return _each(lambda v, A: T.linalg.solve(A + v, T.eye(A.shape[0], k=1, dtype="float64")), x, regular)
 
 
 # to_add_up: what is added up elsewhere is of small integers here.
@@ -671,13 +658,6 @@ def _as_long_as_told(x: Any, p: Any) -> Any:
     return map_(lambda v, i: T.exp(T.full((i,), v)), [x, p * 0 + 3])[0][-2:]
 
 
-# batched_here: bit for bit, products of integers are batched, those of floats are not.
-@_kept
-def _products_of_all_kinds(X: Any, y: Any, p: Any) -> Any:
-    integers = T.cast(X * 9, "int64")
-    return [_each(lambda row, y: T.dot(row, y), X, y), _each(lambda row, p: T.dot(row, p), integers, p)]
-
-
 # chunked: operators of one list of arguments, of which only one can be done in chunks.
 @_kept
 def _products_in_chunks(X: Any, y: Any, x: Any) -> Any:
@@ -693,3 +673,16 @@ def _powers_in_chunks(p: Any) -> Any:
 @_kept
 def _masks_in_chunks(X: Any, Y: Any, x: Any) -> Any:
     return scan(lambda r, w, v: (r[r > w].sum() + T.where(r > w, r, w).sum(), until(v > 1)), [X, Y, x])[0]
+
+
+# first_rows: what a state is raised to is itself a state.
+@_kept
+def _raised_to_another_state(x: Any, a: Any, b: Any) -> Any:
+    return scan(lambda v, s, r: [T.maximum(s + v, r), T.tanh(r + v)], x, [a, b])[0]
+
+
+# batched_here: of a maximum of zeros of both signs, of floats, rows differ bit for bit; of integers they do not.
+@_kept
+def _zeros_of_both_signs(x: Any, p: Any) -> Any:
+    zeros = T.concatenate([x * 0, x * 0, x * 0, x * 0])
+    return [map_(lambda v, w: T.fmax(v, w), [zeros, -zeros])[0], map_(lambda i: T.fmax(i, i + 1), [p])[0]]
