@@ -28,7 +28,7 @@ new_fact(
     "to_chunk", Clock, Value,
     hint=True,
     meaning="v, on a loop of the program that may end early, is asked for in chunks",
-    rules=f"""
+    rules="""
     (until c v) (= c (loop n)) => (to_chunk c v)
     (until c u) (= c (loop n)) (= V (stack c v)) => (to_chunk c v)
     (until c u) (= c (loop n)) (= V (tail c v k)) => (to_chunk c v)

@@ -686,3 +686,22 @@ def _raised_to_another_state(x: Any, a: Any, b: Any) -> Any:
 def _zeros_of_both_signs(x: Any, p: Any) -> Any:
     zeros = T.concatenate([x * 0, x * 0, x * 0, x * 0])
     return [map_(lambda v, w: T.fmax(v, w), [zeros, -zeros])[0], map_(lambda i: T.fmax(i, i + 1), [p])[0]]
+
+
+# moves_up: rows that masks pick differ in length.
+@_kept
+def _masks_in_maps(x: Any, y: Any) -> Any:
+    def inner(v: Any, x: Any, y: Any) -> Any:
+        return _each(lambda w, v, x: T.exp(x[x > w * v]).sum(), y, v, x)
+
+    return _each(inner, x, x, y)
+
+
+# chunked: what a mask picks, beside what can be done in chunks of the same arguments.
+@_kept
+def _masked_rows_in_chunks(X: Any, Y: Any, x: Any) -> Any:
+    def step(r: Any, w: Any, v: Any) -> Any:
+        mask = r > w
+        return [r[mask].sum(), T.arctan2(r, mask)], until(v > 1)
+
+    return scan(step, [X, Y, x])[0]

@@ -10,6 +10,8 @@ OPEN = frozenset({"mirrors 3 (regular w)", "moves_up 5 (fixed_shape op)", "chunk
 """Atoms for which nothing has shown yet."""
 
 STEERING: dict[str, str] = {
+    "moves_up 5 (fixed_shape op)": "where rows differ in length there is no batched form, which extraction sees",
+    "chunked 3 (fixed_shape op)": "where rows differ in length there is no batched form, which extraction sees",
     "entries 1 (runs_all c)": "rows for all steps are more than a loop that ends early runs",
     "ends_at_once 0 (= c (loop n))": "what is left of the loop would end at once, too, without end",
     "sums_until 0 (= x (apply_two op a b))": "sums of all kinds come to one row, but only products pay",
@@ -26,6 +28,8 @@ STEERING: dict[str, str] = {
 """Atoms without which nothing is wrong, that say only where it pays to look, and why."""
 
 WITNESSES: dict[str, str] = {
+    "moves_up 5 (fixed_shape op)": "masks in maps",
+    "chunked 3 (fixed_shape op)": "masked rows in chunks",
     "fixed_shape 0 (fixed_shape op)": "filled ragged",
     "regular 4 (fixed_shape op)": "picks: two steps",
     "regular 4 (regular_list l)": "ragged traces",
