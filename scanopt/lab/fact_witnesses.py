@@ -6,7 +6,7 @@ from __future__ import annotations
 
 __all__ = ["OPEN", "STEERING", "WITNESSES"]
 
-OPEN = frozenset({"mirrors 3 (regular w)", "moves_up 5 (fixed_shape op)", "chunked 3 (fixed_shape op)"})
+OPEN = frozenset({"mirrors 3 (regular w)"})
 """Atoms for which nothing has shown yet."""
 
 STEERING: dict[str, str] = {
