@@ -217,6 +217,7 @@ def _check_law(options: argparse.Namespace) -> int:
 
 
 def _check_facts(options: argparse.Namespace) -> int:
+    standard_laws()  # they declare facts
     if unknown := [x for x in options.facts if x not in FACTS]:
         return _fail(f"no fact is named {', '.join(map(repr, unknown))}")
     if options.markdown:

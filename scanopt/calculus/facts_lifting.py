@@ -69,8 +69,14 @@ new_fact(
     """,
 )  # fmt: skip
 
+new_fact(
+    "next_to_lift", Clock, Clock, Args, Value, Args,
+    meaning="the values of the list l, v and those of r, are asked for at all steps of c",
+    rules="(to_lift c d l) (= l (cons v r)) => (next_to_lift c d l v r)",
+)  # fmt: skip
+
 _LANES = '(lifted_list c d l (cons (on (lifted c d) v) o) (+ "1" f))'
-_NEXT = "(to_lift c d l) (= l (cons v r))"
+_NEXT = "(next_to_lift c d l v r)"
 
 new_fact(
     "lifted_list", Clock, Clock, Args, Args, Text,

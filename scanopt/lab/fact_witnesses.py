@@ -4,10 +4,7 @@
 
 from __future__ import annotations
 
-__all__ = ["OPEN", "STEERING", "WITNESSES"]
-
-OPEN = frozenset({"mirrors 3 (regular w)"})
-"""Atoms for which nothing has shown yet."""
+__all__ = ["STEERING", "WITNESSES"]
 
 STEERING: dict[str, str] = {
     "moves_up 5 (fixed_shape op)": "where rows differ in length there is no batched form, which extraction sees",
@@ -319,15 +316,9 @@ WITNESSES: dict[str, str] = {
     "shared_list 0 (= l (nil))": "late: inside",
     "shared_list 1 (to_lift c d l)": "maps: inside",
     "shared_list 1 (= l (cons v r))": "loop in a loop of shared values",
-    "lifted_list 0 (to_lift c d l)": "inner traces until",
-    "lifted_list 0 (= l (cons v r))": "inner traces until",
     "lifted_list 0 (differs v)": "loop in a loop of shared values",
     "lifted_list 0 (shared_list c d r o)": "inner traces until",
-    "lifted_list 1 (to_lift c d l)": "inner traces until",
-    "lifted_list 1 (= l (cons v r))": "slices in a loop in a loop",
     "lifted_list 1 (differs v)": "slices in a loop in a loop",
-    "lifted_list 2 (to_lift c d l)": "inner traces until",
-    "lifted_list 2 (= l (cons v r))": "slices of states in a loop",
     "flags_of 0 (shared_list c d l o)": "costly backwards",
     "flags_of 0 (= o (nil))": "late: inside",
     "flags_of 1 (shared_list c d l o)": "ragged held sums",
