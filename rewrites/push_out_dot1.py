@@ -9,6 +9,7 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.facts import within
+from scanopt.calculus.facts_recurrences import floating
 from scanopt.calculus.facts_states import becomes
 from scanopt.calculus.facts_sums import adds_up, adds_up_freely, sums_until
 from scanopt.calculus.law import Equation, law
@@ -89,8 +90,11 @@ def last_of_sum_until(c: Clock, init: Value, s: State, x: Value, p: Clock) -> Eq
 @law(
     licence="fast",
     example=(lambda X, W, y: _last(T.dot, [X], y, W), lambda X, W, y: _last(lambda v: T.dot(W, v), [X], y)),
-    never=lambda X, Y, a: _last(T.dot, [X, Y], a),
+    never=(
+        lambda X, Y, a: _last(T.dot, [X, Y], a),
+        lambda p, n, k: scanopt.scan(lambda v, s, k: s + v * k, p, [n], [k])[0][-1],
+    ),
 )
 def last_of_sum_of_multiples(init: Value, X: Value, S: Value) -> Equation:
     """What products with one and the same value add up to is the product with what the others add up to."""
-    return Equation(apply(_FOLD, init, X), apply(_FOLD, init, apply(_ROW, S)), when=[adds_up_freely(X, S)])
+    return Equation(apply(_FOLD, init, X), apply(_FOLD, init, apply(_ROW, S)), when=[adds_up_freely(X, S), floating(X)])

@@ -112,7 +112,7 @@ def trace(row: Operand, steps: int | None) -> Operand:
     shape = (steps, *row.shape)
     if row.value is None or steps is None or steps * row.value.size > TINY:
         return Operand(row.dtype, shape)
-    return Operand(row.dtype, shape, np.broadcast_to(row.value, shape).copy())
+    return Operand(row.dtype, shape, np.broadcast_to(row.value, (steps, *row.value.shape)).copy())
 
 
 def cannot_raise(op: Op, operands: Sequence[Operand]) -> bool:

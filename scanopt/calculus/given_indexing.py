@@ -94,7 +94,7 @@ def _equal(outer: Entry, inner: Entry, entry: Entry) -> bool:
 def _enough(*entries: Entry) -> int:
     """A length beyond all that their bounds could count to."""
     bounds = [b for e in entries for b in ((e,) if isinstance(e, int) else e[1:]) if b is not None]
-    return 2 * sum(map(abs, bounds)) + 8
+    return 2 * sum(abs(int(b)) for b in bounds) + 8
 
 
 def _taken(rows: Any, entry: Entry) -> Any:

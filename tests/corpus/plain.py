@@ -263,7 +263,7 @@ class _Scan(_Loop):
             for o, past, taps in states:
                 params |= {name: past[tap] for name, tap in zip(o.params, taps, strict=True)}
             step = self.step(params)
-            results = [np.asarray(step[o.result]) for o in loop.outs]
+            results = [np.asanyarray(step[o.result]) for o in loop.outs]
             new = self.change(step)
             ends = loop.until is not None and bool(step[loop.until])
             for o, x in zip(loop.outs, results, strict=True):

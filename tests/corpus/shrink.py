@@ -79,7 +79,7 @@ def _simpler_line(s: Line, known: Types) -> Iterator[Line]:
 
 
 def with_one_line_less(spec: Spec) -> Iterator[Spec]:
-    """Programs with ones for what a line computes, with a state that stays as it is, or without a number of steps.
+    """Programs with ones for what a line computes, with a state that stays or is none, without a number of steps.
 
     What goes wrong elsewhere, or what nothing needs, is seen in one of them.
     """
@@ -96,8 +96,10 @@ def _without_one(statements: list[Statement]) -> Iterator[list[Statement]]:
             for k, out in enumerate(s.outs):
                 if out.is_state and out.params:
                     same = dataclasses.replace(out, result=out.params[-1])
-                    stays = dataclasses.replace(s, outs=[*s.outs[:k], same, *s.outs[k + 1 :]])
-                    yield [*statements[:i], stays, *statements[i + 1 :]]
+                    unread = dataclasses.replace(out, text="None", params=[])
+                    for simpler in (same, unread):
+                        less = dataclasses.replace(s, outs=[*s.outs[:k], simpler, *s.outs[k + 1 :]])
+                        yield [*statements[:i], less, *statements[i + 1 :]]
             if s.n_steps is not None and s.sequences:
                 yield [*statements[:i], dataclasses.replace(s, n_steps=None), *statements[i + 1 :]]
             for body in _without_one(s.body):
