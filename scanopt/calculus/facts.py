@@ -6,6 +6,7 @@ rules that derive it.  Facts about the program itself (`given` below) are writte
 
 from __future__ import annotations
 
+import scanopt.calculus.facts_raising  # declares what rules below ask for
 import scanopt.calculus.facts_shapes  # noqa: F401  # declares what rules below ask for
 from scanopt.calculus.condition import FACTS, new_fact
 from scanopt.calculus.terms import FIRST_ROWS, Args, Clock, Int, Op, Text, Value
@@ -181,42 +182,6 @@ safe = new_fact(
     "safe", Op,
     meaning="op cannot raise, whatever its values, where the shapes of its arguments fit (given, and kept by batching)",
     rules="(= g (vmap op f)) (safe op) => (safe g)",
-)  # fmt: skip
-
-quiet = new_fact(
-    "quiet", Op,
-    meaning="op is safe, and the program computes all of its text: shapes that do not fit raise anyway (given, and "
-    "kept by batching)",
-    rules="(= g (vmap op f)) (quiet op) => (quiet g)",
-)  # fmt: skip
-
-fits = new_fact(
-    "fits", Value,
-    meaning="the arguments of the operators that the program computes v with have shapes that fit, whatever its inputs "
-    "are (given of programs with an ifelse)",
-)  # fmt: skip
-
-sure = new_fact(
-    "sure", Op, Args,
-    meaning="op of l cannot raise",
-    rules="""
-    (= v (apply op l)) (quiet op) => (sure op l)
-    (= v (apply op l)) (harmless v) => (sure op l)
-    (= v (apply op l)) (safe op) (fits v) => (sure op l)
-    (= v (apply op l)) (elementwise op) (= 0 (ndim v)) => (sure op l)
-    (= v (apply op (cons x (nil)))) (elementwise op) => (sure op (cons x (nil)))
-    """,
-)  # fmt: skip
-
-new_fact(
-    "harmless", Value,
-    meaning="the operators that the program computes v with may raise, and shapes show that they do not (given)",
-)  # fmt: skip
-
-elementwise = new_fact(
-    "elementwise", Op,
-    meaning="op is safe and computes each entry of its result of entries of its arguments (given of programs with an "
-    "ifelse)",
 )  # fmt: skip
 
 always = new_fact(

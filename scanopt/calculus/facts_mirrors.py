@@ -16,12 +16,12 @@ new_fact(
 
 mirrors = new_fact(
     "mirrors", Clock, Value, Value,
-    meaning="v at step t of c is w at step n-1-t, n being the steps of c",
+    meaning="v at step t of c is w at step n-1-t, n being the steps of c, and of one shape at all steps",
     rules=f"""
     (= v (seq c R)) (= R (apply {_BACK} (cons X (nil)))) (= w (seq c X)) => (mirrors c v w)
     (= v (seq c R)) (= R (apply {_BACK} (cons X (nil)))) (= X (stack c w)) => (mirrors c v w)
     (= v (seq c R)) (= R (apply {_BACK} (cons Z (nil)))) (read_late Z w) (lies_on w c) => (mirrors c v w)
-    (= v (apply op l)) (mirrors_all c l m) (= w (apply op m)) => (mirrors c v w)
+    (= v (apply op l)) (mirrors_all c l m) (= w (apply op m)) (regular w) => (mirrors c v w)
     """,
 )  # fmt: skip
 

@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
-__all__ = ["STEERING", "WITNESSES"]
+__all__ = ["OPEN", "STEERING", "WITNESSES"]
+
+OPEN = frozenset({"mirrors 3 (regular w)"})
+"""Atoms for which nothing has shown yet."""
 
 STEERING: dict[str, str] = {
     "moves_up 5 (fixed_shape op)": "where rows differ in length there is no batched form, which extraction sees",
