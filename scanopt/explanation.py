@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scanopt.calculus.encode import Encoded
+from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.law import Law
 from scanopt.calculus.optimize import Settings, as_written, optimize
 from scanopt.program.ir import Program

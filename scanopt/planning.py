@@ -15,7 +15,8 @@ from scanopt.arguments import Signature
 from scanopt.calculus.calibrated import unit_of
 from scanopt.calculus.cost import CostModel, Work, numpy_cost
 from scanopt.calculus.egraph import Saturation
-from scanopt.calculus.encode import Encoded, encode
+from scanopt.calculus.encode import encode
+from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.extract import Extraction
 from scanopt.calculus.law import Law, standard_laws
 from scanopt.calculus.optimize import Optimized, Settings, as_written, optimize

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from scanopt.calculus.condition import FACTS
-from scanopt.calculus.encode import Encoded
+from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.law import LICENCES, Law, named_laws
 from scanopt.calculus.optimize import Optimized, Settings, optimize
 from scanopt.calculus.probe import Failing, Probed, probe

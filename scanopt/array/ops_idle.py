@@ -72,7 +72,7 @@ def guarded(op: Op) -> Op | None:
     >>> guarded(when_runs(Op.make("tanh"))), guarded(Op.make("tanh"))
     (Op(name='tanh', params=()), None)
     """
-    return Op.parse(op.options["op"]) if op.name == "when_runs" else None
+    return _guarded(op) if op.name == "when_runs" else None
 
 
 def _guarded(op: Op) -> Op:

@@ -12,17 +12,7 @@ from scanopt.array.shapes import shape_text
 from scanopt.array.types import MOST_AXES, Dim, TensorType
 from scanopt.array.variable import Variable, apply
 
-__all__ = ["shaped_like"]
-
-
-def shaped_like(x: Variable, y: Variable) -> Variable:
-    """x, which raises ValueError where it has not the shape of y when it runs.
-
-    >>> from scanopt import tensor as T
-    >>> str(shaped_like(T.dvector("x"), T.zeros(3)).type)
-    'float64[3]'
-    """
-    return apply(Op.make("shaped_like", axes=x.ndim), x, y)
+__all__: list[str] = []
 
 
 def _last(x: Any, axes: int) -> tuple[Dim, ...]:

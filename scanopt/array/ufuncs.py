@@ -94,10 +94,10 @@ def _power(x: Variable, y: Variable) -> Variable:
 
 # How NumPy's ufuncs round [tried for all of them, all dtypes, lengths and layouts: tests/test_layouts.py].  Power has
 # other code for an exponent that is one number; fmax and fmin of 0.0 and -0.0 depend on how many there are; one complex
-# number times one of another number of axes is rounded by other code than many are.  Functions
-# like exp of a float16 go through float32, a whole vector of them by other code than one.  Functions like exp, and
-# products of complex numbers, have other code for arrays that lie backwards, and none for where an element stands in
-# an array in C order.  What is left is one operation, rounded once.
+# number times one of another number of axes is rounded by other code than many are.  Functions like exp of a float16 go
+# through float32, a whole vector of them by other code than one.  Functions like exp, and products of complex numbers,
+# have other code for arrays that lie backwards, and none for where an element stands in an array in C order.  What is
+# left is one operation, rounded once.
 _INEXACT = {
     "power": (*FLOATS, *COMPLEX), "float_power": (*FLOATS, *COMPLEX), "fmax": (*FLOATS, *COMPLEX),
     "fmin": (*FLOATS, *COMPLEX), "multiply": COMPLEX,

@@ -17,7 +17,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from scanopt.calculus.encode import Encoded
+from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.facts import ALL
 from scanopt.calculus.forms import ROOT, Form, TermGraph
 from scanopt.calculus.given import Given

@@ -19,7 +19,7 @@ from scanopt.array.c_order import laid_out
 from scanopt.array.op import Op, Operand
 from scanopt.calculus.coinduction import PROVEN, Trial, facts_of, pairs, proven
 from scanopt.calculus.condition import FACTS, facts_text
-from scanopt.calculus.encode import Encoded
+from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.engine import EngineError, Report, take
 from scanopt.calculus.forms import Batched, Operator, TermGraph, const_key, const_value
 from scanopt.calculus.given import Given, constant_facts, given_facts, with_elements

@@ -5,22 +5,23 @@ A scope is a way into nested loops; a variable is encoded once per scope it is r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
-from scanopt.array.lengths import same_shape
 from scanopt.array.op import Op
 from scanopt.array.shown import shown
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Node, Variable
-from scanopt.calculus.forms import ROOT, ClockInfo, Form, StateInfo, TermGraph, const_key
+from scanopt.calculus.encoded import Encoded
+from scanopt.calculus.forms import ROOT, ClockInfo, Form, StateInfo, const_key
+from scanopt.calculus.lengths import changing
 from scanopt.config import config
 from scanopt.loops.graph import leaves, unconditional
 from scanopt.loops.mit_mots import without_mit_mots
 from scanopt.loops.node import MitSot, NonSequence, Scan, State
 from scanopt.loops.node import Sequence as ScanSequence
 
-__all__ = ["Encoded", "Encoder", "encode"]
+__all__ = ["Encoder", "encode"]
 
 MOST_TAKEN_APART = 3
 """Loops of more steps than these are not taken apart (see `rewrites/few_steps.py`)."""
@@ -42,24 +43,16 @@ class Scope:
 Task = tuple[Variable, Scope | None]
 
 
-@dataclass
-class Encoded(TermGraph):
-    """The terms of a program as the user wrote it: one form per class, and the type of each.
+class Encoder:
+    """Makes terms, each once, of the variables asked for.
 
-    locations: per loop the line of the user's call.
+    watched: the states of which each step asks whether they keep their shape.
     """
 
-    def __post_init__(self) -> None:
-        self.types: dict[int, TensorType] = {}
-        self.input_order: list[str] = []
-        self.locations: dict[int, str] = {}
-
-
-class Encoder:
-    """Makes terms, each once, of the variables asked for."""
-
-    def __init__(self, inputs: Sequence[Variable]) -> None:
+    def __init__(self, inputs: Sequence[Variable], watched: Set[State] = frozenset()) -> None:
         self.graph = Encoded()
+        self._watched = watched
+        self._of_few_steps: dict[int, State] = {}
         self._ids: dict[Form, int] = {}
         self._done: dict[tuple[Variable, Scope | None], int] = {}
         self._scopes: dict[tuple[Scan, Scope | None], Scope] = {}
@@ -92,6 +85,10 @@ class Encoder:
         self.graph.roots, self.graph.checks = tuple(roots), tuple(checks)
         self.graph.written = _written(self.graph)
         return self.graph
+
+    def may_change(self) -> set[State]:
+        """The states that may change their shape without a loop that sees it: laws may take it apart."""
+        return {self._of_few_steps[s] for s in changing(self.graph) if s in self._of_few_steps}
 
     def _check(self, x: Variable, scope: Scope | None) -> int:
         """A requirement inside loops is asked for at every step: what is not kept of a trace need not be computed."""
@@ -163,10 +160,10 @@ class Encoder:
         return self._new(Form("delay", (init,), clock=c, state=scope.states[state], k=-tap), x.type)
 
     def _update(self, state: State, scope: Scope) -> int:
-        """What a state becomes.  Loops see to it that its shape stays; of few steps there may be none in the end."""
+        """What a state becomes."""
         update, before = state.output_state, state.input_states[0]
         found = self._encode(update, scope)
-        if not _may_be_few(scope.scan) or same_shape(update, before):
+        if state not in self._watched:
             return found
         op = Op.make("shaped_like", axes=update.ndim)
         return self._new(Form("apply", (found, self._encode(before, scope)), operator=op), update.type)
@@ -202,6 +199,8 @@ class Encoder:
             states[s] = len(self.graph.states)
             self.graph.states[states[s]] = StateInfo(shown(s.output_state.name or _label(s)), ())
             self._pending.append((states[s], s, scope))
+            if _may_be_few(scan):
+                self._of_few_steps[states[s]] = s
             slots |= {x: (s, tap) for tap, x in zip(s.taps, s.input_states, strict=True)}
         steps = self._encode(scan.n_steps, parent)
         if scan in self._always:
@@ -265,4 +264,8 @@ def _written(graph: Encoded) -> dict[int, tuple[str, ...]]:
 
 def encode(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Encoded:
     """The terms of a program.  Inputs: the variables that calls will give values for."""
-    return Encoder(inputs).run(without_mit_mots(outputs))
+    outputs = without_mit_mots(outputs)
+    encoder = Encoder(inputs)
+    graph = encoder.run(outputs)
+    watched = encoder.may_change()
+    return Encoder(inputs, watched).run(outputs) if watched else graph

@@ -14,7 +14,7 @@ from scanopt.array.op import Op, Operand
 from scanopt.array.ops_control import IFELSE
 from scanopt.array.ops_idle import when_runs
 from scanopt.calculus.components import components
-from scanopt.calculus.encode import Encoded
+from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import ROOT, Form, Operator, const_key
 from scanopt.calculus.given_few_steps import kinds_of_loops
 from scanopt.calculus.given_indexing import parts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import scanopt.calculus.facts_few_steps  # noqa: F401  # declares what is given here
-from scanopt.calculus.encode import Encoded
+from scanopt.calculus.encoded import Encoded
 
 __all__ = ["kinds_of_loops"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from scanopt.array.op import Op
-from scanopt.calculus.encode import Encoded
+from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import Form
 
 __all__ = ["reading_late"]

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from scanopt.array.op import Op
-from scanopt.calculus.encode import Encoded
+from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import ROOT
 
 __all__ = ["products_beside"]

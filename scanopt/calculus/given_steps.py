@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import replace
 
 import scanopt.calculus.facts_states  # noqa: F401  # declares what is given here
-from scanopt.calculus.encode import Encoded
+from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.given import Given
 from scanopt.calculus.lengths import known_lengths
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from scanopt.calculus.condition import sorts_of
 from scanopt.calculus.egraph import EGraph
-from scanopt.calculus.encode import Encoded
+from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.law import Law
 from scanopt.calculus.optimize import Settings
 from scanopt.calculus.saturation import next_size

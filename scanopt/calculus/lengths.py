@@ -6,16 +6,19 @@ of operators are not repeated here but tried, on lengths that are all different,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import isqrt
+
+import numpy as np
 
 from scanopt.array.op import Op, Operand
 from scanopt.array.types import Dim
-from scanopt.calculus.encode import Encoded
+from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import Form
 
-__all__ = ["Lengths", "known_lengths"]
+__all__ = ["Lengths", "changing", "known_lengths"]
 
 Keys = tuple[Hashable, ...]
 
@@ -46,6 +49,13 @@ def known_lengths(g: Encoded) -> Lengths:
             for n, key in zip(g.types[i].shape, own if found is None else found, strict=True)
         )
     return out
+
+
+def changing(g: Encoded) -> set[int]:
+    """The states that may change their shape from step to step: all others keep it, as long as these do."""
+    axes = known_lengths(g).axes
+    states = ((i, f.state, g.states[f.state].updates[0]) for i, f in g.forms() if f.kind == "delay")
+    return {state for i, state, update in states if axes[update] != axes[i]}
 
 
 def _value(g: Encoded, i: int, f: Form, known: Lengths) -> Hashable:
@@ -89,32 +99,71 @@ _NEAR = 10_000
 """What is so near one of them is that length less a fixed number; what is itself so small does not depend on them."""
 
 
+@dataclass(frozen=True)
+class _Slot:
+    """The k-th of the lengths that a shape rule is tried on, less so many."""
+
+    k: int
+    less: int = 0
+
+
+_Entry = int | _Slot
+"""A length that is known, or one of those that are tried."""
+
+
+@dataclass(frozen=True)
+class _Argument:
+    """value: that of a scalar, where it is a length or a number."""
+
+    dtype: str
+    axes: tuple[_Entry, ...]
+    value: _Entry | None
+
+
 def _tried(g: Encoded, i: int, f: Form, op: Op, known: Lengths) -> Keys | None:
     """What the shape rule of an operator says for lengths of which nothing is known but which are the same."""
-    args = [(g.types[a].dtype, known.axes[a]) for a in f.args]
-    keys = list(dict.fromkeys(key for _, axes in args for key in axes if _number(key) is None))
-    if len(keys) > len(_DIFFERENT):
+    slots: dict[Hashable, _Slot] = {}
+
+    def entry(key: Hashable) -> _Entry:
+        n = _number(key)
+        return slots.setdefault(key, _Slot(len(slots))) if n is None else n
+
+    def argument(a: int) -> _Argument:
+        dtype, value = g.types[a].dtype, known.values.get(a)
+        length = _is_length(value) and dtype == "int64"
+        return _Argument(dtype, tuple(map(entry, known.axes[a])), entry(value) if length else None)
+
+    args = tuple(argument(a) for a in f.args)
+    if len(slots) > len(_DIFFERENT):
         return None
-    lengths = dict(zip(keys, _DIFFERENT, strict=False))
-    different = _shape(op, args, lengths.__getitem__)
-    if different is None:
-        return None
-    shapes = [_shape(op, args, lambda key, n=n: n) for n in (0, 1)]  # type: ignore[misc]
-    if None not in shapes:
+    found, fits = _rule(op, args, len(slots))
+    if fits:
         known.fitting.add(i)
-    own: Keys = tuple(("axis", i, k) for k in range(len(different)))
-    if any(s is None or len(s) != len(different) for s in shapes):
-        return own
-    few = [s for s in shapes if s is not None]
-    return tuple(_recognized(n, lengths, [s[k] for s in few]) or own[k] for k, n in enumerate(different))
+    return found and tuple(_key(x, [*slots], ("axis", i, k)) for k, x in enumerate(found))
 
 
-def _shape(op: Op, args: Sequence[tuple[str, Keys]], length: Callable[[Hashable], int]) -> tuple[Dim, ...] | None:
+@lru_cache(maxsize=10_000)
+def _rule(op: Op, args: tuple[_Argument, ...], slots: int) -> tuple[tuple[_Entry | None, ...] | None, bool]:
+    """The axes of the result, None where it is not known, and whether the arguments fit whatever the lengths are."""
+    different = _shape(op, args, _DIFFERENT)
+    if different is None:
+        return None, False
+    few = [s for s in (_shape(op, args, [n] * slots) for n in (0, 1)) if s is not None]
+    if any(len(s) != len(different) for s in few) or len(few) < 2:
+        return (None,) * len(different), len(few) == 2
+    return tuple(_recognized(n, slots, [s[k] for s in few]) for k, n in enumerate(different)), True
+
+
+def _shape(op: Op, args: Sequence[_Argument], lengths: Sequence[int]) -> tuple[Dim, ...] | None:
     """The shape of a result for these lengths, None where the arguments do not fit."""
+
+    def number(x: _Entry) -> int:
+        return x if isinstance(x, int) else lengths[x.k]
+
     operands = []
-    for dtype, axes in args:
-        numbers = [(_number(key), key) for key in axes]
-        operands.append(Operand(dtype, tuple(length(key) if n is None else n for n, key in numbers)))
+    for a in args:
+        value = None if a.value is None else np.array(number(a.value), a.dtype)
+        operands.append(Operand(a.dtype, tuple(map(number, a.axes)), value))
     try:
         return op.idle(*operands).shape
     except (TypeError, ValueError, IndexError, OverflowError, ArithmeticError):
@@ -129,17 +178,37 @@ def _number(key: Hashable) -> int | None:
             return None
 
 
-def _recognized(n: Dim, lengths: dict[Hashable, int], few: Sequence[Dim]) -> Hashable | None:
-    """The key of a length in a result that is n for different lengths, and these where all are 0 and 1."""
+def _is_length(value: Hashable) -> bool:
+    """Whether a scalar is known to be a number or the length of some axis."""
+    match value:
+        case None | ("value", _):
+            return False
+        case _:
+            return True
+
+
+def _recognized(n: Dim, slots: int, few: Sequence[Dim]) -> _Entry | None:
+    """What a length in a result is that is n for different lengths, and these where all are 0 and 1."""
     if n is None:
         return None
     if n < _NEAR:
-        return ("number", n) if [*few] == [n, n] else None
-    for key, length in lengths.items():
-        k = length - n
-        if 0 <= k < _NEAR and [*few] == [0, max(1 - k, 0)]:
-            return _less(key, k)
+        return n if [*few] == [n, n] else None
+    for k, length in enumerate(_DIFFERENT[:slots]):
+        less = length - n
+        if 0 <= less < _NEAR and [*few] == [0, max(1 - less, 0)]:
+            return _Slot(k, less)
     return None
+
+
+def _key(x: _Entry | None, slots: Sequence[Hashable], own: Hashable) -> Hashable:
+    """The key of a length that a shape rule gives."""
+    match x:
+        case int():
+            return "number", x
+        case _Slot(k, less):
+            return _less(slots[k], less)
+        case None:
+            return own
 
 
 def _less(length: Hashable, k: int) -> Hashable:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.op import Op
-from scanopt.calculus.encode import Encoded
+from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.facts import ALL
 from scanopt.calculus.forms import Batched, Form, Operator, const_value
 from scanopt.calculus.given import Given

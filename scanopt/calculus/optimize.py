@@ -13,7 +13,7 @@ import numpy as np
 from scanopt.calculus.calibrated import unit_of
 from scanopt.calculus.cost import CostModel, numpy_cost
 from scanopt.calculus.egraph import EGraph, Limits, Saturation
-from scanopt.calculus.encode import Encoded
+from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.extract import Extraction, extract, the_only_choice
 from scanopt.calculus.forms import TermGraph
 from scanopt.calculus.given import Given

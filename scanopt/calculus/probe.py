@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from scanopt.calculus.condition import FACTS, Condition, sorts_of
 from scanopt.calculus.egraph import EGraph
-from scanopt.calculus.encode import Encoded
+from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import TermGraph
 from scanopt.calculus.law import Law
 from scanopt.calculus.optimize import Settings

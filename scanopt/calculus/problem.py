@@ -22,7 +22,7 @@ from scanopt.array.op import Operand
 from scanopt.array.ops_idle import guarded
 from scanopt.calculus.cost import CostModel, Work
 from scanopt.calculus.dominance import undominated
-from scanopt.calculus.encode import Encoded
+from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import ROOT, Form, TermGraph
 from scanopt.calculus.recipes import recipe
 from scanopt.calculus.sizes import Sizes, operator_operand

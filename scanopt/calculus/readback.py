@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.op import Op
-from scanopt.calculus.encode import Encoded
+from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.engine import Engine
 from scanopt.calculus.forms import ROOT, Batched, ClockInfo, Form, Operator, StateInfo, TermGraph
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from scanopt.calculus.coinduction import may_be_equal, waiting
-from scanopt.calculus.encode import Encoded
+from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import Form, StateInfo
 from scanopt.calculus.given import Given, clocks_of
 from scanopt.calculus.given_mirrors import reading_late

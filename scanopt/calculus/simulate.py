@@ -15,7 +15,7 @@ import numpy as np
 
 from scanopt.array.op import Op, Operand
 from scanopt.array.types import TensorType
-from scanopt.calculus.encode import Encoded
+from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import Form
 
 __all__ = ["told_apart"]

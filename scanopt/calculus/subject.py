@@ -16,7 +16,8 @@ from scanopt.array.variable import Variable
 from scanopt.calculus.cost import Work, numpy_cost
 from scanopt.calculus.counterexample import Trial
 from scanopt.calculus.egraph import EGraph, Limits, UnsoundLawError
-from scanopt.calculus.encode import Encoded, encode
+from scanopt.calculus.encode import encode
+from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.extract import Extraction, extract
 from scanopt.calculus.forms import TermGraph
 from scanopt.calculus.greedy import greedy

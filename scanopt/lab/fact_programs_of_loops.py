@@ -59,6 +59,17 @@ def _costly_backwards(a: Any, b: Any) -> Any:
     return scan(step, [rows, rows[::-1], others], [a])[0]
 
 
+@_kept
+def _ragged_backwards(a: Any) -> Any:
+    lengths = T.arange(1, 4)
+
+    def step(n: Any, m: Any, s: Any) -> Any:
+        v, w = T.arange(n) * a, T.arange(m) * a
+        return s + _costly(v, v).sum() * _costly(w, w).sum()
+
+    return scan(step, [lengths, lengths[::-1]], [a])[0]
+
+
 # cholesky_factor: another triangular matrix may have a zero on its diagonal, which raises.
 def _both_sides(L: Any, b: Any) -> Any:
     half = T.linalg.solve_triangular(L, b, lower=True)
