@@ -36,11 +36,3 @@ def _both_ways(a: Any, end: bool) -> Any:
 def value_seen_backwards(c: Clock, v: Value, w: Value) -> Equation:
     """What is computed at step t and again at step n-1-t is read from the trace, last row first."""
     return Equation(v, seq(c, apply(_BACK, stack(c, w))), when=[mirrors(c, v, w), runs_all(c)])
-
-
-@law(
-    licence="exact", example=lambda x: T.exp(x[::-1])[::-1] * T.exp(x[::-1])[::-1][::-1], never=lambda x: x[::-1][::-2]
-)
-def reversed_twice(X: Value) -> Equation:
-    """Rows in reverse, in reverse, are the rows."""
-    return Equation(apply(_BACK, apply(_BACK, X)), X)

@@ -4,7 +4,7 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_indexing import part_of_part, reads_first, reads_last, takes_first
+from scanopt.calculus.facts_indexing import part_of_part, reads_first, reads_last, takes_first, undone
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import (
     Clock,
@@ -34,13 +34,36 @@ def _decay_until(x: Any, n: Any) -> Any:
 
 @law(
     licence="exact",
-    example=(lambda x, n: _decay(x, n)[::-1][0], lambda x, n: _decay(x, n)[2:][:-1]),
-    never=(lambda x, n: _decay(x, n)[:, 1:][0], lambda x, n: _decay(x, n)[-3:][1], lambda x, k, n: _decay(x, n)[k:][0]),
+    example=(
+        lambda x, n: _decay(x, n)[::-1][0],
+        lambda x: x[2:][:-1],
+        lambda X: T.transpose(T.transpose(T.expand_dims(X, 0), (1, 2, 0)), (1, 2, 0)),
+    ),
+    never=(lambda x, n: _decay(x, n)[:, 1:][0], lambda x: x[-3:][1], lambda x, k: x[k:][0]),
 )
-def part_of_a_part(c: Clock, v: Value, g: Op, h: Op, op: Op) -> Equation:
-    """A part of a part of a trace is a part of it."""
-    trace = stack(c, v)
-    return Equation(apply(g, apply(h, trace)), apply(op, trace), when=[part_of_part(g, h, op)])
+def part_of_a_part(X: Value, g: Op, h: Op, op: Op) -> Equation:
+    """A part of a part of an array is a part of it; axes in another order, and again, are in a third order."""
+    return Equation(apply(g, apply(h, X)), apply(op, X), when=[part_of_part(g, h, op)])
+
+
+@law(
+    licence="exact",
+    example=(lambda x: T.exp(x[::-1])[::-1] * T.exp(x[::-1])[::-1][::-1], lambda X: X.T.T * 2.0),
+    never=(lambda x: x[::-1][::-2], lambda X: T.transpose(T.expand_dims(X, 2), (1, 2, 0)) * 2.0),
+)
+def arranged_back(X: Value, g: Op, h: Op) -> Equation:
+    """Rows in reverse, in reverse, are the rows; axes are swapped back."""
+    return Equation(apply(g, apply(h, X)), X, when=[undone(g, h)])
+
+
+@law(
+    licence="exact",
+    example=lambda X: X[: X.shape[0]] * 2.0,
+    never=(lambda X, Y: X[: Y.shape[0]] * 2.0, lambda X: X[: X.shape[1]] * 2.0),
+)
+def all_rows_by_length(X: Value) -> Equation:
+    """As many rows as there are."""
+    return Equation(apply(prim('getitem{"index":[["slice",null,"in",null]]}'), X, apply(length(0), X)), X)
 
 
 @law(

@@ -1,4 +1,4 @@
-"""What is written in two ways becomes one program: equal loops, products side by side, parts of traces."""
+"""One value has one name: what is written as a loop and what is written with arrays become one program, as text."""
 
 from collections.abc import Callable
 from typing import Any
@@ -42,7 +42,30 @@ def checked(inputs: list[Any], outputs: list[Any]) -> Any:
     return f
 
 
-@pytest.mark.parametrize("same", [mapped(lambda v: v, x), x[::-1][::-1], x * 1.0])
+SAME = {
+    "product": ([X, W], [T.dot(X, W), mapped(lambda v: T.dot(v, W), X)], ["v2 = dot(X, W)", "return v2, v2"]),
+    "negation": ([X], [-mapped(lambda v: -v, X)], ["return X"]),
+    "function": ([x], [mapped(T.exp, x) - T.exp(x)], ["v1 = exp(x)", "v2 = v1 - v1", "return v2"]),
+    "chain": (
+        [X, W, u],
+        [T.dot(mapped(lambda v: T.dot(v, W), X), u)],
+        ["v3 = dot(W, u)", "v4 = dot(X, v3)", "return v4"],
+    ),
+    "loops in loops": (
+        [X],
+        [mapped(lambda v: mapped(lambda s: T.exp(-s), v), X) + T.exp(-X)],
+        ["v1 = -X", "v2 = exp(v1)", "v3 = v2 + v2", "return v3"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SAME)
+def test_operators_of_rows_are_operators_of_arrays(case: str) -> None:
+    inputs, outputs, text = SAME[case]
+    assert lines(checked(inputs, outputs)) == text
+
+
+@pytest.mark.parametrize("same", [mapped(lambda v: v, x), x[::-1][::-1], x * 1.0, mapped(T.neg, -x)])
 def test_loops_that_are_equal_once_laws_have_said_so_are_one(same: Any) -> None:
     plain = scanopt.function([x], [total(x), total(x)])
     f = checked([x], [total(x), total(same)])

@@ -16,8 +16,9 @@ from scanopt.array.ops_idle import when_runs
 from scanopt.calculus.components import components
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import ROOT, Form, Operator, const_key
+from scanopt.calculus.given_expansions import expansions
 from scanopt.calculus.given_few_steps import kinds_of_loops
-from scanopt.calculus.given_indexing import parts
+from scanopt.calculus.given_indexing import arrangements, parts
 from scanopt.calculus.given_mirrors import reading_late
 from scanopt.calculus.given_products import products_beside
 from scanopt.calculus.given_recurrences import closed_operators, cycles, recurrence_facts
@@ -47,8 +48,10 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
     yield from products_beside(g)
     yield from adding_up(ops)
     yield from parts(ops)
+    yield from arrangements(ops)
     yield from reading_late(g)
     yield from kinds_of_loops(g)
+    yield from expansions(g, clocks_of(g))
     yield from _forward(g)
     yield from _always(g)
     yield from _static_shapes(g)

@@ -16,13 +16,15 @@ import numpy as np
 import scanopt.calculus.facts_indexing  # noqa: F401  # declares what is given here
 from scanopt.array.op import Op
 
-__all__ = ["parts"]
+__all__ = ["arrangements", "parts"]
 
 Entry = Any  # an integer, or ("slice", start, stop, step)
 Row = tuple[str, tuple[Any, ...]]
 
 _MOST = 24
 """So many parts of one program, those of parts among them, are compared."""
+
+_ALL = ("slice", None, None, None)
 
 _WIDE = 200
 """Bounds beyond it are left alone."""
@@ -36,11 +38,30 @@ def parts(ops: Iterable[Op]) -> Iterator[Row]:
         for outer, inner in new:
             tried.add((outer, inner))
             found = _together(outer, inner)
-            if found is not None:
+            if found == _ALL:
+                yield "undone", (_op(outer), _op(inner))
+            elif found is not None:
                 known.setdefault(found)
                 yield "part_of_part", (_op(outer), _op(inner), _op(found))
     for entry in known:
         yield from _read(entry)
+
+
+def arrangements(ops: Iterable[Op]) -> Iterator[Row]:
+    """Facts about what two operators, one after the other, do that only arrange axes anew."""
+    known = list(dict.fromkeys(op for op in ops if op.name in ("transpose", "expand_dims", "squeeze")))
+    for outer, inner in product(known, known):
+        match outer.name, inner.name:
+            case "squeeze", "expand_dims" if outer.options["axis"] == inner.options["axis"]:
+                yield "undone", (outer, inner)
+            case "transpose", "transpose" if len(outer.options["axes"]) == len(inner.options["axes"]):
+                axes = tuple(inner.options["axes"][i] for i in outer.options["axes"])
+                if axes == tuple(range(len(axes))):
+                    yield "undone", (outer, inner)
+                else:
+                    yield "part_of_part", (outer, inner, Op.make("transpose", axes=axes))
+            case _:
+                pass
 
 
 def _read(entry: Entry) -> Iterator[Row]:

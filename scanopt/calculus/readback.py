@@ -18,7 +18,7 @@ _FORMS = ("hold", "seq", "stack")
 _TABLES = (
     "node", "input", "const", "apply", *_FORMS, "tail", "at", "delay", "cons", "nil", "fold_",
     "prim", "item", "last_rows", "length", "vmap",
-    "root", "loop", "level", "steps", "until", "runs_all", "state", "defines",
+    "root", "loop", "level", "steps", "until", "runs_all", "state", "defines", "expanded",
 )  # fmt: skip
 
 
@@ -141,9 +141,10 @@ class ReadBack:
         return out
 
     def _forms(self, clocks: dict[Any, int], states: _Numbering, values: _Numbering) -> Iterator[tuple[int, Form]]:
+        expanded = {row for row, _ in self._rows("expanded")}
         for (op, args), v in self._rows("apply"):
             listed = self._list(args)
-            if op in self._operators and listed is not None:
+            if op in self._operators and listed is not None and (op, args) not in expanded:
                 yield values[v], Form("apply", tuple(values[a] for a in listed), operator=self._operators[op])
         for kind in ("input", "const"):
             for (key,), v in self._rows(kind):
