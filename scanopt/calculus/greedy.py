@@ -9,10 +9,10 @@ is done is bounded by counting, not by a clock: the same problem gives the same 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 
 from scanopt.calculus.causality import AcausalError, Choice, Schedule, order
-from scanopt.calculus.numbered import Numbered
+from scanopt.calculus.numbered import Numbered, Options, Prices
 from scanopt.calculus.problem import Problem
 
 __all__ = ["greedy"]
@@ -24,9 +24,6 @@ _VISITS = 500_000
 """Instances looked at in all, about half a second of exchanges."""
 _THOROUGH = 2
 """How much more a thorough search may do, no start more than its share of what is left."""
-
-Prices = Sequence[Sequence[float]]
-Options = Set[tuple[int, int]]
 
 
 def greedy(problem: Problem, thorough: bool = False) -> tuple[Choice, Schedule] | None:
@@ -73,8 +70,9 @@ def _causal(numbered: Numbered, prices: Prices, barred: Options) -> list[int] | 
     left = [len(os) for os in numbered.options]
     for n, _ in banned:
         left[n] -= 1
+    trees = numbered.cheapest(prices, banned)
     for _ in range(_TRIES):
-        picked = numbered.cheapest(prices, banned)
+        picked = trees.picked
         if not numbered.in_use(picked):
             return None
         cycle = _cycle(numbered, picked)
@@ -86,6 +84,7 @@ def _causal(numbered: Numbered, prices: Prices, barred: Options) -> list[int] | 
         n, m = max(open_, key=lambda t: prices[t[0]][t[1]])
         banned.add((n, m))
         left[n] -= 1
+        numbered.give_up(trees, n, prices, banned)
     return None
 
 

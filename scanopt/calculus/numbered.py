@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
 
 from scanopt.calculus.causality import Choice, reached
 from scanopt.calculus.problem import Problem
 
-__all__ = ["Numbered"]
+__all__ = ["Numbered", "Options", "Prices", "Trees"]
+
+Prices = Sequence[Sequence[float]]
+"""Per instance, per option."""
+
+Options = Set[tuple[int, int]]
+"""Pairs of instance and option."""
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Per instance an option, -1 for none, and the cost of the tree of all that it needs."""
+
+    picked: list[int]
+    cost: list[float]
 
 
 class Numbered:
@@ -41,26 +56,50 @@ class Numbered:
         """Whether enough work was done."""
         return self.visits > self.most
 
-    def cheapest(self, prices: Sequence[Sequence[float]], banned: set[tuple[int, int]]) -> list[int]:
+    def cheapest(self, prices: Prices, banned: Options) -> Trees:
         """Per instance the option of least tree cost, -1 where it has none.
 
         Knuth's generalization of Dijkstra's algorithm: settled from the leaves up, cheapest first.
         """
-        missing = [list(counts) for counts in self._distinct]
-        out, cost = [-1] * len(self.instances), [0.0] * len(self.instances)
-        heap = [(prices[n][m], n, m) for n, per in enumerate(missing) for m, count in enumerate(per) if not count]
+        trees = Trees([-1] * len(self.instances), [0.0] * len(self.instances))
+        missing = {n: list(counts) for n, counts in enumerate(self._distinct)}
+        self._settle(trees, missing, prices, banned)
+        return trees
+
+    def give_up(self, trees: Trees, n: int, prices: Prices, banned: Options) -> None:
+        """Choose again where a tree has instance n in it, whose choice has been banned: all others stay as they are."""
+        picked = trees.picked
+        again, todo = {n}, [n]
+        while todo:
+            for user, m in self._users[todo.pop()]:
+                if picked[user] == m and user not in again:
+                    again.add(user)
+                    todo.append(user)
+        for i in again:
+            picked[i] = -1
+        missing = {i: [sum(picked[j] < 0 for j in set(needs)) for needs in self.needs[i]] for i in again}
+        self._settle(trees, missing, prices, banned)
+
+    def _settle(self, trees: Trees, missing: dict[int, list[int]], prices: Prices, banned: Options) -> None:
+        """Choose for these instances.  missing: per option, of how many of its needs the cost is not known."""
+        picked, cost = trees.picked, trees.cost
+
+        def total(n: int, m: int) -> float:
+            return prices[n][m] + sum([cost[j] for j in self.needs[n][m]])
+
+        heap = [(total(n, m), n, m) for n, per in missing.items() for m, count in enumerate(per) if not count]
         heapq.heapify(heap)
         while heap:
-            total, n, m = heapq.heappop(heap)
-            if out[n] >= 0 or (n, m) in banned:
+            least, n, m = heapq.heappop(heap)
+            if picked[n] >= 0 or (n, m) in banned:
                 continue
-            out[n], cost[n] = m, total
+            picked[n], cost[n] = m, least
             for user, k in self._users[n]:
-                missing[user][k] -= 1
-                if not missing[user][k] and out[user] < 0:
-                    heapq.heappush(heap, (prices[user][k] + sum(cost[j] for j in self.needs[user][k]), user, k))
-        self.visits += len(self.instances)
-        return out
+                if user in missing and picked[user] < 0:
+                    missing[user][k] -= 1
+                    if not missing[user][k]:
+                        heapq.heappush(heap, (total(user, k), user, k))
+        self.visits += len(self.instances)  # as much again is done to see whether the choice has an order
 
     def in_use(self, picked: Sequence[int]) -> list[int]:
         """What the results need; empty where something of it has no option."""
