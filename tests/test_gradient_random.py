@@ -12,7 +12,7 @@ from corpus.smooth import SMOOTH_KINDS, generate, smooth_kinds
 from corpus.spec import Input, Line, Spec
 from corpus.text import source
 
-PROGRAMS, CHUNK = 200, 10
+PROGRAMS, CHUNK = 100, 10
 COMPILED = 3
 """One of so many is optimized, too: that takes longer than all the rest."""
 

@@ -2,8 +2,10 @@
 
 Improved by exchanges: another option for one instance, kept if the whole gets cheaper.  This is done from several
 starts, their prices changed a little at random (always the same way), and where they find nothing from one that runs
-no loop.  A thorough search takes all starts, gives up the dearest options one by one, and makes the rest anew.  What
-is done is bounded by counting, not by a clock: the same problem gives the same choice on every machine.
+no loop.  A thorough search takes all starts, gives up the dearest options one by one, and makes the rest anew.  Where
+giving up options leads nowhere from any start, their prices are raised instead, as nets that want the same wire are
+told apart in routing [McMurchie and Ebeling 1995, PathFinder].  What is done is bounded by counting, not by a clock:
+the same problem gives the same choice on every machine.
 """
 
 from __future__ import annotations
@@ -22,6 +24,10 @@ _TRIES = 200
 """Mends of one start."""
 _VISITS = 500_000
 """Instances looked at in all, about half a second of exchanges."""
+_RAISED, _RAISED_SLOWLY = 100.0, 8.0
+"""What the price of an option is multiplied by for each circle that it is in."""
+_RAISES = 2_500_000
+"""Instances among which prices are raised, each time counted again: a few seconds."""
 _THOROUGH = 2
 """How much more a thorough search may do, no start more than its share of what is left."""
 
@@ -45,7 +51,11 @@ def greedy(problem: Problem, thorough: bool = False) -> tuple[Choice, Schedule] 
                 found = _exchanged(numbered, _made_anew(numbered, prices, banned, found[1]))
             best = found if best is None else min(best, found)
     if best is None:
-        return None
+        picked = _negotiated(numbered, _RAISED_SLOWLY if thorough else _RAISED)
+        if picked is None:
+            return None
+        numbered.most = numbered.visits + _VISITS
+        best = _exchanged(numbered, picked)
     choice = numbered.choice(best[1])
     return choice, order(problem, choice)
 
@@ -85,6 +95,24 @@ def _causal(numbered: Numbered, prices: Prices, barred: Options) -> list[int] | 
         banned.add((n, m))
         left[n] -= 1
         numbered.give_up(trees, n, prices, banned)
+    return None
+
+
+def _negotiated(numbered: Numbered, factor: float) -> list[int] | None:
+    """A choice that is causal: options that go round in circles get dearer by a factor until there is none."""
+    prices = [list(xs) for xs in numbered.prices]
+    known = sorted(x for xs in prices for x in xs if x > 0)
+    least = known[len(known) // 2] if known else 1.0
+    trees = numbered.cheapest(prices, frozenset())
+    for _ in range(_RAISES // len(numbered.instances)):
+        if not numbered.in_use(trees.picked):
+            return None
+        cycle = _cycle(numbered, trees.picked)
+        if not cycle:
+            return trees.picked
+        for n, m in cycle:
+            prices[n][m] = factor * prices[n][m] + least
+            numbered.give_up(trees, n, prices, frozenset())
     return None
 
 

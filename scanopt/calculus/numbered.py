@@ -67,7 +67,7 @@ class Numbered:
         return trees
 
     def give_up(self, trees: Trees, n: int, prices: Prices, banned: Options) -> None:
-        """Choose again where a tree has instance n in it, whose choice has been banned: all others stay as they are."""
+        """Choose again where a tree has instance n in it, whose choice was banned or got dearer: all others stay."""
         picked = trees.picked
         again, todo = {n}, [n]
         while todo:

@@ -26,7 +26,7 @@ from scanopt.calculus.sizes import Sizes, example_operands
 __all__ = ["Optimized", "Settings", "as_written", "optimize"]
 
 
-_CALLS = 1_000
+_CALLS = 300
 """No exact search for a better program takes longer than so many calls of the one at hand."""
 
 
@@ -35,7 +35,7 @@ class Settings:
     """What steers one optimization, beside the laws.
 
     example: values of inputs by key, for sizes.  extraction_seconds: for the exact search, which takes no longer
-    than a thousand calls of the program where costs are nanoseconds (a second is always allowed).  in_place: results
+    than three hundred calls of the program where costs are nanoseconds (a second is always allowed).  in_place: results
     may be written onto what nobody reads any more, once the program is chosen.
     """
 
