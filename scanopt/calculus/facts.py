@@ -240,10 +240,16 @@ total_list = new_fact(
     """,
 )  # fmt: skip
 
+new_fact(
+    "unexpanded", Op,
+    meaning="batched forms of op are not written as operators of the table (given, kept by batching)",
+    rules="(unexpanded op) (= g (vmap op f)) => (unexpanded g)",
+)  # fmt: skip
+
 batched = new_fact(
     "batched", Op,
-    meaning="op has a batched form that the licence of the call allows (given, kept by batching)",
-    rules="(= g (vmap op f)) => (batched g)",
+    meaning="op has a batched form that the licence of the call allows (given, kept by batching where need be)",
+    rules="(unexpanded op) (= g (vmap op f)) => (batched g)",
 )  # fmt: skip
 batched_as = new_fact(
     "batched_as", Op, Text,

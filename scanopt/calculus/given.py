@@ -37,7 +37,8 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
     more: operators that laws may introduce.
     """
     ops = list(dict.fromkeys([*(f.operator for _, f in g.forms() if isinstance(f.operator, Op)), *more]))
-    ops = list(dict.fromkeys([*ops, *closed_operators(ops), *summing_operators(ops)]))
+    made = expansions(g, clocks_of(g))
+    ops = list(dict.fromkeys([*ops, *made.made_of, *closed_operators(ops), *summing_operators(ops)]))
     dtypes = list(dict.fromkeys(t.dtype for t in g.types.values()))
     yield from _operator_facts(ops, fp, dtypes)
     yield from _raising(g, ops)
@@ -51,7 +52,8 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
     yield from arrangements(ops)
     yield from reading_late(g)
     yield from kinds_of_loops(g)
-    yield from expansions(g, clocks_of(g))
+    yield from made.rows
+    yield from (("unexpanded", (op,)) for op in ops if op not in made.expanded)
     yield from _forward(g)
     yield from _always(g)
     yield from _static_shapes(g)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import product
 
 import scanopt.calculus.facts_expansions  # noqa: F401  # declares what is given here
@@ -11,23 +12,31 @@ from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import ROOT, Batched
 from scanopt.calculus.recipes import Recipe, recipe
 
-__all__ = ["expansions"]
+__all__ = ["Expansions", "expansions"]
 
 Row = tuple[str, tuple[int | str | Op, ...]]
 Types = tuple[tuple[str, int], ...]
 """The dtypes and numbers of axes of arguments."""
 
 _NUMBERS = {1: "one", 2: "two", 3: "three"}
-_DEEPEST = 2
-"""Loops in so many loops are expanded by each in turn."""
-
 _ARRANGING = {"expand_dims", "transpose", "broadcast_to", "swap_rows"}
 """Operators whose result has the entries of their first argument."""
 
 
-def expansions(g: Encoded, clocks: Mapping[int, int]) -> Iterator[Row]:
-    """Facts about all ways to batch the operators in the loops of a program.  clocks: of its terms."""
+@dataclass(frozen=True)
+class Expansions:
+    """Rows for the e-graph, the operators that expansions are made of, and those that all batched forms are of."""
+
+    rows: list[Row] = field(default_factory=list[Row])
+    made_of: dict[Op, None] = field(default_factory=dict[Op, None])
+    expanded: dict[Op, None] = field(default_factory=dict[Op, None])
+
+
+def expansions(g: Encoded, clocks: Mapping[int, int]) -> Expansions:
+    """All ways to batch the operators in the loops of a program.  clocks: of its terms."""
+    out = Expansions()
     seen: set[tuple[Op, str, tuple[int, ...]]] = set()
+    failed: set[Op] = set()
     todo = list(_in_loops(g, clocks))
     while todo:
         op, types, depth = todo.pop()
@@ -38,12 +47,18 @@ def expansions(g: Encoded, clocks: Mapping[int, int]) -> Iterator[Row]:
                 continue
             made = recipe(Batched(op, flags), [Operand(d, (None,) * n) for d, n in batched])
             if made is None or made.constants or any(len(args) not in _NUMBERS for _, args in made.steps):
+                failed.add(op)
                 continue
             types_of = _types(made, batched)
-            yield from _rows(op, flags, len(seen), made, types_of)
+            out.rows.extend(_rows(op, flags, len(seen), made, types_of))
+            out.made_of.update((o, None) for o, _ in made.steps)
+            out.expanded[op] = None
             seen.add(key)
             if depth > 1:
                 todo.extend((o, tuple(types_of[a] for a in args), depth - 1) for o, args in made.steps)
+    for op in failed:
+        out.expanded.pop(op, None)
+    return out
 
 
 def _in_loops(g: Encoded, clocks: Mapping[int, int]) -> Iterator[tuple[Op, Types, int]]:
@@ -54,7 +69,7 @@ def _in_loops(g: Encoded, clocks: Mapping[int, int]) -> Iterator[tuple[Op, Types
             continue
         if f.operator.spec.batch is not None and not f.operator.can_raise:
             key = f.operator, tuple((g.types[a].dtype, g.types[a].ndim) for a in f.args)
-            found[key] = max(found.get(key, 0), min(len(g.chain(clocks[i])), _DEEPEST))
+            found[key] = max(found.get(key, 0), len(g.chain(clocks[i])))
     yield from ((op, types, depth) for (op, types), depth in found.items())
 
 

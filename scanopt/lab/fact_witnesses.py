@@ -20,11 +20,15 @@ STEERING: dict[str, str] = {
     "flags_of 1 (shared_list c d l o)": "any list has as many flags as values, but only shared ones are asked for",
     "traceable 0 (regular v)": "what has a trace has one shape; here it need not be found out",
     "traceable 1 (regular v)": "what has a trace has one shape; here it need not be found out",
+    "unexpanded 0 (unexpanded op)": "what is known as operators of the table is batched one of them by one",
+    "batched 0 (unexpanded op)": "what is known as operators of the table is batched one of them by one",
     "chunked 2 (!= c e)": "where a chunk is one step there is nothing to gain, without end",
 }
 """Atoms without which nothing is wrong, that say only where it pays to look, and why."""
 
 WITNESSES: dict[str, str] = {
+    "unexpanded 0 (unexpanded op)": "products in a loop in a loop",
+    "batched 0 (unexpanded op)": "products in a loop in a loop",
     "moves_up 5 (fixed_shape op)": "masks in maps",
     "chunked 3 (fixed_shape op)": "masked rows in chunks",
     "fixed_shape 0 (fixed_shape op)": "filled ragged",
