@@ -5,6 +5,7 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.facts import always, guarded_by, held, hoistable, same_value, some_steps
+from scanopt.calculus.facts_shapes import same_length
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import (
     Args,
@@ -61,23 +62,35 @@ def guarded_invariant(c: Clock, op: Op, guarded: Op, args: Args, outer: Args, fl
 @law(
     licence="exact",
     stepwise=True,
+    enabling=True,
     example=lambda X: scanopt.map(lambda row: row.sum() / row.shape[0], X)[0],
     never=lambda X: scanopt.map(lambda row: row.sum(), X)[0],
 )
 def length_of_entry(c: Clock, X: Value, k: Int) -> Equation:
-    """All entries of a sequence have the same shape."""
+    """All entries of a sequence have the same shape, also of one that laws have made."""
     return Equation(apply(length(k), seq(c, X)), hold(c, apply(length(k + 1), X)))
 
 
 @law(
     licence="exact",
     stepwise=True,
+    enabling=True,
     example=lambda X, n: scanopt.scan(lambda s: s / s.shape[0], None, [X[0]], n_steps=n)[0],
     never=lambda x, n: scanopt.scan(lambda s: T.tanh(s), None, [x], n_steps=n)[0],
 )
 def length_of_state(c: Clock, init: Value, s: State, j: Int, k: Int) -> Equation:
-    """A state keeps the shape it starts with."""
+    """A state keeps the shape it starts with, also in a loop that laws have made."""
     return Equation(apply(length(k), delay(c, init, s, j)), hold(c, apply(length(k + 1), init)))
+
+
+@law(
+    licence="exact",
+    example=lambda X, W: scanopt.map(lambda row, W: T.zeros(T.tanh(T.dot(row, W)).shape[0]) + 1.0, X, W)[0],
+    never=lambda X, W, n: scanopt.map(lambda row, n: T.zeros(row[:n].shape[0]) + 1.0, X, n)[0],
+)
+def length_from_outside(v: Value, w: Value) -> Equation:
+    """A length that follows from shapes alone is that of an array further out, or a number."""
+    return Equation(v, w, when=[same_length(v, w)])
 
 
 def _added(x: Any, n: Any) -> Any:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from scanopt.array.op_text import nested_text, tight
+from scanopt.calculus.encoded import clocks_of
 from scanopt.calculus.forms import ROOT, Batched, Form, Operator, TermGraph, const_value
-from scanopt.calculus.given import clocks_of
 from scanopt.calculus.probe import Match, Scene
 from scanopt.calculus.readback import Binding
 

@@ -179,6 +179,28 @@ def test_peak_memory_of_the_gradient() -> None:
     assert peak(scanopt.scan(step, X, [h], [w])[0]) > 5 * few
 
 
+@pytest.mark.parametrize("wrt", [h, w], ids=str)
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_laws_do_not_undo_what_checkpoints_save(symbolic: bool, wrt: Any) -> None:
+    """Elementwise steps without sequences: all chunks could run side by side, and all rows be kept for one sum."""
+    n = T.lscalar("n")
+    args = [np.ones(1000), np.ones(1000), 400]
+
+    def peak(every: int | None) -> float:
+        steps = n if symbolic else 400
+        if every is None:
+            trace = scanopt.scan(lambda s, v: s * v, None, [h], [w], n_steps=steps)[0]
+        else:
+            trace = scanopt.scan_checkpoints(lambda s, v: s * v, None, [h], [w], n_steps=steps, save_every_N=every)[0]
+        f = scanopt.function([h, w, n], grad(trace[-1].sum(), wrt), on_unused_input="ignore")
+        return peak_of(f, args) / 8000
+
+    states = {every: peak(every) for every in (None, 4, 20)}
+    if wrt is w:
+        assert states[None] > 5 * states[4] > 6 * states[20]
+    assert max(states[4], states[20]) < 250
+
+
 def pair(x: Any, s: Any, c: Any, v: Any) -> Any:
     new = T.sigmoid(s * v + x) * c + T.sigmoid(s * 0.5 - x) * T.tanh(2 * s * v)
     return [T.sigmoid(s + x) * T.tanh(new), new]

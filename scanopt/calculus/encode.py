@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
 
 from scanopt.array.op import Op
 from scanopt.array.shown import shown
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Node, Variable
-from scanopt.calculus.encoded import Encoded
+from scanopt.calculus.encoded import Encoded, clocks_of
 from scanopt.calculus.forms import ROOT, ClockInfo, Form, StateInfo, const_key
-from scanopt.calculus.lengths import changing
+from scanopt.calculus.lengths import changing, known_lengths
 from scanopt.config import config
 from scanopt.loops.graph import leaves, unconditional
 from scanopt.loops.mit_mots import without_mit_mots
@@ -90,6 +93,32 @@ class Encoder:
         """The states that may change their shape without a loop that sees it: laws may take it apart."""
         return {self._of_few_steps[s] for s in changing(self.graph) if s in self._of_few_steps}
 
+    def tell_lengths(self) -> None:
+        """Beside each length that is known to be that of an array further out, or a number: that one, as a term."""
+        g = self.graph
+        clocks, scalar = clocks_of(g), TensorType("int64", ())
+        for i, key in known_lengths(g, raised=True).values.items():
+            form = g.classes[i][0]
+            if form.kind in ("hold", "const", "input") or g.types[i] != scalar:
+                continue
+            match key:
+                case ("axis", int() as j, int() as k) if clocks[j] in (ROOT, *g.chain(clocks[i])):
+                    found = self._new(Form("apply", (j,), operator=Op.make("shape_i", axis=k)), scalar)
+                    around = g.chain(clocks[i])[len(g.chain(clocks[j])) :]
+                case ("number", int() as n):
+                    found, around = self._constant(np.array(n, "int64")), g.chain(clocks[i])
+                case _:
+                    continue
+            for c in around:
+                found = self._new(Form("hold", (found,), clock=c), scalar)
+            if found != i:
+                g.same_lengths.append((i, found))
+
+    def _constant(self, value: np.ndarray[Any, Any]) -> int:
+        key = const_key(value)
+        self.graph.consts[key] = value
+        return self._new(Form("const", key=key), TensorType(value.dtype.name, value.shape))
+
     def _check(self, x: Variable, scope: Scope | None) -> int:
         """A requirement inside loops is asked for at every step: what is not kept of a trace need not be computed."""
         value, type = self._encode(x, scope), x.type
@@ -145,9 +174,7 @@ class Encoder:
         if scope is not None:
             return self._new(Form("hold", (self._done[x, scope.parent],), clock=scope.clock), x.type)
         assert isinstance(x, Constant)
-        key = const_key(x.data)
-        self.graph.consts[key] = x.data
-        return self._new(Form("const", key=key), x.type)
+        return self._constant(x.data)
 
     def _slot(self, x: Variable, slot: Slot, scope: Scope) -> int:
         outer, c = self._done[_outer(slot), scope.parent], scope.clock
@@ -188,7 +215,7 @@ class Encoder:
         level = parent.clock if parent else ROOT
         frees = config.allow_gc and config.scan.allow_gc if scan.allow_gc is None else scan.allow_gc
         sites = (str(scan),) if scan.name or scan.location else ()
-        self.graph.clocks[clock] = ClockInfo(level, -1, labels, (), titles, not frees, sites)
+        self.graph.clocks[clock] = ClockInfo(level, -1, labels, (), titles, not frees, sites, scan.bounded)
         self.graph.locations[clock] = scan.location
         slots: dict[Variable, Slot] = {s.u_inner: s for s in scan.sequences}
         slots |= {w.w_inner: w for w in scan.non_sequences}
@@ -250,16 +277,9 @@ def _label(s: State) -> str:
 
 
 def _written(graph: Encoded) -> dict[int, tuple[str, ...]]:
-    """By term the scan in whose step it stands, where there is one; terms come after those they are made of."""
-    clock: dict[int, int] = {}
-    for i, (form,) in graph.classes.items():
-        if form.kind in ("seq", "hold", "delay"):
-            clock[i] = form.clock
-        elif form.kind in ("stack", "tail", "at"):
-            clock[i] = graph.clocks[form.clock].level
-        else:
-            clock[i] = next((clock[a] for a in form.args if clock[a] != ROOT), ROOT)
-    return {i: graph.clocks[c].sites for i, c in clock.items() if c != ROOT and graph.clocks[c].sites}
+    """By term the scan in whose step it stands, where there is one."""
+    found = {i: graph.clocks[c].sites for i, c in clocks_of(graph).items() if c != ROOT}
+    return {i: sites for i, sites in found.items() if sites}
 
 
 def encode(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Encoded:
@@ -267,5 +287,8 @@ def encode(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Encoded:
     outputs = without_mit_mots(outputs)
     encoder = Encoder(inputs)
     graph = encoder.run(outputs)
-    watched = encoder.may_change()
-    return Encoder(inputs, watched).run(outputs) if watched else graph
+    if watched := encoder.may_change():
+        encoder = Encoder(inputs, watched)
+        graph = encoder.run(outputs)
+    encoder.tell_lengths()
+    return graph

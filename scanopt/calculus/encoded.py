@@ -5,18 +5,35 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scanopt.array.types import TensorType
-from scanopt.calculus.forms import TermGraph
+from scanopt.calculus.forms import ROOT, Form, TermGraph
 
-__all__ = ["Encoded"]
+__all__ = ["Encoded", "clocks_of"]
 
 
 @dataclass
 class Encoded(TermGraph):
     """The terms of a program as the user wrote it: one form per class, and the type of each.
 
-    locations: per loop the line of the user's call.
+    locations: per loop the line of the user's call.  same_lengths: pairs of terms that are one length.
     """
 
     def __post_init__(self) -> None:
         self.types: dict[int, TensorType] = {}
         self.locations: dict[int, str] = {}
+        self.same_lengths: list[tuple[int, int]] = []
+
+
+def clocks_of(g: Encoded) -> dict[int, int]:
+    """The clock each term is on; terms come after what they are made of, states aside."""
+    out: dict[int, int] = {}
+
+    def clock(f: Form) -> int:
+        if f.kind in ("hold", "seq", "delay"):
+            return f.clock
+        if f.kind in ("stack", "tail", "at"):
+            return g.clocks[f.clock].level
+        return out[f.args[0]] if f.args else ROOT
+
+    for i, f in g.forms():
+        out[i] = clock(f)
+    return out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scanopt.calculus.condition import new_fact
 from scanopt.calculus.terms import Args, Op, Value
 
-__all__ = ["regular", "uniform"]
+__all__ = ["regular", "same_length", "uniform"]
 
 fixed_shape = new_fact(
     "fixed_shape", Op,
@@ -16,6 +16,11 @@ fixed_shape = new_fact(
 shape_from_rest = new_fact(
     "shape_from_rest", Op,
     meaning="the shape of op's result follows from that of its first argument and the values of the others (given)",
+)  # fmt: skip
+
+same_length = new_fact(
+    "same_length", Value, Value,
+    meaning="v, a length, is w, a length of an array further out or a number, as shape rules of operators say (given)",
 )  # fmt: skip
 
 regular = new_fact(

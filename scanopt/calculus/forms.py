@@ -102,7 +102,8 @@ class ClockInfo:
     labels: the user's names of the scans it stands for.  until: classes of the condition after
     which it ends, all equal; empty when it runs all its steps.  profile: titles that its times are
     collected under.  keep: whether buffers of its steps are kept from call to call.  sites: what to
-    call those scans in messages, with the lines of the user's calls.
+    call those scans in messages, with the lines of the user's calls.  bounded: whether it is to take little memory,
+    and so reads and keeps only the rows that it does as written.
     """
 
     level: int
@@ -112,6 +113,7 @@ class ClockInfo:
     profile: tuple[str, ...] = ()
     keep: bool = False
     sites: tuple[str, ...] = ()
+    bounded: bool = False
 
 
 @dataclass(frozen=True)

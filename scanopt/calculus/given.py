@@ -14,8 +14,8 @@ from scanopt.array.op import Op, Operand
 from scanopt.array.ops_control import IFELSE
 from scanopt.array.ops_idle import when_runs
 from scanopt.calculus.components import components
-from scanopt.calculus.encoded import Encoded
-from scanopt.calculus.forms import ROOT, Form, Operator, const_key
+from scanopt.calculus.encoded import Encoded, clocks_of
+from scanopt.calculus.forms import ROOT, Operator, const_key
 from scanopt.calculus.given_expansions import expansions
 from scanopt.calculus.given_few_steps import kinds_of_loops
 from scanopt.calculus.given_indexing import arrangements, parts
@@ -53,6 +53,7 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
     yield from reading_late(g)
     yield from kinds_of_loops(g)
     yield from made.rows
+    yield from (("same_length", pair) for pair in g.same_lengths)
     yield from (("unexpanded", (op,)) for op in ops if op not in made.expanded)
     yield from _forward(g)
     yield from _always(g)
@@ -258,19 +259,3 @@ def _always(g: Encoded) -> Iterator[Given]:
             todo.extend(g.states[f.state].updates)
         if f.clock != ROOT:
             todo.extend((g.clocks[f.clock].steps, *g.clocks[f.clock].until))
-
-
-def clocks_of(g: Encoded) -> dict[int, int]:
-    """The clock each term is on; terms come after what they are made of, states aside."""
-    out: dict[int, int] = {}
-
-    def clock(f: Form) -> int:
-        if f.kind in ("hold", "seq", "delay"):
-            return f.clock
-        if f.kind in ("stack", "tail", "at"):
-            return g.clocks[f.clock].level
-        return out[f.args[0]] if f.args else ROOT
-
-    for i, f in g.forms():
-        out[i] = clock(f)
-    return out

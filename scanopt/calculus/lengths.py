@@ -36,13 +36,18 @@ class Lengths:
     fitting: set[int] = field(default_factory=set[int])
 
 
-def known_lengths(g: Encoded) -> Lengths:
-    """The lengths of all terms of a program as it was written."""
+def known_lengths(g: Encoded, raised: bool = False) -> Lengths:
+    """The lengths of all terms of a program as it was written.
+
+    raised: whether a step that would change the shape of a state has raised, so that none of them does.
+    """
     out = Lengths()
+    before = {g.states[f.state].updates[0]: i for i, f in g.forms() if f.kind == "delay"} if raised else {}
     for i, f in g.forms():
         if not g.types[i].ndim:
             out.values[i] = _value(g, i, f, out)
         found = _axes(g, i, f, out)
+        found = out.axes.get(before.get(i, -1), found)
         own: Keys = tuple(("axis", i, k) for k in range(g.types[i].ndim))
         out.axes[i] = tuple(
             ("number", n) if n is not None else key
@@ -145,13 +150,26 @@ def _tried(g: Encoded, i: int, f: Form, op: Op, known: Lengths) -> Keys | None:
 @lru_cache(maxsize=10_000)
 def _rule(op: Op, args: tuple[_Argument, ...], slots: int) -> tuple[tuple[_Entry | None, ...] | None, bool]:
     """The axes of the result, None where it is not known, and whether the arguments fit whatever the lengths are."""
-    different = _shape(op, args, _DIFFERENT)
-    if different is None:
-        return None, False
     few = [s for s in (_shape(op, args, [n] * slots) for n in (0, 1)) if s is not None]
-    if any(len(s) != len(different) for s in few) or len(few) < 2:
-        return (None,) * len(different), len(few) == 2
-    return tuple(_recognized(n, slots, [s[k] for s in few]) for k, n in enumerate(different)), True
+    rising = _DIFFERENT[:slots]
+    found = [_result(op, args, lengths, few) for lengths in (rising, rising[::-1])]
+    (one, other), fits = found, len(few) == 2
+    if one is None or other is None:
+        return None, False
+    # What is the least or the greatest of some lengths is another one of them when they come in another order.
+    return tuple(x if x == y else None for x, y in zip(one, other, strict=True)), fits
+
+
+def _result(
+    op: Op, args: Sequence[_Argument], lengths: Sequence[int], few: Sequence[tuple[Dim, ...]]
+) -> tuple[_Entry | None, ...] | None:
+    """What the axes of the result are for these lengths, None where the arguments do not fit."""
+    found = _shape(op, args, lengths)
+    if found is None:
+        return None
+    if any(len(s) != len(found) for s in few) or len(few) < 2:
+        return (None,) * len(found)
+    return tuple(_recognized(n, lengths, [s[k] for s in few]) for k, n in enumerate(found))
 
 
 def _shape(op: Op, args: Sequence[_Argument], lengths: Sequence[int]) -> tuple[Dim, ...] | None:
@@ -187,13 +205,13 @@ def _is_length(value: Hashable) -> bool:
             return True
 
 
-def _recognized(n: Dim, slots: int, few: Sequence[Dim]) -> _Entry | None:
+def _recognized(n: Dim, lengths: Sequence[int], few: Sequence[Dim]) -> _Entry | None:
     """What a length in a result is that is n for different lengths, and these where all are 0 and 1."""
     if n is None:
         return None
     if n < _NEAR:
         return n if [*few] == [n, n] else None
-    for k, length in enumerate(_DIFFERENT[:slots]):
+    for k, length in enumerate(lengths):
         less = length - n
         if 0 <= less < _NEAR and [*few] == [0, max(1 - less, 0)]:
             return _Slot(k, less)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ _FORMS = ("hold", "seq", "stack")
 _TABLES = (
     "node", "input", "const", "apply", *_FORMS, "tail", "at", "delay", "cons", "nil", "fold_",
     "prim", "item", "last_rows", "length", "vmap",
-    "root", "loop", "level", "steps", "until", "runs_all", "state", "defines", "expanded",
+    "root", "loop", "level", "steps", "until", "runs_all", "state", "defines", "expanded", "lift",
 )  # fmt: skip
 
 
@@ -129,7 +129,28 @@ class ReadBack:
         self.loops = {int(name): clocks[c] for (name,), c in self._rows("loop") if c in clocks}
         g.roots = tuple(where[r] for r in program.roots)
         g.checks = tuple(where[r] for r in program.checks)
+        self._bound(g, program, clocks)
         return g
+
+    def _bound(self, g: TermGraph, program: Encoded, clocks: Mapping[Any, int]) -> None:
+        """Loops that are to take little memory read and keep no other rows than they do as written.
+
+        Nor does a loop inside run for all their steps at once.
+        """
+        bounded = {c for c, info in g.clocks.items() if info.bounded}
+        beside = {clocks.get(e, UNKNOWN) for (c, _), e in self._rows("lift") if clocks.get(c, UNKNOWN) in bounded}
+        beside -= {*self.loops.values()}
+        rows = [f for _, f in program.forms() if bounded and f.kind in ("seq", "stack")]
+        written = {(f.kind, self.loops[f.clock], self.places[f.args[0]]) for f in rows}
+
+        def stays(f: Form) -> bool:
+            if f.clock in beside:
+                return False
+            other = f.clock not in bounded or f.kind not in ("seq", "stack")
+            return other or (f.kind, f.clock, f.args[0]) in written
+
+        for c, forms in g.classes.items() if bounded else ():
+            g.classes[c] = [f for f in forms if stays(f)]
 
     def _clocks(self) -> dict[Any, int]:
         """Clocks whose place among the others is known."""
@@ -180,8 +201,9 @@ class ReadBack:
                 titles = tuple(dict.fromkeys(x for loop in loops for x in loop.profile))
                 keep = any(loop.keep for loop in loops)
                 sites = tuple(dict.fromkeys(x for loop in loops for x in loop.sites))
-                info = ClockInfo(clocks[parent], steps[c], names, tuple(until.get(c, ())), titles, keep, sites)
-                g.clocks[clocks[c]] = info
+                bounded = any(loop.bounded for loop in loops)
+                ends = tuple(until.get(c, ()))
+                g.clocks[clocks[c]] = ClockInfo(clocks[parent], steps[c], names, ends, titles, keep, sites, bounded)
 
     def _read_states(self, g: TermGraph, program: Encoded, states: _Numbering, values: _Numbering) -> None:
         labels = {s: program.states[int(n)].label for (n,), s in self._rows("state")}

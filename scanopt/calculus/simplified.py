@@ -12,9 +12,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from scanopt.calculus.coinduction import may_be_equal, waiting
-from scanopt.calculus.encoded import Encoded
+from scanopt.calculus.encoded import Encoded, clocks_of
 from scanopt.calculus.forms import Form, StateInfo
-from scanopt.calculus.given import Given, clocks_of
+from scanopt.calculus.given import Given
 from scanopt.calculus.given_mirrors import reading_late
 from scanopt.calculus.given_products import products_beside
 

@@ -251,6 +251,7 @@ class _Loop:
             location=node.location,
             mode=node.mode,
             allow_gc=node.allow_gc,
+            bounded=node.bounded,
         )
 
     # What the outputs of the backward loop are to the inputs of the forward one.

@@ -89,7 +89,7 @@ def scan_checkpoints(
         return [trace[-1] for trace in traces], updates
 
     order = [*parts, FUNCTIONS["arange"](chunks)]
-    around = Options(f"{name}_chunks" if isinstance(name, str) and name else name)
+    around = Options(f"{name}_chunks" if isinstance(name, str) and name else name, bounded=True)
     begin = [x.value if x.fed_back else None for x in infos]
     outputs, updates = loop("scan_checkpoints", chunk, order, begin or None, held, None, around).done()
     return returned(site, outputs, updates)

@@ -177,7 +177,8 @@ class Scan(Node, ScanQueries):
     has exactly n_steps rows, init_outer of every mit-sot exactly `depth`.  labels: the user's word
     for each trace, for error messages.  order: for each result of the step, its place in outputs.
     profile: the title that its times are collected under, "" for none.  allow_gc, mode: as given to
-    scan, None for the general setting.
+    scan, None for the general setting.  bounded: whether it was written to take little memory, so that nothing more
+    is read or kept row by row than it says; its gradient is too.
 
     Raises ValueError or TypeError for mit-mots whose taps, buffer and step do not fit, and for
     mit-mots in a loop that ends early.
@@ -202,6 +203,7 @@ class Scan(Node, ScanQueries):
     mode: Mode | None = None
     profile: str = ""
     allow_gc: bool | None = None
+    bounded: bool = False
     inputs: tuple[Variable, ...] = field(init=False)
     outputs: tuple[Variable, ...] = field(init=False)
 

@@ -19,6 +19,7 @@ class Options:
 
     mode: how the loop is optimized, None for the mode of the function.  profile: True or a title.
     allow_gc: whether the loop's buffers are freed after a call, None for `config.scan.allow_gc`.
+    bounded: whether the loop is one over the chunks of `scan_checkpoints`.
     """
 
     name: Any = None
@@ -28,6 +29,7 @@ class Options:
     mode: Any = None
     profile: Any = False
     allow_gc: Any = None
+    bounded: bool = False
 
     def checked(self, site: Site) -> Options:
         """The same in one form: mode is a Mode or None, profile the title or "".

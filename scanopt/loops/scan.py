@@ -200,6 +200,7 @@ def scan_node(site: Site, args: Arguments, steps: Plan, options: Options) -> Ask
         mode=options.mode,
         profile=options.profile,
         allow_gc=options.allow_gc,
+        bounded=options.bounded,
     )
 
 
