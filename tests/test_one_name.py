@@ -18,6 +18,8 @@ VALUES = {
     x: RNG.normal(size=4), u: RNG.normal(size=3), a: RNG.normal(size=2), X: RNG.normal(size=(4, 3)),
     W: RNG.normal(size=(3, 3)), A: RNG.normal(size=(5, 2)), h0: RNG.normal(size=3), c0: RNG.normal(size=3), n: 3,
 }  # fmt: skip
+MORE = [T.dmatrix(f"W{i}") for i in range(4)]
+VALUES |= {w: RNG.normal(size=(3, 3)) for w in MORE}
 
 
 def mapped(step: Callable[..., Any], *args: Any) -> Any:
@@ -136,3 +138,26 @@ def test_parts_of_traces_keep_what_they_read(text: str) -> None:
                 f(VALUES[x], count)
         else:
             np.testing.assert_array_equal(f(VALUES[x], count), expected, strict=True)
+
+
+def test_products_of_equal_states_in_other_orders_end() -> None:
+    """The matrices beside those of one state stand in another order than those beside its twin: no circle of them."""
+
+    def step(v: Any, h: Any, g: Any, W: Any, U: Any, V: Any) -> Any:
+        one = T.tanh(T.sigmoid(T.dot(h, W)) * h + T.dot(h * 1.0, U) * T.dot(h, V) + v)
+        other = T.tanh(T.dot(g, V) * T.dot(g, U) + T.sigmoid(T.dot(g, W)) * g + v)
+        return [one, other]
+
+    first, second = scanopt.scan(step, X, [u, u], MORE[:3])[0]
+    checked([X, u, *MORE[:3]], [first, second])
+
+
+def test_products_of_equal_values_that_stand_in_groups_of_their_own() -> None:
+    """Columns are counted within one group of matrices."""
+
+    def step(v: Any, h: Any, *ws: Any) -> Any:
+        a, b = (T.dot(h, w) for w in ws[:2])
+        c, d = (T.dot(h * 1.0, w) for w in ws[2:])
+        return T.tanh(v + a * b + T.sin(c) * d)
+
+    checked([X, u, *MORE], [scanopt.scan(step, X, [u], MORE)[0]])

@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 from scanopt.calculus.condition import new_fact
-from scanopt.calculus.terms import Args, Clock, Op, Value
+from scanopt.calculus.terms import Args, Clock, Int, Op, Value
 
 __all__ = ["beside", "chain"]
 
 new_fact(
-    "first_beside", Clock, Value, Value, Op,
-    meaning="of the matrices that x is multiplied with in c the first; op reads columns of such a product (given)",
+    "numbered_beside", Clock, Value, Value, Op, Int, Int,
+    meaning="W is number k of group g, matrices that x is multiplied with in c; op reads columns of a product (given)",
 )  # fmt: skip
-new_fact("next_beside", Clock, Value, Value, Value, meaning="of those matrices two that follow each other (given)")
-new_fact("last_beside", Clock, Value, Value, meaning="of those matrices the last (given)")
+new_fact("last_beside", Value, Int, Int, meaning="W is the last matrix of group g, number k (given)")
 
 new_fact(
-    "side_by_side", Clock, Value, Value, Args,
-    meaning="those matrices from W on, as a list",
+    "side_by_side", Int, Int, Args,
+    meaning="the matrices of group g from number k on, as a list",
     rules="""
-    (last_beside c x W) => (side_by_side c x W (cons W (nil)))
-    (next_beside c x V W) (side_by_side c x W l) => (side_by_side c x V (cons V l))
+    (last_beside W g k) => (side_by_side g k (cons W (nil)))
+    (numbered_beside c x W op g k) (side_by_side g (+ k 1) l) => (side_by_side g k (cons W l))
     """,
 )  # fmt: skip
 
 new_fact(
-    "begins_at", Clock, Value, Value, Value,
-    meaning="the first column of W among those of all of them",
+    "begins_at", Int, Int, Value,
+    meaning="the first column of number k among those of all of group g",
     rules="""
-    (first_beside c x W op) (level c p) => (begins_at c x W (const_at p "int64:0"))
-    (next_beside c x V W) (begins_at c x V n) =>
-        (begins_at c x W (apply (prim "add") (cons n (cons (apply (length 1) (cons V (nil))) (nil)))))
+    (numbered_beside c x W op g 0) (level c p) => (begins_at g 0 (const_at p "int64:0"))
+    (numbered_beside c x V op g k) (begins_at g k n) =>
+        (begins_at g (+ k 1) (apply (prim "add") (cons n (cons (apply (length 1) (cons V (nil))) (nil)))))
     """.replace("=>\n        ", "=> "),
 )  # fmt: skip
 
@@ -38,7 +37,7 @@ beside = new_fact(
     meaning="x is multiplied with W, and with other matrices that never change in c; C has all their columns, "
     "those of W from n on; op reads columns of a product",
     rules=r"""
-    (first_beside c x V op) (side_by_side c x V l) (begins_at c x W n) =>
+    (numbered_beside c x W op g k) (side_by_side g 0 l) (begins_at g k n) =>
         (beside c x W (apply (prim "concatenate{\"axis\":1}") l) n op)
     """.replace("=>\n        ", "=> "),
 )  # fmt: skip

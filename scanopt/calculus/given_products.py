@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 from scanopt.array.op import Op
@@ -20,19 +19,23 @@ _COLUMNS = {
 
 
 def products_beside(g: Encoded) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Facts about groups of products of one value with several matrices that stay the same in its loop."""
-    groups: dict[tuple[int, int], list[int]] = {}
-    for _, form in g.forms():
+    """Facts about groups of products of one value with several matrices that stay the same in its loop.
+
+    A group is known by a number of its own, its first product's: values may turn out to be equal whose groups differ.
+    """
+    groups: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for i, form in g.forms():
         if form.operator is None or form.operator.name != "dot":
             continue
         x, w = form.args
         held = g.classes[w][0]
         if held.kind == "hold" and held.clock != ROOT and g.types[w].ndim == 2 and g.types[x].ndim in _COLUMNS:
-            groups.setdefault((held.clock, x), []).append(held.args[0])
-    for (clock, x), weights in groups.items():
+            groups.setdefault((held.clock, x), []).append((held.args[0], i))
+    for (clock, x), products in groups.items():
+        weights = [w for w, _ in products]
         alike = [w for w in dict.fromkeys(weights) if g.types[w].dtype == g.types[weights[0]].dtype]
+        group = products[0][1]
         if len(alike) > 1:
-            yield "first_beside", (clock, x, alike[0], _COLUMNS[g.types[x].ndim])
-            yield "last_beside", (clock, x, alike[-1])
-            for pair in pairwise(alike):
-                yield "next_beside", (clock, x, *pair)
+            yield "last_beside", (alike[-1], group, len(alike) - 1)
+            for number, w in enumerate(alike):
+                yield "numbered_beside", (clock, x, w, _COLUMNS[g.types[x].ndim], group, number)
