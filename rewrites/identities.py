@@ -1,10 +1,6 @@
 """What only gradients see is gone from programs: these operators give their argument."""
 
-from typing import Any
-
-import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_shapes import sums_nothing
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Value, apply, prim
 
@@ -36,18 +32,3 @@ def gradients_within_bounds(x: Value, lower: Value, upper: Value) -> Equation:
 def positive_is_itself(x: Value) -> Equation:
     """+x = x."""
     return Equation(apply(prim("positive"), x), x)
-
-
-def _square_of_squares(x: Any) -> Any:
-    return scanopt.scan(lambda s: s**2, None, [x], n_steps=2)[0][-1]
-
-
-@law(
-    licence="exact",
-    stepwise=True,
-    example=lambda x: scanopt.grad(scanopt.grad(_square_of_squares(x).sum(), x).sum(), x),
-    never=lambda x, y: scanopt.grad((T.tanh(x) * y).sum(), x),
-)
-def sum_of_nothing(v: Value, x: Value) -> Equation:
-    """Gradients are summed to the lengths of what was broadcast, and of what was not, too: that is no sum."""
-    return Equation(v, x, when=[sums_nothing(v, x)])

@@ -17,7 +17,7 @@ from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Node, Variable
 from scanopt.calculus.encoded import Encoded, clocks_of
 from scanopt.calculus.forms import ROOT, ClockInfo, Form, StateInfo, const_key
-from scanopt.calculus.lengths import changing, known_lengths, sums_of_nothing
+from scanopt.calculus.lengths import changing, known_lengths
 from scanopt.config import config
 from scanopt.loops.graph import leaves, unconditional
 from scanopt.loops.mit_mots import without_mit_mots
@@ -96,9 +96,8 @@ class Encoder:
     def tell_lengths(self) -> None:
         """Beside each length that is known to be that of an array further out, or a number: that one, as a term."""
         g = self.graph
-        clocks, scalar, known = clocks_of(g), TensorType("int64", ()), known_lengths(g, raised=True)
-        g.sums_of_nothing.extend(sums_of_nothing(g, known))
-        for i, key in known.values.items():
+        clocks, scalar = clocks_of(g), TensorType("int64", ())
+        for i, key in known_lengths(g, raised=True).values.items():
             form = g.classes[i][0]
             if form.kind in ("hold", "const", "input") or g.types[i] != scalar:
                 continue

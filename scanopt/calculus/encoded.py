@@ -15,14 +15,12 @@ class Encoded(TermGraph):
     """The terms of a program as the user wrote it: one form per class, and the type of each.
 
     locations: per loop the line of the user's call.  same_lengths: pairs of terms that are one length.
-    sums_of_nothing: sums to the lengths that an array has, and the array.
     """
 
     def __post_init__(self) -> None:
         self.types: dict[int, TensorType] = {}
         self.locations: dict[int, str] = {}
         self.same_lengths: list[tuple[int, int]] = []
-        self.sums_of_nothing: list[tuple[int, int]] = []
 
 
 def clocks_of(g: Encoded) -> dict[int, int]:

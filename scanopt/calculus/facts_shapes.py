@@ -5,7 +5,7 @@ from __future__ import annotations
 from scanopt.calculus.condition import new_fact
 from scanopt.calculus.terms import Args, Op, Value
 
-__all__ = ["regular", "same_length", "sums_nothing", "uniform"]
+__all__ = ["regular", "same_length", "uniform"]
 
 fixed_shape = new_fact(
     "fixed_shape", Op,
@@ -22,10 +22,6 @@ same_length = new_fact(
     "same_length", Value, Value,
     meaning="v, a length, is w, a length of an array further out or a number, as shape rules of operators say (given)",
 )  # fmt: skip
-
-sums_nothing = new_fact(
-    "sums_nothing", Value, Value, meaning="v is x, summed to lengths that it has, as shape rules say (given)"
-)
 
 regular = new_fact(
     "regular", Value,

@@ -54,7 +54,6 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
     yield from kinds_of_loops(g)
     yield from made.rows
     yield from (("same_length", pair) for pair in g.same_lengths)
-    yield from (("sums_nothing", pair) for pair in g.sums_of_nothing)
     yield from (("unexpanded", (op,)) for op in ops if op not in made.whole)
     yield from _forward(g)
     yield from _always(g)

@@ -6,7 +6,7 @@ of operators are not repeated here but tried, on lengths that are all different,
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import isqrt
@@ -18,7 +18,7 @@ from scanopt.array.types import Dim
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import Form
 
-__all__ = ["Lengths", "changing", "known_lengths", "sums_of_nothing"]
+__all__ = ["Lengths", "changing", "known_lengths"]
 
 Keys = tuple[Hashable, ...]
 
@@ -61,17 +61,6 @@ def changing(g: Encoded) -> set[int]:
     axes = known_lengths(g).axes
     states = ((i, f.state, g.states[f.state].updates[0]) for i, f in g.forms() if f.kind == "delay")
     return {state for i, state, update in states if axes[update] != axes[i]}
-
-
-def sums_of_nothing(g: Encoded, known: Lengths) -> Iterator[tuple[int, int]]:
-    """Arrays that are summed to the lengths that they have (`sum_to`), and these arrays."""
-    for i, f in g.forms():
-        if isinstance(f.operator, Op) and f.operator.name == "sum_to":
-            x, *lengths = f.args
-            if all(
-                known.axes[x][k] == known.values[n] for k, n in zip(f.operator.options["axis"], lengths, strict=True)
-            ):
-                yield i, x
 
 
 def _value(g: Encoded, i: int, f: Form, known: Lengths) -> Hashable:
