@@ -121,7 +121,9 @@ class _Process:
     def worn(self) -> bool:
         """Whether another one should take its place."""
         try:
-            return self.broken or self._process.poll() is not None or bool(self.last())
+            if self.broken or self._process.poll() is not None or self.last():
+                return True
+            return not self.ask("alive")  # a process that has just been killed may still be there
         except (EngineError, MemoryError, RuntimeError):
             return True
 
