@@ -91,7 +91,8 @@ class Encoder:
 
     def may_change(self) -> set[State]:
         """The states that may change their shape without a loop that sees it: laws may take it apart."""
-        return {self._of_few_steps[s] for s in changing(self.graph) if s in self._of_few_steps}
+        few = self._of_few_steps
+        return {few[s] for s in changing(self.graph) if s in few} if few else set()
 
     def tell_lengths(self) -> None:
         """Beside each length that is known to be that of an array further out, or a number: that one, as a term."""

@@ -1,4 +1,4 @@
-"""What the terms of a program are called: one form per class, and the type of each."""
+"""The terms of a program as the user wrote it, and the loops that they are in."""
 
 from __future__ import annotations
 

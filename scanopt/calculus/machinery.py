@@ -111,39 +111,34 @@ ONE_ROW the trace of d."""
 
 
 _BATCHED = "(= g (vmap op f)) (= v (apply g l))"
-_MAKES = "(set (slot l r s)"
 
 EXPANDING = f"""
 {_BATCHED} (list_one l x) (= n (ndim x)) (expands_one op f n r) => (expanding l r v g) (set (slot l r 0) x)
-{_BATCHED} (list_two l x y) (= n (ndim x)) (= m (ndim y)) (expands_two op f n m r) => FIRST (set (slot l r 1) y)
-{_BATCHED} (list_three l x y z) (= n (ndim x)) (= m (ndim y)) (= k (ndim z)) (expands_three op f n m k r) => THREE
-(expanding l r v g) (step_of_one r s op a) (= x (slot l r a)) => {_MAKES} (apply op (cons x (nil))))
-(expanding l r v g) (step_of_two r s op a b) (= x (slot l r a)) (= y (slot l r b)) => TWO
-(expanding l r v g) (step_of_three r s op a b e) (= x (slot l r a)) (= y (slot l r b)) (= z (slot l r e)) => ALL
-(expanding l r v g) (arranges r s a n) (= x (slot l r a)) (= d (dtype x)) (= y (slot l r s)) => TYPED
+{_BATCHED} (list_two l x y) (= n (ndim x)) (= m (ndim y)) (expands_two op f n m r) =>
+    (expanding l r v g) (set (slot l r 0) x) (set (slot l r 1) y)
+{_BATCHED} (list_three l x y z) (= n (ndim x)) (= m (ndim y)) (= k (ndim z)) (expands_three op f n m k r) =>
+    (expanding l r v g) (set (slot l r 0) x) (set (slot l r 1) y) (set (slot l r 2) z)
+(expanding l r v g) (step_of_one r s op a) (= x (slot l r a)) => (set (slot l r s) (apply op (cons x (nil))))
+(expanding l r v g) (step_of_two r s op a b) (= x (slot l r a)) (= y (slot l r b)) =>
+    (set (slot l r s) (apply op (cons x (cons y (nil)))))
+(expanding l r v g) (step_of_three r s op a b e) (= x (slot l r a)) (= y (slot l r b)) (= z (slot l r e)) =>
+    (set (slot l r s) (apply op (cons x (cons y (cons z (nil))))))
+(expanding l r v g) (arranges r s a n) (= x (slot l r a)) (= d (dtype x)) (= y (slot l r s)) =>
+    (set (dtype y) d) (set (ndim y) n)
 (expanding l r v g) (result_of r s) (= y (slot l r s)) => (union v y) (expanded g l)
-"""
+""".replace("=>\n    ", "=> ")
 """Batched operators as the operators of the table that they are made of: v is g of l, and expansion r of it."""
-
-_EXPANDED = {
-    "FIRST": "(expanding l r v g) (set (slot l r 0) x)",
-    "THREE": "(expanding l r v g) (set (slot l r 0) x) (set (slot l r 1) y) (set (slot l r 2) z)",
-    "TWO": f"{_MAKES} (apply op (cons x (cons y (nil)))))",
-    "ALL": f"{_MAKES} (apply op (cons x (cons y (cons z (nil))))))",
-    "TYPED": "(set (dtype y) d) (set (ndim y) n)",
-}
 
 
 def machinery_text() -> str:
     """Typing, re-timing and expanding rules, for egglog."""
     names = {"FIRST": _FIRST, "FEWER": _FEWER, "COUNT": _COUNT, "ONE_ROW": _ONE_ROW}
     retiming = re.sub("|".join(names), lambda found: names[found[0]], RETIMING)
-    expanding = re.sub("|".join(rf"\b{name}\b" for name in _EXPANDED), lambda found: _EXPANDED[found[0]], EXPANDING)
     texts = [
         rules_text("flat", FLAT, as_written=True),
         rules_text("typing", TYPING),
         rules_text("idle", IDLE),
         rules_text("on", retiming),
-        rules_text("expanding", expanding),
+        rules_text("expanding", EXPANDING),
     ]
     return "\n".join(texts)

@@ -138,9 +138,11 @@ class ReadBack:
         Nor does a loop inside run for all their steps at once.
         """
         bounded = {c for c, info in g.clocks.items() if info.bounded}
+        if not bounded:
+            return
         beside = {clocks.get(e, UNKNOWN) for (c, _), e in self._rows("lift") if clocks.get(c, UNKNOWN) in bounded}
         beside -= {*self.loops.values()}
-        rows = [f for _, f in program.forms() if bounded and f.kind in ("seq", "stack")]
+        rows = [f for _, f in program.forms() if f.kind in ("seq", "stack")]
         written = {(f.kind, self.loops[f.clock], self.places[f.args[0]]) for f in rows}
 
         def stays(f: Form) -> bool:
@@ -149,7 +151,7 @@ class ReadBack:
             other = f.clock not in bounded or f.kind not in ("seq", "stack")
             return other or (f.kind, f.clock, f.args[0]) in written
 
-        for c, forms in g.classes.items() if bounded else ():
+        for c, forms in g.classes.items():
             g.classes[c] = [f for f in forms if stays(f)]
 
     def _clocks(self) -> dict[Any, int]:
