@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -26,7 +26,7 @@ from scanopt.calculus.given import Given, constant_facts, given_facts, with_elem
 from scanopt.calculus.given_constants import filled
 from scanopt.calculus.given_states import passing_on
 from scanopt.calculus.given_steps import as_many_steps
-from scanopt.calculus.law import Law
+from scanopt.calculus.law import Law, standard_laws
 from scanopt.calculus.loading import Rows, integer, load_text, operator_text
 from scanopt.calculus.machinery import machinery_text
 from scanopt.calculus.readback import ReadBack, read_back
@@ -35,7 +35,7 @@ from scanopt.calculus.schedule import EVERYTHING, Schedule
 from scanopt.calculus.tables import quoted
 from scanopt.calculus.terms import DECLARATIONS
 
-__all__ = ["EGraph", "EndlessError", "Limits", "Saturation", "UnsoundLawError", "apart", "rules_of"]
+__all__ = ["EGraph", "EndlessError", "Limits", "Saturation", "UnsoundLawError", "rules_text", "rulesets_of"]
 
 
 class UnsoundLawError(RuntimeError):
@@ -59,11 +59,6 @@ _TRIAL = 50
 """Rounds of a trial, at most."""
 
 
-def apart(law: Law) -> str:
-    """A law as a ruleset of its own, so that it can run without the others."""
-    return f"(ruleset law_{law.name})\n{law.rule(f'law_{law.name}')}"
-
-
 class _Same:
     """Objects that are the same: laws and facts are many, and their texts long."""
 
@@ -78,18 +73,44 @@ class _Same:
         return isinstance(other, _Same) and self._ids == other._ids
 
 
-def rules_of(laws: Sequence[Law], write: Callable[[Law], str] = apart) -> str:
-    """Declarations, facts, machinery and laws, for egglog.  Each law is a ruleset, so are all, and the stepwise."""
-    return _rules_of(_Same(laws), _Same(FACTS.values()), write)
+def rules_text() -> str:
+    """Declarations, facts, machinery and the standard laws, for egglog: the same whichever laws run."""
+    return _rules_text(_Same(standard_laws()), _Same(FACTS.values()))
 
 
-@lru_cache(maxsize=8)
-def _rules_of(same: _Same, facts: _Same, write: Callable[[Law], str]) -> str:
+@lru_cache(maxsize=2)
+def _rules_text(same: _Same, facts: _Same) -> str:
     laws = [x for x in same.objects if isinstance(x, Law)]
-    stepwise = ["(ruleset stepwise)", *(x.rule("stepwise") for x in laws if x.stepwise)]
-    together = f"(unstable-combined-ruleset laws {' '.join(f'law_{x.name}' for x in laws)})"
-    parts = [DECLARATIONS, facts_text(), load_text(), machinery_text(), *map(write, laws), together, *stepwise]
-    return "\n".join(parts)
+    together = _combined(_ALL, laws, {x.name: f"law_{x.name}" for x in laws})
+    rules = [_rulesets(x, f"law_{x.name}") for x in laws]
+    return "\n".join([DECLARATIONS, facts_text(), load_text(), machinery_text(), *rules, *together])
+
+
+_ALL = "laws"
+"""The ruleset of the standard laws."""
+
+
+def _rulesets(law: Law, name: str) -> str:
+    """A law as a ruleset, so that it runs with others or without, and as another one for single steps."""
+    text = f"(ruleset {name})\n{law.rule(name)}"
+    return f"{text}\n(ruleset step_{name})\n{law.rule(f'step_{name}')}" if law.stepwise else text
+
+
+def _combined(name: str, laws: Sequence[Law], rulesets: Mapping[str, str]) -> list[str]:
+    """Commands that make one ruleset of laws, and one of what they do stepwise."""
+    stepwise = [f"step_{rulesets[x.name]}" for x in laws if x.stepwise]
+    return [
+        f"(unstable-combined-ruleset {name} {' '.join(rulesets[x.name] for x in laws)})",
+        f"(unstable-combined-ruleset step_{name} {' '.join(stepwise)})",
+    ]
+
+
+def rulesets_of(laws: Sequence[Law]) -> tuple[dict[str, str], str]:
+    """The ruleset of each law by its name, and the rules of those that are no standard laws."""
+    standard = {id(x) for x in standard_laws()}
+    own = [x for x in laws if id(x) not in standard]
+    names = {x.name: f"law_{x.name}" for x in laws} | {x.name: f"own_{x.name}" for x in own}
+    return names, "\n".join(_rulesets(x, names[x.name]) for x in own)
 
 
 @lru_cache(maxsize=8)
@@ -102,18 +123,11 @@ def _operators(same: _Same) -> tuple[Op, ...]:
 class EGraph:
     """One program in an e-graph, under some laws.
 
-    write: a law as egglog's rules, in the ruleset of its name: `apart`.  more: further rules, forgotten with the
-    program.  beside: a ruleset of these that runs wherever facts do.
+    more: further rules, forgotten with the program.  beside: a ruleset of these that runs wherever facts do.
     """
 
     def __init__(
-        self,
-        program: Encoded,
-        laws: Sequence[Law],
-        fp: str = "reassoc",
-        write: Callable[[Law], str] = apart,
-        more: str = "",
-        beside: str = "",
+        self, program: Encoded, laws: Sequence[Law], fp: str = "reassoc", more: str = "", beside: str = ""
     ) -> None:
         self.program = program
         self.laws = tuple(laws)
@@ -124,8 +138,13 @@ class EGraph:
         self._consts = dict(program.consts)
         self._folded: set[str] = set()
         self._dtypes = list(dict.fromkeys(t.dtype for t in program.types.values()))
-        self._engine = take(rules_of(self.laws, write))
+        self._engine = take(rules_text())
         self._beside = beside
+        self._rulesets, own = rulesets_of(self.laws)
+        self._all = _ALL
+        if own or len(self.laws) < len(standard_laws()):
+            self._all = "some_laws"
+            self._run("\n".join([own, *_combined(self._all, self.laws, self._rulesets)]))
         if more:
             self._run(more)
         if beside:
@@ -175,7 +194,7 @@ class EGraph:
             most = Limits().most(trial.part.size)
             for _ in range(_TRIAL):
                 self._facts()
-                (report,) = self._run("(run stepwise 1)")
+                (report,) = self._run(f"(run step_{self._all} 1)")
                 changed = self._folded_by(report.matches) or report.updated
                 if not changed or self.size() > most:
                     break
@@ -192,11 +211,20 @@ class EGraph:
         """Run facts and laws in rounds until nothing new is found, a limit is hit, or the schedule ends."""
         return run_schedule(schedule, self.laws, self.round, limits or Limits(), self.program.size)
 
-    def round(self, names: frozenset[str], facts: bool = True) -> Round:
+    def round(self, names: frozenset[str]) -> Round:
         """All that follows from facts, then the laws of these names once."""
         start = time.perf_counter()
-        reports = self._facts() if facts else []
+        reports = self._facts()
         reports += self._run(f"(run {self._ruleset(names)} 1)") if names else []
+        return self._round(reports, start)
+
+    def run(self, ruleset: str) -> Round:
+        """Run an egglog ruleset once."""
+        start = time.perf_counter()
+        return self._round(self._run(f"(run {ruleset} 1)"), start)
+
+    def _round(self, reports: Sequence[Report], start: float) -> Round:
+        """What some runs came to, constants folded."""
         times: defaultdict[str, float] = defaultdict(float)
         matches: Counter[str] = Counter()
         for r in reports:
@@ -223,10 +251,10 @@ class EGraph:
     def _ruleset(self, names: frozenset[str]) -> str:
         """The egglog ruleset of some of the laws."""
         if len(names) == len(self.laws):
-            return "laws"
+            return self._all
         if names not in self._phases:
             self._phases[names] = f"phase_{len(self._phases)}"
-            rulesets = " ".join(f"law_{n}" for n in sorted(names))
+            rulesets = " ".join(self._rulesets[n] for n in sorted(names))
             self._run(f"(unstable-combined-ruleset {self._phases[names]} {rulesets})")
         return self._phases[names]
 
@@ -246,10 +274,6 @@ class EGraph:
     def add(self, rules: str) -> None:
         """Further rules, forgotten with the program."""
         self._run(rules)
-
-    def run(self, ruleset: str) -> None:
-        """Run an egglog ruleset once."""
-        self._run(f"(run {ruleset} 1)")
 
     def _folded_by(self, matches: Mapping[str, int]) -> bool:
         """Whether laws that fold found operators of constants that are new."""

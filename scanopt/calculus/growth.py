@@ -85,7 +85,7 @@ class Growth:
 
 def growth(program: Encoded, laws: Sequence[Law], settings: Settings) -> Growth:
     """Saturate a program law by law: all laws in every round, whatever the schedule."""
-    engine = EGraph(program, laws, settings.fp, _in_two_steps)
+    engine = EGraph(program, laws, settings.fp, more="\n".join(map(_in_two_steps, laws)))
     try:
         return _Meter(engine, settings).run()
     finally:
@@ -93,10 +93,11 @@ def growth(program: Encoded, laws: Sequence[Law], settings: Settings) -> Growth:
 
 
 def _in_two_steps(law: Law) -> str:
+    """A law as two rulesets: one that makes its right sides, one that unites both sides."""
     (sort,) = sorts_of(law.equation.left).values() if law.equation.left.args is None else ("Value",)
     name = law.name
     return (
-        f"(ruleset law_{name}) (relation pair_{name} ({sort} {sort})) {law.rule(f'law_{name}', f'pair_{name}')}\n"
+        f"(ruleset make_{name}) (relation pair_{name} ({sort} {sort})) {law.rule(f'make_{name}', f'pair_{name}')}\n"
         f"(ruleset unite_{name}) (rule ((pair_{name} a b)) ((union a b)) :ruleset unite_{name})"
     )
 
@@ -160,7 +161,7 @@ class _Meter:
         self._facts.append(facts.size - before)
         for name, made in self._made.items():
             before, start = engine.size(), time.perf_counter()
-            done = engine.round(frozenset([name]), facts=False)
+            done = engine.run(f"make_{name}")
             made.append(done.size - before)
             unions = _classes_less(engine.pairs(f"pair_{name}")) if done.matches.get(name) else 0
             if unions:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from scanopt.calculus.condition import FACTS, flat
-from scanopt.calculus.egraph import rules_of
+from scanopt.calculus.egraph import rules_text
 from scanopt.calculus.engine import EngineError, take
 from scanopt.calculus.law import Law, standard_laws
 from scanopt.calculus.syntax import Node, node_text, parsed
@@ -238,8 +238,7 @@ class Chase:
 
     def __init__(self, laws: Sequence[Law]) -> None:
         self._laws = laws
-        self._text = rules_of(tuple(laws))
-        self._sorts = _Sorts(self._text)
+        self._sorts = _Sorts(rules_text())
 
     def sorts(self, m: Mutant) -> Mapping[str, str]:
         """The sorts of the variables of a rule."""
@@ -305,7 +304,7 @@ class Chase:
         if any(x is None for x in stated):
             return False
         goals = [g for a in head for g in _goal(a, frozen)]
-        engine = take(self._text)
+        engine = take(rules_text())
         try:
             engine.run("\n".join([*commands, *(x for x in stated if x)]))
             engine.run("(run facts 20)")

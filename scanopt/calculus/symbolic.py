@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scanopt.calculus.condition import FACTS, Condition, sorts_of
-from scanopt.calculus.egraph import rules_of
+from scanopt.calculus.egraph import rules_text, rulesets_of
 from scanopt.calculus.engine import Engine, EngineError, take
 from scanopt.calculus.law import LICENCES, Law
 from scanopt.calculus.syntax import Node, node_text, parsed
@@ -37,14 +37,14 @@ class _Instance:
 
 
 class Proofs:
-    """Proofs under a set of laws, whose rules are loaded once.
+    """Proofs under a set of laws.
 
     A proof about a law with integers is made for those from -2 to 3 that its conditions allow.
     """
 
     def __init__(self, laws: Sequence[Law]) -> None:
         self._laws = {x.name: x for x in laws}
-        self._text = rules_of(tuple(laws))
+        self._rulesets, self._own = rulesets_of(laws)
 
     def derivable(self, law: Law) -> tuple[str, ...] | None:
         """Laws that unite both sides of a law without it, in the order of their names; None where they do not.
@@ -87,7 +87,7 @@ class Proofs:
         """The laws that matched on the way, None where both sides stay apart."""
 
         def rounds(engine: Engine) -> set[str] | None:
-            engine.run(f"(unstable-combined-ruleset proof {' '.join(f'law_{x.name}' for x in laws)})")
+            engine.run(f"(unstable-combined-ruleset proof {' '.join(self._rulesets[x.name] for x in laws)})")
             matched: set[str] = set()
             for _ in range(_ROUNDS):
                 (report,) = engine.run("(run-schedule (seq (repeat 100 (run facts)) (run proof)))")
@@ -109,9 +109,9 @@ class Proofs:
         return bool(self._inside(instance, derive))
 
     def _inside(self, instance: _Instance, body: Callable[[Engine], Any]) -> Any:
-        engine = take(self._text)
+        engine = take(rules_text())
         try:
-            engine.run("\n".join(instance.commands))
+            engine.run("\n".join([self._own, *instance.commands]))
             return body(engine)
         except EngineError as error:
             if "Illegal merge" in str(error):  # its conditions exclude one another here
