@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from scanopt.calculus.causality import AcausalError, Choice, Schedule, order, reached
-from scanopt.calculus.greedy import greedy
+from scanopt.calculus.greedy import greedy, negotiated
 from scanopt.calculus.milp import solve
 from scanopt.calculus.problem import NoProgramFoundError, Problem
 
@@ -68,6 +68,10 @@ _LEAST_SECONDS = 1.0
 """What the exact search is always allowed."""
 
 
+def _thorough(problem: Problem) -> tuple[Choice, Schedule] | None:
+    return greedy(problem, thorough=True) or negotiated(problem, thorough=True)
+
+
 def extract(problem: Problem, seconds: float = 10.0, exact: bool = True, patience: float = math.inf) -> Extraction:
     """The cheapest choice found; proven the cheapest where the exact search ends in time.
 
@@ -84,13 +88,17 @@ def extract(problem: Problem, seconds: float = 10.0, exact: bool = True, patienc
     if exact and count * len(problem.options) <= _FEW and (tried := _cheapest_of_all(problem)) is not None:
         return tried
     quick = greedy(problem)
+    solution = solve(problem, min(seconds, _LEAST_SECONDS)) if exact and quick is None else None
+    if quick is None:
+        quick = (solution.choice, solution.schedule) if solution else negotiated(problem)
     most = total(quick[0]) if quick else math.inf
     if math.isfinite(most):
         seconds = min(seconds, max(_LEAST_SECONDS, most * patience))
-    solution = solve(problem, seconds, most) if exact else None
+    if exact and (solution is None or (seconds > _LEAST_SECONDS and not solution.proven)):
+        solution = solve(problem, seconds, most) or solution
     found = [(solution.choice, solution.schedule, "milp")] if solution else []
     proven = solution is not None and solution.proven
-    thorough = greedy(problem, thorough=True) if exact and not proven else None
+    thorough = _thorough(problem) if exact and not proven else None
     found += [(*choice, "greedy") for choice in (quick, thorough) if choice]
     if not found:
         raise NoProgramFoundError("no causal program was found in the e-graph within the time given")

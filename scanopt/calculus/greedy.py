@@ -3,8 +3,8 @@
 Improved by exchanges: another option for one instance, kept if the whole gets cheaper.  This is done from several
 starts, their prices changed a little at random (always the same way), and where they find nothing from one that runs
 no loop.  A thorough search takes all starts, gives up the dearest options one by one, and makes the rest anew.  Where
-giving up options leads nowhere from any start, their prices are raised instead, as nets that want the same wire are
-told apart in routing [McMurchie and Ebeling 1995, PathFinder].  What is done is bounded by counting, not by a clock:
+giving up options leads nowhere from any start, and an exact search finds nothing either, their prices can be raised
+instead, as nets that want the same wire are told apart in routing [McMurchie and Ebeling 1995, PathFinder].  What is done is bounded by counting, not by a clock:
 the same problem gives the same choice on every machine.
 """
 
@@ -17,7 +17,7 @@ from scanopt.calculus.causality import AcausalError, Choice, Schedule, order
 from scanopt.calculus.numbered import Numbered, Options, Prices
 from scanopt.calculus.problem import Problem
 
-__all__ = ["greedy"]
+__all__ = ["greedy", "negotiated"]
 
 _STARTS = 3
 _TRIES = 200
@@ -26,7 +26,7 @@ _VISITS = 500_000
 """Instances looked at in all, about half a second of exchanges."""
 _RAISED, _RAISED_SLOWLY = 100.0, 8.0
 """What the price of an option is multiplied by for each circle that it is in."""
-_RAISES = 2_500_000
+_RAISES = 1_500_000
 """Instances among which prices are raised, each time counted again: a few seconds."""
 _THOROUGH = 2
 """How much more a thorough search may do, no start more than its share of what is left."""
@@ -50,14 +50,25 @@ def greedy(problem: Problem, thorough: bool = False) -> tuple[Choice, Schedule] 
             if thorough:
                 found = _exchanged(numbered, _made_anew(numbered, prices, banned, found[1]))
             best = found if best is None else min(best, found)
-    if best is None:
-        picked = _negotiated(numbered, _RAISED_SLOWLY if thorough else _RAISED)
-        if picked is None:
-            return None
-        numbered.most = numbered.visits + _VISITS
-        best = _exchanged(numbered, picked)
-    choice = numbered.choice(best[1])
-    return choice, order(problem, choice)
+    return None if best is None else _ordered(numbered, best[1])
+
+
+def negotiated(problem: Problem, thorough: bool = False) -> tuple[Choice, Schedule] | None:
+    """A causal choice with its schedule where giving up options found none, or None.
+
+    thorough: take more turns.
+    """
+    numbered = Numbered(problem, _VISITS)
+    picked = _negotiated(numbered, _RAISED_SLOWLY if thorough else _RAISED)
+    if picked is None:
+        return None
+    numbered.most = numbered.visits + _VISITS
+    return _ordered(numbered, _exchanged(numbered, picked)[1])
+
+
+def _ordered(numbered: Numbered, picked: list[int]) -> tuple[Choice, Schedule]:
+    choice = numbered.choice(picked)
+    return choice, order(numbered.problem, choice)
 
 
 def _starts(numbered: Numbered) -> Iterator[tuple[Prices, Options]]:
@@ -94,7 +105,7 @@ def _causal(numbered: Numbered, prices: Prices, barred: Options) -> list[int] | 
         n, m = max(open_, key=lambda t: prices[t[0]][t[1]])
         banned.add((n, m))
         left[n] -= 1
-        numbered.give_up(trees, n, prices, banned)
+        numbered.give_up(trees, [n], prices, banned)
     return None
 
 
@@ -110,9 +121,12 @@ def _negotiated(numbered: Numbered, factor: float) -> list[int] | None:
         cycle = _cycle(numbered, trees.picked)
         if not cycle:
             return trees.picked
-        for n, m in cycle:
+        open_ = [(n, m) for n, m in cycle if len(prices[n]) > 1]
+        if not open_:
+            return None
+        for n, m in open_:
             prices[n][m] = factor * prices[n][m] + least
-            numbered.give_up(trees, n, prices, frozenset())
+        numbered.give_up(trees, (n for n, _ in open_), prices, frozenset())
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
 from scanopt.calculus.causality import Choice, reached
@@ -66,10 +66,11 @@ class Numbered:
         self._settle(trees, missing, prices, banned)
         return trees
 
-    def give_up(self, trees: Trees, n: int, prices: Prices, banned: Options) -> None:
-        """Choose again where a tree has instance n in it, whose choice was banned or got dearer: all others stay."""
+    def give_up(self, trees: Trees, dear: Iterable[int], prices: Prices, banned: Options) -> None:
+        """Choose again where a tree has instances in it whose choice was banned or got dearer: all others stay."""
         picked = trees.picked
-        again, todo = {n}, [n]
+        again = {*dear}
+        todo = [*again]
         while todo:
             for user, m in self._users[todo.pop()]:
                 if picked[user] == m and user not in again:
