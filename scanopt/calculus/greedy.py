@@ -4,7 +4,9 @@ Improved by exchanges: another option for one instance, kept if the whole gets c
 starts, their prices changed a little at random (always the same way), and where they find nothing from one that runs
 no loop.  A thorough search takes all starts, gives up the dearest options one by one, and makes the rest anew.  Where
 giving up options leads nowhere from any start, and an exact search finds nothing either, their prices can be raised
-instead, as nets that want the same wire are told apart in routing [McMurchie and Ebeling 1995, PathFinder].  What is done is bounded by counting, not by a clock:
+instead, as nets that want the same wire are told apart in routing [McMurchie and Ebeling 1995, PathFinder].
+
+What is done is bounded by counting, not by a clock:
 the same problem gives the same choice on every machine.
 """
 
