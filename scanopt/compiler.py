@@ -249,8 +249,7 @@ class Function(Runnable):
 
     @once
     def _explanation(self) -> Explanation:
-        fired = [x for x in self._plan.laws if x.name in self.laws]
-        return explain(self._plan.program, fired, self._plan.settings)
+        return explain(self._plan.program, self._plan.laws, self._plan.settings)
 
     def growth(self) -> Growth:
         """What each law did to the e-graph, round by round: matches, time, forms made, classes united.

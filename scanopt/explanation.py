@@ -1,30 +1,39 @@
 """Why a program is what it is: the laws that made it, one after the other, with what each saved.
 
-The fast path keeps counts only.  An explanation replays: first the smallest set of laws that gives
-the same cost, then those laws added one by one, at each turn the one that saves most.
+The fast path keeps counts only.  For an explanation the program is optimized once more, and the engine notes down
+which law made each form and which forms laws said to be equal.  The laws on the way from the program as written to
+the one chosen are told in the order of the rounds in which they began; what they have saved after each is the cost of
+a program of the forms that those before and it had made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from scanopt.calculus.derivation import derivation
 from scanopt.calculus.encoded import Encoded
+from scanopt.calculus.extract import Extraction
+from scanopt.calculus.forms import Form
+from scanopt.calculus.greedy import greedy
 from scanopt.calculus.law import Law
-from scanopt.calculus.optimize import Settings, as_written, optimize
+from scanopt.calculus.milp import solve
+from scanopt.calculus.optimize import Optimized, Settings, as_written, optimize
+from scanopt.calculus.problem import NoProgramFoundError, Problem
 from scanopt.program.ir import Program
 from scanopt.program.lower import lower
 
 __all__ = ["Explanation", "Step", "explain"]
 
-_SAME = 1e-9
+_SECONDS = 0.2
+"""For each program on the way."""
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One law added to those before it.  doc: what it says in words.
+    """One law beside those before it.  doc: what it says in words.
 
-    A law that saves nothing yet is there because the next ones need it.
+    A law that saves nothing yet is there because the next ones need what it made.
     """
 
     law: str
@@ -61,31 +70,56 @@ class Explanation:
 
 
 def explain(program: Encoded, laws: Sequence[Law], settings: Settings) -> Explanation:
-    """Replay an optimization law by law.  laws: those that fired."""
+    """Optimize once more, noting down where forms come from; then tell how.  laws: those that may fire."""
     written = as_written(program, settings)
-    known: dict[frozenset[str], tuple[float, Program]] = {frozenset(): (written.cost, lower(written))}
-
-    def under(chosen: Sequence[Law]) -> tuple[float, Program]:
-        key = frozenset(x.name for x in chosen)
-        if key not in known:
-            found = optimize(program, chosen, settings).extraction
-            known[key] = (found.cost, lower(found))
-        return known[key]
-
-    cost, final = under(laws)
-    needed = list(laws)
-    for x in laws:
-        fewer = [y for y in needed if y is not x]
-        if under(fewer)[0] <= cost * (1 + _SAME):
-            needed = fewer
+    done = optimize(program, laws, settings, noted=True)
+    named = {x.name: x for x in laws}
+    initial = program_before = lower(written)
     steps: list[Step] = []
-    used: list[Law] = []
-    while needed:
-        best = min(needed, key=lambda x: under([*used, x])[0])
-        before = under(used)[0]
-        used.append(best)
-        needed.remove(best)
-        after, then = under(used)
-        steps.append(Step(best.name, best.formula, best.conditions, best.licence, best.doc, before, after, then))
-    initial_cost, initial = known[frozenset()]
-    return Explanation(initial, final, initial_cost, cost, tuple(steps))
+    before = written.cost
+    for name, found in _stages(done):
+        after = min(before, found.cost) if found else before
+        if found and after < before:
+            program_before = lower(found)
+        x = named[name]
+        steps.append(Step(name, x.formula, x.conditions, x.licence, x.doc, before, after, program_before))
+        before = after
+    final = done.extraction
+    return Explanation(initial, lower(final), written.cost, final.cost, tuple(steps))
+
+
+def _stages(done: Optimized) -> Iterator[tuple[str, Extraction | None]]:
+    """The laws in use, in the order of their rounds, and what can be chosen with each and those before it."""
+    if not done.looks or done.extraction.method == "written":
+        return
+    chosen = [o.form for o in done.extraction.choice.values() if o.form is not None]
+    way = derivation(done.looks[-1], chosen)
+    earlier = [x for look in done.looks[:-1] for x in derivation(look).laws]
+    names = [*dict.fromkeys([*earlier, *way.laws])]
+    makers = {done.looks[-1].provenance.made.get(f) for f in way.forms}
+    for n, name in enumerate(names[:-1]):
+        # The classes are those of the end: what laws save that only unite forms shows from the first step on.
+        new = name in makers or not n
+        yield name, _cheapest(done, way.forms, {"", *names[: n + 1]}) if new else None
+    if names:
+        yield names[-1], done.extraction
+
+
+def _cheapest(done: Optimized, forms: Container[Form], laws: Container[str]) -> Extraction | None:
+    """A cheap program of the forms as written and of those on the way that some laws made."""
+    come, problem = done.looks[-1].provenance, done.extraction.problem
+
+    def there(f: Form) -> bool:
+        return f in come.written or (f in forms and come.made.get(f, "") in laws)
+
+    kept = {c: [f for f in fs if there(f)] for c, fs in problem.graph.classes.items()}
+    graph = replace(problem.graph, classes={c: fs for c, fs in kept.items() if fs})
+    try:
+        smaller = Problem(graph, problem.sizes, problem.cost)
+    except NoProgramFoundError:
+        return None
+    exact = solve(smaller, _SECONDS)
+    found = (exact.choice, exact.schedule) if exact else greedy(smaller)
+    if found is None:
+        return None
+    return Extraction(smaller, *found, sum(o.cost for o in found[0].values()), 0.0, "milp", False)

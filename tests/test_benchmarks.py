@@ -51,6 +51,12 @@ def test_run_times_are_printed_with_both_peers() -> None:
         assert text in found
 
 
+def test_times_of_explanations_are_printed_with_the_peer() -> None:
+    found = quick("bench_explain.py")
+    for text in ("A**k", "RNN", "notes / none", "explain / optimize"):
+        assert text in found
+
+
 def test_memory_of_many_compiles_is_printed_with_the_peer() -> None:
     found = quick("bench_memory.py")
     for text in ("30 different loops", "its engine", "engines started: 1", "renewed / never"):

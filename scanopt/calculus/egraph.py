@@ -29,6 +29,7 @@ from scanopt.calculus.given_steps import as_many_steps
 from scanopt.calculus.law import Law, standard_laws
 from scanopt.calculus.loading import Rows, integer, load_text, operator_text
 from scanopt.calculus.machinery import machinery_text
+from scanopt.calculus.provenance import NOTE_FACTS, NOTE_WRITTEN, Notes, Provenance, notes_text, noting
 from scanopt.calculus.readback import ReadBack, read_back
 from scanopt.calculus.saturation import READ, Limits, Round, Saturation, run_schedule
 from scanopt.calculus.schedule import EVERYTHING, Schedule
@@ -73,17 +74,21 @@ class _Same:
         return isinstance(other, _Same) and self._ids == other._ids
 
 
-def rules_text() -> str:
-    """Declarations, facts, machinery and the standard laws, for egglog: the same whichever laws run."""
-    return _rules_text(_Same(standard_laws()), _Same(FACTS.values()))
+def rules_text(noted: bool = False) -> str:
+    """Declarations, facts, machinery and the standard laws, for egglog: the same whichever laws run.
+
+    noted: with rules that note down where forms come from.
+    """
+    return _rules_text(_Same(standard_laws()), _Same(FACTS.values()), noted)
 
 
-@lru_cache(maxsize=2)
-def _rules_text(same: _Same, facts: _Same) -> str:
+@lru_cache(maxsize=4)
+def _rules_text(same: _Same, facts: _Same, noted: bool) -> str:
     laws = [x for x in same.objects if isinstance(x, Law)]
     together = _combined(_ALL, laws, {x.name: f"law_{x.name}" for x in laws})
     rules = [_rulesets(x, f"law_{x.name}") for x in laws]
-    return "\n".join([DECLARATIONS, facts_text(), load_text(), machinery_text(), *rules, *together])
+    notes = [notes_text(laws)] if noted else []
+    return "\n".join([DECLARATIONS, facts_text(), load_text(), machinery_text(), *rules, *together, *notes])
 
 
 _ALL = "laws"
@@ -105,10 +110,15 @@ def _combined(name: str, laws: Sequence[Law], rulesets: Mapping[str, str]) -> li
     ]
 
 
+def _own(laws: Sequence[Law]) -> list[Law]:
+    """The laws that are no standard ones."""
+    standard = {id(x) for x in standard_laws()}
+    return [x for x in laws if id(x) not in standard]
+
+
 def rulesets_of(laws: Sequence[Law]) -> tuple[dict[str, str], str]:
     """The ruleset of each law by its name, and the rules of those that are no standard laws."""
-    standard = {id(x) for x in standard_laws()}
-    own = [x for x in laws if id(x) not in standard]
+    own = _own(laws)
     names = {x.name: f"law_{x.name}" for x in laws} | {x.name: f"own_{x.name}" for x in own}
     return names, "\n".join(_rulesets(x, names[x.name]) for x in own)
 
@@ -123,11 +133,18 @@ def _operators(same: _Same) -> tuple[Op, ...]:
 class EGraph:
     """One program in an e-graph, under some laws.
 
-    more: further rules, forgotten with the program.  beside: a ruleset of these that runs wherever facts do.
+    more: further rules, forgotten with the program.  beside: a ruleset of these that runs wherever facts do.  noted:
+    whether it is noted down where forms come from.
     """
 
     def __init__(
-        self, program: Encoded, laws: Sequence[Law], fp: str = "reassoc", more: str = "", beside: str = ""
+        self,
+        program: Encoded,
+        laws: Sequence[Law],
+        fp: str = "reassoc",
+        more: str = "",
+        beside: str = "",
+        noted: bool = False,
     ) -> None:
         self.program = program
         self.laws = tuple(laws)
@@ -138,13 +155,16 @@ class EGraph:
         self._consts = dict(program.consts)
         self._folded: set[str] = set()
         self._dtypes = list(dict.fromkeys(t.dtype for t in program.types.values()))
-        self._engine = take(rules_text())
+        self._engine = take(rules_text(noted))
         self._beside = beside
         self._rulesets, own = rulesets_of(self.laws)
         self._all = _ALL
         if own or len(self.laws) < len(standard_laws()):
             self._all = "some_laws"
             self._run("\n".join([own, *_combined(self._all, self.laws, self._rulesets)]))
+        self._stepwise = f"step_{self._all}"
+        self._notes = Notes(self.laws) if noted else None
+        self._rounds: list[frozenset[str]] = []
         if more:
             self._run(more)
         if beside:
@@ -153,6 +173,15 @@ class EGraph:
         self.equal = self._proven(given)
         given += [*self.equal, *passing_on(program, self.equal), *filled(program), *as_many_steps(program)]
         self._load(Rows(program), given)
+        if self._notes is not None:
+            self._note()
+
+    def _note(self) -> None:
+        """From now on laws are noted down."""
+        assert self._notes is not None
+        self._all, self._rulesets = "noted_laws", self._notes.rulesets
+        together = f"(unstable-combined-ruleset {self._all} {' '.join(self._rulesets.values())})"
+        self._run("\n".join([*map(noting, _own(self.laws)), together, NOTE_WRITTEN]))
 
     def close(self) -> None:
         """Hand the engine back, emptied, for the next program under the same laws."""
@@ -194,7 +223,7 @@ class EGraph:
             most = Limits().most(trial.part.size)
             for _ in range(_TRIAL):
                 self._facts()
-                (report,) = self._run(f"(run step_{self._all} 1)")
+                (report,) = self._run(f"(run {self._stepwise} 1)")
                 changed = self._folded_by(report.matches) or report.updated
                 if not changed or self.size() > most:
                     break
@@ -215,7 +244,10 @@ class EGraph:
         """All that follows from facts, then the laws of these names once."""
         start = time.perf_counter()
         reports = self._facts()
+        if self._notes is not None:
+            self._run(NOTE_FACTS)
         reports += self._run(f"(run {self._ruleset(names)} 1)") if names else []
+        self._rounds.append(frozenset(n for r in reports for n in r.matches))
         return self._round(reports, start)
 
     def run(self, ruleset: str) -> Round:
@@ -322,8 +354,19 @@ class EGraph:
 
     def read_back(self) -> tuple[ReadBack, TermGraph]:
         """All tables, and all classes of values."""
-        back = read_back(self._engine, [f"question_{n}" for n in range(self._asked)])
+        noted = self._notes.tables({*self._first()}) if self._notes is not None else []
+        back = read_back(self._engine, [*(f"question_{n}" for n in range(self._asked)), *noted])
         return back, back.term_graph(self.program, self._consts)
+
+    def provenance(self, back: ReadBack) -> Provenance:
+        """Where forms come from, in the numbers of what was read back.  It has to be noted down."""
+        assert self._notes is not None
+        return self._notes.provenance(back, self._first())
+
+    def _first(self) -> dict[str, int]:
+        """By law the round in which it first found something."""
+        rounds = [*enumerate(self._rounds)]
+        return {x.name: n for x in self.laws for n, found in reversed(rounds) if x.name in found}
 
     # Reading back
 

@@ -26,7 +26,7 @@ from scanopt.calculus.terms import Int, Term, variable
 from scanopt.extensions import extension_modules, load_extensions
 
 __all__ = [
-    "LICENCES", "Equation", "Law", "allowed", "known_laws", "law", "named_laws", "registered", "select",
+    "LICENCES", "Equation", "Law", "allowed", "known_laws", "law", "named_laws", "numbered", "registered", "select",
     "standard_laws",
 ]  # fmt: skip
 
@@ -95,10 +95,9 @@ class Law:
             return facts
         return [f"(= lhs_ {left.pattern()})", *(f.replace(left.pattern(), "lhs_") for f in facts)]
 
-    def rule(self, ruleset: str, unite: str = "union") -> str:
-        """The law as an egglog rule.  unite: what is done with both sides."""
-        left, right = self.equation.left, self.equation.right
-        right, numbers = _numbered(right)
+    def rule(self, ruleset: str, unite: str = "union", more: str = "") -> str:
+        """The law as an egglog rule.  unite: what is done with both sides.  more: what else is done."""
+        left, (right, numbers) = self.equation.left, numbered(self.equation.right)
         body = [*self.atoms(self.equation.when), *(f"(= {name.head} {n.egglog()})" for n, name in numbers.items())]
         here = left.egglog() if left.args is None else "lhs_"
         head = f"({unite} {here} {right.egglog()})"
@@ -106,7 +105,7 @@ class Law:
             body, head = [*body, f"(= rhs_ {right.pattern()})", "(!= lhs_ rhs_)"], f"({unite} lhs_ rhs_)"
         if self.folds:
             head = f"(fold_ {' '.join(a.egglog() for a in left.args or () if isinstance(a, Term))})"
-        return f'(rule ({" ".join(body)}) ({head}) :ruleset {ruleset} :name "{self.name}")'
+        return f'(rule ({" ".join(body)}) ({f"{head} {more}".rstrip()}) :ruleset {ruleset} :name "{self.name}")'
 
     @property
     def makes_forms(self) -> bool:
@@ -138,7 +137,7 @@ class Law:
         return f"{self.name}: {self.formula}{when}  [{self.licence}]"
 
 
-def _numbered(x: Term, numbers: dict[Int, Int] | None = None) -> tuple[Term, dict[Int, Int]]:
+def numbered(x: Term, numbers: dict[Int, Int] | None = None) -> tuple[Term, dict[Int, Int]]:
     """A right side with names for the numbers that are computed in it, and what they are.
 
     As conditions they make no match where 64 bits are too few for them; in a right side they would end the run.
@@ -148,7 +147,7 @@ def _numbered(x: Term, numbers: dict[Int, Int] | None = None) -> tuple[Term, dic
         return known.setdefault(x, Int(f"number{len(known)}_")), known
     if x.args is None:
         return x, known
-    return replace(x, args=tuple(_numbered(a, known)[0] if isinstance(a, Term) else a for a in x.args)), known
+    return replace(x, args=tuple(numbered(a, known)[0] if isinstance(a, Term) else a for a in x.args)), known
 
 
 def _prims(x: Term) -> set[str]:

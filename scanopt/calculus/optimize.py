@@ -12,6 +12,7 @@ import numpy as np
 
 from scanopt.calculus.calibrated import unit_of
 from scanopt.calculus.cost import CostModel, numpy_cost
+from scanopt.calculus.derivation import Look
 from scanopt.calculus.egraph import EGraph, Limits, Saturation
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.extract import Extraction, extract, the_only_choice
@@ -51,12 +52,16 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class Optimized:
-    """The result, the e-graph it came from, and where the time went."""
+    """The result, the e-graph it came from, and where the time went.
+
+    looks: for each time that the program was looked at, where forms come from, if that was to be noted.
+    """
 
     extraction: Extraction
     saturation: Saturation
     egraph: TermGraph
     seconds: dict[str, float]
+    looks: tuple[Look, ...] = ()
 
 
 def as_written(program: Encoded, settings: Settings) -> Extraction:
@@ -69,14 +74,16 @@ _LOOKS = 3
 """So often, at most, is a program looked at: each time as laws have simplified its text."""
 
 
-def _saturated(program: Encoded, laws: Sequence[Law], settings: Settings) -> tuple[float, Saturation, TermGraph]:
+def _saturated(
+    program: Encoded, laws: Sequence[Law], settings: Settings, looks: list[Look] | None
+) -> tuple[float, Saturation, TermGraph]:
     """The seconds until a program is loaded, how saturation went, and the e-graph."""
     known: set[Given] = set()
     found: tuple[float, Saturation, TermGraph] | None = None
     text = program
     for _ in range(_LOOKS):
         start = time.perf_counter()
-        engine = EGraph(text, laws, settings.fp)
+        engine = EGraph(text, laws, settings.fp, noted=looks is not None)
         try:
             tells = {*engine.equal, *told(text)}
             if found is not None and tells <= known:
@@ -84,6 +91,8 @@ def _saturated(program: Encoded, laws: Sequence[Law], settings: Settings) -> tup
             loaded = time.perf_counter() - start
             saturation = engine.saturate(settings.limits, settings.schedule)
             back, graph = engine.read_back()
+            if looks is not None:
+                looks.append(Look(graph, engine.provenance(back)))
         finally:
             engine.close()
         found, known = (loaded, saturation, graph), known | tells
@@ -95,10 +104,11 @@ def _saturated(program: Encoded, laws: Sequence[Law], settings: Settings) -> tup
     return found
 
 
-def optimize(program: Encoded, laws: Sequence[Law], settings: Settings) -> Optimized:
-    """The cheapest program that the laws make of `program`."""
+def optimize(program: Encoded, laws: Sequence[Law], settings: Settings, noted: bool = False) -> Optimized:
+    """The cheapest program that the laws make of `program`.  noted: note down where forms come from."""
     start = time.perf_counter()
-    loading, saturation, graph = _saturated(program, laws, settings)
+    looks: list[Look] | None = [] if noted else None
+    loading, saturation, graph = _saturated(program, laws, settings, looks)
     saturated = time.perf_counter()
     sizes = Sizes(graph, example_operands(graph, settings.example))
     try:
@@ -112,4 +122,4 @@ def optimize(program: Encoded, laws: Sequence[Law], settings: Settings) -> Optim
     extracted = time.perf_counter()
     loaded = start + loading
     seconds = {"encode": loading, "saturate": saturated - loaded, "extract": extracted - saturated}
-    return Optimized(extraction, saturation, graph, seconds)
+    return Optimized(extraction, saturation, graph, seconds, tuple(looks or ()))

@@ -35,12 +35,14 @@ class ReadBack:
 
     questions: relations that are read as well.
     places, loops: once `term_graph` was asked for, the class and clock of each term and loop of the program.
+    classes: of all forms, also of those that are left out of it because they are written as others.
     """
 
     def __init__(self, engine: Engine, questions: Sequence[str] = ()) -> None:
         self._tables = engine.tables([*_TABLES, *questions])
         self.places: dict[int, int] = {}
         self.loops: dict[int, int] = {}
+        self.classes: dict[Form, int] = {}
         self._operators = self._read_operators()
         self._lists = {out: (a, r) for (a, r), out in self._rows("cons")}
         self._empty = {out for _, out in self._rows("nil")}
@@ -90,10 +92,12 @@ class ReadBack:
 
     def bindings(self, relation: str, sorts: Sequence[str]) -> set[tuple[Binding, ...]]:
         """The rows of a relation: values, clocks and states by their numbers in `term_graph`, which comes first."""
-        out: set[tuple[Binding, ...]] = set()
-        for row, _ in self._rows(relation):
-            out.add(tuple(self._binding(x, sort) for x, sort in zip(row, sorts, strict=True)))
-        return out
+        return {row for row, _ in self.valued(relation, sorts)}
+
+    def valued(self, function: str, sorts: Sequence[str]) -> Iterator[tuple[tuple[Binding, ...], Any]]:
+        """The same of a function, with its values."""
+        for row, value in self._rows(function):
+            yield tuple(self._binding(x, sort) for x, sort in zip(row, sorts, strict=True)), value
 
     def _binding(self, x: Any, sort: str) -> Binding:
         match sort:
@@ -119,6 +123,7 @@ class ReadBack:
         g = TermGraph(inputs=program.inputs, input_labels=program.input_labels, consts=dict(consts))
         for v, form in self._forms(clocks, states, values):
             g.classes.setdefault(v, []).append(form)
+            self.classes[form] = v
         self._read_clocks(g, program, clocks, values)
         self._read_states(g, program, states, values)
         where = {i: values[v] for (i,), v in self._rows("node")}
@@ -167,8 +172,12 @@ class ReadBack:
         expanded = {row for row, _ in self._rows("expanded")}
         for (op, args), v in self._rows("apply"):
             listed = self._list(args)
-            if op in self._operators and listed is not None and (op, args) not in expanded:
-                yield values[v], Form("apply", tuple(values[a] for a in listed), operator=self._operators[op])
+            if op not in self._operators or listed is None:
+                continue
+            form = Form("apply", tuple(values[a] for a in listed), operator=self._operators[op])
+            self.classes[form] = values[v]
+            if (op, args) not in expanded:
+                yield values[v], form
         for kind in ("input", "const"):
             for (key,), v in self._rows(kind):
                 yield values[v], Form(kind, key=key)

@@ -13,8 +13,8 @@ from typing import TypeVar
 
 __all__ = [
     "APPLIED", "DECLARATIONS", "FIRST_ROWS", "Args", "Clock", "Int", "Move", "Op", "State", "Term", "Text", "Value",
-    "apply", "at", "chunks", "cons", "const_int", "cut", "delay", "hold", "item", "last_rows", "length", "lift",
-    "lifted", "nil", "on", "one_row", "prim", "root", "seq", "stack", "steps", "tail", "to_cut", "to_step",
+    "apply", "at", "chunks", "cons", "const_int", "cut", "delay", "egglog_text", "hold", "item", "last_rows", "length",
+    "lift", "lifted", "nil", "on", "one_row", "prim", "root", "seq", "stack", "steps", "tail", "to_cut", "to_step",
     "variable", "vmap",
 ]  # fmt: skip
 
@@ -93,13 +93,13 @@ class Term:
         """The pattern in egglog's syntax."""
         if self.args is None:
             return self.head
-        return f"({' '.join([self.head, *map(_egglog, self.args)])})"
+        return f"({' '.join([self.head, *map(egglog_text, self.args)])})"
 
     def pattern(self) -> str:
         """The pattern in egglog's syntax, to be looked up: two arguments at once, not one list after the other."""
         if self.args is None:
             return self.head
-        head, args = self.head, [x.pattern() if isinstance(x, Term) else _egglog(x) for x in self.args]
+        head, args = self.head, [x.pattern() if isinstance(x, Term) else egglog_text(x) for x in self.args]
         if head == "apply" and isinstance(self.args[1], Term) and (fixed := list(_fixed(self.args[1]))):
             head = APPLIED.get(len(fixed), head)
             args = [args[0], *(x.pattern() for x in fixed)] if head != "apply" else args
@@ -128,7 +128,8 @@ class Term:
 _INFIX = {"+", "-"}
 
 
-def _egglog(x: Term | int | str) -> str:
+def egglog_text(x: Term | int | str) -> str:
+    """A part of a term in egglog's syntax."""
     if isinstance(x, Term):
         return x.egglog()
     return str(x) if isinstance(x, int) else '"' + x.replace("\\", "\\\\").replace('"', '\\"') + '"'
