@@ -8,7 +8,7 @@ a program of the forms that those before and it had made.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from scanopt.calculus.derivation import derivation
@@ -96,7 +96,7 @@ def _stages(done: Optimized) -> Iterator[tuple[str, Extraction | None]]:
     way = derivation(done.looks[-1], chosen)
     earlier = [x for look in done.looks[:-1] for x in derivation(look).laws]
     names = [*dict.fromkeys([*earlier, *way.laws])]
-    makers = {done.looks[-1].provenance.made.get(f) for f in way.forms}
+    makers = {*way.forms.values()}
     for n, name in enumerate(names[:-1]):
         # The classes are those of the end: what laws save that only unite forms shows from the first step on.
         new = name in makers or not n
@@ -105,12 +105,12 @@ def _stages(done: Optimized) -> Iterator[tuple[str, Extraction | None]]:
         yield names[-1], done.extraction
 
 
-def _cheapest(done: Optimized, forms: Container[Form], laws: Container[str]) -> Extraction | None:
-    """A cheap program of the forms as written and of those on the way that some laws made."""
-    come, problem = done.looks[-1].provenance, done.extraction.problem
+def _cheapest(done: Optimized, forms: Mapping[Form, str], laws: Container[str]) -> Extraction | None:
+    """A cheap program of the forms as written and of those on the way that some laws led to."""
+    written, problem = done.looks[-1].provenance.written, done.extraction.problem
 
     def there(f: Form) -> bool:
-        return f in come.written or (f in forms and come.made.get(f, "") in laws)
+        return f in written or (f in forms and forms[f] in laws)
 
     kept = {c: [f for f in fs if there(f)] for c, fs in problem.graph.classes.items()}
     graph = replace(problem.graph, classes={c: fs for c, fs in kept.items() if fs})

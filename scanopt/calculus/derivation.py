@@ -7,7 +7,7 @@ and no equalities: what led to them alone is left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Derivation", "Look", "derivation"]
 
-_PART, _CLASS, _ANY, _FACTS = 0.5, 0.25, 2.0, 4.0
+_PART, _CLASS, _ANY, _FACTS, _FACTS_ALONE = 0.5, 0.25, 2.0, 4.0, 100.0
 """What a step costs beside 1 for two forms that a law made equal: for each form that these are made of; from a form to
 any other one of its class, which a law with a variable on one side says; between any two, with variables on both; by
-facts and re-timing."""
+facts and re-timing, which go on from what a law made, to another form; and to one that was written."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,11 +38,11 @@ class Look:
 class Derivation:
     """The laws that lead from the program as written to other forms, each with the round in which it began.
 
-    forms: those on the way, beside the ones as written.
+    forms: those on the way with the law that led to each, "" where facts and re-timing did alone.
     """
 
     laws: Mapping[str, int]
-    forms: frozenset[Form]
+    forms: Mapping[Form, str]
 
 
 def derivation(look: Look, chosen: Iterable[Form] | None = None) -> Derivation:
@@ -60,7 +60,7 @@ class _Search:
         self._graph, self._from = look.graph, look.provenance
         self._nets: dict[int, nx.Graph[Form]] = {}
         self._done: set[tuple[Form, bool]] = set()
-        self._forms: set[Form] = set()
+        self._forms: dict[Form, str] = {}
         self._used: set[str] = set()
         self._seen: set[int] = set()
 
@@ -68,7 +68,7 @@ class _Search:
         """What was found, laws in the order of their rounds."""
         rounds = self._from.rounds
         laws = {x: rounds.get(x, 0) for x in sorted(self._used, key=lambda x: (rounds.get(x, 0), x))}
-        return Derivation(laws, frozenset(self._forms))
+        return Derivation(laws, self._forms)
 
     def reach(self, form: Form, all_written: bool = False) -> None:
         """Note what leads to a form from one of its class that was written, or made first.
@@ -81,14 +81,20 @@ class _Search:
             if (form, everything) in self._done or (form, True) in self._done:
                 continue
             self._done.add((form, everything))
-            self._forms.add(form)
             self._united(form)
-            for a, b, step in self._steps(form, everything):
-                self._forms |= {a, b}
-                if step is not None:
-                    self._used.add(step.law)
-                    todo += [(x, False) for x in step.inner]
+            for way, steps in self._ways(form, everything):
+                self._note(way, steps)
+                todo += [(x, False) for step in steps if step for x in step.inner]
             todo += self._made_of(form)
+
+    def _note(self, way: Sequence[Form], steps: Sequence[Equality | None]) -> None:
+        """Note a way from a form to the one that it comes from: what facts made comes from the step after it."""
+        law = self._from.made.get(way[-1], "")
+        laws = [law, *(step.law if step else "" for step in reversed(steps))]
+        self._used |= {*laws} - {""}
+        for form, step in zip(reversed(way), laws, strict=True):
+            law = step or law
+            self._forms.setdefault(form, self._from.made.get(form) or law)
 
     def _united(self, form: Form) -> None:
         for place in (("Clock", form.clock), ("State", form.state)):
@@ -102,16 +108,8 @@ class _Search:
             if len(written) > 1:
                 yield written[0], True
 
-    def _steps(self, form: Form, everything: bool) -> Iterator[tuple[Form, Form, Equality | None]]:
-        """The steps from form to form on the way to one; what made the first of them is a step from it to itself."""
-        for way, net in self._ways(form, everything):
-            for a, b in pairwise(way):
-                yield a, b, net.edges[a, b]["step"]
-            if law := self._from.made.get(way[-1]):
-                yield way[-1], way[-1], Equality(law, None, None, ())
-
-    def _ways(self, form: Form, everything: bool) -> Iterator[tuple[list[Form], nx.Graph[Form]]]:
-        """Ways from a form to those that it may come from, and the net that they are in."""
+    def _ways(self, form: Form, everything: bool) -> Iterator[tuple[list[Form], list[Equality | None]]]:
+        """Ways from a form to those that it may come from, with their steps."""
         import networkx as nx
 
         c = self._from.classes.get(form)
@@ -121,12 +119,12 @@ class _Search:
         written = [f for f in forms if f in self._from.written]
         starts = written or [f for f in forms if self._from.made.get(f)]
         if form not in net or (form in starts and not (everything and written)):
-            yield [form], net
+            yield [form], []
             return
         found = nx.single_source_dijkstra_path(net, form)
         ways = sorted((found[f] for f in starts if f in found), key=len)
         for way in ways if everything and written else ways[:1]:
-            yield way, net
+            yield way, [net.edges[a, b]["step"] for a, b in pairwise(way)]
 
     def _net(self, c: int) -> nx.Graph[Form]:
         if c not in self._nets:
@@ -159,5 +157,5 @@ class _Search:
                             connect(f, g, weight + _ANY, x)
         for f in [f for f in (*net.nodes,) if self._from.made.get(f) == ""]:
             for g in (*net.nodes,):
-                connect(f, g, 1.0 + _FACTS, None)
+                connect(f, g, 1.0 + (_FACTS_ALONE if g in self._from.written else _FACTS), None)
         return net
