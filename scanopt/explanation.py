@@ -74,18 +74,19 @@ def explain(program: Encoded, laws: Sequence[Law], settings: Settings) -> Explan
     written = as_written(program, settings)
     done = optimize(program, laws, settings, noted=True)
     named = {x.name: x for x in laws}
-    initial = program_before = lower(written)
+    exact = settings.fp == "exact"
+    initial = program_before = lower(written, exact)
     steps: list[Step] = []
     before = written.cost
     for name, found in _stages(done):
         after = min(before, found.cost) if found else before
         if found and after < before:
-            program_before = lower(found)
+            program_before = lower(found, exact)
         x = named[name]
         steps.append(Step(name, x.formula, x.conditions, x.licence, x.doc, before, after, program_before))
         before = after
     final = done.extraction
-    return Explanation(initial, lower(final), written.cost, final.cost, tuple(steps))
+    return Explanation(initial, lower(final, exact), written.cost, final.cost, tuple(steps))
 
 
 def _stages(done: Optimized) -> Iterator[tuple[str, Extraction | None]]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache, partial
 from typing import Any
 
@@ -130,6 +130,17 @@ def _operators(same: _Same) -> tuple[Op, ...]:
     return tuple(Op.parse(key) for x in laws for key in sorted(x.operators()))
 
 
+@contextmanager
+def _typed() -> Iterator[None]:
+    """Tell values of different types that were made equal from other errors."""
+    try:
+        yield
+    except EngineError as error:
+        if "Illegal merge" in str(error):
+            raise UnsoundLawError(f"a law made values of different types equal ({error})") from None
+        raise
+
+
 class EGraph:
     """One program in an e-graph, under some laws.
 
@@ -188,12 +199,8 @@ class EGraph:
         self._engine.close()
 
     def _run(self, text: str) -> list[Report]:
-        try:
+        with _typed():
             return self._engine.run(text)
-        except EngineError as error:
-            if "Illegal merge" in str(error):
-                raise UnsoundLawError(f"a law made values of different types equal ({error})") from None
-            raise
 
     # Loading
 
@@ -222,10 +229,9 @@ class EGraph:
             self._load(rows, facts_of(trial.part, given))
             most = Limits().most(trial.part.size)
             for _ in range(_TRIAL):
-                self._facts()
-                (report,) = self._run(f"(run {self._stepwise} 1)")
+                report, size = self._all_facts(f"(run {self._stepwise} 1)")
                 changed = self._folded_by(report.matches) or report.updated
-                if not changed or self.size() > most:
+                if not changed or size > most:
                     break
             return read_back(self._engine).nodes()
         except UnsoundLawError:
@@ -243,42 +249,38 @@ class EGraph:
     def round(self, names: frozenset[str]) -> Round:
         """All that follows from facts, then the laws of these names once."""
         start = time.perf_counter()
-        reports = self._facts()
-        if self._notes is not None:
-            self._run(NOTE_FACTS)
-        reports += self._run(f"(run {self._ruleset(names)} 1)") if names else []
-        self._rounds.append(frozenset(n for r in reports for n in r.matches))
-        return self._round(reports, start)
+        laws = f"(run {self._ruleset(names)} 1)" if names else ""
+        report, size = self._all_facts(laws if self._notes is None else f"{NOTE_FACTS}\n{laws}")
+        self._rounds.append(frozenset(report.matches))
+        return self._round(report, size, start)
 
     def run(self, ruleset: str) -> Round:
         """Run an egglog ruleset once."""
         start = time.perf_counter()
-        return self._round(self._run(f"(run {ruleset} 1)"), start)
+        (report,) = self._run(f"(run {ruleset} 1)")
+        return self._round(report, self.size(), start)
 
-    def _round(self, reports: Sequence[Report], start: float) -> Round:
+    def _round(self, report: Report, size: int, start: float) -> Round:
         """What some runs came to, constants folded."""
-        times: defaultdict[str, float] = defaultdict(float)
-        matches: Counter[str] = Counter()
-        for r in reports:
-            matches.update(r.matches)
-            for n, t in r.seconds.items():
-                times[n] += t
-        seconds = _seconds(times, time.perf_counter() - start)
-        changed = self._folded_by(matches) or any(r.updated for r in reports)
-        return Round(matches, seconds, changed, self.size(), self._room)
+        seconds = _seconds(report.seconds, time.perf_counter() - start)
+        changed = self._folded_by(report.matches) or report.updated
+        return Round(report.matches, seconds, changed, size, self._room)
 
-    def _facts(self) -> list[Report]:
-        """Reports of running facts until nothing new follows; they should end by themselves, and are watched."""
-        reports: list[Report] = []
-        while self._beside and (not reports or reports[-1].updated):
-            reports += self._run("(run more_facts 1)")
+    def _all_facts(self, laws: str) -> tuple[Report, int]:
+        """Run facts until nothing new follows, then commands; the number of forms after that.
+
+        Facts should end by themselves, and are watched.
+        """
+        updated = bool(self._beside)
+        while updated:
+            updated = self._run("(run more_facts 1)")[-1].updated
             if sum(self.sizes().values()) > _ROWS:
                 raise EndlessError
         most = _TOO_MANY * Limits().most(self.program.size)
-        while not reports or (reports[-1].updated and self.size() <= most and self._room >= READ):
-            # The command, unlike `repeat` in a schedule, ends with the first run that finds nothing new.
-            reports += self._run(f"(run facts {_AT_ONCE})")
-        return reports
+        # The command, unlike `repeat` in a schedule, ends with the first run that finds nothing new.
+        with _typed():
+            report, size, self._room = self._engine.round(f"(run facts {_AT_ONCE})", laws, _FORMS, most, READ)
+        return report, size
 
     def _ruleset(self, names: frozenset[str]) -> str:
         """The egglog ruleset of some of the laws."""

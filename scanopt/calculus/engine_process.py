@@ -64,6 +64,26 @@ class Server:
         """What the commands of a text come to: reports of runs."""
         return [found for x in run(self._engine, text) if (found := plain(x)) is not None]
 
+    def round(self, facts: str, laws: str, counted: Sequence[str], most: int, read: float) -> list[Any]:
+        """Run facts until nothing new follows, then laws: a report of it all, rows of the counted tables, and memory.
+
+        Facts stop as well with more rows than `most`, or where less than `read` times the memory taken is left.
+        """
+        reports: list[Any] = []
+        while True:
+            reports += self.run(facts)
+            rows, *memory = self._counted(counted)
+            if not reports[-1][0] or rows > most or memory[1] < read * memory[0]:
+                break
+        if laws:
+            reports += self.run(laws)
+            rows, *memory = self._counted(counted)
+        return [together(reports), rows, *memory]
+
+    def _counted(self, names: Sequence[str]) -> tuple[int, int, int]:
+        sizes, taken, left = self.room()
+        return sum(sizes.get(name, 0) for name in names), taken, left
+
     def tables(self, names: Sequence[str]) -> dict[str, tuple[str, list[tuple[tuple[Any, ...], Any]]]]:
         """Of some tables the sort of the values, and the rows: arguments and value.
 
@@ -126,8 +146,20 @@ def plain(result: Any) -> Any:
     if report is None:
         return None
     matches = {name: n for name, n in report.num_matches_per_rule.items() if n}
-    times = {name: t.total_seconds() for name, t in report.search_and_apply_time_per_rule.items()}
+    times = {name: s for name, t in report.search_and_apply_time_per_rule.items() if (s := t.total_seconds())}
     return report.updated, matches, times
+
+
+def together(reports: Sequence[Any]) -> Any:
+    """Reports as one."""
+    matches: dict[str, int] = {}
+    times: dict[str, float] = {}
+    for _, found, took in reports:
+        for name, n in found.items():
+            matches[name] = matches.get(name, 0) + n
+        for name, t in took.items():
+            times[name] = times.get(name, 0.0) + t
+    return any(updated for updated, _, _ in reports), matches, times
 
 
 # Memory
