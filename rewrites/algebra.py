@@ -21,7 +21,7 @@ from scanopt.calculus.facts import (
     undoes,
 )  # fmt: skip
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Op, Text, Value, apply, const_at, prim
+from scanopt.calculus.terms import Clock, Op, Text, Value, const_at, ops
 
 
 def _complex_products(u: Any, v: Any, x: Any) -> Any:
@@ -36,7 +36,7 @@ def _complex_products(u: Any, v: Any, x: Any) -> Any:
 )
 def right_identity(op: Op, x: Value, e: Value, d: Text) -> Equation:
     """op(x, e) = x for the neutral element e."""
-    return Equation(apply(op, x, e), x, when=[neutral(op, e, d), of_dtype(x, d)])
+    return Equation(op(x, e), x, when=[neutral(op, e, d), of_dtype(x, d)])
 
 
 @law(
@@ -47,7 +47,7 @@ def right_identity(op: Op, x: Value, e: Value, d: Text) -> Equation:
 )
 def left_identity(op: Op, e: Value, x: Value, d: Text) -> Equation:
     """op(e, x) = x for the neutral element e."""
-    return Equation(apply(op, e, x), x, when=[left_neutral(op, e, d), of_dtype(x, d)])
+    return Equation(op(e, x), x, when=[left_neutral(op, e, d), of_dtype(x, d)])
 
 
 @law(
@@ -62,7 +62,7 @@ def left_identity(op: Op, e: Value, x: Value, d: Text) -> Equation:
 )
 def right_identity_array(op: Op, x: Value, E: Value, e: Value, d: Text) -> Equation:
     """op(x, E) = x where E is full of the neutral element, in the shape of x."""
-    return Equation(apply(op, x, E), x, when=[like(E, x, e), neutral(op, e, d), of_dtype(x, d)])
+    return Equation(op(x, E), x, when=[like(E, x, e), neutral(op, e, d), of_dtype(x, d)])
 
 
 @law(
@@ -77,7 +77,7 @@ def right_identity_array(op: Op, x: Value, E: Value, e: Value, d: Text) -> Equat
 )
 def left_identity_array(op: Op, E: Value, x: Value, e: Value, d: Text) -> Equation:
     """op(E, x) = x where E is full of the neutral element, in the shape of x."""
-    return Equation(apply(op, E, x), x, when=[like(E, x, e), left_neutral(op, e, d), of_dtype(x, d)])
+    return Equation(op(E, x), x, when=[like(E, x, e), left_neutral(op, e, d), of_dtype(x, d)])
 
 
 @law(
@@ -92,9 +92,9 @@ def left_identity_array(op: Op, E: Value, x: Value, e: Value, d: Text) -> Equati
 )
 def right_annihilator(op: Op, x: Value, z: Value, d: Text) -> Equation:
     """op(x, z) = z everywhere, in the shape of x."""
-    left = apply(op, x, z)
+    left = op(x, z)
     same = [same_type(left, x), of_dtype(left, d), of_dtype(z, d)]
-    return Equation(left, apply(prim("full_like"), x, z), when=[absorbing(op, z), *same])
+    return Equation(left, ops.full_like(x, z), when=[absorbing(op, z), *same])
 
 
 @law(
@@ -109,9 +109,9 @@ def right_annihilator(op: Op, x: Value, z: Value, d: Text) -> Equation:
 )
 def left_annihilator(op: Op, z: Value, x: Value, d: Text) -> Equation:
     """op(z, x) = z everywhere, in the shape of x."""
-    left = apply(op, z, x)
+    left = op(z, x)
     same = [same_type(left, x), of_dtype(left, d), of_dtype(z, d)]
-    return Equation(left, apply(prim("full_like"), x, z), when=[absorbing(op, z), *same])
+    return Equation(left, ops.full_like(x, z), when=[absorbing(op, z), *same])
 
 
 @law(
@@ -127,7 +127,7 @@ def left_annihilator(op: Op, z: Value, x: Value, d: Text) -> Equation:
 )
 def inverse(g: Op, op: Op, x: Value, y: Value) -> Equation:
     """g(op(x, y), y) = x: integers, exact modulo 2^k."""
-    left = apply(g, apply(op, x, y), y)
+    left = g(op(x, y), y)
     return Equation(left, x, when=[undoes(g, op), integer(x), same_type(left, x), scalar(y)])
 
 
@@ -139,7 +139,7 @@ def inverse(g: Op, op: Op, x: Value, y: Value) -> Equation:
 )
 def idempotence(op: Op, x: Value, d: Text) -> Equation:
     """op(x, x) = x."""
-    return Equation(apply(op, x, x), x, when=[idempotent(op, d), of_dtype(x, d)])
+    return Equation(op(x, x), x, when=[idempotent(op, d), of_dtype(x, d)])
 
 
 @law(
@@ -150,8 +150,8 @@ def idempotence(op: Op, x: Value, d: Text) -> Equation:
 )
 def projection_twice(op: Op, x: Value, d: Text) -> Equation:
     """op(op(x)) = op(x)."""
-    once = apply(op, x)
-    return Equation(apply(op, once), once, when=[projection(op, d), of_dtype(x, d)])
+    once = op(x)
+    return Equation(op(once), once, when=[projection(op, d), of_dtype(x, d)])
 
 
 @law(
@@ -162,7 +162,7 @@ def projection_twice(op: Op, x: Value, d: Text) -> Equation:
 )
 def involution_twice(op: Op, x: Value, d: Text) -> Equation:
     """op(op(x)) = x."""
-    return Equation(apply(op, apply(op, x)), x, when=[involution(op, d), of_dtype(x, d)])
+    return Equation(op(op(x)), x, when=[involution(op, d), of_dtype(x, d)])
 
 
 @law(
@@ -178,7 +178,7 @@ def involution_twice(op: Op, x: Value, d: Text) -> Equation:
 def commuted_twins(op: Op, x: Value, y: Value, d: Text) -> Equation:
     """op(x, y) = op(y, x), where both are there: neither is made for the other."""
     when = [commutative(op, d), of_dtype(x, d), of_dtype(y, d)]
-    return Equation(apply(op, x, y), apply(op, y, x), when=when, found=True)
+    return Equation(op(x, y), op(y, x), when=when, found=True)
 
 
 @law(
@@ -189,5 +189,5 @@ def commuted_twins(op: Op, x: Value, y: Value, d: Text) -> Equation:
 )
 def self_inverse(op: Op, x: Value, d: Text, k: Text, c: Clock) -> Equation:
     """op(x, x) = k everywhere, in the shape of x: integers."""
-    result = apply(prim("full_like"), x, const_at(c, k))
-    return Equation(apply(op, x, x), result, when=[cancels(op, d, k), of_dtype(x, d), lies_on(x, c)])
+    result = ops.full_like(x, const_at(c, k))
+    return Equation(op(x, x), result, when=[cancels(op, d, k), of_dtype(x, d), lies_on(x, c)])

@@ -7,9 +7,7 @@ import scanopt.tensor as T
 from scanopt.calculus.facts import runs_all
 from scanopt.calculus.facts_mirrors import mirrors
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Value, apply, prim, seq, stack
-
-_BACK = prim('getitem{"index":[["slice",null,null,-1]]}')
+from scanopt.calculus.terms import Clock, Value, seq, stack
 
 
 def _network(X: Any, W: Any) -> Any:
@@ -35,4 +33,4 @@ def _both_ways(a: Any, end: bool) -> Any:
 )
 def value_seen_backwards(c: Clock, v: Value, w: Value) -> Equation:
     """What is computed at step t and again at step n-1-t is read from the trace, last row first."""
-    return Equation(v, seq(c, apply(_BACK, stack(c, w))), when=[mirrors(c, v, w), runs_all(c)])
+    return Equation(v, seq(c, stack(c, w)[::-1]), when=[mirrors(c, v, w), runs_all(c)])

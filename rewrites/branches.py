@@ -6,9 +6,7 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.facts import is_false, is_true, scalar, total
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Value, apply, prim
-
-_IFELSE = prim("ifelse")
+from scanopt.calculus.terms import Value, ops
 
 
 def _indexed(x: Any, p: Any) -> Any:
@@ -28,7 +26,7 @@ def _indexed_or_else(x: Any, p: Any) -> Any:
 )
 def choice_of_true(c: Value, a: Value, b: Value) -> Equation:
     """ifelse(True, a, b) = a."""
-    return Equation(apply(_IFELSE, c, a, b), a, when=[is_true(c)])
+    return Equation(ops.ifelse(c, a, b), a, when=[is_true(c)])
 
 
 @law(
@@ -39,7 +37,7 @@ def choice_of_true(c: Value, a: Value, b: Value) -> Equation:
 )
 def choice_of_false(c: Value, a: Value, b: Value) -> Equation:
     """ifelse(False, a, b) = b."""
-    return Equation(apply(_IFELSE, c, a, b), b, when=[is_false(c)])
+    return Equation(ops.ifelse(c, a, b), b, when=[is_false(c)])
 
 
 @law(
@@ -50,5 +48,5 @@ def choice_of_false(c: Value, a: Value, b: Value) -> Equation:
 )
 def lazy_choice_as_where(c: Value, a: Value, b: Value) -> Equation:
     """Where neither side can raise, both may be computed: where(c, a, b), for scalars."""
-    lazy = apply(_IFELSE, c, a, b)
-    return Equation(lazy, apply(prim("where"), c, a, b), when=[total(a), total(b), scalar(lazy)])
+    lazy = ops.ifelse(c, a, b)
+    return Equation(lazy, ops.where(c, a, b), when=[total(a), total(b), scalar(lazy)])

@@ -7,7 +7,7 @@ import scanopt.tensor as T
 from scanopt.calculus.facts_recurrences import entries, floating
 from scanopt.calculus.facts_states import becomes
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, State, Value, apply, delay, last_rows, prim, seq, vmap
+from scanopt.calculus.terms import Clock, State, Value, delay, ops, prim, seq, vmap
 
 _SOURCE = "max-plus maps compose"
 
@@ -18,11 +18,11 @@ def _trace(step: Any, x: Any, start: Any) -> Any:
 
 
 def _sum(c: Clock, init: Value, s: State, x: Value) -> Value:
-    return apply(prim("add"), delay(c, init, s, 1), x)
+    return delay(c, init, s, 1) + x
 
 
 def _closed(c: Clock, op: str, init: Value, *rows: Value) -> Value:
-    return seq(c, apply(prim(op), apply(last_rows(1), init), *rows))
+    return seq(c, prim(op)(init[-1:], *rows))
 
 
 @law(
@@ -37,7 +37,7 @@ def _closed(c: Clock, op: str, init: Value, *rows: Value) -> Value:
 )
 def sum_from_below(c: Clock, init: Value, s: State, x: Value, X: Value, low: Value, L: Value) -> Equation:
     """max(s + x, low)."""
-    left = apply(prim("maximum"), _sum(c, init, s, x), low)
+    left = ops.maximum(_sum(c, init, s, x), low)
     when = [becomes(s, left), entries(c, x, X), entries(c, low, L), floating(left)]
     return Equation(left, _closed(c, "raised_sum", init, X, L), when=when)
 
@@ -54,7 +54,7 @@ def sum_from_below(c: Clock, init: Value, s: State, x: Value, X: Value, low: Val
 )
 def sum_from_above(c: Clock, init: Value, s: State, x: Value, X: Value, high: Value, H: Value) -> Equation:
     """min(s + x, high)."""
-    left = apply(prim("minimum"), _sum(c, init, s, x), high)
+    left = ops.minimum(_sum(c, init, s, x), high)
     when = [becomes(s, left), entries(c, x, X), entries(c, high, H), floating(left)]
     return Equation(left, _closed(c, "capped_sum", init, X, H), when=when)
 
@@ -73,7 +73,7 @@ def clipped_sum(
     c: Clock, init: Value, s: State, x: Value, X: Value, low: Value, L: Value, high: Value, H: Value
 ) -> Equation:
     """clip(s + x, low, high)."""
-    left = apply(prim("clip"), _sum(c, init, s, x), low, high)
+    left = ops.clip(_sum(c, init, s, x), low, high)
     when = [becomes(s, left), entries(c, x, X), entries(c, low, L), entries(c, high, H), floating(left)]
     return Equation(left, _closed(c, "clamped_sum", init, X, L, H), when=when)
 
@@ -94,7 +94,7 @@ def raised_and_capped_sum(
     c: Clock, init: Value, s: State, x: Value, X: Value, low: Value, L: Value, high: Value, H: Value
 ) -> Equation:
     """min(max(s + x, low), high)."""
-    left = apply(prim("minimum"), apply(prim("maximum"), _sum(c, init, s, x), low), high)
+    left = ops.minimum(ops.maximum(_sum(c, init, s, x), low), high)
     when = [becomes(s, left), entries(c, x, X), entries(c, low, L), entries(c, high, H), floating(left)]
     return Equation(left, _closed(c, "clamped_sum", init, X, L, H), when=when)
 
@@ -115,7 +115,7 @@ def capped_and_raised_sum(
     c: Clock, init: Value, s: State, x: Value, X: Value, low: Value, L: Value, high: Value, H: Value
 ) -> Equation:
     """max(min(s + x, high), low), the lower limit being the stronger one."""
-    left = apply(prim("maximum"), apply(prim("minimum"), _sum(c, init, s, x), high), low)
+    left = ops.maximum(ops.minimum(_sum(c, init, s, x), high), low)
     when = [becomes(s, left), entries(c, x, X), entries(c, low, L), entries(c, high, H), floating(left)]
-    top = apply(vmap(prim("maximum"), "11"), H, L)
+    top = vmap(ops.maximum, "11")(H, L)
     return Equation(left, _closed(c, "clamped_sum", init, X, L, top), when=when)

@@ -11,23 +11,7 @@ from scanopt.calculus.facts import of_dtype, runs_all, scalar, within
 from scanopt.calculus.facts_recurrences import accumulates, entries, folds, folds_in_order, int64
 from scanopt.calculus.facts_states import becomes
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import (
-    Clock,
-    Op,
-    State,
-    Text,
-    Value,
-    apply,
-    delay,
-    hold,
-    item,
-    last_rows,
-    one_row,
-    prim,
-    seq,
-    steps,
-    tail,
-)  # fmt: skip
+from scanopt.calculus.terms import Clock, Op, State, Text, Value, delay, hold, one_row, seq, steps, tail
 
 
 def _trace(step: Any, x: Any, start: Any, *more: Any) -> Any:
@@ -57,9 +41,9 @@ def _counter(step: Any, start: Any, k: Any) -> Any:
 )
 def accumulation(c: Clock, op: Op, init: Value, s: State, x: Value, d: Text, g: Op, X: Value) -> Equation:
     """A state that takes on one entry after the other accumulates them."""
-    left = apply(op, delay(c, init, s, 1), x)
+    left = op(delay(c, init, s, 1), x)
     when = [becomes(s, left), of_dtype(left, d), accumulates(op, d, g), entries(c, x, X)]
-    return Equation(left, seq(c, apply(g, apply(last_rows(1), init), X)), when=when)
+    return Equation(left, seq(c, g(init[-1:], X)), when=when)
 
 
 @law(
@@ -78,9 +62,9 @@ def last_of_accumulation_in_order(
     c: Clock, op: Op, init: Value, s: State, x: Value, d: Text, g: Op, X: Value, p: Clock
 ) -> Equation:
     """The last value of such a state needs no room for those before it."""
-    new = apply(op, delay(c, init, s, 1), x)
+    new = op(delay(c, init, s, 1), x)
     when = [becomes(s, new), of_dtype(new, d), folds_in_order(op, d, g), entries(c, x, X), runs_all(c), within(c, p)]
-    return Equation(tail(c, new, 1), one_row(c, apply(g, apply(last_rows(1), init), X), p), when=when)
+    return Equation(tail(c, new, 1), one_row(c, g(init[-1:], X), p), when=when)
 
 
 @law(
@@ -100,9 +84,9 @@ def last_of_accumulation(
     c: Clock, op: Op, init: Value, s: State, x: Value, d: Text, g: Op, X: Value, p: Clock
 ) -> Equation:
     """The last value of such a state needs no values before it."""
-    new = apply(op, delay(c, init, s, 1), x)
+    new = op(delay(c, init, s, 1), x)
     when = [becomes(s, new), of_dtype(new, d), folds(op, d, g), entries(c, x, X), runs_all(c), within(c, p)]
-    return Equation(tail(c, new, 1), one_row(c, apply(g, apply(last_rows(1), init), X), p), when=when)
+    return Equation(tail(c, new, 1), one_row(c, g(init[-1:], X), p), when=when)
 
 
 @law(
@@ -120,7 +104,7 @@ def last_of_accumulation(
 )
 def last_of_counter(c: Clock, init: Value, s: State, k: Value, p: Clock) -> Equation:
     """A counter ends at its start plus the number of steps times the increment (integers, modulo 2^64)."""
-    new = apply(prim("add"), delay(c, init, s, 1), hold(c, k))
-    last = apply(prim("add"), apply(item(-1), init), apply(prim("multiply"), k, steps(c)))
+    new = delay(c, init, s, 1) + hold(c, k)
+    last = init[-1] + k * steps(c)
     when = [becomes(s, new), int64(new), int64(k), scalar(k), runs_all(c), within(c, p)]
     return Equation(tail(c, new, 1), one_row(c, last, p), when=when)

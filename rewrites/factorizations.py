@@ -12,16 +12,11 @@ from scanopt.calculus.facts_factors import cholesky_factor, float64, matrix
 from scanopt.calculus.facts_recurrences import floating, vector
 from scanopt.calculus.facts_sums import nothing
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Text, Value, apply, hold, length, prim, steps
-
-_DOT, _INV, _CHOLESKY, _SOLVE = prim("dot"), prim("inv"), prim("cholesky"), prim("solve")
-_FACTORS, _SOLVE_0, _SOLVE_1 = prim("lu_factor"), prim('lu_solve{"trans":0}'), prim('lu_solve{"trans":1}')
-_CHECKED = prim("unless_flagged")
-_TRANSPOSE = prim('transpose{"axes":[1,0]}')
+from scanopt.calculus.terms import Clock, Text, Value, hold, ops, steps
 
 
 def _triangular(lower: bool, trans: int) -> Any:
-    return prim(f'solve_triangular{{"lower":{str(lower).lower()},"trans":{trans},"unit_diagonal":false}}')
+    return ops("solve_triangular", lower=lower, trans=trans, unit_diagonal=False)
 
 
 def _again(step: Any, s: Any, A: Any, n: Any) -> Any:
@@ -49,8 +44,8 @@ def _regular(A: Any) -> Any:
 )
 def system_by_factors(A: Value, b: Value, d: Text) -> Equation:
     """A system is solved with the factors of its matrix, in the precision of the matrix."""
-    left = apply(_SOLVE, A, b)
-    return Equation(left, apply(_SOLVE_0, apply(_FACTORS, A), b), when=[of_dtype(left, d), of_dtype(A, d)])
+    left = ops.solve(A, b)
+    return Equation(left, ops.lu_solve(ops.lu_factor(A), b, trans=0), when=[of_dtype(left, d), of_dtype(A, d)])
 
 
 @law(
@@ -65,8 +60,8 @@ def system_by_factors(A: Value, b: Value, d: Text) -> Equation:
 )
 def system_of_transpose(A: Value, b: Value, d: Text) -> Equation:
     """The factors of a matrix solve with its transpose too."""
-    left = apply(_SOLVE, apply(_TRANSPOSE, A), b)
-    return Equation(left, apply(_SOLVE_1, apply(_FACTORS, A), b), when=[of_dtype(left, d), of_dtype(A, d)])
+    left = ops.solve(ops.transpose(A, axes=(1, 0)), b)
+    return Equation(left, ops.lu_solve(ops.lu_factor(A), b, trans=1), when=[of_dtype(left, d), of_dtype(A, d)])
 
 
 @law(
@@ -80,7 +75,7 @@ def system_of_transpose(A: Value, b: Value, d: Text) -> Equation:
 )
 def inverse_times(A: Value, b: Value, d: Text) -> Equation:
     """The product of an inverse with right sides is the solution."""
-    return Equation(apply(_DOT, apply(_INV, A), b), apply(_SOLVE, A, b), when=[of_dtype(A, d), of_dtype(b, d)])
+    return Equation(ops.dot(ops.inv(A), b), ops.solve(A, b), when=[of_dtype(A, d), of_dtype(b, d)])
 
 
 @law(
@@ -94,8 +89,8 @@ def inverse_times(A: Value, b: Value, d: Text) -> Equation:
 )
 def vector_times_inverse(A: Value, b: Value, d: Text) -> Equation:
     """The product of a vector with an inverse solves with the transpose."""
-    right = apply(_SOLVE_1, apply(_FACTORS, A), b)
-    return Equation(apply(_DOT, b, apply(_INV, A)), right, when=[vector(b), of_dtype(A, d), of_dtype(b, d)])
+    right = ops.lu_solve(ops.lu_factor(A), b, trans=1)
+    return Equation(ops.dot(b, ops.inv(A)), right, when=[vector(b), of_dtype(A, d), of_dtype(b, d)])
 
 
 @law(
@@ -109,8 +104,8 @@ def vector_times_inverse(A: Value, b: Value, d: Text) -> Equation:
 )
 def matrix_times_inverse(A: Value, B: Value, d: Text) -> Equation:
     """The same for the rows of a matrix: the gain of a Kalman filter."""
-    right = apply(_TRANSPOSE, apply(_SOLVE, apply(_TRANSPOSE, A), apply(_TRANSPOSE, B)))
-    return Equation(apply(_DOT, B, apply(_INV, A)), right, when=[matrix(B), of_dtype(A, d), of_dtype(B, d)])
+    right = ops.transpose(ops.solve(ops.transpose(A, axes=(1, 0)), ops.transpose(B, axes=(1, 0))), axes=(1, 0))
+    return Equation(ops.dot(B, ops.inv(A)), right, when=[matrix(B), of_dtype(A, d), of_dtype(B, d)])
 
 
 def _with_identity(A: Any) -> Any:
@@ -128,9 +123,9 @@ def _with_identity(A: Any) -> Any:
 )
 def system_of_identity(A: Value, k: Value) -> Equation:
     """The right sides of the inverse are the identity."""
-    n = apply(length(0), A)
-    identity = apply(prim('eye{"dtype":"float64"}'), n, n, k)
-    return Equation(apply(_SOLVE, A, identity), apply(_INV, A), when=[nothing(k), float64(A)])
+    n = A.shape[0]
+    identity = ops.eye(n, n, k, dtype="float64")
+    return Equation(ops.solve(A, identity), ops.inv(A), when=[nothing(k), float64(A)])
 
 
 @law(
@@ -141,8 +136,8 @@ def system_of_identity(A: Value, k: Value) -> Equation:
 )
 def inverse_or_flag(A: Value) -> Equation:
     """An inverse that is flagged where there is none raises nothing: it is found out when it is used."""
-    flagged = apply(prim('linalg_or_flag{"function":"inv"}'), A)
-    return Equation(apply(_INV, A), apply(_CHECKED, flagged))
+    flagged = ops.linalg_or_flag(A, function="inv")
+    return Equation(ops.inv(A), ops.unless_flagged(flagged))
 
 
 @law(
@@ -153,8 +148,8 @@ def inverse_or_flag(A: Value) -> Equation:
 )
 def cholesky_or_flag(A: Value) -> Equation:
     """The same for Cholesky factors."""
-    flagged = apply(prim('linalg_or_flag{"function":"cholesky"}'), A)
-    return Equation(apply(_CHOLESKY, A), apply(_CHECKED, flagged))
+    flagged = ops.linalg_or_flag(A, function="cholesky")
+    return Equation(ops.cholesky(A), ops.unless_flagged(flagged))
 
 
 @law(
@@ -168,8 +163,8 @@ def cholesky_or_flag(A: Value) -> Equation:
 )
 def checked_before_loop(c: Clock, F: Value) -> Equation:
     """What is flagged is found out before the loop, if that runs any step."""
-    left = apply(_CHECKED, hold(c, F))
-    return Equation(left, hold(c, apply(_CHECKED, F, steps(c))), when=[always(left)])
+    left = ops.unless_flagged(hold(c, F))
+    return Equation(left, hold(c, ops.unless_flagged(F, steps(c))), when=[always(left)])
 
 
 def _with_cholesky(A: Any, x: Any, transposed: bool) -> Any:
@@ -187,7 +182,7 @@ def _with_cholesky(A: Any, x: Any, transposed: bool) -> Any:
 )
 def upper_triangle_of_transpose(L: Value, b: Value) -> Equation:
     """The transpose of a lower triangle is an upper one: LAPACK needs no transpose."""
-    return Equation(apply(_triangular(False, 0), apply(_TRANSPOSE, L), b), apply(_triangular(True, 1), L, b))
+    return Equation(_triangular(False, 0)(ops.transpose(L, axes=(1, 0)), b), _triangular(True, 1)(L, b))
 
 
 @law(
@@ -202,6 +197,6 @@ def upper_triangle_of_transpose(L: Value, b: Value) -> Equation:
 )
 def systems_of_cholesky(L: Value, b: Value) -> Equation:
     """Solving with a Cholesky factor and its transpose is one call; its diagonal has no zero that would raise."""
-    half = apply(_triangular(True, 0), L, b)
-    right = apply(prim('cho_solve{"lower":true}'), L, b)
-    return Equation(apply(_triangular(True, 1), L, half), right, when=[cholesky_factor(L), floating(L)])
+    half = _triangular(True, 0)(L, b)
+    right = ops.cho_solve(L, b, lower=True)
+    return Equation(_triangular(True, 1)(L, half), right, when=[cholesky_factor(L), floating(L)])

@@ -6,7 +6,7 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.facts import exact_steps, no_steps, one_step, row_of_step, static_shape, within
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Int, Text, Value, apply, const_at, item, on, prim, stack, tail, to_step
+from scanopt.calculus.terms import Clock, Int, Text, Value, const_at, on, ops, stack, tail, to_step
 
 
 def _steps(n: Any) -> Any:
@@ -29,11 +29,8 @@ def _until(x: Any, n: int) -> Any:
 )
 def trace_of_one_step(c: Clock, v: Value) -> Equation:
     """The trace of a loop of one step is its value at step 0, with an axis in front."""
-    row = apply(prim('expand_dims{"axis":[0]}'), on(to_step(c, 0), v))
+    row = ops.expand_dims(on(to_step(c, 0), v), axis=(0,))
     return Equation(stack(c, v), row, when=[one_step(c)])
-
-
-_ROWS = prim('stack{"axis":0}')
 
 
 @law(
@@ -44,7 +41,7 @@ _ROWS = prim('stack{"axis":0}')
 )
 def trace_of_two_steps(c: Clock, v: Value) -> Equation:
     """The trace of a loop of two steps is its values at both."""
-    rows = apply(_ROWS, on(to_step(c, 0), v), on(to_step(c, 1), v))
+    rows = ops.stack(on(to_step(c, 0), v), on(to_step(c, 1), v), axis=0)
     return Equation(stack(c, v), rows, when=[exact_steps(c, 2)])
 
 
@@ -56,7 +53,7 @@ def trace_of_two_steps(c: Clock, v: Value) -> Equation:
 )
 def trace_of_three_steps(c: Clock, v: Value) -> Equation:
     """The trace of a loop of three steps is its values at all of them."""
-    rows = apply(_ROWS, on(to_step(c, 0), v), on(to_step(c, 1), v), on(to_step(c, 2), v))
+    rows = ops.stack(on(to_step(c, 0), v), on(to_step(c, 1), v), on(to_step(c, 2), v), axis=0)
     return Equation(stack(c, v), rows, when=[exact_steps(c, 3)])
 
 
@@ -67,7 +64,7 @@ def trace_of_three_steps(c: Clock, v: Value) -> Equation:
 )
 def row_of_few_steps(c: Clock, v: Value, k: Int, t: Int) -> Equation:
     """A row of the trace of a loop of two or three steps is the value at that step."""
-    return Equation(apply(item(k), stack(c, v)), on(to_step(c, t), v), when=[row_of_step(c, k, t)])
+    return Equation(stack(c, v)[k], on(to_step(c, t), v), when=[row_of_step(c, k, t)])
 
 
 @law(
@@ -77,20 +74,20 @@ def row_of_few_steps(c: Clock, v: Value, k: Int, t: Int) -> Equation:
 )
 def last_of_few_steps(c: Clock, v: Value, t: Int) -> Equation:
     """The last row of the trace of a loop of two or three steps is the value at the last of them."""
-    row = apply(prim('expand_dims{"axis":[0]}'), on(to_step(c, t), v))
+    row = ops.expand_dims(on(to_step(c, t), v), axis=(0,))
     return Equation(tail(c, v, 1), row, when=[row_of_step(c, -1, t)])
 
 
 @law(licence="exact", stepwise=True, example=lambda x: _steps(1)(x)[-1], never=lambda x: _steps(4)(x)[-1])
 def last_of_one(x: Value) -> Equation:
     """The last row of one row."""
-    return Equation(apply(item(-1), apply(prim('expand_dims{"axis":[0]}'), x)), x)
+    return Equation(ops.expand_dims(x, axis=(0,))[-1], x)
 
 
 @law(licence="exact", stepwise=True, example=lambda x: _steps(1)(x)[0], never=lambda x: _steps(4)(x)[0])
 def first_of_one(x: Value) -> Equation:
     """The first row of one row."""
-    return Equation(apply(item(0), apply(prim('expand_dims{"axis":[0]}'), x)), x)
+    return Equation(ops.expand_dims(x, axis=(0,))[0], x)
 
 
 @law(

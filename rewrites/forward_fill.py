@@ -8,9 +8,7 @@ from scanopt.calculus.facts import of_dtype
 from scanopt.calculus.facts_recurrences import entries, segments
 from scanopt.calculus.facts_states import becomes
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Op, State, Text, Value, apply, delay, last_rows, prim, seq, vmap
-
-_WHERE, _NOT = prim("where"), prim("logical_not")
+from scanopt.calculus.terms import Clock, Op, State, Text, Value, delay, ops, seq, vmap
 
 
 def _trace(step: Any, x: Any, start: Any) -> Any:
@@ -29,8 +27,8 @@ def _trace(step: Any, x: Any, start: Any) -> Any:
 )
 def held_value(c: Clock, init: Value, s: State, m: Value, M: Value, x: Value, X: Value) -> Equation:
     """x where m holds, else what was."""
-    left = apply(_WHERE, m, x, delay(c, init, s, 1))
-    right = seq(c, apply(prim("forward_fill"), apply(last_rows(1), init), M, X))
+    left = ops.where(m, x, delay(c, init, s, 1))
+    right = seq(c, ops.forward_fill(init[-1:], M, X))
     return Equation(left, right, when=[becomes(s, left), entries(c, m, M), entries(c, x, X)])
 
 
@@ -45,8 +43,8 @@ def held_value(c: Clock, init: Value, s: State, m: Value, M: Value, x: Value, X:
 )
 def value_held_where(c: Clock, init: Value, s: State, m: Value, M: Value, x: Value, X: Value) -> Equation:
     """What was where m holds, else x."""
-    left = apply(_WHERE, m, delay(c, init, s, 1), x)
-    right = seq(c, apply(prim("forward_fill"), apply(last_rows(1), init), apply(_NOT, M), X))
+    left = ops.where(m, delay(c, init, s, 1), x)
+    right = seq(c, ops.forward_fill(init[-1:], ops.logical_not(M), X))
     return Equation(left, right, when=[becomes(s, left), entries(c, m, M), entries(c, x, X)])
 
 
@@ -68,8 +66,8 @@ def restarted_by_value(
     c: Clock, op: Op, init: Value, s: State, m: Value, M: Value, y: Value, Y: Value, x: Value, X: Value, d: Text, g: Op
 ) -> Equation:
     """y where m holds, else op of what was and of x."""
-    left = apply(_WHERE, m, y, apply(op, delay(c, init, s, 1), x))
-    right = seq(c, apply(g, apply(last_rows(1), init), M, Y, X))
+    left = ops.where(m, y, op(delay(c, init, s, 1), x))
+    right = seq(c, g(init[-1:], M, Y, X))
     rows = [entries(c, m, M), entries(c, y, Y), entries(c, x, X)]
     return Equation(left, right, when=[becomes(s, left), of_dtype(left, d), segments(op, d, g), *rows])
 
@@ -92,8 +90,8 @@ def continued_where(
     c: Clock, op: Op, init: Value, s: State, m: Value, M: Value, y: Value, Y: Value, x: Value, X: Value, d: Text, g: Op
 ) -> Equation:
     """Op of what was and of x where m holds, else y."""
-    left = apply(_WHERE, m, apply(op, delay(c, init, s, 1), x), y)
-    right = seq(c, apply(g, apply(last_rows(1), init), apply(_NOT, M), Y, X))
+    left = ops.where(m, op(delay(c, init, s, 1), x), y)
+    right = seq(c, g(init[-1:], ops.logical_not(M), Y, X))
     rows = [entries(c, m, M), entries(c, y, Y), entries(c, x, X)]
     return Equation(left, right, when=[becomes(s, left), of_dtype(left, d), segments(op, d, g), *rows])
 
@@ -117,8 +115,8 @@ def restarted_before(
     c: Clock, op: Op, init: Value, s: State, m: Value, M: Value, z: Value, Z: Value, x: Value, X: Value, d: Text, g: Op
 ) -> Equation:
     """Op of x and of what was, or of z where m holds."""
-    left = apply(op, apply(_WHERE, m, z, delay(c, init, s, 1)), x)
-    right = seq(c, apply(g, apply(last_rows(1), init), M, apply(vmap(op, "11"), Z, X), X))
+    left = op(ops.where(m, z, delay(c, init, s, 1)), x)
+    right = seq(c, g(init[-1:], M, vmap(op, "11")(Z, X), X))
     rows = [entries(c, m, M), entries(c, z, Z), entries(c, x, X)]
     when = [becomes(s, left), of_dtype(left, d), of_dtype(z, d), segments(op, d, g), *rows]
     return Equation(left, right, when=when)

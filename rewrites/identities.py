@@ -2,19 +2,19 @@
 
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Value, apply, prim
+from scanopt.calculus.terms import Value, ops
 
 
 @law(licence="exact", stepwise=True, example=lambda x: T.disconnected_grad(x) * 2.0, never=lambda x: x * 2.0)
 def nothing_flows_through(x: Value) -> Equation:
     """disconnected_grad(x) = x: gradients are built before programs."""
-    return Equation(apply(prim("disconnected_grad"), x), x)
+    return Equation(ops.disconnected_grad(x), x)
 
 
 @law(licence="exact", stepwise=True, example=lambda x: T.zero_grad(x) * 2.0, never=lambda x: T.zeros_like(x) * 2.0)
 def zeros_flow_through(x: Value) -> Equation:
     """zero_grad(x) = x."""
-    return Equation(apply(prim("zero_grad"), x), x)
+    return Equation(ops.zero_grad(x), x)
 
 
 @law(
@@ -25,10 +25,10 @@ def zeros_flow_through(x: Value) -> Equation:
 )
 def gradients_within_bounds(x: Value, lower: Value, upper: Value) -> Equation:
     """grad_clip(x, lower, upper) = x."""
-    return Equation(apply(prim("grad_clip"), x, lower, upper), x)
+    return Equation(ops.grad_clip(x, lower, upper), x)
 
 
 @law(licence="exact", stepwise=True, example=lambda x: +x * 2.0, never=lambda x: -x * 2.0)
 def positive_is_itself(x: Value) -> Equation:
     """+x = x."""
-    return Equation(apply(prim("positive"), x), x)
+    return Equation(ops.positive(x), x)

@@ -9,22 +9,7 @@ from scanopt.calculus.facts import integer, runs_all, scalar, within
 from scanopt.calculus.facts_recurrences import entries, floating
 from scanopt.calculus.facts_states import becomes
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import (
-    Clock,
-    State,
-    Value,
-    apply,
-    delay,
-    hold,
-    last_rows,
-    one_row,
-    prim,
-    seq,
-    steps,
-    tail,
-)  # fmt: skip
-
-_ADD, _MULTIPLY = prim("add"), prim("multiply")
+from scanopt.calculus.terms import Clock, State, Value, delay, hold, one_row, ops, seq, steps, tail
 
 
 def _trace(step: Any, x: Any, start: Any, *more: Any, n: Any = None) -> Any:
@@ -50,14 +35,14 @@ def _two(y: Any) -> Any:
 def smoothing(c: Clock, init: Value, s: State, a: Value, A: Value, x: Value, X: Value) -> Equation:
     """s + (x - s)·a."""
     before = delay(c, init, s, 1)
-    left = apply(_ADD, before, apply(_MULTIPLY, apply(prim("subtract"), x, before), a))
+    left = before + (x - before) * a
     when = [becomes(s, left), entries(c, a, A), entries(c, x, X), floating(left)]
-    return Equation(left, seq(c, apply(prim("smoothing"), apply(last_rows(1), init), A, X)), when=when)
+    return Equation(left, seq(c, ops.smoothing(init[-1:], A, X)), when=when)
 
 
 def _power(c: Clock, init: Value, s: State, a: Value, p: Clock, when: list[Condition]) -> Equation:
-    new = apply(_MULTIPLY, delay(c, init, s, 1), hold(c, a))
-    last = apply(prim("geometric"), apply(last_rows(1), init), a, steps(c))
+    new = delay(c, init, s, 1) * hold(c, a)
+    last = ops.geometric(init[-1:], a, steps(c))
     return Equation(tail(c, new, 1), one_row(c, last, p), when=[becomes(s, new), *when, runs_all(c), within(c, p)])
 
 
@@ -78,9 +63,9 @@ def _power(c: Clock, init: Value, s: State, a: Value, p: Clock, when: list[Condi
 )
 def filter_of_first_order(c: Clock, init: Value, s: State, a: Value, x: Value, X: Value) -> Equation:
     """s·a + x with a fixed number a is a filter."""
-    left = apply(_ADD, apply(_MULTIPLY, delay(c, init, s, 1), hold(c, a)), x)
+    left = delay(c, init, s, 1) * hold(c, a) + x
     when = [becomes(s, left), entries(c, x, X), floating(left), scalar(a)]
-    return Equation(left, seq(c, apply(prim("lfilter"), apply(last_rows(1), init), X, a)), when=when)
+    return Equation(left, seq(c, ops.lfilter(init[-1:], X, a)), when=when)
 
 
 @law(
@@ -97,11 +82,11 @@ def filter_of_first_order(c: Clock, init: Value, s: State, a: Value, x: Value, X
 )
 def filter_of_second_order(c: Clock, init: Value, s: State, a: Value, b: Value, x: Value, X: Value) -> Equation:
     """(s·a + r·b) + x, with r the state before s, is a filter."""
-    near = apply(_MULTIPLY, delay(c, init, s, 1), hold(c, a))
-    far = apply(_MULTIPLY, delay(c, init, s, 2), hold(c, b))
-    left = apply(_ADD, apply(_ADD, near, far), x)
+    near = delay(c, init, s, 1) * hold(c, a)
+    far = delay(c, init, s, 2) * hold(c, b)
+    left = near + far + x
     when = [becomes(s, left), entries(c, x, X), floating(left), scalar(a), scalar(b)]
-    return Equation(left, seq(c, apply(prim("lfilter2"), apply(last_rows(2), init), X, a, b)), when=when)
+    return Equation(left, seq(c, ops.lfilter2(init[-2:], X, a, b)), when=when)
 
 
 @law(
@@ -116,9 +101,9 @@ def filter_of_second_order(c: Clock, init: Value, s: State, a: Value, b: Value, 
 )
 def linear_recurrence(c: Clock, init: Value, s: State, a: Value, A: Value, x: Value, X: Value) -> Equation:
     """s·a + x with a that varies."""
-    left = apply(_ADD, apply(_MULTIPLY, delay(c, init, s, 1), a), x)
+    left = delay(c, init, s, 1) * a + x
     when = [becomes(s, left), entries(c, a, A), entries(c, x, X), floating(left)]
-    return Equation(left, seq(c, apply(prim("linear_recurrence"), apply(last_rows(1), init), A, X)), when=when)
+    return Equation(left, seq(c, ops.linear_recurrence(init[-1:], A, X)), when=when)
 
 
 @law(
@@ -134,7 +119,7 @@ def linear_recurrence(c: Clock, init: Value, s: State, a: Value, A: Value, x: Va
 )
 def power_of_invariant(c: Clock, init: Value, s: State, a: Value, p: Clock) -> Equation:
     """A state times the same value again and again ends with a power of it."""
-    return _power(c, init, s, a, p, [floating(apply(_MULTIPLY, delay(c, init, s, 1), hold(c, a)))])
+    return _power(c, init, s, a, p, [floating(delay(c, init, s, 1) * hold(c, a))])
 
 
 @law(
@@ -150,7 +135,7 @@ def power_of_invariant(c: Clock, init: Value, s: State, a: Value, p: Clock) -> E
 )
 def power_of_integers(c: Clock, init: Value, s: State, a: Value, p: Clock) -> Equation:
     """The same for integers, modulo 2^k."""
-    return _power(c, init, s, a, p, [integer(apply(_MULTIPLY, delay(c, init, s, 1), hold(c, a)))])
+    return _power(c, init, s, a, p, [integer(delay(c, init, s, 1) * hold(c, a))])
 
 
 @law(
@@ -166,7 +151,7 @@ def power_of_integers(c: Clock, init: Value, s: State, a: Value, p: Clock) -> Eq
 )
 def affine_power(c: Clock, init: Value, s: State, a: Value, b: Value, p: Clock) -> Equation:
     """The last of s·a + b, with a and b fixed."""
-    new = apply(_ADD, apply(_MULTIPLY, delay(c, init, s, 1), hold(c, a)), hold(c, b))
-    last = apply(prim("affine_power"), apply(last_rows(1), init), a, b, steps(c))
+    new = delay(c, init, s, 1) * hold(c, a) + hold(c, b)
+    last = ops.affine_power(init[-1:], a, b, steps(c))
     when = [becomes(s, new), floating(new), runs_all(c), within(c, p)]
     return Equation(tail(c, new, 1), one_row(c, last, p), when=when)

@@ -5,20 +5,12 @@ from typing import Any
 import scanopt
 import scanopt.loops.require  # an operator of its own, beside those of the table
 import scanopt.tensor as T
-from scanopt.array.op import Op
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Value, apply, const_int, length, prim, vmap
+from scanopt.calculus.terms import Value, const_int, ops, vmap
 
-_LOOKUP = prim('getitem{"index":["array"]}')
-_COUNT = prim('arange{"dtype":"int64"}')
-_FIRST = prim('getitem{"index":[["slice",null,"in",null]]}')
-_IN_BOUNDS = prim(
-    Op.make(
-        "require",
-        relation="ge",
-        error="IndexError",
-        message="index {found} is out of bounds for axis 0 with size {found}",
-    ).key
+_LOOKUP = ops("getitem", index=("array",))
+_IN_BOUNDS = ops(
+    "require", relation="ge", error="IndexError", message="index {found} is out of bounds for axis 0 with size {found}"
 )
 
 
@@ -34,8 +26,8 @@ def _rows(W: Any, *bounds: Any) -> Any:
 )
 def lookups_at_once(W: Value, places: Value) -> Equation:
     """One row for each step is all rows at once."""
-    one_by_one = vmap(prim('getitem{"index":["in"]}'), "01")
-    return Equation(apply(one_by_one, W, places), apply(_LOOKUP, W, places))
+    one_by_one = vmap(ops("getitem", index=("in",)), "01")
+    return Equation(one_by_one(W, places), _LOOKUP(W, places))
 
 
 @law(
@@ -46,8 +38,8 @@ def lookups_at_once(W: Value, places: Value) -> Equation:
 )
 def all_rows_in_order(W: Value) -> Equation:
     """All rows in their order are the array."""
-    count = apply(_COUNT, const_int(0), apply(length(0), W), const_int(1))
-    return Equation(apply(_LOOKUP, W, count), W)
+    count = ops.arange(const_int(0), W.shape[0], const_int(1), dtype="int64")
+    return Equation(_LOOKUP(W, count), W)
 
 
 @law(
@@ -59,6 +51,6 @@ def all_rows_in_order(W: Value) -> Equation:
 def first_rows_in_order(W: Value, n: Value) -> Equation:
     """The first n rows in their order; IndexError where there are fewer."""
     zero = const_int(0)
-    rows = apply(prim("maximum"), n, zero)
-    checked = apply(prim("minimum"), rows, apply(_IN_BOUNDS, apply(length(0), W), rows))
-    return Equation(apply(_LOOKUP, W, apply(_COUNT, zero, n, const_int(1))), apply(_FIRST, W, checked))
+    rows = ops.maximum(n, zero)
+    checked = ops.minimum(rows, _IN_BOUNDS(W.shape[0], rows))
+    return Equation(_LOOKUP(W, ops.arange(zero, n, const_int(1), dtype="int64")), W[:checked])

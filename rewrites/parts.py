@@ -6,22 +6,7 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.facts_indexing import part_of_part, reads_first, reads_last, takes_first, undone
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import (
-    Clock,
-    Int,
-    Op,
-    Value,
-    apply,
-    const_int,
-    cut,
-    item,
-    length,
-    on,
-    prim,
-    stack,
-    tail,
-    to_cut,
-)  # fmt: skip
+from scanopt.calculus.terms import Clock, Int, Op, Value, const_int, cut, on, stack, tail, to_cut
 
 
 def _decay(x: Any, n: Any) -> Any:
@@ -43,7 +28,7 @@ def _decay_until(x: Any, n: Any) -> Any:
 )
 def part_of_a_part(X: Value, g: Op, h: Op, op: Op) -> Equation:
     """A part of a part of an array is a part of it; axes in another order, and again, are in a third order."""
-    return Equation(apply(g, apply(h, X)), apply(op, X), when=[part_of_part(g, h, op)])
+    return Equation(g(h(X)), op(X), when=[part_of_part(g, h, op)])
 
 
 @law(
@@ -53,7 +38,7 @@ def part_of_a_part(X: Value, g: Op, h: Op, op: Op) -> Equation:
 )
 def arranged_back(X: Value, g: Op, h: Op) -> Equation:
     """Rows in reverse, in reverse, are the rows; axes are swapped back."""
-    return Equation(apply(g, apply(h, X)), X, when=[undone(g, h)])
+    return Equation(g(h(X)), X, when=[undone(g, h)])
 
 
 @law(
@@ -63,7 +48,7 @@ def arranged_back(X: Value, g: Op, h: Op) -> Equation:
 )
 def all_rows_by_length(X: Value) -> Equation:
     """As many rows as there are."""
-    return Equation(apply(prim('getitem{"index":[["slice",null,"in",null]]}'), X, apply(length(0), X)), X)
+    return Equation(X[: X.shape[0]], X)
 
 
 @law(
@@ -74,7 +59,7 @@ def all_rows_by_length(X: Value) -> Equation:
 )
 def part_of_last_rows(c: Clock, v: Value, op: Op, k: Int, g: Op) -> Equation:
     """What is read of the last rows of a trace needs no more of it than these."""
-    return Equation(apply(op, stack(c, v)), apply(g, tail(c, v, k)), when=[reads_last(op, k, g)])
+    return Equation(op(stack(c, v)), g(tail(c, v, k)), when=[reads_last(op, k, g)])
 
 
 @law(
@@ -86,7 +71,7 @@ def part_of_last_rows(c: Clock, v: Value, op: Op, k: Int, g: Op) -> Equation:
 def first_rows(c: Clock, v: Value, op: Op, k: Int) -> Equation:
     """The first rows of a trace are the trace of so many steps, or of fewer where the loop ends before."""
     rows = stack(cut(c, k), on(to_cut(c, k), v))
-    return Equation(apply(op, stack(c, v)), rows, when=[takes_first(op, k)])
+    return Equation(op(stack(c, v)), rows, when=[takes_first(op, k)])
 
 
 @law(
@@ -98,7 +83,7 @@ def first_rows(c: Clock, v: Value, op: Op, k: Int) -> Equation:
 def part_of_first_rows(c: Clock, v: Value, op: Op, k: Int) -> Equation:
     """What is read of the first rows of a trace needs no more steps than these."""
     rows = stack(cut(c, k), on(to_cut(c, k), v))
-    return Equation(apply(op, stack(c, v)), apply(op, rows), when=[reads_first(op, k)])
+    return Equation(op(stack(c, v)), op(rows), when=[reads_first(op, k)])
 
 
 @law(
@@ -109,5 +94,5 @@ def part_of_first_rows(c: Clock, v: Value, op: Op, k: Int) -> Equation:
 )
 def last_by_length(X: Value) -> Equation:
     """The row before the end, counted from the start."""
-    place = apply(prim("subtract"), apply(length(0), X), const_int(1))
-    return Equation(apply(prim('getitem{"index":["in"]}'), X, place), apply(item(-1), X))
+    place = X.shape[0] - const_int(1)
+    return Equation(X[place], X[-1])

@@ -8,19 +8,7 @@ from scanopt.calculus.facts import integer, runs_all, within
 from scanopt.calculus.facts_recurrences import entries, floating, vector
 from scanopt.calculus.facts_states import becomes
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import (
-    Clock,
-    State,
-    Value,
-    apply,
-    delay,
-    hold,
-    last_rows,
-    one_row,
-    prim,
-    tail,
-    vmap,
-)  # fmt: skip
+from scanopt.calculus.terms import Clock, State, Value, delay, hold, one_row, ops, tail, vmap
 
 
 def _horner(step: Any, x: Any, start: Any, a: Any) -> Any:
@@ -40,8 +28,8 @@ def _horner(step: Any, x: Any, start: Any, a: Any) -> Any:
 )
 def horner(c: Clock, init: Value, s: State, x: Value, y: Value, Y: Value, p: Clock) -> Equation:
     """The last of s·x + y with x fixed is a polynomial of x."""
-    new = apply(prim("add"), apply(prim("multiply"), delay(c, init, s, 1), hold(c, x)), y)
-    last = apply(prim("polynomial"), apply(last_rows(1), init), x, Y)
+    new = delay(c, init, s, 1) * hold(c, x) + y
+    last = ops.polynomial(init[-1:], x, Y)
     row = one_row(c, last, p)
     return Equation(
         tail(c, new, 1), row, when=[becomes(s, new), entries(c, y, Y), floating(new), runs_all(c), within(c, p)]
@@ -65,5 +53,5 @@ def _terms(f: Any, x: Any, *more: Any) -> Any:
 )
 def powers_of_one_base(x: Value, E: Value) -> Equation:
     """Powers of one base with integers as exponents, all together."""
-    left = apply(vmap(prim("power"), "01"), x, E)
-    return Equation(left, apply(prim("powers"), x, E), when=[floating(x), integer(E), vector(E)])
+    left = vmap(ops.power, "01")(x, E)
+    return Equation(left, ops.powers(x, E), when=[floating(x), integer(E), vector(E)])

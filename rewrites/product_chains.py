@@ -6,9 +6,8 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.facts_products import chain
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Value, apply, prim
+from scanopt.calculus.terms import Value, ops
 
-_DOT = prim("dot")
 _SOURCE = "user guide of scan, Optimizing Scan's performance: Graph optimizations"
 
 
@@ -30,8 +29,8 @@ def _two_weights(X: Any, W: Any) -> Any:
 )
 def product_from_the_right(x: Value, Y: Value, z: Value) -> Equation:
     """(x Y) z = x (Y z)."""
-    left = apply(_DOT, apply(_DOT, x, Y), z)
-    return Equation(left, apply(_DOT, x, apply(_DOT, Y, z)), when=[chain(x, Y, z)])
+    left = ops.dot(ops.dot(x, Y), z)
+    return Equation(left, ops.dot(x, ops.dot(Y, z)), when=[chain(x, Y, z)])
 
 
 @law(
@@ -46,5 +45,5 @@ def product_from_the_right(x: Value, Y: Value, z: Value) -> Equation:
 )
 def product_from_the_left(x: Value, Y: Value, z: Value) -> Equation:
     """x (Y z) = (x Y) z."""
-    left = apply(_DOT, x, apply(_DOT, Y, z))
-    return Equation(left, apply(_DOT, apply(_DOT, x, Y), z), when=[chain(x, Y, z)])
+    left = ops.dot(x, ops.dot(Y, z))
+    return Equation(left, ops.dot(ops.dot(x, Y), z), when=[chain(x, Y, z)])

@@ -9,7 +9,7 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.facts_products import beside
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Op, Value, apply, hold, length, prim
+from scanopt.calculus.terms import Clock, Op, Value, hold, ops
 
 
 def _gates(X: Any, W: Any) -> Any:
@@ -27,9 +27,7 @@ def _gates(X: Any, W: Any) -> Any:
 )
 def product_with_columns(c: Clock, x: Value, W: Value, C: Value, n: Value, op: Op) -> Equation:
     """A product is some columns of the product with all matrices side by side."""
-    stop = apply(prim("add"), n, apply(length(1), W))
+    stop = n + W.shape[1]
     return Equation(
-        apply(prim("dot"), x, hold(c, W)),
-        apply(op, apply(prim("dot"), x, hold(c, C)), hold(c, n), hold(c, stop)),
-        when=[beside(c, x, W, C, n, op)],
+        ops.dot(x, hold(c, W)), op(ops.dot(x, hold(c, C)), hold(c, n), hold(c, stop)), when=[beside(c, x, W, C, n, op)]
     )

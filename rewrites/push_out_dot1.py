@@ -13,11 +13,7 @@ from scanopt.calculus.facts_recurrences import floating
 from scanopt.calculus.facts_states import becomes
 from scanopt.calculus.facts_sums import adds_up, adds_up_freely, sums_until
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, State, Value, apply, delay, last_rows, one_row, prim, stack, tail
-
-_SUM = prim('sum{"axis":[0],"keepdims":false}')
-_FOLD = prim('fold{"ufunc":"add"}')
-_ROW = prim('expand_dims{"axis":[0]}')
+from scanopt.calculus.terms import Clock, State, Value, delay, one_row, ops, stack, tail
 
 
 def _last(part: Any, xs: Any, start: Any, *more: Any) -> Any:
@@ -51,7 +47,9 @@ def last_of_sum_of_products(init: Value, X: Value, S: Value) -> Equation:
 
     Adding that row is left to the fold: it raises where the row does not fit the state.
     """
-    return Equation(apply(_FOLD, init, X), apply(_FOLD, init, apply(_ROW, S)), when=[adds_up(X, S)])
+    return Equation(
+        ops.fold(init, X, ufunc="add"), ops.fold(init, ops.expand_dims(S, axis=(0,)), ufunc="add"), when=[adds_up(X, S)]
+    )
 
 
 @law(
@@ -65,7 +63,7 @@ def last_of_sum_of_products(init: Value, X: Value, S: Value) -> Equation:
 )
 def sum_of_products(X: Value, S: Value) -> Equation:
     """The sum of rows that are products is one product."""
-    return Equation(apply(_SUM, X), S, when=[adds_up(X, S)])
+    return Equation(ops.sum(X, axis=(0,), keepdims=False), S, when=[adds_up(X, S)])
 
 
 @law(
@@ -81,8 +79,8 @@ def sum_of_products(X: Value, S: Value) -> Equation:
 )
 def last_of_sum_until(c: Clock, init: Value, s: State, x: Value, p: Clock) -> Equation:
     """A loop that may end early has added up the products of the steps that it ran: the rows of their trace."""
-    new = apply(prim("add"), delay(c, init, s, 1), x)
-    last = apply(_FOLD, apply(last_rows(1), init), stack(c, x))
+    new = delay(c, init, s, 1) + x
+    last = ops.fold(init[-1:], stack(c, x), ufunc="add")
     when = [becomes(s, new), sums_until(c, s, x), within(c, p)]
     return Equation(tail(c, new, 1), one_row(c, last, p), when=when)
 
@@ -97,4 +95,8 @@ def last_of_sum_until(c: Clock, init: Value, s: State, x: Value, p: Clock) -> Eq
 )
 def last_of_sum_of_multiples(init: Value, X: Value, S: Value) -> Equation:
     """What products with one and the same value add up to is the product with what the others add up to."""
-    return Equation(apply(_FOLD, init, X), apply(_FOLD, init, apply(_ROW, S)), when=[adds_up_freely(X, S), floating(X)])
+    return Equation(
+        ops.fold(init, X, ufunc="add"),
+        ops.fold(init, ops.expand_dims(S, axis=(0,)), ufunc="add"),
+        when=[adds_up_freely(X, S), floating(X)],
+    )

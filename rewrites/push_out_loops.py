@@ -7,9 +7,8 @@ import scanopt.tensor as T
 from scanopt.calculus.facts import forward
 from scanopt.calculus.facts_lifting import liftable
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Int, Value, apply, lift, lifted, on, prim, stack, tail
+from scanopt.calculus.terms import Clock, Int, Value, lift, lifted, on, ops, stack, tail
 
-_SWAP = prim("swap_rows")
 _SOURCE = "internal documentation of scan, PushOutSeqScan, for whole loops"
 
 
@@ -46,7 +45,7 @@ def _until(X: Any) -> Any:
 def trace_of_loops(c: Clock, d: Clock, v: Value) -> Equation:
     """The traces of a loop at all steps are one trace of it for all steps, its first axes exchanged."""
     at_once = stack(lift(c, d), on(lifted(c, d), v))
-    return Equation(stack(c, stack(d, v)), apply(_SWAP, at_once), when=[liftable(c, d), forward(stack(d, v))])
+    return Equation(stack(c, stack(d, v)), ops.swap_rows(at_once), when=[liftable(c, d), forward(stack(d, v))])
 
 
 @law(
@@ -58,4 +57,4 @@ def trace_of_loops(c: Clock, d: Clock, v: Value) -> Equation:
 def last_of_loops(c: Clock, d: Clock, v: Value, k: Int) -> Equation:
     """The last rows of a loop at all steps are the last rows of it for all steps, its first axes exchanged."""
     at_once = tail(lift(c, d), on(lifted(c, d), v), k)
-    return Equation(stack(c, tail(d, v, k)), apply(_SWAP, at_once), when=[liftable(c, d), forward(tail(d, v, k))])
+    return Equation(stack(c, tail(d, v, k)), ops.swap_rows(at_once), when=[liftable(c, d), forward(tail(d, v, k))])

@@ -7,22 +7,7 @@ import scanopt.tensor as T
 from scanopt.calculus.facts import always, guarded_by, held, hoistable, same_value, some_steps
 from scanopt.calculus.facts_shapes import same_length
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import (
-    Args,
-    Clock,
-    Int,
-    Op,
-    State,
-    Text,
-    Value,
-    apply,
-    cons,
-    delay,
-    hold,
-    length,
-    seq,
-    steps,
-)  # fmt: skip
+from scanopt.calculus.terms import Args, Clock, Int, Op, State, Text, Value, cons, delay, hold, seq, steps
 
 
 @law(
@@ -38,7 +23,7 @@ from scanopt.calculus.terms import (
 def invariant_of_loop(c: Clock, op: Op, args: Args, outer: Args, flags: Text) -> Equation:
     """An operator of values that never change never changes."""
     when = [held(c, args, outer, flags), hoistable(c, op, args)]
-    return Equation(apply(op, args), hold(c, apply(op, outer)), when=when)
+    return Equation(op(args), hold(c, op(outer)), when=when)
 
 
 def _first_of(x: Any, a: Any, n: Any) -> Any:
@@ -55,8 +40,8 @@ def _first_of(x: Any, a: Any, n: Any) -> Any:
 )
 def guarded_invariant(c: Clock, op: Op, guarded: Op, args: Args, outer: Args, flags: Text) -> Equation:
     """An operator that may raise, of values that never change, is computed before the loop if that takes a step."""
-    when = [held(c, args, outer, flags), guarded_by(op, guarded), always(apply(op, args))]
-    return Equation(apply(op, args), hold(c, apply(guarded, cons(steps(c), outer))), when=when)
+    when = [held(c, args, outer, flags), guarded_by(op, guarded), always(op(args))]
+    return Equation(op(args), hold(c, guarded(cons(steps(c), outer))), when=when)
 
 
 @law(
@@ -68,7 +53,7 @@ def guarded_invariant(c: Clock, op: Op, guarded: Op, args: Args, outer: Args, fl
 )
 def length_of_entry(c: Clock, X: Value, k: Int) -> Equation:
     """All entries of a sequence have the same shape, also of one that laws have made."""
-    return Equation(apply(length(k), seq(c, X)), hold(c, apply(length(k + 1), X)))
+    return Equation(seq(c, X).shape[k], hold(c, X.shape[k + 1]))
 
 
 @law(
@@ -80,7 +65,7 @@ def length_of_entry(c: Clock, X: Value, k: Int) -> Equation:
 )
 def length_of_state(c: Clock, init: Value, s: State, j: Int, k: Int) -> Equation:
     """A state keeps the shape it starts with, also in a loop that laws have made."""
-    return Equation(apply(length(k), delay(c, init, s, j)), hold(c, apply(length(k + 1), init)))
+    return Equation(delay(c, init, s, j).shape[k], hold(c, init.shape[k + 1]))
 
 
 @law(

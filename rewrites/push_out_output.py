@@ -6,23 +6,7 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.facts import runs_all, traced_all
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import (
-    Args,
-    Clock,
-    Int,
-    Op,
-    Text,
-    Value,
-    apply,
-    hold,
-    last_rows,
-    prim,
-    seq,
-    stack,
-    steps,
-    tail,
-    vmap,
-)  # fmt: skip
+from scanopt.calculus.terms import Args, Clock, Int, Op, Text, Value, hold, ops, seq, stack, steps, tail, vmap
 
 
 def _rnn(X: Any, W: Any) -> Any:
@@ -44,9 +28,7 @@ def _same_until(x: Any, n: Any) -> Any:
 )
 def trace_of_operator(c: Clock, op: Op, args: Args, outer: Args, flags: Text) -> Equation:
     """The trace of an operator is the batched operator of traces."""
-    return Equation(
-        stack(c, apply(op, args)), apply(vmap(op, flags), outer), when=[traced_all(c, 0, op, args, outer, flags)]
-    )
+    return Equation(stack(c, op(args)), vmap(op, flags)(outer), when=[traced_all(c, 0, op, args, outer, flags)])
 
 
 @law(
@@ -57,9 +39,7 @@ def trace_of_operator(c: Clock, op: Op, args: Args, outer: Args, flags: Text) ->
 )
 def last_of_operator(c: Clock, op: Op, k: Int, args: Args, outer: Args, flags: Text) -> Equation:
     """The last rows of an operator are the batched operator of last rows."""
-    return Equation(
-        tail(c, apply(op, args), k), apply(vmap(op, flags), outer), when=[traced_all(c, k, op, args, outer, flags)]
-    )
+    return Equation(tail(c, op(args), k), vmap(op, flags)(outer), when=[traced_all(c, k, op, args, outer, flags)])
 
 
 @law(
@@ -72,7 +52,7 @@ def last_of_operator(c: Clock, op: Op, k: Int, args: Args, outer: Args, flags: T
 )
 def last_of_sequence(c: Clock, X: Value, k: Int) -> Equation:
     """The last rows of a sequence."""
-    return Equation(tail(c, seq(c, X), k), apply(last_rows(k), X), when=[runs_all(c)])
+    return Equation(tail(c, seq(c, X), k), X[-k:], when=[runs_all(c)])
 
 
 @law(
@@ -82,4 +62,4 @@ def last_of_sequence(c: Clock, X: Value, k: Int) -> Equation:
 )
 def trace_of_invariant(c: Clock, x: Value) -> Equation:
     """The trace of a value that never changes is that value, repeated."""
-    return Equation(stack(c, hold(c, x)), apply(prim("repeat_rows"), x, steps(c)), when=[runs_all(c)])
+    return Equation(stack(c, hold(c, x)), ops.repeat_rows(x, steps(c)), when=[runs_all(c)])

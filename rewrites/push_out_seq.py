@@ -4,7 +4,7 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.facts import batchable, raises_alike, runs_all, same_entries, sliced
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Args, Clock, Op, Text, Value, apply, seq, stack, vmap
+from scanopt.calculus.terms import Args, Clock, Op, Text, Value, seq, stack, vmap
 
 
 @law(
@@ -23,8 +23,8 @@ from scanopt.calculus.terms import Args, Clock, Op, Text, Value, apply, seq, sta
 def operator_of_sequences(c: Clock, op: Op, args: Args, outer: Args, flags: Text) -> Equation:
     """An operator of entries is an entry of the batched operator."""
     return Equation(
-        apply(op, args),
-        seq(c, apply(vmap(op, flags), outer)),
+        op(args),
+        seq(c, vmap(op, flags)(outer)),
         when=[sliced(c, args, outer, flags), batchable(c, op, args), raises_alike(c, op, args)],
     )
 

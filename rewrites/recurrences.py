@@ -12,7 +12,7 @@ from scanopt.calculus.facts import of_dtype
 from scanopt.calculus.facts_recurrences import leads, regroups, spine, swaps
 from scanopt.calculus.facts_states import becomes
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Op, State, Text, Value, apply, delay, prim
+from scanopt.calculus.terms import Clock, Op, State, Text, Value, delay
 
 
 def _trace(step: Any, x: Any, start: Any) -> Any:
@@ -36,8 +36,8 @@ def _complex(x: Any) -> Any:
 )
 def state_first(op: Op, x: Value, y: Value, d: Text) -> Equation:
     """What leads to the state comes first."""
-    left = apply(op, x, y)
-    return Equation(left, apply(op, y, x), when=[leads(left, y, x), swaps(op, d), of_dtype(left, d)])
+    left = op(x, y)
+    return Equation(left, op(y, x), when=[leads(left, y, x), swaps(op, d), of_dtype(left, d)])
 
 
 @law(
@@ -53,8 +53,8 @@ def state_first(op: Op, x: Value, y: Value, d: Text) -> Equation:
 def state_itself_first(c: Clock, op: Op, x: Value, init: Value, s: State, d: Text) -> Equation:
     """The state before comes first, whatever the other argument is."""
     y = delay(c, init, s, 1)
-    left = apply(op, x, y)
-    return Equation(left, apply(op, y, x), when=[becomes(s, left), swaps(op, d), of_dtype(left, d)])
+    left = op(x, y)
+    return Equation(left, op(y, x), when=[becomes(s, left), swaps(op, d), of_dtype(left, d)])
 
 
 @law(
@@ -73,10 +73,10 @@ def state_itself_first(c: Clock, op: Op, x: Value, init: Value, s: State, d: Tex
 )
 def regrouped(op: Op, y: Value, x: Value, z: Value, d: Text) -> Equation:
     """What feeds the state is put together first."""
-    inner = apply(op, y, x)
-    left = apply(op, inner, z)
+    inner = op(y, x)
+    left = op(inner, z)
     when = [leads(left, inner, z), leads(inner, y, x), regroups(op, d), of_dtype(y, d), of_dtype(x, d), of_dtype(z, d)]
-    return Equation(left, apply(op, y, apply(op, x, z)), when=when)
+    return Equation(left, op(y, op(x, z)), when=when)
 
 
 @law(
@@ -91,8 +91,8 @@ def regrouped(op: Op, y: Value, x: Value, z: Value, d: Text) -> Equation:
 )
 def subtracted(y: Value, x: Value, d: Text) -> Equation:
     """Taking away is adding the opposite."""
-    left = apply(prim("subtract"), y, x)
-    right = apply(prim("add"), y, apply(prim("negative"), x))
+    left = y - x
+    right = y + -x
     return Equation(left, right, when=[leads(left, y, x), of_dtype(left, d), of_dtype(x, d)])
 
 
@@ -110,9 +110,9 @@ def subtracted(y: Value, x: Value, d: Text) -> Equation:
 )
 def product_taken_away(x: Value, y: Value, a: Value, d: Text) -> Equation:
     """Taking a product away is adding that with the opposite."""
-    product = apply(prim("multiply"), y, a)
-    left = apply(prim("subtract"), x, product)
-    right = apply(prim("add"), apply(prim("multiply"), y, apply(prim("negative"), a)), x)
+    product = y * a
+    left = x - product
+    right = y * -a + x
     when = [leads(left, product, x), leads(product, y, a), of_dtype(left, d), of_dtype(a, d)]
     return Equation(left, right, when=when)
 
@@ -127,7 +127,7 @@ def product_taken_away(x: Value, y: Value, a: Value, d: Text) -> Equation:
 )
 def nearer_first(c: Clock, init: Value, s: State, a: Value, b: Value) -> Equation:
     """Of two earlier values of a state the later one comes first."""
-    near = apply(prim("multiply"), delay(c, init, s, 1), a)
-    far = apply(prim("multiply"), delay(c, init, s, 2), b)
-    left = apply(prim("add"), far, near)
-    return Equation(left, apply(prim("add"), near, far), when=[spine(s, left)])
+    near = delay(c, init, s, 1) * a
+    far = delay(c, init, s, 2) * b
+    left = far + near
+    return Equation(left, (near + far), when=[spine(s, left)])

@@ -8,7 +8,7 @@ import scanopt.tensor as T
 from scanopt.calculus.facts import constants, equal_rows, held, safe, tells_no_length
 from scanopt.calculus.facts_constants import held_constants
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Args, Clock, Op, Text, Value, apply, hold, seq
+from scanopt.calculus.terms import Args, Clock, Op, Text, Value, hold, seq
 
 
 @law(
@@ -24,7 +24,7 @@ from scanopt.calculus.terms import Args, Clock, Op, Text, Value, apply, hold, se
 )
 def constant_folding(op: Op, args: Args) -> Equation:
     """An operator of constants is a constant, where it does not raise."""
-    return Equation(apply(op, args), apply(op, args), when=[constants(args)])
+    return Equation(op(args), op(args), when=[constants(args)])
 
 
 @law(
@@ -46,7 +46,7 @@ def constant_folding(op: Op, args: Args) -> Equation:
 def held_constant_folding(c: Clock, op: Op, args: Args, outer: Args, flags: Text) -> Equation:
     """In a loop, too, an operator of constants is a constant."""
     when = [held(c, args, outer, flags), held_constants(outer), safe(op)]
-    return Equation(apply(op, args), hold(c, apply(op, outer)), when=when)
+    return Equation(op(args), hold(c, op(outer)), when=when)
 
 
 @law(

@@ -6,22 +6,7 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.facts import at_least, less, runs_all, some_steps
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import (
-    Clock,
-    Int,
-    Value,
-    apply,
-    at,
-    cut,
-    item,
-    last_rows,
-    on,
-    one_row,
-    prim,
-    stack,
-    tail,
-    to_cut,
-)  # fmt: skip
+from scanopt.calculus.terms import Clock, Int, Value, at, cut, on, one_row, ops, stack, tail, to_cut
 
 
 def _power(x: Any, n: Any) -> Any:
@@ -45,7 +30,7 @@ def _powers_until(a: Any, n: Any) -> Any:
 def row_from_the_end(c: Clock, v: Value, k: Int) -> Equation:
     """A row counted from the end needs that many last rows."""
     trace, last = stack(c, v), tail(c, v, -k)
-    return Equation(apply(item(k), trace), apply(item(k), last), when=[less(k, 0)])
+    return Equation(trace[k], last[k], when=[less(k, 0)])
 
 
 @law(
@@ -56,7 +41,7 @@ def row_from_the_end(c: Clock, v: Value, k: Int) -> Equation:
 )
 def rows_from_the_end(c: Clock, v: Value, k: Int) -> Equation:
     """The last rows of a trace are all that is kept of it."""
-    return Equation(apply(last_rows(k), stack(c, v)), tail(c, v, k))
+    return Equation(stack(c, v)[-k:], tail(c, v, k))
 
 
 @law(
@@ -68,7 +53,7 @@ def rows_from_the_end(c: Clock, v: Value, k: Int) -> Equation:
 def row_from_the_start(c: Clock, v: Value, k: Int) -> Equation:
     """Row k of a trace needs k + 1 steps, with or without the steps after them."""
     row = at(cut(c, k + 1), on(to_cut(c, k + 1), v), k)
-    return Equation(apply(item(k), stack(c, v)), row, when=[at_least(k, 0), runs_all(c)])
+    return Equation(stack(c, v)[k], row, when=[at_least(k, 0), runs_all(c)])
 
 
 @law(
@@ -79,9 +64,9 @@ def row_from_the_start(c: Clock, v: Value, k: Int) -> Equation:
 )
 def last_value(c: Clock, init: Value, v: Value) -> Equation:
     """The last of some first rows and a trace: of the trace its last row is enough."""
-    both = prim('concatenate{"axis":0}')
-    trace, last = apply(both, init, stack(c, v)), apply(both, init, tail(c, v, 1))
-    return Equation(apply(item(-1), trace), apply(item(-1), last))
+    both = ops("concatenate", axis=0)
+    trace, last = both(init, stack(c, v)), both(init, tail(c, v, 1))
+    return Equation(trace[-1], last[-1])
 
 
 @law(
@@ -92,4 +77,4 @@ def last_value(c: Clock, init: Value, v: Value) -> Equation:
 )
 def row_of_one(c: Clock, x: Value, p: Clock) -> Equation:
     """The only row of what a loop of at least one step leaves."""
-    return Equation(apply(item(-1), one_row(c, x, p)), x, when=[some_steps(c)])
+    return Equation(one_row(c, x, p)[-1], x, when=[some_steps(c)])

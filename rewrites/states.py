@@ -11,25 +11,9 @@ import scanopt.tensor as T
 from scanopt.calculus.facts import at_least, before, tells_no_length, within
 from scanopt.calculus.facts_states import becomes, passes_on
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import (
-    Clock,
-    Int,
-    State,
-    Text,
-    Value,
-    apply,
-    const_at,
-    delay,
-    hold,
-    item,
-    last_rows,
-    prim,
-    seq,
-    steps,
-)  # fmt: skip
+from scanopt.calculus.terms import Clock, Int, State, Text, Value, const_at, delay, hold, ops, seq, steps
 
-_JOIN, _FIRST = prim('concatenate{"axis":0}'), prim('getitem{"index":[["slice",null,"in",null]]}')
-_RANGE, _PICK = prim('arange{"dtype":"int64"}'), prim('getitem{"index":["array"]}')
+_PICK = ops("getitem", index=("array",))
 
 
 def _beside(own: Any, start: Any, y: Any, end: bool = False) -> Any:
@@ -59,7 +43,7 @@ def _taps(x: Any, taps: Sequence[int]) -> Any:
 def state_that_never_changes(c: Clock, init: Value, s: State) -> Equation:
     """A state that becomes what it was is the last row of its init."""
     left = delay(c, init, s, 1)
-    return Equation(left, hold(c, apply(item(-1), init)), when=[becomes(s, left), tells_no_length(c, left)])
+    return Equation(left, hold(c, init[-1]), when=[becomes(s, left), tells_no_length(c, left)])
 
 
 @law(
@@ -74,9 +58,9 @@ def state_that_never_changes(c: Clock, init: Value, s: State) -> Equation:
 def state_that_repeats(c: Clock, init: Value, s: State, j: Int, p: Clock) -> Equation:
     """A state that becomes what it was j steps before repeats the last j rows of its init."""
     left = delay(c, init, s, j)
-    number = apply(_RANGE, const_at(p, "int64:0"), steps(c), const_at(p, "int64:1"))
-    row = apply(prim("remainder"), number, const_at(p, Text("+", ("int64:", Text("to-string", (j,))))))
-    right = seq(c, apply(_PICK, apply(last_rows(j), init), row))
+    number = ops.arange(const_at(p, "int64:0"), steps(c), const_at(p, "int64:1"), dtype="int64")
+    row = ops.remainder(number, const_at(p, Text("+", ("int64:", Text("to-string", (j,))))))
+    right = seq(c, _PICK(init[-j:], row))
     return Equation(left, right, when=[at_least(j, 2), becomes(s, left), within(c, p)])
 
 
@@ -94,7 +78,7 @@ def state_that_repeats(c: Clock, init: Value, s: State, j: Int, p: Clock) -> Equ
 )
 def state_of_sequence(c: Clock, init: Value, s: State, k: Int, X: Value) -> Equation:
     """A state that becomes an entry of a sequence is that sequence, k steps late, after rows of its init."""
-    late = apply(_FIRST, apply(_JOIN, apply(last_rows(k), init), X), steps(c))
+    late = ops.concatenate(init[-k:], X, axis=0)[: steps(c)]
     return Equation(delay(c, init, s, k), seq(c, late), when=[becomes(s, seq(c, X)), before(c, X)])
 
 
@@ -106,8 +90,8 @@ def state_of_sequence(c: Clock, init: Value, s: State, k: Int, X: Value) -> Equa
 )
 def state_of_invariant(c: Clock, init: Value, s: State, k: Int, x: Value) -> Equation:
     """A state that always becomes x is x at every step, but for first rows of its init."""
-    rows = apply(_JOIN, apply(last_rows(k), init), apply(prim("repeat_rows"), x, steps(c)))
-    return Equation(delay(c, init, s, k), seq(c, apply(_FIRST, rows, steps(c))), when=[becomes(s, hold(c, x))])
+    rows = ops.concatenate(init[-k:], ops.repeat_rows(x, steps(c)), axis=0)
+    return Equation(delay(c, init, s, k), seq(c, rows[: steps(c)]), when=[becomes(s, hold(c, x))])
 
 
 @law(
@@ -124,7 +108,7 @@ def state_of_invariant(c: Clock, init: Value, s: State, k: Int, x: Value) -> Equ
 )
 def state_of_state(c: Clock, init: Value, s: State, k: Int, other: Value, r: State, j: Int) -> Equation:
     """What becomes an earlier value of another state is that state, read further back."""
-    both = apply(_JOIN, apply(last_rows(k), init), apply(last_rows(j), other))
+    both = ops.concatenate(init[-k:], other[-j:], axis=0)
     when = [passes_on(s, r), becomes(s, delay(c, other, r, j))]
     return Equation(delay(c, init, s, k), delay(c, both, r, Int("+", (k, j))), when=when)
 
@@ -138,5 +122,5 @@ def state_of_state(c: Clock, init: Value, s: State, k: Int, other: Value, r: Sta
 )
 def last_rows_of_one(x: Value, k: Int) -> Equation:
     """The last rows of one row."""
-    row = apply(prim('expand_dims{"axis":[0]}'), x)
-    return Equation(apply(last_rows(k), row), row)
+    row = ops.expand_dims(x, axis=(0,))
+    return Equation(row[-k:], row)

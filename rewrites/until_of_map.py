@@ -6,9 +6,8 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.facts_chunks import chunked, ends_in_chunks
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Int, Value, apply, chunks, hold, last_rows, prim, stack, steps, tail
+from scanopt.calculus.terms import Clock, Int, Value, chunks, hold, ops, stack, steps, tail
 
-_FIRST = prim('getitem{"index":[["slice",null,"in",null]]}')
 _SOURCE = "strip mining: what is computed for nothing is one chunk at most"
 
 
@@ -24,12 +23,12 @@ def _sum_until(x: Any, a: Any) -> Any:
 
 def _rows(c: Clock, w: Value) -> Value:
     """The rows of all chunks that were run, without what fills up the last one."""
-    return apply(_FIRST, apply(prim("join_rows"), stack(chunks(c), w)), steps(c))
+    return ops.join_rows(stack(chunks(c), w))[: steps(c)]
 
 
 def _taken(c: Clock, u: Value) -> Value:
     """How many steps are run."""
-    return apply(prim('first_true{"axis":0}'), _rows(c, u))
+    return ops.first_true(_rows(c, u), axis=0)
 
 
 @law(
@@ -47,7 +46,7 @@ def _taken(c: Clock, u: Value) -> Value:
 )
 def trace_until(c: Clock, v: Value, w: Value, u: Value) -> Equation:
     """The trace of a map of a loop that ends early."""
-    right = apply(_FIRST, _rows(c, w), _taken(c, u))
+    right = _rows(c, w)[: _taken(c, u)]
     return Equation(stack(c, v), right, when=[chunked(c, v, w), ends_in_chunks(c, u)])
 
 
@@ -59,7 +58,7 @@ def trace_until(c: Clock, v: Value, w: Value, u: Value) -> Equation:
 )
 def last_until(c: Clock, v: Value, w: Value, u: Value, k: Int) -> Equation:
     """The last rows of a map of a loop that ends early."""
-    right = apply(last_rows(k), apply(_FIRST, _rows(c, w), _taken(c, u)))
+    right = _rows(c, w)[: _taken(c, u)][-k:]
     return Equation(tail(c, v, k), right, when=[chunked(c, v, w), ends_in_chunks(c, u)])
 
 
@@ -72,4 +71,4 @@ def last_until(c: Clock, v: Value, w: Value, u: Value, k: Int) -> Equation:
 def trace_of_invariant_until(c: Clock, x: Value, u: Value) -> Equation:
     """The trace of what never changes, of a loop that ends early."""
     left = stack(c, hold(c, x))
-    return Equation(left, apply(prim("repeat_rows"), x, _taken(c, u)), when=[ends_in_chunks(c, u)])
+    return Equation(left, ops.repeat_rows(x, _taken(c, u)), when=[ends_in_chunks(c, u)])

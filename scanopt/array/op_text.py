@@ -44,8 +44,9 @@ def nested_text(op: Op, args: Sequence[str]) -> str:
     >>> nested_text(Op.make("multiply"), ["a + b", "c"])
     '(a + b) * c'
     """
-    runs_on = op.name in ("getitem", "shape_i", *PREFIX)
-    return op_text(op, [tight(a) for a in args] if len(args) > 1 or runs_on else args)
+    if op.name in PREFIX or (op.name in INFIX and len(args) == 2):
+        return op_text(op, [tight(a) for a in args])
+    return op_text(op, [tight(args[0]), *args[1:]] if op.name in ("getitem", "shape_i") else args)
 
 
 def tight(text: str) -> str:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from scanopt.calculus.terms import APPLIED, Args, Clock, Int, Op, State, Term, Text, Value
+from scanopt.calculus.declarations import APPLIED
+from scanopt.calculus.terms import Args, Clock, Int, Op, State, Term, Text, Value
 
 __all__ = ["FACTS", "Condition", "Fact", "facts_text", "flat", "new_fact", "rules_text", "sorts_of"]
 

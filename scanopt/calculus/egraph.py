@@ -19,6 +19,7 @@ from scanopt.array.c_order import laid_out
 from scanopt.array.op import Op, Operand
 from scanopt.calculus.coinduction import PROVEN, Trial, facts_of, pairs, proven
 from scanopt.calculus.condition import FACTS, facts_text
+from scanopt.calculus.declarations import DECLARATIONS
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.engine import EngineError, Report, take
 from scanopt.calculus.forms import Batched, Operator, TermGraph, const_key, const_value
@@ -34,7 +35,6 @@ from scanopt.calculus.readback import ReadBack, read_back
 from scanopt.calculus.saturation import READ, Limits, Round, Saturation, run_schedule
 from scanopt.calculus.schedule import EVERYTHING, Schedule
 from scanopt.calculus.tables import quoted
-from scanopt.calculus.terms import DECLARATIONS
 
 __all__ = ["EGraph", "EndlessError", "Limits", "Saturation", "UnsoundLawError", "rules_text", "rulesets_of"]
 
@@ -263,8 +263,9 @@ class EGraph:
     def _round(self, report: Report, size: int, start: float) -> Round:
         """What some runs came to, constants folded."""
         seconds = _seconds(report.seconds, time.perf_counter() - start)
-        changed = self._folded_by(report.matches) or report.updated
-        return Round(report.matches, seconds, changed, size, self._room)
+        folded = self._folded_by(report.matches)
+        size = self.size() if folded else size
+        return Round(report.matches, seconds, folded or report.updated, size, self._room)
 
     def _all_facts(self, laws: str) -> tuple[Report, int]:
         """Run facts until nothing new follows, then commands; the number of forms after that.

@@ -9,7 +9,8 @@ from __future__ import annotations
 import scanopt.calculus.facts_raising  # declares what rules below ask for
 import scanopt.calculus.facts_shapes  # noqa: F401  # declares what rules below ask for
 from scanopt.calculus.condition import FACTS, new_fact
-from scanopt.calculus.terms import FIRST_ROWS, Args, Clock, Int, Op, Text, Value
+from scanopt.calculus.declarations import FIRST_ROWS
+from scanopt.calculus.terms import Args, Clock, Int, Op, Text, Value
 
 __all__ = ["ALL", "new_fact"]
 

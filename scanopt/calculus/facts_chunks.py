@@ -6,7 +6,8 @@ What a chunk computes beyond the last step is thrown away; it can neither raise 
 from __future__ import annotations
 
 from scanopt.calculus.condition import new_fact
-from scanopt.calculus.terms import FIRST_ROWS, Args, Clock, Text, Value
+from scanopt.calculus.declarations import FIRST_ROWS
+from scanopt.calculus.terms import Args, Clock, Text, Value
 
 __all__ = ["IN_CHUNKS", "SIZE", "chunked", "ends_in_chunks"]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from scanopt.calculus.condition import new_fact
-from scanopt.calculus.terms import FIRST_ROWS, Clock, State, Value
+from scanopt.calculus.declarations import FIRST_ROWS
+from scanopt.calculus.terms import Clock, State, Value
 
 __all__ = [
     "as_many_steps", "at_most_one", "become_alike", "becomes", "ends_alike", "ends_at_once",

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from scanopt.calculus.condition import rules_text
+from scanopt.calculus.declarations import FIRST_ROWS
 from scanopt.calculus.tables import quoted
-from scanopt.calculus.terms import FIRST_ROWS
 
 __all__ = ["machinery_text"]
 

@@ -7,79 +7,19 @@ Meanings (t is the step): see the docstring of each function.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from scanopt.array.op import Op as Operator
+from scanopt.array.op_text import nested_text, op_text, tight
+from scanopt.calculus.declarations import APPLIED
 
 __all__ = [
-    "APPLIED", "DECLARATIONS", "FIRST_ROWS", "Args", "Clock", "Int", "Move", "Op", "State", "Term", "Text", "Value",
-    "apply", "at", "chunks", "cons", "const_int", "cut", "delay", "egglog_text", "hold", "item", "last_rows", "length",
-    "lift", "lifted", "nil", "on", "one_row", "prim", "root", "seq", "stack", "steps", "tail", "to_cut", "to_step",
-    "variable", "vmap",
+    "Args", "Clock", "Int", "Move", "Op", "State", "Term", "Text", "Value", "apply", "at", "chunks", "cons",
+    "const_int", "cut", "delay", "egglog_text", "hold", "item", "last_rows", "length", "lift", "lifted", "nil", "on",
+    "one_row", "ops", "prim", "root", "seq", "stack", "steps", "tail", "to_cut", "to_step", "variable", "vmap",
 ]  # fmt: skip
-
-DECLARATIONS = """
-(ruleset facts)
-(sort Value) (sort Clock) (sort State) (sort Op) (sort Args) (sort Move)
-(constructor input (String) Value)
-(constructor const (String) Value)
-(constructor const_at (Clock String) Value)
-(constructor apply (Op Args) Value)
-(relation list_one (Args Value))
-(relation list_two (Args Value Value))
-(relation list_three (Args Value Value Value))
-(function apply_one (Op Value) Value :merge old)
-(function apply_two (Op Value Value) Value :merge old)
-(function apply_three (Op Value Value Value) Value :merge old)
-(constructor hold (Clock Value) Value)
-(constructor seq (Clock Value) Value)
-(constructor delay (Clock Value State i64) Value)
-(constructor stack (Clock Value) Value)
-(constructor tail (Clock Value i64) Value)
-(constructor at (Clock Value i64) Value)
-(constructor steps (Clock) Value)
-(constructor on (Move Value) Value)
-(constructor nil () Args)
-(constructor cons (Value Args) Args)
-(constructor on_args (Move Args) Args)
-(constructor prim (String) Op)
-(constructor vmap (Op String) Op)
-(constructor item (i64) Op)
-(constructor last_rows (i64) Op)
-(constructor length (i64) Op)
-(constructor root () Clock)
-(constructor loop (String) Clock)
-(constructor cut (Clock i64) Clock)
-(constructor chunks (Clock) Clock)
-(constructor lift (Clock Clock) Clock)
-(constructor under (Move Clock) Clock)
-(constructor state (String) State)
-(constructor moved (Move State) State)
-(constructor to_cut (Clock i64) Move)
-(constructor to_step (Clock i64) Move)
-(constructor only (Move Clock) Move)
-(constructor lifted (Clock Clock) Move)
-(relation keeps_shapes (Move))
-(relation way_out (Move Clock Clock))
-(relation defines (State Value))
-(relation level (Clock Clock))
-(relation until (Clock Value))
-(function held_as (Clock Value) Value :merge old)
-(function added (Value) Value :merge old)
-(function slot (Args i64 i64) Value :merge old)
-(relation expanding (Args i64 Value Op))
-(relation expanded (Op Args))
-(function dtype (Value) String :no-merge)
-(function ndim (Value) i64 :no-merge)
-(function int_value (Value) i64 :no-merge)
-"""
-
-
-APPLIED = {1: "apply_one", 2: "apply_two", 3: "apply_three"}
-"""The functions that hold, by their number of arguments, what is applied: one atom of a query, not a list."""
-
-FIRST_ROWS = r'(prim "getitem{\"index\":[[\"slice\",null,\"in\",null]]}")'
-"""The operator X[:n], in egglog's syntax."""
 
 
 @dataclass(frozen=True)
@@ -118,11 +58,10 @@ class Term:
             return f"-{self.args[1]}"
         if self.head in _INFIX and len(self.args) == 2:
             return f"{self.args[0]}{self.head}{self.args[1]}"
-        if self.head == "prim":
-            return str(self.args[0])
-        if self.head == "cons" or self.head == "nil":
+        if self.head in ("cons", "nil"):
             return ", ".join(_elements(self))
-        return f"{self.head}({', '.join(map(str, self.args))})"
+        special = _SPECIAL.get(self.head)
+        return special(*self.args) if special else f"{self.head}({', '.join(map(str, self.args))})"
 
 
 _INFIX = {"+", "-"}
@@ -150,8 +89,119 @@ def _elements(x: Term) -> list[str]:
     return [] if x.head == "nil" else [f"*{x}"]
 
 
+def _prim_text(key: Any) -> str:
+    """An operator of the table."""
+    return str(Operator.parse(key)) if isinstance(key, str) else f"prim({key})"
+
+
+def _apply_text(op: Any, args: Any) -> str:
+    """An operator of some arguments, as one writes it: x + y, exp(x), x[0]."""
+    texts = _elements(args)
+    fixed = not any(x.startswith("*") for x in texts)
+    match op.head, op.args:
+        case "prim", (str() as key,) if fixed:
+            return nested_text(Operator.parse(key), texts)
+        case "prim", (str() as key,):
+            return op_text(Operator.parse(key), texts)
+        case "item", (k,) if fixed:
+            return f"{tight(texts[0])}[{k}]"
+        case "last_rows", (k,) if fixed:
+            return f"{tight(texts[0])}[-{k}:]"
+        case "length", (k,) if fixed:
+            return f"{tight(texts[0])}.shape[{k}]"
+        case _:
+            return f"{op}({', '.join(texts)})"
+
+
+def _number_text(key: Any) -> str:
+    """A constant by its key."""
+    match key:
+        case Term(head="+", args=("int64:", Term(args=(number,)))):
+            return str(number)
+        case Term():
+            return ""
+    dtype, _, number = str(key).partition(":")
+    return str(float.fromhex(number)) if dtype.startswith("float") and number else number or str(key)
+
+
+_SPECIAL: dict[str, Callable[..., str]] = {
+    "apply": _apply_text,
+    "prim": _prim_text,
+    "const": lambda key: _number_text(key) or f"const({key})",
+    "const_at": lambda c, key: _number_text(key) or f"const_at({c}, {key})",
+}
+
+
 class Value(Term):
-    """An array, outside loops or on a clock."""
+    """An array, outside loops or on a clock.
+
+    Operators, rows and lengths are written as those of arrays: x + y, x @ W, x[0], x[-k:], x[:n], x.shape[0].
+    """
+
+    def __add__(self, other: Value) -> Value:
+        return apply(prim("add"), self, _beside(self, other))
+
+    def __sub__(self, other: Value) -> Value:
+        return apply(prim("subtract"), self, _beside(self, other))
+
+    def __mul__(self, other: Value) -> Value:
+        return apply(prim("multiply"), self, _beside(self, other))
+
+    def __truediv__(self, other: Value) -> Value:
+        return apply(prim("divide"), self, _beside(self, other))
+
+    def __pow__(self, other: Value) -> Value:
+        return apply(prim("power"), self, _beside(self, other))
+
+    def __matmul__(self, other: Value) -> Value:
+        return apply(prim("matmul"), self, _beside(self, other))
+
+    def __neg__(self) -> Value:
+        return apply(prim("negative"), self)
+
+    def __getitem__(self, index: Value | Int | int | slice) -> Value:
+        """A row, or rows from the first axis."""
+        match index:
+            case int() | Int():
+                return apply(item(index), self)
+            case slice(start=int() as k, stop=None, step=None) if k < 0:
+                return apply(last_rows(-k), self)
+            case slice(start=Int(head="-", args=(0, k)), stop=None, step=None) if isinstance(k, int | Int):
+                return apply(last_rows(k), self)
+            case Value():
+                return apply(ops("getitem", index=("in",)), self, index)
+            case slice():
+                bounds = (index.start, index.stop, index.step)
+                entry = tuple("in" if isinstance(x, Value) else x for x in bounds)
+                values = [x for x in bounds if isinstance(x, Value)]
+                return apply(ops("getitem", index=(("slice", *entry),)), self, *values)
+            case _:
+                raise TypeError(f"a law indexes by a Value, an Int, an int or a slice of these, found {index!r}")
+
+    @property
+    def shape(self) -> _Shape:
+        """Its lengths: x.shape[0]."""
+        return _Shape(self)
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """The lengths of a value."""
+
+    of: Value
+
+    def __getitem__(self, axis: Int | int) -> Value:
+        """One of them."""
+        return apply(length(axis), self.of)
+
+
+def _beside(x: Term, other: Any) -> Value:
+    if isinstance(other, Value):
+        return other
+    raise TypeError(
+        f"expected a Value beside {x}, found {other!r}: a number has no dtype in a law; write a variable for it, and "
+        "say by a condition what it is, for instance neutral(op, e, d)"
+    )
 
 
 class Clock(Term):
@@ -163,7 +213,48 @@ class State(Term):
 
 
 class Op(Term):
-    """An operator."""
+    """An operator; it is called with the values that it is applied to, and by keyword with parameters of its own."""
+
+    def __call__(self, *args: Value | Args, **params: Any) -> Value:
+        """This operator of some values, or of a whole list of them."""
+        if not params:
+            return apply(self, *args)
+        if self.head != "prim" or self.args is None:
+            raise TypeError(
+                f"{self} takes no parameters: only an operator of the table does, found {', '.join(params)}"
+            )
+        return apply(ops(str(self.args[0]), **params), *args)
+
+
+class _Operators:
+    """The operators of the table by their names.
+
+    ops.exp(x) and ops.concatenate(x, y, axis=0) are values, ops.exp and ops("fold", ufunc="add") are operators.
+    """
+
+    def __getattr__(self, name: str) -> Op:
+        try:
+            return self(name)
+        except ValueError as error:
+            raise AttributeError(str(error)) from None
+
+    def __call__(self, name: str, **params: Any) -> Op:
+        """The operator of a name with some parameters.
+
+        Raises ValueError for a name that is not in the table, naming those near, and for parameters that it has not.
+
+        >>> print(ops("fold", ufunc="add"))
+        fold{ufunc=add}
+        >>> ops.logg
+        Traceback (most recent call last):
+        AttributeError: no operator named 'logg' in the table; near: log
+        """
+        made = Operator.make(name, **params)
+        return prim(Operator.read(made.key).key if params else made.spec.name)
+
+
+ops = _Operators()
+"""The operators of the table by their names."""
 
 
 class Args(Term):

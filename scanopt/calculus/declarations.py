@@ -1,0 +1,68 @@
+"""The sorts, constructors and functions of the calculus, for egglog; what they mean is said in `terms`."""
+
+from __future__ import annotations
+
+__all__ = ["APPLIED", "DECLARATIONS", "FIRST_ROWS"]
+
+DECLARATIONS = """
+(ruleset facts)
+(sort Value) (sort Clock) (sort State) (sort Op) (sort Args) (sort Move)
+(constructor input (String) Value)
+(constructor const (String) Value)
+(constructor const_at (Clock String) Value)
+(constructor apply (Op Args) Value)
+(relation list_one (Args Value))
+(relation list_two (Args Value Value))
+(relation list_three (Args Value Value Value))
+(function apply_one (Op Value) Value :merge old)
+(function apply_two (Op Value Value) Value :merge old)
+(function apply_three (Op Value Value Value) Value :merge old)
+(constructor hold (Clock Value) Value)
+(constructor seq (Clock Value) Value)
+(constructor delay (Clock Value State i64) Value)
+(constructor stack (Clock Value) Value)
+(constructor tail (Clock Value i64) Value)
+(constructor at (Clock Value i64) Value)
+(constructor steps (Clock) Value)
+(constructor on (Move Value) Value)
+(constructor nil () Args)
+(constructor cons (Value Args) Args)
+(constructor on_args (Move Args) Args)
+(constructor prim (String) Op)
+(constructor vmap (Op String) Op)
+(constructor item (i64) Op)
+(constructor last_rows (i64) Op)
+(constructor length (i64) Op)
+(constructor root () Clock)
+(constructor loop (String) Clock)
+(constructor cut (Clock i64) Clock)
+(constructor chunks (Clock) Clock)
+(constructor lift (Clock Clock) Clock)
+(constructor under (Move Clock) Clock)
+(constructor state (String) State)
+(constructor moved (Move State) State)
+(constructor to_cut (Clock i64) Move)
+(constructor to_step (Clock i64) Move)
+(constructor only (Move Clock) Move)
+(constructor lifted (Clock Clock) Move)
+(relation keeps_shapes (Move))
+(relation way_out (Move Clock Clock))
+(relation defines (State Value))
+(relation level (Clock Clock))
+(relation until (Clock Value))
+(function held_as (Clock Value) Value :merge old)
+(function added (Value) Value :merge old)
+(function slot (Args i64 i64) Value :merge old)
+(relation expanding (Args i64 Value Op))
+(relation expanded (Op Args))
+(function dtype (Value) String :no-merge)
+(function ndim (Value) i64 :no-merge)
+(function int_value (Value) i64 :no-merge)
+"""
+
+
+APPLIED = {1: "apply_one", 2: "apply_two", 3: "apply_three"}
+"""The functions that hold, by their number of arguments, what is applied: one atom of a query, not a list."""
+
+FIRST_ROWS = r'(prim "getitem{\"index\":[[\"slice\",null,\"in\",null]]}")'
+"""The operator X[:n], in egglog's syntax."""
