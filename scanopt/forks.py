@@ -5,6 +5,7 @@ A lock that another thread held stays locked for ever, and what another thread w
 
 from __future__ import annotations
 
+import _imp
 import os
 import sys
 import threading
@@ -22,6 +23,7 @@ _PATIENCE = 30.0
 _LOCKS: WeakSet[Any] = WeakSet()
 _WHOLE: list[Any] = []
 _waited: list[Any] = []
+"""Of these, and with them the lock of imports, what is held while a process forks."""
 
 Value = TypeVar("Value")
 
@@ -88,19 +90,38 @@ def _imports(frame: FrameType | None) -> bool:
 
 def _before() -> None:
     end = time.monotonic() + _PATIENCE
-    while _importing() and time.monotonic() < end:
+    while not _quiet() and time.monotonic() < end:
         time.sleep(0.001)
-    _waited[:] = [x for x in _WHOLE if x.acquire(timeout=max(0.0, end - time.monotonic()))]
+
+
+def _quiet() -> bool:
+    """Whether no other thread is in what a fork waits for; then none gets into it before the fork is over."""
+    _imp.acquire_lock()  # without it nobody begins to import a module
+    if not _importing():
+        for x in _WHOLE:
+            if x.acquire(blocking=False):
+                _waited.append(x)
+        if len(_waited) == len(_WHOLE):
+            return True
+    _let_go()
+    return False
+
+
+def _let_go() -> None:
+    while _waited:
+        _waited.pop().release()
+    _imp.release_lock()
 
 
 def _in_parent() -> None:
-    for x in _waited:
-        x.release()
+    if _waited:
+        _let_go()
 
 
 def _in_child() -> None:
+    held = {*_waited}
     _in_parent()
-    for x in {*_LOCKS} - {*_waited}:
+    for x in {*_LOCKS} - held:
         x._at_fork_reinit()
 
 

@@ -81,10 +81,11 @@ def test_a_child_compiles_where_the_parent_has_and_so_does_its_child() -> None:
 
 
 @FORK
-def test_a_fork_while_another_thread_compiles() -> None:
+@pytest.mark.parametrize("pause", [0.02, 0.05])
+def test_a_fork_while_another_thread_compiles(pause: float) -> None:
     """At any moment of a first compile, which imports and starts processes, and of those after it."""
     run(
-        """
+        f"""
         go_on = True
 
         def compiling():
@@ -96,7 +97,7 @@ def test_a_fork_while_another_thread_compiles() -> None:
         thread = threading.Thread(target=compiling, daemon=True)
         thread.start()
         for n in range(4):
-            time.sleep(0.03 * 4**n)
+            time.sleep({pause} * 4**n)
             forked(lambda: check(0.25))
         go_on = False
         thread.join()
