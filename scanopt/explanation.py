@@ -3,7 +3,8 @@
 The fast path keeps counts only.  For an explanation the program is optimized once more, and the engine notes down
 which law made each form and which forms laws said to be equal.  The laws on the way from the program as written to
 the one chosen are told in the order of the rounds in which they began; what they have saved after each is the cost of
-a program of the forms that those before and it had made.
+a program of the forms that those before and it had made.  (What a law saves by uniting forms that are there already
+shows at the first step.)  Where a limit of time ended the search, this one may have found another program.
 """
 
 from __future__ import annotations
@@ -13,11 +14,9 @@ from dataclasses import dataclass, replace
 
 from scanopt.calculus.derivation import derivation
 from scanopt.calculus.encoded import Encoded
-from scanopt.calculus.extract import Extraction
+from scanopt.calculus.extract import Extraction, cheap
 from scanopt.calculus.forms import Form
-from scanopt.calculus.greedy import greedy
 from scanopt.calculus.law import Law
-from scanopt.calculus.milp import solve
 from scanopt.calculus.optimize import Optimized, Settings, as_written, optimize
 from scanopt.calculus.problem import NoProgramFoundError, Problem
 from scanopt.program.ir import Program
@@ -75,15 +74,15 @@ def explain(program: Encoded, laws: Sequence[Law], settings: Settings) -> Explan
     done = optimize(program, laws, settings, noted=True)
     named = {x.name: x for x in laws}
     exact = settings.fp == "exact"
-    initial = program_before = lower(written, exact)
+    initial = current = lower(written, exact)
     steps: list[Step] = []
     before = written.cost
     for name, found in _stages(done):
         after = min(before, found.cost) if found else before
         if found and after < before:
-            program_before = lower(found, exact)
+            current = lower(found, exact)
         x = named[name]
-        steps.append(Step(name, x.formula, x.conditions, x.licence, x.doc, before, after, program_before))
+        steps.append(Step(name, x.formula, x.conditions, x.licence, x.doc, before, after, current))
         before = after
     final = done.extraction
     return Explanation(initial, lower(final, exact), written.cost, final.cost, tuple(steps))
@@ -91,7 +90,7 @@ def explain(program: Encoded, laws: Sequence[Law], settings: Settings) -> Explan
 
 def _stages(done: Optimized) -> Iterator[tuple[str, Extraction | None]]:
     """The laws in use, in the order of their rounds, and what can be chosen with each and those before it."""
-    if not done.looks or done.extraction.method == "written":
+    if not done.looks or done.extraction.problem.graph is not done.looks[-1].graph:  # chosen is what was written
         return
     chosen = [o.form for o in done.extraction.choice.values() if o.form is not None]
     way = derivation(done.looks[-1], chosen)
@@ -119,8 +118,4 @@ def _cheapest(done: Optimized, forms: Mapping[Form, str], laws: Container[str]) 
         smaller = Problem(graph, problem.sizes, problem.cost)
     except NoProgramFoundError:
         return None
-    exact = solve(smaller, _SECONDS)
-    found = (exact.choice, exact.schedule) if exact else greedy(smaller)
-    if found is None:
-        return None
-    return Extraction(smaller, *found, sum(o.cost for o in found[0].values()), 0.0, "milp", False)
+    return cheap(smaller, _SECONDS)

@@ -5,12 +5,11 @@ A lock that another thread held stays locked for ever, and what another thread w
 
 from __future__ import annotations
 
-import _imp
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any, Generic, TypeVar, overload
 from weakref import WeakSet
@@ -22,8 +21,8 @@ _PATIENCE = 30.0
 
 _LOCKS: WeakSet[Any] = WeakSet()
 _WHOLE: list[Any] = []
-_waited: list[Any] = []
-"""Of these, and with them the lock of imports, what is held while a process forks."""
+_held = threading.local()
+"""Those of them that a thread holds while it forks."""
 
 Value = TypeVar("Value")
 
@@ -41,7 +40,7 @@ def lock(whole: bool = False) -> threading.RLock:
 
 
 STARTING = lock(whole=True)
-"""Held while processes are started and extensions loaded."""
+"""Held while processes are started, and extensions and laws loaded."""
 
 
 class once(Generic[Value]):  # noqa: N801
@@ -90,38 +89,28 @@ def _imports(frame: FrameType | None) -> bool:
 
 def _before() -> None:
     end = time.monotonic() + _PATIENCE
-    while not _quiet() and time.monotonic() < end:
+    while (left := end - time.monotonic()) > 0:
+        held = [x for x in _WHOLE if x.acquire(timeout=left)]
+        if not _importing():
+            _held.locks = held
+            return
+        _let_go(held)  # what is imported may need them
         time.sleep(0.001)
 
 
-def _quiet() -> bool:
-    """Whether no other thread is in what a fork waits for; then none gets into it before the fork is over."""
-    _imp.acquire_lock()  # without it nobody begins to import a module
-    if not _importing():
-        for x in _WHOLE:
-            if x.acquire(blocking=False):
-                _waited.append(x)
-        if len(_waited) == len(_WHOLE):
-            return True
-    _let_go()
-    return False
-
-
-def _let_go() -> None:
-    while _waited:
-        _waited.pop().release()
-    _imp.release_lock()
+def _let_go(held: Iterable[Any]) -> None:
+    for x in held:
+        x.release()
 
 
 def _in_parent() -> None:
-    if _waited:
-        _let_go()
+    _let_go(_held.__dict__.pop("locks", ()))
 
 
 def _in_child() -> None:
-    held = {*_waited}
-    _in_parent()
-    for x in {*_LOCKS} - held:
+    held = _held.__dict__.pop("locks", ())
+    _let_go(held)
+    for x in {*_LOCKS} - {*held}:
         x._at_fork_reinit()
 
 

@@ -17,8 +17,10 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus import engine, engine_process
 from scanopt.calculus.engine import Engine, EngineError, take
+from scanopt.calculus.law import Equation, law
 from scanopt.calculus.saturation import Limits, Round, run_schedule
 from scanopt.calculus.schedule import EVERYTHING
+from scanopt.calculus.terms import Clock, Value, hold
 
 RULES = """
 (datatype Number (zero) (next Number))
@@ -183,6 +185,20 @@ def test_where_there_is_no_interpreter_to_start(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("multiprocessing.spawn.get_executable", lambda: None)
     with pytest.raises(RuntimeError, match="set_executable"):
         take(RULES)
+
+
+def test_a_law_that_says_nothing_leaves_no_process() -> None:
+    """Its engine goes back to the others."""
+
+    def wrong(c: Clock, x: Value) -> Equation:
+        return Equation(hold(c, x), Value(c.head))
+
+    unsound = law(licence="exact", example=())(wrong)
+    x = T.dvector("x")
+    for _ in range(3):
+        with pytest.raises(EngineError):
+            scanopt.function([x], T.exp(x), rules=[unsound])
+    assert len(pids()) == 1
 
 
 # ---- memory ----

@@ -107,6 +107,35 @@ def test_a_fork_while_another_thread_compiles(pause: float) -> None:
 
 
 @FORK
+def test_a_fork_while_another_thread_imports_under_a_lock_that_forks_wait_for() -> None:
+    """Logging is configured under its lock, which a fork takes; what it imports for that needs the lock of imports."""
+    run(
+        """
+        import logging.config
+        go_on = True
+
+        def configuring():
+            while go_on:
+                for name in ("logging.handlers", "smtplib", "socketserver", "http.client"):
+                    sys.modules.pop(name, None)
+                handler = {"class": "logging.handlers.MemoryHandler", "capacity": 1}
+                logging.config.dictConfig({"version": 1, "handlers": {"h": handler}})
+
+        thread = threading.Thread(target=configuring, daemon=True)
+        thread.start()
+        for n in range(20):
+            time.sleep(0.003)
+            pid = os.fork()
+            if not pid:
+                os._exit(0)
+            os.waitpid(pid, 0)
+        go_on = False
+        thread.join()
+        """
+    )
+
+
+@FORK
 def test_a_fork_while_another_thread_is_in_a_call() -> None:
     """What a call locks for as long as it takes is free in the child."""
     run(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scanopt.calculus.law import standard_laws
+from scanopt.calculus.law import Equation, law, standard_laws
 from scanopt.calculus.terms import (
     Args,
     Clock,
@@ -11,6 +11,7 @@ from scanopt.calculus.terms import (
     Term,
     Value,
     apply,
+    cons,
     const_at,
     const_int,
     delay,
@@ -62,6 +63,15 @@ op, k, args = variable(Op, "op"), variable(Int, "k"), variable(Args, "args")
         (seq(c, x * y), seq(c, x * y), "seq(c, x * y)"),
         (hold(c, x) * steps(c), apply(prim("multiply"), hold(c, x), steps(c)), "hold(c, x) * steps(c)"),
         (delay(c, x, variable(Term, "s"), k), delay(c, x, variable(Term, "s"), k), "delay(c, x, s, k)"),  # type: ignore[arg-type]
+        (x[-(k + 1) :], apply(last_rows(k + 1), x), "x[-(k+1):]"),
+        ((-x) ** y, apply(prim("power"), apply(prim("negative"), x), y), "(-x) ** y"),
+        (apply(prim("add"), cons(x, args)), apply(prim("add"), cons(x, args)), "add(x, *args)"),
+        (x * const_int(k + 1), apply(prim("multiply"), x, const_int(k + 1)), "x * (k+1)"),
+        (
+            ops("fold", ufunc="add")(x, y, ufunc="multiply"),
+            apply(prim('fold{"ufunc":"multiply"}'), x, y),
+            "fold(x, y, ufunc='multiply')",
+        ),
         (const_int(2), const_int(2), "2"),
         (const_int(k), const_int(k), "k"),
         (const_at(c, "float64:0x1.8000000000000p+0"), const_at(c, "float64:0x1.8000000000000p+0"), "1.5"),
@@ -88,12 +98,29 @@ def test_operators_are_those_of_the_table() -> None:
 def test_what_is_no_value_is_refused() -> None:
     with pytest.raises(TypeError, match=r"expected a Value beside x, found 1.0: .* neutral\(op, e, d\)"):
         x + 1.0  # type: ignore[operator]
+    with pytest.raises(TypeError, match=r"expected a Value beside x, found 2"):
+        2 * x  # type: ignore[operator]
+    for wrong in (True, slice(None, k), slice(k, None)):
+        with pytest.raises(TypeError, match=r"no bool|takes Values and ints"):
+            _ = x[wrong]
+    for listed in (x, x.shape):
+        with pytest.raises(TypeError, match="not iterable"):
+            _ = [*listed]  # type: ignore[misc]
     with pytest.raises(TypeError, match="indexes by a Value, an Int, an int or a slice of these, found 'a'"):
         x["a"]  # type: ignore[index]
 
 
+@pytest.mark.parametrize(("key", "told"), [("nosuch", "no operator named 'nosuch'"), ("getitem", "index")])
+def test_a_law_names_operators_that_there_are(key: str, told: str) -> None:
+    def wrong(x: Value) -> Equation:
+        return Equation(prim(key)(x), x)
+
+    with pytest.raises(ValueError, match=f"law wrong: .*{told}"):
+        law(licence="exact", example=())(wrong)
+
+
 def test_no_formula_shows_how_operators_are_stored() -> None:
-    for law in standard_laws():
-        text = " ".join([law.formula, *law.conditions])
+    for one in standard_laws():
+        text = " ".join([one.formula, *one.conditions])
         assert "apply(" not in text
         assert '{"' not in text

@@ -44,6 +44,8 @@ def nested_text(op: Op, args: Sequence[str]) -> str:
     >>> nested_text(Op.make("multiply"), ["a + b", "c"])
     '(a + b) * c'
     """
+    if op.name == "power" and args[0].startswith((*PREFIX.values(),)):
+        args = [f"({args[0]})", *args[1:]]
     if op.name in PREFIX or (op.name in INFIX and len(args) == 2):
         return op_text(op, [tight(a) for a in args])
     return op_text(op, [tight(args[0]), *args[1:]] if op.name in ("getitem", "shape_i") else args)

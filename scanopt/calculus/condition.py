@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from scanopt.calculus.declarations import APPLIED
 from scanopt.calculus.terms import Args, Clock, Int, Op, State, Term, Text, Value
 
-__all__ = ["FACTS", "Condition", "Fact", "facts_text", "flat", "new_fact", "rules_text", "sorts_of"]
+__all__ = ["FACTS", "Condition", "Fact", "facts_text", "flat", "new_fact", "rules_text", "sort_of", "sorts_of"]
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,11 @@ FACTS: dict[str, Fact] = {}
 _SORTS: dict[type[Term] | type[int], str] = {
     Value: "Value", Clock: "Clock", State: "State", Op: "Op", Args: "Args", Text: "String", Int: "i64",
 }  # fmt: skip
+
+
+def sort_of(x: Term) -> str:
+    """The sort of a term in egglog."""
+    return _SORTS.get(type(x), type(x).__name__)
 
 
 def sorts_of(*terms: Term | int) -> dict[str, str]:

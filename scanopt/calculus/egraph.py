@@ -132,7 +132,7 @@ def _operators(same: _Same) -> tuple[Op, ...]:
 
 @contextmanager
 def _typed() -> Iterator[None]:
-    """Tell values of different types that were made equal from other errors."""
+    """Raise UnsoundLawError where values of different types became equal."""
     try:
         yield
     except EngineError as error:
@@ -166,20 +166,29 @@ class EGraph:
         self._consts = dict(program.consts)
         self._folded: set[str] = set()
         self._dtypes = list(dict.fromkeys(t.dtype for t in program.types.values()))
-        self._engine = take(rules_text(noted))
         self._beside = beside
+        self._notes = Notes(self.laws) if noted else None
+        self._rounds: list[frozenset[str]] = []
+        self._engine = take(rules_text(noted))
+        try:
+            self._begin(fp, more)
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self, fp: str, more: str) -> None:
+        """Make the rules ready, and load the program."""
         self._rulesets, own = rulesets_of(self.laws)
         self._all = _ALL
         if own or len(self.laws) < len(standard_laws()):
             self._all = "some_laws"
             self._run("\n".join([own, *_combined(self._all, self.laws, self._rulesets)]))
         self._stepwise = f"step_{self._all}"
-        self._notes = Notes(self.laws) if noted else None
-        self._rounds: list[frozenset[str]] = []
         if more:
             self._run(more)
-        if beside:
-            self._run(f"(unstable-combined-ruleset more_facts facts {beside})")
+        if self._beside:
+            self._run(f"(unstable-combined-ruleset more_facts facts {self._beside})")
+        program = self.program
         given = list(given_facts(program, fp, _operators(_Same(self.laws))))
         self.equal = self._proven(given)
         given += [*self.equal, *passing_on(program, self.equal), *filled(program), *as_many_steps(program)]
@@ -195,7 +204,7 @@ class EGraph:
         self._run("\n".join([*map(noting, _own(self.laws)), together, NOTE_WRITTEN]))
 
     def close(self) -> None:
-        """Hand the engine back, emptied, for the next program under the same laws."""
+        """Hand the engine back, emptied, for the next program."""
         self._engine.close()
 
     def _run(self, text: str) -> list[Report]:
@@ -247,7 +256,10 @@ class EGraph:
         return run_schedule(schedule, self.laws, self.round, limits or Limits(), self.program.size)
 
     def round(self, names: frozenset[str]) -> Round:
-        """All that follows from facts, then the laws of these names once."""
+        """All that follows from facts, then the laws of these names once.
+
+        Of rules beside the facts nothing is reported.
+        """
         start = time.perf_counter()
         laws = f"(run {self._ruleset(names)} 1)" if names else ""
         report, size = self._all_facts(laws if self._notes is None else f"{NOTE_FACTS}\n{laws}")
@@ -357,7 +369,7 @@ class EGraph:
 
     def read_back(self) -> tuple[ReadBack, TermGraph]:
         """All tables, and all classes of values."""
-        noted = self._notes.tables({*self._first()}) if self._notes is not None else []
+        noted = self._notes.tables(self._first()) if self._notes is not None else []
         back = read_back(self._engine, [*(f"question_{n}" for n in range(self._asked)), *noted])
         return back, back.term_graph(self.program, self._consts)
 

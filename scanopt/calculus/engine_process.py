@@ -19,8 +19,8 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-KEPT = 4
-"""Sets of rules, of those used last, for which an engine (about 20 MB) is kept."""
+KEPT = 3
+"""Sets of rules, of those used last, for which an engine (about 20 MB) is kept: of programs, of storage, with notes."""
 
 _SHARE = 20
 """A process does at least so many times the work of its start before it is worn out."""

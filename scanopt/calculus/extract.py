@@ -12,7 +12,7 @@ from scanopt.calculus.greedy import greedy, negotiated
 from scanopt.calculus.milp import solve
 from scanopt.calculus.problem import NoProgramFoundError, Problem
 
-__all__ = ["Extraction", "extract", "the_only_choice"]
+__all__ = ["Extraction", "cheap", "extract", "the_only_choice"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,15 @@ class Extraction:
     def gap(self) -> float:
         """Part of the cost that a better choice could at most save."""
         return max(0.0, 1.0 - self.bound / self.cost) if self.cost else 0.0
+
+
+def cheap(problem: Problem, seconds: float) -> Extraction | None:
+    """A cheap choice found in little time, proven or not; None where there was none."""
+    solution = solve(problem, seconds)
+    found = (solution.choice, solution.schedule) if solution else greedy(problem)
+    if found is None:
+        return None
+    return Extraction(problem, *found, total(found[0]), 0.0, "milp" if solution else "greedy", False)
 
 
 def total(choice: Choice) -> float:
@@ -68,8 +77,10 @@ _LEAST_SECONDS = 1.0
 """What the exact search is always allowed."""
 
 
-def _thorough(problem: Problem) -> tuple[Choice, Schedule] | None:
-    return greedy(problem, thorough=True) or negotiated(problem, thorough=True)
+def _thorough(problem: Problem, known: bool) -> tuple[Choice, Schedule] | None:
+    """What a thorough search finds; where it finds nothing, and nothing is known, prices are raised slowly."""
+    found = greedy(problem, thorough=True)
+    return found if found or known else negotiated(problem, thorough=True)
 
 
 def extract(problem: Problem, seconds: float = 10.0, exact: bool = True, patience: float = math.inf) -> Extraction:
@@ -77,8 +88,8 @@ def extract(problem: Problem, seconds: float = 10.0, exact: bool = True, patienc
 
     Where nothing is proven, a thorough search goes on, a second or two for large programs.
 
-    seconds: for the exact search, at most.  patience: seconds that it may take per unit of cost of what was
-    found quickly (a second is always allowed).
+    seconds: for the exact search, at most; where the quick one finds nothing, one of a second comes before it.
+    patience: seconds that it may take per unit of cost of what was found quickly (a second is always allowed).
 
     Raises NoProgramFoundError when no causal choice is found at all.
     """
@@ -95,10 +106,10 @@ def extract(problem: Problem, seconds: float = 10.0, exact: bool = True, patienc
     if math.isfinite(most):
         seconds = min(seconds, max(_LEAST_SECONDS, most * patience))
     if exact and (solution is None or (seconds > _LEAST_SECONDS and not solution.proven)):
-        solution = solve(problem, seconds, most) or solution
+        solution = solve(problem, seconds, most) or solution  # cheaper than what is known
     found = [(solution.choice, solution.schedule, "milp")] if solution else []
     proven = solution is not None and solution.proven
-    thorough = _thorough(problem) if exact and not proven else None
+    thorough = _thorough(problem, solution is not None) if exact and not proven else None
     found += [(*choice, "greedy") for choice in (quick, thorough) if choice]
     if not found:
         raise NoProgramFoundError("no causal program was found in the e-graph within the time given")

@@ -6,8 +6,7 @@ no loop.  A thorough search takes all starts, gives up the dearest options one b
 giving up options leads nowhere from any start, and an exact search finds nothing either, their prices can be raised
 instead, as nets that want the same wire are told apart in routing [McMurchie and Ebeling 1995, PathFinder].
 
-What is done is bounded by counting, not by a clock:
-the same problem gives the same choice on every machine.
+What is done is bounded by counting, not by a clock: the same problem gives the same choice on every machine.
 """
 
 from __future__ import annotations

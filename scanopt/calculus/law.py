@@ -19,11 +19,13 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
+from scanopt.array.op import Op as Operator
 from scanopt.calculus import terms
 from scanopt.calculus.condition import FACTS, Condition
 from scanopt.calculus.storage import INPLACE
 from scanopt.calculus.terms import Int, Term, variable
 from scanopt.extensions import extension_modules, load_extensions
+from scanopt.forks import STARTING
 
 __all__ = [
     "LICENCES", "Equation", "Law", "allowed", "known_laws", "law", "named_laws", "numbered", "registered", "select",
@@ -150,10 +152,12 @@ def numbered(x: Term, numbers: dict[Int, Int] | None = None) -> tuple[Term, dict
     return replace(x, args=tuple(numbered(a, known)[0] if isinstance(a, Term) else a for a in x.args)), known
 
 
-def _prims(x: Term) -> set[str]:
-    if x.head == "prim" and x.args is not None:
-        return {str(x.args[0])}
-    return {key for a in x.args or () if isinstance(a, Term) for key in _prims(a)}
+def _prims(x: Term | int) -> set[str]:
+    if not isinstance(x, Term) or x.args is None:
+        return set()
+    if x.head == "prim" and isinstance(x.args[0], str):
+        return {x.args[0]}
+    return {key for a in x.args if isinstance(a, Term) for key in _prims(a)}
 
 
 def law(
@@ -213,6 +217,12 @@ def _check(law: Law) -> Law:
     for c in law.equation.when:
         if c.fact not in FACTS:
             raise ValueError(f"law {law.name}: {c.fact!r} is not a registered fact")
+    e = law.equation
+    for key in sorted({k for x in (e.left, e.right, *(a for c in e.when for a in c.args)) for k in _prims(x)}):
+        try:
+            Operator.read(key)
+        except ValueError as error:
+            raise ValueError(f"law {law.name}: {error}") from None
     if free := law.unbound():
         raise ValueError(
             f"law {law.name}: {', '.join(sorted(free))} on the right is bound neither on the left nor by a condition"
@@ -231,9 +241,10 @@ def standard_laws() -> tuple[Law, ...]:
     """
     if not _STANDARD:
         complete = load_extensions()
-        package = importlib.import_module("scanopt.rewrites")
-        names = sorted(info.name for info in pkgutil.iter_modules(package.__path__))
-        modules = [importlib.import_module(f"scanopt.rewrites.{name}") for name in names]
+        with STARTING:  # a process that forks between two of them would have half of them
+            package = importlib.import_module("scanopt.rewrites")
+            names = sorted(info.name for info in pkgutil.iter_modules(package.__path__))
+            modules = [importlib.import_module(f"scanopt.rewrites.{name}") for name in names]
         found: dict[str, Law] = {}
         for module in (*modules, *extension_modules()):
             for x in registered(module):

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from scanopt.calculus.condition import sort_of
 from scanopt.calculus.forms import Form
 from scanopt.calculus.law import Law, numbered
 from scanopt.calculus.readback import Binding, ReadBack
@@ -63,7 +64,7 @@ class Provenance:
     made: Mapping[Form, str]
     equalities: Mapping[int, Sequence[Equality]]
     united: Mapping[tuple[str, int], set[str]]
-    rounds: Mapping[str, int] = field(default_factory=dict[str, int])
+    rounds: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class _Side:
 
 def _side(x: Term) -> _Side:
     if x.args is None or x.head not in _SORTS:
-        return _Side("", ((type(x).__name__, x.egglog()),))
+        return _Side("", ((sort_of(x), x.egglog()),))
     texts = map(egglog_text, x.args)
     return _Side(x.head, tuple(zip(_SORTS[x.head], texts, strict=True)))
 

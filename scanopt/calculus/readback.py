@@ -108,7 +108,8 @@ class ReadBack:
             case "Op":
                 return self._operators.get(x)
             case "Args":
-                return tuple(self._numbers["Value"][a] for a in self._list(x) or ())
+                values = self._list(x)
+                return None if values is None else tuple(self._numbers["Value"][a] for a in values)
             case "Clock":
                 return self._numbers["Clock"].get(x, UNKNOWN)
             case _:

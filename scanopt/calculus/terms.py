@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from scanopt.array.op import Op as Operator
-from scanopt.array.op_text import nested_text, op_text, tight
+from scanopt.array.op_text import nested_text, tight
 from scanopt.calculus.declarations import APPLIED
 
 __all__ = [
@@ -55,7 +55,7 @@ class Term:
         if self.args is None:
             return self.head
         if self.head == "-" and self.args[0] == 0:
-            return f"-{self.args[1]}"
+            return f"-{_number(self.args[1])}"
         if self.head in _INFIX and len(self.args) == 2:
             return f"{self.args[0]}{self.head}{self.args[1]}"
         if self.head in ("cons", "nil"):
@@ -101,23 +101,29 @@ def _apply_text(op: Any, args: Any) -> str:
     match op.head, op.args:
         case "prim", (str() as key,) if fixed:
             return nested_text(Operator.parse(key), texts)
-        case "prim", (str() as key,):
-            return op_text(Operator.parse(key), texts)
         case "item", (k,) if fixed:
             return f"{tight(texts[0])}[{k}]"
         case "last_rows", (k,) if fixed:
-            return f"{tight(texts[0])}[-{k}:]"
+            return f"{tight(texts[0])}[-{_number(k)}:]"
+        case "prim", (str() as key,):
+            name = Operator.parse(key)
+            return f"{name.name}({', '.join([*texts, *(f'{k}={v!r}' for k, v in name.params)])})"
         case "length", (k,) if fixed:
             return f"{tight(texts[0])}.shape[{k}]"
         case _:
             return f"{op}({', '.join(texts)})"
 
 
+def _number(k: Any) -> str:
+    """An integer, in parentheses where it is computed."""
+    return f"({k})" if isinstance(k, Term) and k.args is not None else str(k)
+
+
 def _number_text(key: Any) -> str:
     """A constant by its key."""
     match key:
         case Term(head="+", args=("int64:", Term(args=(number,)))):
-            return str(number)
+            return _number(number)
         case Term():
             return ""
     dtype, _, number = str(key).partition(":")
@@ -132,36 +138,49 @@ _SPECIAL: dict[str, Callable[..., str]] = {
 }
 
 
+def _infix(name: str) -> Callable[[Value, Value], Value]:
+    """An operator of the table that is written between two values."""
+    return lambda x, other: apply(prim(name), x, _beside(x, other))
+
+
+def _beside(x: Term, other: Any) -> Value:
+    if isinstance(other, Value):
+        return other
+    raise TypeError(
+        f"expected a Value beside {x}, found {other!r}: a number has no dtype in a law; write a variable for it, and "
+        "say by a condition what it is, for instance neutral(op, e, d)"
+    )
+
+
 class Value(Term):
     """An array, outside loops or on a clock.
 
     Operators, rows and lengths are written as those of arrays: x + y, x @ W, x[0], x[-k:], x[:n], x.shape[0].
     """
 
-    def __add__(self, other: Value) -> Value:
-        return apply(prim("add"), self, _beside(self, other))
+    __add__ = _infix("add")
+    __sub__ = _infix("subtract")
+    __mul__ = _infix("multiply")
+    __truediv__ = _infix("divide")
+    __pow__ = _infix("power")
+    __matmul__ = _infix("matmul")
 
-    def __sub__(self, other: Value) -> Value:
-        return apply(prim("subtract"), self, _beside(self, other))
+    def __radd__(self, other: Any) -> Value:
+        return _beside(self, other)
 
-    def __mul__(self, other: Value) -> Value:
-        return apply(prim("multiply"), self, _beside(self, other))
-
-    def __truediv__(self, other: Value) -> Value:
-        return apply(prim("divide"), self, _beside(self, other))
-
-    def __pow__(self, other: Value) -> Value:
-        return apply(prim("power"), self, _beside(self, other))
-
-    def __matmul__(self, other: Value) -> Value:
-        return apply(prim("matmul"), self, _beside(self, other))
+    __rsub__ = __rmul__ = __rtruediv__ = __rpow__ = __rmatmul__ = __radd__
 
     def __neg__(self) -> Value:
         return apply(prim("negative"), self)
 
+    __iter__ = None  # a value is not a list of its rows
+    __contains__ = None
+
     def __getitem__(self, index: Value | Int | int | slice) -> Value:
         """A row, or rows from the first axis."""
         match index:
+            case bool():
+                raise TypeError(f"a law indexes by no bool, found {index}")
             case int() | Int():
                 return apply(item(index), self)
             case slice(start=int() as k, stop=None, step=None) if k < 0:
@@ -172,6 +191,10 @@ class Value(Term):
                 return apply(ops("getitem", index=("in",)), self, index)
             case slice():
                 bounds = (index.start, index.stop, index.step)
+                if wrong := [x for x in bounds if x is not None and not isinstance(x, int | Value)]:
+                    raise TypeError(
+                        f"a slice in a law takes Values and ints (and Ints as x[-k:] alone), found {wrong[0]}"
+                    )
                 entry = tuple("in" if isinstance(x, Value) else x for x in bounds)
                 values = [x for x in bounds if isinstance(x, Value)]
                 return apply(ops("getitem", index=(("slice", *entry),)), self, *values)
@@ -189,19 +212,11 @@ class _Shape:
     """The lengths of a value."""
 
     of: Value
+    __iter__ = None
 
     def __getitem__(self, axis: Int | int) -> Value:
         """One of them."""
         return apply(length(axis), self.of)
-
-
-def _beside(x: Term, other: Any) -> Value:
-    if isinstance(other, Value):
-        return other
-    raise TypeError(
-        f"expected a Value beside {x}, found {other!r}: a number has no dtype in a law; write a variable for it, and "
-        "say by a condition what it is, for instance neutral(op, e, d)"
-    )
 
 
 class Clock(Term):
@@ -219,11 +234,14 @@ class Op(Term):
         """This operator of some values, or of a whole list of them."""
         if not params:
             return apply(self, *args)
-        if self.head != "prim" or self.args is None:
-            raise TypeError(
-                f"{self} takes no parameters: only an operator of the table does, found {', '.join(params)}"
-            )
-        return apply(ops(str(self.args[0]), **params), *args)
+        match self:
+            case Op(head="prim", args=(str() as key,)):
+                op = Operator.parse(key)
+                return apply(ops(op.name, **{**op.options, **params}), *args)
+            case _:
+                raise TypeError(
+                    f"{self} takes no parameters: only an operator of the table does, found {', '.join(params)}"
+                )
 
 
 class _Operators:
@@ -247,7 +265,7 @@ class _Operators:
         fold{ufunc=add}
         >>> ops.logg
         Traceback (most recent call last):
-        AttributeError: no operator named 'logg' in the table; near: log
+        AttributeError: no operator named 'logg' in the table; near: log, ...
         """
         made = Operator.make(name, **params)
         return prim(Operator.read(made.key).key if params else made.spec.name)
@@ -274,6 +292,11 @@ class Int(Term):
 
     def __add__(self, other: Int | int) -> Int:
         return Int("+", (self, other))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Int | int) -> Int:
+        return Int("-", (self, other))
 
     def __neg__(self) -> Int:
         return Int("-", (0, self))
