@@ -149,6 +149,18 @@ def test_lengths_that_a_carried_number_tells_are_not_known() -> None:
             assert way(np.ones(4), 3, 1).shape == (1, 3)
 
 
+def test_arrays_without_entries_are_known() -> None:
+    """The product of no rows is 1, and tells a length, whether laws know it or the step of a loop that does not run."""
+    k = T.lscalar("k")
+    rows, _ = scanopt.scan(lambda v, s: s ^ v, T.arange(0), [k])
+    lengths, _ = scanopt.map(lambda v: T.arange(T.prod(rows, axis=0)), rows)
+    sums, _ = scanopt.map(lambda v: T.zeros((rows.sum() + 2,)), rows)
+    for fp in ("exact", "reassoc"):
+        f = scanopt.function([k], [lengths, sums], fp=fp)
+        for run in (f, f.as_written, f.unoptimized):
+            assert [x.shape for x in run(3)] == [(0, 1), (0, 2)]
+
+
 def test_a_state_has_the_shape_it_starts_with() -> None:
     grown = scanopt.scan(lambda i, s: T.tanh(s)[:i] * 1.0, p, w)[0]
     f = scanopt.function([w, p], grown)

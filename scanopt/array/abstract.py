@@ -69,11 +69,19 @@ def _fold(op: Op, operands: tuple[Operand, ...], result: Operand) -> Operand:
     if op.name == "shape_i":
         length = operands[0].shape[int(op.options["axis"])]
         return result if length is None else concrete(np.asarray(length, dtype=result.dtype))
-    known = all(x.value is not None and _tiny(x) for x in operands)
+    values = [_value(x) for x in operands]
+    known = all(v is not None and _tiny(x) for v, x in zip(values, operands, strict=True))
     if not known or not _tiny(result) or op.can_raise:
         return result
     with np.errstate(all="ignore"):
-        return concrete(op.bind(np)(*(x.value for x in operands)))
+        return concrete(op.bind(np)(*values))
+
+
+def _value(operand: Operand) -> Any:
+    """What is known of its value; there is one array only without entries."""
+    if operand.value is None and 0 in operand.shape and None not in operand.shape:
+        return np.empty(concrete_shape(operand.shape), operand.dtype)
+    return operand.value
 
 
 def abstract_eval(op: Op, operands: Iterable[Operand]) -> Operand:
