@@ -7,7 +7,7 @@ import scanopt.tensor as T
 from scanopt.calculus.facts_recurrences import entries, floating
 from scanopt.calculus.facts_states import becomes
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, State, Value, delay, ops, prim, seq, vmap
+from scanopt.calculus.terms import Clock, State, Value, delay, ops, seq, vmap
 
 _SOURCE = "max-plus maps compose"
 
@@ -22,7 +22,7 @@ def _sum(c: Clock, init: Value, s: State, x: Value) -> Value:
 
 
 def _closed(c: Clock, op: str, init: Value, *rows: Value) -> Value:
-    return seq(c, prim(op)(init[-1:], *rows))
+    return seq(c, ops(op)(init[-1:], *rows))
 
 
 @law(

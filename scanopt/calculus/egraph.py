@@ -168,7 +168,8 @@ class EGraph:
         self._dtypes = list(dict.fromkeys(t.dtype for t in program.types.values()))
         self._beside = beside
         self._notes = Notes(self.laws) if noted else None
-        self._rounds: list[frozenset[str]] = []
+        self._rounds = 0
+        self._first: dict[str, int] = {}  # if noted, by law the round in which it first found something
         self._engine = take(rules_text(noted))
         try:
             self._begin(fp, more)
@@ -263,7 +264,9 @@ class EGraph:
         start = time.perf_counter()
         laws = f"(run {self._ruleset(names)} 1)" if names else ""
         report, size = self._all_facts(laws if self._notes is None else f"{NOTE_FACTS}\n{laws}")
-        self._rounds.append(frozenset(report.matches))
+        if self._notes is not None:
+            self._first = dict.fromkeys(report.matches, self._rounds) | self._first
+            self._rounds += 1
         return self._round(report, size, start)
 
     def run(self, ruleset: str) -> Round:
@@ -369,19 +372,14 @@ class EGraph:
 
     def read_back(self) -> tuple[ReadBack, TermGraph]:
         """All tables, and all classes of values."""
-        noted = self._notes.tables(self._first()) if self._notes is not None else []
+        noted = self._notes.tables(self._first) if self._notes is not None else []
         back = read_back(self._engine, [*(f"question_{n}" for n in range(self._asked)), *noted])
         return back, back.term_graph(self.program, self._consts)
 
     def provenance(self, back: ReadBack) -> Provenance:
         """Where forms come from, in the numbers of what was read back.  It has to be noted down."""
         assert self._notes is not None
-        return self._notes.provenance(back, self._first())
-
-    def _first(self) -> dict[str, int]:
-        """By law the round in which it first found something."""
-        rounds = [*enumerate(self._rounds)]
-        return {x.name: n for x in self.laws for n, found in reversed(rounds) if x.name in found}
+        return self._notes.provenance(back, self._first)
 
     # Reading back
 

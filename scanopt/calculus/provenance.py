@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
+from scanopt.array.op import Op
 from scanopt.calculus.condition import sort_of
-from scanopt.calculus.forms import Form
+from scanopt.calculus.forms import Batched, Form
 from scanopt.calculus.law import Law, numbered
 from scanopt.calculus.readback import Binding, ReadBack
 from scanopt.calculus.terms import Term, egglog_text
@@ -98,15 +100,19 @@ def notes_text(laws: Sequence[Law]) -> str:
     return "\n".join([*_tables(), *map(noting, laws)])
 
 
+def _ruleset(law: Law) -> str:
+    return f"noted_{law.name}"
+
+
 def noting(law: Law) -> str:
-    """A law that notes down what it does, as the ruleset `noted_` and its name."""
+    """A law that notes down what it does, as a ruleset of its own."""
     columns = [c for s in _sides(law) for c in s.columns]
     actions = [f"(equal_{law.name} {' '.join(text for _, text in columns)})"]
     if law.makes_forms and not law.folds:
         right = numbered(law.equation.right)[0]
         made = [s for x in (right, *_parts(right)) if (s := _side(x)).head]
         actions += [f'(set (made_{s.head} {" ".join(text for _, text in s.columns)}) "{law.name}")' for s in made]
-    name = f"noted_{law.name}"
+    name = _ruleset(law)
     return (
         f"(ruleset {name}) (relation equal_{law.name} ({' '.join(sort for sort, _ in columns)}))\n"
         f"{law.rule(name, more=' '.join(actions))}"
@@ -129,7 +135,7 @@ class Notes:
     @property
     def rulesets(self) -> dict[str, str]:
         """The ruleset of each law by its name."""
-        return {x.name: f"noted_{x.name}" for x in self._laws}
+        return {x.name: _ruleset(x) for x in self._laws}
 
     def tables(self, fired: Container[str]) -> list[str]:
         """What has to be read back where laws of these names fired."""
@@ -145,34 +151,29 @@ class Notes:
         equalities: defaultdict[int, list[Equality]] = defaultdict(list)
         united: defaultdict[tuple[str, int], set[str]] = defaultdict(set)
         for law in self._laws:
-            self._read(law, back, equalities, united)
+            side = _side(law.equation.left)
+            sort = "Value" if side.head else side.columns[0][0]
+            for place, x in _equalities(law, back):
+                if sort == "Value":
+                    equalities[place].append(x)
+                else:
+                    united[sort, place].add(law.name)
         made = {f: name for f, name in makers.items() if name != _WRITTEN}
         written = frozenset(makers.keys() - made.keys())
         return Provenance(back.classes, written, made, equalities, united, rounds)
 
-    def _read(
-        self,
-        law: Law,
-        back: ReadBack,
-        equalities: defaultdict[int, list[Equality]],
-        united: defaultdict[tuple[str, int], set[str]],
-    ) -> None:
-        """The rows of one law."""
-        sides = _sides(law)
-        sorts = [sort for s in sides for sort, _ in s.columns]
-        for row, _ in back.valued(f"equal_{law.name}", sorts):
-            forms: list[Form | None] = []
-            at = 0
-            for s in sides:
-                part, at = row[at : at + len(s.columns)], at + len(s.columns)
-                forms.append(_form(s.head, part) if s.head else None)
-            left, right, *inner = forms
-            sort = sides[0].columns[0][0] if not sides[0].head else "Value"
-            place = row[0] if not sides[0].head else None if left is None else back.classes.get(left)
-            if sort != "Value" and isinstance(place, int):
-                united[sort, place].add(law.name)
-            elif isinstance(place, int):
-                equalities[place].append(Equality(law.name, left, right, tuple(f for f in inner if f is not None)))
+
+def _equalities(law: Law, back: ReadBack) -> Iterator[tuple[int, Equality]]:
+    """What was noted of a law, with the number of the class, loop or state that its left side is."""
+    sides = _sides(law)
+    sorts = [sort for s in sides for sort, _ in s.columns]
+    for row, _ in back.valued(f"equal_{law.name}", sorts):
+        columns = iter(row)
+        parts = [(s.head, tuple(islice(columns, len(s.columns)))) for s in sides]
+        left, right, *inner = (_form(head, part) for head, part in parts)
+        place = back.classes.get(left) if left is not None else None if sides[0].head else row[0]
+        if isinstance(place, int):
+            yield place, Equality(law.name, left, right, tuple(f for f in inner if f is not None))
 
 
 def _tables() -> Iterator[str]:
@@ -190,8 +191,8 @@ def _form(head: str, row: tuple[Binding, ...]) -> Form | None:
     match head, row:
         case (("input" | "const"), (str() as key,)):
             return Form(head, key=key)
-        case "apply", (operator, tuple() as args) if operator is not None and not isinstance(operator, int | str):
-            return None if isinstance(operator, tuple) else Form("apply", args, operator=operator)
+        case "apply", (Op() | Batched() as operator, tuple() as args):
+            return Form("apply", args, operator=operator)
         case (("hold" | "seq" | "stack"), (int() as clock, int() as x)):
             return Form(head, (x,), clock=clock)
         case (("tail" | "at"), (int() as clock, int() as x, int() as k)):
