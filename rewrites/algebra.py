@@ -3,23 +3,19 @@
 from typing import Any
 
 import scanopt.tensor as T
-from scanopt.calculus.facts import (
+from scanopt.calculus.facts_loops import lies_on
+from scanopt.calculus.facts_operators import (
     absorbing,
     cancels,
     commutative,
     idempotent,
-    integer,
     involution,
     left_neutral,
-    lies_on,
-    like,
     neutral,
-    of_dtype,
     projection,
-    same_type,
-    scalar,
     undoes,
 )  # fmt: skip
+from scanopt.calculus.facts_values import integer, like, of_dtype, same_type, scalar
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Op, Text, Value, const_at, ops
 

@@ -4,10 +4,41 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts import runs_all
-from scanopt.calculus.facts_mirrors import mirrors
+from scanopt.calculus.condition import Rules, fact, when
+from scanopt.calculus.facts_lists import held
+from scanopt.calculus.facts_loops import lies_on, runs_all
+from scanopt.calculus.facts_shapes import regular
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Value, seq, stack
+from scanopt.calculus.terms import Args, Clock, Op, Text, Value, args, hold, seq, stack
+
+
+@fact
+def read_late(Z: Value, w: Value) -> None:
+    """Z, first rows of a state and then its trace, has at each step the row that the delay w reads (given)."""
+
+
+@fact
+def mirrors(c: Clock, v: Value, w: Value, *, m: Args, op: Op, R: Value, X: Value, xs: Args, Z: Value) -> Rules:
+    """v at step t of c is w at step n-1-t, n being the steps of c, and of one shape at all steps."""
+    yield when(v.is_(seq(c, R)), R.is_(X[::-1]), w.is_(seq(c, X))).then(mirrors(c, v, w))
+    yield when(v.is_(seq(c, R)), R.is_(X[::-1]), X.is_(stack(c, w))).then(mirrors(c, v, w))
+    yield when(v.is_(seq(c, R)), R.is_(Z[::-1]), read_late(Z, w), lies_on(w, c)).then(mirrors(c, v, w))
+    yield when(v.is_(op(xs)), mirrors_all(c, xs, m), w.is_(op(m)), regular(w)).then(mirrors(c, v, w))
+
+
+@fact
+def mirrors_all(
+    c: Clock, xs: Args, m: Args, *, f: Text, o: Args, q: Args, r: Args, v: Value, w: Value, x: Value
+) -> Rules:
+    """The values of the first list mirror those of the second, or never change; not all never change."""
+    yield when(xs.is_(args(v)), mirrors(c, v, w), m.is_(args(w))).then(mirrors_all(c, xs, m))
+    yield when(xs.is_(args(v, r)), v.is_(hold(c, x)), mirrors_all(c, r, q), m.is_(args(v, q))).then(
+        mirrors_all(c, xs, m)
+    )
+    yield when(xs.is_(args(v, r)), mirrors(c, v, w), held(c, r, o, f), m.is_(args(w, r))).then(mirrors_all(c, xs, m))
+    yield when(xs.is_(args(v, r)), mirrors(c, v, w), mirrors_all(c, r, q), m.is_(args(w, q))).then(
+        mirrors_all(c, xs, m)
+    )
 
 
 def _network(X: Any, W: Any) -> Any:

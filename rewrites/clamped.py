@@ -4,8 +4,9 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_recurrences import entries, floating
+from scanopt.calculus.facts_recurrences import entries
 from scanopt.calculus.facts_states import becomes
+from scanopt.calculus.facts_values import floating
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, State, Value, delay, ops, seq, vmap
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts import of_dtype, runs_all, scalar, within
-from scanopt.calculus.facts_recurrences import accumulates, entries, folds, folds_in_order, int64
+from scanopt.calculus.facts_loops import runs_all, within
+from scanopt.calculus.facts_recurrences import accumulates, entries, folds, folds_in_order
 from scanopt.calculus.facts_states import becomes
+from scanopt.calculus.facts_values import int64, of_dtype, scalar
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Op, State, Text, Value, delay, hold, one_row, seq, steps, tail
 

@@ -7,12 +7,19 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts import always, of_dtype
-from scanopt.calculus.facts_factors import cholesky_factor, float64, matrix
-from scanopt.calculus.facts_recurrences import floating, vector
-from scanopt.calculus.facts_sums import nothing
+from scanopt.calculus.condition import Rules, fact, when
+from scanopt.calculus.facts_raising import always
+from scanopt.calculus.facts_values import float64, floating, matrix, nothing, of_dtype, vector
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Text, Value, hold, ops, steps
+from scanopt.calculus.terms import Args, Clock, Text, Value, hold, ops, seq, steps
+
+
+@fact
+def cholesky_factor(v: Value, *, c: Clock, x: Value, X: Value, xs: Args) -> Rules:
+    """v is a Cholesky factor: of its diagonal nothing is zero."""
+    yield when(v.is_(ops.cholesky(xs))).then(cholesky_factor(v))
+    yield when(v.is_(hold(c, x)), cholesky_factor(x)).then(cholesky_factor(v))
+    yield when(v.is_(seq(c, X)), cholesky_factor(X)).then(cholesky_factor(v))
 
 
 def _triangular(lower: bool, trans: int) -> Any:

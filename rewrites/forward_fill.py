@@ -4,9 +4,9 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts import of_dtype
 from scanopt.calculus.facts_recurrences import entries, segments
 from scanopt.calculus.facts_states import becomes
+from scanopt.calculus.facts_values import of_dtype
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Op, State, Text, Value, delay, ops, seq, vmap
 

@@ -4,8 +4,7 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts import rows, runs_all, same_steps
-from scanopt.calculus.facts_states import ends_alike
+from scanopt.calculus.facts_loops import ends_alike, rows, runs_all, same_steps
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Value, seq, stack, steps
 

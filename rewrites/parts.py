@@ -4,9 +4,34 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_indexing import part_of_part, reads_first, reads_last, takes_first, undone
+from scanopt.calculus.condition import fact
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Int, Op, Value, const_int, cut, on, stack, tail, to_cut
+
+
+@fact
+def part_of_part(g: Op, h: Op, op: Op) -> None:
+    """g(h(X)) is op(X), parts or arrangements of an array (given)."""
+
+
+@fact
+def undone(g: Op, h: Op) -> None:
+    """g(h(X)) is X, parts or arrangements of an array (given)."""
+
+
+@fact
+def reads_last(op: Op, k: Int, g: Op) -> None:
+    """op(X) is g of the last k rows of X (given)."""
+
+
+@fact
+def reads_first(op: Op, k: Int) -> None:
+    """op reads no more than the first k rows (given)."""
+
+
+@fact
+def takes_first(op: Op, k: Int) -> None:
+    """op(X) is the first k rows of X (given)."""
 
 
 def _decay(x: Any, n: Any) -> Any:

@@ -4,9 +4,10 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts import integer, runs_all, within
-from scanopt.calculus.facts_recurrences import entries, floating, vector
+from scanopt.calculus.facts_loops import runs_all, within
+from scanopt.calculus.facts_recurrences import entries
 from scanopt.calculus.facts_states import becomes
+from scanopt.calculus.facts_values import floating, integer, vector
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, State, Value, delay, hold, one_row, ops, tail, vmap
 

@@ -4,9 +4,21 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_products import chain
+from scanopt.calculus.condition import Rules, fact, when
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Value, ops
+from scanopt.calculus.terms import Text, Value, dtype, ndim, ops
+
+
+@fact
+def chain(x: Value, Y: Value, z: Value, *, d: Text, u: Value, v: Value) -> Rules:
+    """x Y z is a product in one order or the other: of one dtype, Y a matrix, x and z matrices or vectors."""
+    yield when(
+        u.is_(ops.dot(x, Y)), v.is_(ops.dot(u, z)), d.is_(dtype(x)), d.is_(dtype(Y)), d.is_(dtype(z)), ndim(Y).is_(2)
+    ).then(chain(x, Y, z))
+    yield when(
+        u.is_(ops.dot(Y, z)), v.is_(ops.dot(x, u)), d.is_(dtype(x)), d.is_(dtype(Y)), d.is_(dtype(z)), ndim(Y).is_(2)
+    ).then(chain(x, Y, z))
+
 
 _SOURCE = "user guide of scan, Optimizing Scan's performance: Graph optimizations"
 

@@ -7,9 +7,44 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_products import beside
+from scanopt.calculus.condition import Rules, fact, when
+from scanopt.calculus.facts_loops import within
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Op, Value, hold, ops
+from scanopt.calculus.terms import Args, Clock, Int, Op, Value, args, const_at, hold, ops
+
+
+@fact
+def numbered_beside(c: Clock, x: Value, W: Value, op: Op, g: Int, k: Int) -> None:
+    """W is number k of group g, matrices that x is multiplied with in c; op reads columns of a product (given)."""
+
+
+@fact
+def last_beside(W: Value, g: Int, k: Int) -> None:
+    """W is the last matrix of group g, number k (given)."""
+
+
+@fact
+def side_by_side(g: Int, k: Int, xs: Args, *, c: Clock, op: Op, W: Value, x: Value) -> Rules:
+    """The matrices of group g from number k on, as a list."""
+    yield when(last_beside(W, g, k)).then(side_by_side(g, k, args(W)))
+    yield when(numbered_beside(c, x, W, op, g, k), side_by_side(g, k + 1, xs)).then(side_by_side(g, k, args(W, xs)))
+
+
+@fact
+def begins_at(g: Int, k: Int, n: Value, *, c: Clock, op: Op, p: Clock, V: Value, W: Value, x: Value) -> Rules:
+    """The first column of number k among those of all of group g."""
+    yield when(numbered_beside(c, x, W, op, g, 0), within(c, p)).then(begins_at(g, 0, const_at(p, "int64:0")))
+    yield when(numbered_beside(c, x, V, op, g, k), begins_at(g, k, n)).then(begins_at(g, k + 1, n + V.shape[1]))
+
+
+@fact
+def beside(c: Clock, x: Value, W: Value, C: Value, n: Value, op: Op, *, g: Int, k: Int, xs: Args) -> Rules:
+    """x is multiplied with W, and with other matrices that never change in c; C has all their columns, those of W
+    from n on; op reads columns of a product.
+    """
+    yield when(numbered_beside(c, x, W, op, g, k), side_by_side(g, 0, xs), begins_at(g, k, n)).then(
+        beside(c, x, W, ops.concatenate(xs, axis=1), n, op)
+    )
 
 
 def _gates(X: Any, W: Any) -> Any:

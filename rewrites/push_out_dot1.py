@@ -2,18 +2,148 @@
 
 Sums of outer products, of products of matrices and vectors, and of arrays that rows are added to: what
 the gradients with respect to weights are.
+
+Of products of rows it is one product that contracts the rows, too; of arrays that rows are added
+to, it is that array with all of them added.
 """
 
 from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts import within
-from scanopt.calculus.facts_recurrences import floating
+from scanopt.calculus.condition import Rules, fact, when
+from scanopt.calculus.facts_loops import until, within
+from scanopt.calculus.facts_recurrences import apart
 from scanopt.calculus.facts_states import becomes
-from scanopt.calculus.facts_sums import adds_up, adds_up_freely, sums_until
+from scanopt.calculus.facts_values import floating, nothing
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, State, Value, delay, one_row, ops, stack, tail
+from scanopt.calculus.terms import (
+    Args,
+    Clock,
+    Op,
+    State,
+    Text,
+    Value,
+    added,
+    delay,
+    dtype,
+    ndim,
+    one_row,
+    ops,
+    stack,
+    tail,
+    to_string,
+    vmap,
+)  # fmt: skip
+
+ALONE = ("1", "10", "100", "1000", "10000")
+"""Flags of an operator batched in its first argument."""
+
+
+@fact
+def contracts(op: Op, k: Text, g: Op) -> None:
+    """The sum of op(a, b) over pairs of rows, of two arrays with so many axes (any for ""), is g of the arrays
+    (given).
+    """
+
+
+@fact
+def additive(op: Op) -> None:
+    """op(x + y) = op(x) + op(y), bit for bit, with the rest of its arguments fixed (given)."""
+
+
+@fact
+def termwise(op: Op) -> None:
+    """op(x + y, u + v) = op(x, u) + op(y, v), up to rounding (given)."""
+
+
+@fact
+def bilinear(op: Op) -> None:
+    """op(x, y) is linear in x and in y (given)."""
+
+
+@fact
+def scatters(op: Op, k: Text, g: Op) -> None:
+    """g adds rows at many places where op adds one, or where op adds rows at many, at more; op takes so many indices
+    (given).
+    """
+
+
+@fact
+def to_add_up(X: Value, *, d: Text, i: Value, op: Op, r: Args, V: Value, Y: Value) -> Rules:
+    """The rows of X, of one dtype with their sum, are added up."""
+    yield when(V.is_(ops.fold(i, X, ufunc="add")), d.is_(dtype(i)), d.is_(dtype(X))).then(to_add_up(X))
+    yield when(V.is_(ops.sum(X, axis=(0,), keepdims=False)), d.is_(dtype(V)), d.is_(dtype(X))).then(to_add_up(X))
+    yield when(to_add_up(V), V.is_(vmap(op, "11")(X, Y)), termwise(op), d.is_(dtype(X)), d.is_(dtype(Y))).then(
+        to_add_up(X), to_add_up(Y)
+    )
+    for flags in ALONE:
+        yield when(to_add_up(V), V.is_(vmap(op, flags)(X, r)), additive(op), d.is_(dtype(V)), d.is_(dtype(X))).then(
+            to_add_up(X)
+        )
+
+
+@fact
+def adds_up(
+    X: Value,
+    S: Value,
+    *,
+    A: Value,
+    B: Value,
+    g: Op,
+    J: Value,
+    k: Text,
+    K: Value,
+    op: Op,
+    r: Args,
+    T: Value,
+    V: Value,
+    Y: Value,
+    z: Value,
+) -> Rules:
+    """S is the sum of the rows of X: the same products or the same rows, added in some order."""
+    yield when(adds_up(X, S)).then(added(X).gets(S))
+    yield when(
+        to_add_up(X), X.is_(vmap(op, "11")(A, B)), contracts(op, k, g), k.is_(to_string(ndim(A)) + to_string(ndim(B)))
+    ).then(adds_up(X, g(A, B)))
+    yield when(to_add_up(X), X.is_(vmap(op, "11")(A, B)), contracts(op, "", g)).then(adds_up(X, g(A, B)))
+    yield when(to_add_up(V), V.is_(vmap(op, "11")(X, Y)), termwise(op), S.is_(added(X)), T.is_(added(Y))).then(
+        adds_up(V, op(S, T))
+    )
+    yield when(
+        to_add_up(X),
+        X.is_(vmap(op, "011")(z, Y, J)),
+        nothing(z),
+        scatters(op, "1", g),
+        (ndim(Y) + 1).is_(ndim(J) + ndim(z)),
+    ).then(adds_up(X, g(z, Y, J)))
+    yield when(
+        to_add_up(X),
+        X.is_(vmap(op, "0111")(z, Y, J, K)),
+        nothing(z),
+        scatters(op, "2", g),
+        (ndim(Y) + 2).is_(ndim(J) + ndim(z)),
+        ndim(J).is_(ndim(K)),
+    ).then(adds_up(X, g(z, Y, J, K)))
+    for flags in ALONE:
+        yield when(V.is_(vmap(op, flags)(X, r)), additive(op), S.is_(added(X))).then(adds_up(V, op(S, r)))
+
+
+@fact
+def sums_until(c: Clock, s: State, x: Value, *, a: Value, b: Value, g: Op, k: Text, op: Op, u: Value) -> Rules:
+    """c may end early; x, near the spine of s and known without it, is one of those products."""
+    yield when(apart(s, x), x.is_(op(a, b)), contracts(op, k, g), until(c, u)).then(sums_until(c, s, x))
+
+
+@fact
+def adds_up_freely(X: Value, S: Value, *, A: Value, a: Value, b: Value, B: Value, op: Op) -> Rules:
+    """S is the sum of the rows of X, with what they have in common taken out (infinities aside)."""
+    yield when(to_add_up(X), X.is_(vmap(op, "10")(A, b)), bilinear(op)).then(
+        adds_up_freely(X, op(ops.sum(A, axis=(0,), keepdims=False), b))
+    )
+    yield when(to_add_up(X), X.is_(vmap(op, "01")(a, B)), bilinear(op)).then(
+        adds_up_freely(X, op(a, ops.sum(B, axis=(0,), keepdims=False)))
+    )
 
 
 def _last(part: Any, xs: Any, start: Any, *more: Any) -> Any:

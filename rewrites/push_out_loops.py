@@ -1,13 +1,162 @@
-"""A loop inside a loop, once for all steps of the outer one: loops change places, and the outer one is an axis."""
+"""A loop inside a loop, once for all steps of the outer one: loops change places, and the outer one is an axis.
+
+d is a loop inside c; lift(c, d) stands beside c.  Its values are those of d at all steps of c, along a new first axis;
+what neither loop changes, and what both read alike, is not repeated for each step of c: it is *shared*.
+"""
 
 from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts import forward
-from scanopt.calculus.facts_lifting import liftable
+from scanopt.calculus.condition import Rules, fact, hint, when
+from scanopt.calculus.facts_loops import runs_all, within
+from scanopt.calculus.facts_operators import batched, fixed_shape, safe
+from scanopt.calculus.facts_shapes import regular
+from scanopt.calculus.facts_values import forward
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Int, Value, lift, lifted, on, ops, stack, tail
+from scanopt.calculus.terms import (
+    Args,
+    Clock,
+    Int,
+    Move,
+    Op,
+    State,
+    Text,
+    Value,
+    args,
+    delay,
+    held_as,
+    hold,
+    lift,
+    lifted,
+    moved,
+    on,
+    ops,
+    seq,
+    stack,
+    steps,
+    tail,
+    vmap,
+)  # fmt: skip
+
+
+@fact
+def liftable(c: Clock, d: Clock, *, n: Value) -> Rules:
+    """d is a loop inside c that runs as many steps at each step of c, and neither ends early."""
+    yield when(runs_all(c), runs_all(d), steps(d).is_(hold(c, n))).then(liftable(c, d))
+
+
+@hint
+def differs(v: Value, *, c: Clock, i: Value, k: Int, op: Op, s: State, w: Value, X: Value, x: Value, xs: Args) -> Rules:
+    """v, or a loop around it, reads a sequence or a state."""
+    yield when(v.is_(seq(c, X))).then(differs(v))
+    yield when(v.is_(delay(c, i, s, k))).then(differs(v))
+    yield when(v.is_(hold(c, x)), differs(x)).then(differs(v))
+    yield when(v.is_(stack(c, w)), differs(w)).then(differs(v))
+    yield when(v.is_(tail(c, w, k)), differs(w)).then(differs(v))
+    yield when(v.is_(op(xs)), differing(xs)).then(differs(v))
+
+
+@hint
+def differing(xs: Args, *, r: Args, v: Value) -> Rules:
+    """Some value of the list differs."""
+    yield when(xs.is_(args(v, r)), differs(v)).then(differing(xs))
+    yield when(xs.is_(args(v, r)), differing(r)).then(differing(xs))
+
+
+@hint
+def to_lift(c: Clock, d: Clock, xs: Args, *, op: Op, r: Args, v: Value, w: Value) -> Rules:
+    """The values of the list, or of one that it is the rest of, are asked for at all steps of c."""
+    yield when(w.is_(on(lifted(c, d), op(xs)))).then(to_lift(c, d, xs))
+    yield when(to_lift(c, d, xs), xs.is_(args(v, r))).then(to_lift(c, d, r))
+
+
+@fact
+def shared(c: Clock, d: Clock, v: Value, y: Value, *, r: Args, x: Value, X: Value, xs: Args, Y: Value) -> Rules:
+    """v of d is the same at all steps of c: y of lift(c, d)."""
+    yield when(to_lift(c, d, xs), xs.is_(args(v, r)), x.is_(held_as(d, v)), y.is_(held_as(c, x))).then(
+        shared(c, d, v, hold(lift(c, d), y))
+    )
+    yield when(to_lift(c, d, xs), xs.is_(args(v, r)), v.is_(seq(d, X)), Y.is_(held_as(c, X))).then(
+        shared(c, d, v, seq(lift(c, d), Y))
+    )
+
+
+@fact
+def shared_list(c: Clock, d: Clock, xs: Args, o: Args, *, r: Args, v: Value, y: Value) -> Rules:
+    """All values of the list xs are shared: those of the second one."""
+    yield when(to_lift(c, d, xs), xs.is_(args())).then(shared_list(c, d, xs, xs))
+    yield when(to_lift(c, d, xs), xs.is_(args(v, r)), shared(c, d, v, y), shared_list(c, d, r, o)).then(
+        shared_list(c, d, xs, args(y, o))
+    )
+
+
+@fact
+def next_to_lift(c: Clock, d: Clock, xs: Args, v: Value, r: Args) -> Rules:
+    """The values of the list xs, v and those of r, are asked for at all steps of c."""
+    yield when(to_lift(c, d, xs), xs.is_(args(v, r))).then(next_to_lift(c, d, xs, v, r))
+
+
+@fact
+def lifted_list(c: Clock, d: Clock, xs: Args, o: Args, f: Text, *, r: Args, v: Value, y: Value) -> Rules:
+    """The values of the list xs, shared (flag 0) or at all steps of c (flag 1), at least one of these."""
+    yield when(next_to_lift(c, d, xs, v, r), differs(v), shared_list(c, d, r, o), flags_of(o, f)).then(
+        lifted_list(c, d, xs, args(on(lifted(c, d), v), o), "1" + f)
+    )
+    yield when(next_to_lift(c, d, xs, v, r), differs(v), lifted_list(c, d, r, o, f)).then(
+        lifted_list(c, d, xs, args(on(lifted(c, d), v), o), "1" + f)
+    )
+    yield when(next_to_lift(c, d, xs, v, r), shared(c, d, v, y), lifted_list(c, d, r, o, f)).then(
+        lifted_list(c, d, xs, args(y, o), "0" + f)
+    )
+
+
+@fact
+def flags_of(o: Args, f: Text, *, c: Clock, d: Clock, p: Args, xs: Args, y: Value) -> Rules:
+    """As many flags 0 as the shared list has values."""
+    yield when(shared_list(c, d, xs, o), o.is_(args())).then(flags_of(o, ""))
+    yield when(shared_list(c, d, xs, o), o.is_(args(y, p)), flags_of(p, f)).then(flags_of(o, "0" + f))
+
+
+@fact
+def moves_up(
+    c: Clock,
+    d: Clock,
+    *,
+    e: Clock,
+    f: Text,
+    k: Int,
+    K: Value,
+    m: Move,
+    n: Value,
+    o: Args,
+    op: Op,
+    p: Clock,
+    s: State,
+    S: Value,
+    T: Value,
+    V: Value,
+    v: Value,
+    w: Value,
+    X: Value,
+    xs: Args,
+) -> Rules:
+    """Values of d are asked for at all steps of c."""
+    yield when(e.is_(lift(c, d)), within(c, p)).then(moves_up(c, d), within(e, p), runs_all(e))
+    yield when(e.is_(lift(c, d)), steps(d).is_(hold(c, n))).then(steps(e).equals(n))
+    yield when(w.is_(on(m, hold(d, X))), m.is_(lifted(c, d)), regular(X)).then(w.equals(hold(lift(c, d), stack(c, X))))
+    yield when(w.is_(on(m, seq(d, X))), m.is_(lifted(c, d)), regular(X)).then(
+        w.equals(seq(lift(c, d), ops.swap_rows(stack(c, X))))
+    )
+    yield when(w.is_(on(m, delay(d, X, s, k))), m.is_(lifted(c, d)), regular(X)).then(
+        w.equals(delay(lift(c, d), ops.swap_rows(stack(c, X)), moved(m, s), k))
+    )
+    yield when(
+        w.is_(on(lifted(c, d), op(xs))), lifted_list(c, d, xs, o, f), batched(op), fixed_shape(op), safe(op)
+    ).then(w.equals(vmap(op, f)(o)))
+    yield when(forward(V), V.is_(stack(d, v)), T.is_(tail(d, v, k))).then(forward(T))
+    yield when(K.is_(ops.swap_rows(S)), forward(K)).then(forward(S))
+
 
 _SOURCE = "internal documentation of scan, PushOutSeqScan, for whole loops"
 

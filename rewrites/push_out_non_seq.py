@@ -4,10 +4,13 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts import always, guarded_by, held, hoistable, same_value, some_steps
+from scanopt.calculus.facts_lists import held
+from scanopt.calculus.facts_loops import same_value, some_steps
+from scanopt.calculus.facts_operators import guarded_by
+from scanopt.calculus.facts_raising import always, hoistable
 from scanopt.calculus.facts_shapes import same_length
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Args, Clock, Int, Op, State, Text, Value, cons, delay, hold, seq, steps
+from scanopt.calculus.terms import Args, Clock, Int, Op, State, Text, Value, delay, hold, seq, steps
 
 
 @law(
@@ -41,7 +44,7 @@ def _first_of(x: Any, a: Any, n: Any) -> Any:
 def guarded_invariant(c: Clock, op: Op, guarded: Op, args: Args, outer: Args, flags: Text) -> Equation:
     """An operator that may raise, of values that never change, is computed before the loop if that takes a step."""
     when = [held(c, args, outer, flags), guarded_by(op, guarded), always(op(args))]
-    return Equation(op(args), hold(c, guarded(cons(steps(c), outer))), when=when)
+    return Equation(op(args), hold(c, guarded(steps(c), outer)), when=when)
 
 
 @law(

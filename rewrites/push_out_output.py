@@ -4,7 +4,8 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts import runs_all, traced_all
+from scanopt.calculus.facts_loops import runs_all
+from scanopt.calculus.facts_traces import traced_all
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Clock, Int, Op, Text, Value, hold, ops, seq, stack, steps, tail, vmap
 

@@ -2,7 +2,10 @@
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts import batchable, raises_alike, runs_all, same_entries, sliced
+from scanopt.calculus.facts_lists import sliced
+from scanopt.calculus.facts_loops import runs_all, same_entries
+from scanopt.calculus.facts_raising import raises_alike
+from scanopt.calculus.facts_traces import batchable
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Clock, Op, Text, Value, seq, stack, vmap
 

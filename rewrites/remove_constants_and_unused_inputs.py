@@ -5,10 +5,38 @@ Unused inputs, outputs and states need no law: only what the results, and what e
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts import constants, equal_rows, held, safe, tells_no_length
-from scanopt.calculus.facts_constants import held_constants
+from scanopt.calculus.condition import Rules, fact, when
+from scanopt.calculus.facts_lists import constants, held, held_constants
+from scanopt.calculus.facts_loops import tells_no_length
+from scanopt.calculus.facts_operators import safe
+from scanopt.calculus.facts_values import equal_rows
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Args, Clock, Op, Text, Value, hold, seq
+from scanopt.calculus.terms import Args, Clock, Op, Text, Value, hold, ndim, ops, seq
+
+
+@fact
+def fills_vector(op: Op) -> None:
+    """op(e, ...) is a vector with e in each place (given)."""
+
+
+@fact
+def fills(op: Op, g: Op) -> None:
+    """Every row of op(e, *lengths), an array of several axes, is g(e, *lengths) (given)."""
+
+
+@fact
+def fills_counted(op: Op, g: Op) -> None:
+    """Every row of op(e, n, *lengths), an array of several axes, is g(e, *lengths) (given)."""
+
+
+@fact
+def full_rows(Y: Value, x: Value, *, e: Value, g: Op, m: Value, op: Op, r: Args, xs: Args) -> Rules:
+    """Y is one value everywhere, and so is x, one row of it."""
+    yield when(fills(op, g), Y.is_(op(xs))).then(full_rows(Y, g(xs)))
+    yield when(fills_counted(op, g), Y.is_(op(e, m, r))).then(full_rows(Y, g(e, r)))
+    yield when(fills_vector(op), Y.is_(op(e, r))).then(full_rows(Y, e))
+    yield when(Y.is_(ops.full_like(x, e)), ndim(Y).is_(1), ndim(e).is_(0)).then(full_rows(Y, e))
+    yield when(full_rows(Y, x)).then(equal_rows(Y, x))
 
 
 @law(

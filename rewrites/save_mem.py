@@ -4,7 +4,8 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts import at_least, less, runs_all, some_steps
+from scanopt.calculus.facts_loops import runs_all, some_steps
+from scanopt.calculus.facts_values import at_least, less
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Int, Value, at, cut, on, one_row, ops, stack, tail, to_cut
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts import at_least, before, tells_no_length, within
+from scanopt.calculus.facts_lists import before
+from scanopt.calculus.facts_loops import tells_no_length, within
 from scanopt.calculus.facts_states import becomes, passes_on
+from scanopt.calculus.facts_values import at_least
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Int, State, Text, Value, const_at, delay, hold, ops, seq, steps
 

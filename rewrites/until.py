@@ -7,7 +7,7 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_states import ends_at_once
+from scanopt.calculus.facts_loops import ends_at_once
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Int, Value, cut, on, stack, tail, to_cut
 

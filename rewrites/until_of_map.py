@@ -1,12 +1,145 @@
-"""Loops that end early but carry nothing: they compute a chunk of steps at once, and cut off what came too late."""
+"""Loops that end early but carry nothing: they compute a chunk of steps at once, and cut off what came too late.
+
+What a chunk computes beyond the last step is thrown away; it can neither raise nor be seen.
+"""
 
 from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_chunks import chunked, ends_in_chunks
+from scanopt.calculus.condition import Rules, fact, hint, when
+from scanopt.calculus.facts_loops import until, within
+from scanopt.calculus.facts_operators import batched, fixed_shape, safe
+from scanopt.calculus.facts_states import becomes
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Int, Value, chunks, hold, ops, stack, steps, tail
+from scanopt.calculus.terms import (
+    Args,
+    Clock,
+    Int,
+    Op,
+    State,
+    Text,
+    Value,
+    args,
+    chunks,
+    delay,
+    dtype,
+    hold,
+    loop,
+    ndim,
+    ops,
+    seq,
+    stack,
+    steps,
+    tail,
+    vmap,
+)  # fmt: skip
+
+SIZE = 1024
+"""Steps of a chunk: as many as fit the cache, many enough that a step in Python costs little."""
+
+
+@hint
+def to_chunk(c: Clock, v: Value, *, k: Int, n: Text, op: Op, r: Args, u: Value, V: Value, xs: Args) -> Rules:
+    """v, on a loop of the program that may end early, is asked for in chunks."""
+    yield when(until(c, v), c.is_(loop(n))).then(to_chunk(c, v))
+    yield when(until(c, u), c.is_(loop(n)), V.is_(stack(c, v))).then(to_chunk(c, v))
+    yield when(until(c, u), c.is_(loop(n)), V.is_(tail(c, v, k))).then(to_chunk(c, v))
+    yield when(to_chunk(c, v), v.is_(op(xs)), safe(op), fixed_shape(op)).then(to_chunk_all(c, xs))
+    yield when(to_chunk_all(c, xs), xs.is_(args(v, r))).then(to_chunk(c, v))
+
+
+@hint
+def to_chunk_all(c: Clock, xs: Args, *, r: Args, v: Value) -> Rules:
+    """All values of the list are asked for in chunks."""
+    yield when(to_chunk_all(c, xs), xs.is_(args(v, r))).then(to_chunk_all(c, r))
+
+
+@fact
+def chunked(
+    c: Clock,
+    v: Value,
+    w: Value,
+    *,
+    d: Text,
+    e: Clock,
+    f: Text,
+    i: Value,
+    k: Int,
+    n: Int,
+    o: Args,
+    op: Op,
+    s: State,
+    u: Value,
+    X: Value,
+    x: Value,
+    xs: Args,
+    Y: Value,
+) -> Rules:
+    """w, on the chunks of c, has rows of v: sequences and safe operators of them alone."""
+    yield when(to_chunk(c, v), v.is_(seq(c, X))).then(rows_to_chunk(c, v, X))
+    yield when(to_chunk(c, v), v.is_(delay(c, i, s, k)), becomes(s, u), u.is_(seq(c, Y))).then(
+        rows_to_chunk(c, v, ops.concatenate(i[-k:], Y, axis=0)[: steps(c)])
+    )
+    yield when(rows_to_chunk(c, v, X), chunked_on(c, e), c.differs_from(e)).then(
+        chunked(c, v, seq(e, ops.in_chunks(X, size=1024)))
+    )
+    yield when(to_chunk(c, v), v.is_(op(xs)), safe(op), batched(op), fixed_shape(op), chunked_all(c, xs, o, f)).then(
+        chunked(c, v, vmap(op, f)(o))
+    )
+    yield when(chunked(c, v, w), chunked(c, v, x)).then(w.equals(x))
+    yield when(chunked(c, v, w), n.is_(ndim(v))).then(ndim(w).gets(n + 1))
+    yield when(chunked(c, v, w), d.is_(dtype(v))).then(dtype(w).gets(d))
+
+
+@fact
+def rows_to_chunk(c: Clock, v: Value, X: Value) -> None:
+    """The rows of X are what v is at each step of c, which is asked for in chunks."""
+
+
+@fact
+def chunked_on(c: Clock, e: Clock, *, p: Clock, v: Value, X: Value) -> Rules:
+    """The chunks of c are steps of e, which is c itself where a chunk is one step: chunks of chunks never end."""
+    yield when(rows_to_chunk(c, v, X)).then(chunked_on(c, chunks(c)))
+    yield when(chunked_on(c, e), within(c, p)).then(within(e, p), steps(e).equals(ops.chunk_count(steps(c), size=1024)))
+
+
+@fact
+def unchunked(c: Clock, v: Value, w: Value, *, e: Clock, x: Value) -> Rules:
+    """w, on the chunks of c, is what v is at every step."""
+    yield when(to_chunk(c, v), v.is_(hold(c, x)), chunked_on(c, e)).then(unchunked(c, v, hold(e, x)))
+
+
+@fact
+def unchunked_all(c: Clock, xs: Args, o: Args, f: Text, *, r: Args, v: Value, w: Value) -> Rules:
+    """The second list has, on the chunks of c, what the values of the first are at every step."""
+    yield when(unchunked(c, v, w), xs.is_(args(v))).then(unchunked_all(c, xs, args(w), "0"))
+    yield when(unchunked(c, v, w), xs.is_(args(v, r)), unchunked_all(c, r, o, f)).then(
+        unchunked_all(c, xs, args(w, o), "0" + f)
+    )
+
+
+@fact
+def chunked_all(c: Clock, xs: Args, o: Args, f: Text, *, r: Args, v: Value, w: Value) -> Rules:
+    """The second list has, on the chunks of c, what the first has; one of them at least has rows."""
+    yield when(chunked(c, v, w), to_chunk_all(c, xs), xs.is_(args(v))).then(chunked_all(c, xs, args(w), "1"))
+    yield when(chunked(c, v, w), xs.is_(args(v, r)), chunked_all(c, r, o, f)).then(
+        chunked_all(c, xs, args(w, o), "1" + f)
+    )
+    yield when(chunked(c, v, w), xs.is_(args(v, r)), unchunked_all(c, r, o, f)).then(
+        chunked_all(c, xs, args(w, o), "1" + f)
+    )
+    yield when(unchunked(c, v, w), xs.is_(args(v, r)), chunked_all(c, r, o, f)).then(
+        chunked_all(c, xs, args(w, o), "0" + f)
+    )
+
+
+@fact
+def ends_in_chunks(c: Clock, w: Value, *, e: Clock, u: Value) -> Rules:
+    """c ends where a condition of sequences says so; w has the condition, in chunks."""
+    yield when(until(c, u), chunked(c, u, w)).then(ends_in_chunks(c, w))
+    yield when(ends_in_chunks(c, w), chunked_on(c, e)).then(until(e, ops.any(w, axis=(0,), keepdims=False)))
+
 
 _SOURCE = "strip mining: what is computed for nothing is one chunk at most"
 

@@ -206,8 +206,9 @@ def test_a_law_whose_name_is_taken(tmp_path: Path) -> None:
 
 def test_a_fact_whose_name_is_taken(tmp_path: Path) -> None:
     text = (
-        "from scanopt.calculus.facts import new_fact\nfrom scanopt.calculus.terms import Clock\n"
-        'new_fact("runs_all", Clock, meaning="something else")\n'
+        "from scanopt.calculus.condition import fact\nfrom scanopt.calculus.terms import Clock\n"
+        "import scanopt.calculus.facts_loops\n"
+        "@fact\ndef runs_all(c: Clock) -> None:\n    'Something else.'\n"
     )
     (tmp_path / "taken.py").write_text(text, encoding="utf-8")
     install(tmp_path, "[scanopt.extensions]\nmine = taken\n", "taken")

@@ -11,7 +11,7 @@ import pytest
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts import runs_all, some_steps
+from scanopt.calculus.facts_loops import runs_all, some_steps
 from scanopt.calculus.law import Equation, Law, Program, registered, standard_laws
 from scanopt.calculus.subject import Subject, build
 from scanopt.calculus.terms import Clock, Op, Value, apply, prim, seq, stack

@@ -11,13 +11,11 @@ from scanopt.calculus.terms import (
     Term,
     Value,
     apply,
-    cons,
     const_at,
     const_int,
     delay,
     hold,
     item,
-    last_rows,
     length,
     ops,
     prim,
@@ -27,6 +25,7 @@ from scanopt.calculus.terms import (
     variable,
     vmap,
 )
+from scanopt.calculus.terms import args as args_of
 
 c, x, y, W = variable(Clock, "c"), variable(Value, "x"), variable(Value, "y"), variable(Value, "W")
 op, k, args = variable(Op, "op"), variable(Int, "k"), variable(Args, "args")
@@ -53,8 +52,7 @@ op, k, args = variable(Op, "op"), variable(Int, "k"), variable(Args, "args")
         (x[0], apply(item(0), x), "x[0]"),
         ((x + y)[-1], apply(item(-1), x + y), "(x + y)[-1]"),
         (x[k + 1], apply(item(k + 1), x), "x[k+1]"),
-        (x[-3:], apply(last_rows(3), x), "x[-3:]"),
-        (stack(c, x)[-k:], apply(last_rows(k), stack(c, x)), "stack(c, x)[-k:]"),
+        (stack(c, x)[-k:], Value("apply", (Op("last_rows", (k,)), args_of(stack(c, x)))), "stack(c, x)[-k:]"),
         (x[:y], apply(prim('getitem{"index":[["slice",null,"in",null]]}'), x, y), "x[:y]"),
         (x[::-1], apply(prim('getitem{"index":[["slice",null,null,-1]]}'), x), "x[::-1]"),
         (x[1:y:2], apply(prim('getitem{"index":[["slice",1,"in",2]]}'), x, y), "x[1:y:2]"),
@@ -63,9 +61,8 @@ op, k, args = variable(Op, "op"), variable(Int, "k"), variable(Args, "args")
         (seq(c, x * y), seq(c, x * y), "seq(c, x * y)"),
         (hold(c, x) * steps(c), apply(prim("multiply"), hold(c, x), steps(c)), "hold(c, x) * steps(c)"),
         (delay(c, x, variable(Term, "s"), k), delay(c, x, variable(Term, "s"), k), "delay(c, x, s, k)"),  # type: ignore[arg-type]
-        (x[-(k + 1) :], apply(last_rows(k + 1), x), "x[-(k+1):]"),
         ((-x) ** y, apply(prim("power"), apply(prim("negative"), x), y), "(-x) ** y"),
-        (apply(prim("add"), cons(x, args)), apply(prim("add"), cons(x, args)), "add(x, *args)"),
+        (ops.add(x, args), apply(prim("add"), args_of(x, args)), "add(x, *args)"),
         (x * const_int(k + 1), apply(prim("multiply"), x, const_int(k + 1)), "x * (k+1)"),
         (
             ops("fold", ufunc="add")(x, y, ufunc="multiply"),

@@ -141,7 +141,7 @@ def _named(name: str) -> Any:
 
 
 def scanopt_scalar(x: Any) -> Any:
-    from scanopt.calculus.facts import scalar
+    from scanopt.calculus.facts_values import scalar
 
     return scalar(x)
 

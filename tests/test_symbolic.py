@@ -3,7 +3,8 @@
 import pytest
 
 import scanopt
-from scanopt.calculus.facts import at_least, equal_rows, less, rows, runs_all, some_steps
+from scanopt.calculus.facts_loops import rows, runs_all, some_steps
+from scanopt.calculus.facts_values import at_least, equal_rows, less
 from scanopt.calculus.law import Equation, Law, standard_laws
 from scanopt.calculus.mutation import mutations
 from scanopt.calculus.symbolic import Proofs

@@ -17,8 +17,8 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from scanopt.calculus.condition import FACTS
 from scanopt.calculus.encoded import Encoded
-from scanopt.calculus.facts import ALL
 from scanopt.calculus.forms import ROOT, Form, TermGraph
 from scanopt.calculus.given import Given
 from scanopt.calculus.given_steps import with_equal_lengths
@@ -238,7 +238,7 @@ def facts_of(part: Encoded, given: Iterable[Given]) -> Iterator[Given]:
     """The given facts that speak of a part alone, and of no state."""
     there: dict[str, Container[object]] = {"Value": part.classes, "Clock": part.clocks, "State": ()}
     for name, args in given:
-        sorted_ = zip(ALL[name].sorts, args, strict=True)
+        sorted_ = zip(FACTS[name].sorts, args, strict=True)
         if all(isinstance(a, str) or sort not in there or a in there[sort] for sort, a in sorted_):
             yield name, args
 

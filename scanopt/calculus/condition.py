@@ -1,65 +1,155 @@
-"""How facts are declared and how laws state them; the facts themselves are in `facts`."""
+"""Facts, as they are declared, derived by rules, and stated by laws; the facts themselves are in `facts`.
+
+    @fact
+    def nonnegative(v: Value, *, x: Value, y: Value, l: Args) -> Rules:
+        \"\"\"No element of v is below zero or -0.0.\"\"\"
+        yield when(v.is_(ops.exp(l))).then(nonnegative(v))
+        yield when(v.is_(x + y), nonnegative(x), nonnegative(y)).then(nonnegative(v))
+
+The positional parameters are what a fact speaks of, the others further variables of its rules, the docstring is its
+meaning.  A rule is Datalog: where all atoms of its body hold, so do those of its head.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+import inspect
+import typing
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
-from scanopt.calculus.declarations import APPLIED
-from scanopt.calculus.terms import Args, Clock, Int, Op, State, Term, Text, Value
+from scanopt.calculus import terms
+from scanopt.calculus.terms import Args, Atom, Clock, Int, Move, Op, State, Term, Text, Value, egglog_text, variable
 
-__all__ = ["FACTS", "Condition", "Fact", "facts_text", "flat", "new_fact", "rules_text", "sort_of", "sorts_of"]
+__all__ = [
+    "FACTS", "Body", "Condition", "Fact", "Rule", "Rules", "fact", "facts_text", "hint", "parameters", "query",
+    "rules_of", "rules_text", "sort_of", "sorts_of", "when",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A fact about certain terms: what a law lists in `when`."""
+    """A fact about certain terms: what a law lists in `when`, and what rules derive."""
 
     fact: str
-    args: tuple[Term | int, ...]
+    args: tuple[Term | int | str, ...]
 
     def egglog(self) -> str:
         """The condition in egglog's syntax, to be looked up."""
-        parts = [a.pattern() if isinstance(a, Term) else str(a) for a in self.args]
+        parts = [a.pattern() if isinstance(a, Term) else egglog_text(a) for a in self.args]
         fact = FACTS[self.fact]
         return fact.pattern.format(*parts) if fact.pattern else f"({' '.join([fact.name, *parts])})"
+
+    def stated(self) -> str:
+        """The condition in egglog's syntax, to be noted as true."""
+        return f"({' '.join([self.fact, *map(egglog_text, self.args)])})"
 
     def variables(self) -> set[str]:
         """Names of the variables that it speaks of."""
         return {v for a in self.args if isinstance(a, Term) for v in a.variables()}
 
     def __str__(self) -> str:
-        return f"{self.fact}({', '.join(map(str, self.args))})"
+        return f"{self.fact}({', '.join(repr(a) if isinstance(a, str) else str(a) for a in self.args)})"
+
+
+Body = tuple[Condition | Atom, ...]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Where all of the body holds, the head is made so."""
+
+    body: Body
+    head: Body
+
+    def egglog(self, name: str = "") -> str:
+        """The rule in egglog's syntax, under a name that no other rule has.
+
+        Each atom is one more way to join: operators of one to three arguments are looked up at once, not list by list.
+        """
+        body, head = " ".join(a.egglog() for a in self.body), " ".join(a.stated() for a in self.head)
+        called = f' :name "{name}"' if name else ""
+        return f"(rule ({body}) ({head}) :ruleset facts{called})"
+
+    def __str__(self) -> str:
+        return f"{', '.join(map(str, self.body))} => {', '.join(map(str, self.head))}"
+
+
+Rules = Iterator[Rule]
+
+
+@dataclass(frozen=True)
+class when:  # noqa: N801  # begins a sentence
+    """The body of a rule: `when(until(c, v), is_false(v)).then(runs_all(c))`."""
+
+    body: Body
+
+    def __init__(self, *body: Condition | Atom) -> None:
+        object.__setattr__(self, "body", body)
+
+    def then(self, *head: Condition | Atom) -> Rule:
+        """The rule with this body that concludes the head."""
+        return Rule(self.body, head)
 
 
 @dataclass(frozen=True)
 class Fact:
     """A named fact: its argument sorts, its meaning, and the rules that derive it.
 
-    pattern: atoms of a query, with {0}, {1} ... for the terms, in place of a relation of its own.  hint: it claims
-    nothing of its terms, and says only where it pays to look for other facts.
+    kind: "fact"; "hint", which claims nothing of its terms and says only where it pays to look for other facts; or
+    "query", which has no table of its own: stating it looks up what `made` gives.
     """
 
     name: str
     sorts: tuple[str, ...]
     meaning: str
-    rules: str = ""
-    pattern: str = ""
-    hint: bool = False
+    kind: str
+    made: Callable[..., Any]
 
-    def __call__(self, *args: Term | int) -> Condition:
+    @property
+    def signature(self) -> str:
+        """The fact with the names and sorts of what it speaks of."""
+        columns, _ = parameters(self.made)
+        return f"{self.name}({', '.join(f'{name}: {type(x).__name__}' for name, x in columns.items())})"
+
+    @property
+    def hint(self) -> bool:
+        """Whether it claims nothing."""
+        return self.kind == "hint"
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules that derive it, in the order in which they are written."""
+        return rules_of(self.made) if self.kind != "query" else ()
+
+    @cached_property
+    def pattern(self) -> str:
+        """Of a query its atoms in egglog's syntax, with {0}, {1} ... for the terms; else nothing."""
+        if self.kind != "query":
+            return ""
+        columns, others = parameters(self.made)
+        places = [type(x)(f"{{{i}}}") for i, x in enumerate(columns.values())]
+        own = {name: type(x)(f"{name}_") for name, x in others.items()}
+        return " ".join(atom.egglog() for atom in self.made(*places, **own))
+
+    def __call__(self, *args: Term | int | str) -> Condition:
         """The fact, stated of certain terms."""
         if len(args) != len(self.sorts):
             raise TypeError(f"fact {self.name} takes {len(self.sorts)} terms, found {len(args)}")
         return Condition(self.name, args)
 
+    def same_as(self, other: Fact) -> bool:
+        """Whether both say the same."""
+        mine, its = ((x.name, x.sorts, x.meaning, x.kind, x.rules, x.pattern) for x in (self, other))
+        return mine == its
+
 
 FACTS: dict[str, Fact] = {}
 """All facts by name."""
 
-_SORTS: dict[type[Term] | type[int], str] = {
-    Value: "Value", Clock: "Clock", State: "State", Op: "Op", Args: "Args", Text: "String", Int: "i64",
+_SORTS: dict[type[Term], str] = {
+    Value: "Value", Clock: "Clock", State: "State", Op: "Op", Args: "Args", Move: "Move", Text: "String", Int: "i64",
 }  # fmt: skip
 
 
@@ -68,7 +158,7 @@ def sort_of(x: Term) -> str:
     return _SORTS.get(type(x), type(x).__name__)
 
 
-def sorts_of(*terms: Term | int) -> dict[str, str]:
+def sorts_of(*terms: Term | int | str) -> dict[str, str]:
     """The variables of some terms with their sorts in egglog.
 
     >>> sorts_of(Value("hold", (Clock("c"), Value("x"))))
@@ -83,83 +173,68 @@ def sorts_of(*terms: Term | int) -> dict[str, str]:
     return out
 
 
-def new_fact(
-    name: str, *sorts: type[Term], meaning: str, rules: str = "", pattern: str = "", hint: bool = False
-) -> Callable[..., Condition]:
-    """Declare a fact; laws call what is returned to state it of their terms.
+def parameters(f: Callable[..., Any]) -> tuple[dict[str, Term], dict[str, Term]]:
+    """Variables for the parameters of a function, by name: for those by position, and for those by keyword alone.
 
-    rules: Datalog in egglog's syntax, one `body => head` per line.  hint: that it holds of more would only cost time.
+    Raises TypeError when a parameter has no sort (Clock, Value, ...).
+    """
+    hints = typing.get_type_hints(f, vars(terms) | f.__globals__)
+    by_place: dict[str, Term] = {}
+    by_name: dict[str, Term] = {}
+    for name, parameter in inspect.signature(f).parameters.items():
+        sort = hints.get(name)
+        if not (isinstance(sort, type) and issubclass(sort, Term)):
+            raise TypeError(f"{f.__name__}: parameter {name!r} needs a sort such as Value")
+        (by_name if parameter.kind is parameter.KEYWORD_ONLY else by_place)[name] = variable(sort, name)
+    return by_place, by_name
+
+
+def rules_of(f: Callable[..., Rules | None]) -> tuple[Rule, ...]:
+    """The rules that a function of their variables yields."""
+    by_place, by_name = parameters(f)
+    return tuple(f(**by_place, **by_name) or ())
+
+
+def fact(f: Callable[..., Rules | None]) -> Fact:
+    """Declare a fact by a function of what it speaks of; laws and rules call what is returned to state it of terms.
+
+    The function yields the rules that derive it; where it yields none, only what the program itself shows is known.
     Raises ValueError when the name is taken by a fact that says something else.
 
-    >>> from scanopt.calculus import facts
-    >>> new_fact("runs_all", Clock, meaning=FACTS["runs_all"].meaning)  # doctest: +ELLIPSIS
+    >>> @fact
+    ... def runs_all(c: Clock) -> None:
+    ...     '''Another meaning.'''
     Traceback (most recent call last):
     ValueError: there is already a fact named 'runs_all'
     """
-    fact = Fact(name, tuple(_SORTS[s] for s in sorts), meaning, rules, pattern, hint)
-    if name in FACTS and FACTS[name] != fact:
-        raise ValueError(f"there is already a fact named {name!r}")
-    FACTS[name] = fact
-    return fact
+    return _declared(f, "fact")
+
+
+def hint(f: Callable[..., Rules | None]) -> Fact:
+    """Declare a fact that claims nothing and says where it pays to look: that it holds of more would only cost time."""
+    return _declared(f, "hint")
+
+
+def query(f: Callable[..., Sequence[Condition | Atom]]) -> Fact:
+    """Declare a fact that is a query: a function of terms that gives the atoms to be looked up."""
+    return _declared(f, "query")
+
+
+def _declared(f: Callable[..., Any], kind: str) -> Fact:
+    columns, _ = parameters(f)
+    meaning = " ".join((inspect.getdoc(f) or "").split()).rstrip(".")
+    made = Fact(f.__name__, tuple(map(sort_of, columns.values())), meaning, kind, f)
+    if made.name in FACTS and not FACTS[made.name].same_as(made):
+        raise ValueError(f"there is already a fact named {made.name!r}")
+    return FACTS.setdefault(made.name, made)
 
 
 def facts_text() -> str:
     """Declarations and rules of all facts, for egglog."""
-    relations = [f"(relation {f.name} ({' '.join(f.sorts)}))" for f in FACTS.values() if not f.pattern]
+    relations = [f"(relation {f.name} ({' '.join(f.sorts)}))" for f in FACTS.values() if f.kind != "query"]
     return "\n".join([*relations, *(rules_text(f"fact {f.name}", f.rules) for f in FACTS.values())])
 
 
-def rules_text(name: str, rules: str, as_written: bool = False) -> str:
-    """Rules written `body => head`, one per line, for egglog.  as_written: bodies are not made flat."""
-    lines = [line.strip() for line in rules.splitlines() if line.strip()]
-    return "\n".join(_rule(f"{name} {i}", line, as_written) for i, line in enumerate(lines))
-
-
-def _rule(name: str, line: str, as_written: bool) -> str:
-    body, arrow, head = line.partition("=>")
-    if not arrow:
-        raise ValueError(f"{name}: expected `body => head`, found {line!r}")
-    return f'(rule ({body if as_written else flat(body)}) ({head}) :ruleset facts :name "{name}")'
-
-
-_Tree = list["_Tree"] | str
-
-
-def flat(query: str) -> str:
-    """A query in which operators of one to three arguments are looked up at once, not list by list.
-
-    Each atom is one more way to join: short queries are many times faster.
-
-    >>> flat('(= v (apply op (cons x (nil)))) (= w (apply op r))')
-    '(= v (apply_one op x)) (= w (apply op r))'
-    """
-    return " ".join(map(_text, _read(iter(_TOKEN.findall(query)))))
-
-
-_TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|[()]|[^\s()"]+')
-
-
-def _read(tokens: Iterator[str]) -> list[_Tree]:
-    out: list[_Tree] = []
-    for token in tokens:
-        if token == ")":
-            break
-        out.append(_read(tokens) if token == "(" else token)
-    return out
-
-
-def _text(x: _Tree) -> str:
-    if isinstance(x, str):
-        return x
-    if len(x) == 3 and x[0] == "apply" and len(items := _items(x[2])) in APPLIED:
-        x = [APPLIED[len(items)], x[1], *items]
-    return f"({' '.join(map(_text, x))})"
-
-
-def _items(x: _Tree) -> list[_Tree]:
-    """The elements of a list that is written out to its end, else nothing."""
-    out: list[_Tree] = []
-    while len(x) == 3 and x[0] == "cons":
-        out.append(x[1])
-        x = x[2]
-    return out if x == ["nil"] else []
+def rules_text(name: str, rules: Sequence[Rule]) -> str:
+    """Some rules under a name, for egglog."""
+    return "\n".join(rule.egglog(f"{name} {i}") for i, rule in enumerate(rules))

@@ -8,6 +8,7 @@ length in eight bytes.
 from __future__ import annotations
 
 import contextlib
+import datetime  # noqa: F401  # egglog asks for it when memory may be short, and tells of no MemoryError then
 import importlib.util
 import marshal
 import os

@@ -6,27 +6,50 @@ are made by `EXPANDING` (see `machinery`).
 
 from __future__ import annotations
 
-from scanopt.calculus.condition import new_fact
+from scanopt.calculus.condition import fact
 from scanopt.calculus.terms import Int, Op, Text
 
-__all__: list[str] = []
+__all__ = [
+    "arranges", "expands_one", "expands_three", "expands_two", "result_of", "step_of_one", "step_of_three",
+    "step_of_two",
+]  # fmt: skip
 
-new_fact(
-    "expands_one", Op, Text, Int, Int,
-    meaning="op, batched by the flags, of an argument with n axes is expansion r (given)",
-)  # fmt: skip
-new_fact(
-    "expands_two", Op, Text, Int, Int, Int,
-    meaning="op, batched by the flags, of arguments with n and m axes is expansion r (given)",
-)  # fmt: skip
-new_fact(
-    "expands_three", Op, Text, Int, Int, Int, Int,
-    meaning="op, batched by the flags, of arguments with n, m and k axes is expansion r (given)",
-)  # fmt: skip
-new_fact("step_of_one", Int, Int, Op, Int, meaning="slot s of expansion r is op of slot a (given)")
-new_fact("step_of_two", Int, Int, Op, Int, Int, meaning="slot s of expansion r is op of slots a and b (given)")
-new_fact(
-    "step_of_three", Int, Int, Op, Int, Int, Int, meaning="slot s of expansion r is op of slots a, b and e (given)"
-)
-new_fact("arranges", Int, Int, Int, Int, meaning="slot s of expansion r is slot a arranged anew, with n axes (given)")
-new_fact("result_of", Int, Int, meaning="the last slot of expansion r is s (given)")
+
+@fact
+def expands_one(op: Op, f: Text, n: Int, r: Int) -> None:
+    """op, batched by the flags, of an argument with n axes is expansion r (given)."""
+
+
+@fact
+def expands_two(op: Op, f: Text, n: Int, m: Int, r: Int) -> None:
+    """op, batched by the flags, of arguments with n and m axes is expansion r (given)."""
+
+
+@fact
+def expands_three(op: Op, f: Text, n: Int, m: Int, k: Int, r: Int) -> None:
+    """op, batched by the flags, of arguments with n, m and k axes is expansion r (given)."""
+
+
+@fact
+def step_of_one(r: Int, s: Int, op: Op, a: Int) -> None:
+    """slot s of expansion r is op of slot a (given)."""
+
+
+@fact
+def step_of_two(r: Int, s: Int, op: Op, a: Int, b: Int) -> None:
+    """slot s of expansion r is op of slots a and b (given)."""
+
+
+@fact
+def step_of_three(r: Int, s: Int, op: Op, a: Int, b: Int, e: Int) -> None:
+    """slot s of expansion r is op of slots a, b and e (given)."""
+
+
+@fact
+def arranges(r: Int, s: Int, a: Int, n: Int) -> None:
+    """slot s of expansion r is slot a arranged anew, with n axes (given)."""
+
+
+@fact
+def result_of(r: Int, s: Int) -> None:
+    """The last slot of expansion r is s (given)."""

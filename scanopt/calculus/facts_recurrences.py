@@ -6,163 +6,147 @@ feeds it from outside the cycle is a sequence, whatever else the loop computes.
 
 from __future__ import annotations
 
-from scanopt.calculus.condition import new_fact
-from scanopt.calculus.terms import Args, Clock, Op, State, Text, Value
+from scanopt.calculus.condition import Rules, fact, hint, when
+from scanopt.calculus.facts_lists import before
+from scanopt.calculus.facts_loops import runs_all
+from scanopt.calculus.facts_states import becomes
+from scanopt.calculus.terms import (
+    Args,
+    Clock,
+    Int,
+    Op,
+    State,
+    Text,
+    Value,
+    args,
+    dtype,
+    greatest,
+    hold,
+    ndim,
+    ops,
+    seq,
+    stack,
+    steps,
+    tail,
+)  # fmt: skip
 
 __all__ = [
-    "accumulates", "entries", "floating", "folds", "folds_in_order", "int64", "leads", "regroups", "segments",
-    "spine", "swaps", "vector",
+    "accumulates", "apart", "cycle", "entries", "first_rows", "folds", "folds_in_order", "kept", "leads", "near",
+    "outside", "recurrent", "regroups", "segments", "spine", "swaps", "to_know",
 ]  # fmt: skip
 
-cycle = new_fact(
-    "cycle", State, Text,
-    meaning="the state s goes round in the cycle k of the program (given)",
-)  # fmt: skip
 
-outside = new_fact(
-    "outside", Text, Value,
-    meaning="v feeds the cycle k and is no part of it (given)",
-)  # fmt: skip
+@fact
+def cycle(s: State, k: Text) -> None:
+    """The state s goes round in the cycle k of the program (given)."""
 
-spine = new_fact(
-    "spine", State, Value,
-    meaning="v is what s becomes, or leads there by operators whose other arguments are known without s",
-    rules="""
-    (defines s v) => (spine s v)
-    (spine s v) (= v (apply_two op x y)) (apart s x) => (spine s y)
-    (spine s v) (= v (apply_two op x y)) (apart s y) => (spine s x)
-    (spine s v) (= v (apply_two (prim "add") x y)) => (spine s x) (spine s y)
-    (spine s v) (= v (apply (prim "where") (cons m (cons x (cons y (nil)))))) (apart s m) => (spine s x) (spine s y)
-    (spine s v) (= v (apply (prim "clip") (cons x (cons l (cons h (nil)))))) (apart s l) (apart s h) => (spine s x)
-    """,
-)  # fmt: skip
 
-near = new_fact(
-    "near", State, Value,
-    meaning="v is an argument of an operator on the spine of s",
-    rules="""
-    (spine s v) (= v (apply_two op x y)) => (near s x) (near s y)
-    (spine s v) (= v (apply (prim "where") (cons m (cons x (cons y (nil)))))) => (near s m) (near s x) (near s y)
-    (spine s v) (= v (apply (prim "clip") (cons x (cons l (cons h (nil)))))) => (near s l) (near s h)
-    """,
-)  # fmt: skip
+@fact
+def outside(k: Text, v: Value) -> None:
+    """v feeds the cycle k and is no part of it (given)."""
 
-apart = new_fact(
-    "apart", State, Value,
-    meaning="v, near the spine of s, is known without s",
-    rules="""
-    (near s v) (= v (hold c x)) => (apart s v)
-    (near s v) (= v (seq c X)) (before c X) => (apart s v)
-    (near s v) (cycle s k) (outside k v) => (apart s v)
-    (near s v) (= v (apply_two op x y)) (apart s x) (apart s y) => (apart s v)
-    """,
-)  # fmt: skip
 
-leads = new_fact(
-    "leads", Value, Value, Value,
-    meaning="v, on the spine of a state, is an operator of y, further down it, and of x, known without the state",
-    rules="""
-    (spine s v) (= v (apply_two op y x)) (apart s x) => (leads v y x)
-    (spine s v) (= v (apply_two op x y)) (apart s x) => (leads v y x)
-    """,
-)  # fmt: skip
+@fact
+def spine(s: State, v: Value, *, h: Value, low: Value, m: Value, op: Op, x: Value, y: Value) -> Rules:
+    """v is what s becomes, or leads there by operators whose other arguments are known without s."""
+    yield when(becomes(s, v)).then(spine(s, v))
+    yield when(spine(s, v), v.is_(op(x, y)), apart(s, x)).then(spine(s, y))
+    yield when(spine(s, v), v.is_(op(x, y)), apart(s, y)).then(spine(s, x))
+    yield when(spine(s, v), v.is_(x + y)).then(spine(s, x), spine(s, y))
+    yield when(spine(s, v), v.is_(ops.where(m, x, y)), apart(s, m)).then(spine(s, x), spine(s, y))
+    yield when(spine(s, v), v.is_(ops.clip(x, low, h)), apart(s, low), apart(s, h)).then(spine(s, x))
 
-kept = new_fact(
-    "kept", Clock, State,
-    meaning="rows of what s becomes are kept of the loop c",
-    rules="""
-    (defines s v) (= V (stack c v)) => (kept c s)
-    (defines s v) (= V (tail c v k)) => (kept c s)
-    """,
-)  # fmt: skip
 
-_REPEATED = '(apply (prim "repeat_rows") (cons y (cons (steps c) (nil))))'
+@fact
+def near(s: State, x: Value, *, h: Value, low: Value, m: Value, op: Op, v: Value, y: Value) -> Rules:
+    """v is an argument of an operator on the spine of s."""
+    yield when(spine(s, v), v.is_(op(x, y))).then(near(s, x), near(s, y))
+    yield when(spine(s, v), v.is_(ops.where(m, x, y))).then(near(s, m), near(s, x), near(s, y))
+    yield when(spine(s, v), v.is_(ops.clip(x, low, h))).then(near(s, low), near(s, h))
 
-entries = new_fact(
-    "entries", Clock, Value, Value,
-    meaning="x, which feeds a recurrence of c, is the row of X at every step, and X is known without it",
-    rules=f"""
-    (apart s x) (= x (seq c X)) (before c X) => (entries c x X)
-    (apart s x) (= x (hold c y)) (runs_all c) => (entries c x {_REPEATED})
-    (apart s x) (runs_all c) (kept c s) => (entries c x (stack c x))
-    (entries c x X) (= X (apply (prim "repeat_rows") (cons y (cons n (nil))))) => (before c X)
-    """,
-)  # fmt: skip
 
-recurrent = new_fact(
-    "recurrent", Op,
-    meaning="op makes rows for all steps of rows for all steps (given)",
-)  # fmt: skip
+@fact
+def apart(s: State, v: Value, *, c: Clock, k: Text, op: Op, x: Value, X: Value, y: Value) -> Rules:
+    """v, near the spine of s, is known without s."""
+    yield when(near(s, v), v.is_(hold(c, x))).then(apart(s, v))
+    yield when(near(s, v), v.is_(seq(c, X)), before(c, X)).then(apart(s, v))
+    yield when(near(s, v), cycle(s, k), outside(k, v)).then(apart(s, v))
+    yield when(near(s, v), v.is_(op(x, y)), apart(s, x), apart(s, y)).then(apart(s, v))
 
-first_rows = new_fact(
-    "first_rows", Clock, Args,
-    meaning="the list begins with rows of an init, or is the rest of such a list, and all of it is known before c",
-    rules="""
-    (= v (seq c Y)) (= Y (apply op l)) (recurrent op) (runs_all c) => (to_know c l)
-    (to_know c l) (= l (cons x r)) => (to_know c r)
-    (to_know c l) (= l (nil)) => (first_rows c l)
-    (to_know c l) (= l (cons x r)) (before c x) (first_rows c r) => (first_rows c l)
-    (= Y (apply op (cons i r))) (recurrent op) (first_rows c r) => (before c Y)
-    (entries c x X) (= x (hold c y)) => (before c y)
-    """,
-)  # fmt: skip
 
-to_know = new_fact(
-    "to_know", Clock, Args,
-    hint=True,
-    meaning="a closed form of c has the list as arguments, or as the rest of them",
-)  # fmt: skip
+@fact
+def leads(v: Value, y: Value, x: Value, *, op: Op, s: State) -> Rules:
+    """v, on the spine of a state, is an operator of y, further down it, and of x, known without the state."""
+    yield when(spine(s, v), v.is_(op(y, x)), apart(s, x)).then(leads(v, y, x))
+    yield when(spine(s, v), v.is_(op(x, y)), apart(s, x)).then(leads(v, y, x))
 
-accumulates = new_fact(
-    "accumulates", Op, Text, Op,
-    meaning="g makes all steps of op at once, bit for bit, for states of dtype d (tried on NumPy, given)",
-)  # fmt: skip
 
-folds = new_fact(
-    "folds", Op, Text, Op,
-    meaning="g makes the last step of op at once for states of dtype d, as far as the licence allows (given)",
-)  # fmt: skip
+@fact
+def kept(c: Clock, s: State, *, k: Int, v: Value, V: Value) -> Rules:
+    """Rows of what s becomes are kept of the loop c."""
+    yield when(becomes(s, v), V.is_(stack(c, v))).then(kept(c, s))
+    yield when(becomes(s, v), V.is_(tail(c, v, k))).then(kept(c, s))
 
-folds_in_order = new_fact(
-    "folds_in_order", Op, Text, Op,
-    meaning="g makes the last step of op at once, bit for bit, for states of dtype d (given)",
-)  # fmt: skip
 
-segments = new_fact(
-    "segments", Op, Text, Op,
-    meaning="g makes all steps of op at once, bit for bit, with states of dtype d that start anew (tried, given)",
-)  # fmt: skip
+@fact
+def entries(c: Clock, x: Value, X: Value, *, n: Value, s: State, y: Value) -> Rules:
+    """x, which feeds a recurrence of c, is the row of X at every step, and X is known without it."""
+    yield when(apart(s, x), x.is_(seq(c, X)), before(c, X)).then(entries(c, x, X))
+    yield when(apart(s, x), x.is_(hold(c, y)), runs_all(c)).then(entries(c, x, ops.repeat_rows(y, steps(c))))
+    yield when(apart(s, x), runs_all(c), kept(c, s)).then(entries(c, x, stack(c, x)))
+    yield when(entries(c, x, X), X.is_(ops.repeat_rows(y, n))).then(before(c, X))
 
-swaps = new_fact(
-    "swaps", Op, Text,
-    meaning="op(x, y) = op(y, x) for results of dtype d, as far as the licence allows (trait)",
-)  # fmt: skip
 
-regroups = new_fact(
-    "regroups", Op, Text,
-    meaning="op(op(x, y), z) = op(x, op(y, z)), of dtype d as x, y, z are, as far as the licence allows (trait)",
-    rules="""
-    (regroups op d) (= v (apply_two op x y)) (= d (dtype x)) (= d (dtype y)) => (set (dtype v) d)
-    (regroups op d) (= v (apply_two op x y)) (= n (ndim x)) (= m (ndim y)) => (set (ndim v) (max n m))
-    """,
-)  # fmt: skip
+@fact
+def recurrent(op: Op) -> None:
+    """op makes rows for all steps of rows for all steps (given)."""
 
-like_argument = new_fact(
-    "like_argument", Op, Text,
-    meaning="the result of op has dtype and number of axes of its argument, if that is of dtype d (given)",
-    rules="""
-    (like_argument op d) (= v (apply op (cons x (nil)))) (= d (dtype x)) => (set (dtype v) d)
-    (like_argument op d) (= v (apply op (cons x (nil)))) (= n (ndim x)) => (set (ndim v) n)
-    """,
-)  # fmt: skip
 
-_FLOATS = ("float32", "float64")
+@fact
+def first_rows(
+    c: Clock, xs: Args, *, i: Value, op: Op, r: Args, v: Value, x: Value, X: Value, Y: Value, y: Value
+) -> Rules:
+    """The list begins with rows of an init, or is the rest of such a list, and all of it is known before c."""
+    yield when(v.is_(seq(c, Y)), Y.is_(op(xs)), recurrent(op), runs_all(c)).then(to_know(c, xs))
+    yield when(to_know(c, xs), xs.is_(args(x, r))).then(to_know(c, r))
+    yield when(to_know(c, xs), xs.is_(args())).then(first_rows(c, xs))
+    yield when(to_know(c, xs), xs.is_(args(x, r)), before(c, x), first_rows(c, r)).then(first_rows(c, xs))
+    yield when(Y.is_(op(i, r)), recurrent(op), first_rows(c, r)).then(before(c, Y))
+    yield when(entries(c, x, X), x.is_(hold(c, y))).then(before(c, y))
 
-floating = new_fact(
-    "floating", Value,
-    meaning="v is of dtype float32 or float64",
-    rules="\n".join(f'(= "{d}" (dtype v)) => (floating v)' for d in _FLOATS),
-)  # fmt: skip
 
-vector = new_fact("vector", Value, meaning="v has one axis", pattern="(= 1 (ndim {0}))")
-int64 = new_fact("int64", Value, meaning="v is of dtype int64", pattern='(= "int64" (dtype {0}))')
+@hint
+def to_know(c: Clock, xs: Args) -> None:
+    """A closed form of c has the list as arguments, or as the rest of them."""
+
+
+@fact
+def accumulates(op: Op, d: Text, g: Op) -> None:
+    """g makes all steps of op at once, bit for bit, for states of dtype d (tried on NumPy, given)."""
+
+
+@fact
+def folds(op: Op, d: Text, g: Op) -> None:
+    """g makes the last step of op at once for states of dtype d, as far as the licence allows (given)."""
+
+
+@fact
+def folds_in_order(op: Op, d: Text, g: Op) -> None:
+    """g makes the last step of op at once, bit for bit, for states of dtype d (given)."""
+
+
+@fact
+def segments(op: Op, d: Text, g: Op) -> None:
+    """g makes all steps of op at once, bit for bit, with states of dtype d that start anew (tried, given)."""
+
+
+@fact
+def swaps(op: Op, d: Text) -> None:
+    """op(x, y) = op(y, x) for results of dtype d, as far as the licence allows (trait)."""
+
+
+@fact
+def regroups(op: Op, d: Text, *, m: Int, n: Int, v: Value, x: Value, y: Value) -> Rules:
+    """op(op(x, y), z) = op(x, op(y, z)), of dtype d as x, y, z are, as far as the licence allows (trait)."""
+    yield when(regroups(op, d), v.is_(op(x, y)), d.is_(dtype(x)), d.is_(dtype(y))).then(dtype(v).gets(d))
+    yield when(regroups(op, d), v.is_(op(x, y)), n.is_(ndim(x)), m.is_(ndim(y))).then(ndim(v).gets(greatest(n, m)))

@@ -2,93 +2,122 @@
 
 from __future__ import annotations
 
-from scanopt.calculus.condition import new_fact
-from scanopt.calculus.terms import Args, Op, Value
-
-__all__ = ["regular", "same_length", "uniform"]
-
-fixed_shape = new_fact(
-    "fixed_shape", Op,
-    meaning="the shape of op's result follows from the shapes of its arguments (given, and kept by batching)",
-    rules="(= g (vmap op f)) (fixed_shape op) => (fixed_shape g)",
+from scanopt.calculus.condition import Rules, fact, when
+from scanopt.calculus.facts_lists import held
+from scanopt.calculus.facts_loops import lies_on, runs_all
+from scanopt.calculus.facts_operators import fixed_shape, shape_from_rest
+from scanopt.calculus.terms import (
+    Args,
+    Clock,
+    Int,
+    Op,
+    State,
+    Text,
+    Value,
+    args,
+    at,
+    delay,
+    hold,
+    ndim,
+    root,
+    seq,
+    stack,
+    steps,
+    tail,
 )  # fmt: skip
 
-shape_from_rest = new_fact(
-    "shape_from_rest", Op,
-    meaning="the shape of op's result follows from that of its first argument and the values of the others (given)",
-)  # fmt: skip
+__all__ = ["regular", "regular_list", "same_length", "unchanging", "unchanging_list", "uniform", "uniform_list"]
 
-same_length = new_fact(
-    "same_length", Value, Value,
-    meaning="v, a length, is w, a length of an array further out or a number, as shape rules of operators say (given)",
-)  # fmt: skip
 
-regular = new_fact(
-    "regular", Value,
-    meaning="v has the same shape at every step of its loop",
-    rules="""
-    (= v (seq c X)) => (regular v)
-    (= v (hold c x)) => (regular v)
-    (= v (delay c i s k)) => (regular v)
-    (= 0 (ndim v)) => (regular v)
-    (= v (apply op l)) (fixed_shape op) (regular_list l) => (regular v)
-    (= v (apply op l)) (shape_from_rest op) (= l (cons x r)) (regular x) (held c r o f) => (regular v)
-    (= v (stack d w)) (uniform w) (runs_all d) (= (steps d) (hold c n)) => (regular v)
-    (= v (tail d w k)) (uniform w) (runs_all d) (= (steps d) (hold c n)) => (regular v)
-    (= v (at d w k)) (uniform w) => (regular v)
-    """,
-)  # fmt: skip
+@fact
+def same_length(v: Value, w: Value) -> None:
+    """v, a length, is w, a length of an array further out or a number, as shape rules of operators say (given)."""
 
-regular_list = new_fact(
-    "regular_list", Args,
-    meaning="every value of the list has the same shape at every step",
-    rules="""
-    (= l (cons v (nil))) (regular v) => (regular_list l)
-    (= l (cons v r)) (regular v) (regular_list r) => (regular_list l)
-    """,
-)  # fmt: skip
 
-unchanging = new_fact(
-    "unchanging", Value,
-    meaning="v is outside all loops, or held by each of those that it is in",
-    rules="""
-    (lies_on v (root)) => (unchanging v)
-    (= v (hold c x)) (unchanging x) => (unchanging v)
-    """,
-)  # fmt: skip
+@fact
+def regular(
+    v: Value,
+    *,
+    c: Clock,
+    d: Clock,
+    f: Text,
+    i: Value,
+    k: Int,
+    n: Value,
+    o: Args,
+    op: Op,
+    r: Args,
+    s: State,
+    w: Value,
+    X: Value,
+    x: Value,
+    xs: Args,
+) -> Rules:
+    """v has the same shape at every step of its loop."""
+    yield when(v.is_(seq(c, X))).then(regular(v))
+    yield when(v.is_(hold(c, x))).then(regular(v))
+    yield when(v.is_(delay(c, i, s, k))).then(regular(v))
+    yield when(ndim(v).is_(0)).then(regular(v))
+    yield when(v.is_(op(xs)), fixed_shape(op), regular_list(xs)).then(regular(v))
+    yield when(v.is_(op(xs)), shape_from_rest(op), xs.is_(args(x, r)), regular(x), held(c, r, o, f)).then(regular(v))
+    yield when(v.is_(stack(d, w)), uniform(w), runs_all(d), steps(d).is_(hold(c, n))).then(regular(v))
+    yield when(v.is_(tail(d, w, k)), uniform(w), runs_all(d), steps(d).is_(hold(c, n))).then(regular(v))
+    yield when(v.is_(at(d, w, k)), uniform(w)).then(regular(v))
 
-unchanging_list = new_fact(
-    "unchanging_list", Args,
-    meaning="every value of the list is unchanging",
-    rules="""
-    (= l (cons v (nil))) (unchanging v) => (unchanging_list l)
-    (= l (cons v r)) (unchanging v) (unchanging_list r) => (unchanging_list l)
-    """,
-)  # fmt: skip
 
-# What an inner loop computes has one shape at all its steps, and may have another when it runs again.
-uniform = new_fact(
-    "uniform", Value,
-    meaning="v has the same shape at every step of all the loops that it is in",
-    rules="""
-    (unchanging v) => (uniform v)
-    (= v (seq c X)) (uniform X) => (uniform v)
-    (= v (hold c x)) (uniform x) => (uniform v)
-    (= v (delay c i s k)) (uniform i) => (uniform v)
-    (= 0 (ndim v)) => (uniform v)
-    (= v (apply op l)) (fixed_shape op) (uniform_list l) => (uniform v)
-    (= v (apply op (cons x r))) (shape_from_rest op) (uniform x) (unchanging_list r) => (uniform v)
-    (= v (stack d w)) (uniform w) (runs_all d) (= n (steps d)) (unchanging n) => (uniform v)
-    (= v (tail d w k)) (uniform w) (runs_all d) (= n (steps d)) (unchanging n) => (uniform v)
-    (= v (at d w k)) (uniform w) => (uniform v)
-    """,
-)  # fmt: skip
+@fact
+def regular_list(xs: Args, *, r: Args, v: Value) -> Rules:
+    """Every value of the list has the same shape at every step."""
+    yield when(xs.is_(args(v)), regular(v)).then(regular_list(xs))
+    yield when(xs.is_(args(v, r)), regular(v), regular_list(r)).then(regular_list(xs))
 
-uniform_list = new_fact(
-    "uniform_list", Args,
-    meaning="every value of the list has the same shape at every step of all loops",
-    rules="""
-    (= l (cons v (nil))) (uniform v) => (uniform_list l)
-    (= l (cons v r)) (uniform v) (uniform_list r) => (uniform_list l)
-    """,
-)  # fmt: skip
+
+@fact
+def unchanging(v: Value, *, c: Clock, x: Value) -> Rules:
+    """v is outside all loops, or held by each of those that it is in."""
+    yield when(lies_on(v, root())).then(unchanging(v))
+    yield when(v.is_(hold(c, x)), unchanging(x)).then(unchanging(v))
+
+
+@fact
+def unchanging_list(xs: Args, *, r: Args, v: Value) -> Rules:
+    """Every value of the list is unchanging."""
+    yield when(xs.is_(args(v)), unchanging(v)).then(unchanging_list(xs))
+    yield when(xs.is_(args(v, r)), unchanging(v), unchanging_list(r)).then(unchanging_list(xs))
+
+
+@fact
+def uniform(
+    v: Value,
+    *,
+    c: Clock,
+    d: Clock,
+    i: Value,
+    k: Int,
+    n: Value,
+    op: Op,
+    r: Args,
+    s: State,
+    w: Value,
+    X: Value,
+    x: Value,
+    xs: Args,
+) -> Rules:
+    """v has the same shape at every step of all the loops that it is in."""
+    yield when(unchanging(v)).then(uniform(v))
+    yield when(v.is_(seq(c, X)), uniform(X)).then(uniform(v))
+    yield when(v.is_(hold(c, x)), uniform(x)).then(uniform(v))
+    yield when(v.is_(delay(c, i, s, k)), uniform(i)).then(uniform(v))
+    yield when(ndim(v).is_(0)).then(uniform(v))
+    yield when(v.is_(op(xs)), fixed_shape(op), uniform_list(xs)).then(uniform(v))
+    yield when(v.is_(op(x, r)), shape_from_rest(op), uniform(x), unchanging_list(r)).then(uniform(v))
+    yield when(v.is_(stack(d, w)), uniform(w), runs_all(d), n.is_(steps(d)), unchanging(n)).then(uniform(v))
+    yield when(v.is_(tail(d, w, k)), uniform(w), runs_all(d), n.is_(steps(d)), unchanging(n)).then(uniform(v))
+    yield when(v.is_(at(d, w, k)), uniform(w)).then(uniform(v))
+
+
+@fact
+def uniform_list(xs: Args, *, r: Args, v: Value) -> Rules:
+    """Every value of the list has the same shape at every step of all loops."""
+    yield when(xs.is_(args(v)), uniform(v)).then(uniform_list(xs))
+    yield when(xs.is_(args(v, r)), uniform(v), uniform_list(r)).then(uniform_list(xs))

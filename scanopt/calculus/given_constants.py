@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import scanopt.calculus.facts_constants  # noqa: F401  # declares what is given here
 from scanopt.array.op import Op
 from scanopt.calculus.forms import TermGraph
 from scanopt.calculus.given import Given

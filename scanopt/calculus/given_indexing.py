@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-import scanopt.calculus.facts_indexing  # noqa: F401  # declares what is given here
 from scanopt.array.op import Op
 
 __all__ = ["arrangements", "parts"]

@@ -13,17 +13,15 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-import typing
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
 from scanopt.array.op import Op as Operator
-from scanopt.calculus import terms
-from scanopt.calculus.condition import FACTS, Condition
+from scanopt.calculus.condition import FACTS, Condition, parameters
 from scanopt.calculus.storage import INPLACE
-from scanopt.calculus.terms import Int, Term, variable
+from scanopt.calculus.terms import Int, Term
 from scanopt.extensions import extension_modules, load_extensions
 from scanopt.forks import STARTING
 
@@ -152,7 +150,7 @@ def numbered(x: Term, numbers: dict[Int, Int] | None = None) -> tuple[Term, dict
     return replace(x, args=tuple(numbered(a, known)[0] if isinstance(a, Term) else a for a in x.args)), known
 
 
-def _prims(x: Term | int) -> set[str]:
+def _prims(x: Term | int | str) -> set[str]:
     if not isinstance(x, Term) or x.args is None:
         return set()
     if x.head == "prim" and isinstance(x.args[0], str):
@@ -183,7 +181,7 @@ def law(
         made = Law(
             name=f.__name__,
             ruleset=ruleset or f.__module__.rpartition(".")[2],
-            equation=f(**_variables(f)),
+            equation=f(*parameters(f)[0].values()),
             licence=licence,
             example=_programs(example),
             never=_programs(never),
@@ -200,17 +198,6 @@ def law(
 
 def _programs(x: Program | Iterable[Program]) -> tuple[Program, ...]:
     return (x,) if callable(x) else tuple(x)
-
-
-def _variables(f: Callable[..., Equation]) -> dict[str, Term]:
-    hints = typing.get_type_hints(f, vars(terms) | f.__globals__)
-    out: dict[str, Term] = {}
-    for name in inspect.signature(f).parameters:
-        sort = hints.get(name)
-        if not (isinstance(sort, type) and issubclass(sort, Term)):
-            raise TypeError(f"law {f.__name__}: parameter {name!r} needs a sort such as Value")
-        out[name] = variable(sort, name)
-    return out
 
 
 def _check(law: Law) -> Law:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.op import Op
+from scanopt.calculus.condition import FACTS
 from scanopt.calculus.encoded import Encoded
-from scanopt.calculus.facts import ALL
 from scanopt.calculus.forms import Batched, Form, Operator, const_value
 from scanopt.calculus.given import Given
 from scanopt.calculus.tables import COLUMNS, Tables, quoted, tables_text
@@ -20,6 +20,8 @@ _NODES = {
     "Value": "node", "Args": "args_node", "Op": "op_node", "Clock": "clock_node",
     "State": "state_node",
 }  # fmt: skip
+
+_COLUMNS = {*_NODES, "i64", "String"}
 
 _TABLES = {
     # by name: the sorts of its columns, and what a row says; numbers are of terms, lists, operators, states
@@ -37,12 +39,14 @@ _TABLES = {
     "t_item": ("i64 i64", "(union (op_node {0}) (item {1}))"),
     "t_last_rows": ("i64 i64", "(union (op_node {0}) (last_rows {1}))"),
     "t_length": ("i64 i64", "(union (op_node {0}) (length {1}))"),
-    "t_clock": ("i64 i64", "(union (clock_node {0}) (loop (to-string {0}))) (level (clock_node {0}) (clock_node {1}))"),
+    "t_clock": (
+        "i64 i64", "(union (clock_node {0}) (loop (to-string {0}))) (within (clock_node {0}) (clock_node {1}))",
+    ),
     "t_steps": ("i64 i64", "(union (steps (clock_node {0})) (node {1}))"),
     "t_until": ("i64 i64", "(until (clock_node {0}) (node {1}))"),
     "t_root": ("i64", "(union (clock_node {0}) (root))"),
     "t_defines": (
-        "i64 i64", "(union (state_node {0}) (state (to-string {0}))) (defines (state_node {0}) (node {1}))",
+        "i64 i64", "(union (state_node {0}) (state (to-string {0}))) (becomes (state_node {0}) (node {1}))",
     ),
     "t_type": ("i64 String i64", "(set (dtype (node {0})) {1}) (set (ndim (node {0})) {2})"),
     "t_int": ("i64 i64", "(set (int_value (node {0})) {1})"),
@@ -55,8 +59,8 @@ def load_text() -> str:
     """The tables, and the rules that turn their rows into terms and facts."""
     tables = {name: columns.split() for name, (columns, _) in _TABLES.items()}
     conclusions = {name: conclusion for name, (_, conclusion) in _TABLES.items()}
-    for fact in ALL.values():
-        if not fact.pattern and len(fact.sorts) <= COLUMNS:
+    for fact in FACTS.values():
+        if fact.kind != "query" and len(fact.sorts) <= COLUMNS and {*fact.sorts} <= _COLUMNS:
             args = [f"({_NODES[s]} {{{i}}})" if s in _NODES else f"{{{i}}}" for i, s in enumerate(fact.sorts)]
             tables[f"g_{fact.name}"] = ["String" if s == "String" else "i64" for s in fact.sorts]
             conclusions[f"g_{fact.name}"] = f"({fact.name} {' '.join(args)})"
@@ -96,7 +100,7 @@ class Rows:
     def given(self, facts: Iterable[Given]) -> None:
         """Facts; a text "const KEY" where a value is expected stands for that constant."""
         for name, args in facts:
-            pairs = zip(ALL[name].sorts, args, strict=True)
+            pairs = zip(FACTS[name].sorts, args, strict=True)
             self._tables.add(f"g_{name}", *(self._argument(sort, a) for sort, a in pairs))
 
     def _argument(self, sort: str, a: int | str | Operator) -> int | str:

@@ -1,144 +1,171 @@
-"""Rules that are neither facts nor laws: types of new terms, the meaning of `on`, what batched operators are made of.
-
-`on(m, v)` is v re-timed by m: one rule per form, so nothing else ever substitutes.  Loops inside
-move along (`under`); what has no rule stays unknown, and a term that holds it is never chosen.
-"""
+"""Rules beside facts and laws: types of new terms, what batched operators are made of, constants of loops."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable
 
-from scanopt.calculus.condition import rules_text
-from scanopt.calculus.declarations import FIRST_ROWS
-from scanopt.calculus.tables import quoted
+from scanopt.calculus.condition import Rule, Rules, fact, rules_of, rules_text, when
+from scanopt.calculus.facts_expansions import (
+    arranges,
+    expands_one,
+    expands_three,
+    expands_two,
+    result_of,
+    step_of_one,
+    step_of_three,
+    step_of_two,
+)  # fmt: skip
+from scanopt.calculus.facts_loops import no_steps, within
+from scanopt.calculus.retiming import keeps_shapes, retiming
+from scanopt.calculus.terms import (
+    Args,
+    Clock,
+    Int,
+    Move,
+    Op,
+    State,
+    Text,
+    Value,
+    applied,
+    args,
+    const,
+    const_at,
+    delay,
+    dtype,
+    held_as,
+    hold,
+    int_value,
+    lifted,
+    ndim,
+    on,
+    root,
+    seq,
+    slot,
+    stack,
+    subsume,
+    tail,
+    vmap,
+)  # fmt: skip
 
 __all__ = ["machinery_text"]
 
-FLAT = """
-(= l (cons x (nil))) => (list_one l x)
-(= l (cons x r)) (list_one r y) => (list_two l x y)
-(= l (cons x r)) (list_two r y z) => (list_three l x y z)
-(= v (apply op l)) (list_one l x) => (set (apply_one op x) v)
-(= v (apply op l)) (list_two l x y) => (set (apply_two op x y) v)
-(= v (apply op l)) (list_three l x y z) => (set (apply_three op x y z) v)
-(= v (hold c x)) => (set (held_as c v) x)
-"""
-"""Queries for operators of few arguments are written to look these up (see `condition.flat`).  held_as: one of the
-values that v holds, always the same: where a value is an operator of itself (x = x[:n]) all of them would make new
-ones without end."""
 
-TYPING = """
-(= v (seq c X)) (= d (dtype v)) => (set (dtype X) d)
-(= v (seq c X)) (= d (dtype X)) => (set (dtype v) d)
-(= v (seq c X)) (= n (ndim v)) => (set (ndim X) (+ n 1))
-(= v (seq c X)) (= n (ndim X)) => (set (ndim v) (- n 1))
-(= v (hold c x)) (= d (dtype v)) => (set (dtype x) d)
-(= v (hold c x)) (= d (dtype x)) => (set (dtype v) d)
-(= v (hold c x)) (= n (ndim v)) => (set (ndim x) n)
-(= v (hold c x)) (= n (ndim x)) => (set (ndim v) n)
-(= V (stack c v)) (= d (dtype v)) => (set (dtype V) d)
-(= V (stack c v)) (= n (ndim v)) => (set (ndim V) (+ n 1))
-(= V (tail c v k)) (= d (dtype v)) => (set (dtype V) d)
-(= V (tail c v k)) (= n (ndim v)) => (set (ndim V) (+ n 1))
-(= v (hold c x)) (= k (int_value x)) => (set (int_value v) k)
-(= v (const_at c k)) (= c (root)) => (union v (const k))
-(= v (const_at c k)) (level c p) => (union v (hold c (const_at p k)))
-(= w (on m v)) (= d (dtype v)) => (set (dtype w) d)
-(= w (on m v)) (keeps_shapes m) (= n (ndim v)) => (set (ndim w) n)
-(= w (on (lifted c d) v)) (= n (ndim v)) => (set (ndim w) (+ n 1))
-"""
-"""A class with two types stops egglog: the cheapest soundness alarm there is."""
-
-IDLE = """
-(no_steps c) (= v (hold c x)) => (subsume (hold c x))
-(no_steps c) (= v (seq c X)) => (subsume (seq c X))
-(no_steps c) (= v (delay c i s k)) => (subsume (delay c i s k))
-"""
-"""In a loop that takes no step all values are equal, 0 and 1 too: what it reads is out of reach of laws."""
-
-_COUNT = '(const_at p (+ "int64:" (to-string n)))'
-_FIRST = f"(apply {FIRST_ROWS} (cons X (cons (steps (cut c n)) (nil))))"
-_FEWER = f'(apply (prim "minimum") (cons (steps c) (cons {_COUNT} (nil))))'
-_FIRST_AXIS = quoted('expand_dims{"axis":[0]}')
-_ONE_ROW = f"(apply (prim {_FIRST_AXIS}) (cons (on (only m d) v) (nil)))"
-
-RETIMING = """
-(= d (cut c n)) (level c p) => (level d p) (union (steps d) FEWER) (set (int_value COUNT) n)
-(= d (cut c n)) (= e (cut d k)) (>= k n) => (union e d)
-(= v (on m (hold c x))) (= m (to_cut c n)) => (union v (hold (cut c n) x))
-(= v (on m (seq c X))) (= m (to_cut c n)) (= d (cut c n)) (!= c d) => (union v (seq d FIRST))
-(= v (on m (delay c i s k))) (= m (to_cut c n)) (= d (cut c n)) (!= c d) => (union v (delay d i (moved m s) k))
-(= w (on m v)) (= m (to_cut c n)) (= c (cut c n)) => (union w v)
-(= v (on m (hold c x))) (= m (to_step c t)) => (union v x)
-(= v (on m (seq c X))) (= m (to_step c t)) => (union v (apply (item t) (cons X (nil))))
-(= v (on m (delay c i s k))) (= m (to_step c t)) (< t k) => (union v (apply (item (- t k)) (cons i (nil))))
-(= v (on m (delay c i s k))) (= m (to_step c t)) (>= t k) (defines s w) => (union v (on (to_step c (- t k)) w))
-(= w (on m (hold d x))) (= m (only n d)) => (union w (on n x))
-(= w (on m (seq d X))) (= m (only n d)) => (union w (apply (item 0) (cons (on n X) (nil))))
-(= w (on m (delay d i s k))) (= m (only n d)) => (union w (apply (item (- 0 k)) (cons (on n i) (nil))))
-(= m (only n d)) => (keeps_shapes m)
-(= m (to_step c t)) (level c p) => (way_out m c p)
-(= m (only n d)) (way_out n c p) => (way_out m d p)
-(= m (to_cut c n)) => (keeps_shapes m)
-(= m (to_step c t)) => (keeps_shapes m)
-(= v (on m (apply op l))) (keeps_shapes m) => (union v (apply op (on_args m l)))
-(= o (on_args m (cons v r))) => (union o (cons (on m v) (on_args m r)))
-(= o (on_args m (nil))) => (union o (nil))
-(= s (moved m r)) (defines r v) => (defines s (on m v))
-(= w (on (to_cut c n) (stack d v))) (level d c) (= e (cut c n)) (!= c e) => (level (under (to_cut c n) d) e)
-(= w (on (to_cut c n) (tail d v k))) (level d c) (= e (cut c n)) (!= c e) => (level (under (to_cut c n) d) e)
-(= w (on m (stack d v))) (way_out m c p) (level d c) (copied d) => (level (under m d) p)
-(= w (on m (tail d v k))) (way_out m c p) (level d c) (copied d) => (level (under m d) p)
-(= w (on m (stack d v))) (way_out m c p) (level d c) (fleeting d) => (union w ONE_ROW)
-(= w (on m (tail d v k))) (way_out m c p) (level d c) (fleeting d) => (union w ONE_ROW)
-(= e (under (to_cut c n) d)) (= c (cut c n)) => (union e d)
-(= w (on m (stack d v))) (= e (under m d2)) (level d d2) (copied d) => (level (under m d) e)
-(= w (on m (tail d v k))) (= e (under m d2)) (level d d2) (copied d) => (level (under m d) e)
-(= e (under m d)) => (union (steps e) (on m (steps d)))
-(= e (under m d)) (until d v) => (until e (on m v))
-(= d (cut c n)) (until c v) => (until d (on (to_cut c n) v))
-(= w (on m (stack d v))) (= e (under m d)) => (union w (stack e (on m v)))
-(= w (on m (tail d v k))) (= e (under m d)) => (union w (tail e (on m v) k))
-(= w (on m (hold d x))) (= e (under m d)) => (union w (hold e (on m x)))
-(= w (on m (seq d X))) (= e (under m d)) => (union w (seq e (on m X)))
-(= w (on m (delay d i s k))) (= e (under m d)) (!= d e) => (union w (delay e (on m i) (moved m s) k))
-"""
-"""c: the clock that m starts from, t: the step that it leads to; d, e: loops inside it; FEWER: min(steps(c), n);
-FIRST: the rows of X that so many steps read. A cut that takes nothing away leaves every value as it is (c and d are
-one clock then): without that case values of c would be re-timed to c again and again. A loop of one step does not move
-along but goes: only(m, d) is the only step of d, at the step of c that m leads to (way_out m c p: p is around c), and
-ONE_ROW the trace of d."""
+@fact
+def list_one(xs: Args, x: Value) -> None:
+    """The list has one value, x (found in all lists)."""
 
 
-_BATCHED = "(= g (vmap op f)) (= v (apply g l))"
+@fact
+def list_two(xs: Args, x: Value, y: Value) -> None:
+    """The list has two values, x and y (found in all lists)."""
 
-EXPANDING = f"""
-{_BATCHED} (list_one l x) (= n (ndim x)) (expands_one op f n r) => (expanding l r v g) (set (slot l r 0) x)
-{_BATCHED} (list_two l x y) (= n (ndim x)) (= m (ndim y)) (expands_two op f n m r) =>
-    (expanding l r v g) (set (slot l r 0) x) (set (slot l r 1) y)
-{_BATCHED} (list_three l x y z) (= n (ndim x)) (= m (ndim y)) (= k (ndim z)) (expands_three op f n m k r) =>
-    (expanding l r v g) (set (slot l r 0) x) (set (slot l r 1) y) (set (slot l r 2) z)
-(expanding l r v g) (step_of_one r s op a) (= x (slot l r a)) => (set (slot l r s) (apply op (cons x (nil))))
-(expanding l r v g) (step_of_two r s op a b) (= x (slot l r a)) (= y (slot l r b)) =>
-    (set (slot l r s) (apply op (cons x (cons y (nil)))))
-(expanding l r v g) (step_of_three r s op a b e) (= x (slot l r a)) (= y (slot l r b)) (= z (slot l r e)) =>
-    (set (slot l r s) (apply op (cons x (cons y (cons z (nil))))))
-(expanding l r v g) (arranges r s a n) (= x (slot l r a)) (= d (dtype x)) (= y (slot l r s)) =>
-    (set (dtype y) d) (set (ndim y) n)
-(expanding l r v g) (result_of r s) (= y (slot l r s)) => (union v y) (expanded g l)
-""".replace("=>\n    ", "=> ")
-"""Batched operators as the operators of the table that they are made of: v is g of l, and expansion r of it."""
+
+@fact
+def list_three(xs: Args, x: Value, y: Value, z: Value) -> None:
+    """The list has three values, x, y and z (found in all lists)."""
+
+
+@fact
+def expanding(xs: Args, r: Int, v: Value, g: Op) -> None:
+    """v is g, a batched operator, of the list, and expansion r of it."""
+
+
+@fact
+def expanded(g: Op, xs: Args) -> None:
+    """g of the list is known as operators of the table."""
+
+
+def _looked_up_at_once(c: Clock, op: Op, xs: Args, r: Args, v: Value, x: Value, y: Value, z: Value) -> Rules:
+    """Queries for operators of few arguments are written to look these up (see `Term.pattern`).
+
+    held_as: one of the values that v holds, always the same: where a value is an operator of itself (x = x[:n]) all of
+    them would make new ones without end.
+    """
+    yield when(xs.is_(args(x))).then(list_one(xs, x))
+    yield when(xs.is_(args(x, r)), list_one(r, y)).then(list_two(xs, x, y))
+    yield when(xs.is_(args(x, r)), list_two(r, y, z)).then(list_three(xs, x, y, z))
+    yield when(v.is_(op(xs)), list_one(xs, x)).then(applied(op, x).gets(v))
+    yield when(v.is_(op(xs)), list_two(xs, x, y)).then(applied(op, x, y).gets(v))
+    yield when(v.is_(op(xs)), list_three(xs, x, y, z)).then(applied(op, x, y, z).gets(v))
+    yield when(v.is_(hold(c, x))).then(held_as(c, v).gets(x))
+
+
+def _types(
+    c: Clock, e: Clock, m: Move, k: Int, n: Int, d: Text, v: Value, w: Value, x: Value, V: Value, X: Value
+) -> Rules:
+    """A class with two types stops egglog: the cheapest soundness alarm there is."""
+    yield when(v.is_(seq(c, X)), d.is_(dtype(v))).then(dtype(X).gets(d))
+    yield when(v.is_(seq(c, X)), d.is_(dtype(X))).then(dtype(v).gets(d))
+    yield when(v.is_(seq(c, X)), n.is_(ndim(v))).then(ndim(X).gets(n + 1))
+    yield when(v.is_(seq(c, X)), n.is_(ndim(X))).then(ndim(v).gets(n - 1))
+    yield when(v.is_(hold(c, x)), d.is_(dtype(v))).then(dtype(x).gets(d))
+    yield when(v.is_(hold(c, x)), d.is_(dtype(x))).then(dtype(v).gets(d))
+    yield when(v.is_(hold(c, x)), n.is_(ndim(v))).then(ndim(x).gets(n))
+    yield when(v.is_(hold(c, x)), n.is_(ndim(x))).then(ndim(v).gets(n))
+    for trace in (stack(c, v), tail(c, v, k)):
+        yield when(V.is_(trace), d.is_(dtype(v))).then(dtype(V).gets(d))
+        yield when(V.is_(trace), n.is_(ndim(v))).then(ndim(V).gets(n + 1))
+    yield when(w.is_(on(m, v)), d.is_(dtype(v))).then(dtype(w).gets(d))
+    yield when(w.is_(on(m, v)), keeps_shapes(m), n.is_(ndim(v))).then(ndim(w).gets(n))
+    yield when(w.is_(on(lifted(c, e), v)), n.is_(ndim(v))).then(ndim(w).gets(n + 1))
+
+
+def _constants(c: Clock, p: Clock, k: Int, key: Text, v: Value, x: Value) -> Rules:
+    yield when(v.is_(hold(c, x)), k.is_(int_value(x))).then(int_value(v).gets(k))
+    yield when(v.is_(const_at(c, key)), c.is_(root())).then(v.equals(const(key)))
+    yield when(v.is_(const_at(c, key)), within(c, p)).then(v.equals(hold(c, const_at(p, key))))
+
+
+def _idle(c: Clock, k: Int, s: State, i: Value, v: Value, x: Value, X: Value) -> Rules:
+    """In a loop that takes no step all values are equal, 0 and 1 too: what it reads is out of reach of laws."""
+    for read in (hold(c, x), seq(c, X), delay(c, i, s, k)):
+        yield when(no_steps(c), v.is_(read)).then(subsume(read))
+
+
+def _expansions(
+    op: Op, g: Op, f: Text, xs: Args, r: Int, k: Int, m: Int, n: Int, v: Value, x: Value, y: Value, z: Value
+) -> Rules:
+    """Batched operators as the operators of the table that they are made of: v is g of the list, and expansion r."""
+    batch = (g.is_(vmap(op, f)), v.is_(g(xs)))
+    first, second, third = (slot(xs, r, i) for i in range(3))
+    yield when(*batch, list_one(xs, x), n.is_(ndim(x)), expands_one(op, f, n, r)).then(
+        expanding(xs, r, v, g), first.gets(x)
+    )
+    yield when(*batch, list_two(xs, x, y), n.is_(ndim(x)), m.is_(ndim(y)), expands_two(op, f, n, m, r)).then(
+        expanding(xs, r, v, g), first.gets(x), second.gets(y)
+    )
+    lengths = (n.is_(ndim(x)), m.is_(ndim(y)), k.is_(ndim(z)))
+    yield when(*batch, list_three(xs, x, y, z), *lengths, expands_three(op, f, n, m, k, r)).then(
+        expanding(xs, r, v, g), first.gets(x), second.gets(y), third.gets(z)
+    )
+
+
+def _steps_of_expansions(
+    op: Op, g: Op, xs: Args, r: Int, s: Int, a: Int, b: Int, e: Int, n: Int, d: Text, v: Value, x: Value, y: Value,
+    z: Value,
+) -> Rules:  # fmt: skip
+    first, second, third = (slot(xs, r, i) for i in (a, b, e))
+    now = expanding(xs, r, v, g)
+    yield when(now, step_of_one(r, s, op, a), x.is_(first)).then(slot(xs, r, s).gets(op(x)))
+    yield when(now, step_of_two(r, s, op, a, b), x.is_(first), y.is_(second)).then(slot(xs, r, s).gets(op(x, y)))
+    yield when(now, step_of_three(r, s, op, a, b, e), x.is_(first), y.is_(second), z.is_(third)).then(
+        slot(xs, r, s).gets(op(x, y, z))
+    )
+    yield when(now, arranges(r, s, a, n), x.is_(first), d.is_(dtype(x)), y.is_(slot(xs, r, s))).then(
+        dtype(y).gets(d), ndim(y).gets(n)
+    )
+    yield when(now, result_of(r, s), y.is_(slot(xs, r, s))).then(v.equals(y), expanded(g, xs))
+
+
+_GROUPS: dict[str, tuple[Callable[..., Rules], ...]] = {
+    "flat": (_looked_up_at_once,),
+    "typing": (_types, _constants),
+    "idle": (_idle,),
+    "expanding": (_expansions, _steps_of_expansions),
+}
 
 
 def machinery_text() -> str:
     """Typing, re-timing and expanding rules, for egglog."""
-    names = {"FIRST": _FIRST, "FEWER": _FEWER, "COUNT": _COUNT, "ONE_ROW": _ONE_ROW}
-    retiming = re.sub("|".join(names), lambda found: names[found[0]], RETIMING)
-    texts = [
-        rules_text("flat", FLAT, as_written=True),
-        rules_text("typing", TYPING),
-        rules_text("idle", IDLE),
-        rules_text("on", retiming),
-        rules_text("expanding", EXPANDING),
-    ]
-    return "\n".join(texts)
+    groups: dict[str, list[Rule]] = {n: [rule for f in fs for rule in rules_of(f)] for n, fs in _GROUPS.items()}
+    return "\n".join(rules_text(name, rules) for name, rules in {**groups, "on": retiming()}.items())

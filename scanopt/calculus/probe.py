@@ -150,7 +150,7 @@ def _pattern(law: Law) -> tuple[dict[str, str], list[str], set[int]]:
             atoms = [*atoms, f"(= rhs_ {right.pattern()})"]
         return {"lhs_": "Value"} | sorts, atoms, set()
     clocks = [v for v, sort in sorts.items() if sort == "Clock"]
-    atoms += [f"(level {c} in_{c})" for c in clocks]
+    atoms += [f"(within {c} in_{c})" for c in clocks]
     atoms += [f"(!= {a} {b})" for a, b in pairwise(clocks)]
     free, needs = sorts.keys() - set(clocks), set[int]()
     for i, c in enumerate(when):

@@ -18,7 +18,7 @@ _FORMS = ("hold", "seq", "stack")
 _TABLES = (
     "node", "input", "const", "apply", *_FORMS, "tail", "at", "delay", "cons", "nil", "fold_",
     "prim", "item", "last_rows", "length", "vmap",
-    "root", "loop", "level", "steps", "until", "runs_all", "state", "defines", "expanded", "lift",
+    "root", "loop", "within", "steps", "until", "runs_all", "state", "becomes", "expanded", "lift",
 )  # fmt: skip
 
 
@@ -164,7 +164,7 @@ class ReadBack:
         """Clocks whose place among the others is known."""
         root = {out for _, out in self._rows("root")}
         out: dict[Any, int] = dict.fromkeys(root, ROOT)
-        for (c, _), _o in self._rows("level"):
+        for (c, _), _o in self._rows("within"):
             if c not in out:
                 out[c] = len(out) - len(root)
         return out
@@ -206,7 +206,7 @@ class ReadBack:
             if c in complete:
                 continue
             until.setdefault(c, []).append(values[v])
-        for (c, parent), _ in self._rows("level"):
+        for (c, parent), _ in self._rows("within"):
             if parent in clocks and c in steps and clocks[c] != ROOT:
                 loops = merged.get(c, [])
                 names = tuple(dict.fromkeys(x for loop in loops for x in loop.labels))
@@ -220,7 +220,7 @@ class ReadBack:
     def _read_states(self, g: TermGraph, program: Encoded, states: _Numbering, values: _Numbering) -> None:
         labels = {s: program.states[int(n)].label for (n,), s in self._rows("state")}
         updates: dict[int, list[int]] = {}
-        for (s, v), _ in self._rows("defines"):
+        for (s, v), _ in self._rows("becomes"):
             updates.setdefault(states[s], []).append(values[v])
         for value, s in list(states.items()):
             g.states[s] = StateInfo(labels.get(value, ""), tuple(updates.get(s, ())))

@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from scanopt.calculus.condition import FACTS, flat
+from scanopt.calculus.condition import FACTS, Body, Condition, Rule
 from scanopt.calculus.egraph import rules_text
 from scanopt.calculus.engine import EngineError, take
 from scanopt.calculus.law import Law, standard_laws
-from scanopt.calculus.syntax import Node, node_text, parsed
+from scanopt.calculus.syntax import Node, parsed
+from scanopt.calculus.terms import Atom, Term
 
 __all__ = ["Chase", "Mutant", "mutants"]
 
@@ -35,47 +36,39 @@ class Mutant:
 
     fact: str
     rule: int
-    atom: Node
-    body: tuple[Node, ...]
-    head: tuple[Node, ...]
+    atom: Condition | Atom
+    body: Body
+    head: Body
     alike: tuple[Mutant, ...] = ()
 
     @property
     def name(self) -> str:
         """What tells it from all others."""
-        return f"{self.fact} {self.rule} {self.dropped}"
+        return f"{self.fact} {self.rule} {self.atom}"
 
     @property
-    def dropped(self) -> str:
-        """The atom that is not there, as text."""
-        return node_text(self.atom)
+    def left(self) -> Rule:
+        """The rule that is left."""
+        return Rule(self.body, self.head)
 
     @property
-    def text(self) -> str:
-        """The rule that is left, in a line."""
-        return f"{_line(self.body)} => {_line(self.head)}"
-
-    @property
-    def rule_text(self) -> str:
-        """The rule as it is, in a line."""
-        return rules_of_fact(self.fact)[self.rule]
-
-    def rule_of(self, head: str, ruleset: str) -> str:
-        """An egglog rule with the body that is left."""
-        return f"(rule ({flat(_line(self.body))}) ({head}) :ruleset {ruleset})"
+    def whole(self) -> Rule:
+        """The rule as it is."""
+        return FACTS[self.fact].rules[self.rule]
 
     @property
     def wrong(self) -> str:
         """The mutant as egglog rules among the facts."""
-        return "\n".join(dict.fromkeys(m.rule_of(_line(m.head), "facts") for m in (self, *self.alike)))
+        return "\n".join(dict.fromkeys(m.left.egglog() for m in (self, *self.alike)))
 
     @cached_property
     def unbound(self) -> tuple[str, ...]:
         """Variables of the head, and of what the body computes or compares, that nothing says anything of."""
-        bound = {v for a in self.body for v in _looked_up(a)}
-        while more := {str(a[1]) for a in self.body if _names(a) and _all_variables(a[2]) <= bound} - bound:
+        body, head = _nodes(self.body), _nodes(self.head, stated=True)
+        bound = {v for a in body for v in _looked_up(a)}
+        while more := {str(a[1]) for a in body if _names(a) and _all_variables(a[2]) <= bound} - bound:
             bound |= more
-        asked = {v for a in (*self.head, *self.body) for v in _all_variables(a)}
+        asked = {v for a in (*head, *body) for v in _all_variables(a)}
         return tuple(sorted(asked - bound))
 
     @cached_property
@@ -86,21 +79,20 @@ class Mutant:
         may be written down, so that one is there claims nothing either, if nothing else is said of it.  (But X has as
         many rows as c has steps where there is a `seq(c, X)`.)
         """
-        concluded = {str(a[0]) for a in self.head}
+        concluded = {a.fact if isinstance(a, Condition) else a.head for a in self.head}
         if all(x in FACTS and FACTS[x].hint for x in concluded):
             return "what it concludes is a hint"
         if _is_hint(self.atom):
             return "it is a hint"
-        if concluded <= CAUSAL or self.atom[0] in CAUSAL:
+        if concluded <= CAUSAL or (isinstance(self.atom, Condition) and self.atom.fact in CAUSAL):
             return "what is known before what, extraction sees to by itself"
-        claims = [a for a in (*self.body, *self.head) if not _is_hint(a)]
-        said = {v for a in claims for v in _all_variables(a)}
-        if _is_there(self.atom) and self.atom[1] not in said:
+        said = {v for a in (*self.body, *self.head) if not _is_hint(a) for v in a.variables()}
+        if _is_there(self.atom) and str(self.atom.args[0]) not in said:
             return "it asks that a term is there"
         return ""
 
     def __str__(self) -> str:
-        return f"{self.fact}: without {self.dropped}: {self.text}"
+        return f"{self.fact}: without {self.atom}: {self.left}"
 
 
 def mutants() -> Iterator[Mutant]:
@@ -108,21 +100,14 @@ def mutants() -> Iterator[Mutant]:
     standard_laws()  # they declare facts
     for fact in FACTS.values():
         found: dict[str, list[Mutant]] = {}
-        for n, line in enumerate(rules_of_fact(fact.name)):
-            body, _, head = line.partition("=>")
-            atoms = tuple(parsed(body))
-            for k, atom in enumerate(atoms):
-                m = Mutant(fact.name, n, atom, (*atoms[:k], *atoms[k + 1 :]), tuple(parsed(head)))
-                found.setdefault(_FLAGS.sub("(vmap op)", f"{k} {line}"), []).append(m)
+        for n, rule in enumerate(fact.rules):
+            for k, atom in enumerate(rule.body):
+                m = Mutant(fact.name, n, atom, (*rule.body[:k], *rule.body[k + 1 :]), rule.head)
+                found.setdefault(_FLAGS.sub("vmap(op)", f"{k} {rule}"), []).append(m)
         yield from (replace(some[0], alike=tuple(some[1:])) for some in found.values())
 
 
-def rules_of_fact(name: str) -> list[str]:
-    """The rules of a fact, each in a line."""
-    return [line.strip() for line in FACTS[name].rules.splitlines() if line.strip()]
-
-
-_FLAGS = re.compile(r'\(vmap op "10*"\)')
+_FLAGS = re.compile(r"vmap\(op, 10*\)")
 
 
 CAUSAL = frozenset({
@@ -136,21 +121,25 @@ out of the e-graph that would never be chosen, and rewrite recurrences where tha
 """
 
 
-def _is_hint(a: Node) -> bool:
-    return a[0] in FACTS and FACTS[str(a[0])].hint
+def _is_hint(a: Condition | Atom) -> bool:
+    return isinstance(a, Condition) and FACTS[a.fact].hint
 
 
-_WRITTEN = ("apply", "apply_one", "apply_two", "apply_three", "cons", "stack", "tail")
+_WRITTEN = ("apply", "cons", "stack", "tail")
 """Constructors of terms that may be written down of anything on one clock."""
 
 
-def _is_there(a: Node) -> bool:
+def _is_there(a: Condition | Atom) -> bool:
     """Whether an atom asks for a term by its form."""
-    return a[0] == "=" and _is_variable(a[1]) and isinstance(a[2], tuple) and a[2][0] in _WRITTEN
+    if isinstance(a, Condition) or a.head != "=":
+        return False
+    name, form = a.args
+    return isinstance(name, Term) and name.args is None and isinstance(form, Term) and form.head in _WRITTEN
 
 
-def _line(nodes: Sequence[Node]) -> str:
-    return " ".join(map(node_text, nodes))
+def _nodes(atoms: Sequence[Condition | Atom], stated: bool = False) -> tuple[Node, ...]:
+    """Atoms as nodes of egglog's syntax."""
+    return tuple(parsed(" ".join(a.stated() if stated else a.egglog() for a in atoms)))
 
 
 # Variables
@@ -240,22 +229,20 @@ class Chase:
         self._laws = laws
         self._sorts = _Sorts(rules_text())
 
-    def sorts(self, m: Mutant) -> Mapping[str, str]:
-        """The sorts of the variables of a rule."""
-        return self._sorts.variables((m.atom, *m.body, *m.head))
-
     def implied(self, m: Mutant) -> bool:
         """Whether the facts there are derive the conclusion without the atom."""
-        return self._follows(m.body, m.head, self.sorts(m), m.atom)
+        (atom,), body, head = _nodes([m.atom]), _nodes(m.body), _nodes(m.head, stated=True)
+        return self._follows(body, head, self._sorts.variables((atom, *body, *head)), atom)
 
     def implied_in_use(self, m: Mutant) -> bool:
         """Whether they derive it wherever it is asked for, from what else is asked there."""
-        if len(m.head) != 1 or m.head[0][0] != m.fact:
+        (atom,), body, (head, *more) = _nodes([m.atom]), _nodes(m.body), _nodes(m.head, stated=True)
+        if more or head[0] != m.fact:
             return False
         asked = list(self._asked(m.fact))
-        own = {v: f"own_{v}" for v in self.sorts(m)}
-        body, atom, head = (_renamed(x, own) for x in (m.body, m.atom, m.head[0]))
-        return bool(asked) and all(self._follows_there(body, head, atom, *there) for there in asked)
+        own = {v: f"own_{v}" for v in self._sorts.variables((atom, *body, head))}
+        rule = tuple(_renamed(a, own) for a in body), _renamed(head, own), _renamed(atom, own)
+        return bool(asked) and all(self._follows_there(*rule, *there) for there in asked)
 
     def _follows_there(self, body: Node, head: Node, atom: Node, there: Sequence[Node], question: Node) -> bool:
         same = dict[str, Node]()
@@ -272,7 +259,7 @@ class Chase:
     def _asked(self, fact: str) -> Iterator[tuple[list[Node], Node]]:
         """Where a fact is asked for: what else is asked there, and the question."""
         bodies = [parsed(" ".join(x.atoms(x.equation.when))) for x in self._laws]
-        bodies += [parsed(line.partition("=>")[0]) for name in FACTS for line in rules_of_fact(name)]
+        bodies += [list(_nodes(rule.body)) for known in FACTS.values() for rule in known.rules]
         for atoms in bodies:
             for k, a in enumerate(atoms):
                 if a[0] == fact:

@@ -145,9 +145,9 @@ def _compares(c: Condition, integers: Mapping[str, int]) -> bool:
     return {">=": x >= y, "<": x < y, ">": x > y, "<=": x <= y, "!=": x != y}.get(head, False)
 
 
-def _value(a: Term | int, integers: Mapping[str, int]) -> int:
-    if isinstance(a, int):
-        return a
+def _value(a: Term | int | str, integers: Mapping[str, int]) -> int:
+    if not isinstance(a, Term):
+        return int(a)
     if a.args is None:
         return integers[a.head]
     x, y = (_value(b, integers) for b in a.args if isinstance(b, Term | int))
@@ -159,12 +159,12 @@ def _instance(law: Law, asked: Condition | None, sorts: Mapping[str, str], integ
     said = [_said(c, n, integers) for n, c in enumerate(e.when)]
     atoms = [a for c in said for a in c]
     commands = [f"(constructor sym_{v} () {sort})" for v, sort in sorts.items() if sort not in ("i64", "String")]
-    placed = {node_text(a[1]) for a in atoms if a[0] == "level"}
+    placed = {node_text(a[1]) for a in atoms if a[0] == "within"}
     for v, sort in sorts.items():
         if sort == "Clock":
             commands.append(f"(steps (sym_{v}))")
             if f"(sym_{v})" not in placed:
-                commands += [f"(constructor sym_out_{v} () Clock)", f"(level (sym_{v}) (sym_out_{v}))"]
+                commands += [f"(constructor sym_out_{v} () Clock)", f"(within (sym_{v}) (sym_out_{v}))"]
     left, right = (_rendered(x, integers) for x in (e.left, e.right))
     commands += [x for x in (left, right) if x.startswith("(")]
     commands += [*_types(atoms), *(command for c in said for command in _stated(c))]

@@ -1,325 +1,41 @@
-"""The terms of the calculus, as typed Python for patterns and as declarations for egglog.
+"""The terms of the calculus: its constructors, and what is known of terms by functions.
 
 A clock is one loop.  A Value is an array outside all loops, or on a clock: one array per step.
-Laws write terms with the functions below; a parameter of a law is a variable of its pattern.
 Meanings (t is the step): see the docstring of each function.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, TypeVar
-
-from scanopt.array.op import Op as Operator
-from scanopt.array.op_text import nested_text, tight
 from scanopt.calculus.declarations import APPLIED
+from scanopt.calculus.term import (
+    Args,
+    Atom,
+    Clock,
+    Int,
+    Move,
+    Op,
+    State,
+    Term,
+    Text,
+    Value,
+    apply,
+    args,
+    egglog_text,
+    item,
+    length,
+    nil,
+    ops,
+    prim,
+    variable,
+)  # fmt: skip
 
 __all__ = [
-    "Args", "Clock", "Int", "Move", "Op", "State", "Term", "Text", "Value", "apply", "at", "chunks", "cons",
-    "const_int", "cut", "delay", "egglog_text", "hold", "item", "last_rows", "length", "lift", "lifted", "nil", "on",
-    "one_row", "ops", "prim", "root", "seq", "stack", "steps", "tail", "to_cut", "to_step", "variable", "vmap",
+    "Args", "Atom", "Clock", "Int", "Move", "Op", "State", "Term", "Text", "Value", "added", "applied", "apply", "args",
+    "at", "chunks", "const", "const_at", "const_int", "cut", "delay", "dtype", "egglog_text", "greatest",
+    "held_as", "hold", "input_", "int_value", "item", "length", "lift", "lifted", "loop", "moved", "ndim", "nil", "on",
+    "on_args", "one_row", "only", "ops", "prim", "root", "seq", "slot", "stack", "steps", "subsume", "tail", "to_cut",
+    "to_step", "to_string", "under", "variable", "vmap",
 ]  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Term:
-    """A pattern: a constructor applied to patterns, or (`args` is None) a variable."""
-
-    head: str
-    args: tuple[Term | int | str, ...] | None = None
-
-    def egglog(self) -> str:
-        """The pattern in egglog's syntax."""
-        if self.args is None:
-            return self.head
-        return f"({' '.join([self.head, *map(egglog_text, self.args)])})"
-
-    def pattern(self) -> str:
-        """The pattern in egglog's syntax, to be looked up: two arguments at once, not one list after the other."""
-        if self.args is None:
-            return self.head
-        head, args = self.head, [x.pattern() if isinstance(x, Term) else egglog_text(x) for x in self.args]
-        if head == "apply" and isinstance(self.args[1], Term) and (fixed := list(_fixed(self.args[1]))):
-            head = APPLIED.get(len(fixed), head)
-            args = [args[0], *(x.pattern() for x in fixed)] if head != "apply" else args
-        return f"({' '.join([head, *args])})"
-
-    def variables(self) -> set[str]:
-        """Names of the variables in it."""
-        if self.args is None:
-            return {self.head}
-        return {v for a in self.args if isinstance(a, Term) for v in a.variables()}
-
-    def __str__(self) -> str:
-        if self.args is None:
-            return self.head
-        if self.head == "-" and self.args[0] == 0:
-            return f"-{_number(self.args[1])}"
-        if self.head in _INFIX and len(self.args) == 2:
-            return f"{self.args[0]}{self.head}{self.args[1]}"
-        if self.head in ("cons", "nil"):
-            return ", ".join(_elements(self))
-        special = _SPECIAL.get(self.head)
-        return special(*self.args) if special else f"{self.head}({', '.join(map(str, self.args))})"
-
-
-_INFIX = {"+", "-"}
-
-
-def egglog_text(x: Term | int | str) -> str:
-    """A part of a term in egglog's syntax."""
-    if isinstance(x, Term):
-        return x.egglog()
-    return str(x) if isinstance(x, int) else '"' + x.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _fixed(x: Term) -> Iterator[Term]:
-    """The elements of a list that is written out to its end, else nothing."""
-    out: list[Term] = []
-    while x.head == "cons" and x.args is not None:
-        first, x = (a for a in x.args if isinstance(a, Term))
-        out.append(first)
-    yield from out if x.head == "nil" else ()
-
-
-def _elements(x: Term) -> list[str]:
-    if x.head == "cons" and x.args is not None and isinstance(x.args[1], Term):
-        return [str(x.args[0]), *_elements(x.args[1])]
-    return [] if x.head == "nil" else [f"*{x}"]
-
-
-def _prim_text(key: Any) -> str:
-    """An operator of the table."""
-    return str(Operator.parse(key)) if isinstance(key, str) else f"prim({key})"
-
-
-def _apply_text(op: Any, args: Any) -> str:
-    """An operator of some arguments, as one writes it: x + y, exp(x), x[0]."""
-    texts = _elements(args)
-    fixed = not any(x.startswith("*") for x in texts)
-    match op.head, op.args:
-        case "prim", (str() as key,) if fixed:
-            return nested_text(Operator.parse(key), texts)
-        case "item", (k,) if fixed:
-            return f"{tight(texts[0])}[{k}]"
-        case "last_rows", (k,) if fixed:
-            return f"{tight(texts[0])}[-{_number(k)}:]"
-        case "prim", (str() as key,):
-            name = Operator.parse(key)
-            return f"{name.name}({', '.join([*texts, *(f'{k}={v!r}' for k, v in name.params)])})"
-        case "length", (k,) if fixed:
-            return f"{tight(texts[0])}.shape[{k}]"
-        case _:
-            return f"{op}({', '.join(texts)})"
-
-
-def _number(k: Any) -> str:
-    """An integer, in parentheses where it is computed."""
-    return f"({k})" if isinstance(k, Term) and k.args is not None else str(k)
-
-
-def _number_text(key: Any) -> str:
-    """A constant by its key."""
-    match key:
-        case Term(head="+", args=("int64:", Term(args=(number,)))):
-            return _number(number)
-        case Term():
-            return ""
-    dtype, _, number = str(key).partition(":")
-    return str(float.fromhex(number)) if dtype.startswith("float") and number else number or str(key)
-
-
-_SPECIAL: dict[str, Callable[..., str]] = {
-    "apply": _apply_text,
-    "prim": _prim_text,
-    "const": lambda key: _number_text(key) or f"const({key})",
-    "const_at": lambda c, key: _number_text(key) or f"const_at({c}, {key})",
-}
-
-
-def _infix(name: str) -> Callable[[Value, Value], Value]:
-    """An operator of the table that is written between two values."""
-    return lambda x, other: apply(prim(name), x, _beside(x, other))
-
-
-def _beside(x: Term, other: Any) -> Value:
-    if isinstance(other, Value):
-        return other
-    raise TypeError(
-        f"expected a Value beside {x}, found {other!r}: a number has no dtype in a law; write a variable for it, and "
-        "say by a condition what it is, for instance neutral(op, e, d)"
-    )
-
-
-class Value(Term):
-    """An array, outside loops or on a clock.
-
-    Operators, rows and lengths are written as those of arrays: x + y, x @ W, x[0], x[-k:], x[:n], x.shape[0].
-    """
-
-    __add__ = _infix("add")
-    __sub__ = _infix("subtract")
-    __mul__ = _infix("multiply")
-    __truediv__ = _infix("divide")
-    __pow__ = _infix("power")
-    __matmul__ = _infix("matmul")
-
-    def __radd__(self, other: Any) -> Value:
-        return _beside(self, other)
-
-    __rsub__ = __rmul__ = __rtruediv__ = __rpow__ = __rmatmul__ = __radd__
-
-    def __neg__(self) -> Value:
-        return apply(prim("negative"), self)
-
-    __iter__ = None  # a value is not a list of its rows
-    __contains__ = None
-
-    def __getitem__(self, index: Value | Int | int | slice) -> Value:
-        """A row, or rows from the first axis."""
-        match index:
-            case bool():
-                raise TypeError(f"a law indexes by no bool, found {index}")
-            case int() | Int():
-                return apply(item(index), self)
-            case slice(start=int() as k, stop=None, step=None) if k < 0:
-                return apply(last_rows(-k), self)
-            case slice(start=Int(head="-", args=(0, k)), stop=None, step=None) if isinstance(k, int | Int):
-                return apply(last_rows(k), self)
-            case Value():
-                return apply(ops("getitem", index=("in",)), self, index)
-            case slice():
-                bounds = (index.start, index.stop, index.step)
-                if wrong := [x for x in bounds if x is not None and not isinstance(x, int | Value)]:
-                    raise TypeError(
-                        f"a slice in a law takes Values and ints (and Ints as x[-k:] alone), found {wrong[0]}"
-                    )
-                entry = tuple("in" if isinstance(x, Value) else x for x in bounds)
-                values = [x for x in bounds if isinstance(x, Value)]
-                return apply(ops("getitem", index=(("slice", *entry),)), self, *values)
-            case _:
-                raise TypeError(f"a law indexes by a Value, an Int, an int or a slice of these, found {index!r}")
-
-    @property
-    def shape(self) -> _Shape:
-        """Its lengths: x.shape[0]."""
-        return _Shape(self)
-
-
-@dataclass(frozen=True)
-class _Shape:
-    """The lengths of a value."""
-
-    of: Value
-    __iter__ = None
-
-    def __getitem__(self, axis: Int | int) -> Value:
-        """One of them."""
-        return apply(length(axis), self.of)
-
-
-class Clock(Term):
-    """A loop (or the root: outside all loops)."""
-
-
-class State(Term):
-    """The name of a carried state; recursion passes only through names."""
-
-
-class Op(Term):
-    """An operator; it is called with the values that it is applied to, and by keyword with parameters of its own."""
-
-    def __call__(self, *args: Value | Args, **params: Any) -> Value:
-        """This operator of some values, or of a whole list of them."""
-        if not params:
-            return apply(self, *args)
-        match self:
-            case Op(head="prim", args=(str() as key,)):
-                op = Operator.parse(key)
-                return apply(ops(op.name, **{**op.options, **params}), *args)
-            case _:
-                raise TypeError(
-                    f"{self} takes no parameters: only an operator of the table does, found {', '.join(params)}"
-                )
-
-
-class _Operators:
-    """The operators of the table by their names.
-
-    ops.exp(x) and ops.concatenate(x, y, axis=0) are values, ops.exp and ops("fold", ufunc="add") are operators.
-    """
-
-    def __getattr__(self, name: str) -> Op:
-        try:
-            return self(name)
-        except ValueError as error:
-            raise AttributeError(str(error)) from None
-
-    def __call__(self, name: str, **params: Any) -> Op:
-        """The operator of a name with some parameters.
-
-        Raises ValueError for a name that is not in the table, naming those near, and for parameters that it has not.
-
-        >>> print(ops("fold", ufunc="add"))
-        fold{ufunc=add}
-        >>> ops.logg
-        Traceback (most recent call last):
-        AttributeError: no operator named 'logg' in the table; near: log, ...
-        """
-        made = Operator.make(name, **params)
-        return prim(Operator.read(made.key).key if params else made.spec.name)
-
-
-ops = _Operators()
-"""The operators of the table by their names."""
-
-
-class Args(Term):
-    """A list of values."""
-
-
-class Move(Term):
-    """A re-timing: from a clock to another one."""
-
-
-class Text(Term):
-    """A string."""
-
-
-class Int(Term):
-    """An integer."""
-
-    def __add__(self, other: Int | int) -> Int:
-        return Int("+", (self, other))
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Int | int) -> Int:
-        return Int("-", (self, other))
-
-    def __neg__(self) -> Int:
-        return Int("-", (0, self))
-
-
-T = TypeVar("T", bound=Term)
-
-
-def variable(sort: type[T], name: str) -> T:
-    """The pattern variable `name` of a sort."""
-    return sort(name)
-
-
-def apply(op: Op, *args: Value | Args) -> Value:
-    """op of the arguments, all on the same clock; a single Args stands for the whole list."""
-    if len(args) == 1 and isinstance(args[0], Args):
-        return Value("apply", (op, args[0]))
-    out = nil()
-    for a in reversed(args):
-        if not isinstance(a, Value):
-            raise TypeError(f"expected a Value among the arguments of apply, found {a!r}")
-        out = cons(a, out)
-    return Value("apply", (op, out))
 
 
 def hold(c: Clock, x: Value) -> Value:
@@ -373,44 +89,14 @@ def const_at(c: Clock, key: Text | str) -> Value:
     return Value("const_at", (c, key))
 
 
-def nil() -> Args:
-    """The empty list of arguments."""
-    return Args("nil", ())
-
-
-def cons(first: Value, rest: Args) -> Args:
-    """A list of arguments with one more in front."""
-    return Args("cons", (first, rest))
-
-
-def prim(key: str) -> Op:
-    """The operator of the table with this key, for instance "add" or 'shape_i{"axis":0}'."""
-    return Op("prim", (key,))
-
-
 def vmap(op: Op, flags: Text | str) -> Op:
     """op along the first axis of the arguments flagged "1"; the others stay as they are."""
     return Op("vmap", (op, flags))
 
 
-def item(k: Int | int) -> Op:
-    """x[k] along the first axis."""
-    return Op("item", (k,))
-
-
-def last_rows(k: Int | int) -> Op:
-    """x[-k:] for k >= 1."""
-    return Op("last_rows", (k,))
-
-
 def one_row(c: Clock, x: Value, p: Clock) -> Value:
     """x as the last row of a trace of c, which is within p; no row where c runs no step."""
-    return apply(prim("repeat_rows"), x, apply(prim("minimum"), steps(c), const_at(p, "int64:1")))
-
-
-def length(axis: Int | int) -> Op:
-    """The length of x along an axis, an int64 scalar."""
-    return Op("length", (axis,))
+    return ops.repeat_rows(x, ops.minimum(steps(c), const_at(p, "int64:1")))
 
 
 def root() -> Clock:
@@ -446,3 +132,94 @@ def to_cut(c: Clock, n: Int | int) -> Move:
 def to_step(c: Clock, t: Int | int) -> Move:
     """From c, which runs more than t steps, to the clock around it: the value at step t."""
     return Move("to_step", (c, t))
+
+
+# Terms that rules alone write
+
+
+def input_(key: Text) -> Value:
+    """An input of the program."""
+    return Value("input", (key,))
+
+
+def const(key: Text) -> Value:
+    """The constant with this key, outside all loops."""
+    return Value("const", (key,))
+
+
+def loop(number: Text) -> Clock:
+    """A loop of the program."""
+    return Clock("loop", (number,))
+
+
+def under(m: Move, d: Clock) -> Clock:
+    """The loop d, in the clock that m starts from, where m leads to."""
+    return Clock("under", (m, d))
+
+
+def moved(m: Move, s: State) -> State:
+    """The state whose values are those of s, re-timed by m."""
+    return State("moved", (m, s))
+
+
+def only(m: Move, d: Clock) -> Move:
+    """From d, a loop of one step, to the clock that m leads to: the value at that step."""
+    return Move("only", (m, d))
+
+
+def on_args(m: Move, xs: Args) -> Args:
+    """The values of a list, re-timed by m."""
+    return Args("on_args", (m, xs))
+
+
+# Functions: what is known of a term
+
+
+def dtype(v: Value) -> Text:
+    """The dtype of v."""
+    return Text("dtype", (v,))
+
+
+def ndim(v: Value) -> Int:
+    """The number of axes of v."""
+    return Int("ndim", (v,))
+
+
+def int_value(v: Value) -> Int:
+    """The integer that v is."""
+    return Int("int_value", (v,))
+
+
+def held_as(c: Clock, v: Value) -> Value:
+    """One of the values that v, held by c, is at every step: always the same one."""
+    return Value("held_as", (c, v))
+
+
+def added(X: Value) -> Value:
+    """One of the values that the rows of X add up to: always the same one."""
+    return Value("added", (X,))
+
+
+def applied(op: Op, *values: Value) -> Value:
+    """One of the values that op of one, two or three values is: looked up at once, not list by list."""
+    return Value(APPLIED[len(values)], (op, *values))
+
+
+def slot(xs: Args, r: Int, k: Int | int) -> Value:
+    """Slot k of expansion r, for the list of arguments xs."""
+    return Value("slot", (xs, r, k))
+
+
+def subsume(x: Value) -> Atom:
+    """The atom that puts a form out of reach of rules."""
+    return Atom("subsume", (x,))
+
+
+def to_string(k: Int) -> Text:
+    """The digits of k."""
+    return Text("to-string", (k,))
+
+
+def greatest(j: Int, k: Int) -> Int:
+    """The greater one of two integers."""
+    return Int("max", (j, k))

@@ -47,8 +47,8 @@ class Outcome:
         """The row of the page: without values, which differ from machine to machine."""
         kind = self.kind.upper() if self.kind == "survives" else self.kind
         where = self.witness if self.kind in ("fires", "unsound") else self.detail
-        rule = self.mutant.rule_text.replace("|", "\\|")
-        return [f"`{self.mutant.fact}`", f"`{rule}`", f"`{self.mutant.dropped}`", kind, where]
+        rule = str(self.mutant.whole).replace("|", "\\|")
+        return [f"`{self.mutant.fact}`", f"`{rule}`", f"`{self.mutant.atom}`", kind, where]
 
     def __str__(self) -> str:
         kind = self.kind.upper() if self.kind == "survives" else self.kind

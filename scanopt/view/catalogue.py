@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from scanopt.calculus.condition import Fact
-from scanopt.calculus.facts import ALL
+from scanopt.calculus.condition import FACTS, Fact
 from scanopt.calculus.law import Law, named_laws, standard_laws
 from scanopt.calculus.storage import GIVEN, INPLACE, storage_rules
 
@@ -68,7 +67,7 @@ def laws_page() -> str:
         "What laws list as conditions.  What is not known does not hold.\n",
         "| fact | meaning |",
         "|---|---|",
-        *(_fact_row(ALL[name]) for name in sorted(ALL)),
+        *(_fact_row(FACTS[name]) for name in sorted(FACTS)),
     ]
     return "\n".join([*parts, "\n".join(rows)]) + "\n"
 
@@ -109,7 +108,7 @@ def _row(x: Law) -> str:
 
 
 def _fact_row(x: Fact) -> str:
-    return _cells(f"`{x.name}({', '.join(x.sorts)})`", x.meaning)
+    return _cells(f"`{x.signature}`", x.meaning)
 
 
 def _cells(*cells: str) -> str:

@@ -1,0 +1,113 @@
+"""Facts about values: their types, and which are equal to simpler ones."""
+
+from __future__ import annotations
+
+from scanopt.calculus.condition import Body, Rules, fact, query, when
+from scanopt.calculus.terms import Args, Clock, Int, Text, Value, dtype, hold, ndim, ops
+
+__all__ = [
+    "at_least", "equal_rows", "float64", "floating", "forward", "int64", "integer", "less", "like", "matrix",
+    "nothing", "of_dtype", "same_type", "scalar", "static_shape", "vector",
+]  # fmt: skip
+
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+
+
+@query
+def scalar(v: Value) -> Body:
+    """v has no axes."""
+    return (ndim(v).is_(0),)
+
+
+@query
+def vector(v: Value) -> Body:
+    """v has one axis."""
+    return (ndim(v).is_(1),)
+
+
+@query
+def matrix(v: Value) -> Body:
+    """v has two axes."""
+    return (ndim(v).is_(2),)
+
+
+@fact
+def integer(v: Value) -> Rules:
+    """v is of an integer dtype."""
+    for d in INTEGERS:
+        yield when(dtype(v).is_(d)).then(integer(v))
+
+
+@query
+def int64(v: Value) -> Body:
+    """v is of dtype int64."""
+    return (dtype(v).is_("int64"),)
+
+
+@query
+def float64(v: Value) -> Body:
+    """v is of dtype float64."""
+    return (dtype(v).is_("float64"),)
+
+
+@fact
+def floating(v: Value) -> Rules:
+    """v is of dtype float32 or float64."""
+    for d in ("float32", "float64"):
+        yield when(dtype(v).is_(d)).then(floating(v))
+
+
+@query
+def of_dtype(v: Value, d: Text) -> Body:
+    """v has dtype d."""
+    return (d.is_(dtype(v)),)
+
+
+@query
+def same_type(v: Value, w: Value, *, d: Text, n: Int) -> Body:
+    """v and w have the same dtype and number of axes."""
+    return d.is_(dtype(v)), d.is_(dtype(w)), n.is_(ndim(v)), n.is_(ndim(w))
+
+
+@fact
+def static_shape(v: Value, shape: Text) -> None:
+    """The shape of v is known before the run (given)."""
+
+
+@fact
+def forward(v: Value) -> None:
+    """v lies in no recurrence: its strongly connected component is v alone (given)."""
+
+
+@fact
+def like(X: Value, x: Value, e: Value) -> Rules:
+    """X has the shape of x and every element equals the scalar e (full_like)."""
+    yield when(X.is_(ops.full_like(x, e))).then(like(X, x, e))
+
+
+@fact
+def equal_rows(Y: Value, x: Value, *, n: Value, r: Args, X: Value) -> Rules:
+    """Every row of X equals x (given, of repeat_rows, and kept by X[:n])."""
+    yield when(Y.is_(ops.repeat_rows(x, n))).then(equal_rows(Y, x))
+    yield when(equal_rows(X, x), Y.is_(ops("getitem", index=(("slice", None, "in", None),))(X, r))).then(
+        equal_rows(Y, x)
+    )
+
+
+@query
+def at_least(a: Int, b: Int) -> Body:
+    """a >= b."""
+    return (a >= b,)
+
+
+@query
+def less(a: Int, b: Int) -> Body:
+    """a < b."""
+    return (a < b,)
+
+
+@fact
+def nothing(v: Value, *, c: Clock, e: Value, X: Value, x: Value) -> Rules:
+    """Every element of v is zero (given of constants)."""
+    yield when(like(X, x, e), nothing(e)).then(nothing(X))
+    yield when(v.is_(hold(c, x)), nothing(x)).then(nothing(v))
