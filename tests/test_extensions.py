@@ -188,11 +188,11 @@ LAW = """
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation
-from scanopt.calculus.terms import Value, apply, prim
+from scanopt.calculus.terms import Value, ops
 
 @scanopt.law(licence="exact", example=lambda x: T.exp(x), never=())
 def right_identity(x: Value) -> Equation:
-    return Equation(apply(prim("exp"), x), apply(prim("exp"), x))
+    return Equation(ops.exp(x), ops.exp(x))
 """
 
 

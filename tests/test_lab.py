@@ -14,7 +14,7 @@ import scanopt.tensor as T
 from scanopt.calculus.facts_loops import runs_all, some_steps
 from scanopt.calculus.law import Equation, Law, Program, registered, standard_laws
 from scanopt.calculus.subject import Subject, build
-from scanopt.calculus.terms import Clock, Op, Value, apply, prim, seq, stack
+from scanopt.calculus.terms import Clock, Op, Value, ops, seq, stack
 from scanopt.cli import main
 from scanopt.lab.ablation import EVERYTHING, ablate, ablation_text, fired
 from scanopt.lab.checking import WAYS, checked, general, mutated, mutations_page
@@ -29,20 +29,20 @@ LAW = """
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation
-from scanopt.calculus.terms import Value, apply, prim
+from scanopt.calculus.terms import Value, ops
 
-exp = prim("exp")
+exp = ops.exp
 
 
 @scanopt.law(licence="exact", example=lambda x: T.exp(T.exp(x)), never=lambda x: T.exp(x))
 def twice_is_once(x: Value) -> Equation:
-    return Equation(apply(exp, apply(exp, x)), apply(exp, x))
+    return Equation(exp(exp(x)), exp(x))
 """
 
 
 @scanopt.law(licence="exact", example=lambda x: T.exp(x), never=())
 def wrong(x: Value) -> Equation:
-    return Equation(apply(prim("exp"), x), apply(prim("negative"), x))
+    return Equation(ops.exp(x), ops.negative(x))
 
 
 @scanopt.law(
@@ -52,7 +52,7 @@ def wrong(x: Value) -> Equation:
     never=lambda x: T.exp(scanopt.map(lambda v: (v, scanopt.until(v > 1)), x)[0]),
 )
 def says_nothing_new(c: Clock, op: Op, X: Value) -> Equation:
-    return Equation(apply(op, stack(c, seq(c, X))), apply(op, X), when=[runs_all(c)])
+    return Equation(op(stack(c, seq(c, X))), op(X), when=[runs_all(c)])
 
 
 # Laws by name
@@ -177,7 +177,7 @@ def test_laws_that_are_false_are_refuted_whatever_their_authors_tried() -> None:
 
     @scanopt.law(licence="exact", enabling=True, example=lambda x: T.exp(x) + x, never=())
     def turned_round(op: Op, x: Value, y: Value) -> Equation:
-        return Equation(apply(op, x, y), apply(op, y, x))
+        return Equation(op(x, y), op(y, x))
 
     found = {law.name: said(checked, [law]) for law in (trace_of_sequence, turned_round)}
     for name, (good, text) in found.items():

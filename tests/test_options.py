@@ -11,7 +11,7 @@ import scanopt.tensor as T
 from scanopt.calculus.cost import Work
 from scanopt.calculus.law import Equation, Law, select, standard_laws
 from scanopt.calculus.subject import build
-from scanopt.calculus.terms import Value, apply, prim
+from scanopt.calculus.terms import Value, ops
 from scanopt.compiler import Function
 
 
@@ -85,8 +85,8 @@ def test_leaving_everything_out_leaves_the_program_as_written() -> None:
 @scanopt.law(licence="fast", example=lambda x, y: T.exp(x) * T.exp(y), never=lambda x, y: T.exp(x) * y)
 def product_of_exponentials(x: Value, y: Value) -> Equation:
     """One exponential in place of two."""
-    exp, add, multiply = prim("exp"), prim("add"), prim("multiply")
-    return Equation(apply(multiply, apply(exp, x), apply(exp, y)), apply(exp, apply(add, x, y)))
+    exp, add, multiply = ops.exp, ops.add, ops.multiply
+    return Equation(multiply(exp(x), exp(y)), exp(add(x, y)))
 
 
 def test_rules_from_outside() -> None:

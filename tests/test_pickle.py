@@ -15,7 +15,7 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.cost import numpy_cost
 from scanopt.calculus.law import Equation
-from scanopt.calculus.terms import Value, apply, prim
+from scanopt.calculus.terms import Value, ops
 from scanopt.compiler import Function
 from scanopt.loops.flat import flatten
 from scanopt.loops.graph import leaves
@@ -157,8 +157,8 @@ def test_graphs_of_any_depth() -> None:
 @scanopt.law(licence="fast", example=lambda x, y: T.exp(x) * T.exp(y), never=lambda x, y: T.exp(x) * y)
 def product_of_exponentials(x: Value, y: Value) -> Equation:
     """One exponential in place of two."""
-    exp, add, multiply = prim("exp"), prim("add"), prim("multiply")
-    return Equation(apply(multiply, apply(exp, x), apply(exp, y)), apply(exp, apply(add, x, y)))
+    exp, add, multiply = ops.exp, ops.add, ops.multiply
+    return Equation(multiply(exp(x), exp(y)), exp(add(x, y)))
 
 
 @pytest.mark.parametrize("own", [{"rules": [product_of_exponentials]}, {"cost": lambda work: numpy_cost(work)}])

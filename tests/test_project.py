@@ -220,16 +220,16 @@ LAWS = """
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation
-from scanopt.calculus.terms import Value, apply, prim
+from scanopt.calculus.terms import Value, ops
 
-exp, add, multiply = prim("exp"), prim("add"), prim("multiply")
+exp, add, multiply = ops.exp, ops.add, ops.multiply
 
 
 @scanopt.law(licence="fast", example=lambda x, y: T.exp(x) * T.exp(y), never=lambda x, y: T.exp(x) * y)
 def right(x: Value, y: Value) -> Equation:
-    return Equation(apply(multiply, apply(exp, x), apply(exp, y)), apply(exp, apply(add, x, y)))
+    return Equation(multiply(exp(x), exp(y)), exp(add(x, y)))
 """
-WRONG_LAW = LAWS.replace("def right", "def wrong").replace("apply(add, x, y)", "apply(multiply, x, y)")
+WRONG_LAW = LAWS.replace("def right", "def wrong").replace("add(x, y)", "multiply(x, y)")
 
 
 def test_laws_are_printed() -> None:

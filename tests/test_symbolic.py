@@ -8,7 +8,7 @@ from scanopt.calculus.facts_values import at_least, equal_rows, less
 from scanopt.calculus.law import Equation, Law, standard_laws
 from scanopt.calculus.mutation import mutations
 from scanopt.calculus.symbolic import Proofs
-from scanopt.calculus.terms import Clock, Int, Value, apply, hold, item, length, prim, seq, stack, steps, tail
+from scanopt.calculus.terms import Clock, Int, Value, hold, ops, seq, stack, steps, tail
 from scanopt.lab.checking import attack_on
 
 PROGRAM = lambda x: scanopt.map(lambda v: v, x)[0]  # noqa: E731
@@ -17,30 +17,30 @@ PROGRAM = lambda x: scanopt.map(lambda v: v, x)[0]  # noqa: E731
 @scanopt.law(licence="exact", example=PROGRAM)
 def last_row_of_sequence(c: Clock, X: Value, k: Int) -> Equation:
     """Follows: the trace of a sequence is the sequence."""
-    return Equation(apply(item(k), stack(c, seq(c, X))), apply(item(k), X), when=[less(k, 0), runs_all(c)])
+    return Equation(stack(c, seq(c, X))[k], X[k], when=[less(k, 0), runs_all(c)])
 
 
 @scanopt.law(licence="exact", example=PROGRAM)
 def last_row_without_a_condition(c: Clock, X: Value) -> Equation:
     """Follows from nothing: the loop may end early."""
-    return Equation(apply(item(-1), stack(c, seq(c, X))), apply(item(-1), X))
+    return Equation(stack(c, seq(c, X))[-1], X[-1])
 
 
 @scanopt.law(licence="exact", example=PROGRAM)
 def length_of_trace(c: Clock, v: Value) -> Equation:
     """rows(stack(c, v), c) is derived from runs_all(c)."""
-    return Equation(apply(length(0), stack(c, v)), steps(c), when=[runs_all(c), rows(stack(c, v), c)])
+    return Equation(stack(c, v).shape[0], steps(c), when=[runs_all(c), rows(stack(c, v), c)])
 
 
 @scanopt.law(licence="fast", example=PROGRAM)
 def half(x: Value) -> Equation:
-    return Equation(apply(prim("log"), apply(prim("exp"), x)), x)
+    return Equation(ops.log(ops.exp(x)), x)
 
 
 @scanopt.law(licence="exact", example=PROGRAM)
 def needs_a_faster_law(x: Value) -> Equation:
     """Follows from a law that does more to numbers than this one allows."""
-    return Equation(apply(prim("absolute"), apply(prim("log"), apply(prim("exp"), x))), apply(prim("absolute"), x))
+    return Equation(ops.absolute(ops.log(ops.exp(x))), ops.absolute(x))
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from scanopt.calculus.law import Equation
 from scanopt.calculus.optimize import Settings
 from scanopt.calculus.probe import probe
 from scanopt.calculus.saturation import Limits
-from scanopt.calculus.terms import Value, apply, prim
+from scanopt.calculus.terms import Value, ops
 from scanopt.why_not import Verdict
 
 HERE = Path(__file__).name
@@ -64,7 +64,7 @@ def test_every_law_of_a_ruleset_is_told() -> None:
 @scanopt.law(licence="fast", example=lambda x: T.log(T.exp(x)), never=lambda x: T.exp(T.log(x)))
 def log_of_exp(x: Value) -> Equation:
     """The logarithm undoes the exponential."""
-    return Equation(apply(prim("log"), apply(prim("exp"), x)), x)
+    return Equation(ops.log(ops.exp(x)), x)
 
 
 def test_what_the_licence_bars() -> None:
@@ -150,7 +150,7 @@ def test_growth_counts_forms_and_unions() -> None:
 @scanopt.law(licence="exact", enabling=True, example=lambda x: T.exp(x), never=())
 def endless(x: Value) -> Equation:
     """Too much of a good thing: -(-(...)) without end."""
-    return Equation(apply(prim("exp"), x), apply(prim("exp"), apply(prim("negative"), apply(prim("negative"), x))))
+    return Equation(ops.exp(x), ops.exp(ops.negative(ops.negative(x))))
 
 
 def test_an_exploding_law_is_found() -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["APPLIED", "DECLARATIONS", "FIRST_ROWS"]
+__all__ = ["APPLIED", "DECLARATIONS", "PARAMS"]
 
 DECLARATIONS = """
 (ruleset facts)
-(sort Value) (sort Clock) (sort State) (sort Op) (sort Args) (sort Move)
+(sort Value) (sort Clock) (sort State) (sort Op) (sort Args) (sort Move) (sort Param)
 (constructor input (String) Value)
 (constructor const (String) Value)
 (constructor const_at (Clock String) Value)
@@ -26,10 +26,18 @@ DECLARATIONS = """
 (constructor cons (Value Args) Args)
 (constructor on_args (Move Args) Args)
 (constructor prim (String) Op)
+(constructor prim_with (String Param) Op)
+(constructor none_param () Param)
+(constructor bool_param (i64) Param)
+(constructor int_param (i64) Param)
+(constructor back_param (i64) Param)
+(constructor large_param (String) Param)
+(constructor float_param (String) Param)
+(constructor text_param (String) Param)
+(constructor pair_param (Param Param) Param)
+(constructor end_params () Param)
+(constructor slice_param (Param Param Param) Param)
 (constructor vmap (Op String) Op)
-(constructor item (i64) Op)
-(constructor last_rows (i64) Op)
-(constructor length (i64) Op)
 (constructor root () Clock)
 (constructor loop (String) Clock)
 (constructor cut (Clock i64) Clock)
@@ -54,5 +62,8 @@ DECLARATIONS = """
 APPLIED = {1: "apply_one", 2: "apply_two", 3: "apply_three"}
 """The functions that hold, by their number of arguments, what is applied: one atom of a query, not a list."""
 
-FIRST_ROWS = r'(prim "getitem{\"index\":[[\"slice\",null,\"in\",null]]}")'
-"""The operator X[:n], in egglog's syntax."""
+PARAMS = (
+    "none_param", "bool_param", "int_param", "back_param", "large_param", "float_param", "text_param", "end_params",
+    "pair_param", "slice_param",
+)  # fmt: skip
+"""The constructors of parameters of operators; those of the last two are made of parameters."""

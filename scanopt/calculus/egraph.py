@@ -27,6 +27,7 @@ from scanopt.calculus.given import Given, constant_facts, given_facts, with_elem
 from scanopt.calculus.given_constants import filled
 from scanopt.calculus.given_states import passing_on
 from scanopt.calculus.given_steps import as_many_steps
+from scanopt.calculus.ground import with_named_operators
 from scanopt.calculus.law import Law, standard_laws
 from scanopt.calculus.loading import Rows, integer, load_text, operator_text
 from scanopt.calculus.machinery import machinery_text
@@ -88,7 +89,8 @@ def _rules_text(same: _Same, facts: _Same, noted: bool) -> str:
     together = _combined(_ALL, laws, {x.name: f"law_{x.name}" for x in laws})
     rules = [_rulesets(x, f"law_{x.name}") for x in laws]
     notes = [notes_text(laws)] if noted else []
-    return "\n".join([DECLARATIONS, facts_text(), load_text(), machinery_text(), *rules, *together, *notes])
+    named = with_named_operators("\n".join([facts_text(), load_text(), machinery_text(), *rules, *notes]), "op")
+    return "\n".join([DECLARATIONS, named, *together])
 
 
 _ALL = "laws"
@@ -127,7 +129,7 @@ def rulesets_of(laws: Sequence[Law]) -> tuple[dict[str, str], str]:
 def _operators(same: _Same) -> tuple[Op, ...]:
     """The operators of the table that laws may introduce."""
     laws = [x for x in same.objects if isinstance(x, Law)]
-    return tuple(Op.parse(key) for x in laws for key in sorted(x.operators()))
+    return tuple(op for x in laws for op in x.operators())
 
 
 @contextmanager
@@ -160,7 +162,7 @@ class EGraph:
         self.program = program
         self.laws = tuple(laws)
         self._phases: dict[frozenset[str], str] = {}
-        self._asked = 0
+        self._asked = self._texts = 0
         self._room = math.inf
         self._ops: dict[Operator, int] = {}
         self._consts = dict(program.consts)
@@ -183,10 +185,10 @@ class EGraph:
         self._all = _ALL
         if own or len(self.laws) < len(standard_laws()):
             self._all = "some_laws"
-            self._run("\n".join([own, *_combined(self._all, self.laws, self._rulesets)]))
+            self.add("\n".join([own, *_combined(self._all, self.laws, self._rulesets)]))
         self._stepwise = f"step_{self._all}"
         if more:
-            self._run(more)
+            self.add(more)
         if self._beside:
             self._run(f"(unstable-combined-ruleset more_facts facts {self._beside})")
         program = self.program
@@ -202,7 +204,7 @@ class EGraph:
         assert self._notes is not None
         self._all, self._rulesets = "noted_laws", self._notes.rulesets
         together = f"(unstable-combined-ruleset {self._all} {' '.join(self._rulesets.values())})"
-        self._run("\n".join([*map(noting, _own(self.laws)), together, NOTE_WRITTEN]))
+        self.add("\n".join([*map(noting, _own(self.laws)), together, NOTE_WRITTEN]))
 
     def close(self) -> None:
         """Hand the engine back, emptied, for the next program."""
@@ -323,7 +325,8 @@ class EGraph:
 
     def add(self, rules: str) -> None:
         """Further rules, forgotten with the program."""
-        self._run(rules)
+        self._texts += 1
+        self._run(with_named_operators(rules, f"op{self._texts}"))
 
     def _folded_by(self, matches: Mapping[str, int]) -> bool:
         """Whether laws that fold found operators of constants that are new."""
@@ -367,7 +370,7 @@ class EGraph:
             self._asked += 1
             text.append(f"(relation {name} ({' '.join(columns.values())}))")
             text.append(f"(rule ({' '.join(atoms)}) (({name} {' '.join(columns)})) :ruleset questions)")
-        self._run("\n".join([*text, "(run questions 1)"]))
+        self.add("\n".join([*text, "(run questions 1)"]))
         return [f"question_{n}" for n in range(first, self._asked)]
 
     def read_back(self) -> tuple[ReadBack, TermGraph]:

@@ -23,6 +23,7 @@ from typing import IO, Any
 
 from scanopt.calculus import engine_process
 from scanopt.calculus.engine_process import KEPT, receive, send
+from scanopt.calculus.ground import with_named_terms
 from scanopt.forks import STARTING
 
 __all__ = ["Engine", "EngineError", "Report", "Table", "take"]
@@ -205,9 +206,9 @@ def _python() -> str:
 class Engine:
     """An engine with the rules of a text, and one program; `close` takes the program out."""
 
-    def __init__(self, process: _Process, text: str) -> None:
+    def __init__(self, process: _Process) -> None:
         self._process = process
-        self._text = text
+        self._checks = 0
 
     def run(self, text: str) -> list[Report]:
         """What the runs among the commands of a text come to.
@@ -228,8 +229,10 @@ class Engine:
 
     def holds(self, query: str) -> bool:
         """Whether there is an answer to a query.  Raises EngineError where it is none."""
+        self._checks += 1
+        names, query = with_named_terms(query, f"$asked_{self._checks}")
         try:
-            self.run(f"(check {query})")
+            self.run(f"{names} (check {query})")
         except EngineError as error:
             if "heck failed" in str(error):
                 return False
@@ -272,7 +275,7 @@ def take(text: str) -> Engine:
         process = _Process()
     process.texts = [*(x for x in process.texts if x != text), text][-KEPT:]
     process.tell("begin", text)
-    return Engine(process, text)
+    return Engine(process)
 
 
 def _free(text: str) -> _Process | None:

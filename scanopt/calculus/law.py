@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
@@ -21,7 +21,7 @@ from typing import Any
 from scanopt.array.op import Op as Operator
 from scanopt.calculus.condition import FACTS, Condition, parameters
 from scanopt.calculus.storage import INPLACE
-from scanopt.calculus.terms import Int, Term
+from scanopt.calculus.terms import Int, Op, Term, operator_of
 from scanopt.extensions import extension_modules, load_extensions
 from scanopt.forks import STARTING
 
@@ -128,9 +128,9 @@ class Law:
             bound |= c.variables()
         return (e.right.variables() | e.left.variables()) - bound
 
-    def operators(self) -> set[str]:
-        """Keys of the operators of the table that it may introduce."""
-        return _prims(self.equation.right)
+    def operators(self) -> list[Operator]:
+        """The operators of the table that it may introduce, but for those with parameters that are variables."""
+        return sorted({op for op, fixed in _operators(self.equation.right) if fixed}, key=lambda op: op.key)
 
     def __str__(self) -> str:
         when = f"  when {', '.join(self.conditions)}" if self.conditions else ""
@@ -150,12 +150,13 @@ def numbered(x: Term, numbers: dict[Int, Int] | None = None) -> tuple[Term, dict
     return replace(x, args=tuple(numbered(a, known)[0] if isinstance(a, Term) else a for a in x.args)), known
 
 
-def _prims(x: Term | int | str) -> set[str]:
-    if not isinstance(x, Term) or x.args is None:
-        return set()
-    if x.head == "prim" and isinstance(x.args[0], str):
-        return {x.args[0]}
-    return {key for a in x.args if isinstance(a, Term) for key in _prims(a)}
+def _operators(x: Term | int | str) -> Iterator[tuple[Operator, bool]]:
+    """The operators of the table in a pattern, and whether all their parameters are given."""
+    if isinstance(x, Op) and x.head in ("prim", "prim_with"):
+        yield operator_of(x), not x.variables()
+    elif isinstance(x, Term):
+        for a in x.args or ():
+            yield from _operators(a)
 
 
 def law(
@@ -205,9 +206,10 @@ def _check(law: Law) -> Law:
         if c.fact not in FACTS:
             raise ValueError(f"law {law.name}: {c.fact!r} is not a registered fact")
     e = law.equation
-    for key in sorted({k for x in (e.left, e.right, *(a for c in e.when for a in c.args)) for k in _prims(x)}):
+    for op, fixed in (o for x in (e.left, e.right, *(a for c in e.when for a in c.args)) for o in _operators(x)):
         try:
-            Operator.read(key)
+            if fixed:
+                op.check()
         except ValueError as error:
             raise ValueError(f"law {law.name}: {error}") from None
     if free := law.unbound():

@@ -13,6 +13,7 @@ from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import Batched, Form, Operator, const_value
 from scanopt.calculus.given import Given
 from scanopt.calculus.tables import COLUMNS, Tables, quoted, tables_text
+from scanopt.calculus.terms import Term, prim
 
 __all__ = ["Rows", "integer", "load_text", "operator_text"]
 
@@ -36,9 +37,20 @@ _TABLES = {
     "t_cons": ("i64 i64 i64", "(union (args_node {0}) (cons (node {1}) (args_node {2})))"),
     "t_nil": ("i64", "(union (args_node {0}) (nil))"),
     "t_prim": ("i64 String", "(union (op_node {0}) (prim {1}))"),
-    "t_item": ("i64 i64", "(union (op_node {0}) (item {1}))"),
-    "t_last_rows": ("i64 i64", "(union (op_node {0}) (last_rows {1}))"),
-    "t_length": ("i64 i64", "(union (op_node {0}) (length {1}))"),
+    "t_prim_with": ("i64 String i64", "(union (op_node {0}) (prim_with {1} (param_node {2})))"),
+    "t_none_param": ("i64", "(union (param_node {0}) (none_param))"),
+    "t_bool_param": ("i64 i64", "(union (param_node {0}) (bool_param {1}))"),
+    "t_int_param": ("i64 i64", "(union (param_node {0}) (int_param {1}))"),
+    "t_back_param": ("i64 i64", "(union (param_node {0}) (back_param {1}))"),
+    "t_large_param": ("i64 String", "(union (param_node {0}) (large_param {1}))"),
+    "t_float_param": ("i64 String", "(union (param_node {0}) (float_param {1}))"),
+    "t_text_param": ("i64 String", "(union (param_node {0}) (text_param {1}))"),
+    "t_pair_param": ("i64 i64 i64", "(union (param_node {0}) (pair_param (param_node {1}) (param_node {2})))"),
+    "t_end_params": ("i64", "(union (param_node {0}) (end_params))"),
+    "t_slice_param": (
+        "i64 i64 i64 i64",
+        "(union (param_node {0}) (slice_param (param_node {1}) (param_node {2}) (param_node {3})))",
+    ),
     "t_clock": (
         "i64 i64", "(union (clock_node {0}) (loop (to-string {0}))) (within (clock_node {0}) (clock_node {1}))",
     ),
@@ -64,7 +76,7 @@ def load_text() -> str:
             args = [f"({_NODES[s]} {{{i}}})" if s in _NODES else f"{{{i}}}" for i, s in enumerate(fact.sorts)]
             tables[f"g_{fact.name}"] = ["String" if s == "String" else "i64" for s in fact.sorts]
             conclusions[f"g_{fact.name}"] = f"({fact.name} {' '.join(args)})"
-    nodes = [f"(constructor {node} (i64) {sort})" for sort, node in _NODES.items()]
+    nodes = [f"(constructor {node} (i64) {sort})" for sort, node in {**_NODES, "Param": "param_node"}.items()]
     return "\n".join([*nodes, "(relation fold_ (Op Args))", tables_text(tables, conclusions)])
 
 
@@ -76,6 +88,7 @@ class Rows:
         self._g = g
         self._tables = Tables()
         self._lists: dict[tuple[int, ...], int] = {}
+        self._params: dict[tuple[int | str, ...], int] = {}
         self._constants: dict[str, int] = {}
         for i, f in g.forms():
             self._form(i, f)
@@ -148,10 +161,20 @@ class Rows:
             self.ops[op] = len(self.ops)
             if isinstance(op, Batched):
                 raise TypeError("programs hold no batched operators")
-            special = _special(op)
-            table, about = special or ("prim", op.key)
-            self._tables.add(f"t_{table}", self.ops[op], about)
+            term = prim(op)
+            name, *params = term.args or ()
+            self._tables.add(f"t_{term.head}", self.ops[op], str(name), *map(self._param, params))
         return self.ops[op]
+
+    def _param(self, x: Term | int | str) -> int:
+        """The number of a parameter of operators."""
+        assert isinstance(x, Term)
+        parts = [self._param(a) if isinstance(a, Term) else a for a in x.args or ()]
+        row = (x.head, *parts)
+        if row not in self._params:
+            self._params[row] = len(self._params)
+            self._tables.add(f"t_{x.head}", self._params[row], *parts)
+        return self._params[row]
 
     def _list(self, args: Sequence[int]) -> int:
         for n in range(len(args) + 1):
@@ -163,21 +186,6 @@ class Rows:
                 else:
                     self._tables.add("t_nil", self._lists[rest])
         return self._lists[tuple(args)]
-
-
-def _special(op: Op) -> tuple[str, int] | None:
-    """Operators with a constructor of their own: x[k], x[-k:] and x.shape[k]."""
-    if op.name == "shape_i":
-        return "length", op.options["axis"]
-    if op.name == "getitem" and len(op.options["index"]) == 1:
-        match op.options["index"][0]:
-            case int() as k if fits(k):
-                return "item", k
-            case ("slice", int() as start, None, None) if start < 0 and fits(-start):
-                return "last_rows", -start
-            case _:
-                pass
-    return None
 
 
 def fits(number: int) -> bool:
@@ -196,5 +204,4 @@ def operator_text(op: Operator) -> str:
     """An operator in egglog's syntax."""
     if isinstance(op, Batched):
         return f"(vmap {operator_text(op.op)} {quoted(op.flags)})"
-    special = _special(op)
-    return f"({special[0]} {special[1]})" if special else f"(prim {quoted(op.key)})"
+    return prim(op).egglog()

@@ -7,17 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.op import Op
+from scanopt.calculus.declarations import PARAMS
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.engine import Engine
 from scanopt.calculus.forms import ROOT, Batched, ClockInfo, Form, Operator, StateInfo, TermGraph
+from scanopt.calculus.terms import Op, Param, operator_of
 
 __all__ = ["UNKNOWN", "Binding", "ReadBack", "read_back"]
 
 _FORMS = ("hold", "seq", "stack")
 _TABLES = (
     "node", "input", "const", "apply", *_FORMS, "tail", "at", "delay", "cons", "nil", "fold_",
-    "prim", "item", "last_rows", "length", "vmap",
+    "prim", "prim_with", *PARAMS, "vmap",
     "root", "loop", "within", "steps", "until", "runs_all", "state", "becomes", "expanded", "lift",
 )  # fmt: skip
 
@@ -53,14 +54,12 @@ class ReadBack:
 
     def _read_operators(self) -> dict[Any, Operator]:
         out: dict[Any, Operator] = {}
-        for (key,), o in self._rows("prim"):
-            out[o] = Op.parse(key)
-        for (k,), o in self._rows("item"):
-            out[o] = Op.make("getitem", index=(k,))
-        for (k,), o in self._rows("last_rows"):
-            out[o] = Op.make("getitem", index=(("slice", -k, None, None),))
-        for (k,), o in self._rows("length"):
-            out[o] = Op.make("shape_i", axis=k)
+        params = self._read_params()
+        for (name,), o in self._rows("prim"):
+            out[o] = operator_of(Op("prim", (name,)))
+        for (signature, p), o in self._rows("prim_with"):
+            if p in params:
+                out[o] = operator_of(Op("prim_with", (signature, params[p])))
         waiting = [(op, flags, o) for (op, flags), o in self._rows("vmap")]
         while waiting:
             rest = [w for w in waiting if w[0] not in out]
@@ -70,6 +69,23 @@ class ReadBack:
             if len(rest) == len(waiting):
                 break
             waiting = rest
+        return out
+
+    def _read_params(self) -> dict[Any, Param]:
+        """The parameters of operators, by what they are made of."""
+        out: dict[Any, Param] = {}
+        waiting = [(name, row, o) for name in PARAMS for row, o in self._rows(name)]
+        while waiting:
+            later: list[tuple[str, tuple[Any, ...], Any]] = []
+            for name, row, o in waiting:
+                inner = name in ("pair_param", "slice_param")
+                if inner and any(x not in out for x in row):
+                    later.append((name, row, o))
+                else:
+                    out[o] = Param(name, tuple(out[x] for x in row) if inner else row)
+            if len(later) == len(waiting):
+                break
+            waiting = later
         return out
 
     def _list(self, args: Any) -> tuple[Any, ...] | None:

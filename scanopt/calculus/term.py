@@ -6,174 +6,62 @@ operators by their names in the table.  The constructors are in `terms`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from scanopt.array.op import Op as Operator
-from scanopt.array.op_text import nested_text, tight
-from scanopt.calculus.declarations import APPLIED
+from scanopt.array.op_text import nested_text
+from scanopt.calculus.operator_terms import checked, operator, parameters_of
+from scanopt.calculus.pattern import (
+    SPECIAL,
+    Args,
+    Atom,
+    Clock,
+    Int,
+    Move,
+    Param,
+    State,
+    Term,
+    Text,
+    egglog_text,
+    elements,
+    number_text,
+)  # fmt: skip
 
 __all__ = [
-    "Args", "Atom", "Clock", "Int", "Move", "Op", "State", "Term", "Text", "Value", "apply", "args", "egglog_text",
-    "item", "length", "nil", "ops", "prim", "variable",
+    "Args", "Atom", "Clock", "Int", "Move", "Op", "Param", "State", "Term", "Text", "Value", "apply", "args",
+    "egglog_text", "nil", "operator_of", "ops", "prim", "variable",
 ]  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Atom:
-    """A part of a rule: what is looked up (`=`, `!=`, `>=` and their like), or what is done (set, union, subsume)."""
-
-    head: str
-    args: tuple[Term | int | str, ...]
-
-    def egglog(self) -> str:
-        """The atom in egglog's syntax, to be looked up."""
-        return (
-            f"({' '.join([self.head, *(a.pattern() if isinstance(a, Term) else egglog_text(a) for a in self.args)])})"
-        )
-
-    def stated(self) -> str:
-        """The atom in egglog's syntax, to be done."""
-        return f"({' '.join([self.head, *map(egglog_text, self.args)])})"
-
-    def variables(self) -> set[str]:
-        """Names of the variables that it speaks of."""
-        return {v for a in self.args if isinstance(a, Term) for v in a.variables()}
-
-    def __str__(self) -> str:
-        texts = [repr(a) if isinstance(a, str) else str(a) for a in self.args]
-        sign = {"union": "=", "set": ":="}.get(self.head, self.head)
-        return f"{texts[0]} {sign} {texts[1]}" if len(texts) == 2 else f"{self.head} {', '.join(texts)}"
-
-
-@dataclass(frozen=True)
-class Term:
-    """A pattern: a constructor applied to patterns, or (`args` is None) a variable."""
-
-    head: str
-    args: tuple[Term | int | str, ...] | None = None
-
-    def egglog(self) -> str:
-        """The pattern in egglog's syntax."""
-        if self.args is None:
-            return self.head
-        return f"({' '.join([self.head, *map(egglog_text, self.args)])})"
-
-    def pattern(self) -> str:
-        """The pattern in egglog's syntax, to be looked up: two arguments at once, not one list after the other."""
-        if self.args is None:
-            return self.head
-        head, args = self.head, [x.pattern() if isinstance(x, Term) else egglog_text(x) for x in self.args]
-        if head == "apply" and isinstance(self.args[1], Term) and (fixed := list(_fixed(self.args[1]))):
-            head = APPLIED.get(len(fixed), head)
-            args = [args[0], *(x.pattern() for x in fixed)] if head != "apply" else args
-        return f"({' '.join([head, *args])})"
-
-    def is_(self, other: Term | int | str) -> Atom:
-        """The atom "both are equal", to be looked up."""
-        return Atom("=", (self, other))
-
-    def differs_from(self, other: Term | int | str) -> Atom:
-        """The atom "both differ, as far as is known", to be looked up."""
-        return Atom("!=", (self, other))
-
-    def equals(self, other: Term | int | str) -> Atom:
-        """The atom that makes both equal."""
-        return Atom("union", (self, other))
-
-    def gets(self, value: Term | int | str) -> Atom:
-        """The atom that notes the value of a function: dtype(v).gets(d)."""
-        return Atom("set", (self, value))
-
-    def variables(self) -> set[str]:
-        """Names of the variables in it."""
-        if self.args is None:
-            return {self.head}
-        return {v for a in self.args if isinstance(a, Term) for v in a.variables()}
-
-    def __str__(self) -> str:
-        if self.args is None:
-            return self.head
-        if self.head == "-" and self.args[0] == 0:
-            return f"-{_number(self.args[1])}"
-        if self.head in _INFIX and len(self.args) == 2:
-            return f"{self.args[0]}{self.head}{self.args[1]}"
-        if self.head in ("cons", "nil"):
-            return f"({', '.join(_elements(self))})"
-        special = _SPECIAL.get(self.head)
-        return special(*self.args) if special else f"{self.head}({', '.join(map(str, self.args))})"
-
-
-_INFIX = {"+", "-"}
-
-
-def egglog_text(x: Term | int | str) -> str:
-    """A part of a term in egglog's syntax."""
-    if isinstance(x, Term):
-        return x.egglog()
-    return str(x) if isinstance(x, int) else '"' + x.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
-def _fixed(x: Term) -> Iterator[Term]:
-    """The elements of a list that is written out to its end, else nothing."""
-    out: list[Term] = []
-    while x.head == "cons" and x.args is not None:
-        first, x = (a for a in x.args if isinstance(a, Term))
-        out.append(first)
-    yield from out if x.head == "nil" else ()
-
-
-def _elements(x: Term) -> list[str]:
-    if x.head == "cons" and x.args is not None and isinstance(x.args[1], Term):
-        return [str(x.args[0]), *_elements(x.args[1])]
-    return [] if x.head == "nil" else [f"*{x}"]
-
-
-def _prim_text(key: Any) -> str:
-    """An operator of the table."""
-    return str(Operator.parse(key)) if isinstance(key, str) else f"prim({key})"
 
 
 def _apply_text(op: Any, args: Any) -> str:
     """An operator of some arguments, as one writes it: x + y, exp(x), x[0]."""
-    texts = _elements(args)
-    fixed = not any(x.startswith("*") for x in texts)
-    match op.head, op.args:
-        case "prim", (str() as key,) if fixed:
-            return nested_text(Operator.parse(key), texts)
-        case "item", (k,) if fixed:
-            return f"{tight(texts[0])}[{k}]"
-        case "last_rows", (k,) if fixed:
-            return f"{tight(texts[0])}[-{_number(k)}:]"
-        case "prim", (str() as key,):
-            name = Operator.parse(key)
-            return f"{name.name}({', '.join([*texts, *(f'{k}={v!r}' for k, v in name.params)])})"
-        case "length", (k,) if fixed:
-            return f"{tight(texts[0])}.shape[{k}]"
-        case _:
-            return f"{op}({', '.join(texts)})"
-
-
-def _number(k: Any) -> str:
-    """An integer, in parentheses where it is computed."""
-    return f"({k})" if isinstance(k, Term) and k.args is not None else str(k)
+    texts = elements(args)
+    if op.head not in ("prim", "prim_with"):
+        return f"{op}({', '.join(texts)})"
+    made = operator_of(op)
+    if any(x.startswith("*") for x in texts):
+        return f"{made.name}({', '.join([*texts, *(f'{k}={v!r}' for k, v in made.params)])})"
+    return nested_text(made, texts)
 
 
 def _number_text(key: Any) -> str:
     """A constant by its key."""
     match key:
         case Term(head="+", args=("int64:", Term(args=(number,)))):
-            return _number(number)
+            return number_text(number)
         case Term():
             return ""
     dtype, _, number = str(key).partition(":")
     return str(float.fromhex(number)) if dtype.startswith("float") and number else number or str(key)
 
 
-_SPECIAL: dict[str, Callable[..., str]] = {
+SPECIAL |= {
     "apply": _apply_text,
-    "prim": _prim_text,
+    "prim": str,
+    "prim_with": lambda signature, params: str(operator(signature, params)),
     "const": lambda key: _number_text(key) or f"const({key})",
     "const_at": lambda c, key: _number_text(key) or f"const_at({c}, {key})",
 }
@@ -181,7 +69,7 @@ _SPECIAL: dict[str, Callable[..., str]] = {
 
 def _infix(name: str) -> Callable[[Value, Value], Value]:
     """An operator of the table that is written between two values."""
-    return lambda x, other: apply(prim(name), x, _beside(x, other))
+    return lambda x, other: apply(prim(Operator(name)), x, _beside(x, other))
 
 
 def _beside(x: Term, other: Any) -> Value:
@@ -212,30 +100,27 @@ class Value(Term):
     __rsub__ = __rmul__ = __rtruediv__ = __rpow__ = __rmatmul__ = __radd__
 
     def __neg__(self) -> Value:
-        return apply(prim("negative"), self)
+        return apply(prim(Operator("negative")), self)
 
     __iter__ = None  # a value is not a list of its rows
     __contains__ = None
 
     def __getitem__(self, index: Value | Int | int | slice) -> Value:
-        """A row, or rows from the first axis."""
+        """A row, or rows from the first axis.
+
+        Bounds of slices that are Ints count from the start, or as x[-k:] at least 1 from the end.
+        """
         match index:
             case bool():
                 raise TypeError(f"a law indexes by no bool, found {index}")
             case int() | Int():
-                return apply(item(index), self)
-            case slice(start=int() as k, stop=None, step=None) if k < 0:
-                return apply(last_rows(-k), self)
-            case slice(start=Int(head="-", args=(0, k)), stop=None, step=None) if isinstance(k, int | Int):
-                return apply(last_rows(k), self)
+                return apply(ops("getitem", index=(index,)), self)
             case Value():
                 return apply(ops("getitem", index=("in",)), self, index)
             case slice():
                 bounds = (index.start, index.stop, index.step)
-                if wrong := [x for x in bounds if x is not None and not isinstance(x, int | Value)]:
-                    raise TypeError(
-                        f"a slice in a law takes Values and ints (and Ints as x[-k:] alone), found {wrong[0]}"
-                    )
+                if wrong := [x for x in bounds if x is not None and not isinstance(x, int | Int | Value)]:
+                    raise TypeError(f"a slice in a law takes Values, Ints and ints, found {wrong[0]!r}")
                 entry = tuple("in" if isinstance(x, Value) else x for x in bounds)
                 values = [x for x in bounds if isinstance(x, Value)]
                 return apply(ops("getitem", index=(("slice", *entry),)), self, *values)
@@ -257,15 +142,7 @@ class _Shape:
 
     def __getitem__(self, axis: Int | int) -> Value:
         """One of them."""
-        return apply(length(axis), self.of)
-
-
-class Clock(Term):
-    """A loop (or the root: outside all loops)."""
-
-
-class State(Term):
-    """The name of a carried state; recursion passes only through names."""
+        return apply(ops("shape_i", axis=axis), self.of)
 
 
 class Op(Term):
@@ -275,14 +152,12 @@ class Op(Term):
         """This operator of some values, or of a whole list of them."""
         if not params:
             return apply(self, *args)
-        match self:
-            case Op(head="prim", args=(str() as key,)):
-                op = Operator.parse(key)
-                return apply(ops(op.name, **{**op.options, **params}), *args)
-            case _:
-                raise TypeError(
-                    f"{self} takes no parameters: only an operator of the table does, found {', '.join(params)}"
-                )
+        if self.head not in ("prim", "prim_with"):
+            raise TypeError(
+                f"{self} takes no parameters: only an operator of the table does, found {', '.join(params)}"
+            )
+        op = operator_of(self)
+        return apply(ops(op.name, **{**op.options, **params}), *args)
 
 
 class _Operators:
@@ -308,57 +183,11 @@ class _Operators:
         Traceback (most recent call last):
         AttributeError: no operator named 'logg' in the table; near: log, ...
         """
-        made = Operator.make(name, **params)
-        return prim(Operator.read(made.key).key if params else made.spec.name)
+        return prim(checked(name, **params))
 
 
 ops = _Operators()
 """The operators of the table by their names."""
-
-
-class Args(Term):
-    """A list of values."""
-
-
-class Move(Term):
-    """A re-timing: from a clock to another one."""
-
-
-class Text(Term):
-    """A string."""
-
-    def __add__(self, other: Text | str) -> Text:
-        return Text("+", (self, other))
-
-    def __radd__(self, other: str) -> Text:
-        return Text("+", (other, self))
-
-
-class Int(Term):
-    """An integer."""
-
-    def __add__(self, other: Int | int) -> Int:
-        return Int("+", (self, other))
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Int | int) -> Int:
-        return Int("-", (self, other))
-
-    def __neg__(self) -> Int:
-        return Int("-", (0, self))
-
-    def __ge__(self, other: Int | int) -> Atom:
-        return Atom(">=", (self, other))
-
-    def __le__(self, other: Int | int) -> Atom:
-        return Atom("<=", (self, other))
-
-    def __gt__(self, other: Int | int) -> Atom:
-        return Atom(">", (self, other))
-
-    def __lt__(self, other: Int | int) -> Atom:
-        return Atom("<", (self, other))
 
 
 T = TypeVar("T", bound=Term)
@@ -403,21 +232,17 @@ def cons(first: Value, rest: Args) -> Args:
     return Args("cons", (first, rest))
 
 
-def prim(key: str) -> Op:
-    """The operator of the table with this key, for instance "add" or 'shape_i{"axis":0}'."""
-    return Op("prim", (key,))
+@lru_cache(maxsize=4096)
+def prim(op: Operator) -> Op:
+    """An operator of the table."""
+    return Op("prim_with", parameters_of(op)) if op.params else Op("prim", (op.name,))
 
 
-def item(k: Int | int) -> Op:
-    """x[k] along the first axis."""
-    return Op("item", (k,))
-
-
-def last_rows(k: Int | int) -> Op:
-    """x[-k:] for k >= 1."""
-    return Op("last_rows", (k,))
-
-
-def length(axis: Int | int) -> Op:
-    """The length of x along an axis, an int64 scalar."""
-    return Op("length", (axis,))
+def operator_of(op: Op) -> Operator:
+    """The operator that a term is.  Parameters that are variables, or computed, stay terms."""
+    assert op.args is not None
+    if op.head == "prim":
+        return Operator(str(op.args[0]))
+    signature, params = op.args
+    assert isinstance(params, Param)
+    return operator(str(signature), params)

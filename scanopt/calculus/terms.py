@@ -14,6 +14,7 @@ from scanopt.calculus.term import (
     Int,
     Move,
     Op,
+    Param,
     State,
     Term,
     Text,
@@ -21,20 +22,19 @@ from scanopt.calculus.term import (
     apply,
     args,
     egglog_text,
-    item,
-    length,
     nil,
+    operator_of,
     ops,
     prim,
     variable,
-)  # fmt: skip
+)
 
 __all__ = [
-    "Args", "Atom", "Clock", "Int", "Move", "Op", "State", "Term", "Text", "Value", "added", "applied", "apply", "args",
-    "at", "chunks", "const", "const_at", "const_int", "cut", "delay", "dtype", "egglog_text", "greatest",
-    "held_as", "hold", "input_", "int_value", "item", "length", "lift", "lifted", "loop", "moved", "ndim", "nil", "on",
-    "on_args", "one_row", "only", "ops", "prim", "root", "seq", "slot", "stack", "steps", "subsume", "tail", "to_cut",
-    "to_step", "to_string", "under", "variable", "vmap",
+    "Args", "Atom", "Clock", "Int", "Move", "Op", "Param", "State", "Term", "Text", "Value", "added", "applied",
+    "apply", "args", "at", "chunks", "const", "const_at", "const_int", "cut", "delay", "dtype", "egglog_text",
+    "greatest", "held_as", "hold", "input_", "int_value", "lift", "lifted", "loop", "moved", "ndim", "nil", "on",
+    "on_args", "one_row", "only", "operator_of", "ops", "prim", "root", "seq", "slot", "stack", "steps",
+    "subsume", "tail", "to_cut", "to_step", "to_string", "under", "variable", "vmap",
 ]  # fmt: skip
 
 

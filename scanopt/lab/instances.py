@@ -17,7 +17,7 @@ from scanopt import tensor as T
 from scanopt.array.op import Op
 from scanopt.array.variable import apply
 from scanopt.calculus.law import Law, Program
-from scanopt.calculus.terms import Clock, Int, State, Term, Value
+from scanopt.calculus.terms import Clock, Int, State, Term, Value, operator_of
 from scanopt.lab.leaves import Leaves
 from scanopt.loops.scan import scan
 from scanopt.loops.until import until
@@ -285,21 +285,32 @@ class _Maker:
     def _operator(self, op: Any, count: int) -> Callable[..., Any]:
         if op.args is None:
             return self.ops.setdefault(f"{op.head} {count}", self.leaves.operator(count))
-        match op.head:
-            case "prim":
-                made = Op.parse(str(op.args[0]))
-                return lambda *values: apply(made, *map(T.as_tensor_variable, values))
-            case "item":
-                return lambda x: x[self._int(op.args[0])]
-            case "last_rows":
-                return lambda x: x[-max(self._int(op.args[0]), 1) :]
-            case "length":
-                return lambda x: x.shape[self._int(op.args[0])]
-            case head:
-                raise NotImplementedError(head)
+        if op.head not in ("prim", "prim_with"):
+            raise NotImplementedError(op.head)
+        made = operator_of(op)
+        if not op.variables():
+            return lambda *values: apply(made, *map(T.as_tensor_variable, values))
+        params = {k: self._parameter(v) for k, v in made.params}
+        return lambda *values: apply(Op.make(made.name, **params), *map(T.as_tensor_variable, values))
+
+    def _parameter(self, x: Any) -> Any:
+        """A parameter with numbers in place of variables; what counts from the end of an axis counts at least 1."""
+        match x:
+            case ("slice", *bounds):
+                return ("slice", *(min(self._parameter(b), -1) if _from_end(b) else self._parameter(b) for b in bounds))
+            case tuple():
+                return tuple(map(self._parameter, x))
+            case Int():
+                return self._int(x)
+            case _:
+                return x
 
 
 # Patterns
+
+
+def _from_end(x: Any) -> bool:
+    return isinstance(x, Int) and x.head == "-" and x.args is not None and x.args[0] == 0
 
 
 def _name(x: Any) -> str:

@@ -1,0 +1,195 @@
+"""Patterns: a constructor of the calculus applied to patterns, or a variable; and what rules say of them.
+
+How values and operators are written is in `term`, the constructors are in `terms`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from scanopt.calculus.declarations import APPLIED
+
+__all__ = [
+    "SPECIAL", "Args", "Atom", "Clock", "Int", "Move", "Param", "State", "Term", "Text", "egglog_text", "elements",
+    "number_text",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Atom:
+    """A part of a rule: what is looked up (`=`, `!=`, `>=` and their like), or what is done (set, union, subsume)."""
+
+    head: str
+    args: tuple[Term | int | str, ...]
+
+    def egglog(self) -> str:
+        """The atom in egglog's syntax, to be looked up."""
+        return (
+            f"({' '.join([self.head, *(a.pattern() if isinstance(a, Term) else egglog_text(a) for a in self.args)])})"
+        )
+
+    def stated(self) -> str:
+        """The atom in egglog's syntax, to be done."""
+        return f"({' '.join([self.head, *map(egglog_text, self.args)])})"
+
+    def variables(self) -> set[str]:
+        """Names of the variables that it speaks of."""
+        return {v for a in self.args if isinstance(a, Term) for v in a.variables()}
+
+    def __str__(self) -> str:
+        texts = [repr(a) if isinstance(a, str) else str(a) for a in self.args]
+        sign = {"union": "=", "set": ":="}.get(self.head, self.head)
+        return f"{texts[0]} {sign} {texts[1]}" if len(texts) == 2 else f"{self.head} {', '.join(texts)}"
+
+
+@dataclass(frozen=True, repr=False)
+class Term:
+    """A pattern: a constructor applied to patterns, or (`args` is None) a variable."""
+
+    head: str
+    args: tuple[Term | int | str, ...] | None = None
+
+    def egglog(self) -> str:
+        """The pattern in egglog's syntax."""
+        if self.args is None:
+            return self.head
+        return f"({' '.join([self.head, *map(egglog_text, self.args)])})"
+
+    def pattern(self) -> str:
+        """The pattern in egglog's syntax, to be looked up: two arguments at once, not one list after the other."""
+        if self.args is None:
+            return self.head
+        head, args = self.head, [x.pattern() if isinstance(x, Term) else egglog_text(x) for x in self.args]
+        if head == "apply" and isinstance(self.args[1], Term) and (fixed := list(_fixed(self.args[1]))):
+            head = APPLIED.get(len(fixed), head)
+            args = [args[0], *(x.pattern() for x in fixed)] if head != "apply" else args
+        return f"({' '.join([head, *args])})"
+
+    def is_(self, other: Term | int | str) -> Atom:
+        """The atom "both are equal", to be looked up."""
+        return Atom("=", (self, other))
+
+    def differs_from(self, other: Term | int | str) -> Atom:
+        """The atom "both differ, as far as is known", to be looked up."""
+        return Atom("!=", (self, other))
+
+    def equals(self, other: Term | int | str) -> Atom:
+        """The atom that makes both equal."""
+        return Atom("union", (self, other))
+
+    def gets(self, value: Term | int | str) -> Atom:
+        """The atom that notes the value of a function: dtype(v).gets(d)."""
+        return Atom("set", (self, value))
+
+    def variables(self) -> set[str]:
+        """Names of the variables in it."""
+        if self.args is None:
+            return {self.head}
+        return {v for a in self.args if isinstance(a, Term) for v in a.variables()}
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        if self.args is None:
+            return self.head
+        if self.head == "-" and self.args[0] == 0:
+            return f"-{number_text(self.args[1])}"
+        if self.head in _INFIX and len(self.args) == 2:
+            return f"{self.args[0]}{self.head}{self.args[1]}"
+        if self.head in ("cons", "nil"):
+            return f"({', '.join(elements(self))})"
+        special = SPECIAL.get(self.head)
+        return special(*self.args) if special else f"{self.head}({', '.join(map(str, self.args))})"
+
+
+SPECIAL: dict[str, Callable[..., str]] = {}
+"""How terms of some constructors are printed: functions of what they are made of."""
+
+_INFIX = {"+", "-"}
+
+
+def egglog_text(x: Term | int | str) -> str:
+    """A part of a term in egglog's syntax."""
+    if isinstance(x, Term):
+        return x.egglog()
+    return str(x) if isinstance(x, int) else '"' + x.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _fixed(x: Term) -> Iterator[Term]:
+    """The elements of a list that is written out to its end, else nothing."""
+    out: list[Term] = []
+    while x.head == "cons" and x.args is not None:
+        first, x = (a for a in x.args if isinstance(a, Term))
+        out.append(first)
+    yield from out if x.head == "nil" else ()
+
+
+def elements(x: Term) -> list[str]:
+    """The values of a list as text; a rest that is not written out has a star."""
+    if x.head == "cons" and x.args is not None and isinstance(x.args[1], Term):
+        return [str(x.args[0]), *elements(x.args[1])]
+    return [] if x.head == "nil" else [f"*{x}"]
+
+
+def number_text(k: Term | int | str) -> str:
+    """An integer, in parentheses where it is computed."""
+    return f"({k})" if isinstance(k, Term) and k.args is not None else str(k)
+
+
+class Clock(Term):
+    """A loop (or the root: outside all loops)."""
+
+
+class State(Term):
+    """The name of a carried state; recursion passes only through names."""
+
+
+class Param(Term):
+    """A parameter of an operator."""
+
+
+class Args(Term):
+    """A list of values."""
+
+
+class Move(Term):
+    """A re-timing: from a clock to another one."""
+
+
+class Text(Term):
+    """A string."""
+
+    def __add__(self, other: Text | str) -> Text:
+        return Text("+", (self, other))
+
+    def __radd__(self, other: str) -> Text:
+        return Text("+", (other, self))
+
+
+class Int(Term):
+    """An integer."""
+
+    def __add__(self, other: Int | int) -> Int:
+        return Int("+", (self, other))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Int | int) -> Int:
+        return Int("-", (self, other))
+
+    def __neg__(self) -> Int:
+        return Int("-", (0, self))
+
+    def __ge__(self, other: Int | int) -> Atom:
+        return Atom(">=", (self, other))
+
+    def __le__(self, other: Int | int) -> Atom:
+        return Atom("<=", (self, other))
+
+    def __gt__(self, other: Int | int) -> Atom:
+        return Atom(">", (self, other))
+
+    def __lt__(self, other: Int | int) -> Atom:
+        return Atom("<", (self, other))
