@@ -1,6 +1,6 @@
 """The cheapest choice, exactly: a mixed integer program solved by HiGHS.
 
-One binary per option.  An option needs one option of everything it is made of, and what a loop reads
+One binary per option, and one variable for the bytes beyond a limit.  An option needs one option of everything it is made of, and what a loop reads
 has to be there before it (`rows`).  Circles that are left are cut off when a solution has one.
 """
 
@@ -21,6 +21,8 @@ from scanopt.calculus.rows import Variables, circle_rows, formulas, made_rows, o
 __all__ = ["Solution", "solve"]
 
 _ROUNDS = 60
+_FAR = 10.0
+"""So many times the limit is as bad as more, which would not go with the solver's tolerance."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,9 @@ class _Model:
         self.rows: list[dict[int, float]] = []
         self.low: list[float] = []
         self.size = len(self.options)
+        self.over: int | None = None
         self._base()
+        self._limit()
         variables = Variables(self.of, self._fresh)
         for rows in (order_rows, made_rows, circle_rows):
             for row in rows(problem, variables):
@@ -80,6 +84,16 @@ class _Model:
                     row[n] = row.get(n, 0.0) - 1.0
                 self.add(row, 0.0)
 
+    def _limit(self) -> None:
+        """What is over the limit: all bytes held, in parts of all that there are, without as many as are allowed."""
+        limit = self.problem.limit.bytes
+        held = [min(o.held, _FAR * limit) for _, o in self.options]
+        self.unit = sum(held)
+        if self.unit > limit:
+            self.over = self._fresh()
+            row = {n: -x / self.unit for n, x in enumerate(held) if x}
+            self.add(row | {self.over: 1.0}, -limit / self.unit)
+
     def forbid(self, together: tuple[tuple[Instance, Option], ...]) -> None:
         """These options do not go together: they need one another."""
         circle = {i for i, _ in together}
@@ -104,6 +118,8 @@ class _Model:
         costs = np.zeros(self.size)
         costs[: len(self.options)] = [o.cost for _, o in self.options]
         scale = max(1.0, *(o.cost for _, o in self.options)) / 1e6
+        if self.over is not None:
+            costs[self.over] = self.problem.limit.price * self.unit
         constraints = [LinearConstraint(matrix, np.array(self.low), np.inf)]
         if 0 < self.most < np.inf:
             constraints.append(LinearConstraint(costs[None] / self.most, -np.inf, 1 + 1e-9))
