@@ -22,8 +22,8 @@ __all__ = ["budget_of", "fits", "fitting"]
 NEGLIGIBLE = 64 * 2**20
 """Bytes that any machine has: what is free is not asked for less."""
 
-_STEEP = 1000.0
-"""A choice that makes a thousandth more than it may, of what the cheapest one makes, costs twice as much."""
+_STEEP = 100.0
+"""A hundredth more than is allowed costs as much as the cheapest program."""
 
 _TRIES = 5
 """Choices beside the cheapest one."""
@@ -47,7 +47,7 @@ def fitting(problem: Problem, known: Sequence[Extraction], budget: float, **sear
     known: choices that are at hand, first the cheapest one, which holds more.  search: as in `extract`.
     """
     met, last = [*known], known[0]
-    most, price = last.held, _STEEP * last.cost / last.held
+    most, price = last.held, _STEEP * last.cost / budget
     for n in range(_TRIES):
         most = budget if n == _TRIES - 1 else max(budget, min(most, last.held) - (last.peak - budget))
         try:

@@ -85,14 +85,12 @@ class _Model:
                 self.add(row, 0.0)
 
     def _limit(self) -> None:
-        """What is over the limit: all bytes held, in parts of all that there are, without as many as are allowed."""
-        limit = self.problem.limit.bytes
-        held = [min(o.held, _FAR * limit) for _, o in self.options]
-        self.unit = sum(held)
-        if self.unit > limit:
+        """What is over the limit: so many times the limit."""
+        held = [min(o.held / self.problem.limit.bytes, _FAR) for _, o in self.options]
+        if sum(held) > 1:
             self.over = self._fresh()
-            row = {n: -x / self.unit for n, x in enumerate(held) if x}
-            self.add(row | {self.over: 1.0}, -limit / self.unit)
+            row = {n: -x for n, x in enumerate(held) if x}
+            self.add(row | {self.over: 1.0}, -1.0)
 
     def forbid(self, together: tuple[tuple[Instance, Option], ...]) -> None:
         """These options do not go together: they need one another."""
@@ -115,11 +113,12 @@ class _Model:
         columns = [n for row in self.rows for n in row]
         starts = np.cumsum([0, *(len(row) for row in self.rows)])
         matrix = csr_array((data, columns, starts), shape=(len(self.rows), self.size))
-        costs = np.zeros(self.size)
+        costs, most = np.zeros(self.size), np.ones(self.size)
         costs[: len(self.options)] = [o.cost for _, o in self.options]
         scale = max(1.0, *(o.cost for _, o in self.options)) / 1e6
         if self.over is not None:
-            costs[self.over] = self.problem.limit.price * self.unit
+            costs[self.over] = self.problem.limit.price * self.problem.limit.bytes
+            most[self.over] = np.inf
         constraints = [LinearConstraint(matrix, np.array(self.low), np.inf)]
         if 0 < self.most < np.inf:
             constraints.append(LinearConstraint(costs[None] / self.most, -np.inf, 1 + 1e-9))
@@ -130,7 +129,7 @@ class _Model:
                 costs / scale,
                 constraints=constraints,
                 integrality=np.arange(self.size) < len(self.options),
-                bounds=Bounds(0, 1),
+                bounds=Bounds(0, most),
                 options={"time_limit": max(seconds, 0.01), "mip_rel_gap": 1e-9},
             ).result()
         bound = result.get("mip_dual_bound")
