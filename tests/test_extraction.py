@@ -121,7 +121,7 @@ def test_exact_extraction_is_the_best_of_all(name: str) -> None:
 def test_pruning_loses_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The cheapest of all choices, those among dominated forms included, costs what extraction found."""
     found = extract(problem_of(name))
-    monkeypatch.setattr("scanopt.calculus.problem.undominated", lambda options: options)
+    monkeypatch.setattr("scanopt.calculus.problem.undominated", lambda options, limited: options)
     assert found.cost == pytest.approx(cheapest_by_trying_all(problem_of(name)))
 
 

@@ -64,7 +64,7 @@ class CostTable:
     element: Mapping[str, float]
     kind: Mapping[str, float]
     operators: Mapping[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
-    held: float = 0.01
+    held: float = 0.001
 
     def __call__(self, work: Work) -> float:
         """Nanoseconds of one evaluation."""

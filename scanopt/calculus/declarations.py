@@ -55,6 +55,7 @@ DECLARATIONS = """
 (function slot (Args i64 i64) Value :merge old)
 (relation expanding (Args i64 Value Op))
 (relation expanded (Op Args))
+(relation needless (Clock Value))
 (function dtype (Value) String :no-merge)
 (function ndim (Value) i64 :no-merge)
 (function int_value (Value) i64 :no-merge)

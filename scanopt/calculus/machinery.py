@@ -56,6 +56,12 @@ IDLE = """
 """
 """In a loop that takes no step all values are equal, 0 and 1 too: what it reads is out of reach of laws."""
 
+TELLING = """
+(= v (hold c x)) (= v (seq c X)) (integer v) (= n (ndim v)) (<= n 1) => (needless c X)
+"""
+"""Where a loop takes no step, the integers that it holds tell what shapes it makes, and a sequence has no row to tell
+them by: what is held is not read."""
+
 _COUNT = '(const_at p (+ "int64:" (to-string n)))'
 _FIRST = f"(apply {FIRST_ROWS} (cons X (cons (steps (cut c n)) (nil))))"
 _FEWER = f'(apply (prim "minimum") (cons (steps c) (cons {_COUNT} (nil))))'
@@ -138,6 +144,7 @@ def machinery_text() -> str:
         rules_text("flat", FLAT, as_written=True),
         rules_text("typing", TYPING),
         rules_text("idle", IDLE),
+        rules_text("telling", TELLING),
         rules_text("on", retiming),
         rules_text("expanding", EXPANDING),
     ]

@@ -16,8 +16,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
-import numpy as np
-
 from scanopt.array.abstract import concrete
 from scanopt.array.op import Operand
 from scanopt.array.ops_idle import guarded
@@ -232,15 +230,8 @@ class Problem:
             return self._runs(i)
         if i.id not in self._forms:  # an update of a state, or a condition, that no known form computes
             return []
-        forms = [f for f in self._forms[i.id] if self._in_time(i, f)]
-        if self._may_tell_shapes(i.id) and any(f.kind == "hold" for f in forms):
-            # A loop that takes no step knows from what it holds what shapes it makes; rows to read it has none.
-            forms = [f for f in forms if f.kind != "seq"]
+        forms = (f for f in self._forms[i.id] if self._in_time(i, f))
         return [o for f in forms for o in self._ways(i, f) if i not in o.needs]
-
-    def _may_tell_shapes(self, c: int) -> bool:
-        operand = self.sizes.of[c].operand
-        return operand.ndim <= 1 and np.dtype(operand.dtype).kind in "iu"
 
     def _in_time(self, i: Instance, f: Form) -> bool:
         """Whether the phases of i are late enough for what f is made of."""

@@ -18,7 +18,7 @@ _FORMS = ("hold", "seq", "stack")
 _TABLES = (
     "node", "input", "const", "apply", *_FORMS, "tail", "at", "delay", "cons", "nil", "fold_",
     "prim", "item", "last_rows", "length", "vmap",
-    "root", "loop", "level", "steps", "until", "runs_all", "state", "defines", "expanded", "lift",
+    "root", "loop", "level", "steps", "until", "runs_all", "state", "defines", "expanded", "needless", "lift",
 )  # fmt: skip
 
 
@@ -182,9 +182,10 @@ class ReadBack:
         for kind in ("input", "const"):
             for (key,), v in self._rows(kind):
                 yield values[v], Form(kind, key=key)
+        needless = {row for row, _ in self._rows("needless")}
         for kind in _FORMS:
             for (c, x), v in self._rows(kind):
-                if c in clocks:
+                if c in clocks and (kind != "seq" or (c, x) not in needless):
                     yield values[v], Form(kind, (values[x],), clock=clocks[c])
         for kind in ("tail", "at"):
             for (c, x, k), v in self._rows(kind):
