@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -382,7 +384,8 @@ def function(
     limit = as_bytes(config.memory if memory is None else memory)
     settings = Settings(fp, checked_cost(as_cost(cost)), schedule=order, in_place=in_place, memory=limit)
     values = None if example is None else made_of.read_example(example)
-    importlib.import_module("scanopt.backends").executor(backend)
+    if importlib.import_module("scanopt.backends").executor(backend).name != "numpy" and limit is None:
+        settings = replace(settings, memory=math.inf)  # what the machine has free is not what the device has
     plan = Plan(made_of, laws, settings, backend, values, chosen.optimizes, known)
     if no_default_updates is not True:
         _warn_of(forgotten_streams(made_of.results, made_of.updates))

@@ -2,8 +2,8 @@
 
 What a choice makes, each loop's arrays once, is a sum over its options, so searches can count it; what it holds at
 its peak is less, since not everything lives at once, and is known of a whole choice alone.  So the sum is limited: at
-first by what the cheapest choice makes, less what its peak was too much, and so on from choice to choice, until a peak
-is within the budget or the sum itself is.
+first by what the cheapest choice makes, less half of what its peak is too much, and so on from choice to choice, until
+a peak is within the budget or the sum itself is.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NEGLIGIBLE = 64 * 2**20
 _STEEP = 100.0
 """A hundredth more than is allowed costs as much as the cheapest program."""
 
-_TRIES = 5
+_TRIES = 8
 """Choices beside the cheapest one."""
 
 
@@ -49,7 +49,7 @@ def fitting(problem: Problem, known: Sequence[Extraction], budget: float, **sear
     met, last = [*known], known[0]
     most, price = last.held, _STEEP * last.cost / budget
     for n in range(_TRIES):
-        most = budget if n == _TRIES - 1 else max(budget, min(most, last.held) - (last.peak - budget))
+        most = budget if n == _TRIES - 1 else max(budget, min(most, last.held) - (last.peak - budget) / 2)
         try:
             last = extract(Problem(problem.graph, problem.sizes, problem.cost, Limit(most, price)), **search)
         except NoProgramFoundError:

@@ -151,7 +151,15 @@ class Problem:
     def _earliest(self, clock: int, some: Set[int], there: Container[int]) -> dict[int, int]:
         """The least phases of `some` classes: of those that may wait for what the clock leaves.
 
-        What comes one step later may go round in circles: it is assumed to be early, and raised as found.
+        A class can be had in phase p (outside: once p phases have run) by a form of it if
+
+        - all that the form is made of can be had in phase p, and in the end of leaves, not of itself;
+        - what it keeps of the clock can be had in phase p - 1, where it is a stack, tail or at of it;
+        - what it needs one step later in the clock, or in a loop inside it, can be had in phase p, be it of itself:
+          one of the new values of its state, one of the conditions that end the loop.
+
+        The least p of a class is found from below: what is needed one step later is taken for 0, then for what
+        follows from that, until nothing rises.  tests/test_phases.py compares it with what trying all choices gives.
         """
         forms = [(x, f) for x in some for f in self._forms.get(x, ()) if all(a in there for a in f.args)]
         late = dict.fromkeys((u for _, f in forms for u in self._late(f) if u in some), 0)
