@@ -12,26 +12,25 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from scanopt.arguments import signature
-from scanopt.array.variable import SharedVariable, describe
+from scanopt.array.variable import SharedVariable
 from scanopt.calculus.budget import fits
 from scanopt.calculus.calibrated import as_cost, unit_of
 from scanopt.calculus.cost import CostModel
 from scanopt.calculus.extract import Extraction
 from scanopt.calculus.forms import TermGraph
 from scanopt.calculus.law import Law, allowed, known_laws, named_laws
-from scanopt.calculus.optimize import Optimized, Settings
+from scanopt.calculus.optimize import Settings
 from scanopt.calculus.schedule import Schedule, as_schedule
 from scanopt.calculus.storage import INPLACE, storage_rules
 from scanopt.calling import Runnable, compiled
+from scanopt.cautions import warn_of_memory, warn_of_streams
 from scanopt.config import config
 from scanopt.explanation import Explanation, explain
 from scanopt.forks import once
 from scanopt.interpreter import interpret
 from scanopt.loops.graph import loops_of
-from scanopt.loops.location import user_location, warn_at
-from scanopt.loops.node import Scan
 from scanopt.loops.shared import forgotten_streams
-from scanopt.memory import as_bytes, bytes_text
+from scanopt.memory import as_bytes
 from scanopt.modes import Mode, as_mode
 from scanopt.outcome import Report
 from scanopt.planning import Plan, checked_cost
@@ -388,33 +387,10 @@ def function(
         settings = replace(settings, memory=math.inf)  # what the machine has free is not what the device has
     plan = Plan(made_of, laws, settings, backend, values, chosen.optimizes, known)
     if no_default_updates is not True:
-        _warn_of(forgotten_streams(made_of.results, made_of.updates))
+        warn_of_streams(forgotten_streams(made_of.results, made_of.updates))
     made = Function(plan, name)
     if chosen.optimizes and not fits(plan.done.extraction, plan.done.budget):
-        _warn_of_memory(plan.done)
+        warn_of_memory(plan.done)
     for watcher in _WATCHERS:
         watcher.append(made)
     return made
-
-
-def _warn_of_memory(done: Optimized) -> None:
-    """Warn, at the user's line, that no program holds as little as it may."""
-    least, allowed = bytes_text(done.extraction.peak), bytes_text(done.budget)
-    text = (
-        f"no program was found that holds no more than {allowed} beside its arguments: the one that holds least, "
-        f"{least}, was taken; allow more by memory=..., or give other sizes by example=..."
-    )
-    warn_at(user_location(), text)
-
-
-def _warn_of(forgotten: Mapping[SharedVariable, Scan]) -> None:
-    """Warn, at the user's line, of streams of random numbers that a call does not move on."""
-    if not forgotten:
-        return
-    loops = dict.fromkeys(map(str, forgotten.values()))
-    text = (
-        f"every call will draw the same random numbers: {', '.join(map(describe, forgotten))} of {', '.join(loops)} "
-        f"{'is' if len(forgotten) == 1 else 'are'} not updated; pass updates=updates, the second result of scan, "
-        "to function (a step that holds the loop must return them, too)"
-    )
-    warn_at(user_location(), text)

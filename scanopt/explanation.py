@@ -90,9 +90,7 @@ def explain(program: Encoded, laws: Sequence[Law], settings: Settings) -> Explan
         steps.append(Step(name, x.formula, x.conditions, x.licence, x.doc, before, after, current))
         before = after
     final = done.extraction
-    return Explanation(
-        initial, lower(final, exact), written.cost, final.cost, tuple(steps), written.peak, final.peak
-    )
+    return Explanation(initial, lower(final, exact), written.cost, final.cost, tuple(steps), written.peak, final.peak)
 
 
 def _stages(done: Optimized) -> Iterator[tuple[str, Extraction | None]]:

@@ -11,7 +11,7 @@ __all__ = ["FREE", "as_bytes", "bytes_text"]
 FREE = "free"
 """What the machine, or the container, has free."""
 
-_UNITS = {"": 1, "B": 1} | {
+_UNITS: dict[str, int] = {"": 1, "B": 1} | {
     f"{letter}{two}B": (1024 if two else 1000) ** n for n, letter in enumerate("KMGT", 1) for two in ("", "I")
 }
 
@@ -44,9 +44,10 @@ def _of_text(text: str) -> float | None:
     if parts is None or parts[2].upper() not in _UNITS:
         return None
     try:
-        return float(parts[1]) * _UNITS[parts[2].upper()]
+        number = float(parts[1])
     except ValueError:
         return None
+    return number * _UNITS[parts[2].upper()]
 
 
 def bytes_text(n: float) -> str:

@@ -9,15 +9,16 @@ a peak is within the budget or the sum itself is.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from scanopt.calculus.engine_process import available
-from scanopt.calculus.extract import Extraction, extract
+from scanopt.calculus.extract import Extraction
 from scanopt.calculus.problem import Limit, NoProgramFoundError, Problem
 
 __all__ = ["budget_of", "fits", "fitting"]
+
+Search = Callable[[Problem], Extraction]
 
 NEGLIGIBLE = 64 * 2**20
 """Bytes that any machine has: what is free is not asked for less."""
@@ -41,17 +42,18 @@ def fits(found: Extraction, budget: float) -> bool:
     return 2 * found.held <= budget or found.peak <= budget
 
 
-def fitting(problem: Problem, known: Sequence[Extraction], budget: float, **search: Any) -> Extraction:
+def fitting(problem: Problem, known: Sequence[Extraction], budget: float, search: Search) -> Extraction:
     """The cheapest choice met that holds no more than the budget; where none does, the one that holds least.
 
-    known: choices that are at hand, first the cheapest one, which holds more.  search: as in `extract`.
+    known: choices that are at hand, first the cheapest one, which holds more.  search: finds the cheapest choice of a
+    problem.
     """
     met, last = [*known], known[0]
     most, price = last.held, _STEEP * last.cost / budget
     for n in range(_TRIES):
         most = budget if n == _TRIES - 1 else max(budget, min(most, last.held) - (last.peak - budget) / 2)
         try:
-            last = extract(Problem(problem.graph, problem.sizes, problem.cost, Limit(most, price)), **search)
+            last = search(Problem(problem.graph, problem.sizes, problem.cost, Limit(most, price)))
         except NoProgramFoundError:
             break
         met.append(last)

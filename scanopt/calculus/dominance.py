@@ -1,8 +1,8 @@
 """Options that no cheapest choice needs: another one is at hand wherever they are.
 
 What every way of having an instance is made of is there when the instance is: an option that needs no more than
-that, and costs no more (nor holds more, where that is limited), may take the place of another.  It asks for nothing that was not computed before it, so the
-order of the choice still holds.
+that, and costs no more (nor holds more, where that is limited), may take the place of another.  It asks for nothing
+that was not computed before it, so the order of the choice still holds.
 """
 
 from __future__ import annotations
@@ -62,9 +62,7 @@ def _made_of(options: dict[Instance, list[Option]], bit: dict[Instance, int]) ->
     return out
 
 
-def _kept(
-    options: list[Option], made_of: dict[Instance, int], bit: dict[Instance, int], limited: bool
-) -> list[Option]:
+def _kept(options: list[Option], made_of: dict[Instance, int], bit: dict[Instance, int], limited: bool) -> list[Option]:
     cheapest: dict[tuple[frozenset[Instance], frozenset[Instance], float], Option] = {}
     for o in sorted(options, key=lambda o: (o.cost, len(o.needs))):
         cheapest.setdefault((frozenset(o.needs), frozenset(o.updates), o.held if limited else 0.0), o)

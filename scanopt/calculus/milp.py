@@ -1,7 +1,8 @@
 """The cheapest choice, exactly: a mixed integer program solved by HiGHS.
 
-One binary per option, and one variable for the bytes beyond a limit.  An option needs one option of everything it is made of, and what a loop reads
-has to be there before it (`rows`).  Circles that are left are cut off when a solution has one.
+One binary per option, and one variable for the bytes beyond a limit.  An option needs one option of everything it is
+made of, and what a loop reads has to be there before it (`rows`).  Circles that are left are cut off when a solution
+has one.
 """
 
 from __future__ import annotations

@@ -126,11 +126,14 @@ def _extracted(program: Encoded, graph: TermGraph, settings: Settings) -> tuple[
     """The cheapest program that holds no more than it may, and how many bytes that is."""
     sizes = Sizes(graph, example_operands(graph, settings.example))
     patience = _CALLS * 1e-9 if unit_of(settings.cost) == "ns" else math.inf
-    search = {"seconds": settings.extraction_seconds, "exact": settings.exact, "patience": patience}
-    written, problem = None, None
+
+    def search(problem: Problem) -> Extraction:
+        return extract(problem, settings.extraction_seconds, settings.exact, patience)
+
+    problem: Problem | None = None
     try:
         problem = Problem(graph, sizes, settings.cost)
-        found = extract(problem, **search)
+        found = search(problem)
     except NoProgramFoundError:  # the program as written is one
         found = replace(as_written(program, settings), bound=0.0, method="written", optimal=False)
     if not found.optimal and (written := as_written(program, settings)).cost < found.cost:
@@ -138,4 +141,4 @@ def _extracted(program: Encoded, graph: TermGraph, settings: Settings) -> tuple[
     budget = budget_of(settings.memory, found)
     if problem is None or fits(found, budget):
         return found, budget
-    return fitting(problem, [found, written or as_written(program, settings)], budget, **search), budget
+    return fitting(problem, [found, as_written(program, settings)], budget, search), budget

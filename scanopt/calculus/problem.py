@@ -8,13 +8,12 @@ its *options*: a form, with the instances that the form is made of.
 
 from __future__ import annotations
 
-import heapq
 import math
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Set
+from collections.abc import Container, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from scanopt.array.abstract import concrete
 from scanopt.array.op import Operand
@@ -23,14 +22,13 @@ from scanopt.calculus.cost import CostModel, Work, byte_price, bytes_of
 from scanopt.calculus.dominance import undominated
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import ROOT, Form, TermGraph
+from scanopt.calculus.levels import MOST_LEVELS, closure, settled
 from scanopt.calculus.recipes import recipe
 from scanopt.calculus.sizes import Sizes, operator_operand
 
 __all__ = ["Instance", "Limit", "NoProgramFoundError", "Option", "Problem"]
 
-K = TypeVar("K")
-
-MAX_PHASES = 1_000
+MAX_PHASES = MOST_LEVELS
 _KEPT = ("stack", "tail", "at")
 LATEST = 12
 """Among so many phases, from the first that can, a value is chosen to be kept: loops in a long row that are one loop
@@ -363,47 +361,3 @@ class Problem:
                 seen.add(i)
                 todo.extend(j for o in self.options.get(i, ()) for j in o.all_needs)
         self.options = {i: o for i, o in self.options.items() if i in seen}
-
-
-def closure(starts: Iterable[K], edges: Mapping[K, Iterable[K]]) -> set[K]:
-    """All that edges lead to."""
-    out: set[K] = set()
-    todo = list(starts)
-    while todo:
-        i = todo.pop()
-        if i not in out:
-            out.add(i)
-            todo.extend(edges.get(i, ()))
-    return out
-
-
-def settled(ways: Iterable[tuple[K, tuple[K, ...], int, int]]) -> dict[K, int]:
-    """The least level of everything that can be had, from the leaves up.
-
-    A way (x, needs, floor, step) gives x the level max(floor, levels of needs) + step.
-    """
-    known = list(ways)
-    users: dict[K, list[int]] = defaultdict(list)
-    missing: list[int] = []
-    heap: list[tuple[int, int]] = []
-    for n, (_, needs, floor, step) in enumerate(known):
-        distinct = set(needs)
-        missing.append(len(distinct))
-        for j in distinct:
-            users[j].append(n)
-        if not distinct:
-            heap.append((floor + step, n))
-    heapq.heapify(heap)
-    level: dict[K, int] = {}
-    while heap:
-        height, n = heapq.heappop(heap)
-        x = known[n][0]
-        if x in level:
-            continue
-        level[x] = min(height, MAX_PHASES)
-        for m in users[x]:
-            missing[m] -= 1
-            if not missing[m]:
-                _, needs, floor, step = known[m]
-                heapq.heappush(heap, (max(floor, *(level[j] for j in needs)) + step, m))
-    return level

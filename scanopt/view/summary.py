@@ -24,8 +24,8 @@ def summary(f: Function, measure: bool = True) -> str:
 
     Called with its example, or else with what it was last called with inside `watching()`.
     """
-    parts = [_laws(f), "\n".join([_costs(f), _memory(f), _sizes(f), _optimization(f), *([_calls(f)] if measure else [])])]
-    return "\n\n".join(parts)
+    figures = [_costs(f), _memory(f), _sizes(f), _optimization(f), *([_calls(f)] if measure else [])]
+    return "\n\n".join([_laws(f), "\n".join(figures)])
 
 
 def _laws(f: Function) -> str:
