@@ -22,7 +22,7 @@ from scanopt.calculus.rows import Variables, circle_rows, formulas, made_rows, o
 __all__ = ["Solution", "solve"]
 
 _ROUNDS = 60
-_FAR = 10.0
+_FAR = 1000.0
 """So many times the limit is as bad as more, which would not go with the solver's tolerance."""
 
 
