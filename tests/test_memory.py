@@ -161,6 +161,9 @@ def test_what_the_machine_has_free(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(budgets, "NEGLIGIBLE", 1000)
     f = scanopt.function(inputs, outputs(), example=args)
     assert (f.report.fits, f.report.budget) == (True, 1_000_000)
+    monkeypatch.setattr(budgets, "available", lambda: 0)
+    with pytest.warns(UserWarning, match="no more than 1 bytes"):
+        assert not scanopt.function(inputs, outputs(), example=args).report.fits
     with scanopt.config.change_flags(memory="1GB"):
         assert scanopt.function(inputs, outputs(), example=args).report.memory > 7_000_000
 

@@ -32,9 +32,9 @@ _TRIES = 8
 
 def budget_of(memory: float | None, found: Extraction) -> float:
     """The bytes that a program may hold: as given, or what is free where that may matter."""
-    if memory is not None:
-        return memory
-    return float(available()) if found.held > NEGLIGIBLE else math.inf
+    if memory is None:
+        memory = available() if found.held > NEGLIGIBLE else math.inf
+    return max(memory, 1.0)
 
 
 def fits(found: Extraction, budget: float) -> bool:
