@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from scanopt.arguments import signature
-from scanopt.array.variable import SharedVariable, describe
+from scanopt.array.variable import SharedVariable
+from scanopt.calculus.budget import fits
 from scanopt.calculus.calibrated import as_cost, unit_of
 from scanopt.calculus.cost import CostModel
 from scanopt.calculus.extract import Extraction
@@ -20,14 +23,14 @@ from scanopt.calculus.optimize import Settings
 from scanopt.calculus.schedule import Schedule, as_schedule
 from scanopt.calculus.storage import INPLACE, storage_rules
 from scanopt.calling import Runnable, compiled
+from scanopt.cautions import warn_of_memory, warn_of_streams
 from scanopt.config import config
 from scanopt.explanation import Explanation, explain
 from scanopt.forks import once
 from scanopt.interpreter import interpret
 from scanopt.loops.graph import loops_of
-from scanopt.loops.location import user_location, warn_at
-from scanopt.loops.node import Scan
 from scanopt.loops.shared import forgotten_streams
+from scanopt.memory import as_bytes
 from scanopt.modes import Mode, as_mode
 from scanopt.outcome import Report
 from scanopt.planning import Plan, checked_cost
@@ -241,6 +244,8 @@ class Function(Runnable):
             unit=unit_of(self._plan.settings.cost),
             trips=self._plan.trips(),
             aside=s.aside,
+            memory=x.peak,
+            budget=self._plan.done.budget,
         )
 
     def explain(self) -> Explanation:
@@ -331,6 +336,7 @@ def function(
     no_default_updates: bool | Iterable[SharedVariable] = False,
     name: str | None = None,
     schedule: Schedule | str | None = None,
+    memory: float | str | None = None,
 ) -> Function:
     """Compile symbolic outputs into a function of symbolic inputs.
 
@@ -347,6 +353,8 @@ def function(
     cost: a cost model: a function of `Work`, the name of one, "calibrated", or a file of measured costs
     (default: config.cost).  schedule: a `Schedule` or its name: which laws run
     when (default: all, until nothing is new).  example: one value per input, for sizes.
+    memory: the bytes that the program may hold at those sizes, beside its arguments: a number, "2GB", or "free" for
+    what the machine has free (default: config.memory).  Warns where no program that was found holds so little.
     on_unused_input: "raise", "warn" or "ignore".  allow_input_downcast: True lets all arguments lose
     precision, False none; None (the default) Python floats, alone or in lists.
     no_default_updates: True, or those shared variables whose default update is left out.
@@ -372,26 +380,17 @@ def function(
     left_out = tuple(exclude) if isinstance(exclude, Iterable) and not isinstance(exclude, str) else exclude
     laws = tuple(x for x in allowed(known, fp, left_out) if all(m.allows(x.ruleset, x.name) for m in modes))
     in_place = INPLACE not in left_out and all(INPLACE not in m.excluded for m in modes)
-    settings = Settings(fp, checked_cost(as_cost(cost)), schedule=order, in_place=in_place)
+    limit = as_bytes(config.memory if memory is None else memory)
+    settings = Settings(fp, checked_cost(as_cost(cost)), schedule=order, in_place=in_place, memory=limit)
     values = None if example is None else made_of.read_example(example)
-    importlib.import_module("scanopt.backends").executor(backend)
+    if importlib.import_module("scanopt.backends").executor(backend).name != "numpy" and limit is None:
+        settings = replace(settings, memory=math.inf)  # what the machine has free is not what the device has
     plan = Plan(made_of, laws, settings, backend, values, chosen.optimizes, known)
     if no_default_updates is not True:
-        _warn_of(forgotten_streams(made_of.results, made_of.updates))
+        warn_of_streams(forgotten_streams(made_of.results, made_of.updates))
     made = Function(plan, name)
+    if chosen.optimizes and not fits(plan.done.extraction, plan.done.budget):
+        warn_of_memory(plan.done)
     for watcher in _WATCHERS:
         watcher.append(made)
     return made
-
-
-def _warn_of(forgotten: Mapping[SharedVariable, Scan]) -> None:
-    """Warn, at the user's line, of streams of random numbers that a call does not move on."""
-    if not forgotten:
-        return
-    loops = dict.fromkeys(map(str, forgotten.values()))
-    text = (
-        f"every call will draw the same random numbers: {', '.join(map(describe, forgotten))} of {', '.join(loops)} "
-        f"{'is' if len(forgotten) == 1 else 'are'} not updated; pass updates=updates, the second result of scan, "
-        "to function (a step that holds the loop must return them, too)"
-    )
-    warn_at(user_location(), text)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from scanopt.memory import FREE, as_bytes
 from scanopt.modes import as_mode
 
 __all__ = ["Config", "config"]
@@ -48,6 +49,11 @@ def _cost(value: Any) -> Any:
     return value
 
 
+def _memory(value: Any) -> Any:
+    as_bytes(value)  # raises where it is none
+    return value
+
+
 class _Flag(NamedTuple):
     """A flag: its value at the start, what checks a new one, and its meaning."""
 
@@ -63,6 +69,7 @@ FLAGS = {
     "scan__allow_gc": _Flag(True, _truth, "free the buffers of a loop after each call; False keeps them for the next"),
     "scan__allow_output_prealloc": _Flag(True, _truth, "write results of a step straight into the rows that are kept"),
     "cost": _Flag("default", _cost, "cost model of function() where none is given: a name or a .json file"),
+    "memory": _Flag(FREE, _memory, "memory of function() where none is given: bytes, '2GB', or 'free' of the machine"),
 }
 """All flags by name, with `__` for the dot."""
 

@@ -19,6 +19,7 @@ from scanopt.calculus.forms import Form
 from scanopt.calculus.law import Law
 from scanopt.calculus.optimize import Optimized, Settings, as_written, optimize
 from scanopt.calculus.problem import NoProgramFoundError, Problem
+from scanopt.memory import bytes_text
 from scanopt.program.ir import Program
 from scanopt.program.lower import lower
 
@@ -47,24 +48,28 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """The way from the program as written to the result."""
+    """The way from the program as written to the result, and the bytes that both hold at their peaks."""
 
     initial: Program
     final: Program
     cost_before: float
     cost_after: float
     steps: tuple[Step, ...]
+    memory_before: float = 0.0
+    memory_after: float = 0.0
 
     def __str__(self) -> str:
+        before = f"cost {self.cost_before:.4g}, holds {bytes_text(self.memory_before)}"
         if not self.steps:
-            return f"no law makes this program cheaper (cost {self.cost_before:.4g})"
-        lines = [f"cost {self.cost_before:.4g} as written"]
+            return f"no law makes this program cheaper ({before})"
+        lines = [f"{before} as written"]
         for n, s in enumerate(self.steps, 1):
             change = "enables the next" if s.cost_after >= s.cost_before else f"cost {s.cost_after:.4g}"
             lines.append(f"{n}. {s.law}: {s.doc.splitlines()[0] if s.doc else s.formula}  -> {change}")
             lines.append(f"   {s.formula}  [{s.licence}]")
             if s.conditions:
                 lines.append(f"   when {', '.join(s.conditions)}")
+        lines.append(f"cost {self.cost_after:.4g}, holds {bytes_text(self.memory_after)} in the end")
         return "\n".join(lines)
 
 
@@ -85,7 +90,7 @@ def explain(program: Encoded, laws: Sequence[Law], settings: Settings) -> Explan
         steps.append(Step(name, x.formula, x.conditions, x.licence, x.doc, before, after, current))
         before = after
     final = done.extraction
-    return Explanation(initial, lower(final, exact), written.cost, final.cost, tuple(steps))
+    return Explanation(initial, lower(final, exact), written.cost, final.cost, tuple(steps), written.peak, final.peak)
 
 
 def _stages(done: Optimized) -> Iterator[tuple[str, Extraction | None]]:
@@ -115,7 +120,7 @@ def _cheapest(done: Optimized, forms: Mapping[Form, str], laws: Container[str]) 
     kept = {c: [f for f in fs if there(f)] for c, fs in problem.graph.classes.items()}
     graph = replace(problem.graph, classes={c: fs for c, fs in kept.items() if fs})
     try:
-        smaller = Problem(graph, problem.sizes, problem.cost)
+        smaller = Problem(graph, problem.sizes, problem.cost, problem.limit)
     except NoProgramFoundError:
         return None
     return cheap(smaller, _SECONDS)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+from scanopt.memory import bytes_text
 
 __all__ = ["Report", "ending"]
 
@@ -20,6 +23,8 @@ class Report:
     millisecond or more (`f.growth()` measures each); growth: forms after each round.
     sizes: per input the size that costs were computed for; trips: per loop the number of steps.
     unit: "ns", or "" for a cost model of one's own.
+    memory: bytes held at one time at those sizes, beside arguments and constants; budget: what was allowed (inf:
+    anything, or what is free where that could not matter); fits: whether it is kept.
     """
 
     cost_before: float
@@ -41,12 +46,21 @@ class Report:
     law_seconds: dict[str, float] = field(default_factory=dict[str, float])
     trips: dict[str, str] = field(default_factory=dict[str, str])
     aside: tuple[str, ...] = ()
+    memory: float = 0.0
+    budget: float = math.inf
+
+    @property
+    def fits(self) -> bool:
+        """Whether the program holds no more than it may."""
+        return self.memory <= self.budget
 
     def __str__(self) -> str:
         proof = "proven the cheapest in the e-graph" if self.optimal else f"within {self.gap:.1%}"
         end = ending(self.stopped_by, self.aside)
+        over = "" if self.fits else f", more than {bytes_text(self.budget)}: none that was found holds less"
         return (
             f"cost {self.cost_before:.4g} -> {self.cost:.4g} {self.unit or 'units'} ({proof}, {self.method}); "
+            f"holds {bytes_text(self.memory)}{over}; "
             f"{self.enodes} e-nodes in {self.eclasses} e-classes, {end}"
         )
 

@@ -183,6 +183,9 @@ def checked_cost(cost: CostModel) -> CostModel:
     """A cost model; the results of a user's own are looked at."""
     if unit_of(cost):
         return cost
+    held = getattr(cost, "held", 0.0)
+    if isinstance(held, bool) or not isinstance(held, Real) or not 0 <= float(held) < math.inf:
+        raise ValueError(f"the cost model has held = {held!r}: the price of a byte is a finite number, not negative")
 
     def price(work: Work) -> float:
         value: Any = cost(work)
@@ -191,6 +194,7 @@ def checked_cost(cost: CostModel) -> CostModel:
         what = work.kind if work.op is None else str(work.op)
         raise ValueError(f"the cost model gave {value!r} for {what}: a cost is a finite number, not negative")
 
+    price.held = float(held)  # type: ignore[attr-defined]
     return price
 
 

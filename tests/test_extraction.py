@@ -23,7 +23,7 @@ from scanopt.calculus.greedy import greedy, negotiated
 from scanopt.calculus.law import Equation, Law, law, select, standard_laws
 from scanopt.calculus.milp import solve
 from scanopt.calculus.optimize import Settings, as_written, optimize
-from scanopt.calculus.problem import Problem
+from scanopt.calculus.problem import Limit, Problem
 from scanopt.calculus.sizes import Sizes, example_operands
 from scanopt.calculus.subject import build, random_values
 from scanopt.calculus.terms import Op, Value, apply
@@ -84,7 +84,7 @@ def problem_of(name: str, cost: Callable[[Work], float] = numpy_cost) -> Problem
 
 
 def cheapest_by_trying_all(problem: Problem, limit: int = 200_000) -> float:
-    """The least cost of all causal choices, by going through every one."""
+    """The least cost of all causal choices, by going through every one; beyond a limit of bytes they cost more."""
     open_ = [i for i, options in problem.options.items() if len(options) > 1]
     count = int(np.prod([len(problem.options[i]) for i in open_], dtype=float)) if open_ else 1
     assert count <= limit, f"{count} choices are too many to try"
@@ -92,8 +92,8 @@ def cheapest_by_trying_all(problem: Problem, limit: int = 200_000) -> float:
     fixed = {i: o[0] for i, o in problem.options.items()}
     for picked in itertools.product(*(problem.options[i] for i in open_)):
         choice = reached(fixed | dict(zip(open_, picked, strict=True)), problem.roots)
-        if total(choice) < best and causal(problem, choice):
-            best = total(choice)
+        if problem.total(choice) < best and causal(problem, choice):
+            best = problem.total(choice)
     return best
 
 
@@ -121,8 +121,27 @@ def test_exact_extraction_is_the_best_of_all(name: str) -> None:
 def test_pruning_loses_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The cheapest of all choices, those among dominated forms included, costs what extraction found."""
     found = extract(problem_of(name))
-    monkeypatch.setattr("scanopt.calculus.problem.undominated", lambda options: options)
+    monkeypatch.setattr("scanopt.calculus.problem.undominated", lambda options, limited: options)
     assert found.cost == pytest.approx(cheapest_by_trying_all(problem_of(name)))
+
+
+@pytest.mark.parametrize("share", [0.01, 0.4, 0.9])
+@pytest.mark.parametrize("name", [n for n in PROGRAMS if n != "nested"])
+def test_a_limit_of_bytes_counts(name: str, share: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The searches find, and pruning leaves, what costs least with what goes beyond the limit."""
+    free = problem_of(name)
+    found = extract(free)
+    limit = Limit(share * found.held, 10 * found.cost / found.held)
+    problem = Problem(free.graph, free.sizes, free.cost, limit)
+    limited, solved, quick = extract(problem), solve(problem, 10.0), greedy(problem)
+    assert solved is not None
+    assert quick is not None
+    best = problem.total(limited.choice)
+    assert best == pytest.approx(problem.total(solved.choice))
+    assert best <= problem.total(quick[0]) * (1 + 1e-9)
+    assert limited.cost == pytest.approx(total(limited.choice))
+    monkeypatch.setattr("scanopt.calculus.problem.undominated", lambda options, limited: options)
+    assert best == pytest.approx(cheapest_by_trying_all(Problem(free.graph, free.sizes, free.cost, limit)))
 
 
 @EACH

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 HOMES = {"scanopt.rewrites": ROOT / "rewrites", "scanopt.backends": ROOT / "backends", "scanopt": ROOT / "scanopt"}
 LAYERS = [
     {"scanopt.forks"},
-    {"scanopt.modes", "scanopt.extensions"},
+    {"scanopt.modes", "scanopt.extensions", "scanopt.memory"},
     {"scanopt.config"},
     {"scanopt.array"},
     {"scanopt.loops"},
@@ -35,7 +35,7 @@ LAYERS = [
     {"scanopt.saved"},
     {"scanopt.explanation", "scanopt.telling"},
     {"scanopt.why_not"},
-    {"scanopt.outcome", "scanopt.planning"},
+    {"scanopt.outcome", "scanopt.planning", "scanopt.cautions"},
     {"scanopt.compiler"},
     {"scanopt.measuring"},
     {"scanopt.view"},

@@ -24,7 +24,7 @@ __all__ = ["as_cost", "calibration_file", "read_costs", "unit_of", "write_costs"
 
 FORMAT = "scanopt costs"
 VERSION = 1
-PARTS = (FORMAT, "unit", "machine", "call", "element", "kind", "operators")
+PARTS = (FORMAT, "unit", "machine", "call", "element", "kind", "operators", "held")
 MOST = 1e12
 """No call takes a quarter of an hour; sums and products of costs stay finite."""
 
@@ -65,7 +65,7 @@ def write_costs(table: CostTable, path: str | PathLike[str], machine: str = "") 
         name: {k: _short(v) for k, v in sorted(getattr(table, name).items())} for name in ("call", "element", "kind")
     }
     operators = {k: [_short(x) for x in v] for k, v in sorted(table.operators.items())}
-    text = {FORMAT: VERSION, "unit": "ns", "machine": machine, **rounded, "operators": operators}
+    text = {FORMAT: VERSION, "unit": "ns", "machine": machine, **rounded, "operators": operators, "held": table.held}
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
     return target
@@ -111,7 +111,8 @@ def _parsed(text: str, where: str) -> CostTable:
     if not isinstance(operators, dict):
         raise ValueError(f"{where}: operators must be a table by name, found {reprlib.repr(operators)}")
     measured = {k: _pair(where, k, v) for k, v in operators.items()}
-    return CostTable(**tables, operators={**NUMPY.operators, **measured})
+    held = _number(f"{where}: held", data.get("held", NUMPY.held))
+    return CostTable(**tables, operators={**NUMPY.operators, **measured}, held=held)
 
 
 def _table(where: str, name: str, found: Any, known: Mapping[str, float]) -> dict[str, float]:

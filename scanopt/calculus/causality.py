@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from scanopt.calculus.problem import Instance, Option, Problem
 
-__all__ = ["AcausalError", "Choice", "Schedule", "order", "reached"]
+__all__ = ["AcausalError", "Choice", "Schedule", "order", "places_of", "reached"]
 
 Choice = dict[Instance, Option]
 """One option per instance in use."""
@@ -52,7 +52,7 @@ def reached(choice: Choice, roots: tuple[Instance, ...]) -> Choice:
 
 def order(problem: Problem, choice: Choice) -> Schedule:
     """The schedule of a choice.  Raises AcausalError when there is none."""
-    places = _places(problem, choice)
+    places = places_of(problem, choice)
     before: dict[Instance | None, dict[Instance, dict[Instance, Instance]]] = {}
     members: dict[Instance | None, list[Instance]] = defaultdict(list)
     for i in choice:
@@ -65,7 +65,7 @@ def order(problem: Problem, choice: Choice) -> Schedule:
     return _schedule(None, members, before, choice)
 
 
-def _places(problem: Problem, choice: Choice) -> dict[Instance, tuple[Instance, ...]]:
+def places_of(problem: Problem, choice: Choice) -> dict[Instance, tuple[Instance, ...]]:
     """The loops around each instance, outermost first; those in one place share one tuple."""
     known: dict[tuple[int, tuple[int, ...]], tuple[Instance, ...]] = {}
     out: dict[Instance, tuple[Instance, ...]] = {}

@@ -1,6 +1,7 @@
 """The default cost model: nanoseconds of one evaluation as array steps on NumPy.
 
-A cost model is a function of `Work`; extraction multiplies by how often the work is done.
+A cost model is a function of `Work`; extraction multiplies by how often the work is done.  One that has a number
+`held` asks that much for each byte that a program holds, too.
 """
 
 from __future__ import annotations
@@ -16,7 +17,18 @@ import numpy as np
 from scanopt.array.op import Op, Operand
 from scanopt.extensions import load_extensions
 
-__all__ = ["NUMPY", "CostModel", "CostTable", "Work", "elements", "numpy_cost", "register_cost", "registered_cost"]
+__all__ = [
+    "NUMPY",
+    "CostModel",
+    "CostTable",
+    "Work",
+    "byte_price",
+    "bytes_of",
+    "elements",
+    "numpy_cost",
+    "register_cost",
+    "registered_cost",
+]
 
 
 @dataclass(frozen=True)
@@ -45,13 +57,14 @@ class CostTable:
     call, element: of one call and of each element (of a product: of each multiply and add), by the
     class of cost of the operator.  operators: both of them, for operators known better than by their
     class.  kind: of one row or step of what is no operator; element["stack"] is paid for each
-    element of a row kept.
+    element of a row kept.  held: of each byte that is held, once for all steps.
     """
 
     call: Mapping[str, float]
     element: Mapping[str, float]
     kind: Mapping[str, float]
     operators: Mapping[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
+    held: float = 0.001
 
     def __call__(self, work: Work) -> float:
         """Nanoseconds of one evaluation."""
@@ -107,6 +120,15 @@ def numpy_cost(work: Work) -> float:
     0.0
     """
     return NUMPY(work)
+
+
+def byte_price(model: CostModel) -> float:
+    """What a cost model asks for each byte held: its number `held`, nothing where it has none.
+
+    >>> byte_price(numpy_cost) == NUMPY.held, byte_price(lambda work: 1.0)
+    (True, 0.0)
+    """
+    return NUMPY.held if model is numpy_cost else float(getattr(model, "held", 0.0))
 
 
 _REGISTERED: dict[str, CostModel] = {"default": numpy_cost}
@@ -169,6 +191,11 @@ def _of_matrices(work: Work, kind: str, out: float) -> float:
     columns = float(last.shape[-1] or 0) if last.ndim > 1 else 1.0
     matrices = out / max(n * columns, 1.0)
     return out * n + (matrices * n**3 / 3 if kind == "system" else max(matrices - 1, 0.0) * IN_A_STACK)
+
+
+def bytes_of(x: Operand) -> float:
+    """The bytes of an array; a length that is not known counts as 0."""
+    return _size(x) * _bytes(x.dtype)
 
 
 @cache

@@ -1,8 +1,8 @@
 """Options that no cheapest choice needs: another one is at hand wherever they are.
 
 What every way of having an instance is made of is there when the instance is: an option that needs no more than
-that, and costs no more, may take the place of another.  It asks for nothing that was not computed before it, so the
-order of the choice still holds.
+that, and costs no more (nor holds more, where that is limited), may take the place of another.  It asks for nothing
+that was not computed before it, so the order of the choice still holds.
 """
 
 from __future__ import annotations
@@ -20,11 +20,14 @@ _PAIRWISE = 256
 """Up to so many options of an instance are compared two by two."""
 
 
-def undominated(options: dict[Instance, list[Option]]) -> dict[Instance, list[Option]]:
-    """The options of each instance, without those that another one can take the place of."""
+def undominated(options: dict[Instance, list[Option]], limited: bool = False) -> dict[Instance, list[Option]]:
+    """The options of each instance, without those that another one can take the place of.
+
+    limited: what they hold counts, too.
+    """
     bit = {i: 1 << n for n, i in enumerate(options)}
     made_of = _made_of(options, bit)
-    return {i: _kept([o for o in os if not _union(o.needs, made_of) & bit[i]], made_of, bit)
+    return {i: _kept([o for o in os if not _union(o.needs, made_of) & bit[i]], made_of, bit, limited)
             for i, os in options.items()}  # fmt: skip
 
 
@@ -59,15 +62,15 @@ def _made_of(options: dict[Instance, list[Option]], bit: dict[Instance, int]) ->
     return out
 
 
-def _kept(options: list[Option], made_of: dict[Instance, int], bit: dict[Instance, int]) -> list[Option]:
-    cheapest: dict[tuple[frozenset[Instance], frozenset[Instance]], Option] = {}
+def _kept(options: list[Option], made_of: dict[Instance, int], bit: dict[Instance, int], limited: bool) -> list[Option]:
+    cheapest: dict[tuple[frozenset[Instance], frozenset[Instance], float], Option] = {}
     for o in sorted(options, key=lambda o: (o.cost, len(o.needs))):
-        cheapest.setdefault((frozenset(o.needs), frozenset(o.updates)), o)
+        cheapest.setdefault((frozenset(o.needs), frozenset(o.updates), o.held if limited else 0.0), o)
     if len(cheapest) > _PAIRWISE:
         return list(cheapest.values())
-    kept: list[tuple[int, frozenset[Instance], Option]] = []
-    for (needs, updates), o in cheapest.items():
+    kept: list[tuple[int, frozenset[Instance], float, Option]] = []
+    for (needs, updates, held), o in cheapest.items():
         there = _union(needs, made_of)
-        if not any(asked & ~there == 0 and later <= updates for asked, later, _ in kept):
-            kept.append((_union(needs, bit), updates, o))
-    return [o for _, _, o in kept]
+        if not any(asked & ~there == 0 and later <= updates and less <= held for asked, later, less, _ in kept):
+            kept.append((_union(needs, bit), updates, held, o))
+    return [o for *_, o in kept]

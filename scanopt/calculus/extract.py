@@ -6,9 +6,11 @@ import itertools
 import math
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 
 from scanopt.calculus.causality import AcausalError, Choice, Schedule, order, reached
 from scanopt.calculus.greedy import greedy, negotiated
+from scanopt.calculus.held import peak
 from scanopt.calculus.milp import solve
 from scanopt.calculus.problem import NoProgramFoundError, Problem
 
@@ -37,6 +39,16 @@ class Extraction:
         """Part of the cost that a better choice could at most save."""
         return max(0.0, 1.0 - self.bound / self.cost) if self.cost else 0.0
 
+    @cached_property
+    def held(self) -> float:
+        """The bytes of all that it makes, each loop's once."""
+        return sum(o.held for o in self.choice.values())
+
+    @cached_property
+    def peak(self) -> float:
+        """The most bytes that it holds at one time."""
+        return peak(self.problem, self.choice, self.schedule)
+
 
 def cheap(problem: Problem, seconds: float) -> Extraction | None:
     """A cheap choice found in little time, proven or not; None where there was none."""
@@ -48,7 +60,7 @@ def cheap(problem: Problem, seconds: float) -> Extraction | None:
 
 
 def total(choice: Choice) -> float:
-    """The cost of a choice: shared instances count once."""
+    """The cost of a choice, whatever is allowed to be held: shared instances count once."""
     return sum(o.cost for o in choice.values())
 
 
@@ -66,7 +78,7 @@ _FEW = 5_000
 def _cheapest_of_all(problem: Problem) -> Extraction | None:
     every = itertools.product(*problem.options.values())
     choices = [reached(dict(zip(problem.options, picked, strict=True)), problem.roots) for picked in every]
-    for choice in sorted(choices, key=total):
+    for choice in sorted(choices, key=problem.total):
         with suppress(AcausalError):
             cost = total(choice)
             return Extraction(problem, choice, order(problem, choice), cost, cost, "tried", True)
@@ -86,7 +98,8 @@ def _thorough(problem: Problem, known: bool) -> tuple[Choice, Schedule] | None:
 def extract(problem: Problem, seconds: float = 10.0, exact: bool = True, patience: float = math.inf) -> Extraction:
     """The cheapest choice found; proven the cheapest where the exact search ends in time.
 
-    Where nothing is proven, a thorough search goes on, a second or two for large programs.
+    Where nothing is proven, a thorough search goes on, a second or two for large programs.  Where bytes are limited,
+    what goes beyond counts in the search, and neither in the cost nor in the bound of what is found.
 
     seconds: for the exact search, at most; where the quick one finds nothing, one of a second comes before it.
     patience: seconds that it may take per unit of cost of what was found quickly (a second is always allowed).
@@ -102,9 +115,10 @@ def extract(problem: Problem, seconds: float = 10.0, exact: bool = True, patienc
     solution = solve(problem, min(seconds, _LEAST_SECONDS)) if exact and quick is None else None
     if quick is None:
         quick = (solution.choice, solution.schedule) if solution else negotiated(problem)
-    most = total(quick[0]) if quick else math.inf
-    if math.isfinite(most):
-        seconds = min(seconds, max(_LEAST_SECONDS, most * patience))
+    most = math.inf
+    if quick:
+        most = problem.total(quick[0])
+        seconds = min(seconds, max(_LEAST_SECONDS, total(quick[0]) * patience))
     if exact and (solution is None or (seconds > _LEAST_SECONDS and not solution.proven)):
         solution = solve(problem, seconds, most) or solution  # cheaper than what is known
     found = [(solution.choice, solution.schedule, "milp")] if solution else []
@@ -113,7 +127,7 @@ def extract(problem: Problem, seconds: float = 10.0, exact: bool = True, patienc
     found += [(*choice, "greedy") for choice in (quick, thorough) if choice]
     if not found:
         raise NoProgramFoundError("no causal program was found in the e-graph within the time given")
-    choice, schedule, method = min(found, key=lambda t: total(t[0]))
+    choice, schedule, method = min(found, key=lambda t: problem.total(t[0]))
     cost = total(choice)
     bound = min(solution.bound, cost) if solution else 0.0
     return Extraction(problem, choice, schedule, cost, bound, method, proven and method == "milp")

@@ -73,9 +73,17 @@ def _ordered(numbered: Numbered, picked: list[int]) -> tuple[Choice, Schedule]:
 
 
 def _starts(numbered: Numbered) -> Iterator[tuple[Prices, Options]]:
-    """Prices, and options that are not to be taken: in the last start, those of running loops."""
+    """Prices, and options that are not to be taken: in the last start, those of running loops.
+
+    Where bytes are limited, they count from the first in the first start.
+    """
     rng = random.Random(0)
-    yield numbered.prices, frozenset()
+    if numbered.limited:
+        each = numbered.limit.price
+        pairs = zip(numbered.prices, numbered.held, strict=True)
+        yield [[x + each * b for x, b in zip(xs, bs, strict=True)] for xs, bs in pairs], frozenset()
+    else:
+        yield numbered.prices, frozenset()
     for _ in range(_STARTS - 1):
         yield [[x * rng.lognormvariate(0, 0.5) for x in xs] for xs in numbered.prices], frozenset()
     runs = [n for n, i in enumerate(numbered.instances) if i.loop]

@@ -16,6 +16,7 @@ from scanopt.calculus.facts_expansions import (
     step_of_two,
 )  # fmt: skip
 from scanopt.calculus.facts_loops import no_steps, within
+from scanopt.calculus.facts_values import integer
 from scanopt.calculus.retiming import keeps_shapes, retiming
 from scanopt.calculus.terms import (
     Args,
@@ -75,6 +76,14 @@ def expanded(g: Op, xs: Args) -> None:
     """g of the list is known as operators of the table."""
 
 
+@fact
+def needless(c: Clock, X: Value) -> None:
+    """c holds an integer that the rows of X are: they are not read.
+
+    Where c takes no step, the integers that it holds tell what shapes it makes, and X has no row to tell them by.
+    """
+
+
 def _looked_up_at_once(c: Clock, op: Op, xs: Args, r: Args, v: Value, x: Value, y: Value, z: Value) -> Rules:
     """Queries for operators of few arguments are written to look these up (see `Term.pattern`).
 
@@ -122,6 +131,10 @@ def _idle(c: Clock, k: Int, s: State, i: Value, v: Value, x: Value, X: Value) ->
         yield when(no_steps(c), v.is_(read)).then(subsume(read))
 
 
+def _needless(c: Clock, n: Int, v: Value, x: Value, X: Value) -> Rules:
+    yield when(v.is_(hold(c, x)), v.is_(seq(c, X)), integer(v), n.is_(ndim(v)), n <= 1).then(needless(c, X))
+
+
 def _expansions(
     op: Op, g: Op, f: Text, xs: Args, r: Int, k: Int, m: Int, n: Int, v: Value, x: Value, y: Value, z: Value
 ) -> Rules:
@@ -161,6 +174,7 @@ _GROUPS: dict[str, tuple[Callable[..., Rules], ...]] = {
     "flat": (_looked_up_at_once,),
     "typing": (_types, _constants),
     "idle": (_idle,),
+    "needless": (_needless,),
     "expanding": (_expansions, _steps_of_expansions),
 }
 

@@ -1,7 +1,8 @@
 """The cheapest choice, exactly: a mixed integer program solved by HiGHS.
 
-One binary per option.  An option needs one option of everything it is made of, and what a loop reads
-has to be there before it (`rows`).  Circles that are left are cut off when a solution has one.
+One binary per option, and one variable for the bytes beyond a limit.  An option needs one option of everything it is
+made of, and what a loop reads has to be there before it (`rows`).  Circles that are left are cut off when a solution
+has one.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from scanopt.calculus.rows import Variables, circle_rows, formulas, made_rows, o
 __all__ = ["Solution", "solve"]
 
 _ROUNDS = 60
+_FAR = 1000.0
+"""So many times the limit is as bad as more, which would not go with the solver's tolerance."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,9 @@ class _Model:
         self.rows: list[dict[int, float]] = []
         self.low: list[float] = []
         self.size = len(self.options)
+        self.over: int | None = None
         self._base()
+        self._limit()
         variables = Variables(self.of, self._fresh)
         for rows in (order_rows, made_rows, circle_rows):
             for row in rows(problem, variables):
@@ -80,6 +85,14 @@ class _Model:
                     row[n] = row.get(n, 0.0) - 1.0
                 self.add(row, 0.0)
 
+    def _limit(self) -> None:
+        """What is over the limit: so many times the limit."""
+        held = [min(o.held / self.problem.limit.bytes, _FAR) for _, o in self.options]
+        if sum(held) > 1:
+            self.over = self._fresh()
+            row = {n: -x for n, x in enumerate(held) if x}
+            self.add(row | {self.over: 1.0}, -1.0)
+
     def forbid(self, together: tuple[tuple[Instance, Option], ...]) -> None:
         """These options do not go together: they need one another."""
         circle = {i for i, _ in together}
@@ -101,9 +114,12 @@ class _Model:
         columns = [n for row in self.rows for n in row]
         starts = np.cumsum([0, *(len(row) for row in self.rows)])
         matrix = csr_array((data, columns, starts), shape=(len(self.rows), self.size))
-        costs = np.zeros(self.size)
+        costs, most = np.zeros(self.size), np.ones(self.size)
         costs[: len(self.options)] = [o.cost for _, o in self.options]
         scale = max(1.0, *(o.cost for _, o in self.options)) / 1e6
+        if self.over is not None:
+            costs[self.over] = self.problem.limit.price * self.problem.limit.bytes
+            most[self.over] = np.inf
         constraints = [LinearConstraint(matrix, np.array(self.low), np.inf)]
         if 0 < self.most < np.inf:
             constraints.append(LinearConstraint(costs[None] / self.most, -np.inf, 1 + 1e-9))
@@ -114,7 +130,7 @@ class _Model:
                 costs / scale,
                 constraints=constraints,
                 integrality=np.arange(self.size) < len(self.options),
-                bounds=Bounds(0, 1),
+                bounds=Bounds(0, most),
                 options={"time_limit": max(seconds, 0.01), "mip_rel_gap": 1e-9},
             ).result()
         bound = result.get("mip_dual_bound")

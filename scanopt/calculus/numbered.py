@@ -41,6 +41,8 @@ class Numbered:
         self.needs = [[[number[j] for j in o.needs] for o in os] for os in self.options]
         self.all_needs = [[[number[j] for j in o.all_needs] for o in os] for os in self.options]
         self.prices = [[o.cost for o in os] for os in self.options]
+        self.held = [[o.held for o in os] for os in self.options]
+        self.limit = problem.limit
         self.roots = [number[r] for r in problem.roots]
         self.number_of = {id(o): (n, m) for n, os in enumerate(self.options) for m, o in enumerate(os)}
         self._users: list[list[tuple[int, int]]] = [[] for _ in self.instances]
@@ -50,6 +52,11 @@ class Numbered:
                 for j in set(needs):
                     self._users[j].append((n, m))
         self.visits, self.most = 0, most
+
+    @property
+    def limited(self) -> bool:
+        """Whether a choice may not hold as much as it likes."""
+        return math.isfinite(self.limit.bytes)
 
     @property
     def spent(self) -> bool:
@@ -123,7 +130,10 @@ class Numbered:
     def total(self, picked: Sequence[int]) -> float:
         """What a choice costs; without end where something has no option."""
         used = self.in_use(picked)
-        return sum(self.prices[n][picked[n]] for n in used) if used else math.inf
+        if not used:
+            return math.inf
+        cost = sum(self.prices[n][picked[n]] for n in used)
+        return cost + self.limit.excess(sum(self.held[n][picked[n]] for n in used)) if self.limited else cost
 
     def choice(self, picked: Sequence[int]) -> Choice:
         """The choice by instances."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.calculus.budget import budget_of, fits, fitting
 from scanopt.calculus.calibrated import unit_of
 from scanopt.calculus.cost import CostModel, numpy_cost
 from scanopt.calculus.derivation import Look
@@ -37,7 +38,8 @@ class Settings:
 
     example: values of inputs by key, for sizes.  extraction_seconds: for the exact search, which takes no longer
     than three hundred calls of the program where costs are nanoseconds (a second is always allowed).  in_place: results
-    may be written onto what nobody reads any more, once the program is chosen.
+    may be written onto what nobody reads any more, once the program is chosen.  memory: the bytes that a program may
+    hold, None for what the machine has free.
     """
 
     fp: str = "reassoc"
@@ -48,13 +50,15 @@ class Settings:
     extraction_seconds: float = 10.0
     exact: bool = True
     in_place: bool = True
+    memory: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Optimized:
     """The result, the e-graph it came from, and where the time went.
 
-    looks: for each time that the program was looked at, where forms come from, if that was to be noted.
+    looks: for each time that the program was looked at, where forms come from, if that was to be noted.  budget: the
+    bytes that it was to hold at most.
     """
 
     extraction: Extraction
@@ -62,6 +66,7 @@ class Optimized:
     egraph: TermGraph
     seconds: dict[str, float]
     looks: tuple[Look, ...] = ()
+    budget: float = math.inf
 
 
 def as_written(program: Encoded, settings: Settings) -> Extraction:
@@ -110,16 +115,30 @@ def optimize(program: Encoded, laws: Sequence[Law], settings: Settings, noted: b
     looks: list[Look] | None = [] if noted else None
     loading, saturation, graph = _saturated(program, laws, settings, looks)
     saturated = time.perf_counter()
-    sizes = Sizes(graph, example_operands(graph, settings.example))
-    try:
-        problem = Problem(graph, sizes, settings.cost)
-        patience = _CALLS * 1e-9 if unit_of(settings.cost) == "ns" else math.inf
-        extraction = extract(problem, settings.extraction_seconds, settings.exact, patience)
-    except NoProgramFoundError:  # the program as written is one
-        extraction = replace(as_written(program, settings), bound=0.0, method="written", optimal=False)
-    if not extraction.optimal and (written := as_written(program, settings)).cost < extraction.cost:
-        extraction = replace(written, bound=min(extraction.bound, written.cost), optimal=False)
+    extraction, budget = _extracted(program, graph, settings)
     extracted = time.perf_counter()
     loaded = start + loading
     seconds = {"encode": loading, "saturate": saturated - loaded, "extract": extracted - saturated}
-    return Optimized(extraction, saturation, graph, seconds, tuple(looks or ()))
+    return Optimized(extraction, saturation, graph, seconds, tuple(looks or ()), budget)
+
+
+def _extracted(program: Encoded, graph: TermGraph, settings: Settings) -> tuple[Extraction, float]:
+    """The cheapest program that holds no more than it may, and how many bytes that is."""
+    sizes = Sizes(graph, example_operands(graph, settings.example))
+    patience = _CALLS * 1e-9 if unit_of(settings.cost) == "ns" else math.inf
+
+    def search(problem: Problem) -> Extraction:
+        return extract(problem, settings.extraction_seconds, settings.exact, patience)
+
+    problem: Problem | None = None
+    try:
+        problem = Problem(graph, sizes, settings.cost)
+        found = search(problem)
+    except NoProgramFoundError:  # the program as written is one
+        found = replace(as_written(program, settings), bound=0.0, method="written", optimal=False)
+    if not found.optimal and (written := as_written(program, settings)).cost < found.cost:
+        found = replace(written, bound=min(found.bound, written.cost), optimal=False)
+    budget = budget_of(settings.memory, found)
+    if problem is None or fits(found, budget):
+        return found, budget
+    return fitting(problem, [found, as_written(program, settings)], budget, search), budget

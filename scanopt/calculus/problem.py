@@ -8,30 +8,27 @@ its *options*: a form, with the instances that the form is made of.
 
 from __future__ import annotations
 
-import heapq
+import math
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Set
+from collections.abc import Container, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, TypeVar
-
-import numpy as np
+from typing import NamedTuple
 
 from scanopt.array.abstract import concrete
 from scanopt.array.op import Operand
 from scanopt.array.ops_idle import guarded
-from scanopt.calculus.cost import CostModel, Work
+from scanopt.calculus.cost import CostModel, Work, byte_price, bytes_of
 from scanopt.calculus.dominance import undominated
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import ROOT, Form, TermGraph
+from scanopt.calculus.levels import MOST_LEVELS, closure, settled
 from scanopt.calculus.recipes import recipe
 from scanopt.calculus.sizes import Sizes, operator_operand
 
-__all__ = ["Instance", "NoProgramFoundError", "Option", "Problem"]
+__all__ = ["Instance", "Limit", "NoProgramFoundError", "Option", "Problem"]
 
-K = TypeVar("K")
-
-MAX_PHASES = 1_000
+MAX_PHASES = MOST_LEVELS
 _KEPT = ("stack", "tail", "at")
 LATEST = 12
 """Among so many phases, from the first that can, a value is chosen to be kept: loops in a long row that are one loop
@@ -51,13 +48,14 @@ class Option:
     """One way to have an instance.
 
     needs: what it is made of, in the order of the form.  updates: what it needs one step later (the
-    new value of a state, the condition that ends a loop), so that no order follows.
+    new value of a state, the condition that ends a loop), so that no order follows.  held: bytes of what it makes.
     """
 
     form: Form | None
     cost: float
     needs: tuple[Instance, ...]
     updates: tuple[Instance, ...] = ()
+    held: float = 0.0
 
     @property
     def all_needs(self) -> tuple[Instance, ...]:
@@ -69,16 +67,30 @@ class NoProgramFoundError(RuntimeError):
     """No causal choice was found: there is none, or the searches did not meet it in their time."""
 
 
+@dataclass(frozen=True)
+class Limit:
+    """Each byte that a choice makes beyond so many costs more."""
+
+    bytes: float = math.inf
+    price: float = 0.0
+
+    def excess(self, held: float) -> float:
+        """What a choice that makes so many bytes costs beyond its prices."""
+        return self.price * max(0.0, held - self.bytes)
+
+
 @dataclass
 class Problem:
     """All instances that the results may need, with their options.
 
-    phases: per clock how many phases are considered: as few as the results allow.
+    limit: of the bytes that a choice makes.  phases: per clock how many phases are considered: as few as the results
+    allow.
     """
 
     graph: TermGraph
     sizes: Sizes
     cost: CostModel
+    limit: Limit = Limit()
     options: dict[Instance, list[Option]] = field(default_factory=dict[Instance, list[Option]])
     roots: tuple[Instance, ...] = ()
 
@@ -86,7 +98,8 @@ class Problem:
         self._forms = {
             c: [f for f in forms if self._usable(f)] for c, forms in self.graph.classes.items() if c in self.sizes.of
         }
-        self._work: dict[int, dict[Form, float]] = {}
+        self._work: dict[int, dict[Form, tuple[float, float]]] = {}
+        self._byte = byte_price(self.cost)
         self._phases: dict[tuple[int, tuple[int, ...]], int] = {}
         self.chains = {c: self.graph.chain(c) for c in (ROOT, *self.graph.clocks)}
         self._around = {c: frozenset(chain) for c, chain in self.chains.items()}
@@ -136,7 +149,15 @@ class Problem:
     def _earliest(self, clock: int, some: Set[int], there: Container[int]) -> dict[int, int]:
         """The least phases of `some` classes: of those that may wait for what the clock leaves.
 
-        What comes one step later may go round in circles: it is assumed to be early, and raised as found.
+        A class can be had in phase p (outside: once p phases have run) by a form of it if
+
+        - all that the form is made of can be had in phase p, and in the end of leaves, not of itself;
+        - what it keeps of the clock can be had in phase p - 1, where it is a stack, tail or at of it;
+        - what it needs one step later in the clock, or in a loop inside it, can be had in phase p, be it of itself:
+          one of the new values of its state, one of the conditions that end the loop.
+
+        The least p of a class is found from below: what is needed one step later is taken for 0, then for what
+        follows from that, until nothing rises.  tests/test_phases.py compares it with what trying all choices gives.
         """
         forms = [(x, f) for x in some for f in self._forms.get(x, ()) if all(a in there for a in f.args)]
         late = dict.fromkeys((u for _, f in forms for u in self._late(f) if u in some), 0)
@@ -215,15 +236,8 @@ class Problem:
             return self._runs(i)
         if i.id not in self._forms:  # an update of a state, or a condition, that no known form computes
             return []
-        forms = [f for f in self._forms[i.id] if self._in_time(i, f)]
-        if self._may_tell_shapes(i.id) and any(f.kind == "hold" for f in forms):
-            # A loop that takes no step knows from what it holds what shapes it makes; rows to read it has none.
-            forms = [f for f in forms if f.kind != "seq"]
+        forms = (f for f in self._forms[i.id] if self._in_time(i, f))
         return [o for f in forms for o in self._ways(i, f) if i not in o.needs]
-
-    def _may_tell_shapes(self, c: int) -> bool:
-        operand = self.sizes.of[c].operand
-        return operand.ndim <= 1 and np.dtype(operand.dtype).kind in "iu"
 
     def _in_time(self, i: Instance, f: Form) -> bool:
         """Whether the phases of i are late enough for what f is made of."""
@@ -237,22 +251,22 @@ class Problem:
 
     def _ways(self, i: Instance, f: Form) -> list[Option]:
         """The options of one form: one per phase that a loop's value may come from."""
-        price = self._price(i.id, f)
+        price, held = self._price(i.id, f)
         match f.kind:
             case "input" | "const":
                 return [Option(f, price, ())]
             case "apply":
-                return [Option(f, price, tuple(Instance(a, i.phases) for a in f.args))]
+                return [Option(f, price, tuple(Instance(a, i.phases) for a in f.args), (), held)]
             case "hold" | "seq" | "delay":
                 needs = (Instance(f.args[0], i.phases[:-1]), Instance(f.clock, i.phases, True))
                 if f.kind != "delay":
                     return [Option(f, price, needs)]
                 updates = self.graph.states[f.state].updates
-                return [Option(f, price, needs, (Instance(u, i.phases),)) for u in updates]
+                return [Option(f, price, needs, (Instance(u, i.phases),), held) for u in updates]
             case _:
                 first = self.earliest[f.clock].get(f.args[0], MAX_PHASES)
                 phases = range(first, min(first + LATEST, self._phases_at(f.clock, i.phases)))
-                return [Option(f, price, (Instance(f.args[0], (*i.phases, p)),)) for p in phases]
+                return [Option(f, price, (Instance(f.args[0], (*i.phases, p)),), (), held) for p in phases]
 
     def _phases_at(self, clock: int, around: tuple[int, ...]) -> int:
         """How many phases a loop has where those around it are in these: as few as what can be had there asks for.
@@ -285,32 +299,40 @@ class Problem:
             return [Option(None, price, needs)]
         return [Option(None, price, needs, (Instance(u, i.phases),)) for u in info.until]
 
-    def _price(self, c: int, f: Form) -> float:
+    def _price(self, c: int, f: Form) -> tuple[float, float]:
+        """The price of a form, and the bytes that it makes: at each step in the same place."""
         known = self._work.setdefault(c, {})
         if f not in known:
             kept = f.kind in _KEPT
             clock = f.clock if kept else self.sizes.of[c].clock
+            once, held = self._once(c, f)
             # A floor above zero: of two ways at no cost, the one with fewer parts.
-            known[f] = max(self._once(c, f), 1e-3) * max(self.sizes.trips(clock), 1)
+            known[f] = max(once, 1e-3) * max(self.sizes.trips(clock), 1) + self._byte * held, held
         return known[f]
 
-    def _once(self, c: int, f: Form) -> float:
-        """The cost of one evaluation; for what a loop keeps, of one step."""
-        args = self._operands(f)
+    def _once(self, c: int, f: Form) -> tuple[float, float]:
+        """The cost of one evaluation, for what a loop keeps of one step, and the bytes of what is made."""
+        args, out = self._operands(f), self.sizes.of[c].operand
         if f.operator is None:
-            out = args[0] if f.kind in _KEPT else self.sizes.of[c].operand
-            return self.cost(Work(f.kind, None, args, out))
+            held = bytes_of(out) * (f.k if f.kind == "delay" else f.kind in _KEPT)
+            return self.cost(Work(f.kind, None, args, args[0] if f.kind in _KEPT else out)), held
         made = recipe(f.operator, args)
         assert made is not None
         slots = [*args, *(concrete(x) for x in made.constants)]
-        price = 0.0
+        price, held = 0.0, 0.0
         for op, inputs in made.steps:
             operands = tuple(slots[n] for n in inputs)
             slots.append(operator_operand(op, list(operands)))
             inner = guarded(op)
             work = Work("apply", inner, operands[1:], slots[-1]) if inner else Work("apply", op, operands, slots[-1])
             price += self.cost(work)
-        return price
+            if not (op.cost == "free" and op.view):
+                held += bytes_of(slots[-1])
+        return price, held
+
+    def total(self, choice: Mapping[Instance, Option]) -> float:
+        """What a choice costs, with what it costs to be beyond the limit: shared instances count once."""
+        return sum(o.cost for o in choice.values()) + self.limit.excess(sum(o.held for o in choice.values()))
 
     # Pruning
 
@@ -324,7 +346,7 @@ class Problem:
         before = -1
         while (size := sum(map(len, self.options.values()))) != before:
             before = size
-            self.options = undominated(self.options)
+            self.options = undominated(self.options, math.isfinite(self.limit.bytes))
             self._drop_unreached()
 
     def _feasible(self) -> set[Instance]:
@@ -339,47 +361,3 @@ class Problem:
                 seen.add(i)
                 todo.extend(j for o in self.options.get(i, ()) for j in o.all_needs)
         self.options = {i: o for i, o in self.options.items() if i in seen}
-
-
-def closure(starts: Iterable[K], edges: Mapping[K, Iterable[K]]) -> set[K]:
-    """All that edges lead to."""
-    out: set[K] = set()
-    todo = list(starts)
-    while todo:
-        i = todo.pop()
-        if i not in out:
-            out.add(i)
-            todo.extend(edges.get(i, ()))
-    return out
-
-
-def settled(ways: Iterable[tuple[K, tuple[K, ...], int, int]]) -> dict[K, int]:
-    """The least level of everything that can be had, from the leaves up.
-
-    A way (x, needs, floor, step) gives x the level max(floor, levels of needs) + step.
-    """
-    known = list(ways)
-    users: dict[K, list[int]] = defaultdict(list)
-    missing: list[int] = []
-    heap: list[tuple[int, int]] = []
-    for n, (_, needs, floor, step) in enumerate(known):
-        distinct = set(needs)
-        missing.append(len(distinct))
-        for j in distinct:
-            users[j].append(n)
-        if not distinct:
-            heap.append((floor + step, n))
-    heapq.heapify(heap)
-    level: dict[K, int] = {}
-    while heap:
-        height, n = heapq.heappop(heap)
-        x = known[n][0]
-        if x in level:
-            continue
-        level[x] = min(height, MAX_PHASES)
-        for m in users[x]:
-            missing[m] -= 1
-            if not missing[m]:
-                _, needs, floor, step = known[m]
-                heapq.heappush(heap, (max(floor, *(level[j] for j in needs)) + step, m))
-    return level

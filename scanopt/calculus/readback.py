@@ -19,7 +19,7 @@ _FORMS = ("hold", "seq", "stack")
 _TABLES = (
     "node", "input", "const", "apply", *_FORMS, "tail", "at", "delay", "cons", "nil", "fold_",
     "prim", "prim_with", *PARAMS, "vmap",
-    "root", "loop", "within", "steps", "until", "runs_all", "state", "becomes", "expanded", "lift",
+    "root", "loop", "within", "steps", "until", "runs_all", "state", "becomes", "expanded", "needless", "lift",
 )  # fmt: skip
 
 
@@ -198,9 +198,10 @@ class ReadBack:
         for kind in ("input", "const"):
             for (key,), v in self._rows(kind):
                 yield values[v], Form(kind, key=key)
+        needless = {row for row, _ in self._rows("needless")}
         for kind in _FORMS:
             for (c, x), v in self._rows(kind):
-                if c in clocks:
+                if c in clocks and (kind != "seq" or (c, x) not in needless):
                     yield values[v], Form(kind, (values[x],), clock=clocks[c])
         for kind in ("tail", "at"):
             for (c, x, k), v in self._rows(kind):

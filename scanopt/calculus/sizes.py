@@ -55,7 +55,8 @@ class Sized:
 class Sizes:
     """Operand and clock of every class that has any form made of such classes.
 
-    A form whose lengths all follow from those of its arguments speaks before one with a length to assume.
+    A form whose lengths all follow from those of its arguments speaks before one with a length to assume, and one that
+    tells the value of an integer, which may be a length, before one that does not.
     """
 
     def __init__(self, g: TermGraph, inputs: Mapping[str, Operand]) -> None:
@@ -67,16 +68,16 @@ class Sizes:
         ready: list[tuple[int, Form]] = []
         for c, f in g.forms():
             self._sort(c, f, waiting, ready)
-        doubtful: list[tuple[int, Form]] = []
-        while ready or doubtful:
-            sure = bool(ready)
-            c, f = ready.pop() if sure else doubtful.pop()
+        speaking: tuple[list[tuple[int, Form]], ...] = (ready, [], [])
+        while (turn := next((n for n, forms in enumerate(speaking) if forms), None)) is not None:
+            c, f = speaking[turn].pop()
             if c in self.of:
                 continue
-            if sure and not self._follows(f):
-                doubtful.append((c, f))
+            sized, doubt = self._sized(f)
+            if doubt > turn:
+                speaking[doubt].append((c, f))
                 continue
-            self.of[c] = self._sized(f)
+            self.of[c] = sized
             for later in waiting.pop(c, ()):
                 self._sort(*later, waiting, ready)
 
@@ -108,37 +109,45 @@ class Sizes:
             self._trips[clock] = min(math.prod(self.steps(c) for c in self.graph.chain(clock)), _MOST_TRIPS)
         return self._trips[clock]
 
-    def _follows(self, f: Form) -> bool:
-        """Whether all lengths of a form follow from its arguments."""
-        return f.operator is None or None not in _open(f.operator, [self.of[a].operand for a in f.args]).shape
+    def _sized(self, f: Form) -> tuple[Sized, int]:
+        """What a form is, and how much of it is assumed: 0 nothing, 1 the value of an integer, 2 lengths."""
+        sized, assumed = self._found(f)
+        x = sized.operand
+        unknown = x.value is None and not x.ndim and np.dtype(x.dtype).kind in "iu"
+        return sized, 2 if assumed else int(unknown)
 
-    def _sized(self, f: Form) -> Sized:
+    def _found(self, f: Form) -> tuple[Sized, bool]:
+        """What a form is, and whether lengths of it are assumed."""
         args = [self.of[a].operand for a in f.args]
         match f.kind:
             case "input":
-                return Sized(self._inputs[f.key], ROOT)
+                return Sized(self._inputs[f.key], ROOT), False
             case "const":
                 value = const_value(f.key, self.graph.consts)
-                return Sized(Operand(value.dtype.name, value.shape, value), ROOT)
+                return Sized(Operand(value.dtype.name, value.shape, value), ROOT), False
             case "apply":
                 assert f.operator is not None
                 clock = self.of[f.args[0]].clock if f.args else ROOT
-                return Sized(operator_operand(f.operator, args), clock)
+                out = _open(f.operator, args)
+                return Sized(_assumed(out), clock), None in out.shape
             case "hold":
-                return Sized(args[0], f.clock)
+                return Sized(args[0], f.clock), False
             case "seq" | "delay":
-                return Sized(Operand(args[0].dtype, args[0].shape[1:]), f.clock)
+                return Sized(Operand(args[0].dtype, args[0].shape[1:]), f.clock), False
             case kind:
                 level = self.graph.clocks[f.clock].level
                 n = self.steps(f.clock)
                 rows = () if kind == "at" else (min(n, f.k) if kind == "tail" else n,)
-                return Sized(Operand(args[0].dtype, (*rows, *args[0].shape)), level)
+                return Sized(Operand(args[0].dtype, (*rows, *args[0].shape)), level), False
 
 
 def operator_operand(op: Operator, args: list[Operand]) -> Operand:
     """dtype and shape of an operator's result, lengths that stay unknown assumed."""
-    out = _open(op, args)
-    return Operand(out.dtype, tuple(DEFAULT if n is None else n for n in out.shape), out.value)
+    return _assumed(_open(op, args))
+
+
+def _assumed(x: Operand) -> Operand:
+    return Operand(x.dtype, tuple(DEFAULT if n is None else n for n in x.shape), x.value)
 
 
 def _open(op: Operator, args: list[Operand]) -> Operand:

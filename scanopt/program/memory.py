@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -257,14 +257,15 @@ def _bytes(x: Operand) -> int:
 
 
 def _peak(steps: Sequence[Step], last: dict[str, int], known: Known, held: Sequence[tuple[Held, int]]) -> int:
-    """The most bytes alive after a step outside loops, each array let go after its last use.
+    """The most bytes alive after a step outside loops, each array let go after its last use or that of a view of it.
 
     last: names that are read after the steps.  On a side what was made before is not counted.
     """
     last = dict(last)
     for i, step in reversed(list(enumerate(steps))):
+        until = last.get(step.out, i) if _is_view(step) else i
         for name in names_read(step):
-            last.setdefault(name, i)
+            last[name] = max(last.get(name, i), until)
     alive: dict[str, int] = {}
     peak = 0
     for i, step in enumerate(steps):
@@ -273,7 +274,8 @@ def _peak(steps: Sequence[Step], last: dict[str, int], known: Known, held: Seque
             values = {name: len(steps) for _, names in step.sides for name in names}
             sides = [_peak(side, values, known, held) for side in _taken(step, known)]
             peak = max(peak, during + max(sides, default=0))
-        alive.update((name, _bytes(known[name])) for name in names_made(step))
+        if not _is_view(step):
+            alive.update((name, _bytes(known[name])) for name in names_made(step))
         inside = 0
         if isinstance(step, Loop):
             labels = {step.label, *(s.label for s in _inner(step.body))}
@@ -281,6 +283,11 @@ def _peak(steps: Sequence[Step], last: dict[str, int], known: Known, held: Seque
         peak = max(peak, sum(alive.values()) + inside)
         alive = {name: n for name, n in alive.items() if last.get(name, -1) > i}
     return peak
+
+
+def _is_view(step: Step) -> TypeGuard[Compute]:
+    """Whether a step makes no array of its own, but shows one of its arguments."""
+    return isinstance(step, Compute) and step.op.cost == "free" and step.op.view
 
 
 def _inner(steps: Sequence[Step]) -> Iterable[Loop]:

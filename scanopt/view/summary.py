@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from scanopt.compiler import Function
 from scanopt.measuring import seconds_per_call, shared_kept, values_of
+from scanopt.memory import bytes_text
 from scanopt.outcome import ending
 from scanopt.view.charts import cost_text, seconds_text
 
@@ -22,8 +24,8 @@ def summary(f: Function, measure: bool = True) -> str:
 
     Called with its example, or else with what it was last called with inside `watching()`.
     """
-    parts = [_laws(f), "\n".join([_costs(f), _sizes(f), _optimization(f), *([_calls(f)] if measure else [])])]
-    return "\n\n".join(parts)
+    figures = [_costs(f), _memory(f), _sizes(f), _optimization(f), *([_calls(f)] if measure else [])]
+    return "\n\n".join([_laws(f), "\n".join(figures)])
 
 
 def _laws(f: Function) -> str:
@@ -43,6 +45,13 @@ def _costs(f: Function) -> str:
     before, after = cost_text(r.cost_before, r.unit), cost_text(r.cost, r.unit)
     ratio = f", ratio {r.cost_before / r.cost:.3g}" if r.cost else ""
     return f"cost          {before} as written, {after} optimized{ratio} (predicted; {found}{end})"
+
+
+def _memory(f: Function) -> str:
+    r = f.report
+    allowed = "" if math.isinf(r.budget) else f" of {bytes_text(r.budget)} allowed"
+    end = "" if r.fits else "; none that was found holds less"
+    return f"memory        {bytes_text(r.memory)}{allowed}, beside arguments (predicted{end})"
 
 
 def _sizes(f: Function) -> str:

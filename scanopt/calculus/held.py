@@ -1,0 +1,58 @@
+"""How many bytes a choice holds at its peak, when it runs in the order of its schedule.
+
+Arguments and constants do not count: they are there before.  Outside of loops an array is let go after its last
+use; what shares its memory (a transpose, a slice) uses it as well.  A loop holds all that its steps compute until it
+is over, loops inside it included, and while it computes the largest of them anew also the one of the step before.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from scanopt.calculus.causality import Choice, Schedule, places_of
+from scanopt.calculus.problem import Instance, Option, Problem
+
+__all__ = ["peak"]
+
+
+def peak(problem: Problem, choice: Choice, schedule: Schedule) -> float:
+    """The most bytes that a choice holds at one time: no less than it takes, but for copies inside operators."""
+    places = places_of(problem, choice)
+    position = {i: n for n, i in enumerate(schedule.items)}
+    when = {i: position[around[0] if around else i] for i, around in places.items()}
+    inside: dict[int, list[float]] = defaultdict(lambda: [0.0])
+    change: dict[int, float] = defaultdict(float)
+    last = _last_uses(choice, when, dict.fromkeys(problem.roots, len(schedule.items)))
+    for i, o in choice.items():
+        if places[i]:
+            inside[when[i]].append(o.held)
+        elif o.held:
+            change[_begin(i, o, when)] += o.held
+            change[last[i] + 1] -= o.held
+    most = alive = 0.0
+    for n in range(len(schedule.items)):
+        alive += change[n]
+        most = max(most, alive + sum(inside[n]) + max(inside[n]))
+    return most
+
+
+def _begin(i: Instance, o: Option, when: Mapping[Instance, int]) -> int:
+    """What a loop keeps is there from its first step on."""
+    assert o.form is not None
+    return when[o.needs[0]] if o.form.kind in ("stack", "tail", "at") else when[i]
+
+
+def _last_uses(choice: Choice, when: Mapping[Instance, int], last: dict[Instance, int]) -> dict[Instance, int]:
+    """When everything is read last, by itself or by what shares its memory.  last: what is known of it."""
+    for i, o in choice.items():
+        for j in (i, *o.all_needs):
+            last[j] = max(last.get(j, 0), when[i])
+    todo = list(choice)
+    while todo:
+        i = todo.pop()
+        for j in choice[i].needs if not choice[i].held else ():
+            if last[j] < last[i]:
+                last[j] = last[i]
+                todo.append(j)
+    return last

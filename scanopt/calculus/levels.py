@@ -1,0 +1,58 @@
+"""What can be had, from the leaves up, and at which level."""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+__all__ = ["MOST_LEVELS", "closure", "settled"]
+
+K = TypeVar("K")
+
+MOST_LEVELS = 1_000
+
+
+def closure(starts: Iterable[K], edges: Mapping[K, Iterable[K]]) -> set[K]:
+    """All that edges lead to."""
+    out: set[K] = set()
+    todo = list(starts)
+    while todo:
+        i = todo.pop()
+        if i not in out:
+            out.add(i)
+            todo.extend(edges.get(i, ()))
+    return out
+
+
+def settled(ways: Iterable[tuple[K, tuple[K, ...], int, int]]) -> dict[K, int]:
+    """The least level of everything that can be had, from the leaves up.
+
+    A way (x, needs, floor, step) gives x the level max(floor, levels of needs) + step.
+    """
+    known = list(ways)
+    users: dict[K, list[int]] = defaultdict(list)
+    missing: list[int] = []
+    heap: list[tuple[int, int]] = []
+    for n, (_, needs, floor, step) in enumerate(known):
+        distinct = set(needs)
+        missing.append(len(distinct))
+        for j in distinct:
+            users[j].append(n)
+        if not distinct:
+            heap.append((floor + step, n))
+    heapq.heapify(heap)
+    level: dict[K, int] = {}
+    while heap:
+        height, n = heapq.heappop(heap)
+        x = known[n][0]
+        if x in level:
+            continue
+        level[x] = min(height, MOST_LEVELS)
+        for m in users[x]:
+            missing[m] -= 1
+            if not missing[m]:
+                _, needs, floor, step = known[m]
+                heapq.heappush(heap, (max(floor, *(level[j] for j in needs)) + step, m))
+    return level
