@@ -64,7 +64,9 @@ class _Process:
 
     def __init__(self) -> None:
         command = [_python(), "-P", "-s", "-S", engine_process.__file__, _bindings(), str(SPARE)]
-        self.texts: list[str] = []
+        self.texts: dict[str, int] = {}
+        """Keys of the rules that it has, in the order of their last use."""
+        self._begun = 0
         self.broken = False
         self._owed = 0
         self._told = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
@@ -94,6 +96,15 @@ class _Process:
             self.end()
             raise
 
+    def begin(self, text: str) -> None:
+        """Requests are about a new program with these rules from now on.  Their text is sent once."""
+        self._begun += 1
+        known = self.texts.pop(text, None)
+        self.texts[text] = self._begun if known is None else known
+        while len(self.texts) > KEPT:
+            del self.texts[next(iter(self.texts))]
+        self.tell("begin", self.texts[text], text if known is None else "")
+
     def ask(self, *request: Any) -> Any:
         """The answer to a request."""
         self.tell(*request)
@@ -121,7 +132,7 @@ class _Process:
     def worn(self) -> bool:
         """Whether another one should take its place."""
         try:
-            if self.broken or self._process.poll() is not None or self.last():
+            if self.broken or self._process.poll() is not None:
                 return True
             return not self.ask("alive")  # a process that has just been killed may still be there
         except (EngineError, MemoryError, RuntimeError):
@@ -270,8 +281,7 @@ def take(text: str) -> Engine:
         if process is not None:
             process.end()
         process = _Process()
-    process.texts = [*(x for x in process.texts if x != text), text][-KEPT:]
-    process.tell("begin", text)
+    process.begin(text)
     return Engine(process, text)
 
 
