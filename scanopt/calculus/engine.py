@@ -227,14 +227,16 @@ class Engine:
         """
         return [Report(*x) for x in self._process.ask("run", text)]
 
-    def round(self, facts: str, laws: str, counted: Sequence[str], most: int, read: float) -> tuple[Report, int, float]:
-        """Run facts until nothing new follows, then laws, in one request.
+    def round(
+        self, facts: Sequence[tuple[str, bool]], more: str, counted: Sequence[str], most: int, read: float
+    ) -> tuple[Report, int, float]:
+        """Run rulesets of facts, one after the other, then commands, in one request.
 
-        Gives a report of it all, the number of rows of the counted tables, and how many times the memory that the
-        program takes is left.  Facts stop as well with more rows than `most`, or less memory left than `read` times.
-        Raises as `run` does.
+        facts: with each ruleset whether it runs until nothing new follows.  Gives a report of it all, the number of
+        rows of the counted tables, and how many times the memory that the program takes is left.  Facts stop as well
+        with more rows than `most`, or less memory left than `read` times.  Raises as `run` does.
         """
-        report, rows, taken, left = self._process.ask("round", facts, laws, counted, most, read)
+        report, rows, taken, left = self._process.ask("round", facts, more, counted, most, read)
         return Report(*report), rows, left / taken if taken else math.inf
 
     def holds(self, query: str) -> bool:

@@ -27,6 +27,9 @@ KEPT = 3
 _SHARE = 20
 """A process does at least so many times the work of its start before it is worn out."""
 
+_AT_ONCE = 8
+"""Runs of facts between two looks at what they came to."""
+
 _MOST = 1 << 62
 
 
@@ -142,21 +145,26 @@ class Worker:
         """What the commands of a text come to: reports of runs."""
         return [found for x in run(self._engine, text) if (found := plain(x)) is not None]
 
-    def round(self, facts: str, laws: str, counted: Sequence[str], most: int, read: float) -> list[Any]:
-        """Run facts until nothing new follows, then laws: a report of it all, rows of the counted tables, and memory.
+    def round(
+        self, facts: Sequence[tuple[str, bool]], more: str, counted: Sequence[str], most: int, read: float
+    ) -> list[Any]:
+        """Run rulesets of facts, then commands: a report of it all, rows of the counted tables, and memory.
 
-        Facts stop as well with more rows than `most`, or where less than `read` times the memory taken is left.
+        Those that are to run until nothing new follows stop as well with more rows than `most`, or where less than
+        `read` times the memory taken is left.
         """
         reports: list[Any] = []
-        while True:
-            reports += self.run(facts)
-            rows, *memory = self._counted(counted)
-            if not reports[-1][0] or rows > most or memory[1] < read * memory[0]:
-                break
-        if laws:
-            reports += self.run(laws)
-            rows, *memory = self._counted(counted)
-        return [together(reports), rows, *memory]
+        for ruleset, again in facts:
+            reports += self.run(f"(run {ruleset} {_AT_ONCE if again else 1})")
+            # The command, unlike `repeat` in a schedule, ends with the first run that finds nothing new.
+            while again and reports[-1][0]:
+                reports += self.run(f"(run {ruleset} {_AT_ONCE})")
+                if reports[-1][0]:
+                    rows, *memory = self._counted(counted)
+                    if rows > most or memory[1] < read * memory[0]:
+                        break
+        reports += self.run(more)
+        return [together(reports), *self._counted(counted)]
 
     def _counted(self, names: Sequence[str]) -> tuple[int, int, int]:
         sizes, taken, left = self.room()

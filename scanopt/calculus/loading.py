@@ -12,6 +12,7 @@ from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.facts import ALL
 from scanopt.calculus.forms import Batched, Form, Operator, const_value
 from scanopt.calculus.given import Given
+from scanopt.calculus.strata import row
 from scanopt.calculus.tables import COLUMNS, Tables, quoted, tables_text
 
 __all__ = ["Rows", "integer", "load_text", "operator_text"]
@@ -117,9 +118,15 @@ class Rows:
         for a, b in pairs:
             self._tables.add(f"t_equal_{what}", a, b)
 
-    def load(self, run: Callable[[str], Any]) -> None:
-        """Hand the rows over, by a function that runs commands."""
-        self._tables.load(run)
+    def there(self) -> set[str]:
+        """The tables that have rows once the program is loaded, by the rules that load it."""
+        ops = (op.key for op in self.ops if isinstance(op, Op))
+        return {"line", "text", *(row("line", quoted(x)) for x in self._tables.names()),
+                *(row("prim", quoted(x)) for x in ops)}  # fmt: skip
+
+    def load(self, run: Callable[[str], Any], ruleset: str) -> None:
+        """Hand the rows over, by a function that runs commands.  ruleset: of the rules that load them."""
+        self._tables.load(run, ruleset)
 
     # Terms
 
