@@ -173,18 +173,23 @@ def _exchanged(numbered: Numbered, start: list[int]) -> tuple[float, list[int]]:
 
 
 def _one_pass(numbered: Numbered, start: list[int], cost: float, barred: set[tuple[int, int]]) -> list[int]:
-    """Every exchange tried once, the dearest first; what is kept may go round in circles."""
+    """Every exchange tried once, the dearest first; what is kept may go round in circles.
+
+    An exchange saves no more than what is in use for the sake of the old option alone.
+    """
     picked = list(start)
+    at_stake = numbered.at_stake(picked)
     for n in sorted(numbered.in_use(picked), key=lambda n: -numbered.prices[n][picked[n]]):
         for m in range(len(numbered.options[n])):
             kept = picked[n]
-            if m != kept and (n, m) not in barred:
-                picked[n] = m
-                total = numbered.total(picked)
-                if total < cost:
-                    cost = total
-                else:
-                    picked[n] = kept
+            if m == kept or (n, m) in barred or numbered.least_more(n, m, at_stake) > at_stake.get(n, 0.0):
+                continue
+            picked[n] = m
+            total = numbered.total(picked)
+            if total < cost:
+                cost, at_stake = total, numbered.at_stake(picked)
+            else:
+                picked[n] = kept
         if numbered.spent:
             break
     return picked

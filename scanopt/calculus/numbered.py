@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Container, Iterable, Sequence, Set
 from dataclasses import dataclass
 
 from scanopt.calculus.causality import Choice, reached
+from scanopt.calculus.dominators import summed_by_dominator
 from scanopt.calculus.problem import Problem
 
 __all__ = ["Numbered", "Options", "Prices", "Trees"]
@@ -41,6 +42,7 @@ class Numbered:
         self.needs = [[[number[j] for j in o.needs] for o in os] for os in self.options]
         self.all_needs = [[[number[j] for j in o.all_needs] for o in os] for os in self.options]
         self.prices = [[o.cost for o in os] for os in self.options]
+        self._least = [min(prices, default=math.inf) for prices in self.prices]
         self.roots = [number[r] for r in problem.roots]
         self.number_of = {id(o): (n, m) for n, os in enumerate(self.options) for m, o in enumerate(os)}
         self._users: list[list[tuple[int, int]]] = [[] for _ in self.instances]
@@ -124,6 +126,19 @@ class Numbered:
         """What a choice costs; without end where something has no option."""
         used = self.in_use(picked)
         return sum(self.prices[n][picked[n]] for n in used) if used else math.inf
+
+    def at_stake(self, picked: Sequence[int]) -> dict[int, float]:
+        """Per instance in use the cost of what is in use for its sake alone, itself among it."""
+        found = summed_by_dominator(
+            self.roots, lambda n: self.all_needs[n][picked[n]], lambda n: self.prices[n][picked[n]]
+        )
+        self.visits += 3 * len(found)
+        return found
+
+    def least_more(self, n: int, m: int, used: Container[int]) -> float:
+        """What an option costs at least with what it needs beside what is in use, rounded down a little."""
+        new = sum([self._least[j] for j in self.all_needs[n][m] if j not in used])
+        return (self.prices[n][m] + new) * (1 - 1e-9)
 
     def choice(self, picked: Sequence[int]) -> Choice:
         """The choice by instances."""
