@@ -33,17 +33,17 @@ _THOROUGH = 2
 """How much more a thorough search may do, no start more than its share of what is left."""
 
 
-def greedy(problem: Problem, thorough: bool = False) -> tuple[Choice, Schedule] | None:
+def greedy(problem: Problem, thorough: bool = False, first: bool = False) -> tuple[Choice, Schedule] | None:
     """A causal choice with its schedule, or None when none was found in a bounded search.
 
-    thorough: give up dear options, too.
+    thorough: give up dear options, too.  first: no other starts than the first that leads to a choice.
     """
     numbered = Numbered(problem, _VISITS)
     best: tuple[float, list[int]] | None = None
     for n, (prices, banned) in enumerate(_starts(numbered)):
         if thorough:
             numbered.most = numbered.visits + (_THOROUGH * _VISITS - numbered.visits) // (_STARTS + 1 - n)
-        elif numbered.spent or (banned and best is not None):
+        elif numbered.spent or (best is not None and (banned or first)):
             break
         picked = _causal(numbered, prices, banned)
         if picked is not None:
