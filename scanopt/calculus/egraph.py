@@ -18,8 +18,6 @@ import numpy as np
 from scanopt.array.c_order import laid_out
 from scanopt.array.op import Op, Operand
 from scanopt.calculus.coinduction import PROVEN, Trial, facts_of, pairs, proven
-from scanopt.calculus.condition import FACTS, facts_text
-from scanopt.calculus.declarations import DECLARATIONS
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.engine import EngineError, Report, take
 from scanopt.calculus.forms import Batched, Operator, TermGraph, const_key, const_value
@@ -28,16 +26,16 @@ from scanopt.calculus.given_constants import filled
 from scanopt.calculus.given_states import passing_on
 from scanopt.calculus.given_steps import as_many_steps
 from scanopt.calculus.ground import with_named_operators
-from scanopt.calculus.law import Law, standard_laws
-from scanopt.calculus.loading import Rows, integer, load_text, operator_text
-from scanopt.calculus.machinery import machinery_text
-from scanopt.calculus.provenance import NOTE_FACTS, NOTE_WRITTEN, Notes, Provenance, notes_text, noting
+from scanopt.calculus.law import Law
+from scanopt.calculus.loading import Rows, integer, operator_text
+from scanopt.calculus.provenance import NOTE_FACTS, NOTE_WRITTEN, Notes, Provenance, noting
 from scanopt.calculus.readback import ReadBack, read_back
+from scanopt.calculus.rulebook import ALL_FACTS, Running, Same, own_laws, rules_text, rulesets_of
 from scanopt.calculus.saturation import READ, Limits, Round, Saturation, run_schedule
 from scanopt.calculus.schedule import EVERYTHING, Schedule
 from scanopt.calculus.tables import quoted
 
-__all__ = ["EGraph", "EndlessError", "Limits", "Saturation", "UnsoundLawError", "rules_text", "rulesets_of"]
+__all__ = ["EGraph", "EndlessError", "Limits", "Saturation", "UnsoundLawError"]
 
 
 class UnsoundLawError(RuntimeError):
@@ -51,8 +49,8 @@ class EndlessError(RuntimeError):
 _FORMS = ("apply", "hold", "seq", "delay", "stack", "tail", "on")
 """The constructors that are counted."""
 
-_AT_ONCE, _TOO_MANY = 8, 4
-"""Runs of facts between two looks at the number of forms; how many times as many as a program may have end them."""
+_TOO_MANY = 4
+"""How many times as many forms as a program may have end facts."""
 
 _ROWS = 20_000
 """Rows of all tables that rules beside the facts may make."""
@@ -61,72 +59,8 @@ _TRIAL = 50
 """Rounds of a trial, at most."""
 
 
-class _Same:
-    """Objects that are the same: laws and facts are many, and their texts long."""
-
-    def __init__(self, objects: Iterable[object]) -> None:
-        self.objects = tuple(objects)
-        self._ids = tuple(map(id, self.objects))
-
-    def __hash__(self) -> int:
-        return hash(self._ids)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self._ids == other._ids
-
-
-def rules_text(noted: bool = False) -> str:
-    """Declarations, facts, machinery and the standard laws, for egglog: the same whichever laws run.
-
-    noted: with rules that note down where forms come from.
-    """
-    return _rules_text(_Same(standard_laws()), _Same(FACTS.values()), noted)
-
-
-@lru_cache(maxsize=4)
-def _rules_text(same: _Same, facts: _Same, noted: bool) -> str:
-    laws = [x for x in same.objects if isinstance(x, Law)]
-    together = _combined(_ALL, laws, {x.name: f"law_{x.name}" for x in laws})
-    rules = [_rulesets(x, f"law_{x.name}") for x in laws]
-    notes = [notes_text(laws)] if noted else []
-    named = with_named_operators("\n".join([facts_text(), load_text(), machinery_text(), *rules, *notes]), "op")
-    return "\n".join([DECLARATIONS, named, *together])
-
-
-_ALL = "laws"
-"""The ruleset of the standard laws."""
-
-
-def _rulesets(law: Law, name: str) -> str:
-    """A law as a ruleset, so that it runs with others or without, and as another one for single steps."""
-    text = f"(ruleset {name})\n{law.rule(name)}"
-    return f"{text}\n(ruleset step_{name})\n{law.rule(f'step_{name}')}" if law.stepwise else text
-
-
-def _combined(name: str, laws: Sequence[Law], rulesets: Mapping[str, str]) -> list[str]:
-    """Commands that make one ruleset of laws, and one of what they do stepwise."""
-    stepwise = [f"step_{rulesets[x.name]}" for x in laws if x.stepwise]
-    return [
-        f"(unstable-combined-ruleset {name} {' '.join(rulesets[x.name] for x in laws)})",
-        f"(unstable-combined-ruleset step_{name} {' '.join(stepwise)})",
-    ]
-
-
-def _own(laws: Sequence[Law]) -> list[Law]:
-    """The laws that are no standard ones."""
-    standard = {id(x) for x in standard_laws()}
-    return [x for x in laws if id(x) not in standard]
-
-
-def rulesets_of(laws: Sequence[Law]) -> tuple[dict[str, str], str]:
-    """The ruleset of each law by its name, and the rules of those that are no standard laws."""
-    own = _own(laws)
-    names = {x.name: f"law_{x.name}" for x in laws} | {x.name: f"own_{x.name}" for x in own}
-    return names, "\n".join(_rulesets(x, names[x.name]) for x in own)
-
-
 @lru_cache(maxsize=8)
-def _operators(same: _Same) -> tuple[Op, ...]:
+def _operators(same: Same) -> tuple[Op, ...]:
     """The operators of the table that laws may introduce."""
     laws = [x for x in same.objects if isinstance(x, Law)]
     return tuple(op for x in laws for op in x.operators())
@@ -161,7 +95,6 @@ class EGraph:
     ) -> None:
         self.program = program
         self.laws = tuple(laws)
-        self._phases: dict[frozenset[str], str] = {}
         self._asked = self._texts = 0
         self._room = math.inf
         self._ops: dict[Operator, int] = {}
@@ -182,29 +115,23 @@ class EGraph:
     def _begin(self, fp: str, more: str) -> None:
         """Make the rules ready, and load the program."""
         self._rulesets, own = rulesets_of(self.laws)
-        self._all = _ALL
-        if own or len(self.laws) < len(standard_laws()):
-            self._all = "some_laws"
-            self.add("\n".join([own, *_combined(self._all, self.laws, self._rulesets)]))
-        self._stepwise = f"step_{self._all}"
-        if more:
-            self.add(more)
+        self._more = self._named("\n".join(filter(None, (own, more))))
+        if self._more:
+            self._run(self._more)
         if self._beside:
-            self._run(f"(unstable-combined-ruleset more_facts facts {self._beside})")
+            self._run(f"(unstable-combined-ruleset more_facts {ALL_FACTS} {self._beside})")
         program = self.program
-        given = list(given_facts(program, fp, _operators(_Same(self.laws))))
+        given = list(given_facts(program, fp, _operators(Same(self.laws))))
         self.equal = self._proven(given)
         given += [*self.equal, *passing_on(program, self.equal), *filled(program), *as_many_steps(program)]
+        self._running = self._runs(self._rulesets, {} if self._notes is None else self._notes.rulesets)
         self._load(Rows(program), given)
         if self._notes is not None:
-            self._note()
+            self._run(self._named("\n".join([*map(noting, own_laws(self.laws)), NOTE_WRITTEN])))
 
-    def _note(self) -> None:
-        """From now on laws are noted down."""
-        assert self._notes is not None
-        self._all, self._rulesets = "noted_laws", self._notes.rulesets
-        together = f"(unstable-combined-ruleset {self._all} {' '.join(self._rulesets.values())})"
-        self.add("\n".join([*map(noting, _own(self.laws)), together, NOTE_WRITTEN]))
+    def _runs(self, laws: Mapping[str, str], noted: Mapping[str, str]) -> Running:
+        """What runs of these laws, and of facts.  noted: rulesets in their place."""
+        return Running(self._run, rules_text(self._notes is not None), self._more, laws, noted)
 
     def close(self) -> None:
         """Hand the engine back, emptied, for the next program."""
@@ -220,7 +147,7 @@ class EGraph:
         rows.given(given)
         self._consts.update(self.program.consts)
         rows.integers()
-        rows.load(self._run)
+        rows.load(self._run, self._running.know(rows.there()))
         self._ops = rows.ops
 
     # Coinduction
@@ -233,15 +160,17 @@ class EGraph:
     def _answer(self, given: Sequence[Given], trial: Trial) -> dict[int, Any]:
         """The classes of a trial's terms by stepwise laws alone.  Nothing of it is left."""
         ops, self._folded = self._ops, set()
+        stepwise = {x.name: self._rulesets[x.name] for x in self.laws if x.stepwise}
         self._run("(push)")
         try:
+            self._running = self._runs(stepwise, {})
             rows = Rows(trial.part)
             rows.equal("states", pairs(trial.states))
             rows.equal("clocks", pairs(trial.clocks))
             self._load(rows, facts_of(trial.part, given))
             most = Limits().most(trial.part.size)
             for _ in range(_TRIAL):
-                report, size = self._all_facts(f"(run {self._stepwise} 1)")
+                report, size = self._all_facts(self._running.laws(stepwise))
                 changed = self._folded_by(report.matches) or report.updated
                 if not changed or size > most:
                     break
@@ -264,8 +193,7 @@ class EGraph:
         Of rules beside the facts nothing is reported.
         """
         start = time.perf_counter()
-        laws = f"(run {self._ruleset(names)} 1)" if names else ""
-        report, size = self._all_facts(laws if self._notes is None else f"{NOTE_FACTS}\n{laws}")
+        report, size = self._all_facts(self._running.laws(names))
         if self._notes is not None:
             self._first = dict.fromkeys(report.matches, self._rounds) | self._first
             self._rounds += 1
@@ -285,7 +213,7 @@ class EGraph:
         return Round(report.matches, seconds, folded or report.updated, size, self._room)
 
     def _all_facts(self, laws: str) -> tuple[Report, int]:
-        """Run facts until nothing new follows, then commands; the number of forms after that.
+        """Run facts until nothing new follows, then a ruleset of laws, if any; the number of forms after that.
 
         Facts should end by themselves, and are watched.
         """
@@ -295,20 +223,11 @@ class EGraph:
             if sum(self.sizes().values()) > _ROWS:
                 raise EndlessError
         most = _TOO_MANY * Limits().most(self.program.size)
-        # The command, unlike `repeat` in a schedule, ends with the first run that finds nothing new.
+        commands = "" if self._notes is None else NOTE_FACTS
+        commands += f"\n(run {laws} 1)" if laws else ""
         with _typed():
-            report, size, self._room = self._engine.round(f"(run facts {_AT_ONCE})", laws, _FORMS, most, READ)
+            report, size, self._room = self._engine.round(self._running.facts, commands, _FORMS, most, READ)
         return report, size
-
-    def _ruleset(self, names: frozenset[str]) -> str:
-        """The egglog ruleset of some of the laws."""
-        if len(names) == len(self.laws):
-            return self._all
-        if names not in self._phases:
-            self._phases[names] = f"phase_{len(self._phases)}"
-            rulesets = " ".join(self._rulesets[n] for n in sorted(names))
-            self._run(f"(unstable-combined-ruleset {self._phases[names]} {rulesets})")
-        return self._phases[names]
 
     def size(self) -> int:
         """The number of forms; what room is left in memory is noted."""
@@ -325,8 +244,14 @@ class EGraph:
 
     def add(self, rules: str) -> None:
         """Further rules, forgotten with the program."""
+        named = self._named(rules)
+        self._run(named)
+        self._running.add(named)
+
+    def _named(self, rules: str) -> str:
+        """Rules in which operators have names of their own."""
         self._texts += 1
-        self._run(with_named_operators(rules, f"op{self._texts}"))
+        return with_named_operators(rules, f"op{self._texts}")
 
     def _folded_by(self, matches: Mapping[str, int]) -> bool:
         """Whether laws that fold found operators of constants that are new."""
@@ -355,6 +280,7 @@ class EGraph:
                 text.append(f"({name} {' '.join(_about(a, const) for a in about)})")
         if text:
             self._run("\n".join(text))
+            self._running.know_made(" ".join(text))
         return bool(text)
 
     # Asking
@@ -370,7 +296,7 @@ class EGraph:
             self._asked += 1
             text.append(f"(relation {name} ({' '.join(columns.values())}))")
             text.append(f"(rule ({' '.join(atoms)}) (({name} {' '.join(columns)})) :ruleset questions)")
-        self.add("\n".join([*text, "(run questions 1)"]))
+        self._run(self._named("\n".join([*text, "(run questions 1)"])))
         return [f"question_{n}" for n in range(first, self._asked)]
 
     def read_back(self) -> tuple[ReadBack, TermGraph]:

@@ -65,7 +65,9 @@ class _Process:
 
     def __init__(self) -> None:
         command = [_python(), "-P", "-s", "-S", engine_process.__file__, _bindings(), str(SPARE)]
-        self.texts: list[str] = []
+        self.texts: dict[str, int] = {}
+        """Keys of the rules that it has, in the order of their last use."""
+        self._begun = 0
         self.broken = False
         self._owed = 0
         self._told = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
@@ -95,6 +97,15 @@ class _Process:
             self.end()
             raise
 
+    def begin(self, text: str) -> None:
+        """Requests are about a new program with these rules from now on.  Their text is sent once."""
+        self._begun += 1
+        known = self.texts.pop(text, None)
+        self.texts[text] = self._begun if known is None else known
+        while len(self.texts) > KEPT:
+            del self.texts[next(iter(self.texts))]
+        self.tell("begin", self.texts[text], text if known is None else "")
+
     def ask(self, *request: Any) -> Any:
         """The answer to a request."""
         self.tell(*request)
@@ -122,7 +133,7 @@ class _Process:
     def worn(self) -> bool:
         """Whether another one should take its place."""
         try:
-            if self.broken or self._process.poll() is not None or self.last():
+            if self.broken or self._process.poll() is not None:
                 return True
             return not self.ask("alive")  # a process that has just been killed may still be there
         except (EngineError, MemoryError, RuntimeError):
@@ -217,14 +228,16 @@ class Engine:
         """
         return [Report(*x) for x in self._process.ask("run", text)]
 
-    def round(self, facts: str, laws: str, counted: Sequence[str], most: int, read: float) -> tuple[Report, int, float]:
-        """Run facts until nothing new follows, then laws, in one request.
+    def round(
+        self, facts: Sequence[tuple[str, bool]], more: str, counted: Sequence[str], most: int, read: float
+    ) -> tuple[Report, int, float]:
+        """Run rulesets of facts, one after the other, then commands, in one request.
 
-        Gives a report of it all, the number of rows of the counted tables, and how many times the memory that the
-        program takes is left.  Facts stop as well with more rows than `most`, or less memory left than `read` times.
-        Raises as `run` does.
+        facts: with each ruleset whether it runs until nothing new follows.  Gives a report of it all, the number of
+        rows of the counted tables, and how many times the memory that the program takes is left.  Facts stop as well
+        with more rows than `most`, or less memory left than `read` times.  Raises as `run` does.
         """
-        report, rows, taken, left = self._process.ask("round", facts, laws, counted, most, read)
+        report, rows, taken, left = self._process.ask("round", facts, more, counted, most, read)
         return Report(*report), rows, left / taken if taken else math.inf
 
     def holds(self, query: str) -> bool:
@@ -273,8 +286,7 @@ def take(text: str) -> Engine:
         if process is not None:
             process.end()
         process = _Process()
-    process.texts = [*(x for x in process.texts if x != text), text][-KEPT:]
-    process.tell("begin", text)
+    process.begin(text)
     return Engine(process)
 
 

@@ -17,7 +17,9 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from queue import SimpleQueue
 from typing import Any
 
 KEPT = 3
@@ -26,60 +28,144 @@ KEPT = 3
 _SHARE = 20
 """A process does at least so many times the work of its start before it is worn out."""
 
+_AT_ONCE = 8
+"""Runs of facts between two looks at what they came to."""
+
 _MOST = 1 << 62
 
 
 class Server:
-    """Engines with rules loaded, and what is done with one of them at a time.
+    """Engines with rules loaded, each in a thread of its own; requests are about one of them at a time.
 
-    Loading rules costs more than most programs, so each program works on a level of its own (push, pop), which is
-    ready before it comes.
+    The thread of an engine answers from `begin` to `end`.  Then it makes itself ready for the next program, which takes
+    as long as a small program does, while another one answers.
     """
 
-    def __init__(self, bindings: Any, spare: int) -> None:
+    def __init__(self, bindings: Any, spare: int, receive: Callable[[], Any], send: Callable[[Any], None]) -> None:
         self._bindings = bindings
         self._spare = spare
-        self._engines: dict[str, Any] = {}
-        self._engine: Any = None
+        self._receive, self._send = receive, send
+        self._workers: dict[int, Worker] = {}
         self._limit = soft_limit()
-        self._fresh = self._begun = used()[0]
         self._start = 0.0
+        self._fresh = used()[0]
+        self._worn = False
 
-    def begin(self, text: str) -> None:
-        """From now on requests are about an engine with these rules, on a level of its own."""
+    def serve(self) -> None:
+        """Answer requests until there are no more."""
+        while request := self._receive():
+            name, *args = request
+            if name == "begin":
+                self._worker(*args).answer()
+            else:
+                self._send(("", not self._is_worn()))
+
+    def _worker(self, key: int, text: str) -> Worker:
+        """The worker with the rules of this key; their text comes with the key where they are new."""
         bound_memory(self._limit)
-        start = time.process_time() if self._engines else 0.0
-        engine = self._engines.pop(text, None)
-        if engine is None:
-            engine = self._bindings.EGraph()
-            run(engine, text)
+        made = self._workers.pop(key, None)
+        self._workers[key] = made or Worker(self._bindings, text, self._receive, self._send)
+        while len(self._workers) > KEPT:
+            self._workers.pop(next(iter(self._workers))).stop()
+        return self._workers[key]
+
+    def _is_worn(self) -> bool:
+        """Whether another process should take the place of this one.  While an engine is made ready nobody knows."""
+        workers = self._workers.values()
+        if all(x.ready for x in workers):
+            self._fresh = max(self._fresh, *(x.fresh for x in workers), 0)
+            grown = used()[0] - self._fresh > self._spare
+            self._worn = grown and time.process_time() > _SHARE * sum(x.start for x in workers)
+        return self._worn
+
+
+class Worker:
+    """An engine with some rules, in the one thread that may use it.
+
+    Loading rules costs more than most programs, so each program works on a level of its own (push, pop), which is
+    ready before it comes.  start: seconds that loading took.  fresh: bytes that the process held then.
+    """
+
+    def __init__(self, bindings: Any, text: str, receive: Callable[[], Any], send: Callable[[Any], None]) -> None:
+        self.start = 0.0
+        self.fresh = 0
+        self.ready = False
+        self._bindings = bindings
+        self._text = text
+        self._receive, self._send = receive, send
+        self._engine: Any = None
+        self._begun = 0
+        self._turns: SimpleQueue[bool] = SimpleQueue()
+        self._over: SimpleQueue[None] = SimpleQueue()
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def answer(self) -> None:
+        """Answer the requests about one program."""
+        self.ready = False
+        self._turns.put(True)
+        self._over.get()
+
+    def stop(self) -> None:
+        """End the thread, and the engine with it."""
+        self._turns.put(False)
+
+    def _work(self) -> None:
+        with ending():
+            while self._turns.get():
+                self._send(answered(self._begin))
+                while request := self._receive():
+                    name, *args = request
+                    self._send(("", None) if name == "end" else answered(getattr(self, name), *args))
+                    if name == "end":
+                        break
+                self._over.put(None)
+                self._end()
+
+    def _begin(self) -> None:
+        """Load the rules where that is not done."""
+        if self._engine is None:
+            start, engine = time.thread_time(), self._bindings.EGraph()
+            run(engine, self._text)
             run(engine, "(push)")
-            self._start += time.process_time() - start
-            self._fresh = max(self._fresh, used()[0])
-        self._engine = self._engines[text] = engine
-        while len(self._engines) > KEPT:
-            del self._engines[next(iter(self._engines))]
+            self._engine = engine
+            self.start, self.fresh = time.thread_time() - start, used()[0]
         self._begun = used()[1]
+
+    def _end(self) -> None:
+        """Take the program out again."""
+        try:
+            run(self._engine, "(pop)")
+            run(self._engine, "(push)")
+        except BaseException:  # a panic of the engine is no Exception; it is made anew for the next program
+            self._engine = None
+        self.ready = True
+
+    # What is asked about a program
 
     def run(self, text: str) -> list[Any]:
         """What the commands of a text come to: reports of runs."""
         return [found for x in run(self._engine, text) if (found := plain(x)) is not None]
 
-    def round(self, facts: str, laws: str, counted: Sequence[str], most: int, read: float) -> list[Any]:
-        """Run facts until nothing new follows, then laws: a report of it all, rows of the counted tables, and memory.
+    def round(
+        self, facts: Sequence[tuple[str, bool]], more: str, counted: Sequence[str], most: int, read: float
+    ) -> list[Any]:
+        """Run rulesets of facts, then commands: a report of it all, rows of the counted tables, and memory.
 
-        Facts stop as well with more rows than `most`, or where less than `read` times the memory taken is left.
+        Those that are to run until nothing new follows stop as well with more rows than `most`, or where less than
+        `read` times the memory taken is left.
         """
         reports: list[Any] = []
-        while True:
-            reports += self.run(facts)
-            rows, *memory = self._counted(counted)
-            if not reports[-1][0] or rows > most or memory[1] < read * memory[0]:
-                break
-        if laws:
-            reports += self.run(laws)
-            rows, *memory = self._counted(counted)
-        return [together(reports), rows, *memory]
+        for ruleset, again in facts:
+            reports += self.run(f"(run {ruleset} {_AT_ONCE if again else 1})")
+            # The command, unlike `repeat` in a schedule, ends with the first run that finds nothing new.
+            while again and reports[-1][0]:
+                reports += self.run(f"(run {ruleset} {_AT_ONCE})")
+                if reports[-1][0]:
+                    rows, *memory = self._counted(counted)
+                    if rows > most or memory[1] < read * memory[0]:
+                        break
+        reports += self.run(more)
+        return [together(reports), *self._counted(counted)]
 
     def _counted(self, names: Sequence[str]) -> tuple[int, int, int]:
         sizes, taken, left = self.room()
@@ -106,17 +192,6 @@ class Server:
         """Numbers of rows by table, bytes that were taken for the program so far, and how many there are left."""
         (sizes,) = run(self._engine, "(print-size)")
         return dict(sizes.sizes), max(used()[1] - self._begun, 0), addresses_left()
-
-    def alive(self) -> bool:
-        """That requests are answered."""
-        return True
-
-    def end(self) -> bool:
-        """Take the program out again; whether this process is worn out."""
-        run(self._engine, "(pop)")
-        run(self._engine, "(push)")
-        worn = used()[0] - self._fresh > self._spare
-        return worn and time.process_time() > _SHARE * self._start
 
 
 def run(engine: Any, text: str) -> list[Any]:
@@ -255,14 +330,25 @@ def serve(bindings: str, spare: int) -> None:
     out = os.dup(1)
     os.dup2(2, 1)  # nothing that is printed gets between the answers
     threading.Thread(target=end_with, args=(0,), daemon=True).start()
-    server = Server(loaded(bindings), spare)
-    while request := receive(0):
-        name, *args = request
-        try:
-            answer = "", getattr(server, name)(*args)
-        except BaseException as error:  # a panic of the engine is no Exception
-            answer = type(error).__name__, str(error)
-        send(out, answer)
+    with ending():
+        Server(loaded(bindings), spare, partial(receive, 0), partial(send, out)).serve()
+
+
+def answered(ask: Callable[..., Any], *args: Any) -> tuple[str, Any]:
+    """The answer to a request: the name of an error, and its text or the result."""
+    try:
+        return "", ask(*args)
+    except BaseException as error:  # a panic of the engine is no Exception
+        return type(error).__name__, str(error)
+
+
+@contextlib.contextmanager
+def ending() -> Iterator[None]:
+    """End this process where the other side has gone; giving all memory back one by one takes time."""
+    try:
+        yield
+    except BrokenPipeError:
+        os._exit(0)
 
 
 def end_with(file: int) -> None:
@@ -311,6 +397,5 @@ def _read(file: int, size: int) -> bytes:
 
 
 if __name__ == "__main__":
-    with contextlib.suppress(BrokenPipeError):
-        serve(sys.argv[1], int(sys.argv[2]))
-    os._exit(0)  # giving all memory back one by one takes time
+    serve(sys.argv[1], int(sys.argv[2]))
+    os._exit(0)

@@ -111,7 +111,7 @@ def extract(problem: Problem, seconds: float = 10.0, exact: bool = True, patienc
         return the_only_choice(problem)
     if exact and count * len(problem.options) <= _FEW and (tried := _cheapest_of_all(problem)) is not None:
         return tried
-    quick = greedy(problem)
+    quick = greedy(problem, first=exact)  # a bound, where a proof follows
     solution = solve(problem, min(seconds, _LEAST_SECONDS)) if exact and quick is None else None
     if quick is None:
         quick = (solution.choice, solution.schedule) if solution else negotiated(problem)
@@ -124,7 +124,8 @@ def extract(problem: Problem, seconds: float = 10.0, exact: bool = True, patienc
     found = [(solution.choice, solution.schedule, "milp")] if solution else []
     proven = solution is not None and solution.proven
     thorough = _thorough(problem, solution is not None) if exact and not proven else None
-    found += [(*choice, "greedy") for choice in (quick, thorough) if choice]
+    others = greedy(problem) if exact and quick and not proven else None
+    found += [(*choice, "greedy") for choice in (quick, others, thorough) if choice]
     if not found:
         raise NoProgramFoundError("no causal program was found in the e-graph within the time given")
     choice, schedule, method = min(found, key=lambda t: problem.total(t[0]))

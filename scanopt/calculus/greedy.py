@@ -33,17 +33,17 @@ _THOROUGH = 2
 """How much more a thorough search may do, no start more than its share of what is left."""
 
 
-def greedy(problem: Problem, thorough: bool = False) -> tuple[Choice, Schedule] | None:
+def greedy(problem: Problem, thorough: bool = False, first: bool = False) -> tuple[Choice, Schedule] | None:
     """A causal choice with its schedule, or None when none was found in a bounded search.
 
-    thorough: give up dear options, too.
+    thorough: give up dear options, too.  first: no other starts than the first that leads to a choice.
     """
     numbered = Numbered(problem, _VISITS)
     best: tuple[float, list[int]] | None = None
     for n, (prices, banned) in enumerate(_starts(numbered)):
         if thorough:
             numbered.most = numbered.visits + (_THOROUGH * _VISITS - numbered.visits) // (_STARTS + 1 - n)
-        elif numbered.spent or (banned and best is not None):
+        elif numbered.spent or (best is not None and (banned or first)):
             break
         picked = _causal(numbered, prices, banned)
         if picked is not None:
@@ -181,18 +181,23 @@ def _exchanged(numbered: Numbered, start: list[int]) -> tuple[float, list[int]]:
 
 
 def _one_pass(numbered: Numbered, start: list[int], cost: float, barred: set[tuple[int, int]]) -> list[int]:
-    """Every exchange tried once, the dearest first; what is kept may go round in circles."""
+    """Every exchange tried once, the dearest first; what is kept may go round in circles.
+
+    An exchange saves no more than what is in use for the sake of the old option alone.
+    """
     picked = list(start)
+    at_stake = numbered.at_stake(picked)
     for n in sorted(numbered.in_use(picked), key=lambda n: -numbered.prices[n][picked[n]]):
         for m in range(len(numbered.options[n])):
             kept = picked[n]
-            if m != kept and (n, m) not in barred:
-                picked[n] = m
-                total = numbered.total(picked)
-                if total < cost:
-                    cost = total
-                else:
-                    picked[n] = kept
+            if m == kept or (n, m) in barred or numbered.least_more(n, m, at_stake) > at_stake.get(n, 0.0):
+                continue
+            picked[n] = m
+            total = numbered.total(picked)
+            if total < cost:
+                cost, at_stake = total, numbered.at_stake(picked)
+            else:
+                picked[n] = kept
         if numbered.spent:
             break
     return picked

@@ -12,6 +12,7 @@ from scanopt.calculus.condition import FACTS
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import Batched, Form, Operator, const_value
 from scanopt.calculus.given import Given
+from scanopt.calculus.strata import row, rows_of
 from scanopt.calculus.tables import COLUMNS, Tables, quoted, tables_text
 from scanopt.calculus.terms import Term, prim
 
@@ -134,9 +135,15 @@ class Rows:
         for a, b in pairs:
             self._tables.add(f"t_equal_{what}", a, b)
 
-    def load(self, run: Callable[[str], Any]) -> None:
-        """Hand the rows over, by a function that runs commands."""
-        self._tables.load(run)
+    def there(self) -> set[str]:
+        """The tables that have rows once the program is loaded, by the rules that load it."""
+        ops = (prim(op) for op in self.ops if isinstance(op, Op))
+        tables = (row("line", quoted(x)) for x in self._tables.names())
+        return {"line", "text", *tables, *(r for op in ops for r in rows_of(op.egglog()))}
+
+    def load(self, run: Callable[[str], Any], ruleset: str) -> None:
+        """Hand the rows over, by a function that runs commands.  ruleset: of the rules that load them."""
+        self._tables.load(run, ruleset)
 
     # Terms
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Container, Iterable, Sequence, Set
 from dataclasses import dataclass
 
 from scanopt.calculus.causality import Choice, reached
+from scanopt.calculus.dominators import summed_by_dominator
 from scanopt.calculus.problem import Problem
 
 __all__ = ["Numbered", "Options", "Prices", "Trees"]
@@ -43,6 +44,7 @@ class Numbered:
         self.prices = [[o.cost for o in os] for os in self.options]
         self.held = [[o.held for o in os] for os in self.options]
         self.limit = problem.limit
+        self._least = [min(prices, default=math.inf) for prices in self.prices]
         self.roots = [number[r] for r in problem.roots]
         self.number_of = {id(o): (n, m) for n, os in enumerate(self.options) for m, o in enumerate(os)}
         self._users: list[list[tuple[int, int]]] = [[] for _ in self.instances]
@@ -134,6 +136,19 @@ class Numbered:
             return math.inf
         cost = sum(self.prices[n][picked[n]] for n in used)
         return cost + self.limit.excess(sum(self.held[n][picked[n]] for n in used)) if self.limited else cost
+
+    def at_stake(self, picked: Sequence[int]) -> dict[int, float]:
+        """Per instance in use the cost of what is in use for its sake alone, itself among it."""
+        found = summed_by_dominator(
+            self.roots, lambda n: self.all_needs[n][picked[n]], lambda n: self.prices[n][picked[n]]
+        )
+        self.visits += 3 * len(found)
+        return found
+
+    def least_more(self, n: int, m: int, used: Container[int]) -> float:
+        """What an option costs at least with what it needs beside what is in use, rounded down a little."""
+        new = sum([self._least[j] for j in self.all_needs[n][m] if j not in used])
+        return (self.prices[n][m] + new) * (1 - 1e-9)
 
     def choice(self, picked: Sequence[int]) -> Choice:
         """The choice by instances."""

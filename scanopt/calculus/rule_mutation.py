@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from scanopt.calculus.condition import FACTS, Body, Condition, Rule
-from scanopt.calculus.egraph import rules_text
 from scanopt.calculus.engine import EngineError, take
 from scanopt.calculus.law import Law, standard_laws
+from scanopt.calculus.rulebook import ALL_FACTS, rules_text
 from scanopt.calculus.syntax import Node, parsed
 from scanopt.calculus.terms import Atom, Term
 
@@ -294,7 +294,7 @@ class Chase:
         engine = take(rules_text())
         try:
             engine.run("\n".join([*commands, *(x for x in stated if x)]))
-            engine.run("(run facts 20)")
+            engine.run(f"(run {ALL_FACTS} 20)")
             return all(engine.holds(g) for g in goals)
         except EngineError as error:
             if "Illegal merge" in str(error):

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from scanopt.calculus.condition import FACTS, Condition, sorts_of
-from scanopt.calculus.egraph import rules_text, rulesets_of
 from scanopt.calculus.engine import Engine, EngineError, take
 from scanopt.calculus.law import LICENCES, Law
+from scanopt.calculus.rulebook import ALL_FACTS, rules_text, rulesets_of
 from scanopt.calculus.syntax import Node, node_text, parsed
 from scanopt.calculus.terms import Int, Term, Text
 
@@ -90,7 +90,7 @@ class Proofs:
             engine.run(f"(unstable-combined-ruleset proof {' '.join(self._rulesets[x.name] for x in laws)})")
             matched: set[str] = set()
             for _ in range(_ROUNDS):
-                (report,) = engine.run("(run-schedule (seq (repeat 100 (run facts)) (run proof)))")
+                (report,) = engine.run(f"(run-schedule (seq (repeat 100 (run {ALL_FACTS})) (run proof)))")
                 matched |= report.matches.keys() & self._laws.keys()
                 if engine.holds(f"(= {instance.left} {instance.right})"):
                     return matched
@@ -103,7 +103,7 @@ class Proofs:
 
     def _holds(self, instance: _Instance) -> bool:
         def derive(engine: Engine) -> bool:
-            engine.run("(run-schedule (repeat 100 (run facts)))")
+            engine.run(f"(run-schedule (repeat 100 (run {ALL_FACTS})))")
             return all(engine.holds(q) for q in instance.queries)
 
         return bool(self._inside(instance, derive))

@@ -47,8 +47,12 @@ class Tables:
         numbers = [self._texts.setdefault(x, len(self._texts)) if isinstance(x, str) else x for x in row]
         self._lines.append("\t".join(map(str, (table, *numbers, *_PADDING[len(row) :]))))
 
-    def load(self, run: Callable[[str], Any]) -> None:
-        """Put all rows into an e-graph, by a function that runs commands, and make facts of them.
+    def names(self) -> set[str]:
+        """The tables that there are rows of."""
+        return {line.partition("\t")[0] for line in self._lines}
+
+    def load(self, run: Callable[[str], Any], ruleset: str = "load") -> None:
+        """Put all rows into an e-graph, by a function that runs commands, and make facts of them by a ruleset.
 
         Raises OSError where there is no folder for temporary files, or none that the engine can be told.
         """
@@ -59,7 +63,7 @@ class Tables:
                 path = Path(folder) / relation
                 path.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
                 commands.append(f"(input {relation} {quoted(_told(path))})")
-            run("\n".join([*commands, "(run load 1)"]))
+            run("\n".join([*commands, f"(run {ruleset} 1)"]))
 
 
 def _told(path: Path) -> str:
