@@ -106,7 +106,7 @@ class Running:
         self._run = run
         self._text, self._more = text, more
         self._laws, self._noted = laws, noted
-        self._there: frozenset[str] = frozenset()
+        self._there = frozenset({"vmap"})  # those that rules name are there in all programs (see `ground`)
         self._fire: frozenset[str] = frozenset()
         self._made: dict[tuple[str, ...], str] = {}
         self._commands: list[str] = []
