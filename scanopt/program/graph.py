@@ -20,6 +20,7 @@ from scanopt.loops.canonical import slice_name
 from scanopt.loops.node import MitSot, NitSot, NonSequence, Requirement, Scan, SitSot
 from scanopt.loops.node import Sequence as SequenceSlot
 from scanopt.loops.steps import first_rows
+from scanopt.program.guards import guarded
 from scanopt.program.ir import Branch, Compute, Loop, Program, State, Step
 
 __all__ = ["graph_of"]
@@ -51,13 +52,15 @@ def graph_of(program: Program, inputs: Sequence[Variable]) -> list[Variable]:
 class _Scope:
     """The variables that names stand for outside of all loops, or in the step of one.
 
-    held: what the step reads from outside.
+    held: what the step reads from outside.  last: the whole trace, by the name of its last row and of the number of
+    steps.
     """
 
     def __init__(self, outer: _Scope | None) -> None:
         self.outer = outer
         self.names: dict[str, Variable] = {}
         self.held: list[NonSequence] = []
+        self.last: dict[tuple[str, ...], Variable] = {}
 
     def __getitem__(self, name: str) -> Variable:
         if name not in self.names:
@@ -72,7 +75,9 @@ class _Scope:
     def run(self, steps: Sequence[Step]) -> None:
         """Give variables to the names that steps make."""
         for step in steps:
-            if isinstance(step, Compute):
+            if isinstance(step, Compute) and step.op.name == "kept_row" and step.args in self.last:
+                self.names[step.out] = _applied(_row(step.op.options["k"]), [self.last[step.args]])
+            elif isinstance(step, Compute):
                 self.names[step.out] = _applied(step.op, [self[a] for a in step.args])
             elif isinstance(step, Loop):
                 self._loop(step)
@@ -81,6 +86,10 @@ class _Scope:
 
     def _branch(self, branch: Branch) -> None:
         """Names are made once, so those of both sides may stand here."""
+        if (found := guarded(branch, self.__getitem__)) is not None:
+            op, flags, args = found
+            self.names[branch.results[0].out] = _mapped(op, flags, [self[a] for a in args])
+            return
         self.run(branch.then)
         self.run(branch.otherwise)
         for r in branch.results:
@@ -109,6 +118,8 @@ class _Scope:
         traces = dict(zip(made.traced, made.outputs, strict=True))
         for k in loop.keeps:
             trace = traces[inside[k.value]]
+            if k.rows == 1 and loop.until is None:
+                self.last[k.out, loop.steps] = trace
             self.names[k.out] = trace if k.rows is None else trace[-k.rows :]
 
     def row(self, name: str, rows: Variable, label: str | None = None) -> Variable:
@@ -141,6 +152,26 @@ def _applied(op: Op, args: list[Variable]) -> Variable:
     return Apply(op, tuple(args), type).outputs[0]
 
 
+def _mapped(op: Op, flags: Sequence[str], args: Sequence[Variable]) -> Variable:
+    """An operator of the rows of some arguments: in a loop it does not run where there are none.
+
+    flags: for each loop, innermost first, which arguments it reads row by row.
+    """
+    if not flags:
+        return _applied(op, [*args])
+    *inner, outer = flags
+    slots = [(x, Variable(x.type.row() if f == "1" else x.type)) for x, f in zip(args, outer, strict=True)]
+    rows = [SequenceSlot(x, v) for (x, v), f in zip(slots, outer, strict=True) if f == "1"]
+    held = [NonSequence(x, v) for (x, v), f in zip(slots, outer, strict=True) if f == "0"]
+    result = _mapped(op, inner, [v for _, v in slots])
+    n = _applied(_LENGTH, [rows[0].u_outer])
+    return Scan(n, tuple(rows), non_sequences=tuple(held), nit_sots=(NitSot(result),)).outputs[0]
+
+
+def _row(k: int) -> Op:
+    return Op.make("getitem", index=(k,))
+
+
 def _sequence(rows: Variable, n: Variable) -> Variable:
     """As many rows as there are steps, of at least so many."""
     node = n.owner
@@ -153,4 +184,4 @@ def _required(result: Variable, checks: Sequence[Variable]) -> Variable:
     one, step = Constant(np.int64(1)), Variable(result.type)
     requires = tuple(Requirement("rows", one, one, "", check) for check in checks)
     made = Scan(one, nit_sots=(NitSot(step),), non_sequences=(NonSequence(result, step),), requires=requires)
-    return _applied(Op.make("getitem", index=(0,)), [made.outputs[0]])
+    return _applied(_row(0), [made.outputs[0]])
