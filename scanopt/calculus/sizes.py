@@ -24,6 +24,8 @@ __all__ = ["DEFAULT", "Sizes", "example_operands"]
 DEFAULT = 64
 """Length assumed for an axis, and value assumed for an integer, that nothing tells."""
 
+_COUNTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+
 _MOST_TRIPS = 10**100
 """Of loops 50 deep: their costs are numbers still."""
 
@@ -55,7 +57,8 @@ class Sized:
 class Sizes:
     """Operand and clock of every class that has any form made of such classes.
 
-    A form whose lengths all follow from those of its arguments speaks before one with a length to assume.
+    A form whose lengths all follow from those of its arguments speaks before one with a length to assume, and of an
+    integer one that knows its value before one that does not.
     """
 
     def __init__(self, g: TermGraph, inputs: Mapping[str, Operand]) -> None:
@@ -109,8 +112,12 @@ class Sizes:
         return self._trips[clock]
 
     def _follows(self, f: Form) -> bool:
-        """Whether all lengths of a form follow from its arguments."""
-        return f.operator is None or None not in _open(f.operator, [self.of[a].operand for a in f.args]).shape
+        """Whether all lengths of a form follow from its arguments, and the value of an integer."""
+        if f.operator is None:
+            found = self._sized(f).operand
+        else:
+            found = _open(f.operator, [self.of[a].operand for a in f.args])
+        return None not in found.shape and (found.ndim > 0 or found.value is not None or found.dtype not in _COUNTS)
 
     def _sized(self, f: Form) -> Sized:
         args = [self.of[a].operand for a in f.args]
