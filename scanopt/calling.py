@@ -31,6 +31,7 @@ class Runnable:
     """
 
     is_compiled = True
+    _rows_fit = False
 
     def __init__(self, signature: Signature, name: str | None) -> None:
         self.name = name
@@ -95,7 +96,7 @@ class Runnable:
         """
         s = self._signature
         graph_of = importlib.import_module("scanopt.program.graph").graph_of
-        results = graph_of(self.program, [*s.inputs, *s.shared])
+        results = graph_of(self.program, [*s.inputs, *s.shared], self._rows_fit)
         changed = [*s.updates, *(x.variable for x in s.slots if x.update is not None)]
         outputs = results[: len(s.outputs)]
         return outputs, dict(zip(changed, results[len(outputs) :], strict=True))

@@ -26,6 +26,9 @@ DEFAULT = 64
 
 _COUNTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
+_Forms = list[tuple[int, Form]]
+"""Forms, each with the class that it is of."""
+
 _MOST_TRIPS = 10**100
 """Of loops 50 deep: their costs are numbers still."""
 
@@ -66,24 +69,24 @@ class Sizes:
         self._inputs = inputs
         self.of: dict[int, Sized] = {}
         self._trips: dict[int, int] = {}
-        waiting: dict[int, list[tuple[int, Form]]] = defaultdict(list)
-        ready: list[tuple[int, Form]] = []
+        waiting: dict[int, _Forms] = defaultdict(list)
+        ready: _Forms = []
         for c, f in g.forms():
             self._sort(c, f, waiting, ready)
-        doubtful: list[tuple[int, Form]] = []
-        while ready or doubtful:
-            sure = bool(ready)
-            c, f = ready.pop() if sure else doubtful.pop()
+        valueless: _Forms = []
+        assuming: _Forms = []
+        while ready or valueless or assuming:
+            c, f = (waits := ready or valueless or assuming).pop()
             if c in self.of:
                 continue
-            if sure and not self._follows(f):
-                doubtful.append((c, f))
+            if waits is ready and (later := self._doubt(f, valueless, assuming)) is not None:
+                later.append((c, f))
                 continue
             self.of[c] = self._sized(f)
-            for later in waiting.pop(c, ()):
-                self._sort(*later, waiting, ready)
+            for other in waiting.pop(c, ()):
+                self._sort(*other, waiting, ready)
 
-    def _sort(self, c: int, f: Form, waiting: dict[int, list[tuple[int, Form]]], ready: list[tuple[int, Form]]) -> None:
+    def _sort(self, c: int, f: Form, waiting: dict[int, _Forms], ready: _Forms) -> None:
         for needed in self._needs(f):
             if needed not in self.of:
                 waiting[needed].append((c, f))
@@ -111,13 +114,15 @@ class Sizes:
             self._trips[clock] = min(math.prod(self.steps(c) for c in self.graph.chain(clock)), _MOST_TRIPS)
         return self._trips[clock]
 
-    def _follows(self, f: Form) -> bool:
-        """Whether all lengths of a form follow from its arguments, and the value of an integer."""
+    def _doubt(self, f: Form, valueless: _Forms, assuming: _Forms) -> _Forms | None:
+        """Where a form waits that does not tell the value of an integer, or one of which a length is not known."""
         if f.operator is None:
             found = self._sized(f).operand
         else:
             found = _open(f.operator, [self.of[a].operand for a in f.args])
-        return None not in found.shape and (found.ndim > 0 or found.value is not None or found.dtype not in _COUNTS)
+        if None in found.shape:
+            return assuming
+        return valueless if not found.ndim and found.value is None and found.dtype in _COUNTS else None
 
     def _sized(self, f: Form) -> Sized:
         args = [self.of[a].operand for a in f.args]

@@ -29,10 +29,11 @@ _AS_ONE_ROW = Op.make("expand_dims", axis=(0,))
 _LENGTH = Op.make("shape_i", axis=0)
 
 
-def graph_of(program: Program, inputs: Sequence[Variable]) -> list[Variable]:
+def graph_of(program: Program, inputs: Sequence[Variable], rows_fit: bool = False) -> list[Variable]:
     """The results of a program as variables that rest on `inputs`, one for each input of the program.
 
     What the program checks although no result needs it is a requirement of the first result.
+    rows_fit: what a loop reads has no more rows than it has steps, as in all programs that were lowered here.
 
     >>> from scanopt import function, tensor as T
     >>> x, y = T.dvectors("x", "y")
@@ -40,7 +41,7 @@ def graph_of(program: Program, inputs: Sequence[Variable]) -> list[Variable]:
     >>> result.owner.op.name, result.owner.inputs[0]
     ('multiply', 'y' float64[?])
     """
-    top = _Scope(None)
+    top = _Scope(None, rows_fit)
     top.names |= zip((x.name for x in program.inputs), inputs, strict=True)
     top.names |= {c.name: Constant(c.value) for c in program.consts}
     top.run(program.steps)
@@ -56,8 +57,8 @@ class _Scope:
     steps.
     """
 
-    def __init__(self, outer: _Scope | None) -> None:
-        self.outer = outer
+    def __init__(self, outer: _Scope | None, rows_fit: bool) -> None:
+        self.outer, self.rows_fit = outer, rows_fit
         self.names: dict[str, Variable] = {}
         self.held: list[NonSequence] = []
         self.last: dict[tuple[str, ...], Variable] = {}
@@ -96,8 +97,9 @@ class _Scope:
             self.names[r.out] = _applied(IFELSE, [self[branch.condition], self[r.then], self[r.otherwise]])
 
     def _loop(self, loop: Loop) -> None:
-        n, inside = self[loop.steps], _Scope(self)
-        sequences = [SequenceSlot(_sequence(self[r.source], n), inside.row(r.out, self[r.source])) for r in loop.reads]
+        n, inside = self[loop.steps], _Scope(self, self.rows_fit)
+        reads = [(r, self[r.source]) for r in loop.reads]
+        sequences = [SequenceSlot(x if self.rows_fit else first_rows(x, n), inside.row(r.out, x)) for r, x in reads]
         fed_back = [(s, inside.taps(s, self[s.init])) for s in loop.states if s.taps]
         inside.run(loop.body)
         states = [_state(s, self[s.init], taps, inside[s.update]) for s, taps in fed_back]
@@ -170,13 +172,6 @@ def _mapped(op: Op, flags: Sequence[str], args: Sequence[Variable]) -> Variable:
 
 def _row(k: int) -> Op:
     return Op.make("getitem", index=(k,))
-
-
-def _sequence(rows: Variable, n: Variable) -> Variable:
-    """As many rows as there are steps, of at least so many."""
-    node = n.owner
-    its_length = isinstance(node, Apply) and node.op == _LENGTH and node.inputs[0] is rows
-    return rows if its_length else first_rows(rows, n)
 
 
 def _required(result: Variable, checks: Sequence[Variable]) -> Variable:
