@@ -91,7 +91,7 @@ def _operator_facts(ops: Iterable[Op], fp: str, dtypes: Sequence[str]) -> Iterat
 
 def _raising(g: Encoded, ops: Iterable[Op]) -> Iterator[Given]:
     """What cannot raise; of a side of an ifelse that is not taken, shapes that do not fit are no error either."""
-    choices = any(f.operator == IFELSE for _, f in g.forms())
+    choices = any(f.operator == IFELSE and f.args[1] != f.args[2] for _, f in g.forms())
     for op in ops:
         if not op.can_raise:
             yield "safe", (op,)
