@@ -69,6 +69,20 @@ was written in a way that the second time did not see through.
 {rows}
 
 {same} of {all} programs, {seconds:.0f} s.
+
+What is behind those that were looked at, and what would mend it:
+
+| difference | found in | would be mended by |
+|---|---|---|
+| closed forms of states in loops that laws make, or of updates that laws simplify | last_of_sum_until, loops_that_end_alike | cycles of states (`given_recurrences.py`) looked up again, or as rules |
+| a state of integers that is written back as it was, after laws | state_that_never_changes | `unchanged` of updates that laws found |
+| an operator that may raise, of arguments that only laws wrote | gradients | `always` for terms that are not in the text |
+| loops cut to few steps whose states may change their shape | row_of_few_steps, first_of_one | `shaped_like` written by the law that takes a loop apart |
+| a loop over chunks is put in chunks once more | horner | no law: chunks of chunks are left out to end the search |
+| loops that are found to take no step | random programs of all dtypes | traces without rows by shapes that laws know; what such a loop reads is subsumed (`IDLE`) before other laws see it |
+| rows of a sequence read backwards in a loop that ends early | value_seen_backwards | the same law for the parts that only one of the forms reads |
+| initial rows cut when a program is lowered, which costs nothing there | random programs | a price for it, or initial rows as deep as the taps in the terms |
+| lengths that are assumed: equal lengths of arrays that were told apart before | random programs | nothing: give an `example` |
 """
 
 
