@@ -58,11 +58,11 @@ def _listed(found: dict[str, float]) -> str:
 _PAGE = """\
 # Optimized programs, optimized again
 
-Made by `python benchmarks/optimized_again.py {seeds} --record docs/again.md`; do not edit.  Each program of `tests/again.py` is
-optimized, what was chosen is read back as a graph (`f.to_graph()`), and that is optimized again, by the same laws and
-for the same sizes.  Counted are those that cost the same then, within 1 %.  The others are listed with the cost of the
-second time in parts of that of the first one: less than 1 where the first time missed a form, more where the program
-was written in a way that the second time did not see through.
+Made by `python benchmarks/optimized_again.py {seeds} --record docs/again.md`; do not edit.  Each program of
+`tests/again.py` is optimized, what was chosen is read back as a graph (`f.to_graph()`), and that is optimized again, by
+the same laws and for the same sizes.  Counted are those that cost the same then, within 1 %.  The others are listed
+with the cost of the second time in parts of that of the first one: less than 1 where the first time missed a form, more
+where the program was written in a way that the second time did not see through.
 
 | programs | all | the same cost | cheaper the second time | dearer the second time |
 |---|---:|---:|---|---|
@@ -72,17 +72,20 @@ was written in a way that the second time did not see through.
 
 What is behind those that were looked at, and what would mend it:
 
-| difference | found in | would be mended by |
-|---|---|---|
-| closed forms of states in loops that laws make, or of updates that laws simplify | last_of_sum_until, loops_that_end_alike | cycles of states (`given_recurrences.py`) looked up again, or as rules |
-| a state of integers that is written back as it was, after laws | state_that_never_changes | `unchanged` of updates that laws found |
-| an operator that may raise, of arguments that only laws wrote | gradients | `always` for terms that are not in the text |
-| loops cut to few steps whose states may change their shape | row_of_few_steps, first_of_one | `shaped_like` written by the law that takes a loop apart |
-| a loop over chunks is put in chunks once more | horner | no law: chunks of chunks are left out to end the search |
-| loops that are found to take no step | random programs of all dtypes | traces without rows by shapes that laws know; what such a loop reads is subsumed (`IDLE`) before other laws see it |
-| rows of a sequence read backwards in a loop that ends early | value_seen_backwards | the same law for the parts that only one of the forms reads |
-| initial rows cut when a program is lowered, which costs nothing there | random programs | a price for it, or initial rows as deep as the taps in the terms |
-| lengths that are assumed: equal lengths of arrays that were told apart before | random programs | nothing: give an `example` |
+- *Closed forms of states in loops that laws make, or of updates that laws simplified* (`last_of_sum_until`,
+  `loops_that_end_alike`): cycles of states (`given_recurrences.py`) as rules, or looked up again after laws.
+- *A state of integers that laws find to be written back as it was* (`state_that_never_changes`): `unchanged` is known
+  of what the text says alone, because in a loop that takes no step all values are equal.
+- *A row that may not be there, of an array that only laws wrote*: `always` is known of terms of the text alone.
+- *Loops cut to few steps* (`row_of_few_steps`, `first_of_one`): the law that takes a loop apart would have to write
+  `shaped_like` where the states of the whole loop may change their shape.
+- *Loops over chunks, put in chunks once more* (`horner`): chunks of chunks are left out, so that the search ends.
+- *Loops that are found to take no step*: what they read is subsumed (`IDLE`) before other laws have seen it; traces
+  without rows are known of shapes that the text tells alone.
+- *Initial rows cut when a program is lowered*, which costs nothing there: a price for it, or terms whose initial rows
+  are as many as the taps read.
+- *Lengths that nothing tells* are assumed; where laws of the first time found two of them equal, others are assumed:
+  with `example=` nothing differs.
 """
 
 

@@ -10,7 +10,6 @@ from dataclasses import replace
 from io import StringIO
 from typing import Any
 
-import scanopt
 import test_documents
 from corpus.check import _with_gradients
 from corpus.text import Built, built
@@ -18,6 +17,8 @@ from corpus.ways import compiled
 from corpus.wide import program as wide
 from random_programs import generate
 from rewritings import PROGRAMS, Mixed, Writer
+
+import scanopt
 from scanopt.calculus.law import standard_laws
 from scanopt.calculus.subject import build
 from scanopt.compiler import Function, watching

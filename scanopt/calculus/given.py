@@ -109,7 +109,11 @@ def _raising(g: Encoded, ops: Iterable[Op]) -> Iterator[Given]:
         if op.cost not in _OF_MATRICES:
             yield "guarded_by", (op, when_runs(op))
     for i, f in g.forms():
-        if isinstance(f.operator, Op) and f.operator.can_raise and cannot_raise(f.operator, [_operand(g, a) for a in f.args]):
+        if (
+            isinstance(f.operator, Op)
+            and f.operator.can_raise
+            and cannot_raise(f.operator, [_operand(g, a) for a in f.args])
+        ):
             yield "harmless", (i,)
     if choices:
         yield from (("fits", (i,)) for i in sorted(known_lengths(g).fitting))

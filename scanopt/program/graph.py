@@ -14,7 +14,6 @@ import numpy as np
 from scanopt.array.batching import dim
 from scanopt.array.op import Op, Operand
 from scanopt.array.ops_control import IFELSE
-from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Variable
 from scanopt.loops.canonical import slice_name
 from scanopt.loops.node import MitSot, NitSot, NonSequence, Requirement, Scan, SitSot
@@ -45,9 +44,9 @@ def graph_of(program: Program, inputs: Sequence[Variable], rows_fit: bool = Fals
     top.names |= zip((x.name for x in program.inputs), inputs, strict=True)
     top.names |= {c.name: Constant(c.value) for c in program.consts}
     top.run(program.steps)
-    first, *others = [top[name] for name in program.outputs] or [None]
+    results = [top[name] for name in program.outputs]
     checks = [top[name] for name in program.checks]
-    return [] if first is None else [_required(first, checks) if checks else first, *others]
+    return [_required(results[0], checks), *results[1:]] if results and checks else results
 
 
 class _Scope:
