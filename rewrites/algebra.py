@@ -141,6 +141,22 @@ def idempotence(op: Op, x: Value, d: Text) -> Equation:
 @law(
     licence="exact",
     stepwise=True,
+    example=lambda p, q: T.minimum(T.minimum(p, q), q),
+    never=(
+        lambda p, q: (p + q) + q,
+        lambda p, q: T.minimum(T.minimum(T.cast(p, "int8"), q), q),
+        lambda p, q: T.minimum(T.minimum(p, T.cast(q, "int8")), T.cast(q, "int8")),
+    ),
+)
+def absorption(op: Op, x: Value, y: Value, d: Text) -> Equation:
+    """op(op(x, y), y) = op(x, y)."""
+    once = op(x, y)
+    return Equation(op(once, y), once, when=[idempotent(op, d), of_dtype(x, d), of_dtype(y, d)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
     example=lambda x: T.floor(T.floor(x)),
     never=(lambda x: T.exp(T.exp(x)), lambda x: T.sgn(T.sgn(T.cast(x, "complex128")))),
 )

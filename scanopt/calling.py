@@ -31,6 +31,7 @@ class Runnable:
     """
 
     is_compiled = True
+    _rows_fit = False
 
     def __init__(self, signature: Signature, name: str | None) -> None:
         self.name = name
@@ -79,6 +80,26 @@ class Runnable:
     def backend(self) -> str:
         """The executor asked for."""
         raise NotImplementedError
+
+    def to_graph(self) -> tuple[list[Variable], dict[Variable, Variable]]:
+        """Outputs and updates as graphs of the same inputs and shared variables, as the program computes them.
+
+        updates: new values by shared variable, and by input where it has an update.  What functions take is taken
+        back: they can be printed, cloned, and compiled again.  What steers gradients alone (`truncate_gradient`,
+        `consider_constant`) is no part of a program and is not in its graph.
+
+        >>> from scanopt import dprint, function, scan, tensor as T
+        >>> x, A = T.dvector("x"), T.dscalar("A")
+        >>> rows, _ = scan(lambda v, A: A * v * A, x, non_sequences=A)
+        >>> outputs, updates = function([x, A], rows).to_graph()
+        >>> dprint(outputs)
+        """
+        s = self._signature
+        graph_of = importlib.import_module("scanopt.program.graph").graph_of
+        results = graph_of(self.program, [*s.inputs, *s.shared], self._rows_fit)
+        changed = [*s.updates, *(x.variable for x in s.slots if x.update is not None)]
+        outputs = results[: len(s.outputs)]
+        return outputs, dict(zip(changed, results[len(outputs) :], strict=True))
 
     def save(self, path: str | Path) -> None:
         """Write the program and the values of shared variables to a JSON file, for `scanopt.load`.

@@ -59,6 +59,8 @@ class Function(Runnable):
     use `save` and `load` for files of others.
     """
 
+    _rows_fit = True
+
     def __init__(self, plan: Plan, name: str | None, known: tuple[Program, Report] | None = None) -> None:
         """known: program and report, where there is nothing to optimize any more."""
         super().__init__(plan.signature, name)

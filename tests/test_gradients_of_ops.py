@@ -33,7 +33,7 @@ NO_GRADIENT = {
     "random_gamma": "drawn by rejection: no formula says how a draw moves with its parameters",
     "random_beta": "made of gamma draws",
     **dict.fromkeys(("linalg_or_flag", "unless_flagged"), "laws put it in the place of inv and cholesky"),
-    **dict.fromkeys(("has_rows", "no_rows"), "made when a program is lowered"),
+    **dict.fromkeys(("has_rows", "kept_row", "no_rows"), "made when a program is lowered"),
     **dict.fromkeys(("shaped_like", "when_runs"), "made when a program is encoded, and by laws"),
     **dict.fromkeys(
         (n for n in NAMES if TABLE[n].infer.__module__.endswith((".ops_recurrences", ".ops_chunks"))),

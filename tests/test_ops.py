@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import scanopt.tensor as T
 from scanopt.array.op import Op, Operand, Traits, load
-from scanopt.array.ops_idle import no_rows, when_runs
+from scanopt.array.ops_idle import kept_row, no_rows, when_runs
 from scanopt.array.running import ACCUMULATED
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Variable, apply
@@ -571,6 +571,10 @@ def case_no_rows(rng: Rng) -> Case:
     return no_rows(Op.make("getitem", index=(9,)), ["1"]), [any_array(rng, 3)[:0]]
 
 
+def case_kept_row(rng: Rng) -> Case:
+    return kept_row(2), [any_array(rng, 3, 1)[:1], number(3)]
+
+
 def case_when_runs(rng: Rng) -> Case:
     return when_runs(Op.make("getitem", index=(0,))), [number(int(rng.integers(1, 4))), any_array(rng, 3, 1)]
 
@@ -662,7 +666,7 @@ def draw(name: str, seed: int) -> tuple[Rng, Op, list[Any], Any]:
 
 def test_every_entry_has_cases() -> None:
     assert set(CASES) == set(NAMES)
-    lowered = ("has_rows", "no_rows", "when_runs")  # made when all is batched that will be
+    lowered = ("has_rows", "kept_row", "no_rows", "when_runs")  # made when all is batched that will be
     assert all((TABLE[name].batch or name in ("arange", "ifelse", *lowered)) and TABLE[name].doc for name in NAMES)
 
 
@@ -746,8 +750,9 @@ def test_batched_form(name: str, seed: int) -> None:
         assert op.data_shape or name in (
             "setitem",
             "has_rows",
+            "kept_row",
             "when_runs",
-        )  # the last two are made when all is batched
+        )  # all but the first are made when all is batched
         return
     got = evaluate(result, {id(v): a for v, a in zip(variables, full, strict=True)})
     per_row = [np.asarray(op.bind(np)(*(a[t] if b else a for a, b in zip(full, flags, strict=True)))) for t in range(n)]

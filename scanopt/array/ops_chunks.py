@@ -86,6 +86,7 @@ register(
         lambda n, size: TensorType("int64", n.shape),
         elementwise,
         batch_exact=True,
+        cost="free",
         doc="how many chunks of `size` rows n rows make",
         params={"size": integer(1)},
     )

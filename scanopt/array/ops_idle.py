@@ -1,4 +1,4 @@
-"""What guards operators that may raise, where the loop that they leave may take no step.
+"""What guards operators that may raise, where the loop that they leave may take no step, or fewer than are asked for.
 
 A loop that takes no step runs no operator of its step.  The operator of all its steps at once must not run then either:
 without rows it leaves an array without entries.  Nor must an operator of what never changes, computed before the loop.
@@ -11,10 +11,10 @@ from typing import Any
 
 from scanopt.array.abstract import abstract_eval, batched_eval, concrete, concrete_shape
 from scanopt.array.op import Op, Operand, OpSpec, register
-from scanopt.array.parameters import Parameter
+from scanopt.array.parameters import Parameter, integer
 from scanopt.array.types import MOST_AXES, TensorType
 
-__all__ = ["guarded", "has_rows", "no_rows", "when_runs"]
+__all__ = ["guarded", "has_rows", "kept_row", "no_rows", "when_runs"]
 
 
 def has_rows(flags: Sequence[str]) -> Op:
@@ -48,6 +48,31 @@ def when_runs(op: Op) -> Op:
     ((4,), (4,))
     """
     return Op.make("when_runs", op=op.key)
+
+
+def kept_row(k: int) -> Op:
+    """Row k of a loop of at most k + 1 steps, of which the last row was kept: of that row and the number of steps.
+
+    >>> import numpy as np
+    >>> kept_row(2).bind()(np.ones((1, 4)), 3).shape
+    (4,)
+    """
+    return Op.make("kept_row", k=k)
+
+
+def _infer_kept_row(row: Operand, steps: Operand, k: int) -> TensorType:
+    if not row.ndim or steps.dtype != "int64" or steps.ndim:
+        raise ValueError(f"kept_row takes rows and a number of steps, found {row.type} and {steps.type}")
+    return row.type.row()
+
+
+def _bind_kept_row(xp: Any, k: int) -> Callable[..., Any]:
+    def last(rows: Any, steps: Any) -> Any:
+        if steps <= k or not len(rows):
+            raise IndexError(f"index {k} is out of bounds for axis 0 with size {int(steps)}")
+        return rows[-1]
+
+    return last
 
 
 def _infer_when_runs(steps: Operand, *xs: Operand, op: str) -> TensorType:
@@ -143,6 +168,18 @@ register(
             "op": Parameter("an operator as text", _is_key),
             "flags": Parameter("for each new axis a text with a 1 for each argument that has it, else a 0", _are_flags),
         },
+    )
+)
+register(
+    OpSpec(
+        "kept_row",
+        _bind_kept_row,
+        _infer_kept_row,
+        cost="free",
+        view=True,
+        can_raise=True,
+        doc="the last of the rows that a loop of some steps kept, which is row k; an error where it took fewer steps",
+        params={"k": integer(0)},
     )
 )
 register(

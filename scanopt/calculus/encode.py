@@ -5,7 +5,7 @@ A scope is a way into nested loops; a variable is encoded once per scope it is r
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Hashable, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,6 +26,8 @@ from scanopt.loops.node import Sequence as ScanSequence
 
 __all__ = ["Encoder", "encode"]
 
+_LENGTH = Op.make("shape_i", axis=0)
+FIRST_ROWS = Op.make("getitem", index=(("slice", None, "in", None),))
 MOST_TAKEN_APART = 3
 """Loops of more steps than these are not taken apart (see `rewrites/few_steps.py`)."""
 
@@ -95,10 +97,19 @@ class Encoder:
         return {few[s] for s in changing(self.graph) if s in few} if few else set()
 
     def tell_lengths(self) -> None:
-        """Beside each length that is known to be that of an array further out, or a number: that one, as a term."""
+        """Beside each length that is known to be that of an array further out, or a number: that one, as a term.
+
+        Where x[:n] is all of x, n is its length; what is the least of some lengths is so under each of its names.
+        """
         g = self.graph
         clocks, scalar = clocks_of(g), TensorType("int64", ())
-        for i, key in known_lengths(g, raised=True).values.items():
+        known = known_lengths(g, raised=True)
+        for f in [f for _, f in g.forms() if f.operator == FIRST_ROWS]:
+            x, n = f.args
+            if known.axes[x][0] == known.values[n]:
+                g.same_lengths.append((self._new(Form("apply", (x,), operator=_LENGTH), scalar), n))
+        named: dict[tuple[Hashable, int], int] = {}
+        for i, key in known.values.items():
             form = g.classes[i][0]
             if form.kind in ("hold", "const", "input") or g.types[i] != scalar:
                 continue
@@ -106,6 +117,8 @@ class Encoder:
                 case ("axis", int() as j, int() as k) if clocks[j] in (ROOT, *g.chain(clocks[i])):
                     found = self._new(Form("apply", (j,), operator=Op.make("shape_i", axis=k)), scalar)
                     around = g.chain(clocks[i])[len(g.chain(clocks[j])) :]
+                case ("least", _) if (first := named.setdefault((key, clocks[i]), i)) != i:
+                    found, around = first, ()
                 case ("number", int() as n):
                     found, around = self._constant(np.array(n, "int64")), g.chain(clocks[i])
                 case _:

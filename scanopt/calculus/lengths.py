@@ -1,14 +1,16 @@
 """Lengths of axes as far as the text of a program tells them, followed to where they come from.
 
 Each length is a key: what has the same key has the same length, whatever the values of the inputs are.  The shape rules
-of operators are not repeated here but tried, on lengths that are all different, all 0 and all 1.
+of operators are not repeated here but tried, on lengths that are all different, all 0 and all 1.  What is the least of
+some lengths, as the number of rows that a loop over several sequences reads of each, has a key that says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import combinations
 from math import isqrt
 
 import numpy as np
@@ -71,9 +73,15 @@ def _value(g: Encoded, i: int, f: Form, known: Lengths) -> Hashable:
         return known.values[f.args[0]]
     if isinstance(op, Op) and op.name == "shape_i":
         return known.axes[f.args[0]][int(op.options["axis"])]
-    if isinstance(op, Op) and op.name in ("minimum", "maximum"):
-        a, b = (known.values.get(j, ("value", i)) for j in f.args)
-        return a if a == b else ("value", i)
+    if isinstance(op, Op) and op.name in ("minimum", "maximum", "chunk_count") and g.types[i].dtype == "int64":
+        keys = [known.values[j] for j in f.args]
+        if op.name == "chunk_count":
+            return _chunks(op, keys[0]) if _is_length(keys[0]) else ("value", i)
+        if keys[0] == keys[1]:
+            return keys[0]
+        if op.name == "minimum":
+            return _least(keys)
+        return ("count", i) if any(_is_length(key) and (_number(key) or 0) >= 0 for key in keys) else ("value", i)
     return "value", i
 
 
@@ -88,6 +96,9 @@ def _axes(g: Encoded, i: int, f: Form, known: Lengths) -> Keys | None:
             return (known.values[g.clocks[f.clock].steps], *known.axes[f.args[0]])
         case "stack" | "tail":
             return (("axis", i, 0), *known.axes[f.args[0]])
+        case "apply" if isinstance(f.operator, Op) and f.operator.name == "in_chunks":
+            (rows, *rest), own = known.axes[f.args[0]], ("axis", i, 1)
+            return (_chunks(f.operator, rows), own, *rest)
         case "apply" if isinstance(f.operator, Op):
             return _tried(g, i, f, f.operator, known)
         case _:
@@ -112,8 +123,18 @@ class _Slot:
     less: int = 0
 
 
-_Entry = int | _Slot
+@dataclass(frozen=True)
+class _Least:
+    """The least of some."""
+
+    of: frozenset[int | _Slot]
+
+
+_Entry = int | _Slot | _Least
 """A length that is known, or one of those that are tried."""
+
+_MOST_PAIRS = 6
+"""Of so many lengths at most it is asked whether a result is the least of two."""
 
 
 @dataclass(frozen=True)
@@ -129,9 +150,12 @@ def _tried(g: Encoded, i: int, f: Form, op: Op, known: Lengths) -> Keys | None:
     """What the shape rule of an operator says for lengths of which nothing is known but which are the same."""
     slots: dict[Hashable, _Slot] = {}
 
-    def entry(key: Hashable) -> _Entry:
+    def single(key: Hashable) -> int | _Slot:
         n = _number(key)
         return slots.setdefault(key, _Slot(len(slots))) if n is None else n
+
+    def entry(key: Hashable) -> _Entry:
+        return _Least(frozenset(map(single, sorted(some, key=repr)))) if (some := _some(key)) else single(key)
 
     def argument(a: int) -> _Argument:
         dtype, value = g.types[a].dtype, known.values.get(a)
@@ -157,7 +181,34 @@ def _rule(op: Op, args: tuple[_Argument, ...], slots: int) -> tuple[tuple[_Entry
     if one is None or other is None:
         return None, False
     # What is the least or the greatest of some lengths is another one of them when they come in another order.
-    return tuple(x if x == y else None for x, y in zip(one, other, strict=True)), fits
+    same = [x if x == y else None for x, y in zip(one, other, strict=True)]
+    if None in same and (slots > 1 or any(isinstance(x, _Least) for x in _entries(args))):
+        same = [_least_of_some(op, args, slots, k) if x is None else x for k, x in enumerate(same)]
+    return tuple(same), fits
+
+
+def _entries(args: Sequence[_Argument]) -> list[_Entry]:
+    """The lengths and numbers that a shape rule is given."""
+    found = [x for a in args for x in (*a.axes, *(() if a.value is None else (a.value,)))]
+    return list(dict.fromkeys(found))
+
+
+def _least_of_some(op: Op, args: Sequence[_Argument], slots: int, k: int) -> _Least | None:
+    """The lengths of which an axis of the result is the least one: with any one of them at 0, too, and no other one."""
+    given = _entries(args)
+    candidates = [x for x in given if isinstance(x, _Least)]
+    if len(given) <= _MOST_PAIRS:
+        candidates += [_Least(_members(x) | _members(y)) for x, y in combinations(given, 2)]
+    rising = _DIFFERENT[:slots]
+    trials = [rising, rising[::-1], *([n] * slots for n in (0, 1))]
+    trials += [[*order[:i], 0, *order[i + 1 :]] for order in (rising, rising[::-1]) for i in range(slots)]
+    found = [(lengths, shape[k]) for lengths in trials if (shape := _shape(op, args, lengths)) is not None]
+    fits = (c for c in candidates if all(n == _tried_number(c, lengths) for lengths, n in found))
+    return next(fits, None)
+
+
+def _members(x: _Entry) -> frozenset[int | _Slot]:
+    return x.of if isinstance(x, _Least) else frozenset([x])
 
 
 def _result(
@@ -175,17 +226,24 @@ def _result(
 def _shape(op: Op, args: Sequence[_Argument], lengths: Sequence[int]) -> tuple[Dim, ...] | None:
     """The shape of a result for these lengths, None where the arguments do not fit."""
 
-    def number(x: _Entry) -> int:
-        return x if isinstance(x, int) else lengths[x.k]
-
     operands = []
     for a in args:
-        value = None if a.value is None else np.array(number(a.value), a.dtype)
-        operands.append(Operand(a.dtype, tuple(map(number, a.axes)), value))
+        value = None if a.value is None else np.array(_tried_number(a.value, lengths), a.dtype)
+        operands.append(Operand(a.dtype, tuple(_tried_number(x, lengths) for x in a.axes), value))
     try:
         return op.idle(*operands).shape
     except (TypeError, ValueError, IndexError, OverflowError, ArithmeticError):
         return None
+
+
+def _tried_number(x: _Entry, lengths: Sequence[int]) -> int:
+    match x:
+        case int():
+            return x
+        case _Slot(k):
+            return lengths[k]
+        case _Least(of):
+            return min(_tried_number(y, lengths) for y in of)
 
 
 def _number(key: Hashable) -> int | None:
@@ -201,6 +259,8 @@ def _is_length(value: Hashable) -> bool:
     match value:
         case None | ("value", _):
             return False
+        case ("least", frozenset() as some):
+            return all(map(_is_length, some))
         case _:
             return True
 
@@ -225,6 +285,8 @@ def _key(x: _Entry | None, slots: Sequence[Hashable], own: Hashable) -> Hashable
             return "number", x
         case _Slot(k, less):
             return _less(slots[k], less)
+        case _Least(of):
+            return _least([_key(y, slots, own) for y in of])
         case None:
             return own
 
@@ -236,3 +298,28 @@ def _less(length: Hashable, k: int) -> Hashable:
             return "less", rest, j + k
         case _:
             return ("less", length, k) if k else length
+
+
+def _some(key: Hashable) -> frozenset[Hashable]:
+    """The keys of which a key is the least one."""
+    match key:
+        case ("least", frozenset() as some):
+            return some
+        case _:
+            return frozenset()
+
+
+def _least(keys: Iterable[Hashable]) -> Hashable:
+    """The key of the least of some lengths."""
+    some = {x for key in keys for x in _some(key) or (key,)}
+    numbers = {n for x in some if (n := _number(x)) is not None}
+    rest = {x for x in some if _number(x) is None}
+    if numbers and min(numbers) <= 0 and all(map(_is_length, rest)):
+        return "number", min(numbers)
+    left = rest | {("number", min(numbers))} if numbers else rest
+    return ("least", frozenset(left)) if len(left) > 1 else next(iter(left))
+
+
+def _chunks(op: Op, rows: Hashable) -> Hashable:
+    """How many chunks so many rows are."""
+    return "chunks", op.options["size"], rows

@@ -12,7 +12,7 @@ import numpy as np
 from scanopt.array.abstract import abstract_eval, cannot_raise
 from scanopt.array.op import Op, Operand
 from scanopt.array.ops_control import IFELSE
-from scanopt.array.ops_idle import has_rows, no_rows
+from scanopt.array.ops_idle import has_rows, kept_row, no_rows
 from scanopt.calculus.causality import Schedule
 from scanopt.calculus.extract import Extraction
 from scanopt.calculus.forms import Operator, const_value, unbatched
@@ -26,8 +26,6 @@ from scanopt.program.sides import Sides
 from scanopt.program.text import names_made
 
 __all__ = ["lower"]
-
-_LAST = Op.make("getitem", index=(-1,))
 
 
 class Lowering:
@@ -133,7 +131,8 @@ class Lowering:
         assert o.form is not None
         steps: Sequence[Step]
         if o.form.kind == "at":
-            steps = self._row_at(u.value, o.form.k)
+            kept, count = self.names[u.value], self._steps_of(Instance(o.form.clock, o.needs[0].phases, True))
+            self.names[u.value], steps = self.apply(kept_row(o.form.k), [kept, count])
         elif o.form.operator is None:  # what a loop keeps, named by the loop
             return []
         else:
@@ -265,17 +264,6 @@ class Lowering:
         if value is None:
             return None
         return int(value) if rows is None else min(int(value), rows)
-
-    def _row_at(self, keeper: Instance, k: int) -> list[Step]:
-        """The only row kept of a loop of at most k + 1 steps is row k, if there were so many."""
-        o = self._choice[keeper]
-        assert o.form is not None
-        steps = self._steps_of(Instance(o.form.clock, o.needs[0].phases, True))
-        message = f"index {k} is out of bounds for axis 0 with size {{found}}"
-        check = Op.make("require", relation="ge", error="IndexError", message=message)
-        _, checks = self.apply(check, [steps, self.const(np.array(k + 1))])
-        self.names[keeper], row = self.apply(_LAST, [self.names[keeper]])
-        return [*checks, *row]
 
     # Names
 
