@@ -78,6 +78,9 @@ kept = new_fact(
     """,
 )  # fmt: skip
 
+_NUMBERS = r'''(apply (prim "arange{\"dtype\":\"int64\"}")
+    (cons (const_at p "int64:0") (cons (steps c) (cons (const_at p "int64:1") (nil)))))'''.replace("\n    ", " ")
+
 _REPEATED = '(apply (prim "repeat_rows") (cons y (cons (steps c) (nil))))'
 
 entries = new_fact(
@@ -88,6 +91,7 @@ entries = new_fact(
     (apart s x) (= x (hold c y)) (runs_all c) => (entries c x {_REPEATED})
     (apart s x) (runs_all c) (kept c s) => (entries c x (stack c x))
     (entries c x X) (= X (apply (prim "repeat_rows") (cons y (cons n (nil))))) => (before c X)
+    (= X {_NUMBERS}) => (before c X) (set (dtype X) "int64") (set (ndim X) 1)
     """,
 )  # fmt: skip
 
