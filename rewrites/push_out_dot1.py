@@ -13,7 +13,7 @@ from scanopt.calculus.facts_recurrences import floating
 from scanopt.calculus.facts_states import becomes
 from scanopt.calculus.facts_sums import adds_up, adds_up_freely, sums_until
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, State, Value, delay, one_row, ops, stack, tail
+from scanopt.calculus.terms import Clock, State, Value, delay, ops, row_of, stack, tail
 
 
 def _last(part: Any, xs: Any, start: Any, *more: Any) -> Any:
@@ -80,9 +80,9 @@ def sum_of_products(X: Value, S: Value) -> Equation:
 def last_of_sum_until(c: Clock, init: Value, s: State, x: Value, p: Clock) -> Equation:
     """A loop that may end early has added up the products of the steps that it ran: the rows of their trace."""
     new = delay(c, init, s, 1) + x
-    last = ops.fold(init[-1:], stack(c, x), ufunc="add")
-    when = [becomes(s, new), sums_until(c, s, x), within(c, p)]
-    return Equation(tail(c, new, 1), one_row(c, last, p), when=when)
+    rows = stack(c, x)
+    last = row_of(rows, ops.fold(init[-1:], rows, ufunc="add"), p)
+    return Equation(tail(c, new, 1), last, when=[becomes(s, new), sums_until(c, s, x), within(c, p)])
 
 
 @law(

@@ -18,7 +18,7 @@ from scanopt.calculus.declarations import APPLIED
 __all__ = [
     "Args", "Clock", "Int", "Move", "Op", "State", "Term", "Text", "Value", "apply", "at", "chunks", "cons",
     "const_int", "cut", "delay", "egglog_text", "hold", "item", "last_rows", "length", "lift", "lifted", "nil", "on",
-    "one_row", "ops", "prim", "root", "seq", "stack", "steps", "tail", "to_cut", "to_step", "variable", "vmap",
+    "one_row", "ops", "prim", "root", "row_of", "seq", "stack", "steps", "tail", "to_cut", "to_step", "variable", "vmap",
 ]  # fmt: skip
 
 
@@ -406,6 +406,11 @@ def last_rows(k: Int | int) -> Op:
 def one_row(c: Clock, x: Value, p: Clock) -> Value:
     """x as the last row of a trace of c, which is within p; no row where c runs no step."""
     return apply(prim("repeat_rows"), x, apply(prim("minimum"), steps(c), const_at(p, "int64:1")))
+
+
+def row_of(rows: Value, x: Value, p: Clock) -> Value:
+    """x, on p, as the last row of a trace with as many rows as `rows` has; no row where it has none."""
+    return apply(prim("repeat_rows"), x, apply(prim("minimum"), rows.shape[0], const_at(p, "int64:1")))
 
 
 def length(axis: Int | int) -> Op:
