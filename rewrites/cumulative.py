@@ -10,9 +10,9 @@ import scanopt.tensor as T
 from scanopt.calculus.facts_loops import runs_all, within
 from scanopt.calculus.facts_recurrences import accumulates, entries, folds, folds_in_order
 from scanopt.calculus.facts_states import becomes
-from scanopt.calculus.facts_values import int64, of_dtype, scalar
+from scanopt.calculus.facts_values import floating, int64, like, nothing, of_dtype, scalar
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Op, State, Text, Value, delay, hold, one_row, seq, steps, tail
+from scanopt.calculus.terms import Clock, Op, State, Text, Value, delay, hold, one_row, ops, row_of, seq, steps, tail
 
 
 def _trace(step: Any, x: Any, start: Any, *more: Any) -> Any:
@@ -65,7 +65,7 @@ def last_of_accumulation_in_order(
     """The last value of such a state needs no room for those before it."""
     new = op(delay(c, init, s, 1), x)
     when = [becomes(s, new), of_dtype(new, d), folds_in_order(op, d, g), entries(c, x, X), runs_all(c), within(c, p)]
-    return Equation(tail(c, new, 1), one_row(c, g(init[-1:], X), p), when=when)
+    return Equation(tail(c, new, 1), row_of(X, g(init[-1:], X), p), when=when)
 
 
 @law(
@@ -87,7 +87,53 @@ def last_of_accumulation(
     """The last value of such a state needs no values before it."""
     new = op(delay(c, init, s, 1), x)
     when = [becomes(s, new), of_dtype(new, d), folds(op, d, g), entries(c, x, X), runs_all(c), within(c, p)]
-    return Equation(tail(c, new, 1), one_row(c, g(init[-1:], X), p), when=when)
+    return Equation(tail(c, new, 1), row_of(X, g(init[-1:], X), p), when=when)
+
+
+def _after(init: Any, trace: Any) -> Any:
+    return T.concatenate([init, trace])[-1]
+
+
+@law(
+    licence="exact",
+    source="gradients with respect to weights: sums from zeros on",
+    example=lambda x, a: _after(T.expand_dims(a, 0), _trace(lambda v, s: s + v, x, a)),
+    never=lambda x, a, b: _after(T.expand_dims(b, 0), _trace(lambda v, s: s + v, x, a)),
+)
+def last_of_start_and_sum(init: Value, X: Value, p: Clock) -> Equation:
+    """Of a start and its running sums the last is the sum, also where nothing is added."""
+    total = ops.fold(init[-1:], X, ufunc="add")
+    return Equation(ops.concatenate(init, row_of(X, total, p), axis=0)[-1], total)
+
+
+@law(
+    licence="exact",
+    source="gradients with respect to weights: sums from zeros on",
+    example=lambda x, a: _after(T.expand_dims(a, 0), _trace(lambda v, s: s + v, x, a)),
+    never=lambda x, a, b: _after(T.expand_dims(b, 0), _trace(lambda v, s: s + v, x, a)),
+)
+def last_of_start_and_sum_in_order(init: Value, X: Value, p: Clock) -> Equation:
+    """The same, bit for bit."""
+    total = ops.fold_in_order(init[-1:], X, ufunc="add")
+    return Equation(ops.concatenate(init, row_of(X, total, p), axis=0)[-1], total)
+
+
+@law(
+    licence="reassoc",
+    source="gradients with respect to weights: sums from zeros on",
+    example=lambda X, y: _trace(lambda v, s: s + v, X, T.zeros_like(y))[-1],
+    never=(
+        lambda X, y: _trace(lambda v, s: s + v, X, T.ones_like(y))[-1],
+        lambda x, y: _trace(lambda v, s: s + v, T.cast(x, "float32"), T.zeros_like(y[0]))[-1],
+        lambda p, k: _trace(lambda v, s: s + v, T.cast(p, "int8"), T.zeros_like(T.cast(k, "int8")))[-1],
+    ),
+)
+def sum_from_nothing(Z: Value, y: Value, e: Value, X: Value, d: Text) -> Equation:
+    """A sum that starts with zeros starts with nothing (-0.0 aside); what is added spreads to their shape."""
+    left = ops.fold(ops.expand_dims(Z, axis=(0,)), X, ufunc="add")
+    total = ops.sum(X, axis=(0,), keepdims=False)
+    when = [like(Z, y, e), nothing(e), floating(Z), of_dtype(Z, d), of_dtype(X, d)]
+    return Equation(left, ops.spread_like(total, y), when=when)
 
 
 @law(

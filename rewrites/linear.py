@@ -1,5 +1,6 @@
 """Linear recurrences: filters where the coefficients are fixed, prefixes of composed maps where they vary."""
 
+from collections.abc import Callable
 from typing import Any
 
 import scanopt
@@ -39,6 +40,14 @@ def smoothing(c: Clock, init: Value, s: State, a: Value, A: Value, x: Value, X: 
     left = before + (x - before) * a
     when = [becomes(s, left), entries(c, a, A), entries(c, x, X), floating(left)]
     return Equation(left, seq(c, ops.smoothing(init[-1:], A, X)), when=when)
+
+
+def _affine_power(
+    c: Clock, init: Value, s: State, a: Value, b: Value, p: Clock, kind: Callable[[Value], Condition]
+) -> Equation:
+    new = delay(c, init, s, 1) * hold(c, a) + hold(c, b)
+    last = ops.affine_power(init[-1:], a, b, steps(c))
+    return Equation(tail(c, new, 1), one_row(c, last, p), when=[becomes(s, new), kind(new), runs_all(c), within(c, p)])
 
 
 def _power(c: Clock, init: Value, s: State, a: Value, p: Clock, when: list[Condition]) -> Equation:
@@ -108,6 +117,26 @@ def linear_recurrence(c: Clock, init: Value, s: State, a: Value, A: Value, x: Va
 
 
 @law(
+    licence="exact",
+    source="prefix of composed maps, modulo 2^k",
+    example=(
+        lambda p, n, k: _trace(lambda v, s, k: s * k + v, p, n, k, n=500),
+        lambda p, q, n: _trace(lambda v, w, s: (s - v) * w, [p, q], n, n=500),
+    ),
+    never=(
+        lambda p, n: _trace(lambda v, s: T.abs(s) * v + v, p, n),
+        lambda p, n: _trace(lambda v, s: [s + v, s * v + v], p, [n, None])[1],
+        lambda x, a: _trace(lambda v, s: s * v + v, x, a),
+    ),
+)
+def linear_recurrence_of_integers(c: Clock, init: Value, s: State, a: Value, A: Value, x: Value, X: Value) -> Equation:
+    """The same for integers, modulo 2^k."""
+    left = delay(c, init, s, 1) * a + x
+    when = [becomes(s, left), entries(c, a, A), entries(c, x, X), integer(left)]
+    return Equation(left, seq(c, ops.linear_recurrence(init[-1:], A, X)), when=when)
+
+
+@law(
     licence="reassoc",
     source="A**k of the documents",
     example=lambda x, y: _trace(lambda s, v: s * v, None, x, y, n=5000)[-1],
@@ -152,7 +181,20 @@ def power_of_integers(c: Clock, init: Value, s: State, a: Value, p: Clock) -> Eq
 )
 def affine_power(c: Clock, init: Value, s: State, a: Value, b: Value, p: Clock) -> Equation:
     """The last of s·a + b, with a and b fixed."""
-    new = delay(c, init, s, 1) * hold(c, a) + hold(c, b)
-    last = ops.affine_power(init[-1:], a, b, steps(c))
-    when = [becomes(s, new), floating(new), runs_all(c), within(c, p)]
-    return Equation(tail(c, new, 1), one_row(c, last, p), when=when)
+    return _affine_power(c, init, s, a, b, p, floating)
+
+
+@law(
+    licence="exact",
+    source="sums of geometric series, by doubling",
+    example=lambda n, k: _trace(lambda s, k: s * k + k, None, n, k, n=50_000)[-1],
+    never=(
+        lambda n, k: _trace(lambda s, k: T.abs(s) * k + k, None, n, k, n=9)[-1],
+        lambda n, k: _trace(lambda s, k: [T.abs(s), s * k + k], None, [n, None], k, n=9)[1][-1],
+        lambda n, k: _trace(lambda s, k: (s * k + k, scanopt.until(s > 3)), None, n, k, n=9)[-1],
+        lambda a, b, n: _trace(lambda s, b: s * b + b, None, a, b, n=n)[-1],
+    ),
+)
+def affine_power_of_integers(c: Clock, init: Value, s: State, a: Value, b: Value, p: Clock) -> Equation:
+    """The same for integers, modulo 2^k."""
+    return _affine_power(c, init, s, a, b, p, integer)

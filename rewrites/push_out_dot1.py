@@ -28,8 +28,8 @@ from scanopt.calculus.terms import (
     delay,
     dtype,
     ndim,
-    one_row,
     ops,
+    row_of,
     stack,
     tail,
     to_string,
@@ -210,9 +210,9 @@ def sum_of_products(X: Value, S: Value) -> Equation:
 def last_of_sum_until(c: Clock, init: Value, s: State, x: Value, p: Clock) -> Equation:
     """A loop that may end early has added up the products of the steps that it ran: the rows of their trace."""
     new = delay(c, init, s, 1) + x
-    last = ops.fold(init[-1:], stack(c, x), ufunc="add")
-    when = [becomes(s, new), sums_until(c, s, x), within(c, p)]
-    return Equation(tail(c, new, 1), one_row(c, last, p), when=when)
+    rows = stack(c, x)
+    last = row_of(rows, ops.fold(init[-1:], rows, ufunc="add"), p)
+    return Equation(tail(c, new, 1), last, when=[becomes(s, new), sums_until(c, s, x), within(c, p)])
 
 
 @law(

@@ -8,11 +8,13 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
+from scanopt.calculus.facts_bits import minus_one
+from scanopt.calculus.facts_loops import lies_on
 from scanopt.calculus.facts_recurrences import leads, regroups, spine, swaps
 from scanopt.calculus.facts_states import becomes
-from scanopt.calculus.facts_values import of_dtype
+from scanopt.calculus.facts_values import integer, of_dtype
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Op, State, Text, Value, delay
+from scanopt.calculus.terms import Clock, Op, State, Text, Value, const_at, delay
 
 
 def _trace(step: Any, x: Any, start: Any) -> Any:
@@ -115,6 +117,60 @@ def product_taken_away(x: Value, y: Value, a: Value, d: Text) -> Equation:
     right = y * -a + x
     when = [leads(left, product, x), leads(product, y, a), of_dtype(left, d), of_dtype(a, d)]
     return Equation(left, right, when=when)
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda x, a: _trace(lambda v, s: v - s, x, a),
+    never=(
+        lambda x, y, a: [x - y, _trace(lambda v, s: T.tanh(s) + v, x, a)],
+        lambda x, a, n: _trace(lambda v, s, i: [v - s, i + 1], _complex(x), [_complex(a), n])[0].real,
+    ),
+)
+def taken_from(c: Clock, x: Value, y: Value, d: Text, k: Text, e: Value) -> Equation:
+    """Taking the state from something is adding its opposite."""
+    left = x - y
+    right = y * const_at(c, k) + x
+    return Equation(left, right, when=[leads(left, y, x), of_dtype(left, d), minus_one(d, k, e), lies_on(left, c)])
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda n: _trace(lambda v, s: -s, T.arange(5), n),
+    never=(
+        lambda x, a: _trace(lambda v, s: [T.tanh(s), -T.tanh(s) * v], x, [a, None])[1],
+        lambda x, a, n: _trace(lambda v, s, i: [-s * v, i + 1], _complex(x), [_complex(a), n])[0].real,
+    ),
+)
+def opposite_as_product(c: Clock, s: State, y: Value, d: Text, k: Text, e: Value) -> Equation:
+    """The opposite is a product."""
+    left = -y
+    when = [spine(s, left), of_dtype(left, d), minus_one(d, k, e), lies_on(left, c)]
+    return Equation(left, y * const_at(c, k), when=when)
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda p, n: _trace(lambda v, s: (s + v) * v, p, n),
+    never=(
+        lambda p, q: (p + q) * q,
+        lambda x, a: _trace(lambda v, s: (s + v) * v, x, a),
+        lambda p, n: _trace(lambda v, s: (s + T.abs(s)) * v, p, n),
+        lambda p, n: _trace(lambda v, s: [s + v, (s + v) * T.abs(s)], p, [n, None])[1],
+        lambda p, n: _trace(lambda v, s: s + (T.cast(v, "int8") + T.cast(v * v, "int8")) * v, p, n),
+        lambda p, n: _trace(lambda v, s: s + (T.cast(v, "int8") + v) * T.cast(v, "int8"), p, n),
+        lambda p, n: _trace(lambda v, s: (s + T.cast(v, "int8")) * T.cast(v, "int8"), p, n),
+    ),
+)
+def product_of_sum(y: Value, x: Value, a: Value, d: Text) -> Equation:
+    """Products distribute over sums: integers, modulo 2^k."""
+    inner = y + x
+    left = inner * a
+    when = [leads(left, inner, a), leads(inner, y, x), integer(left), of_dtype(left, d), of_dtype(y, d), of_dtype(x, d)]
+    return Equation(left, y * a + x * a, when=when)
 
 
 @law(

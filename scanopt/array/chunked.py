@@ -19,7 +19,7 @@ import numpy as np
 
 from scanopt.array.running import aligned
 
-__all__ = ["clamped_sum", "linear_recurrence", "smoothing"]
+__all__ = ["clamped_sum", "linear_recurrence", "masked_flips", "smoothing"]
 
 CLOSE = 16
 """How many units in the last place, of the largest state of a chunk, its end and the next start may differ."""
@@ -29,9 +29,9 @@ LEAST = 4
 
 
 def linear_recurrence(xp: Any, init: Any, a: Any, x: Any) -> Any:
-    """Row t is a[t] * (row t - 1) + x[t], up to rounding.
+    """Row t is a[t] * (row t - 1) + x[t]: integers modulo 2^k, floats up to rounding.
 
-    init: one row; a, x: a row for each step, broadcasting to the rows of init; all floating point.
+    init: one row; a, x: a row for each step, broadcasting to the rows of init.
 
     >>> linear_recurrence(np, np.array([1.0]), np.array([2.0, 0.5]), np.array([1.0, 1.0]))
     array([3. , 2.5])
@@ -49,6 +49,30 @@ def linear_recurrence(xp: Any, init: Any, a: Any, x: Any) -> Any:
         return lambda k: lambda s: factor[k] * s + rest[k]
 
     return _by_chunks(xp, init, [a, x], [1.0, 0.0], step, whole)
+
+
+def masked_flips(xp: Any, init: Any, mask: Any, flips: Any) -> Any:
+    """Row t is ((row t - 1) & mask[t]) ^ flips[t], of bools or of the bits of integers.
+
+    Whatever and, or, exclusive or and not make of one bit and of what is known has this form.
+
+    >>> masked_flips(np, np.array([5]), np.array([4, 7]), np.array([0, 1]))
+    array([4, 5])
+    """
+
+    def step(s: Any, mask: Any, flips: Any, out: Any) -> None:
+        xp.bitwise_and(s, mask, out=out)
+        xp.bitwise_xor(out, flips, out=out)
+
+    def whole(mask: Any, flips: Any) -> Callable[[Any], Any]:
+        kept, flipped = xp.full_like(mask[0], ones), xp.zeros_like(mask[0])
+        for one, more in zip(mask, flips, strict=True):
+            step(flipped, one, more, flipped)
+            xp.bitwise_and(kept, one, out=kept)
+        return lambda k: lambda s: (s & kept[k]) ^ flipped[k]
+
+    ones = np.invert(np.zeros((), init.dtype))
+    return _by_chunks(xp, init, [mask, flips], [ones, 0], step, whole)
 
 
 def smoothing(xp: Any, init: Any, a: Any, x: Any) -> Any:
@@ -104,7 +128,7 @@ def _by_chunks(
     xp: Any,
     init: Any,
     rows: Sequence[Any],
-    neutral: Sequence[float],
+    neutral: Sequence[Any],
     step: Callable[..., None],
     whole: Callable[..., Callable[[int], Callable[[Any], Any]]],
 ) -> Any:
@@ -134,10 +158,18 @@ def _by_chunks(
     for row, after in zip(zip(*parts, strict=True), done, strict=True):
         step(before, *row, after)
         before = after
+    if init.dtype.kind in "biu":  # nothing was rounded
+        return _in_order(xp, done, n)
     scale = xp.maximum(xp.abs(done).max(axis=0)[:-1], xp.abs(starts[1:]))
     close = xp.abs(done[-1][:-1] - starts[1:]) <= CLOSE * np.finfo(init.dtype).eps * scale
     if not bool(close.all()):
         return _one_by_one(init[0], rows, step, out)
+    return _in_order(xp, done, n)
+
+
+def _in_order(xp: Any, done: Any, n: int) -> Any:
+    """The first n rows of (step in the chunk, chunk, *shape), chunk after chunk."""
+    length, chunks, *shape = done.shape
     return xp.ascontiguousarray(xp.swapaxes(done, 0, 1).reshape(chunks * length, *shape)[:n])
 
 
@@ -146,7 +178,7 @@ def _chunks(n: int, lanes: int) -> int:
     return min(int(math.sqrt(2 * n)), 8192 // max(lanes, 1))
 
 
-def _by_step(xp: Any, x: Any, shape: tuple[int, ...], chunks: int, length: int, neutral: float, dtype: Any) -> Any:
+def _by_step(xp: Any, x: Any, shape: tuple[int, ...], chunks: int, length: int, neutral: Any, dtype: Any) -> Any:
     """The rows as (step in the chunk, chunk, *shape), filled up to whole chunks."""
     n = x.shape[0]
     out = xp.empty((length, chunks, *shape), dtype)

@@ -32,7 +32,7 @@ Filter = Callable[[Any, Any, list[Any]], Any]
 def lfilter(xp: Any, init: Any, x: Any, *coefficients: Any) -> Any:
     """Row t is ((row t - 1) * a + (row t - 2) * b) + x[t]; without b for one coefficient.
 
-    init: as many rows as coefficients, the oldest first, float32 or float64.  x: a row for each
+    init: as many rows as coefficients, the oldest first, float32, float64 or integers.  x: a row for each
     step; coefficients: arrays; all broadcast to the rows of init.
 
     >>> lfilter(np, np.array([1.0]), np.array([0.0, 1.0]), np.array(0.5))
@@ -43,7 +43,8 @@ def lfilter(xp: Any, init: Any, x: Any, *coefficients: Any) -> Any:
     out = xp.empty((n, *shape), init.dtype)
     out[...] = rows  # raises where they do not fit
     past, factors = [init[k] for k in range(init.shape[0])], [a.astype(init.dtype) for a in coefficients]
-    found = _filter(out.size) if xp is np and math.prod(shape) <= WIDE and n else None
+    real = init.dtype.kind == "f"
+    found = _filter(out.size) if xp is np and real and math.prod(shape) <= WIDE and n else None
     if found is None or any(a.size != 1 for a in factors) or not _plain(out):
         return _one_by_one(xp, past, out, factors)
     with np.errstate(all="ignore"):
@@ -70,6 +71,10 @@ def _one_by_one(xp: Any, past: list[Any], out: Any, factors: list[Any]) -> Any:
     if out.ndim == 1 and out.dtype == np.float64 and xp is np:
         out[:] = _scalars([float(p) for p in past], out.tolist(), [float(a.reshape(())) for a in factors])
         return out
+    if out.ndim == 1 and out.dtype.kind in "iu" and xp is np:
+        numbers = _integers([int(p) for p in past], out.tolist(), [int(a.reshape(())) for a in factors])
+        out[:] = np.array(numbers, np.uint64).astype(out.dtype)
+        return out
     part, sum_ = xp.empty(out.shape[1:], out.dtype), xp.empty(out.shape[1:], out.dtype)
     for t in range(out.shape[0]):
         xp.multiply(past[-1], factors[0], out=sum_)
@@ -95,6 +100,17 @@ def _scalars(past: list[float], x: list[float], factors: list[float]) -> list[fl
     a, b = factors
     for v in x:
         r, s = s, (s * a + r * b) + v
+        out.append(s)
+    return out
+
+
+def _integers(past: list[int], x: list[int], factors: list[int]) -> list[int]:
+    """The same for integers, modulo 2^64."""
+    out: list[int] = []
+    b, (r, s) = factors[1] if len(factors) > 1 else 0, (0, *past)[-2:]
+    a = factors[0]
+    for v in x:
+        r, s = s, (s * a + r * b + v) & 0xFFFF_FFFF_FFFF_FFFF
         out.append(s)
     return out
 

@@ -19,7 +19,7 @@ from scanopt.array.batching import broadcast_to, dims_of, expand, rows, transpos
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.parameters import one_of
 from scanopt.array.shapes import broadcast, same, shape_text, ufunc_dtypes
-from scanopt.array.types import COMPLEX, Dim, TensorType
+from scanopt.array.types import COMPLEX, FLOATS, Dim, TensorType
 from scanopt.array.variable import Variable, apply
 
 __all__ = ["accumulator", "folder"]
@@ -163,7 +163,11 @@ _entry(
     "lfilter2", "ispp", filters.lfilter, "(s * a + r * b) + x step by step, r before s", "cumulative", rows=2,
     inexact=COMPLEX,
 )  # fmt: skip
-_entry("linear_recurrence", "iss", chunked.linear_recurrence, "s * a + x step by step", "cumulative", exact=False)
+_entry(
+    "linear_recurrence", "iss", chunked.linear_recurrence, "s * a + x step by step", "cumulative",
+    inexact=(*FLOATS, *COMPLEX),
+)  # fmt: skip
+_entry("masked_flips", "iss", chunked.masked_flips, "(s & a) ^ x step by step, bit by bit", "cumulative")
 _entry("smoothing", "iss", chunked.smoothing, "s + (x - s) * a step by step", "cumulative", exact=False)
 _entry("raised_sum", "iss", _raised, "max(s + x, low) step by step", "cumulative", exact=False)
 _entry("capped_sum", "iss", _capped, "min(s + x, high) step by step", "cumulative", exact=False)

@@ -1,14 +1,17 @@
-"""shaped_like: a state of a loop keeps its shape, also where laws leave no loop that would see that it does not."""
+"""shaped_like: a state of a loop keeps its shape, also where laws leave no loop that would see that it does not.
+
+spread_like: what is added to zeros takes on their shape, without zeros being there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from scanopt.array.batching import rows, spread
+from scanopt.array.batching import dim, expand, rows, spread
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.parameters import integer
-from scanopt.array.shapes import shape_text
+from scanopt.array.shapes import broadcast, shape_text
 from scanopt.array.types import MOST_AXES, Dim, TensorType
 from scanopt.array.variable import Variable, apply
 
@@ -59,5 +62,39 @@ register(
         view=True,
         doc="x, whose last axes must be as long as those of y",
         params={"axes": integer(0, MOST_AXES)},
+    )
+)
+
+
+def _infer_spread(x: Operand, y: Operand) -> TensorType:
+    shape = broadcast(x.shape, y.shape)
+    if len(shape) != y.ndim or any(n is not None and m == 1 != n for n, m in zip(shape, y.shape, strict=True)):
+        raise ValueError(f"{shape_text(x.shape)} does not broadcast to {shape_text(y.shape)}")
+    return TensorType(x.dtype, tuple(n if m is None else m for n, m in zip(shape, y.shape, strict=True)))
+
+
+def _bind_spread(xp: Any) -> Any:
+    return lambda x, y: x if x.shape == y.shape else xp.broadcast_to(x, y.shape)
+
+
+def _batch_spread(op: Op, flags: Sequence[bool], args: Sequence[Variable]) -> Variable:
+    x, y = args
+    if flags[0]:
+        return apply(
+            op, expand(x, range(1, 1 + y.ndim - flags[1] - (x.ndim - 1))), y if flags[1] else spread(y, dim(x, 0))
+        )
+    return apply(op, x, y)
+
+
+register(
+    OpSpec(
+        "spread_like",
+        _bind_spread,
+        _infer_spread,
+        _batch_spread,
+        batch_exact=True,
+        cost="free",
+        view=True,
+        doc="x, broadcast to the shape of y",
     )
 )

@@ -64,7 +64,7 @@ def geometric(xp: Any, init: Any, factor: Any, n: Any) -> Any:
 
 
 def affine_power(xp: Any, init: Any, a: Any, b: Any, n: Any) -> Any:
-    """The one row of init after n >= 1 steps of s * a + b, up to rounding; all floating point.
+    """The one row of init after n >= 1 steps of s * a + b: integers modulo 2^k, floats up to rounding.
 
     With 1 + a + ... + a^(2k-1) = (1 + a^k) (1 + a + ... + a^(k-1)); nothing is divided by 1 - a.
 
@@ -72,6 +72,8 @@ def affine_power(xp: Any, init: Any, a: Any, b: Any, n: Any) -> Any:
     array(1.875)
     """
     dtype = init.dtype
+    if dtype.kind in "iu":
+        return _affine_power_of_integers(xp, *(x.astype(np.uint64) for x in (init[0], a, b)), n).astype(dtype)
     s, a, b, times = xp.broadcast_arrays(init[0], a.astype(dtype), b.astype(dtype), n)
     total, k = xp.zeros(a.shape, dtype), xp.zeros(a.shape, dtype)
     for place in range(int(times.max() if times.size else 0).bit_length() - 1, -1, -1):
@@ -86,6 +88,18 @@ def affine_power(xp: Any, init: Any, a: Any, b: Any, n: Any) -> Any:
     if bool(lost.any()):
         out[lost] = _repeated(xp, s[lost], a[lost], b[lost], times[lost])
     return out
+
+
+def _affine_power_of_integers(xp: Any, s: Any, a: Any, b: Any, n: Any) -> Any:
+    """The same modulo 2^64, the powers of a along with their sums."""
+    s, a, b, times = xp.broadcast_arrays(s, a, b, n)
+    total, power = xp.zeros_like(a), xp.ones_like(a)
+    one = np.uint64(1)
+    for place in range(int(times.max() if times.size else 0).bit_length() - 1, -1, -1):
+        total, power = total * (one + power), power * power
+        odd = (times >> place) % 2 == 1
+        total, power = xp.where(odd, one + a * total, total), xp.where(odd, power * a, power)
+    return xp.asarray(power * s + b * total)
 
 
 def _repeated(xp: Any, s: Any, a: Any, b: Any, n: Any) -> Any:

@@ -15,9 +15,9 @@ import numpy as np
 __all__ = ["ACCUMULATED", "accumulate", "aligned", "fold", "fold_in_order", "forward_fill", "segmented"]
 
 ACCUMULATED = {
-    "add": "biufc", "multiply": "biufc", "divide": "f", "maximum": "biuf", "minimum": "biuf",
+    "add": "biufc", "multiply": "biufc", "divide": "f", "floor_divide": "iu", "remainder": "iu", "maximum": "biuf", "minimum": "biuf",
     "logical_and": "b", "logical_or": "b", "logical_xor": "b", "bitwise_and": "biu", "bitwise_or": "biu",
-    "bitwise_xor": "biu", "gcd": "iu", "lcm": "iu", "logaddexp": "f", "logaddexp2": "f", "hypot": "f",
+    "bitwise_xor": "biu", "left_shift": "iu", "right_shift": "iu", "gcd": "iu", "lcm": "iu", "logaddexp": "f", "logaddexp2": "f", "hypot": "f",
 }  # fmt: skip
 """Ufuncs that accumulate, with the kinds of dtype (products of complex numbers only up to rounding)."""
 
@@ -66,7 +66,7 @@ def accumulate(xp: Any, name: str, init: Any, x: Any) -> Any:
     return out
 
 
-_ORDERED = {"divide", "hypot"}  # not associative
+_ORDERED = {"divide", "floor_divide", "remainder", "left_shift", "right_shift", "hypot"}  # not associative
 
 
 def _row_by_row(f: Any, out: Any, init: Any) -> Any:

@@ -99,6 +99,7 @@ NUMPY = CostTable(
     },
     operators={
         "lfilter": (8_000.0, 6.5), "lfilter2": (8_000.0, 7.5), "linear_recurrence": (60_000.0, 12.0),
+        "masked_flips": (40_000.0, 8.0),
         "smoothing": (60_000.0, 14.0), "raised_sum": (80_000.0, 15.0), "capped_sum": (80_000.0, 15.0),
         "clamped_sum": (80_000.0, 18.0), "fold_in_order": (8_000.0, 3.5), "forward_fill": (18_000.0, 4.0),
         "segmented": (60_000.0, 15.0), "powers": (15_000.0, 2.0), "geometric": (14_000.0, 6.0),

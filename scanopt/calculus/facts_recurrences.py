@@ -19,6 +19,7 @@ from scanopt.calculus.terms import (
     Text,
     Value,
     args,
+    const_at,
     dtype,
     greatest,
     hold,
@@ -55,6 +56,8 @@ def spine(s: State, v: Value, *, h: Value, low: Value, m: Value, op: Op, x: Valu
     yield when(spine(s, v), v.is_(x + y)).then(spine(s, x), spine(s, y))
     yield when(spine(s, v), v.is_(ops.where(m, x, y)), apart(s, m)).then(spine(s, x), spine(s, y))
     yield when(spine(s, v), v.is_(ops.clip(x, low, h)), apart(s, low), apart(s, h)).then(spine(s, x))
+    yield when(spine(s, v), v.is_(ops.negative(x))).then(spine(s, x))
+    yield when(spine(s, v), v.is_(ops.invert(x))).then(spine(s, x))
 
 
 @fact
@@ -89,12 +92,14 @@ def kept(c: Clock, s: State, *, k: Int, v: Value, V: Value) -> Rules:
 
 
 @fact
-def entries(c: Clock, x: Value, X: Value, *, n: Value, s: State, y: Value) -> Rules:
+def entries(c: Clock, x: Value, X: Value, *, n: Value, p: Clock, s: State, y: Value) -> Rules:
     """x, which feeds a recurrence of c, is the row of X at every step, and X is known without it."""
     yield when(apart(s, x), x.is_(seq(c, X)), before(c, X)).then(entries(c, x, X))
     yield when(apart(s, x), x.is_(hold(c, y)), runs_all(c)).then(entries(c, x, ops.repeat_rows(y, steps(c))))
     yield when(apart(s, x), runs_all(c), kept(c, s)).then(entries(c, x, stack(c, x)))
     yield when(entries(c, x, X), X.is_(ops.repeat_rows(y, n))).then(before(c, X))
+    counted = ops.arange(const_at(p, "int64:0"), steps(c), const_at(p, "int64:1"), dtype="int64")
+    yield when(X.is_(counted)).then(before(c, X), dtype(X).gets("int64"), ndim(X).gets(1))
 
 
 @fact

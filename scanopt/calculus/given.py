@@ -22,7 +22,7 @@ from scanopt.calculus.given_few_steps import kinds_of_loops
 from scanopt.calculus.given_indexing import arrangements, parts
 from scanopt.calculus.given_mirrors import reading_late
 from scanopt.calculus.given_products import products_beside
-from scanopt.calculus.given_recurrences import closed_operators, cycles, recurrence_facts
+from scanopt.calculus.given_recurrences import closed_operators, constants_of_states, cycles, recurrence_facts
 from scanopt.calculus.given_sums import adding_up, summing_operators
 from scanopt.calculus.lengths import known_lengths
 
@@ -47,6 +47,7 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
     yield from _trait_facts(ops, dtypes)
     yield from _cancelling(ops, dtypes)
     yield from recurrence_facts(ops, dtypes, fp)
+    yield from constants_of_states(g)
     yield from cycles(g)
     yield from products_beside(g)
     yield from adding_up(ops)

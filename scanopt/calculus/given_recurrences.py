@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,22 +13,41 @@ from scanopt.array.ops_recurrences import accumulator, folder
 from scanopt.array.running import ACCUMULATED
 from scanopt.array.shapes import ufunc_dtypes
 from scanopt.calculus.components import components
-from scanopt.calculus.forms import TermGraph
+from scanopt.calculus.encoded import Encoded
+from scanopt.calculus.forms import TermGraph, const_key
 
-__all__ = ["closed_operators", "cycles", "recurrence_facts"]
+__all__ = ["closed_operators", "constants_of_states", "cycles", "recurrence_facts"]
 
 Row = tuple[str, tuple[Op | int | str, ...]]
 
 _EXACT_KINDS = "biu"
 _ROWS = (
-    "forward_fill", "lfilter", "lfilter2", "linear_recurrence", "smoothing", "raised_sum", "capped_sum", "clamped_sum",
+    "forward_fill", "lfilter", "lfilter2", "linear_recurrence", "masked_flips", "smoothing", "raised_sum",
+    "capped_sum", "clamped_sum",
 )  # fmt: skip
 
 
 def closed_operators(ops: Iterable[Op]) -> list[Op]:
     """The operators that closed forms of recurrences by these operators are written with."""
-    names = [op.name for op in ops if op.name in ACCUMULATED and not op.params]
-    return [f(name) for name in dict.fromkeys(names) for f in (accumulator, folder, _segmented, _in_order)]
+    known = list(ops)
+    names = [op.name for op in known if op.name in ACCUMULATED and not op.params]
+    names += [g for op in known for g in (_BITS.get(op.name), *_PICKS.get(op.name, ())) if g]
+    return [
+        *map(Op.make, dict.fromkeys(names)),
+        *(f(name) for name in dict.fromkeys(names) for f in (accumulator, folder, _segmented, _in_order)),
+    ]
+
+
+_BITS = {
+    "logical_and": "bitwise_and", "logical_or": "bitwise_or", "logical_xor": "bitwise_xor", "not_equal": "bitwise_xor",
+}  # fmt: skip
+"""What logic of bools is as logic of bits."""
+
+_PICKS = {
+    "less": ("minimum", "maximum"), "less_equal": ("minimum", "maximum"),
+    "greater": ("maximum", "minimum"), "greater_equal": ("maximum", "minimum"),
+}  # fmt: skip
+"""What where(op(x, y), x, y) and where(op(x, y), y, x) are of integers."""
 
 
 def _in_order(ufunc: str) -> Op:
@@ -43,8 +63,12 @@ def recurrence_facts(ops: Sequence[Op], dtypes: Sequence[str], fp: str) -> Itera
     for op in ops:
         if op.name in _ROWS or op.name in ("accumulate", "segmented"):
             yield "recurrent", (op,)
-        if op.name in ("negative", "logical_not"):
-            yield from (("like_argument", (op, d)) for d in dtypes if (d == "bool") == (op.name == "logical_not"))
+        if op.name in _BITS:
+            yield "on_bools", (op, Op.make(_BITS[op.name]))
+        for fact, g in zip(("picks", "picks_other"), _PICKS.get(op.name, ()), strict=False):
+            yield fact, (op, Op.make(g))
+        if kinds := _LIKE_ARGUMENT.get(op.name):
+            yield from (("like_argument", (op, d)) for d in dtypes if np.dtype(d).kind in kinds)
         traits = op.spec.traits
         for d in dtypes:
             loose = fp != "exact"
@@ -60,6 +84,44 @@ def recurrence_facts(ops: Sequence[Op], dtypes: Sequence[str], fp: str) -> Itera
             yield "folds_in_order", (op, d, _in_order(op.name))
             if associative:
                 yield "folds", (op, d, folder(op.name))
+
+
+_LIKE_ARGUMENT = {"negative": "iufc", "logical_not": "b", "invert": "biu"}
+"""Operators of one argument, with the kinds of dtype that they leave as they are."""
+
+_OPPOSITES = {
+    "subtract": "add", "negative": "multiply", "invert": "bitwise_xor", "logical_not": "bitwise_xor",
+    "equal": "bitwise_xor",
+}  # fmt: skip
+"""What is written with -1, or with all bits set, where a state takes part, and what it then is."""
+
+
+def constants_of_states(g: Encoded) -> Iterator[Row]:
+    """The constants that recurrences are written with, of the dtypes of states."""
+    dtypes = dict.fromkeys(g.types[u].dtype for s in g.states.values() for u in s.updates)
+    dtypes = [d for d in dtypes if np.dtype(d).kind in "biuf"]
+    names = {f.operator.name for _, f in g.forms() if f.operator is not None} if dtypes else set()
+    accumulated = {_OPPOSITES.get(n, n) for n in names} if names & {"where", "ifelse"} else set()
+    for d in dtypes:
+        if names & _OPPOSITES.keys():
+            yield "minus_one", (d, *_constant(np.array(-1).astype(d)))
+        for op in map(Op.make, ACCUMULATED):
+            if op.name in accumulated and (e := _identity(op, d)) is not None and _closed(op, d):
+                yield "unit", (op, d, *_constant(np.array(e).astype(d)))
+
+
+def _constant(value: np.ndarray[Any, Any]) -> tuple[str, str]:
+    key = const_key(value)
+    return key, f"const {key}"
+
+
+def _identity(op: Op, dtype: str) -> complex | None:
+    """The element e of op(x, e) = x for a dtype."""
+    kind = np.dtype(dtype).kind
+    if op.name in ("maximum", "minimum") and kind in "iu":
+        info = np.iinfo(dtype)
+        return int(info.min if op.name == "maximum" else info.max)
+    return op.spec.traits.identity.get(kind)
 
 
 def _swaps_nearly(op: Op, dtype: str) -> bool:

@@ -33,7 +33,7 @@ __all__ = [
     "Args", "Atom", "Clock", "Int", "Move", "Op", "Param", "State", "Term", "Text", "Value", "added", "applied",
     "apply", "args", "at", "chunks", "const", "const_at", "const_int", "cut", "delay", "dtype", "egglog_text",
     "greatest", "held_as", "hold", "input_", "int_value", "lift", "lifted", "loop", "moved", "ndim", "nil", "on",
-    "on_args", "one_row", "only", "operator_of", "ops", "prim", "root", "seq", "slot", "stack", "steps",
+    "on_args", "one_row", "only", "operator_of", "ops", "prim", "root", "row_of", "seq", "slot", "stack", "steps",
     "subsume", "tail", "to_cut", "to_step", "to_string", "under", "variable", "vmap",
 ]  # fmt: skip
 
@@ -97,6 +97,11 @@ def vmap(op: Op, flags: Text | str) -> Op:
 def one_row(c: Clock, x: Value, p: Clock) -> Value:
     """x as the last row of a trace of c, which is within p; no row where c runs no step."""
     return ops.repeat_rows(x, ops.minimum(steps(c), const_at(p, "int64:1")))
+
+
+def row_of(rows: Value, x: Value, p: Clock) -> Value:
+    """x, on p, as the last row of a trace with as many rows as `rows` has; no row where it has none."""
+    return ops.repeat_rows(x, ops.minimum(rows.shape[0], const_at(p, "int64:1")))
 
 
 def root() -> Clock:

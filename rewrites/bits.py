@@ -1,0 +1,124 @@
+"""Recurrences of bools and of the bits of integers.
+
+Whatever and, or, exclusive or and not make of one bit and of what is known keeps some bits of the state and flips
+some: (s & a) ^ x.  Two such steps are such a step.
+"""
+
+from typing import Any
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.calculus.facts_bits import boolean, minus_one, on_bools
+from scanopt.calculus.facts_loops import lies_on
+from scanopt.calculus.facts_recurrences import entries, leads, spine
+from scanopt.calculus.facts_states import becomes
+from scanopt.calculus.facts_values import of_dtype
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import Clock, Op, State, Text, Value, const_at, delay, ops, seq
+
+
+def _trace(step: Any, x: Any, start: Any) -> Any:
+    """All values of the states, and of what else the step returns."""
+    return scanopt.scan(step, x, start)[0]
+
+
+def _small(v: Any) -> Any:
+    return T.cast(v, "uint8")
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    stepwise=True,
+    example=lambda m: T.logical_or(m, m[::-1]),
+    never=(lambda m: m & m[::-1], lambda p, m: T.logical_or(p, m), lambda p, m: T.logical_or(m, p)),
+)
+def bools_as_bits(op: Op, x: Value, y: Value, g: Op) -> Equation:
+    """Logic of bools is logic of bits, of which there is one."""
+    return Equation(op(x, y), g(x, y), when=[on_bools(op, g), boolean(x), boolean(y)])
+
+
+@law(
+    licence="exact", enabling=True, stepwise=True, example=lambda m: T.logical_not(m), never=lambda p: T.logical_not(p)
+)
+def not_of_bools(x: Value) -> Equation:
+    """So is not."""
+    return Equation(ops.logical_not(x), ops.invert(x), when=[boolean(x)])
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    stepwise=True,
+    example=lambda m: T.eq(m, m[::-1]),
+    never=(lambda p, m: T.eq(p, m), lambda p, m: T.eq(m, p)),
+)
+def equality_of_bools(x: Value, y: Value) -> Equation:
+    """Equal bools do not differ."""
+    return Equation(ops.equal(x, y), ops.invert(ops.bitwise_xor(x, y)), when=[boolean(x), boolean(y)])
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda p, n: _trace(lambda v, s: ~(s & v), p, n),
+    never=(
+        lambda p, n: _trace(lambda v, s: [T.abs(s), ~(T.abs(s) + v)], p, [n, None])[1],
+        lambda p, n: _trace(lambda v, s: s + ~_small(v), p, n),
+    ),
+)
+def opposite_as_flip(c: Clock, s: State, y: Value, d: Text, k: Text, e: Value) -> Equation:
+    """Not flips all bits."""
+    left = ops.invert(y)
+    when = [spine(s, left), of_dtype(left, d), minus_one(d, k, e), lies_on(y, c)]
+    return Equation(left, ops.bitwise_xor(y, const_at(c, k)), when=when)
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda p, q, n: _trace(lambda v, w, s: (s & v) | w, [p, q], n),
+    never=(lambda p, q: p | q, lambda p, n: _trace(lambda v, s: (s | _small(v)) + T.abs(s), p, n)),
+)
+def or_as_flip(y: Value, x: Value, d: Text) -> Equation:
+    """Or keeps the bits that are not to be set, and flips the others from nothing."""
+    left = ops.bitwise_or(y, x)
+    right = ops.bitwise_xor(ops.bitwise_and(y, ops.invert(x)), x)
+    return Equation(left, right, when=[leads(left, y, x), of_dtype(left, d), of_dtype(x, d)])
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda p, q, n: _trace(lambda v, w, s: (s ^ v) & w, [p, q], n),
+    never=(
+        lambda p, q: (p ^ q) & p[::-1],
+        lambda p, n: _trace(lambda v, s: [s ^ v, (s ^ v) & T.abs(s)], p, [n, None])[1],
+        lambda p, n: _trace(lambda v, s: (T.abs(s) ^ -s) & v, p, n),
+    ),
+)
+def and_of_flip(y: Value, a: Value, x: Value) -> Equation:
+    """And distributes over exclusive or."""
+    inner = ops.bitwise_xor(y, a)
+    left = ops.bitwise_and(inner, x)
+    right = ops.bitwise_xor(ops.bitwise_and(y, x), ops.bitwise_and(a, x))
+    return Equation(left, right, when=[leads(left, inner, x), leads(inner, y, a)])
+
+
+@law(
+    licence="exact",
+    source="maps of one bit compose",
+    example=(
+        lambda p, q, n: _trace(lambda v, w, s: (s & v) ^ w, [p, q], n),
+        lambda m, p: _trace(lambda v, w, s: (s & ~v) | (w > 1), [m, p], T.constant(False)),
+    ),
+    never=(
+        lambda p, q, n: _trace(lambda v, w, s: (T.abs(s) & v) ^ w, [p, q], n),
+        lambda p, n: _trace(lambda v, s, r: [T.abs(s), (s & v) ^ v], p, [n, n])[1],
+    ),
+)
+def masked_flips(c: Clock, init: Value, s: State, a: Value, A: Value, x: Value, X: Value) -> Equation:
+    """(s & a) ^ x."""
+    left = ops.bitwise_xor(ops.bitwise_and(delay(c, init, s, 1), a), x)
+    right = seq(c, ops.masked_flips(init[-1:], A, X))
+    return Equation(left, right, when=[becomes(s, left), entries(c, a, A), entries(c, x, X)])

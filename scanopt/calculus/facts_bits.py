@@ -1,0 +1,39 @@
+"""Facts about bools and bits, and about choices between what is done with a state."""
+
+from __future__ import annotations
+
+from scanopt.calculus.condition import Body, fact, query
+from scanopt.calculus.terms import Op, Text, Value, dtype
+
+__all__ = ["boolean", "minus_one", "on_bools", "picks", "picks_other", "unit"]
+
+
+@query
+def boolean(v: Value) -> Body:
+    """v is of bools."""
+    return (dtype(v).is_("bool"),)
+
+
+@fact
+def on_bools(op: Op, g: Op) -> None:
+    """op(x, y) = g(x, y) for bools (given)."""
+
+
+@fact
+def minus_one(d: Text, k: Text, e: Value) -> None:
+    """e, of key k, is the constant -1 of dtype d, or True: of integers and bools all its bits are set (given)."""
+
+
+@fact
+def unit(op: Op, d: Text, k: Text, e: Value) -> None:
+    """e, of key k, is the constant of dtype d with op(x, e) = x, bit for bit, op being elementwise (given)."""
+
+
+@fact
+def picks(op: Op, g: Op) -> None:
+    """where(op(x, y), x, y) = g(x, y) for integers of one dtype (given)."""
+
+
+@fact
+def picks_other(op: Op, g: Op) -> None:
+    """where(op(x, y), y, x) = g(x, y) for integers of one dtype (given)."""
