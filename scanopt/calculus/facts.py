@@ -26,7 +26,7 @@ runs_all = new_fact(
     meaning="c runs all its steps (it has no `until`, or one that is never true)",
     rules="""
     (until c v) (is_false v) => (runs_all c)
-    (= d (cut c n)) (runs_all c) => (runs_all d)
+    (= d (upto c n)) (runs_all c) => (runs_all d)
     (= d (under m c)) (runs_all c) => (runs_all d)
     """,
 )  # fmt: skip

@@ -28,7 +28,7 @@ new_fact(
     rules="""
     (= e (under m c)) (copied c) => (copied e)
     (= e (lift c d)) (copied d) => (copied e)
-    (= d (cut c n)) => (copied d)
+    (= d (upto c n)) => (copied d)
     """,
 )  # fmt: skip
 
@@ -49,6 +49,6 @@ new_fact(
     rules="""
     (= e (under m c)) (shallow c) => (shallow e)
     (= e (lift c d)) => (shallow e)
-    (= d (cut c n)) (shallow c) => (shallow d)
+    (= d (upto c n)) (shallow c) => (shallow d)
     """,
 )  # fmt: skip

@@ -5,7 +5,9 @@ from __future__ import annotations
 from scanopt.calculus.condition import new_fact
 from scanopt.calculus.terms import Int, Op
 
-__all__ = ["part_of_part", "reads_first", "reads_last", "takes_first", "undone"]
+__all__ = [
+    "part_of_part", "reads_first", "reads_last", "reads_rows", "takes_first", "takes_row", "takes_rows", "undone",
+]  # fmt: skip
 
 part_of_part = new_fact(
     "part_of_part", Op, Op, Op, meaning="g(h(X)) is op(X), parts or arrangements of an array (given)"
@@ -13,4 +15,18 @@ part_of_part = new_fact(
 undone = new_fact("undone", Op, Op, meaning="g(h(X)) is X, parts or arrangements of an array (given)")
 reads_last = new_fact("reads_last", Op, Int, Op, meaning="op(X) is g of the last k rows of X (given)")
 reads_first = new_fact("reads_first", Op, Int, meaning="op reads no more than the first k rows (given)")
+takes_row = new_fact(
+    "takes_row", Op, Op,
+    meaning="op(X, k) is a row of X, a computed one; it is the last of the first g(n, k) where X has n rows (given)",
+)  # fmt: skip
+takes_rows = new_fact(
+    "takes_rows", Op, Op, Op,
+    meaning="op(X, ...) is rows of X one after the other, by computed bounds: the last h(n, ...) of the first g(n, ...) "
+    "where X has n rows (given)",
+)  # fmt: skip
+reads_rows = new_fact(
+    "reads_rows", Op, Op, Op,
+    meaning="op(X, ...), by computed bounds, is op(Y, ...), Y being the last h(n, ...) of the first g(n, ...) rows of X, "
+    "where X has at most n rows (given)",
+)  # fmt: skip
 takes_first = new_fact("takes_first", Op, Int, meaning="op(X) is the first k rows of X (given)")

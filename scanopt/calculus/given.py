@@ -18,7 +18,7 @@ from scanopt.calculus.encoded import Encoded, clocks_of
 from scanopt.calculus.forms import ROOT, Operator, const_key
 from scanopt.calculus.given_expansions import expansions
 from scanopt.calculus.given_few_steps import kinds_of_loops
-from scanopt.calculus.given_indexing import arrangements, parts
+from scanopt.calculus.given_indexing import arrangements, computed_parts, counting_operators, parts
 from scanopt.calculus.given_mirrors import reading_late
 from scanopt.calculus.given_products import products_beside
 from scanopt.calculus.given_recurrences import closed_operators, cycles, recurrence_facts
@@ -38,7 +38,8 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
     """
     ops = list(dict.fromkeys([*(f.operator for _, f in g.forms() if isinstance(f.operator, Op)), *more]))
     made = expansions(g, clocks_of(g))
-    ops = list(dict.fromkeys([*ops, *made.made_of, *closed_operators(ops), *summing_operators(ops)]))
+    closed, counting = closed_operators(ops), counting_operators(ops)
+    ops = list(dict.fromkeys([*ops, *made.made_of, *closed, *summing_operators(ops), *counting]))
     dtypes = list(dict.fromkeys(t.dtype for t in g.types.values()))
     yield from _operator_facts(ops, fp, dtypes)
     yield from _raising(g, ops)
@@ -49,6 +50,7 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
     yield from products_beside(g)
     yield from adding_up(ops)
     yield from parts(ops)
+    yield from computed_parts(ops)
     yield from arrangements(ops)
     yield from reading_late(g)
     yield from kinds_of_loops(g)

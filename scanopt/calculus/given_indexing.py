@@ -15,8 +15,9 @@ import numpy as np
 
 import scanopt.calculus.facts_indexing  # noqa: F401  # declares what is given here
 from scanopt.array.op import Op
+from scanopt.array.ops_parts import rows_left, rows_read
 
-__all__ = ["arrangements", "parts"]
+__all__ = ["arrangements", "computed_parts", "counting_operators", "parts"]
 
 Entry = Any  # an integer, or ("slice", start, stop, step)
 Row = tuple[str, tuple[Any, ...]]
@@ -62,6 +63,41 @@ def arrangements(ops: Iterable[Op]) -> Iterator[Row]:
                     yield "part_of_part", (outer, inner, Op.make("transpose", axes=axes))
             case _:
                 pass
+
+
+def computed_parts(ops: Iterable[Op]) -> Iterator[Row]:
+    """Facts about parts by computed bounds: how many rows of a trace they need."""
+    for op in ops:
+        if (entry := _computed(op)) is None:
+            continue
+        yield "reads_rows", (op, rows_read(entry, False), rows_left(entry, False))
+        if entry == "in":
+            yield "takes_row", (op, rows_read(entry, True))
+        elif entry[3] in (None, 1):
+            yield "takes_rows", (op, rows_read(entry, True), rows_left(entry, True))
+
+
+def counting_operators(ops: Iterable[Op]) -> list[Op]:
+    """The operators that count the rows that these need."""
+    entries = (entry for op in ops if (entry := _computed(op)) is not None)
+    return [count(entry, exact) for entry in entries for count in (rows_read, rows_left) for exact in (False, True)]
+
+
+def _computed(op: Op) -> Entry | None:
+    """The entry of a part by computed bounds, in steps forwards, of the first axis alone."""
+    if op.name != "getitem" or len(op.options["index"]) != 1:
+        return None
+    match op.options["index"][0]:
+        case "in":
+            return "in"
+        case ("slice", start, stop, step) as entry if "in" in (start, stop) and (step is None or _positive(step)):
+            return entry
+        case _:
+            return None
+
+
+def _positive(step: Any) -> bool:
+    return isinstance(step, int) and step > 0
 
 
 def _read(entry: Entry) -> Iterator[Row]:

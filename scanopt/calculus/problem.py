@@ -32,7 +32,7 @@ __all__ = ["Instance", "NoProgramFoundError", "Option", "Problem"]
 K = TypeVar("K")
 
 MAX_PHASES = 1_000
-_KEPT = ("stack", "tail", "at")
+_KEPT = ("stack", "tail", "at", "recent")
 LATEST = 12
 """Among so many phases, from the first that can, a value is chosen to be kept: loops in a long row that are one loop
 have as many phases, and all pairs of them are too many."""
@@ -250,9 +250,9 @@ class Problem:
                 updates = self.graph.states[f.state].updates
                 return [Option(f, price, needs, (Instance(u, i.phases),)) for u in updates]
             case _:
-                first = self.earliest[f.clock].get(f.args[0], MAX_PHASES)
+                first = max(self.earliest[f.clock].get(a, MAX_PHASES) for a in f.args)
                 phases = range(first, min(first + LATEST, self._phases_at(f.clock, i.phases)))
-                return [Option(f, price, (Instance(f.args[0], (*i.phases, p)),)) for p in phases]
+                return [Option(f, price, tuple(Instance(a, (*i.phases, p)) for a in f.args)) for p in phases]
 
     def _phases_at(self, clock: int, around: tuple[int, ...]) -> int:
         """How many phases a loop has where those around it are in these: as few as what can be had there asks for.
@@ -299,7 +299,7 @@ class Problem:
         args = self._operands(f)
         if f.operator is None:
             out = args[0] if f.kind in _KEPT else self.sizes.of[c].operand
-            return self.cost(Work(f.kind, None, args, out))
+            return self.cost(Work("tail" if f.kind == "recent" else f.kind, None, args, out))
         made = recipe(f.operator, args)
         assert made is not None
         slots = [*args, *(concrete(x) for x in made.constants)]

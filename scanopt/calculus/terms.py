@@ -18,7 +18,8 @@ from scanopt.calculus.declarations import APPLIED
 __all__ = [
     "Args", "Clock", "Int", "Move", "Op", "State", "Term", "Text", "Value", "apply", "at", "chunks", "cons",
     "const_int", "cut", "delay", "egglog_text", "hold", "item", "last_rows", "length", "lift", "lifted", "nil", "on",
-    "one_row", "ops", "prim", "root", "seq", "stack", "steps", "tail", "to_cut", "to_step", "variable", "vmap",
+    "one_row", "ops", "prim", "recent", "root", "seq", "stack", "steps", "tail", "to_cut", "to_step", "to_upto", "upto",
+    "variable", "vmap",
 ]  # fmt: skip
 
 
@@ -347,6 +348,11 @@ def tail(c: Clock, v: Value, k: Int | int) -> Value:
     return Value("tail", (c, v, k))
 
 
+def recent(c: Clock, v: Value, n: Value) -> Value:
+    """Outside c: the last n rows of stack(c, v), n being the same at every step, or all of them where there are fewer."""
+    return Value("recent", (c, v, n))
+
+
 def at(c: Clock, v: Value, k: Int | int) -> Value:
     """Outside c, which may run at most k + 1 steps: v at step k; IndexError with fewer steps."""
     return Value("at", (c, v, k))
@@ -423,6 +429,11 @@ def cut(c: Clock, n: Int | int) -> Clock:
     return Clock("cut", (c, n))
 
 
+def upto(c: Clock, n: Value) -> Clock:
+    """c with n of its steps: n lies beside c, is not negative, and not greater than steps(c)."""
+    return Clock("upto", (c, n))
+
+
 def chunks(c: Clock) -> Clock:
     """The loop over chunks of so many steps of c each; values on it have a row for each of these steps."""
     return Clock("chunks", (c,))
@@ -441,6 +452,11 @@ def lifted(c: Clock, d: Clock) -> Move:
 def to_cut(c: Clock, n: Int | int) -> Move:
     """From c to cut(c, n): the same values, fewer steps."""
     return Move("to_cut", (c, n))
+
+
+def to_upto(c: Clock, n: Value) -> Move:
+    """From c to upto(c, n): the same values, fewer steps."""
+    return Move("to_upto", (c, n))
 
 
 def to_step(c: Clock, t: Int | int) -> Move:
