@@ -4,9 +4,19 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_indexing import part_of_part, reads_first, reads_last, takes_first, undone
+from scanopt.calculus.facts_indexing import (
+    in_two,
+    part_of_part,
+    reads_first,
+    reads_last,
+    reads_last_of,
+    rows_before,
+    rows_first,
+    takes_first,
+    undone,
+)
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Int, Op, Value, const_int, cut, on, stack, tail, to_cut
+from scanopt.calculus.terms import Args, Clock, Int, Op, Text, Value, cons, const_int, cut, on, ops, stack, tail, to_cut
 
 
 def _decay(x: Any, n: Any) -> Any:
@@ -60,6 +70,50 @@ def all_rows_by_length(X: Value) -> Equation:
 def part_of_last_rows(c: Clock, v: Value, op: Op, k: Int, g: Op) -> Equation:
     """What is read of the last rows of a trace needs no more of it than these."""
     return Equation(op(stack(c, v)), g(tail(c, v, k)), when=[reads_last(op, k, g)])
+
+
+@law(
+    licence="exact",
+    source="Theano scan internals, ScanSaveMem",
+    example=lambda x, n: _decay(x, n)[1:][-1],
+    never=lambda x, n: _decay(x, n)[1:][::-2],
+)
+def part_of_part_of_last_rows(c: Clock, v: Value, g: Op, h: Op, k: Int) -> Equation:
+    """What is read of a part of a trace, if only of its last rows, needs no more of it than these."""
+    return Equation(g(h(stack(c, v))), g(h(tail(c, v, k))), when=[reads_last_of(g, h, k)])
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=(lambda x, n: _decay(x, n)[-1, 0], lambda x, n, k: _decay(x, n)[-k:, ::2]),
+    never=(lambda X: X[:, 0] * 2.0, lambda X, k: X[1, :k] * 2.0),
+)
+def rows_then_their_parts(X: Value, op: Op, g: Op, h: Op, bounds: Args) -> Equation:
+    """Rows are taken first, parts of each of them then."""
+    return Equation(op(cons(X, bounds)), g(h(cons(X, bounds))), when=[in_two(op, g, h)])
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda x, n, k: _decay(x, n)[-1, :k],
+    never=(lambda X: X[:, 0] * 2.0, lambda X, k: X[:k, :k] * 2.0),
+)
+def rows_then_parts_by_bounds(X: Value, op: Op, g: Op, h: Op, bounds: Args) -> Equation:
+    """Rows are taken first, parts of each of them, by computed bounds, then."""
+    return Equation(op(cons(X, bounds)), g(cons(h(X), bounds)), when=[rows_before(op, g, h)])
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=(lambda x, n: _decay(x, n)[:, 0][-1], lambda x, n, k: _decay(x, n)[:, 1:][-k:]),
+    never=lambda X, k: X[:, :k][1] * 2.0,
+)
+def rows_before_parts(X: Value, g: Op, h: Op, f: Op, bounds: Args) -> Equation:
+    """Rows of parts of all rows are parts of these rows."""
+    return Equation(g(cons(h(X), bounds)), f(g(cons(X, bounds))), when=[rows_first(g, h, f)])
 
 
 @law(

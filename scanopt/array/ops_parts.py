@@ -22,7 +22,7 @@ Entry = Any  # as in `ops_indexing`
 
 
 def rows_read(entry: Entry, exact: bool) -> Op:
-    """Of a number of rows and the bounds of a part: how many first rows are enough for it, at least one if there is one.
+    """Of a number of rows and the bounds of a part: how many first rows it needs, at least one if there is one.
 
     Exact, a row that is not there is an IndexError.
 

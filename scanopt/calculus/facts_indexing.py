@@ -6,7 +6,8 @@ from scanopt.calculus.condition import new_fact
 from scanopt.calculus.terms import Int, Op
 
 __all__ = [
-    "part_of_part", "reads_first", "reads_last", "reads_rows", "takes_first", "takes_row", "takes_rows", "undone",
+    "in_two", "part_of_part", "reads_first", "reads_last", "reads_last_of", "reads_rows", "rows_before", "rows_first",
+    "takes_first", "takes_row", "takes_rows", "undone",
 ]  # fmt: skip
 
 part_of_part = new_fact(
@@ -15,18 +16,34 @@ part_of_part = new_fact(
 undone = new_fact("undone", Op, Op, meaning="g(h(X)) is X, parts or arrangements of an array (given)")
 reads_last = new_fact("reads_last", Op, Int, Op, meaning="op(X) is g of the last k rows of X (given)")
 reads_first = new_fact("reads_first", Op, Int, meaning="op reads no more than the first k rows (given)")
+reads_last_of = new_fact(
+    "reads_last_of", Op, Op, Int,
+    meaning="g(h(X)) is that of the last k rows of X, g and h parts of an array (given)",
+)  # fmt: skip
+in_two = new_fact(
+    "in_two", Op, Op, Op,
+    meaning="op(X, ...) is g(h(X, ...)): h takes rows, by its bounds, and g parts of each (given)",
+)  # fmt: skip
+rows_before = new_fact(
+    "rows_before", Op, Op, Op,
+    meaning="op(X, ...) is g(h(X), ...): h takes rows, and g parts of each, by its bounds (given)",
+)  # fmt: skip
+rows_first = new_fact(
+    "rows_first", Op, Op, Op,
+    meaning="g(h(X), ...) is f(g(X, ...)): g takes rows, by its bounds, h and f parts of each (given)",
+)  # fmt: skip
 takes_row = new_fact(
     "takes_row", Op, Op,
     meaning="op(X, k) is a row of X, a computed one; it is the last of the first g(n, k) where X has n rows (given)",
 )  # fmt: skip
 takes_rows = new_fact(
     "takes_rows", Op, Op, Op,
-    meaning="op(X, ...) is rows of X one after the other, by computed bounds: the last h(n, ...) of the first g(n, ...) "
-    "where X has n rows (given)",
+    meaning="op(X, ...) is rows of X one after the other, by computed bounds: the last h(n, ...) of the first "
+    "g(n, ...) where X has n rows (given)",
 )  # fmt: skip
 reads_rows = new_fact(
     "reads_rows", Op, Op, Op,
-    meaning="op(X, ...), by computed bounds, is op(Y, ...), Y being the last h(n, ...) of the first g(n, ...) rows of X, "
-    "where X has at most n rows (given)",
+    meaning="op(X, ...), by computed bounds, is op(Y, ...), Y being the last h(n, ...) of the first g(n, ...) rows "
+    "of X, where X has at most n rows (given)",
 )  # fmt: skip
 takes_first = new_fact("takes_first", Op, Int, meaning="op(X) is the first k rows of X (given)")

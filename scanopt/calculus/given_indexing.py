@@ -17,13 +17,16 @@ import scanopt.calculus.facts_indexing  # noqa: F401  # declares what is given h
 from scanopt.array.op import Op
 from scanopt.array.ops_parts import rows_left, rows_read
 
-__all__ = ["arrangements", "computed_parts", "counting_operators", "parts"]
+__all__ = ["arrangements", "computed_parts", "counting_operators", "in_two", "parts"]
 
 Entry = Any  # an integer, or ("slice", start, stop, step)
 Row = tuple[str, tuple[Any, ...]]
 
 _MOST = 24
 """So many parts of one program, those of parts among them, are compared."""
+
+_FEW = 8
+"""Parts of parts that read more rows than so many, and are no parts themselves, are left alone."""
 
 _ALL = ("slice", None, None, None)
 
@@ -46,6 +49,8 @@ def parts(ops: Iterable[Op]) -> Iterator[Row]:
                 yield "part_of_part", (_op(outer), _op(inner), _op(found))
     for entry in known:
         yield from _read(entry)
+    for outer, inner in product(known, known):
+        yield from _read_together(outer, inner)
 
 
 def arrangements(ops: Iterable[Op]) -> Iterator[Row]:
@@ -63,6 +68,37 @@ def arrangements(ops: Iterable[Op]) -> Iterator[Row]:
                     yield "part_of_part", (outer, inner, Op.make("transpose", axes=axes))
             case _:
                 pass
+
+
+def in_two(ops: Iterable[Op]) -> Iterator[Row]:
+    """Facts about parts by several entries: of rows, and then of what the rows are made of."""
+    known = [op for op in ops if op.name == "getitem" and all(map(_basic, op.options["index"]))]
+    for op in known:
+        first, *rest = op.options["index"]
+        if rest and first not in (_ALL, "newaxis"):
+            rest = rest if first == "in" or isinstance(first, int) else [_ALL, *rest]
+            if not any(map(_given, rest)):
+                yield "in_two", (op, _parts_of(rest), _op(first))
+            elif not _given(first):
+                yield "rows_before", (op, _parts_of(rest), _op(first))
+    for outer, inner in product(known, known):
+        (first, *more), (all_rows, *rest) = outer.options["index"], inner.options["index"]
+        if not more and rest and all_rows == _ALL and first != "newaxis" and not any(map(_given, rest)):
+            later = rest if first == "in" or isinstance(first, int) else [_ALL, *rest]
+            yield "rows_first", (outer, inner, _parts_of(later))
+
+
+def _basic(entry: Entry) -> bool:
+    return isinstance(entry, int | tuple) or entry in ("in", "newaxis")
+
+
+def _given(entry: Entry) -> bool:
+    """Whether it has bounds that are arguments."""
+    return entry == "in" or (isinstance(entry, tuple) and "in" in entry)
+
+
+def _parts_of(entries: Iterable[Entry]) -> Op:
+    return Op.make("getitem", index=tuple(entries))
 
 
 def computed_parts(ops: Iterable[Op]) -> Iterator[Row]:
@@ -100,20 +136,49 @@ def _positive(step: Any) -> bool:
     return isinstance(step, int) and step > 0
 
 
-def _read(entry: Entry) -> Iterator[Row]:
+@lru_cache(maxsize=4096)
+def _read(entry: Entry) -> tuple[Row, ...]:
     """Which rows at the end or at the start are all that a part reads."""
-    if isinstance(entry, int):
-        return
+    return () if isinstance(entry, int) else tuple(_rows_read(entry))
+
+
+def _rows_read(entry: Entry) -> Iterator[Row]:
     _, start, stop, step = entry
-    if start is not None and start < 0 and (step or 1) > 0 and (stop is not None or step not in (None, 1)):
-        rest = ("slice", None, stop, step)
-        if _equal(rest, ("slice", start, None, None), entry):
-            yield "reads_last", (_op(entry), -start, _op(rest))
-    if stop is not None and stop > 0 and (start or 0) >= 0 and (step or 1) > 0:
-        if (start or 0) == 0 and step in (None, 1):
+    counts = sorted({abs(b) + more for b in (start, stop) if b is not None for more in (-1, 0, 1)} - {-1, 0})
+    rest = [("slice", *bounds, step) for bounds in ((None, None), (None, stop), (start, None), (start, stop))]
+    if not start and step in (None, 1):
+        if stop is not None and stop > 0:
             yield "takes_first", (_op(entry), stop)
-        else:
-            yield "reads_first", (_op(entry), stop)
+    elif (k := next((k for k in counts if _equal(entry, _first(k), entry)), None)) is not None:
+        yield "reads_first", (_op(entry), k)
+    if stop is not None or step not in (None, 1):
+        found = ((k, g) for k in counts for g in rest if _equal(g, ("slice", -k, None, None), entry))
+        for k, g in list(found)[:1]:
+            yield "reads_last", (_op(entry), k, _op(g))
+
+
+@lru_cache(maxsize=4096)
+def _read_together(outer: Entry, inner: Entry) -> tuple[Row, ...]:
+    """The same for a part of a part that is none itself, as [1:][-1] is not: of one row there is no such row."""
+    if isinstance(inner, int) or _together(outer, inner) is not None:
+        return ()
+    most = sum(abs(b) for e in (outer, inner) for b in ((e,) if isinstance(e, int) else e[1:]) if b is not None)
+    counts = [k for k in range(1, min(most, _FEW) + 1) if _equal_of(outer, inner, ("slice", -k, None, None))]
+    return tuple(("reads_last_of", (_op(outer), _op(inner), k)) for k in counts[:1])
+
+
+def _equal_of(outer: Entry, inner: Entry, first: Entry) -> bool:
+    """Whether a part of a part of some rows is one of all rows, for all lengths."""
+    lengths = (np.arange(n) for n in range(_enough(outer, inner, first)))
+    return all(
+        np.array_equal(_taken(_taken(_taken(rows, first), inner), outer), _taken(_taken(rows, inner), outer))
+        for rows in lengths
+    )
+
+
+def _first(k: int) -> Entry:
+    """The first k rows."""
+    return ("slice", None, k, None)
 
 
 def _entry(op: Op) -> Entry | None:

@@ -349,7 +349,7 @@ def tail(c: Clock, v: Value, k: Int | int) -> Value:
 
 
 def recent(c: Clock, v: Value, n: Value) -> Value:
-    """Outside c: the last n rows of stack(c, v), n being the same at every step, or all of them where there are fewer."""
+    """Outside c: the last n rows of stack(c, v), n the same at every step, or all of them where there are fewer."""
     return Value("recent", (c, v, n))
 
 
