@@ -12,11 +12,12 @@ from scanopt.calculus.facts_indexing import (
     reads_last_of,
     rows_before,
     rows_first,
+    takes_all,
     takes_first,
     undone,
 )
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Args, Clock, Int, Op, Text, Value, cons, const_int, cut, on, ops, stack, tail, to_cut
+from scanopt.calculus.terms import Args, Clock, Int, Op, Value, cons, const_int, cut, on, stack, tail, to_cut
 
 
 def _decay(x: Any, n: Any) -> Any:
@@ -49,6 +50,12 @@ def part_of_a_part(X: Value, g: Op, h: Op, op: Op) -> Equation:
 def arranged_back(X: Value, g: Op, h: Op) -> Equation:
     """Rows in reverse, in reverse, are the rows; axes are swapped back."""
     return Equation(g(h(X)), X, when=[undone(g, h)])
+
+
+@law(licence="exact", stepwise=True, enabling=True, example=lambda X: X[0:] * 2.0, never=lambda X: X[1:] * 2.0)
+def all_rows_by_bounds(X: Value, op: Op) -> Equation:
+    """All rows, in order."""
+    return Equation(op(X), X, when=[takes_all(op)])
 
 
 @law(

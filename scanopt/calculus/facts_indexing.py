@@ -3,11 +3,32 @@
 from __future__ import annotations
 
 from scanopt.calculus.condition import new_fact
-from scanopt.calculus.terms import Int, Op
+from scanopt.calculus.terms import Args, Clock, Int, Op, Value
 
 __all__ = [
-    "in_two", "part_of_part", "reads_first", "reads_last", "reads_last_of", "reads_rows", "rows_before", "rows_first",
-    "takes_first", "takes_row", "takes_rows", "undone",
+    "count_of_rows",
+    "fewer_axes",
+    "in_first",
+    "in_last",
+    "in_two",
+    "of_two_axes",
+    "one_by_one",
+    "part_of_part",
+    "past_first",
+    "past_last",
+    "reads_first",
+    "reads_last",
+    "reads_last_of",
+    "reads_rows",
+    "rows_before",
+    "rows_first",
+    "rows_there",
+    "takes_a_row",
+    "takes_all",
+    "takes_first",
+    "takes_row",
+    "takes_rows",
+    "undone",
 ]  # fmt: skip
 
 part_of_part = new_fact(
@@ -47,3 +68,60 @@ reads_rows = new_fact(
     "of X, where X has at most n rows (given)",
 )  # fmt: skip
 takes_first = new_fact("takes_first", Op, Int, meaning="op(X) is the first k rows of X (given)")
+
+# Rows of what operators make
+
+takes_a_row = new_fact("takes_a_row", Op, meaning="op takes one row of its first argument (given)")
+takes_all = new_fact("takes_all", Op, meaning="op takes all rows of its argument, in order (given)")
+one_by_one = new_fact(
+    "one_by_one", Op, meaning="op computes each entry of its result of one entry of each of its arguments (given)"
+)
+fewer_axes = new_fact(
+    "fewer_axes", Value, Value, meaning="v has fewer axes than w", pattern="(< (ndim {0}) (ndim {1}))"
+)
+of_two_axes = new_fact("of_two_axes", Value, meaning="v has two axes", pattern="(= 2 (ndim {0}))")
+
+new_fact(
+    "row_wanted", Clock, Args, Op, Args,
+    hint=True,
+    meaning="the row that p takes, at a place, of the trace of an operator of the list, or of one that it is the rest "
+    "of, is asked for",
+    rules="""
+    (= w (apply p (cons S b))) (= S (stack c v)) (= v (apply op l)) (takes_a_row p) => (row_wanted c l p b)
+    (row_wanted c l p b) (= l (cons v r)) => (row_wanted c r p b)
+    """,
+)  # fmt: skip
+
+rows_there = new_fact(
+    "rows_there", Clock, Args, Op, Args, Args,
+    meaning="the second list has, at the place of p, the rows of sequences of the first one, at least one, and what "
+    "never changes",
+    rules="""
+    (row_wanted c l p b) (= l (cons v r)) (= v (seq c X)) (= r (nil))
+        => (rows_there c l p b (cons (apply p (cons X b)) r))
+    (row_wanted c l p b) (= l (cons v r)) (= v (seq c X)) (held c r o f)
+        => (rows_there c l p b (cons (apply p (cons X b)) o))
+    (row_wanted c l p b) (= l (cons v r)) (= v (seq c X)) (rows_there c r p b o)
+        => (rows_there c l p b (cons (apply p (cons X b)) o))
+    (row_wanted c l p b) (= l (cons v r)) (= x (held_as c v)) (rows_there c r p b o)
+        => (rows_there c l p b (cons x o))
+    """.replace("\n        =>", " =>"),
+)  # fmt: skip
+
+# Parts of two arrays, one after the other
+
+_ROW = r'(prim "expand_dims{\"axis\":[0]}")'
+
+count_of_rows = new_fact(
+    "count_of_rows", Value, Int,
+    meaning="A has k rows (given, and one of one row)",
+    rules=f"(= A (apply {_ROW} (cons x (nil)))) => (count_of_rows A 1)",
+)  # fmt: skip
+in_first = new_fact("in_first", Op, Int, Op, meaning="op(X) is g of the first k rows of X, which has so many (given)")
+in_last = new_fact("in_last", Op, Int, Op, meaning="op(X) is g of the last k rows of X, which has so many (given)")
+past_first = new_fact(
+    "past_first", Op, Int, Op, meaning="op(X) is g of all but the first k rows of X, which has so many (given)"
+)
+past_last = new_fact(
+    "past_last", Op, Int, Op, meaning="op(X) is g of all but the last k rows of X, which has so many (given)"
+)

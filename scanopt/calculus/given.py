@@ -18,7 +18,15 @@ from scanopt.calculus.encoded import Encoded, clocks_of
 from scanopt.calculus.forms import ROOT, Operator, const_key
 from scanopt.calculus.given_expansions import expansions
 from scanopt.calculus.given_few_steps import kinds_of_loops
-from scanopt.calculus.given_indexing import arrangements, computed_parts, counting_operators, in_two, parts
+from scanopt.calculus.given_indexing import (
+    arrangements,
+    computed_parts,
+    counting_operators,
+    in_two,
+    joined,
+    parts,
+    rows_of_operators,
+)
 from scanopt.calculus.given_mirrors import reading_late
 from scanopt.calculus.given_products import products_beside
 from scanopt.calculus.given_recurrences import closed_operators, cycles, recurrence_facts
@@ -52,6 +60,8 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
     yield from parts(ops)
     yield from computed_parts(ops)
     yield from in_two(ops)
+    yield from rows_of_operators(ops)
+    yield from joined(g, ops)
     yield from arrangements(ops)
     yield from reading_late(g)
     yield from kinds_of_loops(g)

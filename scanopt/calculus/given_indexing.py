@@ -14,16 +14,22 @@ from typing import Any
 import numpy as np
 
 import scanopt.calculus.facts_indexing  # noqa: F401  # declares what is given here
+from scanopt.array.batching import elementwise
 from scanopt.array.op import Op
 from scanopt.array.ops_parts import rows_left, rows_read
+from scanopt.calculus.encoded import Encoded
 
-__all__ = ["arrangements", "computed_parts", "counting_operators", "in_two", "parts"]
+__all__ = ["arrangements", "computed_parts", "counting_operators", "in_two", "joined", "parts", "rows_of_operators"]
 
 Entry = Any  # an integer, or ("slice", start, stop, step)
 Row = tuple[str, tuple[Any, ...]]
 
 _MOST = 24
 """So many parts of one program, those of parts among them, are compared."""
+
+_JOIN = 'concatenate{"axis":0}'
+
+_EVERY = tuple(("slice", start, None, step) for start in (None, 0) for step in (None, 1))
 
 _FEW = 8
 """Parts of parts that read more rows than so many, and are no parts themselves, are left alone."""
@@ -99,6 +105,64 @@ def _given(entry: Entry) -> bool:
 
 def _parts_of(entries: Iterable[Entry]) -> Op:
     return Op.make("getitem", index=tuple(entries))
+
+
+def rows_of_operators(ops: Iterable[Op]) -> Iterator[Row]:
+    """Facts about operators that take one row, and about those that compute entry by entry."""
+    for op in ops:
+        if op.name == "getitem" and len(op.options["index"]) == 1:
+            (entry,) = op.options["index"]
+            if entry == "in" or isinstance(entry, int):
+                yield "takes_a_row", (op,)
+            elif entry in _EVERY:
+                yield "takes_all", (op,)
+        elif op.spec.batch is elementwise and not op.can_raise:
+            yield "one_by_one", (op,)
+
+
+def joined(g: Encoded, ops: Iterable[Op]) -> Iterator[Row]:
+    """Facts about parts of two arrays, one after the other, one of which has so many rows."""
+    counts = {1}
+    for f in [f for _, f in g.forms() if f.operator is not None and f.operator.key == _JOIN]:
+        for a in f.args:
+            if (k := g.types[a].shape[0]) is not None and 0 < k < _WIDE:
+                counts.add(k)
+                yield "count_of_rows", (a, k)
+    if len(counts) > 1 or any(op.key == _JOIN for op in ops):
+        entries = dict.fromkeys(entry for op in ops if (entry := _entry(op)) is not None)
+        for entry, k in product(entries, sorted(counts)[:_FEW]):
+            yield from _of_two(entry, k)
+
+
+@lru_cache(maxsize=4096)
+def _of_two(entry: Entry, k: int) -> tuple[Row, ...]:
+    """What a part reads of the first or last k rows, or of all but these."""
+    found: list[Row] = []
+    for name, rows in (
+        ("in_first", ("slice", None, k, None)), ("past_first", ("slice", k, None, None)),
+        ("in_last", ("slice", -k, None, None)), ("past_last", ("slice", None, -k, None)),
+    ):  # fmt: skip
+        few = name.startswith("in")
+        for g in _within(entry, k, few):
+            lengths = (np.arange(n) for n in range(k, k + _enough(entry, rows)))
+            if all(np.array_equal(_taken(_taken(x, rows), g), _taken(x, entry)) for x in lengths):
+                found.append((name, (_op(entry), k, _op(g))))
+                break
+    return tuple(found)
+
+
+def _within(entry: Entry, k: int, few: bool) -> Iterator[Entry]:
+    """Parts of k rows, or of the others, that a part of all may be."""
+    if isinstance(entry, int):
+        yield from (entry, entry - k, entry + k)
+        return
+    _, start, stop, step = entry
+    for first, last in product(_moved(start, k), _moved(stop, k)):
+        yield ("slice", 0 if first is None and last is None and step is None else first, last, step)
+
+
+def _moved(bound: int | None, k: int) -> tuple[int | None, ...]:
+    return (None,) if bound is None else tuple(dict.fromkeys((bound, bound - k, bound + k, None)))
 
 
 def computed_parts(ops: Iterable[Op]) -> Iterator[Row]:
