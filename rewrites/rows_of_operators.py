@@ -18,7 +18,7 @@ def _first_large(x: Any) -> Any:
 @law(
     licence="exact",
     example=(
-        lambda x: scanopt.map(T.exp, x)[0][3],
+        lambda X: scanopt.map(lambda v: v.sum(), X)[0][3],
         lambda x, a, k: scanopt.map(lambda v, a: T.arctan2(v, a), x, [a])[0][k],
     ),
     never=(
@@ -35,7 +35,7 @@ def row_of_map(c: Clock, op: Op, args: Args, row: Op, place: Args, there: Args) 
 
 @law(
     licence="exact",
-    example=(lambda X: T.exp(X)[-1], lambda x, k: T.tanh(x)[k]),
+    example=(lambda X: T.exp(X)[-1], lambda x, k: T.tanh(x)[k], lambda x: T.exp(T.cast(x, "float16"))[1]),
     never=(lambda X: T.transpose(X)[-1] * 2.0, lambda X: T.exp(X)[1:]),
 )
 def row_of_function(X: Value, op: Op, row: Op, place: Args) -> Equation:
@@ -46,7 +46,7 @@ def row_of_function(X: Value, op: Op, row: Op, place: Args) -> Equation:
 
 @law(
     licence="exact",
-    example=(lambda X, a: (X * a)[-1], lambda X, x, k: (X + x)[k]),
+    example=(lambda X, a: (X * a)[-1], lambda X, x, k: (X + x)[k], lambda x, a: (x**a)[1]),
     never=(lambda X: (X * T.exp(X))[2], lambda X, x: (X + x)[1:], lambda X, x: T.dot(X, x)[2]),
 )
 def row_of_function_of_two(X: Value, y: Value, op: Op, row: Op, place: Args) -> Equation:
@@ -57,7 +57,7 @@ def row_of_function_of_two(X: Value, y: Value, op: Op, row: Op, place: Args) -> 
 
 @law(
     licence="exact",
-    example=(lambda X, a: (a - X)[-1], lambda X, x, k: (x / X)[k]),
+    example=(lambda X, a: (a - X)[-1], lambda X, x, k: (x / X)[k], lambda x, a: (a**x)[1]),
     never=(lambda X: (T.exp(X) - X)[2], lambda X, x: (x - X)[1:], lambda X, x: T.dot(x, X)[2]),
 )
 def row_of_function_of_another(X: Value, y: Value, op: Op, row: Op, place: Args) -> Equation:

@@ -18,15 +18,7 @@ from scanopt.calculus.encoded import Encoded, clocks_of
 from scanopt.calculus.forms import ROOT, Operator, const_key
 from scanopt.calculus.given_expansions import expansions
 from scanopt.calculus.given_few_steps import kinds_of_loops
-from scanopt.calculus.given_indexing import (
-    arrangements,
-    computed_parts,
-    counting_operators,
-    in_two,
-    joined,
-    parts,
-    rows_of_operators,
-)
+from scanopt.calculus.given_indexing import facts_of_parts, operators_of_parts
 from scanopt.calculus.given_mirrors import reading_late
 from scanopt.calculus.given_products import products_beside
 from scanopt.calculus.given_recurrences import closed_operators, cycles, recurrence_facts
@@ -46,8 +38,8 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
     """
     ops = list(dict.fromkeys([*(f.operator for _, f in g.forms() if isinstance(f.operator, Op)), *more]))
     made = expansions(g, clocks_of(g))
-    closed, counting = closed_operators(ops), counting_operators(ops)
-    ops = list(dict.fromkeys([*ops, *made.made_of, *closed, *summing_operators(ops), *counting]))
+    closed, parts = closed_operators(ops), operators_of_parts(ops)
+    ops = list(dict.fromkeys([*ops, *made.made_of, *closed, *summing_operators(ops), *parts]))
     dtypes = list(dict.fromkeys(t.dtype for t in g.types.values()))
     yield from _operator_facts(ops, fp, dtypes)
     yield from _raising(g, ops)
@@ -57,12 +49,7 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
     yield from cycles(g)
     yield from products_beside(g)
     yield from adding_up(ops)
-    yield from parts(ops)
-    yield from computed_parts(ops)
-    yield from in_two(ops)
-    yield from rows_of_operators(ops)
-    yield from joined(g, ops)
-    yield from arrangements(ops)
+    yield from facts_of_parts(g, ops)
     yield from reading_late(g)
     yield from kinds_of_loops(g)
     yield from made.rows

@@ -6,7 +6,7 @@ lengths up to one from which on nothing new can happen: bounds count from the st
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import product
 from typing import Any
@@ -19,7 +19,7 @@ from scanopt.array.op import Op
 from scanopt.array.ops_parts import rows_left, rows_read
 from scanopt.calculus.encoded import Encoded
 
-__all__ = ["arrangements", "computed_parts", "counting_operators", "in_two", "joined", "parts", "rows_of_operators"]
+__all__ = ["facts_of_parts", "operators_of_parts"]
 
 Entry = Any  # an integer, or ("slice", start, stop, step)
 Row = tuple[str, tuple[Any, ...]]
@@ -38,6 +38,16 @@ _ALL = ("slice", None, None, None)
 
 _WIDE = 200
 """Bounds beyond it are left alone."""
+
+
+def facts_of_parts(g: Encoded, ops: Sequence[Op]) -> Iterator[Row]:
+    """Facts about the parts of arrays that a program takes, and about arrays arranged anew."""
+    found = [*parts(ops), *joined(g, ops)]
+    yield from found
+    yield from in_two(ops)
+    yield from computed_parts(ops)
+    yield from rows_of_operators(dict.fromkeys([*ops, *(x for _, row in found for x in row if isinstance(x, Op))]))
+    yield from arrangements(ops)
 
 
 def parts(ops: Iterable[Op]) -> Iterator[Row]:
@@ -177,10 +187,13 @@ def computed_parts(ops: Iterable[Op]) -> Iterator[Row]:
             yield "takes_rows", (op, rows_read(entry, True), rows_left(entry, True))
 
 
-def counting_operators(ops: Iterable[Op]) -> list[Op]:
-    """The operators that count the rows that these need."""
-    entries = (entry for op in ops if (entry := _computed(op)) is not None)
-    return [count(entry, exact) for entry in entries for count in (rows_read, rows_left) for exact in (False, True)]
+def operators_of_parts(ops: Iterable[Op]) -> list[Op]:
+    """The operators that these are made of in two, and those that count the rows that they need."""
+    made = [op for _, row in in_two(ops) for op in row[1:]]
+    entries = (entry for op in (*ops, *made) if (entry := _computed(op)) is not None)
+    return [*made] + [
+        count(entry, exact) for entry in entries for count in (rows_read, rows_left) for exact in (False, True)
+    ]
 
 
 def _computed(op: Op) -> Entry | None:
