@@ -186,12 +186,8 @@ ROWS: dict[str, tuple[Any, list[str]]] = {
         T.concatenate([T.concatenate([X, Y]), A]), ["v = concatenate(X, Y, A, axis=0)", "return v"],
     ),
     "along a new axis": (T.stack([x, w])[-1], ["return w"]),
-    "of a function": (T.exp(X)[k], ["v = X[k]", "v = exp(v)", "return v"]),
-    "of a sum": ((X + w)[-1], ["v = X[-1]", "v = v + w", "return v"]),
     "of a product": (T.dot(X, W)[-1], ["v = X[-1]", "v = dot(v, W)", "return v"]),
-    "of a map": (scanopt.map(T.exp, X)[0][3], ["v = X[3]", "v = exp(v)", "return v"]),
     "computed, of a map": (scanopt.map(lambda v: T.dot(v, W), X)[0][k], ["v = X[k]", "v = dot(v, W)", "return v"]),
-    "rows of a map": (scanopt.map(T.exp, A)[0][:2], ["v = A[:2]", "v = exp(v)", "return v"]),
     "all rows": (X[0:], ["return X"]),
 }  # fmt: skip
 

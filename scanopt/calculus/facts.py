@@ -115,10 +115,7 @@ before = new_fact(
     "before", Clock, Value,
     meaning="X is known before c begins (given for what the program reads in c)",
     # Only where equal entries make equal sequences: else each form would make new forms for ever.
-    rules=f"""
-    (sliced c l o f) (= Y (apply (vmap op f) o)) (runs_all c) => (before c Y)
-    (before c X) (= d (upto c n)) (= Y (apply {FIRST_ROWS} (cons X (cons n (nil))))) => (before d Y)
-    """,
+    rules="(sliced c l o f) (= Y (apply (vmap op f) o)) (runs_all c) => (before c Y)",
 )  # fmt: skip
 
 forward = new_fact(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scanopt.calculus.condition import new_fact
-from scanopt.calculus.terms import Args, Clock, Int, Op, Value
+from scanopt.calculus.terms import Int, Op, Value
 
 __all__ = [
     "count_of_rows",
@@ -69,44 +69,11 @@ reads_rows = new_fact(
 )  # fmt: skip
 takes_first = new_fact("takes_first", Op, Int, meaning="op(X) is the first k rows of X (given)")
 
-# Rows of what operators make
+# Rows
 
 takes_a_row = new_fact("takes_a_row", Op, meaning="op takes one row of its first argument (given)")
 takes_all = new_fact("takes_all", Op, meaning="op takes all rows of its argument, in order (given)")
-one_by_one = new_fact(
-    "one_by_one", Op, meaning="op computes each entry of its result of one entry of each of its arguments (given)"
-)
-fewer_axes = new_fact(
-    "fewer_axes", Value, Value, meaning="v has fewer axes than w", pattern="(< (ndim {0}) (ndim {1}))"
-)
 of_two_axes = new_fact("of_two_axes", Value, meaning="v has two axes", pattern="(= 2 (ndim {0}))")
-
-new_fact(
-    "row_wanted", Clock, Args, Op, Args,
-    hint=True,
-    meaning="the row that p takes, at a place, of the trace of an operator of the list, or of one that it is the rest "
-    "of, is asked for",
-    rules="""
-    (= w (apply p (cons S b))) (= S (stack c v)) (= v (apply op l)) (takes_a_row p) => (row_wanted c l p b)
-    (row_wanted c l p b) (= l (cons v r)) => (row_wanted c r p b)
-    """,
-)  # fmt: skip
-
-rows_there = new_fact(
-    "rows_there", Clock, Args, Op, Args, Args,
-    meaning="the second list has, at the place of p, the rows of sequences of the first one, at least one, and what "
-    "never changes",
-    rules="""
-    (row_wanted c l p b) (= l (cons v r)) (= v (seq c X)) (= r (nil))
-        => (rows_there c l p b (cons (apply p (cons X b)) r))
-    (row_wanted c l p b) (= l (cons v r)) (= v (seq c X)) (held c r o f)
-        => (rows_there c l p b (cons (apply p (cons X b)) o))
-    (row_wanted c l p b) (= l (cons v r)) (= v (seq c X)) (rows_there c r p b o)
-        => (rows_there c l p b (cons (apply p (cons X b)) o))
-    (row_wanted c l p b) (= l (cons v r)) (= x (held_as c v)) (rows_there c r p b o)
-        => (rows_there c l p b (cons x o))
-    """.replace("\n        =>", " =>"),
-)  # fmt: skip
 
 # Parts of two arrays, one after the other
 

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 import scanopt.calculus.facts_indexing  # noqa: F401  # declares what is given here
-from scanopt.array.batching import elementwise
 from scanopt.array.op import Op
 from scanopt.array.ops_parts import rows_left, rows_read
 from scanopt.calculus.encoded import Encoded
@@ -46,7 +45,7 @@ def facts_of_parts(g: Encoded, ops: Sequence[Op]) -> Iterator[Row]:
     yield from found
     yield from in_two(ops)
     yield from computed_parts(ops)
-    yield from rows_of_operators(dict.fromkeys([*ops, *(x for _, row in found for x in row if isinstance(x, Op))]))
+    yield from whole_rows(dict.fromkeys([*ops, *(x for _, row in found for x in row if isinstance(x, Op))]))
     yield from arrangements(ops)
 
 
@@ -117,8 +116,8 @@ def _parts_of(entries: Iterable[Entry]) -> Op:
     return Op.make("getitem", index=tuple(entries))
 
 
-def rows_of_operators(ops: Iterable[Op]) -> Iterator[Row]:
-    """Facts about operators that take one row, and about those that compute entry by entry."""
+def whole_rows(ops: Iterable[Op]) -> Iterator[Row]:
+    """Facts about parts that are one row, and those that are all rows."""
     for op in ops:
         if op.name == "getitem" and len(op.options["index"]) == 1:
             (entry,) = op.options["index"]
@@ -126,8 +125,6 @@ def rows_of_operators(ops: Iterable[Op]) -> Iterator[Row]:
                 yield "takes_a_row", (op,)
             elif entry in _EVERY:
                 yield "takes_all", (op,)
-        elif op.spec.batch is elementwise and not op.can_raise:
-            yield "one_by_one", (op,)
 
 
 def joined(g: Encoded, ops: Iterable[Op]) -> Iterator[Row]:
