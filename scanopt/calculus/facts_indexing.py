@@ -7,12 +7,10 @@ from scanopt.calculus.terms import Int, Op, Value
 
 __all__ = [
     "count_of_rows",
-    "fewer_axes",
     "in_first",
     "in_last",
     "in_two",
     "of_two_axes",
-    "one_by_one",
     "part_of_part",
     "past_first",
     "past_last",
@@ -22,7 +20,6 @@ __all__ = [
     "reads_rows",
     "rows_before",
     "rows_first",
-    "rows_there",
     "takes_a_row",
     "takes_all",
     "takes_first",
