@@ -43,9 +43,9 @@ class LoopWriter:
         self.rings = dict(self._rings())
         self.rows = [self._rows(i, s) for i, s in enumerate(loop.states)]
         self.row_names = {name for rows in self.rows for name in rows}
-        first: dict[tuple[str, int | None], Keep] = {}
+        first: dict[tuple[str, int | str | None], Keep] = {}
         for k in loop.keeps:
-            if k.rows is not None and k.rows < 1:
+            if isinstance(k.rows, int) and k.rows < 1:
                 raise ValueError(f"loop {loop.label!r} keeps {k.rows} rows of {k.value!r}")
             first.setdefault((k.value, k.rows), k)
         self.keeps: list[Keep] = list(first.values())
@@ -132,8 +132,13 @@ class LoopWriter:
         for i, state in enumerate(loop.states):
             self._initial_rows(i, state)
         for k in self.keeps:
-            if k.rows is not None and k.rows > 1 and loop.until is None:
-                p.line(f"f_{p.name(k.out)} = {self.n} - {k.rows} if {self.n} > {k.rows} else 0")
+            if k.rows is None or k.rows == 1:
+                continue
+            out, count = p.name(k.out), f"r_{p.name(k.out)}" if isinstance(k.rows, str) else str(k.rows)
+            if isinstance(k.rows, str):
+                p.line(f"{count} = fewer({self.n}, {p.name(k.rows)})")
+            if loop.until is None:
+                p.line(f"f_{out} = {self.n} - {count} if {self.n} > {count} else 0")
         reads = [(p.name(r.out), p.name(r.source)) for r in loop.reads]
         if loop.profile:
             p.line(f"d{self.me} = 0.0")
@@ -300,6 +305,8 @@ class LoopWriter:
             count = f"room({self.n})" if until else self.n
         else:
             count = f"{self.n} if {self.n} < {k.rows} else {k.rows}" if until else f"{self.n} - f_{out}"
+            if until and isinstance(k.rows, str):
+                count = f"room(r_{out})"
         shape = f"({count}, *{value}.shape)" if type.ndim else f"({count},)"
         lines = [f"{out} = empty({shape}, {type.dtype!r})"]
         if k.out == self._trace_of(k.value):
@@ -327,20 +334,22 @@ class LoopWriter:
                 p.line(f"{out}[{self.t}] = {value}")
             elif k.rows == 1 and value in self.row_names:
                 p.line(f"{out} = {value}")
-            elif k.rows is not None and k.rows > 1:
+            elif k.rows is not None and k.rows != 1:
                 self._keep_recent(k, out, value)
 
     def _keep_recent(self, k: Keep, out: str, value: str) -> None:
         if self.loop.until is not None:
-            self.parent.line(f"{out}[{self.t} % {k.rows}] = {value}")
+            some, count = (f"if r_{out}: ", f"r_{out}") if isinstance(k.rows, str) else ("", k.rows)
+            self.parent.line(f"{some}{out}[{self.t} % {count}] = {value}")
         else:
             self.parent.line(f"if {self.t} >= f_{out}: {out}[{self.t} - f_{out}] = {value}")
 
     def _grow(self) -> None:
         for k in self.keeps:
-            if k.rows is None:
+            if k.rows is None or isinstance(k.rows, str):
                 out = self.parent.name(k.out)
-                self.parent.line(f"if {self.t} + 1 == len({out}) < {self.n}: {out} = grow({out}, {self.n})")
+                most = self.n if k.rows is None else f"r_{out}"
+                self.parent.line(f"if {self.t} + 1 == len({out}) < {most}: {out} = grow({out}, {most})")
 
     def _move_on(self) -> None:
         """The states of this step become those of one step ago, all at once."""

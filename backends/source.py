@@ -28,8 +28,8 @@ from scanopt.program.text import names_made, names_read
 __all__ = ["Source", "program_source"]
 
 RESERVED = {
-    "clock", "contiguous", "cut", "empty", "grow", "keep", "len", "owned", "program", "range", "recent", "record",
-    "renew", "room", "spare", "steps", "taken", "too_short", "writable", "wrong_depth", "wrong_shape", "zip",
+    "clock", "contiguous", "cut", "empty", "fewer", "grow", "keep", "len", "owned", "program", "range", "recent",
+    "record", "renew", "room", "spare", "steps", "taken", "too_short", "writable", "wrong_depth", "wrong_shape", "zip",
 }  # fmt: skip
 INFIX = {
     "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "less": "<", "less_equal": "<=",

@@ -61,6 +61,10 @@ def _buffers(xp: Any) -> dict[str, Callable[..., Any]]:
         writable = row.flags.c_contiguous and getattr(row.flags, "writeable", True)
         return row if fits and writable else None
 
+    def fewer(n: int, rows: Array) -> int:
+        """How many rows are kept of n."""
+        return min(n, int(rows))
+
     def room(n: int) -> int:
         """Rows to begin with when at most n will be written."""
         return n if n < FIRST_ROOM else FIRST_ROOM
@@ -77,12 +81,12 @@ def _buffers(xp: Any) -> dict[str, Callable[..., Any]]:
 
     def recent(rows: Array, n: int) -> Array:
         """After n writes in a circle: the rows written last, oldest first."""
-        if n <= len(rows):
+        if n <= len(rows) or not len(rows):
             return cut(rows, n)
         return xp.roll(rows, -(n % len(rows)), axis=0)
 
     return {
-        "spare": spare, "renew": renew, "room": room, "grow": grow, "cut": cut, "recent": recent,
+        "spare": spare, "fewer": fewer, "renew": renew, "room": room, "grow": grow, "cut": cut, "recent": recent,
         "empty": xp.empty, "contiguous": xp.ascontiguousarray,
     }  # fmt: skip
 

@@ -4,34 +4,20 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.condition import fact
+from scanopt.calculus.facts_parts import (
+    in_two,
+    part_of_part,
+    reads_first,
+    reads_last,
+    reads_last_of,
+    rows_before,
+    rows_first,
+    takes_all,
+    takes_first,
+    undone,
+)  # fmt: skip
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Int, Op, Value, const_int, cut, on, stack, tail, to_cut
-
-
-@fact
-def part_of_part(g: Op, h: Op, op: Op) -> None:
-    """g(h(X)) is op(X), parts or arrangements of an array (given)."""
-
-
-@fact
-def undone(g: Op, h: Op) -> None:
-    """g(h(X)) is X, parts or arrangements of an array (given)."""
-
-
-@fact
-def reads_last(op: Op, k: Int, g: Op) -> None:
-    """op(X) is g of the last k rows of X (given)."""
-
-
-@fact
-def reads_first(op: Op, k: Int) -> None:
-    """op reads no more than the first k rows (given)."""
-
-
-@fact
-def takes_first(op: Op, k: Int) -> None:
-    """op(X) is the first k rows of X (given)."""
+from scanopt.calculus.terms import Args, Clock, Int, Op, Value, const_int, cut, on, stack, tail, to_cut
 
 
 def _decay(x: Any, n: Any) -> Any:
@@ -66,6 +52,12 @@ def arranged_back(X: Value, g: Op, h: Op) -> Equation:
     return Equation(g(h(X)), X, when=[undone(g, h)])
 
 
+@law(licence="exact", stepwise=True, enabling=True, example=lambda X: X[0:] * 2.0, never=lambda X: X[1:] * 2.0)
+def all_rows_by_bounds(X: Value, op: Op) -> Equation:
+    """All rows, in order."""
+    return Equation(op(X), X, when=[takes_all(op)])
+
+
 @law(
     licence="exact",
     example=lambda X: X[: X.shape[0]] * 2.0,
@@ -85,6 +77,50 @@ def all_rows_by_length(X: Value) -> Equation:
 def part_of_last_rows(c: Clock, v: Value, op: Op, k: Int, g: Op) -> Equation:
     """What is read of the last rows of a trace needs no more of it than these."""
     return Equation(op(stack(c, v)), g(tail(c, v, k)), when=[reads_last(op, k, g)])
+
+
+@law(
+    licence="exact",
+    source="Theano scan internals, ScanSaveMem",
+    example=lambda x, n: _decay(x, n)[1:][-1],
+    never=lambda x, n: _decay(x, n)[1:][::-2],
+)
+def part_of_part_of_last_rows(c: Clock, v: Value, g: Op, h: Op, k: Int) -> Equation:
+    """What is read of a part of a trace, if only of its last rows, needs no more of it than these."""
+    return Equation(g(h(stack(c, v))), g(h(tail(c, v, k))), when=[reads_last_of(g, h, k)])
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=(lambda x, n: _decay(x, n)[-1, 0], lambda x, n, k: _decay(x, n)[-k:, ::2]),
+    never=(lambda X: X[:, 0] * 2.0, lambda X, k: X[1, :k] * 2.0),
+)
+def rows_then_their_parts(X: Value, op: Op, g: Op, h: Op, bounds: Args) -> Equation:
+    """Rows are taken first, parts of each of them then."""
+    return Equation(op(X, bounds), g(h(X, bounds)), when=[in_two(op, g, h)])
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda x, n, k: _decay(x, n)[-1, :k],
+    never=(lambda X: X[:, 0] * 2.0, lambda X, k: X[:k, :k] * 2.0),
+)
+def rows_then_parts_by_bounds(X: Value, op: Op, g: Op, h: Op, bounds: Args) -> Equation:
+    """Rows are taken first, parts of each of them, by computed bounds, then."""
+    return Equation(op(X, bounds), g(h(X), bounds), when=[rows_before(op, g, h)])
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=(lambda x, n: _decay(x, n)[:, 0][-1], lambda x, n, k: _decay(x, n)[:, 1:][-k:]),
+    never=lambda X, k: X[:, :k][1] * 2.0,
+)
+def rows_before_parts(X: Value, g: Op, h: Op, f: Op, bounds: Args) -> Equation:
+    """Rows of parts of all rows are parts of these rows."""
+    return Equation(g(h(X), bounds), f(g(X, bounds)), when=[rows_first(g, h, f)])
 
 
 @law(

@@ -114,6 +114,8 @@ class Teller:
                 return f"all rows of {tight(args[0])}"
             case "tail":
                 return f"last {f'{form.k} rows' if form.k > 1 else 'row'} of {tight(args[0])}"
+            case "recent":
+                return f"last {args[1]} rows of {tight(args[0])}"
             case kind:
                 return f"{kind} {form.k} of {tight(args[0])}"
 

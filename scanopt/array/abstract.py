@@ -71,10 +71,18 @@ def _fold(op: Op, operands: tuple[Operand, ...], result: Operand) -> Operand:
         return result if length is None else concrete(np.asarray(length, dtype=result.dtype))
     values = [_value(x) for x in operands]
     known = all(v is not None and _tiny(x) for v, x in zip(values, operands, strict=True))
-    if not known or not _tiny(result) or op.can_raise:
+    if not known or not _tiny(result) or (op.can_raise and not _counts(result)):
         return result
-    with np.errstate(all="ignore"):
-        return concrete(op.bind(np)(*values))
+    try:
+        with np.errstate(all="ignore"):
+            return concrete(op.bind(np)(*values))
+    except (IndexError, ValueError):  # as it will when it runs, if it does
+        return result
+
+
+def _counts(operand: Operand) -> bool:
+    """Whether it is one integer: a number of steps, perhaps."""
+    return operand.ndim == 0 and np.dtype(operand.dtype).kind in "iu"
 
 
 def _value(operand: Operand) -> Any:

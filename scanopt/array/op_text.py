@@ -106,5 +106,7 @@ SPECIAL: dict[str, Callable[[Op, Sequence[str]], str]] = {
     "setitem": _setitem,
     "require": _require,
     "cast": lambda op, args: f"{op.options['dtype']}({args[0]})",
+    "rows_read": lambda op, args: f"rows_read({args[0]}, {_index(op.options['index'], args[1:])})",
+    "rows_left": lambda op, args: f"rows_left({args[0]}, {_index(op.options['index'], args[1:])})",
     "shape_i": lambda op, args: f"{args[0]}.shape[{op.options['axis']}]",
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from scanopt.calculus.condition import Rules, fact, hint, when
 from scanopt.calculus.facts_loops import is_true, runs_all, some_steps, until, within
-from scanopt.calculus.terms import Clock, Int, Move, Value, cut, int_value, lift, root, steps, under
+from scanopt.calculus.terms import Clock, Int, Move, Value, int_value, lift, root, steps, under, upto
 
 __all__ = ["copied", "exact_steps", "fleeting", "in_turn", "one_step", "row_of_step", "shallow"]
 
@@ -22,11 +22,11 @@ def fleeting(c: Clock, *, d: Clock, e: Clock, m: Move) -> Rules:
 
 
 @hint
-def copied(c: Clock, *, d: Clock, e: Clock, m: Move, n: Int) -> Rules:
+def copied(c: Clock, *, d: Clock, e: Clock, m: Move, n: Value) -> Rules:
     """c is not fleeting: it is copied where the loop around it is taken apart (given)."""
     yield when(e.is_(under(m, c)), copied(c)).then(copied(e))
     yield when(e.is_(lift(c, d)), copied(d)).then(copied(e))
-    yield when(d.is_(cut(c, n))).then(copied(d))
+    yield when(d.is_(upto(c, n))).then(copied(d))
 
 
 @hint
@@ -37,11 +37,11 @@ def in_turn(c: Clock, *, p: Clock) -> Rules:
 
 
 @hint
-def shallow(c: Clock, *, d: Clock, e: Clock, m: Move, n: Int) -> Rules:
+def shallow(c: Clock, *, d: Clock, e: Clock, m: Move, n: Value) -> Rules:
     """No loop lies in a loop in c, as the program was written: there is little to copy (given)."""
     yield when(e.is_(under(m, c)), shallow(c)).then(shallow(e))
     yield when(e.is_(lift(c, d))).then(shallow(e))
-    yield when(d.is_(cut(c, n)), shallow(c)).then(shallow(d))
+    yield when(d.is_(upto(c, n)), shallow(c)).then(shallow(d))
 
 
 @fact

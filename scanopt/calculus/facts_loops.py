@@ -26,6 +26,7 @@ from scanopt.calculus.terms import (
     steps,
     tail,
     under,
+    upto,
 )  # fmt: skip
 
 __all__ = [
@@ -60,10 +61,10 @@ def is_false(v: Value, *, c: Clock, x: Value) -> Rules:
 
 
 @fact
-def runs_all(c: Clock, *, d: Clock, m: Move, n: Int, v: Value) -> Rules:
+def runs_all(c: Clock, *, d: Clock, m: Move, n: Value, v: Value) -> Rules:
     """c runs all its steps (it has no `until`, or one that is never true)."""
     yield when(until(c, v), is_false(v)).then(runs_all(c))
-    yield when(d.is_(cut(c, n)), runs_all(c)).then(runs_all(d))
+    yield when(d.is_(upto(c, n)), runs_all(c)).then(runs_all(d))
     yield when(d.is_(under(m, c)), runs_all(c)).then(runs_all(d))
 
 

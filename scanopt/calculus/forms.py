@@ -65,7 +65,7 @@ class Form:
     """One term: its constructor and the classes it is made of.
 
     kind: input, const (key), apply (operator, args), hold / seq (clock, args = (x,)), delay (clock,
-    args = (init,), state, k), stack (clock, args = (v,)), tail and at (the same and k).
+    args = (init,), state, k), stack (clock, args = (v,)), tail and at (the same and k), recent (clock, args = (v, n)).
     """
 
     kind: str

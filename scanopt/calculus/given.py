@@ -19,7 +19,7 @@ from scanopt.calculus.encoded import Encoded, clocks_of
 from scanopt.calculus.forms import ROOT, Operator, const_key
 from scanopt.calculus.given_expansions import expansions
 from scanopt.calculus.given_few_steps import kinds_of_loops
-from scanopt.calculus.given_indexing import arrangements, parts
+from scanopt.calculus.given_indexing import facts_of_parts, operators_of_parts
 from scanopt.calculus.given_mirrors import reading_late
 from scanopt.calculus.given_products import products_beside
 from scanopt.calculus.given_recurrences import closed_operators, constants_of_states, cycles, recurrence_facts
@@ -40,7 +40,8 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
     ops = list(dict.fromkeys([*(f.operator for _, f in g.forms() if isinstance(f.operator, Op)), *more]))
     made = expansions(g, clocks_of(g))
     rows = _FEW_ROWS if any(info.level != ROOT for info in g.clocks.values()) else ()
-    ops = list(dict.fromkeys([*ops, *made.made_of, *closed_operators(ops), *summing_operators(ops), *rows]))
+    closed, parts = closed_operators(ops), operators_of_parts(ops)
+    ops = list(dict.fromkeys([*ops, *made.made_of, *closed, *summing_operators(ops), *rows, *parts]))
     dtypes = list(dict.fromkeys(t.dtype for t in g.types.values()))
     yield from _operator_facts(ops, fp, dtypes)
     yield from _raising(g, ops)
@@ -51,8 +52,7 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
     yield from cycles(g)
     yield from products_beside(g)
     yield from adding_up(ops)
-    yield from parts(ops)
-    yield from arrangements(ops)
+    yield from facts_of_parts(g, ops)
     yield from reading_late(g)
     yield from kinds_of_loops(g)
     yield from made.rows

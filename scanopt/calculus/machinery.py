@@ -39,6 +39,7 @@ from scanopt.calculus.terms import (
     lifted,
     ndim,
     on,
+    recent,
     root,
     seq,
     slot,
@@ -111,7 +112,7 @@ def _types(
     yield when(v.is_(hold(c, x)), d.is_(dtype(x))).then(dtype(v).gets(d))
     yield when(v.is_(hold(c, x)), n.is_(ndim(v))).then(ndim(x).gets(n))
     yield when(v.is_(hold(c, x)), n.is_(ndim(x))).then(ndim(v).gets(n))
-    for trace in (stack(c, v), tail(c, v, k)):
+    for trace in (stack(c, v), tail(c, v, k), recent(c, v, x)):
         yield when(V.is_(trace), d.is_(dtype(v))).then(dtype(V).gets(d))
         yield when(V.is_(trace), n.is_(ndim(v))).then(ndim(V).gets(n + 1))
     yield when(w.is_(on(m, v)), d.is_(dtype(v))).then(dtype(w).gets(d))

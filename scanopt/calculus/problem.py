@@ -29,7 +29,7 @@ from scanopt.calculus.sizes import Sizes, operator_operand
 __all__ = ["Instance", "Limit", "NoProgramFoundError", "Option", "Problem"]
 
 MAX_PHASES = MOST_LEVELS
-_KEPT = ("stack", "tail", "at")
+_KEPT = ("stack", "tail", "at", "recent")
 LATEST = 12
 """Among so many phases, from the first that can, a value is chosen to be kept: loops in a long row that are one loop
 have as many phases, and all pairs of them are too many."""
@@ -264,9 +264,10 @@ class Problem:
                 updates = self.graph.states[f.state].updates
                 return [Option(f, price, needs, (Instance(u, i.phases),), held) for u in updates]
             case _:
-                first = self.earliest[f.clock].get(f.args[0], MAX_PHASES)
+                first = max(self.earliest[f.clock].get(a, MAX_PHASES) for a in f.args)
                 phases = range(first, min(first + LATEST, self._phases_at(f.clock, i.phases)))
-                return [Option(f, price, (Instance(f.args[0], (*i.phases, p)),), (), held) for p in phases]
+                needs = [tuple(Instance(a, (*i.phases, p)) for a in f.args) for p in phases]
+                return [Option(f, price, some, (), held) for some in needs]
 
     def _phases_at(self, clock: int, around: tuple[int, ...]) -> int:
         """How many phases a loop has where those around it are in these: as few as what can be had there asks for.
@@ -315,7 +316,8 @@ class Problem:
         args, out = self._operands(f), self.sizes.of[c].operand
         if f.operator is None:
             held = bytes_of(out) * (f.k if f.kind == "delay" else f.kind in _KEPT)
-            return self.cost(Work(f.kind, None, args, args[0] if f.kind in _KEPT else out)), held
+            kind = "tail" if f.kind == "recent" else f.kind
+            return self.cost(Work(kind, None, args, args[0] if f.kind in _KEPT else out)), held
         made = recipe(f.operator, args)
         assert made is not None
         slots = [*args, *(concrete(x) for x in made.constants)]

@@ -24,7 +24,7 @@ __all__ = ["NOTE_FACTS", "NOTE_WRITTEN", "Equality", "Notes", "Provenance", "not
 _SORTS = {
     "input": ("String",), "const": ("String",), "apply": ("Op", "Args"), "hold": ("Clock", "Value"),
     "seq": ("Clock", "Value"), "delay": ("Clock", "Value", "State", "i64"), "stack": ("Clock", "Value"),
-    "tail": ("Clock", "Value", "i64"), "at": ("Clock", "Value", "i64"),
+    "tail": ("Clock", "Value", "i64"), "at": ("Clock", "Value", "i64"), "recent": ("Clock", "Value", "Value"),
 }  # fmt: skip
 """The constructors of forms, and the sorts of what they are made of."""
 
@@ -197,6 +197,8 @@ def _form(head: str, row: tuple[Binding, ...]) -> Form | None:
             return Form(head, (x,), clock=clock)
         case (("tail" | "at"), (int() as clock, int() as x, int() as k)):
             return Form(head, (x,), clock=clock, k=k)
+        case "recent", (int() as clock, int() as x, int() as n):
+            return Form(head, (x, n), clock=clock)
         case "delay", (int() as clock, int() as x, int() as state, int() as k):
             return Form("delay", (x,), clock=clock, state=state, k=k)
         case _:

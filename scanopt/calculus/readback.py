@@ -17,7 +17,7 @@ __all__ = ["UNKNOWN", "Binding", "ReadBack", "read_back"]
 
 _FORMS = ("hold", "seq", "stack")
 _TABLES = (
-    "node", "input", "const", "apply", *_FORMS, "tail", "at", "delay", "cons", "nil", "fold_",
+    "node", "input", "const", "apply", *_FORMS, "tail", "at", "recent", "delay", "cons", "nil", "fold_",
     "prim", "prim_with", *PARAMS, "vmap",
     "root", "loop", "within", "steps", "until", "runs_all", "state", "becomes", "expanded", "needless", "lift",
 )  # fmt: skip
@@ -207,6 +207,9 @@ class ReadBack:
             for (c, x, k), v in self._rows(kind):
                 if c in clocks:
                     yield values[v], Form(kind, (values[x],), clock=clocks[c], k=k)
+        for (c, x, n), v in self._rows("recent"):
+            if c in clocks:
+                yield values[v], Form("recent", (values[x], values[n]), clock=clocks[c])
         for (c, init, s, k), v in self._rows("delay"):
             if c in clocks:
                 form = Form("delay", (values[init],), "", None, clocks[c], states[s], k)

@@ -28,6 +28,7 @@ from scanopt.calculus.terms import (
     on_args,
     only,
     ops,
+    recent,
     seq,
     stack,
     steps,
@@ -35,7 +36,9 @@ from scanopt.calculus.terms import (
     to_cut,
     to_step,
     to_string,
+    to_upto,
     under,
+    upto,
 )  # fmt: skip
 
 __all__ = ["keeps_shapes", "retiming", "way_out"]
@@ -57,9 +60,9 @@ def retiming() -> list[Rule]:
     return [rule for part in parts for rule in rules_of(part)]
 
 
-def _moves(m: Move, n: Move, c: Clock, d: Clock, p: Clock, k: Int) -> Rules:
+def _moves(m: Move, n: Move, c: Clock, d: Clock, p: Clock, k: Int, x: Value) -> Rules:
     yield when(m.is_(only(n, d))).then(keeps_shapes(m))
-    yield when(m.is_(to_cut(c, k))).then(keeps_shapes(m))
+    yield when(m.is_(to_upto(c, x))).then(keeps_shapes(m))
     yield when(m.is_(to_step(c, k))).then(keeps_shapes(m))
     yield when(m.is_(to_step(c, k)), within(c, p)).then(way_out(m, c, p))
     yield when(m.is_(only(n, d)), way_out(n, c, p)).then(way_out(m, d, p))
@@ -73,22 +76,26 @@ def _arguments(m: Move, v: Value, op: Op, xs: Args, r: Args, o: Args, s: State, 
 
 
 def _fewer_steps(
-    c: Clock, d: Clock, e: Clock, p: Clock, m: Move, n: Int, k: Int, v: Value, x: Value, X: Value, i: Value, s: State
-) -> Rules:
-    """To `cut(c, n)`.  A cut that takes nothing away leaves every value as it is: c and d are one clock then.
+    c: Clock, d: Clock, e: Clock, p: Clock, m: Move, n: Value, k: Int, j: Int, v: Value, x: Value, X: Value, i: Value,
+    s: State,
+) -> Rules:  # fmt: skip
+    """To `upto(c, n)`.  What takes no step away leaves every value as it is: c and d are one clock then.
 
     Without that case values of c would be re-timed to c again and again.
     """
-    number = const_at(p, "int64:" + to_string(n))
-    yield when(d.is_(cut(c, n)), within(c, p)).then(
-        within(d, p), steps(d).equals(ops.minimum(steps(c), number)), int_value(number).gets(n)
+    number = const_at(p, "int64:" + to_string(j))
+    fewer = ops.minimum(steps(c), number)
+    yield when(d.is_(cut(c, j)), within(c, p)).then(
+        d.equals(upto(c, fewer)), to_cut(c, j).equals(to_upto(c, fewer)), int_value(number).gets(j)
     )
-    yield when(d.is_(cut(c, n)), e.is_(cut(d, k)), k >= n).then(e.equals(d))
-    yield when(d.is_(cut(c, n)), until(c, v)).then(until(d, on(to_cut(c, n), v)))
-    yield when(v.is_(on(m, x)), m.is_(to_cut(c, n)), c.is_(cut(c, n))).then(v.equals(x))
-    yield when(v.is_(on(m, hold(c, x))), m.is_(to_cut(c, n))).then(v.equals(hold(cut(c, n), x)))
-    shorter = (m.is_(to_cut(c, n)), d.is_(cut(c, n)), c.differs_from(d))
-    yield when(v.is_(on(m, seq(c, X))), *shorter).then(v.equals(seq(d, X[: steps(cut(c, n))])))
+    yield when(d.is_(cut(c, j)), e.is_(cut(d, k)), k >= j).then(e.equals(d))
+    yield when(d.is_(upto(c, n)), within(c, p)).then(within(d, p), steps(d).equals(n))
+    yield when(d.is_(upto(c, n)), n.is_(steps(c))).then(d.equals(c))
+    yield when(d.is_(upto(c, n)), until(c, v)).then(until(d, on(to_upto(c, n), v)))
+    yield when(v.is_(on(m, x)), m.is_(to_upto(c, n)), c.is_(upto(c, n))).then(v.equals(x))
+    yield when(v.is_(on(m, hold(c, x))), m.is_(to_upto(c, n))).then(v.equals(hold(upto(c, n), x)))
+    shorter = (m.is_(to_upto(c, n)), d.is_(upto(c, n)), c.differs_from(d))
+    yield when(v.is_(on(m, seq(c, X))), *shorter).then(v.equals(seq(d, X[:n])))
     yield when(v.is_(on(m, delay(c, i, s, k))), *shorter).then(v.equals(delay(d, i, moved(m, s), k)))
 
 
@@ -110,16 +117,16 @@ def _only_step(d: Clock, m: Move, n: Move, k: Int, w: Value, x: Value, X: Value,
 
 
 def _loops_moved(
-    c: Clock, d: Clock, e: Clock, f: Clock, p: Clock, m: Move, n: Int, k: Int, v: Value, w: Value
+    c: Clock, d: Clock, e: Clock, f: Clock, p: Clock, m: Move, n: Value, k: Int, v: Value, w: Value
 ) -> Rules:
     """Loops inside move along: d, where m leads to, is e; f is around d."""
     for trace in (stack(d, v), tail(d, v, k)):
-        yield when(w.is_(on(to_cut(c, n), trace)), within(d, c), e.is_(cut(c, n)), c.differs_from(e)).then(
-            within(under(to_cut(c, n), d), e)
+        yield when(w.is_(on(to_upto(c, n), trace)), within(d, c), e.is_(upto(c, n)), c.differs_from(e)).then(
+            within(under(to_upto(c, n), d), e)
         )
         yield when(w.is_(on(m, trace)), way_out(m, c, p), within(d, c), copied(d)).then(within(under(m, d), p))
         yield when(w.is_(on(m, trace)), e.is_(under(m, f)), within(d, f), copied(d)).then(within(under(m, d), e))
-    yield when(e.is_(under(to_cut(c, n), d)), c.is_(cut(c, n))).then(e.equals(d))
+    yield when(e.is_(under(to_upto(c, n), d)), c.is_(upto(c, n))).then(e.equals(d))
     yield when(e.is_(under(m, d))).then(steps(e).equals(on(m, steps(d))))
     yield when(e.is_(under(m, d)), until(d, v)).then(until(e, on(m, v)))
 
@@ -137,6 +144,7 @@ def _values_moved(
     """What lies on a loop that moved along."""
     yield when(w.is_(on(m, stack(d, v))), e.is_(under(m, d))).then(w.equals(stack(e, on(m, v))))
     yield when(w.is_(on(m, tail(d, v, k))), e.is_(under(m, d))).then(w.equals(tail(e, on(m, v), k)))
+    yield when(w.is_(on(m, recent(d, v, x))), e.is_(under(m, d))).then(w.equals(recent(e, on(m, v), on(m, x))))
     yield when(w.is_(on(m, hold(d, x))), e.is_(under(m, d))).then(w.equals(hold(e, on(m, x))))
     yield when(w.is_(on(m, seq(d, X))), e.is_(under(m, d))).then(w.equals(seq(e, on(m, X))))
     yield when(w.is_(on(m, delay(d, i, s, k))), e.is_(under(m, d)), d.differs_from(e)).then(

@@ -81,7 +81,7 @@ def _loops(problem: Problem, variables: Variables) -> tuple[dict[tuple[int, tupl
             beside[i].append((n, o.needs if kind == "apply" else ()))
             if inside:
                 loops[clock, i.phases[:-1]].reads.append((n, o.needs[0], i.phases[-1]))
-            elif kind in ("stack", "tail", "at"):
+            elif kind in ("stack", "tail", "at", "recent"):
                 loops[clock, i.phases].keeps[n] = o.needs[0].phases[-1]
                 loops[clock, i.phases].keepers.add(i)
     return loops, beside

@@ -91,7 +91,7 @@ class Sizes:
 
     def _needs(self, f: Form) -> tuple[int, ...]:
         clock = self.graph.clocks.get(f.clock)
-        return (*f.args, clock.steps) if clock and f.kind in ("stack", "tail") else f.args
+        return (*f.args, clock.steps) if clock and f.kind in ("stack", "tail", "recent") else f.args
 
     def usable(self, f: Form) -> bool:
         """Whether everything the form is made of has a size."""
@@ -137,8 +137,19 @@ class Sizes:
             case kind:
                 level = self.graph.clocks[f.clock].level
                 n = self.steps(f.clock)
-                rows = () if kind == "at" else (min(n, f.k) if kind == "tail" else n,)
+                rows = () if kind == "at" else (self._rows_kept(f, n),)
                 return Sized(Operand(args[0].dtype, (*rows, *args[0].shape)), level), False
+
+    def _rows_kept(self, f: Form, n: int) -> int:
+        """How many rows of n are kept."""
+        match f.kind:
+            case "tail":
+                return min(n, f.k)
+            case "recent":
+                count = self.of[f.args[1]].operand.value
+                return n if count is None else min(n, int(count))
+            case _:
+                return n
 
 
 def operator_operand(op: Operator, args: list[Operand]) -> Operand:

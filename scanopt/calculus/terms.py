@@ -33,8 +33,9 @@ __all__ = [
     "Args", "Atom", "Clock", "Int", "Move", "Op", "Param", "State", "Term", "Text", "Value", "added", "applied",
     "apply", "args", "at", "chunks", "const", "const_at", "const_int", "cut", "delay", "dtype", "egglog_text",
     "greatest", "held_as", "hold", "input_", "int_value", "lift", "lifted", "loop", "moved", "ndim", "nil", "on",
-    "on_args", "one_row", "only", "operator_of", "ops", "prim", "root", "row_of", "seq", "slot", "stack", "steps",
-    "subsume", "tail", "to_cut", "to_step", "to_string", "under", "variable", "vmap",
+    "on_args", "one_row", "only", "operator_of", "ops", "prim", "recent", "root", "row_of", "seq", "slot",
+    "stack", "steps", "subsume", "tail", "to_cut", "to_step", "to_string", "to_upto", "under", "upto", "variable",
+    "vmap",
 ]  # fmt: skip
 
 
@@ -61,6 +62,11 @@ def stack(c: Clock, v: Value) -> Value:
 def tail(c: Clock, v: Value, k: Int | int) -> Value:
     """Outside c: the last k rows of stack(c, v), or all of them where there are fewer."""
     return Value("tail", (c, v, k))
+
+
+def recent(c: Clock, v: Value, n: Value) -> Value:
+    """Outside c: the last n rows of stack(c, v), n the same at every step, or all of them where there are fewer."""
+    return Value("recent", (c, v, n))
 
 
 def at(c: Clock, v: Value, k: Int | int) -> Value:
@@ -114,6 +120,11 @@ def cut(c: Clock, n: Int | int) -> Clock:
     return Clock("cut", (c, n))
 
 
+def upto(c: Clock, n: Value) -> Clock:
+    """c with n of its steps: n lies beside c, is not negative, and not greater than steps(c)."""
+    return Clock("upto", (c, n))
+
+
 def chunks(c: Clock) -> Clock:
     """The loop over chunks of so many steps of c each; values on it have a row for each of these steps."""
     return Clock("chunks", (c,))
@@ -132,6 +143,11 @@ def lifted(c: Clock, d: Clock) -> Move:
 def to_cut(c: Clock, n: Int | int) -> Move:
     """From c to cut(c, n): the same values, fewer steps."""
     return Move("to_cut", (c, n))
+
+
+def to_upto(c: Clock, n: Value) -> Move:
+    """From c to upto(c, n): the same values, fewer steps."""
+    return Move("to_upto", (c, n))
 
 
 def to_step(c: Clock, t: Int | int) -> Move:

@@ -24,7 +24,7 @@ from scanopt.loops.until import until
 
 __all__ = ["instances", "together"]
 
-_BEYOND = ("vmap", "lift", "lifted", "chunks", "on", "to_step", "to_cut", "cut", "const_at")
+_BEYOND = ("vmap", "lift", "lifted", "chunks", "on", "to_step", "to_cut", "cut", "to_upto", "upto", "const_at")
 """What no program says: the calculus makes it."""
 
 _TRIES = 300

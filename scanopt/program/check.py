@@ -146,6 +146,9 @@ class _Checker:
         self._agree(SCALAR, count.type, f"{where}, number of steps")
         rows = [self._rows_of(r.source, where) for r in loop.reads]
         inits = [self._rows_of(s.init, where) for s in loop.states]
+        for k in loop.keeps:
+            if isinstance(k.rows, str):
+                self._agree(SCALAR, self.read(k.rows, where).type, f"{where}, keep {k.out}, number of rows")
         with self._inside():
             reads = tuple(self._read(r, source, where) for r, source in zip(loop.reads, rows, strict=True))
             states = tuple(self._state(s, init, where) for s, init in zip(loop.states, inits, strict=True))
@@ -178,9 +181,9 @@ class _Checker:
         return replace(s, type=init.row())
 
     def _kept(self, k: Keep, steps: int | None, where: str) -> TensorType:
-        if k.rows is not None and k.rows < 1:
+        if isinstance(k.rows, int) and k.rows < 1:
             raise ValueError(f"{where}, keep {k.out}: {k.rows} rows")
-        rows = steps if k.rows is None or steps is None else min(k.rows, steps)
+        rows = steps if k.rows is None or steps is None else None if isinstance(k.rows, str) else min(k.rows, steps)
         return self.read(k.value, where).type.rows(rows)
 
 

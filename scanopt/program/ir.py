@@ -114,12 +114,13 @@ class State:
 class Keep:
     """What is left of a value after the loop: its rows at all steps, or the last `rows` of them.
 
-    With fewer steps than `rows`, as many rows as there were steps.  type: of the whole array.
+    rows: a number, or the name of one (an int64 scalar, made before the loop).  With fewer steps, as many rows as
+    there were steps.  type: of the whole array.
     """
 
     out: str
     value: str
-    rows: int | None
+    rows: int | str | None
     type: TensorType
 
 

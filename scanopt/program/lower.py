@@ -16,7 +16,7 @@ from scanopt.array.ops_idle import has_rows, kept_row, no_rows
 from scanopt.calculus.causality import Schedule
 from scanopt.calculus.extract import Extraction
 from scanopt.calculus.forms import Operator, const_value, unbatched
-from scanopt.calculus.problem import Instance
+from scanopt.calculus.problem import Instance, Option
 from scanopt.calculus.recipes import recipe
 from scanopt.program.branches import FALSE, TRUE, Decided, Level, is_ifelse, is_leaf, places, settled
 from scanopt.program.ir import Branch, Compute, Const, Either, Input, Keep, Loop, Origin, Program, Read, State, Step
@@ -79,7 +79,7 @@ class Lowering:
         """Per loop the instances outside that keep something of it."""
         out: dict[Instance, list[Instance]] = {}
         for i, o in self._x.choice.items():
-            if o.form is not None and o.form.kind in ("stack", "tail", "at"):
+            if o.form is not None and o.form.kind in ("stack", "tail", "at", "recent"):
                 value = o.needs[0]
                 out.setdefault(Instance(o.form.clock, value.phases, True), []).append(i)
         return out
@@ -251,14 +251,23 @@ class Lowering:
         o = self._choice[keeper]
         assert o.form is not None
         value = self.name(o.needs[0])
-        rows = {"stack": None, "tail": o.form.k, "at": 1}[o.form.kind]
+        rows = self._rows_kept(o)
         row = self.operands[value]
         length = self._length(Instance(o.form.clock, o.needs[0].phases, True), rows)
         out = self.fresh(Operand(row.dtype, (length, *row.shape)))
         return Keep(out, value, rows, self.operands[out].type)
 
-    def _length(self, loop: Instance, rows: int | None) -> int | None:
-        if self._graph.clocks[loop.id].until:
+    def _rows_kept(self, o: Option) -> int | str | None:
+        """How many rows are kept: a number that is known need not be read."""
+        assert o.form is not None
+        if o.form.kind != "recent":
+            return {"stack": None, "tail": o.form.k, "at": 1}[o.form.kind]
+        name = self.name(o.needs[1])
+        value = self.operands[name].value
+        return name if value is None or value < 1 else int(value)
+
+    def _length(self, loop: Instance, rows: int | str | None) -> int | None:
+        if isinstance(rows, str) or self._graph.clocks[loop.id].until:
             return None
         value = self.operands[self._steps_of(loop)].value
         if value is None:

@@ -30,7 +30,7 @@ Shape = tuple[Dim, ...]
 
 @dataclass(frozen=True)
 class Held:
-    """Rows that a loop holds of one value.  rows: None means one per step.
+    """Rows that a loop holds of one value.  rows: None means one per step, a name that many, at most one per step.
 
     what: "state", "trace" or "last rows".  type: of one row.
     """
@@ -38,7 +38,7 @@ class Held:
     loop: str
     name: str
     what: str
-    rows: int | None
+    rows: int | str | None
     type: TensorType
 
     def __str__(self) -> str:
@@ -73,7 +73,7 @@ def _held(loop: Loop, number: int, counts: Mapping[StateOf, int]) -> Iterable[He
     for i, s in enumerate(loop.states):
         if s.update not in whole:
             yield Held(loop.label, s.update, "state", counts[number, i], s.type)
-    seen: set[tuple[str, int | None]] = set()
+    seen: set[tuple[str, int | str | None]] = set()
     for k in loop.keeps:
         last_of_state = k.rows == 1 and any(s.update == k.value for s in loop.states)
         if (k.value, k.rows) not in seen and not last_of_state:
@@ -87,7 +87,7 @@ def peak_rows(program: Program) -> dict[str, int | None]:
     rows: dict[str, int | None] = {}
     for held in plan(program):
         before = rows.get(held.name, 0)
-        rows[held.name] = None if held.rows is None or before is None else held.rows + before
+        rows[held.name] = None if not isinstance(held.rows, int) or before is None else held.rows + before
     return rows
 
 
@@ -184,8 +184,17 @@ def loop_shapes(loop: Loop, known: Known, steps: int | None) -> None:
             )
     run = executed(steps, None if loop.until is None else known[loop.until])
     for k in loop.keeps:
-        rows = run if run is None or k.rows is None else min(k.rows, run)
-        known[k.out] = trace(known[k.value], rows)
+        known[k.out] = trace(known[k.value], _rows_kept(k.rows, known, run))
+
+
+def _rows_kept(rows: int | str | None, known: Known, steps: int | None) -> int | None:
+    """How many rows are kept of so many steps, None where that is not known."""
+    if not steps or rows is None:
+        return steps
+    if isinstance(rows, str):
+        value = known[rows].value
+        return None if value is None else min(int(value), steps)
+    return min(rows, steps)
 
 
 def _row(x: Operand) -> Operand:
@@ -237,8 +246,9 @@ def memory_report(program: Program, sizes: Mapping[str, Any]) -> MemoryReport:
     for loop in loops:
         steps = counts[id(loop)]
         for h in _held(loop, numbers[id(loop)], rows_of):
-            rows = int(steps or 0) if h.rows is None else h.rows
-            held.append((h, rows * _bytes(known[h.name])))
+            count = None if steps is None else int(steps)
+            rows = h.rows if isinstance(h.rows, int) else _rows_kept(h.rows, known, count)
+            held.append((h, (rows or 0) * _bytes(known[h.name])))
     made = [s.out for s in running if isinstance(s, Compute)]
     outer = {name: _bytes(known[name]) for name in made if name not in inside}
     unknown = any(None in known[n].shape for n in known) or None in counts.values()

@@ -99,7 +99,8 @@ class Names:
     def _loop(self, loop: Loop, path: Path, position: int) -> None:
         me, scope = self.number[id(loop)], loops_of(path)
         inside = (*path, me)
-        self._known(loop.steps, *(r.source for r in loop.reads), *(s.init for s in loop.states))
+        counts = (k.rows for k in loop.keeps if isinstance(k.rows, str))
+        self._known(loop.steps, *counts, *(r.source for r in loop.reads), *(s.init for s in loop.states))
         for r in loop.reads:
             moving = self.moving[r.source] | {me}
             self._add(r.out, r.type, inside, -1, self.varies[r.source], moving)
@@ -110,6 +111,8 @@ class Names:
         self._body(loop.body, inside, used_at_end(loop))
         for k in loop.keeps:
             varies = (self.varies[k.value] - {me}) | self.moving[loop.steps]
+            if isinstance(k.rows, str):
+                varies |= self.moving[k.rows]
             if loop.until is not None:
                 varies |= frozenset(scope)
             self._add(k.out, k.type, path, position, varies, frozenset(scope))

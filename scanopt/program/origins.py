@@ -23,7 +23,7 @@ def origins(graph: TermGraph) -> Mapping[int, Origin]:
     read: defaultdict[int, list[str]] = defaultdict(list)
     for c, forms in graph.classes.items():
         for f in forms:
-            if f.kind in ("stack", "tail", "at"):
+            if f.kind in ("stack", "tail", "at", "recent"):
                 kept[c] += graph.written.get(f.args[0]) or loops.get(f.clock, ())
             elif f.kind in ("seq", "hold"):
                 read[f.args[0]] += graph.written.get(c) or loops.get(f.clock, ())

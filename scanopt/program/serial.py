@@ -311,5 +311,7 @@ def _taps(pairs: list[Json], where: str) -> Iterable[tuple[int, str]]:
 
 def _keep(data: Json, where: str) -> Keep:
     f = fields(data, where, "out value rows type")
-    rows = None if f["rows"] is None else integer(f["rows"], "rows", where)
+    rows = f["rows"]
+    if rows is not None:
+        rows = label_in(f, "rows", where) if isinstance(rows, str) else integer(rows, "rows", where)
     return Keep(label_in(f, "out", where), label_in(f, "value", where), rows, read_type(f["type"], where))

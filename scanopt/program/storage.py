@@ -202,7 +202,7 @@ class _Facts:
         self._keeps(loop, me)
 
     def _keeps(self, loop: Loop, me: int) -> None:
-        first: dict[tuple[str, int | None], str] = {}
+        first: dict[tuple[str, int | str | None], str] = {}
         for k in loop.keeps:
             if k.rows == 1:
                 self._view(k.out, k.value)

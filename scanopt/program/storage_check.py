@@ -49,7 +49,7 @@ class _Checker:
         self.living: dict[Path, _Living] = {}
         self.refilled: dict[str, Loops] = {}
         self.reads: dict[int, Counter[str]] = {}
-        self.firsts: dict[int, dict[tuple[str, int | None], str]] = {}
+        self.firsts: dict[int, dict[tuple[str, int | str | None], str]] = {}
 
     # What it speaks of is there
 
@@ -250,7 +250,7 @@ class _Checker:
 
     # Of loops, once each
 
-    def _first_keeps(self, loop: Loop) -> dict[tuple[str, int | None], str]:
+    def _first_keeps(self, loop: Loop) -> dict[tuple[str, int | str | None], str]:
         """What a loop keeps, by value and rows: equal ones are kept once."""
         me = self.names.number[id(loop)]
         if me not in self.firsts:

@@ -50,6 +50,7 @@ def names_read(step: Step) -> Iterator[str]:
             yield here.steps
             yield from (r.source for r in here.reads)
             yield from (s.init for s in here.states)
+            yield from (k.rows for k in here.keeps if isinstance(k.rows, str))
             at_end = [s.update for s in here.states] + [k.value for k in here.keeps]
             at_end += [here.until] if here.until is not None else []
             todo += reversed([*here.body, *at_end])
@@ -173,7 +174,7 @@ class _Page:
         updates = {s.update for s in loop.states}
         for k in loop.keeps:
             role = "of a state" if k.value in updates else "nit-sot"
-            self.add(f"{pad}keep  {k.out} = {_rows(k)} of {self.name(k.value)}", f"{k.type}  {role}")
+            self.add(f"{pad}keep  {k.out} = {self._rows(k)} of {self.name(k.value)}", f"{k.type}  {role}")
 
     def _state(self, s: State, pad: str) -> None:
         names = ", ".join(name for _, name in s.taps) or "no tap"
@@ -184,6 +185,6 @@ class _Page:
         text = f"{pad}state {names} = {self.name(s.update)} {ago}, starts {self.name(s.init)}"
         self.add(text, f"{s.type}  {role}{label}")
 
-
-def _rows(k: Keep) -> str:
-    return "all rows" if k.rows is None else "last row" if k.rows == 1 else f"last {k.rows} rows"
+    def _rows(self, k: Keep) -> str:
+        count = self.name(k.rows) if isinstance(k.rows, str) else k.rows
+        return "all rows" if count is None else "last row" if count == 1 else f"last {count} rows"

@@ -32,6 +32,7 @@ def free_names(loop: Loop) -> tuple[str, ...]:
     """Names that the body of a loop takes from outside, in the order of their first use."""
     inside = {r.out for r in loop.reads} | {name for s in loop.states for _, name in s.taps}
     used = [s.update for s in loop.states] + [k.value for k in loop.keeps]
+    used += [k.rows for k in loop.keeps if isinstance(k.rows, str)]
     used += [loop.until] if loop.until is not None else []
     return tuple(name for name in _free(loop.body, used) if name not in inside)
 
@@ -286,6 +287,8 @@ class _Ports:
         text = f"{keep.out}: {keep.type}"
         key = self.add(f"keep {keep.out}", "keep", label, text, role=role, tip=tip)
         self.inner.link(self.inside[keep.value], key)
+        if isinstance(keep.rows, str):
+            self.inner.link(self.inside[keep.rows], key)
         self.env[keep.out] = Place(key, 0, keep.out, str(keep.type))
 
     def until(self, name: str) -> None:

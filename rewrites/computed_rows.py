@@ -1,0 +1,63 @@
+"""Parts of traces whose bounds are computed: only the rows that they read are kept, only the steps run that they need.
+
+Where a loop runs all its steps, what a part reads is known before the loop begins.  Where it may end early, a bound
+that counts from the start still says which steps are too many, and one from the end how many last rows are enough.
+"""
+
+from typing import Any
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.calculus.facts_loops import runs_all
+from scanopt.calculus.facts_parts import reads_rows, takes_row, takes_rows
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import Args, Clock, Op, Value, args, hold, on, recent, stack, steps, tail, to_upto, upto
+
+
+def _decay(x: Any, n: Any) -> Any:
+    return scanopt.scan(lambda s: T.tanh(s), None, [x], n_steps=n)[0]
+
+
+def _decay_until(x: Any, n: Any) -> Any:
+    return scanopt.scan(lambda s: (T.tanh(s), scanopt.until((s < 0.1).all())), None, [x], n_steps=n)[0]
+
+
+@law(
+    licence="exact",
+    source="Theano scan internals, ScanSaveMem (a computed index)",
+    example=(lambda x, n, k: _decay(x, n)[k], lambda x, n: _decay(x, n)[n // 2]),
+    never=(lambda x, n, k: _decay_until(x, n)[k], lambda x, n, k: _decay(x, n)[k:]),
+)
+def row_at_computed_place(c: Clock, v: Value, op: Op, k: Args, g: Op) -> Equation:
+    """A row needs the steps up to its own, and nothing of them but the last row."""
+    rows = args(steps(c), k)
+    last = tail(upto(c, g(rows)), on(to_upto(c, g(rows)), v), 1)
+    return Equation(op(stack(c, v), k), last[-1], when=[takes_row(op, g), runs_all(c)])
+
+
+@law(
+    licence="exact",
+    source="Theano scan internals, ScanSaveMem (computed bounds)",
+    example=(lambda x, n, k: _decay(x, n)[-k:], lambda x, n, k: _decay(x, n)[1:k]),
+    never=(lambda x, n, k: _decay_until(x, n)[-k:], lambda x, n, k: _decay(x, n)[k::2]),
+)
+def rows_between_computed_bounds(c: Clock, v: Value, op: Op, bounds: Args, g: Op, h: Op) -> Equation:
+    """Rows one after the other are the last rows of so many steps."""
+    rows = args(steps(c), bounds)
+    d = upto(c, g(rows))
+    kept = recent(d, on(to_upto(c, g(rows)), v), hold(d, h(rows)))
+    return Equation(op(stack(c, v), bounds), kept, when=[takes_rows(op, g, h), runs_all(c)])
+
+
+@law(
+    licence="exact",
+    source="Theano scan internals, ScanSaveMem (computed bounds, while loops)",
+    example=(lambda x, n, k: _decay_until(x, n)[k], lambda x, n, k: _decay_until(x, n)[-k:]),
+    never=lambda x, n, k: _decay(x, n)[k::-1],
+)
+def part_of_rows_near(c: Clock, v: Value, op: Op, bounds: Args, g: Op, h: Op) -> Equation:
+    """What is read of no more than so many first rows, or of no more than so many last ones, needs no others."""
+    rows = args(steps(c), bounds)
+    d = upto(c, g(rows))
+    kept = recent(d, on(to_upto(c, g(rows)), v), hold(d, h(rows)))
+    return Equation(op(stack(c, v), bounds), op(kept, bounds), when=[reads_rows(op, g, h)])

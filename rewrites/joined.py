@@ -1,0 +1,163 @@
+"""Parts of arrays that were put together: what is read of them may lie in one of these alone."""
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.calculus.facts_parts import count_of_rows, in_first, in_last, past_first, past_last
+from scanopt.calculus.facts_values import same_type
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import Int, Op, Value, ops
+
+_JOIN = ops("concatenate", axis=0)
+_STACK = ops("stack", axis=0)
+
+
+def _trace(x, n):
+    return scanopt.scan(lambda s: T.tanh(s), None, [x], n_steps=n)[0]
+
+
+def _behind(x, n):
+    """The states of a loop, the initial one first."""
+    return T.concatenate([T.expand_dims(x, 0), _trace(x, n)])
+
+
+@law(
+    licence="exact",
+    example=(lambda x, y, X: T.concatenate([T.stack([x, y]), X])[1] * 2.0, lambda x, n: _behind(x, n)[0]),
+    never=(
+        lambda x, n: _behind(x, n)[1],
+        lambda X, Y: T.concatenate([X, Y])[1],
+        lambda x, p: T.concatenate([T.expand_dims(p[0], 0), x])[0],
+    ),
+)
+def part_in_the_first(A: Value, X: Value, op: Op, k: Int, g: Op) -> Equation:
+    """A part of the first of two arrays."""
+    return Equation(op(_JOIN(A, X)), g(A), when=[count_of_rows(A, k), in_first(op, k, g), same_type(A, X)])
+
+
+@law(
+    licence="exact",
+    example=(lambda x, y, X: T.concatenate([T.stack([x, y]), X])[2:] * 2.0, lambda x, n: _behind(x, n)[1:]),
+    never=(
+        lambda x, n: _behind(x, n)[0],
+        lambda X, Y: T.concatenate([X, Y])[2:],
+        lambda x, p: T.concatenate([T.expand_dims(x[0], 0), p])[1:],
+    ),
+)
+def part_past_the_first(A: Value, X: Value, op: Op, k: Int, g: Op) -> Equation:
+    """A part of the second of two arrays, counted from the start."""
+    return Equation(op(_JOIN(A, X)), g(X), when=[count_of_rows(A, k), past_first(op, k, g), same_type(A, X)])
+
+
+@law(
+    licence="exact",
+    example=(
+        lambda x, y, X: T.concatenate([X, T.stack([x, y])])[-1] * 2.0,
+        lambda x, X: T.concatenate([X, T.expand_dims(x, 0)])[-1:],
+    ),
+    never=(
+        lambda x, X: T.concatenate([X, T.expand_dims(x, 0)])[-2],
+        lambda X, Y: T.concatenate([X, Y])[-1],
+        lambda x, p: T.concatenate([x, T.expand_dims(p[0], 0)])[-1],
+    ),
+)
+def part_in_the_last(X: Value, A: Value, op: Op, k: Int, g: Op) -> Equation:
+    """A part of the second of two arrays, counted from the end."""
+    return Equation(op(_JOIN(X, A)), g(A), when=[count_of_rows(A, k), in_last(op, k, g), same_type(X, A)])
+
+
+@law(
+    licence="exact",
+    example=(
+        lambda x, y, X: T.concatenate([X, T.stack([x, y])])[:-2] * 2.0,
+        lambda x, X: T.concatenate([X, T.expand_dims(x, 0)])[:-1],
+    ),
+    never=(
+        lambda x, X: T.concatenate([X, T.expand_dims(x, 0)])[-1],
+        lambda X, Y: T.concatenate([X, Y])[:-1],
+        lambda x, p: T.concatenate([p, T.expand_dims(x[0], 0)])[:-1],
+    ),
+)
+def part_past_the_last(X: Value, A: Value, op: Op, k: Int, g: Op) -> Equation:
+    """A part of the first of two arrays, counted from the end."""
+    return Equation(op(_JOIN(X, A)), g(X), when=[count_of_rows(A, k), past_last(op, k, g), same_type(X, A)])
+
+
+@law(
+    licence="exact",
+    example=lambda X, Y: T.concatenate([X, Y])[: X.shape[0]] * 2.0,
+    never=(lambda X, Y: T.concatenate([X, Y])[: Y.shape[0]] * 2.0, lambda x, p: T.concatenate([p, x])[: p.shape[0]]),
+)
+def as_many_as_the_first(X: Value, Y: Value) -> Equation:
+    """As many rows as the first of two arrays has."""
+    return Equation(_JOIN(X, Y)[: X.shape[0]], X, when=[same_type(X, Y)])
+
+
+@law(
+    licence="exact",
+    example=lambda X, Y: T.concatenate([X, Y])[X.shape[0] :] * 2.0,
+    never=(lambda X, Y: T.concatenate([X, Y])[Y.shape[0] :] * 2.0, lambda x, p: T.concatenate([x, p])[x.shape[0] :]),
+)
+def all_but_the_first(X: Value, Y: Value) -> Equation:
+    """All rows but those of the first of two arrays."""
+    return Equation(_JOIN(X, Y)[X.shape[0] :], Y, when=[same_type(X, Y)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x, y, X: T.concatenate([T.concatenate([X, T.expand_dims(x, 0)]), T.expand_dims(y, 0)]),
+    never=lambda X, Y: T.concatenate([T.concatenate([X, Y], axis=1), T.concatenate([Y, X], axis=1)]),
+)
+def joined_before(X: Value, Y: Value, Z: Value) -> Equation:
+    """Arrays that are put together, and others behind them, are put together at once."""
+    return Equation(_JOIN(_JOIN(X, Y), Z), _JOIN(X, Y, Z))
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x, y, X: T.concatenate([T.expand_dims(y, 0), T.concatenate([X, T.expand_dims(x, 0)])]),
+    never=lambda X, Y: T.concatenate([T.concatenate([X, Y], axis=1), T.concatenate([Y, X], axis=1)]),
+)
+def joined_behind(X: Value, Y: Value, Z: Value) -> Equation:
+    """Arrays that are put together, and others before them, are put together at once."""
+    return Equation(_JOIN(X, _JOIN(Y, Z)), _JOIN(X, Y, Z))
+
+
+@law(licence="exact", stepwise=True, example=lambda X: T.concatenate([X]) * 2.0, never=lambda X: T.concatenate([X, X]))
+def joined_alone(X: Value) -> Equation:
+    """One array, put together with nothing."""
+    return Equation(_JOIN(X), X)
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x, y: T.stack([x, y])[0] * 2.0,
+    never=(lambda x, y: T.stack([x, y])[1] * 2.0, lambda x, p: T.stack([p, x])[0] * 2.0),
+)
+def first_of_two(x: Value, y: Value) -> Equation:
+    """The first of two arrays along a new axis."""
+    return Equation(_STACK(x, y)[0], x, when=[same_type(x, y)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x, y: T.stack([x, y])[1] * 2.0,
+    never=(lambda x, y: T.stack([x, y])[0] * 2.0, lambda x, p: T.stack([x, p])[1] * 2.0),
+)
+def second_of_two(x: Value, y: Value) -> Equation:
+    """The second of two arrays along a new axis."""
+    return Equation(_STACK(x, y)[1], y, when=[same_type(x, y)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x, y: T.stack([x, y])[-1] * 2.0,
+    never=(lambda x, y: T.stack([x, y])[0] * 2.0, lambda x, p: T.stack([x, p])[-1] * 2.0),
+)
+def last_of_two(x: Value, y: Value) -> Equation:
+    """The same, counted from the end."""
+    return Equation(_STACK(x, y)[-1], y, when=[same_type(x, y)])

@@ -1,0 +1,112 @@
+"""Facts about parts of arrays, by integers and slices, and about arrays arranged anew."""
+
+from __future__ import annotations
+
+from scanopt.calculus.condition import Rules, fact, when
+from scanopt.calculus.terms import Int, Op, Value, ops
+
+__all__ = [
+    "count_of_rows", "in_first", "in_last", "in_two", "part_of_part", "past_first", "past_last", "reads_first",
+    "reads_last", "reads_last_of", "reads_rows", "rows_before", "rows_first", "takes_a_row", "takes_all",
+    "takes_first", "takes_row", "takes_rows", "undone",
+]  # fmt: skip
+
+
+@fact
+def part_of_part(g: Op, h: Op, op: Op) -> None:
+    """g(h(X)) is op(X), parts or arrangements of an array (given)."""
+
+
+@fact
+def undone(g: Op, h: Op) -> None:
+    """g(h(X)) is X, parts or arrangements of an array (given)."""
+
+
+@fact
+def reads_last(op: Op, k: Int, g: Op) -> None:
+    """op(X) is g of the last k rows of X (given)."""
+
+
+@fact
+def reads_first(op: Op, k: Int) -> None:
+    """op reads no more than the first k rows (given)."""
+
+
+@fact
+def reads_last_of(g: Op, h: Op, k: Int) -> None:
+    """g(h(X)) is that of the last k rows of X, g and h parts of an array (given)."""
+
+
+@fact
+def in_two(op: Op, g: Op, h: Op) -> None:
+    """op(X, ...) is g(h(X, ...)): h takes rows, by its bounds, and g parts of each (given)."""
+
+
+@fact
+def rows_before(op: Op, g: Op, h: Op) -> None:
+    """op(X, ...) is g(h(X), ...): h takes rows, and g parts of each, by its bounds (given)."""
+
+
+@fact
+def rows_first(g: Op, h: Op, f: Op) -> None:
+    """g(h(X), ...) is f(g(X, ...)): g takes rows, by its bounds, h and f parts of each (given)."""
+
+
+@fact
+def takes_row(op: Op, g: Op) -> None:
+    """op(X, k) is a row of X, a computed one; it is the last of the first g(n, k) where X has n rows (given)."""
+
+
+@fact
+def takes_rows(op: Op, g: Op, h: Op) -> None:
+    """op(X, ...) is rows of X one after the other, by computed bounds: the last h(n, ...) of the first
+    g(n, ...) where X has n rows (given).
+    """
+
+
+@fact
+def reads_rows(op: Op, g: Op, h: Op) -> None:
+    """op(X, ...), by computed bounds, is op(Y, ...), Y being the last h(n, ...) of the first g(n, ...) rows of X,
+    where X has at most n rows (given).
+    """
+
+
+@fact
+def takes_first(op: Op, k: Int) -> None:
+    """op(X) is the first k rows of X (given)."""
+
+
+@fact
+def takes_a_row(op: Op) -> None:
+    """op takes one row of its first argument (given)."""
+
+
+@fact
+def takes_all(op: Op) -> None:
+    """op takes all rows of its argument, in order (given)."""
+
+
+@fact
+def in_first(op: Op, k: Int, g: Op) -> None:
+    """op(X) is g of the first k rows of X, which has so many (given)."""
+
+
+@fact
+def in_last(op: Op, k: Int, g: Op) -> None:
+    """op(X) is g of the last k rows of X, which has so many (given)."""
+
+
+@fact
+def past_first(op: Op, k: Int, g: Op) -> None:
+    """op(X) is g of all but the first k rows of X, which has so many (given)."""
+
+
+@fact
+def past_last(op: Op, k: Int, g: Op) -> None:
+    """op(X) is g of all but the last k rows of X, which has so many (given)."""
+
+
+@fact
+def count_of_rows(A: Value, k: Int, *, x: Value) -> Rules:
+    """A has k rows (given, and one of one row)."""
+    yield when(A.is_(ops.expand_dims(x, axis=(0,)))).then(count_of_rows(A, 1))
