@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from scanopt.array.variable import SharedVariable, describe
+from scanopt.calculus.budget import fits
 from scanopt.calculus.optimize import Optimized
 from scanopt.loops.location import user_location, warn_at
 from scanopt.loops.node import Scan
@@ -14,7 +15,9 @@ __all__ = ["warn_of_memory", "warn_of_streams"]
 
 
 def warn_of_memory(done: Optimized) -> None:
-    """Warn, at the user's line, that no program holds as little as it may."""
+    """Warn, at the user's line, where no program holds as little as it may."""
+    if fits(done.extraction, done.budget):
+        return
     least, allowed = bytes_text(done.extraction.peak), bytes_text(done.budget)
     text = (
         f"no program was found that holds no more than {allowed} beside its arguments: the one that holds least, "

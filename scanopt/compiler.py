@@ -7,13 +7,11 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from scanopt.arguments import signature
 from scanopt.array.variable import SharedVariable
-from scanopt.calculus.budget import fits
 from scanopt.calculus.calibrated import as_cost, unit_of
 from scanopt.calculus.cost import CostModel
 from scanopt.calculus.extract import Extraction
@@ -74,6 +72,7 @@ class Function(Runnable):
             self._seconds = self.report.seconds
             self._compiled = compiled(self.program, plan.backend) if plan.optimizes else None
         elif plan.optimizes:
+            warn_of_memory(plan.done)
             self._seconds = dict(plan.done.seconds)
             self._seconds["encode"] += plan.encode_seconds
             start = time.perf_counter()
@@ -346,9 +345,8 @@ def function(
     list or dict of them (the function returns an array, a list or a dict), or None.  updates: dict
     or pairs of shared variable and new value; all are set after each call, computed from the values
     before.  givens: dict or pairs of a variable and what stands in its place, as in `clone`.
-    mode: a `Mode` or its name (default: config.mode); "unoptimized" runs the interpreter,
-    "FAST_COMPILE" leaves out laws that take time to apply.  What the mode of a loop in it leaves
-    out is left out, too.
+    mode: a `Mode` or its name (default: config.mode); "unoptimized" runs the interpreter, "FAST_COMPILE" leaves out
+    laws that take time to apply.  What the mode of a loop in it leaves out is left out, too.
     fp: "exact" (equal to the interpreter bit for bit), "reassoc" (rounding may differ) or "fast" (formulas may).
     backend: "auto", "numpy" or "cupy".  exclude: names of laws or rulesets to leave out, "inplace" for
     results in place.  rules: further laws.
@@ -382,17 +380,20 @@ def function(
     left_out = tuple(exclude) if isinstance(exclude, Iterable) and not isinstance(exclude, str) else exclude
     laws = tuple(x for x in allowed(known, fp, left_out) if all(m.allows(x.ruleset, x.name) for m in modes))
     in_place = INPLACE not in left_out and all(INPLACE not in m.excluded for m in modes)
-    limit = as_bytes(config.memory if memory is None else memory)
+    limit = _limit(memory, backend)
     settings = Settings(fp, checked_cost(as_cost(cost)), schedule=order, in_place=in_place, memory=limit)
     values = None if example is None else made_of.read_example(example)
-    if importlib.import_module("scanopt.backends").executor(backend).name != "numpy" and limit is None:
-        settings = replace(settings, memory=math.inf)  # what the machine has free is not what the device has
     plan = Plan(made_of, laws, settings, backend, values, chosen.optimizes, known)
     if no_default_updates is not True:
         warn_of_streams(forgotten_streams(made_of.results, made_of.updates))
     made = Function(plan, name)
-    if chosen.optimizes and not fits(plan.done.extraction, plan.done.budget):
-        warn_of_memory(plan.done)
     for watcher in _WATCHERS:
         watcher.append(made)
     return made
+
+
+def _limit(memory: float | str | None, backend: str) -> float | None:
+    """The bytes that a program may hold; None for what the machine has free, which says nothing of a device."""
+    found = as_bytes(config.memory if memory is None else memory)
+    device = importlib.import_module("scanopt.backends").executor(backend).name != "numpy"
+    return math.inf if found is None and device else found

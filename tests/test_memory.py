@@ -168,6 +168,16 @@ def test_what_the_machine_has_free(monkeypatch: pytest.MonkeyPatch) -> None:
         assert scanopt.function(inputs, outputs(), example=args).report.memory > 7_000_000
 
 
+def test_what_is_free_says_nothing_of_sizes_that_are_assumed(monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs, outputs, _ = PROGRAMS["distances"]
+    monkeypatch.setattr(budgets, "available", lambda: 1)
+    monkeypatch.setattr(budgets, "NEGLIGIBLE", 0)
+    assert scanopt.function(inputs, outputs()).report.fits
+    A = T.dmatrix("A", shape=(9, 9))
+    with pytest.warns(UserWarning, match="no more than 1 bytes"):
+        scanopt.function([A], distances(A))
+
+
 def test_an_explanation_says_what_is_held() -> None:
     inputs, outputs, args = PROGRAMS["distances"]
     f = scanopt.function(inputs, outputs(), example=args, memory="1MB")

@@ -30,10 +30,13 @@ _TRIES = 8
 """Choices beside the cheapest one."""
 
 
-def budget_of(memory: float | None, found: Extraction) -> float:
-    """The bytes that a program may hold: as given, or what is free where that may matter."""
+def budget_of(memory: float | None, found: Extraction, assumed: bool) -> float:
+    """The bytes that a program may hold: as given, or what is free where that may matter.
+
+    assumed: whether sizes are, which tell nothing of what will be free.
+    """
     if memory is None:
-        memory = available() if found.held > NEGLIGIBLE else math.inf
+        memory = available() if found.held > NEGLIGIBLE and not assumed else math.inf
     return max(memory, 1.0)
 
 

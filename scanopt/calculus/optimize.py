@@ -23,7 +23,7 @@ from scanopt.calculus.law import Law
 from scanopt.calculus.problem import NoProgramFoundError, Problem
 from scanopt.calculus.schedule import EVERYTHING, Schedule
 from scanopt.calculus.simplified import simplified, told
-from scanopt.calculus.sizes import Sizes, example_operands
+from scanopt.calculus.sizes import Sizes, assumes, example_operands
 
 __all__ = ["Optimized", "Settings", "as_written", "optimize"]
 
@@ -138,7 +138,7 @@ def _extracted(program: Encoded, graph: TermGraph, settings: Settings) -> tuple[
         found = replace(as_written(program, settings), bound=0.0, method="written", optimal=False)
     if not found.optimal and (written := as_written(program, settings)).cost < found.cost:
         found = replace(written, bound=min(found.bound, written.cost), optimal=False)
-    budget = budget_of(settings.memory, found)
+    budget = budget_of(settings.memory, found, assumes(graph, settings.example))
     if problem is None or fits(found, budget):
         return found, budget
     return fitting(problem, [found, as_written(program, settings)], budget, search), budget

@@ -19,7 +19,7 @@ from scanopt.array.op import Op, Operand
 from scanopt.array.types import TensorType
 from scanopt.calculus.forms import ROOT, Form, Operator, TermGraph, const_value, unbatched
 
-__all__ = ["DEFAULT", "Sizes", "example_operands"]
+__all__ = ["DEFAULT", "Sizes", "assumes", "example_operands"]
 
 DEFAULT = 64
 """Length assumed for an axis, and value assumed for an integer, that nothing tells."""
@@ -42,6 +42,15 @@ def example_operands(g: TermGraph, example: Mapping[str, np.ndarray[Any, Any]] |
             assumed = np.array(DEFAULT, type.dtype) if scalar else None
             out[key] = Operand(type.dtype, shape, assumed)
     return out
+
+
+def assumes(g: TermGraph, example: Mapping[str, np.ndarray[Any, Any]] | None = None) -> bool:
+    """Whether a length of an input, or the value of an integer, is assumed."""
+    return any(
+        None in type.shape or (type.ndim == 0 and np.dtype(type.dtype).kind in "iu")
+        for key, type in g.inputs.items()
+        if example is None or key not in example
+    )
 
 
 @dataclass(frozen=True)
