@@ -7,6 +7,7 @@ import math
 from contextlib import suppress
 from dataclasses import dataclass
 
+from scanopt.calculus.branching import cheaper
 from scanopt.calculus.causality import AcausalError, Choice, Schedule, order, reached
 from scanopt.calculus.greedy import greedy, negotiated
 from scanopt.calculus.milp import solve
@@ -20,8 +21,8 @@ class Extraction:
     """A chosen program: its forms, their order, and how good it is.
 
     cost: of the choice.  bound: no choice costs less.  method: "only" (there was one choice), "tried"
-    (few, each tried), "milp", "greedy", or "written" (as the user wrote it, where the searches met none in
-    their time).  optimal: proven the cheapest in the e-graph for the cost model.
+    (few, each tried or known to be dearer), "milp", "greedy", or "written" (as the user wrote it, where the
+    searches met none in their time).  optimal: proven the cheapest in the e-graph for the cost model.
     """
 
     problem: Problem
@@ -103,6 +104,11 @@ def extract(problem: Problem, seconds: float = 10.0, exact: bool = True, patienc
     if quick is None:
         quick = (solution.choice, solution.schedule) if solution else negotiated(problem)
     most = total(quick[0]) if quick else math.inf
+    known, less = cheaper(problem, most) if exact and quick else (False, None)
+    if known and quick:
+        choice, schedule = less or quick
+        cost = total(choice)
+        return Extraction(problem, choice, schedule, cost, cost, "tried", True)
     if math.isfinite(most):
         seconds = min(seconds, max(_LEAST_SECONDS, most * patience))
     if exact and (solution is None or (seconds > _LEAST_SECONDS and not solution.proven)):
