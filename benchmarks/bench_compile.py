@@ -12,6 +12,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from harness import JAX, NO_JAX, asked_to_be_quick, fresh, machine, ms, ratio, table, verdict
@@ -55,15 +56,24 @@ def compile_sizes(sizes: Sequence[int], repeats: int) -> list[dict[str, Any]]:
     return [repeated(lambda n=n: models.gated(n // 10), repeats) for n in sizes]  # type: ignore[misc]
 
 
-def compile_graph(build: Callable[[], Any]) -> tuple[Any, Any, float, float]:
-    """The graph, the function made of it, and the seconds of both."""
+def compile_graph(build: Callable[[], Any]) -> tuple[Any, Any, float, float, tuple[float, float]]:
+    """The graph, the function made of it, the seconds of both, and CPU seconds of the latter, here and in engines."""
     import scanopt
 
     start = time.perf_counter()
     graph = build()
-    built = time.perf_counter()
+    built, engine, here = time.perf_counter(), engine_seconds(), time.process_time()
     made = scanopt.function(graph.inputs, graph.outputs)
-    return graph, made, built - start, time.perf_counter() - built
+    done, here = time.perf_counter(), time.process_time() - here
+    return graph, made, built - start, done - built, (here, engine_seconds() - engine)
+
+
+def engine_seconds() -> float:
+    """CPU seconds of the processes that optimize, all their threads; 0 where the system does not say."""
+    from scanopt.calculus import engine
+
+    tasks = [x for p in engine._ALL for x in Path(f"/proc/{p._process.pid}/task").glob("*/schedstat")]
+    return sum(int(x.read_text().split()[0]) for x in tasks) * 1e-9
 
 
 def repeated(build: Callable[[], Any], repeats: int) -> dict[str, Any]:
@@ -71,12 +81,13 @@ def repeated(build: Callable[[], Any], repeats: int) -> dict[str, Any]:
     from models import count_operators
 
     runs = [compile_graph(build) for _ in range(repeats)]
-    graph, made, _, _ = runs[-1]
+    graph, made, *_ = runs[-1]
     return {
         "operators": count_operators(graph.outputs),
         "graph": statistics.median(r[2] for r in runs),
         "second": runs[0][3],
         "again": statistics.median(r[3] for r in runs),
+        "cpu": [min(r[4][n] for r in runs) for n in (0, 1)],
         "parts": [statistics.median(r[1].seconds[p] for r in runs) for p in PARTS],
         "forms": made.report.enodes,
         "done": made.report.saturated and made.report.optimal,
@@ -144,14 +155,15 @@ def models(names: Sequence[str], repeats: int) -> None:
             verdict(ours["second"], goals.again), *peer(ours, theirs, "again"),
         ])  # fmt: skip
         proof = "yes" if ours["done"] else "NO"
-        parts.append([name, *map(ms, ours["parts"]), str(ours["forms"]), proof])
+        parts.append([name, *map(ms, ours["parts"]), *map(ms, ours["cpu"]), str(ours["forms"]), proof])
     heads = ["JAX", "JAX / scanopt"]
     table("First compile in a process: imports, graph and function", ["program", "scanopt", "goal", *heads], first)
     table(
         "From the second compile on: from graph to ready function (JAX: lower and compile)",
         ["program", "operators", "graph", "second", "median", "goal", *heads], again,
     )  # fmt: skip
-    table("Its parts (medians)", ["program", *PARTS, "forms", "saturated, proven optimal"], parts)
+    cpu = ["CPU here", "CPU of the engine"]
+    table("Its parts (medians); CPU: least", ["program", *PARTS, *cpu, "forms", "saturated, proven optimal"], parts)
 
 
 def peer(ours: dict[str, Any], theirs: dict[str, Any], key: str) -> list[str]:

@@ -173,10 +173,10 @@ def _normal(*shape: int) -> Array:
 MODELS = {
     m.name: m
     for m in (
-        Model("A**k", power, first=1.0, again=0.1),
-        Model("RNN", rnn, first=None, again=0.3),
-        Model("LSTM pair", lstm_pair, first=None, again=1.0),
-        Model("its gradient", lstm_pair_gradient, first=None, again=10.0),
+        Model("A**k", power, first=1.0, again=0.02),
+        Model("RNN", rnn, first=None, again=0.025),
+        Model("LSTM pair", lstm_pair, first=None, again=0.25),
+        Model("its gradient", lstm_pair_gradient, first=None, again=3.0),
     )
 }
 """The models with goals for compile time."""

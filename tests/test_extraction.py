@@ -14,6 +14,7 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.array.variable import Variable
 from scanopt.backends import executor
+from scanopt.calculus.branching import cheaper
 from scanopt.calculus.causality import AcausalError, Choice, order, reached
 from scanopt.calculus.cost import Work, numpy_cost
 from scanopt.calculus.egraph import EGraph, Limits, UnsoundLawError
@@ -103,6 +104,21 @@ def causal(problem: Problem, choice: Choice) -> bool:
     except AcausalError:
         return False
     return True
+
+
+@EACH
+def test_the_small_search_finds_what_the_solver_finds(name: str) -> None:
+    problem = problem_of(name)
+    solution = solve(problem, 10)
+    assert solution is not None
+    assert solution.proven
+    least = total(solution.choice)
+    known, found = cheaper(problem, least * 1.001)
+    assert known
+    assert found is not None
+    assert total(found[0]) == pytest.approx(least, rel=1e-6)
+    assert causal(problem, found[0])
+    assert cheaper(problem, least) == (True, None)
 
 
 @pytest.mark.parametrize("name", [n for n in PROGRAMS if n != "nested"])
@@ -227,7 +243,7 @@ def test_where_no_search_meets_a_program_it_is_the_one_as_written(monkeypatch: p
     monkeypatch.setattr("scanopt.calculus.extract._FEW", 0)
     monkeypatch.setattr("scanopt.calculus.extract.solve", lambda problem, seconds, most=0.0: None)
     for search in ("greedy", "negotiated"):
-        monkeypatch.setattr(f"scanopt.calculus.extract.{search}", lambda problem, thorough=False: None)
+        monkeypatch.setattr(f"scanopt.calculus.extract.{search}", lambda problem, **more: None)
     x = T.dvector("x")
     trace, _ = scanopt.scan(lambda v, s: T.tanh(T.exp(v) * s), x, [T.constant(0.5, dtype="float64")])
     f = scanopt.function([x], trace)

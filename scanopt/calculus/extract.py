@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
+from scanopt.calculus.branching import cheaper
 from scanopt.calculus.causality import AcausalError, Choice, Schedule, order, reached
 from scanopt.calculus.greedy import greedy, negotiated
 from scanopt.calculus.held import peak
@@ -22,8 +23,8 @@ class Extraction:
     """A chosen program: its forms, their order, and how good it is.
 
     cost: of the choice.  bound: no choice costs less.  method: "only" (there was one choice), "tried"
-    (few, each tried), "milp", "greedy", or "written" (as the user wrote it, where the searches met none in
-    their time).  optimal: proven the cheapest in the e-graph for the cost model.
+    (few, each tried or known to be dearer), "milp", "greedy", or "written" (as the user wrote it, where the
+    searches met none in their time).  optimal: proven the cheapest in the e-graph for the cost model.
     """
 
     problem: Problem
@@ -115,9 +116,13 @@ def extract(problem: Problem, seconds: float = 10.0, exact: bool = True, patienc
     solution = solve(problem, min(seconds, _LEAST_SECONDS)) if exact and quick is None else None
     if quick is None:
         quick = (solution.choice, solution.schedule) if solution else negotiated(problem)
-    most = math.inf
+    most = problem.total(quick[0]) if quick else math.inf
+    known, less = cheaper(problem, most) if exact and quick else (False, None)
+    if known and quick:
+        choice, schedule = less or quick
+        cost = total(choice)
+        return Extraction(problem, choice, schedule, cost, cost, "tried", True)
     if quick:
-        most = problem.total(quick[0])
         seconds = min(seconds, max(_LEAST_SECONDS, total(quick[0]) * patience))
     if exact and (solution is None or (seconds > _LEAST_SECONDS and not solution.proven)):
         solution = solve(problem, seconds, most) or solution  # cheaper than what is known

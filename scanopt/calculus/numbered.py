@@ -29,7 +29,7 @@ class Trees:
 
 
 class Numbered:
-    """needs, all_needs, prices: per instance, per option.
+    """needs, all_needs, prices: per instance, per option.  least: per instance the least price.
 
     visits: how much work was done, in instances looked at.  most: when it is enough.
     """
@@ -44,7 +44,7 @@ class Numbered:
         self.prices = [[o.cost for o in os] for os in self.options]
         self.held = [[o.held for o in os] for os in self.options]
         self.limit = problem.limit
-        self._least = [min(prices, default=math.inf) for prices in self.prices]
+        self.least = [min(prices, default=math.inf) for prices in self.prices]
         self.roots = [number[r] for r in problem.roots]
         self.number_of = {id(o): (n, m) for n, os in enumerate(self.options) for m, o in enumerate(os)}
         self._users: list[list[tuple[int, int]]] = [[] for _ in self.instances]
@@ -147,7 +147,7 @@ class Numbered:
 
     def least_more(self, n: int, m: int, used: Container[int]) -> float:
         """What an option costs at least with what it needs beside what is in use, rounded down a little."""
-        new = sum([self._least[j] for j in self.all_needs[n][m] if j not in used])
+        new = sum([self.least[j] for j in self.all_needs[n][m] if j not in used])
         return (self.prices[n][m] + new) * (1 - 1e-9)
 
     def choice(self, picked: Sequence[int]) -> Choice:
