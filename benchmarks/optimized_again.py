@@ -1,7 +1,7 @@
 """Programs optimized, read back as graphs (`f.to_graph()`) and optimized again: what they cost then.
 
-python benchmarks/optimized_again.py 100                                  about 1,000 programs
-python benchmarks/optimized_again.py 300 --record docs/again.md
+python benchmarks/optimized_again.py 100                                   about 830 programs
+python benchmarks/optimized_again.py 30 --record docs/again.md
 """
 
 from __future__ import annotations

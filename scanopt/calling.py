@@ -88,11 +88,13 @@ class Runnable:
         back: they can be printed, cloned, and compiled again.  What steers gradients alone (`truncate_gradient`,
         `consider_constant`) is no part of a program and is not in its graph.
 
-        >>> from scanopt import dprint, function, scan, tensor as T
-        >>> x, A = T.dvector("x"), T.dscalar("A")
-        >>> rows, _ = scan(lambda v, A: A * v * A, x, non_sequences=A)
-        >>> outputs, updates = function([x, A], rows).to_graph()
-        >>> dprint(outputs)
+        >>> from scanopt import dprint, function, map, tensor as T
+        >>> x = T.dvector("x")
+        >>> outputs, updates = function([x], map(lambda v: v * v, x)[0]).to_graph()
+        >>> dprint(outputs[0])
+        multiply [id A]
+         ├─ x [id B]
+         └─ x [id B]
         """
         s = self._signature
         graph_of = importlib.import_module("scanopt.program.graph").graph_of

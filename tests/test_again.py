@@ -1,6 +1,6 @@
 """A program read back as a graph is the program; optimized again, it costs what it cost.
 
-`python benchmarks/optimized_again.py 300 --record docs/again.md` tries 1,400 programs.
+`python benchmarks/optimized_again.py 30 --record docs/again.md` tries 620 programs.
 """
 
 import warnings

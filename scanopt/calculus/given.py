@@ -14,7 +14,6 @@ from scanopt.array.op import Op, Operand
 from scanopt.array.ops_control import IFELSE
 from scanopt.array.ops_idle import when_runs
 from scanopt.calculus.components import components
-from scanopt.calculus.encode import MOST_TAKEN_APART
 from scanopt.calculus.encoded import Encoded, clocks_of
 from scanopt.calculus.forms import ROOT, Operator, const_key
 from scanopt.calculus.given_expansions import expansions
@@ -39,9 +38,8 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
     """
     ops = list(dict.fromkeys([*(f.operator for _, f in g.forms() if isinstance(f.operator, Op)), *more]))
     made = expansions(g, clocks_of(g))
-    rows = _FEW_ROWS if any(info.level != ROOT for info in g.clocks.values()) else ()
     closed, parts = closed_operators(ops), operators_of_parts(ops)
-    ops = list(dict.fromkeys([*ops, *made.made_of, *closed, *summing_operators(ops), *rows, *parts]))
+    ops = list(dict.fromkeys([*ops, *made.made_of, *closed, *summing_operators(ops), *parts]))
     dtypes = list(dict.fromkeys(t.dtype for t in g.types.values()))
     yield from _operator_facts(ops, fp, dtypes)
     yield from _raising(g, ops)
@@ -73,9 +71,6 @@ def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]
             yield "runs_all", (c,)
 
 
-_FEW_ROWS = tuple(Op.make("getitem", index=(k,)) for k in range(-MOST_TAKEN_APART, MOST_TAKEN_APART))
-"""What is read of sequences and initial rows where a loop of few steps, in another one, is taken apart."""
-
 _SHAPE_FROM_REST = {"full", "broadcast_to", "reshape", "getitem", "repeat_rows", "repeat", "sum_to"}
 
 
@@ -97,7 +92,7 @@ def _operator_facts(ops: Iterable[Op], fp: str, dtypes: Sequence[str]) -> Iterat
 
 def _raising(g: Encoded, ops: Iterable[Op]) -> Iterator[Given]:
     """What cannot raise; of a side of an ifelse that is not taken, shapes that do not fit are no error either."""
-    choices = any(f.operator == IFELSE and f.args[1] != f.args[2] for _, f in g.forms())
+    choices = any(f.operator == IFELSE for _, f in g.forms())
     for op in ops:
         if not op.can_raise:
             yield "safe", (op,)
@@ -105,17 +100,12 @@ def _raising(g: Encoded, ops: Iterable[Op]) -> Iterator[Given]:
                 yield "quiet", (op,)
             elif op.spec.batch is elementwise:
                 yield "elementwise", (op,)
-    able = dict.fromkeys(op for op in ops if op.can_raise and op.name != "ifelse")
-    for op in able:  # also where the text shows no need: laws may write it of other arguments
-        if op.cost not in _OF_MATRICES:
-            yield "guarded_by", (op, when_runs(op))
     for i, f in g.forms():
-        if (
-            isinstance(f.operator, Op)
-            and f.operator.can_raise
-            and cannot_raise(f.operator, [_operand(g, a) for a in f.args])
-        ):
-            yield "harmless", (i,)
+        if isinstance(f.operator, Op) and f.operator.can_raise:
+            if cannot_raise(f.operator, [_operand(g, a) for a in f.args]):
+                yield "harmless", (i,)
+            elif f.operator.name != "ifelse" and f.operator.cost not in _OF_MATRICES:
+                yield "guarded_by", (f.operator, when_runs(f.operator))
     if choices:
         yield from (("fits", (i,)) for i in sorted(known_lengths(g).fitting))
 
