@@ -38,11 +38,7 @@ def bools_as_bits(op: Op, x: Value, y: Value, g: Op) -> Equation:
 
 
 @law(
-    licence="exact",
-    enabling=True,
-    stepwise=True,
-    example=lambda m: T.logical_not(m),
-    never=lambda p: T.logical_not(p),
+    licence="exact", enabling=True, stepwise=True, example=lambda m: T.logical_not(m), never=lambda p: T.logical_not(p)
 )
 def not_of_bools(x: Value) -> Equation:
     """So is not."""
@@ -81,10 +77,7 @@ def opposite_as_flip(c: Clock, s: State, y: Value, d: Text, k: Text, e: Value) -
     licence="exact",
     enabling=True,
     example=lambda p, q, n: _trace(lambda v, w, s: (s & v) | w, [p, q], n),
-    never=(
-        lambda p, q: p | q,
-        lambda p, n: _trace(lambda v, s: (s | _small(v)) + T.abs(s), p, n),
-    ),
+    never=(lambda p, q: p | q, lambda p, n: _trace(lambda v, s: (s | _small(v)) + T.abs(s), p, n)),
 )
 def or_as_flip(y: Value, x: Value, d: Text) -> Equation:
     """Or keeps the bits that are not to be set, and flips the others from nothing."""

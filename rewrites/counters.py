@@ -28,7 +28,9 @@ def _complex(v: Any) -> Any:
 @law(
     licence="exact",
     source="a counter is a range",
-    example=lambda n, k, W: _trace(lambda s, k, W: [s + 1, W[s]], None, [T.constant(0, dtype="int64"), None], k, W, n=n),
+    example=lambda n, k, W: _trace(
+        lambda s, k, W: [s + 1, W[s]], None, [T.constant(0, dtype="int64"), None], k, W, n=n
+    ),
     never=(
         lambda n, k: _trace(lambda s, k: [T.abs(s), s + k], None, [n, None], k, n=5)[1],
         lambda a, k: _trace(lambda s, k: s + k, None, a, k, n=5),
@@ -63,9 +65,7 @@ def counter(c: Clock, init: Value, s: State, k: Value, p: Clock) -> Equation:
         lambda m, x, a: _trace(lambda b, v, s: T.where(b, s / v, s / (v * v)), [m, _complex(x)], _complex(a)).real * x,
     ),
 )
-def chosen_operand(
-    op: Op, m: Value, y: Value, x: Value, z: Value, d: Text, e: Text, g: Op
-) -> Equation:
+def chosen_operand(op: Op, m: Value, y: Value, x: Value, z: Value, d: Text, e: Text, g: Op) -> Equation:
     """A choice between two things to do with a state is one thing done with what is chosen."""
     one, other = op(y, x), op(y, z)
     left = ops.where(m, one, other)
@@ -80,9 +80,9 @@ def chosen_operand(
     example=lambda m, p, n: _trace(lambda b, v, s: T.where(b, s + v, s), [m, p], n),
     never=(
         lambda m, p, q, n: [_trace(lambda v, s: T.abs(s) + v, p, n), T.where(m, p + q, p)],
-        lambda m, x, a, n: _trace(lambda b, v, s, i: [T.where(b, s + v, s), i + 1], [m, _complex(x)], [_complex(a), n])[
-            0
-        ].real,
+        lambda m, x, a, n: (
+            _trace(lambda b, v, s, i: [T.where(b, s + v, s), i + 1], [m, _complex(x)], [_complex(a), n])[0].real
+        ),
         lambda m, x, a: _trace(lambda b, v, s: T.where(b, T.arctan2(s, v), s), [m, x], a),
     ),
 )
@@ -100,9 +100,9 @@ def chosen_or_not(c: Clock, op: Op, m: Value, y: Value, x: Value, d: Text, k: Te
     example=lambda m, p, n: _trace(lambda b, v, s: T.where(b, s, s + v), [m, p], n),
     never=(
         lambda m, p, q, n: [_trace(lambda v, s: T.abs(s) + v, p, n), T.where(m, p, p + q)],
-        lambda m, x, a, n: _trace(lambda b, v, s, i: [T.where(b, s, s + v), i + 1], [m, _complex(x)], [_complex(a), n])[
-            0
-        ].real,
+        lambda m, x, a, n: (
+            _trace(lambda b, v, s, i: [T.where(b, s, s + v), i + 1], [m, _complex(x)], [_complex(a), n])[0].real
+        ),
         lambda m, x, a: _trace(lambda b, v, s: T.where(b, s, T.arctan2(s, v)), [m, x], a),
     ),
 )

@@ -80,7 +80,9 @@ def _bind_spread(xp: Any) -> Any:
 def _batch_spread(op: Op, flags: Sequence[bool], args: Sequence[Variable]) -> Variable:
     x, y = args
     if flags[0]:
-        return apply(op, expand(x, range(1, 1 + y.ndim - flags[1] - (x.ndim - 1))), y if flags[1] else spread(y, dim(x, 0)))
+        return apply(
+            op, expand(x, range(1, 1 + y.ndim - flags[1] - (x.ndim - 1))), y if flags[1] else spread(y, dim(x, 0))
+        )
     return apply(op, x, y)
 
 

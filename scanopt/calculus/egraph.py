@@ -31,6 +31,7 @@ from scanopt.calculus.law import Law, standard_laws
 from scanopt.calculus.loading import Rows, integer, load_text, operator_text
 from scanopt.calculus.machinery import machinery_text
 from scanopt.calculus.provenance import NOTE_FACTS, NOTE_WRITTEN, Notes, Provenance, notes_text, noting
+from scanopt.calculus.reach import Reach
 from scanopt.calculus.readback import ReadBack, read_back
 from scanopt.calculus.saturation import READ, Limits, Round, Saturation, run_schedule
 from scanopt.calculus.schedule import EVERYTHING, Schedule
@@ -85,14 +86,9 @@ def rules_text(noted: bool = False) -> str:
 @lru_cache(maxsize=4)
 def _rules_text(same: _Same, facts: _Same, noted: bool) -> str:
     laws = [x for x in same.objects if isinstance(x, Law)]
-    together = _combined(_ALL, laws, {x.name: f"law_{x.name}" for x in laws})
     rules = [_rulesets(x, f"law_{x.name}") for x in laws]
     notes = [notes_text(laws)] if noted else []
-    return "\n".join([DECLARATIONS, facts_text(), load_text(), machinery_text(), *rules, *together, *notes])
-
-
-_ALL = "laws"
-"""The ruleset of the standard laws."""
+    return "\n".join([DECLARATIONS, facts_text(), load_text(), machinery_text(), *rules, *notes])
 
 
 def _rulesets(law: Law, name: str) -> str:
@@ -124,10 +120,9 @@ def rulesets_of(laws: Sequence[Law]) -> tuple[dict[str, str], str]:
 
 
 @lru_cache(maxsize=8)
-def _operators(same: _Same) -> tuple[Op, ...]:
-    """The operators of the table that laws may introduce."""
-    laws = [x for x in same.objects if isinstance(x, Law)]
-    return tuple(Op.parse(key) for x in laws for key in sorted(x.operators()))
+def _reach(same: _Same) -> Reach:
+    """What these laws need and introduce."""
+    return Reach([x for x in same.objects if isinstance(x, Law)])
 
 
 @contextmanager
@@ -178,18 +173,22 @@ class EGraph:
 
     def _begin(self, fp: str, more: str) -> None:
         """Make the rules ready, and load the program."""
+        program, reach = self.program, _reach(_Same(self.laws))
+        names: list[frozenset[str]] = []
+
+        def introduced(known: frozenset[str]) -> Iterable[Op]:
+            names.append(known)
+            return reach.at(known)[0]
+
+        given = list(given_facts(program, fp, introduced))
         self._rulesets, own = rulesets_of(self.laws)
-        self._all = _ALL
-        if own or len(self.laws) < len(standard_laws()):
-            self._all = "some_laws"
-            self._run("\n".join([own, *_combined(self._all, self.laws, self._rulesets)]))
+        self._all = "some_laws"
+        self._run("\n".join([own, *_combined(self._all, reach.at(names[0])[1], self._rulesets)]))
         self._stepwise = f"step_{self._all}"
         if more:
             self._run(more)
         if self._beside:
             self._run(f"(unstable-combined-ruleset more_facts facts {self._beside})")
-        program = self.program
-        given = list(given_facts(program, fp, _operators(_Same(self.laws))))
         self.equal = self._proven(given)
         given += [*self.equal, *passing_on(program, self.equal), *filled(program), *as_many_steps(program)]
         self._load(Rows(program), given)

@@ -32,10 +32,10 @@ spine = new_fact(
     (spine s v) (= v (apply_two op x y)) (apart s x) => (spine s y)
     (spine s v) (= v (apply_two op x y)) (apart s y) => (spine s x)
     (spine s v) (= v (apply_two (prim "add") x y)) => (spine s x) (spine s y)
-    (spine s v) (= v (apply_one (prim "negative") x)) => (spine s x)
-    (spine s v) (= v (apply_one (prim "invert") x)) => (spine s x)
     (spine s v) (= v (apply (prim "where") (cons m (cons x (cons y (nil)))))) (apart s m) => (spine s x) (spine s y)
     (spine s v) (= v (apply (prim "clip") (cons x (cons l (cons h (nil)))))) (apart s l) (apart s h) => (spine s x)
+    (spine s v) (= v (apply_one (prim "negative") x)) => (spine s x)
+    (spine s v) (= v (apply_one (prim "invert") x)) => (spine s x)
     """,
 )  # fmt: skip
 
@@ -78,8 +78,8 @@ kept = new_fact(
     """,
 )  # fmt: skip
 
-_NUMBERS = r'''(apply (prim "arange{\"dtype\":\"int64\"}")
-    (cons (const_at p "int64:0") (cons (steps c) (cons (const_at p "int64:1") (nil)))))'''.replace("\n    ", " ")
+_NUMBERS = r"""(apply (prim "arange{\"dtype\":\"int64\"}")
+    (cons (const_at p "int64:0") (cons (steps c) (cons (const_at p "int64:1") (nil)))))""".replace("\n    ", " ")
 
 _REPEATED = '(apply (prim "repeat_rows") (cons y (cons (steps c) (nil))))'
 

@@ -32,7 +32,10 @@ def closed_operators(ops: Iterable[Op]) -> list[Op]:
     known = list(ops)
     names = [op.name for op in known if op.name in ACCUMULATED and not op.params]
     names += [g for op in known for g in (_BITS.get(op.name), *_PICKS.get(op.name, ())) if g]
-    return [*map(Op.make, dict.fromkeys(names)), *(f(name) for name in dict.fromkeys(names) for f in (accumulator, folder, _segmented, _in_order))]
+    return [
+        *map(Op.make, dict.fromkeys(names)),
+        *(f(name) for name in dict.fromkeys(names) for f in (accumulator, folder, _segmented, _in_order)),
+    ]
 
 
 _BITS = {
@@ -95,8 +98,8 @@ _OPPOSITES = {
 
 def constants_of_states(g: Encoded) -> Iterator[Row]:
     """The constants that recurrences are written with, of the dtypes of states."""
-    dtypes = dict.fromkeys(g.types[u].dtype for s in g.states.values() for u in s.updates)
-    dtypes = [d for d in dtypes if np.dtype(d).kind in "biuf"]
+    found = dict.fromkeys(g.types[u].dtype for s in g.states.values() for u in s.updates)
+    dtypes = [d for d in found if np.dtype(d).kind in "biuf"]
     names = {f.operator.name for _, f in g.forms() if f.operator is not None} if dtypes else set()
     accumulated = {_OPPOSITES.get(n, n) for n in names} if names & {"where", "ifelse"} else set()
     for d in dtypes:

@@ -134,6 +134,10 @@ class Law:
         """Keys of the operators of the table that it may introduce."""
         return _prims(self.equation.right)
 
+    def needed_operators(self) -> set[str]:
+        """Keys of the operators of the table that its left side names."""
+        return _prims(self.equation.left)
+
     def __str__(self) -> str:
         when = f"  when {', '.join(self.conditions)}" if self.conditions else ""
         return f"{self.name}: {self.formula}{when}  [{self.licence}]"

@@ -18,7 +18,8 @@ from scanopt.calculus.declarations import APPLIED
 __all__ = [
     "Args", "Clock", "Int", "Move", "Op", "State", "Term", "Text", "Value", "apply", "at", "chunks", "cons",
     "const_int", "cut", "delay", "egglog_text", "hold", "item", "last_rows", "length", "lift", "lifted", "nil", "on",
-    "one_row", "ops", "prim", "root", "row_of", "seq", "stack", "steps", "tail", "to_cut", "to_step", "variable", "vmap",
+    "one_row", "ops", "prim", "root", "row_of", "seq", "stack", "steps", "tail", "to_cut", "to_step", "variable",
+    "vmap",
 ]  # fmt: skip
 
 
