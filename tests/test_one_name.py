@@ -116,6 +116,27 @@ def test_what_may_raise_leaves_a_loop_and_does_not_raise_without_steps() -> None
             run(VALUES[x], VALUES[A], 1)
 
 
+def slopes(steps: Any = None) -> list[Any]:
+    """The gradient of a network's loss with respect to its weights."""
+    W, U, b = MORE[0], MORE[1], u
+    step = lambda v, h, W, U, b: T.tanh(T.dot(v, W) + T.dot(h, U) + b)  # noqa: E731
+    states, _ = scanopt.scan(step, X if steps is None else X[:steps], [h0], [W, U, b])
+    return list(scanopt.grad((states**2).sum(), [W, U, b]))
+
+
+def test_gradients_of_weights_are_contractions() -> None:
+    f = scanopt.function([X, h0, *MORE[:2], u], slopes())
+    end = str(f.program).rpartition("keep")[2]
+    assert end.count("tensordot(") == 2
+    for word in ("expand_dims", "fold", "repeat_rows", "[-1]", "full_like"):
+        assert word not in end
+    values = [VALUES[v] for v in (X, h0, *MORE[:2], u)]
+    for steps in (0, 1, 4):
+        args = [values[0][:steps], *values[1:]]
+        for found, expected in zip(f(*args), f.unoptimized(*args), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12, strict=True)
+
+
 decay, _ = scanopt.scan(lambda s: T.tanh(s), None, [x], n_steps=n)
 LAST = {
     "o[-1]": decay[-1], "o[o.shape[0] - 1]": decay[decay.shape[0] - 1], "o[::-1][0]": decay[::-1][0],

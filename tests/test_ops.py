@@ -318,6 +318,12 @@ def case_sum_to(rng: Rng) -> Case:
     return Op.make("sum_to", axis=axis), [x, *lengths]
 
 
+def case_spread_like(rng: Rng) -> Case:
+    like = some_shape(rng, int(rng.integers(0, 4)))
+    x = tuple(n if rng.random() < 0.6 else 1 for n in like[int(rng.integers(0, len(like) + 1)) :])
+    return Op.make("spread_like"), [layout(rng, values(rng, "float64", x)), values(rng, "float32", like)]
+
+
 def case_shaped_like(rng: Rng) -> Case:
     x = any_array(rng)
     axes = int(rng.integers(0, x.ndim + 1))
@@ -470,6 +476,8 @@ def case_recurrence(name: str, arguments: str, depth: int = 1) -> Callable[[Rng]
             more["ufunc"] = str(rng.choice(names))
             kinds = ACCUMULATED[more["ufunc"]] if name != "fold" else ACCUMULATED[more["ufunc"]].replace("c", "")
             dtype = str(rng.choice([d for d in DTYPES if np.dtype(d).kind in kinds]))
+        if name == "masked_flips":
+            dtype = str(rng.choice([d for d in DTYPES if np.dtype(d).kind in "biu"]))
         exact = TABLE[name].batch_exact is True and "complex" not in dtype
         row, n = some_shape(rng, int(rng.integers(0, 3))), int(rng.choice([0, 1, 2, 7, 40]))
 
@@ -558,7 +566,7 @@ RECURRENCES: dict[str, tuple[str, int]] = {
     "lfilter": ("isp", 1), "lfilter2": ("ispp", 2), "linear_recurrence": ("iss", 1), "raised_sum": ("iss", 1),
     "smoothing": ("iss", 1),
     "capped_sum": ("iss", 1), "clamped_sum": ("isss", 1), "geometric": ("ipn", 1), "affine_power": ("ippn", 1),
-    "polynomial": ("ips", 1),
+    "polynomial": ("ips", 1), "masked_flips": ("iss", 1),
 }  # fmt: skip
 
 

@@ -187,6 +187,24 @@ def test_chunks_are_the_loop_up_to_rounding(name: str, device: bool) -> None:
         assert np.abs(got[finite] - want[finite]).max(initial=0.0) <= 64 * np.finfo(dtype).eps * scale
 
 
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("device", [False, True])
+def test_recurrences_of_integers_are_the_loop(dtype: str, device: bool) -> None:
+    rng, xp = np.random.default_rng(11), FakeDevice() if device else np
+    steps = {"masked_flips": lambda s, a, x: (s & a) ^ x, "linear_recurrence": lambda s, a, x: s * a + x}
+    for _ in range(60):
+        init, sequence, n = case(rng, dtype)
+        a, x = sequence(dtype), sequence(dtype)
+        for name, step in steps.items():
+            if dtype != "bool" or name == "masked_flips":
+                assert same(np.asarray(Op.make(name).bind(xp)(init, a, x)), loop(step, init, a, x))
+        if dtype == "bool":
+            continue
+        a, b = values(rng, dtype, (), 0.5), values(rng, dtype, init.shape[1:], 0.5)
+        want = loop(lambda s, a: s * a + b, init, np.full(n + 1, a))[-1]  # noqa: B023
+        assert same(np.asarray(powers.affine_power(np, init, a, b, np.array(n + 1))), want)
+
+
 def test_what_composing_loses_is_run_step_by_step() -> None:
     ran: list[int] = []
     once = chunked._one_by_one

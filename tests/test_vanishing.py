@@ -196,6 +196,58 @@ def test_no_loop_is_left(name: str) -> None:
     assert form in text
 
 
+q, v = T.lvector("q"), T.TensorType("bool", (None,))("v")
+VALUES |= {q: np.arange(LONG) * 7 % 11 - 4, v: np.arange(LONG) % 7 == 2}
+TRUE = T.constant(True)
+
+INTEGERS: dict[str, tuple[list[Variable], Any, str]] = {
+    "affine": ([p, k], trace(lambda x, s: s * 31 + x, p, k), "linear_recurrence("),
+    "affine of what varies": ([p, q, k], trace(lambda x, y, s: (s - x) * y, [p, q], k), "linear_recurrence("),
+    "end of an affine map": ([k, n], trace(lambda s: s * 5 + 3, None, k, n_steps=n)[-1], "affine_power("),
+    "taken from": ([p, k], trace(lambda x, s: x - s, p, k), "linear_recurrence("),
+    "opposite": ([k, n], trace(lambda s: -s, None, k, n_steps=n), "ufunc='multiply'"),
+    "halves": ([k, n], trace(lambda s: s // 2, None, k, n_steps=n), "ufunc='floor_divide'"),
+    "rests": ([p, k], trace(lambda x, s: s % (x + 9), p, k), "ufunc='remainder'"),
+    "shifts": ([p, k], trace(lambda x, s: s >> (x % 2), p, k), "ufunc='right_shift'"),
+    "events": ([m, k], trace(lambda b, s: T.where(b, s + 1, s), m, k), "ufunc='add'"),
+    "up and down": ([m, k], trace(lambda b, s: T.where(b, s - 1, s + 1), m, k), "ufunc='add'"),
+    "largest of some": ([m, p, k], trace(lambda b, x, s: T.where(b, T.maximum(s, x), s), [m, p], k), "'maximum'"),
+    "record": ([p, k], trace(lambda x, s: T.where(s < x, x, s), p, k), "ufunc='maximum'"),
+    "latch of bits": ([p, q, k], trace(lambda x, y, s: (s & ~x) | y, [p, q], k), "masked_flips("),
+    "latch": ([m, v], trace(lambda x, y, s: T.and_(T.or_(s, x), y), [m, v], TRUE), "masked_flips("),
+    "logical latch": ([m, v], trace(lambda x, y, s: T.logical_or(T.logical_and(s, x), y), [m, v], TRUE), "masked_"),
+    "toggle": ([m], trace(lambda x, s: T.where(x, ~s, s), m, TRUE), "ufunc='bitwise_xor'"),
+    "not": ([n], trace(lambda s: T.logical_not(s), None, TRUE, n_steps=n), "ufunc='bitwise_xor'"),
+    "agreement": ([m], trace(lambda x, s: T.eq(s, x), m, TRUE), "ufunc='bitwise_xor'"),
+    "not both": ([m], trace(lambda x, s: ~(s & x), m, TRUE), "masked_flips("),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+@pytest.mark.parametrize("fp", ["exact", "reassoc"])
+def test_no_loop_of_integers_is_left(name: str, fp: str) -> None:
+    inputs, output, form = INTEGERS[name]
+    values = [np.asarray(VALUES[x], x.dtype) for x in inputs]
+    f = scanopt.function(inputs, output, example=values, fp=fp)
+    assert "loop" not in str(f.program)
+    assert form in str(f.program)
+    for rows in (1, 2, 500):
+        short = [x[:rows] if x.ndim else np.asarray(rows if i is n else x) for i, x in zip(inputs, values, strict=True)]
+        np.testing.assert_array_equal(f(*short), f.unoptimized(*short), strict=True)
+
+
+def test_rows_that_a_counter_looks_up_are_a_slice() -> None:
+    step = lambda i, X: [i + 1, X[i]]  # noqa: E731
+    looked_up = trace(step, None, [T.constant(0, dtype="int64"), None], X, n_steps=n)[1]
+    f = scanopt.function([X, n], looked_up)
+    assert "loop" not in str(f.program)
+    assert "X[:v" in str(f.program)
+    for steps in (0, 1, 4):
+        np.testing.assert_array_equal(f(np.eye(4), steps), np.eye(4)[:steps])
+    with pytest.raises(IndexError):
+        f(np.eye(4), 5)
+
+
 def test_rest_of_a_loop_stays_a_loop() -> None:
     step = lambda v, h, s: [T.tanh(h + v), s * 0.5 + h]  # noqa: E731
     text = program([x, a], trace(step, x, [a, a]))

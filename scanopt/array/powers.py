@@ -73,7 +73,7 @@ def affine_power(xp: Any, init: Any, a: Any, b: Any, n: Any) -> Any:
     """
     dtype = init.dtype
     if dtype.kind in "iu":
-        return _affine_power_of_integers(xp, *(x.astype(np.uint64) for x in (init[0], a, b)), n).astype(dtype)
+        return xp.asarray(_affine_power_of_integers(xp, init[0], a, b, n).astype(dtype))
     s, a, b, times = xp.broadcast_arrays(init[0], a.astype(dtype), b.astype(dtype), n)
     total, k = xp.zeros(a.shape, dtype), xp.zeros(a.shape, dtype)
     for place in range(int(times.max() if times.size else 0).bit_length() - 1, -1, -1):
@@ -92,9 +92,9 @@ def affine_power(xp: Any, init: Any, a: Any, b: Any, n: Any) -> Any:
 
 def _affine_power_of_integers(xp: Any, s: Any, a: Any, b: Any, n: Any) -> Any:
     """The same modulo 2^64, the powers of a along with their sums."""
-    s, a, b, times = xp.broadcast_arrays(s, a, b, n)
-    total, power = xp.zeros_like(a), xp.ones_like(a)
     one = np.uint64(1)
+    s, a, b, times = xp.broadcast_arrays(s.astype(one.dtype), a.astype(one.dtype), b.astype(one.dtype), n)
+    total, power = xp.zeros_like(a), xp.ones_like(a)
     for place in range(int(times.max() if times.size else 0).bit_length() - 1, -1, -1):
         total, power = total * (one + power), power * power
         odd = (times >> place) % 2 == 1

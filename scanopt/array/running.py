@@ -15,9 +15,10 @@ import numpy as np
 __all__ = ["ACCUMULATED", "accumulate", "aligned", "fold", "fold_in_order", "forward_fill", "segmented"]
 
 ACCUMULATED = {
-    "add": "biufc", "multiply": "biufc", "divide": "f", "floor_divide": "iu", "remainder": "iu", "maximum": "biuf", "minimum": "biuf",
-    "logical_and": "b", "logical_or": "b", "logical_xor": "b", "bitwise_and": "biu", "bitwise_or": "biu",
-    "bitwise_xor": "biu", "left_shift": "iu", "right_shift": "iu", "gcd": "iu", "lcm": "iu", "logaddexp": "f", "logaddexp2": "f", "hypot": "f",
+    "add": "biufc", "multiply": "biufc", "divide": "f", "floor_divide": "iu", "remainder": "iu", "maximum": "biuf",
+    "minimum": "biuf", "logical_and": "b", "logical_or": "b", "logical_xor": "b", "bitwise_and": "biu",
+    "bitwise_or": "biu", "bitwise_xor": "biu", "left_shift": "iu", "right_shift": "iu", "gcd": "iu", "lcm": "iu",
+    "logaddexp": "f", "logaddexp2": "f", "hypot": "f",
 }  # fmt: skip
 """Ufuncs that accumulate, with the kinds of dtype (products of complex numbers only up to rounding)."""
 

@@ -29,6 +29,7 @@ from scanopt.calculus.ground import with_named_operators
 from scanopt.calculus.law import Law
 from scanopt.calculus.loading import Rows, integer, operator_text
 from scanopt.calculus.provenance import NOTE_FACTS, NOTE_WRITTEN, Notes, Provenance, noting
+from scanopt.calculus.reach import Reach
 from scanopt.calculus.readback import ReadBack, read_back
 from scanopt.calculus.rulebook import ALL_FACTS, Running, Same, own_laws, rules_text, rulesets_of
 from scanopt.calculus.saturation import READ, Limits, Round, Saturation, run_schedule
@@ -60,10 +61,9 @@ _TRIAL = 50
 
 
 @lru_cache(maxsize=8)
-def _operators(same: Same) -> tuple[Op, ...]:
-    """The operators of the table that laws may introduce."""
-    laws = [x for x in same.objects if isinstance(x, Law)]
-    return tuple(op for x in laws for op in x.operators())
+def _reach(same: Same) -> Reach:
+    """What these laws need and introduce."""
+    return Reach([x for x in same.objects if isinstance(x, Law)])
 
 
 @contextmanager
@@ -121,7 +121,7 @@ class EGraph:
         if self._beside:
             self._run(f"(unstable-combined-ruleset more_facts {ALL_FACTS} {self._beside})")
         program = self.program
-        given = list(given_facts(program, fp, _operators(Same(self.laws))))
+        given = list(given_facts(program, fp, _reach(Same(self.laws)).introduced))
         self.equal = self._proven(given)
         given += [*self.equal, *passing_on(program, self.equal), *filled(program), *as_many_steps(program)]
         self._running = self._runs(self._rulesets, {} if self._notes is None else self._notes.rulesets)

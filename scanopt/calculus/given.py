@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,15 +31,20 @@ Given = tuple[str, tuple[int | str | Operator, ...]]
 """A fact by name, of classes, operators and texts."""
 
 
-def given_facts(g: Encoded, fp: str, more: Iterable[Op] = ()) -> Iterator[Given]:
+def _nothing_more(names: frozenset[str]) -> Iterable[Op]:
+    return ()
+
+
+def given_facts(g: Encoded, fp: str, more: Callable[[frozenset[str]], Iterable[Op]] = _nothing_more) -> Iterator[Given]:
     """All facts of a program that its own text shows, for the licence `fp`.
 
-    more: operators that laws may introduce.
+    more: the operators that laws may introduce where there are operators of these names.
     """
-    ops = list(dict.fromkeys([*(f.operator for _, f in g.forms() if isinstance(f.operator, Op)), *more]))
     made = expansions(g, clocks_of(g))
-    closed, parts = closed_operators(ops), operators_of_parts(ops)
-    ops = list(dict.fromkeys([*ops, *made.made_of, *closed, *summing_operators(ops), *parts]))
+    own = [f.operator for _, f in g.forms() if isinstance(f.operator, Op)]
+    own = list(dict.fromkeys([*own, *made.made_of]))
+    ops = list(dict.fromkeys([*own, *more(frozenset(op.name for op in [*own, *closed_operators(own)]))]))
+    ops = list(dict.fromkeys([*ops, *closed_operators(ops), *summing_operators(ops), *operators_of_parts(ops)]))
     dtypes = list(dict.fromkeys(t.dtype for t in g.types.values()))
     yield from _operator_facts(ops, fp, dtypes)
     yield from _raising(g, ops)

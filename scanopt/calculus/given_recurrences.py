@@ -98,8 +98,8 @@ _OPPOSITES = {
 
 def constants_of_states(g: Encoded) -> Iterator[Row]:
     """The constants that recurrences are written with, of the dtypes of states."""
-    dtypes = dict.fromkeys(g.types[u].dtype for s in g.states.values() for u in s.updates)
-    dtypes = [d for d in dtypes if np.dtype(d).kind in "biuf"]
+    found = dict.fromkeys(g.types[u].dtype for s in g.states.values() for u in s.updates)
+    dtypes = [d for d in found if np.dtype(d).kind in "biuf"]
     names = {f.operator.name for _, f in g.forms() if f.operator is not None} if dtypes else set()
     accumulated = {_OPPOSITES.get(n, n) for n in names} if names & {"where", "ifelse"} else set()
     for d in dtypes:

@@ -132,6 +132,10 @@ class Law:
         """The operators of the table that it may introduce, but for those with parameters that are variables."""
         return sorted({op for op, fixed in _operators(self.equation.right) if fixed}, key=lambda op: op.key)
 
+    def needed_operators(self) -> set[Operator]:
+        """The operators of the table that its left side names."""
+        return {op for op, _ in _operators(self.equation.left)}
+
     def __str__(self) -> str:
         when = f"  when {', '.join(self.conditions)}" if self.conditions else ""
         return f"{self.name}: {self.formula}{when}  [{self.licence}]"
