@@ -41,7 +41,7 @@ def test_compile_times_are_printed_with_goals_and_the_peer() -> None:
     found = quick("bench_compile.py")
     for text in ("First compile", "From the second compile on", "encode  saturate  extract  lower  compile", "Growth"):
         assert text in found
-    for text in ("1000: ", "100: ", "300: ", "200: ", "JAX", "time ~ operators **", "import scanopt"):
+    for text in ("1000: ", "20: ", "25: ", "200: ", "JAX", "time ~ operators **", "import scanopt"):
         assert text in found
 
 

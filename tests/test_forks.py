@@ -36,7 +36,7 @@ def searched(a):
     # Its forms are too many to try all: HiGHS searches, with threads of its own where there are four cores.
     x, h0 = T.dvector("x"), T.dscalar("h0")
     def step(v, h):
-        for i in range(12):
+        for i in range(24):
             h = T.tanh(h * (a + i) + v) - T.sin(v) * (i + 1.0)
         return h
     f = scanopt.function([x, h0], scanopt.scan(step, x, h0)[0][-1])

@@ -47,7 +47,7 @@ class Server:
         self._receive, self._send = receive, send
         self._workers: dict[int, Worker] = {}
         self._limit = soft_limit()
-        self._start = 0.0
+        self._start = time.process_time()
         self._fresh = used()[0]
         self._worn = False
 
@@ -75,7 +75,8 @@ class Server:
         if all(x.ready for x in workers):
             self._fresh = max(self._fresh, *(x.fresh for x in workers), 0)
             grown = used()[0] - self._fresh > self._spare
-            self._worn = grown and time.process_time() > _SHARE * sum(x.start for x in workers)
+            start = self._start + sum(x.start for x in workers)
+            self._worn = grown and time.process_time() > _SHARE * start
         return self._worn
 
 
