@@ -1,0 +1,565 @@
+"""What the facts that laws ask for mean in the model: what they say is chosen so, or assumed.
+
+A fact that binds a variable says what it is: `entries(c, x, X)` makes x the rows of X.  A fact about an operator says
+something for all entries.  Facts that only steer (`STEERING`) say nothing of values, and nothing is assumed for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from scanopt.calculus.rule_mutation import CAUSAL
+from scanopt.calculus.terms import Clock, Int, State, Term, Text, Value, hold, seq, stack, tail
+from scanopt.lab.proving.arrays import Array, array, equal, filled, joined
+from scanopt.lab.proving.choices import NoProgramError
+from scanopt.lab.proving.entries import cast, lifted, same, symbol, z3
+from scanopt.lab.proving.forms import is_variable
+from scanopt.lab.proving.loops import At
+from scanopt.lab.proving.model import Model
+from scanopt.lab.proving.operators import pointwise, total, unrolled
+from scanopt.lab.proving.unknown import Unknown, of_entries
+
+__all__ = ["MEANINGS", "STEERING", "assume"]
+
+STEERING = CAUSAL | {"within", "passes_on", "sums_until", "lies_on", "constants", "held_constants", "tells_no_length"}
+"""Facts of which nothing is assumed: they say what is known before what, where terms lie, or what pays."""
+
+Meaning = Callable[..., None]
+MEANINGS: dict[str, Meaning] = {}
+
+_FIRST = (
+    "runs_all", "liftable", "exact_steps", "one_step", "no_steps", "some_steps", "row_of_step", "same_steps",
+    "ends_alike", "held", "sliced", "traced_all", "becomes",
+)  # fmt: skip
+"""Facts that say how loops run and what lists hold: they come before those about what is computed there."""
+
+
+def fact(f: Meaning) -> Meaning:
+    """The meaning of the fact of that name."""
+    MEANINGS[f.__name__] = f
+    return f
+
+
+def assume(m: Model, conditions: Sequence[Any]) -> None:
+    """Take all conditions of a law for granted.  Raises NotImplementedError for one that has no meaning here."""
+    known = [c for c in conditions if c.fact not in STEERING]
+    for c in sorted(known, key=lambda c: c.fact not in _FIRST):
+        if c.fact not in MEANINGS:
+            raise NotImplementedError(f"the condition {c.fact}(..)")
+        MEANINGS[c.fact](m, *c.args)
+
+
+# Loops
+
+
+@fact
+def runs_all(m: Model, c: Clock) -> None:
+    m.loops.whole.add(c)
+
+
+@fact
+def some_steps(m: Model, c: Clock) -> None:
+    m.assume(m.loops.steps(c, {}) > 0)
+
+
+@fact
+def no_steps(m: Model, c: Clock) -> None:
+    m.assume(m.loops.steps(c, {}) == 0)
+
+
+@fact
+def one_step(m: Model, c: Clock) -> None:
+    m.assume(m.loops.executed(c, {}) == 1)
+
+
+@fact
+def ends_at_once(m: Model, c: Clock) -> None:
+    m.assume(m.loops.executed(c, {}) == min(m.loops.steps(c, {}), 1))
+
+
+@fact
+def exact_steps(m: Model, c: Clock, n: Int | int) -> None:
+    m.loops.whole.add(c)
+    m.assume(m.loops.steps(c, {}) == m.number(n))
+
+
+@fact
+def row_of_step(m: Model, c: Clock, k: Int | int, t: Int | int) -> None:
+    m.loops.whole.add(c)
+    n = m.loops.steps(c, {})
+    m.assume(n in (2, 3))
+    row = m.number(k)
+    m.assume(-n <= row < n and m.number(t) == row % n)
+
+
+@fact
+def same_steps(m: Model, c: Clock, d: Clock) -> None:
+    m.assume(m.loops.steps(c, {}) == m.loops.steps(d, {}))
+
+
+@fact
+def ends_alike(m: Model, c: Clock, d: Clock) -> None:
+    same_steps(m, c, d)
+    m.assume(m.loops.executed(c, {}) == m.loops.executed(d, {}))
+
+
+@fact
+def liftable(m: Model, c: Clock, d: Clock) -> None:
+    m.loops.whole |= {c, d}
+    m.loops.alike.add(d)
+
+
+# Integers
+
+
+@fact
+def at_least(m: Model, a: Int | int, b: Int | int) -> None:
+    m.assume(m.number(a) >= m.number(b))
+
+
+@fact
+def less(m: Model, a: Int | int, b: Int | int) -> None:
+    m.assume(m.number(a) < m.number(b))
+
+
+# Types
+
+
+def _axes(count: int) -> Meaning:
+    return lambda m, v: m.assume(len(m.type_of(v)[1]) == count)
+
+
+def _kind(*kinds: str) -> Meaning:
+    return lambda m, v: m.assume(m.kind(m.type_of(v)[0]) in kinds)
+
+
+MEANINGS |= {
+    "scalar": _axes(0), "vector": _axes(1), "matrix": _axes(2),
+    "integer": _kind("int", "int8"), "int64": _kind("int"), "floating": _kind("float"), "float64": _kind("float"),
+}  # fmt: skip
+
+
+@fact
+def of_dtype(m: Model, v: Term, d: Text) -> None:
+    dtype, _ = m.type_of(v)
+    m.assume(m.texts.setdefault(d.head, dtype) == dtype)
+
+
+@fact
+def same_type(m: Model, v: Term, w: Term) -> None:
+    (dtype, shape), (other, further) = m.type_of(v), m.type_of(w)
+    m.assume(dtype == other and len(shape) == len(further))
+
+
+@fact
+def static_shape(m: Model, v: Term, shape: Text) -> None:
+    m.texts[shape.head] = m.type_of(v)
+
+
+def _dtype(m: Model, d: Text) -> str:
+    """The dtype that a text stands for."""
+    if d.head not in m.texts:
+        m.texts[d.head] = m.choose(f"dtype {d.head}", m.dtypes)
+    found: str = m.texts[d.head]
+    return found
+
+
+# Values
+
+
+def _is(m: Model, x: Term, what: Term | Callable[[At], Array]) -> None:
+    """Say what a variable is."""
+    if not is_variable(x) or x.head in m.values or x.head in m.types:
+        raise NotImplementedError(f"a condition that says what {x} is")
+    m.values[x.head] = what
+
+
+def _scalar(m: Model, x: Term) -> tuple[Any, str]:
+    """The entry of a value without axes, outside of loops, and its dtype."""
+    found = m.value(x, {})
+    m.assume(found.shape == ())
+    return lifted(found.entries[0], found.dtype), found.dtype
+
+
+@fact
+def is_true(m: Model, v: Term) -> None:
+    m.assume(same(_scalar(m, v)[0], True, "bool"))
+
+
+@fact
+def is_false(m: Model, v: Term) -> None:
+    m.assume(same(_scalar(m, v)[0], False, "bool"))
+
+
+@fact
+def nothing(m: Model, v: Term) -> None:
+    _is(m, v, lambda at: array(0))
+
+
+@fact
+def like(m: Model, x: Term, y: Term, e: Term) -> None:
+    entry, dtype = _scalar(m, e)
+
+    def full(at: At) -> Array:
+        shaped = m.value(y, at)
+        return filled(shaped.dtype, shaped.shape, [cast(entry, dtype, shaped.dtype)] * shaped.data.size)
+
+    _is(m, x, full)
+
+
+@fact
+def rows(m: Model, x: Term, c: Clock) -> None:
+    n = m.loops.steps(c, {})
+    found = m.variable(x.head, {}, n) if is_variable(x) else m.value(x, {})
+    m.assume(found.shape[:1] == (n,))
+
+
+@fact
+def same_entries(m: Model, c: Clock, x: Term, y: Term) -> None:
+    n = m.loops.steps(c, {})
+    one, other = (m.variable(v.head, {}, n) for v in (x, y))
+    m.assume(one.dtype == other.dtype and one.shape == other.shape)
+    for t in range(m.loops.executed(c, {})):
+        m.assume(equal(one.row(t), other.row(t)))
+
+
+@fact
+def same_value(m: Model, c: Clock, x: Term, y: Term) -> None:
+    one, other = m.value(x, {}), m.value(y, {})
+    m.assume(one.dtype == other.dtype and len(one.shape) == len(other.shape))
+    if m.loops.executed(c, {}):
+        m.assume(equal(one, other))
+
+
+@fact
+def same_length(m: Model, v: Term, w: Term) -> None:
+    _is(m, v, w)
+
+
+@fact
+def equal_rows(m: Model, x: Term, y: Term) -> None:
+    found, row = m.value(x, {}), m.value(y, {})
+    m.assume(found.dtype == row.dtype and found.shape[1:] == row.shape and found.shape != ())
+    for t in range(found.shape[0]):
+        m.assume(equal(found.row(t), row))
+
+
+@fact
+def entries(m: Model, c: Clock, x: Term, rows: Term) -> None:
+    _is(m, x, seq(c, rows))  # type: ignore[arg-type]
+
+
+@fact
+def mirrors(m: Model, c: Clock, v: Term, w: Term) -> None:
+    def backwards(at: At) -> Array:
+        t = at[c]
+        n = m.loops.steps(c, m.loops.outside(c, at))
+        return m.value(w, at if t is None else {**at, c: n - 1 - t})
+
+    _is(m, v, backwards)
+
+
+# States
+
+
+@fact
+def becomes(m: Model, s: State, v: Term) -> None:
+    m.updates[s.head] = v
+
+
+def _alike(m: Model, s: State, r: State, c: Clock) -> None:
+    """Two states become one unknown value."""
+    m.places.on["what they become"] = c
+    m.updates[s.head] = m.updates[r.head] = Value("what they become")
+    m.places.states[s.head] = m.places.states[r.head] = c
+
+
+@fact
+def become_alike(m: Model, s: State, r: State) -> None:
+    _alike(m, s, r, Clock("c"))
+
+
+@fact
+def equal_in_time(m: Model, c: Clock, s: State, d: Clock, r: State) -> None:
+    _alike(m, s, r, c)
+
+
+# Lists of arguments
+
+
+@fact
+def held(m: Model, c: Clock, args: Term, outer: Term, flags: Text) -> None:
+    m.lists[outer.head] = m.fresh_list(outer, m.choose(f"values in {args}", (1, 2, 3)))
+    m.lists[args.head] = [hold(c, x) for x in m.lists[outer.head]]  # type: ignore[arg-type]
+    m.texts[flags.head] = "0" * len(m.lists[outer.head])
+
+
+def _flags(m: Model, args: Term, flags: Text) -> str:
+    """Which values of a list have rows: one at least."""
+    options = ("1", "11", "10", "01", "111", "101", "010")
+    found: str = m.texts.setdefault(flags.head, m.choose(f"values in {args} that have rows", options))
+    return found
+
+
+@fact
+def sliced(m: Model, c: Clock, args: Term, outer: Term, flags: Text) -> None:
+    chosen = _flags(m, args, flags)
+    m.lists[outer.head] = m.fresh_list(outer, len(chosen))
+    ways = {"1": seq, "0": hold}
+    m.lists[args.head] = [ways[f](c, x) for f, x in zip(chosen, m.lists[outer.head], strict=True)]  # type: ignore[arg-type]
+
+
+@fact
+def traced_all(m: Model, c: Clock, k: Int | int, op: Term, args: Term, outer: Term, flags: Text) -> None:
+    chosen, n = _flags(m, args, flags), m.number(k)
+    m.assume(n >= 0)
+    inside, outside = m.fresh_list(args, len(chosen)), m.fresh_list(outer, len(chosen))
+    m.lists[args.head], m.lists[outer.head] = [], []
+    for f, v, x in zip(chosen, inside, outside, strict=True):
+        trace = stack(c, v) if n == 0 else tail(c, v, n)  # type: ignore[arg-type]
+        m.lists[args.head].append(v if f == "1" else hold(c, x))  # type: ignore[arg-type]
+        m.lists[outer.head].append(trace if f == "1" else x)
+    m.unknown(op).exact = True
+
+
+# Errors
+
+
+@fact
+def safe(m: Model, op: Term) -> None:
+    m.unknown(op).fails = False
+
+
+@fact
+def always(m: Model, v: Term) -> None:
+    m.always = True
+
+
+@fact
+def total_(m: Model, v: Term) -> None:
+    m.fragile[v.head] = False
+
+
+MEANINGS["total"] = MEANINGS.pop("total_")
+
+
+@fact
+def hoistable(m: Model, c: Clock, op: Term, args: Term) -> None:
+    if m.unknown(op).may_raise():
+        m.assume(m.is_always() and m.loops.steps(c, {}) > 0)
+
+
+@fact
+def raises_alike(m: Model, c: Clock, op: Term, args: Term) -> None:
+    if m.unknown(op).may_raise():
+        m.assume(m.is_always() and m.loops.executed(c, {}) == m.loops.steps(c, {}))
+
+
+@fact
+def batchable(m: Model, c: Clock, op: Term, args: Term) -> None:
+    m.unknown(op).exact = True
+
+
+@fact
+def guarded_by(m: Model, op: Term, g: Term) -> None:
+    inner = m.unknown(op)
+
+    def guarded(n: Array, *xs: Array) -> Array:
+        if n.entries[0] > 0:
+            return inner(*xs)
+        return m.quietly(lambda: inner(*xs))
+
+    m.operators[g.head] = guarded
+
+
+# Operators, as functions of entries
+
+
+def _for_all(m: Model, dtypes: Sequence[str], holds: Callable[..., Any]) -> None:
+    xs = [symbol(f"any {i}", d) for i, d in enumerate(dtypes)]
+    m.assume(z3().ForAll(xs, holds(*xs)))
+
+
+def _closed(m: Model, op: Term, *dtypes: str) -> Any:
+    """The function of entries of an operator whose result is of the dtype of its first argument."""
+    made = m.unknown(op)
+    of_entries(m, [made])
+    m.assume(made.dtypes.setdefault(dtypes, dtypes[0]) == dtypes[0])
+    return made.function(dtypes)
+
+
+def _trait(count: int, holds: Callable[..., Any], arguments: int = 2) -> Meaning:
+    """What holds of an operator f for all entries of a dtype."""
+
+    def mean(m: Model, op: Term, d: Text) -> None:
+        dtype = _dtype(m, d)
+        f = _closed(m, op, *[dtype] * arguments)
+        _for_all(m, [dtype] * count, lambda *xs: holds(f, *xs))
+
+    return mean
+
+
+MEANINGS |= {
+    "commutative": _trait(2, lambda f, x, y: f(x, y) == f(y, x)),
+    "swaps": _trait(2, lambda f, x, y: f(x, y) == f(y, x)),
+    "regroups": _trait(3, lambda f, x, y, z: f(f(x, y), z) == f(x, f(y, z))),
+    "idempotent": _trait(1, lambda f, x: f(x, x) == x),
+    "projection": _trait(1, lambda f, x: f(f(x)) == f(x), 1),
+    "involution": _trait(1, lambda f, x: f(f(x)) == x, 1),
+}
+
+
+@fact
+def neutral(m: Model, op: Term, e: Term, d: Text) -> None:
+    dtype, (entry, own) = _dtype(m, d), _scalar(m, e)
+    for of in {own, dtype}:
+        f = _closed(m, op, dtype, of)
+        there = lifted(cast(entry, own, of), of)
+        _for_all(m, [dtype], lambda x, f=f, there=there: f(x, there) == x)
+
+
+@fact
+def left_neutral(m: Model, op: Term, e: Term, d: Text) -> None:
+    dtype, (entry, own) = _dtype(m, d), _scalar(m, e)
+    made = m.unknown(op)
+    of_entries(m, [made])
+    for of in {own, dtype}:
+        m.assume(made.dtypes.setdefault((of, dtype), dtype) == dtype)
+        f = made.function((of, dtype))
+        there = lifted(cast(entry, own, of), of)
+        _for_all(m, [dtype], lambda x, f=f, there=there: f(there, x) == x)
+
+
+@fact
+def absorbing(m: Model, op: Term, z: Term) -> None:
+    entry, dtype = _scalar(m, z)
+    f = _closed(m, op, dtype, dtype)
+    _for_all(m, [dtype], lambda x: z3().And(f(x, entry) == entry, f(entry, x) == entry))
+
+
+@fact
+def cancels(m: Model, op: Term, d: Text, k: Text) -> None:
+    dtype = _dtype(m, d)
+    f, entry = _closed(m, op, dtype, dtype), symbol(k.head, dtype)
+    m.texts[k.head] = filled(dtype, (), [entry])
+    _for_all(m, [dtype], lambda x: f(x, x) == entry)
+
+
+@fact
+def undoes(m: Model, g: Term, op: Term) -> None:
+    of_entries(m, [m.unknown(g), m.unknown(op)])
+    for dtype in m.dtypes:
+        if m.kind(dtype) in ("int", "int8"):
+            there, back = _closed(m, op, dtype, dtype), _closed(m, g, dtype, dtype)
+            _for_all(m, [dtype] * 2, lambda x, y, f=there, h=back: h(f(x, y), y) == x)
+
+
+def _closed_form(kinds: str, last: bool, step: Callable[[Model, Unknown], Callable[..., Array]]) -> Meaning:
+    """g makes all steps of op, or the last one, for states of dtype d."""
+
+    def mean(m: Model, op: Term, d: Text, g: Term) -> None:
+        made, dtype = m.unknown(op), _dtype(m, d)
+        of_entries(m, [made])
+        made.exact = True
+        other = Unknown(m, g.head)
+
+        def run(init: Array, *xs: Array) -> Array:
+            if init.dtype != dtype:
+                return other(init, *xs)
+            return unrolled(step(m, made), kinds, (init, *xs), dtype, last)
+
+        m.operators[g.head] = run
+
+    return mean
+
+
+def _itself(m: Model, op: Unknown) -> Callable[..., Array]:
+    return op
+
+
+def _restarting(m: Model, op: Unknown) -> Callable[..., Array]:
+    return lambda s, mark, y, x: pointwise(m, "where", mark, y, op(s, x))
+
+
+MEANINGS |= {
+    "accumulates": _closed_form("is", False, _itself),
+    "folds": _closed_form("is", True, _itself),
+    "folds_in_order": _closed_form("is", True, _itself),
+    "segments": _closed_form("isss", False, _restarting),
+}
+
+# Sums and products
+
+
+@fact
+def adds_up(m: Model, x: Term, s: Term) -> None:
+    def summed(at: At) -> Array:
+        found = m.value(x, at)
+        if not found.shape:
+            raise NoProgramError("the rows of a scalar")
+        return total(m, [found.row(t) for t in range(found.shape[0])], found.dtype, found.shape[1:])
+
+    m.assume(m.kind(m.type_of(x)[0]) not in ("bool", "int8"))  # sums of these are of another dtype
+    _is(m, s, summed)
+
+
+MEANINGS["adds_up_freely"] = adds_up
+
+
+@fact
+def chain(m: Model, x: Term, y: Term, z: Term) -> None:
+    types = [m.type_of(v) for v in (x, y, z)]
+    m.assume(len({d for d, _ in types}) == 1 and len(types[1][1]) == 2)
+    m.assume(all(len(s) in (1, 2) for _, s in types))
+
+
+@fact
+def beside(m: Model, c: Clock, x: Term, w: Term, all_: Term, n: Term, op: Term) -> None:
+    dtype, shape = m.type_of(all_)
+    m.assume(len(shape) == 2)
+    first = m.choose(f"{n}", range(shape[1] + 1))
+    count = m.choose(f"columns of {w}", range(shape[1] - first + 1))
+    _is(m, n, lambda at: array(first))
+    _is(m, w, lambda at: Array(dtype, m.value(all_, at).data[:, first : first + count]))
+    m.operators[op.head] = lambda p, a, b: Array(p.dtype, p.data[..., int(a.entries[0]) : int(b.entries[0])])
+
+
+@fact
+def cholesky_factor(m: Model, v: Term) -> None:
+    dtype, shape = m.type_of(v)
+    m.assume(len(shape) == 2)
+    m.assume(dtype in ("real", "A", "B"))
+    for i in range(min(shape)):
+        if dtype == "real":
+            m.assume(m.value(v, {}).data[i, i] != 0)
+
+
+# Chunks
+
+
+@fact
+def chunked(m: Model, c: Clock, v: Term, w: Term) -> None:
+    def rows_of_chunk(at: At) -> Array:
+        outside = m.loops.outside(Clock("chunks", (c,)), at)
+        j, size, n = at[Clock("chunks", (c,))], m.loops.chunk(), m.loops.steps(c, {})
+        like = m.value(v, {**outside, c: None})
+        steps = [None if j is None or j * size + i >= n else j * size + i for i in range(max(min(size, n), 1))]
+        return joined(like.dtype, [m.value(v, {**outside, c: t}) for t in steps], like.shape)
+
+    _is(m, w, rows_of_chunk)
+
+
+@fact
+def ends_in_chunks(m: Model, c: Clock, u: Term) -> None:
+    n, run = m.loops.steps(c, {}), m.loops.executed(c, {})
+    last = [True] if run < n else [True, False]
+    ends = [*[False] * (run - 1), *([m.choose("the loop ends by its condition", last)] if run else [])]
+    beyond = m.choose("what the condition is afterwards", (False, True))
+
+    def conditions(at: At) -> Array:
+        j, size = at[Clock("chunks", (c,))], m.loops.chunk()
+        steps = range(max(min(size, n), 1))
+        return array([j is not None and (ends[j * size + i] if j * size + i < run else beyond) for i in steps])
+
+    _is(m, u, conditions)

@@ -1,0 +1,450 @@
+"""The calculus, with arrays of unknowns: what the terms of a law are in one world, all sizes and steps being chosen.
+
+Meanings are those of docs/design.md, read as plainly as can be: a value is an array for each step of the loops that it
+is in, a state what it becomes, a trace the values at all steps that are run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+
+from scanopt.calculus.terms import Clock, Int, State, Term, Text, Value
+from scanopt.lab.proving.arrays import Array, array, filled, joined
+from scanopt.lab.proving.choices import Choices, NoProgramError
+from scanopt.lab.proving.entries import lifted, same, symbol, unknown_function
+from scanopt.lab.proving.forms import Named, Table, Taken, Vmap, arguments, free_list, is_choice, operator_form
+from scanopt.lab.proving.loops import At, Loops, path
+from scanopt.lab.proving.operators import applied
+from scanopt.lab.proving.places import Places
+from scanopt.lab.proving.unknown import Unknown
+
+__all__ = ["THEORIES", "Bounds", "Model"]
+
+T = TypeVar("T")
+Operator = Callable[..., Array]
+
+THEORIES = {"free": ("A", "B"), "int": ("int64", "int8"), "bool": ("bool",), "real": ("real",), "fp": ("fp",)}
+"""What entries are, and of which dtypes."""
+
+_NUMPY = {"A": "float32", "B": "float64", "real": "float64", "fp": "float64"}
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Up to which sizes worlds are looked at.
+
+    steps: of a loop, and rows of an array.  rows: shapes of what a loop computes at each step; further: of arrays.
+    """
+
+    steps: int = 4
+    rows: tuple[tuple[int, ...], ...] = ((), (2,))
+    further: tuple[tuple[int, ...], ...] = ((0, 2), (1, 2), (2, 1), (2, 2), (3, 2))
+    ints: tuple[int, ...] = (1, 2, 3, 0, -1, -2, -3)
+    counts: tuple[int, ...] = (0, 1, 2, 3, -1)
+
+
+@dataclass
+class Model:
+    """One world: what was chosen, what is assumed, and what the law's terms are in it.
+
+    abstracted: operators that stand for more than themselves, see `operators`.
+    errors: what was computed where, and when that raises.
+    """
+
+    choices: Choices
+    theory: str
+    places: Places
+    bounds: Bounds
+    assumptions: list[Any] = field(default_factory=list[Any])
+    abstracted: set[str] = field(default_factory=set[str])
+    errors: list[tuple[frozenset[Clock], Any]] = field(default_factory=list[tuple[frozenset[Clock], Any]])
+    values: dict[str, Term | Callable[[At], Array]] = field(default_factory=dict[str, Any])
+    operators: dict[str, Operator] = field(default_factory=dict[str, Operator])
+    lists: dict[str, list[Term]] = field(default_factory=dict[str, list[Term]])
+    texts: dict[str, Any] = field(default_factory=dict[str, Any])
+    updates: dict[str, Term] = field(default_factory=dict[str, Term])
+    types: dict[str, tuple[str, tuple[int, ...]]] = field(default_factory=dict[str, tuple[str, tuple[int, ...]]])
+    always: bool | None = None
+    kinds: dict[str, str] = field(default_factory=dict[str, str])
+    fragile: dict[str, bool] = field(default_factory=dict[str, bool])
+    variables: dict[tuple[str, Any], Array] = field(default_factory=dict[tuple[str, Any], Array])
+    _made: dict[Any, Any] = field(default_factory=dict[Any, Any])
+    _ints: dict[str, int] = field(default_factory=dict[str, int])
+    _at: At = field(default_factory=dict[Clock, int | None])
+    _number: int = 0
+
+    def __post_init__(self) -> None:
+        self.loops = Loops(self)
+
+    # Choices and assumptions
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """The dtypes that entries may have."""
+        return THEORIES[self.theory]
+
+    def choose(self, name: str, options: Sequence[T]) -> T:
+        """One of some options, all of which are tried in turn."""
+        return self.choices.choose(name, options)
+
+    def assume(self, condition: Any) -> None:
+        """Only worlds are looked at where the condition holds."""
+        if condition is False or condition is np.False_:
+            raise NoProgramError("a condition does not hold")
+        if condition is not True and condition is not np.True_:
+            self.assumptions.append(condition)
+
+    def raises(self, condition: Any) -> None:
+        """What is being computed raises an error where the condition holds."""
+        if condition is not False and None not in self._at.values():
+            self.errors.append((frozenset(self._at), condition))
+
+    def is_always(self) -> bool:
+        """Whether the left side is computed whenever the program is."""
+        if self.always is None:
+            self.always = self.choose("the left side is computed", (True, False))
+        return self.always
+
+    def forget(self) -> None:
+        """What was computed is computed anew, and what it raises is noted."""
+        self._made.clear()
+        self.errors = []
+
+    # dtypes
+
+    def numpy_dtype(self, dtype: str) -> str:
+        """A dtype of NumPy that stands for this one in the rules of operators."""
+        return _NUMPY.get(dtype, dtype)
+
+    def own_dtype(self, dtype: str) -> str:
+        """The dtype that one of NumPy stands for."""
+        if dtype in ("bool", "int64", "int8"):
+            return dtype
+        found = [d for d in self.dtypes if self.numpy_dtype(d) == dtype]
+        if not found:
+            raise NotImplementedError(f"entries of dtype {dtype}")
+        return found[0]
+
+    def kind(self, dtype: str) -> str:
+        """What a dtype is: "bool", "int8", "int" or "float"."""
+        fixed = {"bool": "bool", "int8": "int8", "int64": "int", "real": "float", "fp": "float"}
+        if dtype not in fixed and dtype not in self.kinds:
+            self.kinds[dtype] = self.choose(f"{dtype} is of", ("float", "int"))
+        return fixed.get(dtype) or self.kinds[dtype]
+
+    def promoted(self, dtypes: Sequence[str]) -> str:
+        """The dtype that operators compute some dtypes in."""
+        return self.own_dtype(np.result_type(*(np.dtype(self.numpy_dtype(d)) for d in dtypes)).name)
+
+    # Unknowns
+
+    def junk(self, dtype: str, shape: tuple[int, ...]) -> Array:
+        """An array of which nothing is known, another one each time."""
+        self._number += 1
+        return self.symbols(f"anything {self._number}", dtype, shape)
+
+    def symbols(self, name: str, dtype: str, shape: tuple[int, ...]) -> Array:
+        """An array of unknowns of this name."""
+        places = [",".join(map(str, i)) for i in np.ndindex(*shape)]
+        return filled(dtype, shape, [symbol(f"{name}[{i}]" if i else name, dtype) for i in places])
+
+    def function_of(self, name: str, dtype: str, shape: tuple[int, ...], xs: Sequence[Array]) -> Array:
+        """An unknown function of whole arrays."""
+        read = [lifted(e, x.dtype) for x in xs for e in x.entries]
+        dtypes = tuple(x.dtype for x in xs for _ in x.entries)
+        shapes = " ".join(str(x.shape) for x in xs)
+        out = []
+        for i in np.ndindex(*shape):
+            told = f"{name}{list(i) if i else ''} of {shapes}"
+            out.append(unknown_function(told, dtypes, dtype)(*read) if read else symbol(told, dtype))
+        return filled(dtype, shape, out)
+
+    def variable(self, name: str, at: At, first: int | None = None) -> Array:
+        """A variable of the law; first: how many rows it has, where that is asked for."""
+        if name in self.values:
+            found = self.values[name]
+            return self.value(found, at) if isinstance(found, Term) else found(at)
+        on = self.places.on.get(name)
+        where = path(self.places, on, at)
+        if name not in self.types:
+            self.types[name] = self._type(name, on, first)
+        told = name if on is None else f"{name} at step {', '.join(map(str, where))}"
+        if (name, where) not in self.variables:
+            dtype, shape = self.types[name]
+            self.variables[name, where] = self._entries(told, name, dtype, shape, where)
+        if self.fragile.get(name):
+            self.raises(symbol(f"{told} raises", "bool"))
+        return self.variables[name, where]
+
+    def type_of(self, x: Term) -> tuple[str, tuple[int, ...]]:
+        """dtype and shape of a value, the same at all steps."""
+        found = self.value(x, {Clock(c): None for c in self.places.clocks})
+        return found.dtype, found.shape
+
+    def _entries(self, told: str, name: str, dtype: str, shape: tuple[int, ...], where: Any) -> Array:
+        if self.places.kinds.get(name) != "count" or None in where:
+            return self.symbols(told, dtype, shape)
+        chosen = [self.choose(f"{told}{list(i) if i else ''}", self.bounds.counts) for i in np.ndindex(*shape)]
+        return filled(dtype, shape, chosen)
+
+    def _type(self, name: str, on: Clock | None, first: int | None) -> tuple[str, tuple[int, ...]]:
+        kind = self.places.kinds.get(name)
+        fixed = {"bool": ("bool",), "count": ("int64",), "number": ("int64",)}
+        dtype = self.choose(f"dtype of {name}", fixed.get(kind or "", self.dtypes))
+        rows = self.bounds.rows
+        if first is not None:
+            return dtype, (first, *self.choose(f"shape of a row of {name}", rows))
+        if on is None:
+            lengths = tuple((n,) for n in (range(self.bounds.steps + 1) if kind != "count" else (0, 1, 2)))
+            rows = ((), *lengths, *(self.bounds.further if kind != "count" else ()))
+        return dtype, self.choose(f"shape of {name}", rows)
+
+    def number(self, k: Int | int) -> int:
+        """An integer of the law."""
+        if isinstance(k, int):
+            return k
+        if k.args is None:
+            if k.head not in self._ints:
+                self._ints[k.head] = self.choose(k.head, self.bounds.ints)
+            return self._ints[k.head]
+        one, other = (self.number(a) for a in k.args if isinstance(a, int | Int))
+        return one + other if k.head == "+" else one - other
+
+    def set_number(self, k: Int, n: int) -> None:
+        """Say what an integer of the law is."""
+        self._ints[k.head] = n
+
+    # Values
+
+    def value(self, x: Term, at: At) -> Array:
+        """A value at some steps of the loops that it is in; at no step (None) only its type is of use."""
+        if x.args is None:
+            return self.variable(x.head, at)
+        key = x, tuple(sorted(((str(c), t) for c, t in at.items()), key=str))
+        if key not in self._made:
+            before, self._at = self._at, at
+            try:
+                self._made[key] = self._value(x, at)
+            finally:
+                self._at = before
+        made: Array = self._made[key]
+        return made
+
+    def _value(self, x: Term, at: At) -> Array:
+        match x.head, x.args:
+            case "apply", (Term() as op, Term() as args):
+                if is_choice(op):
+                    return self._choice(*arguments(args), at=at)
+                return self.operator(op)(*(self.value(a, at) for a in self.listed(args)))
+            case "hold", (Clock() as c, Term() as inner):
+                return self.value(inner, self.loops.outside(c, at))
+            case "seq", (Clock() as c, Term() as inner):
+                return self._entry(c, inner, at)
+            case "delay", (Clock() as c, Term() as init, State() as s, k):
+                return self._delayed(c, init, s, self.number(k), at)  # type: ignore[arg-type]
+            case "stack", (Clock() as c, Term() as inner):
+                return self.trace(c, inner, at, None)
+            case "tail", (Clock() as c, Term() as inner, k):
+                return self.trace(c, inner, at, self.number(k))  # type: ignore[arg-type]
+            case "at", (Clock() as c, Term() as inner, k):
+                return self._row(c, inner, at, self.number(k))  # type: ignore[arg-type]
+            case "steps", (Clock() as c,):
+                return array(np.int64(self.loops.steps(c, at)))
+            case "const" | "const_at", (*_, key):
+                return self.constant(key)
+            case "on", (Term() as move, Term() as inner):
+                return self._moved(move, inner, at)
+            case head, _:
+                raise NotImplementedError(f"terms {head}(..)")
+
+    def _choice(self, condition: Term, x: Term, y: Term, at: At) -> Array:
+        """One of two values: the other one is not computed."""
+        for side in (x, y):
+            if side.args is None and side.head not in self.fragile:
+                self.fragile[side.head] = self.choose(f"{side} may raise", (True, False))
+        (taken,) = self.value(condition, at).entries
+        if not isinstance(taken, bool):
+            chosen = self.choose(f"{condition} holds", (True, False))
+            self.assume(same(taken, chosen, "bool"))
+            taken = chosen
+        return self.value(x if taken else y, at)
+
+    def listed(self, args: Term) -> list[Term]:
+        """The values of a list of arguments; one that nothing is said of has one to three."""
+        out: list[Term] = []
+        for a in arguments(args):
+            out += self.elements(a) if free_list(a) else [a]
+        return out
+
+    def elements(self, args: Term) -> list[Term]:
+        """The values that a variable list stands for."""
+        if args.head not in self.lists:
+            count = self.choose(f"values in {args.head}", (1, 2, 3))
+            self.lists[args.head] = self.fresh_list(args, count)
+        return self.lists[args.head]
+
+    def fresh_list(self, args: Term, count: int) -> list[Term]:
+        """So many unknown values for a variable list."""
+        names = [f"{args.head}.{i}" for i in range(count)]
+        for name in names:
+            self.places.on[name] = self.places.on.get(args.head)
+        return [Value(name) for name in names]
+
+    def constant(self, key: Any) -> Array:
+        """A constant by its key."""
+        match key:
+            case Text(head="+", args=("int64:", Text(args=(k,)))):
+                return array(np.int64(self.number(k)))  # type: ignore[arg-type]
+            case Text(head="+", args=("empty:", Text(args=None, head=name))):
+                dtype, shape = self.texts[name]
+                return filled(dtype, (0, *shape), [])
+            case Text(args=None, head=name) if name in self.texts:
+                found: Array = self.texts[name]
+                return found
+            case str() if key.startswith("int64:"):
+                return array(np.int64(key.partition(":")[2]))
+            case _:
+                raise NotImplementedError(f"the constant {key}")
+
+    # Loops
+
+    def _entry(self, c: Clock, rows: Term, at: At) -> Array:
+        outside = self.loops.outside(c, at)
+        n = self.loops.steps(c, outside)
+        x = self.variable(rows.head, outside, n) if rows.args is None else self.value(rows, outside)
+        if not x.shape or x.shape[0] != n:
+            raise NoProgramError(f"a loop of {n} steps reads rows of an array of shape {x.shape}")
+        t = at[c]
+        return self.junk(x.dtype, x.shape[1:]) if t is None else x.row(t)
+
+    def initial(self, init: Term, k: int, at: At) -> Array:
+        """The rows before the first step."""
+        deep = max(self.places.depths.get(init.head, 1), k)
+        if init.args is None and init.head not in self.types and init.head not in self.values:
+            self.variable(init.head, at, self.choose(f"rows of {init.head}", (deep, deep + 1)))
+        return self.value(init, at)
+
+    def _delayed(self, c: Clock, init: Term, s: State, k: int, at: At) -> Array:
+        outside, t = self.loops.outside(c, at), at[c]
+        start = self.initial(init, k, outside)
+        if k < 1 or not start.shape or start.shape[0] < k:
+            raise NoProgramError(f"a state read {k} steps back, with {start.shape} before the first step")
+        if t is None:
+            return self.junk(start.dtype, start.shape[1:])
+        if t < k:
+            return start.row(start.shape[0] - k + t)
+        return self.state(s, c, t - k, outside, start.dtype, start.shape[1:])
+
+    def state(self, s: State, c: Clock, t: int | None, outside: At, dtype: str, shape: tuple[int, ...]) -> Array:
+        """What a state becomes at a step."""
+        if s.head not in self.updates:
+            return self.symbols(f"{s.head} at step {', '.join(map(str, [*outside.values(), t]))}", dtype, shape)
+        new = self.value(self.updates[s.head], {**outside, c: t})
+        if new.dtype != dtype or new.shape != shape:
+            raise NoProgramError(f"a state of shape {shape} that becomes one of shape {new.shape}")
+        return new
+
+    def trace(self, c: Clock, x: Term, at: At, k: int | None) -> Array:
+        """A value at all steps that are run, or (k) at the last ones."""
+        if k is not None and k < 1:
+            raise NoProgramError(f"the last {k} rows")
+        steps = range(self.loops.executed(c, at))
+        kept = steps if k is None else steps[-k:]
+        like = self.value(x, {**at, c: None})
+        rows = {t: self.value(x, {**at, c: t}) for t in steps}
+        return joined(like.dtype, [rows[t] for t in kept], like.shape)
+
+    def _row(self, c: Clock, x: Term, at: At, k: int) -> Array:
+        if self.loops.steps(c, at) > k + 1:
+            raise NoProgramError(f"row {k} of a loop that may run more steps")
+        n = self.loops.executed(c, at)
+        rows = [self.value(x, {**at, c: t}) for t in range(n)]
+        if n == k + 1:
+            return rows[k]
+        self.raises(True)
+        return self.value(x, {**at, c: None})
+
+    def _moved(self, move: Term, x: Term, at: At) -> Array:
+        match move.head, move.args:
+            case "to_step", (Clock() as c, t):
+                step = self.number(t)  # type: ignore[arg-type]
+                if not 0 <= step < self.loops.executed(c, at):
+                    raise NoProgramError(f"step {step} of a loop that runs fewer")
+                return self.value(x, {**at, c: step})
+            case "to_cut", (Clock() as c, n):
+                cut = Clock("cut", (c, n))
+                return self.value(x, {**self.loops.outside(cut, at), c: at[cut]})
+            case "lifted", (Clock() as c, Clock() as d):
+                both = Clock("lift", (c, d))
+                outside, u = self.loops.outside(both, at), at[both]
+                like = self.value(x, {**outside, c: None, d: u})
+                rows = [self.value(x, {**outside, c: t, d: u}) for t in range(self.loops.executed(c, outside))]
+                return joined(like.dtype, rows, like.shape)
+            case head, _:
+                raise NotImplementedError(f"the re-timing {head}")
+
+    # Operators
+
+    def operator(self, op: Term) -> Operator:
+        """An operator as a function of arrays."""
+        match operator_form(op):
+            case Named(name):
+                return self.operators.setdefault(name, Unknown(self, name))
+            case Table(made):
+                return lambda *xs: applied(self, made, xs)
+            case Taken(what, k):
+                n = self.number(k)
+                return lambda x: self._taken(what, x, n)
+            case Vmap(inner, flags):
+                return lambda *xs: self.batched(inner, self.text(flags), *xs)
+
+    def unknown(self, op: Term) -> Unknown:
+        """An operator that conditions speak of.  Raises NotImplementedError where the law says which it is."""
+        found = self.operator(op)
+        if not isinstance(found, Unknown):
+            raise NotImplementedError(f"conditions of {op}")
+        return found
+
+    def text(self, x: Text | str) -> Any:
+        """A text of the law."""
+        return x if isinstance(x, str) else self.texts[x.head]
+
+    def _taken(self, what: str, x: Array, k: int) -> Array:
+        if what == "length":
+            if not 0 <= k < len(x.shape):
+                raise NoProgramError(f"axis {k} of an array of shape {x.shape}")
+            return array(np.int64(x.shape[k]))
+        if not x.shape or (what == "last_rows" and k < 1):
+            raise NoProgramError(f"{what} {k} of an array of shape {x.shape}")
+        if what == "last_rows":
+            return Array(x.dtype, x.data[-k:])
+        if not -x.shape[0] <= k < x.shape[0]:
+            self.raises(True)
+            return self.junk(x.dtype, x.shape[1:])
+        return x.row(k)
+
+    def quietly(self, run: Callable[[], Array]) -> Array:
+        """What would be computed, of which only the type is of use: it does not raise."""
+        before = self._at
+        self._at = {**before, Clock("nothing runs"): None}
+        found = run()
+        self._at = before
+        return found
+
+    def batched(self, op: Term, flags: str, *xs: Array) -> Array:
+        """An operator along the first axis of what is flagged."""
+        lengths = {x.shape[0] if x.shape else -1 for x, f in zip(xs, flags, strict=True) if f == "1"}
+        if len(lengths) != 1 or -1 in lengths:
+            raise NoProgramError("batched arguments of several lengths")
+        made = self.operator(op)
+        run = made.batched() if isinstance(made, Unknown) else made
+        some = [self.junk(x.dtype, x.shape[1:]) if f == "1" else x for x, f in zip(xs, flags, strict=True)]
+        like = self.quietly(lambda: run(*some))
+        rows = [
+            run(*(x.row(t) if f == "1" else x for x, f in zip(xs, flags, strict=True))) for t in range(lengths.pop())
+        ]
+        return joined(like.dtype, rows, like.shape)
