@@ -16,7 +16,7 @@ __all__ = [
 ]  # fmt: skip
 
 BITS = {"int8": 8, "int64": 64}
-FP = (4, 4)
+FP = (3, 3)
 """Bits of the exponent, and of the rest with the sign, of floats whose rounding is looked at."""
 
 
@@ -130,6 +130,25 @@ def _even() -> Any:
     return z3().RoundNearestTiesToEven()
 
 
+# Sums and products of floats in one form: their operands can be swapped, x - y is x + -y, and the sign of a product can
+# be taken out of it, bit for bit (the sign of a NaN aside).
+
+
+def _ordered(x: Any, y: Any) -> tuple[Any, Any]:
+    return (x, y) if x.get_id() <= y.get_id() else (y, x)
+
+
+def _opposite(x: Any) -> Any:
+    return x.arg(0) if x.decl().kind() == z3().Z3_OP_FPA_NEG else z3().fpNeg(x)
+
+
+def _product(x: Any, y: Any) -> Any:
+    negative = [v.decl().kind() == z3().Z3_OP_FPA_NEG for v in (x, y)]
+    x, y = (v.arg(0) if n else v for v, n in zip((x, y), negative, strict=True))
+    found = z3().fpMul(_even(), *_ordered(x, y))
+    return _opposite(found) if sum(negative) == 1 else found
+
+
 def _extreme(below: bool) -> Callable[[Any, Any], Any]:
     """The smaller or greater of two floats, NaN where one is; of two equal ones the first."""
 
@@ -162,10 +181,10 @@ _MEANINGS: dict[tuple[str, str], Callable[..., Any]] = {
     ("logical_and", "bool"): lambda x, y: z3().And(x, y),
     ("logical_xor", "bool"): lambda x, y: z3().Xor(x, y),
     ("logical_not", "bool"): lambda x: z3().Not(x),
-    ("add", "fp"): lambda x, y: z3().fpAdd(_even(), x, y),
-    ("subtract", "fp"): lambda x, y: z3().fpSub(_even(), x, y),
-    ("multiply", "fp"): lambda x, y: z3().fpMul(_even(), x, y),
-    ("negative", "fp"): lambda x: z3().fpNeg(x),
+    ("add", "fp"): lambda x, y: z3().fpAdd(_even(), *_ordered(x, y)),
+    ("subtract", "fp"): lambda x, y: z3().fpAdd(_even(), *_ordered(x, _opposite(y))),
+    ("multiply", "fp"): lambda x, y: _product(x, y),
+    ("negative", "fp"): lambda x: _opposite(x),
     ("minimum", "fp"): _extreme(True),
     ("maximum", "fp"): _extreme(False),
 }

@@ -7,10 +7,11 @@ something for all entries.  Facts that only steer (`STEERING`) say nothing of va
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import combinations_with_replacement, product
 from typing import Any
 
 from scanopt.calculus.rule_mutation import CAUSAL
-from scanopt.calculus.terms import Clock, Int, State, Term, Text, Value, hold, seq, stack, tail
+from scanopt.calculus.terms import Clock, Int, Op, State, Term, Text, Value, hold, seq, stack, tail
 from scanopt.lab.proving.arrays import Array, array, equal, filled, joined
 from scanopt.lab.proving.choices import NoProgramError
 from scanopt.lab.proving.entries import cast, lifted, same, symbol, z3
@@ -25,14 +26,20 @@ __all__ = ["MEANINGS", "STEERING", "assume"]
 STEERING = CAUSAL | {"within", "passes_on", "sums_until", "lies_on", "constants", "held_constants", "tells_no_length"}
 """Facts of which nothing is assumed: they say what is known before what, where terms lie, or what pays."""
 
+_OF_ENTRIES = {
+    "commutative", "swaps", "regroups", "idempotent", "projection", "involution", "neutral", "left_neutral",
+    "absorbing", "cancels", "undoes", "accumulates", "folds", "folds_in_order", "segments",
+}  # fmt: skip
+"""Facts about operators that compute entries of entries."""
+
 Meaning = Callable[..., None]
 MEANINGS: dict[str, Meaning] = {}
 
 _FIRST = (
     "runs_all", "liftable", "exact_steps", "one_step", "no_steps", "some_steps", "row_of_step", "same_steps",
-    "ends_alike", "held", "sliced", "traced_all", "becomes",
+    "ends_alike", "held", "sliced", "traced_all", "becomes", "entries", "mirrors", "scalar", "vector", "matrix",
 )  # fmt: skip
-"""Facts that say how loops run and what lists hold: they come before those about what is computed there."""
+"""Facts that say how loops run and what lists hold: they come before those about what is computed there, in this order."""
 
 
 def fact(f: Meaning) -> Meaning:
@@ -44,7 +51,10 @@ def fact(f: Meaning) -> Meaning:
 def assume(m: Model, conditions: Sequence[Any]) -> None:
     """Take all conditions of a law for granted.  Raises NotImplementedError for one that has no meaning here."""
     known = [c for c in conditions if c.fact not in STEERING]
-    for c in sorted(known, key=lambda c: c.fact not in _FIRST):
+    for c in known:
+        if c.fact in _OF_ENTRIES:
+            of_entries(m, [m.unknown(x) for x in c.args if isinstance(x, Op)])
+    for c in sorted(known, key=lambda c: _FIRST.index(c.fact) if c.fact in _FIRST else len(_FIRST)):
         if c.fact not in MEANINGS:
             raise NotImplementedError(f"the condition {c.fact}(..)")
         MEANINGS[c.fact](m, *c.args)
@@ -402,7 +412,6 @@ def _trait(count: int, holds: Callable[..., Any], arguments: int = 2) -> Meaning
 
 MEANINGS |= {
     "commutative": _trait(2, lambda f, x, y: f(x, y) == f(y, x)),
-    "swaps": _trait(2, lambda f, x, y: f(x, y) == f(y, x)),
     "regroups": _trait(3, lambda f, x, y, z: f(f(x, y), z) == f(x, f(y, z))),
     "idempotent": _trait(1, lambda f, x: f(x, x) == x),
     "projection": _trait(1, lambda f, x: f(f(x)) == f(x), 1),
@@ -447,12 +456,26 @@ def cancels(m: Model, op: Term, d: Text, k: Text) -> None:
 
 
 @fact
+def swaps(m: Model, op: Term, d: Text) -> None:
+    dtype, made = _dtype(m, d), m.unknown(op)
+    of_entries(m, [made])
+    for a, b in combinations_with_replacement(m.dtypes, 2):
+        m.assume((made.dtype((a, b)) == dtype) == (made.dtype((b, a)) == dtype))
+        if made.dtype((a, b)) == dtype:
+            f, g = made.function((a, b)), made.function((b, a))
+            _for_all(m, [a, b], lambda x, y, f=f, g=g: f(x, y) == g(y, x))
+
+
+@fact
 def undoes(m: Model, g: Term, op: Term) -> None:
-    of_entries(m, [m.unknown(g), m.unknown(op)])
-    for dtype in m.dtypes:
-        if m.kind(dtype) in ("int", "int8"):
-            there, back = _closed(m, op, dtype, dtype), _closed(m, g, dtype, dtype)
-            _for_all(m, [dtype] * 2, lambda x, y, f=there, h=back: h(f(x, y), y) == x)
+    one, other = m.unknown(op), m.unknown(g)
+    of_entries(m, [one, other])
+    for a, b in product(m.dtypes, repeat=2):
+        result = m.promoted([a, b])  # what these operators compute in
+        m.assume(one.dtype((a, b)) == other.dtype((a, b)) == result)
+        if result == a and m.kind(a) in ("int", "int8"):
+            there, back = one.function((a, b)), other.function((a, b))
+            _for_all(m, [a, b], lambda x, y, f=there, h=back: h(f(x, y), y) == x)
 
 
 def _closed_form(kinds: str, last: bool, step: Callable[[Model, Unknown], Callable[..., Array]]) -> Meaning:

@@ -25,9 +25,9 @@ def _matrix(x: Array) -> Matrix:
     return [[lifted(e, x.dtype) for e in row] for row in x.data]
 
 
-def _small(xs: Sequence[Array]) -> bool:
+def _small(dtype: str, xs: Sequence[Array]) -> bool:
     """Whether these are systems that have a meaning here."""
-    return all(x.dtype == "real" for x in xs) and xs[0].data.ndim == 2 and min(xs[0].shape) <= 2
+    return dtype == "real" and xs[0].data.ndim == 2 and min(xs[0].shape) <= 2
 
 
 def _inverse(m: Model, a: Matrix) -> Matrix:
@@ -61,7 +61,8 @@ def _transposed(a: Matrix) -> Matrix:
 @meaning("inv")
 def _inv(m: Model, op: Op, xs: Sequence[Array]) -> Array:
     dtype, shape = result_type(m, op, xs)
-    if not _small(xs):
+    xs = [x.cast(dtype) for x in xs]
+    if not _small(dtype, xs):
         return unknown_whole(m, op, dtype, shape or (), xs)
     return filled("real", shape or (), [x for row in _inverse(m, _matrix(xs[0])) for x in row])
 
@@ -69,7 +70,8 @@ def _inv(m: Model, op: Op, xs: Sequence[Array]) -> Array:
 @meaning("solve")
 def _solve(m: Model, op: Op, xs: Sequence[Array]) -> Array:
     dtype, shape = result_type(m, op, xs)
-    if not _small(xs) or xs[1].data.ndim > 2:
+    xs = [x.cast(dtype) for x in xs]
+    if not _small(dtype, xs) or xs[1].data.ndim > 2:
         return unknown_whole(m, op, dtype, shape or (), xs)
     return _solved(m, _matrix(xs[0]), xs[1], shape or ())
 
@@ -77,7 +79,8 @@ def _solve(m: Model, op: Op, xs: Sequence[Array]) -> Array:
 @meaning("lu_factor")
 def _lu_factor(m: Model, op: Op, xs: Sequence[Array]) -> Array:
     dtype, shape = result_type(m, op, xs)
-    if not _small(xs):
+    xs = [x.cast(dtype) for x in xs]
+    if not _small(dtype, xs):
         return unknown_whole(m, op, dtype, shape or (), xs)
     return filled("real", shape or (), [*xs[0].entries, *[z3().RealVal(0)] * xs[0].shape[1]])
 
@@ -85,7 +88,8 @@ def _lu_factor(m: Model, op: Op, xs: Sequence[Array]) -> Array:
 @meaning("lu_solve")
 def _lu_solve(m: Model, op: Op, xs: Sequence[Array]) -> Array:
     dtype, shape = result_type(m, op, xs)
-    if not _small(xs) or xs[1].data.ndim > 2:
+    xs = [x.cast(dtype) for x in xs]
+    if not _small(dtype, xs) or xs[1].data.ndim > 2:
         return unknown_whole(m, op, dtype, shape or (), xs)
     a = _matrix(xs[0])[:-1]
     return _solved(m, _transposed(a) if op.options["trans"] else a, xs[1], shape or ())
@@ -94,8 +98,8 @@ def _lu_solve(m: Model, op: Op, xs: Sequence[Array]) -> Array:
 @meaning("solve_triangular", "cho_solve")
 def _triangular(m: Model, op: Op, xs: Sequence[Array]) -> Array:
     dtype, shape = result_type(m, op, xs)
-    options = op.options
-    if not _small(xs) or xs[1].data.ndim > 2 or options.get("unit_diagonal"):
+    xs, options = [x.cast(dtype) for x in xs], op.options
+    if not _small(dtype, xs) or xs[1].data.ndim > 2 or options.get("unit_diagonal"):
         return unknown_whole(m, op, dtype, shape or (), xs)
     n, lower = xs[0].shape[0], bool(options["lower"])
     zero = z3().RealVal(0)

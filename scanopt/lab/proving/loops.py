@@ -40,6 +40,11 @@ class Loops:
         self._steps: dict[Any, int] = {}
         self._executed: dict[Any, int] = {}
 
+    def fix(self, c: Clock, steps: int, executed: int) -> None:
+        """Say how many steps a loop outside of all others may run and does run."""
+        key = self._key(c, {})
+        self._steps[key], self._executed[key] = steps, executed
+
     def outside(self, c: Clock, at: At) -> At:
         """The steps of all loops but this one."""
         return {d: t for d, t in at.items() if d != c}

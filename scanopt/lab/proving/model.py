@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
 from scanopt.calculus.terms import Clock, Int, State, Term, Text, Value
-from scanopt.lab.proving.arrays import Array, array, filled, joined
+from scanopt.lab.proving.arrays import Array, array, filled, joined, known
 from scanopt.lab.proving.choices import Choices, NoProgramError
 from scanopt.lab.proving.entries import lifted, same, symbol, unknown_function
 from scanopt.lab.proving.forms import Named, Table, Taken, Vmap, arguments, free_list, is_choice, operator_form
@@ -42,7 +43,7 @@ class Bounds:
 
     steps: int = 4
     rows: tuple[tuple[int, ...], ...] = ((), (2,))
-    further: tuple[tuple[int, ...], ...] = ((0, 2), (1, 2), (2, 1), (2, 2), (3, 2))
+    further: tuple[tuple[int, ...], ...] = ((0, 2), (1, 1), (1, 2), (2, 1), (2, 2), (3, 2))
     ints: tuple[int, ...] = (1, 2, 3, 0, -1, -2, -3)
     counts: tuple[int, ...] = (0, 1, 2, 3, -1)
 
@@ -51,6 +52,7 @@ class Bounds:
 class Model:
     """One world: what was chosen, what is assumed, and what the law's terms are in it.
 
+    floats: dtypes of floats that operators make of entries of other dtypes.
     abstracted: operators that stand for more than themselves, see `operators`.
     errors: what was computed where, and when that raises.
     """
@@ -59,6 +61,7 @@ class Model:
     theory: str
     places: Places
     bounds: Bounds
+    floats: tuple[str, ...] = ("A", "B")
     assumptions: list[Any] = field(default_factory=list[Any])
     abstracted: set[str] = field(default_factory=set[str])
     errors: list[tuple[frozenset[Clock], Any]] = field(default_factory=list[tuple[frozenset[Clock], Any]])
@@ -69,6 +72,7 @@ class Model:
     updates: dict[str, Term] = field(default_factory=dict[str, Term])
     types: dict[str, tuple[str, tuple[int, ...]]] = field(default_factory=dict[str, tuple[str, tuple[int, ...]]])
     always: bool | None = None
+    carried: set[Any] = field(default_factory=set[Any])
     kinds: dict[str, str] = field(default_factory=dict[str, str])
     fragile: dict[str, bool] = field(default_factory=dict[str, bool])
     variables: dict[tuple[str, Any], Array] = field(default_factory=dict[tuple[str, Any], Array])
@@ -124,16 +128,19 @@ class Model:
         """The dtype that one of NumPy stands for."""
         if dtype in ("bool", "int64", "int8"):
             return dtype
-        found = [d for d in self.dtypes if self.numpy_dtype(d) == dtype]
-        if not found:
-            raise NotImplementedError(f"entries of dtype {dtype}")
-        return found[0]
+        for d in (*self.dtypes, *self.floats):
+            if self.numpy_dtype(d) == dtype:
+                return d
+        raise NotImplementedError(f"entries of dtype {dtype}")
 
     def kind(self, dtype: str) -> str:
         """What a dtype is: "bool", "int8", "int" or "float"."""
         fixed = {"bool": "bool", "int8": "int8", "int64": "int", "real": "float", "fp": "float"}
+        if self.theory != "free":
+            return fixed.get(dtype, "float")
         if dtype not in fixed and dtype not in self.kinds:
-            self.kinds[dtype] = self.choose(f"{dtype} is of", ("float", "int"))
+            below = dtype == "B" and self.kind("A") == "float"  # B is the dtype that A is promoted to
+            self.kinds[dtype] = self.choose(f"{dtype} is of", ("float",) if below else ("float", "int"))
         return fixed.get(dtype) or self.kinds[dtype]
 
     def promoted(self, dtypes: Sequence[str]) -> str:
@@ -193,6 +200,8 @@ class Model:
 
     def _type(self, name: str, on: Clock | None, first: int | None) -> tuple[str, tuple[int, ...]]:
         kind = self.places.kinds.get(name)
+        if "." in name:  # of a list: what its values have in common plays no part
+            return self.dtypes[0], self.choose(f"shape of {name}", self.bounds.rows)
         fixed = {"bool": ("bool",), "count": ("int64",), "number": ("int64",)}
         dtype = self.choose(f"dtype of {name}", fixed.get(kind or "", self.dtypes))
         rows = self.bounds.rows
@@ -266,7 +275,13 @@ class Model:
         for side in (x, y):
             if side.args is None and side.head not in self.fragile:
                 self.fragile[side.head] = self.choose(f"{side} may raise", (True, False))
-        (taken,) = self.value(condition, at).entries
+        one, other = (self.quietly(partial(self.value, side, at)) for side in (x, y))
+        if one.dtype != other.dtype or len(one.shape) != len(other.shape):
+            raise NoProgramError("sides of several types")
+        found = self.value(condition, at)
+        if found.shape:
+            raise NoProgramError("a condition with axes")
+        taken = found.entries[0]
         if not isinstance(taken, bool):
             chosen = self.choose(f"{condition} holds", (True, False))
             self.assume(same(taken, chosen, "bool"))
@@ -333,11 +348,18 @@ class Model:
         start = self.initial(init, k, outside)
         if k < 1 or not start.shape or start.shape[0] < k:
             raise NoProgramError(f"a state read {k} steps back, with {start.shape} before the first step")
+        self._carries(s, c, outside, start)
         if t is None:
             return self.junk(start.dtype, start.shape[1:])
         if t < k:
             return start.row(start.shape[0] - k + t)
         return self.state(s, c, t - k, outside, start.dtype, start.shape[1:])
+
+    def _carries(self, s: State, c: Clock, outside: At, start: Array) -> None:
+        """What a state becomes has its type, also in a loop that runs no step."""
+        if s.head in self.updates and (s.head, start.shape) not in self.carried:
+            self.carried.add((s.head, start.shape))
+            self.state(s, c, None, outside, start.dtype, start.shape[1:])
 
     def state(self, s: State, c: Clock, t: int | None, outside: At, dtype: str, shape: tuple[int, ...]) -> Array:
         """What a state becomes at a step."""
@@ -427,13 +449,19 @@ class Model:
             return self.junk(x.dtype, x.shape[1:])
         return x.row(k)
 
+    def _any_row(self, x: Array) -> Array:
+        """Some row, where there may be none; of what says where and how many it is known."""
+        shape = x.shape[1:]
+        return self.junk(x.dtype, shape) if known(x) is None else filled(x.dtype, shape, [0] * int(np.prod(shape)))
+
     def quietly(self, run: Callable[[], Array]) -> Array:
         """What would be computed, of which only the type is of use: it does not raise."""
-        before = self._at
-        self._at = {**before, Clock("nothing runs"): None}
-        found = run()
-        self._at = before
-        return found
+        errors, self.errors = self.errors, []
+        made, self._made = self._made, {}
+        try:
+            return run()
+        finally:
+            self.errors, self._made = errors, made
 
     def batched(self, op: Term, flags: str, *xs: Array) -> Array:
         """An operator along the first axis of what is flagged."""
@@ -442,7 +470,7 @@ class Model:
             raise NoProgramError("batched arguments of several lengths")
         made = self.operator(op)
         run = made.batched() if isinstance(made, Unknown) else made
-        some = [self.junk(x.dtype, x.shape[1:]) if f == "1" else x for x, f in zip(xs, flags, strict=True)]
+        some = [self._any_row(x) if f == "1" else x for x, f in zip(xs, flags, strict=True)]
         like = self.quietly(lambda: run(*some))
         rows = [
             run(*(x.row(t) if f == "1" else x for x, f in zip(xs, flags, strict=True))) for t in range(lengths.pop())

@@ -88,7 +88,7 @@ def _run(m: Model, op: Op, dtype: str, shape: Any, numbers: Sequence[Any]) -> Ar
         return array(np.asarray(op.bind(np)(*numbers)))
     except (ValueError, IndexError, ArithmeticError):
         m.raises(True)
-        return m.junk(dtype, shape or ())
+        return filled(dtype, shape or (), [0] * int(np.prod(shape or ())))
 
 
 def _moved(m: Model, op: Op, dtype: str, shape: Any, xs: Sequence[Array], numbers: Sequence[Any]) -> Array:
@@ -175,7 +175,7 @@ def _sum(m: Model, op: Op, xs: Sequence[Array]) -> Array:
 def _dot(m: Model, op: Op, xs: Sequence[Array]) -> Array:
     x, y = xs
     dtype, shape = result_type(m, op, xs)
-    if shape is None or x.data.ndim not in (1, 2) or y.data.ndim not in (1, 2) or dtype in ("fp", "A", "B", "bool"):
+    if shape is None or x.data.ndim not in (1, 2) or y.data.ndim not in (1, 2) or dtype in ("fp", "A", "B"):
         return unknown_whole(m, op, dtype, shape or (), xs)
     left = x.cast(dtype).data.reshape(-1 if x.data.ndim == 2 else 1, x.shape[-1]) if x.data.size else None
     right = y.cast(dtype).data.reshape(y.shape[0], -1) if y.data.size else None
@@ -201,12 +201,18 @@ def _added(dtype: str, terms: Sequence[Any]) -> Any:
 Step = Callable[..., Array]
 
 
+_FOR_ALL = {"accumulate", "fold", "fold_in_order", "segmented", "forward_fill", "geometric"}
+"""Recurrences of every dtype: the others are defined for floats."""
+
+
 def _recurrence(kinds: str, last: bool = False) -> Callable[[Callable[[Model, Op], Step]], Run]:
     """An operator by its step: a function of the states before, the nearest first, and of what the step reads."""
 
     def of(make: Callable[[Model, Op], Step]) -> Run:
         def run(m: Model, op: Op, xs: Sequence[Array]) -> Array:
-            dtype, _ = result_type(m, op, xs)
+            dtype, shape = result_type(m, op, xs)
+            if op.name not in _FOR_ALL and m.kind(dtype) != "float":
+                return unknown_whole(m, op, dtype, shape or (), xs)
             return unrolled(make(m, op), kinds, xs, dtype, last)
 
         return run

@@ -1,14 +1,16 @@
-"""What became of laws, as text and as the page docs/proofs.md."""
+"""What became of laws, as text, and as the record that the catalogue of laws reads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from scanopt.calculus.law import Law
 from scanopt.lab.proving.prover import Proof, prove
-from scanopt.view.tables import markdown_table
 
-__all__ = ["proofs_page", "proved"]
+__all__ = ["mutants", "proofs_record", "proved", "proved_mutants"]
+
+_OUTCOMES = ("proved", "refuted", "out of reach")
 
 
 def proved(laws: Sequence[Law], say: Callable[[str], None], steps: int = 4) -> bool:
@@ -17,17 +19,41 @@ def proved(laws: Sequence[Law], say: Callable[[str], None], steps: int = 4) -> b
     for x in laws:
         found.append(prove(x, steps))
         say(str(found[-1]))
-    say(_counts(found))
+    say(f"{_number(len(found), 'law')}, up to {_number(steps, 'step')}: {_counts(found)}")
     return all(x.outcome != "refuted" for x in found)
 
 
+def proved_mutants(laws: Sequence[Law], say: Callable[[str], None], steps: int = 2) -> bool:
+    """Drop each condition of each law in turn and say whether what is left is refuted.  Always True: no law is wrong."""
+    found: list[Proof] = []
+    for condition, x in mutants(laws):
+        found.append(prove(x, steps))
+        say(f"{x.name} without {condition}: {found[-1].outcome}: {found[-1].detail}")
+    say(f"{_number(len(found), 'condition')} dropped, one at a time: {_counts(found)}")
+    return True
+
+
+def mutants(laws: Iterable[Law]) -> Iterator[tuple[str, Law]]:
+    """Each law without each condition that does not say what some variable is."""
+    for x in laws:
+        for i, condition in enumerate(x.conditions):
+            if not x.without(i).unbound():
+                yield condition, x.without(i)
+
+
+def proofs_record(laws: Sequence[Law], steps: int = 4) -> str:
+    """What becomes of each law, as JSON: the file scanopt/view/proofs.json.
+
+    A law that says something else than when it was proved is not taken for proved.
+    """
+    found = [(str(x), prove(x, steps)) for x in laws]
+    rows = {p.law: {"outcome": p.outcome, "detail": p.detail, "worlds": p.worlds, "says": says} for says, p in found}
+    return json.dumps({"steps": steps, "laws": rows}, indent=1, ensure_ascii=False) + "\n"
+
+
 def _counts(found: Sequence[Proof]) -> str:
-    counts = {o: sum(x.outcome == o for x in found) for o in ("proved", "refuted", "out of reach")}
-    return f"{len(found)} laws: {', '.join(f'{n} {o}' for o, n in counts.items())}"
+    return ", ".join(f"{sum(x.outcome == o for x in found)} {o}" for o in _OUTCOMES)
 
 
-def proofs_page(laws: Sequence[Law], steps: int = 4) -> str:
-    """The page docs/proofs.md."""
-    found = [prove(x, steps) for x in laws]
-    rows = [[f"`{p.law}`", p.outcome, p.detail, str(p.worlds)] for p in found]
-    return markdown_table(["law", "outcome", "for what, or why not", "worlds"], rows) + "\n\n" + _counts(found) + "\n"
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}{'s' if count != 1 else ''}"
