@@ -78,7 +78,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="scanopt", description="Symbolic loops, optimized by named laws.")
     parser.add_argument("--version", action="version", version=f"scanopt {scanopt.__version__}")
     commands = parser.add_subparsers(
-        dest="command", required=True, metavar="{run,explain,ablate,laws,check,check-law,prove-law,check-facts,calibrate}"
+        dest="command",
+        required=True,
+        metavar="{run,explain,ablate,laws,check,check-law,prove-law,check-facts,calibrate}",
     )
     for name, text in (
         ("run", "execute a file, then print programs, laws, costs and times of each function it compiled"),

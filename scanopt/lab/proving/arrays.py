@@ -69,7 +69,9 @@ def known(x: Array) -> np.ndarray[Any, Any] | None:
 def joined(dtype: str, rows: Sequence[Array], shape: Shape) -> Array:
     """Rows of one shape along a new first axis.  Raises NoProgramError for rows of another shape or dtype."""
     if any(x.shape != shape or x.dtype != dtype for x in rows):
-        raise NoProgramError(f"rows of shapes {', '.join(str(x.shape) for x in rows)}, not {shape}, or of several dtypes")
+        raise NoProgramError(
+            f"rows of shapes {', '.join(str(x.shape) for x in rows)}, not {shape}, or of several dtypes"
+        )
     return filled(dtype, (len(rows), *shape), [e for x in rows for e in x.entries])
 
 

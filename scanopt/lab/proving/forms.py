@@ -9,7 +9,18 @@ from typing import Any
 from scanopt.array.op import Op
 from scanopt.calculus.terms import Args, Int, Term, Text
 
-__all__ = ["Named", "Table", "Taken", "Vmap", "arguments", "free_list", "is_choice", "is_variable", "operator_form", "subterms"]
+__all__ = [
+    "Named",
+    "Table",
+    "Taken",
+    "Vmap",
+    "arguments",
+    "free_list",
+    "is_choice",
+    "is_variable",
+    "operator_form",
+    "subterms",
+]
 
 
 @dataclass(frozen=True)

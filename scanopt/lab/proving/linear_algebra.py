@@ -103,7 +103,10 @@ def _triangular(m: Model, op: Op, xs: Sequence[Array]) -> Array:
         return unknown_whole(m, op, dtype, shape or (), xs)
     n, lower = xs[0].shape[0], bool(options["lower"])
     zero = z3().RealVal(0)
-    a = [[x if (j <= i if lower else j >= i) else zero for j, x in enumerate(row)] for i, row in enumerate(_matrix(xs[0]))]
+    a = [
+        [x if (j <= i if lower else j >= i) else zero for j, x in enumerate(row)]
+        for i, row in enumerate(_matrix(xs[0]))
+    ]
     if op.name == "cho_solve":
         first, second = (a, _transposed(a)) if lower else (_transposed(a), a)
         return _substituted(second, _substituted(first, xs[1], True), False)
@@ -138,7 +141,7 @@ def _or_flag(m: Model, op: Op, xs: Sequence[Array]) -> Array:
     before = m.errors
     m.errors = []
     found = applied(m, Op.make(op.options["function"]), xs)
-    fails = disjunction(*(c for _, c in m.errors))
+    fails = disjunction(*(e.when for e in m.errors))
     m.errors = before
     told = f"flag of {op.options['function']} of {' '.join(map(str, xs[0].entries))}"
     row = [symbol(f"{told} {i}", dtype) for i in range(found.shape[-1])]

@@ -91,7 +91,9 @@ class Loops:
         return self._executed[key]
 
     def _lifted(self, c: Clock, d: Clock, at: At, run: bool = False) -> int:
-        """The steps of d at the first step of c."""
+        """The steps of d, as many at each step of c."""
+        if d not in self.alike or not {c, d} <= self.whole:
+            raise NoProgramError(f"{d} for all steps of {c}, where it need not run as many steps at each")
         count = self.executed if run else self.steps
         return count(d, {**at, c: 0 if self.steps(c, at) else None})
 

@@ -23,7 +23,7 @@ from scanopt.lab.proving.operators import applied
 from scanopt.lab.proving.places import Places
 from scanopt.lab.proving.unknown import Unknown
 
-__all__ = ["THEORIES", "Bounds", "Model"]
+__all__ = ["THEORIES", "Bounds", "Error", "Model"]
 
 T = TypeVar("T")
 Operator = Callable[..., Array]
@@ -48,13 +48,22 @@ class Bounds:
     counts: tuple[int, ...] = (0, 1, 2, 3, -1)
 
 
+@dataclass(frozen=True)
+class Error:
+    """What is computed in some loops raises where a condition holds; needed: what is asked for is made of it."""
+
+    when: Any
+    loops: frozenset[Clock]
+    needed: bool
+
+
 @dataclass
 class Model:
     """One world: what was chosen, what is assumed, and what the law's terms are in it.
 
     floats: dtypes of floats that operators make of entries of other dtypes.
     abstracted: operators that stand for more than themselves, see `operators`.
-    errors: what was computed where, and when that raises.
+    errors: what is raised, and when.  exact: whether rounding counts.
     """
 
     choices: Choices
@@ -62,9 +71,10 @@ class Model:
     places: Places
     bounds: Bounds
     floats: tuple[str, ...] = ("A", "B")
+    exact: bool = False
     assumptions: list[Any] = field(default_factory=list[Any])
     abstracted: set[str] = field(default_factory=set[str])
-    errors: list[tuple[frozenset[Clock], Any]] = field(default_factory=list[tuple[frozenset[Clock], Any]])
+    errors: list[Error] = field(default_factory=list["Error"])
     values: dict[str, Term | Callable[[At], Array]] = field(default_factory=dict[str, Any])
     operators: dict[str, Operator] = field(default_factory=dict[str, Operator])
     lists: dict[str, list[Term]] = field(default_factory=dict[str, list[Term]])
@@ -80,6 +90,7 @@ class Model:
     _ints: dict[str, int] = field(default_factory=dict[str, int])
     _at: At = field(default_factory=dict[Clock, int | None])
     _number: int = 0
+    _needed: bool = True
 
     def __post_init__(self) -> None:
         self.loops = Loops(self)
@@ -105,13 +116,17 @@ class Model:
     def raises(self, condition: Any) -> None:
         """What is being computed raises an error where the condition holds."""
         if condition is not False and None not in self._at.values():
-            self.errors.append((frozenset(self._at), condition))
+            self.errors.append(Error(condition, frozenset(self._at), self._needed))
 
     def is_always(self) -> bool:
         """Whether the left side is computed whenever the program is."""
         if self.always is None:
             self.always = self.choose("the left side is computed", (True, False))
         return self.always
+
+    def rounds(self, dtype: str) -> bool:
+        """Whether it counts in which order entries of a dtype are added up."""
+        return self.exact and dtype not in ("bool", "int8", "int64")
 
     def forget(self) -> None:
         """What was computed is computed anew, and what it raises is noted."""
@@ -377,8 +392,12 @@ class Model:
         steps = range(self.loops.executed(c, at))
         kept = steps if k is None else steps[-k:]
         like = self.value(x, {**at, c: None})
-        rows = {t: self.value(x, {**at, c: t}) for t in steps}
-        return joined(like.dtype, [rows[t] for t in kept], like.shape)
+        rows = [self.value(x, {**at, c: t}) for t in kept]
+        before, self._needed = self._needed, False
+        for t in steps[: len(steps) - len(kept)]:
+            self.value(x, {**at, c: t})
+        self._needed = before
+        return joined(like.dtype, rows, like.shape)
 
     def _row(self, c: Clock, x: Term, at: At, k: int) -> Array:
         if self.loops.steps(c, at) > k + 1:

@@ -109,7 +109,9 @@ def pointwise(m: Model, name: str, *xs: Array, dtype: str | None = None) -> Arra
         dtype, _ = result_type(m, Op.make(name), xs)
     shape, entries = broadcast(*xs)
     if name == "where":
-        return filled(dtype, shape, [_where(m, *e, xs[1].dtype, xs[2].dtype, dtype) for e in zip(*entries, strict=True)])
+        return filled(
+            dtype, shape, [_where(m, *e, xs[1].dtype, xs[2].dtype, dtype) for e in zip(*entries, strict=True)]
+        )
     inside = m.promoted([x.dtype for x in xs]) if name in _RELATIONS else dtype
     out = []
     for e in zip(*(x.cast(inside).data.reshape(-1) if x.shape == shape else _spread(x.cast(inside), shape) for x in xs),
@@ -166,7 +168,7 @@ def _sum(m: Model, op: Op, xs: Sequence[Array]) -> Array:
     (x,) = xs
     dtype, shape = result_type(m, op, xs)
     axes, keep = op.options["axis"], op.options["keepdims"]
-    if axes != (0,) or keep or shape is None or dtype == "fp":
+    if axes != (0,) or keep or shape is None or m.rounds(dtype):
         return unknown_whole(m, op, dtype, shape or (), xs)
     return total(m, [x.row(t) for t in range(x.shape[0])], dtype, shape)
 
@@ -211,7 +213,8 @@ def _recurrence(kinds: str, last: bool = False) -> Callable[[Callable[[Model, Op
     def of(make: Callable[[Model, Op], Step]) -> Run:
         def run(m: Model, op: Op, xs: Sequence[Array]) -> Array:
             dtype, shape = result_type(m, op, xs)
-            if op.name not in _FOR_ALL and m.kind(dtype) != "float":
+            closed = op.spec.batch_exact is not True and m.rounds(dtype)  # in one call, by other roundings
+            if closed or (op.name not in _FOR_ALL and m.kind(dtype) != "float"):
                 return unknown_whole(m, op, dtype, shape or (), xs)
             return unrolled(make(m, op), kinds, xs, dtype, last)
 

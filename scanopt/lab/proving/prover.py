@@ -15,7 +15,7 @@ from scanopt.lab.proving.choices import Choices, NoProgramError, worlds
 from scanopt.lab.proving.entries import conjunction, disjunction, same, z3
 from scanopt.lab.proving.facts import assume
 from scanopt.lab.proving.loops import At
-from scanopt.lab.proving.model import Bounds, Model
+from scanopt.lab.proving.model import Bounds, Error, Model
 from scanopt.lab.proving.places import places_of
 from scanopt.lab.proving.polynomials import same_polynomial
 from scanopt.lab.proving.showing import counterexample
@@ -32,7 +32,7 @@ _EFFORT = 4_000_000
 """What z3 may do for one question, in its own units: the same on every machine."""
 
 
-LOST = "; errors of the left side may be lost"
+LOST = "; errors of steps that nothing is asked of may be lost"
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,9 @@ class _Theory:
     def _failed(self, found: _World, choices: Choices) -> _Found:
         if found.abstracted and found.outcome == "refuted":
             names = ", ".join(sorted(found.abstracted))
-            detail = f"of {names} only is known that they are functions, and for {_KINDS[self.theory]} that is not enough"
+            detail = (
+                f"of {names} only is known that they are functions, and for {_KINDS[self.theory]} that is not enough"
+            )
             return self._found("out of reach", detail, 0, True)
         return self._found(found.outcome, found.detail, 0, False, found.counterexample)
 
@@ -153,7 +155,7 @@ class _Theory:
     def world(self, choices: Choices) -> _World:
         """Both sides in one world."""
         floats = ("A", "B") if self.law.licence == "exact" or self.theory == "free" else ("real",)
-        m = Model(choices, self.theory, places_of(self.law), self.bounds, floats)
+        m = Model(choices, self.theory, places_of(self.law), self.bounds, floats, self.law.licence == "exact")
         e = self.law.equation
         assume(m, e.when)
         if isinstance(e.left, Clock) and isinstance(e.right, Clock):
@@ -186,8 +188,12 @@ class _Theory:
     def _compared(
         self, m: Model, ats: Sequence[At], left: Sequence[Array], right: Sequence[Array], errors: Any, further: Any
     ) -> _World:
-        fails, raises = _errors(m, errors, further)
-        obligations = [("the right side raises where the left side does not", disjunction(fails, _negated(raises)), -1)]
+        needed, unneeded, raises = _errors(m, errors, further)
+        fails = disjunction(needed, unneeded)
+        obligations = [
+            ("the right side raises where the left side does not", disjunction(fails, _negated(raises)), -1),
+            ("the left side raises where the right side does not", disjunction(_negated(needed), raises), -1),
+        ]
         self.possible = self.possible or self._unsatisfiable(m, True) is not True
         if not self.loses_errors:
             lost = conjunction(fails, _negated(raises))
@@ -267,15 +273,15 @@ def _typed(m: Model, update: Term, c: Clock) -> tuple[str, tuple[int, ...]]:
     return found.dtype, found.shape
 
 
-def _errors(m: Model, left: Sequence[Any], right: Sequence[Any]) -> tuple[Any, Any]:
-    """Whether each side raises.
+def _errors(m: Model, left: Sequence[Error], right: Sequence[Error]) -> tuple[Any, Any, Any]:
+    """Whether the left side raises in what is asked for, whether it does in what is not, whether the right side does.
 
     What the left side computes may not be computed at all, on a side of an ifelse that is not taken: then what the right
     side computes before the loop must not raise.
     """
     home = m.places.home
-    before = [c for where, c in right if home is not None and home not in where]
+    before = [e.when for e in right if home is not None and home not in e.loops]
     if before and not m.is_always():
-        return False, disjunction(*before)
-    return disjunction(*(c for _, c in left)), disjunction(*(c for _, c in right))
-
+        return False, False, disjunction(*before)
+    needed, further = ([e.when for e in left if e.needed is n] for n in (True, False))
+    return disjunction(*needed), disjunction(*further), disjunction(*(e.when for e in right))
