@@ -33,9 +33,9 @@ from scanopt.interpreter import interpret
 from scanopt.lab.proving.arrays import Array, array, filled, known
 from scanopt.lab.proving.choices import Choices
 from scanopt.lab.proving.entries import z3
-from scanopt.lab.proving.model import Bounds, Model
+from scanopt.lab.proving.model import Model
 from scanopt.lab.proving.operators import applied
-from scanopt.lab.proving.places import Places
+from scanopt.lab.proving.world import Bounds
 
 C, S = Clock("c"), State("s")
 
@@ -44,7 +44,7 @@ Step = Callable[[dict[str, Any]], Any]
 
 
 def model(theory: str = "int") -> Model:
-    return Model(Choices(), theory, Places(None), Bounds())
+    return Model(Choices(), theory, Bounds())
 
 
 class Loop:

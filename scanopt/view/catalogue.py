@@ -25,9 +25,8 @@ write a law in [Writing laws](writing-laws.md).
 Licences: `exact`, both sides are equal bit for bit; `reassoc`, rounding may differ; `fast`, the formula may differ.
 A law that is *enabling* saves nothing by itself: it pays through others.  `*args` is a whole list of arguments.
 
-Proof: *proved*, both sides are equal, and the right side raises no error that the left side does not raise, in every
-loop of up to {steps} steps on small arrays of unknowns, as [Writing laws](writing-laws.md#a-proof) says; *out of reach*,
-not proved, with the reason.  {counts}
+Proof: *proved*, both sides are equal, and raise alike, in loops of up to {steps} steps and on small arrays of unknowns
+([Writing laws](writing-laws.md#a-proof)); *out of reach*, neither proved nor refuted, with the reason.  {counts}
 """
 
 _PROOFS = Path(__file__).with_name("proofs.json")

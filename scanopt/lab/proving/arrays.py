@@ -86,7 +86,8 @@ def broadcast(*xs: Array) -> tuple[Shape, list[list[Any]]]:
 
 def arranged(run: Callable[..., Any], dtype: str, data: Sequence[Array], rest: Sequence[Any] = ()) -> Array:
     """What a NumPy function makes of arrays whose entries it only moves: it is run on their numbers."""
-    numbers, entries = [], []
+    numbers: list[Any] = []
+    entries: list[Any] = []
     for x in data:
         numbers.append(np.arange(len(entries), len(entries) + x.data.size).reshape(x.shape))
         entries += x.cast(dtype).entries

@@ -7,21 +7,18 @@ something for all entries.  Facts that only steer (`STEERING`) say nothing of va
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import combinations_with_replacement, product
 from typing import Any
 
 from scanopt.calculus.rule_mutation import CAUSAL
 from scanopt.calculus.terms import Clock, Int, Op, State, Term, Text, Value, hold, seq, stack, tail
-from scanopt.lab.proving.arrays import Array, array, equal, filled, joined
-from scanopt.lab.proving.choices import NoProgramError
-from scanopt.lab.proving.entries import cast, lifted, same, symbol, z3
+from scanopt.lab.proving.arrays import Array, array, equal, filled
+from scanopt.lab.proving.entries import cast, lifted, same
 from scanopt.lab.proving.forms import is_variable
 from scanopt.lab.proving.loops import At
 from scanopt.lab.proving.model import Model
-from scanopt.lab.proving.operators import pointwise, total, unrolled
-from scanopt.lab.proving.unknown import Unknown, of_entries
+from scanopt.lab.proving.unknown import of_entries
 
-__all__ = ["MEANINGS", "STEERING", "assume"]
+__all__ = ["MEANINGS", "STEERING", "Meaning", "assume", "fact", "say", "scalar_of"]
 
 STEERING = CAUSAL | {"within", "passes_on", "sums_until", "lies_on", "constants", "held_constants", "tells_no_length"}
 """Facts of which nothing is assumed: they say what is known before what, where terms lie, or what pays."""
@@ -39,7 +36,7 @@ _FIRST = (
     "runs_all", "liftable", "exact_steps", "one_step", "no_steps", "some_steps", "row_of_step", "same_steps",
     "ends_alike", "held", "sliced", "traced_all", "becomes", "entries", "mirrors", "scalar", "vector", "matrix",
 )  # fmt: skip
-"""Facts that say how loops run and what lists hold: they come before those about what is computed there, in this order."""
+"""Facts that say how loops run and what lists hold, in this order: those about what is computed there come later."""
 
 
 def fact(f: Meaning) -> Meaning:
@@ -167,25 +164,17 @@ def static_shape(m: Model, v: Term, shape: Text) -> None:
     m.texts[shape.head] = m.type_of(v)
 
 
-def _dtype(m: Model, d: Text) -> str:
-    """The dtype that a text stands for."""
-    if d.head not in m.texts:
-        m.texts[d.head] = m.choose(f"dtype {d.head}", m.dtypes)
-    found: str = m.texts[d.head]
-    return found
-
-
 # Values
 
 
-def _is(m: Model, x: Term, what: Term | Callable[[At], Array]) -> None:
+def say(m: Model, x: Term, what: Term | Callable[[At], Array]) -> None:
     """Say what a variable is."""
     if not is_variable(x) or x.head in m.values or x.head in m.types:
         raise NotImplementedError(f"a condition that says what {x} is")
     m.values[x.head] = what
 
 
-def _scalar(m: Model, x: Term) -> tuple[Any, str]:
+def scalar_of(m: Model, x: Term) -> tuple[Any, str]:
     """The entry of a value without axes, outside of loops, and its dtype."""
     found = m.value(x, {})
     m.assume(found.shape == ())
@@ -194,28 +183,28 @@ def _scalar(m: Model, x: Term) -> tuple[Any, str]:
 
 @fact
 def is_true(m: Model, v: Term) -> None:
-    m.assume(same(_scalar(m, v)[0], True, "bool"))
+    m.assume(same(scalar_of(m, v)[0], True, "bool"))
 
 
 @fact
 def is_false(m: Model, v: Term) -> None:
-    m.assume(same(_scalar(m, v)[0], False, "bool"))
+    m.assume(same(scalar_of(m, v)[0], False, "bool"))
 
 
 @fact
 def nothing(m: Model, v: Term) -> None:
-    _is(m, v, lambda at: array(0))
+    say(m, v, lambda at: array(0))
 
 
 @fact
 def like(m: Model, x: Term, y: Term, e: Term) -> None:
-    entry, dtype = _scalar(m, e)
+    entry, dtype = scalar_of(m, e)
 
     def full(at: At) -> Array:
         shaped = m.value(y, at)
         return filled(shaped.dtype, shaped.shape, [cast(entry, dtype, shaped.dtype)] * shaped.data.size)
 
-    _is(m, x, full)
+    say(m, x, full)
 
 
 @fact
@@ -244,7 +233,7 @@ def same_value(m: Model, c: Clock, x: Term, y: Term) -> None:
 
 @fact
 def same_length(m: Model, v: Term, w: Term) -> None:
-    _is(m, v, w)
+    say(m, v, w)
 
 
 @fact
@@ -257,7 +246,7 @@ def equal_rows(m: Model, x: Term, y: Term) -> None:
 
 @fact
 def entries(m: Model, c: Clock, x: Term, rows: Term) -> None:
-    _is(m, x, seq(c, rows))  # type: ignore[arg-type]
+    say(m, x, seq(c, rows))  # type: ignore[arg-type]
 
 
 @fact
@@ -267,7 +256,7 @@ def mirrors(m: Model, c: Clock, v: Term, w: Term) -> None:
         n = m.loops.steps(c, m.loops.outside(c, at))
         return m.value(w, at if t is None else {**at, c: n - 1 - t})
 
-    _is(m, v, backwards)
+    say(m, v, backwards)
 
 
 # States
@@ -381,208 +370,3 @@ def guarded_by(m: Model, op: Term, g: Term) -> None:
         return m.quietly(lambda: inner(*xs))
 
     m.operators[g.head] = guarded
-
-
-# Operators, as functions of entries
-
-
-def _for_all(m: Model, dtypes: Sequence[str], holds: Callable[..., Any]) -> None:
-    xs = [symbol(f"any {i}", d) for i, d in enumerate(dtypes)]
-    m.assume(z3().ForAll(xs, holds(*xs)))
-
-
-def _closed(m: Model, op: Term, *dtypes: str) -> Any:
-    """The function of entries of an operator whose result is of the dtype of its first argument."""
-    made = m.unknown(op)
-    of_entries(m, [made])
-    m.assume(made.dtypes.setdefault(dtypes, dtypes[0]) == dtypes[0])
-    return made.function(dtypes)
-
-
-def _trait(count: int, holds: Callable[..., Any], arguments: int = 2) -> Meaning:
-    """What holds of an operator f for all entries of a dtype."""
-
-    def mean(m: Model, op: Term, d: Text) -> None:
-        dtype = _dtype(m, d)
-        f = _closed(m, op, *[dtype] * arguments)
-        _for_all(m, [dtype] * count, lambda *xs: holds(f, *xs))
-
-    return mean
-
-
-MEANINGS |= {
-    "commutative": _trait(2, lambda f, x, y: f(x, y) == f(y, x)),
-    "regroups": _trait(3, lambda f, x, y, z: f(f(x, y), z) == f(x, f(y, z))),
-    "idempotent": _trait(1, lambda f, x: f(x, x) == x),
-    "projection": _trait(1, lambda f, x: f(f(x)) == f(x), 1),
-    "involution": _trait(1, lambda f, x: f(f(x)) == x, 1),
-}
-
-
-@fact
-def neutral(m: Model, op: Term, e: Term, d: Text) -> None:
-    dtype, (entry, own) = _dtype(m, d), _scalar(m, e)
-    for of in {own, dtype}:
-        f = _closed(m, op, dtype, of)
-        there = lifted(cast(entry, own, of), of)
-        _for_all(m, [dtype], lambda x, f=f, there=there: f(x, there) == x)
-
-
-@fact
-def left_neutral(m: Model, op: Term, e: Term, d: Text) -> None:
-    dtype, (entry, own) = _dtype(m, d), _scalar(m, e)
-    made = m.unknown(op)
-    of_entries(m, [made])
-    for of in {own, dtype}:
-        m.assume(made.dtypes.setdefault((of, dtype), dtype) == dtype)
-        f = made.function((of, dtype))
-        there = lifted(cast(entry, own, of), of)
-        _for_all(m, [dtype], lambda x, f=f, there=there: f(there, x) == x)
-
-
-@fact
-def absorbing(m: Model, op: Term, z: Term) -> None:
-    entry, dtype = _scalar(m, z)
-    f = _closed(m, op, dtype, dtype)
-    _for_all(m, [dtype], lambda x: z3().And(f(x, entry) == entry, f(entry, x) == entry))
-
-
-@fact
-def cancels(m: Model, op: Term, d: Text, k: Text) -> None:
-    dtype = _dtype(m, d)
-    f, entry = _closed(m, op, dtype, dtype), symbol(k.head, dtype)
-    m.texts[k.head] = filled(dtype, (), [entry])
-    _for_all(m, [dtype], lambda x: f(x, x) == entry)
-
-
-@fact
-def swaps(m: Model, op: Term, d: Text) -> None:
-    dtype, made = _dtype(m, d), m.unknown(op)
-    of_entries(m, [made])
-    for a, b in combinations_with_replacement(m.dtypes, 2):
-        m.assume((made.dtype((a, b)) == dtype) == (made.dtype((b, a)) == dtype))
-        if made.dtype((a, b)) == dtype:
-            f, g = made.function((a, b)), made.function((b, a))
-            _for_all(m, [a, b], lambda x, y, f=f, g=g: f(x, y) == g(y, x))
-
-
-@fact
-def undoes(m: Model, g: Term, op: Term) -> None:
-    one, other = m.unknown(op), m.unknown(g)
-    of_entries(m, [one, other])
-    for a, b in product(m.dtypes, repeat=2):
-        result = m.promoted([a, b])  # what these operators compute in
-        m.assume(one.dtype((a, b)) == other.dtype((a, b)) == result)
-        if result == a and m.kind(a) in ("int", "int8"):
-            there, back = one.function((a, b)), other.function((a, b))
-            _for_all(m, [a, b], lambda x, y, f=there, h=back: h(f(x, y), y) == x)
-
-
-def _closed_form(kinds: str, last: bool, step: Callable[[Model, Unknown], Callable[..., Array]]) -> Meaning:
-    """g makes all steps of op, or the last one, for states of dtype d."""
-
-    def mean(m: Model, op: Term, d: Text, g: Term) -> None:
-        made, dtype = m.unknown(op), _dtype(m, d)
-        of_entries(m, [made])
-        made.exact = True
-        other = Unknown(m, g.head)
-
-        def run(init: Array, *xs: Array) -> Array:
-            if init.dtype != dtype:
-                return other(init, *xs)
-            return unrolled(step(m, made), kinds, (init, *xs), dtype, last)
-
-        m.operators[g.head] = run
-
-    return mean
-
-
-def _itself(m: Model, op: Unknown) -> Callable[..., Array]:
-    return op
-
-
-def _restarting(m: Model, op: Unknown) -> Callable[..., Array]:
-    return lambda s, mark, y, x: pointwise(m, "where", mark, y, op(s, x))
-
-
-MEANINGS |= {
-    "accumulates": _closed_form("is", False, _itself),
-    "folds": _closed_form("is", True, _itself),
-    "folds_in_order": _closed_form("is", True, _itself),
-    "segments": _closed_form("isss", False, _restarting),
-}
-
-# Sums and products
-
-
-@fact
-def adds_up(m: Model, x: Term, s: Term) -> None:
-    def summed(at: At) -> Array:
-        found = m.value(x, at)
-        if not found.shape:
-            raise NoProgramError("the rows of a scalar")
-        return total(m, [found.row(t) for t in range(found.shape[0])], found.dtype, found.shape[1:])
-
-    m.assume(m.kind(m.type_of(x)[0]) not in ("bool", "int8"))  # sums of these are of another dtype
-    _is(m, s, summed)
-
-
-MEANINGS["adds_up_freely"] = adds_up
-
-
-@fact
-def chain(m: Model, x: Term, y: Term, z: Term) -> None:
-    types = [m.type_of(v) for v in (x, y, z)]
-    m.assume(len({d for d, _ in types}) == 1 and len(types[1][1]) == 2)
-    m.assume(all(len(s) in (1, 2) for _, s in types))
-
-
-@fact
-def beside(m: Model, c: Clock, x: Term, w: Term, all_: Term, n: Term, op: Term) -> None:
-    dtype, shape = m.type_of(all_)
-    m.assume(len(shape) == 2)
-    first = m.choose(f"{n}", range(shape[1] + 1))
-    count = m.choose(f"columns of {w}", range(shape[1] - first + 1))
-    _is(m, n, lambda at: array(first))
-    _is(m, w, lambda at: Array(dtype, m.value(all_, at).data[:, first : first + count]))
-    m.operators[op.head] = lambda p, a, b: Array(p.dtype, p.data[..., int(a.entries[0]) : int(b.entries[0])])
-
-
-@fact
-def cholesky_factor(m: Model, v: Term) -> None:
-    dtype, shape = m.type_of(v)
-    m.assume(len(shape) == 2)
-    m.assume(dtype in ("real", "A", "B"))
-    for i in range(min(shape)):
-        if dtype == "real":
-            m.assume(m.value(v, {}).data[i, i] != 0)
-
-
-# Chunks
-
-
-@fact
-def chunked(m: Model, c: Clock, v: Term, w: Term) -> None:
-    def rows_of_chunk(at: At) -> Array:
-        outside = m.loops.outside(Clock("chunks", (c,)), at)
-        j, size, n = at[Clock("chunks", (c,))], m.loops.chunk(), m.loops.steps(c, {})
-        like = m.value(v, {**outside, c: None})
-        steps = [None if j is None or j * size + i >= n else j * size + i for i in range(max(min(size, n), 1))]
-        return joined(like.dtype, [m.value(v, {**outside, c: t}) for t in steps], like.shape)
-
-    _is(m, w, rows_of_chunk)
-
-
-@fact
-def ends_in_chunks(m: Model, c: Clock, u: Term) -> None:
-    n, run = m.loops.steps(c, {}), m.loops.executed(c, {})
-    last = [True] if run < n else [True, False]
-    ends = [*[False] * (run - 1), *([m.choose("the loop ends by its condition", last)] if run else [])]
-    beyond = m.choose("what the condition is afterwards", (False, True))
-
-    def conditions(at: At) -> Array:
-        j, size = at[Clock("chunks", (c,))], m.loops.chunk()
-        steps = range(max(min(size, n), 1))
-        return array([j is not None and (ends[j * size + i] if j * size + i < run else beyond) for i in steps])
-
-    _is(m, u, conditions)

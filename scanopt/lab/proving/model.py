@@ -6,184 +6,58 @@ is in, a state what it becomes, a trace the values at all steps that are run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from scanopt.calculus.terms import Clock, Int, State, Term, Text, Value
+from scanopt.calculus.terms import Clock, State, Term, Text, Value
 from scanopt.lab.proving.arrays import Array, array, filled, joined, known
-from scanopt.lab.proving.choices import Choices, NoProgramError
-from scanopt.lab.proving.entries import lifted, same, symbol, unknown_function
+from scanopt.lab.proving.choices import NoProgramError
+from scanopt.lab.proving.entries import same, symbol
 from scanopt.lab.proving.forms import Named, Table, Taken, Vmap, arguments, free_list, is_choice, operator_form
 from scanopt.lab.proving.loops import At, Loops, path
 from scanopt.lab.proving.operators import applied
 from scanopt.lab.proving.places import Places
 from scanopt.lab.proving.unknown import Unknown
+from scanopt.lab.proving.world import World
 
-__all__ = ["THEORIES", "Bounds", "Error", "Model"]
+__all__ = ["Model", "Operator"]
 
-T = TypeVar("T")
 Operator = Callable[..., Array]
-
-THEORIES = {"free": ("A", "B"), "int": ("int64", "int8"), "bool": ("bool",), "real": ("real",), "fp": ("fp",)}
-"""What entries are, and of which dtypes."""
-
-_NUMPY = {"A": "float32", "B": "float64", "real": "float64", "fp": "float64"}
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """Up to which sizes worlds are looked at.
-
-    steps: of a loop, and rows of an array.  rows: shapes of what a loop computes at each step; further: of arrays.
-    """
-
-    steps: int = 4
-    rows: tuple[tuple[int, ...], ...] = ((), (2,))
-    further: tuple[tuple[int, ...], ...] = ((0, 2), (1, 1), (1, 2), (2, 1), (2, 2), (3, 2))
-    ints: tuple[int, ...] = (1, 2, 3, 0, -1, -2, -3)
-    counts: tuple[int, ...] = (0, 1, 2, 3, -1)
-
-
-@dataclass(frozen=True)
-class Error:
-    """What is computed in some loops raises where a condition holds; needed: what is asked for is made of it."""
-
-    when: Any
-    loops: frozenset[Clock]
-    needed: bool
 
 
 @dataclass
-class Model:
-    """One world: what was chosen, what is assumed, and what the law's terms are in it.
+class Model(World):
+    """A world, and what the law's terms are in it.
 
-    floats: dtypes of floats that operators make of entries of other dtypes.
-    abstracted: operators that stand for more than themselves, see `operators`.
-    errors: what is raised, and when.  exact: whether rounding counts.
+    values, operators, lists, texts: what variables of the law are, where a condition says so.  updates: what states
+    become.  types: dtypes and shapes of the other variables, whose entries are in variables.  fragile: which of them may raise.
     """
 
-    choices: Choices
-    theory: str
-    places: Places
-    bounds: Bounds
-    floats: tuple[str, ...] = ("A", "B")
-    exact: bool = False
-    assumptions: list[Any] = field(default_factory=list[Any])
-    abstracted: set[str] = field(default_factory=set[str])
-    errors: list[Error] = field(default_factory=list["Error"])
+    places: Places = field(default_factory=lambda: Places(None))
     values: dict[str, Term | Callable[[At], Array]] = field(default_factory=dict[str, Any])
     operators: dict[str, Operator] = field(default_factory=dict[str, Operator])
     lists: dict[str, list[Term]] = field(default_factory=dict[str, list[Term]])
     texts: dict[str, Any] = field(default_factory=dict[str, Any])
     updates: dict[str, Term] = field(default_factory=dict[str, Term])
     types: dict[str, tuple[str, tuple[int, ...]]] = field(default_factory=dict[str, tuple[str, tuple[int, ...]]])
-    always: bool | None = None
-    carried: set[Any] = field(default_factory=set[Any])
-    kinds: dict[str, str] = field(default_factory=dict[str, str])
     fragile: dict[str, bool] = field(default_factory=dict[str, bool])
     variables: dict[tuple[str, Any], Array] = field(default_factory=dict[tuple[str, Any], Array])
+    _carried: set[Any] = field(default_factory=set[Any])
     _made: dict[Any, Any] = field(default_factory=dict[Any, Any])
-    _ints: dict[str, int] = field(default_factory=dict[str, int])
-    _at: At = field(default_factory=dict[Clock, int | None])
-    _number: int = 0
-    _needed: bool = True
 
     def __post_init__(self) -> None:
         self.loops = Loops(self)
-
-    # Choices and assumptions
-
-    @property
-    def dtypes(self) -> tuple[str, ...]:
-        """The dtypes that entries may have."""
-        return THEORIES[self.theory]
-
-    def choose(self, name: str, options: Sequence[T]) -> T:
-        """One of some options, all of which are tried in turn."""
-        return self.choices.choose(name, options)
-
-    def assume(self, condition: Any) -> None:
-        """Only worlds are looked at where the condition holds."""
-        if condition is False or condition is np.False_:
-            raise NoProgramError("a condition does not hold")
-        if condition is not True and condition is not np.True_:
-            self.assumptions.append(condition)
-
-    def raises(self, condition: Any) -> None:
-        """What is being computed raises an error where the condition holds."""
-        if condition is not False and None not in self._at.values():
-            self.errors.append(Error(condition, frozenset(self._at), self._needed))
-
-    def is_always(self) -> bool:
-        """Whether the left side is computed whenever the program is."""
-        if self.always is None:
-            self.always = self.choose("the left side is computed", (True, False))
-        return self.always
-
-    def rounds(self, dtype: str) -> bool:
-        """Whether it counts in which order entries of a dtype are added up."""
-        return self.exact and dtype not in ("bool", "int8", "int64")
 
     def forget(self) -> None:
         """What was computed is computed anew, and what it raises is noted."""
         self._made.clear()
         self.errors = []
 
-    # dtypes
-
-    def numpy_dtype(self, dtype: str) -> str:
-        """A dtype of NumPy that stands for this one in the rules of operators."""
-        return _NUMPY.get(dtype, dtype)
-
-    def own_dtype(self, dtype: str) -> str:
-        """The dtype that one of NumPy stands for."""
-        if dtype in ("bool", "int64", "int8"):
-            return dtype
-        for d in (*self.dtypes, *self.floats):
-            if self.numpy_dtype(d) == dtype:
-                return d
-        raise NotImplementedError(f"entries of dtype {dtype}")
-
-    def kind(self, dtype: str) -> str:
-        """What a dtype is: "bool", "int8", "int" or "float"."""
-        fixed = {"bool": "bool", "int8": "int8", "int64": "int", "real": "float", "fp": "float"}
-        if self.theory != "free":
-            return fixed.get(dtype, "float")
-        if dtype not in fixed and dtype not in self.kinds:
-            below = dtype == "B" and self.kind("A") == "float"  # B is the dtype that A is promoted to
-            self.kinds[dtype] = self.choose(f"{dtype} is of", ("float",) if below else ("float", "int"))
-        return fixed.get(dtype) or self.kinds[dtype]
-
-    def promoted(self, dtypes: Sequence[str]) -> str:
-        """The dtype that operators compute some dtypes in."""
-        return self.own_dtype(np.result_type(*(np.dtype(self.numpy_dtype(d)) for d in dtypes)).name)
-
-    # Unknowns
-
-    def junk(self, dtype: str, shape: tuple[int, ...]) -> Array:
-        """An array of which nothing is known, another one each time."""
-        self._number += 1
-        return self.symbols(f"anything {self._number}", dtype, shape)
-
-    def symbols(self, name: str, dtype: str, shape: tuple[int, ...]) -> Array:
-        """An array of unknowns of this name."""
-        places = [",".join(map(str, i)) for i in np.ndindex(*shape)]
-        return filled(dtype, shape, [symbol(f"{name}[{i}]" if i else name, dtype) for i in places])
-
-    def function_of(self, name: str, dtype: str, shape: tuple[int, ...], xs: Sequence[Array]) -> Array:
-        """An unknown function of whole arrays."""
-        read = [lifted(e, x.dtype) for x in xs for e in x.entries]
-        dtypes = tuple(x.dtype for x in xs for _ in x.entries)
-        shapes = " ".join(str(x.shape) for x in xs)
-        out = []
-        for i in np.ndindex(*shape):
-            told = f"{name}{list(i) if i else ''} of {shapes}"
-            out.append(unknown_function(told, dtypes, dtype)(*read) if read else symbol(told, dtype))
-        return filled(dtype, shape, out)
+    # Variables
 
     def variable(self, name: str, at: At, first: int | None = None) -> Array:
         """A variable of the law; first: how many rows it has, where that is asked for."""
@@ -227,21 +101,6 @@ class Model:
             rows = ((), *lengths, *(self.bounds.further if kind != "count" else ()))
         return dtype, self.choose(f"shape of {name}", rows)
 
-    def number(self, k: Int | int) -> int:
-        """An integer of the law."""
-        if isinstance(k, int):
-            return k
-        if k.args is None:
-            if k.head not in self._ints:
-                self._ints[k.head] = self.choose(k.head, self.bounds.ints)
-            return self._ints[k.head]
-        one, other = (self.number(a) for a in k.args if isinstance(a, int | Int))
-        return one + other if k.head == "+" else one - other
-
-    def set_number(self, k: Int, n: int) -> None:
-        """Say what an integer of the law is."""
-        self._ints[k.head] = n
-
     # Values
 
     def value(self, x: Term, at: At) -> Array:
@@ -262,7 +121,7 @@ class Model:
         match x.head, x.args:
             case "apply", (Term() as op, Term() as args):
                 if is_choice(op):
-                    return self._choice(*arguments(args), at=at)
+                    return self._choice(arguments(args), at)
                 return self.operator(op)(*(self.value(a, at) for a in self.listed(args)))
             case "hold", (Clock() as c, Term() as inner):
                 return self.value(inner, self.loops.outside(c, at))
@@ -285,8 +144,9 @@ class Model:
             case head, _:
                 raise NotImplementedError(f"terms {head}(..)")
 
-    def _choice(self, condition: Term, x: Term, y: Term, at: At) -> Array:
+    def _choice(self, args: list[Term], at: At) -> Array:
         """One of two values: the other one is not computed."""
+        condition, x, y = args
         for side in (x, y):
             if side.args is None and side.head not in self.fragile:
                 self.fragile[side.head] = self.choose(f"{side} may raise", (True, False))
@@ -372,8 +232,8 @@ class Model:
 
     def _carries(self, s: State, c: Clock, outside: At, start: Array) -> None:
         """What a state becomes has its type, also in a loop that runs no step."""
-        if s.head in self.updates and (s.head, start.shape) not in self.carried:
-            self.carried.add((s.head, start.shape))
+        if s.head in self.updates and (s.head, start.shape) not in self._carried:
+            self._carried.add((s.head, start.shape))
             self.state(s, c, None, outside, start.dtype, start.shape[1:])
 
     def state(self, s: State, c: Clock, t: int | None, outside: At, dtype: str, shape: tuple[int, ...]) -> Array:
@@ -400,7 +260,7 @@ class Model:
         return joined(like.dtype, rows, like.shape)
 
     def _row(self, c: Clock, x: Term, at: At, k: int) -> Array:
-        if self.loops.steps(c, at) > k + 1:
+        if k < 0 or self.loops.steps(c, at) > k + 1:
             raise NoProgramError(f"row {k} of a loop that may run more steps")
         n = self.loops.executed(c, at)
         rows = [self.value(x, {**at, c: t}) for t in range(n)]

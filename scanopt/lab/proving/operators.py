@@ -107,15 +107,14 @@ def pointwise(m: Model, name: str, *xs: Array, dtype: str | None = None) -> Arra
     """An operator of entries, of arrays that broadcast."""
     if dtype is None:
         dtype, _ = result_type(m, Op.make(name), xs)
-    shape, entries = broadcast(*xs)
+    shape, _ = broadcast(*xs)
     if name == "where":
-        return filled(
-            dtype, shape, [_where(m, *e, xs[1].dtype, xs[2].dtype, dtype) for e in zip(*entries, strict=True)]
-        )
+        _, entries = broadcast(xs[0], xs[1].cast(dtype), xs[2].cast(dtype))
+        return filled(dtype, shape, [_where(c, x, y, dtype) for c, x, y in zip(*entries, strict=True)])
     inside = m.promoted([x.dtype for x in xs]) if name in _RELATIONS else dtype
     out = []
-    for e in zip(*(x.cast(inside).data.reshape(-1) if x.shape == shape else _spread(x.cast(inside), shape) for x in xs),
-                 strict=True):  # fmt: skip
+    _, entries = broadcast(*(x.cast(inside) for x in xs))
+    for e in zip(*entries, strict=True):
         found = compute(name, inside, *e)
         if found is None:
             m.abstracted.add(name)
@@ -124,12 +123,7 @@ def pointwise(m: Model, name: str, *xs: Array, dtype: str | None = None) -> Arra
     return filled(dtype, shape, out)
 
 
-def _spread(x: Array, shape: tuple[int, ...]) -> list[Any]:
-    return list(np.broadcast_to(x.data, shape).reshape(-1))
-
-
-def _where(m: Model, c: Any, x: Any, y: Any, old: str, other: str, dtype: str) -> Any:
-    x, y = (filled(d, (), [e]).cast(dtype).entries[0] for e, d in ((x, old), (y, other)))
+def _where(c: Any, x: Any, y: Any, dtype: str) -> Any:
     if isinstance(c, (bool, int)):
         return x if c else y
     return z3().If(c, lifted(x, dtype), lifted(y, dtype))
@@ -198,7 +192,8 @@ def _added(dtype: str, terms: Sequence[Any]) -> Any:
     return out
 
 
-# Recurrences: what a loop over one state comes to.  i: the state before, s: rows for all steps, p: a parameter, n: steps
+# Recurrences: what a loop over one state comes to.
+# i: the state before, s: rows for all steps, p: a parameter, n: a number of steps
 
 Step = Callable[..., Array]
 

@@ -24,7 +24,7 @@ def proved(laws: Sequence[Law], say: Callable[[str], None], steps: int = 4) -> b
 
 
 def proved_mutants(laws: Sequence[Law], say: Callable[[str], None], steps: int = 2) -> bool:
-    """Drop each condition of each law in turn and say whether what is left is refuted.  Always True: no law is wrong."""
+    """Drop each condition of each law in turn and say whether what is left is refuted.  True: nothing is wrong."""
     found: list[Proof] = []
     for condition, x in mutants(laws):
         found.append(prove(x, steps))

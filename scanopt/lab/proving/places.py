@@ -34,7 +34,7 @@ class Places:
     """home: the loop that both sides are on, None outside of all.
 
     on: the loop of a variable by its name; inside: the loop around a loop; kinds: "bool", "count" or "number";
-    states: the loop of a state; depths: how many rows before the first step are read; clocks: all loops that have a name.
+    states: the loop of a state; depths: how many rows before the first step are read; clocks: all that have a name.
     """
 
     home: Clock | None
@@ -138,6 +138,6 @@ def _home(x: Any) -> Clock | None:
         case Term(head="hold" | "seq" | "delay", args=(Clock() as c, *_)):
             return c
         case Term(head="apply", args=(_, Term() as args)):
-            return next((c for a in arguments(args) if (c := _home(a)) is not None), None)
+            return next((home for a in arguments(args) if (home := _home(a)) is not None), None)
         case _:
             return None

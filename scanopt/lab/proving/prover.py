@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import scanopt.lab.proving.facts_operators
 import scanopt.lab.proving.facts_parts
-import scanopt.lab.proving.linear_algebra  # noqa: F401  # both register meanings
+import scanopt.lab.proving.facts_sums
+import scanopt.lab.proving.linear_algebra  # noqa: F401  # these register meanings
 from scanopt.calculus.law import Law
 from scanopt.calculus.terms import Clock, State, Term
 from scanopt.lab.proving.arrays import Array
@@ -15,10 +17,11 @@ from scanopt.lab.proving.choices import Choices, NoProgramError, worlds
 from scanopt.lab.proving.entries import conjunction, disjunction, same, z3
 from scanopt.lab.proving.facts import assume
 from scanopt.lab.proving.loops import At
-from scanopt.lab.proving.model import Bounds, Error, Model
+from scanopt.lab.proving.model import Model
 from scanopt.lab.proving.places import places_of
 from scanopt.lab.proving.polynomials import same_polynomial
 from scanopt.lab.proving.showing import counterexample
+from scanopt.lab.proving.world import Bounds, Error
 
 __all__ = ["MOST_STEPS", "Proof", "prove"]
 
@@ -87,7 +90,8 @@ class _Found:
 
 
 _KINDS = {
-    "free": "entries of every dtype", "int": "integers", "bool": "bools", "fp": "floats of 6 bits", "real": "real numbers",
+    "free": "entries of every dtype", "int": "integers", "bool": "bools", "fp": "floats of 6 bits",
+    "real": "real numbers",
 }  # fmt: skip
 
 
@@ -155,7 +159,8 @@ class _Theory:
     def world(self, choices: Choices) -> _World:
         """Both sides in one world."""
         floats = ("A", "B") if self.law.licence == "exact" or self.theory == "free" else ("real",)
-        m = Model(choices, self.theory, places_of(self.law), self.bounds, floats, self.law.licence == "exact")
+        exact = self.law.licence == "exact"
+        m = Model(choices, self.theory, self.bounds, floats, exact, places=places_of(self.law))
         e = self.law.equation
         assume(m, e.when)
         if isinstance(e.left, Clock) and isinstance(e.right, Clock):
@@ -276,8 +281,8 @@ def _typed(m: Model, update: Term, c: Clock) -> tuple[str, tuple[int, ...]]:
 def _errors(m: Model, left: Sequence[Error], right: Sequence[Error]) -> tuple[Any, Any, Any]:
     """Whether the left side raises in what is asked for, whether it does in what is not, whether the right side does.
 
-    What the left side computes may not be computed at all, on a side of an ifelse that is not taken: then what the right
-    side computes before the loop must not raise.
+    What the left side computes may not be computed at all, on a side of an ifelse that is not taken: then what the
+    right side computes before the loop must not raise.
     """
     home = m.places.home
     before = [e.when for e in right if home is not None and home not in e.loops]

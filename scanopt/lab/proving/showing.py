@@ -24,9 +24,9 @@ def counterexample(m: Model, law: Law, case: Any, at: At, left: Array | None, ri
             steps = f" at step {', '.join(map(str, where))}" if where else ""
             lines.append(f"{name}{steps} = {_shown(x, case)}  ({x.dtype}, shape {x.shape})")
     here = "".join(f" at step {t} of {c}" for c, t in at.items() if t is not None)
-    for side, x in ((law.equation.left, left), (law.equation.right, right)):
-        if x is not None:
-            lines.append(f"{_name(side)}{here} = {_shown(x, case)}")
+    for side, found in ((law.equation.left, left), (law.equation.right, right)):
+        if found is not None:
+            lines.append(f"{_name(side)}{here} = {_shown(found, case)}")
     return "\n".join(lines)
 
 
