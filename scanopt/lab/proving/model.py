@@ -34,7 +34,8 @@ class Model(World):
     """A world, and what the law's terms are in it.
 
     values, operators, lists, texts: what variables of the law are, where a condition says so.  updates: what states
-    become.  types: dtypes and shapes of the other variables, whose entries are in variables.  fragile: which of them may raise.
+    become.  types: dtypes and shapes of the other variables, whose entries are in variables.  fragile: those of them
+    that may raise.
     """
 
     places: Places = field(default_factory=lambda: Places(None))
