@@ -296,7 +296,7 @@ def held(m: Model, c: Clock, args: Term, outer: Term, flags: Text) -> None:
 
 def _flags(m: Model, args: Term, flags: Text) -> str:
     """Which values of a list have rows: one at least."""
-    options = ("1", "11", "10", "01", "111", "101", "010")
+    options = ("1", "11", "10", "01", "101")
     found: str = m.texts.setdefault(flags.head, m.choose(f"values in {args} that have rows", options))
     return found
 

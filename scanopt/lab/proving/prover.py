@@ -72,12 +72,13 @@ def prove(law: Law, steps: int = 4) -> Proof:
         raise ValueError(f"steps must be from 0 to {MOST_STEPS}, found {steps}")
     if free := law.unbound():
         return Proof(law.name, "out of reach", f"nothing says what {', '.join(sorted(free))} is")
-    exact = law.licence == "exact"
+    floats = "fp" if law.licence == "exact" else "real"
+    if any(c.fact in ("floating", "float64") for c in law.equation.when):
+        return _together(law, [_Theory(law, steps, floats).proof()])
     found = _Theory(law, steps, "free").proof()
     if not found.open:
         return found.proof
-    all_ = [_Theory(law, steps, t).proof() for t in ("int", "bool", "fp" if exact else "real")]
-    return _together(law, [x for x in all_ if x.proof.outcome != "proved" or x.proof.worlds], found)
+    return _together(law, [_Theory(law, steps, t).proof() for t in ("int", "bool", floats)])
 
 
 @dataclass(frozen=True)
@@ -95,8 +96,9 @@ _KINDS = {
 }  # fmt: skip
 
 
-def _together(law: Law, found: Sequence[_Found], free: _Found) -> Proof:
-    """A proof of those for some kinds of entries."""
+def _together(law: Law, proofs: Sequence[_Found]) -> Proof:
+    """A proof of those for some kinds of entries: kinds of which there is no program say nothing."""
+    found = [x for x in proofs if x.proof.outcome != "proved" or x.proof.worlds]
     for outcome in ("refuted", "out of reach"):
         bad = [x for x in found if x.proof.outcome == outcome]
         if bad:
