@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import scanopt
+import scanopt.lab.proving.linear_algebra  # registers meanings
 import scanopt.tensor as T
 from scanopt.array.op import Op
 from scanopt.calculus.terms import (
@@ -36,6 +37,8 @@ from scanopt.lab.proving.entries import z3
 from scanopt.lab.proving.model import Model
 from scanopt.lab.proving.operators import applied
 from scanopt.lab.proving.world import Bounds
+
+pytestmark = pytest.mark.skipif(find_spec("z3") is None, reason="proofs need z3-solver: scanopt[prove]")
 
 C, S = Clock("c"), State("s")
 
@@ -168,7 +171,7 @@ def test_inner_loops_are_what_the_interpreter_makes_of_them() -> None:
         np.testing.assert_array_equal(known(m.value(term, {})), expected)
 
 
-# Operators: of known numbers, and of real ones where z3 is there
+# Operators, of known integers and of real numbers
 
 
 def integers(rng: np.random.Generator, *shapes: tuple[int, ...]) -> list[Any]:
@@ -232,23 +235,17 @@ FLOATS: list[tuple[Op, Sequence[tuple[int, ...]]]] = [
 ]
 
 
-@pytest.mark.skipif(find_spec("z3") is None, reason="proofs need z3-solver: scanopt[prove]")
 @pytest.mark.parametrize(("op", "shapes"), FLOATS, ids=lambda x: str(x) if isinstance(x, Op) else "")
 def test_operators_of_real_numbers_are_what_numpy_makes_of_them(op: Op, shapes: Sequence[tuple[int, ...]]) -> None:
     rng = np.random.default_rng(1)
     values = [rng.integers(1, 9, s) / 4.0 for s in shapes]
     expected = op.bind(np)(*values)
-    import scanopt.lab.proving.linear_algebra  # noqa: F401  # registers meanings
-
     found = applied(model("real"), op, [real(np.asarray(x)) for x in values])
     np.testing.assert_allclose(floats(found), expected, rtol=1e-12)
 
 
-@pytest.mark.skipif(find_spec("z3") is None, reason="proofs need z3-solver: scanopt[prove]")
 @pytest.mark.parametrize("trans", [0, 1])
 def test_factors_solve_what_the_matrix_solves(trans: int) -> None:
-    import scanopt.lab.proving.linear_algebra  # noqa: F401  # registers meanings
-
     a, b = np.array([[1.0, 2.0], [3.0, 5.0]]), np.array([1.0, 4.0])
     m = model("real")
     factors = applied(m, Op.make("lu_factor"), [real(a)])
