@@ -112,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
     text = "prove laws for loops of few steps and small arrays of unknowns, or refute them (needs scanopt[prove])"
     command = commands.add_parser("prove-law", help=text, description=text)
     command.add_argument("--all", action="store_true", help="all laws of the project and of installed extensions")
-    command.add_argument("--steps", type=int, metavar="N", help="at most so many steps (default: 4, with --mutate 2)")
+    command.add_argument("--steps", type=int, metavar="N", help="at most so many steps (default: 4, with --mutate 3)")
     command.add_argument("--mutate", action="store_true", help="only drop each condition in turn: is the rest refuted?")
     command.add_argument("--json", action="store_true", help="print the record that docs/laws.md is made with")
     command.add_argument("laws", nargs="*", metavar="LAW", help="module:law, file.py:law, a name, a ruleset")

@@ -23,7 +23,7 @@ def proved(laws: Sequence[Law], say: Callable[[str], None], steps: int = 4) -> b
     return all(x.outcome != "refuted" for x in found)
 
 
-def proved_mutants(laws: Sequence[Law], say: Callable[[str], None], steps: int = 2) -> bool:
+def proved_mutants(laws: Sequence[Law], say: Callable[[str], None], steps: int = 3) -> bool:
     """Drop each condition of each law in turn and say whether what is left is refuted.  True: nothing is wrong."""
     found: list[Proof] = []
     for condition, x in mutants(laws):
