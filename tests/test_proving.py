@@ -186,7 +186,8 @@ NEEDED = [
     ("trace_of_invariant", "runs_all(c)"), ("row_of_one", "some_steps(c)"), ("equal_invariants", "some_steps(c)"),
     ("choice_of_true", "is_true(c)"), ("right_identity", "of_dtype(x, d)"), ("row_from_the_end", "less(k, 0)"),
     ("operator_of_sequences", "raises_alike(c, op, args)"), ("invariant_of_loop", "hoistable(c, op, args)"),
-    ("state_of_sequence", "becomes(s, seq(c, X))"), ("trace_of_one_step", "one_step(c)"), ("state_that_repeats", "becomes(s, delay(c, init, s, j))"),
+    ("state_of_sequence", "becomes(s, seq(c, X))"), ("trace_of_one_step", "one_step(c)"),
+    ("state_that_repeats", "becomes(s, delay(c, init, s, j))"),
 ]  # fmt: skip
 
 
