@@ -62,7 +62,7 @@ cost model, what is found for the plain writing, within 1 %.
 |---|---:|---:|---|
 {rows}
 
-{found} of {pairs} pairs, {seconds:.0f} s.  
+{found} of {pairs} pairs, {seconds:.0f} s.
 
 Not mended: a loop whose first or last step stands beside it, which costs 1 to 6 % more than the whole loop. Such a
 law would prove, by the terms of that step, that it is the loop's own. But the whole loop checks that the state
