@@ -1,5 +1,7 @@
 """Parts of arrays that were put together: what is read of them may lie in one of these alone."""
 
+from typing import Any
+
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.facts_parts import count_of_rows, in_first, in_last, past_first, past_last
@@ -11,11 +13,11 @@ _JOIN = ops("concatenate", axis=0)
 _STACK = ops("stack", axis=0)
 
 
-def _trace(x, n):
+def _trace(x: Any, n: Any) -> Any:
     return scanopt.scan(lambda s: T.tanh(s), None, [x], n_steps=n)[0]
 
 
-def _behind(x, n):
+def _behind(x: Any, n: Any) -> Any:
     """The states of a loop, the initial one first."""
     return T.concatenate([T.expand_dims(x, 0), _trace(x, n)])
 
@@ -25,7 +27,7 @@ def _behind(x, n):
     example=(lambda x, y, X: T.concatenate([T.stack([x, y]), X])[1] * 2.0, lambda x, n: _behind(x, n)[0]),
     never=(
         lambda x, n: _behind(x, n)[1],
-        lambda X, Y: T.concatenate([X, Y])[1],
+        lambda X, Y: T.concatenate([X, Y])[0],
         lambda x, p: T.concatenate([T.expand_dims(p[0], 0), x])[0],
     ),
 )

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 import scanopt
-from scanopt.calculus.facts import at_least, of_dtype
-from scanopt.calculus.facts_recurrences import entries, floating
+from scanopt.calculus.condition import fact
+from scanopt.calculus.facts_recurrences import entries
 from scanopt.calculus.facts_states import becomes
+from scanopt.calculus.facts_values import at_least, floating, of_dtype
 from scanopt.calculus.law import Equation, Law, standard_laws
 from scanopt.calculus.terms import Clock, Int, Op, State, Text, Value, delay, hold, ops, seq, stack, steps, tail, vmap
 from scanopt.cli import main
@@ -203,12 +204,14 @@ def test_without_a_condition_that_matters_a_law_is_refuted(name: str, condition:
 
 @needs_z3
 def test_what_the_model_does_not_know_is_out_of_reach() -> None:
-    unknown = scanopt.calculus.facts.new_fact("of_no_meaning_here", Value, meaning="for a test: nothing")
+    @fact
+    def of_no_meaning_here(v: Value) -> None:
+        """Nothing, for a test."""
 
     @scanopt.law(licence="exact", example=anything)
     def strange(x: Value) -> Equation:
         """x is -x where something holds that the model knows nothing of."""
-        return Equation(-x, x, when=[unknown(x)])
+        return Equation(-x, x, when=[of_no_meaning_here(x)])
 
     try:
         found = prove(strange, 2)

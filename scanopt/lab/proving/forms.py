@@ -61,7 +61,7 @@ def operator_form(op: Term) -> Named | Table | Taken | Vmap:
             return Named(name)
         case "vmap", (Term() as inner, (Text() | str()) as flags):
             return Vmap(inner, flags)
-        case ("prim" | "prim_with"), _ if isinstance(op, Operator):
+        case (("prim" | "prim_with"), _) if isinstance(op, Operator):
             return _of_table(operator_of(op), bool(op.variables()))
         case _:
             raise NotImplementedError(f"the operator {op}")
