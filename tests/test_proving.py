@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import scanopt
-from scanopt.calculus.condition import fact
+from scanopt.calculus.condition import FACTS, fact
 from scanopt.calculus.facts_recurrences import entries
 from scanopt.calculus.facts_states import becomes
 from scanopt.calculus.facts_values import at_least, floating, of_dtype
@@ -216,7 +216,7 @@ def test_what_the_model_does_not_know_is_out_of_reach() -> None:
     try:
         found = prove(strange, 2)
     finally:
-        del scanopt.calculus.facts.ALL["of_no_meaning_here"]
+        del FACTS["of_no_meaning_here"]
     assert (found.outcome, found.detail) == ("out of reach", "the condition of_no_meaning_here(..)")
 
 

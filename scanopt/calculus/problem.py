@@ -266,8 +266,8 @@ class Problem:
             case _:
                 first = max(self.earliest[f.clock].get(a, MAX_PHASES) for a in f.args)
                 phases = range(first, min(first + LATEST, self._phases_at(f.clock, i.phases)))
-                needs = [tuple(Instance(a, (*i.phases, p)) for a in f.args) for p in phases]
-                return [Option(f, price, some, (), held) for some in needs]
+                inside = [tuple(Instance(a, (*i.phases, p)) for a in f.args) for p in phases]
+                return [Option(f, price, parts, (), held) for parts in inside]
 
     def _phases_at(self, clock: int, around: tuple[int, ...]) -> int:
         """How many phases a loop has where those around it are in these: as few as what can be had there asks for.

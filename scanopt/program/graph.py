@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from scanopt import tensor as T
 from scanopt.array.batching import dim
 from scanopt.array.op import Op, Operand
 from scanopt.array.ops_control import IFELSE
@@ -121,7 +122,17 @@ class _Scope:
             trace = traces[inside[k.value]]
             if k.rows == 1 and loop.until is None:
                 self.last[k.out, loop.steps] = trace
-            self.names[k.out] = trace if k.rows is None else trace[-k.rows :]
+            self.names[k.out] = self._kept(trace, k.rows)
+
+    def _kept(self, trace: Variable, rows: int | str | None) -> Variable:
+        """The last rows of a trace, or all where there are fewer.  A number that the program computes may be 0."""
+        match rows:
+            case None:
+                return trace
+            case int():
+                return trace[-rows:]
+            case str():
+                return trace[T.maximum(trace.shape[0] - self[rows], 0) :]
 
     def row(self, name: str, rows: Variable, label: str | None = None) -> Variable:
         """What the step reads of rows that stand outside."""
