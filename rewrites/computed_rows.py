@@ -9,7 +9,7 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.facts_loops import runs_all
-from scanopt.calculus.facts_parts import reads_rows, takes_row, takes_rows
+from scanopt.calculus.facts_parts import reads_rows, takes_row, takes_rows, wanted_part
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Clock, Op, Value, args, hold, on, recent, stack, steps, tail, to_upto, upto
 
@@ -46,7 +46,8 @@ def rows_between_computed_bounds(c: Clock, v: Value, op: Op, bounds: Args, g: Op
     rows = args(steps(c), bounds)
     d = upto(c, g(rows))
     kept = recent(d, on(to_upto(c, g(rows)), v), hold(d, h(rows)))
-    return Equation(op(stack(c, v), bounds), kept, when=[takes_rows(op, g, h), runs_all(c)])
+    part = op(stack(c, v), bounds)
+    return Equation(part, kept, when=[takes_rows(op, g, h), runs_all(c), wanted_part(part)])
 
 
 @law(
@@ -60,4 +61,5 @@ def part_of_rows_near(c: Clock, v: Value, op: Op, bounds: Args, g: Op, h: Op) ->
     rows = args(steps(c), bounds)
     d = upto(c, g(rows))
     kept = recent(d, on(to_upto(c, g(rows)), v), hold(d, h(rows)))
-    return Equation(op(stack(c, v), bounds), op(kept, bounds), when=[reads_rows(op, g, h)])
+    part = op(stack(c, v), bounds)
+    return Equation(part, op(kept, bounds), when=[reads_rows(op, g, h), wanted_part(part)])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from scanopt.calculus.condition import Rules, fact, when
-from scanopt.calculus.terms import Int, Op, Value, ops
+from scanopt.calculus.condition import Rules, fact, hint, when
+from scanopt.calculus.terms import Args, Int, Op, Value, ops
 
 __all__ = [
     "count_of_rows", "in_first", "in_last", "in_two", "part_of_part", "past_first", "past_last", "reads_first",
     "reads_last", "reads_last_of", "reads_rows", "rows_before", "rows_first", "takes_a_row", "takes_all",
-    "takes_first", "takes_row", "takes_rows", "undone",
+    "takes_first", "takes_row", "takes_rows", "undone", "wanted_part", "takes_part",
 ]  # fmt: skip
 
 
@@ -110,3 +110,16 @@ def past_last(op: Op, k: Int, g: Op) -> None:
 def count_of_rows(A: Value, k: Int, *, x: Value) -> Rules:
     """A has k rows (given, and one of one row)."""
     yield when(A.is_(ops.expand_dims(x, axis=(0,)))).then(count_of_rows(A, 1))
+
+
+@fact
+def takes_part(op: Op) -> None:
+    """op takes a part of its first argument (given)."""
+
+
+@hint
+def wanted_part(V: Value, *, op: Op, W: Value, r: Args) -> Rules:
+    """V is a part that the program takes, or one that it takes parts of (given): where a loop is cut to fewer steps,
+    what it reads is cut, too, and would be looked at again without end.
+    """
+    yield when(wanted_part(V), V.is_(op(W, r)), takes_part(op)).then(wanted_part(W))

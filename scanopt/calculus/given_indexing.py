@@ -42,6 +42,8 @@ def facts_of_parts(g: Encoded, ops: Sequence[Op]) -> Iterator[Row]:
     """Facts about the parts of arrays that a program takes, and about arrays arranged anew."""
     found = [*parts(ops), *joined(g, ops)]
     yield from found
+    yield from (("takes_part", (op,)) for op in ops if op.name == "getitem")
+    yield from (("wanted_part", (i,)) for i, f in g.forms() if f.operator is not None and f.operator.name == "getitem")
     yield from in_two(ops)
     yield from computed_parts(ops)
     yield from whole_rows(dict.fromkeys([*ops, *(x for _, row in found for x in row if isinstance(x, Op))]))
