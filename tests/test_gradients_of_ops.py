@@ -34,7 +34,10 @@ NO_GRADIENT = {
     "random_beta": "made of gamma draws",
     **dict.fromkeys(("linalg_or_flag", "unless_flagged"), "laws put it in the place of inv and cholesky"),
     **dict.fromkeys(("has_rows", "kept_row", "no_rows"), "made when a program is lowered"),
-    **dict.fromkeys(("rows_left", "rows_read", "shaped_like", "spread_like", "when_runs"), "made when a program is encoded, and by laws"),
+    **dict.fromkeys(
+        ("rows_left", "rows_read", "shaped_like", "spread_like", "when_runs"),
+        "made when a program is encoded, and by laws",
+    ),
     **dict.fromkeys(
         (n for n in NAMES if TABLE[n].infer.__module__.endswith((".ops_recurrences", ".ops_chunks"))),
         "in no graph of a user: laws put it in the place of a loop, of which the gradient was taken before",

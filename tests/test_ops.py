@@ -318,6 +318,18 @@ def case_sum_to(rng: Rng) -> Case:
     return Op.make("sum_to", axis=axis), [x, *lengths]
 
 
+def rows_of_part(name: str) -> Callable[[Rng], Case]:
+    def case(rng: Rng) -> Case:
+        n = int(rng.integers(1, 7))
+        entries = ("in", ("slice", "in", None, None), ("slice", None, "in", None), ("slice", "in", "in", None))
+        entry = entries[int(rng.integers(0, len(entries)))]
+        most, places = (n, 1) if entry == "in" else (n + 3, entry.count("in"))
+        bounds = [number(int(rng.integers(-most, most))) for _ in range(places)]
+        return Op.make(name, index=(entry,), exact=bool(rng.random() < 0.5)), [number(n), *bounds]
+
+    return case
+
+
 def case_spread_like(rng: Rng) -> Case:
     like = some_shape(rng, int(rng.integers(0, 4)))
     x = tuple(n if rng.random() < 0.6 else 1 for n in like[int(rng.integers(0, len(like) + 1)) :])
@@ -599,6 +611,8 @@ CASES: dict[str, Callable[[Rng], Case]] = {
         for key, f in list(globals().items())
         if key.startswith("case_") and key.removeprefix("case_") in TABLE
     },
+    "rows_left": rows_of_part("rows_left"),
+    "rows_read": rows_of_part("rows_read"),
     "real": case_complex("real"),
     "imag": case_complex("imag"),
     "disconnected_grad": case_identity("disconnected_grad"),
@@ -675,7 +689,8 @@ def draw(name: str, seed: int) -> tuple[Rng, Op, list[Any], Any]:
 def test_every_entry_has_cases() -> None:
     assert set(CASES) == set(NAMES)
     lowered = ("has_rows", "kept_row", "no_rows", "when_runs")  # made when all is batched that will be
-    assert all((TABLE[name].batch or name in ("arange", "ifelse", *lowered)) and TABLE[name].doc for name in NAMES)
+    alone = (*lowered, "arange", "ifelse", "rows_left", "rows_read")  # the latter: numbers of rows, beside a loop
+    assert all((TABLE[name].batch or name in alone) and TABLE[name].doc for name in NAMES)
 
 
 @by_seed(12)
@@ -759,6 +774,8 @@ def test_batched_form(name: str, seed: int) -> None:
             "setitem",
             "has_rows",
             "kept_row",
+            "rows_left",
+            "rows_read",
             "when_runs",
         )  # all but the first are made when all is batched
         return

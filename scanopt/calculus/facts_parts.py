@@ -6,9 +6,27 @@ from scanopt.calculus.condition import Rules, fact, hint, when
 from scanopt.calculus.terms import Args, Int, Op, Value, ops
 
 __all__ = [
-    "count_of_rows", "in_first", "in_last", "in_two", "part_of_part", "past_first", "past_last", "reads_first",
-    "reads_last", "reads_last_of", "reads_rows", "rows_before", "rows_first", "takes_a_row", "takes_all",
-    "takes_first", "takes_row", "takes_rows", "undone", "wanted_part", "takes_part",
+    "count_of_rows",
+    "in_first",
+    "in_last",
+    "in_two",
+    "part_of_part",
+    "past_first",
+    "past_last",
+    "reads_first",
+    "reads_last",
+    "reads_last_of",
+    "reads_rows",
+    "rows_before",
+    "rows_first",
+    "takes_a_row",
+    "takes_all",
+    "takes_first",
+    "takes_part",
+    "takes_row",
+    "takes_rows",
+    "undone",
+    "wanted_part",
 ]  # fmt: skip
 
 
@@ -123,3 +141,8 @@ def wanted_part(V: Value, *, op: Op, W: Value, r: Args) -> Rules:
     what it reads is cut, too, and would be looked at again without end.
     """
     yield when(wanted_part(V), V.is_(op(W, r)), takes_part(op)).then(wanted_part(W))
+
+
+@hint
+def own_trace(V: Value) -> None:
+    """V is a trace in the text of the program: what its loops only read is none (given)."""

@@ -43,6 +43,7 @@ def facts_of_parts(g: Encoded, ops: Sequence[Op]) -> Iterator[Row]:
     found = [*parts(ops), *joined(g, ops)]
     yield from found
     yield from (("takes_part", (op,)) for op in ops if op.name == "getitem")
+    yield from (("own_trace", (i,)) for i, f in g.forms() if f.kind == "stack")
     yield from (("wanted_part", (i,)) for i, f in g.forms() if f.operator is not None and f.operator.name == "getitem")
     yield from in_two(ops)
     yield from computed_parts(ops)

@@ -1,16 +1,15 @@
-"""Counters are ranges of numbers, and choices between what is added to a state are additions of what is chosen."""
+"""Choices between what is added to a state are additions of what is chosen."""
 
 from typing import Any
 
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.facts_bits import picks, picks_other, unit
-from scanopt.calculus.facts_loops import lies_on, within
+from scanopt.calculus.facts_loops import lies_on
 from scanopt.calculus.facts_recurrences import accumulates, leads
-from scanopt.calculus.facts_states import becomes
-from scanopt.calculus.facts_values import int64, integer, of_dtype, scalar
+from scanopt.calculus.facts_values import integer, of_dtype
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Op, State, Text, Value, const_at, delay, hold, ops, seq, steps
+from scanopt.calculus.terms import Clock, Op, Text, Value, const_at, ops
 
 
 def _trace(step: Any, x: Any, start: Any, *more: Any, n: Any = None) -> Any:
@@ -24,29 +23,6 @@ def _small(v: Any) -> Any:
 
 def _complex(v: Any) -> Any:
     return T.cast(v, "complex64")
-
-
-@law(
-    licence="exact",
-    source="a counter is a range",
-    example=lambda n, k, W: _trace(
-        lambda s, k, W: [s + 1, W[s]], None, [T.constant(0, dtype="int64"), None], k, W, n=n
-    ),
-    never=(
-        lambda n, k: _trace(lambda s, k: [T.abs(s), s + k], None, [n, None], k, n=5)[1],
-        lambda a, k: _trace(lambda s, k: s + k, None, a, k, n=5),
-        lambda p, k: _trace(lambda s, k: s + k, None, p, k, n=5),
-        lambda p, q: _trace(lambda s, k: s + k, None, p, q, n=5),
-    ),
-)
-def counter(c: Clock, init: Value, s: State, k: Value, p: Clock) -> Equation:
-    """A state that takes on the same integer again and again is its start plus that many times it."""
-    left = delay(c, init, s, 1)
-    new = left + hold(c, k)
-    number = ops.arange(const_at(p, "int64:0"), steps(c), const_at(p, "int64:1"), dtype="int64")
-    right = seq(c, number) * hold(c, k) + hold(c, init[-1])
-    when = [becomes(s, new), int64(left), scalar(left), within(c, p)]
-    return Equation(left, right, when=when)
 
 
 @law(
