@@ -40,7 +40,7 @@ def _param(value: Any, bound: bool = False) -> Param:
             return Param("bool_param", (int(value),))
         case Int(head="-", args=(0, k)) if bound:
             return Param("back_param", (k,))
-        case int() if bound and -(2**63) <= value < 0:
+        case int() if bound and -(2**63) < value < 0:
             return Param("back_param", (-value,))
         case Int():
             return Param("int_param", (value,))
