@@ -6,6 +6,7 @@
     scanopt laws [NAME]     all laws in a table, with their hits in a program (--on FILE); or one law, or a ruleset
     scanopt check FILE      attack the laws that a file defines: do they fire, hold, and need their conditions?
     scanopt check-law LAW   the same for laws anywhere: module:law, file.py:law, a name or a ruleset
+    scanopt prove-law LAW   prove laws for loops of few steps and small arrays of unknowns, or refute them
     scanopt check-facts     drop each atom of each rule of the facts: what goes wrong?
     scanopt calibrate       measure what operators and loops cost on this machine, for cost="calibrated"
 
@@ -31,7 +32,7 @@ import scanopt
 from scanopt.array.shown import shown
 from scanopt.calculus.calibrated import calibration_file, write_costs
 from scanopt.calculus.condition import FACTS
-from scanopt.calculus.law import named_laws, standard_laws
+from scanopt.calculus.law import Law, named_laws, standard_laws
 from scanopt.calculus.storage import INPLACE, storage_rules
 from scanopt.compiler import Function, watching
 from scanopt.lab import targets
@@ -40,6 +41,7 @@ from scanopt.lab.calibration import calibrate, calibration_text, machine
 from scanopt.lab.checking import checked, mutated, mutations_page
 from scanopt.lab.fact_checking import checked_facts, fact_mutations_page
 from scanopt.lab.hits import derivable_text, hits_of, laws_table
+from scanopt.lab.proving import MOST_STEPS, proofs_record, proved, proved_mutants
 from scanopt.lab.targets import UnknownTargetError, find_laws, laws_in
 from scanopt.program.storage_text import storage_text
 from scanopt.view.catalogue import laws_page, laws_text, storage_rules_text
@@ -58,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     commands = {
         "run": _run, "explain": _run, "ablate": _ablate, "laws": _laws, "check": _check, "check-law": _check_law,
-        "check-facts": _check_facts, "calibrate": _calibrate,
+        "prove-law": _prove_law, "check-facts": _check_facts, "calibrate": _calibrate,
     }  # fmt: skip
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
@@ -76,7 +78,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="scanopt", description="Symbolic loops, optimized by named laws.")
     parser.add_argument("--version", action="version", version=f"scanopt {scanopt.__version__}")
     commands = parser.add_subparsers(
-        dest="command", required=True, metavar="{run,explain,ablate,laws,check,check-law,check-facts,calibrate}"
+        dest="command",
+        required=True,
+        metavar="{run,explain,ablate,laws,check,check-law,prove-law,check-facts,calibrate}",
     )
     for name, text in (
         ("run", "execute a file, then print programs, laws, costs and times of each function it compiled"),
@@ -104,6 +108,13 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--all", action="store_true", help="all laws of the project and of installed extensions")
     command.add_argument("--mutate", action="store_true", help="only drop each condition in turn: what goes wrong?")
     command.add_argument("--markdown", action="store_true", help="with --mutate: print the page docs/mutations.md")
+    command.add_argument("laws", nargs="*", metavar="LAW", help="module:law, file.py:law, a name, a ruleset")
+    text = "prove laws for loops of few steps and small arrays of unknowns, or refute them (needs scanopt[prove])"
+    command = commands.add_parser("prove-law", help=text, description=text)
+    command.add_argument("--all", action="store_true", help="all laws of the project and of installed extensions")
+    command.add_argument("--steps", type=int, metavar="N", help="at most so many steps (default: 4, with --mutate 3)")
+    command.add_argument("--mutate", action="store_true", help="only drop each condition in turn: is the rest refuted?")
+    command.add_argument("--json", action="store_true", help="print the record that docs/laws.md is made with")
     command.add_argument("laws", nargs="*", metavar="LAW", help="module:law, file.py:law, a name, a ruleset")
     text = "drop each atom of each rule of the facts in turn: what goes wrong?"
     command = commands.add_parser("check-facts", help=text, description=text)
@@ -199,21 +210,46 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _check_law(options: argparse.Namespace) -> int:
-    if not options.laws and not options.all:
-        return _fail("name the laws to check, as module:law, file.py:law or by a name; or --all")
-    try:
-        status, found = _outcome(lambda: find_laws(options.laws))
-    except UnknownTargetError as error:
-        return _fail(str(error))
-    if found is None:
-        return status or _fail("a file or module ended the program before its laws were known")
-    laws = (*(standard_laws() if options.all else ()), *found)
+    status, laws = _named(options, "check")
+    if laws is None:
+        return status
     if options.markdown and not options.mutate:
         return _fail("--markdown is for --mutate")
     if options.markdown:
         print(mutations_page(laws), end="")
         return 0
     return int(not (mutated if options.mutate else checked)(laws, _say))
+
+
+def _prove_law(options: argparse.Namespace) -> int:
+    status, laws = _named(options, "prove")
+    if laws is None:
+        return status
+    if options.steps is not None and not 0 <= options.steps <= MOST_STEPS:
+        return _fail(f"--steps must be from 0 to {MOST_STEPS}, found {options.steps}")
+    if options.json and options.mutate:
+        return _fail("--json is for laws as they are, not for --mutate")
+    steps = {} if options.steps is None else {"steps": options.steps}
+    try:
+        if options.json:
+            print(proofs_record(laws, **steps), end="")
+            return 0
+        return int(not (proved_mutants if options.mutate else proved)(laws, _say, **steps))
+    except ImportError as error:
+        return _fail(str(error))
+
+
+def _named(options: argparse.Namespace, verb: str) -> tuple[int, tuple[Law, ...] | None]:
+    """Exit status, and the laws that a command names; None where it names none that there are."""
+    if not options.laws and not options.all:
+        return _fail(f"name the laws to {verb}, as module:law, file.py:law or by a name; or --all"), None
+    try:
+        status, found = _outcome(lambda: find_laws(options.laws))
+    except UnknownTargetError as error:
+        return _fail(str(error)), None
+    if found is None:
+        return status or _fail("a file or module ended the program before its laws were known"), None
+    return 0, tuple({x.name: x for x in (*(standard_laws() if options.all else ()), *found)}.values())
 
 
 def _check_facts(options: argparse.Namespace) -> int:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
+from functools import cache
 from itertools import groupby
+from pathlib import Path
 
 from scanopt.calculus.condition import FACTS, Fact
 from scanopt.calculus.law import Law, named_laws, standard_laws
 from scanopt.calculus.storage import GIVEN, INPLACE, storage_rules
 
-__all__ = ["laws_page", "laws_text", "storage_rules_text"]
+__all__ = ["laws_page", "laws_text", "proofs", "storage_rules_text"]
 
 _INTRODUCTION = """\
 # Laws and facts
@@ -20,7 +23,13 @@ write a law in [Writing laws](writing-laws.md).
 
 Licences: `exact`, both sides are equal bit for bit; `reassoc`, rounding may differ; `fast`, the formula may differ.
 A law that is *enabling* saves nothing by itself: it pays through others.  `*args` is a whole list of arguments.
+
+Proof: *proved*, both sides are equal, and raise alike, in loops of up to {steps} steps and on small arrays of unknowns
+([Writing laws](writing-laws.md#a-proof)); *out of reach*, neither proved nor refuted, with the reason.  {counts}
 """
+
+_PROOFS = Path(__file__).with_name("proofs.json")
+"""What `scanopt prove-law --all --json` printed."""
 
 
 _STORAGE = """\
@@ -46,18 +55,19 @@ def _paragraph(x: Law) -> Iterable[str]:
     yield f"    {x.formula}"
     if x.conditions:
         yield f"    when {', '.join(x.conditions)}"
+    yield f"    {_proof(x)}"
     if x.source:
         yield f"    source: {x.source}"
 
 
 def laws_page() -> str:
     """The page docs/laws.md: every law by ruleset, the rules of storage, then every fact with its meaning."""
-    parts = [_INTRODUCTION]
+    parts = [_introduction()]
     for ruleset, laws in groupby(standard_laws(), key=lambda x: x.ruleset):
         rows = [
             f"## {ruleset}\n",
-            "| law | formula | when | licence | source |",
-            "|---|---|---|---|---|",
+            "| law | formula | when | licence | proof | source |",
+            "|---|---|---|---|---|---|",
             *map(_row, laws),
         ]
         parts.append("\n".join(rows) + "\n")
@@ -84,6 +94,28 @@ def storage_rules_text() -> str:
     )
 
 
+@cache
+def proofs() -> dict[str, dict[str, str]]:
+    """What became of the laws that were to be proved, by their names: outcome, detail, and what the law said then."""
+    found: dict[str, dict[str, str]] = json.loads(_PROOFS.read_text(encoding="utf-8"))["laws"]
+    return found
+
+
+def _introduction() -> str:
+    steps = json.loads(_PROOFS.read_text(encoding="utf-8"))["steps"]
+    outcomes = [_proof(x).partition(":")[0] for x in standard_laws()]
+    counts = ", ".join(f"{outcomes.count(o)} {o}" for o in dict.fromkeys(sorted(outcomes)))
+    return _INTRODUCTION.format(steps=steps, counts=f"Of {len(outcomes)} laws: {counts}.")
+
+
+def _proof(x: Law) -> str:
+    """What became of a law when it was to be proved."""
+    found = proofs().get(x.name)
+    if found is None or found["says"] != str(x):
+        return "not tried"
+    return f"{found['outcome']}: {found['detail']}"
+
+
 def _storage_section() -> str:
     rows = [
         f"## {INPLACE}\n",
@@ -104,7 +136,7 @@ def _row(x: Law) -> str:
     when = "<br>".join(f"`{c}`" for c in x.conditions)
     licence = x.licence + (", enabling" if x.enabling else "")
     says = x.doc.splitlines()[0] if x.doc else ""
-    return _cells(f"**{x.name}**<br>{says}", f"`{x.formula}`", when, licence, x.source)
+    return _cells(f"**{x.name}**<br>{says}", f"`{x.formula}`", when, licence, _proof(x), x.source)
 
 
 def _fact_row(x: Fact) -> str:

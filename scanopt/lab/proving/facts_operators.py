@@ -1,0 +1,152 @@
+"""What facts about operators mean: laws of their functions of entries, and closed forms of their recurrences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations_with_replacement, product
+from typing import Any
+
+from scanopt.calculus.terms import Term, Text
+from scanopt.lab.proving.arrays import Array, filled
+from scanopt.lab.proving.entries import cast, lifted, symbol, z3
+from scanopt.lab.proving.facts import MEANINGS, Meaning, fact, scalar_of
+from scanopt.lab.proving.model import Model
+from scanopt.lab.proving.operators import pointwise, unrolled
+from scanopt.lab.proving.unknown import Unknown, of_entries
+
+__all__: list[str] = []
+
+
+def _dtype(m: Model, d: Text) -> str:
+    """The dtype that a text stands for."""
+    if d.head not in m.texts:
+        m.texts[d.head] = m.choose(f"dtype {d.head}", m.dtypes)
+    found: str = m.texts[d.head]
+    return found
+
+
+def _for_all(m: Model, dtypes: Sequence[str], holds: Callable[..., Any]) -> None:
+    xs = [symbol(f"any {i}", d) for i, d in enumerate(dtypes)]
+    m.assume(z3().ForAll(xs, holds(*xs)))
+
+
+def _closed(m: Model, op: Term, *dtypes: str) -> Any:
+    """The function of entries of an operator whose result is of the dtype of its first argument."""
+    made = m.unknown(op)
+    of_entries(m, [made])
+    m.assume(made.dtypes.setdefault(dtypes, dtypes[0]) == dtypes[0])
+    return made.function(dtypes)
+
+
+def _trait(count: int, holds: Callable[..., Any], arguments: int = 2) -> Meaning:
+    """What holds of an operator f for all entries of a dtype."""
+
+    def mean(m: Model, op: Term, d: Text) -> None:
+        dtype = _dtype(m, d)
+        f = _closed(m, op, *[dtype] * arguments)
+        _for_all(m, [dtype] * count, lambda *xs: holds(f, *xs))
+
+    return mean
+
+
+MEANINGS |= {
+    "commutative": _trait(2, lambda f, x, y: f(x, y) == f(y, x)),
+    "regroups": _trait(3, lambda f, x, y, z: f(f(x, y), z) == f(x, f(y, z))),
+    "idempotent": _trait(1, lambda f, x: f(x, x) == x),
+    "projection": _trait(1, lambda f, x: f(f(x)) == f(x), 1),
+    "involution": _trait(1, lambda f, x: f(f(x)) == x, 1),
+}
+
+
+@fact
+def neutral(m: Model, op: Term, e: Term, d: Text) -> None:
+    dtype, (entry, own) = _dtype(m, d), scalar_of(m, e)
+    for of in {own, dtype}:
+        f = _closed(m, op, dtype, of)
+        there = lifted(cast(entry, own, of), of)
+        _for_all(m, [dtype], lambda x, f=f, there=there: f(x, there) == x)
+
+
+@fact
+def left_neutral(m: Model, op: Term, e: Term, d: Text) -> None:
+    dtype, (entry, own) = _dtype(m, d), scalar_of(m, e)
+    made = m.unknown(op)
+    of_entries(m, [made])
+    for of in {own, dtype}:
+        m.assume(made.dtypes.setdefault((of, dtype), dtype) == dtype)
+        f = made.function((of, dtype))
+        there = lifted(cast(entry, own, of), of)
+        _for_all(m, [dtype], lambda x, f=f, there=there: f(there, x) == x)
+
+
+@fact
+def absorbing(m: Model, op: Term, z: Term) -> None:
+    entry, dtype = scalar_of(m, z)
+    f = _closed(m, op, dtype, dtype)
+    _for_all(m, [dtype], lambda x: z3().And(f(x, entry) == entry, f(entry, x) == entry))
+
+
+@fact
+def cancels(m: Model, op: Term, d: Text, k: Text) -> None:
+    dtype = _dtype(m, d)
+    f, entry = _closed(m, op, dtype, dtype), symbol(k.head, dtype)
+    m.texts[k.head] = filled(dtype, (), [entry])
+    _for_all(m, [dtype], lambda x: f(x, x) == entry)
+
+
+@fact
+def swaps(m: Model, op: Term, d: Text) -> None:
+    dtype, made = _dtype(m, d), m.unknown(op)
+    of_entries(m, [made])
+    for a, b in combinations_with_replacement(m.dtypes, 2):
+        m.assume((made.dtype((a, b)) == dtype) == (made.dtype((b, a)) == dtype))
+        if made.dtype((a, b)) == dtype:
+            f, g = made.function((a, b)), made.function((b, a))
+            _for_all(m, [a, b], lambda x, y, f=f, g=g: f(x, y) == g(y, x))
+
+
+@fact
+def undoes(m: Model, g: Term, op: Term) -> None:
+    one, other = m.unknown(op), m.unknown(g)
+    of_entries(m, [one, other])
+    for a, b in product(m.dtypes, repeat=2):
+        result = m.promoted([a, b])  # what these operators compute in
+        m.assume(one.dtype((a, b)) == other.dtype((a, b)) == result)
+        if result == a and m.kind(a) in ("int", "int8"):
+            there, back = one.function((a, b)), other.function((a, b))
+            _for_all(m, [a, b], lambda x, y, f=there, h=back: h(f(x, y), y) == x)
+
+
+def _closed_form(kinds: str, last: bool, step: Callable[[Model, Unknown], Callable[..., Array]]) -> Meaning:
+    """g makes all steps of op, or the last one, for states of dtype d."""
+
+    def mean(m: Model, op: Term, d: Text, g: Term) -> None:
+        made, dtype = m.unknown(op), _dtype(m, d)
+        of_entries(m, [made])
+        made.exact = True
+        other = Unknown(m, g.head)
+
+        def run(init: Array, *xs: Array) -> Array:
+            if init.dtype != dtype:
+                return other(init, *xs)
+            return unrolled(step(m, made), kinds, (init, *xs), dtype, last)
+
+        m.operators[g.head] = run
+
+    return mean
+
+
+def _itself(m: Model, op: Unknown) -> Callable[..., Array]:
+    return op
+
+
+def _restarting(m: Model, op: Unknown) -> Callable[..., Array]:
+    return lambda s, mark, y, x: pointwise(m, "where", mark, y, op(s, x))
+
+
+MEANINGS |= {
+    "accumulates": _closed_form("is", False, _itself),
+    "folds": _closed_form("is", True, _itself),
+    "folds_in_order": _closed_form("is", True, _itself),
+    "segments": _closed_form("isss", False, _restarting),
+}

@@ -1,0 +1,86 @@
+"""What facts about sums, products side by side and chunks of loops mean."""
+
+from __future__ import annotations
+
+from scanopt.calculus.terms import Clock, Term
+from scanopt.lab.proving.arrays import Array, array, joined
+from scanopt.lab.proving.choices import NoProgramError
+from scanopt.lab.proving.facts import MEANINGS, fact, say
+from scanopt.lab.proving.loops import At
+from scanopt.lab.proving.model import Model
+from scanopt.lab.proving.operators import total
+
+__all__: list[str] = []
+
+
+@fact
+def adds_up(m: Model, x: Term, s: Term) -> None:
+    def summed(at: At) -> Array:
+        found = m.value(x, at)
+        if not found.shape:
+            raise NoProgramError("the rows of a scalar")
+        return total(m, [found.row(t) for t in range(found.shape[0])], found.dtype, found.shape[1:])
+
+    m.assume(m.kind(m.type_of(x)[0]) not in ("bool", "int8"))  # sums of these are of another dtype
+    say(m, s, summed)
+
+
+MEANINGS["adds_up_freely"] = adds_up
+
+
+@fact
+def chain(m: Model, x: Term, y: Term, z: Term) -> None:
+    types = [m.type_of(v) for v in (x, y, z)]
+    m.assume(len({d for d, _ in types}) == 1 and len(types[1][1]) == 2)
+    m.assume(all(len(s) in (1, 2) for _, s in types))
+
+
+@fact
+def beside(m: Model, c: Clock, x: Term, w: Term, all_: Term, n: Term, op: Term) -> None:
+    dtype, shape = m.type_of(all_)
+    m.assume(len(shape) == 2)
+    first = m.choose(f"{n}", range(shape[1] + 1))
+    count = m.choose(f"columns of {w}", range(shape[1] - first + 1))
+    say(m, n, lambda at: array(first))
+    say(m, w, lambda at: Array(dtype, m.value(all_, at).data[:, first : first + count]))
+    m.operators[op.head] = lambda p, a, b: Array(p.dtype, p.data[..., int(a.entries[0]) : int(b.entries[0])])
+
+
+@fact
+def cholesky_factor(m: Model, v: Term) -> None:
+    dtype, shape = m.type_of(v)
+    m.assume(len(shape) == 2)
+    m.assume(dtype in ("real", "A", "B"))
+    for i in range(min(shape)):
+        if dtype == "real":
+            m.assume(m.value(v, {}).data[i, i] != 0)
+
+
+# Chunks
+
+
+@fact
+def chunked(m: Model, c: Clock, v: Term, w: Term) -> None:
+    def rows_of_chunk(at: At) -> Array:
+        outside = m.loops.outside(Clock("chunks", (c,)), at)
+        j, size, n = at[Clock("chunks", (c,))], m.loops.chunk(), m.loops.steps(c, {})
+        like = m.value(v, {**outside, c: None})
+        steps = [None if j is None or j * size + i >= n else j * size + i for i in range(max(min(size, n), 1))]
+        return joined(like.dtype, [m.value(v, {**outside, c: t}) for t in steps], like.shape)
+
+    say(m, w, rows_of_chunk)
+
+
+@fact
+def ends_in_chunks(m: Model, c: Clock, u: Term) -> None:
+    n, run = m.loops.steps(c, {}), m.loops.executed(c, {})
+    last = [True] if run < n else [True, False]
+    ends = [*[False] * (run - 1), *([m.choose("the loop ends by its condition", last)] if run else [])]
+    beyond = m.choose("what the condition is afterwards", (False, True))
+
+    def conditions(at: At) -> Array:
+        j, size = at[Clock("chunks", (c,))], m.loops.chunk()
+        steps = range(max(min(size, n), 1))
+        return array([j is not None and (ends[j * size + i] if j * size + i < run else beyond) for i in steps])
+
+    say(m, u, conditions)

@@ -1,0 +1,159 @@
+"""What factors, inverses and systems of matrices are, of real numbers and up to two rows: by Cramer's rule.
+
+The factors that `lu_factor` makes are stood for by the matrix itself: nothing but `lu_solve` reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.op import Op
+from scanopt.lab.proving.arrays import Array, filled, known
+from scanopt.lab.proving.entries import disjunction, lifted, symbol, unknown_function, z3
+from scanopt.lab.proving.model import Model
+from scanopt.lab.proving.operators import applied, meaning, result_type, unknown_whole
+
+__all__: list[str] = []
+
+Matrix = list[list[Any]]
+
+
+def _matrix(x: Array) -> Matrix:
+    return [[lifted(e, x.dtype) for e in row] for row in x.data]
+
+
+def _small(dtype: str, xs: Sequence[Array]) -> bool:
+    """Whether these are systems that have a meaning here."""
+    return dtype == "real" and xs[0].data.ndim == 2 and min(xs[0].shape) <= 2
+
+
+def _inverse(m: Model, a: Matrix) -> Matrix:
+    """The inverse; an error where there is none."""
+    n = len(a)
+    det = z3().RealVal(1) if n == 0 else a[0][0] if n == 1 else a[0][0] * a[1][1] - a[0][1] * a[1][0]
+    if n:
+        m.raises(det == 0)
+    if n == 2:
+        return [[a[1][1] / det, -a[0][1] / det], [-a[1][0] / det, a[0][0] / det]]
+    return [[1 / det]] if n == 1 else []
+
+
+def _solved(m: Model, a: Matrix, b: Array, shape: tuple[int, ...]) -> Array:
+    inverse = _inverse(m, a)
+    columns = b.data.reshape(b.shape[0], -1) if b.data.size else np.empty((0, 0), object)
+    if not b.data.size:
+        return filled("real", shape, [])
+    out = [
+        sum((x * lifted(columns[i, j], "real") for i, x in enumerate(row)), z3().RealVal(0))
+        for row in inverse
+        for j in range(columns.shape[1])
+    ]
+    return filled("real", shape, out)
+
+
+def _transposed(a: Matrix) -> Matrix:
+    return [list(column) for column in zip(*a, strict=True)]
+
+
+@meaning("inv")
+def _inv(m: Model, op: Op, xs: Sequence[Array]) -> Array:
+    dtype, shape = result_type(m, op, xs)
+    xs = [x.cast(dtype) for x in xs]
+    if not _small(dtype, xs):
+        return unknown_whole(m, op, dtype, shape or (), xs)
+    return filled("real", shape or (), [x for row in _inverse(m, _matrix(xs[0])) for x in row])
+
+
+@meaning("solve")
+def _solve(m: Model, op: Op, xs: Sequence[Array]) -> Array:
+    dtype, shape = result_type(m, op, xs)
+    xs = [x.cast(dtype) for x in xs]
+    if not _small(dtype, xs) or xs[1].data.ndim > 2:
+        return unknown_whole(m, op, dtype, shape or (), xs)
+    return _solved(m, _matrix(xs[0]), xs[1], shape or ())
+
+
+@meaning("lu_factor")
+def _lu_factor(m: Model, op: Op, xs: Sequence[Array]) -> Array:
+    dtype, shape = result_type(m, op, xs)
+    xs = [x.cast(dtype) for x in xs]
+    if not _small(dtype, xs):
+        return unknown_whole(m, op, dtype, shape or (), xs)
+    return filled("real", shape or (), [*xs[0].entries, *[z3().RealVal(0)] * xs[0].shape[1]])
+
+
+@meaning("lu_solve")
+def _lu_solve(m: Model, op: Op, xs: Sequence[Array]) -> Array:
+    dtype, shape = result_type(m, op, xs)
+    xs = [x.cast(dtype) for x in xs]
+    if not _small(dtype, xs) or xs[1].data.ndim > 2:
+        return unknown_whole(m, op, dtype, shape or (), xs)
+    a = _matrix(xs[0])[:-1]
+    return _solved(m, _transposed(a) if op.options["trans"] else a, xs[1], shape or ())
+
+
+@meaning("solve_triangular", "cho_solve")
+def _triangular(m: Model, op: Op, xs: Sequence[Array]) -> Array:
+    dtype, shape = result_type(m, op, xs)
+    xs, options = [x.cast(dtype) for x in xs], op.options
+    if not _small(dtype, xs) or xs[1].data.ndim > 2 or options.get("unit_diagonal"):
+        return unknown_whole(m, op, dtype, shape or (), xs)
+    n, lower = xs[0].shape[0], bool(options["lower"])
+    zero = z3().RealVal(0)
+    a = [
+        [x if (j <= i if lower else j >= i) else zero for j, x in enumerate(row)]
+        for i, row in enumerate(_matrix(xs[0]))
+    ]
+    if op.name == "cho_solve":
+        first, second = (a, _transposed(a)) if lower else (_transposed(a), a)
+        return _substituted(second, _substituted(first, xs[1], True), False)
+    if n:
+        m.raises(disjunction(*(a[i][i] == 0 for i in range(n))))
+    transposed = bool(options["trans"])
+    return _substituted(_transposed(a) if transposed else a, xs[1], lower != transposed)
+
+
+def _substituted(a: Matrix, b: Array, lower: bool) -> Array:
+    """The solution of a triangular system, row by row."""
+    columns = [[lifted(e, "real") for e in row] for row in b.data.reshape(b.shape[0], -1)] if b.data.size else []
+    found: dict[int, list[Any]] = {}
+    for i in range(len(columns)) if lower else reversed(range(len(columns))):
+        row = columns[i]
+        for j in found:
+            row = [x - a[i][j] * y for x, y in zip(row, found[j], strict=True)]
+        found[i] = [x / a[i][i] for x in row]
+    return filled("real", b.shape, [x for i in range(len(columns)) for x in found[i]])
+
+
+# Flags: a last row that says whether there was no inverse
+
+
+def _flag(x: Any, dtype: str) -> Any:
+    return unknown_function("flags an error", (dtype,), "bool")(lifted(x, dtype))
+
+
+@meaning("linalg_or_flag")
+def _or_flag(m: Model, op: Op, xs: Sequence[Array]) -> Array:
+    dtype, shape = result_type(m, op, xs)
+    before = m.errors
+    m.errors = []
+    found = applied(m, Op.make(op.options["function"]), xs)
+    fails = disjunction(*(e.when for e in m.errors))
+    m.errors = before
+    told = f"flag of {op.options['function']} of {' '.join(map(str, xs[0].entries))}"
+    row = [symbol(f"{told} {i}", dtype) for i in range(found.shape[-1])]
+    for x in row:
+        m.assume(_flag(x, dtype) == lifted(fails, "bool"))
+    return filled(dtype, shape or (), [*found.entries, *row])
+
+
+@meaning("unless_flagged")
+def _unless_flagged(m: Model, op: Op, xs: Sequence[Array]) -> Array:
+    dtype, shape = result_type(m, op, xs)
+    times = known(xs[1]) if len(xs) > 1 else None
+    if times is None or int(times):
+        m.raises(disjunction(*(_flag(x, xs[0].dtype) for x in xs[0].data[-1])))
+    return filled(dtype, shape or (), list(xs[0].data[:-1].reshape(-1)))

@@ -1,0 +1,104 @@
+"""The loops of a law in one world: how many steps each may run and does run, by the steps of those around it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scanopt.calculus.terms import Clock, Int
+from scanopt.lab.proving.choices import NoProgramError
+
+if TYPE_CHECKING:
+    from scanopt.lab.proving.model import Model
+    from scanopt.lab.proving.places import Places
+
+__all__ = ["At", "Loops", "path"]
+
+At = dict[Clock, int | None]
+"""A step for each loop; None is no step, where nothing is computed."""
+
+
+def path(places: Places, c: Clock | None, at: At) -> tuple[int | None, ...]:
+    """The steps of a loop and of those around it, from the outside."""
+    if c is None:
+        return ()
+    if c not in at:
+        raise NotImplementedError(f"values of {c} outside of it")
+    return (*path(places, places.around(c), at), at[c])
+
+
+class Loops:
+    """Numbers of steps, chosen when they are first asked for.
+
+    alike: loops that run as many steps whatever the step around them is; whole: those that run all their steps.
+    """
+
+    def __init__(self, m: Model) -> None:
+        self.m = m
+        self.alike: set[Clock] = set()
+        self.whole: set[Clock] = set()
+        self.size: int | None = None
+        self._steps: dict[Any, int] = {}
+        self._executed: dict[Any, int] = {}
+
+    def fix(self, c: Clock, steps: int, executed: int) -> None:
+        """Say how many steps a loop outside of all others may run and does run."""
+        key = self._key(c, {})
+        self._steps[key], self._executed[key] = steps, executed
+
+    def outside(self, c: Clock, at: At) -> At:
+        """The steps of all loops but this one."""
+        return {d: t for d, t in at.items() if d != c}
+
+    def _key(self, c: Clock, at: At) -> Any:
+        return c if c in self.alike else (c, path(self.m.places, self.m.places.around(c), at))
+
+    def _told(self, c: Clock, at: At) -> str:
+        around = path(self.m.places, self.m.places.around(c), at)
+        return f"{c}{' at step ' + ', '.join(map(str, around)) if around and c not in self.alike else ''}"
+
+    def steps(self, c: Clock, at: At) -> int:
+        """How many steps it may run."""
+        match c.head, c.args:
+            case "cut", (Clock() as d, (Int() | int()) as n):
+                k = self.m.number(n)
+                if k < 0:
+                    raise NoProgramError(f"a loop cut to {k} steps")
+                return min(self.steps(d, at), k)
+            case "lift", (Clock() as d, Clock() as e):
+                return self._lifted(d, e, at)
+            case "chunks", (Clock() as d,):
+                return -(-self.steps(d, at) // self.chunk())
+        key = self._key(c, at)
+        if key not in self._steps:
+            most = self.m.bounds.steps if self.m.places.around(c) is None else 2
+            self._steps[key] = self.m.choose(f"steps of {self._told(c, at)}", range(most + 1))
+        return self._steps[key]
+
+    def executed(self, c: Clock, at: At) -> int:
+        """How many steps it runs: a loop that ends early runs one at least, where it may."""
+        match c.head, c.args:
+            case "cut", (Clock() as d, _):
+                return min(self.executed(d, at), self.steps(c, at))
+            case "lift", (Clock() as d, Clock() as e):
+                return self._lifted(d, e, at, run=True)
+            case "chunks", (Clock() as d,):
+                return -(-self.executed(d, at) // self.chunk())
+        key, n = self._key(c, at), self.steps(c, at)
+        if c in self.whole or n == 0:
+            return n
+        if key not in self._executed:
+            self._executed[key] = self.m.choose(f"steps that {self._told(c, at)} runs", range(n, 0, -1))
+        return self._executed[key]
+
+    def _lifted(self, c: Clock, d: Clock, at: At, run: bool = False) -> int:
+        """The steps of d, as many at each step of c."""
+        if d not in self.alike or not {c, d} <= self.whole:
+            raise NoProgramError(f"{d} for all steps of {c}, where it need not run as many steps at each")
+        count = self.executed if run else self.steps
+        return count(d, {**at, c: 0 if self.steps(c, at) else None})
+
+    def chunk(self) -> int:
+        """Steps in a chunk."""
+        if self.size is None:
+            self.size = self.m.choose("steps in a chunk", (1, 2, 3))
+        return self.size

@@ -1,0 +1,288 @@
+"""What operators of the table make of symbolic arrays.
+
+What only moves entries is run by its own NumPy function, on the numbers of the entries; so is what all entries are
+known of.  Arithmetic is z3's.  What has no exact meaning here is an unknown function of all that it reads: a proof that
+does without its meaning holds, a refutation says nothing, and so it is noted (`Model.abstracted`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scanopt.array.batching import elementwise
+from scanopt.array.op import Op, Operand
+from scanopt.lab.proving.arrays import Array, arranged, array, broadcast, filled, joined, known
+from scanopt.lab.proving.choices import NoProgramError
+from scanopt.lab.proving.entries import compute, lifted, unknown_function, z3
+
+if TYPE_CHECKING:
+    from scanopt.lab.proving.model import Model
+
+__all__ = ["applied", "meaning", "pointwise", "result_type", "total", "unknown_whole", "unrolled"]
+
+_ARRANGING = {
+    "concatenate", "stack", "transpose", "expand_dims", "squeeze", "swap_rows", "join_rows", "reshape", "broadcast_to",
+    "in_chunks", "full_like", "repeat_rows", "getitem", "repeat",
+}  # fmt: skip
+_ALL_DATA = {"concatenate", "stack", "full_like"}
+"""Operators whose arguments are all moved; of the others it is the first, the rest says where."""
+
+_ITSELF = ("disconnected_grad", "zero_grad", "grad_clip")
+_RELATIONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
+
+Run = Callable[["Model", Op, Sequence[Array]], Array]
+_MEANINGS: dict[str, Run] = {}
+
+
+def meaning(*names: str) -> Callable[[Run], Run]:
+    """What operators of these names make of arrays."""
+
+    def register(run: Run) -> Run:
+        _MEANINGS.update(dict.fromkeys(names, run))
+        return run
+
+    return register
+
+
+def applied(m: Model, op: Op, xs: Sequence[Array]) -> Array:
+    """An operator of some arrays.  Raises NoProgramError where their shapes or dtypes do not fit."""
+    if op.name in _MEANINGS:
+        return _MEANINGS[op.name](m, op, xs)
+    dtype, shape = result_type(m, op, xs)
+    if op.name in _ITSELF:
+        return xs[0]
+    numbers = [known(x) for x in xs]
+    if all(x is not None for x in numbers) and op.name not in _ARRANGING:
+        return _run(m, op, dtype, shape, numbers)
+    if op.name in _ARRANGING:
+        return _moved(m, op, dtype, shape, xs, numbers)
+    if op.spec.batch is elementwise:
+        return pointwise(m, op.name, *xs, dtype=dtype)
+    if shape is None:
+        raise NotImplementedError(f"{op.name}, whose result has a shape that depends on values")
+    return unknown_whole(m, op, dtype, shape, xs)
+
+
+def result_type(m: Model, op: Op, xs: Sequence[Array]) -> tuple[str, tuple[int, ...] | None]:
+    """dtype and shape of the result, by the operator's own rule.  What it refuses to run on is noted as an error."""
+    operands = [Operand(m.numpy_dtype(x.dtype), x.shape, known(x)) for x in xs]
+    try:
+        found = op.idle(*operands)
+    except (ValueError, TypeError, IndexError) as error:
+        raise NoProgramError(str(error)) from None
+    try:
+        op.infer(*operands)
+    except (ValueError, TypeError, IndexError):
+        m.raises(True)
+    dtype = m.own_dtype(found.dtype)
+    shape = None if None in found.shape else tuple(int(n) for n in found.shape if n is not None)
+    return dtype, shape
+
+
+def _run(m: Model, op: Op, dtype: str, shape: Any, numbers: Sequence[Any]) -> Array:
+    """Numbers that are known, by NumPy itself."""
+    try:
+        return array(np.asarray(op.bind(np)(*numbers)))
+    except (ValueError, IndexError, ArithmeticError):
+        m.raises(True)
+        return filled(dtype, shape or (), [0] * int(np.prod(shape or ())))
+
+
+def _moved(m: Model, op: Op, dtype: str, shape: Any, xs: Sequence[Array], numbers: Sequence[Any]) -> Array:
+    count = len(xs) if op.name in _ALL_DATA else 1
+    rest = numbers[count:]
+    if any(x is None for x in rest):
+        raise NotImplementedError(f"{op.name} with places that are not known")
+    try:
+        return arranged(op.bind(np), dtype, xs[:count], rest)
+    except (ValueError, IndexError):
+        m.raises(True)
+        return m.junk(dtype, shape or ())
+
+
+def pointwise(m: Model, name: str, *xs: Array, dtype: str | None = None) -> Array:
+    """An operator of entries, of arrays that broadcast."""
+    if dtype is None:
+        dtype, _ = result_type(m, Op.make(name), xs)
+    shape, _ = broadcast(*xs)
+    if name == "where":
+        _, entries = broadcast(xs[0], xs[1].cast(dtype), xs[2].cast(dtype))
+        return filled(dtype, shape, [_where(c, x, y, dtype) for c, x, y in zip(*entries, strict=True)])
+    inside = m.promoted([x.dtype for x in xs]) if name in _RELATIONS else dtype
+    out = []
+    _, entries = broadcast(*(x.cast(inside) for x in xs))
+    for e in zip(*entries, strict=True):
+        found = compute(name, inside, *e)
+        if found is None:
+            m.abstracted.add(name)
+            found = unknown_function(name, (inside,) * len(e), dtype)(*(lifted(x, inside) for x in e))
+        out.append(found)
+    return filled(dtype, shape, out)
+
+
+def _where(c: Any, x: Any, y: Any, dtype: str) -> Any:
+    if isinstance(c, (bool, int)):
+        return x if c else y
+    return z3().If(c, lifted(x, dtype), lifted(y, dtype))
+
+
+def unknown_whole(m: Model, op: Op, dtype: str, shape: tuple[int, ...], xs: Sequence[Array]) -> Array:
+    """An unknown function of whole arrays, which raises where an unknown condition on them holds."""
+    m.abstracted.add(op.name)
+    if op.can_raise:
+        m.raises(m.function_of(f"{op.key} raises", "bool", (), xs).entries[0])
+    return m.function_of(op.key, dtype, shape, xs)
+
+
+# Choices
+
+
+@meaning("clip")
+def _clip(m: Model, op: Op, xs: Sequence[Array]) -> Array:
+    x, low, high = xs
+    return pointwise(m, "minimum", pointwise(m, "maximum", x, low), high)
+
+
+# Reductions
+
+
+def total(m: Model, rows: Sequence[Array], dtype: str, shape: tuple[int, ...]) -> Array:
+    """The sum of some arrays, of the first one on."""
+    out = filled(dtype, shape, [0] * int(np.prod(shape, dtype=int)))
+    for i, x in enumerate(rows):
+        out = x.cast(dtype) if i == 0 else pointwise(m, "add", out, x.cast(dtype))
+    return out
+
+
+@meaning("sum")
+def _sum(m: Model, op: Op, xs: Sequence[Array]) -> Array:
+    (x,) = xs
+    dtype, shape = result_type(m, op, xs)
+    axes, keep = op.options["axis"], op.options["keepdims"]
+    if axes != (0,) or keep or shape is None or m.rounds(dtype):
+        return unknown_whole(m, op, dtype, shape or (), xs)
+    return total(m, [x.row(t) for t in range(x.shape[0])], dtype, shape)
+
+
+@meaning("dot", "matmul")
+def _dot(m: Model, op: Op, xs: Sequence[Array]) -> Array:
+    x, y = xs
+    dtype, shape = result_type(m, op, xs)
+    if shape is None or x.data.ndim not in (1, 2) or y.data.ndim not in (1, 2) or dtype in ("fp", "A", "B"):
+        return unknown_whole(m, op, dtype, shape or (), xs)
+    left = x.cast(dtype).data.reshape(-1 if x.data.ndim == 2 else 1, x.shape[-1]) if x.data.size else None
+    right = y.cast(dtype).data.reshape(y.shape[0], -1) if y.data.size else None
+    if left is None or right is None:
+        return filled(dtype, shape, [0] * int(np.prod(shape, dtype=int)))
+    out = []
+    for row in left:
+        for column in right.T:
+            products = [compute("multiply", dtype, a, b) for a, b in zip(row, column, strict=True)]
+            out.append(_added(dtype, products))
+    return filled(dtype, shape, out)
+
+
+def _added(dtype: str, terms: Sequence[Any]) -> Any:
+    out: Any = terms[0]
+    for x in terms[1:]:
+        out = compute("add", dtype, out, x)
+    return out
+
+
+# Recurrences: what a loop over one state comes to.
+# i: the state before, s: rows for all steps, p: a parameter, n: a number of steps
+
+Step = Callable[..., Array]
+
+
+_FOR_ALL = {"accumulate", "fold", "fold_in_order", "segmented", "forward_fill", "geometric"}
+"""Recurrences of every dtype: the others are defined for floats."""
+
+
+def _recurrence(kinds: str, last: bool = False) -> Callable[[Callable[[Model, Op], Step]], Run]:
+    """An operator by its step: a function of the states before, the nearest first, and of what the step reads."""
+
+    def of(make: Callable[[Model, Op], Step]) -> Run:
+        def run(m: Model, op: Op, xs: Sequence[Array]) -> Array:
+            dtype, shape = result_type(m, op, xs)
+            closed = op.spec.batch_exact is not True and m.rounds(dtype)  # in one call, by other roundings
+            if closed or (op.name not in _FOR_ALL and m.kind(dtype) != "float"):
+                return unknown_whole(m, op, dtype, shape or (), xs)
+            return unrolled(make(m, op), kinds, xs, dtype, last)
+
+        return run
+
+    return of
+
+
+def unrolled(step: Step, kinds: str, xs: Sequence[Array], dtype: str, last: bool) -> Array:
+    """All values of a state, or the last one."""
+    init = xs[0]
+    lengths = {x.shape[0] for k, x in zip(kinds, xs, strict=True) if k == "s" and x.shape}
+    lengths |= {int(x.entries[0]) for k, x in zip(kinds, xs, strict=True) if k == "n"}
+    if len(lengths) != 1 or init.dtype != dtype or not init.shape or not init.shape[0]:
+        raise NoProgramError("sequences of several lengths, or a state of another dtype")
+    past, out = [init.row(k) for k in reversed(range(init.shape[0]))], []
+    for t in range(lengths.pop()):
+        reads = [x.row(t) if k == "s" else x for k, x in zip(kinds, xs, strict=True) if k in "sp"]
+        new = step(*past, *reads)
+        if new.shape != init.shape[1:] or new.dtype != dtype:
+            raise NoProgramError(f"a state of shape {init.shape[1:]} that becomes one of shape {new.shape}")
+        past = [new, *past[:-1]]
+        out.append(new)
+    return past[0] if last else joined(dtype, out, init.shape[1:])
+
+
+def _ufunc(m: Model, op: Op) -> Step:
+    name = op.options["ufunc"]
+    return lambda s, x: pointwise(m, name, s, x)
+
+
+def _segments(m: Model, op: Op) -> Step:
+    name = op.options["ufunc"]
+    return lambda s, mark, y, x: pointwise(m, "where", mark, y, pointwise(m, name, s, x))
+
+
+def _of(step: Callable[..., Array]) -> Callable[[Model, Op], Step]:
+    """A step of these operators: add and so on, of arrays."""
+    return lambda m, op: lambda *xs: step(lambda name, *ys: pointwise(m, name, *ys), *xs)
+
+
+_RECURRENCES: dict[str, tuple[str, bool, Callable[[Model, Op], Step]]] = {
+    "accumulate": ("is", False, _ufunc),
+    "fold": ("is", True, _ufunc),
+    "fold_in_order": ("is", True, _ufunc),
+    "segmented": ("isss", False, _segments),
+    "forward_fill": ("iss", False, _of(lambda f, s, mark, x: f("where", mark, x, s))),
+    "lfilter": ("isp", False, _of(lambda f, s, x, a: f("add", f("multiply", s, a), x))),
+    "lfilter2": (
+        "ispp", False,
+        _of(lambda f, s, r, x, a, b: f("add", f("add", f("multiply", s, a), f("multiply", r, b)), x)),
+    ),
+    "linear_recurrence": ("iss", False, _of(lambda f, s, a, x: f("add", f("multiply", s, a), x))),
+    "smoothing": ("iss", False, _of(lambda f, s, a, x: f("add", s, f("multiply", f("subtract", x, s), a)))),
+    "raised_sum": ("iss", False, _of(lambda f, s, x, low: f("maximum", f("add", s, x), low))),
+    "capped_sum": ("iss", False, _of(lambda f, s, x, high: f("minimum", f("add", s, x), high))),
+    "clamped_sum": (
+        "isss", False,
+        _of(lambda f, s, x, low, high: f("minimum", f("maximum", f("add", s, x), low), high)),
+    ),
+    "geometric": ("ipn", True, _of(lambda f, s, a: f("multiply", s, a))),
+    "affine_power": ("ippn", True, _of(lambda f, s, a, b: f("add", f("multiply", s, a), b))),
+    "polynomial": ("ips", True, _of(lambda f, s, x, y: f("add", f("multiply", s, x), y))),
+}  # fmt: skip
+
+for _name, (_kinds, _last, _make) in _RECURRENCES.items():
+    _MEANINGS[_name] = _recurrence(_kinds, _last)(_make)
+
+
+@meaning("powers")
+def _powers(m: Model, op: Op, xs: Sequence[Array]) -> Array:
+    """A power for each exponent."""
+    x, exponents = xs
+    dtype, shape = result_type(m, op, xs)
+    rows = [pointwise(m, "power", x, exponents.row(i), dtype=dtype) for i in range(exponents.shape[0])]
+    return joined(dtype, rows, (shape or ())[1:])
