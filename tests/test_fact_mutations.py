@@ -43,7 +43,7 @@ def test_what_is_noted_is_of_rules_that_there_are() -> None:
 
 def test_an_atom_of_raises_alike_is_needed() -> None:
     """Without `always`, rows of what a branch hides would be looked up, out of range."""
-    (m,) = (m for m in mutants() if m.name == "raises_alike 2 (always v)")
+    (m,) = (m for m in mutants() if m.name == "raises_alike 2 always(v)")
     found = _check().outcome(m)
     assert found.kind in ("fires", "unsound")
     assert found.witness
