@@ -9,9 +9,9 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.facts_loops import runs_all
-from scanopt.calculus.facts_parts import takes_row
+from scanopt.calculus.facts_parts import written_bounds, reads_rows, takes_row, takes_rows
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Args, Clock, Op, Value, args, on, stack, steps, tail, to_upto, upto
+from scanopt.calculus.terms import Args, Clock, Op, Value, args, hold, on, recent, stack, steps, tail, to_upto, upto
 
 
 def _decay(x: Any, n: Any) -> Any:
@@ -33,3 +33,33 @@ def row_at_computed_place(c: Clock, v: Value, op: Op, k: Args, g: Op) -> Equatio
     rows = args(steps(c), k)
     last = tail(upto(c, g(rows)), on(to_upto(c, g(rows)), v), 1)
     return Equation(op(stack(c, v), k), last[-1], when=[takes_row(op, g), runs_all(c)])
+
+
+@law(
+    licence="exact",
+    source="Theano scan internals, ScanSaveMem (computed bounds)",
+    example=(lambda x, n, k: _decay(x, n)[-k:], lambda x, n, k: _decay(x, n)[1:k]),
+    never=(lambda x, n, k: _decay_until(x, n)[-k:], lambda x, n, k: _decay(x, n)[k::2]),
+)
+def rows_between_computed_bounds(c: Clock, v: Value, op: Op, bounds: Args, g: Op, h: Op) -> Equation:
+    """Rows one after the other are the last rows of so many steps."""
+    rows = args(steps(c), bounds)
+    d = upto(c, g(rows))
+    kept = recent(d, on(to_upto(c, g(rows)), v), hold(d, h(rows)))
+    part = op(stack(c, v), bounds)
+    return Equation(part, kept, when=[takes_rows(op, g, h), runs_all(c), written_bounds(bounds)])
+
+
+@law(
+    licence="exact",
+    source="Theano scan internals, ScanSaveMem (computed bounds, while loops)",
+    example=(lambda x, n, k: _decay_until(x, n)[k], lambda x, n, k: _decay_until(x, n)[-k:]),
+    never=lambda x, n, k: _decay(x, n)[k::-1],
+)
+def part_of_rows_near(c: Clock, v: Value, op: Op, bounds: Args, g: Op, h: Op) -> Equation:
+    """What is read of no more than so many first rows, or of no more than so many last ones, needs no others."""
+    rows = args(steps(c), bounds)
+    d = upto(c, g(rows))
+    kept = recent(d, on(to_upto(c, g(rows)), v), hold(d, h(rows)))
+    part = op(stack(c, v), bounds)
+    return Equation(part, op(kept, bounds), when=[reads_rows(op, g, h), written_bounds(bounds)])

@@ -10,10 +10,11 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.facts_lists import before
 from scanopt.calculus.facts_loops import tells_no_length, within
+from scanopt.calculus.facts_parts import takes_one
 from scanopt.calculus.facts_states import becomes, passes_on
 from scanopt.calculus.facts_values import at_least
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Int, State, Text, Value, const_at, delay, hold, ops, seq, steps
+from scanopt.calculus.terms import Clock, Int, Op, State, Text, Value, const_at, delay, hold, ops, seq, steps
 
 _PICK = ops("getitem", index=("array",))
 
@@ -126,3 +127,15 @@ def last_rows_of_one(x: Value, k: Int) -> Equation:
     """The last rows of one row."""
     row = ops.expand_dims(x, axis=(0,))
     return Equation(row[-k:], row)
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=(lambda x, y: T.expand_dims(x, 0)[::-1] * y, lambda x, y: T.expand_dims(x, 0)[:1] * y),
+    never=(lambda x, y: x[::-1] * y, lambda x, y: T.expand_dims(x, 0)[1:].sum() + y),
+)
+def part_of_one_row(x: Value, op: Op) -> Equation:
+    """What takes one row of one row takes all."""
+    row = ops.expand_dims(x, axis=(0,))
+    return Equation(op(row), row, when=[takes_one(op)])

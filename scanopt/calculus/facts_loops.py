@@ -32,7 +32,7 @@ from scanopt.calculus.terms import (
 __all__ = [
     "as_many_steps", "at_most_one", "ends_alike", "ends_at_once", "is_false", "is_true", "lies_on", "no_steps",
     "rows", "runs_all", "same_entries", "same_steps", "same_value", "some_steps", "tells_no_length", "unchanged",
-    "until", "within", "written",
+    "until", "within",
 ]  # fmt: skip
 
 INEXACT = ("float16", "float32", "float64", "complex64", "complex128")
@@ -58,12 +58,6 @@ def is_true(v: Value, *, c: Clock, x: Value) -> Rules:
 def is_false(v: Value, *, c: Clock, x: Value) -> Rules:
     """v is the constant False."""
     yield when(v.is_(hold(c, x)), is_false(x)).then(is_false(v))
-
-
-@query
-def written(c: Clock, *, n: Text) -> Body:
-    """c is a loop of the program, and not only one that laws made: what they make of it is left alone."""
-    return (c.is_(loop(n)),)
 
 
 @fact

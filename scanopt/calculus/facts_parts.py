@@ -3,30 +3,13 @@
 from __future__ import annotations
 
 from scanopt.calculus.condition import Rules, fact, hint, when
-from scanopt.calculus.terms import Args, Int, Op, Value, ops
+from scanopt.calculus.terms import Args, Clock, Int, Op, Value, args, hold, ops, stack
 
 __all__ = [
-    "count_of_rows",
-    "in_first",
-    "in_last",
-    "in_two",
-    "part_of_part",
-    "past_first",
-    "past_last",
-    "reads_first",
-    "reads_last",
-    "reads_last_of",
-    "reads_rows",
-    "rows_before",
-    "rows_first",
-    "takes_a_row",
-    "takes_all",
-    "takes_first",
-    "takes_part",
-    "takes_row",
-    "takes_rows",
-    "undone",
-    "wanted_part",
+    "count_of_rows", "in_first", "in_last", "in_two", "part_of_part", "parted", "past_first", "past_last",
+    "reads_first", "reads_last", "reads_last_of", "reads_rows", "rows_before", "rows_first", "takes_a_row",
+    "takes_all", "takes_first", "takes_one", "takes_row", "takes_rows", "undone", "written_bound",
+    "written_bounds",
 ]  # fmt: skip
 
 
@@ -105,6 +88,11 @@ def takes_all(op: Op) -> None:
 
 
 @fact
+def takes_one(op: Op) -> None:
+    """op(X) is X where X has one row (given)."""
+
+
+@fact
 def in_first(op: Op, k: Int, g: Op) -> None:
     """op(X) is g of the first k rows of X, which has so many (given)."""
 
@@ -130,19 +118,20 @@ def count_of_rows(A: Value, k: Int, *, x: Value) -> Rules:
     yield when(A.is_(ops.expand_dims(x, axis=(0,)))).then(count_of_rows(A, 1))
 
 
-@fact
-def takes_part(op: Op) -> None:
-    """op takes a part of its first argument (given)."""
+@hint
+def parted(X: Value, *, c: Clock, v: Value) -> Rules:
+    """The program takes parts of X (given), or of its rows: parts of what laws make would be cut without end."""
+    yield when(parted(v), X.is_(stack(c, v))).then(parted(X))
 
 
 @hint
-def wanted_part(V: Value, *, op: Op, W: Value, r: Args) -> Rules:
-    """V is a part that the program takes, or one that it takes parts of (given): where a loop is cut to fewer steps,
-    what it reads is cut, too, and would be looked at again without end.
-    """
-    yield when(wanted_part(V), V.is_(op(W, r)), takes_part(op)).then(wanted_part(W))
+def written_bound(k: Value, *, c: Clock, n: Value) -> Rules:
+    """The program takes a part with this bound (given), or with what a loop holds of it."""
+    yield when(written_bound(k), k.is_(hold(c, n))).then(written_bound(n))
 
 
 @hint
-def own_trace(V: Value) -> None:
-    """V is a trace in the text of the program: what its loops only read is none (given)."""
+def written_bounds(bounds: Args, *, k: Value, r: Args) -> Rules:
+    """Bounds of the program: a loop that is cut to fewer steps cuts what it reads, and this would cut it again."""
+    yield when(written_bound(k), bounds.is_(args(k))).then(written_bounds(bounds))
+    yield when(written_bound(k), written_bounds(r), bounds.is_(args(k, r))).then(written_bounds(bounds))

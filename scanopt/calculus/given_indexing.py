@@ -42,13 +42,20 @@ def facts_of_parts(g: Encoded, ops: Sequence[Op]) -> Iterator[Row]:
     """Facts about the parts of arrays that a program takes, and about arrays arranged anew."""
     found = [*parts(ops), *joined(g, ops)]
     yield from found
-    yield from (("takes_part", (op,)) for op in ops if op.name == "getitem")
-    yield from (("own_trace", (i,)) for i, f in g.forms() if f.kind == "stack")
-    yield from (("wanted_part", (i,)) for i, f in g.forms() if f.operator is not None and f.operator.name == "getitem")
+    yield from dict.fromkeys(written_parts(g))
     yield from in_two(ops)
     yield from computed_parts(ops)
     yield from whole_rows(dict.fromkeys([*ops, *(x for _, row in found for x in row if isinstance(x, Op))]))
     yield from arrangements(ops)
+
+
+def written_parts(g: Encoded) -> Iterator[Row]:
+    """Facts about what the program itself takes parts of, and by which bounds."""
+    for _, f in g.forms():
+        if f.operator is not None and f.operator.name == "getitem":
+            array, *bounds = f.args
+            yield "parted", (array,)
+            yield from (("written_bound", (k,)) for k in bounds)
 
 
 def parts(ops: Iterable[Op]) -> Iterator[Row]:
@@ -119,7 +126,7 @@ def _parts_of(entries: Iterable[Entry]) -> Op:
 
 
 def whole_rows(ops: Iterable[Op]) -> Iterator[Row]:
-    """Facts about parts that are one row, and those that are all rows."""
+    """Facts about parts that are one row, those that are all rows, and those that are all rows of one."""
     for op in ops:
         if op.name == "getitem" and len(op.options["index"]) == 1:
             (entry,) = op.options["index"]
@@ -127,6 +134,8 @@ def whole_rows(ops: Iterable[Op]) -> Iterator[Row]:
                 yield "takes_a_row", (op,)
             elif entry in _EVERY:
                 yield "takes_all", (op,)
+            elif _entry(op) is not None and list(_taken(range(1), entry)) == [0]:
+                yield "takes_one", (op,)
 
 
 def joined(g: Encoded, ops: Iterable[Op]) -> Iterator[Row]:
@@ -314,9 +323,9 @@ def _candidate(taken: Any, n: int) -> Entry | None:
 
     if isinstance(taken, int):
         return bound(taken)
-    if len(taken) < 2:
+    if not len(taken):
         return None
-    step = int(taken[1] - taken[0])
+    step = int(taken[1] - taken[0]) if len(taken) > 1 else 1
     first, end = int(taken[0]), int(taken[-1]) + (1 if step > 0 else -1)
     start = None if first == (0 if step > 0 else n - 1) else bound(first)
     return ("slice", start, bound(end, after_last=True), None if step == 1 else step)

@@ -12,11 +12,14 @@ from dataclasses import dataclass, field
 from scanopt.calculus.law import Law
 from scanopt.calculus.schedule import Phase, Schedule
 
-__all__ = ["READ", "Limits", "Round", "Saturation", "laws_of_phase", "next_size", "run_schedule"]
+__all__ = ["READ", "Limits", "Round", "Saturation", "laws_of_phase", "next_matches", "next_size", "run_schedule"]
 
 
 READ = 2
 """So many times what a program takes has to be left where it is read back."""
+
+_NEW = 0.1
+"""Of the matches to come, the share that is taken to be new: most find what other laws have made already."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ class _Watch:
             self._stopped = "nodes" if self.aside else "" if everything else "schedule"
             return True
         seconds, nodes, rounds = self._limits
-        if next_size(self._growth, self._found) > nodes:
+        if max(next_size(self._growth), done.size + _NEW * next_matches(self._found)) > nodes:
             self._set_aside(done.matches)
         grown = self._growth[-1] / max(self._growth[-2], 1) if len(self._growth) > 1 else 1.0
         for name, hit in (
@@ -160,16 +163,14 @@ def run_schedule(
     return watch.saturation()
 
 
-def next_size(growth: Sequence[int], found: Sequence[int] = ()) -> float:
+def next_size(growth: Sequence[int]) -> float:
     """What the e-graph may grow to in one more round: more of the same, unless growth itself grows.
 
     A round cannot be stopped half way, so an explosion has to be seen one round before.  growth: forms after each
-    round.  found: matches of laws that make forms, in each: what they match may all be new the next time.
+    round.
 
     >>> next_size([10, 20, 200]), next_size([300, 600, 1200])
     (20000.0, 2400.0)
-    >>> next_size([1000, 1010, 1030], [3000, 30_000])
-    301030.0
     """
     size = float(growth[-1])
     if len(growth) >= 3:
@@ -178,6 +179,13 @@ def next_size(growth: Sequence[int], found: Sequence[int] = ()) -> float:
             size *= (growth[-1] / growth[-2]) ** 2
         elif last > before > 0:
             size += last * last / before
-    if len(found) >= 2 and found[-1] > 4 * found[-2] > 0:
-        size = max(size, growth[-1] + found[-1] ** 2 / found[-2])
     return size
+
+
+def next_matches(found: Sequence[int]) -> float:
+    """Matches of laws that make forms, in one more round, where they explode; else 0.
+
+    >>> next_matches([3000, 30_000]), next_matches([3000, 6000])
+    (300000.0, 0.0)
+    """
+    return found[-1] ** 2 / found[-2] if len(found) >= 2 and found[-1] > 4 * found[-2] > 0 else 0.0
