@@ -27,6 +27,11 @@ STEERING: dict[str, str] = {
 """Atoms without which nothing is wrong, that say only where it pays to look, and why."""
 
 WITNESSES: dict[str, str] = {
+    "parted 0 parted(v)": "ragged traces",
+    "written_bound 0 written_bound(k)": "ragged traces",
+    "written_bounds 0 written_bound(k)": "ragged traces",
+    "written_bounds 1 written_bound(k)": "ragged sequences",
+    "written_bounds 1 written_bounds(r)": "index after the end",
     "unexpanded 0 unexpanded(op)": "products in a loop in a loop",
     "batched 0 unexpanded(op)": "products in a loop in a loop",
     "moves_up 5 fixed_shape(op)": "masks in maps",
