@@ -6,6 +6,7 @@ import scanopt.tensor as T
 from scanopt.calculus.facts_loops import lies_on
 from scanopt.calculus.facts_operators import (
     absorbing,
+    absorbs,
     cancels,
     commutative,
     idempotent,
@@ -149,9 +150,9 @@ def idempotence(op: Op, x: Value, d: Text) -> Equation:
     ),
 )
 def absorption(op: Op, x: Value, y: Value, d: Text) -> Equation:
-    """op(op(x, y), y) = op(x, y)."""
+    """op(op(x, y), y) = op(x, op(y, y)) = op(x, y)."""
     once = op(x, y)
-    return Equation(op(once, y), once, when=[idempotent(op, d), of_dtype(x, d), of_dtype(y, d)])
+    return Equation(op(once, y), once, when=[absorbs(op, d), of_dtype(x, d), of_dtype(y, d)])
 
 
 @law(

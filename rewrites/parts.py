@@ -7,7 +7,6 @@ import scanopt.tensor as T
 from scanopt.calculus.facts_parts import (
     in_two,
     part_of_part,
-    parted,
     reads_first,
     reads_last,
     reads_last_of,
@@ -121,7 +120,7 @@ def rows_then_parts_by_bounds(X: Value, op: Op, g: Op, h: Op, bounds: Args) -> E
 )
 def rows_before_parts(X: Value, g: Op, h: Op, f: Op, bounds: Args) -> Equation:
     """Rows of parts of all rows are parts of these rows."""
-    return Equation(g(h(X), bounds), f(g(X, bounds)), when=[rows_first(g, h, f), parted(X)])
+    return Equation(g(h(X), bounds), f(g(X, bounds)), when=[rows_first(g, h, f)])
 
 
 @law(

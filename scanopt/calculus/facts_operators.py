@@ -6,9 +6,9 @@ from scanopt.calculus.condition import Rules, fact, when
 from scanopt.calculus.terms import Args, Clock, Int, Op, Text, Value, dtype, hold, ndim, vmap
 
 __all__ = [
-    "absorbing", "batched", "batched_as", "batched_here", "cancels", "commutative", "elementwise", "fixed_shape",
-    "guarded_by", "idempotent", "involution", "left_neutral", "like_argument", "neutral", "projection", "quiet",
-    "safe", "shape_from_rest", "undoes", "unexpanded",
+    "absorbing", "absorbs", "batched", "batched_as", "batched_here", "cancels", "commutative", "elementwise",
+    "fixed_shape", "guarded_by", "idempotent", "involution", "left_neutral", "like_argument", "neutral",
+    "projection", "quiet", "safe", "shape_from_rest", "undoes", "unexpanded",
 ]  # fmt: skip
 
 
@@ -78,6 +78,11 @@ def commutative(op: Op, d: Text) -> None:
 @fact
 def idempotent(op: Op, d: Text) -> None:
     """op(x, x) = x for x of dtype d (trait)."""
+
+
+@fact
+def absorbs(op: Op, d: Text) -> None:
+    """op(op(x, y), y) = op(x, op(y, y)) = op(x, y) for x and y of dtype d (traits)."""
 
 
 @fact

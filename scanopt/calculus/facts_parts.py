@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from scanopt.calculus.condition import Rules, fact, hint, when
-from scanopt.calculus.terms import Args, Clock, Int, Op, Value, args, hold, ops, stack
+from scanopt.calculus.terms import Args, Clock, Int, Op, Value, args, hold, ops
 
 __all__ = [
-    "count_of_rows", "in_first", "in_last", "in_two", "part_of_part", "parted", "past_first", "past_last",
-    "reads_first", "reads_last", "reads_last_of", "reads_rows", "rows_before", "rows_first", "takes_a_row",
-    "takes_all", "takes_first", "takes_one", "takes_row", "takes_rows", "undone", "written_bound",
-    "written_bounds",
+    "count_of_rows", "in_first", "in_last", "in_two", "part_of_part", "past_first", "past_last", "reads_first",
+    "reads_last", "reads_last_of", "reads_rows", "rows_before", "rows_first", "takes_a_row", "takes_all",
+    "takes_first", "takes_one", "takes_row", "takes_rows", "undone", "written_bound", "written_bounds",
 ]  # fmt: skip
 
 
@@ -116,12 +115,6 @@ def past_last(op: Op, k: Int, g: Op) -> None:
 def count_of_rows(A: Value, k: Int, *, x: Value) -> Rules:
     """A has k rows (given, and one of one row)."""
     yield when(A.is_(ops.expand_dims(x, axis=(0,)))).then(count_of_rows(A, 1))
-
-
-@hint
-def parted(X: Value, *, c: Clock, v: Value) -> Rules:
-    """The program takes parts of X (given), or of its rows: parts of what laws make would be cut without end."""
-    yield when(parted(v), X.is_(stack(c, v))).then(parted(X))
 
 
 @hint

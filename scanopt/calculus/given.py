@@ -141,6 +141,8 @@ def _trait_facts(ops: Iterable[Op], dtypes: Iterable[str]) -> Iterator[Given]:
             for fact, (trait, arity) in _TRAITS.items():
                 if op.spec.traits.holds(trait, d) and _keeps(op, d, arity):
                     yield fact, (op, d)
+            if op.spec.traits.associative and op.spec.traits.holds("idempotent", d) and _keeps(op, d, 2):
+                yield "absorbs", (op, d)
 
 
 def _keeps(op: Op, dtype: str, arity: int) -> bool:

@@ -42,20 +42,18 @@ def facts_of_parts(g: Encoded, ops: Sequence[Op]) -> Iterator[Row]:
     """Facts about the parts of arrays that a program takes, and about arrays arranged anew."""
     found = [*parts(ops), *joined(g, ops)]
     yield from found
-    yield from dict.fromkeys(written_parts(g))
+    yield from dict.fromkeys(written_bounds(g))
     yield from in_two(ops)
     yield from computed_parts(ops)
     yield from whole_rows(dict.fromkeys([*ops, *(x for _, row in found for x in row if isinstance(x, Op))]))
     yield from arrangements(ops)
 
 
-def written_parts(g: Encoded) -> Iterator[Row]:
-    """Facts about what the program itself takes parts of, and by which bounds."""
+def written_bounds(g: Encoded) -> Iterator[Row]:
+    """Facts about the bounds by which the program itself takes parts."""
     for _, f in g.forms():
         if f.operator is not None and f.operator.name == "getitem":
-            array, *bounds = f.args
-            yield "parted", (array,)
-            yield from (("written_bound", (k,)) for k in bounds)
+            yield from (("written_bound", (k,)) for k in f.args[1:])
 
 
 def parts(ops: Iterable[Op]) -> Iterator[Row]:

@@ -27,7 +27,6 @@ STEERING: dict[str, str] = {
 """Atoms without which nothing is wrong, that say only where it pays to look, and why."""
 
 WITNESSES: dict[str, str] = {
-    "parted 0 parted(v)": "ragged traces",
     "written_bound 0 written_bound(k)": "ragged traces",
     "written_bounds 0 written_bound(k)": "ragged traces",
     "written_bounds 1 written_bound(k)": "ragged sequences",

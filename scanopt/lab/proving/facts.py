@@ -24,7 +24,7 @@ STEERING = CAUSAL | {"within", "passes_on", "sums_until", "lies_on", "constants"
 """Facts of which nothing is assumed: they say what is known before what, where terms lie, or what pays."""
 
 _OF_ENTRIES = {
-    "commutative", "swaps", "regroups", "idempotent", "projection", "involution", "neutral", "left_neutral",
+    "commutative", "swaps", "regroups", "idempotent", "absorbs", "projection", "involution", "neutral", "left_neutral",
     "absorbing", "cancels", "undoes", "accumulates", "folds", "folds_in_order", "segments",
 }  # fmt: skip
 """Facts about operators that compute entries of entries."""

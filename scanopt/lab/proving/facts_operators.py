@@ -53,6 +53,7 @@ MEANINGS |= {
     "commutative": _trait(2, lambda f, x, y: f(x, y) == f(y, x)),
     "regroups": _trait(3, lambda f, x, y, z: f(f(x, y), z) == f(x, f(y, z))),
     "idempotent": _trait(1, lambda f, x: f(x, x) == x),
+    "absorbs": _trait(2, lambda f, x, y: f(f(x, y), y) == f(x, y)),
     "projection": _trait(1, lambda f, x: f(f(x)) == f(x), 1),
     "involution": _trait(1, lambda f, x: f(f(x)) == x, 1),
 }
