@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import product
+from itertools import islice, product
 from typing import Any
-
-import numpy as np
 
 from scanopt.array.op import Op
 from scanopt.array.ops_parts import rows_left, rows_read
@@ -132,7 +130,7 @@ def whole_rows(ops: Iterable[Op]) -> Iterator[Row]:
                 yield "takes_a_row", (op,)
             elif entry in _EVERY:
                 yield "takes_all", (op,)
-            elif _entry(op) is not None and list(_taken(range(1), entry)) == [0]:
+            elif _entry(op) is not None and _taken(range(1), entry) == range(1):
                 yield "takes_one", (op,)
 
 
@@ -160,8 +158,8 @@ def _of_two(entry: Entry, k: int) -> tuple[Row, ...]:
     ):  # fmt: skip
         few = name.startswith("in")
         for g in _within(entry, k, few):
-            lengths = (np.arange(n) for n in range(k, k + _enough(entry, rows)))
-            if all(np.array_equal(_taken(_taken(x, rows), g), _taken(x, entry)) for x in lengths):
+            lengths = map(range, range(k, k + _enough(entry, rows)))
+            if all(_taken(_taken(x, rows), g) == _taken(x, entry) for x in lengths):
                 found.append((name, (_op(entry), k, _op(g))))
                 break
     return tuple(found)
@@ -246,17 +244,15 @@ def _read_together(outer: Entry, inner: Entry) -> tuple[Row, ...]:
     if isinstance(inner, int) or _together(outer, inner) is not None:
         return ()
     most = sum(abs(b) for e in (outer, inner) for b in ((e,) if isinstance(e, int) else e[1:]) if b is not None)
-    counts = [k for k in range(1, min(most, _FEW) + 1) if _equal_of(outer, inner, ("slice", -k, None, None))]
-    return tuple(("reads_last_of", (_op(outer), _op(inner), k)) for k in counts[:1])
+    counts = (k for k in range(1, min(most, _FEW) + 1) if _in_last(outer, inner, k))
+    return tuple(("reads_last_of", (_op(outer), _op(inner), k)) for k in islice(counts, 1))
 
 
-def _equal_of(outer: Entry, inner: Entry, first: Entry) -> bool:
-    """Whether a part of a part of some rows is one of all rows, for all lengths."""
-    lengths = (np.arange(n) for n in range(_enough(outer, inner, first)))
-    return all(
-        np.array_equal(_taken(_taken(_taken(rows, first), inner), outer), _taken(_taken(rows, inner), outer))
-        for rows in lengths
-    )
+def _in_last(outer: Entry, inner: Entry, k: int) -> bool:
+    """Whether a part of a part of the last k rows is that of all rows, for all lengths."""
+    last = ("slice", -k, None, None)
+    lengths = map(range, range(k + 1, _enough(outer, inner, last)))
+    return all(_taken(_taken(_taken(x, last), inner), outer) == _taken(_taken(x, inner), outer) for x in lengths)
 
 
 def _first(k: int) -> Entry:
@@ -286,14 +282,14 @@ def _together(outer: Entry, inner: Entry) -> Entry | None:
     if isinstance(inner, int):
         return None
     n = 8 * _enough(outer, inner)
-    found = _candidate(_taken(_taken(np.arange(n), inner), outer), n)
+    found = _candidate(_taken(_taken(range(n), inner), outer), n)
     return found if found is not None and _equal(outer, inner, found) else None
 
 
 def _equal(outer: Entry, inner: Entry, entry: Entry) -> bool:
     """Whether a part of a part is a part, for all lengths."""
-    lengths = (np.arange(n) for n in range(_enough(outer, inner)))
-    return all(np.array_equal(_taken(_taken(rows, inner), outer), _taken(rows, entry)) for rows in lengths)
+    lengths = map(range, range(_enough(outer, inner)))
+    return all(_taken(_taken(rows, inner), outer) == _taken(rows, entry) for rows in lengths)
 
 
 def _enough(*entries: Entry) -> int:
@@ -302,16 +298,16 @@ def _enough(*entries: Entry) -> int:
     return 2 * sum(abs(int(b)) for b in bounds) + 8
 
 
-def _taken(rows: Any, entry: Entry) -> Any:
+def _taken(rows: range | int, entry: Entry) -> range | int:
     """Those rows, -1 where there is no such row."""
     if isinstance(rows, int):
         return rows
     if isinstance(entry, int):
-        return int(rows[entry]) if -len(rows) <= entry < len(rows) else -1
+        return rows[entry] if -len(rows) <= entry < len(rows) else -1
     return rows[slice(*entry[1:])]
 
 
-def _candidate(taken: Any, n: int) -> Entry | None:
+def _candidate(taken: range | int, n: int) -> Entry | None:
     """The part of n rows that has been taken, if it is one of fixed bounds."""
 
     def bound(i: int, after_last: bool = False) -> int | None:
@@ -323,7 +319,7 @@ def _candidate(taken: Any, n: int) -> Entry | None:
         return bound(taken)
     if not len(taken):
         return None
-    step = int(taken[1] - taken[0]) if len(taken) > 1 else 1
-    first, end = int(taken[0]), int(taken[-1]) + (1 if step > 0 else -1)
+    step = taken.step if len(taken) > 1 else 1
+    first, end = taken[0], taken[-1] + (1 if step > 0 else -1)
     start = None if first == (0 if step > 0 else n - 1) else bound(first)
     return ("slice", start, bound(end, after_last=True), None if step == 1 else step)
