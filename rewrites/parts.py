@@ -52,7 +52,13 @@ def arranged_back(X: Value, g: Op, h: Op) -> Equation:
     return Equation(g(h(X)), X, when=[undone(g, h)])
 
 
-@law(licence="exact", stepwise=True, enabling=True, example=lambda X: X[0:] * 2.0, never=lambda X: X[1:] * 2.0)
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=lambda X, y: T.concatenate([T.expand_dims(y, 0), X])[1:] * 2.0,
+    never=lambda X: X[1:] * 2.0,
+)
 def all_rows_by_bounds(X: Value, op: Op) -> Equation:
     """All rows, in order."""
     return Equation(op(X), X, when=[takes_all(op)])

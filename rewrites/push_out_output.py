@@ -16,6 +16,11 @@ def _rnn(X: Any, W: Any) -> Any:
     return scanopt.scan(step, X, [zero, None], [W])[0]
 
 
+def _beside(X: Any) -> Any:
+    """What is computed of a state, and read by nobody."""
+    return scanopt.scan(lambda v, h: [v + T.tanh(h), T.exp(v + T.tanh(h))], X, [T.zeros_like(X[0]), None])[0][1]
+
+
 def _same_until(x: Any, n: Any) -> Any:
     """The value x at every step, until a counter says so."""
     return scanopt.scan(lambda k, v: (v, k + 1, scanopt.until(k > 1)), None, [None, 0], [x], n_steps=n)[0][0]
@@ -35,8 +40,8 @@ def trace_of_operator(c: Clock, op: Op, args: Args, outer: Args, flags: Text) ->
 @law(
     licence="exact",
     source="Theano scan internals, PushOutScanOutput",
-    example=lambda X, W: _rnn(X, W)[1][-1],
-    never=lambda X, W: _rnn(X, W)[0][-1],
+    example=(lambda X, W: _rnn(X, W)[1][-1], lambda X: _beside(X)[-2:]),
+    never=(lambda X, W: _rnn(X, W)[0][-1], lambda x, p: scanopt.map(lambda i, x: x[i], p, [x])[0][-1:]),
 )
 def last_of_operator(c: Clock, op: Op, k: Int, args: Args, outer: Args, flags: Text) -> Equation:
     """The last rows of an operator are the batched operator of last rows."""

@@ -236,18 +236,6 @@ def test_no_loop_of_integers_is_left(name: str, fp: str) -> None:
         np.testing.assert_array_equal(f(*short), f.unoptimized(*short), strict=True)
 
 
-def test_rows_that_a_counter_looks_up_are_a_slice() -> None:
-    step = lambda i, X: [i + 1, X[i]]  # noqa: E731
-    looked_up = trace(step, None, [T.constant(0, dtype="int64"), None], X, n_steps=n)[1]
-    f = scanopt.function([X, n], looked_up)
-    assert "loop" not in str(f.program)
-    assert "X[:v" in str(f.program)
-    for steps in (0, 1, 4):
-        np.testing.assert_array_equal(f(np.eye(4), steps), np.eye(4)[:steps])
-    with pytest.raises(IndexError):
-        f(np.eye(4), 5)
-
-
 def test_rest_of_a_loop_stays_a_loop() -> None:
     step = lambda v, h, s: [T.tanh(h + v), s * 0.5 + h]  # noqa: E731
     text = program([x, a], trace(step, x, [a, a]))

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, islice, product
 
 from scanopt.calculus.egraph import EGraph, UnsoundLawError
 from scanopt.calculus.encode import encode
-from scanopt.calculus.law import Law, Program, standard_laws
+from scanopt.calculus.law import Law, Program, allowed, standard_laws
 from scanopt.calculus.mutation import Mutation, mutations
 from scanopt.calculus.optimize import Settings, optimize
 from scanopt.calculus.subject import Subject, Ways, build
@@ -151,14 +151,13 @@ class Attack:
             yield self._finding("soundness", f"{name}: {d.text}", d.told())
 
     def paying(self) -> list[Finding]:
-        """Some example is cheaper with it than without it."""
+        """Some example is cheaper with it than without it, under the usual licence or under its own."""
         if self.law.enabling:
             return []
-        for program in self.law.example:
-            inputs, outputs = build(program)
-            encoded = encode(inputs, outputs)
-            rest = [x for x in self.laws if x.name != self.law.name]
-            with_it = optimize(encoded, self.laws, Settings()).extraction.cost
-            if with_it < optimize(encoded, rest, Settings()).extraction.cost * (1 - 1e-9):
+        for program, fp in product(self.law.example, dict.fromkeys((Settings().fp, self.law.licence))):
+            encoded, laws, settings = encode(*build(program)), allowed(self.laws, fp), Settings(fp=fp)
+            rest = [x for x in laws if x.name != self.law.name]
+            with_it = optimize(encoded, laws, settings).extraction.cost
+            if with_it < optimize(encoded, rest, settings).extraction.cost * (1 - 1e-9):
                 return []
         return [self._finding("use", "makes no example cheaper and is not declared enabling")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scanopt.calculus.condition import Rules, fact, hint, when
 from scanopt.calculus.facts_lists import held, sliced, varies
-from scanopt.calculus.facts_operators import batched_here, fixed_shape
+from scanopt.calculus.facts_operators import batched_here, fixed_shape, safe
 from scanopt.calculus.facts_shapes import regular
 from scanopt.calculus.facts_values import forward
 from scanopt.calculus.terms import Args, Clock, Int, Op, Text, Value, args, held_as, stack, tail
@@ -23,9 +23,14 @@ def batchable(c: Clock, op: Op, xs: Args, *, f: Text, g: Text, o: Args, p: Args,
 
 @fact
 def traceable(c: Clock, k: Int, op: Op, xs: Args, *, S: Value, v: Value) -> Rules:
-    """The trace (k = 0) or last k rows of op of the list are asked for, and op can do all rows at once."""
+    """The trace (k = 0) or last k rows of op of the list are asked for, and op can do all rows at once.
+
+    What op raises of other rows must not be lost.
+    """
     yield when(S.is_(stack(c, v)), forward(v), batched_here(v, op, xs), regular(v)).then(traceable(c, 0, op, xs))
-    yield when(S.is_(tail(c, v, k)), forward(v), batched_here(v, op, xs), regular(v)).then(traceable(c, k, op, xs))
+    yield when(S.is_(tail(c, v, k)), forward(v), batched_here(v, op, xs), regular(v), safe(op)).then(
+        traceable(c, k, op, xs)
+    )
 
 
 @hint
