@@ -132,7 +132,7 @@ def sum_from_nothing(Z: Value, y: Value, e: Value, X: Value, d: Text) -> Equatio
     """A sum that starts with zeros starts with nothing (-0.0 aside); what is added spreads to their shape."""
     left = ops.fold(ops.expand_dims(Z, axis=(0,)), X, ufunc="add")
     total = ops.sum(X, axis=(0,), keepdims=False)
-    when = [like(Z, y, e), nothing(e), floating(Z), of_dtype(Z, d), of_dtype(X, d)]
+    when = [nothing(e), like(Z, y, e), floating(Z), of_dtype(Z, d), of_dtype(X, d)]
     return Equation(left, ops.spread_like(total, y), when=when)
 
 

@@ -15,7 +15,7 @@ from scanopt.array.op import Op
 from scanopt.array.ops_parts import rows_left, rows_read
 from scanopt.calculus.encoded import Encoded
 
-__all__ = ["facts_of_parts", "operators_of_parts"]
+__all__ = ["arrangements", "facts_of_parts", "of_two", "operators_of_parts", "parts", "whole_rows"]
 
 Entry = Any  # an integer, or ("slice", start, stop, step)
 Row = tuple[str, tuple[Any, ...]]
@@ -145,11 +145,11 @@ def joined(g: Encoded, ops: Iterable[Op]) -> Iterator[Row]:
     if len(counts) > 1 or any(op.key == _JOIN for op in ops):
         entries = dict.fromkeys(entry for op in ops if (entry := _entry(op)) is not None)
         for entry, k in product(entries, sorted(counts)[:_FEW]):
-            yield from _of_two(entry, k)
+            yield from of_two(entry, k)
 
 
 @lru_cache(maxsize=4096)
-def _of_two(entry: Entry, k: int) -> tuple[Row, ...]:
+def of_two(entry: Entry, k: int) -> tuple[Row, ...]:
     """What a part reads of the first or last k rows, or of all but these."""
     found: list[Row] = []
     for name, rows in (

@@ -16,7 +16,7 @@ from scanopt.calculus.components import components
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import TermGraph, const_key
 
-__all__ = ["closed_operators", "constants_of_states", "cycles", "recurrence_facts"]
+__all__ = ["BITS", "PICKS", "closed_operators", "constants_of_states", "cycles", "recurrence_facts"]
 
 Row = tuple[str, tuple[Op | int | str, ...]]
 
@@ -31,19 +31,19 @@ def closed_operators(ops: Iterable[Op]) -> list[Op]:
     """The operators that closed forms of recurrences by these operators are written with."""
     known = list(ops)
     names = [op.name for op in known if op.name in ACCUMULATED and not op.params]
-    names += [g for op in known for g in (_BITS.get(op.name), *_PICKS.get(op.name, ())) if g]
+    names += [g for op in known for g in (BITS.get(op.name), *PICKS.get(op.name, ())) if g]
     return [
         *map(Op.make, dict.fromkeys(names)),
         *(f(name) for name in dict.fromkeys(names) for f in (accumulator, folder, _segmented, _in_order)),
     ]
 
 
-_BITS = {
+BITS = {
     "logical_and": "bitwise_and", "logical_or": "bitwise_or", "logical_xor": "bitwise_xor", "not_equal": "bitwise_xor",
 }  # fmt: skip
 """What logic of bools is as logic of bits."""
 
-_PICKS = {
+PICKS = {
     "less": ("minimum", "maximum"), "less_equal": ("minimum", "maximum"),
     "greater": ("maximum", "minimum"), "greater_equal": ("maximum", "minimum"),
 }  # fmt: skip
@@ -63,9 +63,9 @@ def recurrence_facts(ops: Sequence[Op], dtypes: Sequence[str], fp: str) -> Itera
     for op in ops:
         if op.name in _ROWS or op.name in ("accumulate", "segmented"):
             yield "recurrent", (op,)
-        if op.name in _BITS:
-            yield "on_bools", (op, Op.make(_BITS[op.name]))
-        for fact, g in zip(("picks", "picks_other"), _PICKS.get(op.name, ()), strict=False):
+        if op.name in BITS:
+            yield "on_bools", (op, Op.make(BITS[op.name]))
+        for fact, g in zip(("picks", "picks_other"), PICKS.get(op.name, ()), strict=False):
             yield fact, (op, Op.make(g))
         if kinds := _LIKE_ARGUMENT.get(op.name):
             yield from (("like_argument", (op, d)) for d in dtypes if np.dtype(d).kind in kinds)

@@ -143,7 +143,8 @@ def _kind(*kinds: str) -> Meaning:
 
 MEANINGS |= {
     "scalar": _axes(0), "vector": _axes(1), "matrix": _axes(2),
-    "integer": _kind("int", "int8"), "int64": _kind("int"), "floating": _kind("float"), "float64": _kind("float"),
+    "boolean": _kind("bool"), "integer": _kind("int", "int8"),
+    "int64": _kind("int"), "floating": _kind("float"), "float64": _kind("float"),
 }  # fmt: skip
 
 
@@ -198,7 +199,9 @@ def nothing(m: Model, v: Term) -> None:
 
 @fact
 def like(m: Model, x: Term, y: Term, e: Term) -> None:
-    entry, dtype = scalar_of(m, e)
+    value = m.value(e, {})
+    m.assume(value.shape == ())
+    entry, dtype = value.entries[0], value.dtype
 
     def full(at: At) -> Array:
         shaped = m.value(y, at)

@@ -14,10 +14,10 @@ from scanopt.lab.proving.model import Model
 from scanopt.lab.proving.operators import pointwise, unrolled
 from scanopt.lab.proving.unknown import Unknown, of_entries
 
-__all__: list[str] = []
+__all__ = ["closed", "dtype_of", "for_all"]
 
 
-def _dtype(m: Model, d: Text) -> str:
+def dtype_of(m: Model, d: Text) -> str:
     """The dtype that a text stands for."""
     if d.head not in m.texts:
         m.texts[d.head] = m.choose(f"dtype {d.head}", m.dtypes)
@@ -25,12 +25,13 @@ def _dtype(m: Model, d: Text) -> str:
     return found
 
 
-def _for_all(m: Model, dtypes: Sequence[str], holds: Callable[..., Any]) -> None:
+def for_all(m: Model, dtypes: Sequence[str], holds: Callable[..., Any]) -> None:
+    """It holds for all entries of these dtypes."""
     xs = [symbol(f"any {i}", d) for i, d in enumerate(dtypes)]
     m.assume(z3().ForAll(xs, holds(*xs)))
 
 
-def _closed(m: Model, op: Term, *dtypes: str) -> Any:
+def closed(m: Model, op: Term, *dtypes: str) -> Any:
     """The function of entries of an operator whose result is of the dtype of its first argument."""
     made = m.unknown(op)
     of_entries(m, [made])
@@ -42,9 +43,9 @@ def _trait(count: int, holds: Callable[..., Any], arguments: int = 2) -> Meaning
     """What holds of an operator f for all entries of a dtype."""
 
     def mean(m: Model, op: Term, d: Text) -> None:
-        dtype = _dtype(m, d)
-        f = _closed(m, op, *[dtype] * arguments)
-        _for_all(m, [dtype] * count, lambda *xs: holds(f, *xs))
+        dtype = dtype_of(m, d)
+        f = closed(m, op, *[dtype] * arguments)
+        for_all(m, [dtype] * count, lambda *xs: holds(f, *xs))
 
     return mean
 
@@ -61,49 +62,49 @@ MEANINGS |= {
 
 @fact
 def neutral(m: Model, op: Term, e: Term, d: Text) -> None:
-    dtype, (entry, own) = _dtype(m, d), scalar_of(m, e)
+    dtype, (entry, own) = dtype_of(m, d), scalar_of(m, e)
     for of in {own, dtype}:
-        f = _closed(m, op, dtype, of)
+        f = closed(m, op, dtype, of)
         there = lifted(cast(entry, own, of), of)
-        _for_all(m, [dtype], lambda x, f=f, there=there: f(x, there) == x)
+        for_all(m, [dtype], lambda x, f=f, there=there: f(x, there) == x)
 
 
 @fact
 def left_neutral(m: Model, op: Term, e: Term, d: Text) -> None:
-    dtype, (entry, own) = _dtype(m, d), scalar_of(m, e)
+    dtype, (entry, own) = dtype_of(m, d), scalar_of(m, e)
     made = m.unknown(op)
     of_entries(m, [made])
     for of in {own, dtype}:
         m.assume(made.dtypes.setdefault((of, dtype), dtype) == dtype)
         f = made.function((of, dtype))
         there = lifted(cast(entry, own, of), of)
-        _for_all(m, [dtype], lambda x, f=f, there=there: f(there, x) == x)
+        for_all(m, [dtype], lambda x, f=f, there=there: f(there, x) == x)
 
 
 @fact
 def absorbing(m: Model, op: Term, z: Term) -> None:
     entry, dtype = scalar_of(m, z)
-    f = _closed(m, op, dtype, dtype)
-    _for_all(m, [dtype], lambda x: z3().And(f(x, entry) == entry, f(entry, x) == entry))
+    f = closed(m, op, dtype, dtype)
+    for_all(m, [dtype], lambda x: z3().And(f(x, entry) == entry, f(entry, x) == entry))
 
 
 @fact
 def cancels(m: Model, op: Term, d: Text, k: Text) -> None:
-    dtype = _dtype(m, d)
-    f, entry = _closed(m, op, dtype, dtype), symbol(k.head, dtype)
+    dtype = dtype_of(m, d)
+    f, entry = closed(m, op, dtype, dtype), symbol(k.head, dtype)
     m.texts[k.head] = filled(dtype, (), [entry])
-    _for_all(m, [dtype], lambda x: f(x, x) == entry)
+    for_all(m, [dtype], lambda x: f(x, x) == entry)
 
 
 @fact
 def swaps(m: Model, op: Term, d: Text) -> None:
-    dtype, made = _dtype(m, d), m.unknown(op)
+    dtype, made = dtype_of(m, d), m.unknown(op)
     of_entries(m, [made])
     for a, b in combinations_with_replacement(m.dtypes, 2):
         m.assume((made.dtype((a, b)) == dtype) == (made.dtype((b, a)) == dtype))
         if made.dtype((a, b)) == dtype:
             f, g = made.function((a, b)), made.function((b, a))
-            _for_all(m, [a, b], lambda x, y, f=f, g=g: f(x, y) == g(y, x))
+            for_all(m, [a, b], lambda x, y, f=f, g=g: f(x, y) == g(y, x))
 
 
 @fact
@@ -115,14 +116,14 @@ def undoes(m: Model, g: Term, op: Term) -> None:
         m.assume(one.dtype((a, b)) == other.dtype((a, b)) == result)
         if result == a and m.kind(a) in ("int", "int8"):
             there, back = one.function((a, b)), other.function((a, b))
-            _for_all(m, [a, b], lambda x, y, f=there, h=back: h(f(x, y), y) == x)
+            for_all(m, [a, b], lambda x, y, f=there, h=back: h(f(x, y), y) == x)
 
 
 def _closed_form(kinds: str, last: bool, step: Callable[[Model, Unknown], Callable[..., Array]]) -> Meaning:
     """g makes all steps of op, or the last one, for states of dtype d."""
 
     def mean(m: Model, op: Term, d: Text, g: Term) -> None:
-        made, dtype = m.unknown(op), _dtype(m, d)
+        made, dtype = m.unknown(op), dtype_of(m, d)
         of_entries(m, [made])
         made.exact = True
         other = Unknown(m, g.head)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import product
 from typing import Any
 
 from scanopt.array.op import Op
-from scanopt.calculus.given_indexing import arrangements, parts
+from scanopt.calculus.given_indexing import arrangements, in_two, of_two, parts, whole_rows
 from scanopt.calculus.terms import Int, Term
 from scanopt.lab.proving.arrays import Array
-from scanopt.lab.proving.facts import MEANINGS
+from scanopt.lab.proving.facts import MEANINGS, fact
 from scanopt.lab.proving.model import Model, Operator
 from scanopt.lab.proving.operators import applied
 
@@ -26,12 +27,37 @@ _ARRANGING = (
 )  # fmt: skip
 
 
+_ALL = ("slice", None, None, None)
+_MOST = 80
+"""So many of them at most are looked at."""
+
+
 @cache
 def _given(fact: str) -> tuple[tuple[Any, ...], ...]:
     """What a program with these operators is told by a fact."""
     rows = [Op.make("getitem", index=(i,)) for i in _ROWS]
-    found = [*parts(rows), *arrangements(_ARRANGING)]
-    return tuple(args for name, args in found if name == fact)
+    every = [Op.make("getitem", index=(i,)) for i in (_ALL, ("slice", 0, None, 1))]
+    several = [
+        Op.make("getitem", index=i)
+        for i in product(
+            (-1, "in", _ALL, ("slice", "in", None, None)), (0, ("slice", 1, None, None), ("slice", None, "in", None))
+        )
+    ]
+    taking = [
+        *rows,
+        *every,
+        Op.make("getitem", index=("in",)),
+        Op.make("getitem", index=(("slice", None, "in", None),)),
+    ]
+    joints = [row for i, k in product(_ROWS, (1, 2)) for row in of_two(i, k)]
+    found = [*parts(rows), *joints, *whole_rows(taking), *in_two([*several, *taking]), *arrangements(_ARRANGING)]
+    of_fact = [args for name, args in found if name == fact]
+    return tuple(of_fact[:: 1 + len(of_fact) // _MOST])
+
+
+def _computed(entry: Any) -> int:
+    """How many of its bounds are arguments."""
+    return entry.count("in") if isinstance(entry, tuple) else int(entry == "in")
 
 
 def _operator(m: Model, op: Op) -> Operator:
@@ -44,6 +70,8 @@ def _operator(m: Model, op: Op) -> Operator:
 def _meaning(fact: str) -> None:
     def mean(m: Model, *terms: Term) -> None:
         chosen = m.choose(fact, _given(fact))
+        if isinstance(chosen[0], Op) and chosen[0].name == "getitem":
+            m.computed = sum(_computed(entry) for entry in chosen[0].options["index"])
         for x, what in zip(terms, chosen, strict=True):
             if isinstance(x, Int):
                 m.set_number(x, what)
@@ -53,5 +81,13 @@ def _meaning(fact: str) -> None:
     MEANINGS[fact] = mean
 
 
-for _fact in ("part_of_part", "undone", "reads_last", "reads_first", "takes_first"):
+for _fact in (
+    "part_of_part", "undone", "reads_last", "reads_first", "takes_first", "reads_last_of", "takes_all", "takes_one",
+    "in_first", "past_first", "in_last", "past_last", "in_two", "rows_before", "rows_first", "takes_a_row",
+):  # fmt: skip
     _meaning(_fact)
+
+
+@fact
+def count_of_rows(m: Model, A: Term, k: Int | int) -> None:
+    m.assume(m.value(A, {}).shape[:1] == (m.number(k),))

@@ -35,7 +35,7 @@ class Model(World):
 
     values, operators, lists, texts: what variables of the law are, where a condition says so.  updates: what states
     become.  types: dtypes and shapes of the other variables, whose entries are in variables.  fragile: those of them
-    that may raise.
+    that may raise.  computed: how many bounds of a part are arguments, where the law's operator is one.
     """
 
     places: Places = field(default_factory=lambda: Places(None))
@@ -47,6 +47,7 @@ class Model(World):
     types: dict[str, tuple[str, tuple[int, ...]]] = field(default_factory=dict[str, tuple[str, tuple[int, ...]]])
     fragile: dict[str, bool] = field(default_factory=dict[str, bool])
     variables: dict[tuple[str, Any], Array] = field(default_factory=dict[tuple[str, Any], Array])
+    computed: int | None = None
     _carried: set[Any] = field(default_factory=set[Any])
     _made: dict[Any, Any] = field(default_factory=dict[Any, Any])
 
@@ -90,7 +91,7 @@ class Model(World):
 
     def _type(self, name: str, on: Clock | None, first: int | None) -> tuple[str, tuple[int, ...]]:
         kind = self.places.kinds.get(name)
-        if "." in name:  # of a list: what its values have in common plays no part
+        if "." in name and kind != "count":  # of a list: what its values have in common plays no part
             return self.dtypes[0], self.choose(f"shape of {name}", self.bounds.rows)
         fixed = {"bool": ("bool",), "count": ("int64",), "number": ("int64",)}
         dtype = self.choose(f"dtype of {name}", fixed.get(kind or "", self.dtypes))
@@ -174,8 +175,10 @@ class Model(World):
     def elements(self, args: Term) -> list[Term]:
         """The values that a variable list stands for."""
         if args.head not in self.lists:
-            count = self.choose(f"values in {args.head}", (1, 2, 3))
+            count = self.choose(f"values in {args.head}", (1, 2, 3)) if self.computed is None else self.computed
             self.lists[args.head] = self.fresh_list(args, count)
+            if self.computed is not None:
+                self.places.kinds |= dict.fromkeys((v.head for v in self.lists[args.head]), "count")
         return self.lists[args.head]
 
     def fresh_list(self, args: Term, count: int) -> list[Term]:

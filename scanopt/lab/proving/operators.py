@@ -198,7 +198,10 @@ def _added(dtype: str, terms: Sequence[Any]) -> Any:
 Step = Callable[..., Array]
 
 
-_FOR_ALL = {"accumulate", "fold", "fold_in_order", "segmented", "forward_fill", "geometric"}
+_FOR_ALL = {
+    "accumulate", "fold", "fold_in_order", "segmented", "forward_fill", "geometric", "linear_recurrence",
+    "affine_power", "masked_flips",
+}  # fmt: skip
 """Recurrences of every dtype: the others are defined for floats."""
 
 
@@ -263,6 +266,7 @@ _RECURRENCES: dict[str, tuple[str, bool, Callable[[Model, Op], Step]]] = {
         _of(lambda f, s, r, x, a, b: f("add", f("add", f("multiply", s, a), f("multiply", r, b)), x)),
     ),
     "linear_recurrence": ("iss", False, _of(lambda f, s, a, x: f("add", f("multiply", s, a), x))),
+    "masked_flips": ("iss", False, _of(lambda f, s, a, x: f("bitwise_xor", f("bitwise_and", s, a), x))),
     "smoothing": ("iss", False, _of(lambda f, s, a, x: f("add", s, f("multiply", f("subtract", x, s), a)))),
     "raised_sum": ("iss", False, _of(lambda f, s, x, low: f("maximum", f("add", s, x), low))),
     "capped_sum": ("iss", False, _of(lambda f, s, x, high: f("minimum", f("add", s, x), high))),
@@ -277,6 +281,13 @@ _RECURRENCES: dict[str, tuple[str, bool, Callable[[Model, Op], Step]]] = {
 
 for _name, (_kinds, _last, _make) in _RECURRENCES.items():
     _MEANINGS[_name] = _recurrence(_kinds, _last)(_make)
+
+
+@meaning("spread_like")
+def _spread(m: Model, op: Op, xs: Sequence[Array]) -> Array:
+    """The first, in the shape that both broadcast to."""
+    shape, entries = broadcast(*xs)
+    return filled(xs[0].dtype, shape, [x for x, _ in zip(*entries, strict=True)])
 
 
 @meaning("powers")

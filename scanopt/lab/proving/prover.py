@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import scanopt.lab.proving.facts_bits
 import scanopt.lab.proving.facts_operators
 import scanopt.lab.proving.facts_parts
 import scanopt.lab.proving.facts_sums
@@ -75,6 +76,8 @@ def prove(law: Law, steps: int = 4) -> Proof:
     floats = "fp" if law.licence == "exact" else "real"
     if any(c.fact in ("floating", "float64") for c in law.equation.when):
         return _together(law, [_Theory(law, steps, floats).proof()])
+    if any(c.fact == "boolean" for c in law.equation.when):
+        return _together(law, [_Theory(law, steps, "bool").proof()])
     found = _Theory(law, steps, "free").proof()
     if not found.open:
         return found.proof

@@ -169,4 +169,4 @@ class World:
 
     def set_number(self, k: Int, n: int) -> None:
         """Say what an integer of the law is."""
-        self._ints[k.head] = n
+        self.assume(self._ints.setdefault(k.head, n) == n)
