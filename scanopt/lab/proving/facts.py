@@ -20,7 +20,16 @@ from scanopt.lab.proving.unknown import of_entries
 
 __all__ = ["MEANINGS", "STEERING", "Meaning", "assume", "fact", "say", "scalar_of"]
 
-STEERING = CAUSAL | {"within", "passes_on", "sums_until", "lies_on", "constants", "held_constants", "tells_no_length"}
+STEERING = CAUSAL | {
+    "within",
+    "passes_on",
+    "sums_until",
+    "lies_on",
+    "constants",
+    "held_constants",
+    "tells_no_length",
+    "written_bounds",
+}
 """Facts of which nothing is assumed: they say what is known before what, where terms lie, or what pays."""
 
 _OF_ENTRIES = {

@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 from scanopt.array.op import Op
-from scanopt.calculus.given_indexing import arrangements, in_two, of_two, parts, whole_rows
+from scanopt.calculus.given_indexing import arrangements, computed_parts, in_two, of_two, parts, whole_rows
 from scanopt.calculus.terms import Int, Term
 from scanopt.lab.proving.arrays import Array
 from scanopt.lab.proving.facts import MEANINGS, fact
@@ -20,6 +20,9 @@ _ROWS: tuple[Any, ...] = (
     0, 1, -1, -2, ("slice", None, None, -1), ("slice", 1, None, None), ("slice", None, -1, None),
     ("slice", None, 2, None), ("slice", -2, None, None), ("slice", -3, -1, None), ("slice", -3, None, 2),
     ("slice", 1, 3, None), ("slice", None, 3, 2),
+)  # fmt: skip
+_COMPUTED: tuple[Any, ...] = (
+    "in", ("slice", None, "in", None), ("slice", "in", None, None), ("slice", 1, "in", None), ("slice", "in", None, 2),
 )  # fmt: skip
 _ARRANGING = (
     Op.make("transpose", axes=(1, 0)), Op.make("transpose", axes=(0, 1)), Op.make("expand_dims", axis=(0,)),
@@ -50,7 +53,14 @@ def _given(fact: str) -> tuple[tuple[Any, ...], ...]:
         Op.make("getitem", index=(("slice", None, "in", None),)),
     ]
     joints = [row for i, k in product(_ROWS, (1, 2)) for row in of_two(i, k)]
-    found = [*parts(rows), *joints, *whole_rows(taking), *in_two([*several, *taking]), *arrangements(_ARRANGING)]
+    found = [
+        *parts(rows),
+        *joints,
+        *whole_rows(taking),
+        *computed_parts(taking),
+        *in_two([*several, *taking]),
+        *arrangements(_ARRANGING),
+    ]
     of_fact = [args for name, args in found if name == fact]
     return tuple(of_fact[:: 1 + len(of_fact) // _MOST])
 
@@ -84,6 +94,7 @@ def _meaning(fact: str) -> None:
 for _fact in (
     "part_of_part", "undone", "reads_last", "reads_first", "takes_first", "reads_last_of", "takes_all", "takes_one",
     "in_first", "past_first", "in_last", "past_last", "in_two", "rows_before", "rows_first", "takes_a_row",
+    "takes_row", "takes_rows", "reads_rows",
 ):  # fmt: skip
     _meaning(_fact)
 

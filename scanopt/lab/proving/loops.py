@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scanopt.calculus.terms import Clock, Int
+from scanopt.calculus.terms import Clock, Int, Value
 from scanopt.lab.proving.choices import NoProgramError
 
 if TYPE_CHECKING:
@@ -64,6 +64,11 @@ class Loops:
                 if k < 0:
                     raise NoProgramError(f"a loop cut to {k} steps")
                 return min(self.steps(d, at), k)
+            case "upto", (Clock() as d, Value() as count):
+                k = self.m.value(count, at).entries[0]
+                if not 0 <= k <= self.steps(d, at):
+                    raise NoProgramError(f"{k} steps of a loop of {self.steps(d, at)}")
+                return int(k)
             case "lift", (Clock() as d, Clock() as e):
                 return self._lifted(d, e, at)
             case "chunks", (Clock() as d,):
@@ -77,7 +82,7 @@ class Loops:
     def executed(self, c: Clock, at: At) -> int:
         """How many steps it runs: a loop that ends early runs one at least, where it may."""
         match c.head, c.args:
-            case "cut", (Clock() as d, _):
+            case "cut" | "upto", (Clock() as d, _):
                 return min(self.executed(d, at), self.steps(c, at))
             case "lift", (Clock() as d, Clock() as e):
                 return self._lifted(d, e, at, run=True)

@@ -134,7 +134,13 @@ class Model(World):
             case "stack", (Clock() as c, Term() as inner):
                 return self.trace(c, inner, at, None)
             case "tail", (Clock() as c, Term() as inner, k):
-                return self.trace(c, inner, at, self.number(k))  # type: ignore[arg-type]
+                count = self.number(k)  # type: ignore[arg-type]
+                if count < 1:
+                    raise NoProgramError(f"the last {count} rows")
+                return self.trace(c, inner, at, count)
+            case "recent", (Clock() as c, Term() as inner, Term() as n):
+                count = self.value(n, {**at, c: None}).entries[0]
+                return self.trace(c, inner, at, int(count))
             case "at", (Clock() as c, Term() as inner, k):
                 return self._row(c, inner, at, self.number(k))  # type: ignore[arg-type]
             case "steps", (Clock() as c,):
@@ -251,10 +257,8 @@ class Model(World):
 
     def trace(self, c: Clock, x: Term, at: At, k: int | None) -> Array:
         """A value at all steps that are run, or (k) at the last ones."""
-        if k is not None and k < 1:
-            raise NoProgramError(f"the last {k} rows")
         steps = range(self.loops.executed(c, at))
-        kept = steps if k is None else steps[-k:]
+        kept = steps if k is None else steps[max(len(steps) - k, 0) :]
         like = self.value(x, {**at, c: None})
         rows = [self.value(x, {**at, c: t}) for t in kept]
         before, self._needed = self._needed, False
@@ -280,8 +284,8 @@ class Model(World):
                 if not 0 <= step < self.loops.executed(c, at):
                     raise NoProgramError(f"step {step} of a loop that runs fewer")
                 return self.value(x, {**at, c: step})
-            case "to_cut", (Clock() as c, n):
-                cut = Clock("cut", (c, n))
+            case "to_cut" | "to_upto", (Clock() as c, n):
+                cut = Clock(move.head.removeprefix("to_"), (c, n))
                 return self.value(x, {**self.loops.outside(cut, at), c: at[cut]})
             case "lifted", (Clock() as c, Clock() as d):
                 both = Clock("lift", (c, d))
