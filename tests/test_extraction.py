@@ -356,3 +356,17 @@ def test_lengths_are_held_for_loops_of_no_steps() -> None:
     for cost in (numpy_cost, dear_to_hold):
         f = scanopt.function([x, y], rows, cost=cost)
         assert f(np.ones(4), np.ones(3)).shape == f.unoptimized(np.ones(4), np.ones(3)).shape == (0, 6)
+
+
+def test_a_check_of_a_length_never_asks_for_that_length() -> None:
+    """What only holds where a sequence is long enough does not decide whether it is, however dear its number is."""
+
+    def dear_numbers(work: Work) -> float:
+        return 1e6 if work.kind == "const" else numpy_cost(work)
+
+    x = T.dvector("x")
+    out, _ = scanopt.scan(lambda v, s: T.tanh(s + v), x, [T.sum(x)], n_steps=2)
+    f = scanopt.function([x], [out, out.shape[0], x[:2].shape[0]], cost=dear_numbers)
+    assert [y.shape for y in f(np.ones(2))] == [(2,), (), ()]
+    with pytest.raises(ValueError, match="has 1 rows but n_steps is 2"):
+        f(np.ones(1))

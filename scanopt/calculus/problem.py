@@ -30,6 +30,7 @@ __all__ = ["Instance", "Limit", "NoProgramFoundError", "Option", "Problem"]
 
 MAX_PHASES = MOST_LEVELS
 _KEPT = ("stack", "tail", "at", "recent")
+_THERE = ("const", "input")
 LATEST = 12
 """Among so many phases, from the first that can, a value is chosen to be kept: loops in a long row that are one loop
 have as many phases, and all pairs of them are too many."""
@@ -236,7 +237,10 @@ class Problem:
             return self._runs(i)
         if i.id not in self._forms:  # an update of a state, or a condition, that no known form computes
             return []
-        forms = (f for f in self._forms[i.id] if self._in_time(i, f))
+        # What is there is not computed, whatever that costs: a literal number of steps may be known to be the length
+        # of a sequence, but only where the sequence is long enough; a check of that must not come to ask for itself.
+        there = [f for f in self._forms[i.id] if f.kind in _THERE]
+        forms = there or (f for f in self._forms[i.id] if self._in_time(i, f))
         return [o for f in forms for o in self._ways(i, f) if i not in o.needs]
 
     def _in_time(self, i: Instance, f: Form) -> bool:
@@ -253,7 +257,7 @@ class Problem:
         """The options of one form: one per phase that a loop's value may come from."""
         price, held = self._price(i.id, f)
         match f.kind:
-            case "input" | "const":
+            case _ if f.kind in _THERE:
                 return [Option(f, price, ())]
             case "apply":
                 return [Option(f, price, tuple(Instance(a, i.phases) for a in f.args), (), held)]
