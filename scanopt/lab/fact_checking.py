@@ -61,6 +61,19 @@ class _Case:
     def __init__(self, program: Program, never: Law | None = None) -> None:
         self.subject = Subject(program, WAYS)
         self.never = never
+        self._right: set[frozenset[str]] = set()
+
+    def difference(self, laws: Sequence[Law], found: Saturated) -> str | None:
+        """What is wrong with programs of an e-graph of it, if anything."""
+        differences = self.subject.differences(laws, found, _TRIES, quick=True, cheapest=True)
+        return next((d.text for d in differences), None)
+
+    def must_be_right(self, laws: Sequence[Law]) -> None:
+        """Raises RuntimeError where something is wrong with it while all facts are as they are."""
+        names = frozenset(x.name for x in laws)
+        if names not in self._right and (wrong := self.difference(laws, self.subject.saturated(laws))) is not None:
+            raise RuntimeError(f"the program is wrong without any mutant: {wrong}")
+        self._right.add(names)
 
     def grows(self, laws: Sequence[Law], wrong: str) -> bool:
         """Whether a wrong rule finds more when nothing is left to say; it may go on without end."""
@@ -118,15 +131,13 @@ class FactCheck:
                 found = case.subject.saturated(laws, more=m.wrong)
                 if case.never is not None and found.matches.get(case.never.name):
                     return "fires", case.never.name
-                if (wrong := self._difference(case, laws, found)) is not None:
-                    return "unsound", wrong
+                wrong = case.difference(laws, found)
             except (IndexError, KeyError) as error:  # terms that say nothing
-                return "unsound", f"no program: {error!r}"
+                wrong = f"no program: {error!r}"
+            if wrong is not None:
+                case.must_be_right(laws)
+                return "unsound", wrong
         return None
-
-    def _difference(self, case: _Case, laws: Sequence[Law], found: Saturated) -> str | None:
-        differences = case.subject.differences(laws, found, _TRIES, quick=True, cheapest=True)
-        return next((d.text for d in differences), None)
 
 
 @cache

@@ -34,6 +34,14 @@ def _slices_in_a_loop_in_a_loop(x: Any, p: Any, q: Any) -> Any:
 
 
 @_kept
+def _looked_up_in_an_inner_loop(X: Any, q: Any) -> Any:
+    def inner(row: Any, q: Any) -> Any:
+        return scan(lambda j, s, row: T.tanh(s) + row[j + (row[0] > 0)], q, [T.sum(row)], [row])[0]
+
+    return _each(inner, X, q)
+
+
+@_kept
 def _products_in_a_loop_in_a_loop(X: Any, Y: Any) -> Any:
     return _each(lambda v, Y: _each(lambda w, v: T.dot(v, w), Y, v), X, Y)
 
@@ -237,6 +245,15 @@ def _one_step_in_one_step(a: Any) -> Any:
         return scan(lambda r: T.tanh(r) + 1, None, [s], n_steps=1)[0].sum()
 
     return scan(inner, None, [a], n_steps=1)[0]
+
+
+# fleeting: two loops that change places in a loop of one step, and are not of one step themselves.
+@_kept
+def _interchanged_in_one_step(X: Any, x: Any) -> Any:
+    def inner(r: Any, v: Any) -> Any:
+        return scan(lambda w, s: T.tanh(s * w), r * v, [T.sum(v)])[0]
+
+    return scan(lambda v, X: _each(inner, X, v), x, None, [X], n_steps=1)[0]
 
 
 @_kept
