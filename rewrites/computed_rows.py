@@ -22,6 +22,11 @@ def _decay_until(x: Any, n: Any) -> Any:
     return scanopt.scan(lambda s: (T.tanh(s), scanopt.until((s < 0.1).all())), None, [x], n_steps=n)[0]
 
 
+def _over(trace: Any, x: Any) -> Any:
+    """A loop over the rows of another one."""
+    return scanopt.scan(lambda v, s: T.tanh(s + v), trace, [x])[0]
+
+
 @law(
     licence="exact",
     source="Theano scan internals, ScanSaveMem (a computed index)",
@@ -39,7 +44,11 @@ def row_at_computed_place(c: Clock, v: Value, op: Op, k: Args, g: Op) -> Equatio
     licence="exact",
     source="Theano scan internals, ScanSaveMem (computed bounds)",
     example=(lambda x, n, k: _decay(x, n)[-k:], lambda x, n, k: _decay(x, n)[1:k]),
-    never=(lambda x, n, k: _decay_until(x, n)[-k:], lambda x, n, k: _decay(x, n)[k::2]),
+    never=(
+        lambda x, n, k: _decay_until(x, n)[-k:],
+        lambda x, n, k: _decay(x, n)[k::2],
+        lambda x, n: _over(_decay(x, n), x)[2],
+    ),
 )
 def rows_between_computed_bounds(c: Clock, v: Value, op: Op, bounds: Args, g: Op, h: Op) -> Equation:
     """Rows one after the other are the last rows of so many steps."""
@@ -54,7 +63,7 @@ def rows_between_computed_bounds(c: Clock, v: Value, op: Op, bounds: Args, g: Op
     licence="exact",
     source="Theano scan internals, ScanSaveMem (computed bounds, while loops)",
     example=(lambda x, n, k: _decay_until(x, n)[k], lambda x, n, k: _decay_until(x, n)[-k:]),
-    never=lambda x, n, k: _decay(x, n)[k::-1],
+    never=(lambda x, n, k: _decay(x, n)[k::-1], lambda x, n: _over(_decay_until(x, n), x)[2]),
 )
 def part_of_rows_near(c: Clock, v: Value, op: Op, bounds: Args, g: Op, h: Op) -> Equation:
     """What is read of no more than so many first rows, or of no more than so many last ones, needs no others."""
