@@ -74,6 +74,7 @@ def cases(scale: float) -> Sequence[Case]:
         (f"outer products added up, {size(1000):,} of 64 x 64", outer_products(size(1000), 64), outer_by_hand),
         (f"two loops that share work, {size(10_000):,} x 64", sharing(size(10_000), 64), sharing_by_hand),
         (f"RNN with an invariant product, {size(1000):,} x 64", invariant(size(1000), 64), invariant_by_hand),
+        (f"Newton's method until it is near, {size(10_000):,} numbers", roots(size(10_000)), roots_by_hand),
     ]  # fmt: skip
 
 
@@ -128,6 +129,17 @@ def invariant(n: int, size: int) -> models.Graph:
     states, _ = scanopt.scan(step, x, h, [U, V, b])
     values = [_normal(n, size), np.zeros(size), _normal(size, size) / 10, _normal(size, size) / 10, _normal(size)]
     return _graph([x, h, U, V, b], states, values)
+
+
+def roots(n: int) -> models.Graph:
+    x = T.dvector("x")
+
+    def better(r: Any, a: Any) -> Any:
+        new = 0.5 * (r + a / r)
+        return new, scanopt.until(abs(new - r) < 1e-9)
+
+    found, _ = scanopt.map(lambda a: scanopt.scan(better, None, a, a, n_steps=100)[0][-1], x)
+    return _graph([x], found, [np.square(_normal(n)) + 1e-3])
 
 
 def _normal(*shape: int) -> Array:
@@ -197,6 +209,18 @@ def invariant_by_hand(x: Array, h: Array, U: Array, V: Array, b: Array) -> Array
     out = np.empty_like(x)
     for t in range(len(x)):
         out[t] = h = np.tanh(x[t] + h @ U + b @ V)
+    return out
+
+
+def roots_by_hand(x: Array) -> Array:
+    out = np.empty_like(x)
+    for i, a in enumerate(x):
+        r = a
+        for _ in range(100):
+            before, r = r, 0.5 * (r + a / r)
+            if abs(r - before) < 1e-9:
+                break
+        out[i] = r
     return out
 
 

@@ -77,7 +77,7 @@ def shared(c: Clock, d: Clock, v: Value, y: Value, *, r: Args, x: Value, X: Valu
     yield when(to_lift(c, d, xs), xs.is_(args(v, r)), x.is_(held_as(d, v)), y.is_(held_as(c, x))).then(
         shared(c, d, v, hold(lift(c, d), y))
     )
-    yield when(to_lift(c, d, xs), xs.is_(args(v, r)), v.is_(seq(d, X)), Y.is_(held_as(c, X))).then(
+    yield when(to_lift(c, d, xs), xs.is_(args(v, r)), v.is_(seq(d, X)), Y.is_(held_as(c, X)), runs_all(d)).then(
         shared(c, d, v, seq(lift(c, d), Y))
     )
 
@@ -142,13 +142,13 @@ def moves_up(
     xs: Args,
 ) -> Rules:
     """Values of d are asked for at all steps of c."""
-    yield when(e.is_(lift(c, d)), within(c, p)).then(moves_up(c, d), within(e, p), runs_all(e))
+    yield when(e.is_(lift(c, d)), within(c, p)).then(moves_up(c, d), within(e, p))
     yield when(e.is_(lift(c, d)), steps(d).is_(hold(c, n))).then(steps(e).equals(n))
     yield when(w.is_(on(m, hold(d, X))), m.is_(lifted(c, d)), regular(X)).then(w.equals(hold(lift(c, d), stack(c, X))))
-    yield when(w.is_(on(m, seq(d, X))), m.is_(lifted(c, d)), regular(X)).then(
+    yield when(w.is_(on(m, seq(d, X))), m.is_(lifted(c, d)), regular(X), runs_all(d)).then(
         w.equals(seq(lift(c, d), ops.swap_rows(stack(c, X))))
     )
-    yield when(w.is_(on(m, delay(d, X, s, k))), m.is_(lifted(c, d)), regular(X)).then(
+    yield when(w.is_(on(m, delay(d, X, s, k))), m.is_(lifted(c, d)), regular(X), runs_all(d)).then(
         w.equals(delay(lift(c, d), ops.swap_rows(stack(c, X)), moved(m, s), k))
     )
     yield when(
@@ -156,6 +156,8 @@ def moves_up(
     ).then(w.equals(vmap(op, f)(o)))
     yield when(forward(V), V.is_(stack(d, v)), T.is_(tail(d, v, k))).then(forward(T))
     yield when(K.is_(ops.swap_rows(S)), forward(K)).then(forward(S))
+    yield when(K.is_(stack(c, w)), forward(K), w.is_(op(args(V, xs))), S.is_(stack(c, V))).then(forward(S))
+    yield when(e.is_(lift(c, d)), runs_all(d)).then(runs_all(e))
 
 
 _SOURCE = "internal documentation of scan, PushOutSeqScan, for whole loops"

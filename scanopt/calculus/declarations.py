@@ -48,6 +48,7 @@ DECLARATIONS = """
 (constructor under (Move Clock) Clock)
 (constructor state (String) State)
 (constructor moved (Move State) State)
+(constructor masked (Clock Clock State) State)
 (constructor to_cut (Clock i64) Move)
 (constructor to_upto (Clock Value) Move)
 (constructor to_step (Clock i64) Move)

@@ -63,6 +63,7 @@ def regular(
     yield when(v.is_(stack(d, w)), uniform(w), runs_all(d), steps(d).is_(hold(c, n))).then(regular(v))
     yield when(v.is_(tail(d, w, k)), uniform(w), runs_all(d), steps(d).is_(hold(c, n))).then(regular(v))
     yield when(v.is_(at(d, w, k)), uniform(w)).then(regular(v))
+    yield when(v.is_(tail(d, w, 1)), uniform(w), steps(d).is_(hold(c, n))).then(regular(v))  # of one step at least
 
 
 @fact

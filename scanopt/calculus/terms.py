@@ -32,8 +32,8 @@ from scanopt.calculus.term import (
 __all__ = [
     "Args", "Atom", "Clock", "Int", "Move", "Op", "Param", "State", "Term", "Text", "Value", "added", "applied",
     "apply", "args", "at", "chunks", "const", "const_at", "const_int", "cut", "delay", "dtype", "egglog_text",
-    "greatest", "held_as", "hold", "input_", "int_value", "lift", "lifted", "loop", "moved", "ndim", "nil", "on",
-    "on_args", "one_row", "only", "operator_of", "ops", "prim", "recent", "root", "row_of", "seq", "slot",
+    "greatest", "held_as", "hold", "input_", "int_value", "lift", "lifted", "loop", "masked", "moved", "ndim", "nil",
+    "on", "on_args", "one_row", "only", "operator_of", "ops", "prim", "recent", "root", "row_of", "seq", "slot",
     "stack", "steps", "subsume", "tail", "to_cut", "to_step", "to_string", "to_upto", "under", "upto", "variable",
     "vmap",
 ]  # fmt: skip
@@ -136,7 +136,10 @@ def lift(c: Clock, d: Clock) -> Clock:
 
 
 def lifted(c: Clock, d: Clock) -> Move:
-    """From d inside c to lift(c, d): the values at all steps of c, along a new first axis."""
+    """From d inside c to lift(c, d): the values at all steps of c, along a new first axis.
+
+    Where d has ended, its last ones.
+    """
     return Move("lifted", (c, d))
 
 
@@ -181,6 +184,11 @@ def under(m: Move, d: Clock) -> Clock:
 def moved(m: Move, s: State) -> State:
     """The state whose values are those of s, re-timed by m."""
     return State("moved", (m, s))
+
+
+def masked(c: Clock, d: Clock, s: State) -> State:
+    """State s of d at all steps of c: where d has ended it stays as it was."""
+    return State("masked", (c, d, s))
 
 
 def only(m: Move, d: Clock) -> Move:

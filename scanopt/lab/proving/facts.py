@@ -42,7 +42,8 @@ Meaning = Callable[..., None]
 MEANINGS: dict[str, Meaning] = {}
 
 _FIRST = (
-    "runs_all", "liftable", "exact_steps", "one_step", "no_steps", "some_steps", "row_of_step", "same_steps",
+    "runs_all", "liftable", "liftable_until", "exact_steps", "one_step", "no_steps", "some_steps", "row_of_step",
+    "same_steps",
     "ends_alike", "held", "sliced", "traced_all", "becomes", "entries", "mirrors", "scalar", "vector", "matrix",
 )  # fmt: skip
 """Facts that say how loops run and what lists hold, in this order: those about what is computed there come later."""
@@ -123,6 +124,12 @@ def ends_alike(m: Model, c: Clock, d: Clock) -> None:
 @fact
 def liftable(m: Model, c: Clock, d: Clock) -> None:
     m.loops.whole |= {c, d}
+    m.loops.alike.add(d)
+
+
+@fact
+def liftable_until(m: Model, c: Clock, d: Clock) -> None:
+    m.loops.whole.add(c)
     m.loops.alike.add(d)
 
 

@@ -29,7 +29,7 @@ def path(places: Places, c: Clock | None, at: At) -> tuple[int | None, ...]:
 class Loops:
     """Numbers of steps, chosen when they are first asked for.
 
-    alike: loops that run as many steps whatever the step around them is; whole: those that run all their steps.
+    alike: loops that may run as many steps whatever the step around them is; whole: those that run all their steps.
     """
 
     def __init__(self, m: Model) -> None:
@@ -42,8 +42,7 @@ class Loops:
 
     def fix(self, c: Clock, steps: int, executed: int) -> None:
         """Say how many steps a loop outside of all others may run and does run."""
-        key = self._key(c, {})
-        self._steps[key], self._executed[key] = steps, executed
+        self._steps[self._key(c, {})], self._executed[c, ()] = steps, executed
 
     def outside(self, c: Clock, at: At) -> At:
         """The steps of all loops but this one."""
@@ -88,19 +87,22 @@ class Loops:
                 return self._lifted(d, e, at, run=True)
             case "chunks", (Clock() as d,):
                 return -(-self.executed(d, at) // self.chunk())
-        key, n = self._key(c, at), self.steps(c, at)
+        n = self.steps(c, at)
         if c in self.whole or n == 0:
             return n
+        key = c, path(self.m.places, self.m.places.around(c), at)
         if key not in self._executed:
             self._executed[key] = self.m.choose(f"steps that {self._told(c, at)} runs", range(n, 0, -1))
         return self._executed[key]
 
     def _lifted(self, c: Clock, d: Clock, at: At, run: bool = False) -> int:
-        """The steps of d, as many at each step of c."""
-        if d not in self.alike or not {c, d} <= self.whole:
-            raise NoProgramError(f"{d} for all steps of {c}, where it need not run as many steps at each")
-        count = self.executed if run else self.steps
-        return count(d, {**at, c: 0 if self.steps(c, at) else None})
+        """The steps of d, as many at each step of c; where it may end early it runs until it has ended at all."""
+        if d not in self.alike or c not in self.whole:
+            raise NoProgramError(f"{d} for all steps of {c}, where it need not have as many steps at each")
+        if d in self.whole or not run:
+            return self.steps(d, {**at, c: 0 if self.steps(c, at) else None})
+        first = min(1, self.steps(d, {**at, c: None}))
+        return max((self.executed(d, {**at, c: t}) for t in range(self.steps(c, at))), default=first)
 
     def chunk(self) -> int:
         """Steps in a chunk."""

@@ -291,10 +291,16 @@ class Model(World):
                 both = Clock("lift", (c, d))
                 outside, u = self.loops.outside(both, at), at[both]
                 like = self.value(x, {**outside, c: None, d: u})
-                rows = [self.value(x, {**outside, c: t, d: u}) for t in range(self.loops.executed(c, outside))]
+                places = ({**outside, c: t, d: u} for t in range(self.loops.executed(c, outside)))
+                rows = [self.value(x, self._until(d, place)) for place in places]
                 return joined(like.dtype, rows, like.shape)
             case head, _:
                 raise NotImplementedError(f"the re-timing {head}")
+
+    def _until(self, d: Clock, at: At) -> At:
+        """A step of d, the last one where it has ended before."""
+        t = at[d]
+        return at if t is None else {**at, d: min(t, self.loops.executed(d, at) - 1)}
 
     # Operators
 

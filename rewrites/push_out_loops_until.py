@@ -1,0 +1,103 @@
+"""A loop that ends early inside a loop, once for all steps of the outer one: a mask keeps states that have ended.
+
+d is a loop inside c; lift(c, d) stands beside c and goes on until d has ended at all steps of c.  Of d the last values
+are kept alone: its traces differ in length.  A state stays as it was one step before the end, so that what is computed
+of it again is what it was at the last step; this is so where no sequence is read, and no state more than one step back.
+"""
+
+from typing import Any
+
+import scanopt
+from scanopt.calculus.condition import Rules, fact, when
+from scanopt.calculus.facts_loops import runs_all, until
+from scanopt.calculus.facts_operators import batched, fixed_shape, safe
+from scanopt.calculus.facts_shapes import regular
+from scanopt.calculus.facts_states import becomes
+from scanopt.calculus.facts_values import forward
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import (
+    Clock,
+    Move,
+    State,
+    Value,
+    args,
+    delay,
+    hold,
+    lift,
+    lifted,
+    masked,
+    on,
+    ops,
+    stack,
+    steps,
+    tail,
+    vmap,
+)  # fmt: skip
+
+_ALL = ops("all", axis=(0,), keepdims=False)
+
+
+@fact
+def liftable_until(c: Clock, d: Clock, *, n: Value, u: Value) -> Rules:
+    """d is a loop inside c that may run as many steps at each step of c, and may end early; c does not."""
+    yield when(runs_all(c), until(d, u), steps(d).is_(hold(c, n))).then(liftable_until(c, d))
+
+
+@fact
+def moves_up_masked(
+    c: Clock, d: Clock, *, e: Clock, m: Move, r: State, s: State, u: Value, v: Value, w: Value, X: Value
+) -> Rules:
+    """d, which may end early, goes on until it has ended at all steps of c."""
+    ended = on(m, u)
+    yield when(e.is_(lift(c, d)), until(d, u)).then(
+        moves_up_masked(c, d), until(e, _ALL(on(lifted(c, d), u))), batched(_ALL), fixed_shape(_ALL), safe(_ALL)
+    )
+    yield when(w.is_(on(m, delay(d, X, s, 1))), m.is_(lifted(c, d)), moves_up_masked(c, d), regular(X)).then(
+        w.equals(delay(lift(c, d), ops.swap_rows(stack(c, X)), masked(c, d, s), 1))
+    )
+    yield when(
+        r.is_(masked(c, d, s)), w.is_(on(m, delay(d, X, s, 1))), m.is_(lifted(c, d)), becomes(s, v), until(d, u)
+    ).then(becomes(r, vmap(ops.where, "111")(args(ended, w, on(m, v)))))
+
+
+_SOURCE = "masked batching of loops that end early, as in JAX's vmap of while_loop"
+
+
+def _root(a: Any, n: Any) -> Any:
+    """A square root by Newton's method, until it is near."""
+
+    def step(r: Any, a: Any) -> Any:
+        new = 0.5 * (r + a / r)
+        return new, scanopt.until(abs(new - r) < 1e-3)
+
+    return scanopt.scan(step, None, [a], [a], n_steps=n)[0]
+
+
+def _roots_of_roots(x: Any, n: Any) -> Any:
+    """Each inner loop waits for the one before."""
+
+    def step(a: Any, s: Any, n: Any) -> Any:
+        last = _root(a + s, n)[-1:]
+        return [last.sum(), last]
+
+    return scanopt.scan(step, x, [1.0, None], [n])[0][1]
+
+
+@law(
+    licence="exact",
+    source=_SOURCE,
+    example=lambda x, n: scanopt.map(lambda a, n: _root(a, n)[-1], x, [n])[0],
+    never=(
+        lambda x, n: scanopt.map(lambda a, n: _root(a, n)[-2:].sum(), x, [n])[0],
+        lambda x, n: scanopt.map(lambda a, n: (_root(a, n)[-1], scanopt.until(a > 1)), x, [n])[0],
+        lambda x, p: scanopt.map(lambda a, n: _root(a, abs(n) + 1)[-1:], [x, p])[0],
+        lambda x, n: scanopt.map(lambda a, n: scanopt.scan(lambda r: r * r, None, [a], n_steps=n)[0][-1], x, [n])[0],
+        _roots_of_roots,
+    ),
+)
+def last_of_loops_until(c: Clock, d: Clock, v: Value) -> Equation:
+    """The last values of a loop that ends early, at all steps, are those of one loop for all steps."""
+    at_once = tail(lift(c, d), on(lifted(c, d), v), 1)
+    return Equation(
+        stack(c, tail(d, v, 1)), ops.swap_rows(at_once), when=[liftable_until(c, d), forward(tail(d, v, 1))]
+    )
