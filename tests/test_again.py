@@ -157,14 +157,25 @@ def test_what_is_read_back_has_a_gradient() -> None:
 # Optimized again
 
 DIFFERENT: dict[str, dict[str, str]] = {
-    "programs of laws": {"row_of_few_steps 2": "few steps of a loop that laws cut are not unrolled"},
+    "programs of laws": {
+        "row_of_few_steps 2": "few steps of a loop that laws cut are not unrolled",
+        "first_of_one 1": "few steps of a loop that laws cut are not unrolled",
+        "last_of_sum_until 2": "the closed form of a state in a loop that laws made",
+        "last_of_sum_until 3": "the closed form of a state in a loop that laws made",
+        "last_of_sum_until 4": "the closed form of a state in a loop that laws made",
+        "last_of_sum_until 5": "the closed form of a state in a loop that laws made",
+        "loops_that_end_alike 1": "the closed form of a state in a loop that laws made",
+        "state_that_never_changes 3": "that laws find it to be written back as it was",
+        "horner 3": "chunks of chunks are left out, so that the search ends",
+        "value_seen_backwards 2": "a row that may not be there, of an array that only laws wrote",
+    },
     "random programs": {
         "seed 105": "initial rows cut when it was lowered, which cost nothing",
         "seed 106": "a row that may not be there, read in a loop where only laws wrote it",
     },
     "random programs of all dtypes": {"seed 105": "initial rows cut when it was lowered, which cost nothing"},
 }
-"""Programs that do not cost the same the second time, and why."""
+"""Programs that do not cost the same the second time, and why (docs/again.md)."""
 
 
 @pytest.mark.parametrize(
@@ -181,4 +192,4 @@ DIFFERENT: dict[str, dict[str, str]] = {
 def test_optimized_again_it_costs_the_same(group: str, first: int, count: int, step: int) -> None:
     found = dict(some(group, range(first, first + count * step, step)))
     different = {name: round(r, 3) for name, r in found.items() if abs(r - 1) > SAME}
-    assert different.keys() == DIFFERENT.get(group, {}).keys(), different
+    assert different.keys() == DIFFERENT.get(group, {}).keys() & found.keys(), different
