@@ -279,13 +279,13 @@ def _deep_in_one_step(x: Any, a: Any) -> Any:
     return scan(lambda s, x: scan(second, None, [s], [x], n_steps=2)[0].sum(), None, [a], [x], n_steps=1)[0]
 
 
-# safe: what an inner loop looks up at once is out of range in steps that the outer one does not come to.
+# safe: what an inner loop looks up at once is out of range in steps that nothing is asked of.
 @_kept
-def _rows_after_the_end(x: Any, p: Any, q: Any) -> Any:
-    def outer(i: Any, j: Any, x: Any, q: Any) -> Any:
-        return _each(lambda j, x: T.exp(x[j]), q * j, x).sum(), until(i > 0)
+def _rows_before_the_last(x: Any, q: Any) -> Any:
+    def outer(i: Any, x: Any, q: Any) -> Any:
+        return _each(lambda j, x: x[j], q * i, x)
 
-    return scan(outer, [p, T.arange(p.shape[0])], None, [x, q])[0]
+    return _each(outer, T.arange(x.shape[0])[::-1], x, q)[-1:]
 
 
 # sure, hoistable, raises_alike: on a side that is not taken, shapes need not fit.

@@ -77,3 +77,9 @@ def _doubled_until_again(x: Any, y: Any) -> Any:
         return [a + found.sum(), found]
 
     return scan(outer, x, [1.0, None], [y])[0][0]
+
+
+# liftable: traces of inner loops that end early differ in length.
+@_kept
+def _traces_doubled_until(x: Any) -> Any:
+    return _each(lambda a: scan(lambda s: (s * 2, until(s > 4)), None, [abs(a)], n_steps=5)[0], x)
