@@ -5,6 +5,7 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.facts_parts import count_of_rows, in_first, in_last, past_first, past_last
+from scanopt.calculus.facts_raising import fits
 from scanopt.calculus.facts_values import same_type
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Int, Op, Value, ops
@@ -17,6 +18,10 @@ def _trace(x: Any, n: Any) -> Any:
     return scanopt.scan(lambda s: T.tanh(s), None, [x], n_steps=n)[0]
 
 
+def _two(x: Any) -> Any:
+    return T.stack([x, T.exp(x)])
+
+
 def _behind(x: Any, n: Any) -> Any:
     """The states of a loop, the initial one first."""
     return T.concatenate([T.expand_dims(x, 0), _trace(x, n)])
@@ -24,8 +29,9 @@ def _behind(x: Any, n: Any) -> Any:
 
 @law(
     licence="exact",
-    example=(lambda x, y, X: T.concatenate([T.stack([x, y]), X])[1] * 2.0, lambda x, n: _behind(x, n)[0]),
+    example=(lambda x, y: T.concatenate([_two(x), T.outer(y, x)])[1] * 2.0, lambda x, n: _behind(x, n)[0]),
     never=(
+        lambda x, X: T.concatenate([_two(x), X])[1] * 2.0,
         lambda x, n: _behind(x, n)[1],
         lambda X, Y: T.concatenate([X, Y])[0],
         lambda x, p: T.concatenate([T.expand_dims(p[0], 0), x])[0],
@@ -33,13 +39,16 @@ def _behind(x: Any, n: Any) -> Any:
 )
 def part_in_the_first(A: Value, X: Value, op: Op, k: Int, g: Op) -> Equation:
     """A part of the first of two arrays."""
-    return Equation(op(_JOIN(A, X)), g(A), when=[count_of_rows(A, k), in_first(op, k, g), same_type(A, X)])
+    return Equation(
+        op(_JOIN(A, X)), g(A), when=[count_of_rows(A, k), in_first(op, k, g), same_type(A, X), fits(_JOIN(A, X))]
+    )
 
 
 @law(
     licence="exact",
-    example=(lambda x, y, X: T.concatenate([T.stack([x, y]), X])[2:] * 2.0, lambda x, n: _behind(x, n)[1:]),
+    example=(lambda x, y: T.concatenate([_two(x), T.outer(y, x)])[2:] * 2.0, lambda x, n: _behind(x, n)[1:]),
     never=(
+        lambda x, X: T.concatenate([_two(x), X])[2:] * 2.0,
         lambda x, n: _behind(x, n)[0],
         lambda X, Y: T.concatenate([X, Y])[2:],
         lambda x, p: T.concatenate([T.expand_dims(x[0], 0), p])[1:],
@@ -47,16 +56,19 @@ def part_in_the_first(A: Value, X: Value, op: Op, k: Int, g: Op) -> Equation:
 )
 def part_past_the_first(A: Value, X: Value, op: Op, k: Int, g: Op) -> Equation:
     """A part of the second of two arrays, counted from the start."""
-    return Equation(op(_JOIN(A, X)), g(X), when=[count_of_rows(A, k), past_first(op, k, g), same_type(A, X)])
+    return Equation(
+        op(_JOIN(A, X)), g(X), when=[count_of_rows(A, k), past_first(op, k, g), same_type(A, X), fits(_JOIN(A, X))]
+    )
 
 
 @law(
     licence="exact",
     example=(
-        lambda x, y, X: T.concatenate([X, T.stack([x, y])])[-1] * 2.0,
-        lambda x, X: T.concatenate([X, T.expand_dims(x, 0)])[-1:],
+        lambda x, y: T.concatenate([T.outer(y, x), _two(x)])[-1] * 2.0,
+        lambda x, y: T.concatenate([T.outer(y, x), T.expand_dims(x, 0)])[-1:],
     ),
     never=(
+        lambda x, X: T.concatenate([X, _two(x)])[-1] * 2.0,
         lambda x, X: T.concatenate([X, T.expand_dims(x, 0)])[-2],
         lambda X, Y: T.concatenate([X, Y])[-1],
         lambda x, p: T.concatenate([x, T.expand_dims(p[0], 0)])[-1],
@@ -64,16 +76,19 @@ def part_past_the_first(A: Value, X: Value, op: Op, k: Int, g: Op) -> Equation:
 )
 def part_in_the_last(X: Value, A: Value, op: Op, k: Int, g: Op) -> Equation:
     """A part of the second of two arrays, counted from the end."""
-    return Equation(op(_JOIN(X, A)), g(A), when=[count_of_rows(A, k), in_last(op, k, g), same_type(X, A)])
+    return Equation(
+        op(_JOIN(X, A)), g(A), when=[count_of_rows(A, k), in_last(op, k, g), same_type(X, A), fits(_JOIN(X, A))]
+    )
 
 
 @law(
     licence="exact",
     example=(
-        lambda x, y, X: T.concatenate([X, T.stack([x, y])])[:-2] * 2.0,
-        lambda x, X: T.concatenate([X, T.expand_dims(x, 0)])[:-1],
+        lambda x, y: T.concatenate([T.outer(y, x), _two(x)])[:-2] * 2.0,
+        lambda x, y: T.concatenate([T.outer(y, x), T.expand_dims(x, 0)])[:-1],
     ),
     never=(
+        lambda x, X: T.concatenate([X, _two(x)])[:-2] * 2.0,
         lambda x, X: T.concatenate([X, T.expand_dims(x, 0)])[-1],
         lambda X, Y: T.concatenate([X, Y])[:-1],
         lambda x, p: T.concatenate([p, T.expand_dims(x[0], 0)])[:-1],
@@ -81,49 +96,67 @@ def part_in_the_last(X: Value, A: Value, op: Op, k: Int, g: Op) -> Equation:
 )
 def part_past_the_last(X: Value, A: Value, op: Op, k: Int, g: Op) -> Equation:
     """A part of the first of two arrays, counted from the end."""
-    return Equation(op(_JOIN(X, A)), g(X), when=[count_of_rows(A, k), past_last(op, k, g), same_type(X, A)])
+    return Equation(
+        op(_JOIN(X, A)), g(X), when=[count_of_rows(A, k), past_last(op, k, g), same_type(X, A), fits(_JOIN(X, A))]
+    )
 
 
 @law(
     licence="exact",
-    example=lambda X, Y: T.concatenate([X, Y])[: X.shape[0]] * 2.0,
-    never=(lambda X, Y: T.concatenate([X, Y])[: Y.shape[0]] * 2.0, lambda x, p: T.concatenate([p, x])[: p.shape[0]]),
+    example=lambda x, y: T.concatenate([x, y])[: x.shape[0]] * 2.0,
+    never=(
+        lambda x, y: T.concatenate([x, y])[: y.shape[0]] * 2.0,
+        lambda X, Y: T.concatenate([X, Y])[: X.shape[0]] * 2.0,
+        lambda x, p: T.concatenate([p, x])[: p.shape[0]],
+    ),
 )
 def as_many_as_the_first(X: Value, Y: Value) -> Equation:
     """As many rows as the first of two arrays has."""
-    return Equation(_JOIN(X, Y)[: X.shape[0]], X, when=[same_type(X, Y)])
+    return Equation(_JOIN(X, Y)[: X.shape[0]], X, when=[same_type(X, Y), fits(_JOIN(X, Y))])
 
 
 @law(
     licence="exact",
-    example=lambda X, Y: T.concatenate([X, Y])[X.shape[0] :] * 2.0,
-    never=(lambda X, Y: T.concatenate([X, Y])[Y.shape[0] :] * 2.0, lambda x, p: T.concatenate([x, p])[x.shape[0] :]),
+    example=lambda x, y: T.concatenate([x, y])[x.shape[0] :] * 2.0,
+    never=(
+        lambda x, y: T.concatenate([x, y])[y.shape[0] :] * 2.0,
+        lambda X, Y: T.concatenate([X, Y])[X.shape[0] :] * 2.0,
+        lambda x, p: T.concatenate([x, p])[x.shape[0] :],
+    ),
 )
 def all_but_the_first(X: Value, Y: Value) -> Equation:
     """All rows but those of the first of two arrays."""
-    return Equation(_JOIN(X, Y)[X.shape[0] :], Y, when=[same_type(X, Y)])
+    return Equation(_JOIN(X, Y)[X.shape[0] :], Y, when=[same_type(X, Y), fits(_JOIN(X, Y))])
 
 
 @law(
     licence="exact",
     stepwise=True,
     example=lambda x, y, X: T.concatenate([T.concatenate([X, T.expand_dims(x, 0)]), T.expand_dims(y, 0)]),
-    never=lambda X, Y: T.concatenate([T.concatenate([X, Y], axis=1), T.concatenate([Y, X], axis=1)]),
+    never=(
+        lambda X, Y: T.concatenate([T.concatenate([X, Y], axis=1), T.concatenate([Y, X], axis=1)]),
+        lambda p, x: T.concatenate([T.concatenate([p, x]), x]),
+        lambda p, x: T.concatenate([T.concatenate([x, x]), p]),
+    ),
 )
 def joined_before(X: Value, Y: Value, Z: Value) -> Equation:
     """Arrays that are put together, and others behind them, are put together at once."""
-    return Equation(_JOIN(_JOIN(X, Y), Z), _JOIN(X, Y, Z))
+    return Equation(_JOIN(_JOIN(X, Y), Z), _JOIN(X, Y, Z), when=[same_type(X, Y), same_type(Y, Z)])
 
 
 @law(
     licence="exact",
     stepwise=True,
     example=lambda x, y, X: T.concatenate([T.expand_dims(y, 0), T.concatenate([X, T.expand_dims(x, 0)])]),
-    never=lambda X, Y: T.concatenate([T.concatenate([X, Y], axis=1), T.concatenate([Y, X], axis=1)]),
+    never=(
+        lambda X, Y: T.concatenate([T.concatenate([X, Y], axis=1), T.concatenate([Y, X], axis=1)]),
+        lambda p, x: T.concatenate([p, T.concatenate([x, x])]),
+        lambda p, x: T.concatenate([x, T.concatenate([x, p])]),
+    ),
 )
 def joined_behind(X: Value, Y: Value, Z: Value) -> Equation:
     """Arrays that are put together, and others before them, are put together at once."""
-    return Equation(_JOIN(X, _JOIN(Y, Z)), _JOIN(X, Y, Z))
+    return Equation(_JOIN(X, _JOIN(Y, Z)), _JOIN(X, Y, Z), when=[same_type(X, Y), same_type(Y, Z)])
 
 
 @law(licence="exact", stepwise=True, example=lambda X: T.concatenate([X]) * 2.0, never=lambda X: T.concatenate([X, X]))
@@ -135,31 +168,43 @@ def joined_alone(X: Value) -> Equation:
 @law(
     licence="exact",
     stepwise=True,
-    example=lambda x, y: T.stack([x, y])[0] * 2.0,
-    never=(lambda x, y: T.stack([x, y])[1] * 2.0, lambda x, p: T.stack([p, x])[0] * 2.0),
+    example=lambda x: T.stack([x, T.exp(x)])[0] * 2.0,
+    never=(
+        lambda x: T.stack([x, T.exp(x)])[1] * 2.0,
+        lambda x, y: T.stack([x, y])[0] * 2.0,
+        lambda x, p: T.stack([p[0], x[0]])[0] * 2.0,
+    ),
 )
 def first_of_two(x: Value, y: Value) -> Equation:
     """The first of two arrays along a new axis."""
-    return Equation(_STACK(x, y)[0], x, when=[same_type(x, y)])
+    return Equation(_STACK(x, y)[0], x, when=[same_type(x, y), fits(_STACK(x, y))])
 
 
 @law(
     licence="exact",
     stepwise=True,
-    example=lambda x, y: T.stack([x, y])[1] * 2.0,
-    never=(lambda x, y: T.stack([x, y])[0] * 2.0, lambda x, p: T.stack([x, p])[1] * 2.0),
+    example=lambda x: T.stack([x, T.exp(x)])[1] * 2.0,
+    never=(
+        lambda x: T.stack([x, T.exp(x)])[0] * 2.0,
+        lambda x, y: T.stack([x, y])[1] * 2.0,
+        lambda x, p: T.stack([x[0], p[0]])[1] * 2.0,
+    ),
 )
 def second_of_two(x: Value, y: Value) -> Equation:
     """The second of two arrays along a new axis."""
-    return Equation(_STACK(x, y)[1], y, when=[same_type(x, y)])
+    return Equation(_STACK(x, y)[1], y, when=[same_type(x, y), fits(_STACK(x, y))])
 
 
 @law(
     licence="exact",
     stepwise=True,
-    example=lambda x, y: T.stack([x, y])[-1] * 2.0,
-    never=(lambda x, y: T.stack([x, y])[0] * 2.0, lambda x, p: T.stack([x, p])[-1] * 2.0),
+    example=lambda x: T.stack([x, T.exp(x)])[-1] * 2.0,
+    never=(
+        lambda x: T.stack([x, T.exp(x)])[0] * 2.0,
+        lambda x, y: T.stack([x, y])[-1] * 2.0,
+        lambda x, p: T.stack([x[0], p[0]])[-1] * 2.0,
+    ),
 )
 def last_of_two(x: Value, y: Value) -> Equation:
     """The same, counted from the end."""
-    return Equation(_STACK(x, y)[-1], y, when=[same_type(x, y)])
+    return Equation(_STACK(x, y)[-1], y, when=[same_type(x, y), fits(_STACK(x, y))])

@@ -96,7 +96,8 @@ def _checked(key: str, value: Any) -> Any:
     try:
         return FLAGS[key].read(value)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"config.{_shown(key)}: {error}, found {value!r}") from None
+        found = "" if ", found " in str(error) else f", found {value!r}"
+        raise ValueError(f"config.{_shown(key)}: {error}{found}") from None
 
 
 class Config:

@@ -34,9 +34,13 @@ def as_bytes(memory: object) -> float | None:
     if isinstance(found, bool) or not isinstance(found, Real):
         kind = ValueError if isinstance(memory, str) else TypeError
         raise kind(f"{expected}, found {memory!r}")
-    if not float(found) > 0:  # NaN, too
+    try:
+        number = float(found)
+    except OverflowError:  # of an integer
+        number = math.inf if str(found)[:1] != "-" else -math.inf
+    if not number > 0:  # NaN, too
         raise ValueError(f"{expected}, found {memory!r}")
-    return float(found)
+    return number
 
 
 def _of_text(text: str) -> float | None:
@@ -55,10 +59,12 @@ def bytes_text(n: float) -> str:
 
     >>> bytes_text(800), bytes_text(2_400_000), bytes_text(float("inf"))
     ('800 bytes', '2.4 MB', 'any number of bytes')
+    >>> bytes_text(999_999), bytes_text(1)
+    ('1 MB', '1 byte')
     """
     if not math.isfinite(n):
         return "any number of bytes"
     for unit in ("TB", "GB", "MB", "KB"):
-        if n >= _UNITS[unit]:
+        if n >= 0.9995 * _UNITS[unit]:  # which are so many with three digits
             return f"{n / _UNITS[unit]:.3g} {unit}"
-    return f"{n:.0f} bytes"
+    return f"{n:.0f} byte{'s' * (round(n) != 1)}"

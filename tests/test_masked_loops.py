@@ -56,14 +56,18 @@ def summed(a: Any, y: Any) -> Any:
     return scanopt.scan(lambda v, s: (s + v * v, scanopt.until(s > 3)), y, [a])[0][-1]
 
 
+def _pairs(x: Any, y: Any, n: Any) -> Any:
+    return scanopt.map(escape, [x, y[: x.shape[0]]], [n])[0]
+
+
+def _pairs_of_all(x: Any, y: Any, n: Any) -> Any:
+    return scanopt.map(lambda a, y, n: scanopt.map(lambda b, a, n: escape(a, b, n), y, [a, n])[0], x, [y, n])[0]
+
+
 PROGRAMS: dict[str, tuple[Callable[..., Any], Sequence[Variable], bool]] = {
     "newton": (lambda x, n: scanopt.map(newton, x, [n])[0], [x, n], True),
-    "escape": (lambda x, y, n: scanopt.map(lambda a, b, n: escape(a, b, n), [x, y[: x.shape[0]]], [n])[0], [x, y, n], True),
-    "escape in two loops": (
-        lambda x, y, n: scanopt.map(lambda a, y, n: scanopt.map(lambda b, a, n: escape(a, b, n), y, [a, n])[0], x, [y, n])[0],
-        [x, y, n],
-        True,
-    ),
+    "escape": (_pairs, [x, y, n], True),
+    "escape in two loops": (_pairs_of_all, [x, y, n], True),
     "power": (lambda X, n: scanopt.map(power, X, [n])[0], [X, n], True),
     "delayed": (lambda x, n: scanopt.map(delayed, x, [n])[0], [x, n], False),
     "summed": (lambda x, y: scanopt.map(summed, x, [y])[0], [x, y], False),

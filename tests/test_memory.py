@@ -162,7 +162,7 @@ def test_what_the_machine_has_free(monkeypatch: pytest.MonkeyPatch) -> None:
     f = scanopt.function(inputs, outputs(), example=args)
     assert (f.report.fits, f.report.budget) == (True, 1_000_000)
     monkeypatch.setattr(budgets, "available", lambda: 0)
-    with pytest.warns(UserWarning, match="no more than 1 bytes"):
+    with pytest.warns(UserWarning, match="no more than 1 byte"):
         assert not scanopt.function(inputs, outputs(), example=args).report.fits
     with scanopt.config.change_flags(memory="1GB"):
         assert scanopt.function(inputs, outputs(), example=args).report.memory > 7_000_000
@@ -174,7 +174,7 @@ def test_what_is_free_says_nothing_of_sizes_that_are_assumed(monkeypatch: pytest
     monkeypatch.setattr(budgets, "NEGLIGIBLE", 0)
     assert scanopt.function(inputs, outputs()).report.fits
     A = T.dmatrix("A", shape=(9, 9))
-    with pytest.warns(UserWarning, match="no more than 1 bytes"):
+    with pytest.warns(UserWarning, match="no more than 1 byte"):
         scanopt.function([A], distances(A))
 
 

@@ -167,25 +167,28 @@ def test_a_saved_program_keeps_computed_rows(tmp_path: Any) -> None:
     assert again(np.ones(2), 0, 7).shape == (7, 2)
 
 
-# Parts of arrays that are made of others: the program that is left, as text.
-A = T.tensor("float64", (3, None), "A")
+# Parts of arrays that are made of others: the program that is left, as text.  That rows have one length is known: where
+# they might not, they are put together, which says so.
+A = T.tensor("float64", (3, 4), "A")
+u, v = (T.tensor("float64", (4,), name) for name in "uv")
+P, Q = (T.tensor("float64", (None, 4), name) for name in "PQ")
 ROWS: dict[str, tuple[Any, list[str]]] = {
-    "the first of two": (T.concatenate([T.expand_dims(w, 0), X])[0], ["return w"]),
-    "past the first": (T.concatenate([T.expand_dims(w, 0), X])[1:], ["return X"]),
-    "a row past the first": (T.concatenate([A, X])[5], ["v = X[2]", "return v"]),
-    "rows past the first": (T.concatenate([A, X])[4:], ["v = X[1:]", "return v"]),
-    "in the first": (T.concatenate([A, X])[:2], ["v = A[:2]", "return v"]),
-    "the last of two": (T.concatenate([X, T.expand_dims(w, 0)])[-1], ["return w"]),
-    "before the last": (T.concatenate([X, T.expand_dims(w, 0)])[:-1], ["return X"]),
-    "in the last": (T.concatenate([X, A])[-2], ["v = A[-2]", "return v"]),
-    "zeros in front": (T.concatenate([T.zeros((2, X.shape[1])), X])[2:], ["return X"]),
-    "zeros behind": (T.concatenate([X, T.zeros((2, X.shape[1]))])[: X.shape[0]], ["return X"]),
-    "by length": (T.concatenate([X, Y])[X.shape[0] :], ["return Y"]),
+    "the first of two": (T.concatenate([T.expand_dims(v, 0), P])[0], ["return v"]),
+    "past the first": (T.concatenate([T.expand_dims(v, 0), P])[1:], ["return P"]),
+    "a row past the first": (T.concatenate([A, P])[5], ["v = P[2]", "return v"]),
+    "rows past the first": (T.concatenate([A, P])[4:], ["v = P[1:]", "return v"]),
+    "in the first": (T.concatenate([A, P])[:2], ["v = A[:2]", "return v"]),
+    "the last of two": (T.concatenate([P, T.expand_dims(v, 0)])[-1], ["return v"]),
+    "before the last": (T.concatenate([P, T.expand_dims(v, 0)])[:-1], ["return P"]),
+    "in the last": (T.concatenate([P, A])[-2], ["v = A[-2]", "return v"]),
+    "zeros in front": (T.concatenate([T.zeros((2, P.shape[1])), P])[2:], ["return P"]),
+    "zeros behind": (T.concatenate([P, T.zeros((2, P.shape[1]))])[: P.shape[0]], ["return P"]),
+    "by length": (T.concatenate([P, Q])[P.shape[0] :], ["return Q"]),
     "one alone": (T.concatenate([X]), ["return X"]),
     "together at once": (
-        T.concatenate([T.concatenate([X, Y]), A]), ["v = concatenate(X, Y, A, axis=0)", "return v"],
+        T.concatenate([T.concatenate([P, Q]), A]), ["v = concatenate(P, Q, A, axis=0)", "return v"],
     ),
-    "along a new axis": (T.stack([x, w])[-1], ["return w"]),
+    "along a new axis": (T.stack([u, v])[-1], ["return v"]),
     "of a product": (T.dot(X, W)[-1], ["v = X[-1]", "v = dot(v, W)", "return v"]),
     "computed, of a map": (scanopt.map(lambda v: T.dot(v, W), X)[0][k], ["v = X[k]", "v = dot(v, W)", "return v"]),
     "all rows": (X[0:], ["return X"]),
@@ -195,10 +198,46 @@ ROWS: dict[str, tuple[Any, list[str]]] = {
 @pytest.mark.parametrize("name", ROWS)
 def test_parts_of_arrays_that_are_made_of_others(name: str) -> None:
     output, text = ROWS[name]
-    inputs = [x, w, X, Y, W, A, k]
+    inputs = [u, v, X, P, Q, W, A, k]
     f = scanopt.function(inputs, output, on_unused_input="ignore")
     lines = [line for line in str(f.program).splitlines() if line.startswith(("v", "return"))]
     assert [re.sub(r"v\d+", "v", line.partition("  ")[0]) for line in lines] == text
-    values = [RNG.normal(size=s) for s in (4, 4, (6, 4), (5, 4), (4, 4), (3, 4))]
+    values = [RNG.normal(size=s) for s in (4, 4, (6, 4), (6, 4), (5, 4), (4, 4), (3, 4))]
     for place in (-6, 0, 2):
         np.testing.assert_allclose(f(*values, place), f.unoptimized(*values, place), rtol=1e-12)
+
+
+MISFITS: dict[str, Any] = {
+    "stacked": T.stack([x, w])[0] * 2.0,
+    "the first of two": T.concatenate([T.expand_dims(w, 0), X])[0],
+    "past the first": T.concatenate([T.expand_dims(w, 0), X])[1:],
+    "by length": T.concatenate([X, Y])[: X.shape[0]],
+    "states behind": T.concatenate([T.expand_dims(w, 0), scanopt.scan(lambda s: T.tanh(s), None, [x], n_steps=3)[0]])[
+        1:
+    ],
+}
+
+
+@pytest.mark.parametrize("name", MISFITS)
+def test_rows_that_do_not_fit_are_told_of(name: str) -> None:
+    """Also where rows of one of the arrays alone are read."""
+    f = scanopt.function([x, w, X, Y], MISFITS[name], on_unused_input="ignore")
+    with pytest.raises(ValueError, match=r"same shape|must match"):
+        f(np.ones(3), np.ones(2), np.ones((2, 3)), np.ones((4, 2)))
+
+
+@pytest.mark.parametrize(("first", "second", "third"), [("int16", "uint16", "float32"), ("int8", "uint8", "float16")])
+def test_dtypes_that_meet_in_another_order_make_another_dtype(first: str, second: str, third: str) -> None:
+    """NumPy's promotion is not associative, so arrays of several dtypes are put together as written."""
+    a, b, c = (T.tensor(d, (None,), n) for d, n in zip((first, second, third), "abc", strict=True))
+    for output in (T.concatenate([T.concatenate([a, b]), c]), T.concatenate([c, T.concatenate([a, b])])):
+        f = scanopt.function([a, b, c], output.sum())
+        values = [np.array([1], first), np.array([2], second), np.array([2**11, 1, 1], third)]
+        expected = f.unoptimized(*values)
+        assert (f(*values).dtype, f(*values)) == (expected.dtype, expected)
+
+
+def test_parts_of_parts_of_many_steps_compile_soon() -> None:
+    """Steps multiply; what is beyond all bounds is left alone."""
+    f = scanopt.function([x], x[:-3:2][1:-2:3] * 1.0)
+    np.testing.assert_array_equal(f(np.arange(40.0)), np.arange(40.0)[:-3:2][1:-2:3])

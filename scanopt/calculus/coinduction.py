@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 
 from scanopt.calculus.condition import FACTS
 from scanopt.calculus.encoded import Encoded
-from scanopt.calculus.forms import ROOT, Form, TermGraph
+from scanopt.calculus.forms import KEPT, ROOT, Form, TermGraph
 from scanopt.calculus.given import Given
 from scanopt.calculus.given_steps import with_equal_lengths
 from scanopt.calculus.simulate import told_apart
@@ -34,8 +34,6 @@ Group = tuple[int, ...]
 
 Rank = tuple[int, ...]
 """How many loops a term waits for: outside all loops, then inside each loop around it."""
-
-_OUT = ("stack", "tail", "at")
 
 
 @dataclass(frozen=True)
@@ -212,7 +210,7 @@ def waiting(g: TermGraph, p: int) -> dict[int, int]:
         changed = False
         for i, f in g.forms():
             found = max((out[j] for j in _waited_for(g, f, past)), default=0)
-            found += f.kind in _OUT and g.clocks[f.clock].level == p
+            found += f.kind in KEPT and g.clocks[f.clock].level == p
             if found > len(g.clocks):
                 raise ValueError(f"loop {f.clock} waits for its own trace")
             if found > out[i]:
@@ -224,7 +222,7 @@ def _waited_for(g: TermGraph, f: Form, past: Iterable[int]) -> tuple[int, ...]:
     if f.clock == ROOT:
         return f.args
     info = g.clocks[f.clock]
-    if f.kind in _OUT:
+    if f.kind in KEPT:
         return (*f.args, info.steps, *info.until)
     if f.kind == "delay" and f.clock not in past:
         return (*f.args, info.steps, *g.states[f.state].updates, *info.until)

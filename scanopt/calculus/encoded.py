@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scanopt.array.types import TensorType
-from scanopt.calculus.forms import ROOT, Form, TermGraph
+from scanopt.calculus.forms import KEPT, ROOT, Form, TermGraph
 
 __all__ = ["Encoded", "clocks_of"]
 
@@ -30,7 +30,7 @@ def clocks_of(g: Encoded) -> dict[int, int]:
     def clock(f: Form) -> int:
         if f.kind in ("hold", "seq", "delay"):
             return f.clock
-        if f.kind in ("stack", "tail", "at"):
+        if f.kind in KEPT:
             return g.clocks[f.clock].level
         return out[f.args[0]] if f.args else ROOT
 

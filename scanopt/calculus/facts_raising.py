@@ -36,7 +36,7 @@ def always(v: Value, *, c: Clock, f: Text, o: Args, op: Op, xs: Args, Y: Value) 
 @fact
 def fits(v: Value) -> None:
     """The arguments of the operators that the program computes v with have shapes that fit, whatever its inputs are
-    (given of programs with an ifelse).
+    (given of arrays that are put together, and of all values where there is an ifelse).
     """
 
 

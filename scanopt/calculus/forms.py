@@ -16,12 +16,15 @@ from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 
 __all__ = [
-    "ROOT", "Batched", "ClockInfo", "Form", "Operator", "StateInfo", "TermGraph", "const_key",
+    "KEPT", "ROOT", "Batched", "ClockInfo", "Form", "Operator", "StateInfo", "TermGraph", "const_key",
     "const_value", "unbatched",
 ]  # fmt: skip
 
 ROOT = -1
 """The clock of what lies outside all loops."""
+
+KEPT = ("stack", "tail", "at", "recent")
+"""Kinds of forms that are what a loop keeps."""
 
 
 @dataclass(frozen=True)

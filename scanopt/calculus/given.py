@@ -111,9 +111,13 @@ def _raising(g: Encoded, ops: Iterable[Op]) -> Iterator[Given]:
                 yield "harmless", (i,)
             elif f.operator.name != "ifelse" and f.operator.cost not in _OF_MATRICES:
                 yield "guarded_by", (f.operator, when_runs(f.operator))
-    if choices:
-        yield from (("fits", (i,)) for i in sorted(known_lengths(g).fitting))
+    asked = [i for i, f in g.forms() if choices or (f.operator is not None and f.operator.name in _TOGETHER)]
+    if asked:
+        yield from (("fits", (i,)) for i in asked if i in known_lengths(g).fitting)
 
+
+_TOGETHER = ("concatenate", "stack")
+"""Operators that put arrays together: laws that read one of these alone must not lose that they do not fit."""
 
 _OF_MATRICES = ("factorization", "solving", "system")
 """Classes of cost of linear algebra, which has laws of its own for matrices that may be singular."""

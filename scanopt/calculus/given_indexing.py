@@ -57,14 +57,15 @@ def written_bounds(g: Encoded) -> Iterator[Row]:
 def parts(ops: Iterable[Op]) -> Iterator[Row]:
     """Facts about the parts that a program takes, and about those that parts of parts are."""
     known = dict.fromkeys(entry for op in ops if (entry := _entry(op)) is not None)
+    most = max(_MOST, len(known))
     tried: set[tuple[Entry, Entry]] = set()
-    while len(known) <= _MOST and (new := [p for p in product(known, known) if p not in tried]):
+    while new := [p for p in product(known, known) if p not in tried]:
         for outer, inner in new:
             tried.add((outer, inner))
             found = _together(outer, inner)
             if found == _ALL:
                 yield "undone", (_op(outer), _op(inner))
-            elif found is not None:
+            elif found in known or (found is not None and len(known) < most and _narrow(found)):
                 known.setdefault(found)
                 yield "part_of_part", (_op(outer), _op(inner), _op(found))
     for entry in known:
@@ -156,8 +157,7 @@ def of_two(entry: Entry, k: int) -> tuple[Row, ...]:
         ("in_first", ("slice", None, k, None)), ("past_first", ("slice", k, None, None)),
         ("in_last", ("slice", -k, None, None)), ("past_last", ("slice", None, -k, None)),
     ):  # fmt: skip
-        few = name.startswith("in")
-        for g in _within(entry, k, few):
+        for g in _within(entry, k):
             lengths = map(range, range(k, k + _enough(entry, rows)))
             if all(_taken(_taken(x, rows), g) == _taken(x, entry) for x in lengths):
                 found.append((name, (_op(entry), k, _op(g))))
@@ -165,7 +165,7 @@ def of_two(entry: Entry, k: int) -> tuple[Row, ...]:
     return tuple(found)
 
 
-def _within(entry: Entry, k: int, few: bool) -> Iterator[Entry]:
+def _within(entry: Entry, k: int) -> Iterator[Entry]:
     """Parts of k rows, or of the others, that a part of all may be."""
     if isinstance(entry, int):
         yield from (entry, entry - k, entry + k)
@@ -234,8 +234,7 @@ def _rows_read(entry: Entry) -> Iterator[Row]:
         yield "reads_first", (_op(entry), k)
     if stop is not None or step not in (None, 1):
         found = ((k, g) for k in counts for g in rest if _equal(g, ("slice", -k, None, None), entry))
-        for k, g in list(found)[:1]:
-            yield "reads_last", (_op(entry), k, _op(g))
+        yield from (("reads_last", (_op(entry), k, _op(g))) for k, g in islice(found, 1))
 
 
 @lru_cache(maxsize=4096)
@@ -265,11 +264,17 @@ def _entry(op: Op) -> Entry | None:
         return None
     match op.options["index"][0]:
         case int() as k:
-            return k if abs(k) < _WIDE else None
-        case ("slice", *bounds) if all(b is None or (isinstance(b, int) and abs(b) < _WIDE) for b in bounds):
-            return None if bounds[2] == 0 else ("slice", *bounds)
+            return k if _narrow(k) else None
+        case ("slice", *bounds) if all(b is None or isinstance(b, int) for b in bounds):
+            entry = ("slice", *bounds)
+            return entry if bounds[2] != 0 and _narrow(entry) else None
         case _:
             return None
+
+
+def _narrow(entry: Entry) -> bool:
+    """Whether its bounds and its step are small."""
+    return all(b is None or abs(b) < _WIDE for b in ((entry,) if isinstance(entry, int) else entry[1:]))
 
 
 def _op(entry: Entry) -> Op:

@@ -1,16 +1,19 @@
 """How many bytes a choice holds at its peak, when it runs in the order of its schedule.
 
-Arguments and constants do not count: they are there before.  Outside of loops an array is let go after its last
-use; what shares its memory (a transpose, a slice) uses it as well.  A loop holds all that its steps compute until it
-is over, loops inside it included, and while it computes the largest of them anew also the one of the step before.
+Arguments and constants do not count: they are there before.  Copies of them that are results do.  Outside of loops an
+array is let go after its last use; what shares its memory (a transpose, a slice) uses it as well.  A loop holds all
+that its steps compute until it is over, loops inside it included, and while it computes the largest of them anew also
+the one of the step before.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from scanopt.calculus.causality import Choice, Schedule, places_of
+from scanopt.calculus.cost import bytes_of
+from scanopt.calculus.forms import KEPT
 from scanopt.calculus.problem import Instance, Option, Problem
 
 __all__ = ["peak"]
@@ -34,13 +37,28 @@ def peak(problem: Problem, choice: Choice, schedule: Schedule) -> float:
     for n in range(len(schedule.items)):
         alive += change[n]
         most = max(most, alive + sum(inside[n]) + max(inside[n]))
-    return most
+    return max(most, alive + change[len(schedule.items)] + sum(_copied(problem, choice)))
+
+
+def _copied(problem: Problem, choice: Choice) -> Iterator[float]:
+    """Bytes of results that are copied when all is done: what is given, what repeats entries of an array, and what
+    lies in an array with another result.
+    """
+    returned: set[Instance] = set()
+    for root in map(Instance, problem.graph.roots):
+        base = root
+        while not choice[base].held and choice[base].needs:
+            base = choice[base].needs[0]
+        size, shown = (bytes_of(problem.sizes.of[i.id].operand) for i in (root, base))
+        if base in returned or not choice[base].held or size > shown:
+            yield size
+        returned.add(base)
 
 
 def _begin(i: Instance, o: Option, when: Mapping[Instance, int]) -> int:
     """What a loop keeps is there from its first step on."""
     assert o.form is not None
-    return when[o.needs[0]] if o.form.kind in ("stack", "tail", "at") else when[i]
+    return when[o.needs[0]] if o.form.kind in KEPT else when[i]
 
 
 def _last_uses(choice: Choice, when: Mapping[Instance, int], last: dict[Instance, int]) -> dict[Instance, int]:

@@ -21,7 +21,7 @@ from scanopt.array.ops_idle import guarded
 from scanopt.calculus.cost import CostModel, Work, byte_price, bytes_of
 from scanopt.calculus.dominance import undominated
 from scanopt.calculus.encoded import Encoded
-from scanopt.calculus.forms import ROOT, Form, TermGraph
+from scanopt.calculus.forms import KEPT, ROOT, Form, TermGraph
 from scanopt.calculus.levels import MOST_LEVELS, closure, settled
 from scanopt.calculus.recipes import recipe
 from scanopt.calculus.sizes import Sizes, operator_operand
@@ -29,7 +29,6 @@ from scanopt.calculus.sizes import Sizes, operator_operand
 __all__ = ["Instance", "Limit", "NoProgramFoundError", "Option", "Problem"]
 
 MAX_PHASES = MOST_LEVELS
-_KEPT = ("stack", "tail", "at", "recent")
 _THERE = ("const", "input")
 LATEST = 12
 """Among so many phases, from the first that can, a value is chosen to be kept: loops in a long row that are one loop
@@ -132,7 +131,7 @@ class Problem:
         waiting: dict[int, list[int]] = defaultdict(list)  # by class: those that it may make wait
         for x, forms in self._forms.items():
             for f in forms:
-                if f.kind in _KEPT:
+                if f.kind in KEPT:
                     kept[f.clock].append(x)
                 for j in (*f.args, *self._late(f)):
                     waiting[j].append(x)
@@ -165,7 +164,7 @@ class Problem:
         while True:
             ways = [
                 (x, tuple(a for a in f.args if a in some), self._floor(f, clock, late),
-                 int(f.clock == clock and f.kind in _KEPT))
+                 int(f.clock == clock and f.kind in KEPT))
                 for x, f in forms
             ]  # fmt: skip
             level = dict.fromkeys(some, MAX_PHASES) | settled(ways)
@@ -250,7 +249,7 @@ class Problem:
             self.earliest[c].get(a, MAX_PHASES) <= p
             for c, p in zip(self.chains[clock], i.phases, strict=True)
             for a in f.args
-            if f.kind not in _KEPT or f.clock != c
+            if f.kind not in KEPT or f.clock != c
         )
 
     def _ways(self, i: Instance, f: Form) -> list[Option]:
@@ -308,7 +307,7 @@ class Problem:
         """The price of a form, and the bytes that it makes: at each step in the same place."""
         known = self._work.setdefault(c, {})
         if f not in known:
-            kept = f.kind in _KEPT
+            kept = f.kind in KEPT
             clock = f.clock if kept else self.sizes.of[c].clock
             once, held = self._once(c, f)
             # A floor above zero: of two ways at no cost, the one with fewer parts.
@@ -319,9 +318,9 @@ class Problem:
         """The cost of one evaluation, for what a loop keeps of one step, and the bytes of what is made."""
         args, out = self._operands(f), self.sizes.of[c].operand
         if f.operator is None:
-            held = bytes_of(out) * (f.k if f.kind == "delay" else f.kind in _KEPT)
+            held = bytes_of(out) * (f.k if f.kind == "delay" else f.kind in KEPT)
             kind = "tail" if f.kind == "recent" else f.kind
-            return self.cost(Work(kind, None, args, args[0] if f.kind in _KEPT else out)), held
+            return self.cost(Work(kind, None, args, args[0] if f.kind in KEPT else out)), held
         made = recipe(f.operator, args)
         assert made is not None
         slots = [*args, *(concrete(x) for x in made.constants)]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
 from scanopt.calculus.components import circles, components
+from scanopt.calculus.forms import KEPT
 from scanopt.calculus.problem import Instance, Option, Problem
 
 __all__ = ["Row", "Variables", "circle_rows", "formulas", "made_rows", "order_rows"]
@@ -81,7 +82,7 @@ def _loops(problem: Problem, variables: Variables) -> tuple[dict[tuple[int, tupl
             beside[i].append((n, o.needs if kind == "apply" else ()))
             if inside:
                 loops[clock, i.phases[:-1]].reads.append((n, o.needs[0], i.phases[-1]))
-            elif kind in ("stack", "tail", "at", "recent"):
+            elif kind in KEPT:
                 loops[clock, i.phases].keeps[n] = o.needs[0].phases[-1]
                 loops[clock, i.phases].keepers.add(i)
     return loops, beside

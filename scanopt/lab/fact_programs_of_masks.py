@@ -30,11 +30,6 @@ def _shared_rows_until(x: Any, y: Any) -> Any:
 
 
 @_kept
-def _own_rows_until(X: Any) -> Any:
-    return _each(lambda row: _squared(row, row.sum()), X)
-
-
-@_kept
 def _doubled_until(x: Any, n: Any) -> Any:
     return _each(lambda a, n: _doubled(abs(a), n), x, n)
 
@@ -63,20 +58,6 @@ def _doubled_until_or_not_at_all(x: Any, p: Any) -> Any:
 @_kept
 def _doubled_until_in_one_step(x: Any, y: Any) -> Any:
     return scan(lambda v, y: _each(lambda a, v: _doubled(a * v, 5), y, v), x, None, [y], n_steps=1)[0]
-
-
-@_kept
-def _doubled_until_in_two_loops(x: Any, y: Any, n: Any) -> Any:
-    return _each(lambda a, y, n: _each(lambda b, a, n: _doubled(a * b, n), y, a, n), x, y, n)
-
-
-@_kept
-def _doubled_until_again(x: Any, y: Any) -> Any:
-    def outer(a: Any, s: Any, y: Any) -> Any:
-        found = _each(lambda b, s: _doubled(s * b, 5), y, s)
-        return [a + found.sum(), found]
-
-    return scan(outer, x, [1.0, None], [y])[0][0]
 
 
 # liftable: traces of inner loops that end early differ in length.

@@ -15,7 +15,7 @@ from scanopt.array.ops_control import IFELSE
 from scanopt.array.ops_idle import has_rows, kept_row, no_rows
 from scanopt.calculus.causality import Schedule
 from scanopt.calculus.extract import Extraction
-from scanopt.calculus.forms import Operator, const_value, unbatched
+from scanopt.calculus.forms import KEPT, Operator, const_value, unbatched
 from scanopt.calculus.problem import Instance, Option
 from scanopt.calculus.recipes import recipe
 from scanopt.program.branches import FALSE, TRUE, Decided, Level, is_ifelse, is_leaf, places, settled
@@ -79,7 +79,7 @@ class Lowering:
         """Per loop the instances outside that keep something of it."""
         out: dict[Instance, list[Instance]] = {}
         for i, o in self._x.choice.items():
-            if o.form is not None and o.form.kind in ("stack", "tail", "at", "recent"):
+            if o.form is not None and o.form.kind in KEPT:
                 value = o.needs[0]
                 out.setdefault(Instance(o.form.clock, value.phases, True), []).append(i)
         return out

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
-from scanopt.calculus.forms import TermGraph
+from scanopt.calculus.forms import KEPT, TermGraph
 from scanopt.program.ir import Origin
 
 __all__ = ["origins"]
@@ -23,7 +23,7 @@ def origins(graph: TermGraph) -> Mapping[int, Origin]:
     read: defaultdict[int, list[str]] = defaultdict(list)
     for c, forms in graph.classes.items():
         for f in forms:
-            if f.kind in ("stack", "tail", "at", "recent"):
+            if f.kind in KEPT:
                 kept[c] += graph.written.get(f.args[0]) or loops.get(f.clock, ())
             elif f.kind in ("seq", "hold"):
                 read[f.args[0]] += graph.written.get(c) or loops.get(f.clock, ())

@@ -350,6 +350,11 @@ def safe(m: Model, op: Term) -> None:
 
 
 @fact
+def fits(m: Model, v: Term) -> None:
+    m.value(v, {})  # a world where shapes do not fit is none
+
+
+@fact
 def always(m: Model, v: Term) -> None:
     m.always = True
 
