@@ -56,7 +56,7 @@ def arranged_back(X: Value, g: Op, h: Op) -> Equation:
     licence="exact",
     stepwise=True,
     enabling=True,
-    example=lambda X, y: T.concatenate([T.expand_dims(y, 0), X])[1:] * 2.0,
+    example=lambda x, y: T.concatenate([T.expand_dims(y, 0), T.outer(x, y)])[1:] * 2.0,
     never=lambda X: X[1:] * 2.0,
 )
 def all_rows_by_bounds(X: Value, op: Op) -> Equation:
