@@ -112,8 +112,8 @@ def _raising(g: Encoded, ops: Iterable[Op]) -> Iterator[Given]:
             elif f.operator.name != "ifelse" and f.operator.cost not in _OF_MATRICES:
                 yield "guarded_by", (f.operator, when_runs(f.operator))
     asked = [i for i, f in g.forms() if choices or (f.operator is not None and f.operator.name in _TOGETHER)]
-    if asked:
-        yield from (("fits", (i,)) for i in asked if i in known_lengths(g).fitting)
+    fitting = known_lengths(g).fitting if asked else frozenset[int]()
+    yield from (("fits", (i,)) for i in asked if i in fitting)
 
 
 _TOGETHER = ("concatenate", "stack")
