@@ -13,13 +13,13 @@ import numpy as np
 
 from scanopt.array.constants import as_tensor_variable
 from scanopt.array.shown import quoted, shown
-from scanopt.array.variable import Constant, SharedVariable, Variable, describe
+from scanopt.array.variable import SharedVariable, Variable, describe
 from scanopt.forks import lock, once
 from scanopt.inputs import In, read_inputs, read_one
 from scanopt.loops.flat import Flat, flatten
 from scanopt.loops.graph import leaves
 from scanopt.loops.rebuild import rebuild, replacements
-from scanopt.loops.site import is_bare, show
+from scanopt.loops.site import is_bare, is_truth, show
 
 __all__ = ["Signature", "signature"]
 
@@ -235,7 +235,7 @@ def signature(
     """Check and normalise what `function` was given."""
     if on_unused_input not in ("raise", "warn", "ignore"):
         raise ValueError(f'on_unused_input must be "raise", "warn" or "ignore", found {on_unused_input!r}')
-    if downcast not in (None, True, False):
+    if not (downcast is None or is_truth(downcast)):
         raise TypeError(f"allow_input_downcast must be True, False or None, found {downcast!r}")
     slots = read_inputs(inputs, downcast)
     form, keys, results = _outputs(outputs)
@@ -248,11 +248,11 @@ def signature(
     fixed_values = _without_defaults(no_default_updates)
     changes = _with_defaults([*results, *states], changes, replaced, fixed_values)
     given = [x.variable for x in slots]
-    found = leaves([*results, *changes.values(), *states])
+    found = dict.fromkeys(leaves([*results, *changes.values(), *states]))
     shared = tuple(x for x in found if isinstance(x, SharedVariable))
-    fixed = (*given, *shared)
+    fixed = {*given, *shared}
     for x in found:
-        if x not in fixed and not isinstance(x, Constant):
+        if x not in fixed:
             raise ValueError(f"the outputs need {describe(x)}, which is not among the inputs; add it to them")
     unused = [x for x in given if x not in found]
     if unused and on_unused_input != "ignore":
@@ -270,7 +270,7 @@ def signature(
 
 def _without_defaults(given: Any) -> Callable[[SharedVariable], bool]:
     """Which shared variables keep their values unless an update names them."""
-    if given in (True, False):
+    if is_truth(given):
         return lambda x: bool(given)
     if isinstance(given, str | Variable) or not isinstance(given, Iterable):
         raise TypeError(f"no_default_updates must be True, False or a list of shared variables, found {show(given)}")

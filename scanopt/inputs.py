@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from scanopt.array.constants import as_tensor_variable
 from scanopt.array.variable import Constant, SharedVariable, Variable, describe
 from scanopt.interpreter import read_value
-from scanopt.loops.site import show
+from scanopt.loops.site import is_truth, show
 
 __all__ = ["In", "read_inputs", "read_one"]
 
@@ -56,7 +57,7 @@ def read_inputs(inputs: Any, downcast: bool | None) -> tuple[In, ...]:
     found = [_checked(f"inputs[{i}]", x, downcast) for i, x in enumerate(inputs)]
     variables = [x.variable for x in found]
     if len(set(variables)) < len(variables):
-        twice = next(x for x in variables if variables.count(x) > 1)
+        twice = next(x for x, count in Counter(variables).items() if count > 1)
         raise ValueError(f"inputs lists {describe(twice)} twice")
     return tuple(found)
 
@@ -73,7 +74,7 @@ def _checked(place: str, x: Any, downcast: bool | None) -> In:
     if v.owner is not None:
         raise TypeError(f"{place} is {describe(v)}: it is computed, and only variables can be inputs")
     for what, option in (("strict", made.strict), ("allow_downcast", made.allow_downcast)):
-        if option not in (None, True, False):
+        if not (option is None or is_truth(option)):
             raise TypeError(f"{what} of {place} must be True or False, found {show(option)}")
     if made.name is not None and not isinstance(made.name, str):
         raise TypeError(f"the name of {place} must be a string, found {show(made.name)}")

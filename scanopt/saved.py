@@ -78,7 +78,7 @@ def save(f: Runnable, path: str | Path) -> None:
 
 def _text(f: Runnable) -> str:
     s = f._signature
-    shared = list(dict.fromkeys((*s.shared, *s.updates)))
+    shared = {x: i for i, x in enumerate(dict.fromkeys((*s.shared, *s.updates)))}
     data = {
         "format": FORMAT,
         "version": VERSION,
@@ -86,8 +86,8 @@ def _text(f: Runnable) -> str:
         "backend": f.backend,
         "inputs": [_input(x, value) for x, value in zip(s.slots, s.defaults, strict=True)],
         "shared": [const_data(Const(x.name or "", x.get_value(borrow=True))) for x in shared],
-        "reads": [shared.index(x) for x in s.shared],
-        "updates": [shared.index(x) for x in s.updates],
+        "reads": [shared[x] for x in s.shared],
+        "updates": [shared[x] for x in s.updates],
         "form": s.form,
         "keys": list(s.keys),
         "program": program_data(f.program),

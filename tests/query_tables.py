@@ -197,10 +197,11 @@ def unused_and_cancelled() -> Scan:
     outer_inp=([[], [0], [1], [], [2], [3]], [[], [], [], [0], [], []], [-1, -1, -1, 0, -1, -1]),
     inner_inp=([1, 2, 4, 5], [[], [], [], []], [-1, -1, -1, -1]),
     inner_out=([3], [[]], [0]),
-    inner="1 0 0 1",
-    connected="0 1 0 0 0 1",
+    inner="1 0 1 0",
+    connected="0 1 0 0 1 0",
 )
 def one_variable_in_two_slots() -> Scan:
+    """The step gets w itself, twice: it reads it by the first slot."""
     u, w = T.dvector("u"), T.dscalar("w")
     return loop(lambda a, b, w_a, w_b: a * w_b, [u, u], non_sequences=[w, w])
 

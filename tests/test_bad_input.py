@@ -297,7 +297,8 @@ CASES: dict[str, list[Case]] = {
         ),
         Case("filter(lambda v: 2 * v, x)", TypeError, ["must be a truth value", "float64[]", "(filter at"]),
         Case("filter(lambda v: v > 0, X)", TypeError, ["must be a truth value", "bool[?]", "all()"]),
-        Case("filter(lambda v: v == 0, x)", TypeError, ["the same for all entries", "T.eq(a, b)"]),
+        Case("filter(lambda v: v is x, x)", TypeError, ["the same for all entries", "write a == b"]),
+        Case("scan(lambda v: x if v == 0 else v, x)", TypeError, ["neither true nor false", "write x is y"]),
         Case(
             "filter(lambda v, w: [v > 0, w > 0, v > w], [x, x])",
             ValueError,

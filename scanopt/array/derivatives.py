@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.batching import broadcast_to
-from scanopt.array.lengths import lengths, origin, same_shape
+from scanopt.array.lengths import lengths, same_length, same_shape
 from scanopt.array.op import Gradient, Op
 from scanopt.array.ops_sum_to import sum_to
 from scanopt.array.variable import FUNCTIONS, Apply, Constant, Variable
@@ -110,8 +110,7 @@ def _spread(args: Sequence[Variable], i: int) -> list[int]:
         if n == 1 and others:
             found.append(axis)
         elif n is None:
-            mine = origin(x, axis)
-            found += [axis] if any(origin(*place) != mine for place in others) else []
+            found += [] if all(same_length(x, axis, *place) for place in others) else [axis]
     return found
 
 

@@ -51,7 +51,15 @@ def same_shape(x: Variable, y: Variable) -> bool:
     >>> same_shape(T.exp(x) * 2.0, x), same_shape(x, y)
     (True, False)
     """
-    return x.ndim == y.ndim and all(origin(x, i) == origin(y, i) for i in range(x.ndim))
+    return x.ndim == y.ndim and all(same_length(x, i, y, i) for i in range(x.ndim))
+
+
+def same_length(x: Variable, i: int, y: Variable, j: int) -> bool:
+    """Whether it can be seen that axis i of x is as long as axis j of y."""
+    a, b = origin(x, i), origin(y, j)
+    if isinstance(a, int) or isinstance(b, int):
+        return a == b
+    return a[0] is b[0] and a[1] == b[1]
 
 
 def _origin(x: Variable, axis: int, known: dict[Place, int | Place]) -> int | Place:

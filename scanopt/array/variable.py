@@ -180,10 +180,16 @@ class Variable:
             "scanopt.tensor or NumPy functions and compile it with scanopt.function"
         )
 
+    def __eq__(self, other: object) -> Any:
+        return _equality(self, other, "eq")
+
+    def __ne__(self, other: object) -> Any:
+        return _equality(self, other, "neq")
+
     def __bool__(self) -> bool:
         raise TypeError(
             f"{describe(self)} is symbolic: it is neither true nor false before the function runs; "
-            "use scanopt.tensor.where (or switch) in place of a Python if"
+            "use scanopt.tensor.where (or switch) in place of a Python if" + _compared(self)
         )
 
     def __len__(self) -> int:
@@ -202,6 +208,25 @@ class Variable:
                 "loop over it with scanopt.scan"
             )
         return (self[i] for i in range(n))
+
+
+def _equality(x: Variable, other: Any, name: str) -> Any:
+    """x == other or x != other, element by element; of what is no array Python says that it is another object."""
+    if other is None or isinstance(other, str | bytes | type) or callable(other):
+        return NotImplemented
+    try:
+        return _function(name)(x, other)
+    except TypeError:
+        if isinstance(other, Variable | np.ndarray | np.generic | complex | float | list | tuple):
+            raise
+        return NotImplemented
+
+
+def _compared(x: Variable) -> str:
+    """What to write where variables were compared to tell them apart: `x == y`, `x in [y]`."""
+    if not isinstance(x.owner, Apply) or x.owner.op.name not in ("equal", "not_equal"):
+        return ""
+    return "; for whether two variables are the same object write x is y, any(v is x for v in some)"
 
 
 def _operator(name: str, swap: bool = False) -> Callable[..., Any]:

@@ -10,11 +10,12 @@ import numpy as np
 
 from scanopt.array.constants import as_tensor_variable
 from scanopt.array.derivatives import smooth
-from scanopt.array.lengths import length, origin
+from scanopt.array.lengths import length, same_length
 from scanopt.array.ops_shaping import reshape_to
 from scanopt.array.variable import Constant, Variable, describe
 from scanopt.gradient.errors import DisconnectedInputError, DisconnectedInputWarning
 from scanopt.loops.canonical import unsliced
+from scanopt.loops.graph import leaves
 from scanopt.loops.location import user_location, warn_at
 from scanopt.loops.require import require
 from scanopt.loops.site import Site, show
@@ -58,7 +59,7 @@ class Asked:
 
     def say(self, cost: Variable, x: Variable) -> None:
         """That cost does not depend smoothly on x, in the way that was asked for."""
-        text = f"{describe(cost)} has no gradient with respect to {describe(x)}: {_reason(x)}"
+        text = f"{describe(cost)} has no gradient with respect to {describe(x)}: {_reason(cost, x)}"
         disconnected(
             self.site, self.disconnected, f"{text} {self.site.place}; disconnected_inputs='ignore' gives zeros"
         )
@@ -89,13 +90,18 @@ def choice(site: Site, argument: str, given: Any, allowed: tuple[str, ...]) -> N
         raise site.error(ValueError, f"{argument} is {names}, found {show(given)}")
 
 
-def _reason(x: Variable) -> str:
+def _reason(cost: Variable, x: Variable) -> str:
     if not smooth(x):
         return f"it is of dtype {x.dtype}, and only floats and complex numbers have gradients: cast it before its use"
     if isinstance(x, Constant):
         return "this very constant is no part of the graph (equal numbers written twice are two constants)"
     if x.owner is None and x.name and unsliced(x.name) != x.name:
         return "it is a value of one step of a loop, and no part of the graph outside: ask for what the loop reads"
+    if any(not v.name or unsliced(v.name) != v.name for v in leaves([cost])):
+        return (
+            "what a step is given of a sequence is a value of its own, of which it is not known what it was computed "
+            "from: pass y in non_sequences and T.arange(y.shape[0]) in sequences, and take the gradient of y[i]"
+        )
     return "it is no part of the graph, or only by way of integers, comparisons, shapes or what is considered constant"
 
 
@@ -166,8 +172,7 @@ def vector(site: Site, label: str, v: Variable, given: Any) -> Variable:
 
 def _length(site: Site, label: str, v: Variable, g: Variable, axis: int) -> int | Variable:
     """The length of an axis of g: that of v, which is looked at in the run where it may be another."""
-    n, m = origin(g, axis), origin(v, axis)
-    if n == m:
+    if same_length(g, axis, v, axis):
         return length(g, axis)
     which = f"along axis {axis}" if v.ndim > 1 else "entries"
     message = literal(f"{label} is {describe(g)} with ") + "{found} " + literal(f"{which}, but {describe(v)} has ")

@@ -27,10 +27,11 @@ def flows(
 
     stop: what depends on nothing.  given: what is not looked behind.
     """
-    sources = {v for v in wrt if smooth(v)} - set(stop)
+    stopped = set(stop)
+    sources = {v for v in wrt if smooth(v)} - stopped
     found = set(sources)
     for node in schedule(outputs, given):
-        found |= {v for v in _through(node, found) if v not in stop}
+        found |= {v for v in _through(node, found) if v not in stopped}
     return found
 
 
@@ -68,7 +69,7 @@ def inner_flows(node: Scan, varying: Collection[Variable]) -> set[Variable]:
         sources |= {v for inputs, _, known in slots if known for v in inputs}
         found = flows(node.inner_outputs, sources)
         grown = [(i, o, k or any(v in found for v in o)) for i, o, k in slots]
-        if grown == slots:
+        if all(k == now for (*_, k), (*_, now) in zip(slots, grown, strict=True)):
             return found
         slots = grown
 

@@ -159,7 +159,7 @@ class _Regions:
             used = [v for v in node.outputs if v in self.users or v in known]
             if any(v in self.wrt or v in known or not self.users.get(v, set()) <= inside for v in used):
                 continue
-            if any(v in ifelse.inputs and v is not side for v in used):
+            if any(x is v and v is not side for v in used for x in ifelse.inputs):
                 continue
             inside.add(node)
             found.append(node)

@@ -178,8 +178,8 @@ def _check_masks(site: Site, masks: list[Variable], sequences: int) -> None:
         if isinstance(mask.owner, Scan) and isinstance(mask.owner.traced[mask.index], Constant):
             raise site.error(
                 TypeError,
-                f"result {i} of fn is the same for all entries: write T.eq(a, b) to compare them, "
-                "for a == b asks whether a and b are one variable",
+                f"result {i} of fn is the same for all entries: write a == b to compare them, "
+                "for a is b asks whether a and b are one variable",
             )
         if mask.dtype != "bool" or mask.ndim != 1:
             found = f"{mask.dtype}[{', '.join('?' if n is None else str(n) for n in mask.type.shape[1:])}]"

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from scanopt.array.variable import Apply, Constant, Node, Variable
 from scanopt.loops.node import Scan
 
-__all__ = ["dependencies", "is_lazy", "leaves", "loops_of", "schedule", "sources", "unconditional"]
+__all__ = ["dependencies", "is_lazy", "leaves", "loops_of", "schedule", "sources", "unchanged", "unconditional"]
 
 
 def dependencies(node: Node, lazy: bool = False) -> tuple[Variable, ...]:
@@ -23,6 +23,11 @@ def dependencies(node: Node, lazy: bool = False) -> tuple[Variable, ...]:
 def is_lazy(node: Node | None) -> bool:
     """Whether the node computes only one of its inputs but the first: an ifelse."""
     return isinstance(node, Apply) and node.op.name == "ifelse"
+
+
+def unchanged(new: Iterable[Variable], old: Iterable[Variable]) -> bool:
+    """Whether these are the very same variables in the same order: `==` of variables compares their elements."""
+    return all(a is b for a, b in zip(new, old, strict=True))
 
 
 def schedule(outputs: Iterable[Variable], given: Collection[Variable] = (), lazy: bool = False) -> list[Node]:
@@ -93,15 +98,15 @@ def leaves(outputs: Iterable[Variable], given: Collection[Variable] = ()) -> lis
     >>> leaves([x]), leaves([x], given=[x])
     (['x' float64[]], [])
     """
-    outputs = list(outputs)
+    outputs, known = list(outputs), frozenset(given)
     found: dict[Variable, None] = {}
 
     def collect(variables: Iterable[Variable]) -> None:
         for v in variables:
-            if v.owner is None and not isinstance(v, Constant) and v not in given:
+            if v.owner is None and not isinstance(v, Constant) and v not in known:
                 found.setdefault(v)
 
-    for node in schedule(outputs, given):
+    for node in schedule(outputs, known):
         collect(dependencies(node))
     collect(outputs)
     return list(found)

@@ -18,7 +18,7 @@ from dataclasses import replace as altered
 from scanopt.array.shown import quoted
 from scanopt.array.variable import FUNCTIONS, Apply, Node, Variable, apply
 from scanopt.loops.flat import mapped
-from scanopt.loops.graph import loops_of, schedule
+from scanopt.loops.graph import loops_of, schedule, unchanged
 from scanopt.loops.node import MitMot, MitSot, NitSot, Scan, SitSot, State
 from scanopt.loops.node import Sequence as SequenceSlot
 
@@ -68,11 +68,11 @@ class _Removal:
         """The outputs of a node whose inputs are done."""
         if isinstance(node, Apply):
             args = tuple(map(self.now, node.inputs))
-            return node.outputs if args == node.inputs else [apply(node.op, *args)]
+            return node.outputs if unchanged(args, node.inputs) else [apply(node.op, *args)]
         if not isinstance(node, Scan):
             raise TypeError(f"no way to rebuild a {type(node).__name__}")
-        outside = (*node.dependencies, *node.inner_outputs)
-        if [*map(self.now, node.dependencies), *self.variables(node.inner_outputs)] != [*outside]:
+        now = [*map(self.now, node.dependencies), *self.variables(node.inner_outputs)]
+        if not unchanged(now, [*node.dependencies, *node.inner_outputs]):
             values = {f.name: getattr(node, f.name) for f in fields(node) if f.init}
             node = Scan(**{name: mapped(value, Variable, self.now) for name, value in values.items()})
         return desugared(node)[1]

@@ -15,7 +15,7 @@ import numpy as np
 
 from scanopt.array.constants import as_tensor_variable
 from scanopt.array.variable import Apply, Constant, SharedVariable, Variable, apply, describe
-from scanopt.loops.graph import dependencies, leaves, schedule
+from scanopt.loops.graph import dependencies, leaves, schedule, unchanged
 from scanopt.loops.node import MitMot, MitSot, NitSot, NonSequence, Scan, SharedState, SitSot
 from scanopt.loops.node import Sequence as SequenceSlot
 from scanopt.loops.site import is_bare, show
@@ -109,7 +109,7 @@ def rebuild(outputs: Sequence[Variable], replace: Mapping[Variable, Variable]) -
             _Loop(node, env, replace, rests_on).rebuild()
         elif isinstance(node, Apply):
             args = tuple(env.get(x, x) for x in node.inputs)
-            if args != node.inputs:
+            if not unchanged(args, node.inputs):
                 env[node.outputs[0]] = _named(apply(node.op, *args), node.outputs[0])
         else:
             raise TypeError(f"no way to rebuild a {type(node).__name__}")
@@ -162,7 +162,7 @@ class _Loop:
         """Put the outputs of the new loop into the environment, if there is a need for one."""
         node = self.node
         replaced = list(dict.fromkeys(_inside(node, self.replace, self.rests_on)))
-        if not replaced and all(self.outer(v) is v for v in node.dependencies):
+        if not replaced and unchanged(map(self.outer, node.dependencies), node.dependencies):
             return
         for v in replaced:
             self.inner[v] = self._enter(v)

@@ -13,9 +13,10 @@ from scanopt.array.variable import Constant, SharedVariable, Variable, describe
 from scanopt.loops.canonical import Initial, SequenceArg, initials, non_sequence_args, sequence_args, slice_name
 from scanopt.loops.graph import leaves
 from scanopt.loops.location import user_location
-from scanopt.loops.node import MitSot, NitSot, NonSequence, Requirement, Scan, SitSot
+from scanopt.loops.node import MitSot, NitSot, NonSequence, Requirement, Scan, SharedState, SitSot
 from scanopt.loops.node import Sequence as SequenceSlot
 from scanopt.loops.options import Options, check_truth
+from scanopt.loops.rebuild import rebuild
 from scanopt.loops.shared import last_values, shared_states
 from scanopt.loops.site import Number, Site
 from scanopt.loops.states import Asking, Calls, build_states
@@ -63,12 +64,23 @@ def _slots(arg: SequenceArg, slices: tuple[Variable, ...]) -> list[SequenceSlot]
     ]
 
 
-def _non_sequence(x: Variable | Number) -> tuple[Any, tuple[NonSequence, ...]]:
-    """What the step gets for x, and the slot for it: constants and shared variables need none."""
-    if not isinstance(x, Variable) or isinstance(x, Constant | SharedVariable):
-        return x, ()  # a shared variable may be changed by the step, which then reads it by itself
-    inner = Variable(x.type, x.name)
-    return inner, (NonSequence(x, inner),)
+def _held(given: Iterable[Variable | Number]) -> tuple[NonSequence, ...]:
+    """A slot for each non-sequence; constants and shared variables need none.
+
+    The step gets the variable itself, so that it can ask for gradients with respect to it and of it.  An input is its
+    own inner variable; for what is computed `_read` puts another one into the step.  Given twice, the first is read.
+    """
+    slots: list[NonSequence] = []
+    for x in given:
+        if isinstance(x, Variable) and not isinstance(x, Constant | SharedVariable):
+            own = x.owner is None and all(s.w_outer is not x for s in slots)
+            slots.append(NonSequence(x, x if own else Variable(x.type, x.name)))
+    return tuple(slots)  # a shared variable may be changed by the step, which then reads it by itself
+
+
+def _read(held: Sequence[NonSequence], step: Sequence[Variable]) -> list[Variable]:
+    """What the step computes, with the inner variables in place of the computed non-sequences that it was given."""
+    return rebuild(step, {s.w_outer: s.w_inner for s in reversed(held) if s.w_outer.owner is not None})
 
 
 def _initial_variable(initial: Initial, dtype: str) -> Variable:
@@ -153,12 +165,12 @@ def _output_label(i: int, spec: Initial, result: Variable) -> str:
 def scan_node(site: Site, args: Arguments, steps: Plan, options: Options) -> Asking[Scan]:
     """The loop of the step that it asks for.  options: checked ones.  Raises TypeError, ValueError."""
     sequences = [slot for arg, slices in zip(args.sequences, steps.slices, strict=True) for slot in _slots(arg, slices)]
-    held = [_non_sequence(x) for x in args.non_sequences]
+    given = _held(args.non_sequences)
     extras = _Extras()  # of the step built last, which is the one that is kept
 
     def arguments(states: Sequence[Sequence[Any]]) -> list[Any]:
         extras.since = SharedVariable.latest()
-        return [*(s.u_inner for s in sequences), *(v for state in states for v in state), *(w for w, _ in held)]
+        return [*(s.u_inner for s in sequences), *(v for state in states for v in state), *args.non_sequences]
 
     def results_of(returned: Any) -> tuple[Result, ...]:
         rest, extras.until = split_until(site, returned)
@@ -166,18 +178,19 @@ def scan_node(site: Site, args: Arguments, steps: Plan, options: Options) -> Ask
         return step_results(site, outputs)
 
     input_states, results = yield from build_states(site, args.initials, Calls(arguments, results_of), args.more)
+    end = () if extras.until is None else (extras.until,)
+    shared = shared_states(extras.updates, [*results, *end], extras.since)
+    computed = _read(given, [*results, *end, *(s.output_state for s in shared)])
+    results, new = computed[: len(results)], computed[len(results) + len(end) :]
+    shared = tuple(SharedState(s.shared, v) for s, v in zip(shared, new, strict=True))
     plain = range(len(args.initials), len(results))
     specs = (*args.initials, *(Initial(None, (), f"output {i}") for i in plain))
     outputs = _outputs(site, specs, [*input_states, *(() for _ in plain)], results)
-    given = tuple(slot for _, slots in held for slot in slots)
     inner = {
         *(s.u_inner for s in sequences),
         *(s.w_inner for s in given),
         *(v for state in input_states for v in state),
     }
-    computed = [*results, *(() if extras.until is None else (extras.until,))]
-    shared = shared_states(extras.updates, computed, extras.since)
-    computed += [s.output_state for s in shared]
     order = outputs.order(len(shared))
     names = {i: _output_label(n, specs[n], results[n]) for n, i in enumerate(order)}
     labels = tuple(names.get(i, "the update of a shared variable") for i in range(len(order) + len(shared)))
@@ -189,7 +202,7 @@ def scan_node(site: Site, args: Arguments, steps: Plan, options: Options) -> Ask
         nit_sots=outputs.nit_sots,
         shared=shared,
         non_sequences=(*given, *_discovered(site, args, computed, inner, {s.shared for s in shared}, options.strict)),
-        until=extras.until,
+        until=computed[len(specs)] if end else None,
         name=options.name,
         location=site.location,
         truncate_gradient=options.truncate_gradient,

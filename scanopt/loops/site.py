@@ -10,7 +10,7 @@ import numpy as np
 from scanopt.array.constants import as_tensor_variable
 from scanopt.array.variable import Variable, describe
 
-__all__ = ["Number", "Site", "is_bare", "show"]
+__all__ = ["Number", "Site", "is_bare", "is_truth", "show"]
 
 Number = bool | int | float | complex
 """A bare Python number, whose dtype is open."""
@@ -23,6 +23,15 @@ def is_bare(x: Any) -> TypeGuard[Number]:
     (True, False)
     """
     return type(x) in (bool, int, float, complex)
+
+
+def is_truth(x: Any) -> TypeGuard[bool]:
+    """Whether x is True or False, or one of the numbers 1 and 0 that people write for them.
+
+    >>> is_truth(np.True_), is_truth(1), is_truth("yes")
+    (True, True, False)
+    """
+    return isinstance(x, bool | np.bool_) or (isinstance(x, int) and x in (0, 1))
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def first_rows(x: Variable, n: Variable) -> Variable:
     """x[:n]; x itself where that is known to be all of it."""
     value = n.operand.value
     stop = n if value is None else int(value)
-    if x.type.shape[0] == stop:
+    if value is not None and x.type.shape[0] == stop:
         return x
     first: Variable = x[:stop]
     return first
