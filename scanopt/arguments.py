@@ -254,7 +254,7 @@ def signature(
     for x in found:
         if x not in fixed:
             raise ValueError(f"the outputs need {describe(x)}, which is not among the inputs; add it to them")
-    unused = [x for x in given if x not in found]
+    unused = [x for x in given if x not in found and not x.shape_read]
     if unused and on_unused_input != "ignore":
         text = (
             f"the outputs do not use {', '.join(map(describe, unused))}; drop it from the inputs or "

@@ -191,3 +191,43 @@ def test_rows_of_an_inner_loop_that_ends_early(stop: bool | None, rows: int) -> 
     f = scanopt.function([X], scanopt.map(inner, X)[0])
     for way in (f.unoptimized, f.as_written, f):
         assert way(np.ones((0, 4))).shape == (0, rows)
+
+
+OUT_OF_RANGE = {
+    "a row of a constant": lambda x: scanopt.scan(lambda v, W: v * W[10], x, None, T.constant(np.ones((3, 2))))[0],
+    "a row of an array of known lengths": lambda x: scanopt.scan(lambda v: v * T.zeros((3, 2))[10], x)[0],
+    "in a loop in the loop": lambda x: scanopt.scan(
+        lambda v: scanopt.scan(lambda: v * T.constant(np.ones(3))[10], n_steps=2)[0], x
+    )[0],
+}
+
+
+@pytest.mark.parametrize("build", OUT_OF_RANGE.values(), ids=OUT_OF_RANGE)
+def test_what_never_runs_may_be_out_of_range(build: Any) -> None:
+    """Of a step that may never run only shapes are looked at, where it is built, differentiated and cloned too."""
+    x = T.dvector("x")
+    out = build(x)
+    results = [out, T.grad(T.sum(out), x), T.Rop(out, x, T.ones_like(x)), scanopt.clone(out, {x: 2 * x})]
+    f = scanopt.function([x], results)
+    for run in (f, f.unoptimized):
+        got = run(np.zeros(0))
+        assert [len(v) for v in got] == [0, 0, 0, 0]
+        assert got[0].shape == got[2].shape == got[3].shape
+        with pytest.raises((IndexError, ValueError)):
+            run(np.ones(2))
+
+
+def test_a_step_that_is_sure_to_run_is_refused_where_it_is_built() -> None:
+    with pytest.raises(IndexError, match="index 10 is out of bounds"):
+        scanopt.scan(lambda W: W[10], non_sequences=T.constant(np.ones((3, 2))), n_steps=2)
+    with pytest.raises(IndexError, match="index 10 is out of bounds"):
+        scanopt.scan(lambda v: v * T.constant(np.ones(3))[10], T.constant(np.ones(4)))
+
+
+def test_an_input_that_only_gives_a_known_length_is_used() -> None:
+    q = T.tensor("float64", (3,), name="q")
+    doubled, _ = scanopt.scan(lambda i: 2 * i, sequences=T.arange((q[1:] * 2).shape[0]))
+    np.testing.assert_array_equal(scanopt.function([q], doubled)([1, 2, 3]), [0, 2])
+    assert scanopt.function([q], T.size(q))([1, 2, 3]) == 3
+    with pytest.raises(ValueError, match="do not use 'r'"):
+        scanopt.function([q, T.tensor("float64", (3,), name="r")], q)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -24,7 +26,7 @@ from scanopt.extensions import load_extensions
 if TYPE_CHECKING:
     from scanopt.array.variable import Variable
 
-__all__ = ["TABLE", "Op", "OpSpec", "Operand", "Traits", "load", "register"]
+__all__ = ["TABLE", "Op", "OpSpec", "Operand", "Traits", "load", "register", "step_of"]
 
 Gradient = Callable[["Op", "Sequence[Variable]", "Variable", "Variable"], "Sequence[Variable | None]"]
 Param = Any  # None, bool, int, float, str or a tuple of these: everything JSON can write
@@ -154,6 +156,23 @@ class OpSpec:
     refuse: Callable[..., None] | None = None
     doc: str = ""
     params: Mapping[str, Parameter] = field(default_factory=dict[str, Parameter])
+
+
+_MAY_IDLE: ContextVar[bool] = ContextVar("may_idle", default=False)
+
+
+@contextmanager
+def step_of(n_steps: Operand) -> Iterator[None]:
+    """While it lasts, operators are made for a step of a loop of so many steps.
+
+    Where that may be none, or is not known, they may never run, so what they would refuse is an error of the run.
+    """
+    before = _MAY_IDLE.get()
+    _MAY_IDLE.set(before or n_steps.value is None or bool(n_steps.value == 0))
+    try:
+        yield
+    finally:
+        _MAY_IDLE.set(before)  # a generator may end in another context, where a token of this one is not valid
 
 
 TABLE: dict[str, OpSpec] = {}
@@ -315,8 +334,8 @@ class Op:
         return self._flag(self.spec.out)
 
     def infer(self, *operands: Operand) -> TensorType:
-        """The type of the result for these operands.  Raises where they are sure to make the op raise."""
-        if self.spec.refuse is not None:
+        """The type of the result for these operands.  Raises where they are sure to make the op raise, if it runs."""
+        if self.spec.refuse is not None and not _MAY_IDLE.get():
             self.spec.refuse(*operands, **self.options)
         return self.idle(*operands)
 

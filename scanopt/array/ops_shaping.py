@@ -399,10 +399,22 @@ def broadcast_to(x: Any, shape: Any) -> Variable:
     return batching.broadcast_to(as_variable(x), as_dims(shape))
 
 
+def _note_reading(x: Variable) -> None:
+    """Note of x, and of all that it is made of, that a known length is read: an input that only gives one is used."""
+    todo = [] if all(n is None for n in x.type.shape) else [x]
+    while todo:
+        v = todo.pop()
+        if not v.shape_read:
+            v.shape_read = True
+            todo.extend(v.owner.inputs if v.owner is not None else ())
+
+
 @public("shape", numpy=("shape",))
 def shape(x: Any) -> tuple[Variable, ...]:
     """The length of each axis, as int64 scalars (constants where they are known)."""
-    dims = dims_of(as_variable(x))
+    v = as_variable(x)
+    _note_reading(v)
+    dims = dims_of(v)
     return tuple(int_constant(n) if isinstance(n, int) else n for n in dims)
 
 
@@ -410,6 +422,7 @@ def shape(x: Any) -> tuple[Variable, ...]:
 def size(x: Any, axis: int | None = None) -> Variable:
     """The number of elements (along one axis), an int64 scalar."""
     v = as_variable(x)
+    _note_reading(v)
     total: Any = 1
     for n in dims_of(v) if axis is None else (dim(v, axis_of(axis, v.ndim)),):
         total = times(total, n)

@@ -76,6 +76,8 @@ class Variable:
 
     __hash__ = object.__hash__
     __array_priority__ = 1000
+    shape_read = False
+    """Whether its shape, or that of what was made of it, was asked for: where lengths are known, no graph says so."""
 
     def __init__(self, type: TensorType, name: str | None = None, owner: Node | None = None, index: int = 0) -> None:
         self.type = type

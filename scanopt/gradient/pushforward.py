@@ -12,6 +12,7 @@ from dataclasses import replace as altered
 from typing import Any
 
 from scanopt.array.derivatives import smooth
+from scanopt.array.op import step_of
 from scanopt.array.variable import FUNCTIONS, Apply, Node, Variable, describe
 from scanopt.gradient.arguments import Asked, choice, disconnected, like_given, variables, vector, vectors
 from scanopt.gradient.captured import with_copies
@@ -156,7 +157,8 @@ class _Forward:
         node = self.node
         sequences = [self._read(SequenceSlot, s.u_outer, s.u_inner) for s in node.sequences if s.u_outer in self.moving]
         held = [self._read(NonSequence, w.w_outer, w.w_inner) for w in node.non_sequences if w.w_outer in self.moving]
-        beside = self._slots()
+        with step_of(node.n_steps.operand):
+            beside = self._slots()
         new = list(beside.values())
         both = altered(
             node,

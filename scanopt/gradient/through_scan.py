@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scanopt.array.derivatives import smooth
-from scanopt.array.op import Op
+from scanopt.array.op import Op, step_of
 from scanopt.array.variable import FUNCTIONS, Apply, Variable, apply
 from scanopt.gradient.flows import flows, inner_flows
 from scanopt.gradient.pullback import Contributions, pull, register_loop_rule, zeros_like
@@ -73,7 +73,8 @@ class _Backward:
         """Pairs of an input of the loop and its part."""
         flowing = [self._flow(i) for i in self._active()]
         wrt = self._sources([f.state for f in flowing if f.state is not None])
-        found = pull([f.value for f in flowing], [f.complete for f in flowing], wrt)
+        with step_of(self.node.n_steps.operand):
+            found = pull([f.value for f in flowing], [f.complete for f in flowing], wrt)
         parts = {v: part for v, part in zip(wrt, found, strict=True) if part is not None}
         if not parts:
             return ()

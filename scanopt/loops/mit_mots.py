@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from dataclasses import replace as altered
 
+from scanopt.array.op import step_of
 from scanopt.array.shown import quoted
 from scanopt.array.variable import FUNCTIONS, Apply, Node, Variable, apply
 from scanopt.loops.flat import mapped
@@ -71,7 +72,8 @@ class _Removal:
             return node.outputs if unchanged(args, node.inputs) else [apply(node.op, *args)]
         if not isinstance(node, Scan):
             raise TypeError(f"no way to rebuild a {type(node).__name__}")
-        now = [*map(self.now, node.dependencies), *self.variables(node.inner_outputs)]
+        with step_of(node.n_steps.operand):
+            now = [*map(self.now, node.dependencies), *self.variables(node.inner_outputs)]
         if not unchanged(now, [*node.dependencies, *node.inner_outputs]):
             values = {f.name: getattr(node, f.name) for f in fields(node) if f.init}
             node = Scan(**{name: mapped(value, Variable, self.now) for name, value in values.items()})

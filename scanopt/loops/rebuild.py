@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.constants import as_tensor_variable
+from scanopt.array.op import step_of
 from scanopt.array.variable import Apply, Constant, SharedVariable, Variable, apply, describe
 from scanopt.loops.graph import dependencies, leaves, schedule, unchanged
 from scanopt.loops.node import MitMot, MitSot, NitSot, NonSequence, Scan, SharedState, SitSot
@@ -168,7 +169,8 @@ class _Loop:
             self.inner[v] = self._enter(v)
         self._inner_inputs()
         old = node.inner_outputs
-        step = dict(zip(old, rebuild(old, self.inner), strict=True))
+        with step_of(self.outer(node.n_steps).operand):
+            step = dict(zip(old, rebuild(old, self.inner), strict=True))
         new, places = self._node(step)
         for i, v in enumerate(node.outputs):
             self.env[v] = _named(new.outputs[places.index(i)], v)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.array.op import step_of
 from scanopt.array.shown import quoted, shown
 from scanopt.array.variable import Constant, SharedVariable, Variable, describe
 from scanopt.loops.canonical import Initial, SequenceArg, initials, non_sequence_args, sequence_args, slice_name
@@ -177,10 +178,11 @@ def scan_node(site: Site, args: Arguments, steps: Plan, options: Options) -> Ask
         outputs, extras.updates = split_updates(site, rest)
         return step_results(site, outputs)
 
-    input_states, results = yield from build_states(site, args.initials, Calls(arguments, results_of), args.more)
-    end = () if extras.until is None else (extras.until,)
-    shared = shared_states(extras.updates, [*results, *end], extras.since)
-    computed = _read(given, [*results, *end, *(s.output_state for s in shared)])
+    with step_of(steps.n_steps.operand):
+        input_states, results = yield from build_states(site, args.initials, Calls(arguments, results_of), args.more)
+        end = () if extras.until is None else (extras.until,)
+        shared = shared_states(extras.updates, [*results, *end], extras.since)
+        computed = _read(given, [*results, *end, *(s.output_state for s in shared)])
     results, new = computed[: len(results)], computed[len(results) + len(end) :]
     shared = tuple(SharedState(s.shared, v) for s, v in zip(shared, new, strict=True))
     plain = range(len(args.initials), len(results))
