@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any, Protocol
 
 from scanopt.program.ir import Program
@@ -54,6 +55,8 @@ def executor(name: str = "auto") -> Executor:
     'numpy'
     """
     if name not in EXECUTORS:
-        raise ValueError(f"no executor named {name!r}: there are {', '.join(EXECUTORS)}")
+        near = get_close_matches(str(name), EXECUTORS, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"no executor named {name!r}: there are {', '.join(EXECUTORS)}{hint}")
     made: Executor = importlib.import_module(EXECUTORS[name]).make()
     return made

@@ -188,10 +188,15 @@ def checked_cost(cost: CostModel) -> CostModel:
         raise ValueError(f"the cost model has held = {held!r}: the price of a byte is a finite number, not negative")
 
     def price(work: Work) -> float:
-        value: Any = cost(work)
+        what = work.kind if work.op is None else str(work.op)
+        try:
+            value: Any = cost(work)
+        except Exception as error:
+            types = ", ".join(str(x.type) for x in work.args) or "no arguments"
+            error.add_note(f"while the cost model priced {what} of {types}")
+            raise
         if isinstance(value, Real) and 0 <= float(value) < math.inf:
             return float(value)
-        what = work.kind if work.op is None else str(work.op)
         raise ValueError(f"the cost model gave {value!r} for {what}: a cost is a finite number, not negative")
 
     price.held = float(held)  # type: ignore[attr-defined]

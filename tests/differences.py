@@ -42,7 +42,7 @@ def check(
     known = dict(zip(inputs, values, strict=True))
     found = scanopt.interpret(gradients, known)
     for x, g in zip(wrt, found, strict=True):
-        i = list(inputs).index(x)
+        i = next(i for i, v in enumerate(inputs) if v is x)
         assert g.shape == values[i].shape
         expected = differences(lambda v: float(scanopt.interpret(cost, dict(zip(inputs, v, strict=True)))), values, i)
         np.testing.assert_allclose(g, expected, rtol=1e-5, atol=1e-6, err_msg=f"gradient with respect to {x}")

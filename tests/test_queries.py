@@ -146,7 +146,7 @@ def read(result: Variable, inputs: tuple[Variable, ...]) -> set[Variable]:
         if v in seen:
             continue
         seen.add(v)
-        if v in inputs or v.owner is None:
+        if v.owner is None or any(v is x for x in inputs):
             continue
         if isinstance(v.owner, Scan):
             todo += [s.outer for i, s in enumerate(by_slot(v.owner)) if v in spread(v.owner, i)]

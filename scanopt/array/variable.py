@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
+from scanopt.array import hints
 from scanopt.array.op import Op, Operand, load
 from scanopt.array.shown import quoted, shown
 from scanopt.array.types import TensorType
@@ -189,25 +190,42 @@ class Variable:
         return _equality(self, other, "neq")
 
     def __bool__(self) -> bool:
-        raise TypeError(
-            f"{describe(self)} is symbolic: it is neither true nor false before the function runs; "
-            "use scanopt.tensor.where (or switch) in place of a Python if" + _compared(self)
-        )
+        value = _known(self)
+        if value is not None:
+            return bool(value)
+        raise TypeError(f"{describe(self)} is symbolic: {hints.truth(self)}")
 
     def __len__(self) -> int:
-        raise TypeError(f"the length of {describe(self)} is symbolic: use x.shape[0] in place of len(x)")
+        n = self.type.shape[0] if self.ndim else None
+        if n is not None:
+            return n
+        raise TypeError(f"{describe(self)} is symbolic: {hints.LENGTH}")
 
     def __float__(self) -> float:
-        raise TypeError(f"{describe(self)} is symbolic and cannot become a Python number")
+        raise TypeError(f"{describe(self)} is symbolic: {hints.NUMBER}")
 
-    __int__ = __index__ = __float__
+    __int__ = __index__ = __complex__ = __float__
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError(f"{describe(self)} is symbolic: {hints.SETTING}")
+
+    __delitem__ = __setitem__
+
+    def __format__(self, spec: str) -> str:
+        if spec:
+            raise TypeError(f"{describe(self)} is symbolic: {hints.FORMATTED}")
+        return str(self)
+
+    def __round__(self, ndigits: int | None = None) -> Variable:
+        rounded: Variable = _function("round")(self, ndigits or 0)
+        return rounded
 
     def __iter__(self) -> Iterator[Variable]:
         n = self.type.shape[0] if self.ndim else None
         if n is None:
             raise TypeError(
                 f"cannot iterate over {describe(self)}: its length is not known before the run; "
-                "loop over it with scanopt.scan"
+                "loop over it with scanopt.scan (T.sum(x) in place of sum(x))"
             )
         return (self[i] for i in range(n))
 
@@ -224,11 +242,14 @@ def _equality(x: Variable, other: Any, name: str) -> Any:
         return NotImplemented
 
 
-def _compared(x: Variable) -> str:
-    """What to write where variables were compared to tell them apart: `x == y`, `x in [y]`."""
-    if not isinstance(x.owner, Apply) or x.owner.op.name not in ("equal", "not_equal"):
-        return ""
-    return "; for whether two variables are the same object write x is y, any(v is x for v in some)"
+def _known(x: Variable) -> np.ndarray[Any, Any] | None:
+    """The value of a constant, or of a comparison of constants: of lengths, say, that are known before the run."""
+    if isinstance(x, Constant):
+        return x.data
+    if isinstance(x.owner, Apply) and all(isinstance(y, Constant) for y in x.owner.inputs):
+        value: np.ndarray[Any, Any] = np.asarray(x.owner.op.bind()(*(y.operand.value for y in x.owner.inputs)))
+        return value
+    return None
 
 
 def _operator(name: str, swap: bool = False) -> Callable[..., Any]:

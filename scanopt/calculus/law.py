@@ -315,14 +315,21 @@ def allowed(laws: Sequence[Law], fp: str = "reassoc", exclude: Iterable[str] = (
     {'exact'}
     """
     if fp not in LICENCES:
-        raise ValueError(f"fp must be one of {', '.join(LICENCES)}, found {fp!r}")
+        near = get_close_matches(str(fp), LICENCES, 1)
+        raise ValueError(
+            f"fp must be one of {', '.join(LICENCES)}, found {fp!r}{f'; did you mean {near[0]!r}?' if near else ''}"
+        )
     if isinstance(exclude, str) or not isinstance(exclude, Iterable):
         raise TypeError(f"exclude must be a list of names of laws or rulesets, found {exclude!r}")
     excluded = set(exclude)
-    if unknown := excluded - {n for x in laws for n in (x.name, x.ruleset)} - {INPLACE}:
+    known = {n for x in laws for n in (x.name, x.ruleset)} | {INPLACE}
+    if unknown := excluded - known:
+        near = sorted({n for name in unknown for n in get_close_matches(str(name), known, 3)})
+        hint = (
+            f"near: {', '.join(near)}" if near else f"the rulesets are {', '.join(sorted({x.ruleset for x in laws}))}"
+        )
         raise ValueError(
-            f"exclude names {', '.join(sorted(map(repr, unknown)))}, but there is no such law or ruleset; the rulesets "
-            f"are {', '.join(sorted({x.ruleset for x in laws}))}"
+            f"exclude names {', '.join(sorted(map(repr, unknown)))}, but there is no such law or ruleset; {hint}"
         )
     licences = LICENCES[: LICENCES.index(fp) + 1]
     return tuple(x for x in laws if x.licence in licences and not {x.name, x.ruleset} & excluded)

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from scanopt.array.variable import Constant, SharedVariable, Variable, describe
+from scanopt.loops.frozen import generator, warn_if_drawn
 from scanopt.loops.site import Number, Site, is_bare, show
 
 __all__ = ["Building", "Result", "call_step", "check_step", "split_updates", "step_results"]
@@ -82,11 +83,14 @@ class Building(Generic[T]):
             except StopIteration as end:
                 made: T = end.value
                 return made
+            before = generator()
             try:
                 answer, given = self.asking.send, self.fn(*arguments)
             except Exception as error:
                 _note(self.site, error)
                 answer, given = self.asking.throw, error
+            else:
+                warn_if_drawn(self.site, before)
 
 
 def _is_updates(x: Any) -> bool:

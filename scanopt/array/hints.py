@@ -1,0 +1,41 @@
+"""What to write in place of what Python asks of an array that has no values yet: truth, a number, a new entry."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from scanopt.array.variable import Variable
+
+__all__ = ["FORMATTED", "LENGTH", "NUMBER", "SETTING", "truth"]
+
+LENGTH = "its length is known when the function runs: use x.shape[0] in place of len(x)"
+NUMBER = (
+    "it cannot become a Python number before the function runs: use the functions of NumPy or scanopt.tensor in place "
+    "of Python's (np.sin for math.sin, T.eye and T.zeros for np.eye and np.zeros, x.astype('int64') for int(x)), and "
+    "scanopt.scan with n_steps, or T.arange, in place of range"
+)
+SETTING = (
+    "it is never changed: y = x[i].set(value) is a new array, and x[i].inc(value) one with the value added; "
+    "use y from there on"
+)
+FORMATTED = "it has no value before the function runs: format what the compiled function returns"
+
+_TRUTH = (
+    "it is neither true nor false before the function runs; use scanopt.tensor.where (or switch) in place of a Python "
+    "if, & | ~ in place of and, or, not, and T.maximum in place of max"
+)
+_SAME = "; for whether two variables are the same object write x is y, any(v is x for v in some)"
+_LENGTH = (
+    "; for what is known of lengths before the run look at x.type.shape, where an unknown one is None, and "
+    "T.tensor(dtype, shape=(2, None)) promises one"
+)
+
+
+def truth(x: Variable) -> str:
+    """What to write where the truth of x was asked for: by if, by `x in [y]`, by `x.shape == (2, 2)`."""
+    op = getattr(x.owner, "op", None)
+    if getattr(op, "name", None) not in ("equal", "not_equal"):
+        return _TRUTH
+    makers = [getattr(getattr(y.owner, "op", None), "name", None) for y in x.owner.inputs] if x.owner else []
+    return _TRUTH + (_LENGTH if "shape_i" in makers else _SAME)
