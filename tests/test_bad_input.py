@@ -590,9 +590,7 @@ CASES: dict[str, list[Case]] = {
         Case("function([x], x, rules=loops_of_equal_length)", TypeError, ["rules=[loops_of_equal_length]"]),
         Case("function([x], x, rules=[loops_of_equal_length])", ValueError, ["'loops_of_equal_length'", "already"]),
         Case("function([x], x, cost=3)", TypeError, ["cost must be a function", "3"]),
-        Case(
-            "function([x], T.exp(x) + 1, cost=lambda work: 1 / 0)", ZeroDivisionError, ["cost model priced"]
-        ),
+        Case("function([x], T.exp(x) + 1, cost=lambda work: 1 / 0)", ZeroDivisionError, ["cost model priced"]),
         Case('function([x], x, exclude=["marge"])', ValueError, ["'marge'", "near: merge"]),
         Case('function([x], x, fp="exat")', ValueError, ["did you mean 'exact'"]),
         Case('function([x], x, backend="nunpy")', ValueError, ["did you mean 'numpy'"]),

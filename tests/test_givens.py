@@ -59,7 +59,7 @@ def test_inputs_of_ones_own() -> None:
     copy = scanopt.clone(total, share_inputs=False)
     found = leaves([copy])
     (own,) = (v for v in found if v is not s)
-    assert s in found
+    assert s in set(found)
     assert (own.name, own.type) == ("x", x.type)
     assert own is not x
     same([scanopt.interpret(copy, {own: [1.0, 2.0]})], [scanopt.interpret(total, {x: [1.0, 2.0]})])
@@ -134,7 +134,7 @@ def test_a_loop_reads_replacements_from_outside() -> None:
         same([scanopt.interpret(scanopt.clone(trace, replace), values)], [scanopt.interpret(trace, other)])
     cut = scanopt.clone(trace, {twice: z})
     assert scanopt.interpret(cut, values).tolist() == [15.0, 23.5, 28.75]
-    assert z in leaves([cut])
+    assert z in set(leaves([cut]))
 
 
 def test_a_value_replaced_inside_needs_its_inputs_no_more() -> None:
@@ -272,7 +272,7 @@ def test_copies_with_other_shared_variables(mode: str | None) -> None:
     f = scanopt.function([x], trace, updates={n: n + 1, w: w + n}, mode=mode, name="f")
     g = f.copy(swap={n: m})
     assert (g.name, f.copy(name="h").name) == ("f copy", "h")
-    assert g.shared != f.shared
+    assert set(g.shared) != set(f.shared)
     assert g([1.0, 1.0]).tolist() == [1, 3]
     assert [v.get_value().item() for v in (n, m, w)] == [0, 6, 7]
     assert g.unoptimized([1.0, 1.0]).tolist() == f.unoptimized([1.0, 1.0]).tolist() == [1, 8]

@@ -160,7 +160,7 @@ def test_no_length_is_asked_of_values_that_need_not_be_computed() -> None:
     (summed,) = (n for n in nodes if n.op.name == "sum_to")
     assert [v.owner.inputs for v in summed.inputs[1:]] == [(b,)]
     unspread = schedule([grad((T.tanh(T.dot(x, W)) * T.dot(b, W)).sum(), x)])
-    assert not {"sum_to", "shape_i"} & {n.op.name for n in unspread if isinstance(n, Apply) and n.inputs != (W,)}
+    assert not {"sum_to", "shape_i"} & {n.op.name for n in unspread if isinstance(n, Apply) and n.inputs[0] is not W}
 
 
 @pytest.mark.parametrize(

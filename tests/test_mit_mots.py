@@ -127,7 +127,7 @@ def test_desugared_keeps_the_step_and_the_outputs() -> None:
     assert [v.tolist() for v in interpret(outputs, values_of(inputs))] == EXPECTED
     assert set(plain.inner_inputs) == set(node.inner_inputs)
     assert set(plain.inner_outputs) == set(node.inner_outputs)
-    assert [plain.label(plain.outputs.index(v)) for v in outputs[:4]] == ["deep", "flat", "count", "tens"]
+    assert [plain.label(v.index) for v in outputs[:4]] == ["deep", "flat", "count", "tens"]
     assert plain.label(2) == "the buffer 'B'"
     assert plain.returned == (outputs[3], outputs[1], outputs[0])
     assert desugared(plain) == (plain, list(plain.outputs))

@@ -390,11 +390,11 @@ Inner graphs:
 
 for{|k|} power [id B]
  ← input_state (sit-sot) state0[t-1] [id H], from [id F]
- ← parameter (non-sequence) A [id I], from A [id G]
+ ← parameter (non-sequence) A [id G]
  → output_state (sit-sot) state0[t]:
-    multiply [id J]
+    multiply [id I]
      ├─ state0[t-1] [id H]
-     └─ A [id I]
+     └─ A [id G]
 """
     )
 
