@@ -23,6 +23,7 @@ from scanopt.calculus.storage import INPLACE, storage_rules
 from scanopt.calling import Runnable, compiled
 from scanopt.cautions import warn_of_memory, warn_of_streams
 from scanopt.config import config
+from scanopt.displayed import Displayed
 from scanopt.explanation import Explanation, explain
 from scanopt.forks import once
 from scanopt.interpreter import interpret
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["Function", "Report", "function", "watching"]
 
 
-class Function(Runnable):
+class Function(Runnable, Displayed):
     """A compiled function: call it with values for its inputs, by position or by name.
 
     name: as given.  example: values for sizes, or None.  last_call: values of the inputs in the
@@ -290,9 +291,6 @@ class Function(Runnable):
         """Write one offline page: programs, laws step by step, costs.  Returns the path."""
         importlib.import_module("scanopt.view.report").write_report(self, path)
         return path
-
-    def _repr_html_(self) -> str:
-        return str(importlib.import_module("scanopt.view.svg").program_svg(self.program))
 
 
 _WATCHERS: list[list[Function]] = []

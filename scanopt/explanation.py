@@ -19,6 +19,7 @@ from scanopt.calculus.forms import Form
 from scanopt.calculus.law import Law
 from scanopt.calculus.optimize import Optimized, Settings, as_written, optimize
 from scanopt.calculus.problem import NoProgramFoundError, Problem
+from scanopt.displayed import Displayed
 from scanopt.memory import bytes_text
 from scanopt.program.ir import Program
 from scanopt.program.lower import lower
@@ -47,7 +48,7 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(Displayed):
     """The way from the program as written to the result, and the bytes that both hold at their peaks."""
 
     initial: Program

@@ -18,6 +18,7 @@ from scanopt.array import hints
 from scanopt.array.op import Op, Operand, load
 from scanopt.array.shown import quoted, shown
 from scanopt.array.types import TensorType
+from scanopt.displayed import Displayed
 from scanopt.forks import lock
 
 __all__ = [
@@ -72,7 +73,7 @@ class Node:
     outputs: tuple[Variable, ...]
 
 
-class Variable:
+class Variable(Displayed):
     """A symbolic array of a known dtype and number of axes."""
 
     __hash__ = object.__hash__

@@ -14,6 +14,7 @@ import numpy as np
 
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
+from scanopt.displayed import Displayed
 
 __all__ = [
     "Branch", "Compute", "Const", "Either", "Input", "Keep", "Loop", "Origin", "Program", "Read", "State", "Step",
@@ -160,7 +161,7 @@ class Origin:
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class Program(Displayed):
     """Inputs, constants, steps in order, and the names that are the results.
 
     checks: names whose steps must run although no result needs them (lengths of sequences).
