@@ -57,7 +57,14 @@ for code in json.load(sys.stdin):
 
 
 # Pages with examples, and how many of them print something.
-PAGES = {"README.md": 2, "docs/writing-laws.md": 5, "docs/queries.md": 3, "docs/gradients.md": 2, "docs/linalg.md": 1, "docs/tour.md": 8}
+PAGES = {
+    "README.md": 2,
+    "docs/writing-laws.md": 5,
+    "docs/queries.md": 3,
+    "docs/gradients.md": 2,
+    "docs/linalg.md": 1,
+    "docs/tour.md": 8,
+}
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -1,0 +1,988 @@
+"""Written by tests/stubs.py: what type checkers and editors see of this module."""
+
+from collections.abc import Sequence
+from scanopt.array import linalg as _linalg
+from scanopt.array import random_functions as _random_functions
+from scanopt.array import random_streams as _random_streams
+from scanopt.array.constants import as_tensor_variable as as_tensor_variable
+from scanopt.array.constants import constant as constant
+from scanopt.array.constants import shared as shared
+from scanopt.array.constants import tensor as tensor
+from scanopt.array.ops_axes import atleast_1d as atleast_1d
+from scanopt.array.ops_axes import atleast_2d as atleast_2d
+from scanopt.array.ops_axes import dimshuffle as dimshuffle
+from scanopt.array.ops_axes import moveaxis as moveaxis
+from scanopt.array.ops_axes import shape_padaxis as shape_padaxis
+from scanopt.array.ops_axes import shape_padleft as shape_padleft
+from scanopt.array.ops_axes import shape_padright as shape_padright
+from scanopt.array.ops_axes import swapaxes as swapaxes
+from scanopt.array.ops_control import ifelse as ifelse
+from scanopt.array.ops_creation import alloc as alloc
+from scanopt.array.ops_creation import arange as arange
+from scanopt.array.ops_creation import diag as diag
+from scanopt.array.ops_creation import empty_like as empty_like
+from scanopt.array.ops_creation import eye as eye
+from scanopt.array.ops_creation import full as full
+from scanopt.array.ops_creation import full_like as full_like
+from scanopt.array.ops_creation import identity_like as identity_like
+from scanopt.array.ops_creation import tril as tril
+from scanopt.array.ops_creation import triu as triu
+from scanopt.array.ops_cumaffine import cumaffine as cumaffine
+from scanopt.array.ops_elementwise import cast as cast
+from scanopt.array.ops_elementwise import clip as clip
+from scanopt.array.ops_elementwise import imag as imag
+from scanopt.array.ops_elementwise import modf as modf
+from scanopt.array.ops_elementwise import real as real
+from scanopt.array.ops_elementwise import sigmoid as sigmoid
+from scanopt.array.ops_elementwise import where as where
+from scanopt.array.ops_gradient import disconnected_grad as disconnected_grad
+from scanopt.array.ops_gradient import grad_clip as grad_clip
+from scanopt.array.ops_gradient import zero_grad as zero_grad
+from scanopt.array.ops_joining import concatenate as concatenate
+from scanopt.array.ops_joining import hstack as hstack
+from scanopt.array.ops_joining import join as join
+from scanopt.array.ops_joining import repeat as repeat
+from scanopt.array.ops_joining import stack as stack
+from scanopt.array.ops_joining import tile as tile
+from scanopt.array.ops_joining import vstack as vstack
+from scanopt.array.ops_nnet import binary_crossentropy as binary_crossentropy
+from scanopt.array.ops_nnet import categorical_crossentropy as categorical_crossentropy
+from scanopt.array.ops_nnet import elu as elu
+from scanopt.array.ops_nnet import logsoftmax as logsoftmax
+from scanopt.array.ops_nnet import logsumexp as logsumexp
+from scanopt.array.ops_nnet import relu as relu
+from scanopt.array.ops_nnet import softplus as softplus
+from scanopt.array.ops_products import batched_dot as batched_dot
+from scanopt.array.ops_products import batched_tensordot as batched_tensordot
+from scanopt.array.ops_products import dot as dot
+from scanopt.array.ops_products import inner as inner
+from scanopt.array.ops_products import matmul as matmul
+from scanopt.array.ops_products import matvec as matvec
+from scanopt.array.ops_products import outer as outer
+from scanopt.array.ops_products import tensordot as tensordot
+from scanopt.array.ops_products import vdot as vdot
+from scanopt.array.ops_products import vecdot as vecdot
+from scanopt.array.ops_products import vecmat as vecmat
+from scanopt.array.ops_reductions import max_and_argmax as max_and_argmax
+from scanopt.array.ops_reductions import norm as norm
+from scanopt.array.ops_reductions import ptp as ptp
+from scanopt.array.ops_reductions import softmax as softmax
+from scanopt.array.ops_reductions import std as std
+from scanopt.array.ops_reductions import var as var
+from scanopt.array.ops_selecting import copy as copy
+from scanopt.array.ops_selecting import diagonal as diagonal
+from scanopt.array.ops_selecting import diff as diff
+from scanopt.array.ops_selecting import flip as flip
+from scanopt.array.ops_selecting import roll as roll
+from scanopt.array.ops_selecting import take as take
+from scanopt.array.ops_selecting import take_along_axis as take_along_axis
+from scanopt.array.ops_selecting import trace as trace
+from scanopt.array.ops_shaping import broadcast_arrays as broadcast_arrays
+from scanopt.array.ops_shaping import broadcast_to as broadcast_to
+from scanopt.array.ops_shaping import expand_dims as expand_dims
+from scanopt.array.ops_shaping import flatten as flatten
+from scanopt.array.ops_shaping import ndim as ndim
+from scanopt.array.ops_shaping import ravel as ravel
+from scanopt.array.ops_shaping import reshape as reshape
+from scanopt.array.ops_shaping import shape as shape
+from scanopt.array.ops_shaping import size as size
+from scanopt.array.ops_shaping import squeeze as squeeze
+from scanopt.array.ops_shaping import transpose as transpose
+from scanopt.array.ops_subtensor import getitem as getitem
+from scanopt.array.ops_subtensor import inc_subtensor as inc_subtensor
+from scanopt.array.ops_subtensor import set_subtensor as set_subtensor
+from scanopt.array.types import Dim
+from scanopt.array.types import TensorType as TensorType
+from scanopt.array.variable import Constant as Constant
+from scanopt.array.variable import SharedVariable as SharedVariable
+from scanopt.array.variable import Variable
+from scanopt.array.variable import Variable as Variable
+from scanopt.gradient import Lop as Lop
+from scanopt.gradient import Rop as Rop
+from scanopt.gradient import grad as grad
+from scanopt.gradient import hessian as hessian
+from scanopt.gradient import jacobian as jacobian
+from scanopt.gradient import verify_grad as verify_grad
+from typing import Any
+
+pi: float
+e: float
+inf: float
+nan: float
+newaxis: None
+TensorVariable = Variable
+TensorConstant = Constant
+TensorSharedVariable = SharedVariable
+pullback = Lop
+pushforward = Rop
+linalg = _linalg
+random = _random_functions
+shared_randomstreams = _random_streams
+nnet: Any
+
+def abs(x: Any) -> Variable:
+    """np.absolute of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def abs_(x: Any) -> Variable:
+    """np.absolute of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def absolute(x: Any) -> Variable:
+    """np.absolute of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def acos(x: Any) -> Variable:
+    """np.arccos of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def acosh(x: Any) -> Variable:
+    """np.arccosh of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def add(x: Any, y: Any) -> Variable:
+    """np.add of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def all(x: Any, axis: Any = ..., keepdims: bool = ...) -> Variable:
+    """np.all over axis: an int, several, or None for all; with keepdims they stay with"""
+
+def and_(x: Any, y: Any) -> Variable:
+    """np.bitwise_and of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def any(x: Any, axis: Any = ..., keepdims: bool = ...) -> Variable:
+    """np.any over axis: an int, several, or None for all; with keepdims they stay with"""
+
+def arccos(x: Any) -> Variable:
+    """np.arccos of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def arccosh(x: Any) -> Variable:
+    """np.arccosh of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def arcsin(x: Any) -> Variable:
+    """np.arcsin of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def arcsinh(x: Any) -> Variable:
+    """np.arcsinh of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def arctan(x: Any) -> Variable:
+    """np.arctan of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def arctan2(x: Any, y: Any) -> Variable:
+    """np.arctan2 of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def arctanh(x: Any) -> Variable:
+    """np.arctanh of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def argmax(x: Any, axis: int | None = ..., keepdims: bool = ...) -> Variable:
+    """np.argmax: the first place of the extremum along axis (flattened where None)."""
+
+def argmin(x: Any, axis: int | None = ..., keepdims: bool = ...) -> Variable:
+    """np.argmin: the first place of the extremum along axis (flattened where None)."""
+
+def argsort(x: Any, axis: int | None = ..., kind: str | None = ..., stable: Any = ...) -> Variable:
+    """np.argsort along axis (flattened where it is None); kind as NumPy's."""
+
+def around(x: Any, decimals: int = ...) -> Variable:
+    """x rounded to a number of decimals, halves to even."""
+
+def as_tensor(x: Any, name: str | None = ..., ndim: int | None = ..., dtype: str | None = ...) -> Variable:
+    """x as a symbolic array; a variable stays as it is."""
+
+def asin(x: Any) -> Variable:
+    """np.arcsin of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def asinh(x: Any) -> Variable:
+    """np.arcsinh of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def astype(x: Any, dtype: Any) -> Variable:
+    """x with another dtype, as `astype`; x itself where it has that dtype."""
+
+def atan(x: Any) -> Variable:
+    """np.arctan of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def atan2(x: Any, y: Any) -> Variable:
+    """np.arctan2 of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def atanh(x: Any) -> Variable:
+    """np.arctanh of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def bcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 2 axes, dtype int8."""
+
+def bcols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `bcol`, by names (or a number of them)."""
+
+def bitwise_and(x: Any, y: Any) -> Variable:
+    """np.bitwise_and of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def bitwise_count(x: Any) -> Variable:
+    """np.bitwise_count of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def bitwise_invert(x: Any) -> Variable:
+    """np.invert of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def bitwise_left_shift(x: Any, y: Any) -> Variable:
+    """np.left_shift of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def bitwise_not(x: Any) -> Variable:
+    """np.invert of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def bitwise_or(x: Any, y: Any) -> Variable:
+    """np.bitwise_or of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def bitwise_right_shift(x: Any, y: Any) -> Variable:
+    """np.right_shift of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def bitwise_xor(x: Any, y: Any) -> Variable:
+    """np.bitwise_xor of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def bmatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `bmatrix`, by names (or a number of them)."""
+
+def bmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 2 axes, dtype int8."""
+
+def brow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 2 axes, dtype int8."""
+
+def brows(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `brow`, by names (or a number of them)."""
+
+def bscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 0 axes, dtype int8."""
+
+def bscalars(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `bscalar`, by names (or a number of them)."""
+
+def btensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 3 axes, dtype int8."""
+
+def btensor3s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `btensor3`, by names (or a number of them)."""
+
+def btensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 4 axes, dtype int8."""
+
+def btensor4s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `btensor4`, by names (or a number of them)."""
+
+def btensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 5 axes, dtype int8."""
+
+def btensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `btensor5`, by names (or a number of them)."""
+
+def bvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 1 axes, dtype int8."""
+
+def bvectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `bvector`, by names (or a number of them)."""
+
+def cbrt(x: Any) -> Variable:
+    """np.cbrt of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def ccol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 2 axes, dtype complex64."""
+
+def ccols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `ccol`, by names (or a number of them)."""
+
+def ceil(x: Any) -> Variable:
+    """np.ceil of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def cmatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `cmatrix`, by names (or a number of them)."""
+
+def cmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 2 axes, dtype complex64."""
+
+def col(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 2 axes, dtype `config.floatX`."""
+
+def cols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `col`, by names (or a number of them)."""
+
+def concat(arrays: Any, axis: int | None = ...) -> Variable:
+    """Arrays one after the other along an axis (flattened where it is None)."""
+
+def conj(x: Any) -> Variable:
+    """np.conjugate of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def conjugate(x: Any) -> Variable:
+    """np.conjugate of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def consider_constant(x: Any) -> Variable:
+    """x, with a gradient of zero: connected, unlike `disconnected_grad`."""
+
+def copysign(x: Any, y: Any) -> Variable:
+    """np.copysign of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def cos(x: Any) -> Variable:
+    """np.cos of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def cosh(x: Any) -> Variable:
+    """np.cosh of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def crow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 2 axes, dtype complex64."""
+
+def crows(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `crow`, by names (or a number of them)."""
+
+def cscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 0 axes, dtype complex64."""
+
+def cscalars(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `cscalar`, by names (or a number of them)."""
+
+def ctensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 3 axes, dtype complex64."""
+
+def ctensor3s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `ctensor3`, by names (or a number of them)."""
+
+def ctensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 4 axes, dtype complex64."""
+
+def ctensor4s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `ctensor4`, by names (or a number of them)."""
+
+def ctensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 5 axes, dtype complex64."""
+
+def ctensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `ctensor5`, by names (or a number of them)."""
+
+def cumprod(x: Any, axis: int | None = ..., dtype: Any = ...) -> Variable:
+    """np.cumprod along axis (over all elements, flattened, where it is None)."""
+
+def cumsum(x: Any, axis: int | None = ..., dtype: Any = ...) -> Variable:
+    """np.cumsum along axis (over all elements, flattened, where it is None)."""
+
+def cvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 1 axes, dtype complex64."""
+
+def cvectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `cvector`, by names (or a number of them)."""
+
+def dcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 2 axes, dtype float64."""
+
+def dcols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `dcol`, by names (or a number of them)."""
+
+def deg2rad(x: Any) -> Variable:
+    """np.deg2rad of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def degrees(x: Any) -> Variable:
+    """np.degrees of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def divide(x: Any, y: Any) -> Variable:
+    """np.divide of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def divmod(x: Any, y: Any) -> tuple[Variable, Variable]:
+    """The pair (x // y, x % y)."""
+
+def dmatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `dmatrix`, by names (or a number of them)."""
+
+def dmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 2 axes, dtype float64."""
+
+def drow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 2 axes, dtype float64."""
+
+def drows(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `drow`, by names (or a number of them)."""
+
+def dscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 0 axes, dtype float64."""
+
+def dscalars(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `dscalar`, by names (or a number of them)."""
+
+def dtensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 3 axes, dtype float64."""
+
+def dtensor3s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `dtensor3`, by names (or a number of them)."""
+
+def dtensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 4 axes, dtype float64."""
+
+def dtensor4s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `dtensor4`, by names (or a number of them)."""
+
+def dtensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 5 axes, dtype float64."""
+
+def dtensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `dtensor5`, by names (or a number of them)."""
+
+def dvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 1 axes, dtype float64."""
+
+def dvectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `dvector`, by names (or a number of them)."""
+
+def eq(x: Any, y: Any) -> Variable:
+    """np.equal of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def equal(x: Any, y: Any) -> Variable:
+    """np.equal of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def exp(x: Any) -> Variable:
+    """np.exp of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def exp2(x: Any) -> Variable:
+    """np.exp2 of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def expm1(x: Any) -> Variable:
+    """np.expm1 of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def fabs(x: Any) -> Variable:
+    """np.fabs of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def fcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 2 axes, dtype float32."""
+
+def fcols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `fcol`, by names (or a number of them)."""
+
+def fill(x: Any, value: Any) -> Variable:
+    """Theano's `fill`: value, with its own dtype, broadcast to the shape of x."""
+
+def float_power(x: Any, y: Any) -> Variable:
+    """np.float_power of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def floor(x: Any) -> Variable:
+    """np.floor of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def floor_div(x: Any, y: Any) -> Variable:
+    """np.floor_divide of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def floor_divide(x: Any, y: Any) -> Variable:
+    """np.floor_divide of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def fmatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `fmatrix`, by names (or a number of them)."""
+
+def fmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 2 axes, dtype float32."""
+
+def fmax(x: Any, y: Any) -> Variable:
+    """np.fmax of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def fmin(x: Any, y: Any) -> Variable:
+    """np.fmin of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def fmod(x: Any, y: Any) -> Variable:
+    """np.fmod of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def frow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 2 axes, dtype float32."""
+
+def frows(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `frow`, by names (or a number of them)."""
+
+def fscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 0 axes, dtype float32."""
+
+def fscalars(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `fscalar`, by names (or a number of them)."""
+
+def ftensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 3 axes, dtype float32."""
+
+def ftensor3s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `ftensor3`, by names (or a number of them)."""
+
+def ftensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 4 axes, dtype float32."""
+
+def ftensor4s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `ftensor4`, by names (or a number of them)."""
+
+def ftensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 5 axes, dtype float32."""
+
+def ftensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `ftensor5`, by names (or a number of them)."""
+
+def fvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 1 axes, dtype float32."""
+
+def fvectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `fvector`, by names (or a number of them)."""
+
+def gcd(x: Any, y: Any) -> Variable:
+    """np.gcd of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def ge(x: Any, y: Any) -> Variable:
+    """np.greater_equal of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def greater(x: Any, y: Any) -> Variable:
+    """np.greater of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def greater_equal(x: Any, y: Any) -> Variable:
+    """np.greater_equal of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def gt(x: Any, y: Any) -> Variable:
+    """np.greater of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def heaviside(x: Any, y: Any) -> Variable:
+    """np.heaviside of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def hypot(x: Any, y: Any) -> Variable:
+    """np.hypot of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def icol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 2 axes, dtype int32."""
+
+def icols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `icol`, by names (or a number of them)."""
+
+def imatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `imatrix`, by names (or a number of them)."""
+
+def imatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 2 axes, dtype int32."""
+
+def int_div(x: Any, y: Any) -> Variable:
+    """np.floor_divide of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def inv(x: Any) -> Variable:
+    """np.reciprocal of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def invert(x: Any) -> Variable:
+    """np.invert of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def irow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 2 axes, dtype int32."""
+
+def irows(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `irow`, by names (or a number of them)."""
+
+def iscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 0 axes, dtype int32."""
+
+def iscalars(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `iscalar`, by names (or a number of them)."""
+
+def isfinite(x: Any) -> Variable:
+    """np.isfinite of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def isinf(x: Any) -> Variable:
+    """np.isinf of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def isnan(x: Any) -> Variable:
+    """np.isnan of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def itensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 3 axes, dtype int32."""
+
+def itensor3s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `itensor3`, by names (or a number of them)."""
+
+def itensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 4 axes, dtype int32."""
+
+def itensor4s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `itensor4`, by names (or a number of them)."""
+
+def itensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 5 axes, dtype int32."""
+
+def itensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `itensor5`, by names (or a number of them)."""
+
+def ivector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 1 axes, dtype int32."""
+
+def ivectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `ivector`, by names (or a number of them)."""
+
+def lcm(x: Any, y: Any) -> Variable:
+    """np.lcm of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def lcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 2 axes, dtype int64."""
+
+def lcols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `lcol`, by names (or a number of them)."""
+
+def ldexp(x: Any, y: Any) -> Variable:
+    """np.ldexp of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def le(x: Any, y: Any) -> Variable:
+    """np.less_equal of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def left_shift(x: Any, y: Any) -> Variable:
+    """np.left_shift of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def less(x: Any, y: Any) -> Variable:
+    """np.less of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def less_equal(x: Any, y: Any) -> Variable:
+    """np.less_equal of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def lmatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `lmatrix`, by names (or a number of them)."""
+
+def lmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 2 axes, dtype int64."""
+
+def log(x: Any) -> Variable:
+    """np.log of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def log10(x: Any) -> Variable:
+    """np.log10 of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def log1p(x: Any) -> Variable:
+    """np.log1p of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def log2(x: Any) -> Variable:
+    """np.log2 of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def log_softmax(x: Any, axis: int = ...) -> Variable:
+    """log(softmax(x)), without overflow."""
+
+def logaddexp(x: Any, y: Any) -> Variable:
+    """np.logaddexp of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def logaddexp2(x: Any, y: Any) -> Variable:
+    """np.logaddexp2 of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def logical_and(x: Any, y: Any) -> Variable:
+    """np.logical_and of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def logical_not(x: Any) -> Variable:
+    """np.logical_not of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def logical_or(x: Any, y: Any) -> Variable:
+    """np.logical_or of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def logical_xor(x: Any, y: Any) -> Variable:
+    """np.logical_xor of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def lrow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 2 axes, dtype int64."""
+
+def lrows(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `lrow`, by names (or a number of them)."""
+
+def lscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 0 axes, dtype int64."""
+
+def lscalars(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `lscalar`, by names (or a number of them)."""
+
+def lt(x: Any, y: Any) -> Variable:
+    """np.less of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def ltensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 3 axes, dtype int64."""
+
+def ltensor3s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `ltensor3`, by names (or a number of them)."""
+
+def ltensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 4 axes, dtype int64."""
+
+def ltensor4s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `ltensor4`, by names (or a number of them)."""
+
+def ltensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 5 axes, dtype int64."""
+
+def ltensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `ltensor5`, by names (or a number of them)."""
+
+def lvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 1 axes, dtype int64."""
+
+def lvectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `lvector`, by names (or a number of them)."""
+
+def matrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `matrix`, by names (or a number of them)."""
+
+def matrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 2 axes, dtype `config.floatX`."""
+
+def max(x: Any, axis: Any = ..., keepdims: bool = ...) -> Variable:
+    """np.max over axis: an int, several, or None for all; with keepdims they stay with"""
+
+def maximum(x: Any, y: Any) -> Variable:
+    """np.maximum of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def mean(x: Any, axis: Any = ..., dtype: Any = ..., keepdims: bool = ...) -> Variable:
+    """np.mean over axis: an int, several, or None for all; with keepdims they stay with"""
+
+def min(x: Any, axis: Any = ..., keepdims: bool = ...) -> Variable:
+    """np.min over axis: an int, several, or None for all; with keepdims they stay with"""
+
+def minimum(x: Any, y: Any) -> Variable:
+    """np.minimum of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def mod(x: Any, y: Any) -> Variable:
+    """np.remainder of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def mul(x: Any, y: Any) -> Variable:
+    """np.multiply of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def multiply(x: Any, y: Any) -> Variable:
+    """np.multiply of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def neg(x: Any) -> Variable:
+    """np.negative of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def negative(x: Any) -> Variable:
+    """np.negative of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def neq(x: Any, y: Any) -> Variable:
+    """np.not_equal of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def nextafter(x: Any, y: Any) -> Variable:
+    """np.nextafter of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def not_equal(x: Any, y: Any) -> Variable:
+    """np.not_equal of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def ones(shape: Any, dtype: Any = ...) -> Variable:
+    """An array of ones in a shape of ints and integer scalars (`config.floatX`)."""
+
+def ones_like(x: Any, dtype: Any = ...) -> Variable:
+    """An array of ones in the shape and (unless given) the dtype of x."""
+
+def or_(x: Any, y: Any) -> Variable:
+    """np.bitwise_or of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def permute_dims(x: Any, *axes: Any) -> Variable:
+    """x with its axes reversed, or in the given order (ints, or one sequence of them)."""
+
+def positive(x: Any) -> Variable:
+    """np.positive of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def pow(x: Any, y: Any) -> Variable:
+    """np.power of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def power(x: Any, y: Any) -> Variable:
+    """np.power of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def prod(x: Any, axis: Any = ..., dtype: Any = ..., keepdims: bool = ...) -> Variable:
+    """np.prod over axis: an int, several, or None for all; with keepdims they stay with"""
+
+def rad2deg(x: Any) -> Variable:
+    """np.rad2deg of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def radians(x: Any) -> Variable:
+    """np.radians of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def reciprocal(x: Any) -> Variable:
+    """np.reciprocal of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def remainder(x: Any, y: Any) -> Variable:
+    """np.remainder of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def right_shift(x: Any, y: Any) -> Variable:
+    """np.right_shift of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def rint(x: Any) -> Variable:
+    """np.rint of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def round(x: Any, decimals: int = ...) -> Variable:
+    """x rounded to a number of decimals, halves to even."""
+
+def row(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 2 axes, dtype `config.floatX`."""
+
+def rows(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `row`, by names (or a number of them)."""
+
+def scalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 0 axes, dtype `config.floatX`."""
+
+def scalars(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `scalar`, by names (or a number of them)."""
+
+def sgn(x: Any) -> Variable:
+    """np.sign of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def sign(x: Any) -> Variable:
+    """np.sign of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def signbit(x: Any) -> Variable:
+    """np.signbit of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def sin(x: Any) -> Variable:
+    """np.sin of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def sinh(x: Any) -> Variable:
+    """np.sinh of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def sort(x: Any, axis: int | None = ..., kind: str | None = ..., stable: Any = ...) -> Variable:
+    """np.sort along axis (flattened where it is None); kind as NumPy's."""
+
+def spacing(x: Any) -> Variable:
+    """np.spacing of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def sqr(x: Any) -> Variable:
+    """np.square of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def sqrt(x: Any) -> Variable:
+    """np.sqrt of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def square(x: Any) -> Variable:
+    """np.square of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def sub(x: Any, y: Any) -> Variable:
+    """np.subtract of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def subtract(x: Any, y: Any) -> Variable:
+    """np.subtract of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def sum(x: Any, axis: Any = ..., dtype: Any = ..., keepdims: bool = ...) -> Variable:
+    """np.sum over axis: an int, several, or None for all; with keepdims they stay with"""
+
+def switch(condition: Any, x: Any, y: Any) -> Variable:
+    """x where the condition holds (is not 0), y elsewhere; shapes broadcast."""
+
+def tan(x: Any) -> Variable:
+    """np.tan of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def tanh(x: Any) -> Variable:
+    """np.tanh of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def tensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 3 axes, dtype `config.floatX`."""
+
+def tensor3s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `tensor3`, by names (or a number of them)."""
+
+def tensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 4 axes, dtype `config.floatX`."""
+
+def tensor4s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `tensor4`, by names (or a number of them)."""
+
+def tensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 5 axes, dtype `config.floatX`."""
+
+def tensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `tensor5`, by names (or a number of them)."""
+
+def true_div(x: Any, y: Any) -> Variable:
+    """np.divide of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def true_divide(x: Any, y: Any) -> Variable:
+    """np.divide of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def trunc(x: Any) -> Variable:
+    """np.trunc of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def vector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 1 axes, dtype `config.floatX`."""
+
+def vectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `vector`, by names (or a number of them)."""
+
+def wcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 2 axes, dtype int16."""
+
+def wcols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `wcol`, by names (or a number of them)."""
+
+def wmatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `wmatrix`, by names (or a number of them)."""
+
+def wmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 2 axes, dtype int16."""
+
+def wrow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 2 axes, dtype int16."""
+
+def wrows(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `wrow`, by names (or a number of them)."""
+
+def wscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 0 axes, dtype int16."""
+
+def wscalars(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `wscalar`, by names (or a number of them)."""
+
+def wtensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 3 axes, dtype int16."""
+
+def wtensor3s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `wtensor3`, by names (or a number of them)."""
+
+def wtensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 4 axes, dtype int16."""
+
+def wtensor4s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `wtensor4`, by names (or a number of them)."""
+
+def wtensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 5 axes, dtype int16."""
+
+def wtensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `wtensor5`, by names (or a number of them)."""
+
+def wvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 1 axes, dtype int16."""
+
+def wvectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `wvector`, by names (or a number of them)."""
+
+def xor(x: Any, y: Any) -> Variable:
+    """np.bitwise_xor of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def zcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 2 axes, dtype complex128."""
+
+def zcols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `zcol`, by names (or a number of them)."""
+
+def zeros(shape: Any, dtype: Any = ...) -> Variable:
+    """An array of zeros in a shape of ints and integer scalars (`config.floatX`)."""
+
+def zeros_like(x: Any, dtype: Any = ...) -> Variable:
+    """An array of zeros in the shape and (unless given) the dtype of x."""
+
+def zmatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `zmatrix`, by names (or a number of them)."""
+
+def zmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 2 axes, dtype complex128."""
+
+def zrow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 2 axes, dtype complex128."""
+
+def zrows(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `zrow`, by names (or a number of them)."""
+
+def zscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 0 axes, dtype complex128."""
+
+def zscalars(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `zscalar`, by names (or a number of them)."""
+
+def ztensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 3 axes, dtype complex128."""
+
+def ztensor3s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `ztensor3`, by names (or a number of them)."""
+
+def ztensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 4 axes, dtype complex128."""
+
+def ztensor4s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `ztensor4`, by names (or a number of them)."""
+
+def ztensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 5 axes, dtype complex128."""
+
+def ztensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `ztensor5`, by names (or a number of them)."""
+
+def zvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+    """A new input with 1 axes, dtype complex128."""
+
+def zvectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
+    """Several of `zvector`, by names (or a number of them)."""

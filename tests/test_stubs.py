@@ -1,0 +1,44 @@
+"""What editors and type checkers see of the public names is what there is, and types a user's program."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from stubs import ROOT, stubs
+
+USER = """
+import scanopt
+import scanopt.tensor as T
+
+x = T.dvector("x")
+h, updates = scanopt.scan(lambda v, s: v + s, x, T.zeros_like(x[0]))
+f = scanopt.function([x], x.sum())
+reveal_type(T.exp(x))  # scanopt.array.variable.Variable
+reveal_type(x + 1)  # scanopt.array.variable.Variable
+reveal_type(x == 0)  # Any
+reveal_type(T.dvectors("x", "y"))  # list[scanopt.array.variable.Variable]
+reveal_type(f)  # scanopt.compiler.Function
+reveal_type(f.report.optimal)  # bool
+"""
+
+
+@pytest.mark.parametrize("path", stubs(), ids=lambda path: path.name)
+def test_stubs_are_up_to_date(path: Path) -> None:
+    assert path.read_text(encoding="utf-8") == stubs()[path], "run: python tests/stubs.py"
+
+
+def test_a_checker_sees_the_types_of_a_users_program(tmp_path: Path) -> None:
+    file = tmp_path / "user.py"
+    file.write_text(USER, encoding="utf-8")
+    cache = ROOT.parent / ".mypy_cache"
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-pretty", f"--cache-dir={cache}", str(file)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=300, env={"MYPYPATH": str(ROOT.parent)}
+    )
+    assert done.returncode == 0, done.stdout
+    revealed = re.findall(r'Revealed type is "(.*)"', done.stdout)
+    assert revealed == re.findall(r"# (.*)", USER), done.stdout
