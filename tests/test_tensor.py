@@ -391,7 +391,7 @@ ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: float(_x()), TypeError, "Python number"),
     (lambda: list(T.vector("v")), TypeError, "scan"),
     (lambda: np.asarray(_x()), TypeError, "no values yet"),
-    (lambda: np.add.reduce(_x()), TypeError, r"np\.add\.reduce"),
+    (lambda: np.hypot.reduce(_x()), TypeError, r"np\.hypot\.reduce"),
     (lambda: np.frexp(_x()), TypeError, r"np\.frexp"),
     (lambda: np.linalg.svd(_x()), TypeError, r"np\.svd"),
     (lambda: np.add(_x(), 1, dtype="float32"), TypeError, "cast"),

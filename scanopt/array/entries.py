@@ -2,11 +2,13 @@
 
 from scanopt.array import (
     constants,
+    functions,
     linalg,
     ops_arithmetic,
     ops_axes,
     ops_chunks,
     ops_control,
+    ops_convolve,
     ops_creation,
     ops_cumaffine,
     ops_elementwise,
@@ -35,11 +37,13 @@ from scanopt.array.variable import FUNCTIONS
 __all__ = [
     "FUNCTIONS",
     "constants",
+    "functions",
     "linalg",
     "ops_arithmetic",
     "ops_axes",
     "ops_chunks",
     "ops_control",
+    "ops_convolve",
     "ops_creation",
     "ops_cumaffine",
     "ops_elementwise",

@@ -81,14 +81,17 @@ def shape_padaxis(x: Any, axis: int) -> Variable:
 
 
 @public("atleast_1d", numpy=("atleast_1d",))
-def atleast_1d(x: Any) -> Variable:
-    """x, or a vector of the one element."""
-    v = as_variable(x)
-    return v if v.ndim else expand(v, (0,))
+def atleast_1d(*arys: Any) -> Any:
+    """An array with at least one axis; several arrays give a tuple."""
+    return _atleast(1, arys)
 
 
 @public("atleast_2d", numpy=("atleast_2d",))
-def atleast_2d(x: Any) -> Variable:
-    """x with at least two axes, new ones in front."""
-    v = as_variable(x)
-    return shape_padleft(v, max(2 - v.ndim, 0))
+def atleast_2d(*arys: Any) -> Any:
+    """An array with at least two axes, new ones in front; several arrays give a tuple."""
+    return _atleast(2, arys)
+
+
+def _atleast(ndim: int, arrays: tuple[Any, ...]) -> Any:
+    found = tuple(expand(v, range(ndim - v.ndim)) for v in map(as_variable, arrays))
+    return found[0] if len(found) == 1 else found

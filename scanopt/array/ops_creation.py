@@ -23,7 +23,7 @@ from scanopt.array.types import Dim, TensorType
 from scanopt.array.variable import Constant, Variable, apply, describe, public
 from scanopt.config import config
 
-__all__ = ["arange", "full", "full_like"]
+__all__ = ["arange", "eye", "full", "full_like", "on_diagonal"]
 
 Flags = Sequence[bool]
 Args = Sequence[Variable]
@@ -125,10 +125,10 @@ def _batch_eye(op: Op, batched: Flags, args: Args) -> Variable | None:
     n, m, k = args
     if batched[0] or batched[1]:
         return None
-    return cast(_on_diagonal(n, m, expand(k, (1, 2)), "equal"), op.options["dtype"])
+    return cast(on_diagonal(n, m, expand(k, (1, 2)), "equal"), op.options["dtype"])
 
 
-def _on_diagonal(n: Any, m: Any, k: Any, compare: str) -> Variable:
+def on_diagonal(n: Any, m: Any, k: Any, compare: str) -> Variable:
     """For a row i and a column j whether `j compare i + k`."""
     i, j = expand(arange(n), (1,)), arange(m)
     return elementwise(compare, j, elementwise("add", i, k))
@@ -225,9 +225,11 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Variable:
 
 
 @public("full_like", numpy=("full_like",))
-def full_like(x: Any, fill_value: Any, dtype: Any = None) -> Variable:
-    """A value in the shape and (unless given) the dtype of x."""
+def full_like(x: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) -> Variable:
+    """A value in the shape and the dtype of x, unless others are given."""
     v = as_variable(x)
+    if shape is not None:
+        return full(shape, fill_value, dtype or v.dtype)
     return apply(Op.make("full_like"), v, _value(fill_value, dtype or v.dtype))
 
 
@@ -241,13 +243,13 @@ def _constant_function(name: str, value: int) -> None:
     def new(shape: Any, dtype: Any = None) -> Variable:
         return full(shape, value, dtype or config.floatX)
 
-    def like(x: Any, dtype: Any = None) -> Variable:
-        return full_like(x, value, dtype)
+    def like(x: Any, dtype: Any = None, *, shape: Any = None) -> Variable:
+        return full_like(x, value, dtype, shape=shape)
 
     new.__name__ = new.__qualname__ = name
     new.__doc__ = f"An array of {name} in a shape of ints and integer scalars (`config.floatX`)."
     like.__name__ = like.__qualname__ = f"{name}_like"
-    like.__doc__ = f"An array of {name} in the shape and (unless given) the dtype of x."
+    like.__doc__ = f"An array of {name} in the shape and the dtype of x, unless others are given."
     public(name)(new)
     public(f"{name}_like", numpy=(f"{name}_like",))(like)
 
@@ -257,9 +259,9 @@ _constant_function("ones", 1)
 
 
 @public("empty_like", numpy=("empty_like",))
-def empty_like(x: Any, dtype: Any = None) -> Variable:
+def empty_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Variable:
     """As `zeros_like`: symbolic arrays have no arbitrary values."""
-    return full_like(x, 0, dtype)
+    return full_like(x, 0, dtype, shape=shape)
 
 
 @public()
@@ -322,7 +324,7 @@ def _triangle(x: Any, k: Any, compare: str) -> Variable:
         raise ValueError(f"expected at least 2 axes, found {describe(v)}")
     n, m = dims_of(v)[-2:]
     zero = Constant(np.zeros((), v.dtype))
-    return where(_on_diagonal(n, m, _count(k), compare), v, zero)
+    return where(on_diagonal(n, m, _count(k), compare), v, zero)
 
 
 @public("tril", numpy=("tril",))
@@ -353,7 +355,7 @@ def diag(x: Any, k: int = 0) -> Variable:
         raise ValueError(f"diag takes a vector or a matrix, found {describe(v)}")
     zero = Constant(np.zeros((), v.dtype))
     n = dim(v, 0)
-    square = where(_on_diagonal(n, n, _count(0), "equal"), v, zero)
+    square = where(on_diagonal(n, n, _count(0), "equal"), v, zero)
     if k == 0:
         return square
     side, length = full((n, abs(k)), zero), full((abs(k), elementwise("add", n, abs(k))), zero)

@@ -12,6 +12,7 @@ from scanopt.array.constants import as_variable, promoted
 from scanopt.array.derivatives import fitting, smooth
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.ops_axes import atleast_1d, atleast_2d, shape_padleft
+from scanopt.array.ops_elementwise import cast
 from scanopt.array.ops_shaping import as_dims, flatten, reshape_to, times
 from scanopt.array.parameters import AXIS
 from scanopt.array.shapes import axis_of, common_dtype, same, shape_text
@@ -187,16 +188,22 @@ _entry(
 # What users call
 
 
+def _cast(arrays: Any, dtype: Any) -> tuple[Variable, ...]:
+    """Arrays as operands, cast to dtype if given."""
+    xs = promoted(*arrays)
+    return xs if dtype is None else tuple(cast(x, dtype) for x in xs)
+
+
 @public("concatenate", "concat", numpy=("concatenate",))
-def concatenate(arrays: Any, axis: int | None = 0) -> Variable:
-    """Arrays one after the other along an axis (flattened where it is None).
+def concatenate(arrays: Any, axis: int | None = 0, *, dtype: Any = None) -> Variable:
+    """Arrays one after the other along an axis (flattened where it is None), cast to dtype if given.
 
     Raises ValueError when the other lengths differ.
 
     >>> concatenate([np.ones((2, 3)), np.ones((4, 3))]).type.shape
     (6, 3)
     """
-    xs = promoted(*arrays)
+    xs = _cast(arrays, dtype)
     if axis is None:
         xs, axis = tuple(flatten(x) for x in xs), 0
     if not xs:
@@ -211,29 +218,29 @@ def join(axis: int, *arrays: Any) -> Variable:
 
 
 @public("stack", numpy=("stack",))
-def stack(arrays: Any, axis: int = 0) -> Variable:
-    """Arrays of one shape along a new axis.  Raises ValueError when shapes differ.
+def stack(arrays: Any, axis: int = 0, *, dtype: Any = None) -> Variable:
+    """Arrays of one shape along a new axis, cast to dtype if given.  Raises ValueError when shapes differ.
 
     >>> stack([np.ones(3), np.ones(3)], axis=1).type.shape
     (3, 2)
     """
-    xs = promoted(*arrays)
+    xs = _cast(arrays, dtype)
     if not xs:
         raise ValueError("need at least one array to stack")
     return apply(Op.make("stack", axis=axis_of(axis, xs[0].ndim + 1)), *xs)
 
 
-@public("vstack", numpy=("vstack",))
-def vstack(arrays: Any) -> Variable:
+@public("vstack", "row_stack", numpy=("vstack",))
+def vstack(tup: Any, *, dtype: Any = None) -> Variable:
     """Arrays under each other."""
-    return concatenate([atleast_2d(x) for x in arrays], 0)
+    return concatenate([atleast_2d(x) for x in tup], 0, dtype=dtype)
 
 
 @public("hstack", numpy=("hstack",))
-def hstack(arrays: Any) -> Variable:
+def hstack(tup: Any, *, dtype: Any = None) -> Variable:
     """Arrays beside each other."""
-    xs = [atleast_1d(x) for x in arrays]
-    return concatenate(xs, 0 if xs and xs[0].ndim == 1 else 1)
+    xs = [atleast_1d(x) for x in tup]
+    return concatenate(xs, 0 if xs and xs[0].ndim == 1 else 1, dtype=dtype)
 
 
 @public("repeat", numpy=("repeat",))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array import gradients_of_reductions as gradients
+from scanopt.array.batching import dims_of
 from scanopt.array.constants import as_variable
 from scanopt.array.derivatives import no_gradient
 from scanopt.array.op import Gradient, Op, Operand, OpSpec, register
@@ -284,6 +285,29 @@ def _cumulative(name: str) -> None:
 
 _cumulative("cumsum")
 _cumulative("cumprod")
+
+
+def _running_array_api(name: str, running: str, first: int) -> None:
+    def f(x: Any, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Variable:
+        v = as_variable(x)
+        if axis is None and v.ndim != 1:
+            raise ValueError(f"{name} of {v.ndim} axes needs axis=, found {v!r}")
+        i = axis_of(0 if axis is None else axis, v.ndim)
+        found: Variable = FUNCTIONS[running](v, i, dtype)
+        if not include_initial:
+            return found
+        lengths = [1 if j == i else n for j, n in enumerate(dims_of(v))]
+        start = FUNCTIONS["full"](lengths, first, found.dtype)
+        joined: Variable = FUNCTIONS["concatenate"]([start, found], i)
+        return joined
+
+    f.__name__ = f.__qualname__ = name
+    f.__doc__ = f"np.{running} along axis (which only a vector may leave out), from {first} on with include_initial."
+    public(name, numpy=(name,))(f)
+
+
+_running_array_api("cumulative_sum", "cumsum", 0)
+_running_array_api("cumulative_prod", "cumprod", 1)
 
 
 def _argument(name: str) -> None:

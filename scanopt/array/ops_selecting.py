@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.batching import dim, dims_of, expand, transpose
+from scanopt.array.batching import broadcast_to, dim, dims_of, expand, transpose
 from scanopt.array.constants import as_variable
 from scanopt.array.ops_creation import arange
 from scanopt.array.ops_elementwise import cast, elementwise
@@ -53,9 +53,15 @@ def flip(x: Any, axis: Any = None) -> Variable:
 
 
 @public("roll", numpy=("roll",))
-def roll(x: Any, shift: Any, axis: int | None = None) -> Variable:
-    """x with its entries moved by `shift` places along an axis, around the end."""
+def roll(x: Any, shift: Any, axis: Any = None) -> Variable:
+    """x with its entries moved by `shift` places along an axis (or several, each by its own), around the end."""
     v = as_variable(x)
+    if isinstance(axis, Iterable) or (isinstance(shift, Iterable) and not hasattr(shift, "dtype")):
+        shifts = [shift] if isinstance(shift, int) or hasattr(shift, "dtype") else list(shift)
+        axes = list(axis) if isinstance(axis, Iterable) else [axis]
+        for k in range(max(len(shifts), len(axes))):
+            v = roll(v, shifts[k % len(shifts)], axes[k % len(axes)])
+        return v
     if axis is None:
         return reshape(roll(flatten(v), shift, 0), dims_of(v)) if v.ndim != 1 else roll(v, shift, 0)
     i = axis_of(axis, v.ndim)
@@ -72,14 +78,27 @@ def roll(x: Any, shift: Any, axis: int | None = None) -> Variable:
 
 
 @public("diff", numpy=("diff",))
-def diff(x: Any, n: int = 1, axis: int = -1) -> Variable:
-    """Differences of neighbours along axis, n times over."""
+def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Variable:
+    """Differences of neighbours along axis, n times over.
+
+    prepend, append: what comes before and after x, an array or one number for all.
+    """
     v = as_variable(x)
+    i = axis_of(axis, v.ndim)
+    sides = [None if side is None else _beside(v, i, side) for side in (prepend, append)]
+    parts = [part for part in (sides[0], v, sides[1]) if part is not None]
+    v = concatenate(parts, i) if len(parts) > 1 and n else v
     before = (slice(None),) * axis_of(axis, v.ndim)
     for _ in range(n):
         high, low = getitem(v, (*before, slice(1, None))), getitem(v, (*before, slice(None, -1)))
         v = elementwise("not_equal" if v.dtype == "bool" else "subtract", high, low)
     return v
+
+
+def _beside(x: Variable, axis: int, side: Any) -> Variable:
+    """What comes before or after x along an axis."""
+    v = as_variable(side)
+    return v if v.ndim else broadcast_to(v, [1 if i == axis else n for i, n in enumerate(dims_of(x))])
 
 
 @public("diagonal", numpy=("diagonal",))
@@ -102,9 +121,9 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variabl
 
 
 @public("trace", numpy=("trace",))
-def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
+def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Variable:
     """The sum of a diagonal."""
-    return reduce("sum", diagonal(x, offset, axis1, axis2), -1, False)
+    return reduce("sum", diagonal(x, offset, axis1, axis2), -1, False, dtype)
 
 
 @public("copy", numpy=("copy",))

@@ -15,7 +15,7 @@ from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.ops_elementwise import elementwise
 from scanopt.array.ops_sum_to import sum_to
 from scanopt.array.parameters import AXES, AXIS, LENGTHS, SHAPE, integer, optional
-from scanopt.array.shapes import axes_of, axis_of, broadcast, fill, filled, lengths, product, shape_text
+from scanopt.array.shapes import axes_of, axis_of, fill, filled, lengths, product, shape_text
 from scanopt.array.types import MOST_AXES, Dim, TensorType
 from scanopt.array.variable import FUNCTIONS, Constant, Variable, apply, describe, public
 
@@ -433,13 +433,3 @@ def size(x: Any, axis: int | None = None) -> Variable:
 def ndim(x: Any) -> int:
     """The number of axes, a plain int."""
     return as_variable(x).ndim
-
-
-@public("broadcast_arrays", numpy=("broadcast_arrays",))
-def broadcast_arrays(*xs: Any) -> tuple[Variable, ...]:
-    """The arrays broadcast to their common shape, whose lengths must be known."""
-    vs = [as_variable(x) for x in xs]
-    shape = broadcast(*(v.type.shape for v in vs))
-    if None in shape:
-        raise ValueError(f"broadcast_arrays needs known lengths, found {shape_text(shape)}")
-    return tuple(batching.broadcast_to(v, [n for n in shape if n is not None]) for v in vs)

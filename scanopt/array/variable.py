@@ -16,6 +16,7 @@ import numpy as np
 
 from scanopt.array import hints
 from scanopt.array.op import Op, Operand, load
+from scanopt.array.protocol import missing, numpy_call, ufunc_call
 from scanopt.array.shown import quoted, shown
 from scanopt.array.types import TensorType
 from scanopt.displayed import Displayed
@@ -158,25 +159,13 @@ class Variable(Displayed):
     # NumPy's protocols
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **kwargs: Any) -> Any:
-        f = _numpy_function(ufunc.__name__)
-        if f is None or method != "__call__":
-            what = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
-            raise TypeError(
-                f"np.{what} has no symbolic form, and {describe(self)} is symbolic: it has no "
-                "values before the function runs"
-            )
-        if kwargs:
-            raise TypeError(
-                f"np.{ufunc.__name__} of the symbolic {describe(self)} takes no "
-                f"{', '.join(kwargs)}: write a cast or a where around it"
-            )
-        return f(*args)
+        return ufunc_call(_numpy_function, ufunc, method, args, kwargs, describe(self))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         f = _numpy_function(func.__name__)
         if f is None:
-            raise TypeError(f"np.{func.__name__} has no symbolic form ({describe(self)} is symbolic)")
-        return f(*args, **kwargs)
+            raise missing(func.__name__, describe(self))
+        return numpy_call(func, f, args, kwargs)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(

@@ -1,0 +1,41 @@
+"""NumPy's functions that are written with the operators: importing adds them to `scanopt.tensor`."""
+
+from scanopt.array.functions import (
+    axes,
+    changing,
+    choosing,
+    comparing,
+    differences,
+    dtypes,
+    einsum,
+    elements,
+    grids,
+    indices,
+    joining,
+    making,
+    matrices,
+    padding,
+    polynomials,
+    signals,
+    splitting,
+)
+
+__all__ = [
+    "axes",
+    "changing",
+    "choosing",
+    "comparing",
+    "differences",
+    "dtypes",
+    "einsum",
+    "elements",
+    "grids",
+    "indices",
+    "joining",
+    "making",
+    "matrices",
+    "padding",
+    "polynomials",
+    "signals",
+    "splitting",
+]

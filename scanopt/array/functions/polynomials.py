@@ -1,0 +1,140 @@
+"""Polynomials given by vectors of coefficients, the highest power first."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.batching import dim
+from scanopt.array.constants import as_variable, promoted
+from scanopt.array.functions.arguments import expect_axes, known_int, limited, minus
+from scanopt.array.functions.signals import convolve
+from scanopt.array.ops_axes import atleast_1d
+from scanopt.array.ops_creation import arange, full, full_like
+from scanopt.array.ops_elementwise import cast, elementwise, where
+from scanopt.array.ops_joining import concatenate
+from scanopt.array.ops_reductions import reduce
+from scanopt.array.ops_subtensor import getitem
+from scanopt.array.variable import FUNCTIONS, Variable, describe, public
+
+__all__ = ["polyval"]
+
+
+def _coefficients(function: str, p: Any) -> Variable:
+    return expect_axes(function, atleast_1d(p), 1, 1)
+
+
+@public("polyval", numpy=("polyval",))
+def polyval(p: Any, x: Any) -> Variable:
+    """The value of a polynomial at each element of x, by Horner's rule.
+
+    p: coefficients, the highest power first; a loop where their number is not known before the run.
+
+    >>> polyval([3, 0, 1], 5).eval()
+    array(76)
+    """
+    coefficients, at = expect_axes("polyval", p, 1, 1), as_variable(x)
+    start = full_like(at, 0)
+    n = coefficients.type.shape[0]
+    if n is not None:
+        found = start
+        for k in range(n):
+            found = elementwise("add", elementwise("multiply", found, at), getitem(coefficients, k))
+        return found
+    start = cast(start, np.result_type(coefficients.dtype, at.dtype))
+    loops = importlib.import_module("scanopt.loops.derived")
+    found, _ = loops.foldl(
+        lambda c, total, at: cast(total * at + c, start.dtype), coefficients, start, non_sequences=[at]
+    )
+    return as_variable(found)
+
+
+def _of_one_length(p: Variable, q: Variable) -> tuple[Variable, Variable]:
+    """Coefficients with zeros in front, so that there are as many of both."""
+    n, m = dim(p, 0), dim(q, 0)
+    short = [(p, minus(m, n)), (q, minus(n, m))]
+    first, second = (
+        v if isinstance(k, int) and k <= 0 else concatenate([full((limited(k, 0),), cast(0, v.dtype)), v])
+        for v, k in short
+    )
+    return first, second
+
+
+@public("polyadd", numpy=("polyadd",))
+def polyadd(a1: Any, a2: Any) -> Variable:
+    """The coefficients of the sum of two polynomials."""
+    return elementwise("add", *_of_one_length(_coefficients("polyadd", a1), _coefficients("polyadd", a2)))
+
+
+@public("polysub", numpy=("polysub",))
+def polysub(a1: Any, a2: Any) -> Variable:
+    """The coefficients of the difference of two polynomials."""
+    return elementwise("subtract", *_of_one_length(_coefficients("polysub", a1), _coefficients("polysub", a2)))
+
+
+def _without_leading_zeros(p: Variable) -> Variable:
+    """Coefficients from the first that is not 0 on: at least one, which NumPy's polynomials have."""
+    some = elementwise("not_equal", p, 0)
+    n = dim(p, 0)
+    last = limited(minus(n, 1), 0)
+    return getitem(p, slice(where(reduce("any", some, None, False), FUNCTIONS["argmax"](some), last), None))
+
+
+@public("polymul", numpy=("polymul",))
+def polymul(a1: Any, a2: Any) -> Variable:
+    """The coefficients of the product of two polynomials, whose leading zeros are left out, as NumPy does.
+
+    >>> polymul([1, 2], [0, 1, -1]).eval()
+    array([ 1,  1, -2])
+    """
+    p, q = (_without_leading_zeros(v) for v in promoted(_coefficients("polymul", a1), _coefficients("polymul", a2)))
+    return convolve(p, q)
+
+
+def _order(m: Any, function: str) -> int:
+    times = known_int(m)
+    if times is None or times < 0:
+        raise ValueError(f"the order of {function} is an integer from 0 on, known before the run, found {m!r}")
+    return times
+
+
+def _powers(p: Variable) -> Variable:
+    """The powers from the number of coefficients down to 1."""
+    n = dim(p, 0)
+    return arange(n, 0, -1) if isinstance(n, int) else elementwise("subtract", n, arange(n))
+
+
+@public("polyder", numpy=("polyder",))
+def polyder(p: Any, m: int = 1) -> Variable:
+    """The coefficients of the m-th derivative of a polynomial.
+
+    >>> polyder([1, 1, 1, 1]).eval()
+    array([3, 2, 1])
+    """
+    v = expect_axes("polyder", p, 1, 1)
+    for _ in range(_order(m, "polyder")):
+        v = getitem(v, slice(None, -1))
+        v = elementwise("multiply", v, _powers(v))
+    return v
+
+
+@public("polyint", numpy=("polyint",))
+def polyint(p: Any, m: int = 1, k: Any = None) -> Variable:
+    """The coefficients of the m-th antiderivative of a polynomial.
+
+    k: the constants of integration, a number or one for each time, 0 unless given.  Raises ValueError for too few.
+
+    >>> polyint([3.0, 2.0, 1.0], k=7).eval()
+    array([1., 1., 1., 7.])
+    """
+    v, times = expect_axes("polyint", p, 1, 1), _order(m, "polyint")
+    constants = as_variable(0.0) if k is None else as_variable(k)
+    if constants.ndim and (n := constants.type.shape[0]) is not None and n != 1 and n < times:
+        raise ValueError(f"polyint needs a constant for each of {times} times, found {describe(constants)}")
+    for i in range(times):
+        alone = constants.ndim == 0 or constants.type.shape[0] == 1
+        constant = atleast_1d(constants) if alone else getitem(constants, slice(i, i + 1))
+        v = concatenate([elementwise("divide", v, _powers(v)), constant])
+    return v

@@ -1,0 +1,31 @@
+"""NumPy's functions that have no symbolic form, and what to write in their place."""
+
+from __future__ import annotations
+
+__all__ = ["INSTEAD"]
+
+_ON_RESULTS = "call it on the result of the compiled function"
+_NEW_ARRAY = "symbolic arrays are never changed in place: write "
+
+INSTEAD: dict[str, str] = {
+    **dict.fromkeys(
+        ("save", "savez", "savez_compressed", "savetxt", "array2string", "array_repr", "array_str", "packbits",
+         "unpackbits", "polyfit", "roots", "poly", "polydiv", "frexp", "trim_zeros"),
+        _ON_RESULTS,
+    ),
+    **dict.fromkeys(("busday_count", "busday_offset", "is_busday", "datetime_as_string", "isnat"),
+                    "symbolic arrays hold numbers only, no dates"),
+    "copyto": _NEW_ARRAY + "T.where(mask, src, dst), T.full(shape, value) or dst[...].set(src)",
+    "put": _NEW_ARRAY + "x[indices].set(values)",
+    "place": _NEW_ARRAY + "T.where(mask, values, x), or x[mask].set(values)",
+    "putmask": _NEW_ARRAY + "T.where(mask, values, x)",
+    "put_along_axis": _NEW_ARRAY + "x = T.put_along_axis(x, indices, values, axis)",
+    "fill_diagonal": _NEW_ARRAY + "x = T.fill_diagonal(x, value)",
+    "may_share_memory": "symbolic arrays have no memory",
+    "shares_memory": "symbolic arrays have no memory",
+    "min_scalar_type": "it depends on the value: use x.dtype",
+    "einsum_path": "T.einsum looks for an order by itself",
+    "histogramdd": _ON_RESULTS,
+    "printoptions": _ON_RESULTS,
+}  # fmt: skip
+"""By the name of a NumPy function: what to use, where there is something."""

@@ -1,0 +1,126 @@
+"""How a call of a NumPy function with a symbolic array becomes one of the function that stands in for it.
+
+Arguments are read by NumPy's signature: those that say nothing about values (`copy`, `order` of C, `subok`) are left
+out, those that the stand-in has go to it, and any other is refused by name.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.instead import INSTEAD
+
+__all__ = ["missing", "numpy_call", "ufunc_call"]
+
+Function = Callable[..., Any]
+Find = Callable[[str], Function | None]
+_ANY = object()
+_MEANINGLESS: dict[str, tuple[Any, ...]] = {
+    "copy": (_ANY,), "subok": (_ANY,), "order": ("C", "K", "A", None), "device": ("cpu", None), "like": (_ANY,),
+    "casting": ("same_kind",),
+}  # fmt: skip
+"""Arguments that do not change a symbolic array, with the values for which that is so."""
+
+_METHODS: dict[str, dict[str, str]] = {
+    "reduce": {
+        "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any",
+    },
+    "accumulate": {"add": "cumsum", "multiply": "cumprod"},
+}  # fmt: skip
+"""Methods of ufuncs, and the functions that they are."""
+
+
+def missing(name: str, who: str) -> TypeError:
+    """The error of a NumPy function without a symbolic form, with what to use in its place if there is something."""
+    hint = INSTEAD.get(name)
+    return TypeError(f"np.{name} has no symbolic form ({who} is symbolic)" + (f": {hint}" if hint else ""))
+
+
+@cache
+def _parameters(f: Function) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(f).parameters
+
+
+def numpy_call(func: Function, f: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """The result of f for the arguments of a call of NumPy's func.
+
+    Raises TypeError for arguments that func does not take, and for those that f does not.
+
+    >>> numpy_call(np.sum, lambda x, axis=None: (x, axis), (5,), {"axis": 0, "out": None})
+    (5, 0)
+    >>> numpy_call(np.sum, lambda x, axis=None: (x, axis), (5,), {"out": "y"})
+    Traceback (most recent call last):
+    TypeError: np.sum of symbolic arrays takes no out=
+    """
+    theirs, ours = _parameters(func), _parameters(f)
+    given = inspect.signature(func).bind(*args, **kwargs).arguments
+    places = [p for p in ours.values() if p.kind is not p.KEYWORD_ONLY]
+    positional: list[Any] = []
+    named: dict[str, Any] = {}
+    for i, (name, p) in enumerate(theirs.items()):
+        if name not in given:
+            continue
+        value = given[name]
+        here = places[i] if i == len(positional) < len(places) and not named else None
+        if p.kind is p.VAR_POSITIONAL:
+            positional += value
+        elif p.kind is p.VAR_KEYWORD:
+            named |= value
+        elif here is not None and (
+            here.name == name or (here.name not in theirs and here.kind is not p.VAR_POSITIONAL)
+        ):
+            positional.append(value)
+        elif name in ours:
+            named[name] = value
+        elif not _says_nothing(name, value, p.default):
+            raise TypeError(f"np.{func.__name__} of symbolic arrays takes no {name}=")
+    return f(*positional, **named)
+
+
+def _says_nothing(name: str, value: Any, default: Any) -> bool:
+    if value is default or (isinstance(value, str | type) and value == default):
+        return True
+    return any(known is _ANY or known is value or known == value for known in _MEANINGLESS.get(name, ()))
+
+
+def ufunc_call(
+    find: Find, ufunc: np.ufunc, method: str, args: Sequence[Any], kwargs: Mapping[str, Any], who: str
+) -> Any:
+    """The result of a ufunc, or of its method `reduce`, `accumulate` or `outer`, by the functions that `find` knows.
+
+    who: the symbolic argument, for the errors.  Raises TypeError for what has no symbolic form.
+    """
+    name = ufunc.__name__
+    what = name if method == "__call__" else f"{name}.{method}"
+    known = method in _METHODS or method in ("__call__", "outer")
+    f = find(_METHODS[method].get(name, "") if method in _METHODS else name) if known else None
+    if f is None:
+        raise missing(what, who)
+    if method in _METHODS:
+        return f(args[0], **_along(args[1:], kwargs, what, who))
+    if kwargs:
+        raise _refused(what, who, kwargs)
+    return f(*(_paired(*args) if method == "outer" else args))
+
+
+def _refused(what: str, who: str, names: Iterable[str]) -> TypeError:
+    return TypeError(f"np.{what} of the symbolic {who} takes no {', '.join(names)}: write a cast or a where around it")
+
+
+def _along(args: Sequence[Any], kwargs: Mapping[str, Any], what: str, who: str) -> dict[str, Any]:
+    """Arguments of `reduce` and `accumulate` after the array, by name; over axis 0 where none is given."""
+    given = {"axis": 0, **dict(zip(("axis", "dtype", "out", "keepdims"), args, strict=False)), **kwargs}
+    given = {k: v for k, v in given.items() if k == "axis" or v is not None}
+    if extra := given.keys() - {"axis", "dtype", "keepdims"}:
+        raise _refused(what, who, sorted(extra))
+    return given
+
+
+def _paired(x: Any, y: Any) -> tuple[Any, Any]:
+    """x with as many more axes behind as y has, for `np.<ufunc>.outer`."""
+    return x[(..., *[None] * np.ndim(y))], y

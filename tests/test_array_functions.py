@@ -1,0 +1,127 @@
+"""NumPy's functions of symbolic arrays: values, dtypes and shapes are those of NumPy, in every way to compute them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from function_cases import CASES, Case
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.array.entries import FUNCTIONS
+from scanopt.array.instead import INSTEAD
+from scanopt.array.types import TensorType
+from scanopt.array.variable import NUMPY_FUNCTIONS, Variable
+
+Array = np.ndarray[Any, Any]
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::RuntimeWarning"),
+    pytest.mark.filterwarnings("ignore:Arrays of 2-dimensional vectors:DeprecationWarning"),
+]
+EACH = [pytest.param(c, id=f"{name}{i or ''}") for name, cases in CASES.items() for i, c in enumerate(cases)]
+
+
+def flat(found: Any) -> list[Any]:
+    """The arrays of a result, however they are put together."""
+    return [x for part in found for x in flat(part)] if isinstance(found, list | tuple) else [found]
+
+
+def inputs(case: Case, known: bool) -> list[Variable]:
+    arrays = [np.asarray(a) for a in case.arrays]
+    return [Variable(TensorType(a.dtype.name, a.shape if known else (None,) * a.ndim), f"x{i}")
+            for i, a in enumerate(arrays)]  # fmt: skip
+
+
+def compare(got: Any, want: Any) -> None:
+    assert len(got) == len(want)
+    for x, w in zip(got, map(np.asarray, want), strict=True):
+        assert (np.asarray(x).dtype, np.shape(x)) == (w.dtype, w.shape)
+
+        close = (0.0, 0.0) if w.dtype.kind not in "fc" else (1e-5, 1e-6) if w.dtype.itemsize <= 4 else (1e-12, 1e-13)
+        np.testing.assert_allclose(x, w, *close)
+
+
+def compare_types(outs: list[Any], want: list[Any]) -> None:
+    for x, w in zip(outs, map(np.asarray, want), strict=True):
+        assert x.type.accepts(TensorType(w.dtype.name, w.shape)), (x, w.shape)
+
+
+@pytest.mark.parametrize("case", EACH)
+def test_values(case: Case) -> None:
+    """By T and by np, of arrays with known lengths and without, by the interpreter and optimized."""
+    want = flat(case.call(np, *case.arrays))
+    ways: list[tuple[Any, bool]] = (
+        [(T, True)] * case.own + [(T, False)] * (case.own and not case.known) + [(np, True)] * case.numpy
+    )
+    for module, known in ways:
+        xs = inputs(case, known)
+        outs = [T.asarray(x) for x in flat(case.call(module, *xs))]
+        compare_types(outs, want)
+        f = scanopt.function(xs, outs, on_unused_input="ignore")
+        compare(f.unoptimized(*case.arrays), want)
+        if module is T:
+            compare(f(*case.arrays), want)
+
+
+def rows(case: Case) -> Iterator[tuple[Any, ...]]:
+    yield case.arrays
+    yield tuple(np.flip(a) if np.ndim(a) else a for a in case.arrays)
+
+
+@pytest.mark.parametrize("case", [c for c in EACH if c.values[0].rows])
+def test_in_a_loop(case: Case) -> None:
+    """As a step of a map over two rows of arrays, and over none."""
+    xs = [T.tensor(np.asarray(a).dtype.name, (None, *(np.shape(a)))) for a in case.arrays]
+    outs, _ = scanopt.map(lambda *row: [T.asarray(x) for x in flat(case.call(T, *row))], xs, return_list=True)
+    f = scanopt.function(xs, outs, on_unused_input="ignore")
+    stacked = [np.stack(column) for column in zip(*rows(case), strict=True)]
+    wants = [flat(case.call(np, *row)) for row in rows(case)]
+    for how in (f, f.unoptimized):
+        compare(how(*stacked), [np.stack(column) for column in zip(*wants, strict=True)])
+        none = how(*(s[:0] for s in stacked))
+        assert [(x.dtype, x.ndim, len(x)) for x in none] == [(np.asarray(w).dtype, np.ndim(w) + 1, 0) for w in wants[0]]
+
+
+@pytest.mark.parametrize("case", [c for c in EACH if c.values[0].grad])
+def test_gradients(case: Case) -> None:
+    """By each array that a case names, against differences; the arrays are of lengths known only in the run."""
+
+    def total(*by: Variable) -> Variable:
+        places = dict(zip(case.grad, by, strict=True))
+        parts = flat(case.call(T, *(places.get(i, a) for i, a in enumerate(case.arrays))))
+        return T.stack([(T.sin(1 + 0.3 * x)).sum() for x in parts if np.dtype(x.dtype).kind == "f"]).sum()
+
+    T.verify_grad(total, [np.asarray(case.arrays[i]) for i in case.grad])
+
+
+ALIASES = {"ufuncs"}
+
+
+def test_every_case_has_its_function() -> None:
+    assert {name for name in CASES if name not in ALIASES} - FUNCTIONS.keys() == set()
+
+
+def test_hints_are_of_functions_that_numpy_has_and_we_do_not() -> None:
+    assert {name for name in INSTEAD if not hasattr(np, name)} == set()
+    assert INSTEAD.keys() & NUMPY_FUNCTIONS.keys() == set()
+
+
+OURS = sorted(name for name, f in NUMPY_FUNCTIONS.items() if ".functions." in f.__module__ and hasattr(np, name))
+SILENT = {"out", "order", "subok", "device", "like", "copy", "casting"}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_signatures_are_those_of_numpy(name: str) -> None:
+    """The same names, order and defaults, but for what says where an array lies."""
+    theirs = {k: p for k, p in inspect.signature(getattr(np, name)).parameters.items() if k not in SILENT}
+    ours = {k: p for k, p in inspect.signature(NUMPY_FUNCTIONS[name]).parameters.items() if k not in SILENT}
+    theirs = {k: p for k, p in theirs.items() if p.kind is not p.VAR_KEYWORD}
+    ours = {k: p for k, p in ours.items() if p.kind is not p.VAR_KEYWORD}
+    assert list(ours) == list(theirs)
+    defaults = [(k, p.default, theirs[k].default) for k, p in ours.items()]
+    assert [d for d in defaults if d[1] is not d[2] and d[1] != d[2] and d[0] != "dtype"] == []
