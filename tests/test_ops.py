@@ -536,7 +536,8 @@ def case_first_true(rng: Rng) -> Case:
 
 
 LINALG = ("solve", "solve_triangular", "cho_solve", "lu_factor", "lu_solve", "cholesky", "inv", "det", "logabsdet",
-          "det_sign", "linalg_or_flag", "unless_flagged")  # fmt: skip
+          "det_sign", "linalg_or_flag", "unless_flagged", "svd", "qr", "eigh", "eig", "spectrum", "pinv", "lstsq",
+          "expm")  # fmt: skip
 """Operators of matrices that must not become singular: values stay about what they are."""
 
 
@@ -568,6 +569,34 @@ def case_linalg(name: str) -> Callable[[Rng], Case]:
             return op, [layout(rng, a)]
         b = draw(n) if rng.random() < 0.4 else draw(*narrowed(rng, stack), n, int(rng.integers(0, 4)))
         return op, [layout(rng, Op.make("lu_factor").bind(np)(a) if name == "lu_solve" else a), layout(rng, b)]
+
+    return make
+
+
+def case_decomposition(name: str) -> Callable[[Rng], Case]:
+    """Real where vectors are unique up to sign alone; what U and Q have more than they must is one column."""
+
+    def make(rng: Rng) -> Case:
+        n, stack = int(rng.integers(0, 5)), some_shape(rng, int(rng.integers(0, 2)) if name != "lstsq" else 0)
+        full = name in ("svd", "qr") and bool(rng.integers(2))
+        tall = name in ("svd", "qr", "pinv", "lstsq")
+        m = n + int(rng.integers(-1, 2)) if full else int(rng.integers(0, 5)) if tall else n
+        dtypes = ["float32", "float64", "complex64", "complex128"]
+        d = str(rng.choice(dtypes[:2] if name in ("eigh", "eig", "svd") or full else dtypes))
+        x = rng.uniform(-1, 1, (*stack, max(m, 0), n)) / (6 if name == "eig" else 1)
+        x = x + 3 * np.eye(max(m, 0), n) * np.arange(1, n + 1)
+        a = (x + 1j * rng.uniform(-1, 1, x.shape) if d.startswith("complex") else x).astype(d)
+        options: dict[str, dict[str, Any]] = {
+            "svd": {"full": full},
+            "qr": {"complete": full},
+            "eigh": {"lower": bool(rng.integers(2))},
+            "spectrum": {"of": str(rng.choice(["svd", "eig", "eigvalsh_lower", "eigvalsh_upper"]))},
+            "pinv": {"hermitian": False},
+        }
+        more = [number(1e-12, "float64")] if name in ("pinv", "lstsq") else []
+        if name == "lstsq":
+            more.insert(0, layout(rng, rng.normal(size=(len(a), 2)[: int(rng.integers(1, 3))]).astype(d)))
+        return Op.make(name, **options.get(name, {})), [layout(rng, a / (4 if name == "expm" else 1)), *more]
 
     return make
 
@@ -605,6 +634,7 @@ CASES: dict[str, Callable[[Rng], Case]] = {
     **{f"random_{name}": case_sampler(name) for name in PARAMETERS},
     **{name: case_recurrence(name, *given) for name, given in RECURRENCES.items()},
     **{name: case_linalg(name) for name in LINALG},
+    **{name: case_decomposition(name) for name in LINALG[LINALG.index("svd") :]},
     **{name: case_along(name) for name in ["cumsum", "cumprod", "sort", "argsort", "argmax", "argmin"]},
     **{
         key.removeprefix("case_"): f

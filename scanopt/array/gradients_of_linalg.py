@@ -17,8 +17,8 @@ from scanopt.array.ops_sum_to import sum_to
 from scanopt.array.variable import FUNCTIONS, Variable, apply
 
 __all__ = [
-    "of_cho_solve", "of_cholesky", "of_det", "of_det_sign", "of_inv", "of_logabsdet", "of_lu_factor", "of_lu_solve",
-    "of_solve", "of_solve_triangular",
+    "adjoint", "conj", "half_below", "of_cho_solve", "of_cholesky", "of_det", "of_det_sign", "of_inv", "of_logabsdet",
+    "of_lu_factor", "of_lu_solve", "of_solve", "of_solve_triangular", "part_of", "swapped", "times", "triangular",
 ]  # fmt: skip
 
 Args = Sequence[Variable]
@@ -28,20 +28,24 @@ Parts = list[Variable | None]
 # What formulas are written with
 
 
-def _conj(x: Variable) -> Variable:
+def conj(x: Variable) -> Variable:
+    """The conjugate of complex numbers; real ones as they are."""
     conjugate: Variable = FUNCTIONS["conj"](x) if np.dtype(x.dtype).kind == "c" else x
     return conjugate
 
 
-def _swapped(x: Variable) -> Variable:
+def swapped(x: Variable) -> Variable:
+    """The transpose of matrices."""
     return transpose(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 
-def _adjoint(x: Variable) -> Variable:
-    return _swapped(_conj(x))
+def adjoint(x: Variable) -> Variable:
+    """The conjugate transpose of matrices."""
+    return swapped(conj(x))
 
 
-def _times(a: Variable, b: Variable) -> Variable:
+def times(a: Variable, b: Variable) -> Variable:
+    """The product of matrices."""
     product: Variable = FUNCTIONS["matmul"](a, b)
     return product
 
@@ -56,12 +60,12 @@ def _above(x: Variable) -> Variable:
     return part
 
 
-def _half_below(x: Variable) -> Variable:
+def half_below(x: Variable) -> Variable:
     """The lower triangle with half of the diagonal."""
     return (_below(x) + _below(x, -1)) / 2
 
 
-def _triangular(a: Variable, b: Variable, lower: bool, adjoint: bool = False, unit: bool = False) -> Variable:
+def triangular(a: Variable, b: Variable, lower: bool, adjoint: bool = False, unit: bool = False) -> Variable:
     """Solves with one triangle of a, or with the adjoint of that."""
     trans = 0 if not adjoint else 2 if np.dtype(a.dtype).kind == "c" else 1
     return apply(Op.make("solve_triangular", lower=lower, trans=trans, unit_diagonal=unit), a, b)
@@ -69,7 +73,7 @@ def _triangular(a: Variable, b: Variable, lower: bool, adjoint: bool = False, un
 
 def _products(w: Variable, x: Variable) -> Variable:
     """w x^H, of two vectors or of columns."""
-    product: Variable = FUNCTIONS["outer"](w, _conj(x)) if w.ndim == 1 else _times(w, _adjoint(x))
+    product: Variable = FUNCTIONS["outer"](w, conj(x)) if w.ndim == 1 else times(w, adjoint(x))
     return product
 
 
@@ -83,7 +87,7 @@ def _columns(x: Variable, vector: bool) -> Variable:
     return expand(x, (x.ndim,)) if vector else x
 
 
-def _part(x: Variable, like: Variable, vector: bool = False) -> Variable:
+def part_of(x: Variable, like: Variable, vector: bool = False) -> Variable:
     """A gradient, of columns where `like` is one vector for all, as one with respect to `like`."""
     x = apply(Op.make("squeeze", axis=(x.ndim - 1,)), x) if vector else x
     return sum_to(fitting(x, like), like, range(like.ndim - (1 if vector else 2)))
@@ -91,7 +95,7 @@ def _part(x: Variable, like: Variable, vector: bool = False) -> Variable:
 
 def _parts(args: Args, by_a: Variable, by_b: Variable, vector: bool) -> Parts:
     a, b = args
-    return [_part(by_a, a) if smooth(a) else None, _part(by_b, b, vector) if smooth(b) else None]
+    return [part_of(by_a, a) if smooth(a) else None, part_of(by_b, b, vector) if smooth(b) else None]
 
 
 # Systems
@@ -102,7 +106,7 @@ def of_solve(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
     a, b = args
     vector = _alone(a, b)
     g, x = _columns(g, vector), _columns(out, vector)
-    w = apply(op, _adjoint(a), g)
+    w = apply(op, adjoint(a), g)
     return _parts(args, -_products(w, x), w, vector)
 
 
@@ -112,9 +116,9 @@ def of_solve_triangular(op: Op, args: Args, out: Variable, g: Variable) -> Parts
     lower, trans, unit = (op.options[k] for k in ("lower", "trans", "unit_diagonal"))
     vector = _alone(a, b)
     g, x = _columns(g, vector), _columns(out, vector)
-    w = _triangular(_conj(a) if trans == 1 else a, g, lower, trans == 0, unit)
+    w = triangular(conj(a) if trans == 1 else a, g, lower, trans == 0, unit)
     by_a = -_products(w, x)  # by a, a^T or a^H
-    by_a = by_a if trans == 0 else _swapped(by_a) if trans == 1 else _adjoint(by_a)
+    by_a = by_a if trans == 0 else swapped(by_a) if trans == 1 else adjoint(by_a)
     return _parts(args, _read(by_a, lower, unit), w, vector)
 
 
@@ -133,8 +137,8 @@ def of_cho_solve(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
     g, x = _columns(g, vector), _columns(out, vector)
     w = apply(op, c, g)
     by_a = -_products(w, x)
-    both, c = by_a + _adjoint(by_a), _read(c, lower)
-    return _parts(args, _read(_times(both, c) if lower else _times(c, both), lower), w, vector)
+    both, c = by_a + adjoint(by_a), _read(c, lower)
+    return _parts(args, _read(times(both, c) if lower else times(c, both), lower), w, vector)
 
 
 # Factors
@@ -142,22 +146,22 @@ def of_cho_solve(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
 
 def of_cholesky(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
     """L^-H half(L^H g) L^-1, as seen by the lower triangle, which stands for both."""
-    half = _triangular(out, _half_below(_times(_adjoint(out), g)), True, adjoint=True)
-    both = _adjoint(_triangular(out, _adjoint(half), True, adjoint=True))
-    return [fitting(_half_below(both + _adjoint(both)), args[0])]
+    half = triangular(out, half_below(times(adjoint(out), g)), True, adjoint=True)
+    both = adjoint(triangular(out, adjoint(half), True, adjoint=True))
+    return [fitting(half_below(both + adjoint(both)), args[0])]
 
 
 def _matrix(packed: Variable) -> Variable:
     """L and U in one, of what lu_factor makes."""
     rows: Variable = packed[(..., slice(-1), slice(None))]
-    return _swapped(rows)
+    return swapped(rows)
 
 
 def _packed(x: Variable, like: Variable) -> Variable:
     """A gradient by L and U in one, as one by what lu_factor makes: pivots have none."""
     rows, last = like[(..., slice(-1), slice(None))], like[(..., slice(-1, None), slice(None))]
     joined: Variable = FUNCTIONS["concatenate"](
-        [_part(_swapped(x), rows), FUNCTIONS["zeros_like"](last)], like.ndim - 2
+        [part_of(swapped(x), rows), FUNCTIONS["zeros_like"](last)], like.ndim - 2
     )
     return joined
 
@@ -166,9 +170,9 @@ def of_lu_factor(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
     """P L^-H (lower(L^H g) + upper(g U^H)) U^-H."""
     lu, g = _matrix(out), _matrix(g)
     lower, upper = _unit(lu), _above(lu)
-    middle = _below(_times(_adjoint(lower), _below(g, -1)), -1) + _above(_times(_above(g), _adjoint(upper)))
-    left = _triangular(lu, middle, True, adjoint=True, unit=True)
-    both = _adjoint(_triangular(lu, _adjoint(left), False))
+    middle = _below(times(adjoint(lower), _below(g, -1)), -1) + _above(times(_above(g), adjoint(upper)))
+    left = triangular(lu, middle, True, adjoint=True, unit=True)
+    both = adjoint(triangular(lu, adjoint(left), False))
     # P, as the transpose of a matrix whose L and U are the identity.
     pivots, rows = out[(..., slice(-1, None), slice(None))], out[(..., slice(-1), slice(None))]
     alone = FUNCTIONS["concatenate"]([_unit(FUNCTIONS["zeros_like"](rows)), pivots], out.ndim - 2)
@@ -189,18 +193,18 @@ def of_lu_solve(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
     kind = np.dtype(packed.dtype).kind
     g, x, right = (_columns(v, vector) for v in (g, out, b))
     if trans == 1 and kind == "c":  # the conjugate of a system with a^H
-        g, x, right = _conj(g), _conj(x), _conj(right)
+        g, x, right = conj(g), conj(x), conj(right)
     w = apply(Op.make("lu_solve", trans=(2 if kind == "c" else 1) if trans == 0 else 0), packed, g)
     start, end = (g, x) if trans == 0 else (right, w)
     lu = _matrix(packed)
     upper = _above(lu)
-    middle = _triangular(lu, start, False, adjoint=True)
-    outer = _triangular(lu, middle, True, adjoint=True, unit=True)
-    by_lower = _below(_products(outer, _times(upper, end)), -1)
+    middle = triangular(lu, start, False, adjoint=True)
+    outer = triangular(lu, middle, True, adjoint=True, unit=True)
+    by_lower = _below(_products(outer, times(upper, end)), -1)
     by_upper = _above(_products(middle, end))
     if trans == 1 and kind == "c":
-        w = _conj(w)
-    by_b = _part(w, b, vector) if smooth(b) else None
+        w = conj(w)
+    by_b = part_of(w, b, vector) if smooth(b) else None
     return [_packed(-(by_lower + by_upper), packed) if smooth(packed) else None, by_b]
 
 
@@ -209,19 +213,19 @@ def of_lu_solve(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
 
 def of_inv(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
     """- a^-H g a^-H."""
-    other = _adjoint(out)
-    return [fitting(-_times(_times(other, g), other), args[0])]
+    other = adjoint(out)
+    return [fitting(-times(times(other, g), other), args[0])]
 
 
 def _with_inverse(factor: Variable, a: Variable) -> Parts:
     """A number times a^-H: raises where a is singular."""
     spread = expand(factor, (factor.ndim, factor.ndim + 1))
-    return [fitting(spread * _adjoint(apply(Op.make("inv"), a)), a)]
+    return [fitting(spread * adjoint(apply(Op.make("inv"), a)), a)]
 
 
 def of_det(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
     """det(a) a^-H; of a singular matrix there is none."""
-    return _with_inverse(g * _conj(out), args[0])
+    return _with_inverse(g * conj(out), args[0])
 
 
 def of_logabsdet(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
@@ -233,5 +237,5 @@ def of_det_sign(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
     """Of a real matrix 0 in steps; of a complex one, the sign turns with the imaginary part of tr(a^-1 da)."""
     if np.dtype(out.dtype).kind != "c":
         return [FUNCTIONS["zeros_like"](args[0])]
-    turn: Variable = FUNCTIONS["imag"](_conj(g) * out)
+    turn: Variable = FUNCTIONS["imag"](conj(g) * out)
     return _with_inverse(-1j * turn, args[0])

@@ -357,19 +357,3 @@ def softmax(x: Any, axis: int = -1) -> Variable:
     """
     v = as_float(x)
     return apply(Op.make("softmax", axis=axis_of(axis, v.ndim)), v)
-
-
-@public("norm", numpy=("norm",))
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Variable:
-    """The 2-norm (ord None or 2), 1-norm or maximum norm (inf) of vectors, over axis.
-
-    Over several axes only ord=None (the root of the sum of squares) is known.
-    """
-    v = as_float(x)
-    many = len(axes_of(axis, v.ndim)) > 1
-    size = elementwise("absolute", v)
-    if ord is None or (ord == 2 and not many):
-        return elementwise("sqrt", reduce("sum", elementwise("square", size), axis, keepdims))
-    if not many and ord in (1, np.inf):
-        return reduce("sum" if ord == 1 else "max", size, axis, keepdims)
-    raise ValueError(f"norm of order {ord!r} over axis {axis} is not known")

@@ -54,7 +54,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def public(*names: str, numpy: tuple[str, ...] = ()) -> Callable[[F], F]:
     """Register a function of symbolic arrays under `names` (default: its own name).
 
-    numpy: names of NumPy functions and ufuncs which, given a symbolic array, call it.
+    numpy: names of NumPy functions and ufuncs which, given a symbolic array, call it: "where", "linalg.svd".
     """
 
     def keep(f: F) -> F:
@@ -162,9 +162,11 @@ class Variable(Displayed):
         return ufunc_call(_numpy_function, ufunc, method, args, kwargs, describe(self))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        f = _numpy_function(func.__name__)
+        home = func.__module__.partition("numpy.")[2]  # "linalg", "fft": np.trace is not np.linalg.trace
+        name = f"{home}.{func.__name__}" if home in ("fft", "linalg") else func.__name__
+        f = _numpy_function(name)
         if f is None:
-            raise missing(func.__name__, describe(self))
+            raise missing(name, describe(self))
         return numpy_call(func, f, args, kwargs)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:

@@ -86,12 +86,12 @@ NUMPY = CostTable(
     call={
         "arith": 450.0, "division": 450.0, "transcendental": 450.0, "free": 250.0, "sort": 2000.0,
         "product": 900.0, "memory": 1200.0, "gather": 1500.0, "reduction": 2500.0, "cumulative": 7000.0,
-        "system": 4500.0, "factorization": 5000.0, "solving": 6000.0,
+        "system": 4500.0, "factorization": 5000.0, "solving": 6000.0, "decomposition": 12_000.0,
     },
     element={
         "free": 0.0, "arith": 0.35, "division": 0.9, "transcendental": 6.0, "reduction": 0.35,
         "memory": 0.5, "gather": 0.3, "sort": 30.0, "product": 0.06, "stack": 0.3, "cumulative": 4.0,
-        "system": 0.13, "factorization": 0.12, "solving": 0.2,
+        "system": 0.13, "factorization": 0.12, "solving": 0.2, "decomposition": 0.12,
     },
     kind={
         "seq": 60.0, "delay": 5.0, "hold": 0.0, "input": 0.0, "const": 0.0, "loop": 3000.0,
@@ -177,18 +177,18 @@ def elements(work: Work, kind: str) -> float:
         # One element after the other where rows are short; where they are long, as slowly as a loop.
         rows, lanes = work.out if work.out.ndim == work.args[0].ndim else work.args[-1], _size(work.args[0])
         return float(rows.shape[0] or 0 if rows.ndim else 1) * min(lanes, 200 + lanes / 6)
-    if kind in ("factorization", "solving", "system"):
+    if kind in ("decomposition", "factorization", "solving", "system"):
         return _of_matrices(work, kind, out)
     weight = _bytes(work.out.dtype) / 8
     return (out if kind in ("memory", "gather") else max([out, *map(_size, work.args)])) * weight
 
 
 def _of_matrices(work: Work, kind: str, out: float) -> float:
-    """Multiply-adds of linear algebra: n^3 / 3 for factors of a matrix, n^2 for each right side."""
+    """Multiply-adds of linear algebra: n^3 / 3 for factors of a matrix, n^2 for each right side, 12 n^3 for values."""
     n, last = float(work.args[0].shape[-1] or 0), work.args[-1]
-    if kind == "factorization":
-        matrices = _size(work.args[0]) / max(n * n, 1.0)
-        return matrices * n**3 / 3 + max(matrices - 1, 0.0) * IN_A_STACK
+    if kind in ("decomposition", "factorization"):
+        matrices, each = _size(work.args[0]) / max(n * n, 1.0), n**3 * (1 / 3 if kind == "factorization" else 12)
+        return matrices * each + max(matrices - 1, 0.0) * IN_A_STACK
     columns = float(last.shape[-1] or 0) if last.ndim > 1 else 1.0
     matrices = out / max(n * columns, 1.0)
     return out * n + (matrices * n**3 / 3 if kind == "system" else max(matrices - 1, 0.0) * IN_A_STACK)

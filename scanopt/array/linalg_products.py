@@ -1,0 +1,234 @@
+"""Products, powers and axes of symbolic matrices, as in numpy.linalg: of the last axes, where numpy's own differ."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+from scanopt.array import ops_products as products
+from scanopt.array import ops_reductions, ops_selecting
+from scanopt.array.batching import dims_of
+from scanopt.array.constants import as_variable, promoted
+from scanopt.array.linalg_systems import inv, solve
+from scanopt.array.ops_axes import moveaxis, swapaxes
+from scanopt.array.ops_creation import eye
+from scanopt.array.ops_joining import stack
+from scanopt.array.ops_shaping import broadcast_to, reshape, times, transpose
+from scanopt.array.variable import Variable, describe, public
+
+__all__ = [
+    "cross", "diagonal", "matmul", "matrix_power", "matrix_transpose", "multi_dot", "outer", "tensordot", "tensorinv",
+    "tensorsolve", "trace", "vecdot",
+]  # fmt: skip
+
+
+# Products
+
+
+def matmul(x1: Any, x2: Any, /) -> Variable:
+    """The product of stacks of matrices, as the operator @."""
+    return products.matmul(x1, x2)
+
+
+def tensordot(a: Any, b: Any, /, *, axes: Any = 2) -> Variable:
+    """The sum of products over pairs of axes, as `scanopt.tensor.tensordot`."""
+    return products.tensordot(a, b, axes)
+
+
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Variable:
+    """The sum of conj(x1) * x2 over an axis, counted from the last one; other axes broadcast.
+
+    >>> vecdot(np.ones((3, 5)), np.ones((3, 1)), axis=-2).type.shape
+    (5,)
+    """
+    a, b = (moveaxis(as_variable(x), axis, -1) for x in (x1, x2))
+    return products.vecdot(a, b)
+
+
+def outer(x1: Any, x2: Any, /) -> Variable:
+    """All products of elements of two vectors, as np.linalg.outer.  Raises ValueError for what are no vectors."""
+    a, b = promoted(x1, x2)
+    if a.ndim != 1 or b.ndim != 1:
+        raise ValueError(f"linalg.outer takes vectors, found {describe(a)} and {describe(b)}: scanopt.tensor.outer "
+                         "takes any arrays")  # fmt: skip
+    return products.outer(a, b)
+
+
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Variable:
+    """The vector products of vectors of three numbers along an axis, as np.linalg.cross.
+
+    Raises ValueError where an axis is known to have another length.
+
+    >>> from scanopt import interpret
+    >>> interpret(cross(np.array([1, 2, 3]), np.array([4, 5, 6])))
+    array([-3,  6, -3])
+    """
+    a, b = (moveaxis(x, axis, 0) for x in promoted(x1, x2))
+    for x in (a, b):
+        if x.type.shape[0] not in (3, None):
+            raise ValueError(f"cross takes vectors of 3 numbers along axis {axis}, found {describe(x)}")
+    if a.dtype == "bool":
+        raise TypeError("cross of booleans: cast them first")
+    parts = [a[i] * b[j] - a[j] * b[i] for i, j in ((1, 2), (2, 0), (0, 1))]
+    return moveaxis(stack(parts), 0, axis)
+
+
+def multi_dot(arrays: Sequence[Any]) -> Variable:
+    """The product of two or more matrices, as np.linalg.multi_dot; the first and the last may be vectors.
+
+    Multiplied in the order of the fewest multiplications where all lengths are known, else from the left.
+    Raises ValueError for fewer than two, or other numbers of axes.
+
+    >>> multi_dot([np.ones((2, 30)), np.ones((30, 4)), np.ones(4)]).type.shape
+    (2,)
+    """
+    xs = [as_variable(x) for x in arrays]
+    if len(xs) < 2:
+        raise ValueError(f"multi_dot takes two or more arrays, found {len(xs)}")
+    for i, x in enumerate(xs):
+        if x.ndim != 2 and not (x.ndim == 1 and i in (0, len(xs) - 1)):
+            raise ValueError(f"multi_dot takes matrices (vectors first and last), found {describe(x)} at place {i}")
+    known = all(n is not None for x in xs for n in x.type.shape)
+    return _product(xs, _order(xs), 0, len(xs) - 1) if known else reduce(products.dot, xs)
+
+
+def _order(xs: Sequence[Variable]) -> dict[tuple[int, int], int]:
+    """For the product of arrays i to j, after which of them to cut."""
+    first = xs[0].type.shape[0] if xs[0].ndim == 2 else 1
+    lengths = [int(first or 0), *(int((x.type.shape[-1] if x.ndim == 2 else 1) or 0) for x in xs[1:])]
+    lengths.insert(1, int(xs[0].type.shape[-1] or 0))
+    costs = {(i, i): 0 for i in range(len(xs))}
+    cuts: dict[tuple[int, int], int] = {}
+    for span in range(1, len(xs)):
+        for i in range(len(xs) - span):
+            j = i + span
+            costs[i, j], cuts[i, j] = min(
+                (costs[i, k] + costs[k + 1, j] + lengths[i] * lengths[k + 1] * lengths[j + 1], k) for k in range(i, j)
+            )
+    return cuts
+
+
+def _product(xs: Sequence[Variable], cuts: dict[tuple[int, int], int], i: int, j: int) -> Variable:
+    if i == j:
+        return xs[i]
+    k = cuts[i, j]
+    return products.dot(_product(xs, cuts, i, k), _product(xs, cuts, k + 1, j))
+
+
+def matrix_power(a: Any, n: Any) -> Variable:
+    """The n-th power of square matrices, as np.linalg.matrix_power; of the inverse where n is negative.
+
+    a: (..., k, k).  n: an int.  Raises TypeError for another n, ValueError for other shapes; LinAlgError at run time
+    where n is negative and a is singular.
+
+    >>> from scanopt import interpret
+    >>> interpret(matrix_power(np.array([[1, 1], [0, 1]]), 5))
+    array([[1, 5],
+           [0, 1]])
+    """
+    x = as_variable(a)
+    if x.ndim < 2 or len({x.type.shape[-1], x.type.shape[-2]} - {None}) > 1:
+        raise ValueError(f"matrix_power takes square matrices, found {describe(x)}")
+    if isinstance(n, Variable):
+        raise TypeError(
+            f"matrix_power takes an int, found {describe(n)}: a power that is known when the function runs is a loop, "
+            "scanopt.scan(lambda p, a: p @ a, outputs_info=eye, non_sequences=a, n_steps=n)"
+        )
+    try:
+        power = operator.index(n)
+    except TypeError:
+        raise TypeError(f"matrix_power takes an int, found {n!r}") from None
+    if power == 0:
+        one = eye(x.shape[-1], dtype=x.dtype)
+        return one if x.ndim == 2 else broadcast_to(one, dims_of(x))
+    return _power(inv(x), -power) if power < 0 else _power(x, power)
+
+
+def _power(x: Variable, n: int) -> Variable:
+    """By squares, in the order in which NumPy multiplies."""
+    if n == 3:
+        return products.matmul(products.matmul(x, x), x)
+    square, result = x, None
+    while n:
+        n, bit = divmod(n, 2)
+        if bit:
+            result = square if result is None else products.matmul(result, square)
+        square = products.matmul(square, square) if n else square
+    assert result is not None
+    return result
+
+
+# Systems of tensors
+
+
+def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Variable:
+    """x with tensordot(a, x, x.ndim) = b, as np.linalg.tensorsolve.
+
+    a: as many elements in its last axes as in its first ones, which are those of b.  axes: axes of a to move to the
+    end first.  LinAlgError at run time where a, as a matrix, is singular.
+
+    >>> tensorsolve(np.eye(6).reshape(2, 3, 6), np.ones((2, 3))).type.shape
+    (6,)
+    """
+    x, right = as_variable(a), as_variable(b)
+    if axes is not None:
+        moved = [i % x.ndim for i in axes]
+        x = transpose(x, (*(i for i in range(x.ndim) if i not in moved), *moved))
+    if x.ndim <= right.ndim:
+        raise ValueError(f"tensorsolve takes an array of more axes than its right side, found {describe(x)} and "
+                         f"{describe(right)}")  # fmt: skip
+    last = dims_of(x)[right.ndim :]
+    size = reduce(times, last, 1)
+    return reshape(solve(reshape(x, (size, size)), reshape(right, (-1,))), last)
+
+
+def tensorinv(a: Any, ind: int = 2) -> Variable:
+    """The inverse for tensordot(., ., ind), as np.linalg.tensorinv.
+
+    a: as many elements in its first `ind` axes as in the others.  Raises ValueError for another ind.
+
+    >>> tensorinv(np.eye(6).reshape(2, 3, 6)).type.shape
+    (6, 2, 3)
+    """
+    x = as_variable(a)
+    if not 0 < ind < x.ndim + 1:
+        raise ValueError(f"tensorinv takes an ind from 1 to the number of axes, found {ind} for {describe(x)}")
+    dims = dims_of(x)
+    size = reduce(times, dims[ind:], 1)
+    return reshape(inv(reshape(x, (size, size))), (*dims[ind:], *dims[:ind]))
+
+
+# Axes
+
+
+@public(numpy=("matrix_transpose",))
+def matrix_transpose(x: Any, /) -> Variable:
+    """The last two axes exchanged.  Raises ValueError for fewer axes.
+
+    >>> matrix_transpose(np.ones((5, 2, 3))).type.shape
+    (5, 3, 2)
+    """
+    v = as_variable(x)
+    if v.ndim < 2:
+        raise ValueError(f"matrix_transpose takes a matrix or a stack of them, found {describe(v)}")
+    return swapaxes(v, -1, -2)
+
+
+def diagonal(x: Any, /, *, offset: int = 0) -> Variable:
+    """The diagonal of the matrices in the last two axes, as np.linalg.diagonal.
+
+    >>> diagonal(np.ones((5, 2, 3))).type.shape
+    (5, 2)
+    """
+    return ops_selecting.diagonal(x, offset, -2, -1)
+
+
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Variable:
+    """The sum of the diagonal of the matrices in the last two axes, as np.linalg.trace.
+
+    >>> trace(np.ones((5, 2, 3))).type.shape
+    (5,)
+    """
+    return ops_reductions.reduce("sum", diagonal(x, offset=offset), -1, False, dtype)

@@ -1,0 +1,172 @@
+"""Systems of symbolic equations, inverses, determinants, and factors to solve with."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scanopt.array.batching import transpose
+from scanopt.array.constants import as_tensor_variable
+from scanopt.array.op import Op
+from scanopt.array.variable import FUNCTIONS, Variable, apply
+
+__all__ = [
+    "SlogdetResult", "cho_factor", "cho_solve", "cholesky", "det", "inv", "lu_factor", "lu_solve", "slogdet", "solve",
+    "solve_triangular",
+]  # fmt: skip
+
+
+class SlogdetResult(NamedTuple):
+    """The sign of a determinant and the logarithm of its absolute value."""
+
+    sign: Variable
+    logabsdet: Variable
+
+
+def solve(a: Any, b: Any) -> Variable:
+    """x with a x = b, as np.linalg.solve.
+
+    a: (..., n, n).  b: a vector of n, or (..., n, k) of k right sides; the first axes broadcast.
+    Raises ValueError for other shapes, TypeError for half precision; LinAlgError at run time where a is
+    singular, unless there are no right sides (k = 0).
+
+    >>> solve(np.eye(3), np.ones((3, 2))).type.shape
+    (3, 2)
+    """
+    return apply(Op.make("solve"), as_tensor_variable(a), as_tensor_variable(b))
+
+
+def solve_triangular(a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_diagonal: bool = False) -> Variable:
+    """x with a x = b for a triangular a, as scipy.linalg.solve_triangular.
+
+    a: (..., n, n), of which one triangle is read.  b: as for `solve`.  trans: 0 or "N", 1 or "T" (a^T x = b),
+    2 or "C" (a^H x = b).  unit_diagonal: the diagonal is not read, for it is ones.
+    Raises ValueError for other shapes or another trans; LinAlgError at run time where the diagonal has a zero.
+
+    >>> from scanopt import interpret
+    >>> interpret(solve_triangular(np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([2.0, 3.0]), lower=True))
+    array([1., 2.])
+    """
+    x = as_tensor_variable(a)
+    op = Op.make("solve_triangular", lower=bool(lower), trans=_trans(trans, x), unit_diagonal=bool(unit_diagonal))
+    return apply(op, x, as_tensor_variable(b))
+
+
+def _trans(trans: Any, a: Variable) -> int:
+    found = {"N": 0, "T": 1, "C": 2}.get(trans, trans)
+    if isinstance(found, bool) or found not in (0, 1, 2):
+        raise ValueError(f"trans is 0 or 'N', 1 or 'T', 2 or 'C', found {trans!r}")
+    return int(found) if np.dtype(a.dtype).kind == "c" else min(int(found), 1)
+
+
+def lu_factor(a: Any) -> Variable:
+    """The factors of square matrices, for `lu_solve`: one array (..., n + 1, n).
+
+    Unlike SciPy's it is no pair: row j is column j of L and U in one, the last row are the pivots.
+    Nothing is raised for a singular matrix; `lu_solve` does.  Raises ValueError for other shapes.
+
+    >>> lu_factor(np.eye(3)).type.shape
+    (4, 3)
+    """
+    return apply(Op.make("lu_factor"), as_tensor_variable(a))
+
+
+def lu_solve(lu: Any, b: Any, trans: Any = 0) -> Variable:
+    """x with a x = b, a^T x = b (trans 1 or "T") or a^H x = b (2 or "C"), from `lu_factor(a)`.
+
+    b: as for `solve`.  Raises ValueError for other shapes or another trans; LinAlgError at run time where a
+    is singular (SciPy's gives infinities).
+
+    >>> from scanopt import interpret
+    >>> interpret(lu_solve(lu_factor(np.array([[2.0, 0.0], [1.0, 1.0]])), np.array([2.0, 3.0])))
+    array([1., 2.])
+    """
+    factors = as_tensor_variable(lu)
+    return apply(Op.make("lu_solve", trans=_trans(trans, factors)), factors, as_tensor_variable(b))
+
+
+def cholesky(a: Any, upper: bool = False) -> Variable:
+    """The lower triangular L with L L^H = a (upper: the U with U^H U = a), as np.linalg.cholesky.
+
+    a: (..., n, n), of which the lower (or upper) triangle is read.
+    Raises ValueError for other shapes; LinAlgError at run time where a is not positive definite.
+
+    >>> from scanopt import interpret
+    >>> interpret(cholesky(np.array([[4.0, 2.0], [2.0, 2.0]])))
+    array([[2., 0.],
+           [1., 1.]])
+    """
+    x = as_tensor_variable(a)
+    if not upper:
+        return apply(Op.make("cholesky"), x)
+    return _adjoint(apply(Op.make("cholesky"), _adjoint(x)))
+
+
+def _adjoint(x: Variable) -> Variable:
+    if x.ndim < 2:
+        return x
+    other = FUNCTIONS["conj"](x) if np.dtype(x.dtype).kind == "c" else x
+    return transpose(other, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+
+
+def cho_factor(a: Any, lower: bool = False) -> tuple[Variable, bool]:
+    """The Cholesky factor of a and whether it is the lower one, for `cho_solve`; errors as `cholesky`.
+
+    >>> cho_factor(np.eye(3), lower=True)[1]
+    True
+    """
+    return cholesky(a, upper=not lower), bool(lower)
+
+
+def cho_solve(c_and_lower: Any, b: Any) -> Variable:
+    """x with a x = b, from `cho_factor(a)`: the factor and whether it is the lower one, as scipy.linalg.cho_solve.
+
+    Only one triangle of the factor is read.  b: as for `solve`.  Raises TypeError for what is no such pair,
+    ValueError for other shapes.
+
+    >>> from scanopt import interpret
+    >>> interpret(cho_solve(cho_factor(np.array([[4.0, 2.0], [2.0, 2.0]])), np.array([6.0, 4.0])))
+    array([1., 1.])
+    """
+    if not isinstance(c_and_lower, tuple | list) or len(c_and_lower) != 2:
+        raise TypeError(f"cho_solve takes a pair (factor, lower) as cho_factor gives it, found {c_and_lower!r}")
+    c, lower = c_and_lower
+    return apply(Op.make("cho_solve", lower=bool(lower)), as_tensor_variable(c), as_tensor_variable(b))
+
+
+def inv(a: Any) -> Variable:
+    """The inverse, as np.linalg.inv.  a: (..., n, n).
+
+    Raises ValueError for other shapes; LinAlgError at run time where a is singular.
+
+    >>> from scanopt import interpret
+    >>> interpret(inv(np.array([[2.0, 0.0], [0.0, 4.0]])))
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
+    """
+    return apply(Op.make("inv"), as_tensor_variable(a))
+
+
+def det(a: Any) -> Variable:
+    """The determinant, as np.linalg.det.  a: (..., n, n).  Raises ValueError for other shapes.
+
+    Its gradient raises LinAlgError where a is singular.
+
+    >>> det(np.ones((5, 3, 3))).type.shape
+    (5,)
+    """
+    return apply(Op.make("det"), as_tensor_variable(a))
+
+
+def slogdet(a: Any) -> SlogdetResult:
+    """The sign (or phase) of the determinant and the logarithm of its absolute value, as np.linalg.slogdet.
+
+    a: (..., n, n).  Raises ValueError for other shapes.  Of a singular matrix they are 0 and -inf.
+
+    >>> from scanopt import interpret
+    >>> [float(x) for x in interpret(list(slogdet(-np.eye(1))))]
+    [-1.0, 0.0]
+    """
+    x = as_tensor_variable(a)
+    return SlogdetResult(apply(Op.make("det_sign"), x), apply(Op.make("logabsdet"), x))
