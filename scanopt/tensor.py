@@ -33,6 +33,7 @@ _ELSEWHERE = {
 _MODULES = {
     "linalg": "scanopt.array.linalg",
     "random": "scanopt.array.random_functions",
+    "special": "scanopt.array.special",
     "shared_randomstreams": "scanopt.array.random_streams",
 }
 _CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None}

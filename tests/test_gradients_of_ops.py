@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_ops import CASES, LINALG, NAMES, TABLE, blurred
+from test_ops import CASES, LINALG, NAMES, SPECIAL, TABLE, blurred
 
 import scanopt
 from scanopt.array.derivatives import no_gradient
@@ -70,7 +70,7 @@ def points(rng: Rng, name: str, place: int, like: Array) -> Array:
     if like.dtype.kind == "c":
         parts = [points(rng, name, place + 5 * i, like.real) for i in range(2)]
         return np.asarray(parts[0] + 1j * parts[1], like.dtype)
-    low, high = DOMAINS.get(name, (-2.0, 2.0))
+    low, high = SPECIAL[name][place % 5] if name in SPECIAL else DOMAINS.get(name, (-2.0, 2.0))
     grid = np.arange(round(100 * low), round(100 * high))
     grid = grid[np.abs(grid) > 15] if low < 0 else grid
     x = rng.choice(grid, like.shape, replace=like.size > grid.size) / 100 + 0.002 + 0.0007 * place

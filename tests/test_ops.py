@@ -573,6 +573,31 @@ def case_linalg(name: str) -> Callable[[Rng], Case]:
     return make
 
 
+SPECIAL: dict[str, tuple[tuple[float, float], ...]] = {
+    # where each argument lies; a whole number of one argument is an order, of which there is no derivative
+    **dict.fromkeys(("erf", "erfc", "erfcx", "ndtr", "log_ndtr", "i0", "i1", "i0e", "i1e", "j0", "j1"), ((-2, 2),)),
+    **dict.fromkeys(("gamma", "gammaln", "psi", "entr", "exp1", "expi"), ((0.2, 2),)),
+    **dict.fromkeys(("logit", "ndtri"), ((0.1, 0.9),)), "erfinv": ((-0.9, 0.9),), "erfcinv": ((0.1, 1.9),),
+    **dict.fromkeys(("beta", "betaln", "xlogy", "rel_entr", "kl_div"), ((0.2, 2), (0.2, 2))),
+    "xlog1py": ((-2, 2), (-0.8, 2)), "zeta": ((2, 2), (0.5, 3)), "gammainc": ((2, 2), (0.2, 2)),
+    "gammaincc": ((3, 3), (0.2, 2)), "betainc": ((2, 2), (3, 3), (0.1, 0.9)),
+}  # fmt: skip
+
+
+def case_special(name: str) -> Callable[[Rng], Case]:
+    def make(rng: Rng) -> Case:
+        shape, args = some_shape(rng, int(rng.integers(0, 3))), []
+        for low, high in SPECIAL[name]:
+            if low == high:
+                args.append(number(low))
+            else:
+                x = rng.uniform(low, high, narrowed(rng, shape)).astype(rng.choice(["float32", "float64"]))
+                args.append(layout(rng, x))
+        return Op.make(name), args
+
+    return make
+
+
 def case_decomposition(name: str) -> Callable[[Rng], Case]:
     """Real where vectors are unique up to sign alone; what U and Q have more than they must is one column."""
 
@@ -634,6 +659,7 @@ CASES: dict[str, Callable[[Rng], Case]] = {
     **{f"random_{name}": case_sampler(name) for name in PARAMETERS},
     **{name: case_recurrence(name, *given) for name, given in RECURRENCES.items()},
     **{name: case_linalg(name) for name in LINALG},
+    **{name: case_special(name) for name in SPECIAL},
     **{name: case_decomposition(name) for name in LINALG[LINALG.index("svd") :]},
     **{name: case_along(name) for name in ["cumsum", "cumprod", "sort", "argsort", "argmax", "argmin"]},
     **{

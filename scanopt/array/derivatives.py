@@ -13,9 +13,26 @@ from scanopt.array.op import Gradient, Op
 from scanopt.array.ops_sum_to import sum_to
 from scanopt.array.variable import FUNCTIONS, Apply, Constant, Variable
 
-__all__ = ["Partial", "elementwise_gradient", "fitting", "no_gradient", "smooth", "unspread", "zero_gradient"]
+__all__ = [
+    "UNKNOWN",
+    "Partial",
+    "elementwise_gradient",
+    "fitting",
+    "no_gradient",
+    "smooth",
+    "unspread",
+    "zero_gradient",
+]
 
-Partial = Callable[..., Any] | complex | None
+
+class Unknown:
+    """The type of `UNKNOWN`."""
+
+
+UNKNOWN: Any = Unknown()
+"""In the place of a derivative, or of a gradient with respect to an argument: there is one, but no formula for it."""
+
+Partial = Callable[..., Any] | complex | Unknown | None
 """A derivative by one argument: a function of all arguments and the result, or a number."""
 
 
@@ -31,7 +48,7 @@ def elementwise_gradient(*partials: Partial) -> Gradient:
     (parameters of the op as keywords), and returns the derivative by its argument: an array, a number,
     or a pair of them for a fraction; a bool array says where the result is that argument (elsewhere
     nothing flows, not even a NaN).  None: the result does not depend smoothly on it.  What
-    broadcasting spread is summed.
+    broadcasting spread is summed.  UNKNOWN: a gradient that asks for it is an error.
 
     >>> from scanopt.array.variable import TensorType
     >>> gradient = elementwise_gradient(lambda x, y, out: y, lambda x, y, out: x)
@@ -39,7 +56,11 @@ def elementwise_gradient(*partials: Partial) -> Gradient:
 
     def gradient(op: Op, args: Sequence[Variable], out: Variable, g: Variable) -> list[Variable | None]:
         return [
-            None if partial is None or not smooth(x) else _part(g, partial, op, args, out, i)
+            None
+            if partial is None or not smooth(x)
+            else UNKNOWN
+            if isinstance(partial, Unknown)
+            else _part(g, partial, op, args, out, i)
             for i, (partial, x) in enumerate(zip(partials, args, strict=True))
         ]
 

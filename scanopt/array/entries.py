@@ -28,10 +28,12 @@ from scanopt.array import (
     ops_selecting,
     ops_shaped_like,
     ops_shaping,
+    ops_special,
     ops_subtensor,
     ops_sum_to,
     ops_transcendental,
     random_ops,
+    special,
 )
 from scanopt.array.variable import FUNCTIONS
 
@@ -64,8 +66,10 @@ __all__ = [
     "ops_selecting",
     "ops_shaped_like",
     "ops_shaping",
+    "ops_special",
     "ops_subtensor",
     "ops_sum_to",
     "ops_transcendental",
     "random_ops",
+    "special",
 ]

@@ -99,6 +99,8 @@ def ufunc_call(
     what = name if method == "__call__" else f"{name}.{method}"
     known = method in _METHODS or method in ("__call__", "outer")
     f = find(_METHODS[method].get(name, "") if method in _METHODS else name) if known else None
+    if known and getattr(np, name, None) is not ufunc:  # SciPy's
+        f, what = find(f"special.{name}") or f, f"special.{what}"
     if f is None:
         raise missing(what, who)
     if method in _METHODS:

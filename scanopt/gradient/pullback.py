@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import reduce
 
-from scanopt.array.derivatives import smooth
+from scanopt.array.derivatives import UNKNOWN, smooth
 from scanopt.array.op import Op
 from scanopt.array.variable import FUNCTIONS, Apply, Node, Variable, apply, describe
 from scanopt.gradient.errors import NullTypeGradError
@@ -112,8 +112,11 @@ def _through_operator(node: Node, sums: Sums) -> None:
     gradient = node.op.spec.gradient
     if gradient is None:
         raise no_way_through(node, [x for x in node.inputs if x in sums.varying])
-    for x, part in zip(node.inputs, gradient(node.op, node.inputs, out, g), strict=True):
-        if part is not None:
+    for i, (x, part) in enumerate(zip(node.inputs, gradient(node.op, node.inputs, out, g), strict=True)):
+        if part is UNKNOWN:
+            if x in sums.varying:
+                raise no_derivative(node, i)
+        elif part is not None:
             sums.add(x, part)
 
 
@@ -123,6 +126,15 @@ def no_way_through(node: Apply, varying: Iterable[Variable]) -> NullTypeGradErro
         f"{node.op.name} has no gradient, and the gradient asked for goes through it to "
         f"{', '.join(map(_in_words, varying))}: write disconnected_grad(...) around its result, or name it in "
         f"consider_constant, if it is meant as a constant (at {user_location()})"
+    )
+
+
+def no_derivative(node: Apply, i: int) -> NullTypeGradError:
+    """The error of a gradient that needs the derivative of an operator by argument i, for which there is no formula."""
+    return NullTypeGradError(
+        f"{node.op.name} has no derivative by argument {i}, and the gradient asked for goes through it to "
+        f"{_in_words(node.inputs[i])}: write disconnected_grad(...) around that argument, if it is meant as a "
+        f"constant (at {user_location()})"
     )
 
 

@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace as altered
 from typing import Any
 
-from scanopt.array.derivatives import smooth
+from scanopt.array.derivatives import UNKNOWN, smooth
 from scanopt.array.op import step_of
 from scanopt.array.variable import FUNCTIONS, Apply, Node, Variable, describe
 from scanopt.gradient.arguments import Asked, choice, disconnected, like_given, variables, vector, vectors
 from scanopt.gradient.captured import with_copies
 from scanopt.gradient.errors import DisconnectedInputError, NullTypeGradError
 from scanopt.gradient.flows import inner_flows
-from scanopt.gradient.pullback import no_way_through, pull, zeros_like
+from scanopt.gradient.pullback import no_derivative, no_way_through, pull, zeros_like
 from scanopt.loops.graph import schedule
 from scanopt.loops.location import user_location
 from scanopt.loops.mit_mots import desugared
@@ -117,6 +117,9 @@ def _through_operator(node: Apply, out: Variable, moving: Tangents) -> Variable 
         raise no_way_through(node, [x for x in node.inputs if x in moving])
     g = Variable(out.type)
     parts = node.op.spec.gradient(node.op, node.inputs, out, g)
+    for i, (x, p) in enumerate(zip(node.inputs, parts, strict=True)):
+        if p is UNKNOWN and x in moving:
+            raise no_derivative(node, i)
     used = [(_cast(p, x), moving[x]) for x, p in zip(node.inputs, parts, strict=True) if p is not None and x in moving]
     if not used:
         return None

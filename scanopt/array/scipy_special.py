@@ -1,0 +1,44 @@
+"""The ufuncs of scipy.special, or of cupyx.scipy.special on a device: imported when one is first used."""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+__all__ = ["special_dtypes", "special_function"]
+
+_LIKE = {"zeta": "rel_entr"}
+"""What is no ufunc in SciPy: a ufunc that takes the same dtypes."""
+
+
+@cache
+def special_function(module: str, name: str) -> Any:
+    """A function of scipy.special for arrays of a module, "numpy" or "cupy".
+
+    >>> special_function("numpy", "erf")(0.0)
+    np.float64(0.0)
+    """
+    home = "cupyx.scipy.special" if module == "cupy" else "scipy.special"
+    try:
+        return getattr(importlib.import_module(home), name)
+    except ImportError as error:
+        raise ImportError(f"{name} needs SciPy: pip install scipy ({error})") from None
+
+
+@cache
+def special_dtypes(name: str, dtypes: tuple[Any, ...]) -> tuple[str, ...]:
+    """SciPy's dtypes of the operands and the result, as `ufunc_dtypes` has NumPy's.
+
+    >>> special_dtypes("erf", ("int8",)), special_dtypes("xlogy", ("float32", float))
+    (('float64', 'float64'), ('float32', 'float32', 'float32'))
+    """
+    ufunc = special_function("numpy", _LIKE.get(name, name))
+    try:
+        found = ufunc.resolve_dtypes((*(np.dtype(d) if isinstance(d, str) else d for d in dtypes), None))
+    except TypeError:
+        text = ", ".join(d if isinstance(d, str) else f"a Python {d.__name__}" for d in dtypes)
+        raise TypeError(f"{name} is not defined for {text}") from None
+    return tuple(d.name for d in found)
