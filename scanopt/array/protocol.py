@@ -38,7 +38,8 @@ _METHODS: dict[str, dict[str, str]] = {
 def missing(name: str, who: str) -> TypeError:
     """The error of a NumPy function without a symbolic form, with what to use in its place if there is something."""
     hint = INSTEAD.get(name)
-    return TypeError(f"np.{name} has no symbolic form ({who} is symbolic)" + (f": {hint}" if hint else ""))
+    home = "scipy" if name.startswith("special.") else "np"
+    return TypeError(f"{home}.{name} has no symbolic form ({who} is symbolic)" + (f": {hint}" if hint else ""))
 
 
 @cache
