@@ -28,7 +28,7 @@ if not os.path.isdir(os.path.join(__path__[0], "rewrites")):
 
 # Public names and the module each lives in: imported when first used, so `import scanopt` is light.
 _HOME = {
-    "scan": "scanopt.loops.scan",
+    "scan": "scanopt.scan_module",
     "map": "scanopt.loops.derived",
     "reduce": "scanopt.loops.derived",
     "foldl": "scanopt.loops.derived",

@@ -21,6 +21,7 @@ _ELSEWHERE = {
     "TensorVariable": "scanopt.array.variable:Variable",
     "TensorConstant": "scanopt.array.variable:Constant",
     "TensorSharedVariable": "scanopt.array.variable:SharedVariable",
+    "scan": "scanopt.scan_module",
     "grad": "scanopt.gradient",
     "jacobian": "scanopt.gradient",
     "hessian": "scanopt.gradient",

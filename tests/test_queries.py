@@ -19,7 +19,8 @@ from scanopt.array.variable import Constant, SharedVariable, Variable
 from scanopt.calculus import queries
 from scanopt.loops.graph import loops_of, schedule
 from scanopt.loops.node import Scan
-from scanopt.loops.scan_args import LISTS, ScanArgs, ScanInfo, scan_args
+from scanopt.loops.scan_args import LISTS, ScanArgs, scan_args
+from scanopt.loops.scan_info import ScanInfo
 
 NAMES = [
     "outer_inp_from_outer_out", "inner_inp_from_outer_out", "inner_out_from_outer_out",

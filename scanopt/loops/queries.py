@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from scanopt.array.variable import Variable
 from scanopt.loops.scan_args import ScanArgs, scan_args
+from scanopt.loops.scan_info import ScanInfo
+from scanopt.loops.scan_op import ScanOp
 
 if TYPE_CHECKING:
     from scanopt.loops.node import Scan
@@ -27,8 +29,12 @@ def _part(name: str, kind: str) -> Callable[..., tuple[Variable, ...]]:
     """The method that gives a list's variables of one kind of slot."""
     what = f"{name.removesuffix('p')}puts"
 
-    def part(self: ScanQueries, given: Sequence[Variable] | None = None) -> tuple[Variable, ...]:
+    def part(self: ScanQueries, given: Sequence[Variable] | ScanQueries | None = None) -> tuple[Variable, ...]:
         places = list(self._args().places(name))
+        if given is self or given is getattr(self, what.replace("outer_", ""), ()):
+            given = None  # as Theano calls it: op.outer_seqs(node), or (node.inputs)
+        if isinstance(given, ScanQueries):
+            raise ValueError(f"{self} was asked for variables of {given}: ask each node for its own")
         if given is not None and len(given) != len(places):
             raise ValueError(
                 f"{self} has {len(places)} {what} but was given {len(given)} variables to choose from: pass "
@@ -36,8 +42,16 @@ def _part(name: str, kind: str) -> Callable[..., tuple[Variable, ...]]:
             )
         return tuple(given[p.index] if given else p.variable for p in places if p.kind == kind)
 
-    part.__doc__ = f"The variables of kind {kind} among the `{what}` of `scan_args`, or among as many `given` ones."
+    part.__doc__ = (
+        f"The variables of kind {kind} among the `{what}` of `scan_args`, or among as many `given` ones.\n\n"
+        "        given: the node, or its own `inputs` or `outputs` for outer ones, stand for the list itself."
+    )
     return part
+
+
+def _number(name: str) -> property:
+    """A part of `info` by its own name."""
+    return property(lambda self: getattr(self.info, name), doc=f"`info.{name}`.")
 
 
 class ScanQueries:
@@ -58,6 +72,23 @@ class ScanQueries:
 
     def _args(self) -> ScanArgs:
         return scan_args(cast("Scan", self))
+
+    @property
+    def op(self) -> ScanOp:
+        """What the documents call the Scan op of this node; all that it says can be asked of the node, too."""
+        return ScanOp(cast("Scan", self))
+
+    @property
+    def info(self) -> ScanInfo:
+        """The numbers of slots and their taps."""
+        return self._args().info
+
+    n_seqs, n_mit_mot, n_mit_mot_outs = _number("n_seqs"), _number("n_mit_mot"), _number("n_mit_mot_outs")
+    n_mit_sot, n_sit_sot, n_nit_sot = _number("n_mit_sot"), _number("n_sit_sot"), _number("n_nit_sot")
+    n_shared_outs, n_non_seqs, n_outs = _number("n_shared_outs"), _number("n_non_seqs"), _number("n_outs")
+    tap_array, mit_mot_in_slices = _number("tap_array"), _number("mit_mot_in_slices")
+    mit_mot_out_slices, mit_sot_in_slices = _number("mit_mot_out_slices"), _number("mit_sot_in_slices")
+    sit_sot_in_slices, as_while = _number("sit_sot_in_slices"), _number("as_while")
 
     def _derived(self) -> Any:
         return importlib.import_module("scanopt.calculus.queries").queries(self)
@@ -94,8 +125,14 @@ class ScanQueries:
         tables: dict[str, Table] = copy.deepcopy(self._derived().var_mappings)
         return tables
 
-    def connection_pattern(self) -> list[list[bool]]:
+    def get_oinp_iinp_iout_oout_mappings(self) -> dict[str, Table]:
+        """The same as `var_mappings`: Aesara's name."""
+        return self.var_mappings
+
+    def connection_pattern(self, node: object = None) -> list[list[bool]]:
         """Per outer input and outer output: whether the one is used to compute values of the other.
+
+        node: this node, as Theano asks its op; no other one.
 
         Through any number of steps.  What only decides how many rows there are (n_steps, rows of
         nit-sots, the condition of `until`) is not connected; an input that cancels out (x - x) is.
@@ -107,6 +144,10 @@ class ScanQueries:
 
         Source: the internals document, as `var_mappings`.
         """
+        if node is not None and node is not self:
+            raise ValueError(
+                f"connection_pattern of {self} was asked of another node: use node.op.connection_pattern(node)"
+            )
         pattern: list[list[bool]] = copy.deepcopy(self._derived().connected)
         return pattern
 

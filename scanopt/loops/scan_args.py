@@ -12,11 +12,12 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from scanopt.array.variable import Apply, Variable
+from scanopt.loops.scan_info import ScanInfo, Taps
 
 if TYPE_CHECKING:
     from scanopt.loops.node import Scan
 
-__all__ = ["LISTS", "Place", "ScanArgs", "ScanInfo", "scan_args"]
+__all__ = ["LISTS", "Place", "ScanArgs", "scan_args"]
 
 LISTS = {
     "outer_inp": ("n_steps", "seqs", "mit_mot", "mit_sot", "sit_sot", "shared", "nit_sot", "non_seqs"),
@@ -28,7 +29,6 @@ LISTS = {
 go in, and after them where they come out."""
 
 Variables = tuple[Variable, ...]
-Taps = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,24 +39,6 @@ class Place:
     slot: int
     index: int
     variable: Variable
-
-
-@dataclass(frozen=True)
-class ScanInfo:
-    """How many slots of each kind a loop has, and at which steps each reads and writes.
-
-    Source: Aesara's `ScanInfo`.
-    """
-
-    n_seqs: int
-    mit_mot_in_slices: tuple[Taps, ...]
-    mit_mot_out_slices: tuple[Taps, ...]
-    mit_sot_in_slices: tuple[Taps, ...]
-    sit_sot_in_slices: tuple[Taps, ...]
-    n_nit_sot: int
-    n_shared_outs: int
-    n_non_seqs: int
-    as_while: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +116,11 @@ class ScanArgs:
     def outer_outputs(self) -> Variables:
         """Mit-mots, mit-sots, sit-sots, nit-sots, shared."""
         return tuple(p.variable for p in self.places("outer_out"))
+
+    @staticmethod
+    def from_node(node: Scan) -> ScanArgs:
+        """The same as `scan_args(node)`."""
+        return scan_args(node)
 
     @property
     def info(self) -> ScanInfo:
