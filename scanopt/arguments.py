@@ -172,6 +172,8 @@ class Signature:
         if not values:
             return
         new = [x.get() if type(x).__module__.partition(".")[0] == "cupy" else x for x in values]
+        for x, value in zip(self.updates, new, strict=False):
+            x.checked(value)
         with _MOMENT:
             for x, value in zip(self.updates, new, strict=False):
                 x.set_value(value, borrow=True)
@@ -237,10 +239,11 @@ def signature(
         raise ValueError(f'on_unused_input must be "raise", "warn" or "ignore", found {on_unused_input!r}')
     if not (downcast is None or is_truth(downcast)):
         raise TypeError(f"allow_input_downcast must be True, False or None, found {downcast!r}")
-    slots = read_inputs(inputs, downcast)
+    slots, cut = _cut(read_inputs(inputs, downcast))
     form, keys, results = _outputs(outputs)
     changes = _updates(updates)
     replaced = replacements("givens", givens)
+    replaced = cut | dict(zip(replaced, rebuild([*replaced.values()], cut), strict=True))
     states = [x.update for x in slots if x.update is not None]
     asked = rebuild([*results, *changes.values(), *states], replaced)
     results, states = asked[: len(results)], asked[len(asked) - len(states) :]
@@ -266,6 +269,12 @@ def signature(
     following = iter(states)
     slots = tuple(x if x.update is None else replace(x, update=next(following)) for x in slots)
     return Signature(slots, shared, tuple(results), changes, form, keys, [x.value for x in slots])
+
+
+def _cut(slots: tuple[In, ...]) -> tuple[tuple[In, ...], dict[Variable, Variable]]:
+    """The inputs with new variables for those that are computed, and what stands in the place of which."""
+    cut = {x.variable: Variable(x.variable.type, x.variable.name) for x in slots if x.variable.owner is not None}
+    return tuple(replace(x, variable=cut.get(x.variable, x.variable)) for x in slots), cut
 
 
 def _without_defaults(given: Any) -> Callable[[SharedVariable], bool]:
@@ -332,7 +341,7 @@ def _updates(updates: Any) -> dict[SharedVariable, Variable]:
         if is_bare(new) and np.can_cast(np.min_scalar_type(new), x.dtype, "same_kind"):
             new = np.asarray(new, dtype=x.dtype)
         value = _output(f"updates[{shown(x.name or 'a shared variable')}]", new)
-        if (value.dtype, value.ndim) != (x.dtype, x.ndim):
+        if not value.type.compatible(x.type):
             raise TypeError(
                 f"updates gives the shared variable {describe(x)} a new value of another type: {describe(value)}"
             )

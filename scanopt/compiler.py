@@ -339,9 +339,9 @@ def function(
 ) -> Function:
     """Compile symbolic outputs into a function of symbolic inputs.
 
-    inputs: list of variables, pairs (variable, default value) or `In`s.  outputs: a variable, or a
-    list or dict of them (the function returns an array, a list or a dict), or None.  updates: dict
-    or pairs of shared variable and new value; all are set after each call, computed from the values
+    inputs: list of variables, pairs (variable, default value) or `In`s; a computed one cuts the graph there.
+    outputs: a variable, or a list or dict of them (the function returns an array, a list or a dict), or None.
+    updates: dict or pairs of shared variable and new value; all are set after each call, computed from the values
     before.  givens: dict or pairs of a variable and what stands in its place, as in `clone`.
     mode: a `Mode` or its name (default: config.mode); "unoptimized" runs the interpreter, "FAST_COMPILE" leaves out
     laws that take time to apply.  What the mode of a loop in it leaves out is left out, too.

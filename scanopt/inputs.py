@@ -71,8 +71,6 @@ def _checked(place: str, x: Any, downcast: bool | None) -> In:
         raise TypeError(f"{place} must be a symbolic array, found {show(v)}")
     if isinstance(v, Constant | SharedVariable):
         raise TypeError(f"{place} is a {type(v).__name__}, {describe(v)}: it has a value of its own")
-    if v.owner is not None:
-        raise TypeError(f"{place} is {describe(v)}: it is computed, and only variables can be inputs")
     for what, option in (("strict", made.strict), ("allow_downcast", made.allow_downcast)):
         if not (option is None or is_truth(option)):
             raise TypeError(f"{what} of {place} must be True or False, found {show(option)}")

@@ -65,6 +65,9 @@ def _cast(variable: Variable, value: Any, data: Array) -> Array:
         return data
     if np.can_cast(data.dtype, variable.dtype, "safe"):
         return data.astype(variable.dtype)
+    if type(value) is float and value.is_integer():  # a number that someone wrote as 3.0
+        data = np.asarray(int(value))
+        value = int(value)
     if not isinstance(value, np.ndarray | np.generic) and np.can_cast(
         data.dtype, variable.dtype, "unsafe" if data.dtype.kind in "bi" else "same_kind"
     ):

@@ -171,6 +171,8 @@ def _signature(f: dict[str, Json], program: Program, where: str) -> Signature:
     slots = tuple(_slot(x, program.inputs[i].type, f"{where}, input {i}") for i, x in enumerate(given))
     for x, v in zip(program.inputs[len(given) :], read, strict=True):
         _same_kind(v.type, x.type, f"{where}, shared variable {v.name or x.name!r}")
+        v.type = x.type  # a length that the program relies on is one of all its values
+        v.checked(v.get_value(borrow=True))
     types = _types(program)
     results = [Variable(types[name]) for name in program.outputs]
     states = [i for i, x in enumerate(slots) if x.update is not None]

@@ -343,6 +343,15 @@ def case_shaped_like(rng: Rng) -> Case:
     return Op.make("shaped_like", axes=axes), [x, values(rng, "float32", like)]
 
 
+def case_specify_shape(rng: Rng) -> Case:
+    x = any_array(rng)
+    shape = tuple((-1, None, n)[int(rng.integers(0, 3))] for n in x.shape)
+    return Op.make("specify_shape", shape=shape), [
+        x,
+        *(number(n) for n, m in zip(x.shape, shape, strict=True) if m is None),
+    ]
+
+
 def case_identity(name: str) -> Callable[[Rng], Case]:
     return lambda rng: (Op.make(name), [any_array(rng)])
 
@@ -828,6 +837,7 @@ def test_batched_form(name: str, seed: int) -> None:
     if result is None:
         assert op.data_shape or name in (
             "setitem",
+            "specify_shape",
             "has_rows",
             "kept_row",
             "rows_left",

@@ -114,20 +114,35 @@ def promoted(*xs: Any) -> tuple[Variable, ...]:
 
 
 @public()
-def shared(value: Any, name: str | None = None, borrow: bool = False) -> SharedVariable:
+def shared(
+    value: Any,
+    name: str | None = None,
+    borrow: bool = False,
+    shape: Sequence[Dim] | None = None,
+    broadcastable: Sequence[bool] | None = None,
+) -> SharedVariable:
     """A shared variable: an array that compiled functions keep between calls.
 
     value: array, or a Python number (int64, float64).  borrow: keep the array itself, not a copy.
+    shape: the lengths of its axes that never change, None for others; programs may rely on them, and values of other
+        lengths are refused.  broadcastable: the same, as Theano writes it: True for axes of length 1.
+    Raises TypeError for what is no array of numbers, ValueError for one of another shape.
 
     >>> shared(np.zeros(3), "b").get_value()
     array([0., 0., 0.])
+    >>> shared(np.zeros((2, 3)), "W", shape=(None, 3))
+    'W' float64[?, 3]
     """
     if isinstance(value, Variable):
         raise TypeError(f"a shared variable needs a value, found {describe(value)}")
     data = np.asarray(value)
     if data.dtype.kind not in "biufc":
         raise TypeError(f"cannot make a shared variable of {value!r} ({type(value).__name__})")
-    v = SharedVariable(data, name)
+    if broadcastable is not None:
+        shape = [1 if one else None for one in broadcastable] if shape is None else shape
+    if shape is not None and len(shape) != data.ndim:
+        raise ValueError(f"shared was given the shape {tuple(shape)} for a value with {data.ndim} axes")
+    v = SharedVariable(data, name, None if shape is None else tuple(shape))
     if borrow:
         v.set_value(data, borrow=True)
     return v

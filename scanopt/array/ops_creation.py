@@ -215,13 +215,18 @@ def _value(value: Any, dtype: Any) -> Variable:
 
 @public()
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> Variable:
-    """An array of one value, in a shape of ints and integer scalars.
+    """An array of one value, or of values that broadcast, in a shape of ints and integer scalars.
+
+    Raises ValueError where the values do not broadcast to the shape.
 
     >>> full((2, 3), 1.5).type
     TensorType(dtype='float64', shape=(2, 3))
     """
-    placeholders, inputs = split_dims(as_dims(shape))
-    return apply(Op.make("full", shape=placeholders), _value(fill_value, dtype), *inputs)
+    value, dims = _value(fill_value, dtype), as_dims(shape)
+    if value.ndim:
+        return batching.broadcast_to(value, dims)
+    placeholders, inputs = split_dims(dims)
+    return apply(Op.make("full", shape=placeholders), value, *inputs)
 
 
 @public("full_like", numpy=("full_like",))
@@ -266,9 +271,8 @@ def empty_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Variable:
 
 @public()
 def alloc(value: Any, *shape: Any) -> Variable:
-    """Theano's `alloc`: value broadcast to a shape."""
-    v, dims = as_variable(value), as_dims(shape)
-    return batching.broadcast_to(v, dims) if v.ndim else full(dims, v)
+    """Theano's `alloc`: value broadcast to a shape, given as several arguments or one."""
+    return full(shape[0] if len(shape) == 1 else shape, value)
 
 
 @public()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from scanopt.array.batching import elementwise as batch_elementwise
-from scanopt.array.constants import as_tensor_variable, is_weak, weak_constant
+from scanopt.array.constants import as_tensor_variable, is_weak, promoted, weak_constant
 from scanopt.array.derivatives import Partial, elementwise_gradient
 from scanopt.array.op import Gradient, Op, Operand, OpSpec, Traits, register
 from scanopt.array.parameters import FLAG, optional
@@ -70,6 +71,12 @@ def elementwise(name: str, *args: Any) -> Variable:
     if name == "square" and dtypes[-1].startswith("complex"):
         return apply(Op.make("multiply"), *operands * 2)  # np.square rounds scalars in another way
     return apply(Op.make(name), *operands)
+
+
+def _weak_beside(*xs: Any) -> tuple[Any, ...]:
+    """The operands, with several Python numbers at the start in the dtype that they take beside the first array."""
+    weak = next((i for i, x in enumerate(xs) if not is_weak(x)), 0)
+    return (*promoted(*xs[: weak + 1]), *xs[weak + 1 :]) if weak > 1 else xs
 
 
 def _number(x: Any) -> type:
@@ -134,12 +141,16 @@ def _ufunc(name: str, names: tuple[str, ...], arity: int, cost: str, gradient: G
     def two(x: Any, y: Any) -> Variable:
         return elementwise(name, x, y)
 
-    f = one if arity == 1 else two
+    def many(x: Any, *more: Any) -> Variable:
+        return reduce(two, _weak_beside(x, *more)) if more else as_tensor_variable(x)
+
+    f = one if arity == 1 else many if traits.associative else two
     f.__name__ = f.__qualname__ = name
     f.__doc__ = (
         f"np.{name} of symbolic arrays, element by element; shapes broadcast and dtypes promote\n"
-        "    as NumPy's, bare Python numbers take the dtype of the other operand.\n\n"
-        "    Raises TypeError for dtypes it does not take, ValueError for shapes that do not fit."
+        "    as NumPy's, bare Python numbers take the dtype of the other operand.\n"
+        + ("    Of more than two operands the first two first, then the result with the third.\n" * traits.associative)
+        + "\n    Raises TypeError for dtypes it does not take, ValueError for shapes that do not fit."
     )
     public(name, *names, numpy=(name,))(f)
 

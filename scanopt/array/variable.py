@@ -18,7 +18,7 @@ from scanopt.array import hints
 from scanopt.array.op import Op, Operand, load
 from scanopt.array.protocol import missing, numpy_call, ufunc_call
 from scanopt.array.shown import quoted, shown
-from scanopt.array.types import TensorType
+from scanopt.array.types import Dim, TensorType
 from scanopt.displayed import Displayed
 from scanopt.forks import lock
 
@@ -325,14 +325,15 @@ class SharedVariable(Variable):
 
     _serials: ClassVar[Iterator[int]] = itertools.count()
 
-    def __init__(self, value: Any, name: str | None = None) -> None:
+    def __init__(self, value: Any, name: str | None = None, shape: tuple[Dim, ...] | None = None) -> None:
+        """shape: lengths that all its values have, None for axes of any length."""
         self._value: np.ndarray[Any, Any] = np.array(value)
         self.serial = next(SharedVariable._serials)
         self.lock = lock()
         self.default_update: Variable | None = None
         self.is_stream = False
-        shape = (None,) * self._value.ndim
-        super().__init__(TensorType(self._value.dtype.name, shape), name)
+        super().__init__(TensorType(self._value.dtype.name, shape or (None,) * self._value.ndim), name)
+        self._value = self.checked(self._value)
 
     @staticmethod
     def latest() -> int:
@@ -347,6 +348,15 @@ class SharedVariable(Variable):
         self.__dict__ |= state
         self.serial, self.lock = next(SharedVariable._serials), lock()
 
+    @property
+    def value(self) -> np.ndarray[Any, Any]:
+        """A copy of the present value; what is assigned replaces it (the documents' `a.value`)."""
+        return self.get_value()
+
+    @value.setter
+    def value(self, new: Any) -> None:
+        self.set_value(new)
+
     def get_value(self, borrow: bool = False) -> np.ndarray[Any, Any]:
         """The present value: a copy, or the array itself with `borrow=True`."""
         return self._value if borrow else self._value.copy()
@@ -355,8 +365,14 @@ class SharedVariable(Variable):
         """Replace the value (kept as it is with `borrow=True`, else copied).
 
         Waits for a call in another thread that updates the variable.
-        Raises TypeError when the dtype or the number of axes differ.
+        Raises TypeError when the dtype or the number of axes differ, ValueError when a length that was promised does.
         """
+        new = self.checked(value)
+        with self.lock:
+            self._value = new if borrow else new.copy()
+
+    def checked(self, value: Any) -> np.ndarray[Any, Any]:
+        """A value that it may have, as an array.  Raises as `set_value`."""
         new = np.asarray(value)
         if new.dtype != self._value.dtype and np.can_cast(new.dtype, self._value.dtype, "safe"):
             new = new.astype(self._value.dtype)
@@ -365,8 +381,12 @@ class SharedVariable(Variable):
                 f"shared variable {shown(self.name or 'without a name')}: expected {self.type}, "
                 f"found {TensorType(new.dtype.name, new.shape)}"
             )
-        with self.lock:
-            self._value = new if borrow else new.copy()
+        if not self.type.accepts(TensorType(new.dtype.name, new.shape)):
+            raise ValueError(
+                f"shared variable {shown(self.name or 'without a name')} was promised to be {self.type}, "
+                f"found {TensorType(new.dtype.name, new.shape)}"
+            )
+        return new
 
 
 def apply(op: Op, *inputs: Variable) -> Variable:

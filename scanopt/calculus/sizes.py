@@ -18,6 +18,7 @@ from scanopt.array.abstract import abstract_eval, batched_eval
 from scanopt.array.op import Op, Operand
 from scanopt.array.types import TensorType
 from scanopt.calculus.forms import ROOT, Form, Operator, TermGraph, const_value, unbatched
+from scanopt.loops.steps import ENDLESS
 
 __all__ = ["DEFAULT", "Sizes", "assumes", "example_operands"]
 
@@ -110,7 +111,7 @@ class Sizes:
         """Number of steps of one run of a loop, as far as known or assumed."""
         found = self.of.get(self.graph.clocks[clock].steps)
         value = found.operand.value if found else None
-        return DEFAULT if value is None else max(int(value), 0)
+        return DEFAULT if value is None or value == ENDLESS else max(int(value), 0)
 
     def trips(self, clock: int) -> int:
         """How often a value on `clock` is computed; never more than can be told apart from more."""

@@ -114,8 +114,9 @@ def _taps(site: Site, taps: Any, label: str) -> tuple[int, ...]:
     return tuple(int(k) for k in found)
 
 
-def _known_keys(site: Site, given: Mapping[Any, Any], known: tuple[str, str], label: str) -> None:
-    unknown = [key for key in given if key not in known]
+def _known_keys(site: Site, given: Mapping[Any, Any], known: tuple[str, str], label: str, hint: str = "") -> None:
+    """hint: a further key that is accepted, and without effect."""
+    unknown = [key for key in given if key not in (*known, hint)]
     if unknown:
         raise site.error(
             ValueError, f"{label} has the unknown key {unknown[0]!r}; a dict here has {known[0]!r} and {known[1]!r}"
@@ -191,7 +192,7 @@ def _initial_value(site: Site, x: Any, label: str) -> Variable | Number:
 
 
 def _from_dict(site: Site, entry: Mapping[Any, Any], label: str) -> tuple[Any, tuple[int, ...]]:
-    _known_keys(site, entry, ("initial", "taps"), label)
+    _known_keys(site, entry, ("initial", "taps"), label, hint="inplace")  # our programs find out by themselves
     initial, taps = entry.get("initial"), entry.get("taps")
     if initial is None:
         if taps is not None:

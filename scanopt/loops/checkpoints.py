@@ -27,7 +27,11 @@ from scanopt.loops.step import Building, check_step
 from scanopt.loops.steps import given_steps, literal, not_negative, plan, rows_of
 from scanopt.loops.until import until
 
-__all__ = ["scan_checkpoints"]
+__all__ = ["TapsError", "scan_checkpoints"]
+
+
+class TapsError(RuntimeError, ValueError):
+    """A loop with checkpoints was given taps: a RuntimeError, as in Theano, and a ValueError, as for `scan`."""
 
 
 def scan_checkpoints(
@@ -39,6 +43,8 @@ def scan_checkpoints(
     n_steps: Any = None,
     save_every_N: int | None = None,
     padding: bool = True,
+    return_list: bool = False,
+    return_updates: bool = True,
     *,
     checkpoint: str | None = None,
     memory_budget: float | None = None,
@@ -54,10 +60,11 @@ def scan_checkpoints(
         N that keeps within memory_budget (bytes); without one, the N of least peak.
         Where no N keeps within the budget that is the one taken, too, with a UserWarning where the
         sizes are known before the run.
+    return_list, return_updates: as for `scan`.
     Values and gradients are those of `scan`; the forward loop is computed twice.
-    Raises TypeError, ValueError as `scan` does; ValueError for taps, until, n_steps that are negative or
-    not the length of the sequences (when it runs, if lengths are not known before), and a number of
-    steps that N does not divide with padding=False.
+    Raises TypeError, ValueError as `scan` does; TapsError, which is the documents' RuntimeError and a ValueError, for
+    taps; ValueError for until, n_steps that are negative or not the length of the sequences (when it runs, if lengths
+    are not known before), and a number of steps that N does not divide with padding=False.
 
     >>> from scanopt import tensor as T
     >>> powers, _ = scan_checkpoints(lambda s, a: s * a, None, [1.0], [T.dscalar("a")], n_steps=100, save_every_N=10)
@@ -92,7 +99,7 @@ def scan_checkpoints(
     around = Options(f"{name}_chunks" if isinstance(name, str) and name else name, bounded=True)
     begin = [x.value if x.fed_back else None for x in infos]
     outputs, updates = loop("scan_checkpoints", chunk, order, begin or None, held, None, around).done()
-    return returned(site, outputs, updates)
+    return returned(site, outputs, updates, return_list, return_updates)
 
 
 def _sequences(site: Site, sequences: Any) -> list[Variable]:
@@ -115,7 +122,7 @@ def _initials(site: Site, outputs_info: Any) -> tuple[Initial, ...]:
 
 def _taps_error(site: Site, x: SequenceArg | Initial) -> Exception:
     return site.error(
-        ValueError,
+        TapsError,
         f"{x.label} has taps {list(x.taps)}: only the step before can be read when steps are recomputed from "
         "checkpoints; use scan, or put earlier values into the state",
     )

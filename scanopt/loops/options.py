@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.loops.site import Site, show
+from scanopt.loops.site import Site, is_truth, show
 from scanopt.modes import as_mode
 
 __all__ = ["Options"]
@@ -46,7 +46,8 @@ class Options:
             mode = None if self.mode is None else as_mode(self.mode)
         except (TypeError, ValueError) as error:
             raise site.error(type(error), str(error)) from None
-        return replace(self, mode=mode, profile=self._title(site))
+        backwards, gc = bool(self.go_backwards), None if self.allow_gc is None else bool(self.allow_gc)
+        return replace(self, mode=mode, profile=self._title(site), go_backwards=backwards, allow_gc=gc)
 
     def _title(self, site: Site) -> str:
         """What the profile is collected under, "" for none."""
@@ -60,7 +61,7 @@ class Options:
 
 def check_truth(site: Site, option: str, value: Any, expected: str = "True or False") -> None:
     """Raise TypeError when the value is no truth value."""
-    if not isinstance(value, bool | np.bool_):
+    if not is_truth(value):
         raise site.error(TypeError, f"{option} must be {expected}, found {show(value)}")
 
 

@@ -22,7 +22,7 @@ from scanopt.loops.shared import last_values, shared_states
 from scanopt.loops.site import Number, Site
 from scanopt.loops.states import Asking, Calls, build_states
 from scanopt.loops.step import Building, Result, check_step, split_updates, step_results
-from scanopt.loops.steps import Plan, initial_rows, plan
+from scanopt.loops.steps import Plan, endless, initial_rows, plan
 from scanopt.loops.until import split_until
 from scanopt.loops.updates import Updates
 
@@ -246,6 +246,8 @@ def loop(
         steps = plan(site, args.sequences, n_steps, checked.go_backwards)
         check_step(site, fn, args.labels())
         node = yield from scan_node(site, args, steps, checked)
+        if endless(n_steps) and node.until is None and not args.sequences:
+            raise site.error(ValueError, "n_steps is infinite, so the step must return until(...), which ends the loop")
         return list(node.returned), last_values(node)
 
     return Building(site, fn, asking())
@@ -299,7 +301,8 @@ def scan(
         output that is not fed back.  A bare Python number takes the dtype of the step's result.
     non_sequences: what the step gets unchanged.  Other variables that it uses are found.
     n_steps: int or integer scalar; a sequence must have that many rows.  Negative: as many steps
-        the other way, from the ends of the sequences, or with go_backwards from their starts.
+        the other way, from the ends of the sequences, or with go_backwards from their starts.  np.inf: as
+        many as there are until `until` ends the loop, or the sequences do.
     truncate_gradient: steps that gradients go back, -1 for all.  go_backwards: read the sequences
         from their ends.  name: for prints and profiles.  strict: shared variables that the step
         uses must be in non_sequences.  return_list: a list of outputs even for one.

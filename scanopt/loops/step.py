@@ -133,11 +133,12 @@ def _updates(site: Site, given: Any) -> dict[SharedVariable, Variable]:
         if x in out:
             raise site.error(ValueError, f"the step updates {describe(x)} twice")
         value = _fitting(site, x, new)
-        if (value.dtype, value.ndim) != (x.dtype, x.ndim):
+        if not value.type.compatible(x.type):
+            promised = "" if (value.dtype, value.ndim) != (x.dtype, x.ndim) else ", and the shape that it was promised"
             raise site.error(
                 TypeError,
                 f"the step updates {describe(x)} with {describe(value)}: a shared variable keeps its dtype and "
-                f"number of axes; write .astype('{x.dtype}') if that is meant",
+                f"number of axes{promised}; write .astype('{x.dtype}') if that is meant",
             )
         out[x] = value
     return out

@@ -88,6 +88,8 @@ def first_rows(x: Variable, n: Variable) -> Variable:
 
 def given_steps(site: Site, n_steps: Any, what: str = "n_steps") -> Variable:
     """The user's number of steps as an int64 scalar.  Raises TypeError, ValueError naming it `what`."""
+    if isinstance(n_steps, float) and n_steps.is_integer():
+        n_steps = int(n_steps)
     if isinstance(n_steps, str | bytes | float | bool):
         kind = TypeError if isinstance(n_steps, str | bytes) else ValueError
         raise site.error(kind, f"{what} must be an integer, found {show(n_steps)}")
@@ -103,8 +105,17 @@ def given_steps(site: Site, n_steps: Any, what: str = "n_steps") -> Variable:
     return n if n.dtype == "int64" else n.astype("int64")
 
 
-_MOST = 2**63 - 1
-"""Steps that can be counted, in either direction."""
+_MOST = ENDLESS = 2**63 - 1
+"""Steps that can be counted, in either direction; so many stand for a loop that only its `until` ends."""
+
+
+def endless(n_steps: Any) -> bool:
+    """Whether the user's number of steps is infinity.
+
+    >>> endless(np.inf), endless(5)
+    (True, False)
+    """
+    return isinstance(n_steps, float) and n_steps == np.inf
 
 
 def _counted(site: Site, n: int, what: str) -> int:
@@ -230,6 +241,8 @@ def plan(site: Site, args: tuple[SequenceArg, ...], n_steps: Any, go_backwards: 
     Raises ValueError when neither sequences nor n_steps say how many, or a sequence is known to be
     too short; TypeError, ValueError for an n_steps that is no integer scalar.
     """
+    if endless(n_steps):
+        n_steps = None if args else Constant(np.int64(ENDLESS))
     if n_steps is not None:
         n, backwards, requires = _count(site, given_steps(site, n_steps), go_backwards)
         return _explicit(site, args, [_tap_slices(arg, backwards) for arg in args], n, requires)

@@ -6,16 +6,24 @@ from collections import OrderedDict
 from typing import Any
 
 from scanopt.array.variable import SharedVariable, Variable, describe
+from scanopt.loops.site import show
 
 __all__ = ["Updates"]
 
 
 class Updates(OrderedDict[SharedVariable, Variable]):
-    """Shared variable -> its value after the loop.  Keys are checked, and so are sums.
+    """Shared variable -> its value after the loop.  Keys are checked, and so is what two of them say of one variable.
+
+    That holds for `a + b`, `a | b`, `a += b`, `a |= b` and `a.update(b)`, where b may be a dict or pairs: they raise
+    KeyError where both give a variable, but not the same value.  `a[x] = y` sets a value anew.
 
     >>> dict(Updates() + Updates())
     {}
     """
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__()
+        self.update(*given)
 
     def __setitem__(self, key: Any, value: Variable) -> None:
         if not isinstance(key, SharedVariable):
@@ -23,16 +31,24 @@ class Updates(OrderedDict[SharedVariable, Variable]):
             raise TypeError(f"updates are keyed by shared variables, found {what}")
         super().__setitem__(key, value)
 
+    def update(self, *given: Any, **named: Any) -> None:
+        """Take in further ones.  Raises KeyError where they give a variable another value than it has here."""
+        for key, value in [*dict(*given).items(), *named.items()]:
+            if key in self and self[key] is not value:
+                raise KeyError(f"two different updates of {describe(key)}: {show(self[key])} and {show(value)}")
+            self[key] = value
+
     def __add__(self, other: Any) -> Updates:
         """Both together.  Raises KeyError where they give one variable two different values."""
         total = Updates(self)
-        for key, value in dict(other).items():
-            if key in total and total[key] is not value:
-                raise KeyError(
-                    f"two different updates of {describe(key)}: {describe(total[key])} and {describe(value)}"
-                )
-            total[key] = value
+        total.update(other)
         return total
 
     def __radd__(self, other: Any) -> Updates:
         return Updates(other) + self
+
+    def __iadd__(self, other: Any) -> Updates:
+        self.update(other)
+        return self
+
+    __or__, __ror__, __ior__ = __add__, __radd__, __iadd__  # type: ignore[assignment]  # of a dict they have overloads
