@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from scanopt.array.types import Dim, TensorType
 from scanopt.array.variable import FUNCTIONS, Constant, SharedVariable, Variable, describe, public
+from scanopt.array.weak import Weak
 from scanopt.config import config
 
 __all__ = ["as_tensor_variable", "as_variable", "constant", "is_weak", "promoted", "shared",
-           "tensor", "weak_constant"]  # fmt: skip
+           "tensor", "weak_constant", "with_dtypes"]  # fmt: skip
 
 
 def is_weak(x: Any) -> bool:
@@ -109,8 +110,17 @@ def promoted(*xs: Any) -> tuple[Variable, ...]:
     ['float32', 'float32']
     """
     mixed = [x if is_weak(x) else as_tensor_variable(x) for x in xs]
-    dtype = np.result_type(*(x.dtype if isinstance(x, Variable) else x for x in mixed)).name
-    return tuple(x if isinstance(x, Variable) else weak_constant(x, dtype, mixed) for x in mixed)
+    kinds = (x.kind() if isinstance(x, Weak) else x.dtype if isinstance(x, Variable) else x for x in mixed)
+    return with_dtypes(mixed, [np.result_type(*kinds).name] * len(mixed))
+
+
+def with_dtypes(xs: Sequence[Any], dtypes: Iterable[str]) -> tuple[Variable, ...]:
+    """The operands, those whose dtype is open with the one given for them.  Raises OverflowError."""
+    pairs = zip(xs, dtypes, strict=False)
+    return tuple(
+        x.as_dtype(dtype) if isinstance(x, Weak) else x if isinstance(x, Variable) else weak_constant(x, dtype, xs)
+        for x, dtype in pairs
+    )
 
 
 @public()

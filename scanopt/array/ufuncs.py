@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial as given
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from scanopt.array.batching import elementwise as batch_elementwise
-from scanopt.array.constants import as_tensor_variable, is_weak, promoted, weak_constant
+from scanopt.array.constants import as_tensor_variable, is_weak, promoted, with_dtypes
 from scanopt.array.derivatives import Partial, elementwise_gradient
 from scanopt.array.op import Gradient, Op, Operand, OpSpec, Traits, register
 from scanopt.array.parameters import FLAG, optional
 from scanopt.array.shapes import broadcast, ufunc_dtypes
 from scanopt.array.types import COMPLEX, FLOATS, TensorType
 from scanopt.array.variable import Constant, Variable, apply, describe, public
+from scanopt.array.weak import Weak, weak_result
 
 __all__ = ["binary", "elementwise", "unary"]
 
@@ -55,17 +57,18 @@ def elementwise(name: str, *args: Any) -> Variable:
     Raises TypeError for dtypes that the ufunc does not take, ValueError for shapes that do not
     broadcast, OverflowError for a Python integer that does not fit.
     """
+    if any(isinstance(x, Weak) for x in args):
+        open_dtype = weak_result(name, args, given(elementwise, name))
+        if open_dtype is not None:
+            return open_dtype
     xs = [x if is_weak(x) else as_tensor_variable(x) for x in args]
-    kinds = tuple(x.dtype if isinstance(x, Variable) else _number(x) for x in xs)
+    kinds = tuple(x.dtype if isinstance(x, Variable) and not isinstance(x, Weak) else _number(x) for x in xs)
     try:
         dtypes = ufunc_dtypes(name, kinds)
     except TypeError as error:
         found = ", ".join(describe(x) if isinstance(x, Variable) else str(x) for x in xs)
         raise TypeError(f"{error} (arguments: {found})") from None
-    operands = tuple(
-        x if isinstance(x, Variable) else weak_constant(x, _weak_dtype(name, x, dtype), xs)
-        for x, dtype in zip(xs, dtypes, strict=False)
-    )
+    operands = with_dtypes(xs, (_weak_dtype(name, x, dtype) for x, dtype in zip(xs, dtypes, strict=False)))
     if name == "power":
         return _power(*operands)
     if name == "square" and dtypes[-1].startswith("complex"):
@@ -80,6 +83,8 @@ def _weak_beside(*xs: Any) -> tuple[Any, ...]:
 
 
 def _number(x: Any) -> type:
+    if isinstance(x, Weak):
+        return x.kind
     return int if isinstance(x, int) else float if isinstance(x, float) else complex
 
 

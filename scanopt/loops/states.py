@@ -7,7 +7,7 @@ number as initial state takes the dtype that the same loop in plain Python would
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ import numpy as np
 from scanopt.array.shown import shown
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Constant, Variable
+from scanopt.array.weak import Weak
 from scanopt.loops.canonical import Initial, slice_name
 from scanopt.loops.graph import sources
 from scanopt.loops.site import Site
@@ -69,12 +70,16 @@ def _plain_guess(initials: Sequence[Initial], calls: Calls) -> Asking[list[Tenso
         results = ()
     types: list[TensorType] = []
     for k, initial in enumerate(initials):
-        row = initial.row or TensorType(np.asarray(initial.value).dtype.name, ())
+        row = initial.row or _number_type(initial)
         if initial in open_dtype and k < len(results):
             dtype = as_result(results[k]).dtype
             row = TensorType(dtype, ()) if fits(initial.value, dtype) else row
         types.append(row)
     return types
+
+
+def _number_type(initial: Initial) -> TensorType:
+    return TensorType(np.asarray(initial.value).dtype.name, ())
 
 
 def _guess_args(initial: Initial) -> Sequence[Any]:
@@ -175,6 +180,63 @@ def _check_count(site: Site, initials: Sequence[Initial], results: Sequence[Resu
         )
 
 
+def _at_once(site: Site, initials: Sequence[Initial], calls: Calls, relax: _Relax, more: bool) -> Asking[Built | None]:
+    """The step with initial states that are bare numbers, asked for once; None where that does not tell their types.
+
+    The step gets scalars whose dtype is open.  It is done if each takes one dtype wherever the step reads it, and its
+    update has that dtype.
+    """
+    weak = {
+        i: [Weak(type(initial.value), slice_name(initial.name, tap)) for tap in initial.taps]
+        for i, initial in enumerate(initials)
+        if initial.fed_back and type(initial.value) in (int, float, complex)
+    }
+    if not weak:
+        return None
+    inputs: list[Sequence[Variable]] = [
+        weak[i] if i in weak else _inputs(x, x.row or _number_type(x)) for i, x in enumerate(initials)
+    ]
+    try:
+        raw = calls.results((yield calls.arguments(inputs)))
+    except Exception:  # the error, if it is one, comes from the step with variables of a type
+        return None
+    _check_count(site, initials, raw[: len(initials)] if more else raw)
+    results = _closed(raw, weak)
+    for i, initial in enumerate(initials):
+        if i in weak:
+            dtype = results[i].dtype
+            if any(x.taken or {*x.by_dtype} - {dtype} for x in weak[i]) or not fits(initial.value, dtype):
+                return None
+            inputs[i] = [x.as_dtype(dtype) for x in weak[i]]
+        elif initial.fed_back and not isinstance(raw[i], Weak):
+            results[i] = _as_state(initial, raw[i], inputs[i][0].type)
+    return ([tuple(state) for state in inputs], results) if _stable(relax, initials, inputs, results) else None
+
+
+def _closed(raw: Sequence[Result], weak: Mapping[int, Sequence[Weak]]) -> list[Variable]:
+    """The results as arrays: one whose dtype is open has that of the states that it is computed from."""
+    results = [r if isinstance(r, Weak) else as_result(r) for r in raw]
+    known = {x: results[i].dtype for i, found in weak.items() for x in found if not isinstance(results[i], Weak)}
+    for i, r in enumerate(results):
+        if isinstance(r, Weak):
+            results[i] = r.as_those(known)
+            known |= dict.fromkeys(weak.get(i, ()), results[i].dtype)
+    return results
+
+
+def _stable(
+    relax: _Relax, initials: Sequence[Initial], inputs: Sequence[Sequence[Variable]], results: Sequence[Variable]
+) -> bool:
+    """Whether all states keep the types that they have."""
+    try:
+        return all(
+            not initial.fed_back or relax.next(initial, state[0].type, result) == state[0].type
+            for initial, state, result in zip(initials, inputs, results, strict=False)
+        )
+    except (TypeError, ValueError):
+        return False
+
+
 def build_states(site: Site, initials: Sequence[Initial], calls: Calls, more: bool = False) -> Asking[Built]:
     """Ask for the step until the types of its states are stable.
 
@@ -182,6 +244,9 @@ def build_states(site: Site, initials: Sequence[Initial], calls: Calls, more: bo
     Raises ValueError where a state would change its dtype, its number of axes or a known length.
     """
     relax = _Relax(site)
+    built = yield from _at_once(site, initials, calls, relax, more)
+    if built is not None:
+        return built
     types = yield from _plain_guess(initials, calls)
     while True:
         inputs = [_inputs(i, type) for i, type in zip(initials, types, strict=True)]
