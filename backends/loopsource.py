@@ -83,7 +83,7 @@ class LoopWriter:
         """The whole loop."""
         p, loop = self.parent, self.loop
         p.line("")
-        p.loop = p.stands_for.enter(loop, around := p.loop)
+        p.loop = p.stands_for.enter(loop, around := p.loop, self.t)
         p.line(f"# loop {safe(loop.label)}, phase {loop.phase}")
         p.line(f"{self.n} = steps({p.name(loop.steps)}, {self.label})")
         if loop.profile:

@@ -18,6 +18,7 @@ from scanopt.array.c_order import laid_out
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Node, SharedVariable, Variable, describe
+from scanopt.loops.effects import CheckError
 from scanopt.loops.failures import note_node
 from scanopt.loops.graph import is_lazy, schedule
 from scanopt.loops.heap import Waiting, on_the_heap
@@ -185,7 +186,11 @@ class _Machine:
         stop = False
         while done < steps and not stop:
             before = perf_counter()
-            stop = yield from loop.step(done)
+            try:
+                stop = yield from loop.step(done)
+            except CheckError as error:
+                error.in_step(done)
+                raise
             in_step += perf_counter() - before
             done += 1
         traces = [np.stack(rows) for rows in loop.rows] if done else self._no_rows(node, env)

@@ -26,6 +26,7 @@ LAYERS = [
     {"scanopt.gradient"},
     {"scanopt.tensor"},  # a facade over array, loops and gradient
     {"scanopt.interpreter"},
+    {"scanopt.lax"},
     {"scanopt.calculus"},
     {"scanopt.program"},
     {"scanopt.rewrites", "scanopt.backends"},  # the engine loads them by name at run time only
@@ -37,8 +38,10 @@ LAYERS = [
     {"scanopt.why_not"},
     {"scanopt.outcome", "scanopt.planning", "scanopt.cautions"},
     {"scanopt.compiler"},
+    {"scanopt.transforms"},
     {"scanopt.measuring"},
     {"scanopt.view"},
+    {"scanopt.printing"},
     {"scanopt.lab"},
     {"scanopt", "scanopt.cli"},
     {"scanopt.__main__"},

@@ -121,6 +121,7 @@ class OpSpec:
     can_raise: raises depending on values or run-time lengths (an index out of range, a singular
         matrix); shapes that do not fit do not count.
     data_shape: the shape of the result depends on values of the arguments.
+    effect: it does something beside giving a result, so it is not computed before, or less often than, it is written.
     cost: class of cost, a key of the cost model.
     by_layout: of the first so many arguments it matters for rounding how they lie in memory (in which order they are
         added up; NumPy has another exp for arrays that lie backwards): where results are to be equal bit for bit
@@ -149,6 +150,7 @@ class OpSpec:
     view: bool | Callable[[Op], bool] = False
     can_raise: bool | Callable[[Op], bool] = False
     data_shape: bool | Callable[[Op], bool] = False
+    effect: bool = False
     by_layout: int | Callable[[Op], int] = 0
     layout_kinds: str = "biufc"
     ufunc: str | None = None

@@ -109,7 +109,7 @@ def _raising(g: Encoded, ops: Iterable[Op]) -> Iterator[Given]:
         if isinstance(f.operator, Op) and f.operator.can_raise:
             if cannot_raise(f.operator, [_operand(g, a) for a in f.args]):
                 yield "harmless", (i,)
-            elif f.operator.name != "ifelse" and f.operator.cost not in _OF_MATRICES:
+            elif f.operator.name != "ifelse" and f.operator.cost not in _OF_MATRICES and not f.operator.spec.effect:
                 yield "guarded_by", (f.operator, when_runs(f.operator))
     asked = [i for i, f in g.forms() if choices or (f.operator is not None and f.operator.name in _TOGETHER)]
     fitting = known_lengths(g).fitting if asked else frozenset[int]()
@@ -263,8 +263,9 @@ def _always(g: Encoded) -> Iterator[Given]:
         if i in seen:
             continue
         seen.add(i)
-        yield "always", (i,)
         (f,) = g.classes[i]
+        if not (isinstance(f.operator, Op) and f.operator.spec.effect):  # what is known to run may run earlier
+            yield "always", (i,)
         lazy = f.operator is not None and f.operator.name == "ifelse"
         todo.extend(f.args[:1] if lazy else f.args)
         if f.kind == "delay":

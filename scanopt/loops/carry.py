@@ -25,7 +25,7 @@ from scanopt.loops.steps import Plan, first_rows, given_steps, literal, not_nega
 from scanopt.loops.trees import aligned, rebuilt, tree_leaves
 from scanopt.loops.until import until
 
-__all__ = ["fori_loop", "loop", "while_loop"]
+__all__ = ["fori_loop", "loop", "loop_over", "while_loop"]
 
 
 def loop(
@@ -61,6 +61,13 @@ def loop(
     return _run(site, step, init, xs, length, reverse, name)
 
 
+def loop_over(
+    site: Site, step: Callable[..., Any], init: Any, xs: list[Variable], length: Any, labels: list[str], name: Any
+) -> tuple[Any, Any]:
+    """A `loop` over arrays that messages call by these labels."""
+    return _run(site, step, init, xs, length, False, name, labels=labels)
+
+
 def _run(
     site: Site,
     step: Callable[..., Any],
@@ -70,15 +77,16 @@ def _run(
     reverse: Any,
     name: Any,
     begins: Callable[[Any], until] | None = None,
+    labels: list[str] | None = None,
 ) -> tuple[Any, Any]:
-    """begins: of the first carry, whether there is a step at all."""
+    """begins: of the first carry, whether there is a step at all.  labels: of the leaves of xs, if not their paths."""
     check_truth(site, "reverse", reverse)
     options = replace(Options(name).checked(site), go_backwards=bool(reverse))
     check_step(site, step, ["carry", "x"], "a step takes the carry and the entry of this step")
     if isinstance(xs, int | np.integer) and not isinstance(xs, bool):
         xs = FUNCTIONS["arange"](xs)
     states = _states(site, init)
-    sequences = _sequences(site, xs)
+    sequences = _sequences(site, xs, labels)
     steps = _plan(site, sequences, length, bool(reverse), "length" if begins is None else "max_steps")
     shape: list[Any] = [None]  # of the results of the step built last, which is the one that is kept
 
@@ -110,8 +118,10 @@ def _states(site: Site, init: Any) -> tuple[Initial, ...]:
     return tuple(out)
 
 
-def _sequences(site: Site, xs: Any) -> tuple[SequenceArg, ...]:
-    leaves = [(path, leaf) for path, leaf in tree_leaves(xs, "xs")]
+def _sequences(site: Site, xs: Any, labels: list[str] | None) -> tuple[SequenceArg, ...]:
+    leaves = list(tree_leaves(xs, "xs"))
+    if labels is not None:
+        leaves = [(label, leaf) for label, (_, leaf) in zip(labels, leaves, strict=True)]
     for path, leaf in leaves:
         if is_bare(leaf):
             raise site.error(

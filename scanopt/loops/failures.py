@@ -72,7 +72,7 @@ def note_node(error: BaseException, node: Node | None, values: Mapping[Variable,
         add_notes(error, loop_notes(error, {"of": _sites(node)}))
     if not isinstance(node, Apply) or is_lazy(node) or any(x not in values for x in node.inputs):
         return
-    if node.op.name != "require":  # whose text says all there is to say
+    if node.op.name not in ("require", "assert_true"):  # whose text says all there is to say
         operands = [(_name(x), values[x]) for x in node.inputs if not _is_number(x)]
         add_notes(error, [operator_note(_use(node), operands)])
     add_notes(error, loop_notes(error, {"from": [s for x in node.inputs for s in _sources(x)]}))

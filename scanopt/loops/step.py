@@ -12,6 +12,7 @@ import numpy as np
 from scanopt.array.variable import Constant, SharedVariable, Variable, describe
 from scanopt.loops.frozen import generator, warn_if_drawn
 from scanopt.loops.site import Number, Site, is_bare, show
+from scanopt.loops.tracing import attached, collecting
 
 __all__ = ["Building", "Result", "call_step", "check_step", "split_updates", "step_results"]
 
@@ -85,7 +86,9 @@ class Building(Generic[T]):
                 return made
             before = generator()
             try:
-                answer, given = self.asking.send, self.fn(*arguments)
+                with collecting() as asked:
+                    returned = self.fn(*arguments)
+                answer, given = self.asking.send, attached(returned, asked)
             except Exception as error:
                 _note(self.site, error)
                 answer, given = self.asking.throw, error

@@ -6,13 +6,13 @@ None is a structure without leaves.  Dicts keep their order, and are equal whate
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from scanopt.loops.site import Site, show
 
-__all__ = ["aligned", "rebuilt", "tree_leaves"]
+__all__ = ["aligned", "mapped_leaves", "rebuilt", "same_structure", "structure", "tree_key", "tree_leaves"]
 
 
 def _children(tree: Any) -> list[tuple[str, Any]] | None:
@@ -67,6 +67,44 @@ def rebuilt(tree: Any, leaf: Callable[[], Any]) -> Any:
     if isinstance(tree, list | tuple):
         return tree._make(new) if hasattr(tree, "_make") else type(tree)(new)
     return replace(tree, **{step[1:]: x for (step, _), x in zip(parts, new, strict=True)})
+
+
+def mapped_leaves(f: Callable[[Any], Any], tree: Any) -> Any:
+    """The same structure with f of each leaf.
+
+    >>> mapped_leaves(lambda x: -x, {"h": (1, None), "c": 2})
+    {'h': (-1, None), 'c': -2}
+    """
+    return rebuilt(tree, iter([f(leaf) for _, leaf in tree_leaves(tree, "")]).__next__)
+
+
+def tree_key(tree: Any, leaf: Callable[[Any], Hashable]) -> Hashable:
+    """What structures are told apart by, with `leaf` of each leaf.
+
+    >>> tree_key((1, 2), type) == tree_key((3, 4), type), tree_key((1, 2), type) == tree_key([1, 2], type)
+    (True, False)
+    """
+    parts = _children(tree)
+    if parts is None:
+        return leaf(tree)
+    return _kind(tree), tuple((step, tree_key(x, leaf)) for step, x in parts)
+
+
+def same_structure(a: Any, b: Any) -> bool:
+    """Whether two structures are the same, dicts whatever the order of their keys.
+
+    >>> same_structure({"h": 1, "c": 2}, {"c": 3, "h": 4}), same_structure((1, 2), (1, (2,)))
+    (True, False)
+    """
+    parts, others = _children(a), _children(b)
+    if parts is None or others is None:
+        return parts is others
+    named = dict(others)
+    return (
+        _kind(a) == _kind(b)
+        and set(named) == {step for step, _ in parts}
+        and all(same_structure(x, named[step]) for step, x in parts)
+    )
 
 
 def aligned(site: Site, expected: Any, found: Any, path: str) -> list[Any]:

@@ -12,6 +12,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from scanopt.array.op_text import nested_text
+from scanopt.loops.effects import CheckError
 from scanopt.loops.failures import add_notes, loop_notes, operator_note
 from scanopt.program.ir import Compute, Loop, Origin, Program
 from scanopt.program.text import names_shown
@@ -24,17 +25,20 @@ class Lines:
     """What the lines of generated text stand for, by number from 1.
 
     steps: the operator on a line.  inside: the number of the innermost loop around it.  loops: by number, each with
-    that of the loop around it.  names: the names in the text, by those in the program.
+    that of the loop around it.  counters: the name in the text of what counts the steps of a loop.  names: the names in
+    the text, by those in the program.
     """
 
     steps: dict[int, Compute] = field(default_factory=dict[int, Compute])
     inside: dict[int, int] = field(default_factory=dict[int, int])
     loops: list[tuple[Loop, int | None]] = field(default_factory=list[tuple[Loop, int | None]])
+    counters: list[str] = field(default_factory=list[str])
     names: dict[str, str] = field(default_factory=dict[str, str])
 
-    def enter(self, loop: Loop, around: int | None) -> int:
+    def enter(self, loop: Loop, around: int | None, counter: str) -> int:
         """The number of a loop."""
         self.loops.append((loop, around))
+        self.counters.append(counter)
         return len(self.loops) - 1
 
     def note(self, number: int, step: Compute | None, loop: int | None) -> None:
@@ -44,12 +48,20 @@ class Lines:
         if loop is not None:
             self.inside[number] = loop
 
-    def around(self, number: int) -> Iterator[Loop]:
-        """The loops around a line, innermost first."""
+    def _around(self, number: int) -> Iterator[int]:
+        """The numbers of the loops around a line, innermost first."""
         here = self.inside.get(number)
         while here is not None:
-            loop, here = self.loops[here]
-            yield loop
+            yield here
+            here = self.loops[here][1]
+
+    def around(self, number: int) -> list[Loop]:
+        """The loops around a line, innermost first."""
+        return [self.loops[i][0] for i in self._around(number)]
+
+    def counting(self, number: int) -> list[str]:
+        """What counts the steps of the loops around a line, innermost first."""
+        return [self.counters[i] for i in self._around(number)]
 
 
 def note_failure(error: BaseException, program: Program, lines: Lines, code: CodeType) -> None:
@@ -58,7 +70,10 @@ def note_failure(error: BaseException, program: Program, lines: Lines, code: Cod
     if found is None:
         return
     frame, number = found
-    around = list(lines.around(number))
+    around = lines.around(number)
+    if isinstance(error, CheckError):
+        for counter in lines.counting(number):
+            error.in_step(frame.f_locals[counter])
     places: Mapping[str, Sequence[str]] = {"of": [s for loop in around for s in _sites(loop)]}
     notes: list[str] = []
     step = lines.steps.get(number)
@@ -119,7 +134,7 @@ class _Step:
 
     def notes(self, frame: FrameType, names: Mapping[str, str]) -> Iterator[str]:
         """The operator with its operands, then how those without a name of the user's are made."""
-        if self.step.op.name == "require":  # whose text says all there is to say
+        if self.step.op.name in ("require", "assert_true"):  # whose text says all there is to say
             return
         numbers = {c.name for c in self.program.consts if not c.value.ndim}
         args = [a for a in self.step.args if a not in numbers]

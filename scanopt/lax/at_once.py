@@ -1,0 +1,43 @@
+"""Functions that build a graph, and run it at once where nothing in it is symbolic."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from scanopt.array.constants import as_variable
+from scanopt.array.variable import SharedVariable, Variable
+from scanopt.interpreter import interpret
+from scanopt.loops.graph import leaves
+from scanopt.loops.tracing import attached, collecting, pending
+from scanopt.loops.trees import mapped_leaves, rebuilt, tree_leaves
+
+__all__ = ["at_once"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _has_variables(x: Any) -> bool:
+    return any(isinstance(v, Variable) for _, v in tree_leaves(x, ""))
+
+
+def at_once(build: F) -> F:
+    """`build`, run where it is called with arrays alone, outside of functions that are traced.
+
+    What reads symbolic arrays that it was not passed stays symbolic, and what reads shared variables, too.
+    """
+
+    @functools.wraps(build)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if pending() is not None:
+            return build(*args, **kwargs)
+        with collecting() as asked:
+            results = build(*args, **kwargs)
+        results = attached(mapped_leaves(as_variable, results), asked)
+        found = [v for _, v in tree_leaves(results, "")]
+        if _has_variables((args, kwargs)) or leaves(found) or any(isinstance(v, SharedVariable) for v in found):
+            return results
+        return rebuilt(results, iter(interpret(found)).__next__)
+
+    return run  # type: ignore[return-value]

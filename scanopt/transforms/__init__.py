@@ -1,0 +1,1 @@
+"""Transformations of Python functions of arrays, in the manner of JAX."""

@@ -1,0 +1,107 @@
+"""All derivatives of functions: jacfwd, jacrev and hessian."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from scanopt.array.variable import FUNCTIONS, Variable
+from scanopt.gradient import jacobian
+from scanopt.loops.carry import loop
+from scanopt.loops.trees import rebuilt
+from scanopt.transforms.directions import moved
+from scanopt.transforms.fresh import Fresh, chosen, fresh_call
+from scanopt.transforms.gradients import function_of_arrays
+from scanopt.transforms.jit import jit
+
+__all__ = ["hessian", "jacfwd", "jacrev"]
+
+Table = list[list[Variable]]
+"""For each output the derivatives with respect to each variable."""
+
+
+def _backwards(call: Fresh) -> Table:
+    return [jacobian(y, call.variables, disconnected_inputs="ignore") for y in call.outputs]
+
+
+def _forwards(call: Fresh) -> Table:
+    columns = [_column(call, i) for i in range(len(call.variables))]
+    return [[column[k] for column in columns] for k in range(len(call.outputs))]
+
+
+def _column(call: Fresh, i: int) -> Sequence[Variable]:
+    """The derivatives of all outputs with respect to variable i: a loop over its entries."""
+    x = call.variables[i]
+    if not x.ndim:
+        return moved(call, {i: FUNCTIONS["ones_like"](x)})
+    count = x.size
+
+    def entry(_: Any, k: Variable) -> tuple[None, list[Variable]]:
+        unit = FUNCTIONS["eq"](FUNCTIONS["arange"](x.size), k).astype(x.dtype).reshape(x.shape, ndim=x.ndim)
+        return None, moved(call, {i: unit})
+
+    _, rows = loop(entry, None, FUNCTIONS["arange"](count), name="jacfwd")
+    return [
+        FUNCTIONS["moveaxis"](r, 0, -1).reshape((*y.shape, *x.shape), ndim=y.ndim + x.ndim)
+        for r, y in zip(rows, call.outputs, strict=True)
+    ]
+
+
+def _transform(what: str, table: Callable[[Fresh], Table], f: Any, argnums: Any, has_aux: bool, options: Any) -> Any:
+    function_of_arrays(what, f)
+
+    @functools.wraps(f)
+    def derivatives(*args: Any, **kwargs: Any) -> Any:
+        places = chosen(f, what, argnums, len(args))
+        call = fresh_call(f, what, args, kwargs, places, has_aux)
+        rows = [call.like_points(row) for row in table(call)]
+        if not isinstance(argnums, tuple | list):
+            rows = [row[0] for row in rows]
+        found, aux = call.back(([*rows], call.aux))
+        result = rebuilt(call.result, iter(found).__next__)
+        return (result, aux) if has_aux else result
+
+    return jit(derivatives, **options)
+
+
+def jacrev(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **options: Any) -> Any:
+    """The function that gives the derivatives of all entries of f, computed backwards: a loop over these entries.
+
+    Arguments as in `grad`, but f returns any arrays.  The result has the structure of what f returns, in it that of
+    the arguments, arrays of shape (*result.shape, *argument.shape).  Raises as `grad` does.
+
+    >>> import numpy as np
+    >>> jacrev(lambda x: x**2)(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+
+    Source: `jax.jacrev`.
+    """
+    return _transform("jacrev", _backwards, f, argnums, has_aux, options)
+
+
+def jacfwd(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **options: Any) -> Any:
+    """The same as `jacrev`, computed forwards: a loop over the entries of the arguments.
+
+    >>> import numpy as np
+    >>> jacfwd(np.cumsum)(np.array([1.0, 2.0]))
+    array([[1., 0.],
+           [1., 1.]])
+
+    Source: `jax.jacfwd`.
+    """
+    return _transform("jacfwd", _forwards, f, argnums, has_aux, options)
+
+
+def hessian(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **options: Any) -> Any:
+    """The function that gives the second derivatives of f: `jacfwd` of `jacrev`, arguments as there.
+
+    >>> import numpy as np
+    >>> hessian(lambda x: (x**3).sum())(np.array([1.0, 2.0]))
+    array([[ 6.,  0.],
+           [ 0., 12.]])
+
+    Source: `jax.hessian`.
+    """
+    return jacfwd(jacrev(f, argnums, has_aux), argnums, has_aux, **options)

@@ -1,0 +1,293 @@
+"""jit: a Python function of arrays, traced and compiled at its first call for arguments of a kind."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from threading import RLock
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.constants import as_variable
+from scanopt.array.types import TensorType
+from scanopt.array.variable import SharedVariable, Variable
+from scanopt.compiler import Function, function
+from scanopt.explanation import Explanation
+from scanopt.forks import lock, once
+from scanopt.loops.graph import leaves
+from scanopt.loops.site import show
+from scanopt.loops.tracing import attached, collecting, pending
+from scanopt.loops.trees import rebuilt, tree_leaves
+from scanopt.program.ir import Program
+from scanopt.transforms.calls import Call, Statics, is_symbolic, leaf_type, signature_of, title
+
+__all__ = ["Jitted", "Traced", "as_results", "jit"]
+
+_MINE = ("inputs", "outputs", "updates", "givens", "example", "on_unused_input")
+"""Options of `function` that follow from the Python function."""
+
+
+def as_results(f: Callable[..., Any], results: Any) -> Any:
+    """The structure of results with variables as leaves.  Raises TypeError for what is no array."""
+    feed = [_result(f, path, x) for path, x in tree_leaves(results, "result")]
+    return rebuilt(results, iter(feed).__next__)
+
+
+def _result(f: Callable[..., Any], path: str, x: Any) -> Variable:
+    try:
+        if isinstance(x, str | bytes) or callable(x):
+            raise TypeError
+        return as_variable(x)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(
+            f"{path} of {title(f)} is {show(x)}, which is no array: what is traced returns arrays, and tuples, lists "
+            "and dicts of them"
+        ) from None
+
+
+@dataclass(frozen=True, eq=False)
+class Traced:
+    """A Python function as a graph: its inputs, and its results as the function returns them.
+
+    inputs: a variable for each array among the arguments, by its path.  result: variables in the structure of what
+    was returned.  options: those of `function`.
+    """
+
+    name: str
+    inputs: list[Variable]
+    result: Any
+    options: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def outputs(self) -> list[Variable]:
+        """The leaves of the result."""
+        return [x for _, x in tree_leaves(self.result, "result")]
+
+    @property
+    def types(self) -> Any:
+        """The types of the results, in their structure."""
+        return rebuilt(self.result, iter([x.type for x in self.outputs]).__next__)
+
+    @once
+    def _function(self) -> Function:
+        return function(self.inputs, self.outputs, on_unused_input="ignore", **{"name": self.name, **self.options})
+
+    def compile(self) -> Function:
+        """The compiled function: it takes the arrays among the arguments one by one, and gives a list of results."""
+        return self._function
+
+    def as_text(self) -> str:
+        """The program as text."""
+        return str(self.compile().program)
+
+    def packed(self, values: list[Any]) -> Any:
+        """Values of the outputs in the structure of the result."""
+        return rebuilt(self.result, iter(values).__next__)
+
+
+def traced(call: Call, options: dict[str, Any], exact: bool) -> Traced:
+    """A call as a graph.  Errors in it carry a note that says what was traced."""
+    inputs = [Variable(_type(x, exact), path) for path, x in call.dynamic()]
+    try:
+        with collecting() as asked:
+            results = call.traced(inputs)
+    except Exception as error:
+        given = ", ".join(f"{v.name} {v.type}" for v in inputs)
+        error.add_note(f"while tracing {title(call.f)} with {given or 'no arrays'}")
+        raise
+    return Traced(title(call.f), inputs, attached(as_results(call.f, results), asked), options)
+
+
+def _type(x: Any, exact: bool) -> TensorType:
+    found = leaf_type(x)
+    assert found is not None
+    return TensorType(found.dtype, tuple(x.shape)) if exact and found.ndim else found
+
+
+@dataclass(eq=False)
+class _Entry:
+    """What is cached for arguments of one kind; `held` while they are traced and compiled.
+
+    traced: None where the function reads symbolic arrays that are not among its arguments, so that no value is known.
+    """
+
+    held: RLock = field(default_factory=lock)
+    made: bool = False
+    traced: Traced | None = None
+
+
+class Jitted:
+    """A Python function of arrays that is traced and compiled at its first call for arguments of a kind.
+
+    Threads may call it at the same time.  With symbolic arguments, and while another function is traced, it is the
+    Python function itself.
+    """
+
+    def __init__(
+        self, f: Callable[..., Any], static_argnums: Any, static_argnames: Any, exact: bool, size: int, options: Any
+    ) -> None:
+        functools.update_wrapper(self, f)
+        self._f, self._options, self._exact, self._size = f, options, exact, size
+        self._signature = signature_of(f)
+        self._statics = Statics.of(f, static_argnums, static_argnames)
+        self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
+        self._lock = lock(whole=True)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The results, as arrays in the structure that the function returns."""
+        if pending() is not None or is_symbolic((args, kwargs)):
+            return self._f(*args, **kwargs)
+        call = self._call(args, kwargs)
+        found = self._traced(call)
+        if found is None:
+            return self._f(*args, **kwargs)
+        return found.packed(found.compile()(*_arrays(call)))
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<jit of {title(self._f)}, {len(self._entries)} traced>"
+
+    # Tracing
+
+    def _call(self, args: Any, kwargs: Any) -> Call:
+        return Call.of(self._f, self._signature, self._statics, args, kwargs)
+
+    def _traced(self, call: Call) -> Traced | None:
+        key = call.key(self._exact)
+        with self._lock:
+            entry = self._entries.setdefault(key, _Entry())
+            self._entries.move_to_end(key)
+            while len(self._entries) > self._size:
+                self._entries.popitem(last=False)
+        if not entry.made:
+            with entry.held:
+                if not entry.made:
+                    entry.traced, entry.made = self._new(call), True
+        return entry.traced
+
+    def _new(self, call: Call) -> Traced | None:
+        found = traced(call, self._options, self._exact)
+        free = [v for v in leaves(found.outputs, found.inputs) if not isinstance(v, SharedVariable)]
+        if free:
+            return None
+        found.compile()
+        return found
+
+    def lower(self, *args: Any, **kwargs: Any) -> Traced:
+        """The function as a graph, for arguments like these: arrays, or anything with a dtype and a shape.
+
+        Without arguments that of the last call.  Raises TypeError where there was none.
+        """
+        if not args and not kwargs and self._entries:
+            with self._lock:
+                entry = next(reversed(self._entries.values()))
+            found = entry.traced
+        else:
+            try:
+                found = self._traced(self._call(args, kwargs))
+            except TypeError as error:
+                if not args and not kwargs:
+                    error.add_note(f"call {title(self._f)} first, or give arguments like those of a call")
+                raise
+        if found is None:
+            raise TypeError(f"{title(self._f)} reads symbolic arrays that are not among its arguments: pass them to it")
+        return found
+
+    def compiled(self, *args: Any, **kwargs: Any) -> Function:
+        """The compiled function for arguments like these (default: those of the last call), with all that it has.
+
+        It takes the arrays among the arguments one by one, and gives a list of results.
+        """
+        return self.lower(*args, **kwargs).compile()
+
+    def unoptimized(self, *args: Any, **kwargs: Any) -> Any:
+        """The same call by the reference interpreter."""
+        call = self._call(args, kwargs)
+        found = self.lower(*args, **kwargs)
+        return found.packed(found.compile().unoptimized(*_arrays(call)))
+
+    def clear_cache(self) -> None:
+        """Forget all that was traced."""
+        with self._lock:
+            self._entries.clear()
+
+    # What compiled functions tell, of the one for arguments like these (default: those of the last call)
+
+    def program(self, *args: Any, **kwargs: Any) -> Program:
+        """The program that runs."""
+        return self.compiled(*args, **kwargs).program
+
+    def source(self, *args: Any, **kwargs: Any) -> str:
+        """The text that runs."""
+        return self.compiled(*args, **kwargs).source
+
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+        """The laws that made the program, in order, with the cost before and after each."""
+        return self.compiled(*args, **kwargs).explain()
+
+    def report(self, *args: Any, **kwargs: Any) -> Any:
+        """What optimization did."""
+        return self.compiled(*args, **kwargs).report
+
+    def why_not(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """What kept the laws of a name from doing more."""
+        return self.compiled(*args, **kwargs).why_not(name)
+
+
+def _arrays(call: Call) -> list[Any]:
+    """The arrays among the arguments, as compiled functions take them."""
+    return [x if hasattr(x, "dtype") else np.asarray(x) for _, x in call.dynamic()]
+
+
+def jit(
+    f: Callable[..., Any] | None = None,
+    *,
+    static_argnums: Any = None,
+    static_argnames: Any = None,
+    static_shapes: bool = False,
+    cache_size: int = 128,
+    **options: Any,
+) -> Any:
+    """A Python function of arrays, compiled: `jit(f)`, `@jit` or `@jit(fp="exact")`.
+
+    f: from arrays, numbers, and tuples, lists, dicts, named tuples and dataclasses of them, to the same; it may use
+        NumPy's functions, `scanopt.tensor`, loops, gradients, and other such functions.
+    static_argnums, static_argnames: arguments that f gets as they are, by position and by name; it is traced anew
+        for each value of them.  Strings, functions and the like are such wherever they stand.
+    static_shapes: trace anew for all shapes, so that lengths are numbers (`range(x.shape[0])`).
+    cache_size: how many kinds of arguments are remembered.  options: those of `function` (fp, exclude, cost, ...).
+
+    f is called once for each structure of arguments, their dtypes and numbers of axes, and which lengths are 1.
+    Bare Python numbers are arrays of NumPy's dtype for them, not weak.  Shared variables are read at each call.
+    The result has `explain()`, `program()`, `lower()`, `compiled()`, `why_not()`, `unoptimized()`.
+    Raises TypeError, ValueError for options and arguments that do not fit, naming them.
+
+    >>> @jit
+    ... def step(params, x):
+    ...     return {"w": params["w"] * x, "b": params["b"] + np.sum(x)}
+    >>> step({"w": 2.0, "b": 1.0}, np.array([1.0, 2.0]))
+    {'w': array([2., 4.]), 'b': array(4.)}
+
+    Source: `jax.jit`.
+    """
+    for name in _MINE:
+        if name in options:
+            raise TypeError(f"jit takes no {name}: it follows from the function and its arguments")
+    if type(cache_size) is not int or cache_size < 1:
+        raise ValueError(f"cache_size must be a number from 1 up, found {show(cache_size)}")
+    if f is None:
+        return functools.partial(
+            jit, static_argnums=static_argnums, static_argnames=static_argnames, static_shapes=static_shapes,
+            cache_size=cache_size, **options,
+        )  # fmt: skip
+    if not callable(f):
+        raise TypeError(f"jit takes a Python function of arrays, found {show(f)}")
+    if getattr(f, "is_compiled", False):
+        raise TypeError(f"jit takes a Python function of arrays, found {show(f)}, which is compiled already")
+    return Jitted(f, static_argnums, static_argnames, static_shapes, cache_size, options)
