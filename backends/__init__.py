@@ -11,8 +11,13 @@ from scanopt.program.ir import Program
 
 __all__ = ["EXECUTORS", "Compiled", "Executor", "executor"]
 
-EXECUTORS = {"numpy": "scanopt.backends.numpy", "cupy": "scanopt.backends.cupy", "auto": "scanopt.backends.numpy"}
-"""The module of each executor, imported when it is first asked for; it holds `make()`."""
+EXECUTORS = {
+    "auto": "scanopt.backends.kernels.executor:adaptive",
+    "numpy": "scanopt.backends.numpy:make",
+    "c": "scanopt.backends.kernels.executor:always",
+    "cupy": "scanopt.backends.cupy:make",
+}
+"""The module of each executor, imported when it is first asked for, and the function in it that makes it."""
 
 
 class Compiled(Protocol):
@@ -47,7 +52,10 @@ class Executor(Protocol):
 
 
 def executor(name: str = "auto") -> Executor:
-    """The executor of this name: "numpy", "cupy" or "auto".
+    """The executor of this name.
+
+    "numpy": array steps.  "auto": the same, and a kernel in C for each loop that has one and takes long, where there is
+    a compiler.  "c": a kernel for each loop that has one, waited for at its first call.  "cupy": steps on a device.
 
     Raises ValueError for another name, RuntimeError when what it needs is missing.
 
@@ -58,5 +66,6 @@ def executor(name: str = "auto") -> Executor:
         near = get_close_matches(str(name), EXECUTORS, 1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise ValueError(f"no executor named {name!r}: there are {', '.join(EXECUTORS)}{hint}")
-    made: Executor = importlib.import_module(EXECUTORS[name]).make()
+    module, _, make = EXECUTORS[name].partition(":")
+    made: Executor = getattr(importlib.import_module(module), make)()
     return made

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import numpy as np
@@ -23,6 +23,9 @@ from scanopt.backends.timing import timing
 from scanopt.program.failures import Lines, note_failure
 from scanopt.program.ir import Input, Program
 
+if TYPE_CHECKING:
+    from scanopt.backends.kernels.choice import Choice
+
 __all__ = ["Compiled", "compile_steps"]
 
 Array = Any
@@ -35,7 +38,8 @@ class Compiled:
     Threads may call it at the same time: what loops keep from call to call, each thread keeps for
     itself.  Arguments are never written to; results share no memory with arguments, constants, one
     another or what is kept.
-    source: the text that runs; lines: what stands where in it, to say what an error is about.
+    source: the text that runs; lines: what stands where in it, to say what an error is about.  choice: which of its
+    loops have kernels.
     """
 
     program: Program
@@ -43,6 +47,12 @@ class Compiled:
     xp: Any
     run: FunctionType
     lines: Lines
+    choice: Choice | None = None
+
+    @property
+    def kernels(self) -> tuple[Any, ...]:
+        """What became of each loop (see `scanopt.backends.kernels.choice.LoopReport`)."""
+        return self.choice.reports() if self.choice else ()
 
     def __call__(self, values: Sequence[Array]) -> list[Array]:
         """The results for these arguments.
@@ -77,17 +87,23 @@ def admit(expected: Input, x: Array) -> Array:
 
 
 def compile_steps(
-    program: Program, xp: Any, bind: Callable[[Op], Callable[..., Any]], clock: Callable[[], float] = perf_counter
+    program: Program,
+    xp: Any,
+    bind: Callable[[Op], Callable[..., Any]],
+    clock: Callable[[], float] = perf_counter,
+    choice: Choice | None = None,
 ) -> Compiled:
     """The program as array steps of the module xp.
 
-    bind: gives the function of an op.  clock: the time by which all that was asked for is done.
+    bind: gives the function of an op.  clock: the time by which all that was asked for is done.  choice: which loops
+    have kernels; without one, none has.
     """
-    source = program_source(program, infix=xp is np)
+    source = program_source(program, infix=xp is np, choice=choice)
     bind = _in_c_order(xp, bind, source.kinds) if program.exact else bind
     space = _namespace(source, xp, bind) | timing(source.titles, clock) | dict(Shelf().functions())
+    space |= choice.made if choice else {}
     exec(compile(source.text, _file(source.text), "exec"), space)
-    return Compiled(program, source.text, xp, space["program"], source.stands_for)
+    return Compiled(program, source.text, xp, space["program"], source.stands_for, choice)
 
 
 def _file(text: str) -> str:

@@ -90,12 +90,23 @@ class LoopWriter:
             p.line(f"k{self.me} = clock()")
         self._reset_buffers()
         kept = [p.name(k.out) for k in loop.keeps]
-        p.block(f"if {self.n}:", self._run)
+        p.block(f"{self._kernel(kept)}if {self.n}:", self._run)
         if kept:
             p.block("else:", lambda: p.line(f"[{', '.join(kept)}] = {p.empty(loop)}"))
         self._end()
         p.loop = around
         p.line("")
+
+    def _kernel(self, kept: list[str]) -> str:
+        """Writes the call of the kernel, if there is one; what stands before the `if` of array steps."""
+        p, z = self.parent, f"z{self.me}"
+        inner = made_in(self.loop, ())
+        call = p.choice.call(self.loop, self.layout.types, inner, self.n, p.names) if p.choice else ""
+        if not call:
+            return ""
+        p.line(f"{z} = {call}")
+        p.block(f"if {z}:", lambda: self._lines([f"[{', '.join(kept)}] = {z}", f"{z} = None"]))
+        return "el"
 
     def _end(self) -> None:
         """What is left to do: buffers for the next call, times."""

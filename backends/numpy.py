@@ -23,6 +23,7 @@ class NumPy:
     """Runs programs on NumPy arrays."""
 
     name: str = "numpy"
+    description: str = "array steps on NumPy"
 
     @property
     def xp(self) -> Any:

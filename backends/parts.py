@@ -79,6 +79,7 @@ def _names(lines: Iterable[Line], context: type[ast.expr_context]) -> dict[str, 
     for line in lines:
         text = line.text.strip()
         if text and text != "else:":
+            text = text.removeprefix("el")  # of `elif`
             tree = ast.parse(f"{text} pass" if text.endswith(":") else text)
             nodes = (x for x in ast.walk(tree) if isinstance(x, ast.Name) and isinstance(x.ctx, context))
             found |= dict.fromkeys(x.id for x in nodes)

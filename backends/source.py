@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from scanopt.program.ir import Branch, Compute, Loop, Program, Step
 from scanopt.program.names import given
 from scanopt.program.storage import Root
 from scanopt.program.text import names_made, names_read
+
+if TYPE_CHECKING:
+    from scanopt.backends.kernels.choice import Choice
 
 __all__ = ["Source", "program_source"]
 
@@ -60,14 +63,14 @@ class Source:
     stands_for: Lines
 
 
-def program_source(program: Program, infix: bool = True) -> Source:
+def program_source(program: Program, infix: bool = True, choice: Choice | None = None) -> Source:
     """The source text of a program.
 
     infix: write arithmetic of two scalars of one dtype as `a + b`; right for NumPy, whose scalars
-    compute like its arrays.
+    compute like its arrays.  choice: which loops have kernels, to be called in their place.
     """
     found = layout(program)
-    writer = Writer(program, found, kept_buffers(program, found), infix)
+    writer = Writer(program, found, kept_buffers(program, found), infix, choice)
     text = writer.program()
     return Source(
         text, {name: op for op, name in writer.ops.items()}, _kinds(program, found),
@@ -93,6 +96,7 @@ class Writer:
     layout: Layout
     kept: dict[str, int]
     infix: bool
+    choice: Choice | None = None
     parts: list[Part] = field(default_factory=list[Part])
     apart: set[int] = field(default_factory=set[int])
     names: dict[str, str] = field(default_factory=dict[str, str])
@@ -178,7 +182,7 @@ class Writer:
 
     def _unused(self, name: str) -> str:
         """A name that nothing has yet.  taken: by name the number that it was last given with."""
-        bad = keyword.iskeyword(name) or re.fullmatch(r"[a-z]\d+\w*|[bf]_.*|part_.*|_.*|\d.*|", name)
+        bad = keyword.iskeyword(name) or re.fullmatch(r"[a-z]\d+\w*|[bf]_.*|part_.*|kernel_.*|_.*|\d.*|", name)
         i, found = self.taken.get(name, 0), name
         while found in self.taken or (bad and found == name):
             i += 1

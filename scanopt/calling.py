@@ -32,6 +32,7 @@ class Runnable:
 
     is_compiled = True
     _rows_fit = False
+    _compiled: Any = None
 
     def __init__(self, signature: Signature, name: str | None) -> None:
         self.name = name
@@ -80,6 +81,32 @@ class Runnable:
     def backend(self) -> str:
         """The executor asked for."""
         raise NotImplementedError
+
+    @property
+    def executor(self) -> str:
+        """What runs the program.
+
+        >>> from scanopt import function, tensor as T
+        >>> x = T.dvector("x")
+        >>> function([x], x + x, backend="numpy").executor
+        'array steps on NumPy'
+        """
+        if self._compiled is None:
+            return "the interpreter"
+        found = importlib.import_module("scanopt.backends").executor(self.backend)
+        return str(getattr(found, "description", f"array steps on {found.xp.__name__}"))
+
+    @property
+    def kernels(self) -> tuple[Any, ...]:
+        """What became of each loop: its kernels as C text, or why it has none.  See docs/kernels.md.
+
+        >>> from scanopt import function, tensor as T
+        >>> x = T.dvector("x")
+        >>> function([x], x + x).kernels
+        ()
+        """
+        found: tuple[Any, ...] = getattr(self._compiled, "kernels", ())
+        return found
 
     def to_graph(self) -> tuple[list[Variable], dict[Variable, Variable]]:
         """Outputs and updates as graphs of the same inputs and shared variables, as the program computes them.

@@ -346,8 +346,8 @@ def function(
     mode: a `Mode` or its name (default: config.mode); "unoptimized" runs the interpreter, "FAST_COMPILE" leaves out
     laws that take time to apply.  What the mode of a loop in it leaves out is left out, too.
     fp: "exact" (equal to the interpreter bit for bit), "reassoc" (rounding may differ) or "fast" (formulas may).
-    backend: "auto", "numpy" or "cupy".  exclude: names of laws or rulesets to leave out, "inplace" for
-    results in place.  rules: further laws.
+    backend: "auto" (NumPy, and loops that take long as kernels in C), "numpy" (no kernels), "c" (kernels at once), or
+    "cupy".  exclude: names of laws or rulesets to leave out, "inplace" for results in place.  rules: further laws.
     cost: a cost model: a function of `Work`, the name of one, "calibrated", or a file of measured costs
     (default: config.cost).  schedule: a `Schedule` or its name: which laws run
     when (default: all, until nothing is new).  example: one value per input, for sizes.
@@ -393,5 +393,5 @@ def function(
 def _limit(memory: float | str | None, backend: str) -> float | None:
     """The bytes that a program may hold; None for what the machine has free, which says nothing of a device."""
     found = as_bytes(config.memory if memory is None else memory)
-    device = importlib.import_module("scanopt.backends").executor(backend).name != "numpy"
+    device = importlib.import_module("scanopt.backends").executor(backend).name == "cupy"
     return math.inf if found is None and device else found

@@ -1,0 +1,136 @@
+"""From a text to a function that can be called: compilers run beside the program, and it waits only where it pays."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import subprocess
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scanopt.backends.kernels import cache
+from scanopt.backends.kernels.compilers import Compiler, compiler
+from scanopt.backends.kernels.print_c import NAME
+from scanopt.forks import lock
+
+__all__ = ["Build"]
+
+LONGEST = 120.0
+"""Seconds after which a compiler is stopped."""
+_RUNNING: set[Build] = set()
+_STARTING = lock(whole=True)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A compiler at work, of the process `owner`."""
+
+    process: subprocess.Popen[bytes]
+    room: Path
+    owner: int
+
+
+class Build:
+    """The shared object of one text.
+
+    function: it, once it is there.  trouble: why it will never be there, or "".
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.function: Any = None
+        self.trouble = ""
+        self._run: _Run | None = None
+        self._key = ""
+        self._tries = 0
+        self._lock = lock()
+
+    def poll(self, wait: bool) -> Any:
+        """The function, or None where it is not there yet.  The first call starts what is to be done."""
+        if self.function is not None or self.trouble:
+            return self.function
+        with self._lock:
+            try:
+                self._step(wait)
+            except (OSError, subprocess.SubprocessError) as error:
+                self.trouble = f"{type(error).__name__}: {error}"
+                self._clean()
+        return self.function
+
+    def _step(self, wait: bool) -> None:
+        if self.function is not None or self.trouble:
+            return
+        found = compiler()
+        if isinstance(found, str):
+            self.trouble = found
+            return
+        if self._run is not None and self._run.owner != os.getpid():  # of the process that this one was forked from
+            self._run = None
+            self._tries = 0
+        if self._run is None:
+            self._key = cache.key_of(self.text, found.identity)
+            self.function = cache.load(self._key, NAME)
+            if self.function is not None:
+                return
+            self._start(found)
+        if wait:
+            with suppress(subprocess.TimeoutExpired):
+                self._process().wait(LONGEST)
+        if self._process().poll() is not None or wait:
+            self._finish(found)
+
+    def _process(self) -> subprocess.Popen[bytes]:
+        assert self._run is not None
+        return self._run.process
+
+    def _start(self, found: Compiler) -> None:
+        room = Path(tempfile.mkdtemp(dir=cache.folder(), prefix="build-"))
+        try:
+            (room / "k.c").write_text(self.text, encoding="ascii")
+            with _STARTING, open(room / "said", "wb") as said:
+                process = subprocess.Popen(
+                    found.arguments("k.c", "k.so"), cwd=room, stdin=subprocess.DEVNULL, stdout=said, stderr=said
+                )
+        except BaseException:
+            shutil.rmtree(room, ignore_errors=True)
+            raise
+        self._run = _Run(process, room, os.getpid())
+        self._tries += 1
+        _RUNNING.add(self)
+
+    def _finish(self, found: Compiler) -> None:
+        """What became of the compiler's work; tried twice, in case that somebody stopped it or tampered with it."""
+        assert self._run is not None
+        code, room = self._run.process.poll(), self._run.room
+        if code == 0:
+            cache.publish(self._key, room / "k.so")
+            self.function = cache.load(self._key, NAME)
+        if self.function is None and self._tries > 1:
+            with suppress(OSError):
+                self.trouble = (room / "said").read_text(encoding="utf-8", errors="replace").strip()[:2000]
+            self.trouble = f"{found.name} gave status {code}: {self.trouble}"
+        self._clean()
+
+    def _clean(self) -> None:
+        run, self._run = self._run, None
+        _RUNNING.discard(self)
+        if run is not None and run.owner == os.getpid():
+            _stop(run)
+
+
+def _stop(run: _Run) -> None:
+    if run.process.poll() is None:
+        run.process.kill()
+        run.process.wait()
+    shutil.rmtree(run.room, ignore_errors=True)
+
+
+@atexit.register
+def _stop_all() -> None:
+    for build in list(_RUNNING):
+        if build._run is not None and build._run.owner == os.getpid():
+            _stop(build._run)

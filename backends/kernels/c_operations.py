@@ -1,0 +1,109 @@
+"""Scalar operations as C text: what NumPy computes, for every value of every dtype."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+__all__ = ["TYPES", "helper", "operation"]
+
+TYPES = {
+    "bool": "b8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16",
+    "uint32": "u32", "uint64": "u64", "float32": "f32", "float64": "f64",
+}  # fmt: skip
+
+NARROW = {"int8", "int16", "uint8", "uint16"}
+"""C computes in `int` what is narrower."""
+
+_COMPARED = {
+    "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!=",
+}  # fmt: skip
+_TESTS: dict[str, str] = {
+    **{name: f"({{0}} {sign} {{1}})" for name, sign in _COMPARED.items()},
+    "logical_and": "(({0} != 0) & ({1} != 0))", "logical_or": "(({0} != 0) | ({1} != 0))",
+    "logical_xor": "(({0} != 0) ^ ({1} != 0))", "logical_not": "({0} == 0)",
+}  # fmt: skip
+_NUMBERS = {
+    "add": "({0} + {1})", "subtract": "({0} - {1})", "multiply": "({0} * {1})", "negative": "(-{0})",
+    "one_more": "({0} + 1)", "positive": "{0}",
+}  # fmt: skip
+_WHOLE = {
+    **_NUMBERS, "floor": "{0}", "ceil": "{0}", "trunc": "{0}", "rint": "{0}", "isnan": "0", "isinf": "0",
+    "isfinite": "1", "bitwise_and": "({0} & {1})", "bitwise_or": "({0} | {1})", "bitwise_xor": "({0} ^ {1})",
+    "invert": "(~{0})",
+}  # fmt: skip
+_BITS = {"bitwise_and": "({0} & {1})", "bitwise_or": "({0} | {1})", "bitwise_xor": "({0} ^ {1})", "invert": "(!{0})"}
+
+INFIX: dict[str, dict[str, str]] = {
+    "b": {**_TESTS, **_BITS, "add": "({0} | {1})", "multiply": "({0} & {1})", "maximum": "({0} | {1})",
+          "minimum": "({0} & {1})", "absolute": "{0}"},
+    "i": {**_TESTS, **_WHOLE},
+    "u": {**_TESTS, **_WHOLE, "absolute": "{0}"},
+    "f": {**_TESTS, **_NUMBERS, "divide": "({0} / {1})", "reciprocal": "(1 / {0})", "isnan": "({0} != {0})"},
+}  # fmt: skip
+"""By kind of dtype the text of an operation, of texts of its arguments."""
+
+BUILTIN = {
+    "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint", "fabs": "fabs",
+    "absolute": "fabs", "copysign": "copysign",
+}  # fmt: skip
+"""Functions of C on floats that round once at most."""
+
+_FLOATS = {
+    "maximum": "a > b || a != a ? a : b",
+    "minimum": "a < b || a != a ? a : b",
+    "square": "a * a",
+    "sign": "a > 0 ? 1 : a < 0 ? -1 : a == 0 ? 0 : a",
+    "isinf": "__builtin_fabs(a) == __builtin_inf()",
+    "isfinite": "__builtin_fabs(a) < __builtin_inf()",
+    "signbit": "__builtin_signbit(a) != 0",
+}
+_INTEGERS = {
+    "maximum": "a > b ? a : b", "minimum": "a < b ? a : b", "square": "a * a", "sign": "(a > 0) - (a < 0)",
+    "absolute": "a < 0 ? -a : a",
+    "floor_divide": "b == 0 ? 0 : b == -1 ? -a : a / b - (a % b != 0 && (a < 0) != (b < 0))",
+    "remainder": "b == 0 || b == -1 ? 0 : a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0)",
+    "left_shift": "b < 0 || b >= (T)(8 * sizeof(T)) ? 0 : a << b",
+    "right_shift": "b < 0 || b >= (T)(8 * sizeof(T)) ? (a < 0 ? -1 : 0) : a >> b",
+}  # fmt: skip
+_UNSIGNED = {
+    "maximum": "a > b ? a : b", "minimum": "a < b ? a : b", "square": "a * a", "sign": "a > 0",
+    "floor_divide": "b == 0 ? 0 : a / b", "remainder": "b == 0 ? 0 : a % b",
+    "left_shift": "b >= 8 * sizeof(T) ? 0 : a << b", "right_shift": "b >= 8 * sizeof(T) ? 0 : a >> b",
+}  # fmt: skip
+FUNCTIONS = {"f": _FLOATS, "i": _INTEGERS, "u": _UNSIGNED, "b": dict[str, str]()}
+"""By kind of dtype the body of a function of a and b."""
+_TRUE = {"isinf", "isfinite", "signbit"}
+
+
+def operation(op: str, dtype: str, args: Sequence[str]) -> str:
+    """The text of an operation that computes in a dtype.
+
+    >>> operation("add", "int8", ["x", "y"]), operation("less", "float64", ["x", "y"])
+    ('((i8)(x + y))', '(x < y)')
+    """
+    if op == "where":
+        return f"({args[0]} ? {args[1]} : {args[2]})"
+    kind = np.dtype(dtype).kind
+    if op in INFIX[kind]:
+        text = INFIX[kind][op].format(*args)
+        narrow = kind in "iu" and op not in _TESTS and dtype in NARROW and text not in ("0", "1", *args)
+        return f"(({TYPES[dtype]}){text})" if narrow else text
+    if kind == "f" and op in BUILTIN:
+        return f"__builtin_{BUILTIN[op]}{'f' if dtype == 'float32' else ''}({', '.join(args)})"
+    return f"{op}_{TYPES[dtype]}({', '.join(args)})"
+
+
+def helper(op: str, dtype: str) -> str:
+    """The text of the function that an operation calls; "" where it calls none."""
+    kind = np.dtype(dtype).kind
+    body = FUNCTIONS[kind].get(op, "")
+    if not body or op in INFIX[kind]:
+        return ""
+    t = TYPES[dtype]
+    result = "b8" if op in _TRUE else t
+    args = f"{t} a, {t} b" if re.search(r"\bb\b", body) else f"{t} a"
+    value = re.sub(r"\bT\b", t, body)
+    return f"static inline {result} {op}_{t}({args}) {{ return ({result})({value}); }}\n"

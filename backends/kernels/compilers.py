@@ -1,0 +1,76 @@
+"""C compilers: which one there is, and how it is called."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import shutil
+import struct
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from scanopt.backends.kernels.numpy_loops import available
+
+__all__ = ["Compiler", "compiler"]
+
+NAMES = ("cc", "gcc", "clang")
+FLAGS = (
+    "-O3", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing", "-fno-math-errno", "-fno-trapping-math", "-fPIC",
+    "-shared", "-w",
+)  # fmt: skip
+"""No rounding is left to the compiler: no contraction, no other order of sums.  Integers wrap."""
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """How a compiler is called.  identity: what its work depends on beside the text: compiler, flags, machine."""
+
+    name: str
+    command: tuple[str, ...]
+    identity: str
+
+    def arguments(self, text: str, out: str) -> list[str]:
+        """The command that makes the shared object `out` of the file `text`."""
+        return [*self.command, *FLAGS, "-o", out, text, "-lm"]
+
+
+def compiler() -> Compiler | str:
+    """The compiler of this machine: cc, gcc, clang or that of the package ziglang; or why there is none."""
+    return _compiler(os.environ.get("PATH", ""))
+
+
+@cache
+def _compiler(path: str) -> Compiler | str:
+    if os.name != "posix" or struct.calcsize("P") != 8 or sys.byteorder != "little":
+        return "kernels need a 64-bit, little-endian POSIX system"
+    if not available():
+        return f"kernels do not know how NumPy {sys.modules['numpy'].__version__} keeps its functions"
+    native = "-mcpu=native" if platform.machine() in ("aarch64", "arm64") else "-march=native"
+    for name in NAMES:
+        found = shutil.which(name, path=path)
+        if found:
+            return _made(name, (found, native), Path(found))
+    zig = importlib.util.find_spec("ziglang")
+    if zig is not None and zig.origin:
+        return _made("ziglang", (sys.executable, "-m", "ziglang", "cc", native), Path(zig.origin))
+    return f"no C compiler was found: neither {', '.join(NAMES)} nor the package ziglang"
+
+
+def _made(name: str, command: tuple[str, ...], file: Path) -> Compiler:
+    real = file.resolve()
+    state = real.stat()
+    parts = [*command, *FLAGS, str(real), str(state.st_mtime_ns), str(state.st_size), platform.machine(), _processor()]
+    return Compiler(name, command, "\n".join(parts))
+
+
+def _processor() -> str:
+    """What the processor can do: a home that machines share must not mix their shared objects."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return f"{platform.processor()} {platform.version()}"
+    wanted = ("model name", "flags", "Features", "CPU part", "cpu family", "model\t", "stepping")
+    return "\n".join(sorted({line for line in lines if line.startswith(wanted)}))

@@ -1,0 +1,276 @@
+"""What the stages of a step become: loops over elements, calls of NumPy's inner loops, pointers."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+import numpy as np
+
+from scanopt.backends.kernels.ir import (
+    INDEX,
+    ONE,
+    ZERO,
+    Cast,
+    Declare,
+    Do,
+    Expr,
+    Fail,
+    If,
+    Inner,
+    Let,
+    Lit,
+    Load,
+    Point,
+    Stmt,
+    Store,
+    Var,
+    plus,
+    product,
+    times,
+)  # fmt: skip
+from scanopt.backends.kernels.lowering import Lowering
+from scanopt.backends.kernels.nodes import Call, Join, Length, Map, NoForm, Product, Reshape, View
+from scanopt.backends.kernels.recipe import Given, Number
+from scanopt.backends.kernels.stages import Fused, Stage
+from scanopt.backends.kernels.values import Array, Axes, Scalar, Value, element_of, nest, packed
+
+__all__ = ["emit_stage"]
+
+
+def emit_stage(w: Lowering, stage: Stage) -> None:
+    """Write one stage of a step."""
+    _emit(stage, w)
+
+
+@singledispatch
+def _emit(stage: Stage, w: Lowering) -> None:
+    raise NotImplementedError(stage)
+
+
+def operation(node: Map, args: list[Expr], dtypes: list[str]) -> Expr:
+    """The value of a node, of those of its arguments."""
+    given = [x if d == want else Cast(x, want) for x, d, want in zip(args, dtypes, node.takes, strict=True)]
+    return given[0] if node.op == "copy" else Do(node.op, tuple(given), node.dtype, node.takes[-1])
+
+
+@_emit.register(Map)
+def _scalar(node: Map, w: Lowering) -> None:
+    values = [w.value(a) for a in node.args]
+    found = [element_of(v, [], ()) for v in values]
+    w.let(node.out, operation(node, found, [v.dtype for v in values]), node.dtype)
+
+
+@_emit.register(Fused)
+def _fused(stage: Fused, w: Lowering) -> None:
+    """One loop over all elements where all arrays are packed alike, else one for each axis."""
+    mine: dict[str, Scalar] = {}
+    outside = [w.value(a) for a in _outside(stage)]
+    flat = all(isinstance(v, Scalar) or v.fills(stage.axes) or product(v.axes) == ONE for v in outside)
+    lengths = (product(stage.axes),) if flat else stage.axes
+    names, places = w.places(lengths)
+    body: list[Stmt] = []
+    into: Expr = ZERO
+    for place, stride in zip(places, packed(lengths), strict=True):
+        into = plus(into, times(place, stride))
+    for node in stage.nodes:
+        values = [mine[a] if a in mine else w.value(a) for a in node.args]
+        found = [element_of(v, places, lengths) for v in values]
+        variable = w.fresh("v")
+        body.append(Let(variable, operation(node, found, [v.dtype for v in values]), node.dtype))
+        mine[node.out] = Scalar(Var(variable, node.dtype), node.dtype)
+        if node.out in w.stored:
+            body.append(Store(w.place(node.out), into, Var(variable, node.dtype)))
+    w.step += nest(lengths, names, tuple(body))
+
+
+def _outside(stage: Fused) -> list[str]:
+    made = {n.out for n in stage.nodes}
+    return list(dict.fromkeys(a for n in stage.nodes for a in n.args if a not in made))
+
+
+# NumPy's inner loops
+
+
+def _cell(w: Lowering, dtype: str) -> str:
+    """A place in memory for one number."""
+    name = w.fresh("c")
+    w.head.append(Declare(name, dtype, elements=1))
+    return name
+
+
+def _item(dtype: str) -> Lit:
+    return Lit(np.dtype(dtype).itemsize)
+
+
+def _slot(w: Lowering, ufunc: str, dtypes: tuple[str, ...]) -> int:
+    if (ufunc, dtypes) not in w.loops:
+        w.loops.append((ufunc, dtypes))
+    return w.loops.index((ufunc, dtypes))
+
+
+def _in_cell(w: Lowering, value: Expr, old: str, dtype: str) -> str:
+    cell = _cell(w, dtype)
+    w.step.append(Store(cell, ZERO, value if old == dtype else Cast(value, dtype)))
+    return cell
+
+
+def _whole(w: Lowering, value: Value, axes: Axes, dtype: str) -> str:
+    """A pointer to a value as a packed array of these axes and this dtype, copied where it is not one."""
+    if isinstance(value, Array) and value.fills(axes) and value.dtype == dtype:
+        return value.pointer
+    pointer = w.scratch(dtype, axes)
+    w.step += w.copied(value, pointer, ZERO, axes, dtype)
+    return pointer
+
+
+@_emit.register(Call)
+def _call(node: Call, w: Lowering) -> None:
+    axes = w.axes(node.out)
+    if node.whole and axes and (product(axes) == ONE or not all(w.axes(a) in (axes, ()) for a in node.args)):
+        raise NoForm(f"{node.ufunc} rounds by how many elements NumPy gives it at a time")
+    pointers: list[str] = []
+    strides: list[Expr] = []
+    for a, dtype in zip(node.args, node.takes, strict=True):
+        value = w.value(a)
+        if isinstance(value, Scalar) or product(value.axes) == ONE:
+            pointers.append(_in_cell(w, element_of(value, [ZERO], (ONE,)), value.dtype, dtype))
+            strides.append(ZERO if axes else _item(dtype))
+        else:
+            pointers.append(_whole(w, value, axes, dtype))
+            strides.append(_item(dtype))
+    out = w.place(node.out) if axes else _cell(w, node.dtype)
+    slot = _slot(w, node.ufunc, (*node.takes, node.dtype))
+    w.step.append(Inner(slot, (*pointers, out), (product(axes),), (*strides, _item(node.dtype))))
+    if not axes:
+        w.let(node.out, Load(out, ZERO, node.dtype), node.dtype)
+
+
+@_emit.register(Product)
+def _product(node: Product, w: Lowering) -> None:
+    """NumPy's loop takes matrices: a vector is one row on the left, one column on the right."""
+    item = _item(node.dtype)
+    (a, b), out_axes = node.args, w.axes(node.out)
+    pointer_a, strides_a = _factor(w, a, node.dtype)
+    pointer_b, strides_b = _factor(w, b, node.dtype)
+    axes_a, axes_b = w.axes(a), w.axes(b)
+    rows = axes_a[0] if len(axes_a) == 2 else ONE
+    columns = axes_b[1] if len(axes_b) == 2 else ONE
+    if len(axes_a) == 1:
+        strides_a = (times(axes_a[0], item), strides_a[0])
+    if len(axes_b) == 1:
+        strides_b = (strides_b[0], item)
+    out = w.place(node.out) if out_axes else _cell(w, node.dtype)
+    dims = (ONE, rows, axes_a[-1], columns)
+    strides = (ZERO, ZERO, ZERO, *strides_a, *strides_b, times(columns, item), item)
+    w.step.append(Inner(_slot(w, "matmul", (node.dtype,) * 3), (pointer_a, pointer_b, out), dims, strides))
+    if not out_axes:
+        w.let(node.out, Load(out, ZERO, node.dtype), node.dtype)
+
+
+def _factor(w: Lowering, name: str, dtype: str) -> tuple[str, tuple[Expr, ...]]:
+    """A pointer to a factor, and its strides in bytes; where rounding is free, an outer one is taken as it lies."""
+    axes = w.axes(name)
+    if not w.body.exact and name in w.body.outer and w.dtype(name) == dtype:
+        strides = tuple(w.number(Number("stride in bytes", (name, i))) for i in range(len(axes)))
+        return w.give(Given("strided", dtype, name)), strides
+    pointer = _whole(w, w.value(name), axes, dtype)
+    return pointer, tuple(times(s, _item(dtype)) for s in packed(axes))
+
+
+# Views
+
+
+@_emit.register(View)
+def _view(node: View, w: Lowering) -> None:
+    x, name = w.value(node.args[0]), node.args[0]
+    axes = w.axes(node.out)
+    if isinstance(x, Scalar):
+        _spread(node.out, x, w)
+        return
+    offset: Expr = ZERO
+    for axis, index in node.at:
+        offset = plus(offset, times(_index(w, index, x.axes[axis]), x.strides[axis]))
+    strides: list[Expr] = []
+    for entry in node.axes:
+        if entry is None:
+            strides.append(ONE)
+            continue
+        axis, part = entry
+        if part != (None, None, None):
+            start = w.number(Number("start", (name, axis), part))
+            offset = plus(offset, times(start, x.strides[axis]))
+        step = 1 if part[2] is None else part[2]
+        strides.append(times(Lit(step), x.strides[axis]))
+    if not axes:
+        w.let(node.out, Load(x.pointer, offset, node.dtype), node.dtype)
+        return
+    pointer = w.pointer(node.dtype)
+    w.step.append(Point(pointer, x.pointer, offset, node.dtype))
+    w.env[node.out] = Array(pointer, axes, tuple(strides), node.dtype)
+
+
+def _index(w: Lowering, index: int | str, length: Expr) -> Expr:
+    """An index from 0 on, after a check: else the loop is left to array steps, which tell what is wrong."""
+    if isinstance(index, int):
+        value: Expr = Lit(index) if index >= 0 else plus(length, Lit(index))
+        if isinstance(length, Lit) and not -int(length.value) <= index < int(length.value):
+            raise NoForm("an index is out of range")
+        if isinstance(length, Lit):
+            return value
+    else:
+        given = w.value(index)
+        assert isinstance(given, Scalar)
+        name = w.fresh("j")
+        plain = Cast(given.value, INDEX)
+        below = Do("less", (plain, ZERO), "bool", INDEX)
+        w.step.append(Let(name, Do("where", (below, plus(plain, length), plain), INDEX, INDEX), INDEX))
+        value = Var(name)
+    low, high = Do("less", (value, ZERO), "bool", INDEX), Do("greater_equal", (value, length), "bool", INDEX)
+    w.step.append(If(Do("logical_or", (low, high), "bool", "bool"), (Fail(),)))
+    return value
+
+
+def _spread(out: str, x: Scalar, w: Lowering) -> None:
+    """An array of one element."""
+    pointer = w.place(out)
+    w.step += w.copied(x, pointer, ZERO, w.axes(out))
+
+
+@_emit.register(Reshape)
+def _reshape(node: Reshape, w: Lowering) -> None:
+    x, axes = w.value(node.args[0]), w.axes(node.out)
+    if isinstance(x, Scalar):
+        if axes:
+            _spread(node.out, x, w)
+        else:
+            w.env[node.out] = x
+        return
+    pointer = x.pointer if x.packed else _whole(w, x, x.axes, x.dtype)
+    if axes:
+        w.env[node.out] = Array(pointer, axes, packed(axes), node.dtype)
+    else:
+        w.let(node.out, Load(pointer, ZERO, node.dtype), node.dtype)
+
+
+@_emit.register(Join)
+def _join(node: Join, w: Lowering) -> None:
+    pointer, axes = w.place(node.out), w.axes(node.out)
+    strides = packed(axes)
+    start: Expr = ZERO
+    for a in node.args:
+        value = w.value(a)
+        own = (*axes[: node.axis], *axes[node.axis + 1 :]) if node.new else w.axes(a)
+        apart = (*strides[: node.axis], *strides[node.axis + 1 :]) if node.new else strides
+        names, places = w.places(own)
+        into = start
+        for place, stride in zip(places, apart, strict=True):
+            into = plus(into, times(place, stride))
+        element = element_of(value, places, own)
+        element = element if value.dtype == node.dtype else Cast(element, node.dtype)
+        w.step += nest(own, names, (Store(pointer, into, element),))
+        start = plus(start, times(ONE if node.new else own[node.axis], strides[node.axis]))
+
+
+@_emit.register(Length)
+def _length(node: Length, w: Lowering) -> None:
+    w.let(node.out, w.axes(node.args[0])[node.axis], node.dtype)

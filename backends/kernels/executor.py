@@ -1,0 +1,62 @@
+"""The executors that run loops as kernels where they can, on NumPy arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scanopt.backends.compiled import Compiled, compile_steps
+from scanopt.backends.kernels.choice import Choice
+from scanopt.backends.kernels.compilers import compiler
+from scanopt.backends.numpy import bind
+from scanopt.program.ir import Program
+
+__all__ = ["Kernels", "adaptive", "always"]
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """Runs programs on NumPy arrays, loops as kernels.
+
+    always: kernels are waited for, however short a loop is; else they are made, beside array steps, for loops that
+    take long.
+    """
+
+    name: str
+    always: bool
+
+    @property
+    def description(self) -> str:
+        """What runs programs, and why no kernels do where there is no compiler."""
+        found = compiler()
+        if isinstance(found, str):
+            return f"array steps on NumPy: {found}"
+        when = "loops" if self.always else "loops that take long"
+        return f"array steps on NumPy, {when} as kernels compiled by {found.name}"
+
+    @property
+    def xp(self) -> Any:
+        """NumPy."""
+        return np
+
+    def compile(self, program: Program) -> Compiled:
+        """The program as array steps and kernels.
+
+        Raises ValueError when the program contradicts itself, as a state whose update has another dtype.
+        """
+        return compile_steps(program, np, bind, choice=Choice(self.always, program.exact))
+
+
+def adaptive() -> Kernels:
+    """The executor "auto": array steps alone where there is no compiler."""
+    return Kernels("auto", always=False)
+
+
+def always() -> Kernels:
+    """The executor "c".  Raises RuntimeError where there is no compiler."""
+    found = compiler()
+    if isinstance(found, str):
+        raise RuntimeError(f"backend 'c': {found}")
+    return Kernels("c", always=True)

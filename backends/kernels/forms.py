@@ -1,0 +1,76 @@
+"""Which operators have a form in the kernel language, and for which dtypes.
+
+Everything here rounds as NumPy does: an operation written in C is one that rounds once, or not at all; all others are
+NumPy's own inner loops.
+"""
+
+from __future__ import annotations
+
+import platform
+from typing import Any
+
+import numpy as np
+
+from scanopt.backends.kernels.numpy_loops import inner_loop, loop_dtypes
+
+__all__ = ["cast_is_known", "in_c", "needs_whole", "through_numpy"]
+
+COMPARED = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
+LOGIC = {"logical_and", "logical_or", "logical_xor", "logical_not"}
+BITS = {"bitwise_and", "bitwise_or", "bitwise_xor", "invert"}
+KEPT = {"positive", "floor", "ceil", "trunc", "rint"}
+"""What leaves an integer as it is; of floats the first does."""
+TESTED = {"isnan", "isinf", "isfinite"}
+
+_ANY = COMPARED | LOGIC | TESTED
+_NUMBERS = _ANY | KEPT | {"add", "subtract", "multiply", "negative", "absolute", "square", "maximum", "minimum", "sign"}
+OF_KIND = {
+    "b": COMPARED | LOGIC | BITS | {"add", "multiply", "maximum", "minimum", "absolute"},
+    "i": _NUMBERS | BITS | {"floor_divide", "remainder", "left_shift", "right_shift"},
+    "u": _NUMBERS | BITS | {"floor_divide", "remainder", "left_shift", "right_shift"},
+    "f": _NUMBERS | {"divide", "fabs", "sqrt", "reciprocal", "signbit", "copysign"},
+}
+"""By kind of dtype that they compute in: ufuncs that are one operation of C."""
+
+RAISING = {"power", "float_power"}
+"""For integers an inner loop of NumPy's raises an error, which needs Python."""
+X86 = platform.machine().lower() in ("x86_64", "amd64")
+
+
+def in_c(name: str, dtypes: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The dtypes in which a ufunc is written in C, its result last; None where it is not.
+
+    >>> in_c("add", ("int8", "float32"))
+    ('float32', 'float32', 'float32')
+    >>> in_c("exp", ("float64",)) is None
+    True
+    """
+    found = loop_dtypes(name, dtypes)
+    if found is None or len(set(found[:-1])) != 1:
+        return None
+    kind = np.dtype(found[0]).kind
+    if name in ("maximum", "minimum") and kind == "f" and not X86:
+        return None  # of 0.0 and -0.0 the second is taken by x86 alone
+    return found if name in OF_KIND.get(kind, ()) else None
+
+
+def through_numpy(name: str, dtypes: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The dtypes in which an inner loop of NumPy's computes a ufunc, its result last; None where none may be called."""
+    found = loop_dtypes(name, dtypes)
+    if found is None or inner_loop(name, found) is None:
+        return None
+    return None if name in RAISING and np.dtype(found[0]).kind != "f" else found
+
+
+def needs_whole(op: Any, dtype: str) -> bool:
+    """Whether NumPy rounds by how many elements there are, so that its inner loops are called for as many."""
+    return not op.batch_exact(dtype)
+
+
+def cast_is_known(old: str, new: str) -> bool:
+    """Whether C casts one dtype to another as NumPy does, for all values.
+
+    >>> cast_is_known("int64", "int8"), cast_is_known("float64", "uint8")
+    (True, False)
+    """
+    return np.dtype(old).kind != "f" or np.dtype(new).kind in "fb" or (X86 and new in ("int32", "int64"))

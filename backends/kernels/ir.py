@@ -1,0 +1,219 @@
+"""The kernel language: typed scalars, arrays in memory, loops over them, and calls of NumPy's inner loops.
+
+Nothing in it is of Python or of NumPy's arrays, so that it can be printed for a CPU and for a device.  All names are
+made by scanopt.  An index counts elements of the array, not bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = [
+    "INDEX", "ONE", "ZERO", "Break", "Cast", "Declare", "Do", "Expr", "Fail", "For", "If", "Inner", "Kernel", "Let",
+    "Lit", "Load", "Param", "Point", "Set", "Steps", "Stmt", "Store", "Var", "plus", "product", "times",
+]  # fmt: skip
+
+INDEX = "int64"
+"""The dtype of lengths and indices."""
+
+
+@dataclass(frozen=True)
+class Lit:
+    """A number."""
+
+    value: bool | int | float
+    dtype: str = INDEX
+
+
+@dataclass(frozen=True)
+class Var:
+    """The value of a scalar variable."""
+
+    name: str
+    dtype: str = INDEX
+
+
+@dataclass(frozen=True)
+class Do:
+    """A scalar operation, by its name in the table of operators; all of `args` are of dtype `of`."""
+
+    op: str
+    args: tuple[Expr, ...]
+    dtype: str
+    of: str
+
+
+@dataclass(frozen=True)
+class Cast:
+    """A scalar in another dtype."""
+
+    arg: Expr
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Load:
+    """An element of an array."""
+
+    array: str
+    index: Expr
+    dtype: str
+
+
+Expr = Lit | Var | Do | Cast | Load
+ZERO, ONE = Lit(0), Lit(1)
+
+
+@dataclass(frozen=True)
+class Declare:
+    """A variable that is set later; with `elements`, an array of so many; pointer: the place of an array."""
+
+    name: str
+    dtype: str
+    elements: int = 0
+    pointer: bool = False
+
+
+@dataclass(frozen=True)
+class Let:
+    """A new variable, which keeps its value."""
+
+    name: str
+    value: Expr
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Set:
+    """A declared variable gets another value."""
+
+    name: str
+    value: Expr
+
+
+@dataclass(frozen=True)
+class Point:
+    """A declared pointer is set to an element of an array; with `test`, to one of two where that holds."""
+
+    name: str
+    array: str
+    index: Expr
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Store:
+    """An element of an array is written."""
+
+    array: str
+    index: Expr
+    value: Expr
+
+
+@dataclass(frozen=True)
+class For:
+    """Runs `body` for var = 0 .. count - 1, in any order: no run reads what another one writes."""
+
+    var: str
+    count: Expr
+    body: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Runs `body` for var = 0 .. count - 1, one after the other, up to a step where `until` holds.
+
+    Afterwards `var` is the number of steps taken.
+    """
+
+    var: str
+    count: Expr
+    body: tuple[Stmt, ...]
+    until: Expr | None = None
+
+
+@dataclass(frozen=True)
+class If:
+    """Runs one of two bodies."""
+
+    test: Expr
+    then: tuple[Stmt, ...]
+    otherwise: tuple[Stmt, ...] = ()
+
+
+@dataclass(frozen=True)
+class Inner:
+    """A call of an inner loop of NumPy's, the `slot`-th of the kernel.
+
+    arrays: what it reads and what it writes; dims: its numbers of elements; strides: of all arrays, in bytes.
+    """
+
+    slot: int
+    arrays: tuple[str, ...]
+    dims: tuple[Expr, ...]
+    strides: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Fail:
+    """The kernel ends: what is to be done is not for it."""
+
+    status: int = -1
+
+
+@dataclass(frozen=True)
+class Break:
+    """The innermost `Steps` ends."""
+
+
+Stmt = Declare | Let | Set | Point | Store | For | Steps | If | Inner | Fail | Break
+
+
+@dataclass(frozen=True)
+class Param:
+    """An array that the kernel is given."""
+
+    name: str
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A function of arrays, lengths and inner loops; it returns the variable `result`, or a negative status.
+
+    numbers: the names of the lengths that it is given, in order.
+    """
+
+    params: tuple[Param, ...]
+    numbers: tuple[str, ...]
+    slots: int
+    body: tuple[Stmt, ...]
+    result: str
+
+
+def plus(a: Expr, b: Expr) -> Expr:
+    """The sum of two indices.
+
+    >>> plus(Var("i"), ZERO)
+    Var(name='i', dtype='int64')
+    """
+    if isinstance(a, Lit) and isinstance(b, Lit):
+        return Lit(int(a.value) + int(b.value))
+    return b if a == ZERO else a if b == ZERO else Do("add", (a, b), INDEX, INDEX)
+
+
+def times(a: Expr, b: Expr) -> Expr:
+    """The product of two indices."""
+    if isinstance(a, Lit) and isinstance(b, Lit):
+        return Lit(int(a.value) * int(b.value))
+    if ZERO in (a, b):
+        return ZERO
+    return b if a == ONE else a if b == ONE else Do("multiply", (a, b), INDEX, INDEX)
+
+
+def product(lengths: tuple[Expr, ...]) -> Expr:
+    """The product of some lengths."""
+    found: Expr = ONE
+    for n in lengths:
+        found = times(found, n)
+    return found

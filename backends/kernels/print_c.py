@@ -1,0 +1,169 @@
+"""A kernel as C text.  It includes nothing, and says nothing but names, numbers and operations made here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from scanopt.backends.kernels.c_operations import TYPES, helper, operation
+from scanopt.backends.kernels.ir import (
+    Break,
+    Cast,
+    Declare,
+    Do,
+    Expr,
+    Fail,
+    For,
+    If,
+    Inner,
+    Kernel,
+    Let,
+    Lit,
+    Load,
+    Point,
+    Set,
+    Steps,
+    Stmt,
+    Store,
+    Var,
+)  # fmt: skip
+
+__all__ = ["NAME", "c_text"]
+
+NAME = "scanopt_kernel"
+HEAD = """\
+typedef signed char i8; typedef short i16; typedef int i32; typedef long long i64;
+typedef unsigned char u8; typedef unsigned short u16; typedef unsigned int u32; typedef unsigned long long u64;
+typedef unsigned char b8; typedef float f32; typedef double f64;
+typedef void inner(char **, const i64 *, const i64 *, void *);
+#if defined(__clang__)
+#define ANY_ORDER _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define ANY_ORDER _Pragma("GCC ivdep")
+#endif
+"""
+
+
+def c_text(kernel: Kernel) -> str:
+    """The text of a C function NAME(arrays, numbers, inner loops and their data)."""
+    w = _Printer()
+    lines = [f"    {TYPES[p.dtype]} *const {p.name} = ({TYPES[p.dtype]} *)G[{i}];" for i, p in enumerate(kernel.params)]
+    lines += [f"    const i64 {name} = N[{i}];" for i, name in enumerate(kernel.numbers)]
+    lines += [line for stmt in kernel.body for line in w.statement(stmt, 1)]
+    head = f"i64 {NAME}(char **G, const i64 *N, void **F)\n{{\n"
+    return f"{HEAD}{''.join(sorted(w.helpers))}\n{head}" + "\n".join(lines) + f"\n    return {kernel.result};\n}}\n"
+
+
+def _bare(text: str) -> str:
+    """A text without the parentheses around all of it."""
+    depth = 0
+    for i, c in enumerate(text):
+        depth += (c == "(") - (c == ")")
+        if not depth and i < len(text) - 1:
+            return text
+    return text[1:-1] if text[:1] == "(" else text
+
+
+class _Printer:
+    """helpers: texts of functions that the text calls."""
+
+    def __init__(self) -> None:
+        self.helpers: set[str] = set()
+
+    def expression(self, x: Expr) -> str:
+        match x:
+            case Lit():
+                return literal(x)
+            case Var(name=name):
+                return name
+            case Load(array=array, index=index, dtype=dtype):
+                text = f"{array}[{_bare(self.expression(index))}]"
+                return f"({text} != 0)" if dtype == "bool" else text
+            case Cast(arg=arg, dtype=dtype):
+                text = self.expression(arg)
+                return f"({text} != 0)" if dtype == "bool" else f"(({TYPES[dtype]}){text})"
+            case Do(op=op, args=args, of=of):
+                if found := helper(op, of):
+                    self.helpers.add(found)
+                return operation(op, of, [self.expression(a) for a in args])
+
+    def statement(self, x: Stmt, depth: int) -> Iterator[str]:
+        space = "    " * depth
+        match x:
+            case Declare(name=name, dtype=dtype, elements=elements, pointer=pointer):
+                start = f"[{elements}]" if elements else " = 0"
+                yield f"{space}{TYPES[dtype]} {'*' if pointer else ''}{name}{start};"
+            case Let(name=name, value=value, dtype=dtype):
+                yield f"{space}const {TYPES[dtype]} {name} = {_bare(self.expression(value))};"
+            case Set(name=name, value=value):
+                yield f"{space}{name} = {_bare(self.expression(value))};"
+            case Point(name=name, array=array, index=index):
+                place = self.expression(index)
+                yield f"{space}{name} = {array}{'' if place == '0' else f' + {place}'};"
+            case Store(array=array, index=index, value=value):
+                yield f"{space}{array}[{_bare(self.expression(index))}] = {_bare(self.expression(value))};"
+            case Inner():
+                yield from self._inner(x, space)
+            case Fail(status=status):
+                yield f"{space}return {status};"
+            case Break():
+                yield f"{space}break;"
+            case For() | Steps() | If():
+                yield from self._nested(x, depth)
+
+    def _nested(self, x: For | Steps | If, depth: int) -> Iterator[str]:
+        space = "    " * depth
+        match x:
+            case For(var=var, count=count, body=body):
+                yield f"{space}ANY_ORDER"
+                yield f"{space}for (i64 {var} = 0; {var} < {self.expression(count)}; {var}++) {{"
+                yield from self._body(body, depth)
+            case Steps(var=var, count=count, body=body, until=until):
+                yield f"{space}i64 {var} = 0;"
+                yield f"{space}while ({var} < {self.expression(count)}) {{"
+                yield from self._body(body, depth)
+                yield f"{space}    {var}++;"
+                if until is not None:
+                    yield f"{space}    if ({self.expression(until)}) break;"
+            case If(test=test, then=then, otherwise=otherwise):
+                yield f"{space}if ({_bare(self.expression(test))}) {{"
+                yield from self._body(then, depth)
+                if otherwise:
+                    yield f"{space}}} else {{"
+                    yield from self._body(otherwise, depth)
+        yield f"{space}}}"
+
+    def _body(self, body: tuple[Stmt, ...], depth: int) -> Iterator[str]:
+        for stmt in body:
+            yield from self.statement(stmt, depth + 1)
+
+    def _inner(self, x: Inner, space: str) -> Iterator[str]:
+        arrays = ", ".join(f"(char *){a}" for a in x.arrays)
+        dims, strides = (", ".join(map(self.expression, xs)) for xs in (x.dims, x.strides))
+        yield f"{space}{{"
+        yield f"{space}    char *a[] = {{{arrays}}};"
+        yield f"{space}    const i64 n[] = {{{dims}}}, s[] = {{{strides}}};"
+        yield f"{space}    ((inner *)F[{2 * x.slot}])(a, n, s, F[{2 * x.slot + 1}]);"
+        yield f"{space}}}"
+
+
+def literal(x: Lit) -> str:
+    """A number as C text, to the last bit.
+
+    >>> literal(Lit(0.1, "float32")), literal(Lit(-(2**63)))
+    ('0x1.99999a0000000p-4f', '(-9223372036854775807LL - 1)')
+    """
+    kind = np.dtype(x.dtype).kind
+    if kind == "f":
+        value, end = float(np.dtype(x.dtype).type(x.value)), "f" if x.dtype == "float32" else ""
+        if math.isnan(value):
+            return f'__builtin_nan{end}("")'
+        text = f"__builtin_inf{end}()" if math.isinf(value) else f"{abs(value).hex()}{end}"
+        return f"(-{text})" if math.copysign(1.0, value) < 0 else text
+    number = int(x.value)
+    if number == -(2**63):
+        return "(-9223372036854775807LL - 1)"
+    end = "ULL" if x.dtype == "uint64" else "LL" if abs(number) > 2**31 - 1 else ""
+    return f"({number}{end})" if number < 0 else f"{number}{end}"

@@ -1,0 +1,68 @@
+"""What a kernel is given at each call: arrays, scratch memory, lengths, inner loops, by what they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scanopt.backends.kernels.ir import Do, Expr, Kernel, Lit, Var
+from scanopt.backends.kernels.sizes import Axis, Lengths
+
+__all__ = ["Given", "Number", "Recipe", "evaluated"]
+
+
+@dataclass(frozen=True)
+class Given:
+    """An array that the kernel is given.
+
+    kind: "array", a value made before the loop, packed; "strided", one as it lies; "source", a sequence, its rows
+    packed; "out", what is kept, by number; "scratch", memory for `rows` times `axes` elements.
+    """
+
+    kind: str
+    dtype: str
+    name: str = ""
+    keep: int = -1
+    rows: int = 1
+    axes: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number that the kernel is given.
+
+    kind: "steps", "size" of an axis, "stride" of an axis in bytes, "start" and "step" of a slice of an axis, "rows"
+    that are kept at most and "skipped" steps of what is kept, by number.
+    """
+
+    kind: str
+    axis: Axis = ("", 0)
+    slice: tuple[Any, ...] = ()
+    keep: int = -1
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A kernel and what it is to be given, in order.  loops: the ufuncs and dtypes of its inner loops."""
+
+    kernel: Kernel
+    lengths: Lengths
+    given: tuple[Given, ...]
+    numbers: tuple[Number, ...]
+    loops: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+def evaluated(x: Expr, numbers: Mapping[str, int]) -> int:
+    """The value of an expression of lengths."""
+    match x:
+        case Lit(value=value):
+            return int(value)
+        case Var(name=name):
+            return numbers[name]
+        case Do(op="multiply", args=(a, b)):
+            return evaluated(a, numbers) * evaluated(b, numbers)
+        case Do(op="add", args=(a, b)):
+            return evaluated(a, numbers) + evaluated(b, numbers)
+        case _:
+            raise ValueError(f"{x} is no expression of lengths")

@@ -1,0 +1,147 @@
+"""The lengths of a loop's axes: which are 1, which are known, which are equal.  Each pattern has a kernel.
+
+A kernel is generic in lengths, but for axes of length 1, which broadcast.  Axes that must be as long as one another are
+one length of the kernel; that they are is checked for each call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from scanopt.array.op import Operand
+from scanopt.backends.kernels.ir import ONE, Expr, Lit, Var
+from scanopt.backends.kernels.nodes import Body, Call, Join, Map, Node, Product, Reshape, View
+from scanopt.program.memory import loop_shapes
+
+__all__ = ["Axis", "Lengths", "Pattern", "lengths_of", "pattern_of", "shapes_of"]
+
+Axis = tuple[str, int]
+Shape = tuple[int, ...]
+Pattern = frozenset[Axis]
+"""The axes that have length 1."""
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """The axes of each name as lengths of a kernel.
+
+    axes: by name.  numbers: the lengths that a kernel is given, with an axis that has it.  classes: the axes that are
+    equally long.
+    """
+
+    axes: Mapping[str, tuple[Expr, ...]]
+    numbers: Mapping[str, Axis]
+    classes: tuple[tuple[Axis, ...], ...]
+
+    def hold(self, shapes: Mapping[str, Shape]) -> bool:
+        """Whether axes that are one length here are equally long in these shapes."""
+        return all(len({shapes[name][i] for name, i in c}) == 1 for c in self.classes)
+
+
+def shapes_of(body: Body, outer: Mapping[str, Shape]) -> dict[str, Shape] | None:
+    """The shapes of all names, those of outer ones given; None where values decide them or a length is 0.
+
+    Raises the errors of shape rules.
+    """
+    known = {name: Operand(body.types[name].dtype, shape) for name, shape in outer.items()}
+    loop_shapes(body.loop, known, None)
+    found: dict[str, Shape] = {}
+    for node in body.nodes:
+        like = node.like if isinstance(node, Map | Call) else node.out
+        if node.out not in known:
+            known[node.out] = known[like]
+    kept = {k.out for k in body.loop.keeps}
+    for name, x in known.items():
+        shape = tuple(n for n in x.shape if n is not None)
+        if name in kept:
+            continue
+        if len(shape) < len(x.shape) or 0 in shape:
+            return None
+        found[name] = shape
+    return found
+
+
+def pattern_of(body: Body, shapes: Mapping[str, Shape]) -> Pattern:
+    """The axes of length 1; the first one of initial rows counts initial rows."""
+    return frozenset((name, i) for name, shape in shapes.items() for i, n in enumerate(shape) if n == 1)
+
+
+def lengths_of(body: Body, pattern: Pattern, shapes: Mapping[str, Shape]) -> Lengths:
+    """The lengths of a variant.  shapes: of one call that follows the pattern, for the numbers of axes alone."""
+    found = _Classes(pattern)
+    ndim = {name: len(shape) for name, shape in shapes.items()}
+    for one, other in _ties(body, ndim):
+        found.unite(one, other)
+    axes: dict[str, tuple[Expr, ...]] = {}
+    members: dict[Axis, list[Axis]] = {}
+    for name, n in ndim.items():
+        for i in range(n):
+            if (name, i) not in pattern:
+                members.setdefault(found.root((name, i)), []).append((name, i))
+    lengths = {root: _length(body, number, c) for number, (root, c) in enumerate(members.items())}
+    for name, n in ndim.items():
+        axes[name] = tuple(ONE if (name, i) in pattern else lengths[found.root((name, i))] for i in range(n))
+    numbers = {x.name: members[root][0] for root, x in lengths.items() if isinstance(x, Var)}
+    return Lengths(axes, numbers, tuple(tuple(c) for c in members.values()))
+
+
+def _length(body: Body, number: int, axes: list[Axis]) -> Expr:
+    """A length: the number that a type of the program tells, or a variable."""
+    known = {body.types[name].shape[i] for name, i in axes if name in body.types} - {None}
+    return Lit(next(iter(known)) or 0) if len(known) == 1 else Var(f"n{number}")
+
+
+class _Classes:
+    """Sets of axes that are equally long, those of length 1 left out."""
+
+    def __init__(self, ones: Pattern) -> None:
+        self.ones, self.parent = ones, dict[Axis, Axis]()
+
+    def root(self, axis: Axis) -> Axis:
+        while axis in self.parent:
+            axis = self.parent[axis]
+        return axis
+
+    def unite(self, a: Axis, b: Axis) -> None:
+        if a in self.ones or b in self.ones:
+            return
+        a, b = self.root(a), self.root(b)
+        if a != b:
+            self.parent[a] = b
+
+
+def _ties(body: Body, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis]]:
+    """Pairs of axes that must be equally long unless one of them has length 1."""
+    loop = body.loop
+    for r in loop.reads:
+        yield from (((r.source, i + 1), (r.out, i)) for i in range(ndim[r.out]))
+    for s in loop.states:
+        for name in [*(name for _, name in s.taps), s.update]:
+            yield from (((s.init, i + 1), (name, i)) for i in range(ndim[name]))
+    for node in body.nodes:
+        yield from _ties_of(node, ndim)
+
+
+def _ties_of(node: Node, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis]]:
+    out, n = node.out, ndim[node.out]
+    if isinstance(node, Map | Call):
+        yield from (((out, i), (node.like, i)) for i in range(n) if node.like != out)
+        for a in node.args:
+            yield from (((out, n - 1 - i), (a, ndim[a] - 1 - i)) for i in range(min(n, ndim[a])))
+    elif isinstance(node, View):
+        whole = [(i, x[0]) for i, x in enumerate(node.axes) if x is not None and x[1] == (None, None, None)]
+        yield from (((out, i), (node.args[0], j)) for i, j in whole)
+    elif isinstance(node, Join):
+        for a in node.args:
+            others = [i for i in range(n) if i != node.axis]
+            yield from (((out, i), (a, i - (node.new and i > node.axis))) for i in others)
+    elif isinstance(node, Product):
+        a, b = node.args
+        yield (a, ndim[a] - 1), (b, 0)
+        if ndim[a] == 2:
+            yield (out, 0), (a, 0)
+        if ndim[b] == 2:
+            yield (out, n - 1), (b, 1)
+    else:
+        assert isinstance(node, Reshape) or not n
