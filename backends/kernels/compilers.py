@@ -18,10 +18,10 @@ __all__ = ["Compiler", "compiler"]
 
 NAMES = ("cc", "gcc", "clang")
 FLAGS = (
-    "-O3", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing", "-fno-math-errno", "-fno-trapping-math", "-fPIC",
-    "-shared", "-w",
+    "-O3", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing", "-fno-math-errno", "-fPIC", "-shared", "-w",
 )  # fmt: skip
-"""No rounding is left to the compiler: no contraction, no other order of sums.  Integers wrap."""
+"""No rounding is left to the compiler: no contraction, no other order of sums.  Integers wrap.  With
+-fno-trapping-math gcc makes a cast to an integer and back a truncation, which keeps the sign of -0.5."""
 
 
 @dataclass(frozen=True)

@@ -171,10 +171,11 @@ Stmt = Declare | Let | Set | Point | Store | For | Steps | If | Inner | Fail | B
 
 @dataclass(frozen=True)
 class Param:
-    """An array that the kernel is given."""
+    """An array that the kernel is given.  offset: where it lies in that, a number in bytes; "" for at its start."""
 
     name: str
     dtype: str
+    offset: str = ""
 
 
 @dataclass(frozen=True)

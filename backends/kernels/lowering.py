@@ -302,10 +302,17 @@ class Lowering:
         """The kernel, and what it is to be given."""
         test = None if self.loop.until is None else _number(self.value(self.loop.until))
         steps = Steps("t", self.steps, tuple(self.step), test)
-        params = tuple(Param(f"g{i}", g.dtype) for i, g in enumerate(self.given))
+        params = tuple(self._param(i, g) for i, g in enumerate(self.given))
         body = (*self.head, *self.before, steps, *self.after)
         kernel = Kernel(params, tuple(self.number_names), len(self.loops), body, "t")
         return Recipe(kernel, self.lengths, tuple(self.given), tuple(self.numbers), tuple(self.loops))
+
+    def _param(self, i: int, g: Given) -> Param:
+        if g.kind != "scratch":
+            return Param(f"g{i}", g.dtype)
+        offset = self.number(Number("offset", keep=i))
+        assert isinstance(offset, Var)
+        return Param(f"g{i}", g.dtype, offset.name)
 
 
 def _number(value: Value) -> Expr:

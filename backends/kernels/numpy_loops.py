@@ -38,14 +38,16 @@ def ufunc(name: str) -> Any:
 
 @cache
 def available() -> bool:
-    """Whether ufuncs lie in memory as expected.
+    """Whether ufuncs and arrays lie in memory as expected.
 
     >>> available() in (True, False)
     True
     """
     if sys.implementation.name != "cpython" or not np.__version__.startswith("2."):
         return False
-    return all(_fits(f) for f in (np.add, np.exp, np.matmul))
+    x = np.zeros(2)
+    data = ctypes.c_void_p.from_address(id(x) + object.__basicsize__).value
+    return data == x.ctypes.data and all(_fits(f) for f in (np.add, np.exp, np.matmul))
 
 
 def _read(f: Any) -> _Ufunc:

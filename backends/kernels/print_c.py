@@ -22,6 +22,7 @@ from scanopt.backends.kernels.ir import (
     Let,
     Lit,
     Load,
+    Param,
     Point,
     Set,
     Steps,
@@ -38,6 +39,7 @@ typedef signed char i8; typedef short i16; typedef int i32; typedef long long i6
 typedef unsigned char u8; typedef unsigned short u16; typedef unsigned int u32; typedef unsigned long long u64;
 typedef unsigned char b8; typedef float f32; typedef double f64;
 typedef void inner(char **, const i64 *, const i64 *, void *);
+#define DATA(i) (*(char **)(G[i] + %d))
 #if defined(__clang__)
 #define ANY_ORDER _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -47,13 +49,25 @@ typedef void inner(char **, const i64 *, const i64 *, void *);
 
 
 def c_text(kernel: Kernel) -> str:
-    """The text of a C function NAME(arrays, numbers, inner loops and their data)."""
+    """The text of a C function NAME(arrays, numbers, inner loops and their data).
+
+    The arrays are NumPy's own objects: where their elements are stands behind the head of the object.
+    """
     w = _Printer()
-    lines = [f"    {TYPES[p.dtype]} *const {p.name} = ({TYPES[p.dtype]} *)G[{i}];" for i, p in enumerate(kernel.params)]
-    lines += [f"    const i64 {name} = N[{i}];" for i, name in enumerate(kernel.numbers)]
+    lines = [f"    const i64 {name} = N[{i}];" for i, name in enumerate(kernel.numbers)]
+    lines += [_param(i, p) for i, p in enumerate(kernel.params)]
     lines += [line for stmt in kernel.body for line in w.statement(stmt, 1)]
     head = f"i64 {NAME}(char **G, const i64 *N, void **F)\n{{\n"
-    return f"{HEAD}{''.join(sorted(w.helpers))}\n{head}" + "\n".join(lines) + f"\n    return {kernel.result};\n}}\n"
+    return (
+        f"{HEAD % object.__basicsize__}{''.join(sorted(w.helpers))}\n{head}"
+        + "\n".join(lines)
+        + f"\n    return {kernel.result};\n}}\n"
+    )
+
+
+def _param(i: int, p: Param) -> str:
+    t, start = TYPES[p.dtype], f"DATA({i}) + {p.offset}" if p.offset else f"DATA({i})"
+    return f"    {t} *const {p.name} = ({t} *)({start});"
 
 
 def _bare(text: str) -> str:

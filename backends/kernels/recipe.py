@@ -32,8 +32,8 @@ class Given:
 class Number:
     """A number that the kernel is given.
 
-    kind: "steps", "size" of an axis, "stride" of an axis in bytes, "start" and "step" of a slice of an axis, "rows"
-    that are kept at most and "skipped" steps of what is kept, by number.
+    kind: "steps", "size" of an axis, "stride" of an axis in bytes, "start" of a slice of an axis, "rows"
+    that are kept at most and "skipped" steps of what is kept, by number; "offset" of scratch memory, in bytes.
     """
 
     kind: str

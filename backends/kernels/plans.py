@@ -1,0 +1,177 @@
+"""One kernel for arguments of certain shapes: what it is to be given is found once, and calling it costs little."""
+
+from __future__ import annotations
+
+import ctypes
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from scanopt.backends.kernels.build import Build
+from scanopt.backends.kernels.nodes import Body
+from scanopt.backends.kernels.numpy_loops import inner_loop
+from scanopt.backends.kernels.print_c import c_text
+from scanopt.backends.kernels.recipe import Given, Recipe, evaluated
+
+__all__ = ["Plan", "Variant"]
+
+Array = np.ndarray[Any, Any]
+Shape = tuple[int, ...]
+ROOM = 1 << 20
+"""Bytes to begin with for rows of a loop that may end early, where 1,024 rows are no more."""
+NO_ROOM = -2
+ALIGNED = 64
+
+
+@dataclass
+class Variant:
+    """A kernel for one pattern of lengths.  loops: addresses of NumPy's inner loops and of their data."""
+
+    recipe: Recipe
+    text: str
+    build: Build
+    loops: Any
+
+    @staticmethod
+    def of(recipe: Recipe) -> Variant:
+        """The kernel of a recipe, to be built."""
+        text = c_text(recipe.kernel)
+        pointers = [p for name, dtypes in recipe.loops for p in inner_loop(name, dtypes) or (0, 0)]
+        return Variant(recipe, text, Build(text), (ctypes.c_void_p * max(len(pointers), 1))(*pointers))
+
+
+@dataclass
+class Plan:
+    """A variant for arguments of certain shapes.  shapes: of all names of the loop."""
+
+    body: Body
+    variant: Variant
+    shapes: Mapping[str, Shape]
+    _arguments: list[tuple[int, bool, bool]] = field(init=False)
+    _arrays: list[Callable[[Sequence[Array], Sequence[Array], Array], Array]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        places = {name: i for i, name in enumerate(self.body.outer)}
+        recipe, loop = self.variant.recipe, self.body.loop
+        taken = [g for g in recipe.given if g.kind in ("array", "source", "strided")]
+        self._arguments = [(places[g.name], g.kind == "source", g.kind == "strided") for g in taken]
+        known = {name: self.shapes[axis[0]][axis[1]] for name, axis in recipe.lengths.numbers.items()}
+        self._offsets, self.size = _offsets(recipe.given, known)
+        self._numbers = [self._number(name, known) for name in recipe.kernel.numbers]
+        self._where = [self._place(i, taken) for i in range(len(recipe.given))]
+        self.rows = [self.shapes[k.value] for k in loop.keeps]
+        self._kept = [places[k.rows] if isinstance(k.rows, str) else -1 for k in loop.keeps]
+        self._dtypes = [np.dtype(k.type.dtype) for k in loop.keeps]
+
+    def _place(self, i: int, taken: Sequence[Given]) -> tuple[int, int]:
+        """Of an array that is given: whether it is an argument, a result or scratch, and its number."""
+        g = self.variant.recipe.given[i]
+        if g.kind == "scratch":
+            return 2, 0
+        return (1, g.keep) if g.kind == "out" else (0, taken.index(g))
+
+    def _number(self, name: str, known: Mapping[str, int]) -> tuple[str, int, int]:
+        """Of a number that is given: its kind, what it is of, and its value where that is known."""
+        recipe = self.variant.recipe
+        if name in known:
+            return "", 0, known[name]
+        number = recipe.numbers[recipe.kernel.numbers.index(name)]
+        kinds = {"stride": "source", "stride in bytes": "strided"}
+        if number.kind == "start":
+            length = self.shapes[number.axis[0]][number.axis[1]]
+            return "", 0, slice(*number.slice).indices(length)[0]
+        if number.kind == "offset":
+            return "", 0, self._offsets[number.keep]
+        if number.kind in kinds:
+            taken = [g for g in recipe.given if g.kind in ("array", "source", "strided")]
+            found = next(i for i, g in enumerate(taken) if (g.kind, g.name) == (kinds[number.kind], number.axis[0]))
+            return number.kind, found, number.axis[1]
+        return number.kind, number.keep, 0
+
+    def run(self, function: Any, n: int, arrays: Sequence[Array]) -> list[Array] | None:
+        """What the loop keeps after at most n steps; None where array steps have to run."""
+        given: list[Array] = []
+        straight = self.body.straight
+        for place, source, strided in self._arguments:
+            x = _laid_out(arrays[place], source, strided, straight)
+            if x is None:
+                return None
+            given.append(x)
+        loop = self.body.loop
+        wanted = [
+            n if k.rows is None else min(n, int(arrays[at]) if at >= 0 else int(k.rows))
+            for k, at in zip(loop.keeps, self._kept, strict=True)
+        ]
+        memory = np.empty(self.size + ALIGNED, "uint8")
+        room = wanted if loop.until is None else [self._room(i, rows) for i, rows in enumerate(wanted)]
+        while True:
+            outs = [np.empty((r, *s), d) for r, s, d in zip(room, self.rows, self._dtypes, strict=True)]
+            taken = self._call(function, n, given, outs, memory)
+            if taken != NO_ROOM:
+                break
+            room = [min(8 * r, w) for r, w in zip(room, wanted, strict=True)]
+        if taken < 0:
+            return None
+        if loop.until is None:
+            return outs
+        return [x if k.rows == 1 else _ended(x, taken) for k, x in zip(loop.keeps, outs, strict=True)]
+
+    def _room(self, i: int, rows: int) -> int:
+        """Rows to begin with of a loop that may end early; what is kept of its last steps is a ring of all rows."""
+        if self.body.loop.keeps[i].rows is not None:
+            return rows
+        return min(rows, max(1024, ROOM // (self._dtypes[i].itemsize * prod(self.rows[i]))))
+
+    def _call(self, function: Any, n: int, given: Sequence[Array], outs: Sequence[Array], memory: Array) -> int:
+        """The number of steps taken, or a negative status."""
+        kinds = (given, outs, (memory,))
+        objects = array("Q", [id(kinds[kind][i]) for kind, i in self._where])
+        numbers: list[int] = []
+        for kind, i, value in self._numbers:
+            if not kind:
+                numbers.append(value)
+            elif kind == "steps":
+                numbers.append(n)
+            elif kind == "stride":
+                numbers.append(given[i].strides[0] // given[i].itemsize)
+            elif kind == "stride in bytes":
+                numbers.append(given[i].strides[value])
+            else:
+                numbers.append(len(outs[i]) if kind == "rows" else n - len(outs[i]))
+        packed = array("q", numbers)
+        taken: int = function(objects.buffer_info()[0], packed.buffer_info()[0], self.variant.loops)
+        return taken
+
+
+def _laid_out(x: Array, source: bool, strided: bool, straight: bool) -> Array | None:
+    """An argument as the kernel takes it; None where array steps would round in another way."""
+    flags = x.flags
+    if flags.aligned:
+        if strided or flags.c_contiguous or not x.ndim:
+            return x
+        if source and x[0].flags.c_contiguous and not x.strides[0] % x.itemsize:
+            return x
+    return None if straight else np.array(x, order="C")
+
+
+def _offsets(given: Sequence[Given], known: Mapping[str, int]) -> tuple[dict[int, int], int]:
+    """By number the places of scratch arrays, and how many bytes they take together."""
+    offsets: dict[int, int] = {}
+    size = 0
+    for i, g in enumerate(given):
+        if g.kind == "scratch":
+            offsets[i] = size
+            count = g.rows * prod([evaluated(n, known) for n in g.axes])
+            size += -(-count * np.dtype(g.dtype).itemsize // ALIGNED) * ALIGNED
+    return offsets, size
+
+
+def _ended(rows: Array, taken: int) -> Array:
+    """The rows that were written last, oldest first, after so many were written in a circle."""
+    if taken <= len(rows):
+        return rows if taken == len(rows) else rows[:taken].copy()
+    return np.roll(rows, -(taken % len(rows)), axis=0) if len(rows) else rows
