@@ -1,6 +1,8 @@
 """Written by tests/stubs.py: what type checkers and editors see of this module."""
 
 from scanopt import gradient as gradient
+from scanopt import lax as lax
+from scanopt import printing as printing
 from scanopt import scan_module as scan_module
 from scanopt import tensor as tensor
 from scanopt.array.constants import shared as shared
@@ -13,9 +15,11 @@ from scanopt.calculus.schedule import Schedule as Schedule
 from scanopt.calculus.schedule import register_schedule as register_schedule
 from scanopt.compiler import function as function
 from scanopt.config import config as config
-from scanopt.gradient import grad as grad
 from scanopt.inputs import In as In
 from scanopt.interpreter import interpret as interpret
+from scanopt.lax import associative_scan as associative_scan
+from scanopt.lax import cond as cond
+from scanopt.lax import switch as switch
 from scanopt.loops.carry import fori_loop as fori_loop
 from scanopt.loops.carry import loop as loop
 from scanopt.loops.carry import while_loop as while_loop
@@ -25,14 +29,30 @@ from scanopt.loops.derived import foldl as foldl
 from scanopt.loops.derived import foldr as foldr
 from scanopt.loops.derived import map as map
 from scanopt.loops.derived import reduce as reduce
+from scanopt.loops.effects import CheckError as CheckError
 from scanopt.loops.profile import profile_summary as profile_summary
 from scanopt.loops.rebuild import clone as clone
-from scanopt.loops.scan import scan as scan
+from scanopt.loops.telling import Assert as Assert
+from scanopt.loops.telling import Print as Print
+from scanopt.loops.telling import check as check
+from scanopt.loops.telling import debug_print as debug_print
 from scanopt.loops.until import until as until
 from scanopt.modes import Mode as Mode
 from scanopt.saved import load as load
+from scanopt.scan_module import scan as scan
 from scanopt.tensor import dot as dot
 from scanopt.tensor import ifelse as ifelse
+from scanopt.transforms.directions import jvp as jvp
+from scanopt.transforms.directions import linearize as linearize
+from scanopt.transforms.directions import vjp as vjp
+from scanopt.transforms.gradients import grad as grad
+from scanopt.transforms.gradients import stop_gradient as stop_gradient
+from scanopt.transforms.gradients import value_and_grad as value_and_grad
+from scanopt.transforms.jacobians import hessian as hessian
+from scanopt.transforms.jacobians import jacfwd as jacfwd
+from scanopt.transforms.jacobians import jacrev as jacrev
+from scanopt.transforms.jit import jit as jit
+from scanopt.transforms.vmap import vmap as vmap
 from scanopt.view.text import dprint as dprint
 
 __version__: str

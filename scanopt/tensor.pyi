@@ -4,10 +4,98 @@ from collections.abc import Sequence
 from scanopt.array import linalg as _linalg
 from scanopt.array import random_functions as _random_functions
 from scanopt.array import random_streams as _random_streams
+from scanopt.array import special as _special
 from scanopt.array.constants import as_tensor_variable as as_tensor_variable
 from scanopt.array.constants import constant as constant
 from scanopt.array.constants import shared as shared
 from scanopt.array.constants import tensor as tensor
+from scanopt.array.functions.axes import atleast_3d as atleast_3d
+from scanopt.array.functions.axes import fliplr as fliplr
+from scanopt.array.functions.axes import flipud as flipud
+from scanopt.array.functions.axes import rollaxis as rollaxis
+from scanopt.array.functions.axes import rot90 as rot90
+from scanopt.array.functions.changing import append as append
+from scanopt.array.functions.changing import delete as delete
+from scanopt.array.functions.changing import fill_diagonal as fill_diagonal
+from scanopt.array.functions.changing import insert as insert
+from scanopt.array.functions.changing import put_along_axis as put_along_axis
+from scanopt.array.functions.changing import resize as resize
+from scanopt.array.functions.choosing import apply_along_axis as apply_along_axis
+from scanopt.array.functions.choosing import apply_over_axes as apply_over_axes
+from scanopt.array.functions.choosing import choose as choose
+from scanopt.array.functions.choosing import piecewise as piecewise
+from scanopt.array.functions.choosing import select as select
+from scanopt.array.functions.comparing import allclose as allclose
+from scanopt.array.functions.comparing import array_equal as array_equal
+from scanopt.array.functions.comparing import array_equiv as array_equiv
+from scanopt.array.functions.comparing import isclose as isclose
+from scanopt.array.functions.comparing import iscomplex as iscomplex
+from scanopt.array.functions.comparing import isneginf as isneginf
+from scanopt.array.functions.comparing import isposinf as isposinf
+from scanopt.array.functions.comparing import isreal as isreal
+from scanopt.array.functions.differences import ediff1d as ediff1d
+from scanopt.array.functions.differences import gradient as gradient
+from scanopt.array.functions.differences import interp as interp
+from scanopt.array.functions.differences import trapezoid as trapezoid
+from scanopt.array.functions.differences import unwrap as unwrap
+from scanopt.array.functions.dtypes import can_cast as can_cast
+from scanopt.array.functions.dtypes import common_type as common_type
+from scanopt.array.functions.dtypes import iscomplexobj as iscomplexobj
+from scanopt.array.functions.dtypes import isrealobj as isrealobj
+from scanopt.array.functions.dtypes import result_type as result_type
+from scanopt.array.functions.einsum import einsum as einsum
+from scanopt.array.functions.elements import angle as angle
+from scanopt.array.functions.elements import fix as fix
+from scanopt.array.functions.elements import nan_to_num as nan_to_num
+from scanopt.array.functions.elements import real_if_close as real_if_close
+from scanopt.array.functions.grids import broadcast_arrays as broadcast_arrays
+from scanopt.array.functions.grids import broadcast_shapes as broadcast_shapes
+from scanopt.array.functions.grids import geomspace as geomspace
+from scanopt.array.functions.grids import indices as indices
+from scanopt.array.functions.grids import ix_ as ix_
+from scanopt.array.functions.grids import linspace as linspace
+from scanopt.array.functions.grids import logspace as logspace
+from scanopt.array.functions.grids import meshgrid as meshgrid
+from scanopt.array.functions.indices import diag_indices as diag_indices
+from scanopt.array.functions.indices import diag_indices_from as diag_indices_from
+from scanopt.array.functions.indices import mask_indices as mask_indices
+from scanopt.array.functions.indices import ravel_multi_index as ravel_multi_index
+from scanopt.array.functions.indices import tril_indices as tril_indices
+from scanopt.array.functions.indices import tril_indices_from as tril_indices_from
+from scanopt.array.functions.indices import triu_indices as triu_indices
+from scanopt.array.functions.indices import triu_indices_from as triu_indices_from
+from scanopt.array.functions.indices import unravel_index as unravel_index
+from scanopt.array.functions.joining import block as block
+from scanopt.array.functions.joining import column_stack as column_stack
+from scanopt.array.functions.joining import dstack as dstack
+from scanopt.array.functions.making import array as array
+from scanopt.array.functions.making import asarray as asarray
+from scanopt.array.functions.making import ascontiguousarray as ascontiguousarray
+from scanopt.array.functions.making import empty as empty
+from scanopt.array.functions.making import fromfunction as fromfunction
+from scanopt.array.functions.making import identity as identity
+from scanopt.array.functions.making import tri as tri
+from scanopt.array.functions.matrices import cross as cross
+from scanopt.array.functions.matrices import diagflat as diagflat
+from scanopt.array.functions.matrices import kron as kron
+from scanopt.array.functions.matrices import vander as vander
+from scanopt.array.functions.padding import pad as pad
+from scanopt.array.functions.polynomials import polyadd as polyadd
+from scanopt.array.functions.polynomials import polyder as polyder
+from scanopt.array.functions.polynomials import polyint as polyint
+from scanopt.array.functions.polynomials import polymul as polymul
+from scanopt.array.functions.polynomials import polysub as polysub
+from scanopt.array.functions.polynomials import polyval as polyval
+from scanopt.array.functions.signals import convolve as convolve
+from scanopt.array.functions.signals import correlate as correlate
+from scanopt.array.functions.splitting import array_split as array_split
+from scanopt.array.functions.splitting import dsplit as dsplit
+from scanopt.array.functions.splitting import hsplit as hsplit
+from scanopt.array.functions.splitting import split as split
+from scanopt.array.functions.splitting import unstack as unstack
+from scanopt.array.functions.splitting import vsplit as vsplit
+from scanopt.array.linalg_norms import norm as norm
+from scanopt.array.linalg_products import matrix_transpose as matrix_transpose
 from scanopt.array.ops_axes import atleast_1d as atleast_1d
 from scanopt.array.ops_axes import atleast_2d as atleast_2d
 from scanopt.array.ops_axes import dimshuffle as dimshuffle
@@ -64,7 +152,6 @@ from scanopt.array.ops_products import vdot as vdot
 from scanopt.array.ops_products import vecdot as vecdot
 from scanopt.array.ops_products import vecmat as vecmat
 from scanopt.array.ops_reductions import max_and_argmax as max_and_argmax
-from scanopt.array.ops_reductions import norm as norm
 from scanopt.array.ops_reductions import ptp as ptp
 from scanopt.array.ops_reductions import softmax as softmax
 from scanopt.array.ops_reductions import std as std
@@ -77,7 +164,6 @@ from scanopt.array.ops_selecting import roll as roll
 from scanopt.array.ops_selecting import take as take
 from scanopt.array.ops_selecting import take_along_axis as take_along_axis
 from scanopt.array.ops_selecting import trace as trace
-from scanopt.array.ops_shaping import broadcast_arrays as broadcast_arrays
 from scanopt.array.ops_shaping import broadcast_to as broadcast_to
 from scanopt.array.ops_shaping import expand_dims as expand_dims
 from scanopt.array.ops_shaping import flatten as flatten
@@ -88,9 +174,15 @@ from scanopt.array.ops_shaping import shape as shape
 from scanopt.array.ops_shaping import size as size
 from scanopt.array.ops_shaping import squeeze as squeeze
 from scanopt.array.ops_shaping import transpose as transpose
+from scanopt.array.ops_specify_shape import addbroadcast as addbroadcast
+from scanopt.array.ops_specify_shape import patternbroadcast as patternbroadcast
+from scanopt.array.ops_specify_shape import specify_shape as specify_shape
+from scanopt.array.ops_specify_shape import unbroadcast as unbroadcast
 from scanopt.array.ops_subtensor import getitem as getitem
 from scanopt.array.ops_subtensor import inc_subtensor as inc_subtensor
 from scanopt.array.ops_subtensor import set_subtensor as set_subtensor
+from scanopt.array.special import i0 as i0
+from scanopt.array.special import sinc as sinc
 from scanopt.array.types import Dim
 from scanopt.array.types import TensorType as TensorType
 from scanopt.array.variable import Constant as Constant
@@ -103,6 +195,7 @@ from scanopt.gradient import grad as grad
 from scanopt.gradient import hessian as hessian
 from scanopt.gradient import jacobian as jacobian
 from scanopt.gradient import verify_grad as verify_grad
+from scanopt.scan_module import scan as scan
 from typing import Any
 
 pi: float
@@ -117,6 +210,7 @@ pullback = Lop
 pushforward = Rop
 linalg = _linalg
 random = _random_functions
+special = _special
 shared_randomstreams = _random_streams
 nnet: Any
 
@@ -135,13 +229,13 @@ def acos(x: Any) -> Variable:
 def acosh(x: Any) -> Variable:
     """np.arccosh of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def add(x: Any, y: Any) -> Variable:
+def add(x: Any, *more: Any) -> Variable:
     """np.add of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
 def all(x: Any, axis: Any = ..., keepdims: bool = ...) -> Variable:
     """np.all over axis: an int, several, or None for all; with keepdims they stay with"""
 
-def and_(x: Any, y: Any) -> Variable:
+def and_(x: Any, *more: Any) -> Variable:
     """np.bitwise_and of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
 def any(x: Any, axis: Any = ..., keepdims: bool = ...) -> Variable:
@@ -183,6 +277,12 @@ def around(x: Any, decimals: int = ...) -> Variable:
 def as_tensor(x: Any, name: str | None = ..., ndim: int | None = ..., dtype: str | None = ...) -> Variable:
     """x as a symbolic array; a variable stays as it is."""
 
+def asanyarray(a: Any, dtype: Any = ..., order: Any = ..., *, device: Any = ..., copy: Any = ..., like: Any = ...) -> Variable:
+    """A symbolic array as it is, anything else as by `array`."""
+
+def asfortranarray(a: Any, dtype: Any = ..., *, like: Any = ...) -> Variable:
+    """As `asarray`, with at least one axis."""
+
 def asin(x: Any) -> Variable:
     """np.arcsin of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
@@ -207,7 +307,10 @@ def bcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] |
 def bcols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `bcol`, by names (or a number of them)."""
 
-def bitwise_and(x: Any, y: Any) -> Variable:
+def betainc(*args: Any) -> Variable:
+    """scipy.special.betainc of symbolic arrays, element by element; shapes broadcast and dtypes are SciPy's."""
+
+def bitwise_and(x: Any, *more: Any) -> Variable:
     """np.bitwise_and of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
 def bitwise_count(x: Any) -> Variable:
@@ -222,13 +325,13 @@ def bitwise_left_shift(x: Any, y: Any) -> Variable:
 def bitwise_not(x: Any) -> Variable:
     """np.invert of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def bitwise_or(x: Any, y: Any) -> Variable:
+def bitwise_or(x: Any, *more: Any) -> Variable:
     """np.bitwise_or of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
 def bitwise_right_shift(x: Any, y: Any) -> Variable:
     """np.right_shift of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def bitwise_xor(x: Any, y: Any) -> Variable:
+def bitwise_xor(x: Any, *more: Any) -> Variable:
     """np.bitwise_xor of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
 def bmatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
@@ -297,8 +400,8 @@ def col(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | 
 def cols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `col`, by names (or a number of them)."""
 
-def concat(arrays: Any, axis: int | None = ...) -> Variable:
-    """Arrays one after the other along an axis (flattened where it is None)."""
+def concat(arrays: Any, axis: int | None = ..., *, dtype: Any = ...) -> Variable:
+    """Arrays one after the other along an axis (flattened where it is None), cast to dtype if given."""
 
 def conj(x: Any) -> Variable:
     """np.conjugate of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
@@ -353,6 +456,12 @@ def cumprod(x: Any, axis: int | None = ..., dtype: Any = ...) -> Variable:
 
 def cumsum(x: Any, axis: int | None = ..., dtype: Any = ...) -> Variable:
     """np.cumsum along axis (over all elements, flattened, where it is None)."""
+
+def cumulative_prod(x: Any, *, axis: int | None = ..., dtype: Any = ..., include_initial: bool = ...) -> Variable:
+    """np.cumprod along axis (which only a vector may leave out), from 1 on with include_initial."""
+
+def cumulative_sum(x: Any, *, axis: int | None = ..., dtype: Any = ..., include_initial: bool = ...) -> Variable:
+    """np.cumsum along axis (which only a vector may leave out), from 0 on with include_initial."""
 
 def cvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
     """A new input with 1 axes, dtype complex64."""
@@ -426,6 +535,21 @@ def eq(x: Any, y: Any) -> Variable:
 def equal(x: Any, y: Any) -> Variable:
     """np.equal of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
+def erf(*args: Any) -> Variable:
+    """scipy.special.erf of symbolic arrays, element by element; shapes broadcast and dtypes are SciPy's."""
+
+def erfc(*args: Any) -> Variable:
+    """scipy.special.erfc of symbolic arrays, element by element; shapes broadcast and dtypes are SciPy's."""
+
+def erfcinv(*args: Any) -> Variable:
+    """scipy.special.erfcinv of symbolic arrays, element by element; shapes broadcast and dtypes are SciPy's."""
+
+def erfcx(*args: Any) -> Variable:
+    """scipy.special.erfcx of symbolic arrays, element by element; shapes broadcast and dtypes are SciPy's."""
+
+def erfinv(*args: Any) -> Variable:
+    """scipy.special.erfinv of symbolic arrays, element by element; shapes broadcast and dtypes are SciPy's."""
+
 def exp(x: Any) -> Variable:
     """np.exp of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
@@ -465,10 +589,10 @@ def fmatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
 def fmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
     """A new input with 2 axes, dtype float32."""
 
-def fmax(x: Any, y: Any) -> Variable:
+def fmax(x: Any, *more: Any) -> Variable:
     """np.fmax of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def fmin(x: Any, y: Any) -> Variable:
+def fmin(x: Any, *more: Any) -> Variable:
     """np.fmin of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
 def fmod(x: Any, y: Any) -> Variable:
@@ -510,6 +634,18 @@ def fvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim
 def fvectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `fvector`, by names (or a number of them)."""
 
+def gamma(*args: Any) -> Variable:
+    """scipy.special.gamma of symbolic arrays, element by element; shapes broadcast and dtypes are SciPy's."""
+
+def gammainc(*args: Any) -> Variable:
+    """scipy.special.gammainc of symbolic arrays, element by element; shapes broadcast and dtypes are SciPy's."""
+
+def gammaincc(*args: Any) -> Variable:
+    """scipy.special.gammaincc of symbolic arrays, element by element; shapes broadcast and dtypes are SciPy's."""
+
+def gammaln(*args: Any) -> Variable:
+    """scipy.special.gammaln of symbolic arrays, element by element; shapes broadcast and dtypes are SciPy's."""
+
 def gcd(x: Any, y: Any) -> Variable:
     """np.gcd of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
@@ -530,6 +666,9 @@ def heaviside(x: Any, y: Any) -> Variable:
 
 def hypot(x: Any, y: Any) -> Variable:
     """np.hypot of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def i1(*args: Any) -> Variable:
+    """scipy.special.i1 of symbolic arrays, element by element; shapes broadcast and dtypes are SciPy's."""
 
 def icol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
     """A new input with 2 axes, dtype int32."""
@@ -597,6 +736,12 @@ def ivector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim
 def ivectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `ivector`, by names (or a number of them)."""
 
+def j0(*args: Any) -> Variable:
+    """scipy.special.j0 of symbolic arrays, element by element; shapes broadcast and dtypes are SciPy's."""
+
+def j1(*args: Any) -> Variable:
+    """scipy.special.j1 of symbolic arrays, element by element; shapes broadcast and dtypes are SciPy's."""
+
 def lcm(x: Any, y: Any) -> Variable:
     """np.lcm of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
@@ -648,16 +793,16 @@ def logaddexp(x: Any, y: Any) -> Variable:
 def logaddexp2(x: Any, y: Any) -> Variable:
     """np.logaddexp2 of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def logical_and(x: Any, y: Any) -> Variable:
+def logical_and(x: Any, *more: Any) -> Variable:
     """np.logical_and of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
 def logical_not(x: Any) -> Variable:
     """np.logical_not of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def logical_or(x: Any, y: Any) -> Variable:
+def logical_or(x: Any, *more: Any) -> Variable:
     """np.logical_or of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def logical_xor(x: Any, y: Any) -> Variable:
+def logical_xor(x: Any, *more: Any) -> Variable:
     """np.logical_xor of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
 def lrow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
@@ -708,7 +853,7 @@ def matrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim]
 def max(x: Any, axis: Any = ..., keepdims: bool = ...) -> Variable:
     """np.max over axis: an int, several, or None for all; with keepdims they stay with"""
 
-def maximum(x: Any, y: Any) -> Variable:
+def maximum(x: Any, *more: Any) -> Variable:
     """np.maximum of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
 def mean(x: Any, axis: Any = ..., dtype: Any = ..., keepdims: bool = ...) -> Variable:
@@ -717,16 +862,16 @@ def mean(x: Any, axis: Any = ..., dtype: Any = ..., keepdims: bool = ...) -> Var
 def min(x: Any, axis: Any = ..., keepdims: bool = ...) -> Variable:
     """np.min over axis: an int, several, or None for all; with keepdims they stay with"""
 
-def minimum(x: Any, y: Any) -> Variable:
+def minimum(x: Any, *more: Any) -> Variable:
     """np.minimum of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
 def mod(x: Any, y: Any) -> Variable:
     """np.remainder of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def mul(x: Any, y: Any) -> Variable:
+def mul(x: Any, *more: Any) -> Variable:
     """np.multiply of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def multiply(x: Any, y: Any) -> Variable:
+def multiply(x: Any, *more: Any) -> Variable:
     """np.multiply of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
 def neg(x: Any) -> Variable:
@@ -747,10 +892,10 @@ def not_equal(x: Any, y: Any) -> Variable:
 def ones(shape: Any, dtype: Any = ...) -> Variable:
     """An array of ones in a shape of ints and integer scalars (`config.floatX`)."""
 
-def ones_like(x: Any, dtype: Any = ...) -> Variable:
-    """An array of ones in the shape and (unless given) the dtype of x."""
+def ones_like(x: Any, dtype: Any = ..., *, shape: Any = ...) -> Variable:
+    """An array of ones in the shape and the dtype of x, unless others are given."""
 
-def or_(x: Any, y: Any) -> Variable:
+def or_(x: Any, *more: Any) -> Variable:
     """np.bitwise_or of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
 def permute_dims(x: Any, *axes: Any) -> Variable:
@@ -767,6 +912,9 @@ def power(x: Any, y: Any) -> Variable:
 
 def prod(x: Any, axis: Any = ..., dtype: Any = ..., keepdims: bool = ...) -> Variable:
     """np.prod over axis: an int, several, or None for all; with keepdims they stay with"""
+
+def psi(*args: Any) -> Variable:
+    """scipy.special.psi of symbolic arrays, element by element; shapes broadcast and dtypes are SciPy's."""
 
 def rad2deg(x: Any) -> Variable:
     """np.rad2deg of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
@@ -791,6 +939,9 @@ def round(x: Any, decimals: int = ...) -> Variable:
 
 def row(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
     """A new input with 2 axes, dtype `config.floatX`."""
+
+def row_stack(tup: Any, *, dtype: Any = ...) -> Variable:
+    """Arrays under each other."""
 
 def rows(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `row`, by names (or a number of them)."""
@@ -821,6 +972,9 @@ def sort(x: Any, axis: int | None = ..., kind: str | None = ..., stable: Any = .
 
 def spacing(x: Any) -> Variable:
     """np.spacing of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def specify_broadcastable(x: Any, *axes: int) -> Variable:
+    """x, whose axes of these numbers have length 1; that is checked when the function runs."""
 
 def sqr(x: Any) -> Variable:
     """np.square of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
@@ -866,6 +1020,9 @@ def tensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim
 
 def tensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `tensor5`, by names (or a number of them)."""
+
+def trapz(y: Any, x: Any = ..., dx: Any = ..., axis: int = ...) -> Variable:
+    """The integral of samples y along an axis by the trapezoidal rule."""
 
 def true_div(x: Any, y: Any) -> Variable:
     """np.divide of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
@@ -930,7 +1087,7 @@ def wvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim
 def wvectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `wvector`, by names (or a number of them)."""
 
-def xor(x: Any, y: Any) -> Variable:
+def xor(x: Any, *more: Any) -> Variable:
     """np.bitwise_xor of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
 def zcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
@@ -942,8 +1099,8 @@ def zcols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
 def zeros(shape: Any, dtype: Any = ...) -> Variable:
     """An array of zeros in a shape of ints and integer scalars (`config.floatX`)."""
 
-def zeros_like(x: Any, dtype: Any = ...) -> Variable:
-    """An array of zeros in the shape and (unless given) the dtype of x."""
+def zeros_like(x: Any, dtype: Any = ..., *, shape: Any = ...) -> Variable:
+    """An array of zeros in the shape and the dtype of x, unless others are given."""
 
 def zmatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `zmatrix`, by names (or a number of them)."""

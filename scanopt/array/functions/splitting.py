@@ -57,6 +57,7 @@ def _cut(ary: Any, indices_or_sections: Any, axis: int, equal: bool) -> list[Var
         raise ValueError(f"the number of parts must be larger than 0, found {sections}")
     n = dim(v, i)
     size: Any
+    extra: Any
     if isinstance(n, int):
         if equal and n % sections:
             raise ValueError(f"split cannot cut axis {i} of {describe(v)} into {sections} equal parts: use array_split")
