@@ -122,7 +122,6 @@ from scanopt.array.ops_elementwise import imag as imag
 from scanopt.array.ops_elementwise import modf as modf
 from scanopt.array.ops_elementwise import real as real
 from scanopt.array.ops_elementwise import sigmoid as sigmoid
-from scanopt.array.ops_elementwise import where as where
 from scanopt.array.ops_gradient import disconnected_grad as disconnected_grad
 from scanopt.array.ops_gradient import grad_clip as grad_clip
 from scanopt.array.ops_gradient import zero_grad as zero_grad
@@ -183,6 +182,50 @@ from scanopt.array.ops_subtensor import inc_subtensor as inc_subtensor
 from scanopt.array.ops_subtensor import set_subtensor as set_subtensor
 from scanopt.array.special import i0 as i0
 from scanopt.array.special import sinc as sinc
+from scanopt.array.statistics.averages import average as average
+from scanopt.array.statistics.averages import corrcoef as corrcoef
+from scanopt.array.statistics.averages import cov as cov
+from scanopt.array.statistics.finding import argwhere as argwhere
+from scanopt.array.statistics.finding import compress as compress
+from scanopt.array.statistics.finding import count_nonzero as count_nonzero
+from scanopt.array.statistics.finding import extract as extract
+from scanopt.array.statistics.finding import flatnonzero as flatnonzero
+from scanopt.array.statistics.finding import nonzero as nonzero
+from scanopt.array.statistics.finding import trim_zeros as trim_zeros
+from scanopt.array.statistics.histograms import histogram as histogram
+from scanopt.array.statistics.histograms import histogram_bin_edges as histogram_bin_edges
+from scanopt.array.statistics.ordering import argpartition as argpartition
+from scanopt.array.statistics.ordering import lexsort as lexsort
+from scanopt.array.statistics.ordering import partition as partition
+from scanopt.array.statistics.ordering import sort_complex as sort_complex
+from scanopt.array.statistics.quantiles import median as median
+from scanopt.array.statistics.quantiles import nanmedian as nanmedian
+from scanopt.array.statistics.quantiles import nanpercentile as nanpercentile
+from scanopt.array.statistics.quantiles import nanquantile as nanquantile
+from scanopt.array.statistics.quantiles import percentile as percentile
+from scanopt.array.statistics.quantiles import quantile as quantile
+from scanopt.array.statistics.searching import bincount as bincount
+from scanopt.array.statistics.searching import digitize as digitize
+from scanopt.array.statistics.searching import searchsorted as searchsorted
+from scanopt.array.statistics.sets import intersect1d as intersect1d
+from scanopt.array.statistics.sets import isin as isin
+from scanopt.array.statistics.sets import setdiff1d as setdiff1d
+from scanopt.array.statistics.sets import setxor1d as setxor1d
+from scanopt.array.statistics.sets import union1d as union1d
+from scanopt.array.statistics.sets import unique as unique
+from scanopt.array.statistics.sets import unique_all as unique_all
+from scanopt.array.statistics.sets import unique_counts as unique_counts
+from scanopt.array.statistics.sets import unique_inverse as unique_inverse
+from scanopt.array.statistics.sets import unique_values as unique_values
+from scanopt.array.statistics.without_nan import nancumprod as nancumprod
+from scanopt.array.statistics.without_nan import nancumsum as nancumsum
+from scanopt.array.statistics.without_nan import nanmax as nanmax
+from scanopt.array.statistics.without_nan import nanmean as nanmean
+from scanopt.array.statistics.without_nan import nanmin as nanmin
+from scanopt.array.statistics.without_nan import nanprod as nanprod
+from scanopt.array.statistics.without_nan import nanstd as nanstd
+from scanopt.array.statistics.without_nan import nansum as nansum
+from scanopt.array.statistics.without_nan import nanvar as nanvar
 from scanopt.array.types import Dim
 from scanopt.array.types import TensorType as TensorType
 from scanopt.array.variable import Constant as Constant
@@ -874,6 +917,12 @@ def mul(x: Any, *more: Any) -> Variable:
 def multiply(x: Any, *more: Any) -> Variable:
     """np.multiply of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
+def nanargmax(a: Any, axis: int | None = ..., *, keepdims: bool = ...) -> Variable:
+    """np.nanargmax along axis (flattened where None); raises ValueError when run, where all elements are NaN."""
+
+def nanargmin(a: Any, axis: int | None = ..., *, keepdims: bool = ...) -> Variable:
+    """np.nanargmin along axis (flattened where None); raises ValueError when run, where all elements are NaN."""
+
 def neg(x: Any) -> Variable:
     """np.negative of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
@@ -1044,6 +1093,9 @@ def wcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] |
 
 def wcols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `wcol`, by names (or a number of them)."""
+
+def where(condition: Any, x: Any = ..., y: Any = ...) -> Any:
+    """x where the condition holds (is not 0), y elsewhere; shapes broadcast.  Of a condition alone, where it holds."""
 
 def wmatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `wmatrix`, by names (or a number of them)."""

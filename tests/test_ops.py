@@ -214,6 +214,31 @@ def case_along(name: str) -> Callable[[Rng], Case]:
     return make
 
 
+def case_nan_along(name: str) -> Callable[[Rng], Case]:
+    def make(rng: Rng) -> Case:
+        x = any_array(rng, int(rng.integers(1, 4)), 1)
+        x = np.where(np.isnan(x), x.dtype.type(1), x) if x.dtype.kind in "fc" else x
+        return Op.make(name, axis=int(rng.integers(0, x.ndim))), [x]
+
+    return make
+
+
+def case_searchsorted(rng: Rng) -> Case:
+    line = np.sort(rng.normal(size=int(rng.integers(0, 5))))
+    return Op.make("searchsorted", side=str(rng.choice(["left", "right"]))), [line, values(rng, "float64", (2, 3))]
+
+
+def case_digitize(rng: Rng) -> Case:
+    line = np.sort(rng.integers(-3, 9, int(rng.integers(0, 5))))[:: int(rng.choice([1, -1]))]
+    return Op.make("digitize", right=bool(rng.random() < 0.5)), [line, values(rng, "float64", (2, 3))]
+
+
+def case_bincount(rng: Rng) -> Case:
+    x = rng.integers(0, 6, int(rng.integers(0, 9))).astype(rng.choice(["int64", "uint8", "int32"]))
+    weights = [rng.normal(size=len(x))] if rng.random() < 0.5 else []
+    return Op.make("bincount", minlength=int(rng.integers(0, 4))), [x, *weights]
+
+
 def case_cumaffine(rng: Rng) -> Case:
     shape = some_shape(rng, int(rng.integers(1, 4)))
     dtype = str(rng.choice(["float32", "float64", "complex64", "complex128"]))
@@ -671,6 +696,7 @@ CASES: dict[str, Callable[[Rng], Case]] = {
     **{name: case_special(name) for name in SPECIAL},
     **{name: case_decomposition(name) for name in LINALG[LINALG.index("svd") :]},
     **{name: case_along(name) for name in ["cumsum", "cumprod", "sort", "argsort", "argmax", "argmin"]},
+    **{name: case_nan_along(name) for name in ["nanargmax", "nanargmin"]},
     **{
         key.removeprefix("case_"): f
         for key, f in list(globals().items())
@@ -754,7 +780,8 @@ def draw(name: str, seed: int) -> tuple[Rng, Op, list[Any], Any]:
 def test_every_entry_has_cases() -> None:
     assert set(CASES) == set(NAMES)
     lowered = ("has_rows", "kept_row", "no_rows", "when_runs")  # made when all is batched that will be
-    alone = (*lowered, "arange", "ifelse", "rows_left", "rows_read")  # the latter: numbers of rows, beside a loop
+    # rows_left and rows_read: numbers of rows, beside a loop
+    alone = (*lowered, "arange", "bincount", "ifelse", "rows_left", "rows_read")
     assert all((TABLE[name].batch or name in alone) and TABLE[name].doc for name in NAMES)
 
 
@@ -842,8 +869,10 @@ def test_batched_form(name: str, seed: int) -> None:
             "kept_row",
             "rows_left",
             "rows_read",
-            "when_runs",
-        )  # all but the first are made when all is batched
+            "when_runs",  # made when all is batched, as the four before
+            "searchsorted",
+            "digitize",
+        )
         return
     got = evaluate(result, {id(v): a for v, a in zip(variables, full, strict=True)})
     per_row = [np.asarray(op.bind(np)(*(a[t] if b else a for a, b in zip(full, flags, strict=True)))) for t in range(n)]

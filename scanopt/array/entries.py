@@ -35,6 +35,7 @@ from scanopt.array import (
     ops_transcendental,
     random_ops,
     special,
+    statistics,
 )
 from scanopt.array.variable import FUNCTIONS
 
@@ -74,4 +75,5 @@ __all__ = [
     "ops_transcendental",
     "random_ops",
     "special",
+    "statistics",
 ]

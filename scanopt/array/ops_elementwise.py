@@ -146,7 +146,6 @@ def cast(x: Any, dtype: Any) -> Variable:
     return v if v.dtype == name else apply(Op.make("cast", dtype=name), v)
 
 
-@public("where", numpy=("where",))
 def where(condition: Any, x: Any, y: Any) -> Variable:
     """x where the condition holds (is not 0), y elsewhere; shapes broadcast.
 

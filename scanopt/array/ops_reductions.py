@@ -24,7 +24,7 @@ from scanopt.array.shapes import axes_of, axis_of, probe_dtype
 from scanopt.array.types import Dim, TensorType
 from scanopt.array.variable import FUNCTIONS, Variable, apply, public
 
-__all__ = ["reduce"]
+__all__ = ["reduce", "shift_axis"]
 
 Flags = Sequence[bool]
 Args = Sequence[Variable]
@@ -36,7 +36,7 @@ def _reduced(shape: Sequence[Dim], axes: Sequence[int], keepdims: bool) -> tuple
     return tuple(n for i, n in enumerate(shape) if i not in axes)
 
 
-def _shift(op: Op, batched: Flags, args: Args) -> Variable:
+def shift_axis(op: Op, batched: Flags, args: Args) -> Variable:
     """The batched form of whatever works along axes: the same, one axis further."""
     options = op.options
     axis = options["axis"]
@@ -105,7 +105,7 @@ def _reduction(name: str, gradient: Gradient, exact: bool = False) -> None:
             name,
             _bind_reduction(name),
             _infer_reduction(name),
-            _shift,
+            shift_axis,
             batch_exact=exact,
             cost="reduction",
             out=True,
@@ -239,7 +239,7 @@ def _along_axis(
 ) -> None:
     params, doc = {"axis": AXIS, **(takes or {})}, f"np.{name} along an axis"
     given = {"doc": doc, "batch_exact": True, "params": params, **more}
-    register(OpSpec(name, bind, infer, _shift, gradient=gradient, **given))
+    register(OpSpec(name, bind, infer, shift_axis, gradient=gradient, **given))
 
 
 def _like_numpy(

@@ -22,7 +22,8 @@ def expect_axes(function: str, x: Any, least: int, most: int | None = None) -> V
     v = as_variable(x)
     if v.ndim < least or (most is not None and v.ndim > most):
         count = f"at least {least}" if most is None else f"{least}" if least == most else f"{least} to {most}"
-        raise ValueError(f"{function} needs {count} {'axis' if count == '1' else 'axes'}, found {describe(v)}")
+        noun = "axis" if least == 1 and most in (None, 1) else "axes"
+        raise ValueError(f"{function} needs {count} {noun}, found {describe(v)}")
     return v
 
 

@@ -1,0 +1,10 @@
+"""Statistics, searching, counting and sets, as functions of symbolic arrays by NumPy's names.
+
+Nearly all are written with operators of the table; those whose result is as long as values say are in `searching`.
+"""
+
+from __future__ import annotations
+
+from scanopt.array.statistics import averages, finding, histograms, ordering, quantiles, searching, sets, without_nan
+
+__all__ = ["averages", "finding", "histograms", "ordering", "quantiles", "searching", "sets", "without_nan"]
