@@ -50,6 +50,8 @@ LOADED_BY_NAME = {"scanopt.rewrites", "scanopt.backends"}
 
 # Imports that point upward all the same, as (module, imported), each with its reason.
 EXCEPTIONS: dict[tuple[str, str], str] = {
+    ("scanopt.array.functions.choosing", "scanopt.loops.derived"): "apply_along_axis is a loop over the other axes",
+    ("scanopt.array.functions.polynomials", "scanopt.loops.derived"): "polyval of unknown length is a loop",
     ("scanopt.array.variable", "scanopt.compiler"): "x.eval() compiles when it is called",
     ("scanopt.gradient.verify", "scanopt.compiler"): "verify_grad compiles what it checks when it is called",
     ("scanopt.calling", "scanopt.saved"): "f.save() writes a file; the format is loaded when asked for",

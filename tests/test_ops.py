@@ -191,6 +191,10 @@ def case_outer(rng: Rng) -> Case:
     return Op.make("outer"), [any_array(rng, 1), any_array(rng, 1)]
 
 
+def case_convolve(rng: Rng) -> Case:
+    return Op.make("convolve"), [small(rng, (int(rng.integers(0, 6)),)) for _ in range(2)]
+
+
 def case_reduction(name: str) -> Callable[[Rng], Case]:
     def make(rng: Rng) -> Case:
         nonempty = name in ("max", "min")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["INSTEAD"]
+__all__ = ["INSTEAD", "OF_ARGUMENTS", "OF_METHODS"]
 
 _ON_RESULTS = "call it on the result of the compiled function"
 _NEW_ARRAY = "symbolic arrays are never changed in place: write "
@@ -29,3 +29,20 @@ INSTEAD: dict[str, str] = {
     "printoptions": _ON_RESULTS,
 }  # fmt: skip
 """By the name of a NumPy function: what to use, where there is something."""
+
+OF_METHODS: dict[str, str] = {
+    "reduce": "use scanopt.reduce(f, x, initial)",
+    "accumulate": "use scanopt.scan",
+    "reduceat": "use it on the parts x[i:j]",
+    "at": _NEW_ARRAY + "x[indices].inc(values) or x[indices].set(values)",
+}
+"""The same by the name of a method of ufuncs."""
+
+OF_ARGUMENTS: dict[str, str] = {
+    "out": "use what it returns",
+    "where": "write it with T.where",
+    "initial": "put it beside the array, or combine it with the result",
+    "order": "transpose the array first",
+    "dtype": "write a cast around it",
+}
+"""The same by the name of an argument of NumPy's functions."""

@@ -7,13 +7,13 @@ out, those that the stand-in has go to it, and any other is refused by name.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from scanopt.array.instead import INSTEAD
+from scanopt.array.instead import INSTEAD, OF_ARGUMENTS, OF_METHODS
 
 __all__ = ["missing", "numpy_call", "ufunc_call"]
 
@@ -37,7 +37,7 @@ _METHODS: dict[str, dict[str, str]] = {
 
 def missing(name: str, who: str) -> TypeError:
     """The error of a NumPy function without a symbolic form, with what to use in its place if there is something."""
-    hint = INSTEAD.get(name)
+    hint = INSTEAD.get(name) or OF_METHODS.get(name.partition(".")[2])
     home = "scipy" if name.startswith("special.") else "np"
     return TypeError(f"{home}.{name} has no symbolic form ({who} is symbolic)" + (f": {hint}" if hint else ""))
 
@@ -47,16 +47,17 @@ def _parameters(f: Function) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(f).parameters
 
 
-def numpy_call(func: Function, f: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+def numpy_call(func: Function, f: Function, args: Sequence[Any], kwargs: Mapping[str, Any], who: str) -> Any:
     """The result of f for the arguments of a call of NumPy's func.
 
-    Raises TypeError for arguments that func does not take, and for those that f does not.
+    who: the symbolic argument, for the errors.  Raises TypeError for arguments that func does not take, and for those
+    that f does not.
 
-    >>> numpy_call(np.sum, lambda x, axis=None: (x, axis), (5,), {"axis": 0, "out": None})
+    >>> numpy_call(np.sum, lambda x, axis=None: (x, axis), (5,), {"axis": 0, "out": None}, "x")
     (5, 0)
-    >>> numpy_call(np.sum, lambda x, axis=None: (x, axis), (5,), {"out": "y"})
+    >>> numpy_call(np.sum, lambda x, axis=None: (x, axis), (5,), {"out": "y"}, "x")
     Traceback (most recent call last):
-    TypeError: np.sum of symbolic arrays takes no out=
+    TypeError: np.sum of the symbolic x takes no out=: use what it returns
     """
     theirs, ours = _parameters(func), _parameters(f)
     given = inspect.signature(func).bind(*args, **kwargs).arguments
@@ -79,7 +80,7 @@ def numpy_call(func: Function, f: Function, args: Sequence[Any], kwargs: Mapping
         elif name in ours:
             named[name] = value
         elif not _says_nothing(name, value, p.default):
-            raise TypeError(f"np.{func.__name__} of symbolic arrays takes no {name}=")
+            raise _refused(func.__name__, who, name)
     return f(*positional, **named)
 
 
@@ -107,12 +108,14 @@ def ufunc_call(
     if method in _METHODS:
         return f(args[0], **_along(args[1:], kwargs, what, who))
     if kwargs:
-        raise _refused(what, who, kwargs)
+        raise _refused(what, who, *kwargs)
     return f(*(_paired(*args) if method == "outer" else args))
 
 
-def _refused(what: str, who: str, names: Iterable[str]) -> TypeError:
-    return TypeError(f"np.{what} of the symbolic {who} takes no {', '.join(names)}: write a cast or a where around it")
+def _refused(what: str, who: str, *names: str) -> TypeError:
+    hints = [OF_ARGUMENTS[name] for name in names if name in OF_ARGUMENTS]
+    found = ", ".join(f"{name}=" for name in names)
+    return TypeError(f"np.{what} of the symbolic {who} takes no {found}" + (f": {'; '.join(hints)}" if hints else ""))
 
 
 def _along(args: Sequence[Any], kwargs: Mapping[str, Any], what: str, who: str) -> dict[str, Any]:
@@ -120,7 +123,7 @@ def _along(args: Sequence[Any], kwargs: Mapping[str, Any], what: str, who: str) 
     given = {"axis": 0, **dict(zip(("axis", "dtype", "out", "keepdims"), args, strict=False)), **kwargs}
     given = {k: v for k, v in given.items() if k == "axis" or v is not None}
     if extra := given.keys() - {"axis", "dtype", "keepdims"}:
-        raise _refused(what, who, sorted(extra))
+        raise _refused(what, who, *sorted(extra))
     return given
 
 

@@ -167,7 +167,7 @@ class Variable(Displayed):
         f = _numpy_function(name)
         if f is None:
             raise missing(name, describe(self))
-        return numpy_call(func, f, args, kwargs)
+        return numpy_call(func, f, args, kwargs, describe(self))
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(

@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.batching import dim, expand
+from scanopt.array.batching import dim, dims_of, expand
 from scanopt.array.constants import as_variable
 from scanopt.array.functions.arguments import expect_axes
+from scanopt.array.ops_creation import full
 from scanopt.array.ops_elementwise import cast, elementwise, where
 from scanopt.array.ops_joining import concatenate
 from scanopt.array.ops_reductions import reduce
 from scanopt.array.ops_selecting import diff
-from scanopt.array.ops_shaping import flatten
-from scanopt.array.ops_subtensor import getitem
+from scanopt.array.ops_shaping import flatten, reshape_to
+from scanopt.array.ops_subtensor import getitem, set_subtensor
 from scanopt.array.shapes import axes_of, axis_of
 from scanopt.array.variable import FUNCTIONS, Variable, describe, public
 
@@ -209,7 +210,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         left = right = None
         at, places, values = _periodic(at, places, values, elementwise("absolute", as_variable(period)))
     last = elementwise("subtract", as_variable(dim(places, 0)), 1)
-    found = elementwise("subtract", FUNCTIONS["searchsorted"](places, at, side="right"), 1)
+    found = elementwise("subtract", _not_above(places, at), 1)
     low = elementwise(
         "minimum", elementwise("maximum", found, 0), elementwise("maximum", elementwise("subtract", last, 1), 0)
     )
@@ -225,6 +226,15 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     )
     inner = where(elementwise("less", at, getitem(places, 0)), getitem(values, 0) if left is None else left, inner)
     return where(elementwise("isnan", at), at, inner)
+
+
+def _not_above(places: Variable, at: Variable) -> Variable:
+    """For each element how many of the sorted places are not above it: where it stands when all are sorted."""
+    n, every = dim(places, 0), concatenate([places, flatten(at)])
+    order = FUNCTIONS["argsort"](every, kind="stable")
+    counts = FUNCTIONS["cumsum"](cast(elementwise("less", order, n), "int64"))
+    ranks = set_subtensor(getitem(full((dim(every, 0),), 0, "int64"), order), counts)
+    return reshape_to(getitem(ranks, slice(n, None)), dims_of(at))
 
 
 def _periodic(at: Variable, places: Variable, values: Variable, period: Variable) -> tuple[Variable, ...]:
