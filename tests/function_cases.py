@@ -47,6 +47,19 @@ class Case:
     own: bool = True
 
 
+def changed_by(name: str, *options: Any) -> Callable[..., Any]:
+    """A call of what returns a new array here, and in NumPy changes its first argument, there a copy."""
+
+    def call(module: Any, x: Any, *args: Any) -> Any:
+        if module is not np:
+            return getattr(module, name)(x, *args, *options)
+        y = x.copy()
+        getattr(np, name)(y, *args, *options)
+        return y
+
+    return call
+
+
 CASES: dict[str, list[Case]] = {}
 
 
@@ -206,6 +219,13 @@ case("insert", lambda np, v, i: np.insert(v, i, i), V, I)
 case("insert", lambda np, v, n, w: np.insert(v, n, w), V, N, W)
 case("insert", lambda np, j: np.insert(j, slice(0, 2), 1.9, 1), J)
 case("insert", lambda np, w, b: np.insert(w, b, 1), W, B, **DATA)
+case("put_along_axis", changed_by("put_along_axis", 1), M, I[None, :3], W, grad=(0, 2), numpy=False)
+case("put_along_axis", changed_by("put_along_axis", 7, None), J, I, **DATA, numpy=False)
+case("put_along_axis", changed_by("put_along_axis", A[:, :1] * 2, -2), A, I[None, :1, None], numpy=False)
+case("fill_diagonal", changed_by("fill_diagonal", 5), M, grad=0, numpy=False)
+case("fill_diagonal", changed_by("fill_diagonal"), S, W, grad=(0, 1), numpy=False)
+case("fill_diagonal", changed_by("fill_diagonal", True), A[0].repeat(3, 0), V[:2], numpy=False)
+case("fill_diagonal", changed_by("fill_diagonal", 1.5), A[:, :2, :2], numpy=False)
 case("resize", lambda np, w: np.resize(w, (2, 4)), W, grad=0)
 case("resize", lambda np, a: np.resize(a, 5), A)
 case("resize", lambda np, e: np.resize(e, (2, 2)), E)

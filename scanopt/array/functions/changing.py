@@ -34,8 +34,11 @@ def _along(v: Variable, axis: int, item: Any) -> Variable:
     return getitem(v, (*[slice(None)] * axis, item))
 
 
-def _places(obj: Any, n: Any) -> tuple[Any, bool]:
-    """Places along an axis of length n, an integer (int or scalar) or a vector; and whether it is an integer."""
+def _places(obj: Any, n: Any, short: bool = False) -> tuple[Any, bool]:
+    """Places along an axis of length n, an integer (int or scalar) or a vector; and whether it is an integer.
+
+    short: whether a mask may have another length.
+    """
     if isinstance(obj, slice):
         return getitem(arange(n), obj), False
     if isinstance(obj, bool | np.bool_):
@@ -49,7 +52,7 @@ def _places(obj: Any, n: Any) -> tuple[Any, bool]:
             return cast(v, "int64"), False
         raise TypeError(f"places along an axis are integers, a slice or a mask, found {describe(v)}")
     if v.dtype == "bool":
-        return getitem(arange(n), v), False
+        return getitem(arange(dim(v, 0) if short else n), v), False
     return cast(v, "int64"), v.ndim == 0
 
 
@@ -94,7 +97,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Variable
     """
     v, i = on_axis(arr, axis)
     n = dim(v, i)
-    places, one = _places(obj, n)
+    places, one = _places(obj, n, short=True)
     new = cast(as_variable(values), v.dtype)
     new = new if not one and places.type.shape != (1,) else expand(new, range(v.ndim - new.ndim))
     if one:

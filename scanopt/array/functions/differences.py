@@ -104,7 +104,10 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     v = as_variable(f)
     axes = tuple(range(v.ndim)) if axis is None else tuple(axis_of(i, v.ndim) for i in np.atleast_1d(axis))
     axes_of(axes, v.ndim)
-    v = cast(v, "float64") if np.dtype(v.dtype).kind in "biu" else v
+    for x in (v, *(as_variable(x) for x in varargs)):
+        if x.dtype == "bool":
+            raise TypeError(f"gradient takes differences, which bools have not, found {describe(x)}: cast it")
+    v = cast(v, "float64") if np.dtype(v.dtype).kind in "iu" else v
     for i in axes:
         n = v.type.shape[i]
         if n is not None and n < edge_order + 1:

@@ -12,11 +12,12 @@ import numpy as np
 from scanopt.array.batching import dims_of, expand, transpose
 from scanopt.array.constants import as_variable
 from scanopt.array.op import Op
+from scanopt.array.ops_creation import arange
 from scanopt.array.ops_elementwise import cast, elementwise
 from scanopt.array.ops_products import matmul
 from scanopt.array.ops_reductions import reduce as reduction
-from scanopt.array.ops_selecting import diagonal
 from scanopt.array.ops_shaping import reshape_to, times
+from scanopt.array.ops_subtensor import getitem
 from scanopt.array.variable import Variable, apply, describe, public
 
 __all__ = ["einsum"]
@@ -50,6 +51,9 @@ def einsum(*operands: Any, optimize: Any = False, **kwargs: Any) -> Variable:
     subscripts, arrays = _read(operands)
     dtype = kwargs.get("dtype")
     common = np.result_type(*(v.dtype for v in arrays)) if dtype is None else np.dtype(dtype)
+    for v in arrays:
+        if not np.can_cast(v.dtype, common, kwargs.get("casting", "safe")):
+            raise TypeError(f"einsum cannot cast {describe(v)} to {common} safely: cast it, or give casting=")
     inputs, output = _labels(subscripts, arrays)
     terms = [_diagonals(_Term(cast(v, common), names)) for v, names in zip(arrays, inputs, strict=True)]
     if unknown := [k for k in output if all(k not in t.labels for t in terms)]:
@@ -124,8 +128,13 @@ def _diagonals(term: _Term) -> _Term:
         twice = next(k for k in labels if labels.count(k) > 1)
         i = labels.index(twice)
         j = labels.index(twice, i + 1)
-        x = diagonal(x, 0, i, j)
-        labels = (*(k for n, k in enumerate(labels) if n not in (i, j)), twice)
+        known = {n for n in (x.type.shape[i], x.type.shape[j]) if n is not None}
+        if len(known) > 1:
+            raise ValueError(f"einsum: the axes {twice!r} of {describe(x)} have different lengths")
+        rest = [n for n in range(x.ndim) if n not in (i, j)]
+        x = transpose(x, (*rest, i, j))
+        x = getitem(x, (Ellipsis, *(arange(n) for n in dims_of(x)[-2:])))  # raises where they are not equally long
+        labels = (*(labels[n] for n in rest), twice)
     return _Term(x, labels)
 
 

@@ -75,7 +75,9 @@ def linspace(
     found = rows if dtype is None else cast(rows, dtype)
     if not retstep:
         return found
-    return found, where(elementwise("greater", as_variable(count), 0), step, np.nan)
+    if isinstance(count, int):
+        return found, (step if count > 0 else as_variable(np.nan))
+    return found, where(elementwise("greater", count, 0), step, np.nan)
 
 
 def _real(dtype: str) -> str:

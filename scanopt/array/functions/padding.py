@@ -18,7 +18,7 @@ from scanopt.array.ops_selecting import flip
 from scanopt.array.ops_shaping import times
 from scanopt.array.ops_subtensor import getitem
 from scanopt.array.shapes import axis_of
-from scanopt.array.variable import FUNCTIONS, Constant, Variable, public
+from scanopt.array.variable import FUNCTIONS, Constant, Variable, describe, public
 
 __all__ = ["pad"]
 
@@ -87,6 +87,8 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Va
     if mode in ("reflect", "symmetric"):
         if given not in (None, "even", "odd"):
             raise ValueError(f"reflect_type is 'even' or 'odd', found {given!r}")
+        if given == "odd" and v.dtype == "bool":
+            raise TypeError(f"reflect_type 'odd' takes differences, which bools have not, found {describe(v)}: cast it")
         options: list[Any] = [given == "odd"] * v.ndim
     else:
         default = None if mode in _STATISTICS else 0
@@ -135,6 +137,8 @@ def _ramp(v: Variable, axis: int, width: Pair, ends: Pair) -> Variable:
 
 def _statistic(name: str) -> Callable[..., Variable]:
     def padded(v: Variable, axis: int, width: Pair, counts: Pair) -> Variable:
+        if is_zero(dim(v, axis)):
+            raise ValueError(f"pad with mode {name!r} needs entries along axis {axis}, found {describe(v)}")
         sides = []
         for count, first in zip(counts, (True, False), strict=True):
             part = v if count is None else _along(v, axis, _first(count) if first else _last(v, axis, count))

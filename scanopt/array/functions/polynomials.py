@@ -44,6 +44,7 @@ def polyval(p: Any, x: Any) -> Variable:
             found = elementwise("add", elementwise("multiply", found, at), getitem(coefficients, k))
         return found
     start = cast(start, np.result_type(coefficients.dtype, at.dtype))
+    coefficients = _after_zero(coefficients)  # a step to take where there are none
     loops = importlib.import_module("scanopt.loops.derived")
     found, _ = loops.foldl(
         lambda c, total, at: cast(total * at + c, start.dtype), coefficients, start, non_sequences=[at]
@@ -74,11 +75,15 @@ def polysub(a1: Any, a2: Any) -> Variable:
     return elementwise("subtract", *_of_one_length(_coefficients("polysub", a1), _coefficients("polysub", a2)))
 
 
+def _after_zero(p: Variable) -> Variable:
+    return concatenate([full((1,), cast(0, p.dtype)), p])
+
+
 def _without_leading_zeros(p: Variable) -> Variable:
-    """Coefficients from the first that is not 0 on: at least one, which NumPy's polynomials have."""
+    """Coefficients from the first that is not 0 on, or one: of polynomials NumPy keeps no others."""
+    p = _after_zero(p)
     some = elementwise("not_equal", p, 0)
-    n = dim(p, 0)
-    last = limited(minus(n, 1), 0)
+    last = minus(dim(p, 0), 1)
     return getitem(p, slice(where(reduce("any", some, None, False), FUNCTIONS["argmax"](some), last), None))
 
 
