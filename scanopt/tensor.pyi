@@ -80,8 +80,10 @@ from scanopt.array.functions.matrices import diagflat as diagflat
 from scanopt.array.functions.matrices import kron as kron
 from scanopt.array.functions.matrices import vander as vander
 from scanopt.array.functions.padding import pad as pad
+from scanopt.array.functions.polynomials import poly as poly
 from scanopt.array.functions.polynomials import polyadd as polyadd
 from scanopt.array.functions.polynomials import polyder as polyder
+from scanopt.array.functions.polynomials import polyfit as polyfit
 from scanopt.array.functions.polynomials import polyint as polyint
 from scanopt.array.functions.polynomials import polymul as polymul
 from scanopt.array.functions.polynomials import polysub as polysub
@@ -94,6 +96,11 @@ from scanopt.array.functions.splitting import hsplit as hsplit
 from scanopt.array.functions.splitting import split as split
 from scanopt.array.functions.splitting import unstack as unstack
 from scanopt.array.functions.splitting import vsplit as vsplit
+from scanopt.array.functions.windows import bartlett as bartlett
+from scanopt.array.functions.windows import blackman as blackman
+from scanopt.array.functions.windows import hamming as hamming
+from scanopt.array.functions.windows import hanning as hanning
+from scanopt.array.functions.windows import kaiser as kaiser
 from scanopt.array.linalg_norms import norm as norm
 from scanopt.array.linalg_products import matrix_transpose as matrix_transpose
 from scanopt.array.ops_axes import atleast_1d as atleast_1d

@@ -316,6 +316,10 @@ case("polyadd", lambda np, v, w: (np.polyadd(v, w), np.polyadd(w, v), np.polyadd
 case("polysub", lambda np, i, w: (np.polysub(i, w), np.polysub(w, i)), I, W)
 case("polymul", lambda np, v, i: np.polymul(v, i - 2), V, I, **DATA)
 case("polymul", lambda np, i: (np.polymul(i * 0, i), np.polymul(3, i)), I, **DATA)
+case("polyfit", lambda np, v, w: np.polyfit(v[:3], w, 1), V, W, grad=1)
+case("polyfit", lambda np, s, w, i: np.polyfit(i[:3] * w, s, 1, w=np.abs(w)), S, W, I + 1)
+case("poly", lambda np, v: np.poly(v), V, grad=0, **KNOWN)
+case("poly", lambda np, i, f: (np.poly(i), np.poly(f)), I, F, **KNOWN)
 case("polyder", lambda np, v, i: (np.polyder(v), np.polyder(i, 2), np.polyder(v, 5)), V, I)
 case("polyint", lambda np, v, i: (np.polyint(v), np.polyint(i, 2, k=[1, 2]), np.polyint(v, 2, 3)), V, I)
 case("polyint", lambda np, v: np.polyint(v, 2, k=3), V, grad=0)
@@ -361,6 +365,18 @@ case("ufuncs", lambda np, v: (np.asinh(v), np.acosh(v * v + 1), np.atanh(v / 4),
 case("cumulative_sum", lambda np, v, m: (np.cumulative_sum(v), np.cumulative_sum(m, axis=1)), V, M)
 case("cumulative_sum", lambda np, m: np.cumulative_sum(m, axis=0, include_initial=True), M, grad=0)
 case("cumulative_prod", lambda np, i: np.cumulative_prod(i + 1, dtype="float32", include_initial=True), I)
+# Windows
+for name in ("bartlett", "blackman", "hamming", "hanning"):
+    case(name, lambda np, n, k=name: getattr(np, k)(n), N, **T_ONLY, **DATA)
+    case(
+        name,
+        lambda np, n, k=name: (getattr(np, k)(n - 3), getattr(np, k)(n - 4), getattr(np, k)(5)),
+        N,
+        **T_ONLY,
+        **DATA,
+    )
+case("kaiser", lambda np, n, v: np.kaiser(n, v[0]), N, V, grad=1, **T_ONLY, **DATA)
+case("kaiser", lambda np, n: (np.kaiser(n - 3, 2.5), np.kaiser(n - 4, 3), np.kaiser(6, 0)), N, **T_ONLY, **DATA)
 # Dtypes
 case("result_type", lambda np, f, i: np.zeros(2, np.result_type(f, i)), F, I, **T_ONLY)
 case("common_type", lambda np, f, c: np.zeros(2, np.common_type(f, c)), F, C, **T_ONLY)

@@ -515,7 +515,7 @@ CASES: dict[str, list[Case]] = {
         Case("f'{s:.2f}'", TypeError, ["'s' float64[]", "format what the compiled function returns"]),
         Case("list(x)", TypeError, ["'x' float64[?]", "scan"]),
         Case("np.unpackbits(x)", TypeError, ["no symbolic form", "'x' float64[?]"]),
-        Case("np.polyfit(x, x, 2)", TypeError, ["no symbolic form", "'x' float64[?]", "compiled function"]),
+        Case("np.polydiv(x, x)", TypeError, ["no symbolic form", "'x' float64[?]", "compiled function"]),
     ],
     "NumPy's functions": [
         Case("np.sum(x, out=s)", TypeError, ["np.sum", "'x' float64[?]", "no out=: use what it returns"]),
@@ -556,6 +556,8 @@ CASES: dict[str, list[Case]] = {
         Case("np.real_if_close(x + 1j)", TypeError, ["depends on their values", "T.real(x)"]),
         Case("np.isposinf(x + 1j)", TypeError, ["isposinf is not defined for complex numbers"]),
         Case("np.polyder(x, -1)", ValueError, ["order of polyder", "-1"]),
+        Case("np.polyfit(x, x, 1, full=True)", TypeError, ["no full= and cov=", "T.linalg.lstsq"]),
+        Case("T.poly(x)", ValueError, ["number of zeros", "'x' float64[?]"]),
         Case("T.tri(s)", TypeError, ["number of rows", "'s' float64[]"]),
     ],
     "Running a graph": [

@@ -15,7 +15,7 @@ import numpy as np
 
 from scanopt.array.instead import INSTEAD, OF_ARGUMENTS, OF_METHODS
 
-__all__ = ["missing", "numpy_call", "ufunc_call"]
+__all__ = ["full_name", "missing", "numpy_call", "ufunc_call"]
 
 Function = Callable[..., Any]
 Find = Callable[[str], Function | None]
@@ -42,9 +42,17 @@ def missing(name: str, who: str) -> TypeError:
     return TypeError(f"{home}.{name} has no symbolic form ({who} is symbolic)" + (f": {hint}" if hint else ""))
 
 
-@cache
-def _parameters(f: Function) -> Mapping[str, inspect.Parameter]:
-    return inspect.signature(f).parameters
+def full_name(func: Function) -> str:
+    """The name of a NumPy function after `np.`: np.trace is not np.linalg.trace.
+
+    >>> full_name(np.trace), full_name(np.linalg.trace)
+    ('trace', 'linalg.trace')
+    """
+    home = func.__module__.partition("numpy.")[2]
+    return f"{home}.{func.__name__}" if home in ("fft", "linalg") else func.__name__
+
+
+_signature = cache(inspect.signature)
 
 
 def numpy_call(func: Function, f: Function, args: Sequence[Any], kwargs: Mapping[str, Any], who: str) -> Any:
@@ -59,8 +67,8 @@ def numpy_call(func: Function, f: Function, args: Sequence[Any], kwargs: Mapping
     Traceback (most recent call last):
     TypeError: np.sum of the symbolic x takes no out=: use what it returns
     """
-    theirs, ours = _parameters(func), _parameters(f)
-    given = inspect.signature(func).bind(*args, **kwargs).arguments
+    theirs, ours = _signature(func).parameters, _signature(f).parameters
+    given = _signature(func).bind(*args, **kwargs).arguments
     places = [p for p in ours.values() if p.kind is not p.KEYWORD_ONLY]
     positional: list[Any] = []
     named: dict[str, Any] = {}
@@ -73,15 +81,18 @@ def numpy_call(func: Function, f: Function, args: Sequence[Any], kwargs: Mapping
             positional += value
         elif p.kind is p.VAR_KEYWORD:
             named |= value
-        elif here is not None and (
-            here.name == name or (here.name not in theirs and here.kind is not p.VAR_POSITIONAL)
-        ):
+        elif here is not None and _stands_for(here, name, theirs):
             positional.append(value)
         elif name in ours:
             named[name] = value
         elif not _says_nothing(name, value, p.default):
-            raise _refused(func.__name__, who, name)
+            raise _refused(full_name(func), who, name)
     return f(*positional, **named)
+
+
+def _stands_for(ours: inspect.Parameter, name: str, theirs: Mapping[str, Any]) -> bool:
+    """Whether our parameter in the place of theirs is this one, under whatever name."""
+    return ours.name == name or (ours.name not in theirs and ours.kind is not ours.VAR_POSITIONAL)
 
 
 def _says_nothing(name: str, value: Any, default: Any) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 
 from scanopt.array import hints
 from scanopt.array.op import Op, Operand, load
-from scanopt.array.protocol import missing, numpy_call, ufunc_call
+from scanopt.array.protocol import full_name, missing, numpy_call, ufunc_call
 from scanopt.array.shown import quoted, shown
 from scanopt.array.types import Dim, TensorType
 from scanopt.displayed import Displayed
@@ -162,8 +162,7 @@ class Variable(Displayed):
         return ufunc_call(_numpy_function, ufunc, method, args, kwargs, describe(self))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        home = func.__module__.partition("numpy.")[2]  # "linalg", "fft": np.trace is not np.linalg.trace
-        name = f"{home}.{func.__name__}" if home in ("fft", "linalg") else func.__name__
+        name = full_name(func)
         f = _numpy_function(name)
         if f is None:
             raise missing(name, describe(self))

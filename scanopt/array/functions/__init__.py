@@ -18,6 +18,7 @@ from scanopt.array.functions import (
     polynomials,
     signals,
     splitting,
+    windows,
 )
 
 __all__ = [
@@ -38,4 +39,5 @@ __all__ = [
     "polynomials",
     "signals",
     "splitting",
+    "windows",
 ]

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.batching import dim
+from scanopt.array.batching import dim, expand
 from scanopt.array.constants import as_variable, promoted
 from scanopt.array.functions.arguments import expect_axes, known_int, limited, minus
 from scanopt.array.functions.signals import convolve
+from scanopt.array.linalg_decompositions import lstsq
 from scanopt.array.ops_axes import atleast_1d
 from scanopt.array.ops_creation import arange, full, full_like
 from scanopt.array.ops_elementwise import cast, elementwise, where
@@ -123,6 +124,55 @@ def polyder(p: Any, m: int = 1) -> Variable:
         v = getitem(v, slice(None, -1))
         v = elementwise("multiply", v, _powers(v))
     return v
+
+
+@public("polyfit", numpy=("polyfit",))
+def polyfit(
+    x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False
+) -> Variable:
+    """The coefficients of the polynomial of degree deg that is nearest to the points (x, y), by least squares.
+
+    x: a vector.  y: a vector, or a matrix with points in columns.  rcond: of `T.linalg.lstsq`.  w: weights of the
+    points.  Raises TypeError for full= and cov=, which ask for more.
+
+    >>> np.round(polyfit([0.0, 1.0, 2.0], [1.0, 3.0, 5.0], 1).eval(), 6)
+    array([2., 1.])
+    """
+    if full or cov is not False:
+        raise TypeError(
+            "polyfit of symbolic arrays takes no full= and cov=: use T.linalg.lstsq of T.vander(x, deg + 1)"
+        )
+    at, values = expect_axes("polyfit", x, 1, 1), expect_axes("polyfit", y, 1, 2)
+    powers = FUNCTIONS["vander"](at + 0.0, _order(deg, "polyfit") + 1)
+    values = values + 0.0
+    if w is not None:
+        weights = expect_axes("polyfit", w, 1, 1) + 0.0
+        powers, values = (
+            powers * expand(weights, (1,)),
+            values * (expand(weights, (1,)) if values.ndim == 2 else weights),
+        )
+    scale = elementwise("sqrt", reduce("sum", elementwise("multiply", powers, powers), 0, False))
+    found = lstsq(powers / scale, values, rcond)[0]
+    return found / (expand(scale, (1,)) if values.ndim == 2 else scale)
+
+
+@public("poly", numpy=("poly",))
+def poly(seq_of_zeros: Any) -> Variable:
+    """The coefficients of the polynomial with these zeros, a vector whose length is known before the run.
+
+    Raises ValueError where it is not, TypeError for complex zeros: NumPy's dtype depends on the values.
+    """
+    zeros = expect_axes("poly", atleast_1d(seq_of_zeros), 1, 1)
+    n = zeros.type.shape[0]
+    if n is None:
+        raise ValueError(f"poly needs a number of zeros that is known before the run, found {describe(zeros)}")
+    if np.dtype(zeros.dtype).kind == "c":
+        raise TypeError(f"poly of complex zeros has a dtype that depends on their values, found {describe(zeros)}")
+    zeros = zeros if np.dtype(zeros.dtype).kind == "f" else cast(zeros, "float64")
+    found = full((1,), 1, zeros.dtype)
+    for k in range(n):
+        found = convolve(found, concatenate([full((1,), 1, zeros.dtype), -getitem(zeros, slice(k, k + 1))]))
+    return found
 
 
 @public("polyint", numpy=("polyint",))
