@@ -23,6 +23,8 @@ from scanopt.array.functions.changing import resize as resize
 from scanopt.array.functions.choosing import apply_along_axis as apply_along_axis
 from scanopt.array.functions.choosing import apply_over_axes as apply_over_axes
 from scanopt.array.functions.choosing import choose as choose
+from scanopt.array.functions.choosing import compress as compress
+from scanopt.array.functions.choosing import extract as extract
 from scanopt.array.functions.choosing import piecewise as piecewise
 from scanopt.array.functions.choosing import select as select
 from scanopt.array.functions.comparing import allclose as allclose
@@ -284,6 +286,12 @@ def add(x: Any, *more: Any) -> Variable:
 
 def all(x: Any, axis: Any = ..., keepdims: bool = ...) -> Variable:
     """np.all over axis: an int, several, or None for all; with keepdims they stay with"""
+
+def amax(x: Any, axis: Any = ..., keepdims: bool = ...) -> Variable:
+    """np.max over axis: an int, several, or None for all; with keepdims they stay with"""
+
+def amin(x: Any, axis: Any = ..., keepdims: bool = ...) -> Variable:
+    """np.min over axis: an int, several, or None for all; with keepdims they stay with"""
 
 def and_(x: Any, *more: Any) -> Variable:
     """np.bitwise_and of symbolic arrays, element by element; shapes broadcast and dtypes promote"""

@@ -119,6 +119,10 @@ def test_hints_are_of_functions_that_numpy_has_and_we_do_not() -> None:
     assert INSTEAD.keys() & NUMPY_FUNCTIONS.keys() == set()
 
 
+def test_numpy_functions_have_their_names_here_too() -> None:
+    assert {name for name in NUMPY_FUNCTIONS if "." not in name} - FUNCTIONS.keys() == set()
+
+
 OURS = sorted(name for name, f in NUMPY_FUNCTIONS.items() if ".functions." in f.__module__ and hasattr(np, name))
 SILENT = {"out", "order", "subok", "device", "like", "copy", "casting"}
 

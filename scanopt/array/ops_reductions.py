@@ -150,7 +150,7 @@ def _public_reduction(name: str, takes_dtype: bool, *numpy: str) -> None:
         f"np.{name} over axis: an int, several, or None for all; with keepdims they stay with\n"
         "    length 1.  Raises ValueError for an axis that x does not have."
     )
-    public(name, numpy=(name, *numpy))(f)
+    public(name, *numpy, numpy=(name, *numpy))(f)
 
 
 for _name in ("sum", "prod", "mean"):
