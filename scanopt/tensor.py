@@ -32,6 +32,7 @@ _ELSEWHERE = {
     "verify_grad": "scanopt.gradient",
 }
 _MODULES = {
+    "fft": "scanopt.array.fft",
     "linalg": "scanopt.array.linalg",
     "random": "scanopt.array.random_functions",
     "special": "scanopt.array.special",

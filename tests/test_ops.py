@@ -611,6 +611,21 @@ def case_linalg(name: str) -> Callable[[Rng], Case]:
     return make
 
 
+def case_transform(name: str) -> Callable[[Rng], Case]:
+    def make(rng: Rng) -> Case:
+        dtypes = ["float32", "float64", *([] if name == "rfft" else ["complex64", "complex128"])]
+        d, shape = str(rng.choice(dtypes)), some_shape(rng, int(rng.integers(1, 3)), 1 + (name == "irfft"))
+        x = rng.normal(size=shape)
+        x = layout(rng, (x + 1j * rng.normal(size=shape) if d.startswith("complex") else x).astype(d))
+        n = None if rng.random() < 0.4 else int(rng.integers(1, 7))
+        given = n is not None and rng.random() < 0.5
+        options = {"axis": int(rng.integers(x.ndim)), "norm": str(rng.choice(["backward", "ortho", "forward"]))}
+        more = {"inverse": bool(rng.integers(2))} if name == "fft" else {}
+        return Op.make(name, n="in" if given else n, **options, **more), [x, number(n)] if given else [x]
+
+    return make
+
+
 SPECIAL: dict[str, tuple[tuple[float, float], ...]] = {
     # where each argument lies; a whole number of one argument is an order, of which there is no derivative
     **dict.fromkeys(("erf", "erfc", "erfcx", "ndtr", "log_ndtr", "i0", "i1", "i0e", "i1e", "j0", "j1"), ((-2, 2),)),
@@ -697,6 +712,7 @@ CASES: dict[str, Callable[[Rng], Case]] = {
     **{f"random_{name}": case_sampler(name) for name in PARAMETERS},
     **{name: case_recurrence(name, *given) for name, given in RECURRENCES.items()},
     **{name: case_linalg(name) for name in LINALG},
+    **{name: case_transform(name) for name in ("fft", "rfft", "irfft")},
     **{name: case_special(name) for name in SPECIAL},
     **{name: case_decomposition(name) for name in LINALG[LINALG.index("svd") :]},
     **{name: case_along(name) for name in ["cumsum", "cumprod", "sort", "argsort", "argmax", "argmin"]},

@@ -2,6 +2,7 @@
 
 from scanopt.array import (
     constants,
+    fft,
     functions,
     linalg,
     ops_arithmetic,
@@ -13,6 +14,7 @@ from scanopt.array import (
     ops_cumaffine,
     ops_decompositions,
     ops_elementwise,
+    ops_fft,
     ops_gradient,
     ops_idle,
     ops_indexing,
@@ -42,6 +44,7 @@ from scanopt.array.variable import FUNCTIONS
 __all__ = [
     "FUNCTIONS",
     "constants",
+    "fft",
     "functions",
     "linalg",
     "ops_arithmetic",
@@ -53,6 +56,7 @@ __all__ = [
     "ops_cumaffine",
     "ops_decompositions",
     "ops_elementwise",
+    "ops_fft",
     "ops_gradient",
     "ops_idle",
     "ops_indexing",

@@ -40,6 +40,7 @@ def tensordot(a: Any, b: Any, /, *, axes: Any = 2) -> Variable:
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Variable:
     """The sum of conj(x1) * x2 over an axis, counted from the last one; other axes broadcast.
 
+    >>> import numpy as np
     >>> vecdot(np.ones((3, 5)), np.ones((3, 1)), axis=-2).type.shape
     (5,)
     """
@@ -61,6 +62,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Variable:
 
     Raises ValueError where an axis is known to have another length.
 
+    >>> import numpy as np
     >>> from scanopt import interpret
     >>> interpret(cross(np.array([1, 2, 3]), np.array([4, 5, 6])))
     array([-3,  6, -3])
@@ -81,6 +83,7 @@ def multi_dot(arrays: Sequence[Any]) -> Variable:
     Multiplied in the order of the fewest multiplications where all lengths are known, else from the left.
     Raises ValueError for fewer than two, or other numbers of axes.
 
+    >>> import numpy as np
     >>> multi_dot([np.ones((2, 30)), np.ones((30, 4)), np.ones(4)]).type.shape
     (2,)
     """
@@ -123,6 +126,7 @@ def matrix_power(a: Any, n: Any) -> Variable:
     a: (..., k, k).  n: an int.  Raises TypeError for another n, ValueError for other shapes; LinAlgError at run time
     where n is negative and a is singular.
 
+    >>> import numpy as np
     >>> from scanopt import interpret
     >>> interpret(matrix_power(np.array([[1, 1], [0, 1]]), 5))
     array([[1, 5],
@@ -169,6 +173,7 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Variable:
     a: as many elements in its last axes as in its first ones, which are those of b.  axes: axes of a to move to the
     end first.  LinAlgError at run time where a, as a matrix, is singular.
 
+    >>> import numpy as np
     >>> tensorsolve(np.eye(6).reshape(2, 3, 6), np.ones((2, 3))).type.shape
     (6,)
     """
@@ -189,6 +194,7 @@ def tensorinv(a: Any, ind: int = 2) -> Variable:
 
     a: as many elements in its first `ind` axes as in the others.  Raises ValueError for another ind.
 
+    >>> import numpy as np
     >>> tensorinv(np.eye(6).reshape(2, 3, 6)).type.shape
     (6, 2, 3)
     """
@@ -207,6 +213,7 @@ def tensorinv(a: Any, ind: int = 2) -> Variable:
 def matrix_transpose(x: Any, /) -> Variable:
     """The last two axes exchanged.  Raises ValueError for fewer axes.
 
+    >>> import numpy as np
     >>> matrix_transpose(np.ones((5, 2, 3))).type.shape
     (5, 3, 2)
     """
@@ -219,6 +226,7 @@ def matrix_transpose(x: Any, /) -> Variable:
 def diagonal(x: Any, /, *, offset: int = 0) -> Variable:
     """The diagonal of the matrices in the last two axes, as np.linalg.diagonal.
 
+    >>> import numpy as np
     >>> diagonal(np.ones((5, 2, 3))).type.shape
     (5, 2)
     """
@@ -228,6 +236,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Variable:
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Variable:
     """The sum of the diagonal of the matrices in the last two axes, as np.linalg.trace.
 
+    >>> import numpy as np
     >>> trace(np.ones((5, 2, 3))).type.shape
     (5,)
     """
