@@ -8,13 +8,8 @@ from __future__ import annotations
 
 import importlib
 import math
-from types import SimpleNamespace
 from typing import Any
 
-_NNET = (
-    "sigmoid", "softmax", "logsoftmax", "relu", "elu", "softplus", "binary_crossentropy",
-    "categorical_crossentropy",
-)  # fmt: skip
 _ELSEWHERE = {
     "TensorType": "scanopt.array.types",
     "Variable": "scanopt.array.variable",
@@ -34,9 +29,12 @@ _ELSEWHERE = {
 _MODULES = {
     "fft": "scanopt.array.fft",
     "linalg": "scanopt.array.linalg",
+    "nlinalg": "scanopt.array.linalg",
+    "nnet": "scanopt.array.nnet",
     "random": "scanopt.array.random_functions",
-    "special": "scanopt.array.special",
     "shared_randomstreams": "scanopt.array.random_streams",
+    "slinalg": "scanopt.array.linalg",
+    "special": "scanopt.array.special",
 }
 _CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None}
 
@@ -57,8 +55,6 @@ def __getattr__(name: str) -> Any:
     elif name in _ELSEWHERE:
         home, _, original = _ELSEWHERE[name].partition(":")
         value = getattr(importlib.import_module(home), original or name)
-    elif name == "nnet":
-        value = SimpleNamespace(**{key: _functions()[key] for key in _NNET})
     elif name in (functions := _functions()):
         value = functions[name]
     else:
@@ -68,4 +64,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*_functions(), *_ELSEWHERE, *_MODULES, *_CONSTANTS, "nnet"})
+    return sorted({*_functions(), *_ELSEWHERE, *_MODULES, *_CONSTANTS})

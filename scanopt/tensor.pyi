@@ -1,7 +1,9 @@
 """Written by tests/stubs.py: what type checkers and editors see of this module."""
 
 from collections.abc import Sequence
+from scanopt.array import fft as _fft
 from scanopt.array import linalg as _linalg
+from scanopt.array import nnet as _nnet
 from scanopt.array import random_functions as _random_functions
 from scanopt.array import random_streams as _random_streams
 from scanopt.array import special as _special
@@ -260,11 +262,14 @@ TensorConstant = Constant
 TensorSharedVariable = SharedVariable
 pullback = Lop
 pushforward = Rop
+fft = _fft
 linalg = _linalg
+nlinalg = _linalg
+nnet = _nnet
 random = _random_functions
-special = _special
 shared_randomstreams = _random_streams
-nnet: Any
+slinalg = _linalg
+special = _special
 
 def abs(x: Any) -> Variable:
     """np.absolute of symbolic arrays, element by element; shapes broadcast and dtypes promote"""

@@ -51,7 +51,7 @@ def _tensor() -> str:
         imports.add(f"from {package} import {module} as _{module}")
         names.append(f"{name} = _{module}")
     constants = [f"{name}: {type(value).__name__ if value is not None else 'None'}" for name, value in _constants()]
-    return "\n".join([HEAD, *_sorted(imports), "", *constants, *names, "nnet: Any", "", *functions])
+    return "\n".join([HEAD, *_sorted(imports), "", *constants, *names, "", *functions])
 
 
 def _constants() -> Iterator[tuple[str, Any]]:

@@ -611,6 +611,24 @@ def case_linalg(name: str) -> Callable[[Rng], Case]:
     return make
 
 
+def case_windows(rng: Rng) -> Case:
+    x = any_array(rng, int(rng.integers(1, 3)))
+    options = {"step": int(rng.integers(1, 3)), "dilation": int(rng.integers(1, 3)), "axis": int(rng.integers(x.ndim))}
+    size = int(rng.integers(1, 4))
+    given = [number(size)] if rng.random() < 0.5 else []
+    return Op.make("windows", size="in" if given else size, **options), [x, *given]
+
+
+def case_overlap_add(rng: Rng) -> Case:
+    x = small(rng, (*some_shape(rng, int(rng.integers(1, 3))), int(rng.integers(1, 4))))
+    step, dilation = int(rng.integers(1, 3)), int(rng.integers(1, 3))
+    axis = int(rng.integers(x.ndim - 1))
+    n = max(step * (x.shape[axis] - 1) + dilation * (x.shape[-1] - 1) + 1, 0) + int(rng.integers(0, 2))
+    given = [number(n)] if rng.random() < 0.5 else []
+    options = {"step": step, "dilation": dilation, "axis": axis}
+    return Op.make("overlap_add", length="in" if given else n, **options), [x, *given]
+
+
 def case_transform(name: str) -> Callable[[Rng], Case]:
     def make(rng: Rng) -> Case:
         dtypes = ["float32", "float64", *([] if name == "rfft" else ["complex64", "complex128"])]

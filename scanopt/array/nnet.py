@@ -1,0 +1,48 @@
+"""Neural networks on symbolic arrays: `scanopt.tensor.nnet`, by the names of theano.tensor.nnet and of jax.nn.
+
+Where these differ under one name, it is Theano's function: `conv2d` flips its filters, and so on.
+"""
+
+from __future__ import annotations
+
+from scanopt.array.nnet_activations import (
+    celu,
+    crossentropy_categorical_1hot,
+    crossentropy_softmax_argmax_1hot_with_bias,
+    gelu,
+    glu,
+    hard_sigmoid,
+    hard_tanh,
+    leaky_relu,
+    log_sigmoid,
+    one_hot,
+    relu6,
+    selu,
+    sigmoid_binary_crossentropy,
+    silu,
+    softmax_with_bias,
+    softsign,
+    swish,
+)
+from scanopt.array.nnet_convolutions import avg_pool, conv1d, conv2d, conv3d, max_pool
+from scanopt.array.ops_elementwise import sigmoid
+from scanopt.array.ops_nnet import (
+    binary_crossentropy,
+    categorical_crossentropy,
+    elu,
+    logsoftmax,
+    logsumexp,
+    relu,
+    softplus,
+)
+from scanopt.array.ops_reductions import softmax
+
+__all__ = [
+    "avg_pool", "binary_crossentropy", "categorical_crossentropy", "celu", "conv1d", "conv2d", "conv3d",
+    "crossentropy_categorical_1hot", "crossentropy_softmax_argmax_1hot_with_bias", "elu", "gelu", "glu", "hard_sigmoid",
+    "hard_tanh", "leaky_relu", "log_sigmoid", "log_softmax", "logsoftmax", "logsumexp", "max_pool", "one_hot", "relu",
+    "relu6", "selu", "sigmoid", "sigmoid_binary_crossentropy", "silu", "softmax", "softmax_with_bias", "softplus",
+    "softsign", "swish",
+]  # fmt: skip
+
+log_softmax = logsoftmax
