@@ -49,7 +49,7 @@ NOT_THEIR_OWN = {"disconnected_grad", "zero_grad", "grad_clip"}
 """Identities whose gradient is meant not to be that of the identity."""
 
 DOMAINS = {
-    **dict.fromkeys(("log", "log2", "log10", "sqrt", "power", "float_power"), (0.2, 2.0)),
+    **dict.fromkeys(("log", "log2", "log10", "sqrt", "power", "float_power", "scatter"), (0.2, 2.0)),
     **dict.fromkeys(("arcsin", "arccos", "arctanh"), (-0.9, 0.9)),
     "arange": (0.2, 2.0),
     "arccosh": (1.2, 3.0),

@@ -619,6 +619,16 @@ def case_windows(rng: Rng) -> Case:
     return Op.make("windows", size="in" if given else size, **options), [x, *given]
 
 
+def case_scatter(rng: Rng) -> Case:
+    ufunc = str(rng.choice(["multiply", "divide", "power", "minimum", "maximum"]))
+    dtypes = ["float32", "float64", *(["int64"] if ufunc in ("multiply", "minimum", "maximum") else [])]
+    d, shape = str(rng.choice(dtypes)), some_shape(rng, int(rng.integers(1, 3)), 1)
+    x = layout(rng, (rng.uniform(0.5, 2, shape) * (3 if d == "int64" else 1)).astype(d))
+    places = rng.integers(-shape[0], shape[0], some_shape(rng, int(rng.integers(1, 3))))
+    y = rng.uniform(0.5, 2, (*places.shape, *shape[1:])) * (3 if d == "int64" else 1)
+    return Op.make("scatter", index=("array",), ufunc=ufunc), [x, layout(rng, y.astype(d)), places]
+
+
 def case_overlap_add(rng: Rng) -> Case:
     x = small(rng, (*some_shape(rng, int(rng.integers(1, 3))), int(rng.integers(1, 4))))
     step, dilation = int(rng.integers(1, 3)), int(rng.integers(1, 3))

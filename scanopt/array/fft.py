@@ -16,7 +16,7 @@ from typing import Any
 from scanopt.array.batching import dim
 from scanopt.array.constants import as_variable
 from scanopt.array.ops_creation import arange
-from scanopt.array.ops_elementwise import elementwise
+from scanopt.array.ops_elementwise import cast, elementwise
 from scanopt.array.ops_fft import NORMS, swapped_norm, transform
 from scanopt.array.ops_selecting import roll
 from scanopt.array.ops_shaping import as_dims
@@ -173,11 +173,12 @@ def _count(n: Any) -> Any:
     return found
 
 
-def _scaled(places: Variable, whole: Any) -> Variable:
-    return elementwise("multiply", places, 1.0 / whole)
+def _scaled(places: Variable, whole: Any, dtype: Any) -> Variable:
+    found = elementwise("multiply", places, 1.0 / whole)
+    return found if dtype is None else cast(found, dtype)
 
 
-def fftfreq(n: Any, d: Any = 1.0) -> Variable:
+def fftfreq(n: Any, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Variable:
     """The frequencies of `fft` of n points at distance d, as np.fft.fftfreq.  n: an int or an integer scalar.
 
     >>> from scanopt import interpret
@@ -187,10 +188,10 @@ def fftfreq(n: Any, d: Any = 1.0) -> Variable:
     points = _count(n)
     half = points // 2
     turned = elementwise("subtract", elementwise("remainder", elementwise("add", arange(points), half), points), half)
-    return _scaled(turned, points * d)
+    return _scaled(turned, points * d, dtype)
 
 
-def rfftfreq(n: Any, d: Any = 1.0) -> Variable:
+def rfftfreq(n: Any, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Variable:
     """The frequencies of `rfft` of n points at distance d, as np.fft.rfftfreq.  n: an int or an integer scalar.
 
     >>> from scanopt import interpret
@@ -198,7 +199,7 @@ def rfftfreq(n: Any, d: Any = 1.0) -> Variable:
     array([0.  , 0.25, 0.5 ])
     """
     points = _count(n)
-    return _scaled(arange(points // 2 + 1), points * d)
+    return _scaled(arange(points // 2 + 1), points * d, dtype)
 
 
 def _shifted(x: Any, axes: Any, sign: int) -> Variable:

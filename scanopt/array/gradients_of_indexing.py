@@ -11,7 +11,7 @@ from scanopt.array.op import Op
 from scanopt.array.ops_sum_to import sum_to
 from scanopt.array.variable import FUNCTIONS, Constant, Variable, apply
 
-__all__ = ["gradient_of_getitem", "gradient_of_setitem"]
+__all__ = ["distinct", "gradient_of_getitem", "gradient_of_setitem"]
 
 Args = Sequence[Variable]
 
@@ -31,12 +31,12 @@ def gradient_of_setitem(op: Op, args: Args, out: Variable, g: Variable) -> list[
     by_x = g
     if op.options["mode"] == "set":
         by_x = apply(op, g, Constant(np.zeros((), g.dtype)), *inputs)
-        if not _distinct(op.options["index"], inputs):
+        if not distinct(op.options["index"], inputs):
             part = FUNCTIONS["where"](_lasts(op, read, g, part, inputs), part, 0)
     return [by_x, sum_to(part, y), *(None for _ in inputs)]
 
 
-def _distinct(index: tuple[Any, ...], inputs: Args) -> bool:
+def distinct(index: tuple[Any, ...], inputs: Args) -> bool:
     """Whether it is known that the index names no entry twice: only arrays of integers can."""
     arrays = [x for x in inputs if x.ndim and x.dtype != "bool"]
     if not arrays:

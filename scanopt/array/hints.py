@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
+
+from scanopt.array.instead import INSTEAD_OF_METHODS
 
 if TYPE_CHECKING:
     from scanopt.array.variable import Variable
 
-__all__ = ["FORMATTED", "LENGTH", "NUMBER", "SETTING", "truth"]
+__all__ = ["FORMATTED", "LENGTH", "NUMBER", "SETTING", "no_attribute", "truth"]
 
 LENGTH = "its length is known when the function runs: use x.shape[0] in place of len(x)"
 NUMBER = (
@@ -39,3 +43,17 @@ def truth(x: Variable) -> str:
         return _TRUTH
     makers = [getattr(getattr(y.owner, "op", None), "name", None) for y in x.owner.inputs] if x.owner else []
     return _TRUTH + (_LENGTH if "shape_i" in makers else _SAME)
+
+
+def no_attribute(x: Variable, name: str, functions: Collection[str]) -> AttributeError:
+    """The error of an attribute that variables do not have: with what to write instead, or names that are near.
+
+    functions: names in scanopt.tensor.
+    """
+    if name.startswith("_") or "type" not in x.__dict__:  # asked for by Python itself, or of half an object
+        return AttributeError(f"{type(x).__name__!r} object has no attribute {name!r}", name=name, obj=x)
+    hint = INSTEAD_OF_METHODS.get(name)
+    near = get_close_matches(name, [n for n in dir(type(x)) if not n.startswith("_")], 3)
+    if not hint:
+        hint = f"write T.{name}(x)" if name in functions else f"near: {', '.join(near)}" if near else "see dir(x)"
+    return AttributeError(f"{x!r} is symbolic and has no {name}: {hint}")

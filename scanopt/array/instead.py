@@ -1,8 +1,8 @@
-"""NumPy's functions that have no symbolic form, and what to write in their place."""
+"""NumPy's functions and methods that have no symbolic form, and what to write in their place."""
 
 from __future__ import annotations
 
-__all__ = ["INSTEAD", "OF_ARGUMENTS", "OF_METHODS"]
+__all__ = ["INSTEAD", "INSTEAD_OF_METHODS", "OF_ARGUMENTS", "OF_METHODS"]
 
 _ON_RESULTS = "call it on the result of the compiled function"
 _NEW_ARRAY = "symbolic arrays are never changed in place: write "
@@ -45,3 +45,19 @@ OF_ARGUMENTS: dict[str, str] = {
     "dtype": "write a cast around it",
 }
 """The same by the name of an argument of NumPy's functions."""
+
+_RESULT = "call it on the result of the compiled function, or on x.eval({...})"
+_SORTED = "symbolic arrays are never changed in place: write y = "
+_MEMORY = "it has no memory before the function runs, and after that the executor decides how arrays lie in it"
+
+INSTEAD_OF_METHODS: dict[str, str] = {
+    **dict.fromkeys(("item", "tolist", "tobytes", "tofile", "dump", "dumps"), _RESULT),
+    **dict.fromkeys(("base", "ctypes", "data", "flags", "strides", "setflags"), _MEMORY),
+    **dict.fromkeys(("byteswap", "newbyteorder", "getfield", "setfield"), "it has no bytes before the function runs"),
+    "itemset": _NEW_ARRAY + "y = x[index].set(value)",
+    "put": _NEW_ARRAY + "y = x.at[indices].set(values), of x.ravel() for places in the flattened array",
+    "resize": _NEW_ARRAY + "y = x.reshape(shape), or T.resize(x, shape)",
+    "partition": _SORTED + "T.partition(x, kth), or T.sort(x)",
+    "view": "write x.astype(dtype) for the same numbers in another dtype; the bytes are not read as others",
+}  # fmt: skip
+"""By the name of a method or attribute of numpy.ndarray: what to write in its place."""

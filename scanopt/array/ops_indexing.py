@@ -22,7 +22,7 @@ from scanopt.array.shapes import broadcast, shape_text
 from scanopt.array.types import Dim, TensorType
 from scanopt.array.variable import Variable, apply
 
-__all__ = ["FULL", "span"]
+__all__ = ["FULL", "batch_setitem", "infer_setitem", "key_of", "may_miss", "refuse_setitem", "span"]
 
 Flags = Sequence[bool]
 Args = Sequence[Variable]
@@ -168,7 +168,8 @@ def _refuse_getitem(x: Operand, *inputs: Operand, index: Index) -> None:
         axis += len(here)
 
 
-def _infer_setitem(x: Operand, y: Operand, *inputs: Operand, index: Index, mode: str) -> TensorType:
+def infer_setitem(x: Operand, y: Operand, *inputs: Operand, index: Index, mode: str) -> TensorType:
+    """The type of an array with a part replaced."""
     if x.dtype != y.dtype:
         raise TypeError(f"cannot set entries of {x.dtype} to {y.dtype}: cast them")
     if mode not in ("set", "inc"):
@@ -177,7 +178,8 @@ def _infer_setitem(x: Operand, y: Operand, *inputs: Operand, index: Index, mode:
     return x.type
 
 
-def _refuse_setitem(x: Operand, y: Operand, *inputs: Operand, index: Index, mode: str) -> None:
+def refuse_setitem(x: Operand, y: Operand, *inputs: Operand, index: Index, mode: str) -> None:
+    """Raises for an index out of range, and for what does not fit into the part."""
     _refuse_getitem(x, *inputs, index=index)
     _check_part(_infer_getitem(x, *inputs, index=index), y)
 
@@ -195,7 +197,7 @@ def _check_part(part: TensorType, y: Operand) -> None:
 # NumPy functions
 
 
-def _key(index: Index, inputs: Sequence[Any]) -> Any:
+def key_of(index: Index, inputs: Sequence[Any]) -> Any:
     """The index as NumPy takes it."""
     key: list[Any] = []
     for entry, given in _pairs(index, inputs):
@@ -215,13 +217,13 @@ def _has_inputs(index: Index) -> bool:
 
 def _bind_getitem(xp: Any, index: Index) -> Callable[..., Any]:
     if not _has_inputs(index):
-        key = _key(index, ())
+        key = key_of(index, ())
         return lambda x: x[key]
     *before, last = index
     if last == ("slice", "in", "in", None) and not _has_inputs(tuple(before)):  # columns of a product: often
-        first = tuple(_key((entry,), ()) for entry in before)
+        first = tuple(key_of((entry,), ()) for entry in before)
         return lambda x, start, stop: x[(*first, slice(int(start), int(stop)))]
-    return lambda x, *inputs: x[_key(index, inputs)]
+    return lambda x, *inputs: x[key_of(index, inputs)]
 
 
 def _bind_setitem(xp: Any, index: Index, mode: str) -> Callable[..., Any]:
@@ -234,7 +236,7 @@ def _bind_setitem(xp: Any, index: Index, mode: str) -> Callable[..., Any]:
             out = xp.array(x, order="C")
         elif out is not x:
             out[...] = x
-        key = _key(index, rest[:count])
+        key = key_of(index, rest[:count])
         if mode == "set":
             out[key] = y
         elif at:
@@ -302,7 +304,8 @@ def _batch_getitem(op: Op, batched: Flags, args: Args) -> Variable | None:
     return transpose(result, [have.index(k) for k in want])
 
 
-def _batch_setitem(op: Op, batched: Flags, args: Args) -> Variable | None:
+def batch_setitem(op: Op, batched: Flags, args: Args) -> Variable | None:
+    """The same in all rows, for the operators that take an array, what is put into it, and an index."""
     index, (x, y, *inputs), flags = op.options["index"], args, batched[2:]
     n = rows(batched, args)
     if not batched[0]:
@@ -319,7 +322,7 @@ def _batch_setitem(op: Op, batched: Flags, args: Args) -> Variable | None:
     elif order != list(range(len(want))):
         y = expand(y, range(len(want) - y.ndim))
     y = transpose(y, order) if y.ndim == len(want) else y
-    return apply(Op.make("setitem", index=new_index, mode=op.options["mode"]), x, y, *new_inputs)
+    return apply(Op.make(op.name, **{**op.options, "index": new_index}), x, y, *new_inputs)
 
 
 def _batch_mask(op: Op, batched: Flags, args: Args) -> Variable | None:
@@ -336,7 +339,7 @@ def _batch_mask(op: Op, batched: Flags, args: Args) -> Variable | None:
     return where(mask, elementwise("add", x, y) if op.options["mode"] == "inc" else y, x)
 
 
-def _may_miss(op: Op) -> bool:
+def may_miss(op: Op) -> bool:
     """Whether an index may be out of range, or a step 0."""
     index = op.options["index"]
     if index == ("mask",):
@@ -357,7 +360,7 @@ register(
         batch_exact=True,
         cost=lambda op: "gather" if _advanced(op.options["index"]) else "free",
         view=lambda op: not _advanced(op.options["index"]),
-        can_raise=_may_miss,
+        can_raise=may_miss,
         data_shape=_depends_on_values,
         gradient=gradient_of_getitem,
         refuse=_refuse_getitem,
@@ -369,14 +372,14 @@ register(
     OpSpec(
         "setitem",
         _bind_setitem,
-        _infer_setitem,
-        _batch_setitem,
+        infer_setitem,
+        batch_setitem,
         cost="memory",
         out=True,
         batch_exact=lambda op: op.options["mode"] == "set" or not _advanced(op.options["index"]),
-        can_raise=_may_miss,
+        can_raise=may_miss,
         gradient=gradient_of_setitem,
-        refuse=_refuse_setitem,
+        refuse=refuse_setitem,
         doc="the array with a part replaced or added to",
         params={"index": INDEX, "mode": one_of("set", "inc")},
     )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import numpy as np
 
 from scanopt.array import hints
+from scanopt.array.attributes import Attributes
 from scanopt.array.op import Op, Operand, load
 from scanopt.array.protocol import full_name, missing, numpy_call, ufunc_call
 from scanopt.array.shown import quoted, shown
@@ -38,6 +39,8 @@ def _function(name: str) -> Callable[..., Any]:
     """A public function; the operator table is imported on first use."""
     if name not in FUNCTIONS:
         load()
+    if name not in FUNCTIONS:
+        raise AttributeError(f"there is no function {name} of symbolic arrays")
     return FUNCTIONS[name]
 
 
@@ -74,7 +77,7 @@ class Node:
     outputs: tuple[Variable, ...]
 
 
-class Variable(Displayed):
+class Variable(Attributes, Displayed):
     """A symbolic array of a known dtype and number of axes."""
 
     __hash__ = object.__hash__
@@ -104,8 +107,6 @@ class Variable(Displayed):
         T: Variable
         shape: tuple[Variable, ...]
         size: Variable
-
-        def __getattr__(self, name: str) -> Any: ...
 
     @property
     def dtype(self) -> str:
@@ -276,14 +277,16 @@ for _name in (
     "sum", "prod", "mean", "max", "min", "any", "all", "var", "std", "argmax", "argmin", "cumsum",
     "cumprod", "dot", "reshape", "flatten", "ravel", "transpose", "dimshuffle", "astype", "clip",
     "copy", "sort", "argsort", "squeeze", "repeat", "take", "swapaxes", "round", "fill", "norm",
-    "trace", "diagonal", "conj", "eq", "neq", "zeros_like", "ones_like",
+    "trace", "diagonal", "conj", "eq", "neq", "zeros_like", "ones_like", "ptp", "tile", "nonzero", "compress",
+    "argpartition", "choose", "searchsorted", "conjugate",
 ):  # fmt: skip
     setattr(Variable, _name, _call(_name))
 for _py, _name in {"set": "set_subtensor", "inc": "inc_subtensor"}.items():
     setattr(Variable, _py, _call(_name))
 Variable.__getitem__ = _call("getitem")
-for _prop in ("T", "shape", "size", "real", "imag"):
-    setattr(Variable, _prop, property(_call({"T": "transpose"}.get(_prop, _prop))))
+for _prop in ("T", "mT", "flat", "shape", "size", "real", "imag"):
+    _name = {"T": "transpose", "mT": "matrix_transpose", "flat": "ravel"}.get(_prop, _prop)
+    setattr(Variable, _prop, property(_call(_name)))
 
 
 class Apply(Node):

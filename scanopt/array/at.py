@@ -1,0 +1,123 @@
+"""`x.at[index]`, as JAX has it: new arrays with a part replaced, added to, multiplied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.constants import as_tensor_variable, is_weak, weak_constant
+from scanopt.array.gradients_of_indexing import distinct
+from scanopt.array.ops_elementwise import cast, elementwise
+from scanopt.array.ops_scatter import scatter
+from scanopt.array.ops_subtensor import getitem, inc_subtensor, set_subtensor
+from scanopt.array.variable import FUNCTIONS, Apply, Variable, describe
+
+__all__ = ["At", "Part"]
+
+
+@dataclass(frozen=True, eq=False)
+class At:
+    """What `x.at` is: indexed, it is a part of x that new arrays are made with.
+
+    >>> from scanopt import interpret, tensor as T
+    >>> x = T.constant([1.0, 2.0, 3.0])
+    >>> interpret(x.at[1:].multiply(10.0))
+    array([ 1., 20., 30.])
+    """
+
+    x: Variable
+
+    def __getitem__(self, index: Any) -> Part:
+        return Part(self.x, getitem(self.x, index))
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A part of an array; its methods give the whole with that part changed, the array stays as it is.
+
+    index: whatever indexing takes.  An integer array may name an entry twice: `add`, `multiply` and the others then
+    take all values for it, one after the other, `set` takes one of them.  unique_indices: it is promised that none
+    is named twice.  An index out of range is an error, unlike JAX's.  Values are cast to the dtype of the array.
+    Raises TypeError for values that would lose by that.
+    """
+
+    x: Variable
+    part: Variable
+
+    def get(self) -> Variable:
+        """The part itself."""
+        return self.part
+
+    def set(self, values: Any) -> Variable:
+        """With the part replaced."""
+        if self.part is self.x:
+            return _spread(self.x, values)
+        return set_subtensor(self.part, values)
+
+    def add(self, values: Any) -> Variable:
+        """With values added to the part."""
+        return elementwise("add", self.x, values) if self.part is self.x else inc_subtensor(self.part, values)
+
+    def subtract(self, values: Any) -> Variable:
+        """With values subtracted from the part."""
+        return self.add(elementwise("negative", _like(self.x, values)))
+
+    def multiply(self, values: Any, *, unique_indices: bool = False) -> Variable:
+        """With the part times values."""
+        return self._combined("multiply", values, unique_indices)
+
+    def divide(self, values: Any, *, unique_indices: bool = False) -> Variable:
+        """With the part divided by values."""
+        return self._combined("divide", values, unique_indices)
+
+    def power(self, values: Any, *, unique_indices: bool = False) -> Variable:
+        """With the part to the power of values."""
+        return self._combined("power", values, unique_indices)
+
+    def min(self, values: Any, *, unique_indices: bool = False) -> Variable:
+        """With the smaller ones of the part and values."""
+        return self._combined("minimum", values, unique_indices)
+
+    def max(self, values: Any, *, unique_indices: bool = False) -> Variable:
+        """With the greater ones of the part and values."""
+        return self._combined("maximum", values, unique_indices)
+
+    def apply(self, function: Callable[[Variable], Any]) -> Variable:
+        """With function(part) in the place of the part; an entry that is named twice is changed once."""
+        return self.set(function(self.part))
+
+    mul, div = multiply, divide
+
+    def _combined(self, ufunc: str, values: Any, unique: bool) -> Variable:
+        if unique or not self._may_repeat():
+            return self.set(elementwise(ufunc, self.part, values))
+        return scatter(ufunc, self.part, _like(self.x, values))
+
+    def _may_repeat(self) -> bool:
+        """Whether the index may name an entry twice."""
+        node = self.part.owner
+        if self.part is self.x or not isinstance(node, Apply) or node.op.name != "getitem":
+            return False
+        return not distinct(node.op.options["index"], node.inputs[1:])
+
+
+def _like(x: Variable, values: Any) -> Variable:
+    """Values in the dtype of x.  Raises TypeError where that loses."""
+    v = values if is_weak(values) else as_tensor_variable(values)
+    dtype = v.dtype if isinstance(v, Variable) else np.result_type(x.dtype, v)
+    if not np.can_cast(dtype, x.dtype, "same_kind"):
+        found = describe(v) if isinstance(v, Variable) else repr(v)
+        raise TypeError(f"an entry of {describe(x)} cannot be combined with {found}: cast one of them first")
+    return cast(v, x.dtype) if isinstance(v, Variable) else weak_constant(v, x.dtype, (x,))
+
+
+def _spread(x: Variable, values: Any) -> Variable:
+    """Values in the shape and dtype of x."""
+    v = _like(x, values)
+    if v.ndim > x.ndim:
+        raise ValueError(f"cannot put {describe(v)} into {describe(x)}, which has fewer axes")
+    filled: Variable = FUNCTIONS["full_like"](x, v)
+    return filled

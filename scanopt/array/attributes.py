@@ -1,0 +1,62 @@
+"""Attributes of variables that other libraries of arrays have: JAX's `at`, the array API standard's, NumPy's sizes."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, cast
+
+from scanopt.array import hints
+from scanopt.array.types import TensorType
+
+if TYPE_CHECKING:
+    from scanopt.array.variable import Variable
+
+__all__ = ["Attributes"]
+
+
+class Attributes:
+    """What a variable has beside operators and methods that are functions; and the error of what it does not have."""
+
+    type: TensorType
+
+    def __getattr__(self, name: str) -> Any:
+        functions = importlib.import_module("scanopt.array.variable").FUNCTIONS
+        raise hints.no_attribute(cast("Variable", self), name, functions)
+
+    @property
+    def at(self) -> Any:
+        """Parts to make new arrays with, as in JAX: x.at[0].set(1.0), x.at[mask].add(y).
+
+        >>> from scanopt import interpret, tensor as T
+        >>> interpret(T.constant([1.0, 2.0]).at[0].add(5.0))
+        array([6., 2.])
+        """
+        return importlib.import_module("scanopt.array.at").At(self)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.type.itemsize
+
+    @property
+    def nbytes(self) -> Any:
+        """Bytes of all elements: symbolic, as the lengths are."""
+        return cast("Variable", self).size * self.type.itemsize
+
+    @property
+    def device(self) -> str:
+        """Always "cpu": which device a function runs on is chosen when it is compiled."""
+        return "cpu"
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+        """The array itself, on "cpu".  Raises ValueError for another device."""
+        if device != "cpu" or stream is not None:
+            raise ValueError(
+                f"{self!r} is symbolic: compile with scanopt.function(..., backend='cupy') to run on one; to_device "
+                f"takes 'cpu' alone, found {device!r}"
+            )
+        return self
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The functions of the array API standard: `scanopt.array.standard`.  Raises ValueError for other versions."""
+        return importlib.import_module("scanopt.array.standard").namespace(api_version)
