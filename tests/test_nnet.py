@@ -43,15 +43,15 @@ def test_convolutions(mode: str) -> None:
     x, w, line, taps = numbers(2, 3, 7, 6), numbers(4, 3, 3, 2), numbers(2, 3, 9), numbers(4, 3, 2)
     options = [*itertools.product([(1, 1), (2, 1)], [True, False], [(1, 1), (1, 2)])]
     check(
-        lambda x, w: [N.conv2d(x, w, mode, s, flip, d) for s, flip, d in options],
+        lambda x, w: [N.conv2d(x, w, None, None, mode, s, flip, d) for s, flip, d in options],
         x, w, like=lambda x, w: [by_hand(x, w, mode, s, flip, d) for s, flip, d in options],
     )  # fmt: skip
     check(
-        lambda x, w: [N.conv1d(x, w, mode, 2, True, 2), N.conv1d(x, w, mode)],
+        lambda x, w: [N.conv1d(x, w, None, None, mode, 2, True, 2), N.conv1d(x, w, border_mode=mode)],
         line, taps, like=lambda x, w: [by_hand(x, w, mode, (2,), True, (2,)), by_hand(x, w, mode, (1,), True, (1,))],
     )  # fmt: skip
     check(
-        lambda x, w: N.conv3d(x, w, mode), numbers(1, 2, 4, 3, 4), numbers(2, 2, 2, 2, 3),
+        lambda x, w: N.conv3d(x, w, border_mode=mode), numbers(1, 2, 4, 3, 4), numbers(2, 2, 2, 2, 3),
         like=lambda x, w: by_hand(x, w, mode, (1, 1, 1), True, (1, 1, 1)),
     )  # fmt: skip
 
@@ -66,7 +66,19 @@ def test_paddings() -> None:
         return [one((1, 1), (1, 1)), one((0, 0), (2, 2)), one((1, 0), (0, 3)), one((1, 1), (0, 0))]
 
     modes = (1, (0, 2), ((1, 0), (0, 3)), "same")
-    check(lambda x, w: [N.conv2d(x, w, m, 2, False) for m in modes], x, w, like=padded)
+    check(
+        lambda x, w: [N.conv2d(x, w, border_mode=m, subsample=2, filter_flip=False) for m in modes], x, w, like=padded
+    )
+
+
+def test_shapes_that_are_promised() -> None:
+    x, w = T.tensor4("x", "float64"), T.tensor4("w", "float64")
+    y = N.conv2d(x, w, input_shape=(2, 3, 7, None), filter_shape=(4, 3, 3, 2))
+    assert y.type.shape == (2, 4, 5, None)
+    f = scanopt.function([x, w], y)
+    assert f(numbers(2, 3, 7, 6), numbers(4, 3, 3, 2)).shape == (2, 4, 5, 5)
+    with pytest.raises(ValueError, match="7"):
+        f(numbers(2, 3, 8, 6), numbers(4, 3, 3, 2))
 
 
 def test_groups() -> None:
@@ -98,10 +110,13 @@ def test_a_filter_that_is_longer_than_the_image() -> None:
 
 GRADIENTS: dict[str, tuple[Callable[..., Any], tuple[Array, ...]]] = {
     "conv2d": (
-        lambda x, w: N.conv2d(x, w, "same", (2, 1), filter_dilation=(1, 2)),
+        lambda x, w: N.conv2d(x, w, None, None, "same", (2, 1), filter_dilation=(1, 2)),
         (numbers(1, 2, 5, 4), numbers(2, 2, 3, 2)),
     ),
-    "conv1d of groups": (lambda x, w: N.conv1d(x, w, "full", 3, num_groups=2), (numbers(1, 4, 5), numbers(2, 2, 2))),
+    "conv1d of groups": (
+        lambda x, w: N.conv1d(x, w, None, None, "full", 3, num_groups=2),
+        (numbers(1, 4, 5), numbers(2, 2, 2)),
+    ),
     "max_pool": (lambda x: N.max_pool(x, (2, 3), (2, 1), 1), (numbers(2, 5, 4),)),
     "avg_pool": (lambda x: N.avg_pool(x, (2, 3), (2, 1), "same"), (numbers(2, 5, 4),)),
     "windows": (lambda x: sliding(x, (2, 3)), (numbers(3, 4),)),
@@ -236,8 +251,8 @@ IMAGE = np.ones((1, 4, 4, 4))
         (lambda x, w: N.conv2d(x, w[0]), ValueError, "conv2d takes filters (outputs, channels, ...) of 4 axes, found"),
         (lambda x, w: N.conv2d(IMAGE, np.ones((1, 2, 2, 2))), ValueError, "divided by num_groups=1, found constant"),
         (lambda x, w: N.conv2d(IMAGE, np.ones((3, 2, 2, 2)), num_groups=2), ValueError, "does not divide the 3"),
-        (lambda x, w: N.conv2d(x, w, "wide"), ValueError, "padding is 'valid', 'full', 'half', 'same', ints or pairs"),
-        (lambda x, w: N.conv2d(x, w, (1, -1)), ValueError, "a pair of ints for each of 2 axes, found (1, -1)"),
+        (lambda x, w: N.conv2d(x, w, border_mode="wide"), ValueError, "ints or pairs of ints, found 'wide'"),
+        (lambda x, w: N.conv2d(x, w, border_mode=(1, -1)), ValueError, "for each of 2 axes, found (1, -1)"),
         (lambda x, w: N.conv2d(x, w, subsample=0), ValueError, "subsample is a positive int, or 2 of them, found 0"),
         (lambda x, w: N.max_pool(x, ()), ValueError, "max_pool"),
         (lambda x, w: N.max_pool(T.dvector("v"), (2, 2)), ValueError, "max_pool of 2 axes, found 'v'"),

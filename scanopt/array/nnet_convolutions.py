@@ -14,6 +14,7 @@ from scanopt.array.ops_elementwise import elementwise
 from scanopt.array.ops_products import batched_tensordot, tensordot
 from scanopt.array.ops_reductions import reduce
 from scanopt.array.ops_shaping import reshape
+from scanopt.array.ops_specify_shape import specify_shape
 from scanopt.array.ops_subtensor import set_subtensor
 from scanopt.array.ops_windows import windows
 from scanopt.array.variable import Variable, describe, public
@@ -90,17 +91,13 @@ def _slid(x: Variable, sizes: Sequence[Length], steps: Sequence[int], dilations:
 
 
 def _convolution(
-    name: str,
-    x: Any,
-    w: Any,
-    border_mode: Any,
-    subsample: Any,
-    filter_flip: bool,
-    filter_dilation: Any,
+    count: int, x: Any, w: Any, shapes: Any, border_mode: Any, subsample: Any, filter_flip: bool, filter_dilation: Any,
     num_groups: int,
-) -> Variable:
-    count = int(name[4])
-    images, filters = promoted(x, w)
+) -> Variable:  # fmt: skip
+    name = f"conv{count}d"
+    images, filters = (
+        v if shape is None else specify_shape(v, tuple(shape)) for v, shape in zip(promoted(x, w), shapes, strict=True)
+    )
     for v, what in ((images, "images (batch, channels, ...)"), (filters, "filters (outputs, channels, ...)")):
         if v.ndim != count + 2:
             raise ValueError(f"{name} takes {what} of {count + 2} axes, found {describe(v)}")
@@ -137,12 +134,13 @@ def _in_groups(parts: Variable, filters: Variable, groups: int, count: int, summ
 
 
 def conv2d(
-    input: Any, filters: Any, border_mode: Any = "valid", subsample: Any = (1, 1), filter_flip: bool = True,
-    filter_dilation: Any = (1, 1), num_groups: int = 1,
+    input: Any, filters: Any, input_shape: Any = None, filter_shape: Any = None, border_mode: Any = "valid",
+    subsample: Any = (1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1), num_groups: int = 1,
 ) -> Variable:  # fmt: skip
     """Convolutions of images with filters, as Theano's conv2d.
 
     input: (batch, channels, rows, columns).  filters: (outputs, channels / num_groups, rows, columns).
+    input_shape, filter_shape: promises of their lengths, None for one that is not known.
     border_mode: zeros around the images: "valid" (none), "full", "half", "same" (as many results as there are rows
     and columns, divided by subsample), an int, two of them, or two pairs.  subsample: steps between results.
     filter_flip: filters are turned around, as a convolution has it; False for the cross-correlation that JAX and
@@ -152,27 +150,30 @@ def conv2d(
     >>> conv2d(np.ones((2, 3, 8, 8)), np.ones((5, 3, 3, 3)), subsample=2).type.shape
     (2, 5, 3, 3)
     """
-    return _convolution("conv2d", input, filters, border_mode, subsample, filter_flip, filter_dilation, num_groups)
+    shapes = input_shape, filter_shape
+    return _convolution(2, input, filters, shapes, border_mode, subsample, filter_flip, filter_dilation, num_groups)
 
 
 def conv1d(
-    input: Any, filters: Any, border_mode: Any = "valid", subsample: Any = 1, filter_flip: bool = True,
-    filter_dilation: Any = 1, num_groups: int = 1,
+    input: Any, filters: Any, input_shape: Any = None, filter_shape: Any = None, border_mode: Any = "valid",
+    subsample: Any = 1, filter_flip: bool = True, filter_dilation: Any = 1, num_groups: int = 1,
 ) -> Variable:  # fmt: skip
     """`conv2d` with one axis in place of rows and columns: input (batch, channels, n), filters (outputs, channels, k).
 
-    >>> conv1d(np.ones((2, 3, 8)), np.ones((5, 3, 3)), "half").type.shape
+    >>> conv1d(np.ones((2, 3, 8)), np.ones((5, 3, 3)), border_mode="half").type.shape
     (2, 5, 8)
     """
-    return _convolution("conv1d", input, filters, border_mode, subsample, filter_flip, filter_dilation, num_groups)
+    shapes = input_shape, filter_shape
+    return _convolution(1, input, filters, shapes, border_mode, subsample, filter_flip, filter_dilation, num_groups)
 
 
 def conv3d(
-    input: Any, filters: Any, border_mode: Any = "valid", subsample: Any = (1, 1, 1), filter_flip: bool = True,
-    filter_dilation: Any = (1, 1, 1), num_groups: int = 1,
+    input: Any, filters: Any, input_shape: Any = None, filter_shape: Any = None, border_mode: Any = "valid",
+    subsample: Any = (1, 1, 1), filter_flip: bool = True, filter_dilation: Any = (1, 1, 1), num_groups: int = 1,
 ) -> Variable:  # fmt: skip
     """`conv2d` with three axes in place of rows and columns."""
-    return _convolution("conv3d", input, filters, border_mode, subsample, filter_flip, filter_dilation, num_groups)
+    shapes = input_shape, filter_shape
+    return _convolution(3, input, filters, shapes, border_mode, subsample, filter_flip, filter_dilation, num_groups)
 
 
 # Pooling
