@@ -62,6 +62,7 @@ PAGES = {
     "docs/writing-laws.md": 5,
     "docs/queries.md": 3,
     "docs/gradients.md": 2,
+    "docs/arrays.md": 3,
     "docs/linalg.md": 1,
     "docs/tour.md": 8,
 }
