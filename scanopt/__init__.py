@@ -9,6 +9,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
 import scanopt.forks  # a fork waits for what is imported below  # noqa: F401
+from scanopt import absent
 
 __version__ = "0.1.0"
 
@@ -26,7 +27,8 @@ class _Beside:
 if not os.path.isdir(os.path.join(__path__[0], "rewrites")):
     sys.meta_path.insert(0, _Beside)  # before those of another clone that is installed as editable
 
-# Public names and the module each lives in: imported when first used, so `import scanopt` is light.
+# Public names and the module each lives in: imported when first used, so `import scanopt` is light.  With a colon: the
+# module itself.
 _HOME = {
     "scan": "scanopt.scan_module",
     "map": "scanopt.loops.derived",
@@ -74,6 +76,24 @@ _HOME = {
     "dprint": "scanopt.view.text",
     "interpret": "scanopt.interpreter",
     "dot": "scanopt.tensor",
+    "pushforward": "scanopt.tensor",
+    "pullback": "scanopt.tensor",
+    "Rop": "scanopt.tensor",
+    "Lop": "scanopt.tensor",
+    "jacobian": "scanopt.tensor",
+    "hessian": "scanopt.tensor",
+    "Out": "scanopt.inputs",
+    "Param": "scanopt.inputs",
+    "clone_replace": "scanopt.graph",
+    "graph_replace": "scanopt.graph",
+    "graph_inputs": "scanopt.graph",
+    "ancestors": "scanopt.graph",
+    "graph": "",
+    "gof": "scanopt.graph:",
+    "printing": "",
+    "debugprint": "scanopt.printing",
+    "pprint": "scanopt.printing",
+    "pp": "scanopt.printing",
     "tensor": "",
     "Op": "scanopt.array.op",
     "OpSpec": "scanopt.array.op",
@@ -89,9 +109,10 @@ __all__ = ["__version__", *_HOME]
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
-        raise AttributeError(f"module 'scanopt' has no attribute {name!r}")
+        raise absent.no_such_name("scanopt", name, __all__)
     home = _HOME[name]
-    value = getattr(importlib.import_module(home), name) if home else importlib.import_module(f"scanopt.{name}")
+    module = importlib.import_module(home.rstrip(":") or f"scanopt.{name}")
+    value = getattr(module, name) if home and not home.endswith(":") else module
     globals()[name] = value
     return value
 

@@ -15,7 +15,7 @@ from scanopt.array.constants import as_tensor_variable
 from scanopt.array.shown import quoted, shown
 from scanopt.array.variable import SharedVariable, Variable, describe
 from scanopt.forks import lock, once
-from scanopt.inputs import In, read_inputs, read_one
+from scanopt.inputs import In, Out, read_inputs, read_one
 from scanopt.loops.flat import Flat, flatten
 from scanopt.loops.graph import leaves
 from scanopt.loops.rebuild import rebuild, replacements
@@ -319,7 +319,7 @@ def _outputs(outputs: Any) -> tuple[str, tuple[str, ...], list[Variable]]:
 
 def _output(place: str, x: Any) -> Variable:
     try:
-        return as_tensor_variable(x)
+        return as_tensor_variable(x.variable if isinstance(x, Out) else x)
     except (TypeError, ValueError):
         raise TypeError(f"{place} must be a symbolic array, found {show(x)}") from None
 

@@ -13,7 +13,7 @@ from scanopt.array.variable import Constant, SharedVariable, Variable, describe
 from scanopt.interpreter import read_value
 from scanopt.loops.site import is_truth, show
 
-__all__ = ["In", "read_inputs", "read_one"]
+__all__ = ["In", "Out", "Param", "read_inputs", "read_one"]
 
 Array = np.ndarray[Any, Any]
 
@@ -45,6 +45,35 @@ class In:
     strict: bool = False
     allow_downcast: bool | None = None
     borrow: bool | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Out:
+    """An output of `function`.  borrow: accepted and without effect, since results share no memory with anything.
+
+    >>> from scanopt import function, tensor as T
+    >>> x = T.dscalar("x")
+    >>> function([x], Out(x + 1, borrow=True))(2.0)
+    array(3.)
+
+    Source: the documents' `theano.Out`.
+    """
+
+    variable: Variable
+    borrow: bool = False
+
+
+def Param(  # noqa: N802  the documented name
+    variable: Variable,
+    default: Any = None,
+    name: str | None = None,
+    mutable: bool | None = None,
+    strict: bool = False,
+    allow_downcast: bool | None = None,
+    borrow: bool | None = None,
+) -> In:
+    """An `In` as Theano's older programs write it: `default` is its value."""
+    return In(variable, name, default, None, mutable, strict, allow_downcast, borrow)
 
 
 def read_inputs(inputs: Any, downcast: bool | None) -> tuple[In, ...]:

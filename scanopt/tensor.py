@@ -7,8 +7,11 @@ looked up when first used.
 from __future__ import annotations
 
 import importlib
-import math
+from math import e, inf, nan, pi
 from typing import Any
+
+from scanopt.absent import no_such_name
+from scanopt.namespaces import NAMESPACES, Namespace
 
 _ELSEWHERE = {
     "TensorType": "scanopt.array.types",
@@ -29,14 +32,19 @@ _ELSEWHERE = {
 _MODULES = {
     "fft": "scanopt.array.fft",
     "linalg": "scanopt.array.linalg",
-    "nlinalg": "scanopt.array.linalg",
     "nnet": "scanopt.array.nnet",
     "random": "scanopt.array.random_functions",
-    "shared_randomstreams": "scanopt.array.random_streams",
-    "slinalg": "scanopt.array.linalg",
     "special": "scanopt.array.special",
+    "shared_randomstreams": "scanopt.array.random_streams",
 }
-_CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None}
+_CONSTANTS: dict[str, Any] = {
+    "pi": pi, "e": e, "inf": inf, "nan": nan, "newaxis": None,
+    "int_dtypes": ["int8", "int16", "int32", "int64"], "uint_dtypes": ["uint8", "uint16", "uint32", "uint64"],
+    "float_dtypes": ["float16", "float32", "float64"], "complex_dtypes": ["complex64", "complex128"],
+}  # fmt: skip
+_CONSTANTS["integer_dtypes"] = _CONSTANTS["discrete_dtypes"] = [*_CONSTANTS["int_dtypes"], *_CONSTANTS["uint_dtypes"]]
+_CONSTANTS["continuous_dtypes"] = [*_CONSTANTS["float_dtypes"], *_CONSTANTS["complex_dtypes"]]
+_CONSTANTS["all_dtypes"] = ["bool", *_CONSTANTS["discrete_dtypes"], *_CONSTANTS["continuous_dtypes"]]
 
 
 def _functions() -> dict[str, Any]:
@@ -55,13 +63,15 @@ def __getattr__(name: str) -> Any:
     elif name in _ELSEWHERE:
         home, _, original = _ELSEWHERE[name].partition(":")
         value = getattr(importlib.import_module(home), original or name)
+    elif name in NAMESPACES:
+        value = Namespace(name, __getattr__, __dir__)
     elif name in (functions := _functions()):
         value = functions[name]
     else:
-        raise AttributeError(f"module 'scanopt.tensor' has no attribute {name!r}")
+        raise no_such_name("scanopt.tensor", name, __dir__())
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*_functions(), *_ELSEWHERE, *_MODULES, *_CONSTANTS})
+    return sorted({*_functions(), *_ELSEWHERE, *_MODULES, *_CONSTANTS, *NAMESPACES})

@@ -17,13 +17,14 @@ ROOT = Path(__file__).parents[1]
 # Where each package lies, and the engine's layers from the bottom up: a module imports from its own layer or below.
 HOMES = {"scanopt.rewrites": ROOT / "rewrites", "scanopt.backends": ROOT / "backends", "scanopt": ROOT / "scanopt"}
 LAYERS = [
-    {"scanopt.forks", "scanopt.displayed"},
+    {"scanopt.forks", "scanopt.displayed", "scanopt.absent"},
     {"scanopt.modes", "scanopt.extensions", "scanopt.memory"},
     {"scanopt.config"},
     {"scanopt.array"},
     {"scanopt.loops"},
-    {"scanopt.scan_module"},
+    {"scanopt.scan_module", "scanopt.graph"},
     {"scanopt.gradient"},
+    {"scanopt.namespaces"},
     {"scanopt.tensor"},  # a facade over array, loops and gradient
     {"scanopt.interpreter"},
     {"scanopt.lax"},

@@ -40,6 +40,7 @@ from scanopt.array import (
     random_ops,
     special,
     statistics,
+    theano_functions,
 )
 from scanopt.array.variable import FUNCTIONS
 
@@ -84,4 +85,5 @@ __all__ = [
     "random_ops",
     "special",
     "statistics",
+    "theano_functions",
 ]

@@ -123,8 +123,8 @@ _extremum: dict[str, Any] = {
     "but": "fc",
     **ASSOCIATIVE,
 }
-binary("maximum", identity=_LOW, left_identity=_LOW, **_extremum)
-binary("minimum", identity=_HIGH, left_identity=_HIGH, **_extremum)
+binary("maximum", "largest", identity=_LOW, left_identity=_LOW, **_extremum)
+binary("minimum", "smallest", identity=_HIGH, left_identity=_HIGH, **_extremum)
 binary("fmax", **_extremum)
 binary("fmin", **_extremum)
 # floating point

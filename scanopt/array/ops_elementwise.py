@@ -179,7 +179,7 @@ def clip(x: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
     return apply(Op.make("clip"), *promoted(x, low, high))
 
 
-@public("round", "around", numpy=("round", "around"))
+@public("round", "around", "round_half_to_even", numpy=("round", "around"))
 def round_(x: Any, decimals: int = 0) -> Variable:
     """x rounded to a number of decimals, halves to even."""
     return apply(Op.make("round", decimals=int(decimals)), as_variable(x))

@@ -14,6 +14,7 @@ A key is a uint64 vector of three words: two of key, and the number of the draw,
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -355,3 +356,11 @@ def _some(key: Any, dims: Sequence[Any], many: Any) -> Variable:
         count = count * n
     order = _draw("permutation", key, (many,), "int64")
     return reshape_to(order[:count], dims)
+
+
+def __getattr__(name: str) -> Any:
+    """The streams, which are made with these functions, under `T.random`, too."""
+    homes = {"RandomStream": "random_stream", "RandomStreams": "random_streams", "MRG_RandomStreams": "random_streams"}
+    if name in homes:
+        return getattr(importlib.import_module(f"scanopt.array.{homes[name]}"), name)
+    raise AttributeError(f"module 'scanopt.tensor.random' has no attribute {name!r}")

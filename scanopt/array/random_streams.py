@@ -11,12 +11,12 @@ from scanopt.array import random_functions
 from scanopt.array.types import TensorType
 from scanopt.array.variable import SharedVariable, Variable, describe
 
-__all__ = ["RandomStreams"]
+__all__ = ["MRG_RandomStreams", "RandomStreams", "Streams"]
 
 Update = tuple[SharedVariable, Variable]
 
 
-class RandomStreams:
+class Streams:
     """Symbolic random numbers that differ from call to call of a compiled function.
 
     Every method below makes one stream: a shared variable with a key of its own (the seed's child
@@ -26,8 +26,8 @@ class RandomStreams:
 
     seed: an int, a list of ints, or None for one of the system's choice.
 
-    >>> streams = RandomStreams(1234)
-    >>> x = streams.uniform((2,))
+    >>> streams = Streams(1234)
+    >>> x = streams.gen(random_functions.uniform, (2,))
     >>> x.rng.get_value()
     array([4985326416798289662, 9554006706359679250,                   0],
           dtype=uint64)
@@ -75,6 +75,14 @@ class RandomStreams:
         words = self._root.spawn(1)[0].generate_state(2, np.uint64)
         return np.append(words, np.uint64(0))
 
+
+class RandomStreams(Streams):
+    """Theano's streams, whose methods take the size first.
+
+    >>> RandomStreams(1234).normal((2, 3), avg=1.0).type
+    TensorType(dtype='float64', shape=(2, 3))
+    """
+
     # Real numbers
 
     def uniform(self, size: Any = (), low: Any = 0.0, high: Any = 1.0, ndim: int | None = None,
@@ -114,7 +122,11 @@ class RandomStreams:
 
     def multinomial(self, size: Any = (), n: Any = 1, pvals: Any = (0.5, 0.5), ndim: int | None = None,
                     dtype: Any = "int64") -> Variable:  # fmt: skip
-        """How many of n trials fall into each place: size, then the last axis of pvals."""
+        """How many of n trials fall into each place: size, then the last axis of pvals.
+
+        Called as `multinomial(n, pvals)`, with probabilities in the place of n, too: the order of NumPy and PyTensor.
+        """
+        size, n, pvals = in_our_order(size, n, pvals)
         return self.gen(random_functions.multinomial, size, n, pvals, ndim, dtype)
 
     def integers(self, low: Any, high: Any = None, size: Any = (), ndim: int | None = None, dtype: Any = "int64",
@@ -141,3 +153,20 @@ class RandomStreams:
     def shuffle_row_elements(self, input: Any) -> Variable:
         """The entries of the last axis in random order, another one for each row."""
         return self.gen(random_functions.shuffled, input)
+
+
+MRG_RandomStreams = RandomStreams
+"""Theano's name for streams that are fast on a GPU: these are."""
+
+
+def in_our_order(size: Any, n: Any, pvals: Any) -> tuple[Any, Any, Any]:
+    """Size, number of trials and probabilities of multinomial, where the first two may be the last two.
+
+    >>> in_our_order(10, [0.5, 0.5], (3,)), in_our_order((3,), 10, [0.5, 0.5])
+    (((3,), 10, [0.5, 0.5]), ((3,), 10, [0.5, 0.5]))
+    """
+    second = n if isinstance(n, Variable) else np.asarray(n)
+    if not second.ndim or np.dtype(second.dtype).kind != "f":
+        return size, n, pvals
+    given = isinstance(pvals, Variable) or not (isinstance(pvals, tuple) and pvals == (0.5, 0.5))
+    return (pvals if given else ()), size, n

@@ -1,0 +1,46 @@
+"""What an unknown name may have meant: the names near it, and what to write for names that other libraries have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = ["ABSENT", "no_such_name"]
+
+_ABSENT = {
+    "Elemwise DimShuffle CAReduce Dot Subtensor IncSubtensor Alloc Reshape OpFromGraph as_op COp wrap_py":
+        "operators are entries of a table: use a function of the same meaning (T.add), or see docs/extending.md",
+    "opt gof_opt optdb rewriting FusionOptimizer":
+        "laws do this by themselves; function(..., exclude=[...]) and Mode choose among them (docs/laws.md)",
+    "FunctionGraph FrozenFunctionGraph fgraph":
+        "a graph is its variables: see scanopt.graph.ancestors([y]), and f.program of a function",
+    "linker link VMLinker CLinker OpWiseCLinker": "function(..., backend='numpy' or 'cupy') chooses what runs",
+    "DebugMode NanGuardMode MonitorMode": "compare with the interpreter: f.unoptimized(...)",
+    "sparse SparseType": "there are no sparse arrays: use dense ones",
+    "gpuarray gpu_from_host cuda transfer": "function(..., backend='cupy') runs on a GPU; nothing is moved by hand",
+    "signal max_pool_2d pool_2d": "take T.max over windows: x.reshape((n, k, m, k)).max((1, 3))",
+    "NumericType Scalar DenseTensorType TensorLike": "every type is a TensorType: T.tensor(dtype, shape)",
+    "RandomType RandomVariable random_state_type RandomGeneratorType":
+        "use T.shared_randomstreams.RandomStreams(seed), or T.random with a key",
+    "sandbox rng_mrg": "use T.shared_randomstreams.MRG_RandomStreams",
+    "compile": "scanopt.function compiles; the classes of Theano's compile module have no counterpart",
+    "inplace": "programs write in place where they can by themselves: use the plain functions",
+    "pydotprint d3viz": "f.show() writes a page with pictures; scanopt.dprint(x) prints the graph",
+}  # fmt: skip
+
+ABSENT = {name: text for names, text in _ABSENT.items() for name in names.split()}
+"""Names of Theano, Aesara and PyTensor that are not here on purpose, each with what to write."""
+
+
+def no_such_name(where: str, name: str, known: Iterable[str]) -> AttributeError:
+    """The error for a name that a module does not have.
+
+    >>> print(no_such_name("scanopt.tensor", "arrange", ["arange", "add", "range"]))
+    module 'scanopt.tensor' has no attribute 'arrange'; near: arange, range
+    """
+    text = f"module {where!r} has no attribute {name!r}"
+    if name in ABSENT:
+        return AttributeError(f"{text}; {ABSENT[name]}")
+    lower = {n.lower(): n for n in sorted(known, reverse=True)}
+    near = get_close_matches(name.lower(), lower, 3, 0.7)
+    return AttributeError(f"{text}; near: {', '.join(lower[n] for n in near)}" if near else text)

@@ -1,0 +1,186 @@
+"""Functions that Theano has under names of its own, made of operators that are there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.batching import broadcast_to, dim, dims_of
+from scanopt.array.constants import as_tensor_variable, as_variable
+from scanopt.array.ops_creation import arange, eye
+from scanopt.array.ops_elementwise import as_float, cast, clip, elementwise, round_, where
+from scanopt.array.ops_products import dot
+from scanopt.array.variable import FUNCTIONS, Variable, describe, public
+from scanopt.config import config
+
+__all__: list[str] = []
+
+
+@public("iround")
+def iround(x: Any) -> Variable:
+    """x rounded to whole numbers, halves to even, as int64."""
+    return cast(round_(x), "int64")
+
+
+@public("round_half_away_from_zero")
+def round_half_away_from_zero(x: Any) -> Variable:
+    """x rounded to whole numbers, halves away from zero.
+
+    >>> round_half_away_from_zero(np.array([0.5, -2.5, 1.4])).eval()
+    array([ 1., -3.,  1.])
+    """
+    v = as_variable(x)
+    whole = elementwise("trunc", v)
+    return where(abs(v - whole) >= 0.5, whole + elementwise("sign", v), whole)
+
+
+@public("ceil_intdiv")
+def ceil_intdiv(a: Any, b: Any) -> Variable:
+    """a / b of integers, rounded up."""
+    return elementwise("negative", elementwise("floor_divide", elementwise("negative", as_variable(a)), b))
+
+
+@public("stacklists")
+def stacklists(tensor_list: Any) -> Variable:
+    """Nested lists of arrays of one shape as one array, an axis for each level of lists.
+
+    >>> from scanopt import tensor as T
+    >>> a, b = T.dscalars("a", "b")
+    >>> stacklists([[a, b], [b, a]]).type.shape
+    (2, 2)
+    """
+    if isinstance(tensor_list, list | tuple):
+        stacked: Variable = FUNCTIONS["stack"]([stacklists(x) for x in tensor_list])
+        return stacked
+    return as_tensor_variable(tensor_list)
+
+
+@public("inverse_permutation")
+def inverse_permutation(perm: Any) -> Variable:
+    """The permutation (of each row) that undoes this one."""
+    found: Variable = FUNCTIONS["argsort"](as_variable(perm), -1)
+    return found
+
+
+@public("nonzero_values")
+def nonzero_values(a: Any) -> Variable:
+    """The entries that are not 0, as a vector."""
+    v = as_variable(a)
+    found: Variable = v[elementwise("not_equal", v, 0)]
+    return found
+
+
+@public("shape_i")
+def shape_i(x: Any, i: int) -> Any:
+    """The length of one axis: x.shape[i]."""
+    return as_variable(x).shape[i]
+
+
+@public("complex")
+def complex_(real: Any, imag: Any) -> Variable:
+    """real + 1j * imag."""
+    return elementwise("add", as_float(real), elementwise("multiply", as_float(imag), 1j))
+
+
+@public("complex_from_polar")
+def complex_from_polar(abs: Any, angle: Any) -> Variable:
+    """The complex numbers of these absolute values and angles."""
+    size, turn = as_float(abs), as_float(angle)
+    return complex_(size * elementwise("cos", turn), size * elementwise("sin", turn))
+
+
+@public("to_one_hot")
+def to_one_hot(y: Any, nb_class: Any, dtype: Any = None) -> Variable:
+    """For each number in y a row of nb_class zeros, with a 1 in the place of that number."""
+    v = as_variable(y)
+    return cast(elementwise("equal", FUNCTIONS["expand_dims"](v, -1), arange(nb_class)), dtype or config.floatX)
+
+
+@public("fill_diagonal")
+def fill_diagonal(a: Any, val: Any) -> Variable:
+    """The matrix a with val on its diagonal."""
+    return fill_diagonal_offset(a, val, 0)
+
+
+@public("fill_diagonal_offset")
+def fill_diagonal_offset(a: Any, val: Any, offset: Any) -> Variable:
+    """The matrix a with val on the diagonal where column - row is offset.  Raises ValueError for what is no matrix."""
+    v = as_variable(a)
+    if v.ndim != 2:
+        raise ValueError(f"fill_diagonal takes a matrix, found {describe(v)}")
+    n, m = dims_of(v)
+    return where(eye(n, m, offset, dtype="bool"), cast(as_variable(val), v.dtype), v)
+
+
+@public("matrix_dot")
+def matrix_dot(*args: Any) -> Variable:
+    """The product of all arguments, from the left.
+
+    >>> matrix_dot(np.ones((2, 3)), np.ones((3, 4)), np.ones(4)).type.shape
+    (2,)
+    """
+    return reduce(dot, map(as_variable, args))
+
+
+@public("hard_sigmoid")
+def hard_sigmoid(x: Any) -> Variable:
+    """0.2 x + 0.5, limited to [0, 1]: a sigmoid of straight lines."""
+    return clip(as_float(x) * 0.2 + 0.5, 0, 1)  # type: ignore[no-any-return]
+
+
+@public("softsign")
+def softsign(x: Any) -> Variable:
+    """x / (1 + |x|)."""
+    v = as_float(x)
+    return elementwise("divide", v, 1 + abs(v))
+
+
+@public("sigmoid_binary_crossentropy")
+def sigmoid_binary_crossentropy(output: Any, target: Any) -> Variable:
+    """The cross entropy of sigmoid(output) and target, computed so that nothing overflows."""
+    x = as_float(output)
+    return elementwise("maximum", x, 0) - x * as_variable(target) + elementwise("log1p", elementwise("exp", -abs(x)))
+
+
+@public("get_scalar_constant_value", "get_underlying_scalar_constant_value")
+def get_scalar_constant_value(v: Any) -> np.ndarray[Any, Any]:
+    """The value of a scalar that is known before the run.  Raises ValueError for one that is not."""
+    x = as_variable(v)
+    value = x.operand.value
+    if value is None or np.ndim(value):
+        raise ValueError(f"{describe(x)} has no value that is known before the run")
+    return np.asarray(value)
+
+
+class _Grid:
+    """np.mgrid and np.ogrid with symbolic bounds."""
+
+    def __init__(self, name: str, arrange: Callable[[Sequence[Variable]], Any]) -> None:
+        self.__name__ = name
+        self.__doc__ = f"np.{name} of symbolic bounds: T.{name}[0:n, 0:m]."
+        self._arrange = arrange
+
+    def __getitem__(self, index: Any) -> Any:
+        slices = index if isinstance(index, tuple) else (index,)
+        if not all(isinstance(s, slice) and s.stop is not None for s in slices):
+            raise IndexError(f"T.{self.__name__} takes slices with a stop, as in T.{self.__name__}[0:n, 0:m]")
+        if any(isinstance(s.step, complex) for s in slices):
+            raise IndexError(f"T.{self.__name__} takes no numbers of points (5j): use T.linspace for each axis")
+        rows = [arange(s.start or 0, s.stop, 1 if s.step is None else s.step) for s in slices]
+        if not isinstance(index, tuple):
+            return rows[0]
+        shapes = [tuple(-1 if i == k else 1 for i in range(len(rows))) for k in range(len(rows))]
+        return self._arrange([row.reshape(shape, ndim=len(rows)) for row, shape in zip(rows, shapes, strict=True)])
+
+
+def _dense(parts: Sequence[Variable]) -> Variable:
+    lengths = [dim(part, i) for i, part in enumerate(parts)]
+    whole: Variable = FUNCTIONS["stack"]([broadcast_to(part, lengths) for part in parts])
+    return whole
+
+
+FUNCTIONS["mgrid"] = _Grid("mgrid", _dense)  # type: ignore[assignment]  # it is indexed, not called
+FUNCTIONS["ogrid"] = _Grid("ogrid", list)  # type: ignore[assignment]

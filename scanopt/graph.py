@@ -1,0 +1,67 @@
+"""Looking at symbolic graphs: Theano's and its heirs' `graph_inputs`, `ancestors` and their like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from scanopt.array.variable import Node, Variable
+from scanopt.loops.graph import dependencies, leaves, schedule
+from scanopt.loops.rebuild import clone
+
+__all__ = [
+    "ancestors", "applys_between", "clone", "clone_replace", "explicit_graph_inputs", "graph_inputs", "graph_replace",
+    "inputs", "io_toposort", "vars_between",
+]  # fmt: skip
+
+clone_replace = graph_replace = clone
+
+
+def ancestors(graphs: Iterable[Variable], blockers: Iterable[Variable] = ()) -> list[Variable]:
+    """All variables that these are computed from, themselves included; nothing behind the blockers.
+
+    Each stands after those that it is computed from.  What is computed in the steps of loops is not among them.
+
+    >>> from scanopt import tensor as T
+    >>> x = T.dvector("x")
+    >>> [v.name or "x + x" for v in ancestors([x + x])]
+    ['x', 'x + x']
+    """
+    outputs, stop = list(graphs), list(blockers)
+    found: dict[Variable, None] = {}
+    for node in schedule(outputs, stop):
+        found |= dict.fromkeys((*dependencies(node), *node.outputs))
+    return list(found | dict.fromkeys(outputs))
+
+
+def graph_inputs(graphs: Iterable[Variable], blockers: Iterable[Variable] = ()) -> list[Variable]:
+    """The inputs, shared variables and constants that these variables are computed from.
+
+    >>> from scanopt import tensor as T
+    >>> x, y = T.dscalars("x", "y")
+    >>> graph_inputs([x * 2.0 + y])
+    ['x' float64[], 2.0 float64[], 'y' float64[]]
+    """
+    return [v for v in ancestors(graphs, blockers) if v.owner is None]
+
+
+inputs = graph_inputs
+
+
+def explicit_graph_inputs(graphs: Iterable[Variable]) -> list[Variable]:
+    """What a function of these variables must be given: their inputs without shared variables and constants."""
+    return [v for v in leaves(list(graphs)) if not hasattr(v, "get_value")]
+
+
+def io_toposort(inputs: Iterable[Variable], outputs: Iterable[Variable]) -> list[Node]:
+    """The nodes between inputs and outputs, each after those that it needs."""
+    return schedule(list(outputs), list(inputs))
+
+
+def applys_between(ins: Iterable[Variable], outs: Iterable[Variable]) -> list[Node]:
+    """The nodes between some variables and others."""
+    return io_toposort(ins, outs)
+
+
+def vars_between(ins: Sequence[Variable], outs: Sequence[Variable]) -> list[Variable]:
+    """The variables between some and others, both included."""
+    return ancestors(outs, ins)
