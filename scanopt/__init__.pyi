@@ -1,6 +1,8 @@
 """Written by tests/stubs.py: what type checkers and editors see of this module."""
 
 from scanopt import gradient as gradient
+from scanopt import graph as gof
+from scanopt import graph as graph
 from scanopt import lax as lax
 from scanopt import printing as printing
 from scanopt import scan_module as scan_module
@@ -15,7 +17,13 @@ from scanopt.calculus.schedule import Schedule as Schedule
 from scanopt.calculus.schedule import register_schedule as register_schedule
 from scanopt.compiler import function as function
 from scanopt.config import config as config
+from scanopt.graph import ancestors as ancestors
+from scanopt.graph import clone_replace as clone_replace
+from scanopt.graph import graph_inputs as graph_inputs
+from scanopt.graph import graph_replace as graph_replace
 from scanopt.inputs import In as In
+from scanopt.inputs import Out as Out
+from scanopt.inputs import Param as Param
 from scanopt.interpreter import interpret as interpret
 from scanopt.lax import associative_scan as associative_scan
 from scanopt.lax import cond as cond
@@ -38,10 +46,18 @@ from scanopt.loops.telling import check as check
 from scanopt.loops.telling import debug_print as debug_print
 from scanopt.loops.until import until as until
 from scanopt.modes import Mode as Mode
+from scanopt.printing import debugprint as debugprint
+from scanopt.printing import pp as pp
+from scanopt.printing import pprint as pprint
 from scanopt.saved import load as load
 from scanopt.scan_module import scan as scan
+from scanopt.tensor import Lop as Lop
+from scanopt.tensor import Rop as Rop
 from scanopt.tensor import dot as dot
 from scanopt.tensor import ifelse as ifelse
+from scanopt.tensor import jacobian as jacobian
+from scanopt.tensor import pullback as pullback
+from scanopt.tensor import pushforward as pushforward
 from scanopt.transforms.directions import jvp as jvp
 from scanopt.transforms.directions import linearize as linearize
 from scanopt.transforms.directions import vjp as vjp

@@ -37,7 +37,6 @@ NAMESPACES: dict[str, Mapping[str, str] | None] = {
     "nnet": {name: name for name in (*_NNET.split(), "gelu", "leaky_relu", "conv1d", "conv2d", "silu", "swish")}
     | {"ultra_fast_sigmoid": "sigmoid", "softmax_graph": "softmax"},
     "subtensor": {name: name for name in ("set_subtensor", "inc_subtensor", "take")},
-    "special": {name: name for name in ("softmax", "log_softmax", "logsumexp")},
     "raw_random": {name: f"random.{name}" for name in ("uniform", "normal", "binomial", "multinomial", "permutation",
                                                         "choice", "poisson")} | {"random_integers": "random.integers"},
 }  # fmt: skip

@@ -20,6 +20,8 @@ _ELSEWHERE = {
     "TensorConstant": "scanopt.array.variable:Constant",
     "TensorSharedVariable": "scanopt.array.variable:SharedVariable",
     "scan": "scanopt.scan_module",
+    "mgrid": "scanopt.array.theano_functions",
+    "ogrid": "scanopt.array.theano_functions",
     "grad": "scanopt.gradient",
     "jacobian": "scanopt.gradient",
     "hessian": "scanopt.gradient",

@@ -18,15 +18,12 @@ from scanopt.array.functions.axes import rollaxis as rollaxis
 from scanopt.array.functions.axes import rot90 as rot90
 from scanopt.array.functions.changing import append as append
 from scanopt.array.functions.changing import delete as delete
-from scanopt.array.functions.changing import fill_diagonal as fill_diagonal
 from scanopt.array.functions.changing import insert as insert
 from scanopt.array.functions.changing import put_along_axis as put_along_axis
 from scanopt.array.functions.changing import resize as resize
 from scanopt.array.functions.choosing import apply_along_axis as apply_along_axis
 from scanopt.array.functions.choosing import apply_over_axes as apply_over_axes
 from scanopt.array.functions.choosing import choose as choose
-from scanopt.array.functions.choosing import compress as compress
-from scanopt.array.functions.choosing import extract as extract
 from scanopt.array.functions.choosing import piecewise as piecewise
 from scanopt.array.functions.choosing import select as select
 from scanopt.array.functions.comparing import allclose as allclose
@@ -237,6 +234,24 @@ from scanopt.array.statistics.without_nan import nanprod as nanprod
 from scanopt.array.statistics.without_nan import nanstd as nanstd
 from scanopt.array.statistics.without_nan import nansum as nansum
 from scanopt.array.statistics.without_nan import nanvar as nanvar
+from scanopt.array.theano_functions import ceil_intdiv as ceil_intdiv
+from scanopt.array.theano_functions import complex_from_polar as complex_from_polar
+from scanopt.array.theano_functions import fill_diagonal as fill_diagonal
+from scanopt.array.theano_functions import fill_diagonal_offset as fill_diagonal_offset
+from scanopt.array.theano_functions import get_scalar_constant_value as get_scalar_constant_value
+from scanopt.array.theano_functions import hard_sigmoid as hard_sigmoid
+from scanopt.array.theano_functions import inverse_permutation as inverse_permutation
+from scanopt.array.theano_functions import iround as iround
+from scanopt.array.theano_functions import matrix_dot as matrix_dot
+from scanopt.array.theano_functions import mgrid as mgrid
+from scanopt.array.theano_functions import nonzero_values as nonzero_values
+from scanopt.array.theano_functions import ogrid as ogrid
+from scanopt.array.theano_functions import round_half_away_from_zero as round_half_away_from_zero
+from scanopt.array.theano_functions import shape_i as shape_i
+from scanopt.array.theano_functions import sigmoid_binary_crossentropy as sigmoid_binary_crossentropy
+from scanopt.array.theano_functions import softsign as softsign
+from scanopt.array.theano_functions import stacklists as stacklists
+from scanopt.array.theano_functions import to_one_hot as to_one_hot
 from scanopt.array.types import Dim
 from scanopt.array.types import TensorType as TensorType
 from scanopt.array.variable import Constant as Constant
@@ -251,12 +266,29 @@ from scanopt.gradient import jacobian as jacobian
 from scanopt.gradient import verify_grad as verify_grad
 from scanopt.scan_module import scan as scan
 from typing import Any
+import numpy as np
 
 pi: float
 e: float
 inf: float
 nan: float
 newaxis: None
+int_dtypes: list[str]
+uint_dtypes: list[str]
+float_dtypes: list[str]
+complex_dtypes: list[str]
+integer_dtypes: list[str]
+discrete_dtypes: list[str]
+continuous_dtypes: list[str]
+all_dtypes: list[str]
+basic: Any
+math: Any
+extra_ops: Any
+nlinalg: Any
+slinalg: Any
+nnet: Any
+subtensor: Any
+raw_random: Any
 TensorVariable = Variable
 TensorConstant = Constant
 TensorSharedVariable = SharedVariable
@@ -264,12 +296,10 @@ pullback = Lop
 pushforward = Rop
 fft = _fft
 linalg = _linalg
-nlinalg = _linalg
 nnet = _nnet
 random = _random_functions
-shared_randomstreams = _random_streams
-slinalg = _linalg
 special = _special
+shared_randomstreams = _random_streams
 
 def abs(x: Any) -> Variable:
     """np.absolute of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
@@ -462,6 +492,9 @@ def col(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | 
 
 def cols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `col`, by names (or a number of them)."""
+
+def complex(real: Any, imag: Any) -> Variable:
+    """real + 1j * imag."""
 
 def concat(arrays: Any, axis: int | None = ..., *, dtype: Any = ...) -> Variable:
     """Arrays one after the other along an axis (flattened where it is None), cast to dtype if given."""
@@ -715,6 +748,9 @@ def gcd(x: Any, y: Any) -> Variable:
 def ge(x: Any, y: Any) -> Variable:
     """np.greater_equal of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
+def get_underlying_scalar_constant_value(v: Any) -> np.ndarray[Any, Any]:
+    """The value of a scalar that is known before the run.  Raises ValueError for one that is not."""
+
 def greater(x: Any, y: Any) -> Variable:
     """np.greater of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
@@ -726,6 +762,9 @@ def gt(x: Any, y: Any) -> Variable:
 
 def heaviside(x: Any, y: Any) -> Variable:
     """np.heaviside of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def horizontal_stack(tup: Any, *, dtype: Any = ...) -> Variable:
+    """Arrays beside each other."""
 
 def hypot(x: Any, y: Any) -> Variable:
     """np.hypot of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
@@ -804,6 +843,9 @@ def j0(*args: Any) -> Variable:
 
 def j1(*args: Any) -> Variable:
     """scipy.special.j1 of symbolic arrays, element by element; shapes broadcast and dtypes are SciPy's."""
+
+def largest(x: Any, *more: Any) -> Variable:
+    """np.maximum of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
 def lcm(x: Any, y: Any) -> Variable:
     """np.lcm of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
@@ -1006,6 +1048,9 @@ def rint(x: Any) -> Variable:
 def round(x: Any, decimals: int = ...) -> Variable:
     """x rounded to a number of decimals, halves to even."""
 
+def round_half_to_even(x: Any, decimals: int = ...) -> Variable:
+    """x rounded to a number of decimals, halves to even."""
+
 def row(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
     """A new input with 2 axes, dtype `config.floatX`."""
 
@@ -1035,6 +1080,9 @@ def sin(x: Any) -> Variable:
 
 def sinh(x: Any) -> Variable:
     """np.sinh of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def smallest(x: Any, *more: Any) -> Variable:
+    """np.minimum of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
 def sort(x: Any, axis: int | None = ..., kind: str | None = ..., stable: Any = ...) -> Variable:
     """np.sort along axis (flattened where it is None); kind as NumPy's."""
@@ -1107,6 +1155,9 @@ def vector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim]
 
 def vectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `vector`, by names (or a number of them)."""
+
+def vertical_stack(tup: Any, *, dtype: Any = ...) -> Variable:
+    """Arrays under each other."""
 
 def wcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
     """A new input with 2 axes, dtype int16."""

@@ -16,6 +16,7 @@ from typing import Any
 import scanopt
 from scanopt import tensor
 from scanopt.array.entries import FUNCTIONS
+from scanopt.namespaces import NAMESPACES
 
 ROOT = Path(__file__).parents[1] / "scanopt"
 HEAD = '"""Written by tests/stubs.py: what type checkers and editors see of this module."""\n'
@@ -28,9 +29,15 @@ def stubs() -> dict[Path, str]:
 
 
 def _package() -> str:
-    lines = [f"from {home} import {name} as {name}" for name, home in sorted(scanopt._HOME.items()) if home]
+    lines = [f"from {_within(home, name)} as {name}" for name, home in sorted(scanopt._HOME.items()) if home]
     modules = [f"from scanopt import {name} as {name}" for name, home in sorted(scanopt._HOME.items()) if not home]
     return "\n".join([HEAD, *_sorted(lines + modules), "", "__version__: str", ""])
+
+
+def _within(home: str, name: str) -> str:
+    """The import of a name from its home, or, where that ends with a colon, of the home itself."""
+    package, _, module = home.rstrip(":").rpartition(".")
+    return f"{package} import {module}" if home.endswith(":") else f"{home} import {name}"
 
 
 def _tensor() -> str:
@@ -50,7 +57,9 @@ def _tensor() -> str:
         package, _, module = home.rpartition(".")
         imports.add(f"from {package} import {module} as _{module}")
         names.append(f"{name} = _{module}")
-    constants = [f"{name}: {type(value).__name__ if value is not None else 'None'}" for name, value in _constants()]
+    kinds = {type(None): "None", list: "list[str]"}
+    constants = [f"{name}: {kinds.get(type(value), type(value).__name__)}" for name, value in _constants()]
+    constants += [f"{name}: Any" for name in NAMESPACES]
     return "\n".join([HEAD, *_sorted(imports), "", *constants, *names, "", *functions])
 
 

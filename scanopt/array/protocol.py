@@ -102,7 +102,7 @@ def _says_nothing(name: str, value: Any, default: Any) -> bool:
 
 
 def ufunc_call(
-    find: Find, ufunc: np.ufunc, method: str, args: Sequence[Any], kwargs: Mapping[str, Any], who: str
+    find: Find, ufunc: np.ufunc, method: str, args: Sequence[Any], kwargs: Mapping[str, Any], who: Callable[[], str]
 ) -> Any:
     """The result of a ufunc, or of its method `reduce`, `accumulate` or `outer`, by the functions that `find` knows.
 
@@ -115,11 +115,11 @@ def ufunc_call(
     if known and getattr(np, name, None) is not ufunc:  # SciPy's
         f, what = find(f"special.{name}") or f, f"special.{what}"
     if f is None:
-        raise missing(what, who)
+        raise missing(what, who())
     if method in _METHODS:
         return f(args[0], **_along(args[1:], kwargs, what, who))
     if kwargs:
-        raise _refused(what, who, *kwargs)
+        raise _refused(what, who(), *kwargs)
     return f(*(_paired(*args) if method == "outer" else args))
 
 
@@ -129,12 +129,12 @@ def _refused(what: str, who: str, *names: str) -> TypeError:
     return TypeError(f"np.{what} of the symbolic {who} takes no {found}" + (f": {'; '.join(hints)}" if hints else ""))
 
 
-def _along(args: Sequence[Any], kwargs: Mapping[str, Any], what: str, who: str) -> dict[str, Any]:
+def _along(args: Sequence[Any], kwargs: Mapping[str, Any], what: str, who: Callable[[], str]) -> dict[str, Any]:
     """Arguments of `reduce` and `accumulate` after the array, by name; over axis 0 where none is given."""
     given = {"axis": 0, **dict(zip(("axis", "dtype", "out", "keepdims"), args, strict=False)), **kwargs}
     given = {k: v for k, v in given.items() if k == "axis" or v is not None}
     if extra := given.keys() - {"axis", "dtype", "keepdims"}:
-        raise _refused(what, who, *sorted(extra))
+        raise _refused(what, who(), *sorted(extra))
     return given
 
 

@@ -16,7 +16,7 @@ from scanopt.array.ops_products import dot
 from scanopt.array.variable import FUNCTIONS, Variable, describe, public
 from scanopt.config import config
 
-__all__: list[str] = []
+__all__ = ["mgrid", "ogrid"]
 
 
 @public("iround")
@@ -182,5 +182,4 @@ def _dense(parts: Sequence[Variable]) -> Variable:
     return whole
 
 
-FUNCTIONS["mgrid"] = _Grid("mgrid", _dense)  # type: ignore[assignment]  # it is indexed, not called
-FUNCTIONS["ogrid"] = _Grid("ogrid", list)  # type: ignore[assignment]
+mgrid, ogrid = _Grid("mgrid", _dense), _Grid("ogrid", list)

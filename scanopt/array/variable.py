@@ -160,7 +160,7 @@ class Variable(Attributes, Displayed):
     # NumPy's protocols
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **kwargs: Any) -> Any:
-        return ufunc_call(_numpy_function, ufunc, method, args, kwargs, describe(self))
+        return ufunc_call(_numpy_function, ufunc, method, args, kwargs, lambda: describe(self))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         name = full_name(func)
