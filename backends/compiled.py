@@ -100,7 +100,7 @@ def compile_steps(
     """
     source = program_source(program, infix=xp is np, choice=choice)
     bind = _in_c_order(xp, bind, source.kinds) if program.exact else bind
-    space = _namespace(source, xp, bind) | timing(source.titles, clock) | dict(Shelf().functions())
+    space = _namespace(source, xp, bind) | timing(source.titles, source.labels, clock) | dict(Shelf().functions())
     space |= choice.made if choice else {}
     exec(compile(source.text, _file(source.text), "exec"), space)
     return Compiled(program, source.text, xp, space["program"], source.stands_for, choice)

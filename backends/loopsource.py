@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from scanopt.backends.rings import FEW, Ring
+from scanopt.backends.timing import described
 from scanopt.program.ir import Branch, Compute, Keep, Loop, State, Step
 from scanopt.program.storage import elementwise, may_overwrite
 from scanopt.program.text import names_made
@@ -87,7 +88,7 @@ class LoopWriter:
         p.line(f"# loop {safe(loop.label)}, phase {loop.phase}")
         p.line(f"{self.n} = steps({p.name(loop.steps)}, {self.label})")
         if loop.profile:
-            p.line(f"k{self.me} = clock()")
+            p.line(f"k{self.me}, g{self.me} = clock(), timer()")
         self._reset_buffers()
         kept = [p.name(k.out) for k in loop.keeps]
         p.block(f"{self._kernel(kept)}if {self.n}:", self._run)
@@ -117,7 +118,7 @@ class LoopWriter:
         if self.loop.profile:
             number = p.title(self.loop.profile)
             steps, in_step = f"{self.t} + 1 if {self.n} else 0", f"d{me} if {self.n} else 0.0"
-            p.line(f"record({number}, {steps}, {in_step}, k{me})")
+            p.line(f"record({number}, {steps}, {in_step}, k{me}, g{me})")
 
     def _reset_buffers(self) -> None:
         """Buffers that start anew at each run of this loop, those of inner loops included."""
@@ -195,7 +196,7 @@ class LoopWriter:
                 if row is not None and self.parent.name(name) != row:
                     self.parent.line(f"{self.parent.name(name)} = {row}")
         if self.loop.profile:
-            self.parent.line(f"s{self.me} = clock()")
+            self.parent.line(f"s{self.me} = g{self.me}.begin()")
         self._steps(self.loop.body)
         if self.loop.profile:
             self.parent.line(f"d{self.me} += clock() - s{self.me}")
@@ -225,6 +226,8 @@ class LoopWriter:
                 self.parent.compute(step, self._out(step))
                 if on_side:  # which may be taken for the first time at any step
                     self._lines(self._settle(step, f"if b_{self.parent.name(step.out)} is None: "))
+            if self.loop.profile:
+                self.parent.line(f"g{self.me}.took({self.parent.label(described(step))})")
 
     def _on_side(self, steps: tuple[Step, ...]) -> None:
         self._steps(steps, True)

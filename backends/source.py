@@ -32,7 +32,8 @@ __all__ = ["Source", "program_source"]
 
 RESERVED = {
     "clock", "contiguous", "cut", "empty", "fewer", "grow", "keep", "len", "owned", "program", "range", "recent",
-    "record", "renew", "room", "spare", "steps", "taken", "too_short", "writable", "wrong_depth", "wrong_shape", "zip",
+    "record", "renew", "room", "spare", "steps", "taken", "timer", "too_short",
+    "writable", "wrong_depth", "wrong_shape", "zip",
 }  # fmt: skip
 INFIX = {
     "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "less": "<", "less_equal": "<=",

@@ -5,18 +5,50 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from scanopt.array.op_text import op_text
 from scanopt.loops.profile import scan_profile
+from scanopt.program.ir import Branch, Compute, Step
 
-__all__ = ["timing"]
+__all__ = ["described", "timing"]
 
 
-def timing(titles: Sequence[tuple[str, ...]], clock: Callable[[], float]) -> dict[str, Callable[..., Any]]:
-    """The functions by the names they have in generated text, which knows titles by their numbers."""
+class _Timer:
+    """The times of the parts of a step, in one run of a loop: from the end of one part to that of the next."""
 
-    def record(number: int, steps: int, in_step: float, start: float | None) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock, self._last = clock, 0.0
+        self.parts: dict[int, list[float]] = {}
+
+    def begin(self) -> float:
+        """A step begins now."""
+        self._last = self._clock()
+        return self._last
+
+    def took(self, number: int) -> None:
+        """The part of this number ends now."""
+        now, part = self._clock(), self.parts.setdefault(number, [0, 0.0])
+        part[0] += 1
+        part[1] += now - self._last
+        self._last = now
+
+
+def timing(
+    titles: Sequence[tuple[str, ...]], labels: Sequence[str], clock: Callable[[], float]
+) -> dict[str, Callable[..., Any]]:
+    """The functions by the names they have in generated text, which knows titles and parts by their numbers."""
+
+    def record(number: int, steps: int, in_step: float, start: float | None, timer: _Timer | None = None) -> None:
         """One run of a loop that began at `start`; None for a loop of which none is left."""
         total = 0.0 if start is None else clock() - start
+        parts = {labels[i]: (int(calls), spent) for i, (calls, spent) in timer.parts.items()} if timer else {}
         for title in titles[number]:
-            scan_profile(title).record(steps=steps, in_step=in_step, total=total)
+            scan_profile(title).record(steps=steps, in_step=in_step, total=total, operators=parts)
 
-    return {"clock": clock, "record": record}
+    return {"clock": clock, "record": record, "timer": lambda: _Timer(clock)}
+
+
+def described(step: Step) -> str:
+    """A part of a step in profiles: what is computed, in the names of the program."""
+    if isinstance(step, Compute):
+        return op_text(step.op, step.args)
+    return f"if {step.condition}" if isinstance(step, Branch) else f"loop {step.label or 'without a name'}"

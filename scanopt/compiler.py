@@ -28,7 +28,9 @@ from scanopt.explanation import Explanation, explain
 from scanopt.forks import once
 from scanopt.interpreter import interpret
 from scanopt.loops.graph import loops_of
+from scanopt.loops.profile import FunctionProfile
 from scanopt.loops.shared import forgotten_streams
+from scanopt.loops.site import is_truth, show
 from scanopt.memory import as_bytes
 from scanopt.modes import Mode, as_mode
 from scanopt.outcome import Report
@@ -50,7 +52,7 @@ class Function(Runnable, Displayed):
 
     name: as given.  example: values for sizes, or None.  last_call: values of the inputs in the
     last call, kept inside `watching()` only.  With mode="unoptimized" the interpreter runs it, and
-    `program` is the program as written.
+    `program` is the program as written.  profile: times of its calls and loops, None where they are not collected.
 
     It can be pickled: program, graph and the values of shared variables are kept, and compiled again
     where it is unpickled.  Laws and cost models of one's own are not, so that `explain()` and
@@ -60,14 +62,18 @@ class Function(Runnable, Displayed):
 
     _rows_fit = True
 
-    def __init__(self, plan: Plan, name: str | None, known: tuple[Program, Report] | None = None) -> None:
-        """known: program and report, where there is nothing to optimize any more."""
+    def __init__(
+        self, plan: Plan, name: str | None, known: tuple[Program, Report] | None = None, profile: str = ""
+    ) -> None:
+        """known: program and report, where there is nothing to optimize any more.  profile: a title, "" for none."""
         super().__init__(plan.signature, name)
         self.example = plan.example
         self.last_call: Sequence[Any] | None = None
         self._plan = plan
         self._seconds: dict[str, float] = {}
         self._compiled: Any = None
+        titles = tuple(dict.fromkeys(node.title for node in loops_of(plan.signature.results))) if profile else ()
+        self.profile = FunctionProfile(profile, titles=titles) if profile else None
         if known is not None:
             self.program, self.report = known
             self._seconds = self.report.seconds
@@ -87,7 +93,10 @@ class Function(Runnable, Displayed):
     def _run(self, values: Sequence[Any]) -> list[Any]:
         if _WATCHERS:
             self.last_call = values[: len(self.inputs)]
+        start = time.perf_counter()
         results: list[Any] = self._interpret(values) if self._compiled is None else self._compiled(values)
+        if self.profile is not None:
+            self.profile.record(time.perf_counter() - start)
         return results
 
     def unoptimized(self, *args: Any, **kwargs: Any) -> Any:
@@ -107,7 +116,7 @@ class Function(Runnable, Displayed):
     def _interpret(self, values: Sequence[Any]) -> list[Any]:
         s = self._plan.signature
         given = zip((*s.inputs, *s.shared), values, strict=True)
-        results: list[Any] = interpret(s.results, dict(given))
+        results: list[Any] = interpret(s.results, dict(given), profiled=self._plan.profiled)
         return results
 
     # Others like it
@@ -336,6 +345,7 @@ def function(
     name: str | None = None,
     schedule: Schedule | str | None = None,
     memory: float | str | None = None,
+    profile: bool | str | None = None,
 ) -> Function:
     """Compile symbolic outputs into a function of symbolic inputs.
 
@@ -356,6 +366,8 @@ def function(
     on_unused_input: "raise", "warn" or "ignore".  allow_input_downcast: True lets all arguments lose
     precision, False none; None (the default) Python floats, alone or in lists.
     no_default_updates: True, or those shared variables whose default update is left out.
+    profile: True or a title to collect times of calls, of all loops and of the operators of their steps, as
+    `f.profile` (default: config.profile).
     Warns, once per function, of random numbers of a loop whose updates were not passed: they repeat.
     Raises TypeError or ValueError for arguments that do not fit, naming them.
 
@@ -365,8 +377,7 @@ def function(
     array(5.)
     """
     chosen = as_mode(config.mode if mode is None else mode)
-    if name is not None and not isinstance(name, str):
-        raise TypeError(f"name must be a string, found {name!r}")
+    title = _profiled(config.profile if profile is None else profile, name)
     made_of = signature(
         inputs, outputs, updates, on_unused_input, allow_input_downcast, givens, no_default_updates
     )  # fmt: skip
@@ -378,16 +389,29 @@ def function(
     left_out = tuple(exclude) if isinstance(exclude, Iterable) and not isinstance(exclude, str) else exclude
     laws = tuple(x for x in allowed(known, fp, left_out) if all(m.allows(x.ruleset, x.name) for m in modes))
     in_place = INPLACE not in left_out and all(INPLACE not in m.excluded for m in modes)
-    limit = _limit(memory, backend)
-    settings = Settings(fp, checked_cost(as_cost(cost)), schedule=order, in_place=in_place, memory=limit)
+    settings = Settings(
+        fp, checked_cost(as_cost(cost)), schedule=order, in_place=in_place, memory=_limit(memory, backend)
+    )  # fmt: skip
     values = None if example is None else made_of.read_example(example)
-    plan = Plan(made_of, laws, settings, backend, values, chosen.optimizes, known)
+    plan = Plan(made_of, laws, settings, backend, values, chosen.optimizes, known, bool(title))
     if no_default_updates is not True:
         warn_of_streams(forgotten_streams(made_of.results, made_of.updates))
-    made = Function(plan, name)
+    return _watched(Function(plan, name, profile=title))
+
+
+def _watched(made: Function) -> Function:
     for watcher in _WATCHERS:
         watcher.append(made)
     return made
+
+
+def _profiled(profile: Any, name: str | None) -> str:
+    """The title of a function's profile, "" for none.  Raises TypeError for a name or profile that is none."""
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"name must be a string, found {name!r}")
+    if not (isinstance(profile, str) or is_truth(profile)):
+        raise TypeError(f"profile must be True, False or a title, found {show(profile)}")
+    return profile if isinstance(profile, str) else (name or "a function") if profile else ""
 
 
 def _limit(memory: float | str | None, backend: str) -> float | None:

@@ -69,6 +69,7 @@ FLAGS = {
     "scan__allow_gc": _Flag(True, _truth, "free the buffers of a loop after each call; False keeps them for the next"),
     "scan__allow_output_prealloc": _Flag(True, _truth, "write results of a step straight into the rows that are kept"),
     "cost": _Flag("default", _cost, "cost model of function() where none is given: a name or a .json file"),
+    "profile": _Flag(False, _truth, "collect times of functions and of their loops where profile is not given"),
     "memory": _Flag(FREE, _memory, "memory of function() where none is given: bytes, '2GB', or 'free' of the machine"),
 }
 """All flags by name, with `__` for the dot."""

@@ -83,12 +83,17 @@ def _cast(variable: Variable, value: Any, data: Array) -> Array:
 
 
 def interpret(
-    outputs: Any, inputs: Mapping[Variable, Any] | Iterable[tuple[Variable, Any]] = (), *, extended: bool = False
+    outputs: Any,
+    inputs: Mapping[Variable, Any] | Iterable[tuple[Variable, Any]] = (),
+    *,
+    extended: bool = False,
+    profiled: bool = False,
 ) -> Any:
     """The values of `outputs` (a variable or a list of them), computed exactly as written.
 
     inputs: values of the input variables, as a dict or as pairs; shared variables have their own.
     extended: compute floats in long double, to measure the rounding of other programs.
+    profiled: collect the times of all loops, not only of those with a profile of their own.
     Returns new arrays of the outputs' dtypes (long double with `extended`), a list for a list.
     Raises TypeError, ValueError for inputs that do not fit or lack; what operators raise;
     ValueError where a loop's requirements or the constancy of its shapes fail.
@@ -103,7 +108,7 @@ def interpret(
     for v in wanted:
         if not isinstance(v, Variable):
             raise TypeError(f"interpret computes symbolic arrays, found {v!r}")
-    machine = _Machine(extended)
+    machine = _Machine(extended, profiled)
     env: Env = {}
     for variable, value in dict(inputs).items():
         if not isinstance(variable, Variable):
@@ -120,6 +125,7 @@ class _Machine:
     """One run: the option, and the order of computation of each step, found once."""
 
     extended: bool
+    profiled: bool = False
     orders: dict[Scan, list[Node]] = field(default_factory=dict[Scan, list[Node]])
 
     def widen(self, value: Array) -> Array:
@@ -194,8 +200,8 @@ class _Machine:
             in_step += perf_counter() - before
             done += 1
         traces = [np.stack(rows) for rows in loop.rows] if done else self._no_rows(node, env)
-        if node.profile:
-            scan_profile(node.profile).record(steps=done, in_step=in_step, total=perf_counter() - start)
+        if title := node.title if self.profiled else node.profile:
+            scan_profile(title).record(steps=done, in_step=in_step, total=perf_counter() - start)
         return traces + loop.buffers
 
     def _no_rows(self, node: Scan, env: Env) -> list[Array]:

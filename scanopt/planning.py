@@ -38,7 +38,7 @@ class Plan:
 
     Each part is made when it is first asked for.  Pickled, it keeps the graph and the names of the
     laws, and makes the rest again.  example: values for sizes, or None.  known: all laws that were
-    there to choose from.
+    there to choose from.  profiled: whether the times of all loops are collected.
     """
 
     def __init__(
@@ -50,11 +50,13 @@ class Plan:
         example: list[Array] | None,
         optimizes: bool,
         known: tuple[Law, ...] | None = None,
+        profiled: bool = False,
     ) -> None:
         self.signature = signature
         self.backend = backend
         self.example = example
         self.optimizes = optimizes
+        self.profiled = profiled
         self.encode_seconds = 0.0
         self._settings = settings
         self._law_names: tuple[str, ...] | None = None
@@ -64,14 +66,26 @@ class Plan:
     def for_signature(self, signature: Signature) -> Plan:
         """The same plan for another signature."""
         made = Plan.__new__(Plan)
-        kept = ("backend", "example", "optimizes", "encode_seconds", "laws", "_law_names", "_settings", "_known")
+        kept = (
+            "backend",
+            "example",
+            "optimizes",
+            "profiled",
+            "encode_seconds",
+            "laws",
+            "_law_names",
+            "_settings",
+            "_known",
+        )
         made.__dict__ |= {k: v for k, v in self.__dict__.items() if k in kept} | {"signature": signature}
         return made
 
     def with_laws(self, laws: tuple[Law, ...], in_place: bool = True) -> Plan:
         """The same plan with other laws.  in_place: False leaves that out as well."""
         settings = replace(self._settings, in_place=in_place and self._settings.in_place)
-        return Plan(self.signature, laws, settings, self.backend, self.example, self.optimizes, self.known)
+        return Plan(
+            self.signature, laws, settings, self.backend, self.example, self.optimizes, self.known, self.profiled
+        )
 
     @property
     def known(self) -> tuple[Law, ...]:
@@ -79,7 +93,7 @@ class Plan:
         return standard_laws() if self._known is None else self._known
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("signature", "backend", "example", "optimizes", "encode_seconds")
+        kept = ("signature", "backend", "example", "optimizes", "profiled", "encode_seconds")
         settings = self._settings if unit_of(self._settings.cost) else replace(self._settings, cost=numpy_cost)
         return {k: self.__dict__[k] for k in kept} | {
             "_law_names": self._kept_names(),
@@ -112,7 +126,7 @@ class Plan:
     def program(self) -> Encoded:
         """The terms of the graph."""
         start = time.perf_counter()
-        made = encode([*self.signature.inputs, *self.signature.shared], self.signature.results)
+        made = encode([*self.signature.inputs, *self.signature.shared], self.signature.results, self.profiled)
         self.encode_seconds = time.perf_counter() - start
         return made
 

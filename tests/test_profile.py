@@ -170,3 +170,67 @@ def test_the_table_is_printed_at_exit() -> None:
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[1].split()[:4] == ["at", "exit", "1", "3"]
+
+
+def test_operators_of_a_step() -> None:
+    f = recurrence(True)
+    f(np.ones((5, 3)), np.ones(3))
+    p = scan_profile("rnn")
+    assert sorted(count for count, _ in p.operators.values()) == [5] * len(p.operators)
+    assert {name.split("(")[0] for name in p.operators} >= {"tanh"}
+    assert 0 < sum(spent for _, spent in p.operators.values()) <= p.in_step * 1.01
+    lines = str(p).splitlines()
+    assert lines[1].split()[0] == "rnn"
+    assert lines[2].split() == ["operator", "calls", "total", "share", "per", "call"]
+    assert len(lines) == 3 + len(p.operators)
+
+
+def test_operators_count_inner_loops_as_one() -> None:
+    X = T.dmatrix("X")
+
+    def row(x: Any, total: Any) -> Any:
+        inner, _ = scanopt.scan(lambda v, s: T.tanh(s + v), x, total, name="inner")
+        return inner[-1]
+
+    h, _ = scanopt.scan(row, X, 0.0, profile="outer")
+    scanopt.function([X], h, exclude=["push_out_loops"])(np.ones((4, 5)))
+    assert scan_profile("outer").operators["loop inner"][0] == 4
+
+
+@MODES
+def test_profile_of_a_function(mode: str | None) -> None:
+    X, h0 = T.dmatrix("X"), T.dvector("h0")
+    h, _ = scanopt.scan(lambda x, h: T.tanh(h + x), X, h0, name="rnn")
+    k, _ = scanopt.scan(lambda x, k: x * k - k, X, h0)
+    f = scanopt.function([X, h0], [h, k[-1]], mode=mode, profile=True, name="net")
+    assert f.profile is not None
+    for _ in range(2):
+        f(np.ones((3, 2)), np.ones(2))
+    assert (f.profile.title, f.profile.calls) == ("net", 2)
+    assert f.profile.total > 0
+    assert f.profile.loops["rnn"].calls == 2
+    assert sum(p.steps for p in f.profile.loops.values()) == 12
+    assert str(f.profile).startswith("net: 2 calls, ")
+    assert scanopt.function([X, h0], h).profile is None
+
+
+def test_profile_by_config_and_by_title() -> None:
+    x = T.dvector("x")
+    with scanopt.config.change_flags(profile=True):
+        f = scanopt.function([x], x + 1)
+    f([1.0])
+    assert f.profile is not None
+    assert (f.profile.title, f.profile.calls, f.profile.loops) == ("a function", 1, {})
+    g = scanopt.function([x], x + 1, profile="mine")
+    assert g.profile is not None
+    assert g.profile.title == "mine"
+    with pytest.raises(TypeError, match="profile must be True, False or a title, found 2"):
+        scanopt.function([x], x, profile=2)  # type: ignore[arg-type]
+
+
+def test_the_op_has_the_profile() -> None:
+    f = recurrence(True)
+    node = f.outputs[0].owner
+    f(np.ones((5, 3)), np.ones(3))
+    assert node.op.profile is scan_profile("rnn")
+    assert recurrence(False).outputs[0].owner.op.profile is None

@@ -54,8 +54,9 @@ class Encoder:
     watched: the states of which each step asks whether they keep their shape.
     """
 
-    def __init__(self, inputs: Sequence[Variable], watched: Set[State] = frozenset()) -> None:
+    def __init__(self, inputs: Sequence[Variable], watched: Set[State] = frozenset(), profiled: bool = False) -> None:
         self.graph = Encoded()
+        self._profiled = profiled
         self._watched = watched
         self._of_few_steps: dict[int, State] = {}
         self._ids: dict[Form, int] = {}
@@ -225,7 +226,8 @@ class Encoder:
         if (found := self._scopes.get((scan, parent))) is not None:
             return found
         clock = len(self.graph.clocks)
-        labels, titles = ((shown(text),) if text else () for text in (scan.name, scan.profile))
+        title = scan.title if self._profiled else scan.profile
+        labels, titles = ((shown(text),) if text else () for text in (scan.name, title))
         level = parent.clock if parent else ROOT
         frees = config.allow_gc and config.scan.allow_gc if scan.allow_gc is None else scan.allow_gc
         sites = (str(scan),) if scan.name or scan.location else ()
@@ -296,13 +298,13 @@ def _written(graph: Encoded) -> dict[int, tuple[str, ...]]:
     return {i: sites for i, sites in found.items() if sites}
 
 
-def encode(inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Encoded:
-    """The terms of a program.  Inputs: the variables that calls will give values for."""
+def encode(inputs: Sequence[Variable], outputs: Sequence[Variable], profiled: bool = False) -> Encoded:
+    """The terms of a program.  Inputs: the variables that calls will give values for.  profiled: all loops are."""
     outputs = without_mit_mots(outputs)
-    encoder = Encoder(inputs)
+    encoder = Encoder(inputs, profiled=profiled)
     graph = encoder.run(outputs)
     if watched := encoder.may_change():
-        encoder = Encoder(inputs, watched)
+        encoder = Encoder(inputs, watched, profiled)
         graph = encoder.run(outputs)
     encoder.tell_lengths()
     return graph

@@ -278,6 +278,11 @@ class Scan(Node, ScanQueries):
         return self.labels[i] if self.labels else f"output {i}"
 
     @property
+    def title(self) -> str:
+        """What its times are collected under where all loops are profiled."""
+        return self.profile or self.name or f"scan at {self.location}"
+
+    @property
     def static_steps(self) -> int | None:
         """The number of steps, where it is known before the run."""
         value = self.n_steps.operand.value

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import atexit
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from threading import RLock
 
 from scanopt import forks
 from scanopt.array.shown import shown
 
-__all__ = ["ScanProfile", "profile_summary", "reset_profiles", "scan_profile"]
+__all__ = ["FunctionProfile", "ScanProfile", "profile_summary", "reset_profiles", "scan_profile"]
 
 
 @dataclass(eq=False)
 class ScanProfile:
     """What the runs of the loops with one title took.  Safe to share between threads.
 
-    in_step: seconds inside the steps.  total: seconds of the whole loops.
+    in_step: seconds inside the steps.  total: seconds of the whole loops.  operators: for each operator of the step how
+    often it was called, and the seconds that took; `print(p)` shows them.
 
     >>> p = ScanProfile("rnn")
     >>> p.record(steps=10, in_step=0.75, total=1.0)
@@ -30,11 +32,23 @@ class ScanProfile:
     steps: int = 0
     in_step: float = 0.0
     total: float = 0.0
+    operators: dict[str, tuple[int, float]] = field(default_factory=dict[str, tuple[int, float]])
     _lock: RLock = field(default_factory=forks.lock, repr=False)
 
-    def record(self, *, calls: int = 1, steps: int = 0, in_step: float = 0.0, total: float = 0.0) -> None:
+    def record(
+        self,
+        *,
+        calls: int = 1,
+        steps: int = 0,
+        in_step: float = 0.0,
+        total: float = 0.0,
+        operators: Mapping[str, tuple[int, float]] | None = None,
+    ) -> None:
         """Add runs of the loop."""
         with self._lock:
+            for name, (count, seconds) in (operators or {}).items():
+                before = self.operators.get(name, (0, 0.0))
+                self.operators[name] = before[0] + count, before[1] + seconds
             self.calls += calls
             self.steps += steps
             self.in_step += in_step
@@ -46,6 +60,16 @@ class ScanProfile:
         """Seconds of the loops that no step accounts for."""
         return max(self.total - self.in_step, 0.0)
 
+    def __str__(self) -> str:
+        with self._lock:
+            found = sorted(self.operators.items(), key=lambda x: -x[1][1])
+            whole = sum(spent for _, (_, spent) in found) or 1.0
+        rows = [
+            [name, str(count), f"{spent:.6f} s", f"{spent / whole:.0%}", f"{spent / count * 1e6:.2f} us"]
+            for name, (count, spent) in found
+        ]
+        return "\n".join([_table([_HEAD, self.row()]), *([_table([_OPERATORS, *rows])] if rows else [])])
+
     def row(self) -> list[str]:
         """Title, calls, steps, and seconds in all, in the steps, around them, per step."""
         with self._lock:
@@ -54,6 +78,37 @@ class ScanProfile:
                 per_step = "no loop left"
             times = [f"{t:.6f} s" for t in (self.total, self.in_step, self.overhead)]
             return [self.title, str(self.calls), str(self.steps), *times, per_step]
+
+
+@dataclass(eq=False)
+class FunctionProfile:
+    """What the calls of one function took: `f.profile` of a function made with `profile=True`.
+
+    loops: the profile of each of its loops, by title.  `print(f.profile)` shows all.
+
+    Source: the documents' `theano.function(profile=True)`.
+    """
+
+    title: str
+    calls: int = 0
+    total: float = 0.0
+    titles: tuple[str, ...] = ()
+    _lock: RLock = field(default_factory=forks.lock, repr=False)
+
+    def record(self, seconds: float) -> None:
+        """Add one call."""
+        with self._lock:
+            self.calls += 1
+            self.total += seconds
+
+    @property
+    def loops(self) -> dict[str, ScanProfile]:
+        """The profiles of the loops that ran."""
+        return {title: scan_profile(title) for title in self.titles}
+
+    def __str__(self) -> str:
+        head = f"{self.title}: {self.calls} calls, {self.total:.6f} s"
+        return "\n".join([head, *(str(p) for p in self.loops.values() if p.calls)])
 
 
 class _Registry:
@@ -95,10 +150,16 @@ def profile_summary() -> str:
         _Registry.unread = False
     if not ran:
         return ""
-    head = ["scan", "calls", "steps", "total", "in step", "overhead", "per step"]
-    table = [head, *(p.row() for p in ran)]
-    widths = [max(len(row[i]) for row in table) for i in range(len(head))]
-    return "\n".join(_line(row, widths) for row in table)
+    return _table([_HEAD, *(p.row() for p in ran)])
+
+
+_HEAD = ["scan", "calls", "steps", "total", "in step", "overhead", "per step"]
+_OPERATORS = ["operator", "calls", "total", "share", "per call"]
+
+
+def _table(rows: list[list[str]]) -> str:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join(_line(row, widths) for row in rows)
 
 
 def _line(row: list[str], widths: list[int]) -> str:

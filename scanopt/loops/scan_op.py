@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scanopt.array.shown import quoted
 from scanopt.array.variable import Variable
+from scanopt.loops.profile import ScanProfile, scan_profile
 from scanopt.loops.scan_args import scan_args
 from scanopt.loops.scan_info import INFO, ScanInfo
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ScanOp"]
 
-_OPTIONS = ("name", "mode", "profile", "allow_gc", "truncate_gradient", "go_backwards")
+_OPTIONS = ("name", "mode", "allow_gc", "truncate_gradient", "go_backwards")
 _QUERIES = ("var_mappings", "connection_pattern", "inner_connection_pattern", "get_oinp_iinp_iout_oout_mappings")
 
 
@@ -49,6 +50,11 @@ class ScanOp:
         """What a step computes: mit-mots, mit-sots, sit-sots, nit-sots, shared, the condition of `until`."""
         return scan_args(self.node).inner_outputs
 
+    @property
+    def profile(self) -> ScanProfile | None:
+        """What the runs of the loop took, None where that is not collected."""
+        return scan_profile(self.node.profile) if self.node.profile else None
+
     inner_inputs, inner_outputs = inputs, outputs
 
     @property
@@ -65,7 +71,7 @@ class ScanOp:
 
     def __dir__(self) -> list[str]:
         parts = [name for name in dir(self.node) if name.startswith(("inner_", "outer_", "mitmot_", "mitsot_"))]
-        return sorted({"info", "inputs", "node", "outputs", *INFO, *_OPTIONS, *_QUERIES, *parts})
+        return sorted({"info", "inputs", "node", "outputs", "profile", *INFO, *_OPTIONS, *_QUERIES, *parts})
 
     def __str__(self) -> str:
         return str(self.node)
