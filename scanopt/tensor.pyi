@@ -240,6 +240,7 @@ from scanopt.array.theano_functions import fill_diagonal as fill_diagonal
 from scanopt.array.theano_functions import fill_diagonal_offset as fill_diagonal_offset
 from scanopt.array.theano_functions import get_scalar_constant_value as get_scalar_constant_value
 from scanopt.array.theano_functions import hard_sigmoid as hard_sigmoid
+from scanopt.array.theano_functions import horizontal_stack as horizontal_stack
 from scanopt.array.theano_functions import inverse_permutation as inverse_permutation
 from scanopt.array.theano_functions import iround as iround
 from scanopt.array.theano_functions import matrix_dot as matrix_dot
@@ -252,6 +253,7 @@ from scanopt.array.theano_functions import sigmoid_binary_crossentropy as sigmoi
 from scanopt.array.theano_functions import softsign as softsign
 from scanopt.array.theano_functions import stacklists as stacklists
 from scanopt.array.theano_functions import to_one_hot as to_one_hot
+from scanopt.array.theano_functions import vertical_stack as vertical_stack
 from scanopt.array.types import Dim
 from scanopt.array.types import TensorType as TensorType
 from scanopt.array.variable import Constant as Constant
@@ -763,9 +765,6 @@ def gt(x: Any, y: Any) -> Variable:
 def heaviside(x: Any, y: Any) -> Variable:
     """np.heaviside of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def horizontal_stack(tup: Any, *, dtype: Any = ...) -> Variable:
-    """Arrays beside each other."""
-
 def hypot(x: Any, y: Any) -> Variable:
     """np.hypot of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
@@ -1155,9 +1154,6 @@ def vector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim]
 
 def vectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `vector`, by names (or a number of them)."""
-
-def vertical_stack(tup: Any, *, dtype: Any = ...) -> Variable:
-    """Arrays under each other."""
 
 def wcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
     """A new input with 2 axes, dtype int16."""

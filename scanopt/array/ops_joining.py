@@ -230,13 +230,13 @@ def stack(arrays: Any, axis: int = 0, *, dtype: Any = None) -> Variable:
     return apply(Op.make("stack", axis=axis_of(axis, xs[0].ndim + 1)), *xs)
 
 
-@public("vstack", "row_stack", "vertical_stack", numpy=("vstack",))
+@public("vstack", "row_stack", numpy=("vstack",))
 def vstack(tup: Any, *, dtype: Any = None) -> Variable:
     """Arrays under each other."""
     return concatenate([atleast_2d(x) for x in tup], 0, dtype=dtype)
 
 
-@public("hstack", "horizontal_stack", numpy=("hstack",))
+@public("hstack", numpy=("hstack",))
 def hstack(tup: Any, *, dtype: Any = None) -> Variable:
     """Arrays beside each other."""
     xs = [atleast_1d(x) for x in tup]

@@ -19,6 +19,18 @@ from scanopt.config import config
 __all__ = ["mgrid", "ogrid"]
 
 
+@public("horizontal_stack")
+def horizontal_stack(*args: Any) -> Variable:
+    """Matrices beside each other."""
+    return FUNCTIONS["concatenate"]([as_variable(x) for x in args], 1)  # type: ignore[no-any-return]
+
+
+@public("vertical_stack")
+def vertical_stack(*args: Any) -> Variable:
+    """Matrices under each other."""
+    return FUNCTIONS["concatenate"]([as_variable(x) for x in args], 0)  # type: ignore[no-any-return]
+
+
 @public("iround")
 def iround(x: Any) -> Variable:
     """x rounded to whole numbers, halves to even, as int64."""
