@@ -43,6 +43,8 @@ def failure(call: Callable[..., Any], *values: Any, kind: type[Exception] = Valu
     with pytest.raises(kind) as info:
         call(*values)
     assert type(info.value) is kind
+    if given := getattr(info.value, "__notes__", None):  # which axes clash: see test_theano_habits.py
+        info.value.__notes__ = [re.sub(r"; axis \d.*", "", note) for note in given]
     return info.value
 
 

@@ -270,3 +270,36 @@ def test_alloc_and_full_of_arrays() -> None:
                 call(value[:2], 2)
     assert T.full((2, 3), v, dtype="float32").dtype == "float32"
     assert T.alloc(0.0, 2, 3).type.shape == T.alloc(0.0, (2, 3)).type.shape == (2, 3)
+
+
+# ---- errors that name axes ----
+
+CLASHES: list[tuple[Callable[..., Any], list[tuple[int, ...]], str]] = [
+    (lambda A, B: T.dot(A, B), [(2, 4), (3, 3)], "axis 1 of {A} has length 4, axis 0 of {B} has length 3"),
+    (lambda A, B: A @ B, [(2, 4), (3,)], "axis 1 of {A} has length 4, axis 0 of {B} has length 3"),
+    (lambda A, B: A + B, [(2, 4), (3,)], "axis 1 of {A} has length 4, axis 0 of {B} has length 3"),
+    (lambda A, B: A * B, [(2, 4), (3, 4)], "axis 0 of {A} has length 2, axis 0 of {B} has length 3"),
+    (lambda A, B: T.clip(A, B, 9.0), [(5,), (3,)], "axis 0 of {A} has length 5, axis 0 of {B} has length 3"),
+    (lambda A, B: T.concatenate([A, B], 0), [(2, 4), (3, 3)], "axis 1 of {A} has length 4, axis 1 of {B} has length 3"),
+    (lambda A, B: T.stack([A, B]), [(2, 4), (2, 3)], "axis 1 of {A} has length 4, axis 1 of {B} has length 3"),
+]
+
+
+@pytest.mark.parametrize(("f", "shapes", "text"), CLASHES)
+def test_errors_name_axes(f: Callable[..., Any], shapes: list[tuple[int, ...]], text: str) -> None:
+    with pytest.raises(ValueError, match=text.format(A="'A'", B="'B'")):
+        f(T.tensor("float64", shapes[0], "A"), T.tensor("float64", shapes[1], "B"))
+    inputs = [T.tensor("float64", (None,) * len(s), name) for s, name in zip(shapes, "AB", strict=True)]
+    for call in both(inputs, f(*inputs)):
+        with pytest.raises(ValueError) as info:  # noqa: PT011  NumPy's own
+            call(*(np.ones(s) for s in shapes))
+        assert text.format(A="A", B="B") in "\n".join(info.value.__notes__)
+
+
+def test_errors_name_axes_in_steps() -> None:
+    X, h = T.dmatrix("X"), T.dvector("h")
+    hs, _ = scanopt.scan(lambda x, h: T.tanh(x * h), X, h)
+    for call in both([X, h], hs):
+        with pytest.raises(ValueError) as info:  # noqa: PT011
+            call(np.ones((2, 4)), np.ones(3))
+        assert "has length 4" in "\n".join([str(info.value), *info.value.__notes__])

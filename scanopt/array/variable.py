@@ -16,6 +16,7 @@ import numpy as np
 
 from scanopt.array import hints
 from scanopt.array.attributes import Attributes
+from scanopt.array.misfits import misfit
 from scanopt.array.op import Op, Operand, load
 from scanopt.array.protocol import full_name, missing, numpy_call, ufunc_call
 from scanopt.array.shown import quoted, shown
@@ -397,7 +398,9 @@ def apply(op: Op, *inputs: Variable) -> Variable:
         type = op.infer(*(x.operand for x in inputs))
     except (TypeError, ValueError, IndexError) as error:
         names = "; ".join(describe(x) for x in inputs)
-        raise same_error(error, f"{op}: {error} (arguments: {names})") from None
+        clash = misfit(op, [quoted(x.name) if x.name else "" for x in inputs], [x.type.shape for x in inputs])
+        where = f": {clash}" if clash and isinstance(error, ValueError) else ""
+        raise same_error(error, f"{op}: {error}{where} (arguments: {names})") from None
     return Apply(op, inputs, type).outputs[0]
 
 

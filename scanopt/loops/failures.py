@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.array.misfits import misfit
+from scanopt.array.op import Op
 from scanopt.array.op_text import nested_text
 from scanopt.array.shown import shown
 from scanopt.array.types import TensorType
@@ -34,8 +36,10 @@ def add_notes(error: BaseException, notes: Iterable[str]) -> None:
             error.add_note(text)
 
 
-def operator_note(text: str, operands: Sequence[tuple[str, Any]]) -> str:
-    """What an operator was given.  text: its use; operands: names and values.
+def operator_note(text: str, operands: Sequence[tuple[str, Any]], op: Op | None = None) -> str:
+    """What an operator was given.  text: its use; operands: names and values, numbers left out.
+
+    op: given where the error may be about lengths: then the axes that do not go together are told.
 
     >>> operator_note("v7 = X + k", [("X", np.ones((4, 3))), ("k", np.int64(2))])
     'in `v7 = X + k`: X float64[4, 3], k int64[] = 2'
@@ -43,7 +47,8 @@ def operator_note(text: str, operands: Sequence[tuple[str, Any]]) -> str:
     found = list(dict.fromkeys(f"{_short(name)} {_value(x)}" for name, x in operands))
     more = [f"{len(found) - MOST_OPERANDS} more"] if len(found) > MOST_OPERANDS else []
     what = ", ".join(found[:MOST_OPERANDS] + more)
-    return f"in `{_short(text)}`" + (f": {what}" if what else "")
+    clash = "" if op is None else misfit(op, [_short(name) for name, _ in operands], [np.shape(x) for _, x in operands])
+    return f"in `{_short(text)}`" + (f": {what}" if what else "") + (f"; {clash}" if clash else "")
 
 
 def loop_notes(error: BaseException, places: Mapping[str, Sequence[str]]) -> list[str]:
@@ -74,7 +79,7 @@ def note_node(error: BaseException, node: Node | None, values: Mapping[Variable,
         return
     if node.op.name not in ("require", "assert_true"):  # whose text says all there is to say
         operands = [(_name(x), values[x]) for x in node.inputs if not _is_number(x)]
-        add_notes(error, [operator_note(_use(node), operands)])
+        add_notes(error, [operator_note(_use(node), operands, node.op if isinstance(error, ValueError) else None)])
     add_notes(error, loop_notes(error, {"from": [s for x in node.inputs for s in _sources(x)]}))
 
 

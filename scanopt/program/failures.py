@@ -79,7 +79,7 @@ def note_failure(error: BaseException, program: Program, lines: Lines, code: Cod
     step = lines.steps.get(number)
     if step is not None:
         told = _Step(program, step)
-        notes += told.notes(frame, lines.names)
+        notes += told.notes(error, frame, lines.names)
         places = told.places(around)
     add_notes(error, [*notes, *loop_notes(error, places)])
 
@@ -132,13 +132,14 @@ class _Step:
     def text(self, step: Compute) -> str:
         return f"{step.out} = {nested_text(step.op, [self.name(a) for a in step.args])}"
 
-    def notes(self, frame: FrameType, names: Mapping[str, str]) -> Iterator[str]:
+    def notes(self, error: BaseException, frame: FrameType, names: Mapping[str, str]) -> Iterator[str]:
         """The operator with its operands, then how those without a name of the user's are made."""
         if self.step.op.name in ("require", "assert_true"):  # whose text says all there is to say
             return
         numbers = {c.name for c in self.program.consts if not c.value.ndim}
         args = [a for a in self.step.args if a not in numbers]
-        yield operator_note(self.text(self.step), [(self.name(a), _value(frame, names[a])) for a in args])
+        op = self.step.op if isinstance(error, ValueError) else None
+        yield operator_note(self.text(self.step), [(self.name(a), _value(frame, names[a])) for a in args], op)
         sources = dict.fromkeys(self.rows.get(a, a) for a in args)
         made = [self.text(self.made[a]) for a in sources if a in self.made]
         if made:

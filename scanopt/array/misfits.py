@@ -1,0 +1,64 @@
+"""Which axes of which arguments an operator cannot bring together, in the user's names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from scanopt.array.op import Op
+from scanopt.array.types import Dim
+
+__all__ = ["misfit"]
+
+Shape = Sequence[Dim]
+Axis = tuple[int, int]  # number of the argument, number of its axis
+
+
+def misfit(op: Op, names: Sequence[str], shapes: Sequence[Shape]) -> str:
+    """The axes of two arguments that must be equally long and are not: "" where there are none, or they are not known.
+
+    names: of the arguments, "" for one that has none.
+
+    >>> misfit(Op.make("add"), ["A", "v"], [(2, 4), (3,)])
+    'axis 1 of A has length 4, axis 0 of v has length 3'
+    """
+    rule = _broadcast if op.spec.ufunc else _RULES.get(op.name)
+    if rule is None or not any(names):
+        return ""
+    found = ""
+    for (i, j), (k, m) in rule(op, shapes):
+        n, other = shapes[i][j], shapes[k][m]
+        fits = None in (n, other) or n == other or (rule is _broadcast and 1 in (n, other))
+        if not fits and (not found or (names[i] and names[k])):
+            first, second = (names[a] or f"argument {a}" for a in (i, k))
+            found = f"axis {j} of {first} has length {n}, axis {m} of {second} has length {other}"
+            if names[i] and names[k]:
+                break
+    return found
+
+
+def _broadcast(op: Op, shapes: Sequence[Shape]) -> Iterator[tuple[Axis, Axis]]:
+    """From the last axis on."""
+    for i, x in enumerate(shapes):
+        for k, y in enumerate(shapes[:i]):
+            for back in range(1, min(len(x), len(y)) + 1):
+                yield (k, len(y) - back), (i, len(x) - back)
+
+
+def _products(op: Op, shapes: Sequence[Shape]) -> Iterator[tuple[Axis, Axis]]:
+    """The last axis of the first one, and the last but one of the second, or its only one."""
+    x, y = shapes[:2]
+    if x and y:
+        yield (0, len(x) - 1), (1, max(len(y) - 2, 0))
+
+
+def _joined(op: Op, shapes: Sequence[Shape]) -> Iterator[tuple[Axis, Axis]]:
+    """All axes but the one along which arrays are joined; to stack them, all."""
+    along = op.options["axis"] if op.name == "concatenate" else None
+    for i, x in enumerate(shapes[1:], 1):
+        yield from (((0, axis), (i, axis)) for axis in range(min(len(shapes[0]), len(x))) if axis != along)
+
+
+_RULES: dict[str, Callable[[Op, Sequence[Shape]], Iterator[tuple[Axis, Axis]]]] = {
+    "where": _broadcast, "clip": _broadcast, "dot": _products, "matmul": _products,
+    "concatenate": _joined, "stack": _joined,
+}  # fmt: skip
