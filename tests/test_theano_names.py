@@ -226,3 +226,33 @@ def test_bernoulli_and_permutation() -> None:
     assert sorted(draws[1].tolist()) == [0, 1, 2, 3, 4]
     with pytest.raises(ValueError, match="a rate or a scale"):
         stream.gamma(1.0, 2.0, 3.0)
+
+
+# ---- new inputs ----
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: T.tensor("int8", (3, None), "x"),
+        lambda: T.tensor("x", "int8", (3, None)),
+        lambda: T.tensor("x", dtype="int8", shape=(3, None)),
+        lambda: T.tensor("x", (3, None), dtype="int8"),
+        lambda: T.tensor("d", dtype="int8", shape=(3, None)),
+        lambda: T.tensor(dtype="int8", shape=(3, None), name="x"),
+        lambda: T.tensor(np.int8, (3, None), name="x"),
+    ],
+)
+def test_new_inputs_in_either_order(made: Callable[[], Any]) -> None:
+    x = made()
+    assert (x.dtype, x.type.shape, x.name[0] in "xd") == ("int8", (3, None), True)
+
+
+def test_new_inputs_that_broadcast_and_wrong_ones() -> None:
+    assert T.tensor("float64", broadcastable=(True, False)).broadcastable == (True, False)
+    assert T.tensor().type == T.scalar().type
+    for wrong in (lambda: T.tensor("int8", (), "x", 4), lambda: T.tensor("x", name="y")):
+        with pytest.raises(TypeError, match=r"T\.tensor"):
+            wrong()
+    with pytest.raises(TypeError, match=r"T\.random\.RandomStream"):
+        scanopt.shared(np.random.default_rng(1))

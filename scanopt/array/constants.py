@@ -147,7 +147,8 @@ def shared(
         raise TypeError(f"a shared variable needs a value, found {describe(value)}")
     data = np.asarray(value)
     if data.dtype.kind not in "biufc":
-        raise TypeError(f"cannot make a shared variable of {value!r} ({type(value).__name__})")
+        hint = "; random numbers come from T.random.RandomStream(seed)" if "random" in type(value).__module__ else ""
+        raise TypeError(f"cannot make a shared variable of {value!r} ({type(value).__name__}){hint}")
     if broadcastable is not None:
         shape = [1 if one else None for one in broadcastable] if shape is None else shape
     if shape is not None and len(shape) != data.ndim:
@@ -159,12 +160,45 @@ def shared(
 
 
 @public()
-def tensor(dtype: str | None = None, shape: Sequence[Dim] = (), name: str | None = None) -> Variable:
-    """A new input: dtype (default `config.floatX`), shape (an int or None per axis), name.
+def tensor(*given: Any, **named: Any) -> Variable:
+    """A new input: dtype (default `config.floatX`), shape (an int or None per axis), name; in this order, or by name.
 
-    >>> tensor("float32", (3, None), "x")
-    'x' float32[3, ?]
+    As in PyTensor the name may come first, where it is no dtype or the dtype is named, and as in Theano
+    `broadcastable` may stand for the shape: True for an axis of length 1.
+    Raises TypeError for other arguments.
+
+    >>> tensor("float32", (3, None), "x"), tensor("x", shape=(3,), dtype="int8")
+    ('x' float32[3, ?], 'x' int8[3])
     """
+    first = ["dtype", "shape", "name"]
+    if given and ("dtype" in named or (isinstance(given[0], str) and not _is_dtype(given[0]))):
+        first = ["name", "dtype", "shape"] if "dtype" not in named else ["name", "shape"]
+    if len(given) > len(first):
+        raise TypeError(f"T.tensor takes a dtype, a shape and a name, found {len(given)} arguments")
+    asked = dict(zip(first, given, strict=False))
+    if twice := asked.keys() & named.keys():
+        raise TypeError(f"T.tensor got two values for {', '.join(sorted(twice))}")
+    return _input(**asked, **named)
+
+
+def _is_dtype(text: str) -> bool:
+    try:
+        return np.dtype(text).kind in "biufc"
+    except TypeError:
+        return False
+
+
+def _input(
+    dtype: str | None = None,
+    shape: Sequence[Dim] | None = None,
+    name: str | None = None,
+    broadcastable: Sequence[bool] | None = None,
+) -> Variable:
+    lengths = shape if broadcastable is None else [1 if one else None for one in broadcastable]
+    return _variable(dtype, () if lengths is None else lengths, name)
+
+
+def _variable(dtype: str | None, shape: Sequence[Dim], name: str | None) -> Variable:
     return Variable(TensorType(dtype or config.floatX, tuple(shape)), name)
 
 
@@ -184,7 +218,7 @@ def _constructor(title: str, fixed: str | None, default: tuple[Dim, ...]) -> Cal
             raise TypeError(f"T.{title} makes {fixed}, not {dtype}")
         if shape is not None and len(shape) != len(default):
             raise ValueError(f"T.{title} has {len(default)} axes, found shape {tuple(shape)}")
-        return tensor(fixed or dtype, default if shape is None else shape, name)
+        return _variable(fixed or dtype, default if shape is None else shape, name)
 
     make.__name__ = make.__qualname__ = title
     make.__doc__ = (
