@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from scanopt import CheckError
 from scanopt.gradient import DisconnectedInputError, DisconnectedInputWarning, NullTypeGradError, VerifyGradError
 from scanopt.loops.checkpoints import TapsError
 
@@ -21,8 +22,9 @@ SETUP = """
 import numpy as np
 import scanopt.tensor as T
 from scanopt import (
-    Mode, Phase, Schedule, filter, foldl, foldr, fori_loop, function, interpret, loop, map, reduce, scan,
-    scan_checkpoints, scan_module, shared, until, while_loop,
+    Assert, Mode, Phase, Print, Schedule, check, debug_print, filter, foldl, foldr, fori_loop, function, grad,
+    interpret, jacfwd, jit, jvp, lax, loop, map, reduce, scan, scan_checkpoints, scan_module, shared, tree, until,
+    value_and_grad, vjp, vmap, while_loop,
 )
 from scanopt.rewrites.merge import loops_of_equal_length
 
@@ -809,9 +811,110 @@ CASES: dict[str, list[Case]] = {
             ["not aligned", "xs3[t-1]", "of scan 'rnn' (your_file.py:1)"],
         ),
     ],
+    "Functions of arrays": [
+        Case("jit(5)", TypeError, ["jit takes a Python function", "5 (int)"]),
+        Case("jit(function([x], x))", TypeError, ["compiled already"]),
+        Case("jit(np.sin, inputs=[x])", TypeError, ["jit takes no inputs"]),
+        Case("jit(np.sin, cache_size=0)", ValueError, ["cache_size", "from 1 up", "0 (int)"]),
+        Case("jit(lambda x, n: x, static_argnums=2)", ValueError, ["argument 2", "(x, n) has 2"]),
+        Case("jit(lambda x, n: x, static_argnums=1.5)", TypeError, ["static_argnums must be integers", "1.5"]),
+        Case("jit(lambda x, n: x, static_argnames='m')", ValueError, ["static_argnames names 'm'", "(x, n)"]),
+        Case(
+            "jit(lambda x, n: x, static_argnums=1)(1.0, [2])", TypeError, ["static argument", "[2]", "no hash", "tuple"]
+        ),
+        Case("jit(lambda x: x)(object)", TypeError, ["result of <lambda>", "no array"]),
+        Case("jit(lambda x: x)({1, 2})", TypeError, ["no array of numbers", "{1, 2}", "static_argnames"]),
+        Case("jit(lambda x, y: x)(1.0)", TypeError, ["<lambda>(x, y)", "missing a required argument: 'y'"]),
+        Case("jit(lambda x: {'y': 'no'})(1.0)", TypeError, ["result['y'] of <lambda>", "'no' (str)"]),
+        Case(
+            "jit(lambda x: x if x > 0 else -x)(1.0)", TypeError, ["symbolic", "while tracing <lambda> with x float64[]"]
+        ),
+        Case("jit(lambda x: range(x.shape[0]))(np.ones(3))", TypeError, ["symbolic", "while tracing"]),
+        Case("jit(lambda x: x).explain()", TypeError, ["missing a required argument", "call <lambda> first"]),
+        Case("jit(lambda x: x).lower(x)", TypeError, ["is lowered for arrays"]),
+        Case("jit(lambda x: x + np.random.normal())(1.0)", UserWarning, ["draws numbers by np.random", "every call"]),
+        Case("grad(np.sin)(np.ones(3))", TypeError, ["a real scalar", "float64[?]", "sum or mean", "jacrev"]),
+        Case("grad(lambda x: (x, x))(1.0)", TypeError, ["returns one scalar", "has_aux"]),
+        Case("grad(lambda x: x, has_aux=True)(1.0)", TypeError, ["has_aux=True", "(result, aux)"]),
+        Case("grad(lambda x: x * 1.0)(3)", TypeError, ["with respect to x", "int64[]", "cast"]),
+        Case("grad(lambda p: p['w'] * 1.0)({'w': 3})", TypeError, ["with respect to p['w']", "int64[]"]),
+        Case("grad(lambda x: x, argnums=1)(1.0)", ValueError, ["argument 1", "called with 1"]),
+        Case("grad(lambda x: x, argnums='x')(1.0)", TypeError, ["argnums of grad", "'x'"]),
+        Case("grad(lambda x: x, argnums=(0, 0))(1.0)", ValueError, ["each argument once"]),
+        Case("value_and_grad(3.0)", TypeError, ["value_and_grad takes a Python function", "3.0"]),
+        Case("jacfwd(lambda x: x)(2)", TypeError, ["jacfwd of <lambda> with respect to x", "int64[]"]),
+        Case("jvp(np.sin, 1.0, 1.0)", TypeError, ["primals of jvp must be a tuple", "1.0"]),
+        Case("jvp(np.sin, (1.0,), ([1.0],))", TypeError, ["tangents of jvp", "[_]", "primals"]),
+        Case("jvp(np.sin, (1.0,), (np.ones(3),))", TypeError, ["tangent of primals[0]", "float64[3]", "float64[]"]),
+        Case("vjp(np.sin, 1.0)[1]([1.0])", TypeError, ["cotangents of vjp of sin", "[_]"]),
+        Case("vmap(np.sin, in_axes=1)(np.ones(3))", ValueError, ["axis 1 of x of sin", "float64[?]", "1 axes"]),
+        Case("vmap(np.dot, in_axes=(0,))(np.ones(3), 2.0)", ValueError, ["in_axes of vmap has 1", "called with 2"]),
+        Case("vmap(np.sin, in_axes='x')(np.ones(3))", TypeError, ["in_axes of vmap must be", "x"]),
+        Case("vmap(lambda p: p['a'], in_axes=({'b': 0},))({'a': x})", TypeError, ["{'b': 0}", "{'a': _}"]),
+        Case("vmap(np.dot, in_axes=None)(1.0, 2.0)", ValueError, ["maps over no argument"]),
+        Case("vmap(np.dot)(xs3, T.dvector('y', shape=(4,)))", ValueError, ["'xs3' float64[3]", "'y' float64[4]"]),
+        Case("vmap(np.add)(np.ones(3), np.ones(4))", ValueError, ["x2 has 4 rows but x1 has 3"]),
+        Case("vmap(np.sin, out_axes=None)(np.ones(3))", ValueError, ["out_axes", "result of sin", "mapped over"]),
+        Case("vmap(np.sin, out_axes=2)(np.ones(3))", ValueError, ["out_axes of vmap is 2", "1 axes"]),
+        Case("tree.map(lambda a, b: a, (1, 2), [1, 2])", TypeError, ["(_, _)", "[_, _]", "the same"]),
+        Case("tree.unflatten((0, 1), [3])", ValueError, ["1 values", "(_, _)", "2 leaves"]),
+    ],
+    "Control flow in the manner of JAX": [
+        Case("lax.scan(lambda c, x: c, 0.0, x)", TypeError, ["must return (carry, y)"]),
+        Case("lax.scan(lambda c, x: ((c, x), c), 0.0, x)", TypeError, ["carry is an array", "(_, _) after it"]),
+        Case("lax.scan(lambda c, x: (c, x), 0.0)", ValueError, ["number of steps is not known"]),
+        Case("lax.map(np.sin, None)", ValueError, ["an array to map over", "None"]),
+        Case("lax.cond(x > 0, np.sin, np.cos, x)", TypeError, ["pred must be a scalar", "bool[?]", "select"]),
+        Case("lax.cond(True, 1.0, np.cos, x)", TypeError, ["true_fun must be a function", "1.0"]),
+        Case(
+            "lax.cond(s > 0, lambda v: (v, v), lambda v: v, x)",
+            TypeError,
+            ["true_fun returns (_, _)", "false_fun an array"],
+        ),
+        Case("lax.cond(s > 0, lambda v: v, lambda v: v.sum(), x)", TypeError, ["result", "as many axes", "float64[?]"]),
+        Case(
+            "lax.cond(s > 0, lambda v: 'a', lambda v: v, x)", TypeError, ["result of true_fun must be an array", "'a'"]
+        ),
+        Case("lax.switch(1.0, [np.sin], x)", TypeError, ["index must be an integer", "1.0"]),
+        Case("lax.switch(k, [], x)", ValueError, ["one function or more", "[]"]),
+        Case(
+            "lax.switch(k, [np.sin, lambda v: [v]], x)", TypeError, ["branches[0] returns an array", "branches[1] [_]"]
+        ),
+        Case("lax.select_n(x > 0, x)", TypeError, ["bool for two cases", "bool[?]"]),
+        Case("lax.associative_scan(np.add, 3.0)", ValueError, ["axis 0 of elems", "0 axes"]),
+        Case("lax.associative_scan(5, x)", TypeError, ["fn must be a function", "5"]),
+        Case("lax.associative_scan(lambda a, b: (a, b), x)", TypeError, ["elems is an array", "(_, _)"]),
+        Case("lax.cumsum(x, axis=1)", ValueError, ["axis 1 of operand", "'x' float64[?]", "1 axes"]),
+        Case("lax.cumlogsumexp(k.reshape((1,)))", TypeError, ["of floats", "int64[1]", "cast"]),
+        Case("lax.dynamic_slice(xs3, (0,), (4,))", ValueError, ["a slice of 4 entries", "'xs3' float64[3]", "has 3"]),
+        Case("lax.dynamic_slice(x, (0,), (k,))", TypeError, ["slice_sizes must be numbers known before the run"]),
+        Case("lax.dynamic_slice(X, (0,), (1, 1))", ValueError, ["1 start indices", "2 axes"]),
+        Case("lax.dynamic_slice(x, (0.5,), (1,))", TypeError, ["start index must be an integer", "0.5"]),
+        Case("lax.dynamic_update_slice(x, x32, (0,))", TypeError, ["'x32' float32[?]", "'x' float64[?]", "cast"]),
+        Case("lax.dynamic_update_slice(x, X, (0,))", ValueError, ["'X' float64[?, ?]", "as many axes"]),
+        Case("lax.dynamic_index_in_dim(x, 0, axis=1)", ValueError, ["axis", "'x' float64[?]"]),
+    ],
+    "Checks and prints": [
+        Case("check(x > 0, 'positive')", TypeError, ["belongs to a step", "x = check(condition, message, x)"]),
+        Case("check(x > 0, 5)", TypeError, ["message must be a string", "5 (int)"]),
+        Case("check('yes', 'positive', x)", TypeError, ["the condition must be an array", "'yes'"]),
+        Case("debug_print('{}', x)", TypeError, ["belongs to a step", "Print('{}')(x)"]),
+        Case("debug_print('{} {}', x)", ValueError, ["a place for '1'", "there are 1"]),
+        Case("debug_print('{', x)", ValueError, ["is no format"]),
+        Case("debug_print('{0.shape}', x)", ValueError, ["a place for '0.shape'"]),
+        Case("Print('x', ['shapes'])", ValueError, ["attrs must be a list of", "shape", "['shapes']"]),
+        Case("Assert('positive')(x)", TypeError, ["Assert needs a condition"]),
+        Case(
+            "step = lambda c, v: (check(v >= 0, 'negative'), (c + v, None))[1]; "
+            "jit(lambda xs: loop(step, 0.0, xs))(np.array([1.0, -1.0]))",
+            CheckError,
+            ["negative (at step 1)"],
+        ),
+    ],
 }
 
 WITHOUT_PLACE = (
+    "Functions of arrays",
     "Queries",
     "Symbolic arrays",
     "NumPy's functions",

@@ -23,6 +23,8 @@ LAYERS = [
     {"scanopt.array"},
     {"scanopt.loops"},
     {"scanopt.scan_module", "scanopt.graph"},
+    {"scanopt.tree"},
+    {"scanopt.scan_module"},
     {"scanopt.gradient"},
     {"scanopt.namespaces"},
     {"scanopt.tensor"},  # a facade over array, loops and gradient

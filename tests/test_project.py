@@ -64,6 +64,7 @@ PAGES = {
     "docs/gradients.md": 2,
     "docs/arrays.md": 3,
     "docs/linalg.md": 1,
+    "docs/jax.md": 1,
     "docs/tour.md": 8,
 }
 

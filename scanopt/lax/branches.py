@@ -20,6 +20,13 @@ from scanopt.loops.trees import rebuilt, same_structure, structure, tree_leaves
 __all__ = ["cond", "select", "select_n", "switch"]
 
 
+def _operands(site: Site, operands: Sequence[Any]) -> tuple[Any, ...]:
+    """The operands as the branches get them: symbolic, also where they run at once."""
+    leaves = [site.array(as_variable(x) if is_bare(x) else x, path) for path, x in tree_leaves(operands, "operands")]
+    made: tuple[Any, ...] = rebuilt(operands, iter(leaves).__next__)
+    return made
+
+
 def _branch(site: Site, f: Any, what: str, operands: Sequence[Any]) -> Any:
     """The results of a branch; what it asks for is part of them, so that it runs with the branch."""
     if not callable(f):
@@ -83,7 +90,8 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     """
     site = Site("cond", user_location())
     test = _scalar(site, pred, "pred")
-    a, b = _branch(site, true_fun, "true_fun", operands), _branch(site, false_fun, "false_fun", operands)
+    given = _operands(site, operands)
+    a, b = _branch(site, true_fun, "true_fun", given), _branch(site, false_fun, "false_fun", given)
     return _one_of(site, test, a, b, ("true_fun", "false_fun"))
 
 
@@ -106,7 +114,8 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     if not isinstance(branches, list | tuple) or not branches:
         raise site.error(ValueError, f"branches must be a list of one function or more, found {show(branches)}")
     words = [f"branches[{k}]" for k in range(len(branches))]
-    sides = [_branch(site, f, what, operands) for f, what in zip(branches, words, strict=True)]
+    given = _operands(site, operands)
+    sides = [_branch(site, f, what, given) for f, what in zip(branches, words, strict=True)]
     for side, what in zip(sides[1:], words[1:], strict=True):
         if not same_structure(sides[0], side):
             raise site.error(

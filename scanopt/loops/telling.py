@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.constants import as_variable
-from scanopt.array.variable import FUNCTIONS, Variable, describe
+from scanopt.array.variable import FUNCTIONS, Variable
 from scanopt.loops.effects import ATTRIBUTES, CheckError, after, assert_true, printed, shows
 from scanopt.loops.location import user_location
 from scanopt.loops.site import Site, show
@@ -190,6 +190,5 @@ def debug_print(fmt: str, *args: Any, **kwargs: Any) -> None:
         return
     if not shows(text):
         raise site.error(ValueError, f"the text {fmt!r} must be one line")
-    arrays = [as_variable(x) for x in values]
-    what = describe(arrays[0]) if arrays else "x"
-    _asked(site, printed(text, arrays), f"x = Print({fmt!r})(x), of {what},")
+    arrays = [as_variable(x) for x in values] or [as_variable(0)]  # what has arguments is known to be in its loop
+    _asked(site, printed(text, arrays), f"x = Print({fmt!r})(x)")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
+from scanopt.array.types import TensorType
 from scanopt.loops.site import Site, show
 
 __all__ = ["aligned", "mapped_leaves", "rebuilt", "same_structure", "structure", "tree_key", "tree_leaves"]
@@ -29,7 +30,7 @@ def _children(tree: Any) -> list[tuple[str, Any]] | None:
         return [(f".{name}", x) for name, x in zip(names, tree, strict=True)]
     if isinstance(tree, list | tuple):
         return [(f"[{i}]", x) for i, x in enumerate(tree)]
-    if is_dataclass(tree) and not isinstance(tree, type):
+    if is_dataclass(tree) and not isinstance(tree, type | TensorType):
         return [(f".{f.name}", getattr(tree, f.name)) for f in fields(tree) if f.init]
     return None
 

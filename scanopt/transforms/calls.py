@@ -6,16 +6,18 @@ import inspect
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Variable
+from scanopt.forks import once
 from scanopt.loops.site import is_bare, show
-from scanopt.loops.trees import mapped_leaves, rebuilt, tree_key, tree_leaves
+from scanopt.loops.trees import mapped_leaves, tree_key, tree_leaves
 
-__all__ = ["Call", "Statics", "is_symbolic", "leaf_type", "signature_of", "title"]
+__all__ = ["Call", "Statics", "Symbolic", "is_symbolic", "labels_of", "leaf_type", "signature_of", "title"]
 
 
 def title(f: Any) -> str:
@@ -46,6 +48,9 @@ class Statics:
 
     positions: frozenset[int] = frozenset()
     names: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.positions or self.names)
 
     @classmethod
     def of(cls, f: Callable[..., Any], argnums: Any, argnames: Any) -> Statics:
@@ -98,80 +103,69 @@ def leaf_type(x: Any) -> TensorType | None:
     return TensorType(dtype.name, tuple(1 if n == 1 else None for n in data.shape))
 
 
+class Symbolic(Exception):  # noqa: N818
+    """A call has a symbolic array among its arguments."""
+
+
 @dataclass(frozen=True, eq=False)
 class Call:
-    """One call of f: positional and keyword arguments, with the label of each and whether it is static."""
+    """One call of f: positional and keyword arguments, and whether each is static."""
 
     f: Callable[..., Any]
+    signature: inspect.Signature | None
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    labels: tuple[str, ...]
-    static: tuple[bool, ...]
+    statics: Statics
 
     @classmethod
     def of(
         cls, f: Callable[..., Any], signature: inspect.Signature | None, statics: Statics, args: Any, kwargs: Any
     ) -> Call:
         """A call as it is written.  Raises TypeError where the arguments are not those of f."""
-        names: list[str] = []
-        if signature is not None:
+        if signature is not None and (kwargs or len(args) != _plain(signature)):
             try:
                 bound = signature.bind(*args, **kwargs)
             except TypeError as error:
                 raise TypeError(f"{title(f)}{signature}: {error}") from None
             args, kwargs = bound.args, bound.kwargs
-            names = _positional_names(signature, len(args))
-        labels = [*names, *(f"args[{i}]" for i in range(len(names), len(args))), *kwargs]
-        static = [(i < len(args) and i in statics.positions) or x in statics.names for i, x in enumerate(labels)]
-        return cls(f, tuple(args), kwargs, tuple(labels), tuple(static))
+        return cls(f, signature, tuple(args), kwargs, statics)
 
-    @property
+    @once
     def values(self) -> tuple[Any, ...]:
         """All arguments in order."""
         return (*self.args, *self.kwargs.values())
 
-    @property
-    def leaves(self) -> list[tuple[str, Any]]:
-        """The leaves of what is not static, each with its path."""
+    @once
+    def labels(self) -> list[str]:
+        """What to call each of them."""
+        return [*labels_of(self.f, len(self.args)), *self.kwargs]
+
+    @once
+    def static(self) -> list[bool]:
+        """Whether each of them is static."""
+        if not self.statics:
+            return [False] * len(self.values)
+        n, known = len(self.args), self.statics
+        return [(i < n and i in known.positions) or x in known.names for i, x in enumerate(self.labels)]
+
+    def key(self, exact: bool) -> tuple[Hashable, list[Any]]:
+        """What traces are told apart by, and the arrays among the arguments.  exact: told apart by all lengths.
+
+        Raises Symbolic where an argument is, TypeError for what is no array.
+        """
+        arrays: list[Any] = []
+        reader = _Reader(self.f, arrays, exact)
+        parts = [
+            reader.static(x) if static else reader.key(x) for x, static in zip(self.values, self.static, strict=True)
+        ]
+        return (len(self.args), tuple(self.kwargs), *parts), arrays
+
+    @once
+    def arrays(self) -> list[tuple[str, Any]]:
+        """The arrays among the arguments, each with its path."""
         found = zip(self.labels, self.values, self.static, strict=True)
-        return [leaf for label, x, static in found if not static for leaf in tree_leaves(x, label)]
-
-    def key(self, exact: bool) -> Hashable:
-        """What traces are told apart by.  exact: also by all lengths.  Raises TypeError for what is no array."""
-        found = zip(self.labels, self.values, self.static, strict=True)
-        parts = [self._static_key(label, x) if s else self._tree_key(label, x, exact) for label, x, s in found]
-        return len(self.args), tuple(self.kwargs), tuple(parts)
-
-    def _static_key(self, label: str, x: Any) -> Hashable:
-        try:
-            hash(x)
-        except TypeError:
-            raise TypeError(
-                f"the static argument {label!r} of {title(self.f)} is {show(x)}, which has no hash: pass a tuple in "
-                "place of a list, or an array as an argument that is not static"
-            ) from None
-        return type(x), x
-
-    def _tree_key(self, label: str, x: Any, exact: bool) -> Hashable:
-        def leaf(value: Any) -> Hashable:
-            type_ = leaf_type(value)
-            if type_ is not None:
-                return type_.dtype, tuple(value.shape) if exact and type_.ndim else type_.shape
-            if _is_name(value):
-                return self._static_key(label, value)
-            raise TypeError(
-                f"the argument {self._path(value)} of {title(self.f)} is {show(value)}, which is no array of numbers: "
-                "give arrays, numbers, and tuples, lists and dicts of them, or name it in static_argnames"
-            )
-
-        return tree_key(x, leaf)
-
-    def _path(self, value: Any) -> str:
-        return next((repr(path) for path, leaf in self.leaves if leaf is value), "")
-
-    def dynamic(self) -> list[tuple[str, Any]]:
-        """The leaves that are arrays, each with its path."""
-        return [(path, leaf) for path, leaf in self.leaves if leaf_type(leaf) is not None]
+        leaves = [leaf for label, x, static in found if not static for leaf in tree_leaves(x, label)]
+        return [(path, leaf) for path, leaf in leaves if leaf_type(leaf) is not None]
 
     def traced(self, variables: Sequence[Any]) -> Any:
         """f with these in place of its arrays."""
@@ -180,11 +174,85 @@ class Call:
         def one(x: Any) -> Any:
             return x if leaf_type(x) is None else next(feed)
 
-        new = [
-            x if static else mapped_leaves(one, x) for x, static in zip(self.values, self.static, strict=True)
-        ]  # fmt: skip
+        new = [x if static else mapped_leaves(one, x) for x, static in zip(self.values, self.static, strict=True)]
         n = len(self.args)
         return self.f(*new[:n], **dict(zip(self.kwargs, new[n:], strict=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Reader:
+    """Reads arguments once: what tells them apart, and their arrays, in order."""
+
+    f: Callable[..., Any]
+    arrays: list[Any]
+    exact: bool
+
+    def key(self, x: Any) -> Hashable:
+        """The structure of x, with the type of each array."""
+        kind = type(x)
+        if kind is np.ndarray:
+            return self._array(x)
+        if kind in _NUMBERS:
+            return self._array(np.asarray(x))
+        if kind is dict:
+            return dict, tuple([(k, self.key(v)) for k, v in x.items()])
+        if kind is tuple or kind is list:
+            return kind, tuple([self.key(v) for v in x])
+        return tree_key(x, self._leaf)
+
+    def _array(self, x: Any) -> Hashable:
+        if x.dtype.kind not in "biufc":
+            return self._leaf(x)
+        self.arrays.append(x)
+        return x.dtype, x.shape if self.exact else tuple([n == 1 for n in x.shape])
+
+    def _leaf(self, x: Any) -> Hashable:
+        if isinstance(x, Variable):
+            raise Symbolic
+        type_ = leaf_type(x)
+        if type_ is not None:
+            if hasattr(x, "dtype") and hasattr(x, "shape"):
+                self.arrays.append(x)
+                known = x.shape if self.exact else type_.shape
+            else:
+                self.arrays.append(np.asarray(x))
+                known = self.arrays[-1].shape if self.exact else type_.shape
+            return np.dtype(type_.dtype), tuple(known) if self.exact else tuple([n == 1 for n in known])
+        if _is_name(x):
+            return self.static(x)
+        raise TypeError(
+            f"an argument of {title(self.f)} is {show(x)}, which is no array of numbers: give arrays, numbers, and "
+            "tuples, lists and dicts of them, or name the argument in static_argnames"
+        )
+
+    def static(self, x: Any) -> Hashable:
+        """What a value is told apart by that the function gets as it is."""
+        try:
+            hash(x)
+        except TypeError:
+            raise TypeError(
+                f"a static argument of {title(self.f)} is {show(x)}, which has no hash: pass a tuple in place of a "
+                "list, or an array as an argument that is not static"
+            ) from None
+        return type(x), x
+
+
+_NUMBERS = frozenset({bool, int, float, complex})
+
+
+@cache
+def _plain(signature: inspect.Signature) -> int:
+    """How many arguments a function takes, if all can be given by position and none is left out; else -1."""
+    kinds = {p.kind for p in signature.parameters.values()}
+    plain = kinds <= {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
+    return len(signature.parameters) if plain else -1
+
+
+def labels_of(f: Callable[..., Any], count: int) -> list[str]:
+    """What to call so many positional arguments of f."""
+    signature = signature_of(f)
+    names = [] if signature is None else _positional_names(signature, count)
+    return [*names, *(f"args[{i}]" for i in range(len(names), count))]
 
 
 def _positional_names(signature: inspect.Signature, count: int) -> list[str]:
@@ -196,8 +264,3 @@ def _positional_names(signature: inspect.Signature, count: int) -> list[str]:
         elif p.kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD):
             names.append(p.name)
     return names[:count]
-
-
-def as_written(tree: Any, values: Sequence[Any]) -> Any:
-    """A structure with these leaves."""
-    return rebuilt(tree, iter(values).__next__)

@@ -15,7 +15,7 @@ from scanopt.array.variable import Variable, describe
 from scanopt.loops.rebuild import rebuild
 from scanopt.loops.tracing import attached, collecting
 from scanopt.loops.trees import mapped_leaves, rebuilt, tree_leaves
-from scanopt.transforms.calls import leaf_type, signature_of, title
+from scanopt.transforms.calls import labels_of, leaf_type, title
 from scanopt.transforms.jit import as_results
 
 __all__ = ["Fresh", "chosen", "fresh_call"]
@@ -79,7 +79,7 @@ def fresh_call(
 
     still: what is neither float nor complex is left as it is, else it is an error.  Raises TypeError.
     """
-    names = _names(f, len(args))
+    names = labels_of(f, len(args))
     variables: list[Variable] = []
     actual: list[Variable] = []
     new = list(args)
@@ -113,10 +113,3 @@ def _with_aux(f: Callable[..., Any], what: str, found: Any) -> tuple[Any, Any]:
     if not isinstance(found, tuple) or len(found) != 2:
         raise TypeError(f"{what} with has_aux=True needs {title(f)} to return (result, aux), found {found!r}")
     return found
-
-
-def _names(f: Callable[..., Any], count: int) -> list[str]:
-    """What to call positional arguments."""
-    signature = signature_of(f)
-    names = [] if signature is None else [p.name for p in signature.parameters.values() if p.kind in (0, 1)]
-    return [names[i] if i < len(names) else f"args[{i}]" for i in range(count)]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from scanopt.array.variable import FUNCTIONS, Variable
-from scanopt.gradient import jacobian
+from scanopt.gradient import jacobian as jacobian_of
 from scanopt.loops.carry import loop
 from scanopt.loops.trees import rebuilt
 from scanopt.transforms.directions import moved
@@ -15,14 +15,14 @@ from scanopt.transforms.fresh import Fresh, chosen, fresh_call
 from scanopt.transforms.gradients import function_of_arrays
 from scanopt.transforms.jit import jit
 
-__all__ = ["hessian", "jacfwd", "jacrev"]
+__all__ = ["hessian", "jacfwd", "jacobian", "jacrev"]
 
 Table = list[list[Variable]]
 """For each output the derivatives with respect to each variable."""
 
 
 def _backwards(call: Fresh) -> Table:
-    return [jacobian(y, call.variables, disconnected_inputs="ignore") for y in call.outputs]
+    return [jacobian_of(y, call.variables, disconnected_inputs="ignore") for y in call.outputs]
 
 
 def _forwards(call: Fresh) -> Table:
@@ -79,6 +79,9 @@ def jacrev(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **opt
     Source: `jax.jacrev`.
     """
     return _transform("jacrev", _backwards, f, argnums, has_aux, options)
+
+
+jacobian = jacrev
 
 
 def jacfwd(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **options: Any) -> Any:

@@ -10,20 +10,20 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any
 
-import numpy as np
-
 from scanopt.array.constants import as_variable
 from scanopt.array.types import TensorType
 from scanopt.array.variable import SharedVariable, Variable
 from scanopt.compiler import Function, function
 from scanopt.explanation import Explanation
 from scanopt.forks import lock, once
+from scanopt.loops.frozen import generator, warn_if_traced
 from scanopt.loops.graph import leaves
-from scanopt.loops.site import show
+from scanopt.loops.location import user_location
+from scanopt.loops.site import Site, show
 from scanopt.loops.tracing import attached, collecting, pending
 from scanopt.loops.trees import rebuilt, tree_leaves
 from scanopt.program.ir import Program
-from scanopt.transforms.calls import Call, Statics, is_symbolic, leaf_type, signature_of, title
+from scanopt.transforms.calls import Call, Statics, Symbolic, leaf_type, signature_of, title
 
 __all__ = ["Jitted", "Traced", "as_results", "jit"]
 
@@ -91,7 +91,8 @@ class Traced:
 
 def traced(call: Call, options: dict[str, Any], exact: bool) -> Traced:
     """A call as a graph.  Errors in it carry a note that says what was traced."""
-    inputs = [Variable(_type(x, exact), path) for path, x in call.dynamic()]
+    inputs = [Variable(_type(x, exact), path) for path, x in call.arrays]
+    before = generator()
     try:
         with collecting() as asked:
             results = call.traced(inputs)
@@ -99,6 +100,7 @@ def traced(call: Call, options: dict[str, Any], exact: bool) -> Traced:
         given = ", ".join(f"{v.name} {v.type}" for v in inputs)
         error.add_note(f"while tracing {title(call.f)} with {given or 'no arrays'}")
         raise
+    warn_if_traced(Site("jit", user_location()), title(call.f), before)
     return Traced(title(call.f), inputs, attached(as_results(call.f, results), asked), options)
 
 
@@ -139,16 +141,23 @@ class Jitted:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The results, as arrays in the structure that the function returns."""
-        if pending() is not None or is_symbolic((args, kwargs)):
+        if pending() is not None:
             return self._f(*args, **kwargs)
         call = self._call(args, kwargs)
-        found = self._traced(call)
+        try:
+            key, arrays = call.key(self._exact)
+        except Symbolic:
+            return self._f(*args, **kwargs)
+        found = self._traced(call, key)
         if found is None:
             return self._f(*args, **kwargs)
-        return found.packed(found.compile()(*_arrays(call)))
+        return found.packed(found.compile()(*arrays))
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
+
+    def __reduce__(self) -> str:
+        return str(getattr(self, "__qualname__", ""))  # by its name, as functions are pickled
 
     def __repr__(self) -> str:
         return f"<jit of {title(self._f)}, {len(self._entries)} traced>"
@@ -158,8 +167,7 @@ class Jitted:
     def _call(self, args: Any, kwargs: Any) -> Call:
         return Call.of(self._f, self._signature, self._statics, args, kwargs)
 
-    def _traced(self, call: Call) -> Traced | None:
-        key = call.key(self._exact)
+    def _traced(self, call: Call, key: Hashable) -> Traced | None:
         with self._lock:
             entry = self._entries.setdefault(key, _Entry())
             self._entries.move_to_end(key)
@@ -190,7 +198,10 @@ class Jitted:
             found = entry.traced
         else:
             try:
-                found = self._traced(self._call(args, kwargs))
+                call = self._call(args, kwargs)
+                found = self._traced(call, call.key(self._exact)[0])
+            except Symbolic:
+                raise TypeError(f"{title(self._f)} is lowered for arrays, found symbolic ones among them") from None
             except TypeError as error:
                 if not args and not kwargs:
                     error.add_note(f"call {title(self._f)} first, or give arguments like those of a call")
@@ -208,9 +219,8 @@ class Jitted:
 
     def unoptimized(self, *args: Any, **kwargs: Any) -> Any:
         """The same call by the reference interpreter."""
-        call = self._call(args, kwargs)
         found = self.lower(*args, **kwargs)
-        return found.packed(found.compile().unoptimized(*_arrays(call)))
+        return found.packed(found.compile().unoptimized(*self._call(args, kwargs).key(self._exact)[1]))
 
     def clear_cache(self) -> None:
         """Forget all that was traced."""
@@ -240,11 +250,6 @@ class Jitted:
         return self.compiled(*args, **kwargs).why_not(name)
 
 
-def _arrays(call: Call) -> list[Any]:
-    """The arrays among the arguments, as compiled functions take them."""
-    return [x if hasattr(x, "dtype") else np.asarray(x) for _, x in call.dynamic()]
-
-
 def jit(
     f: Callable[..., Any] | None = None,
     *,
@@ -268,6 +273,7 @@ def jit(
     The result has `explain()`, `program()`, `lower()`, `compiled()`, `why_not()`, `unoptimized()`.
     Raises TypeError, ValueError for options and arguments that do not fit, naming them.
 
+    >>> import numpy as np
     >>> @jit
     ... def step(params, x):
     ...     return {"w": params["w"] * x, "b": params["b"] + np.sum(x)}

@@ -13,7 +13,7 @@ from scanopt.loops.graph import leaves as reads
 from scanopt.loops.location import user_location
 from scanopt.loops.site import Site, show
 from scanopt.loops.trees import mapped_leaves, rebuilt, structure, tree_leaves
-from scanopt.transforms.calls import leaf_type, signature_of, title
+from scanopt.transforms.calls import labels_of, leaf_type, title
 from scanopt.transforms.gradients import function_of_arrays
 from scanopt.transforms.jit import as_results, jit
 
@@ -133,9 +133,7 @@ def _split(
     if isinstance(in_axes, tuple | list) and len(in_axes) != len(args):
         raise ValueError(f"in_axes of vmap has {len(in_axes)} entries, but {title(f)} was called with {len(args)}")
     by_position = in_axes if isinstance(in_axes, tuple | list) else [in_axes] * len(args)
-    signature = signature_of(f)
-    names = [] if signature is None else [p.name for p in signature.parameters.values() if p.kind in (0, 1)]
-    labels = [names[i] if i < len(names) else f"args[{i}]" for i in range(len(args))] + list(kwargs)
+    labels = [*labels_of(f, len(args)), *kwargs]
     rows: list[Variable] = []
     paths: list[str] = []
     taken: list[bool] = []
