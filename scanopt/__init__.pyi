@@ -7,6 +7,7 @@ from scanopt import lax as lax
 from scanopt import printing as printing
 from scanopt import scan_module as scan_module
 from scanopt import tensor as tensor
+from scanopt import tree as tree
 from scanopt.array.constants import shared as shared
 from scanopt.array.op import Op as Op
 from scanopt.array.op import OpSpec as OpSpec
@@ -66,6 +67,7 @@ from scanopt.transforms.gradients import stop_gradient as stop_gradient
 from scanopt.transforms.gradients import value_and_grad as value_and_grad
 from scanopt.transforms.jacobians import hessian as hessian
 from scanopt.transforms.jacobians import jacfwd as jacfwd
+from scanopt.transforms.jacobians import jacobian as jacobian
 from scanopt.transforms.jacobians import jacrev as jacrev
 from scanopt.transforms.jit import jit as jit
 from scanopt.transforms.vmap import vmap as vmap
