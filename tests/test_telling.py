@@ -1,9 +1,12 @@
 """check, Assert, debug_print and Print: they run where they are written, and no law loses or moves them."""
 
+import random
+from collections import Counter
 from typing import Any
 
 import numpy as np
 import pytest
+from random_programs import build, generate
 
 import scanopt
 from scanopt import (
@@ -24,6 +27,9 @@ from scanopt import (
     vmap,
 )
 from scanopt import tensor as T
+from scanopt.array.variable import Apply
+from scanopt.loops.graph import loops_of, schedule
+from scanopt.loops.rebuild import rebuild
 
 X = np.arange(5.0)
 
@@ -77,6 +83,13 @@ def test_checks_hold_up_no_law_but_where_they_are() -> None:
     assert unused(1.0) == 2
 
 
+def test_a_check_that_fails_for_sure_fails_where_it_runs() -> None:
+    f = jit(lambda x: lax.cond(x > 0, lambda: (check(False, "here"), x)[1], lambda: -x))
+    assert f(-1.0) == 1
+    with pytest.raises(CheckError, match="here"):
+        f(1.0)
+
+
 def test_checks_at_once() -> None:
     check(np.array([True, True]), "fine")
     with pytest.raises(CheckError, match="wrong"):
@@ -118,6 +131,7 @@ PRINTED: dict[str, Any] = {
         lambda x: Print("x", ["shape", "max", "dtype"])(x),
         ["x shape = (3,)", "x max = 2.0", "x dtype = float64"],
     ),
+    "once": (lambda x: (debug_print("here {}", 1), x)[1], ["here 1"]),
     "numbers": (lambda x: loop(lambda c, v: (c + (debug_print("{}", 3), v)[1], None), 0.0, x)[0], ["3"] * 3),
     "braces": (lambda x: (debug_print("{{{0}}}", x.sum()), x)[1], ["{3.0}"]),
 }
@@ -143,6 +157,27 @@ def test_prints_in_longer_loops_and_other_programs(capsys: Any, tmp_path: Any) -
     assert lines(capsys, lambda: lax.fori_loop(0, 2, lambda i, v: (debug_print("{}", i), v)[1], 1.0)) == ["0", "1"]
     assert lines(capsys, lambda: debug_print("{a} {0:.2f}", 2.0, a=[1, 2])) == ["[1, 2] 2.00"]
     assert printing.debugprint is scanopt.dprint
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_programs_print_no_more_than_as_written(seed: int, capsys: Any) -> None:
+    """Two values of each loop, and two outside, printed: no line is doubled, and compiling prints nothing."""
+    rng = random.Random(seed)
+    try:
+        values, outputs = build(generate(seed, pure=True))
+    except (IndexError, ValueError):
+        return
+    steps = [schedule(node.inner_outputs, node.inner_inputs) for node in loops_of(outputs)]
+    made = [[v for n in nodes if isinstance(n, Apply) for v in n.outputs] for nodes in [*steps, schedule(outputs)]]
+    chosen = dict.fromkeys(v for part in made for v in rng.sample(part, min(2, len(part))))
+    told = rebuild(outputs, {v: Print(f"p{i}", ["shape"])(v) for i, v in enumerate(chosen)})
+    f = function(list(values), told, on_unused_input="ignore")
+    assert capsys.readouterr().out == ""
+    try:
+        written = Counter(lines(capsys, f.unoptimized, *values.values()))
+    except (IndexError, ValueError):
+        return
+    assert Counter(lines(capsys, f, *values.values())) <= written
 
 
 def test_a_saved_text_reads_no_attributes(tmp_path: Any) -> None:

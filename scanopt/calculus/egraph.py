@@ -349,7 +349,7 @@ def _evaluate(op: Operator, args: list[np.ndarray[Any, Any]]) -> np.ndarray[Any,
     Arrays without entries are all equal.  Loops that read them take no step, where 0 and 1 are equal, too: before
     that is known, what is 0 and what is 1 in such a loop must not become one.
     """
-    if isinstance(op, Batched):
+    if isinstance(op, Batched) or op.spec.effect:
         return None
     try:
         shape = op.infer(*(Operand(a.dtype.name, a.shape, a) for a in args)).shape
@@ -358,5 +358,5 @@ def _evaluate(op: Operator, args: list[np.ndarray[Any, Any]]) -> np.ndarray[Any,
             return None
         with np.errstate(all="ignore"):
             return np.asarray(op.bind(np)(*laid_out(op, args)))
-    except (ArithmeticError, IndexError, ValueError):  # as it will when the program runs
+    except (ArithmeticError, AssertionError, IndexError, ValueError):  # as it will when the program runs
         return None

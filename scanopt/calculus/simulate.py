@@ -104,7 +104,9 @@ def _value(g: Encoded, f: Form, args: list[Array]) -> Array | None:
 
 
 def _applied(op: Op, args: list[Array]) -> Array | None:
-    """The operator's value, None where it raises (lengths of 1 need not fit) or is large."""
+    """The operator's value, None where it raises (lengths of 1 need not fit), is large, or would be seen."""
+    if op.spec.effect:
+        return None
     try:
         if op.data_shape and _size(op.infer(*(Operand(a.dtype.name, a.shape, a) for a in args)).shape) > _LARGEST:
             return None
