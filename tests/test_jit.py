@@ -171,6 +171,23 @@ def test_names_are_static_by_nature() -> None:
     same(jit(lambda g, x: g(x))(np.cos, X), np.cos(X))
 
 
+def test_bare_floats_have_the_precision_of_the_arrays_beside_them() -> None:
+    f = jit(lambda x, k, p: (x["a"] * k, p * k))
+    for dtype, number in (
+        ("float32", "float32"),
+        ("float64", "float64"),
+        ("float16", "float16"),
+        ("complex64", "float32"),
+    ):
+        x = np.ones(2, dtype)
+        same(f({"a": x}, 0.1, 2.0), ((x * 0.1), np.asarray(2 * np.dtype(number).type(0.1), number)))
+        assert f.lower({"a": x}, 0.1, Point(1, 2)).inputs[1].dtype == number
+    assert f({"a": np.float32(1)}, np.float64(0.1), 1)[0].dtype == "float64"
+    assert f({"a": np.int32(1)}, 0.1, 1)[0].dtype == "float64"
+    assert f({"a": np.float32(1)}, 0.1, np.ones(1))[0].dtype == "float64"
+    assert scanopt.grad(lambda w, lr: (w * lr).sum())(np.ones(2, "float32"), 0.5).dtype == "float32"
+
+
 def test_shapes_known_where_asked() -> None:
     @jit(static_shapes=True)
     def f(x: Any) -> Any:

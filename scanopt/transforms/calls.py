@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
 from typing import Any
@@ -153,19 +153,18 @@ class Call:
 
         Raises Symbolic where an argument is, TypeError for what is no array.
         """
-        arrays: list[Any] = []
-        reader = _Reader(self.f, arrays, exact)
+        reader = _Reader(self.f, exact)
         parts = [
             reader.static(x) if static else reader.key(x) for x, static in zip(self.values, self.static, strict=True)
         ]
-        return (len(self.args), tuple(self.kwargs), *parts), arrays
+        return (len(self.args), tuple(self.kwargs), *parts), reader.read()
 
     @once
-    def arrays(self) -> list[tuple[str, Any]]:
-        """The arrays among the arguments, each with its path."""
+    def paths(self) -> list[str]:
+        """The paths of the arrays among the arguments."""
         found = zip(self.labels, self.values, self.static, strict=True)
         leaves = [leaf for label, x, static in found if not static for leaf in tree_leaves(x, label)]
-        return [(path, leaf) for path, leaf in leaves if leaf_type(leaf) is not None]
+        return [path for path, leaf in leaves if leaf_type(leaf) is not None]
 
     def traced(self, variables: Sequence[Any]) -> Any:
         """f with these in place of its arrays."""
@@ -181,11 +180,28 @@ class Call:
 
 @dataclass(frozen=True, eq=False)
 class _Reader:
-    """Reads arguments once: what tells them apart, and their arrays, in order."""
+    """Reads arguments once: what tells them apart, and their arrays, in order.
+
+    bare: which of them are Python's floats and complex numbers.
+    """
 
     f: Callable[..., Any]
-    arrays: list[Any]
     exact: bool
+    arrays: list[Any] = field(default_factory=list[Any])
+    bare: list[int] = field(default_factory=list[int])
+
+    def read(self) -> list[Any]:
+        """The arrays; bare numbers in the precision of the floating-point arrays, if these have one."""
+        if self.bare and len(self.bare) < len(self.arrays):
+            others = [x for i, x in enumerate(self.arrays) if i not in self.bare]
+            found = {_PRECISION.get(np.dtype(x.dtype).char) for x in others} - {None}
+            if len(found) == 1:
+                single, double = found.pop() or ("d", "D")
+                for i in self.bare:
+                    x = self.arrays[i]
+                    with np.errstate(over="ignore"):
+                        self.arrays[i] = x.astype(single if x.dtype.kind == "f" else double)
+        return self.arrays
 
     def key(self, x: Any) -> Hashable:
         """The structure of x, with the type of each array."""
@@ -193,7 +209,7 @@ class _Reader:
         if kind is np.ndarray:
             return self._array(x)
         if kind in _NUMBERS:
-            return self._array(np.asarray(x))
+            return self._number(x)
         if kind is dict:
             return dict, tuple([(k, self.key(v)) for k, v in x.items()])
         if kind is tuple or kind is list:
@@ -206,9 +222,19 @@ class _Reader:
         self.arrays.append(x)
         return x.dtype, x.shape if self.exact else tuple([n == 1 for n in x.shape])
 
+    def _number(self, x: Any) -> Hashable:
+        data = np.asarray(x)
+        if data.dtype.kind not in "fc":
+            return self._array(data)
+        self.bare.append(len(self.arrays))
+        self.arrays.append(data)
+        return f"a Python {type(x).__name__}"
+
     def _leaf(self, x: Any) -> Hashable:
         if isinstance(x, Variable):
             raise Symbolic
+        if type(x) in _NUMBERS:
+            return self._number(x)
         type_ = leaf_type(x)
         if type_ is not None:
             if hasattr(x, "dtype") and hasattr(x, "shape"):
@@ -238,6 +264,7 @@ class _Reader:
 
 
 _NUMBERS = frozenset({bool, int, float, complex})
+_PRECISION = {"e": ("e", "F"), "f": ("f", "F"), "F": ("f", "F"), "d": ("d", "D"), "D": ("d", "D")}
 
 
 @cache

@@ -89,9 +89,9 @@ class Traced:
         return rebuilt(self.result, iter(values).__next__)
 
 
-def traced(call: Call, options: dict[str, Any], exact: bool) -> Traced:
-    """A call as a graph.  Errors in it carry a note that says what was traced."""
-    inputs = [Variable(_type(x, exact), path) for path, x in call.arrays]
+def traced(call: Call, arrays: list[Any], options: dict[str, Any], exact: bool) -> Traced:
+    """A call as a graph.  arrays: those among its arguments.  Errors in it carry a note that says what was traced."""
+    inputs = [Variable(_type(x, exact), path) for path, x in zip(call.paths, arrays, strict=True)]
     before = generator()
     try:
         with collecting() as asked:
@@ -148,7 +148,7 @@ class Jitted:
             key, arrays = call.key(self._exact)
         except Symbolic:
             return self._f(*args, **kwargs)
-        found = self._traced(call, key)
+        found = self._traced(call, key, arrays)
         if found is None:
             return self._f(*args, **kwargs)
         return found.packed(found.compile()(*arrays))
@@ -167,7 +167,7 @@ class Jitted:
     def _call(self, args: Any, kwargs: Any) -> Call:
         return Call.of(self._f, self._signature, self._statics, args, kwargs)
 
-    def _traced(self, call: Call, key: Hashable) -> Traced | None:
+    def _traced(self, call: Call, key: Hashable, arrays: list[Any]) -> Traced | None:
         with self._lock:
             entry = self._entries.setdefault(key, _Entry())
             self._entries.move_to_end(key)
@@ -176,11 +176,11 @@ class Jitted:
         if not entry.made:
             with entry.held:
                 if not entry.made:
-                    entry.traced, entry.made = self._new(call), True
+                    entry.traced, entry.made = self._new(call, arrays), True
         return entry.traced
 
-    def _new(self, call: Call) -> Traced | None:
-        found = traced(call, self._options, self._exact)
+    def _new(self, call: Call, arrays: list[Any]) -> Traced | None:
+        found = traced(call, arrays, self._options, self._exact)
         free = [v for v in leaves(found.outputs, found.inputs) if not isinstance(v, SharedVariable)]
         if free:
             return None
@@ -199,7 +199,7 @@ class Jitted:
         else:
             try:
                 call = self._call(args, kwargs)
-                found = self._traced(call, call.key(self._exact)[0])
+                found = self._traced(call, *call.key(self._exact))
             except Symbolic:
                 raise TypeError(f"{title(self._f)} is lowered for arrays, found symbolic ones among them") from None
             except TypeError as error:
@@ -269,7 +269,8 @@ def jit(
     cache_size: how many kinds of arguments are remembered.  options: those of `function` (fp, exclude, cost, ...).
 
     f is called once for each structure of arguments, their dtypes and numbers of axes, and which lengths are 1.
-    Bare Python numbers are arrays of NumPy's dtype for them, not weak.  Shared variables are read at each call.
+    A bare Python float has the precision of the floating-point arrays beside it, if these have one, else it is a
+    float64; integers and truth values are arrays of NumPy's dtype for them.  Shared variables are read at each call.
     The result has `explain()`, `program()`, `lower()`, `compiled()`, `why_not()`, `unoptimized()`.
     Raises TypeError, ValueError for options and arguments that do not fit, naming them.
 
