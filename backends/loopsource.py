@@ -101,8 +101,7 @@ class LoopWriter:
     def _kernel(self, kept: list[str]) -> str:
         """Writes the call of the kernel, if there is one; what stands before the `if` of array steps."""
         p, z = self.parent, f"z{self.me}"
-        inner = made_in(self.loop, ())
-        call = p.choice.call(self.loop, self.layout.types, inner, self.n, p.names) if p.choice else ""
+        call = p.choice.call(self.loop, self.layout.types, self.n, p.names) if p.choice else ""
         if not call:
             return ""
         p.line(f"{z} = {call}")

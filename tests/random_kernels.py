@@ -29,7 +29,7 @@ class RandomLoop:
         self.values: list[Array] = []
         self.dtypes = self.pick.sample(dtypes, min(len(dtypes), self.pick.choice((1, 1, 2, 3))))
         self.steps = self.pick.choice((0, 1, 2, 3, 9, 33))
-        self.shapes = dict[str, tuple[int, ...]]()
+        self.shapes: dict[str, tuple[int, ...]] = {}
 
     def array(self, shape: tuple[int, ...], dtype: str) -> Array:
         if dtype == "bool":
@@ -113,6 +113,9 @@ class RandomLoop:
         make: list[Callable[[], str]] = [
             *[lambda: self.ufunc(x, y)] * 8,
             lambda: self.make("where", self.truth(z), x, y),
+            *[lambda: self.reduced(x)] * 2,
+            lambda: self.branch(known),
+            lambda: self.nested(known),
             lambda: self.make("cast", x, dtype=pick.choice(DTYPES)),
             lambda: self.make("sigmoid", self.float(x)),
             lambda: self.make("transpose", x, axes=tuple(pick.sample(range(self.ndim(x)), self.ndim(x)))),
@@ -149,6 +152,54 @@ class RandomLoop:
         name = self.pick.choice(UFUNCS)
         arity = getattr(np, name).nin
         return self.make(name, *(x, y)[:arity])
+
+    def reduced(self, x: str) -> str:
+        axes = tuple(i for i in range(self.ndim(x)) if self.pick.random() < 0.6) or (0,)
+        name = self.pick.choice(("sum", "sum", "prod", "mean", "max", "min", "any", "all"))
+        x = self.truth(x) if name in ("any", "all") else x
+        return self.make(name, x, axis=axes, keepdims=self.pick.random() < 0.3)
+
+    def branch(self, known: list[str]) -> str:
+        """A branch whose sides are of one dtype and shape."""
+        pick, numbers = self.pick, [x for x in known if not self.ndim(x)]
+        test = self.truth(pick.choice(numbers or [self.place]))
+        x = pick.choice(known)
+
+        def side() -> str:
+            inside = list(known)
+            for _ in range(pick.randrange(4)):
+                inside += self.grow(inside)
+            like = [y for y in inside[-6:] if (self.b.types[y].dtype, self.shapes[y]) == (dtype, self.shapes[x])]
+            return pick.choice([*like, x])
+
+        dtype = self.b.types[x].dtype
+        name = self.b.branch(test, side, side)
+        self.shapes[name] = self.shapes[x]
+        return name
+
+    def nested(self, known: list[str]) -> str:
+        """A loop inside."""
+        pick, b = self.pick, self.b
+        x, y = pick.choice(known), pick.choice(known)
+        init = self.make("expand_dims", x, axis=(0,))
+        steps = pick.choice((1, 2, 3))
+        if self.ndim(y) and self.shapes[y][0] < 4 and pick.random() < 0.5:
+            steps = self.shapes[y][0]
+        with b.loop(b.const(np.int64(steps))) as loop:
+            inside = [*known, *loop.state(init)]
+            self.shapes[inside[-1]] = self.shapes[x]
+            if self.ndim(y) and self.shapes[y][0] >= steps:
+                inside.append(self.read(loop, y))
+            for _ in range(pick.randrange(4)):
+                inside += self.grow(inside)
+            loop.update(0, self.fitted(pick.choice(inside), init, loop.states[0].taps[0][1]))
+            values = [pick.choice(inside), loop.states[0].update]
+            if pick.random() < 0.2:
+                loop.until = self.end(inside)
+            kept = [(v, rows, loop.keep(v, rows)) for v in values for rows in pick.choices((None, 1, 2), k=1)]
+        for value, rows, name in kept:
+            self.shapes[name] = (min(rows or steps, steps), *self.shapes[value])
+        return pick.choice(kept)[2]
 
     def truth(self, x: str) -> str:
         return x if self.b.types[x].dtype == "bool" else self.make("isfinite", x)

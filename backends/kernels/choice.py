@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from scanopt.array.types import TensorType
+from scanopt.backends.kernels.body import body_of
 from scanopt.backends.kernels.compilers import compiler
-from scanopt.backends.kernels.nodes import NoForm, body_of
+from scanopt.backends.kernels.nodes import NoForm
 from scanopt.backends.kernels.runtime import LoopKernel
 from scanopt.program.ir import Loop
 
@@ -44,26 +45,24 @@ class Choice:
         kernels = [LoopReport(k.body.loop.label, k.state(), tuple(k.texts())) for k in self.made.values()]
         return (*kernels, *(LoopReport(label, f"array steps: {reason}") for label, reason in self.refused))
 
-    def call(
-        self, loop: Loop, types: Mapping[str, TensorType], inner: Collection[str], n: str, names: Mapping[str, str]
-    ) -> str:
+    def call(self, loop: Loop, types: Mapping[str, TensorType], n: str, names: Mapping[str, str]) -> str:
         """The text that calls the kernel of a loop of `n` steps; "" where the loop runs as array steps alone.
 
         names: in the text, by those of the program.
         """
-        made = self.kernel(loop, types, inner)
+        made = self.kernel(loop, types)
         if made is None:
             return ""
         args = ", ".join([n, *(names[x] for x in made.body.outer)])
         return f"{made.name}({args}) if {n} >= {made.fewest} else None"
 
-    def kernel(self, loop: Loop, types: Mapping[str, TensorType], inner: Collection[str]) -> LoopKernel | None:
+    def kernel(self, loop: Loop, types: Mapping[str, TensorType]) -> LoopKernel | None:
         """The kernel of a loop, which is to be called by its name; None where the loop runs as array steps alone."""
         found = compiler()
         try:
             if isinstance(found, str):
                 raise NoForm(found)
-            body = body_of(loop, types, set(inner), self.exact)
+            body = body_of(loop, types, self.exact)
         except NoForm as reason:
             self.refused.append((loop.label, str(reason)))
             return None

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import singledispatch
 
 import numpy as np
 
+from scanopt.backends.kernels.frames import Frame, checked
 from scanopt.backends.kernels.ir import (
     INDEX,
     ONE,
     ZERO,
     Cast,
-    Declare,
     Do,
     Expr,
     Fail,
@@ -21,6 +22,7 @@ from scanopt.backends.kernels.ir import (
     Lit,
     Load,
     Point,
+    Set,
     Stmt,
     Store,
     Var,
@@ -28,18 +30,36 @@ from scanopt.backends.kernels.ir import (
     product,
     times,
 )  # fmt: skip
-from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import Call, Join, Length, Map, NoForm, Product, Reshape, View
+from scanopt.backends.kernels.lowering import Lowering, index, number_of
+from scanopt.backends.kernels.nodes import (
+    Call,
+    Fork,
+    Join,
+    Length,
+    Map,
+    Nested,
+    Node,
+    NoForm,
+    Product,
+    Reduce,
+    Reshape,
+    View,
+    walk,
+)  # fmt: skip
 from scanopt.backends.kernels.recipe import Given, Number
-from scanopt.backends.kernels.stages import Fused, Stage
-from scanopt.backends.kernels.values import Array, Axes, Scalar, Value, element_of, nest, packed
+from scanopt.backends.kernels.reductions import reduced
+from scanopt.backends.kernels.stages import Fused, Stage, stages_of, stored
+from scanopt.backends.kernels.values import Array, Scalar, element_of, nest, packed
 
-__all__ = ["emit_stage"]
+__all__ = ["emit"]
 
 
-def emit_stage(w: Lowering, stage: Stage) -> None:
-    """Write one stage of a step."""
-    _emit(stage, w)
+def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
+    """Write some nodes.  wanted: names that are asked for after them."""
+    stages = stages_of(nodes, w.lengths.axes)
+    w.stored |= stored(stages, wanted)
+    for stage in stages:
+        _emit(stage, w)
 
 
 @singledispatch
@@ -69,9 +89,7 @@ def _fused(stage: Fused, w: Lowering) -> None:
     lengths = (product(stage.axes),) if flat else stage.axes
     names, places = w.places(lengths)
     body: list[Stmt] = []
-    into: Expr = ZERO
-    for place, stride in zip(places, packed(lengths), strict=True):
-        into = plus(into, times(place, stride))
+    into = index(ZERO, places, packed(lengths))
     for node in stage.nodes:
         values = [mine[a] if a in mine else w.value(a) for a in node.args]
         found = [element_of(v, places, lengths) for v in values]
@@ -80,7 +98,7 @@ def _fused(stage: Fused, w: Lowering) -> None:
         mine[node.out] = Scalar(Var(variable, node.dtype), node.dtype)
         if node.out in w.stored:
             body.append(Store(w.place(node.out), into, Var(variable, node.dtype)))
-    w.step += nest(lengths, names, tuple(body))
+    w.code += nest(lengths, names, tuple(body))
 
 
 def _outside(stage: Fused) -> list[str]:
@@ -89,13 +107,6 @@ def _outside(stage: Fused) -> list[str]:
 
 
 # NumPy's inner loops
-
-
-def _cell(w: Lowering, dtype: str) -> str:
-    """A place in memory for one number."""
-    name = w.fresh("c")
-    w.head.append(Declare(name, dtype, elements=1))
-    return name
 
 
 def _item(dtype: str) -> Lit:
@@ -109,18 +120,9 @@ def _slot(w: Lowering, ufunc: str, dtypes: tuple[str, ...]) -> int:
 
 
 def _in_cell(w: Lowering, value: Expr, old: str, dtype: str) -> str:
-    cell = _cell(w, dtype)
-    w.step.append(Store(cell, ZERO, value if old == dtype else Cast(value, dtype)))
+    cell = w.cell(dtype)
+    w.code.append(Store(cell, ZERO, value if old == dtype else Cast(value, dtype)))
     return cell
-
-
-def _whole(w: Lowering, value: Value, axes: Axes, dtype: str) -> str:
-    """A pointer to a value as a packed array of these axes and this dtype, copied where it is not one."""
-    if isinstance(value, Array) and value.fills(axes) and value.dtype == dtype:
-        return value.pointer
-    pointer = w.scratch(dtype, axes)
-    w.step += w.copied(value, pointer, ZERO, axes, dtype)
-    return pointer
 
 
 @_emit.register(Call)
@@ -136,11 +138,11 @@ def _call(node: Call, w: Lowering) -> None:
             pointers.append(_in_cell(w, element_of(value, [ZERO], (ONE,)), value.dtype, dtype))
             strides.append(ZERO if axes else _item(dtype))
         else:
-            pointers.append(_whole(w, value, axes, dtype))
+            pointers.append(w.whole(value, axes, dtype))
             strides.append(_item(dtype))
-    out = w.place(node.out) if axes else _cell(w, node.dtype)
+    out = w.place(node.out) if axes else w.cell(node.dtype)
     slot = _slot(w, node.ufunc, (*node.takes, node.dtype))
-    w.step.append(Inner(slot, (*pointers, out), (product(axes),), (*strides, _item(node.dtype))))
+    w.code.append(Inner(slot, (*pointers, out), (product(axes),), (*strides, _item(node.dtype))))
     if not axes:
         w.let(node.out, Load(out, ZERO, node.dtype), node.dtype)
 
@@ -159,10 +161,10 @@ def _product(node: Product, w: Lowering) -> None:
         strides_a = (times(axes_a[0], item), strides_a[0])
     if len(axes_b) == 1:
         strides_b = (strides_b[0], item)
-    out = w.place(node.out) if out_axes else _cell(w, node.dtype)
+    out = w.place(node.out) if out_axes else w.cell(node.dtype)
     dims = (ONE, rows, axes_a[-1], columns)
     strides = (ZERO, ZERO, ZERO, *strides_a, *strides_b, times(columns, item), item)
-    w.step.append(Inner(_slot(w, "matmul", (node.dtype,) * 3), (pointer_a, pointer_b, out), dims, strides))
+    w.code.append(Inner(_slot(w, "matmul", (node.dtype,) * 3), (pointer_a, pointer_b, out), dims, strides))
     if not out_axes:
         w.let(node.out, Load(out, ZERO, node.dtype), node.dtype)
 
@@ -173,7 +175,7 @@ def _factor(w: Lowering, name: str, dtype: str) -> tuple[str, tuple[Expr, ...]]:
     if not w.body.exact and name in w.body.outer and w.dtype(name) == dtype:
         strides = tuple(w.number(Number("stride in bytes", (name, i))) for i in range(len(axes)))
         return w.give(Given("strided", dtype, name)), strides
-    pointer = _whole(w, w.value(name), axes, dtype)
+    pointer = w.whole(w.value(name), axes, dtype)
     return pointer, tuple(times(s, _item(dtype)) for s in packed(axes))
 
 
@@ -185,11 +187,11 @@ def _view(node: View, w: Lowering) -> None:
     x, name = w.value(node.args[0]), node.args[0]
     axes = w.axes(node.out)
     if isinstance(x, Scalar):
-        _spread(node.out, x, w)
+        _arranged(node.out, x, w)
         return
     offset: Expr = ZERO
-    for axis, index in node.at:
-        offset = plus(offset, times(_index(w, index, x.axes[axis]), x.strides[axis]))
+    for axis, at in node.at:
+        offset = plus(offset, times(_index(w, at, x.axes[axis]), x.strides[axis]))
     strides: list[Expr] = []
     for entry in node.axes:
         if entry is None:
@@ -205,47 +207,47 @@ def _view(node: View, w: Lowering) -> None:
         w.let(node.out, Load(x.pointer, offset, node.dtype), node.dtype)
         return
     pointer = w.pointer(node.dtype)
-    w.step.append(Point(pointer, x.pointer, offset, node.dtype))
+    w.code.append(Point(pointer, x.pointer, offset, node.dtype))
     w.env[node.out] = Array(pointer, axes, tuple(strides), node.dtype)
 
 
-def _index(w: Lowering, index: int | str, length: Expr) -> Expr:
+def _index(w: Lowering, place: int | str, length: Expr) -> Expr:
     """An index from 0 on, after a check: else the loop is left to array steps, which tell what is wrong."""
-    if isinstance(index, int):
-        value: Expr = Lit(index) if index >= 0 else plus(length, Lit(index))
-        if isinstance(length, Lit) and not -int(length.value) <= index < int(length.value):
+    if isinstance(place, int):
+        value: Expr = Lit(place) if place >= 0 else plus(length, Lit(place))
+        if isinstance(length, Lit) and not -int(length.value) <= place < int(length.value):
             raise NoForm("an index is out of range")
         if isinstance(length, Lit):
             return value
     else:
-        given = w.value(index)
+        given = w.value(place)
         assert isinstance(given, Scalar)
         name = w.fresh("j")
         plain = Cast(given.value, INDEX)
         below = Do("less", (plain, ZERO), "bool", INDEX)
-        w.step.append(Let(name, Do("where", (below, plus(plain, length), plain), INDEX, INDEX), INDEX))
+        w.code.append(Let(name, Do("where", (below, plus(plain, length), plain), INDEX, INDEX), INDEX))
         value = Var(name)
     low, high = Do("less", (value, ZERO), "bool", INDEX), Do("greater_equal", (value, length), "bool", INDEX)
-    w.step.append(If(Do("logical_or", (low, high), "bool", "bool"), (Fail(),)))
+    w.code.append(If(Do("logical_or", (low, high), "bool", "bool"), (Fail(),)))
     return value
 
 
-def _spread(out: str, x: Scalar, w: Lowering) -> None:
-    """An array of one element."""
+def _arranged(out: str, x: Scalar, w: Lowering) -> None:
+    """A number, or an array of one element."""
+    if not w.axes(out):
+        w.env[out] = x
+        return
     pointer = w.place(out)
-    w.step += w.copied(x, pointer, ZERO, w.axes(out))
+    w.code += w.copied(x, pointer, ZERO, w.axes(out))
 
 
 @_emit.register(Reshape)
 def _reshape(node: Reshape, w: Lowering) -> None:
     x, axes = w.value(node.args[0]), w.axes(node.out)
     if isinstance(x, Scalar):
-        if axes:
-            _spread(node.out, x, w)
-        else:
-            w.env[node.out] = x
+        _arranged(node.out, x, w)
         return
-    pointer = x.pointer if x.packed else _whole(w, x, x.axes, x.dtype)
+    pointer = x.pointer if x.packed else w.whole(x, x.axes, x.dtype)
     if axes:
         w.env[node.out] = Array(pointer, axes, packed(axes), node.dtype)
     else:
@@ -262,15 +264,58 @@ def _join(node: Join, w: Lowering) -> None:
         own = (*axes[: node.axis], *axes[node.axis + 1 :]) if node.new else w.axes(a)
         apart = (*strides[: node.axis], *strides[node.axis + 1 :]) if node.new else strides
         names, places = w.places(own)
-        into = start
-        for place, stride in zip(places, apart, strict=True):
-            into = plus(into, times(place, stride))
+        into = index(start, places, apart)
         element = element_of(value, places, own)
         element = element if value.dtype == node.dtype else Cast(element, node.dtype)
-        w.step += nest(own, names, (Store(pointer, into, element),))
+        w.code += nest(own, names, (Store(pointer, into, element),))
         start = plus(start, times(ONE if node.new else own[node.axis], strides[node.axis]))
 
 
 @_emit.register(Length)
 def _length(node: Length, w: Lowering) -> None:
     w.let(node.out, w.axes(node.args[0])[node.axis], node.dtype)
+
+
+@_emit.register(Reduce)
+def _reduce(node: Reduce, w: Lowering) -> None:
+    reduced(node, _slot(w, node.op, (node.dtype,) * 3), w)
+
+
+# Branches and loops inside
+
+
+@_emit.register(Fork)
+def _fork(node: Fork, w: Lowering) -> None:
+    results = node.branch.results
+    targets = [w.pointer(r.type.dtype) if w.axes(r.out) else w.variable(r.type.dtype) for r in results]
+    test = number_of(w.value(node.branch.condition))
+    sides: list[tuple[Stmt, ...]] = []
+    for (_, values), nodes in zip(node.branch.sides, (node.then, node.otherwise), strict=True):
+        if any(name not in w.lengths.axes for x in walk(nodes) for name in x.outs):
+            sides.append((Fail(),))  # which does not run
+            continue
+        with w.into([]) as code:
+            emit(w, nodes, set(values))
+            for r, name, target in zip(results, values, targets, strict=True):
+                value, dtype = w.value(name), r.type.dtype
+                if isinstance(value, Scalar) and not w.axes(r.out):
+                    w.code.append(Set(target, value.value if value.dtype == dtype else Cast(value.value, dtype)))
+                else:
+                    w.code.append(Point(target, w.whole(value, w.axes(r.out), dtype), ZERO, dtype))
+            sides.append(tuple(code))
+    w.code.append(If(test, *sides))
+    for r, target in zip(results, targets, strict=True):
+        axes, dtype = w.axes(r.out), r.type.dtype
+        w.env[r.out] = Array(target, axes, packed(axes), dtype) if axes else Scalar(Var(target, dtype), dtype)
+
+
+@_emit.register(Nested)
+def _nested(node: Nested, w: Lowering) -> None:
+    outs: list[str] = []
+    for k in node.loop.keeps:
+        axes, dtype = w.axes(k.out), w.dtype(k.value)
+        outs.append(w.scratch(dtype, axes))
+        w.env[k.out] = Array(outs[-1], axes, packed(axes), dtype)
+    steps = checked(w, node)
+    frame = Frame(w, node, w.fresh("t"), steps, outs, outermost=False)
+    frame.write(lambda nodes, wanted: emit(w, nodes, wanted))

@@ -22,6 +22,8 @@ __all__ = ["LoopKernel"]
 
 Array = np.ndarray[Any, Any]
 Shapes = tuple[tuple[int, ...], ...]
+Key = tuple[Shapes, tuple[int, ...]]
+"""Shapes, and the numbers that lengths depend on."""
 VARIANTS, PLANS = 4, 64
 """So many patterns of lengths have a kernel, and so many lists of shapes are remembered."""
 STEP = 0.7e-6
@@ -41,7 +43,7 @@ class LoopKernel:
     body: Body
     always: bool
     spent: float = 0.0
-    plans: dict[Shapes, Plan | None] = field(default_factory=dict[Shapes, Any])
+    plans: dict[Key, Plan | None] = field(default_factory=dict[Any, Any])
     variants: dict[Pattern, Variant | str] = field(default_factory=dict[Pattern, Any])
 
     def __post_init__(self) -> None:
@@ -50,7 +52,8 @@ class LoopKernel:
         self._dtypes = [np.dtype(body.types[name].dtype) for name in body.outer]
         self._sources = [places[r.source] for r in body.loop.reads]
         self._inits = [(places[s.init], s.depth) for s in body.loop.states]
-        self._ops = max(1, len(self.body.nodes))
+        self._ops = max(1, self.body.size)
+        self._counts = [places[name] for name in body.counts]
 
     @property
     def fewest(self) -> int:
@@ -88,7 +91,8 @@ class LoopKernel:
         if not self._fit(n, arrays):
             return None
         shapes = tuple([x.shape for x in arrays])
-        plan = self.plans[shapes] if shapes in self.plans else self._plan(shapes)
+        key = shapes, tuple([int(arrays[i]) for i in self._counts])
+        plan = self.plans[key] if key in self.plans else self._plan(key)
         if plan is None:
             return None
         build = plan.variant.build
@@ -103,20 +107,21 @@ class LoopKernel:
             and all(len(arrays[i]) == depth for i, depth in self._inits)
         )
 
-    def _plan(self, shapes: Shapes) -> Plan | None:
+    def _plan(self, key: Key) -> Plan | None:
         with self._lock:
             if len(self.plans) >= PLANS:
                 self.plans.clear()
             try:
-                plan = self._planned(shapes)
-            except (ValueError, TypeError, IndexError):  # array steps tell what does not fit
+                plan = self._planned(*key)
+            except (ValueError, TypeError, LookupError):  # array steps tell what does not fit
                 plan = None
-            self.plans[shapes] = plan
+            self.plans[key] = plan
         return plan
 
-    def _planned(self, shapes: Shapes) -> Plan | None:
+    def _planned(self, shapes: Shapes, counts: tuple[int, ...]) -> Plan | None:
         body = self.body
-        found = shapes_of(body, dict(zip(body.outer, shapes, strict=True)))
+        outer = dict(zip(body.outer, shapes, strict=True))
+        found = shapes_of(body, outer, dict(zip(body.counts, counts, strict=True)))
         if found is None:
             return None
         pattern = pattern_of(body, found)
@@ -125,6 +130,8 @@ class LoopKernel:
                 self.variants[pattern] = Variant.of(lowered(body, lengths_of(body, pattern, found)))
             except NoForm as reason:
                 self.variants[pattern] = str(reason)
+            except Exception as error:  # a kernel is never needed
+                self.variants[pattern] = f"{type(error).__name__}: {error}"
         variant = self.variants.get(pattern)
         if variant is None or isinstance(variant, str) or not variant.recipe.lengths.hold(found):
             return None

@@ -9,9 +9,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from scanopt.array.op import Operand
 from scanopt.backends.kernels.ir import ONE, Expr, Lit, Var
-from scanopt.backends.kernels.nodes import Body, Call, Join, Map, Node, Product, Reshape, View
+from scanopt.backends.kernels.nodes import (
+    WHOLE,
+    Body,
+    Call,
+    Fork,
+    Join,
+    Map,
+    Nested,
+    Node,
+    Product,
+    Reduce,
+    Single,
+    View,
+    walk,
+)  # fmt: skip
+from scanopt.program.ir import Loop
 from scanopt.program.memory import loop_shapes
 
 __all__ = ["Axis", "Lengths", "Pattern", "lengths_of", "pattern_of", "shapes_of"]
@@ -39,27 +56,34 @@ class Lengths:
         return all(len({shapes[name][i] for name, i in c}) == 1 for c in self.classes)
 
 
-def shapes_of(body: Body, outer: Mapping[str, Shape]) -> dict[str, Shape] | None:
+def shapes_of(body: Body, outer: Mapping[str, Shape], counts: Mapping[str, int]) -> dict[str, Shape] | None:
     """The shapes of all names, those of outer ones given; None where values decide them or a length is 0.
 
+    counts: values of the outer numbers that lengths depend on.  Names of sides that do not run are left out.
     Raises the errors of shape rules.
     """
     known = {name: Operand(body.types[name].dtype, shape) for name, shape in outer.items()}
+    for name, value in counts.items():
+        known[name] = Operand(known[name].dtype, (), np.asarray(value, known[name].dtype))
     loop_shapes(body.loop, known, None)
+    for node in walk(body.root.nodes):
+        _complete(node, known)
     found: dict[str, Shape] = {}
-    for node in body.nodes:
-        like = node.like if isinstance(node, Map | Call) else node.out
-        if node.out not in known:
-            known[node.out] = known[like]
-    kept = {k.out for k in body.loop.keeps}
-    for name, x in known.items():
-        shape = tuple(n for n in x.shape if n is not None)
-        if name in kept:
-            continue
-        if len(shape) < len(x.shape) or 0 in shape:
+    for name in [x for x in known if x not in body.root.outs]:
+        shape = tuple(n for n in known[name].shape if n is not None)
+        if len(shape) < len(known[name].shape) or 0 in shape:
             return None
         found[name] = shape
     return found
+
+
+def _complete(node: Node, known: dict[str, Operand]) -> None:
+    """The shape of what a node makes, where the program has no name for it."""
+    if isinstance(node, Map | Call) and node.out not in known and node.like in known:
+        known[node.out] = known[node.like]
+    elif isinstance(node, Reduce) and node.out not in known and node.args[0] in known:
+        x = known[node.args[0]]
+        known[node.out] = Operand(x.dtype, tuple(n for i, n in enumerate(x.shape) if i not in node.axes))
 
 
 def pattern_of(body: Body, shapes: Mapping[str, Shape]) -> Pattern:
@@ -113,24 +137,37 @@ class _Classes:
 
 def _ties(body: Body, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis]]:
     """Pairs of axes that must be equally long unless one of them has length 1."""
-    loop = body.loop
+    yield from _ties_of_loop(body.loop, ndim)
+    for node in walk(body.root.nodes):
+        if any(name not in ndim for name in (*node.outs, *node.args)):  # on a side that does not run
+            continue
+        if isinstance(node, Nested):
+            yield from _ties_of_loop(node.loop, ndim)
+            yield from (((k.out, i + 1), (k.value, i)) for k in node.loop.keeps for i in range(ndim[k.value]))
+        elif isinstance(node, Fork):
+            results = node.branch.results
+            pairs = [(r.out, x) for r in results for x in (r.then, r.otherwise) if x in ndim]
+            yield from (((out, i), (x, i)) for out, x in pairs for i in range(ndim[x]))
+        else:
+            yield from _ties_of(node, ndim)
+
+
+def _ties_of_loop(loop: Loop, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis]]:
     for r in loop.reads:
         yield from (((r.source, i + 1), (r.out, i)) for i in range(ndim[r.out]))
     for s in loop.states:
         for name in [*(name for _, name in s.taps), s.update]:
             yield from (((s.init, i + 1), (name, i)) for i in range(ndim[name]))
-    for node in body.nodes:
-        yield from _ties_of(node, ndim)
 
 
-def _ties_of(node: Node, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis]]:
+def _ties_of(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis]]:
     out, n = node.out, ndim[node.out]
     if isinstance(node, Map | Call):
         yield from (((out, i), (node.like, i)) for i in range(n) if node.like != out)
         for a in node.args:
             yield from (((out, n - 1 - i), (a, ndim[a] - 1 - i)) for i in range(min(n, ndim[a])))
     elif isinstance(node, View):
-        whole = [(i, x[0]) for i, x in enumerate(node.axes) if x is not None and x[1] == (None, None, None)]
+        whole = [(i, x[0]) for i, x in enumerate(node.axes) if x is not None and x[1] == WHOLE]
         yield from (((out, i), (node.args[0], j)) for i, j in whole)
     elif isinstance(node, Join):
         for a in node.args:
@@ -143,5 +180,6 @@ def _ties_of(node: Node, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis]]
             yield (out, 0), (a, 0)
         if ndim[b] == 2:
             yield (out, n - 1), (b, 1)
-    else:
-        assert isinstance(node, Reshape) or not n
+    elif isinstance(node, Reduce):
+        kept = [i for i in range(ndim[node.args[0]]) if i not in node.axes]
+        yield from (((out, i), (node.args[0], j)) for i, j in enumerate(kept))

@@ -29,9 +29,9 @@ def stages_of(nodes: Sequence[Node], axes: Mapping[str, Axes]) -> list[Stage]:
     stages: list[Stage] = []
     made: dict[str, int] = {}
     for node in nodes:
-        shape = axes[node.out]
+        shape = axes[node.out] if isinstance(node, Map) else ()
         if not isinstance(node, Map) or not shape:
-            made[node.out] = len(stages)
+            made |= dict.fromkeys(node.outs, len(stages))
             stages.append(node)
             continue
         first = 0

@@ -1,0 +1,139 @@
+"""The body of a loop that can be a kernel: its nodes, with those of loops and branches inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from scanopt.array.types import TensorType
+from scanopt.backends.kernels.nodes import (
+    WHOLE,
+    Body,
+    Call,
+    Fork,
+    Join,
+    Length,
+    Nested,
+    Node,
+    NoForm,
+    Product,
+    Reduce,
+    View,
+    walk,
+)  # fmt: skip
+from scanopt.backends.kernels.numpy_loops import DTYPES
+from scanopt.backends.kernels.reading import nodes_of
+from scanopt.program.ir import Branch, Compute, Loop, Step
+from scanopt.program.text import names_made, names_read
+
+__all__ = ["body_of"]
+
+
+def body_of(loop: Loop, types: Mapping[str, TensorType], exact: bool) -> Body:
+    """The body of a loop.  types: of all names of the program.
+
+    Raises NoForm, saying why, where it cannot be a kernel.
+    """
+    made = dict(types)
+    root = _nested(loop, made)
+    counts = [n.loop.steps for n in walk(root.nodes) if isinstance(n, Nested)]
+    counts += [
+        k.rows for n in walk(root.nodes) if isinstance(n, Nested) for k in n.loop.keeps if isinstance(k.rows, str)
+    ]
+    body = Body(root, made, exact, tuple(n for n in dict.fromkeys(counts) if n in root.args))
+    if not exact:
+        _disorder(body)
+    return body
+
+
+def _nested(loop: Loop, types: dict[str, TensorType]) -> Nested:
+    if loop.profile:
+        raise NoForm("its times are collected")
+    if not loop.keeps:
+        raise NoForm("it keeps nothing")
+    names = [*(s for x in loop.states for _, s in x.taps), *(r.out for r in loop.reads), *names_read(loop)]
+    for name in names:
+        if types[name].dtype not in DTYPES:
+            raise NoForm(f"{types[name].dtype} has no form")
+    inside = {n for step in loop.body for n in names_made(step)} | _given(loop)
+    outer = (n for n in dict.fromkeys(names_read(loop)) if n not in inside | _deeper(loop.body))
+    return Nested(loop, _nodes(loop.body, types), tuple(outer))
+
+
+def _given(loop: Loop) -> set[str]:
+    return {name for s in loop.states for _, name in s.taps} | {r.out for r in loop.reads}
+
+
+def _deeper(steps: Sequence[Step]) -> set[str]:
+    """The names made in loops and on sides inside some steps."""
+    found: set[str] = set()
+    for step in steps:
+        inner: Sequence[Step] = ()
+        if isinstance(step, Loop):
+            inner = step.body
+            found |= _given(step)
+        elif isinstance(step, Branch):
+            inner = (*step.then, *step.otherwise)
+        found |= {n for x in inner for n in names_made(x)} | _deeper(inner)
+    return found
+
+
+def _nodes(steps: Sequence[Step], types: dict[str, TensorType]) -> tuple[Node, ...]:
+    found: list[Node] = []
+    for step in steps:
+        if isinstance(step, Compute):
+            found += nodes_of(step, types)
+        elif isinstance(step, Loop):
+            found.append(_nested(step, types))
+        else:
+            outer = (n for n in dict.fromkeys(names_read(step)) if n not in _deeper((step,)))
+            found.append(Fork(step, _nodes(step.then, types), _nodes(step.otherwise, types), tuple(outer)))
+    return tuple(found)
+
+
+# Views that do not lie in order
+
+
+def _disorder(body: Body) -> None:
+    """Raises NoForm where NumPy may round by how a view made here lies in memory, so that array steps round otherwise.
+
+    Exact programs lay such arguments out in C order first, as kernels do.
+    """
+    crooked: set[str] = set()
+    before = -1
+    while before < len(crooked):  # a state may be read before it is written
+        before = len(crooked)
+        for out, args in _passed_on(body.root):
+            if crooked.intersection(args):
+                crooked.add(out)
+        for node in walk(body.root.nodes):
+            if isinstance(node, Call | Product | Reduce) and crooked.intersection(node.args):
+                raise NoForm("it rounds by how a view lies in memory")
+            crooked.update(_crooked(node, crooked, body))
+
+
+def _crooked(node: Node, crooked: set[str], body: Body) -> Iterator[str]:
+    """What a node makes that may not lie in order."""
+    if isinstance(node, Fork | Nested | Product | Join | Length | Reduce) or not body.types[node.out].ndim:
+        return
+    if crooked.intersection(node.args) or (isinstance(node, View) and not _in_order(node)):
+        yield node.out
+
+
+def _passed_on(nested: Nested) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Values that are memory of others, in a loop and those inside it."""
+    loop = nested.loop
+    yield from ((r.out, (r.source,)) for r in loop.reads)
+    yield from ((name, (s.init, s.update)) for s in loop.states for _, name in s.taps)
+    yield from ((k.out, (k.value,)) for k in loop.keeps if k.rows == 1)
+    for node in walk(nested.nodes):
+        if isinstance(node, Nested):
+            yield from _passed_on(node)
+        elif isinstance(node, Fork):
+            yield from ((r.out, (r.then, r.otherwise)) for r in node.branch.results)
+
+
+def _in_order(view: View) -> bool:
+    """Whether its elements lie one after the other, as those of x do."""
+    axes = [i for i in view.axes if i is not None]
+    whole = all(part == WHOLE for _, part in axes)
+    return whole and [*(i for i, _ in view.at), *(i for i, _ in axes)] == list(range(len(view.at) + len(axes)))

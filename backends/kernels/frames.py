@@ -1,0 +1,225 @@
+"""One loop of a kernel: the rows it reads, its states, what it keeps.
+
+A scalar state lives in variables.  The rows of other states are those of what is kept, where all are, else a ring of
+as many rows as it looks back and one more, for the row of the step at hand; before there were so many steps, they are
+initial rows.  Nothing is moved but the variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from scanopt.backends.kernels.ir import (
+    INDEX,
+    ZERO,
+    Cast,
+    Do,
+    Expr,
+    Fail,
+    If,
+    Let,
+    Lit,
+    Load,
+    Point,
+    Set,
+    Steps,
+    Stmt,
+    Var,
+    plus,
+    product,
+    times,
+)  # fmt: skip
+from scanopt.backends.kernels.lowering import Lowering, number_of
+from scanopt.backends.kernels.nodes import Call, Join, Map, Nested, Node, Product, Reduce
+from scanopt.backends.kernels.recipe import Given, Number
+from scanopt.backends.kernels.values import Array, Scalar, packed
+from scanopt.program.ir import Keep, State
+
+__all__ = ["REGISTERS", "Frame", "checked"]
+
+REGISTERS = 8
+"""A scalar state that looks back no further is kept in variables."""
+Emit = Callable[[Sequence[Node], set[str]], None]
+
+
+class Frame:
+    """A loop being written.
+
+    t: the variable that counts its steps; steps: how many there are at most; outs: the pointers of what is kept.
+    outermost: its results are those of the kernel.
+    """
+
+    def __init__(self, w: Lowering, nested: Nested, t: str, steps: Expr, outs: Sequence[str], outermost: bool) -> None:
+        self.w, self.loop, self.nodes = w, nested.loop, nested.nodes
+        self.t, self.name, self.steps, self.outs, self.outermost = Var(t), t, steps, outs, outermost
+        self.registers: dict[int, list[str]] = {}
+        self.rings: dict[int, tuple[str, int]] = {}
+        self.computed = {
+            n.out for n in nested.nodes if isinstance(n, Map | Call | Join | Product | Reduce) and w.axes(n.out)
+        }
+        self.trace = self._traces()
+
+    def _traces(self) -> dict[str, int]:
+        """By name of a computed array the number of what is kept that holds all its rows."""
+        if self.loop.until is not None:
+            return {}
+        all_rows = [(k.value, i) for i, k in enumerate(self.loop.keeps) if k.rows is None]
+        return {name: i for name, i in reversed(all_rows) if name in self.computed}
+
+    def write(self, emit: Emit) -> None:
+        """The whole loop.  emit: writes nodes, and what of them is wanted afterwards."""
+        w, loop = self.w, self.loop
+        step: list[Stmt] = []
+        for r in loop.reads:
+            self._read(r.out, r.source, step)
+        for i, s in enumerate(loop.states):
+            if s.taps and not s.type.ndim and s.depth <= REGISTERS:
+                self._in_registers(i, s)
+            elif s.taps:
+                self._in_memory(i, s, step)
+        for name, i in self.trace.items():
+            w.homes[name] = self._row(self.outs[i], self.t, name)
+        after: list[Stmt] = []
+        with w.into(step):
+            emit(self.nodes, {s.update for s in loop.states} | {k.value for k in loop.keeps})
+            test = None
+            if loop.until is not None:
+                w.let(loop.until, number_of(w.value(loop.until)), "bool")
+                test = number_of(w.value(loop.until))
+            for i, k in enumerate(loop.keeps):
+                self._keep(i, k, after)
+            self._move_on()
+        w.code += [Steps(self.name, self.steps, tuple(step), test), *after]
+
+    def _row(self, pointer: str, step: Expr, name: str) -> tuple[str, Expr]:
+        return pointer, times(step, product(self.w.axes(name)))
+
+    # Sequences and states
+
+    def _read(self, out: str, source: str, step: list[Stmt]) -> None:
+        w, dtype, axes = self.w, self.w.dtype(out), self.w.axes(out)
+        if self.outermost:
+            start, strides = w.give(Given("source", dtype, source)), packed(axes)
+            stride: Expr = w.number(Number("stride", (source, 0)))
+        else:
+            value = w.value(source)
+            assert isinstance(value, Array)
+            start, stride, strides = value.pointer, value.strides[0], value.strides[1:]
+        pointer = w.pointer(dtype)
+        step.append(Point(pointer, start, times(self.t, stride), dtype))
+        if axes:
+            w.env[out] = Array(pointer, axes, strides, dtype)
+            return
+        with w.into(step):
+            w.let(out, Load(pointer, ZERO, dtype), dtype)
+
+    def _init(self, s: State) -> str:
+        """A pointer to the initial rows, packed."""
+        return self.w.whole(self.w.value(s.init), self.w.axes(s.init), s.type.dtype)
+
+    def _in_registers(self, i: int, s: State) -> None:
+        w, dtype, init = self.w, s.type.dtype, self._init(s)
+        names = [w.variable(dtype) for _ in range(s.depth)]
+        w.code += [Set(name, Load(init, Lit(s.depth - k), dtype)) for k, name in enumerate(names, 1)]
+        for k, tap in s.taps:
+            w.env[tap] = Scalar(Var(names[k - 1], dtype), dtype)
+        self.registers[i] = names
+
+    def _in_memory(self, i: int, s: State, step: list[Stmt]) -> None:
+        w, dtype, init = self.w, s.type.dtype, self._init(s)
+        axes = w.axes(s.taps[0][1])
+        if s.update not in self.trace:
+            self.rings[i] = w.scratch(dtype, axes, s.depth + 1), s.depth + 1
+            if s.update in self.computed and s.update not in w.homes:
+                w.homes[s.update] = self._written(i, self.t)
+        for k, tap in s.taps:
+            pointer = w.pointer(dtype)
+            early = Point(pointer, init, times(plus(self.t, Lit(s.depth - k)), product(axes)), dtype)
+            late = Point(pointer, *self._written(i, plus(self.t, Lit(-k))), dtype)
+            step.append(If(Do("less", (self.t, Lit(k)), "bool", INDEX), (early,), (late,)))
+            if axes:
+                w.env[tap] = Array(pointer, axes, packed(axes), dtype)
+                continue
+            with w.into(step):
+                w.let(tap, Load(pointer, ZERO, dtype), dtype)
+
+    def _written(self, i: int, step: Expr) -> tuple[str, Expr]:
+        """Where the row is that state i got at a step."""
+        s = self.loop.states[i]
+        if s.update in self.trace:
+            return self._row(self.outs[self.trace[s.update]], step, s.update)
+        ring, rows = self.rings[i]
+        return self._row(ring, Do("remainder", (step, Lit(rows)), INDEX, INDEX), s.update)
+
+    def _move_on(self) -> None:
+        """The states of this step become those of one step ago."""
+        w = self.w
+        new: dict[int, Expr] = {}
+        for i in self.registers:
+            value = w.value(self.loop.states[i].update)
+            variable = w.fresh("u")
+            w.code.append(Let(variable, number_of(value), value.dtype))
+            new[i] = Var(variable, value.dtype)
+        for i, names in self.registers.items():
+            dtype = self.loop.states[i].type.dtype
+            newer = [*(Var(name, dtype) for name in reversed(names[:-1])), new[i]]
+            w.code += [Set(old, x) for old, x in zip(reversed(names), newer, strict=True)]
+        for i in self.rings:
+            s = self.loop.states[i]
+            if w.homes.get(s.update) == self._written(i, self.t):
+                continue  # it was computed there
+            pointer = w.pointer(s.type.dtype)
+            w.code.append(Point(pointer, *self._written(i, self.t), s.type.dtype))
+            w.code += w.copied(w.value(s.update), pointer, ZERO, w.axes(s.update))
+
+    # What is kept
+
+    def _keep(self, i: int, k: Keep, after: list[Stmt]) -> None:
+        """What is kept of a step; of the last one, after the loop."""
+        w, axes, until = self.w, self.w.axes(k.value), self.loop.until is not None
+        value, size = w.value(k.value), product(axes)
+        if k.rows == 1:
+            if isinstance(value, Scalar):
+                name = w.variable(value.dtype)
+                w.code.append(Set(name, value.value))
+                value = Scalar(Var(name, value.dtype), value.dtype)
+            after += w.copied(value, self.outs[i], ZERO, axes)
+        elif k.rows is None:
+            if self.trace.get(k.value) == i:
+                return
+            if until:  # there is as much room as it may need, or less
+                self._unless(Do("greater_equal", (self.t, self._rows(i)), "bool", INDEX), -2)
+            w.code += w.copied(value, self.outs[i], times(self.t, size), axes)
+        elif not until:
+            first = Do("subtract", (self.steps, self._rows(i)), INDEX, INDEX)
+            late = Do("greater_equal", (self.t, first), "bool", INDEX)
+            place = times(Do("subtract", (self.t, first), INDEX, INDEX), size)
+            w.code.append(If(late, w.copied(value, self.outs[i], place, axes)))
+        else:
+            place = times(Do("remainder", (self.t, self._rows(i)), INDEX, INDEX), size)
+            some = Do("greater", (self._rows(i), ZERO), "bool", INDEX)
+            w.code.append(If(some, w.copied(value, self.outs[i], place, axes)))
+
+    def _rows(self, i: int) -> Expr:
+        """How many rows there are for what is kept."""
+        return self.w.number(Number("rows", keep=i)) if self.outermost else self.w.axes(self.loop.keeps[i].out)[0]
+
+    def _unless(self, test: Expr, status: int = -1) -> None:
+        self.w.code.append(If(test, (Fail(status),)))
+
+
+def checked(w: Lowering, nested: Nested) -> Expr:
+    """The number of steps of a loop inside another one, after a check that all lengths are what was planned for."""
+    loop = nested.loop
+    name = w.fresh("k")
+    w.code.append(Let(name, Cast(number_of(w.value(loop.steps)), INDEX), INDEX))
+    steps = Var(name)
+    wrong: list[Expr] = [Do("less", (steps, Lit(1)), "bool", INDEX)]
+    wrong += [Do("less", (w.axes(r.source)[0], steps), "bool", INDEX) for r in loop.reads]
+    wrong += [Do("not_equal", (w.axes(s.init)[0], Lit(s.depth)), "bool", INDEX) for s in loop.states]
+    for k in loop.keeps:
+        rows = w.axes(k.out)[0]
+        least = Do("less", (steps, rows), "bool", INDEX)
+        wrong.append(Do("not_equal", (rows, steps), "bool", INDEX) if k.rows is None else least)
+    w.code += [If(x, (Fail(),)) for x in wrong]
+    return steps

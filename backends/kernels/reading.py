@@ -1,0 +1,230 @@
+"""From operators of the table to nodes: which have a form, and how it is written with others.
+
+What has none raises NoForm with the reason.  Each function gives the nodes of one step, none where there is no form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.op import Op
+from scanopt.array.types import TensorType
+from scanopt.backends.kernels.forms import cast_is_known, in_c, needs_whole, through_numpy
+from scanopt.backends.kernels.nodes import (
+    WHOLE,
+    Call,
+    Join,
+    Length,
+    Map,
+    NoForm,
+    Product,
+    Reduce,
+    Reshape,
+    Single,
+    View,
+)
+from scanopt.backends.kernels.numpy_loops import DTYPES, inner_loop
+from scanopt.program.ir import Compute
+
+__all__ = ["nodes_of"]
+
+
+def nodes_of(step: Compute, types: Types) -> tuple[Single, ...]:
+    """The nodes of an operator.  types: of all names, to which names made here are added.  Raises NoForm."""
+    writer = _FORMS.get(step.op.name, _ufunc)
+    found = tuple(writer(step, types))
+    if not found or types[step.out].dtype not in DTYPES:
+        raise NoForm(f"{step.op.name} of {', '.join(str(types[a]) for a in step.args)} has no form")
+    return found
+
+
+Types = dict[str, TensorType]
+
+
+def _dtypes(step: Compute, types: Types) -> tuple[str, ...]:
+    return tuple(types[a].dtype for a in step.args)
+
+
+def _ufunc(step: Compute, types: Types) -> Iterator[Single]:
+    """A ufunc, in C or by NumPy's inner loop; nothing for what is none."""
+    name, dtypes = step.op.spec.ufunc, _dtypes(step, types)
+    if name is None or any(d not in DTYPES for d in dtypes):
+        return
+    if found := in_c(name, dtypes):
+        yield Map(step.out, step.args, name, found[:-1], found[-1], step.out)
+    elif (found := through_numpy(name, dtypes)) and not step.op.can_raise:
+        whole = needs_whole(step.op, found[-1])
+        yield Call(step.out, step.args, name, found[:-1], found[-1], step.out, whole)
+
+
+def _temporary(step: Compute, number: int, types: Types, dtype: str) -> str:
+    name = f"{step.out}#{number}"
+    types[name] = TensorType(dtype, types[step.out].shape)
+    return name
+
+
+def _sigmoid(step: Compute, types: Types) -> Iterator[Single]:
+    dtype, out = types[step.args[0]].dtype, step.out
+    if inner_loop("exp", (dtype, dtype)) is None:
+        return
+    a, b, c = (_temporary(step, i, types, dtype) for i in range(3))
+    one = (dtype,)
+    yield Map(a, step.args, "negative", one, dtype, out)
+    yield Call(b, (a,), "exp", one, dtype, out)
+    yield Map(c, (b,), "one_more", one, dtype, out)
+    yield Map(out, (c,), "reciprocal", one, dtype, out)
+
+
+def _cast(step: Compute, types: Types) -> Iterator[Single]:
+    old, new = types[step.args[0]].dtype, step.op.options["dtype"]
+    if old in DTYPES and new in DTYPES and cast_is_known(old, new):
+        yield Map(step.out, step.args, "copy", (new,), new, step.out)
+
+
+def _where(step: Compute, types: Types) -> Iterator[Single]:
+    dtype = step.type.dtype
+    if all(cast_is_known(types[a].dtype, dtype) for a in step.args[1:]):
+        yield Map(step.out, step.args, "where", ("bool", dtype, dtype), dtype, step.out)
+
+
+def _clip(step: Compute, types: Types) -> Iterator[Single]:
+    """By bounds that are numbers."""
+    dtypes = _dtypes(step, types)
+    if any(types[a].ndim for a in step.args[1:]) or not (found := through_numpy("clip", dtypes)):
+        return
+    if found[-1] == step.type.dtype:
+        yield Call(step.out, step.args, "clip", found[:-1], found[-1], step.out)
+
+
+def _round(step: Compute, types: Types) -> Iterator[Single]:
+    dtype = types[step.args[0]].dtype
+    if not step.op.options["decimals"] and step.type.dtype == dtype and np.dtype(dtype).kind in "iuf":
+        yield Map(step.out, step.args, "rint", (dtype,), dtype, step.out)
+
+
+def _same(step: Compute, types: Types) -> Iterator[Single]:
+    dtype = types[step.args[0]].dtype
+    if dtype == step.type.dtype:
+        yield Map(step.out, step.args[:1], "copy", (dtype,), dtype, step.out)
+
+
+def _full_like(step: Compute, types: Types) -> Iterator[Single]:
+    dtype = step.type.dtype
+    if cast_is_known(types[step.args[1]].dtype, dtype) and not types[step.args[1]].ndim:
+        yield Map(step.out, step.args[1:], "copy", (dtype,), dtype, step.out)
+
+
+INDICES = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}
+
+
+def _getitem(step: Compute, types: Types) -> Iterator[Single]:
+    """x[..] with integers, slices of numbers and new axes."""
+    index, rest = step.op.options["index"], list(step.args[1:])
+    axes: list[tuple[int, tuple[Any, ...]] | None] = []
+    at: list[tuple[int, int | str]] = []
+    axis = 0
+    for entry in index:
+        if entry == "newaxis":
+            axes.append(None)
+            continue
+        if isinstance(entry, tuple):
+            if "in" in entry or entry[3] == 0:
+                return
+            axes.append((axis, entry[1:]))
+        elif entry == "in":
+            name = rest.pop(0)
+            if types[name].ndim or types[name].dtype not in DTYPES or types[name].dtype not in INDICES:
+                return
+            at.append((axis, name))
+        elif isinstance(entry, int) and not isinstance(entry, bool):
+            at.append((axis, entry))
+        else:
+            return
+        axis += 1
+    axes += [(i, WHOLE) for i in range(axis, types[step.args[0]].ndim)]
+    yield View(step.out, step.args, tuple(axes), tuple(at), step.type.dtype)
+
+
+def _arranged(order: Callable[[Op, int], list[int | None]]) -> Callable[[Compute, Types], Iterator[Single]]:
+    """A view of all elements.  order: by axis of the result, that of x."""
+
+    def view(step: Compute, types: Types) -> Iterator[Single]:
+        axes = tuple(None if i is None else (i, WHOLE) for i in order(step.op, types[step.args[0]].ndim))
+        gone = sorted(set(range(types[step.args[0]].ndim)) - {i[0] for i in axes if i is not None})
+        yield View(step.out, step.args[:1], axes, tuple((i, 0) for i in gone), step.type.dtype)
+
+    return view
+
+
+def _expanded(op: Op, ndim: int) -> list[int | None]:
+    rest, places = iter(range(ndim)), {i % (ndim + len(op.options["axis"])) for i in op.options["axis"]}
+    return [None if i in places else next(rest) for i in range(ndim + len(places))]
+
+
+def _squeezed(op: Op, ndim: int) -> list[int | None]:
+    return [i for i in range(ndim) if i not in {j % ndim for j in op.options["axis"]}]
+
+
+def _reshape(step: Compute, types: Types) -> Iterator[Single]:
+    if None not in step.op.options["shape"]:
+        yield Reshape(step.out, step.args[:1], step.type.dtype)
+
+
+def _joined(new: bool) -> Callable[[Compute, Types], Iterator[Single]]:
+    def join(step: Compute, types: Types) -> Iterator[Single]:
+        if all(cast_is_known(d, step.type.dtype) for d in _dtypes(step, types)):
+            yield Join(step.out, step.args, step.op.options["axis"] % step.type.ndim, new, step.type.dtype)
+
+    return join
+
+
+def _product(step: Compute, types: Types) -> Iterator[Single]:
+    dtype = step.type.dtype
+    fits = all(types[a].ndim in (1, 2) and cast_is_known(types[a].dtype, dtype) for a in step.args)
+    if fits and not step.op.params and inner_loop("matmul", (dtype,) * 3) is not None:
+        yield Product(step.out, step.args, dtype)
+
+
+def _length(step: Compute, types: Types) -> Iterator[Single]:
+    yield Length(step.out, step.args, step.op.options["axis"])
+
+
+def _reduced(ufunc: str) -> Callable[[Compute, Types], Iterator[Single]]:
+    """Elements put together along axes, by the inner loop of a ufunc in the order in which NumPy calls it."""
+
+    def reduce(step: Compute, types: Types) -> Iterator[Single]:
+        options, (a,) = step.op.options, step.args
+        ndim, dtype = types[a].ndim, step.type.dtype
+        axes = tuple(sorted(i % ndim for i in options["axis"]))
+        kind = np.dtype(dtype).kind
+        counted = step.op.name == "mean"
+        plain = dtype == types[a].dtype or (kind in "iu" and cast_is_known(types[a].dtype, dtype))
+        if not axes or not plain or (counted and kind != "f") or inner_loop(ufunc, (dtype,) * 3) is None:
+            return
+        out = f"{step.out}#r" if options["keepdims"] else step.out
+        if options["keepdims"]:
+            types[out] = TensorType(dtype, tuple(n for i, n in enumerate(types[a].shape) if i not in axes))
+        source = a
+        if types[a].dtype != dtype:
+            source = f"{step.out}#c"
+            types[source] = TensorType(dtype, types[a].shape)
+            yield Map(source, (a,), "copy", (dtype,), dtype, a)
+        yield Reduce(out, (source,), ufunc, axes, dtype, counted)
+        if options["keepdims"]:
+            yield Reshape(step.out, (out,), dtype)
+
+    return reduce
+
+
+_FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
+    "sigmoid": _sigmoid, "cast": _cast, "where": _where, "clip": _clip, "round": _round, "full_like": _full_like,
+    "shaped_like": _same, "spread_like": _same, "conjugate": _same, "getitem": _getitem, "reshape": _reshape,
+    "transpose": _arranged(lambda op, ndim: list(op.options["axes"])), "expand_dims": _arranged(_expanded),
+    "squeeze": _arranged(_squeezed), "stack": _joined(new=True), "concatenate": _joined(new=False),
+    "dot": _product, "matmul": _product, "shape_i": _length, "sum": _reduced("add"),
+    "prod": _reduced("multiply"), "max": _reduced("maximum"), "min": _reduced("minimum"), "mean": _reduced("add"),
+    "any": _reduced("logical_or"), "all": _reduced("logical_and"),
+}  # fmt: skip

@@ -1,0 +1,98 @@
+"""Reductions by NumPy's inner loops, called as NumPy calls them: in which order elements are added is rounding."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scanopt.backends.kernels.ir import (
+    ONE,
+    ZERO,
+    Cast,
+    Do,
+    Expr,
+    For,
+    Inner,
+    Lit,
+    Load,
+    Point,
+    Steps,
+    Stmt,
+    Store,
+    plus,
+    product,
+    times,
+)  # fmt: skip
+from scanopt.backends.kernels.lowering import Lowering, index
+from scanopt.backends.kernels.nodes import NoForm, Reduce
+from scanopt.backends.kernels.values import Axes, Scalar, nest, packed
+
+__all__ = ["reduced"]
+
+_IDENTITY = {"add": 0, "multiply": 1, "logical_or": False, "logical_and": True}
+"""What a reduction starts from; others start from the first elements."""
+
+
+def reduced(node: Reduce, slot: int, w: Lowering) -> None:
+    """Write a reduction.  slot: the inner loop of its ufunc.
+
+    NumPy goes through the axes in order, neighbours that go or stay together as one, and calls the loop along the last.
+    """
+    value = w.value(node.args[0])
+    if isinstance(value, Scalar):
+        raise NoForm("a reduction of a number")
+    axes, gone = _merged(value.axes, node.axes)
+    kept = tuple(n for n, g in zip(axes, gone, strict=True) if not g)
+    apart = iter(packed(kept))
+    strides, out_strides = packed(axes), tuple(ZERO if g else next(apart) for g in gone)
+    source = w.whole(value, value.axes, node.dtype)
+    out = w.place(node.out) if w.axes(node.out) else w.cell(node.dtype)
+    item = Lit(np.dtype(node.dtype).itemsize)
+    from_first = node.op not in _IDENTITY
+    if from_first and len(axes) > 2:
+        raise NoForm("it starts from the first elements, along several axes")
+    names, places = w.places(kept)
+    first: Expr = Load(
+        source, index(ZERO, places, [s for s, g in zip(strides, gone, strict=True) if not g]), node.dtype
+    )
+    if not from_first:
+        first = Lit(_IDENTITY[node.op], node.dtype)
+    w.code += nest(kept, names, (Store(out, index(ZERO, places, packed(kept)), first),))
+    starts = [ONE if g and from_first else ZERO for g in gone]
+    names, places = w.places(axes[:-1])
+    there = [plus(p, start) for p, start in zip(places, starts, strict=False)]
+    x, y = w.pointer(node.dtype), w.pointer(node.dtype)
+    into = Point(y, out, index(ZERO, there, out_strides[:-1]), node.dtype)
+    taken = Point(x, source, plus(index(ZERO, there, strides[:-1]), starts[-1]), node.dtype)
+    count = axes[-1] if starts[-1] == ZERO else plus(axes[-1], Lit(-1))
+    step = times(out_strides[-1], item)
+    body: tuple[Stmt, ...] = (into, taken, Inner(slot, (y, x, y), (count,), (step, item, step)))
+    for n, name, start, g in reversed(list(zip(axes[:-1], names, starts, gone, strict=False))):
+        times_run = n if start == ZERO else plus(n, Lit(-1))
+        body = (Steps(name, times_run, body) if g else For(name, times_run, body),)
+    w.code += body
+    if node.counted:
+        _divided(w, out, product(kept), product(tuple(n for n, g in zip(axes, gone, strict=True) if g)), node.dtype)
+    if not w.axes(node.out):
+        w.let(node.out, Load(out, ZERO, node.dtype), node.dtype)
+
+
+def _merged(axes: Axes, gone: tuple[int, ...]) -> tuple[Axes, tuple[bool, ...]]:
+    """The axes as NumPy goes through them: without those of length 1, neighbours that go or stay together as one."""
+    found: list[tuple[Expr, bool]] = []
+    for i, n in enumerate(axes):
+        if n == ONE:
+            continue
+        if found and found[-1][1] == (i in gone):
+            found[-1] = times(found[-1][0], n), i in gone
+        else:
+            found.append((n, i in gone))
+    found = found or [(ONE, True)]
+    return tuple(n for n, _ in found), tuple(g for _, g in found)
+
+
+def _divided(w: Lowering, out: str, kept: Expr, count: Expr, dtype: str) -> None:
+    """Sums to averages: NumPy divides in double precision."""
+    names, (place,) = w.places((kept,))
+    total = Cast(Load(out, place, dtype), "float64")
+    value = Do("divide", (total, Cast(count, "float64")), "float64", "float64")
+    w.code += nest((kept,), names, (Store(out, place, Cast(value, dtype)),))
