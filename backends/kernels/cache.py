@@ -1,8 +1,9 @@
 """Shared objects on disk: one file per kernel, private to the user, checked before it is loaded.
 
 A file is a shared object followed by its digest.  It appears under its name at once and complete; one that was
-changed, cut short or belongs to somebody else is not loaded, but made anew.  Where nothing can be written in the
-user's cache, a directory of the process takes its place.
+changed, cut short or belongs to somebody else is not loaded, but made anew.  What is loaded is a copy without a name of
+what was checked, which nobody can change any more.  Where nothing can be written in the user's cache, a directory of
+the process takes its place.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import shutil
 import stat
 import tempfile
+import time
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -25,6 +27,8 @@ __all__ = ["FILES", "folder", "key_of", "load", "publish"]
 
 FILES = 400
 """So many are kept; beyond that those that were not used for longest are deleted."""
+STALE = 3600.0
+"""Seconds after which nobody is at work on a file any more."""
 _MARK = b"\nscanopt kernel "
 _TAIL = len(_MARK) + 32
 _LOADED: dict[str, Any] = {}
@@ -77,7 +81,7 @@ def _read(path: Path, name: str) -> Any:
         data = path.read_bytes()
         if len(data) <= _TAIL or data[-_TAIL:] != _MARK + hashlib.sha256(data[:-_TAIL]).digest():
             return None
-        function = getattr(ctypes.CDLL(str(path)), name)
+        function = getattr(_loaded(data, path.parent), name)
     except (OSError, AttributeError):
         return None
     with suppress(OSError):
@@ -85,6 +89,16 @@ def _read(path: Path, name: str) -> Any:
     function.restype = ctypes.c_int64
     function.argtypes = [ctypes.c_void_p] * 3
     return function
+
+
+def _loaded(data: bytes, place: Path) -> ctypes.CDLL:
+    handle, name = tempfile.mkstemp(dir=place, suffix=".load")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        return ctypes.CDLL(name)
+    finally:
+        os.unlink(name)
 
 
 def publish(key: str, made: Path) -> None:
@@ -106,11 +120,13 @@ def publish(key: str, made: Path) -> None:
 
 
 def _prune(path: Path) -> None:
-    """Delete what was not used for longest."""
+    """Delete what was not used for longest, and what processes left behind that were stopped."""
     with suppress(OSError):
-        found = [(x.stat().st_mtime, x.path) for x in os.scandir(path)]
-        for _, old in sorted(found)[: max(0, len(found) - FILES)]:
-            if os.path.isdir(old):
-                shutil.rmtree(old, ignore_errors=True)
+        found = sorted((x.stat().st_mtime, x.path) for x in os.scandir(path))
+        whole = [name for _, name in found if name.endswith(".so")]
+        left = [name for age, name in found if not name.endswith(".so") and age < time.time() - STALE]
+        for name in [*whole[: max(0, len(whole) - FILES)], *left]:
+            if os.path.isdir(name):
+                shutil.rmtree(name, ignore_errors=True)
             else:
-                os.unlink(old)
+                os.unlink(name)
