@@ -1,5 +1,7 @@
 """Loops as kernels: equal to array steps bit for bit, for all operators, dtypes and layouts, whatever goes wrong."""
 
+import pickle
+import threading
 import warnings
 from typing import Any
 
@@ -108,3 +110,241 @@ def test_a_scalar_loop() -> None:
     for n in (0, 1, 2, 1000):
         f(0.3, 3.9, n)
     assert kernels_of(f) == ["1 of 1 kernels compiled"]
+
+
+def text_of(f: Any) -> str:
+    """The text of the body of the only kernel."""
+    (text,) = f.c.kernels[0].texts
+    return str(text.partition("{\n")[2])
+
+
+def test_text() -> None:
+    f = logistic()
+    f(0.3, 3.9, 5)
+    assert (
+        text_of(f)
+        == """\
+    const i64 m1 = N[0];
+    f64 *const g0 = (f64 *)(DATA(0));
+    f64 *const g1 = (f64 *)(DATA(1));
+    f64 *const g2 = (f64 *)(DATA(2));
+    f64 *const g3 = (f64 *)(DATA(3));
+    f64 s1 = 0;
+    const f64 x2 = g2[0];
+    const f64 x4 = g3[0];
+    s1 = g1[0];
+    i64 t = 0;
+    while (t < m1) {
+        const f64 v3 = x2 * s1;
+        const f64 v5 = x4 - s1;
+        const f64 v6 = v3 * v5;
+        g0[t] = v6;
+        const f64 u8 = v6;
+        s1 = u8;
+        t++;
+    }
+    return t;
+}
+"""
+    )
+
+
+def test_text_of_lanes() -> None:
+    u, x = T.dmatrix("u"), T.dvector("x")
+    ys, _ = scanopt.scan(lambda u, s: T.tanh(s * 0.5 + u), sequences=[u], outputs_info=[x])
+    f = both([u, x], ys)
+    f(np.ones((4, 3)), np.ones(3))
+    assert (
+        text_of(f)
+        == """\
+    const i64 n0 = N[0];
+    const i64 n1 = N[1];
+    const i64 m3 = N[2];
+    const i64 m4 = N[3];
+    const i64 m5 = N[4];
+    f64 *const g0 = (f64 *)(DATA(0));
+    f64 *const g1 = (f64 *)(DATA(1));
+    f64 *const g2 = (f64 *)(DATA(2));
+    f64 *const g3 = (f64 *)(DATA(3));
+    f64 *const g4 = (f64 *)(DATA(4) + m5);
+    f64 *p1 = 0;
+    f64 *p2 = 0;
+    const f64 x3 = g3[0];
+    f64 *p7 = 0;
+    i64 t = 0;
+    while (t < m3) {
+        p1 = g1 + (t * m4);
+        if (t < 1) {
+            p2 = g2 + (t * n1);
+        } else {
+            p2 = g0 + ((t - 1) * n1);
+        }
+        ANY_ORDER
+        for (i64 i4 = 0; i4 < n1; i4++) {
+            const f64 v5 = p2[i4] * x3;
+            const f64 v6 = v5 + p1[i4];
+            g4[i4] = v6;
+        }
+        p7 = g0 + (t * n1);
+        {
+            char *a[] = {(char *)g4, (char *)p7};
+            const i64 n[] = {n1}, s[] = {8, 8};
+            ((inner *)F[0])(a, n, s, F[1]);
+        }
+        t++;
+    }
+    return t;
+}
+"""
+    )
+
+
+def test_until_grows_its_room() -> None:
+    """More rows than there is room for at first."""
+    x, limit = T.dscalar("x"), T.dscalar("limit")
+    (xs, ks), _ = scanopt.scan(
+        lambda x, k, limit: ([x + 1.0, k * 3], scanopt.until(x + 1.0 >= limit)),
+        outputs_info=[x, T.constant(np.int8(1))], non_sequences=[limit], n_steps=10**7,
+    )  # fmt: skip
+    f = both([x, limit], [xs, xs[-3:], ks[-1]])
+    for steps in (1, 2, 2000, 200_000):
+        assert f(0.0, float(steps))[0][-1] == steps
+    assert kernels_of(f) == ["1 of 1 kernels compiled"]
+
+
+def test_steps_that_look_back() -> None:
+    """Few rows are variables or a ring; of vectors, and of numbers that look back further than variables do."""
+    start, wide, n = T.dvector("start"), T.dmatrix("wide"), T.lscalar("n")
+    (a, b), _ = scanopt.scan(
+        lambda a1, a12, b1, b4: [a1 * 0.5 - a12, T.sin(b1) + b4 * a1],
+        outputs_info=[dict(initial=start, taps=[-1, -12]), dict(initial=wide, taps=[-1, -4])],
+        n_steps=n,
+    )
+    f = both([start, wide, n], [a, a[-1], b[-2:], b[-1]])
+    rng = np.random.default_rng(0)
+    for steps in (2, 3, 4, 11, 12, 13, 100):
+        f(rng.normal(size=12), rng.normal(size=(4, 5)), steps)
+    assert kernels_of(f) == ["1 of 1 kernels compiled"]
+
+
+def test_layouts_and_special_values() -> None:
+    u, x = T.dmatrix("u"), T.dvector("x")
+    ys, _ = scanopt.scan(
+        lambda u, s: T.maximum(T.exp(-u) * s, u) / s, sequences=[u], outputs_info=[x], go_backwards=True
+    )
+    f = both([u, x], [ys, ys[-1]])
+    rows = np.random.default_rng(0).normal(size=(40, 14))
+    rows[::3, ::4] = [[np.nan, np.inf, -0.0, 0.0]]
+    for array in (
+        rows[:, :7],
+        rows[::-2, ::2],
+        rows[:, ::-2],
+        rows[:7].T,
+        np.asfortranarray(rows)[:, :7],
+        rows[:1, :7],
+    ):
+        for start in (np.ones(7), np.full(7, -0.0), np.arange(14.0)[::-2]):
+            if array.shape[1] == 7:
+                f(array, start)
+
+
+def test_integers() -> None:
+    """Overflow, division by zero, shifts by more bits than there are: as NumPy's."""
+    for dtype in ("int8", "int64", "uint8", "uint32"):
+        x, y = T.vector("x", dtype), T.matrix("y", dtype)
+
+        def step(y: Any, s: Any) -> Any:
+            return ((s // y) + (s % y) * 7) ^ (s << T.bitwise_and(y, 15)) - (y >> s) * s
+
+        ys, _ = scanopt.scan(step, sequences=[y], outputs_info=[x])
+        f = both([x, y], ys)
+        low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+        values = np.array([low, high, 0, 1, 2, 3, high // 2, low // 2 + 1, low + 1], dtype)
+        f(values, np.stack([np.roll(values, i) for i in range(9)]))
+        f(values, np.full((3, 9), -1 if low else 1, dtype))
+        assert kernels_of(f) == ["1 of 1 kernels compiled"], dtype
+
+
+def test_an_index_out_of_range_is_told_as_ever() -> None:
+    x, i = T.dvector("x"), T.lvector("i")
+    one = T.constant(np.float64(1))
+    ys, _ = scanopt.scan(
+        lambda i, s, x: T.cos(s * 0.5 + T.tanh(x[i] * s)),
+        sequences=[i], outputs_info=[one], non_sequences=[x], name="lookup",
+    )  # fmt: skip
+    c, plain = (scanopt.function([x, i], ys, backend=b, fp="exact", exclude=["push_out_seq"]) for b in ("c", "numpy"))
+    np.testing.assert_array_equal(c([1.0, 2.0], [0, -1, 1]), plain([1.0, 2.0], [0, -1, 1]))
+    found, expected = (outcome(lambda v, f=f: f(*v), [[1.0], [0, 0, 5]]) for f in (c, plain))
+    assert isinstance(found, tuple)
+    assert found == expected
+    assert "lookup" in str(found)
+
+
+def test_lengths_that_do_not_fit() -> None:
+    u, x = T.dmatrix("u"), T.dvector("x")
+    ys, _ = scanopt.scan(lambda u, s: T.tanh(s * u), sequences=[u], outputs_info=[x], name="rnn")
+    c, plain = (scanopt.function([u, x], ys, backend=b) for b in ("c", "numpy"))
+    c(np.ones((3, 2)), np.ones(2))
+    for rows, start in ((np.ones((3, 4)), np.ones(3)), (np.ones((3, 4)), np.ones(1))):
+        assert outcome(lambda v: c(*v), [rows, start]) == outcome(lambda v: plain(*v), [rows, start])
+
+
+def test_arguments_and_results_share_nothing() -> None:
+    x, n = T.dvector("x"), T.lscalar("n")
+    ys, _ = scanopt.scan(lambda s: s * 2.0, outputs_info=[x], n_steps=n)
+    f = scanopt.function([x, n], [ys, ys[-1]], backend="c", exclude=["recurrences"])
+    given = np.ones(3)
+    first, last = f(given, 3)
+    second, _ = f(given, 3)
+    assert not any(np.shares_memory(a, b) for a, b in ((first, last), (first, second), (first, given), (last, given)))
+    assert given.tolist() == [1.0] * 3
+
+
+def test_kernels_are_made_for_what_takes_long() -> None:
+    x, r, n = T.dscalar("x"), T.dscalar("r"), T.lscalar("n")
+    ys, _ = scanopt.scan(lambda s, r: r * s * (1 - s), outputs_info=[x], non_sequences=[r], n_steps=n)
+    f, plain = scanopt.function([x, r, n], ys), scanopt.function([x, r, n], ys, backend="numpy")
+    assert "kernel_0(" in f.source
+    assert "kernel_0(" not in plain.source
+    assert "kernels compiled by" in f.executor
+    f(0.3, 3.9, 10)
+    assert f.kernels[0].state == "array steps: so far it took too little time for a kernel"
+    np.testing.assert_array_equal(f(0.3, 3.9, 10**5), plain(0.3, 3.9, 10**5))
+    assert f.kernels[0].state == "1 of 1 kernels compiled"
+    assert "kernel_0(" in pickle.loads(pickle.dumps(f)).source
+
+
+def test_why_a_loop_has_none() -> None:
+    x = T.dmatrix("x")
+    ys, _ = scanopt.scan(lambda s: T.sort(T.tanh(s)), outputs_info=[x[0]], n_steps=4)
+    f = scanopt.function([x], ys, backend="c")
+    assert [str(k) for k in f.kernels] == ["loop 'loop0': array steps: sort of float64[?] has no form"]
+
+
+def test_threads_call_one_kernel() -> None:
+    f = logistic().c
+    values = [0.1 + 0.05 * i for i in range(10)]
+    expected = [f(v, 3.9, 5000) for v in values]
+    found: dict[int, list[Array]] = {}
+
+    def work(i: int) -> None:
+        found[i] = [f(values[i], 3.9, 5000) for _ in range(100)]
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(10)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert all(np.array_equal(x, expected[i]) for i, xs in found.items() for x in xs)
+    assert sum(map(len, found.values())) == 1000
+
+
+def test_names_of_users_are_not_in_the_text() -> None:
+    x = T.dvector('*/ int x; "\n#include')
+    ys, _ = scanopt.scan(lambda s: T.tanh(s) * 2.0, outputs_info=[x], n_steps=4, name="*/ }")
+    f = scanopt.function([x], ys, backend="c")
+    f(np.ones(2))
+    (text,) = f.kernels[0].texts
+    assert "*/" not in text
+    assert "#include" not in text
+    assert text.isascii()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.nodes import (
@@ -35,6 +36,8 @@ def body_of(loop: Loop, types: Mapping[str, TensorType], exact: bool) -> Body:
     """
     made = dict(types)
     root = _nested(loop, made)
+    inside = [*names_read(loop)][1:]  # it is told its number of steps
+    root = replace(root, args=tuple(name for name in root.args if name in inside))
     counts = [n.loop.steps for n in walk(root.nodes) if isinstance(n, Nested)]
     counts += [
         k.rows for n in walk(root.nodes) if isinstance(n, Nested) for k in n.loop.keeps if isinstance(k.rows, str)
@@ -135,5 +138,6 @@ def _passed_on(nested: Nested) -> Iterator[tuple[str, tuple[str, ...]]]:
 def _in_order(view: View) -> bool:
     """Whether its elements lie one after the other, as those of x do."""
     axes = [i for i in view.axes if i is not None]
-    whole = all(part == WHOLE for _, part in axes)
+    first = not axes or axes[0][1][2] in (None, 1)  # rows one after the other, some left out at the ends
+    whole = first and all(part == WHOLE for _, part in axes[1:])
     return whole and [*(i for i, _ in view.at), *(i for i, _ in axes)] == list(range(len(view.at) + len(axes)))

@@ -98,6 +98,8 @@ class _Printer:
             case Cast(arg=arg, dtype=dtype):
                 text = self.expression(arg)
                 return f"({text} != 0)" if dtype == "bool" else f"(({TYPES[dtype]}){text})"
+            case Do(op="add", args=(a, Lit(value=value)), dtype="int64") if value < 0:
+                return f"({self.expression(a)} - {-value})"
             case Do(op=op, args=args, of=of):
                 if found := helper(op, of):
                     self.helpers.add(found)
