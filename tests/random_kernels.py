@@ -115,6 +115,10 @@ class RandomLoop:
             lambda: self.make("where", self.truth(z), x, y),
             *[lambda: self.reduced(x)] * 2,
             lambda: self.branch(known),
+            lambda: self.make(pick.choice(("cumsum", "cumprod")), x, axis=pick.randrange(self.ndim(x))),
+            lambda: self.make("outer", x, y),
+            lambda: self.make("getitem", x, self.indices(), index=("array",)),
+            lambda: self.make("sum_to", x, self.make("shape_i", y, axis=0), axis=(0,)),
             lambda: self.nested(known),
             lambda: self.make("cast", x, dtype=pick.choice(DTYPES)),
             lambda: self.make("sigmoid", self.float(x)),
@@ -152,6 +156,12 @@ class RandomLoop:
         name = self.pick.choice(UFUNCS)
         arity = getattr(np, name).nin
         return self.make(name, *(x, y)[:arity])
+
+    def indices(self) -> str:
+        places = np.asarray(self.rng.integers(-2, 2, self.pick.choice(((3,), (2, 2)))))
+        name = self.b.const(places)
+        self.shapes[name] = places.shape
+        return name
 
     def reduced(self, x: str) -> str:
         axes = tuple(i for i in range(self.ndim(x)) if self.pick.random() < 0.6) or (0,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from scanopt.array.types import TensorType
@@ -11,13 +11,14 @@ from scanopt.backends.kernels.nodes import (
     Body,
     Call,
     Fork,
-    Join,
-    Length,
+    Map,
     Nested,
     Node,
     NoForm,
     Product,
     Reduce,
+    Reshape,
+    SumTo,
     View,
     walk,
 )  # fmt: skip
@@ -101,25 +102,38 @@ def _disorder(body: Body) -> None:
 
     Exact programs lay such arguments out in C order first, as kernels do.
     """
-    crooked: set[str] = set()
+    turned = _views(body, _is_turned, kept=True)  # NumPy's results lie as what they are computed of
+    crooked = turned | _views(body, lambda view: not _in_order(view), kept=False)
+    backward = _views(body, _runs_back, kept=True)
+    for node in walk(body.root.nodes):
+        found = crooked if isinstance(node, Product | Reduce | SumTo) else backward if isinstance(node, Call) else set()
+        if found.intersection(node.args):
+            raise NoForm("it rounds by how a view lies in memory")
+
+
+def _views(body: Body, starts: Callable[[View], bool], kept: bool) -> set[str]:
+    """The views that a test finds, and all that may lie in memory as they do.  kept: results of elements too."""
+    found: set[str] = set()
     before = -1
-    while before < len(crooked):  # a state may be read before it is written
-        before = len(crooked)
-        for out, args in _passed_on(body.root):
-            if crooked.intersection(args):
-                crooked.add(out)
+    through = (View, Reshape, SumTo, *((Map, Call) if kept else ()))
+    while before < len(found):  # a state may be read before it is written
+        before = len(found)
+        found |= {out for out, args in _passed_on(body.root) if found.intersection(args)}
         for node in walk(body.root.nodes):
-            if isinstance(node, Call | Product | Reduce) and crooked.intersection(node.args):
-                raise NoForm("it rounds by how a view lies in memory")
-            crooked.update(_crooked(node, crooked, body))
+            if isinstance(node, through) and body.types[node.out].ndim and found.intersection(node.args):
+                found.add(node.out)
+            if isinstance(node, View) and body.types[node.out].ndim and starts(node):
+                found.add(node.out)
+    return found
 
 
-def _crooked(node: Node, crooked: set[str], body: Body) -> Iterator[str]:
-    """What a node makes that may not lie in order."""
-    if isinstance(node, Fork | Nested | Product | Join | Length | Reduce) or not body.types[node.out].ndim:
-        return
-    if crooked.intersection(node.args) or (isinstance(node, View) and not _in_order(node)):
-        yield node.out
+def _runs_back(view: View) -> bool:
+    return any(x is not None and x[1][2] is not None and x[1][2] < 0 for x in view.axes)
+
+
+def _is_turned(view: View) -> bool:
+    axes = [x[0] for x in view.axes if x is not None]
+    return axes != sorted(axes) or _runs_back(view)
 
 
 def _passed_on(nested: Nested) -> Iterator[tuple[str, tuple[str, ...]]]:

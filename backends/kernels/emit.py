@@ -23,6 +23,7 @@ from scanopt.backends.kernels.ir import (
     Load,
     Point,
     Set,
+    Steps,
     Stmt,
     Store,
     Var,
@@ -43,6 +44,9 @@ from scanopt.backends.kernels.nodes import (
     Product,
     Reduce,
     Reshape,
+    Running,
+    SumTo,
+    Take,
     View,
     walk,
 )  # fmt: skip
@@ -213,23 +217,27 @@ def _view(node: View, w: Lowering) -> None:
 
 def _index(w: Lowering, place: int | str, length: Expr) -> Expr:
     """An index from 0 on, after a check: else the loop is left to array steps, which tell what is wrong."""
-    if isinstance(place, int):
-        value: Expr = Lit(place) if place >= 0 else plus(length, Lit(place))
-        if isinstance(length, Lit) and not -int(length.value) <= place < int(length.value):
-            raise NoForm("an index is out of range")
-        if isinstance(length, Lit):
-            return value
-    else:
-        given = w.value(place)
-        assert isinstance(given, Scalar)
-        name = w.fresh("j")
-        plain = Cast(given.value, INDEX)
-        below = Do("less", (plain, ZERO), "bool", INDEX)
-        w.code.append(Let(name, Do("where", (below, plus(plain, length), plain), INDEX, INDEX), INDEX))
-        value = Var(name)
-    low, high = Do("less", (value, ZERO), "bool", INDEX), Do("greater_equal", (value, length), "bool", INDEX)
+    if isinstance(place, str):
+        return _row(w, Cast(number_of(w.value(place)), INDEX), length)
+    if not isinstance(length, Lit):
+        return _in_range(w, Lit(place) if place >= 0 else plus(length, Lit(place)), length)
+    if not -int(length.value) <= place < int(length.value):
+        raise NoForm("an index is out of range")
+    return Lit(place % int(length.value))
+
+
+def _row(w: Lowering, place: Expr, length: Expr) -> Expr:
+    """A computed index, counted from the end where it is negative."""
+    name = w.fresh("j")
+    below = Do("less", (place, ZERO), "bool", INDEX)
+    w.code.append(Let(name, Do("where", (below, plus(place, length), place), INDEX, INDEX), INDEX))
+    return _in_range(w, Var(name), length)
+
+
+def _in_range(w: Lowering, place: Expr, length: Expr) -> Expr:
+    low, high = Do("less", (place, ZERO), "bool", INDEX), Do("greater_equal", (place, length), "bool", INDEX)
     w.code.append(If(Do("logical_or", (low, high), "bool", "bool"), (Fail(),)))
-    return value
+    return place
 
 
 def _arranged(out: str, x: Scalar, w: Lowering) -> None:
@@ -279,6 +287,49 @@ def _length(node: Length, w: Lowering) -> None:
 @_emit.register(Reduce)
 def _reduce(node: Reduce, w: Lowering) -> None:
     reduced(node, _slot(w, node.op, (node.dtype,) * 3), w)
+
+
+@_emit.register(SumTo)
+def _sum_to(node: SumTo, w: Lowering) -> None:
+    x, axes = w.axes(node.args[0]), w.axes(node.out)
+    gone = tuple(i for i, (n, m) in enumerate(zip(x, axes, strict=True)) if n != m)
+    if gone:
+        reduced(Reduce(node.out, node.args[:1], "add", gone, node.dtype), _slot(w, "add", (node.dtype,) * 3), w)
+    else:
+        w.env[node.out] = w.value(node.args[0])
+
+
+@_emit.register(Running)
+def _running(node: Running, w: Lowering) -> None:
+    axes, dtype = w.axes(node.out), node.dtype
+    out, stride = w.place(node.out), packed(axes)[node.axis]
+    w.code += w.copied(w.value(node.args[0]), out, ZERO, axes, dtype)
+    names, places = w.places(axes)
+    step = w.fresh("i")
+    places[node.axis] = plus(Var(step), ONE)
+    here = index(ZERO, places, packed(axes))
+    before = plus(here, times(Lit(-1), stride))
+    value = Do(node.op, (Load(out, before, dtype), Load(out, here, dtype)), dtype, dtype)
+    inside = nest(axes[node.axis + 1 :], names[node.axis + 1 :], (Store(out, here, value),))
+    steps = Steps(step, plus(axes[node.axis], Lit(-1)), inside)
+    w.code += nest(axes[: node.axis], names[: node.axis], (steps,))
+
+
+@_emit.register(Take)
+def _take(node: Take, w: Lowering) -> None:
+    x, at = w.value(node.args[0]), w.value(node.args[1])
+    assert isinstance(x, Array)
+    out, axes = w.place(node.out), w.axes(node.out)
+    count = len(w.axes(node.args[1]))
+    names, places = w.places(axes)
+    found = element_of(at, places[:count], axes[:count])
+    body: list[Stmt] = []
+    with w.into(body):
+        row = _row(w, Cast(found, INDEX), x.axes[0])
+        element = Load(x.pointer, index(times(row, x.strides[0]), places[count:], x.strides[1:]), node.dtype)
+        store = Store(out, index(ZERO, places, packed(axes)), element)
+        w.code += nest(axes[count:], names[count:], (store,))
+    w.code += nest(axes[:count], names[:count], tuple(body))
 
 
 # Branches and loops inside

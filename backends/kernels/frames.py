@@ -30,7 +30,7 @@ from scanopt.backends.kernels.ir import (
     times,
 )  # fmt: skip
 from scanopt.backends.kernels.lowering import Lowering, number_of
-from scanopt.backends.kernels.nodes import Call, Join, Map, Nested, Node, Product, Reduce
+from scanopt.backends.kernels.nodes import Call, Join, Map, Nested, Node, Product, Reduce, Running, Take
 from scanopt.backends.kernels.recipe import Given, Number
 from scanopt.backends.kernels.values import Array, Scalar, packed
 from scanopt.program.ir import Keep, State
@@ -39,6 +39,8 @@ __all__ = ["REGISTERS", "Frame", "checked"]
 
 REGISTERS = 8
 """A scalar state that looks back no further is kept in variables."""
+COMPUTED = (Map, Call, Join, Product, Reduce, Running, Take)
+"""What writes its result where it is told to."""
 Emit = Callable[[Sequence[Node], set[str]], None]
 
 
@@ -54,9 +56,7 @@ class Frame:
         self.t, self.name, self.steps, self.outs, self.outermost = Var(t), t, steps, outs, outermost
         self.registers: dict[int, list[str]] = {}
         self.rings: dict[int, tuple[str, int]] = {}
-        self.computed = {
-            n.out for n in nested.nodes if isinstance(n, Map | Call | Join | Product | Reduce) and w.axes(n.out)
-        }
+        self.computed = {n.out for n in nested.nodes if isinstance(n, COMPUTED) and w.axes(n.out)}
         self.trace = self._traces()
 
     def _traces(self) -> dict[str, int]:

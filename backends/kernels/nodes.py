@@ -11,23 +11,9 @@ from scanopt.array.types import TensorType
 from scanopt.program.ir import Branch, Loop
 
 __all__ = [
-    "WHOLE",
-    "Body",
-    "Call",
-    "Fork",
-    "Join",
-    "Length",
-    "Map",
-    "Nested",
-    "NoForm",
-    "Node",
-    "Product",
-    "Reduce",
-    "Reshape",
-    "Single",
-    "View",
-    "walk",
-]
+    "WHOLE", "Body", "Call", "Fork", "Join", "Length", "Map", "Nested", "NoForm", "Node", "Product", "Reduce",
+    "Reshape", "Running", "Single", "SumTo", "Take", "View", "walk",
+]  # fmt: skip
 
 WHOLE = (None, None, None)
 """The slice of all of an axis."""
@@ -143,6 +129,35 @@ class Reduce(_One):
 
 
 @dataclass(frozen=True)
+class SumTo(_One):
+    """The first argument, summed along axes on which the result has length 1."""
+
+    out: str
+    args: tuple[str, ...]
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Running(_One):
+    """Elements put together along an axis by an operation of C, one after the other, each of them kept."""
+
+    out: str
+    args: tuple[str, ...]
+    op: str
+    axis: int
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Take(_One):
+    """Parts of an array by an array of indices along its first axis."""
+
+    out: str
+    args: tuple[str, ...]
+    dtype: str
+
+
+@dataclass(frozen=True)
 class Fork:
     """The nodes of one of two sides run; each result is a value of that side."""
 
@@ -171,7 +186,7 @@ class Nested:
         return tuple(k.out for k in self.loop.keeps)
 
 
-Single = Map | Call | View | Reshape | Join | Product | Length | Reduce
+Single = Map | Call | View | Reshape | Join | Product | Length | Reduce | SumTo | Running | Take
 Node = Single | Fork | Nested
 
 
@@ -214,6 +229,10 @@ class Body:
         return sum(not isinstance(n, Fork | Nested) for n in walk(self.root.nodes))
 
     @cached_property
-    def straight(self) -> bool:
-        """Whether arguments have to lie in C order, for array steps to round as a kernel does."""
-        return not self.exact and any(isinstance(n, Call | Product | Reduce) for n in walk(self.root.nodes))
+    def order(self) -> str:
+        """How arguments have to lie in memory for array steps to round as a kernel does: "packed", "forward" or "".
+
+        What exact programs ask for they lay out themselves.
+        """
+        kinds = set() if self.exact else {type(n) for n in walk(self.root.nodes)}
+        return "packed" if kinds & {Product, Reduce, SumTo} else "forward" if Call in kinds else ""

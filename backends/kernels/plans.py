@@ -95,9 +95,9 @@ class Plan:
     def run(self, function: Any, n: int, arrays: Sequence[Array]) -> list[Array] | None:
         """What the loop keeps after at most n steps; None where array steps have to run."""
         given: list[Array] = []
-        straight = self.body.straight
+        order = self.body.order
         for place, source, strided in self._arguments:
-            x = _laid_out(arrays[place], source, strided, straight)
+            x = _laid_out(arrays[place], source, strided, order)
             if x is None:
                 return None
             given.append(x)
@@ -147,7 +147,7 @@ class Plan:
         return taken
 
 
-def _laid_out(x: Array, source: bool, strided: bool, straight: bool) -> Array | None:
+def _laid_out(x: Array, source: bool, strided: bool, order: str) -> Array | None:
     """An argument as the kernel takes it; None where array steps would round in another way."""
     flags = x.flags
     if flags.aligned:
@@ -155,7 +155,9 @@ def _laid_out(x: Array, source: bool, strided: bool, straight: bool) -> Array | 
             return x
         if source and x[0].flags.c_contiguous and not x.strides[0] % x.itemsize:
             return x
-    return None if straight else np.array(x, order="C")
+    if order == "packed" or (order and (not flags.aligned or min(x.strides) < 0)):
+        return None
+    return np.array(x, order="C")
 
 
 def _offsets(given: Sequence[Given], known: Mapping[str, int]) -> tuple[dict[int, int], int]:

@@ -23,9 +23,12 @@ from scanopt.backends.kernels.nodes import (
     Product,
     Reduce,
     Reshape,
+    Running,
     Single,
+    SumTo,
+    Take,
     View,
-)
+)  # fmt: skip
 from scanopt.backends.kernels.numpy_loops import DTYPES, inner_loop
 from scanopt.program.ir import Compute
 
@@ -123,6 +126,9 @@ INDICES = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}
 def _getitem(step: Compute, types: Types) -> Iterator[Single]:
     """x[..] with integers, slices of numbers and new axes."""
     index, rest = step.op.options["index"], list(step.args[1:])
+    if index == ("array",) and types[rest[0]].dtype in INDICES:
+        yield Take(step.out, step.args, step.type.dtype)
+        return
     axes: list[tuple[int, tuple[Any, ...]] | None] = []
     at: list[tuple[int, int | str]] = []
     axis = 0
@@ -181,6 +187,36 @@ def _joined(new: bool) -> Callable[[Compute, Types], Iterator[Single]]:
     return join
 
 
+def _sum_to(step: Compute, types: Types) -> Iterator[Single]:
+    dtype = step.type.dtype
+    if inner_loop("add", (dtype,) * 3) is not None and all(types[a].dtype in INDICES for a in step.args[1:]):
+        yield SumTo(step.out, step.args, dtype)
+
+
+def _outer(step: Compute, types: Types) -> Iterator[Single]:
+    """Products of all pairs: as NumPy, which multiplies a column by a row."""
+    (a, b), dtype = step.args, step.type.dtype
+    column, row = f"{step.out}#a", f"{step.out}#b"
+    types[column] = TensorType(types[a].dtype, (*types[a].shape, 1))
+    types[row] = TensorType(types[b].dtype, (1, *types[b].shape))
+    found = in_c("multiply", _dtypes(step, types))
+    if found and found[-1] == dtype:
+        yield View(column, (a,), ((0, WHOLE), None), (), types[a].dtype)
+        yield View(row, (b,), (None, (0, WHOLE)), (), types[b].dtype)
+        yield Map(step.out, (column, row), "multiply", found[:-1], dtype, step.out)
+
+
+def _running(op: str) -> Callable[[Compute, Types], Iterator[Single]]:
+    """Sums and products of all elements up to each."""
+
+    def running(step: Compute, types: Types) -> Iterator[Single]:
+        dtype, (a,) = step.type.dtype, step.args
+        if in_c(op, (dtype, dtype)) and cast_is_known(types[a].dtype, dtype) and types[a].ndim and dtype != "bool":
+            yield Running(step.out, (a,), op, step.op.options["axis"] % types[a].ndim, dtype)
+
+    return running
+
+
 def _product(step: Compute, types: Types) -> Iterator[Single]:
     dtype = step.type.dtype
     fits = all(types[a].ndim in (1, 2) and cast_is_known(types[a].dtype, dtype) for a in step.args)
@@ -226,5 +262,6 @@ _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "squeeze": _arranged(_squeezed), "stack": _joined(new=True), "concatenate": _joined(new=False),
     "dot": _product, "matmul": _product, "shape_i": _length, "sum": _reduced("add"),
     "prod": _reduced("multiply"), "max": _reduced("maximum"), "min": _reduced("minimum"), "mean": _reduced("add"),
+    "sum_to": _sum_to, "outer": _outer, "cumsum": _running("add"), "cumprod": _running("multiply"),
     "any": _reduced("logical_or"), "all": _reduced("logical_and"),
 }  # fmt: skip

@@ -24,7 +24,10 @@ from scanopt.backends.kernels.nodes import (
     Node,
     Product,
     Reduce,
+    Running,
     Single,
+    SumTo,
+    Take,
     View,
     walk,
 )  # fmt: skip
@@ -84,6 +87,9 @@ def _complete(node: Node, known: dict[str, Operand]) -> None:
     elif isinstance(node, Reduce) and node.out not in known and node.args[0] in known:
         x = known[node.args[0]]
         known[node.out] = Operand(x.dtype, tuple(n for i, n in enumerate(x.shape) if i not in node.axes))
+    elif isinstance(node, View) and node.out not in known and node.args[0] in known:
+        x = known[node.args[0]]
+        known[node.out] = Operand(x.dtype, tuple(1 if i is None else x.shape[i[0]] for i in node.axes))
 
 
 def pattern_of(body: Body, shapes: Mapping[str, Shape]) -> Pattern:
@@ -180,6 +186,12 @@ def _ties_of(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis
             yield (out, 0), (a, 0)
         if ndim[b] == 2:
             yield (out, n - 1), (b, 1)
+    elif isinstance(node, SumTo | Running):
+        yield from (((out, i), (node.args[0], i)) for i in range(n))
+    elif isinstance(node, Take):
+        x, places = node.args
+        yield from (((out, i), (places, i)) for i in range(ndim[places]))
+        yield from (((out, i + ndim[places] - 1), (x, i)) for i in range(1, ndim[x]))
     elif isinstance(node, Reduce):
         kept = [i for i in range(ndim[node.args[0]]) if i not in node.axes]
         yield from (((out, i), (node.args[0], j)) for i, j in enumerate(kept))
