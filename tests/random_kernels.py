@@ -83,6 +83,14 @@ class RandomLoop:
             for _ in range(pick.randrange(1, 14)):
                 known += self.grow(known)
             for i, (_, init) in enumerate(inits):
+                tap = loop.states[i].taps[0][1]
+                changed = self.attempt(lambda tap=tap: self.set(tap, pick.choice(known))) if pick.random() < 0.3 else ""
+                if changed and pick.random() < 0.4:
+                    changed = self.attempt(lambda x=changed: self.set(x, pick.choice(known)))
+                if changed and self.shapes[changed] == self.shapes[tap]:
+                    known.append(changed)
+                    loop.update(i, changed)
+                    continue
                 loop.update(i, self.fitted(pick.choice(known), init, loop.states[i].taps[0][1]))
             known += [s.update for s in loop.states]
             if pick.random() < 0.25:
@@ -90,6 +98,19 @@ class RandomLoop:
             kept = [loop.keep(pick.choice(known[-6:]), pick.choice(KEPT)) for _ in range(pick.randrange(1, 4))]
             kept += [loop.keep(s.update, pick.choice(KEPT)) for s in loop.states if pick.random() < 0.5]
         return replace(b.program(*dict.fromkeys(kept)), exact=pick.random() < 0.6)
+
+    def attempt(self, make: Callable[[], str]) -> str:
+        """What is made, "" where it does not fit."""
+        before = len(self.b.body), dict(self.shapes)
+        try:
+            name = make()
+            if len(self.shapes[name]) < 4 and 0 not in self.shapes[name]:
+                return name
+        except (TypeError, ValueError, IndexError):
+            pass
+        del self.b.body[before[0] :]
+        self.shapes = before[1]
+        return ""
 
     def read(self, loop: LoopBuilder, source: str) -> str:
         name = loop.read(source)
@@ -117,6 +138,7 @@ class RandomLoop:
             lambda: self.branch(known),
             lambda: self.make(pick.choice(("cumsum", "cumprod")), x, axis=pick.randrange(self.ndim(x))),
             lambda: self.make("outer", x, y),
+            *[lambda: self.set(x, y)] * 2,
             lambda: self.make("getitem", x, self.indices(), index=("array",)),
             lambda: self.make("sum_to", x, self.make("shape_i", y, axis=0), axis=(0,)),
             lambda: self.nested(known),
@@ -138,15 +160,9 @@ class RandomLoop:
             lambda: self.make("shape_i", x, axis=0),
         ]
         for _ in range(9):
-            before = len(self.b.body), dict(self.shapes)
-            try:
-                name = pick.choice(make)()
-                if len(self.shapes[name]) < 4 and 0 not in self.shapes[name]:
-                    return [name]
-            except (TypeError, ValueError, IndexError):
-                pass
-            del self.b.body[before[0] :]
-            self.shapes = before[1]
+            name = self.attempt(pick.choice(make))
+            if name:
+                return [name]
         return []
 
     def ndim(self, name: str) -> int:
@@ -156,6 +172,19 @@ class RandomLoop:
         name = self.pick.choice(UFUNCS)
         arity = getattr(np, name).nin
         return self.make(name, *(x, y)[:arity])
+
+    def set(self, x: str, y: str) -> str:
+        mode = self.pick.choice(("set", "inc"))
+        if mode == "inc" or self.pick.random() < 0.5:
+            dtype = self.b.types[x].dtype
+            y = y if self.b.types[y].dtype == dtype else self.make("cast", y, dtype=dtype)
+        kind = self.pick.randrange(3)
+        if kind == 0:
+            return self.make("setitem", x, y, index=(self.pick.choice((0, -1)),), mode=mode)
+        if kind == 1:
+            return self.make("setitem", x, y, self.place, index=("in",), mode=mode)
+        part = ("slice", *self.pick.choice([(None, None, -1), (1, None, None), (None, -1, 2)]))
+        return self.make("setitem", x, y, index=(part,), mode=mode)
 
     def indices(self) -> str:
         places = np.asarray(self.rng.integers(-2, 2, self.pick.choice(((3,), (2, 2)))))

@@ -33,6 +33,7 @@ from scanopt.backends.kernels.ir import (
 )  # fmt: skip
 from scanopt.backends.kernels.lowering import Lowering, index, number_of
 from scanopt.backends.kernels.nodes import (
+    WHOLE,
     Call,
     Fork,
     Join,
@@ -45,6 +46,7 @@ from scanopt.backends.kernels.nodes import (
     Reduce,
     Reshape,
     Running,
+    SetItem,
     SumTo,
     Take,
     View,
@@ -53,7 +55,7 @@ from scanopt.backends.kernels.nodes import (
 from scanopt.backends.kernels.recipe import Given, Number
 from scanopt.backends.kernels.reductions import reduced
 from scanopt.backends.kernels.stages import Fused, Stage, stages_of, stored
-from scanopt.backends.kernels.values import Array, Scalar, element_of, nest, packed
+from scanopt.backends.kernels.values import Array, Axes, Scalar, element_of, nest, packed
 
 __all__ = ["emit"]
 
@@ -188,11 +190,21 @@ def _factor(w: Lowering, name: str, dtype: str) -> tuple[str, tuple[Expr, ...]]:
 
 @_emit.register(View)
 def _view(node: View, w: Lowering) -> None:
-    x, name = w.value(node.args[0]), node.args[0]
-    axes = w.axes(node.out)
+    x, axes = w.value(node.args[0]), w.axes(node.out)
     if isinstance(x, Scalar):
         _arranged(node.out, x, w)
         return
+    offset, strides = _part(node, x, w)
+    if not axes:
+        w.let(node.out, Load(x.pointer, offset, node.dtype), node.dtype)
+        return
+    pointer = w.pointer(node.dtype)
+    w.code.append(Point(pointer, x.pointer, offset, node.dtype))
+    w.env[node.out] = Array(pointer, axes, strides, node.dtype)
+
+
+def _part(node: View, x: Array, w: Lowering) -> tuple[Expr, Axes]:
+    """Where a part of x starts in it, and its strides."""
     offset: Expr = ZERO
     for axis, at in node.at:
         offset = plus(offset, times(_index(w, at, x.axes[axis]), x.strides[axis]))
@@ -202,17 +214,32 @@ def _view(node: View, w: Lowering) -> None:
             strides.append(ONE)
             continue
         axis, part = entry
-        if part != (None, None, None):
-            start = w.number(Number("start", (name, axis), part))
+        if part != WHOLE:
+            start = w.number(Number("start", (node.args[0], axis), part))
             offset = plus(offset, times(start, x.strides[axis]))
-        step = 1 if part[2] is None else part[2]
-        strides.append(times(Lit(step), x.strides[axis]))
-    if not axes:
-        w.let(node.out, Load(x.pointer, offset, node.dtype), node.dtype)
-        return
-    pointer = w.pointer(node.dtype)
-    w.code.append(Point(pointer, x.pointer, offset, node.dtype))
-    w.env[node.out] = Array(pointer, axes, tuple(strides), node.dtype)
+        strides.append(times(Lit(1 if part[2] is None else part[2]), x.strides[axis]))
+    return offset, tuple(strides)
+
+
+@_emit.register(SetItem)
+def _setitem(node: SetItem, w: Lowering) -> None:
+    x, y, axes = w.value(node.args[0]), w.value(node.args[1]), w.axes(node.out)
+    if node.out in w.in_place:
+        assert isinstance(x, Array)
+        w.env[node.out] = x
+    else:
+        w.code += w.copied(x, w.place(node.out), ZERO, axes)
+    whole = w.env[node.out]
+    assert isinstance(whole, Array)
+    start, strides = _part(node.part, whole, w)
+    lengths = w.axes(node.part.out)
+    names, places = w.places(lengths)
+    at = index(start, places, strides)
+    element = element_of(y, places, lengths)
+    element = element if y.dtype == node.dtype else Cast(element, node.dtype)
+    if node.added:
+        element = Do("add", (Load(whole.pointer, at, node.dtype), element), node.dtype, node.dtype)
+    w.code += nest(lengths, names, (Store(whole.pointer, at, element),))
 
 
 def _index(w: Lowering, place: int | str, length: Expr) -> Expr:

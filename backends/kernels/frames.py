@@ -8,9 +8,11 @@ initial rows.  Nothing is moved but the variables.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from scanopt.backends.kernels.ir import (
     INDEX,
+    ONE,
     ZERO,
     Cast,
     Do,
@@ -30,7 +32,7 @@ from scanopt.backends.kernels.ir import (
     times,
 )  # fmt: skip
 from scanopt.backends.kernels.lowering import Lowering, number_of
-from scanopt.backends.kernels.nodes import Call, Join, Map, Nested, Node, Product, Reduce, Running, Take
+from scanopt.backends.kernels.nodes import Call, Join, Map, Nested, Node, Product, Reduce, Running, SetItem, Take, View
 from scanopt.backends.kernels.recipe import Given, Number
 from scanopt.backends.kernels.values import Array, Scalar, packed
 from scanopt.program.ir import Keep, State
@@ -39,7 +41,7 @@ __all__ = ["REGISTERS", "Frame", "checked"]
 
 REGISTERS = 8
 """A scalar state that looks back no further is kept in variables."""
-COMPUTED = (Map, Call, Join, Product, Reduce, Running, Take)
+COMPUTED = (Map, Call, Join, Product, Reduce, Running, SetItem, Take)
 """What writes its result where it is told to."""
 Emit = Callable[[Sequence[Node], set[str]], None]
 
@@ -58,6 +60,7 @@ class Frame:
         self.rings: dict[int, tuple[str, int]] = {}
         self.computed = {n.out for n in nested.nodes if isinstance(n, COMPUTED) and w.axes(n.out)}
         self.trace = self._traces()
+        self.onto = {i: names for i, s in enumerate(self.loop.states) if (names := self._in_place(s))}
 
     def _traces(self) -> dict[str, int]:
         """By name of a computed array the number of what is kept that holds all its rows."""
@@ -65,6 +68,33 @@ class Frame:
             return {}
         all_rows = [(k.value, i) for i, k in enumerate(self.loop.keeps) if k.rows is None]
         return {name: i for name, i in reversed(all_rows) if name in self.computed}
+
+    def _in_place(self, s: State) -> tuple[str, ...]:
+        """The names that a state has while a step changes it in place, the last one its update; none where it may not.
+
+        Nothing may read it after it was changed.
+        """
+        if s.depth != 1 or len(s.taps) != 1 or not s.type.ndim or s.update in self.trace:
+            return ()
+        made = {n.out: n for n in self.nodes if isinstance(n, SetItem)}
+        names = [s.update]
+        while names[0] in made:
+            names.insert(0, made[names[0]].args[0])
+        loop, tap = self.loop, s.taps[0][1]
+        others = [*(x.update for x in loop.states if x is not s), loop.until]
+        seen = {tap, *names[1:-1]} & {*others, *(k.value for k in loop.keeps)}
+        fits = names[0] == tap and len(names) > 1 and not seen and s.update not in others
+        return tuple(names[1:]) if fits and all(self._is_last(x, made[y]) for x, y in pairwise(names)) else ()
+
+    def _is_last(self, name: str, last: SetItem) -> bool:
+        """Whether a node is the last one that reads a value, and there are no views of it."""
+        at = self.nodes.index(last)
+        for i, n in enumerate(self.nodes):
+            if i != at and name in n.args:
+                view = isinstance(n, View) and self.w.axes(n.out)
+                if i > at or view or not isinstance(n, Map | Call | View | SetItem):
+                    return False
+        return name not in last.args[1:]
 
     def write(self, emit: Emit) -> None:
         """The whole loop.  emit: writes nodes, and what of them is wanted afterwards."""
@@ -75,6 +105,8 @@ class Frame:
         for i, s in enumerate(loop.states):
             if s.taps and not s.type.ndim and s.depth <= REGISTERS:
                 self._in_registers(i, s)
+            elif i in self.onto:
+                self._changed(s, self.onto[i])
             elif s.taps:
                 self._in_memory(i, s, step)
         for name, i in self.trace.items():
@@ -124,6 +156,14 @@ class Frame:
         for k, tap in s.taps:
             w.env[tap] = Scalar(Var(names[k - 1], dtype), dtype)
         self.registers[i] = names
+
+    def _changed(self, s: State, names: tuple[str, ...]) -> None:
+        """A state that each step changes in place, in memory of its own."""
+        w, dtype, tap = self.w, s.type.dtype, s.taps[0][1]
+        pointer, axes = w.scratch(dtype, w.axes(tap)), w.axes(tap)
+        w.code += w.copied(w.value(s.init), pointer, ZERO, (ONE, *axes))
+        w.env[tap] = Array(pointer, axes, packed(axes), dtype)
+        w.in_place.update(names)
 
     def _in_memory(self, i: int, s: State, step: list[Stmt]) -> None:
         w, dtype, init = self.w, s.type.dtype, self._init(s)

@@ -36,7 +36,7 @@ class Lowering:
 
     head: what stands before all else; code: the statements being written.  env: where values are.  homes: the rows that
     computed arrays are written to, by name; others are written to scratch memory.  stored: names that need a place in
-    memory.
+    memory.  in_place: those that are written onto their first argument.
     """
 
     def __init__(self, body: Body, lengths: Lengths) -> None:
@@ -50,6 +50,7 @@ class Lowering:
         self.env: dict[str, Value] = {}
         self.homes: dict[str, tuple[str, Expr]] = {}
         self.stored: set[str] = set()
+        self.in_place: set[str] = set()
         self.count = 0
 
     @contextmanager

@@ -12,7 +12,7 @@ from scanopt.program.ir import Branch, Loop
 
 __all__ = [
     "WHOLE", "Body", "Call", "Fork", "Join", "Length", "Map", "Nested", "NoForm", "Node", "Product", "Reduce",
-    "Reshape", "Running", "Single", "SumTo", "Take", "View", "walk",
+    "Reshape", "Running", "SetItem", "Single", "SumTo", "Take", "View", "walk",
 ]  # fmt: skip
 
 WHOLE = (None, None, None)
@@ -149,6 +149,17 @@ class Running(_One):
 
 
 @dataclass(frozen=True)
+class SetItem(_One):
+    """The first argument with a part replaced by the second, or with that added."""
+
+    out: str
+    args: tuple[str, ...]
+    part: View
+    added: bool
+    dtype: str
+
+
+@dataclass(frozen=True)
 class Take(_One):
     """Parts of an array by an array of indices along its first axis."""
 
@@ -186,7 +197,7 @@ class Nested:
         return tuple(k.out for k in self.loop.keeps)
 
 
-Single = Map | Call | View | Reshape | Join | Product | Length | Reduce | SumTo | Running | Take
+Single = Map | Call | View | Reshape | Join | Product | Length | Reduce | SumTo | Running | SetItem | Take
 Node = Single | Fork | Nested
 
 

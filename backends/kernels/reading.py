@@ -24,6 +24,7 @@ from scanopt.backends.kernels.nodes import (
     Reduce,
     Reshape,
     Running,
+    SetItem,
     Single,
     SumTo,
     Take,
@@ -123,12 +124,9 @@ def _full_like(step: Compute, types: Types) -> Iterator[Single]:
 INDICES = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}
 
 
-def _getitem(step: Compute, types: Types) -> Iterator[Single]:
-    """x[..] with integers, slices of numbers and new axes."""
-    index, rest = step.op.options["index"], list(step.args[1:])
-    if index == ("array",) and types[rest[0]].dtype in INDICES:
-        yield Take(step.out, step.args, step.type.dtype)
-        return
+def _part(step: Compute, inputs: tuple[str, ...], out: str, dtype: str, types: Types) -> View | None:
+    """The part of the first argument that an index of integers, slices of numbers and new axes stands for."""
+    index, rest = step.op.options["index"], list(inputs)
     axes: list[tuple[int, tuple[Any, ...]] | None] = []
     at: list[tuple[int, int | str]] = []
     axis = 0
@@ -136,22 +134,37 @@ def _getitem(step: Compute, types: Types) -> Iterator[Single]:
         if entry == "newaxis":
             axes.append(None)
             continue
-        if isinstance(entry, tuple):
-            if "in" in entry or entry[3] == 0:
-                return
+        if isinstance(entry, tuple) and "in" not in entry and entry[3] != 0:
             axes.append((axis, entry[1:]))
-        elif entry == "in":
-            name = rest.pop(0)
-            if types[name].ndim or types[name].dtype not in DTYPES or types[name].dtype not in INDICES:
-                return
-            at.append((axis, name))
+        elif entry == "in" and not types[rest[0]].ndim and types[rest[0]].dtype in INDICES:
+            at.append((axis, rest.pop(0)))
         elif isinstance(entry, int) and not isinstance(entry, bool):
             at.append((axis, entry))
         else:
-            return
+            return None
         axis += 1
     axes += [(i, WHOLE) for i in range(axis, types[step.args[0]].ndim)]
-    yield View(step.out, step.args, tuple(axes), tuple(at), step.type.dtype)
+    return View(out, (step.args[0], *inputs), tuple(axes), tuple(at), dtype)
+
+
+def _getitem(step: Compute, types: Types) -> Iterator[Single]:
+    index, places = step.op.options["index"], step.args[1:]
+    if index == ("array",) and types[places[0]].dtype in INDICES:
+        yield Take(step.out, step.args, step.type.dtype)
+    elif part := _part(step, places, step.out, step.type.dtype, types):
+        yield part
+
+
+def _setitem(step: Compute, types: Types) -> Iterator[Single]:
+    x, y, *places = step.args
+    name, dtype = f"{step.out}#p", types[x].dtype
+    part = _part(step, tuple(places), name, dtype, types)
+    if part is None or types[y].ndim > len(part.axes) or not cast_is_known(types[y].dtype, dtype):
+        return
+    added = step.op.options["mode"] == "inc"
+    if dtype == step.type.dtype and (not added or types[y].dtype == dtype):
+        types[name] = TensorType(dtype, (None,) * len(part.axes))
+        yield SetItem(step.out, step.args, part, added, dtype)
 
 
 def _arranged(order: Callable[[Op, int], list[int | None]]) -> Callable[[Compute, Types], Iterator[Single]]:
@@ -257,7 +270,8 @@ def _reduced(ufunc: str) -> Callable[[Compute, Types], Iterator[Single]]:
 
 _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "sigmoid": _sigmoid, "cast": _cast, "where": _where, "clip": _clip, "round": _round, "full_like": _full_like,
-    "shaped_like": _same, "spread_like": _same, "conjugate": _same, "getitem": _getitem, "reshape": _reshape,
+    "shaped_like": _same, "spread_like": _same, "conjugate": _same, "getitem": _getitem,
+    "setitem": _setitem, "reshape": _reshape,
     "transpose": _arranged(lambda op, ndim: list(op.options["axes"])), "expand_dims": _arranged(_expanded),
     "squeeze": _arranged(_squeezed), "stack": _joined(new=True), "concatenate": _joined(new=False),
     "dot": _product, "matmul": _product, "shape_i": _length, "sum": _reduced("add"),

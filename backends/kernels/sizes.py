@@ -25,6 +25,7 @@ from scanopt.backends.kernels.nodes import (
     Product,
     Reduce,
     Running,
+    SetItem,
     Single,
     SumTo,
     Take,
@@ -89,7 +90,14 @@ def _complete(node: Node, known: dict[str, Operand]) -> None:
         known[node.out] = Operand(x.dtype, tuple(n for i, n in enumerate(x.shape) if i not in node.axes))
     elif isinstance(node, View) and node.out not in known and node.args[0] in known:
         x = known[node.args[0]]
-        known[node.out] = Operand(x.dtype, tuple(1 if i is None else x.shape[i[0]] for i in node.axes))
+        known[node.out] = Operand(x.dtype, tuple(1 if i is None else _left(x.shape[i[0]], i[1]) for i in node.axes))
+    elif isinstance(node, SetItem) and node.args[0] in known:
+        _complete(node.part, known)
+
+
+def _left(n: int | None, part: tuple[int | None, int | None, int | None]) -> int | None:
+    """How many of n elements a slice takes."""
+    return None if n is None else len(range(*slice(*part).indices(n)))
 
 
 def pattern_of(body: Body, shapes: Mapping[str, Shape]) -> Pattern:
@@ -186,6 +194,12 @@ def _ties_of(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis
             yield (out, 0), (a, 0)
         if ndim[b] == 2:
             yield (out, n - 1), (b, 1)
+    elif isinstance(node, SetItem):
+        part = node.part.out
+        yield from (((out, i), (node.args[0], i)) for i in range(n))
+        lead = ndim[part] - ndim[node.args[1]]
+        yield from (((part, i + lead), (node.args[1], i)) for i in range(ndim[part] - lead))
+        yield from _ties_of(node.part, ndim)
     elif isinstance(node, SumTo | Running):
         yield from (((out, i), (node.args[0], i)) for i in range(n))
     elif isinstance(node, Take):
