@@ -82,7 +82,6 @@ _HOME = {
     "pullback": "scanopt.tensor",
     "Rop": "scanopt.tensor",
     "Lop": "scanopt.tensor",
-    "jacobian": "scanopt.tensor",
     "Out": "scanopt.inputs",
     "Param": "scanopt.inputs",
     "clone_replace": "scanopt.graph",

@@ -56,7 +56,6 @@ from scanopt.tensor import Lop as Lop
 from scanopt.tensor import Rop as Rop
 from scanopt.tensor import dot as dot
 from scanopt.tensor import ifelse as ifelse
-from scanopt.tensor import jacobian as jacobian
 from scanopt.tensor import pullback as pullback
 from scanopt.tensor import pushforward as pushforward
 from scanopt.transforms.directions import jvp as jvp

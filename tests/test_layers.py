@@ -22,9 +22,8 @@ LAYERS = [
     {"scanopt.config"},
     {"scanopt.array"},
     {"scanopt.loops"},
-    {"scanopt.scan_module", "scanopt.graph"},
     {"scanopt.tree"},
-    {"scanopt.scan_module"},
+    {"scanopt.scan_module", "scanopt.graph"},
     {"scanopt.gradient"},
     {"scanopt.namespaces"},
     {"scanopt.tensor"},  # a facade over array, loops and gradient

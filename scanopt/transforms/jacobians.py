@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from scanopt.array.variable import FUNCTIONS, Variable
+from scanopt.gradient import hessian as hessian_of
 from scanopt.gradient import jacobian as jacobian_of
 from scanopt.loops.carry import loop
 from scanopt.loops.trees import rebuilt
@@ -81,7 +82,17 @@ def jacrev(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **opt
     return _transform("jacrev", _backwards, f, argnums, has_aux, options)
 
 
-jacobian = jacrev
+def jacobian(f: Any, *args: Any, **options: Any) -> Any:
+    """The Jacobian of a function, as a function: `jacrev`; or that of a symbolic array, as `scanopt.tensor` has it.
+
+    >>> import numpy as np
+    >>> jacobian(np.cumsum)(np.array([1.0, 2.0]))
+    array([[1., 0.],
+           [1., 1.]])
+
+    Source: `jax.jacobian`; the documents' `theano.gradient.jacobian`.
+    """
+    return jacobian_of(f, *args, **options) if isinstance(f, Variable) else jacrev(f, *args, **options)
 
 
 def jacfwd(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **options: Any) -> Any:
@@ -97,8 +108,10 @@ def jacfwd(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **opt
     return _transform("jacfwd", _forwards, f, argnums, has_aux, options)
 
 
-def hessian(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **options: Any) -> Any:
+def hessian(f: Any, argnums: Any = 0, has_aux: bool = False, **options: Any) -> Any:
     """The function that gives the second derivatives of f: `jacfwd` of `jacrev`, arguments as there.
+
+    Of a symbolic scalar, `hessian(cost, wrt)`, the second derivatives as `scanopt.tensor` has them.
 
     >>> import numpy as np
     >>> hessian(lambda x: (x**3).sum())(np.array([1.0, 2.0]))
@@ -107,4 +120,6 @@ def hessian(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **op
 
     Source: `jax.hessian`.
     """
+    if isinstance(f, Variable):
+        return hessian_of(f, options.pop("wrt", argnums), **options)
     return jacfwd(jacrev(f, argnums, has_aux), argnums, has_aux, **options)

@@ -10,12 +10,12 @@ import numpy as np
 
 from scanopt.array.batching import broadcast_to, dim, dims_of, expand, transpose
 from scanopt.array.constants import as_variable, promoted
-from scanopt.array.functions.arguments import expect_axes, minus, on_axis
+from scanopt.array.functions.arguments import minus, on_axis
 from scanopt.array.functions.grids import common_lengths
 from scanopt.array.ops_creation import arange, full_like
 from scanopt.array.ops_elementwise import as_condition, cast, elementwise, where
 from scanopt.array.ops_joining import stack
-from scanopt.array.ops_shaping import expand_dims, flatten, reshape_to, times
+from scanopt.array.ops_shaping import expand_dims, reshape_to, times
 from scanopt.array.ops_subtensor import getitem
 from scanopt.array.variable import Variable, describe, public
 
@@ -82,24 +82,6 @@ def _together(arrays: Sequence[Variable]) -> Variable:
     """Arrays broadcast to each other, along a new first axis."""
     lengths = common_lengths([dims_of(v) for v in arrays])
     return stack([broadcast_to(v, lengths) for v in arrays])
-
-
-@public("compress", numpy=("compress",))
-def compress(condition: Any, a: Any, axis: int | None = None) -> Variable:
-    """The entries of a along an axis (flattened where it is None) where a vector holds; it may be shorter.
-
-    >>> compress([False, True], [10, 20, 30]).eval()
-    array([20])
-    """
-    v, i = on_axis(a, axis)
-    mask = as_condition(expect_axes("compress", condition, 1, 1))
-    return getitem(v, (*[slice(None)] * i, getitem(arange(dim(mask, 0)), mask)))
-
-
-@public("extract", numpy=("extract",))
-def extract(condition: Any, arr: Any) -> Variable:
-    """The elements of arr, as a vector, where condition, as one of the same length, holds."""
-    return compress(flatten(as_variable(condition)), arr)
 
 
 @public("piecewise", numpy=("piecewise",))
