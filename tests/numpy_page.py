@@ -1,4 +1,4 @@
-"""The page that says of each function of NumPy whether symbolic arrays have it: `python tests/numpy_page.py` writes it."""
+"""The page that says of each function of NumPy whether symbolic arrays have it.  Run as a program it is written."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from scanopt.array.variable import NUMPY_FUNCTIONS
 PAGE = Path(__file__).parents[1] / "docs" / "numpy.md"
 HEAD = """# NumPy's functions
 
-Symbolic arrays follow NumPy's protocols: `np.tanh(x)`, `np.linalg.svd(x)`, `np.add.reduce(x)` and `np.column_stack([x, y])`
+Arrays follow NumPy's protocols: `np.tanh(x)`, `np.linalg.svd(x)`, `np.add.reduce(x)`, `np.column_stack([x, y])`
 build graphs where x is symbolic, with NumPy's arguments, dtypes and shapes. The same functions are in `scanopt.tensor`
 (`T.tanh`, `T.linalg.svd`, `T.fft.fft`, `T.special.erf`). An argument that makes no sense for an array without memory
 (`out`, `order`) is refused by name.
 
-This page is made from the tables that the functions are looked up in (NumPy {version}); `python tests/numpy_page.py` writes it.
+It is made from the tables that the functions are looked up in (NumPy {version}), by `python tests/numpy_page.py`.
 
 | | functions | have | only as `T.name`: NumPy asks nobody | not there |
 | --- | --- | --- | --- | --- |

@@ -8,66 +8,13 @@ import numpy as np
 from numpy_page import ELSEWHERE, PAGE, functions, page, state
 
 # What the audit of programs found people use (issue of missing functions), beside what was there.
-USED = [
-    "einsum",
-    "linspace",
-    "pad",
-    "split",
-    "searchsorted",
-    "histogram",
-    "bincount",
-    "digitize",
-    "median",
-    "quantile",
-    "percentile",
-    "nansum",
-    "nanmean",
-    "nanstd",
-    "nanvar",
-    "nanmax",
-    "nanmin",
-    "nanprod",
-    "nanmedian",
-    "isclose",
-    "allclose",
-    "nan_to_num",
-    "interp",
-    "kron",
-    "cross",
-    "convolve",
-    "correlate",
-    "trapezoid",
-    "meshgrid",
-    "tri",
-    "tril_indices",
-    "vander",
-    "column_stack",
-    "dstack",
-    "fliplr",
-    "rot90",
-    "nonzero",
-    "argwhere",
-    "unique",
-    "insert",
-    "delete",
-    "cov",
-    "corrcoef",
-    "average",
-    "angle",
-    "count_nonzero",
-    "identity",
-    "array",
-    "asarray",
-    "block",
-    "split",
-    "vstack",
-    "logspace",
-    "geomspace",
-    "select",
-    "choose",
-    "piecewise",
-    "gradient",
-]
+USED = """
+    einsum linspace pad split searchsorted histogram bincount digitize median quantile percentile nansum nanmean
+    nanstd nanvar nanmax nanmin nanprod nanmedian isclose allclose nan_to_num interp kron cross convolve correlate
+    trapezoid meshgrid tri tril_indices vander column_stack dstack fliplr rot90 nonzero argwhere unique insert
+    delete cov corrcoef average angle count_nonzero identity array asarray block split vstack logspace geomspace
+    select choose piecewise gradient
+""".split()  # noqa: SIM905
 
 
 def test_page_is_up_to_date() -> None:
