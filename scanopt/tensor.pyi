@@ -495,10 +495,14 @@ def col(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | 
 def cols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `col`, by names (or a number of them)."""
 
+<<<<<<< HEAD
 def complex(real: Any, imag: Any) -> Variable:
     """real + 1j * imag."""
 
 def concat(arrays: Any, axis: int | None = ..., *, dtype: Any = ...) -> Variable:
+=======
+def concat(arrays: Any, axis: int | None = ..., *, dtype: Any = ..., casting: Any = ...) -> Variable:
+>>>>>>> 0c9ecf5 (Orders of reshape and ravel, modes of take, casts of what is joined)
     """Arrays one after the other along an axis (flattened where it is None), cast to dtype if given."""
 
 def conj(x: Any) -> Variable:
@@ -1053,7 +1057,7 @@ def round_half_to_even(x: Any, decimals: int = ...) -> Variable:
 def row(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
     """A new input with 2 axes, dtype `config.floatX`."""
 
-def row_stack(tup: Any, *, dtype: Any = ...) -> Variable:
+def row_stack(tup: Any, *, dtype: Any = ..., casting: Any = ...) -> Variable:
     """Arrays under each other."""
 
 def rows(*names: str | int, dtype: str | None = ...) -> list[Variable]:

@@ -522,7 +522,9 @@ CASES: dict[str, list[Case]] = {
     "NumPy's functions": [
         Case("np.sum(x, out=s)", TypeError, ["np.sum", "'x' float64[?]", "no out=: use what it returns"]),
         Case("np.mean(x, where=x > 0)", TypeError, ["np.mean", "no where=: write it with T.where"]),
-        Case("np.ravel(X, order='F')", TypeError, ["np.ravel", "no order=: transpose"]),
+        Case("np.ravel(X, order='B')", ValueError, ["the order is 'C' or 'F'", "'B'"]),
+        Case("np.stack([x, x], dtype=int)", TypeError, ["'x' float64[?]", "int64", "'same_kind'"]),
+        Case("np.take(x, 5, mode='ring')", ValueError, ["'raise', 'wrap' or 'clip'", "'ring'"]),
         Case("np.exp(x, dtype='float32')", TypeError, ["np.exp", "'x' float64[?]", "no dtype", "cast"]),
         Case("np.hypot.reduce(x)", TypeError, ["np.hypot.reduce", "'x' float64[?]", "scanopt.reduce"]),
         Case("np.add.at(x, 0, 1)", TypeError, ["np.add.at", "x[indices].inc(values)"]),

@@ -42,7 +42,6 @@ OF_ARGUMENTS: dict[str, str] = {
     "out": "use what it returns",
     "where": "write it with T.where",
     "initial": "put it beside the array, or combine it with the result",
-    "order": "transpose the array first",
     "dtype": "write a cast around it",
 }
 """The same by the name of an argument of NumPy's functions."""

@@ -17,7 +17,7 @@ from scanopt.array.ops_shaping import as_dims, flatten, reshape_to, times
 from scanopt.array.parameters import AXIS
 from scanopt.array.shapes import axis_of, common_dtype, same, shape_text
 from scanopt.array.types import Dim, TensorType
-from scanopt.array.variable import FUNCTIONS, Variable, apply, public
+from scanopt.array.variable import FUNCTIONS, Variable, apply, describe, public
 
 __all__ = ["concatenate", "stack"]
 
@@ -188,14 +188,19 @@ _entry(
 # What users call
 
 
-def _cast(arrays: Any, dtype: Any) -> tuple[Variable, ...]:
-    """Arrays as operands, cast to dtype if given."""
+def _cast(arrays: Any, dtype: Any, casting: Any) -> tuple[Variable, ...]:
+    """Arrays as operands, cast to dtype if given.  Raises TypeError where the rule does not allow that."""
     xs = promoted(*arrays)
-    return xs if dtype is None else tuple(cast(x, dtype) for x in xs)
+    if dtype is None:
+        return xs
+    for x in xs:
+        if not np.can_cast(x.dtype, dtype, casting):
+            raise TypeError(f"cannot cast {describe(x)} to {np.dtype(dtype)} by the rule {casting!r}: give casting=")
+    return tuple(cast(x, dtype) for x in xs)
 
 
 @public("concatenate", "concat", numpy=("concatenate",))
-def concatenate(arrays: Any, axis: int | None = 0, *, dtype: Any = None) -> Variable:
+def concatenate(arrays: Any, axis: int | None = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Variable:
     """Arrays one after the other along an axis (flattened where it is None), cast to dtype if given.
 
     Raises ValueError when the other lengths differ.
@@ -203,7 +208,7 @@ def concatenate(arrays: Any, axis: int | None = 0, *, dtype: Any = None) -> Vari
     >>> concatenate([np.ones((2, 3)), np.ones((4, 3))]).type.shape
     (6, 3)
     """
-    xs = _cast(arrays, dtype)
+    xs = _cast(arrays, dtype, casting)
     if axis is None:
         xs, axis = tuple(flatten(x) for x in xs), 0
     if not xs:
@@ -218,29 +223,29 @@ def join(axis: int, *arrays: Any) -> Variable:
 
 
 @public("stack", numpy=("stack",))
-def stack(arrays: Any, axis: int = 0, *, dtype: Any = None) -> Variable:
+def stack(arrays: Any, axis: int = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Variable:
     """Arrays of one shape along a new axis, cast to dtype if given.  Raises ValueError when shapes differ.
 
     >>> stack([np.ones(3), np.ones(3)], axis=1).type.shape
     (3, 2)
     """
-    xs = _cast(arrays, dtype)
+    xs = _cast(arrays, dtype, casting)
     if not xs:
         raise ValueError("need at least one array to stack")
     return apply(Op.make("stack", axis=axis_of(axis, xs[0].ndim + 1)), *xs)
 
 
 @public("vstack", "row_stack", numpy=("vstack",))
-def vstack(tup: Any, *, dtype: Any = None) -> Variable:
+def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Variable:
     """Arrays under each other."""
-    return concatenate([atleast_2d(x) for x in tup], 0, dtype=dtype)
+    return concatenate([atleast_2d(x) for x in tup], 0, dtype=dtype, casting=casting)
 
 
 @public("hstack", numpy=("hstack",))
-def hstack(tup: Any, *, dtype: Any = None) -> Variable:
+def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Variable:
     """Arrays beside each other."""
     xs = [atleast_1d(x) for x in tup]
-    return concatenate(xs, 0 if xs and xs[0].ndim == 1 else 1, dtype=dtype)
+    return concatenate(xs, 0 if xs and xs[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
 @public("repeat", numpy=("repeat",))

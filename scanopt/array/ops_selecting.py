@@ -22,13 +22,22 @@ __all__ = ["diagonal", "take"]
 
 
 @public("take", numpy=("take",))
-def take(x: Any, indices: Any, axis: int | None = None) -> Variable:
-    """Entries of x along an axis (flattened where None), by an integer or an array of them."""
-    v = as_variable(x)
+def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Variable:
+    """Entries of x along an axis (flattened where None), by an integer or an array of them.
+
+    mode: for indices out of range "raise", "wrap" or "clip".  Raises ValueError for another one.
+    """
+    v, places = as_variable(x), as_variable(indices)
     if axis is None:
         v, axis = flatten(v), 0
     i = axis_of(axis, v.ndim)
-    return getitem(v, (*[slice(None)] * i, as_variable(indices)))
+    if mode == "wrap":
+        places = elementwise("remainder", places, dim(v, i))
+    elif mode == "clip":
+        places = elementwise("maximum", elementwise("minimum", places, elementwise("subtract", dim(v, i), 1)), 0)
+    elif mode != "raise":
+        raise ValueError(f"the mode is 'raise', 'wrap' or 'clip', found {mode!r}")
+    return getitem(v, (*[slice(None)] * i, places))
 
 
 @public("take_along_axis", numpy=("take_along_axis",))

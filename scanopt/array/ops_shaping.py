@@ -323,14 +323,25 @@ def reshape(x: Any, shape: Any, *more: Any, ndim: int | None = None, order: str 
     """x with the same elements in another shape; one length may be -1.
 
     shape: ints and integer scalars, one after the other or as a sequence; or a vector with ndim.
+    order: "C", the last axis counts first, or "F", the first one; after a sequence it may come third, as in NumPy.
     Raises ValueError when the number of elements differs.
 
     >>> reshape(np.arange(6), (2, -1)).type.shape
     (2, 3)
     """
-    if order != "C":
-        raise ValueError(f"reshape knows order 'C' only, found {order!r}")
-    return reshape_to(as_variable(x), as_dims((shape, *more) if more else shape, ndim))
+    if len(more) == 1 and isinstance(more[0], str):
+        more, order = (), more[0]
+    v, dims = as_variable(x), as_dims((shape, *more) if more else shape, ndim)
+    if _last_first(order):
+        return reshape_to(v, dims)
+    return transpose(reshape_to(transpose(v), dims[::-1]))
+
+
+def _last_first(order: str) -> bool:
+    """Whether the last axis counts first; that is so of symbolic arrays, as they lie ("A", "K")."""
+    if order not in ("C", "F", "A", "K"):
+        raise ValueError(f"the order is 'C' or 'F', found {order!r}")
+    return order != "F"
 
 
 @public("flatten", numpy=())
@@ -353,9 +364,9 @@ def flatten(x: Any, ndim: int = 1) -> Variable:
 
 
 @public("ravel", numpy=("ravel",))
-def ravel(x: Any) -> Variable:
-    """x as a vector."""
-    return flatten(x)
+def ravel(x: Any, order: str = "C") -> Variable:
+    """x as a vector, in the order "C", the last axis counts first, or "F", the first one."""
+    return flatten(x if _last_first(order) else transpose(x))
 
 
 @public("transpose", "permute_dims", numpy=("transpose",))

@@ -1,6 +1,6 @@
 """How a call of a NumPy function with a symbolic array becomes one of the function that stands in for it.
 
-Arguments are read by NumPy's signature: those that say nothing about values (`copy`, `order` of C, `subok`) are left
+Arguments are read by NumPy's signature: those that say nothing about values (`copy`, `order`, `subok`) are left
 out, those that the stand-in has go to it, and any other is refused by name.
 """
 
@@ -21,7 +21,7 @@ Function = Callable[..., Any]
 Find = Callable[[str], Function | None]
 _ANY = object()
 _MEANINGLESS: dict[str, tuple[Any, ...]] = {
-    "copy": (_ANY,), "subok": (_ANY,), "order": ("C", "K", "A", None), "device": ("cpu", None), "like": (_ANY,),
+    "copy": (_ANY,), "subok": (_ANY,), "order": (_ANY,), "device": ("cpu", None), "like": (_ANY,),
     "casting": ("same_kind",),
 }  # fmt: skip
 """Arguments that do not change a symbolic array, with the values for which that is so."""
