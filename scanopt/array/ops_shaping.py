@@ -329,8 +329,8 @@ def reshape(x: Any, shape: Any, *more: Any, ndim: int | None = None, order: str 
     >>> reshape(np.arange(6), (2, -1)).type.shape
     (2, 3)
     """
-    if len(more) == 1 and isinstance(more[0], str):
-        more, order = (), more[0]
+    if more and isinstance(more[-1], str):
+        order, more = more[-1], more[:-1]
     v, dims = as_variable(x), as_dims((shape, *more) if more else shape, ndim)
     if _last_first(order):
         return reshape_to(v, dims)
