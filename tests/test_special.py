@@ -125,7 +125,7 @@ def test_errors() -> None:
         S.gammaln(z)
     with pytest.raises(TypeError, match="beta takes 2 arguments, found 1"):
         T.special.beta(z)
-    with pytest.raises(TypeError, match=re.escape("scipy.special.airy has no symbolic form, and 'z'")):
+    with pytest.raises(TypeError, match=re.escape("scipy.special.airy has no symbolic form ('z' complex128[?]")):
         S.airy(z)
     with pytest.raises(AttributeError, match=r"scanopt.tensor.special has no 'airy'; it has beta, betainc"):
         T.special.airy  # noqa: B018

@@ -16,10 +16,13 @@ from scanopt.array.shapes import broadcast
 from scanopt.array.types import TensorType
 from scanopt.array.variable import NUMPY_FUNCTIONS, Variable, apply, describe, public
 
-__all__ = ["SPECIAL", "special"]
+__all__ = ["ARGUMENTS", "SPECIAL", "special"]
 
 SPECIAL: dict[str, Callable[..., Variable]] = {}
 """Functions of symbolic arrays by SciPy's names."""
+
+ARGUMENTS: dict[str, int] = {}
+"""How many arguments each takes."""
 
 
 def special(name: str, *args: Any) -> Variable:
@@ -81,7 +84,7 @@ def _entry(name: str, *partials: Partial) -> None:
         f"scipy.special.{name} of symbolic arrays, element by element; shapes broadcast and dtypes are SciPy's.\n\n"
         "    Raises TypeError for dtypes it does not take, ValueError for shapes that do not fit.  Needs SciPy."
     )
-    SPECIAL[name] = function
+    SPECIAL[name], ARGUMENTS[name] = function, len(partials)
     NUMPY_FUNCTIONS[f"special.{name}"] = function
     if name in _OF_THEANO:
         public(name)(function)

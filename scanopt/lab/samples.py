@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from scanopt import tensor as T
 from scanopt.array.op import Op, load
+from scanopt.array.ops_special import ARGUMENTS, SPECIAL
 from scanopt.array.variable import Apply, Variable
 from scanopt.interpreter import interpret
 
@@ -43,6 +44,15 @@ _WRITTEN: dict[str, Callable[[Any], Any]] = {
     "det": lambda x: T.linalg.det(_regular(x)),
     "logabsdet": lambda x: T.linalg.slogdet(_regular(x)).logabsdet,
     "det_sign": lambda x: T.linalg.slogdet(_regular(x)).sign,
+    "svd": lambda x: _whole(T.linalg.svd(_regular(x), full_matrices=False).U),
+    "qr": lambda x: _whole(T.linalg.qr(_regular(x)).Q),
+    "eigh": lambda x: _whole(T.linalg.eigh(_regular(x)).eigenvectors),
+    "eig": lambda x: _whole(T.linalg.eig(_regular(x)).eigenvectors),
+    "spectrum": lambda x: T.linalg.svdvals(_regular(x)),
+    "pinv": lambda x: T.linalg.pinv(_regular(x)),
+    "fft": T.fft.fft,
+    "rfft": T.fft.rfft,
+    "irfft": T.fft.irfft,
     "where": lambda x: T.where(x > 0, x, -x),
     "clip": lambda x: T.clip(x, 0.2, 0.8),
     "cast": lambda x: T.cast(x, "float32"),
@@ -86,6 +96,11 @@ def _regular(x: Any) -> Any:
     return T.outer(root, root) + T.eye(root.shape[0], dtype="float64")
 
 
+def _whole(part: Any) -> Any:
+    """The array of which a result is one part."""
+    return _whole(part.owner.inputs[0]) if part.owner.op.name in ("getitem", "transpose") else part
+
+
 @cache
 def SAMPLES() -> dict[str, Callable[[Variable], Any]]:  # noqa: N802
     """A use of each operator on a float64 vector, by the name of the operator."""
@@ -95,7 +110,13 @@ def SAMPLES() -> dict[str, Callable[[Variable], Any]]:  # noqa: N802
             found[name] = _WRITTEN[name]
         elif spec.ufunc is not None and isinstance(f := getattr(np, spec.ufunc, None), np.ufunc) and not f.signature:
             found[name] = _elementwise(name, f.nin)
+        elif name in SPECIAL:
+            found[name] = partial(_special, name)
     return found
+
+
+def _special(name: str, x: Variable) -> Any:
+    return SPECIAL[name](*[x] * ARGUMENTS[name])
 
 
 def _elementwise(name: str, arguments: int) -> Callable[[Variable], Any]:
