@@ -43,6 +43,10 @@ class Attributes:
         """Bytes of all elements: symbolic, as the lengths are."""
         return cast("Variable", self).size * self.type.itemsize
 
+    def compress(self, condition: Any, axis: int | None = None) -> Any:
+        """The entries along axis (all, flattened, if None) for which a vector of conditions holds."""
+        return importlib.import_module("scanopt.array.entries").FUNCTIONS["compress"](condition, self, axis)
+
     @property
     def device(self) -> str:
         """Always "cpu": which device a function runs on is chosen when it is compiled."""

@@ -278,7 +278,7 @@ for _name in (
     "sum", "prod", "mean", "max", "min", "any", "all", "var", "std", "argmax", "argmin", "cumsum",
     "cumprod", "dot", "reshape", "flatten", "ravel", "transpose", "dimshuffle", "astype", "clip",
     "copy", "sort", "argsort", "squeeze", "repeat", "take", "swapaxes", "round", "fill", "norm",
-    "trace", "diagonal", "conj", "eq", "neq", "zeros_like", "ones_like", "ptp", "tile", "nonzero", "compress",
+    "trace", "diagonal", "conj", "eq", "neq", "zeros_like", "ones_like", "ptp", "tile", "nonzero",
     "argpartition", "choose", "searchsorted", "conjugate",
 ):  # fmt: skip
     setattr(Variable, _name, _call(_name))
