@@ -3,13 +3,16 @@
 import pickle
 import threading
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+import random_programs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_kernels import RandomLoop
+from test_executor_random import Random, arguments
 
 import scanopt
 import scanopt.tensor as T
@@ -62,7 +65,7 @@ def compare(program: Program, values: list[Any]) -> bool:
     return any("1 of 1 kernels" in state for state in states)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.integers(0, 2**32))
 def test_random_loops(seed: int) -> None:
     with warnings.catch_warnings():
@@ -348,3 +351,36 @@ def test_names_of_users_are_not_in_the_text() -> None:
     assert "*/" not in text
     assert "#include" not in text
     assert text.isascii()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_branches_and_loops_inside(seed: int) -> None:
+    """The programs of the executor's tests: views, results in place, branches, loops inside loops."""
+    program = replace(Random(seed).program(), exact=seed % 2 == 0)
+    compare(program, arguments(program, seed))
+
+
+@pytest.mark.parametrize("seed", [0, 2, 3, 4])
+def test_programs_of_the_corpus(seed: int) -> None:
+    made = random_programs.build(random_programs.generate(seed, pure=True))
+    f = both(list(made[0]), list(made[1]), on_unused_input="ignore")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        f(*made[0].values())
+
+
+def test_elements_are_set_in_place() -> None:
+    """A step that changes two elements of a long array does not copy it."""
+    s, i, v = T.dvector("s"), T.lvector("i"), T.dvector("v")
+
+    def step(i: Any, v: Any, s: Any) -> Any:
+        a = s[i]
+        return T.inc_subtensor(T.set_subtensor(s[i], v + a)[i - 1], a * 0.5)
+
+    ss, _ = scanopt.scan(step, sequences=[i, v], outputs_info=[s])
+    f = both([i, v, s], [ss[-1]])
+    rng = np.random.default_rng(0)
+    f(rng.integers(0, 1000, 50), rng.normal(size=50), rng.normal(size=1000))
+    (text,) = f.c.kernels[0].texts
+    assert text.count("ANY_ORDER\n    for") == 2  # before the loop and after it
+    assert text.count("ANY_ORDER\n        for") == 0

@@ -46,11 +46,15 @@ class Variant:
 
 @dataclass
 class Plan:
-    """A variant for arguments of certain shapes.  shapes: of all names of the loop."""
+    """A variant for arguments of certain shapes.
+
+    shapes: of all names of the loop.  taken: the number of steps of the last run.
+    """
 
     body: Body
     variant: Variant
     shapes: Mapping[str, Shape]
+    taken: int = 0
     _arguments: list[tuple[int, bool, bool]] = field(init=False)
     _arrays: list[Callable[[Sequence[Array], Sequence[Array], Array], Array]] = field(init=False)
 
@@ -116,6 +120,7 @@ class Plan:
             room = [min(8 * r, w) for r, w in zip(room, wanted, strict=True)]
         if taken < 0:
             return None
+        self.taken = taken
         if loop.until is None:
             return outs
         return [x if k.rows == 1 else _ended(x, taken) for k, x in zip(loop.keeps, outs, strict=True)]

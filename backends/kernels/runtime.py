@@ -53,6 +53,7 @@ class LoopKernel:
         self._sources = [places[r.source] for r in body.loop.reads]
         self._inits = [(places[s.init], s.depth) for s in body.loop.states]
         self._ops = max(1, self.body.size)
+        self._ends_early, self._taken, self._calls = body.loop.until is not None, 1 << 40, 0
         self._counts = [places[name] for name in body.counts]
 
     @property
@@ -74,7 +75,7 @@ class LoopKernel:
         told = [f"{made} of {len(found)} kernels compiled", *(f"array steps: {r}" for r in reasons if r)]
         return "; ".join(told)
 
-    def __call__(self, n: int, *values: Any) -> list[Any] | None:
+    def __call__(self, n: int, *values: Any) -> list[Array] | None:
         """What the loop keeps after at most n steps; None where array steps have to run."""
         try:
             return self._called(n, values)
@@ -83,29 +84,46 @@ class LoopKernel:
 
     def _called(self, n: int, values: Sequence[Any]) -> list[Array] | None:
         cost = n * self._ops * STEP
-        if not self.always and self.spent < WORTH:
-            self.spent += cost
-            if self.spent < WORTH:
-                return None
-        arrays = [np.asarray(v) for v in values]
+        if not self.always and not self._pays(cost):
+            return None
+        arrays = [v if type(v) is np.ndarray else np.asarray(v) for v in values]
         if not self._fit(n, arrays):
             return None
-        shapes = tuple([x.shape for x in arrays])
-        key = shapes, tuple([int(arrays[i]) for i in self._counts])
+        key = tuple([x.shape for x in arrays]), tuple([int(arrays[i]) for i in self._counts])
         plan = self.plans[key] if key in self.plans else self._plan(key)
         if plan is None:
             return None
         build = plan.variant.build
-        function = build.function or build.poll(self.always or cost > WAIT)
-        return plan.run(function, n, arrays) if function else None
+        function = build.function or build.poll(self.always or (cost > WAIT and not self._ends_early))
+        if not function:
+            return None
+        found = plan.run(function, n, arrays)
+        self._taken = plan.taken if found is not None else n
+        return found
+
+    def _pays(self, cost: float) -> bool:
+        """Whether it is time for a kernel: array steps took long, and the loop does not end after a few steps.
+
+        Where it did so the last time, most calls are left to array steps, and every 16th finds out anew.
+        """
+        if self.spent < WORTH:
+            self.spent += min(cost, WORTH / 16) if self._ends_early else cost
+            return self.spent >= WORTH
+        self._calls += 1
+        return not self._ends_early or self._taken >= self.fewest or self._calls % 16 == 0
 
     def _fit(self, n: int, arrays: Sequence[Array]) -> bool:
         """Whether dtypes and numbers of rows are what the loop expects."""
-        return (
-            all(x.dtype == d for x, d in zip(arrays, self._dtypes, strict=True))
-            and all(len(arrays[i]) >= n for i in self._sources)
-            and all(len(arrays[i]) == depth for i, depth in self._inits)
-        )
+        for x, dtype in zip(arrays, self._dtypes, strict=True):
+            if x.dtype != dtype:
+                return False
+        for i in self._sources:
+            if len(arrays[i]) < n:
+                return False
+        for i, depth in self._inits:  # noqa: SIM110  (all() of a generator takes three times as long)
+            if len(arrays[i]) != depth:
+                return False
+        return True
 
     def _plan(self, key: Key) -> Plan | None:
         with self._lock:
