@@ -333,7 +333,7 @@ case("polyder", lambda np, v, i: (np.polyder(v), np.polyder(i, 2), np.polyder(v,
 case("polyint", lambda np, v, i: (np.polyint(v), np.polyint(i, 2, k=[1, 2]), np.polyint(v, 2, 3)), V, I)
 case("polyint", lambda np, v: np.polyint(v, 2, k=3), V, grad=0)
 # Padding
-for name in ("constant", "edge", "reflect", "symmetric", "wrap", "linear_ramp", "maximum", "minimum", "mean"):
+for name in ("constant", "edge", "reflect", "symmetric", "wrap", "linear_ramp", "maximum", "minimum", "mean", "median"):
     case("pad", lambda np, m, k=name: np.pad(m, 2, mode=k), M, grad=0)
     case("pad", lambda np, j, k=name: np.pad(j, ((0, 4), (5, 3)), mode=k), J)
     case("pad", lambda np, m, n, k=name: np.pad(m, ((n, 0), (1, n)), k), M, K, **T_ONLY, **DATA)

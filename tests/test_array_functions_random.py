@@ -52,7 +52,9 @@ def an_einsum(rng: Rng) -> Call:
 
 
 def a_pad(rng: Rng) -> Call:
-    mode = str(rng.choice(["constant", "edge", "reflect", "symmetric", "wrap", "linear_ramp", "maximum", "mean"]))
+    mode = str(
+        rng.choice(["constant", "edge", "reflect", "symmetric", "wrap", "linear_ramp", "maximum", "mean", "median"])
+    )
     x = values(rng, tuple(int(n) for n in rng.integers(1, 4, int(rng.integers(1, 3)))), "float64 float32 int64 int8")
     widths = [(int(a), int(b)) for a, b in rng.integers(0, 8, (x.ndim, 2))]
     more: dict[str, Any] = {}
