@@ -495,14 +495,10 @@ def col(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | 
 def cols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `col`, by names (or a number of them)."""
 
-<<<<<<< HEAD
 def complex(real: Any, imag: Any) -> Variable:
     """real + 1j * imag."""
 
-def concat(arrays: Any, axis: int | None = ..., *, dtype: Any = ...) -> Variable:
-=======
 def concat(arrays: Any, axis: int | None = ..., *, dtype: Any = ..., casting: Any = ...) -> Variable:
->>>>>>> 0c9ecf5 (Orders of reshape and ravel, modes of take, casts of what is joined)
     """Arrays one after the other along an axis (flattened where it is None), cast to dtype if given."""
 
 def conj(x: Any) -> Variable:
