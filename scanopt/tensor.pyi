@@ -18,6 +18,7 @@ from scanopt.array.functions.axes import rollaxis as rollaxis
 from scanopt.array.functions.axes import rot90 as rot90
 from scanopt.array.functions.changing import append as append
 from scanopt.array.functions.changing import delete as delete
+from scanopt.array.functions.changing import fill_diagonal as fill_diagonal
 from scanopt.array.functions.changing import insert as insert
 from scanopt.array.functions.changing import put_along_axis as put_along_axis
 from scanopt.array.functions.changing import resize as resize
@@ -236,7 +237,6 @@ from scanopt.array.statistics.without_nan import nansum as nansum
 from scanopt.array.statistics.without_nan import nanvar as nanvar
 from scanopt.array.theano_functions import ceil_intdiv as ceil_intdiv
 from scanopt.array.theano_functions import complex_from_polar as complex_from_polar
-from scanopt.array.theano_functions import fill_diagonal as fill_diagonal
 from scanopt.array.theano_functions import fill_diagonal_offset as fill_diagonal_offset
 from scanopt.array.theano_functions import get_scalar_constant_value as get_scalar_constant_value
 from scanopt.array.theano_functions import hard_sigmoid as hard_sigmoid

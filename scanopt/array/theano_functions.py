@@ -111,12 +111,6 @@ def to_one_hot(y: Any, nb_class: Any, dtype: Any = None) -> Variable:
     return cast(elementwise("equal", FUNCTIONS["expand_dims"](v, -1), arange(nb_class)), dtype or config.floatX)
 
 
-@public("fill_diagonal")
-def fill_diagonal(a: Any, val: Any) -> Variable:
-    """The matrix a with val on its diagonal."""
-    return fill_diagonal_offset(a, val, 0)
-
-
 @public("fill_diagonal_offset")
 def fill_diagonal_offset(a: Any, val: Any, offset: Any) -> Variable:
     """The matrix a with val on the diagonal where column - row is offset.  Raises ValueError for what is no matrix."""
