@@ -105,6 +105,7 @@ from scanopt.array.functions.windows import hanning as hanning
 from scanopt.array.functions.windows import kaiser as kaiser
 from scanopt.array.linalg_norms import norm as norm
 from scanopt.array.linalg_products import matrix_transpose as matrix_transpose
+from scanopt.array.nnet_convolutions import sliding_window_view as sliding_window_view
 from scanopt.array.ops_axes import atleast_1d as atleast_1d
 from scanopt.array.ops_axes import atleast_2d as atleast_2d
 from scanopt.array.ops_axes import dimshuffle as dimshuffle
