@@ -189,6 +189,23 @@ def test_windows_as_numpy_has_them() -> None:
     check_in_a_step(lambda x: sliding(x, 3).sum(-1), numbers(5))
 
 
+def test_nothing_is_written_onto_windows() -> None:
+    """They share entries: what comes of one must not be put into its place."""
+    rows, start = T.dmatrix("rows"), T.dvector("start")
+
+    def step(row: Any, state: Any, first: Any) -> Any:
+        return np.tanh(np.exp(sliding(row * 2 + state, 3)) * first(sliding(row + state, 3))).sum(1).sum() + 0.5 * state
+
+    states, _ = scanopt.scan(lambda r, s: step(r, s, lambda w: w.at[0].set(7.0)), rows, start)
+    f = scanopt.function([rows, start], states)
+    values, state, expected = numbers(4, 6), numbers(6, seed=1), []
+    for row in values:
+        state = step(row, state, lambda w: np.concatenate([np.full((1, 3), 7.0), w[1:]]))
+        expected.append(state)
+    for run in (f, f.unoptimized):
+        close(run(values, numbers(6, seed=1)), np.stack(expected))
+
+
 # Activations and classes
 
 X = np.array([-np.inf, -1000.0, -7.0, -2.0, -0.5, -0.0, 0.0, 0.3, 1.0, 5.0, 8.0, 1000.0, np.inf])
