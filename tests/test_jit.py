@@ -164,6 +164,10 @@ def test_static_arguments() -> None:
     assert last(2.0, 4) == 6
 
 
+def test_options_of_jax_that_change_no_value() -> None:
+    assert jit(lambda x: 2 * x, donate_argnums=0, inline=True, keep_unused=False)(2.0) == 4
+
+
 def test_names_are_static_by_nature() -> None:
     f = jit(lambda x, how, d: getattr(np, how)(x).astype(d))
     same(f(X, "exp", "float32"), np.exp(X).astype("float32"))

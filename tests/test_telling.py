@@ -180,6 +180,30 @@ def test_random_programs_print_no_more_than_as_written(seed: int, capsys: Any) -
     assert Counter(lines(capsys, f, *values.values())) <= written
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_random_programs_with_checks_are_as_written(seed: int) -> None:
+    """Conditions that hold change no bit; of those that do not, the program raises what the interpreter does."""
+    rng = random.Random(seed)
+    try:
+        values, outputs = build(generate(seed, pure=True))
+    except (IndexError, ValueError):
+        return
+    steps = [schedule(node.inner_outputs, node.inner_inputs) for node in loops_of(outputs)]
+    made = [[v for n in nodes if isinstance(n, Apply) for v in n.outputs] for nodes in [*steps, schedule(outputs)]]
+    chosen = dict.fromkeys(v for part in made for v in rng.sample(part, min(2, len(part))))
+    new = {}
+    for v in chosen:
+        number = T.real(v.astype("complex128"))
+        new[v] = Assert("not so")(v, (number >= rng.choice([0.0, -1e300])) | (number != number))
+    f = function(list(values), rebuild(outputs, new), on_unused_input="ignore", fp="exact")
+    try:
+        expected = f.unoptimized(*values.values())
+    except (CheckError, IndexError, ValueError):
+        return
+    for a, b in zip(f(*values.values()), expected, strict=True):
+        np.testing.assert_array_equal(a, b, strict=True)
+
+
 def test_a_saved_text_reads_no_attributes(tmp_path: Any) -> None:
     f = jit(lambda x: (debug_print("{}", x), x)[1]).compiled(1.0)
     f.save(tmp_path / "f.json")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import types
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from threading import RLock
 from typing import Any
 
@@ -29,6 +31,9 @@ __all__ = ["Jitted", "Traced", "as_results", "jit"]
 
 _MINE = ("inputs", "outputs", "updates", "givens", "example", "on_unused_input")
 """Options of `function` that follow from the Python function."""
+
+_WITHOUT_EFFECT = ("donate_argnums", "donate_argnames", "inline", "keep_unused")
+"""Options of `jax.jit` that change no value."""
 
 
 def as_results(f: Callable[..., Any], results: Any) -> Any:
@@ -250,6 +255,20 @@ class Jitted:
         return self.compiled(*args, **kwargs).why_not(name)
 
 
+def _options(given: dict[str, Any]) -> dict[str, Any]:
+    """The options of `function` among those given.  Raises TypeError for others."""
+    known = [name for name in inspect.signature(function).parameters if name not in _MINE]
+    for name in given:
+        if name in _MINE:
+            raise TypeError(f"jit takes no {name}: it follows from the function and its arguments")
+        if name not in known and name not in _WITHOUT_EFFECT:
+            near = get_close_matches(name, [*known, "static_argnums", "static_argnames", "static_shapes"], 1)
+            raise TypeError(
+                f"jit has no option {name!r}{f'; near: {near[0]}' if near else ''}: it takes those of function"
+            )
+    return {name: x for name, x in given.items() if name not in _WITHOUT_EFFECT}
+
+
 def jit(
     f: Callable[..., Any] | None = None,
     *,
@@ -266,7 +285,8 @@ def jit(
     static_argnums, static_argnames: arguments that f gets as they are, by position and by name; it is traced anew
         for each value of them.  Strings, functions and the like are such wherever they stand.
     static_shapes: trace anew for all shapes, so that lengths are numbers (`range(x.shape[0])`).
-    cache_size: how many kinds of arguments are remembered.  options: those of `function` (fp, exclude, cost, ...).
+    cache_size: how many kinds of arguments are remembered.  options: those of `function` (fp, exclude, cost, ...);
+        donate_argnums, donate_argnames, inline and keep_unused are accepted and without effect.
 
     f is called once for each structure of arguments, their dtypes and numbers of axes, and which lengths are 1.
     A bare Python float has the precision of the floating-point arrays beside it, if these have one, else it is a
@@ -283,9 +303,7 @@ def jit(
 
     Source: `jax.jit`.
     """
-    for name in _MINE:
-        if name in options:
-            raise TypeError(f"jit takes no {name}: it follows from the function and its arguments")
+    options = _options(options)
     if type(cache_size) is not int or cache_size < 1:
         raise ValueError(f"cache_size must be a number from 1 up, found {show(cache_size)}")
     if f is None:
