@@ -231,3 +231,14 @@ def test_an_input_that_only_gives_a_known_length_is_used() -> None:
     assert scanopt.function([q], T.size(q))([1, 2, 3]) == 3
     with pytest.raises(ValueError, match="do not use 'r'"):
         scanopt.function([q, T.tensor("float64", (3,), name="r")], q)
+
+
+def test_what_does_not_run_has_no_value_that_laws_could_name() -> None:
+    """The last count of a loop inside, which may raise, stands beside a constant in a loop that takes no step."""
+    rows = T.dmatrix("rows")
+    counted = lambda: scanopt.scan(lambda row, n: n + 1, sequences=rows, outputs_info=[np.array(0)])[0]  # noqa: E731
+    for start in (T.constant(np.int64(3)), T.constant(np.full(7, 3))):
+        last = lambda s: counted()[-1] + T.zeros_like(s)  # noqa: B023, E731
+        out, _ = scanopt.scan(last, outputs_info=start, n_steps=0)
+        f = scanopt.function([rows], out, fp="exact", on_unused_input="ignore")
+        assert f(np.ones((2, 2))).shape == f.unoptimized(np.ones((2, 2))).shape == (0, *start.type.shape)

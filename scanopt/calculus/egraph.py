@@ -347,9 +347,10 @@ def _evaluate(op: Operator, args: list[np.ndarray[Any, Any]]) -> np.ndarray[Any,
     """The operator's value, or None where it raises or is too large to keep as a constant.
 
     Arrays without entries are all equal.  Loops that read them take no step, where 0 and 1 are equal, too: before
-    that is known, what is 0 and what is 1 in such a loop must not become one.
+    that is known, what is 0 and what is 1 in such a loop must not become one.  So with an operator that does not run
+    because its loop takes no step (`when_runs`): any value is right, and to name one would make it equal to others.
     """
-    if isinstance(op, Batched) or op.spec.effect:
+    if isinstance(op, Batched) or op.spec.effect or (op.name == "when_runs" and not args[0]):
         return None
     try:
         shape = op.infer(*(Operand(a.dtype.name, a.shape, a) for a in args)).shape
