@@ -238,7 +238,7 @@ def test_what_does_not_run_has_no_value_that_laws_could_name() -> None:
     rows = T.dmatrix("rows")
     counted = lambda: scanopt.scan(lambda row, n: n + 1, sequences=rows, outputs_info=[np.array(0)])[0]  # noqa: E731
     for start in (T.constant(np.int64(3)), T.constant(np.full(7, 3))):
-        last = lambda s: counted()[-1] + T.zeros_like(s)  # noqa: B023, E731
+        last = lambda s: counted()[-1] + T.zeros_like(s)  # noqa: E731
         out, _ = scanopt.scan(last, outputs_info=start, n_steps=0)
         f = scanopt.function([rows], out, fp="exact", on_unused_input="ignore")
         assert f(np.ones((2, 2))).shape == f.unoptimized(np.ones((2, 2))).shape == (0, *start.type.shape)
