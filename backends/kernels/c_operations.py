@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["TYPES", "helper", "operation"]
+__all__ = ["TYPES", "cast_helper", "operation", "operation_helper"]
 
 TYPES = {
     "bool": "b8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16",
@@ -96,7 +96,27 @@ def operation(op: str, dtype: str, args: Sequence[str]) -> str:
     return f"{op}_{TYPES[dtype]}({', '.join(args)})"
 
 
-def helper(op: str, dtype: str) -> str:
+LOW = {
+    ("float64", "int32"): "> -2147483649.0", ("float32", "int32"): ">= -2147483648.0f",
+    ("float64", "int64"): ">= -9223372036854775808.0", ("float32", "int64"): ">= -9223372036854775808.0f",
+}  # fmt: skip
+HIGH = {"int32": "< 2147483648.0", "int64": "< 9223372036854775808.0"}
+
+
+def cast_helper(old: str, new: str) -> str:
+    """The text of the function that casts one dtype to another; "" where C's own cast is meant.
+
+    What no integer is near becomes the least one, as the instructions of x86 have it; in C it is undefined.
+    """
+    if (old, new) not in LOW:
+        return ""
+    a, b = TYPES[old], TYPES[new]
+    least = "-2147483647 - 1" if new == "int32" else "-9223372036854775807LL - 1"
+    test = f"x {LOW[old, new]} && x {HIGH[new]}{'f' if old == 'float32' else ''}"
+    return f"static inline {b} {a}_to_{b}({a} x) {{ return {test} ? ({b})x : {least}; }}\n"
+
+
+def operation_helper(op: str, dtype: str) -> str:
     """The text of the function that an operation calls; "" where it calls none."""
     kind = np.dtype(dtype).kind
     body = FUNCTIONS[kind].get(op, "")

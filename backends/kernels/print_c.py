@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from scanopt.backends.kernels.c_operations import TYPES, helper, operation
+from scanopt.backends.kernels.c_operations import TYPES, cast_helper, operation, operation_helper
 from scanopt.backends.kernels.ir import (
     Break,
     Cast,
@@ -97,11 +97,14 @@ class _Printer:
                 return f"({text} != 0)" if dtype == "bool" else text
             case Cast(arg=arg, dtype=dtype):
                 text = self.expression(arg)
+                if helper := cast_helper(arg.dtype, dtype):
+                    self.helpers.add(helper)
+                    return f"{TYPES[arg.dtype]}_to_{TYPES[dtype]}({text})"
                 return f"({text} != 0)" if dtype == "bool" else f"(({TYPES[dtype]}){text})"
             case Do(op="add", args=(a, Lit(value=value)), dtype="int64") if value < 0:
                 return f"({self.expression(a)} - {-value})"
             case Do(op=op, args=args, of=of):
-                if found := helper(op, of):
+                if found := operation_helper(op, of):
                     self.helpers.add(found)
                 return operation(op, of, [self.expression(a) for a in args])
 

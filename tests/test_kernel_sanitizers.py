@@ -1,0 +1,57 @@
+"""Kernels of random loops under the sanitizers of addresses and of undefined behaviour, in a process of its own."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = """
+import warnings
+from random_kernels import RandomLoop
+from scanopt.backends import executor
+from scanopt.backends.kernels import compilers
+
+plain = tuple(x for x in compilers.FLAGS if x != "-O3")
+compilers.FLAGS = (*plain, "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
+warnings.simplefilter("ignore")
+ran = 0
+for seed in range(100, 110):
+    made = RandomLoop(seed)
+    program = made.program()
+    try:
+        f = executor("c").compile(program)
+        f(made.values)
+    except (ValueError, IndexError):
+        continue
+    ran += "1 of 1 kernels" in str(f.kernels)
+print(ran)
+"""
+
+
+def library(name: str) -> str:
+    gcc = shutil.which("gcc")
+    if gcc is None:
+        return ""
+    found = subprocess.run(
+        [gcc, f"-print-file-name={name}"], capture_output=True, text=True, check=False
+    ).stdout.strip()
+    return found if os.path.isabs(found) else ""
+
+
+@pytest.mark.skipif(not library("libasan.so") or not library("libubsan.so"), reason="needs gcc's sanitizers")
+def test_no_sanitizer_complains(tmp_path: Path) -> None:
+    tests = Path(__file__).parent
+    env = {
+        **os.environ,
+        "LD_PRELOAD": f"{library('libasan.so')} {library('libubsan.so')}",
+        "ASAN_OPTIONS": "detect_leaks=0:detect_odr_violation=0",
+        "XDG_CACHE_HOME": str(tmp_path),
+        "PYTHONPATH": os.pathsep.join([str(tests), str(tests.parent)]),
+    }
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False, env=env)
+    assert done.returncode == 0, done.stderr
+    assert "runtime error" not in done.stderr
+    assert int(done.stdout) >= 4
