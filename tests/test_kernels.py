@@ -61,11 +61,11 @@ def compare(program: Program, values: list[Any]) -> bool:
         assert_same(found, expected)
     assert_same([np.asarray(v) for v in values], before)
     states = [k.state for k in f.kernels]
-    assert not any("Error" in state or "status" in state for state in states), states
+    assert not any("Error" in state or "status" in state or "0 of" in state for state in states), states
     return any("1 of 1 kernels" in state for state in states)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=25, deadline=None, derandomize=True)
 @given(st.integers(0, 2**32))
 def test_random_loops(seed: int) -> None:
     with warnings.catch_warnings():
@@ -127,22 +127,22 @@ def test_text() -> None:
     assert (
         text_of(f)
         == """\
-    const i64 m1 = N[0];
-    f64 *const g0 = (f64 *)(DATA(0));
-    f64 *const g1 = (f64 *)(DATA(1));
-    f64 *const g2 = (f64 *)(DATA(2));
-    f64 *const g3 = (f64 *)(DATA(3));
-    f64 s1 = 0;
-    const f64 x2 = g2[0];
-    const f64 x4 = g3[0];
+    const int64 m1 = N[0];
+    float64 *const g0 = (float64 *)(DATA(0));
+    float64 *const g1 = (float64 *)(DATA(1));
+    float64 *const g2 = (float64 *)(DATA(2));
+    float64 *const g3 = (float64 *)(DATA(3));
+    float64 s1 = 0;
+    const float64 x2 = g2[0];
+    const float64 x4 = g3[0];
     s1 = g1[0];
-    i64 t = 0;
+    int64 t = 0;
     while (t < m1) {
-        const f64 v3 = x2 * s1;
-        const f64 v5 = x4 - s1;
-        const f64 v6 = v3 * v5;
+        const float64 v3 = x2 * s1;
+        const float64 v5 = x4 - s1;
+        const float64 v6 = v3 * v5;
         g0[t] = v6;
-        const f64 u8 = v6;
+        const float64 u8 = v6;
         s1 = u8;
         t++;
     }
@@ -160,21 +160,21 @@ def test_text_of_lanes() -> None:
     assert (
         text_of(f)
         == """\
-    const i64 n0 = N[0];
-    const i64 n1 = N[1];
-    const i64 m3 = N[2];
-    const i64 m4 = N[3];
-    const i64 m5 = N[4];
-    f64 *const g0 = (f64 *)(DATA(0));
-    f64 *const g1 = (f64 *)(DATA(1));
-    f64 *const g2 = (f64 *)(DATA(2));
-    f64 *const g3 = (f64 *)(DATA(3));
-    f64 *const g4 = (f64 *)(DATA(4) + m5);
-    f64 *p1 = 0;
-    f64 *p2 = 0;
-    const f64 x3 = g3[0];
-    f64 *p7 = 0;
-    i64 t = 0;
+    const int64 n0 = N[0];
+    const int64 n1 = N[1];
+    const int64 m3 = N[2];
+    const int64 m4 = N[3];
+    const int64 m5 = N[4];
+    float64 *const g0 = (float64 *)(DATA(0));
+    float64 *const g1 = (float64 *)(DATA(1));
+    float64 *const g2 = (float64 *)(DATA(2));
+    float64 *const g3 = (float64 *)(DATA(3));
+    float64 *const g4 = (float64 *)(DATA(4) + m5);
+    float64 *p1 = 0;
+    float64 *p2 = 0;
+    const float64 x3 = g3[0];
+    float64 *p7 = 0;
+    int64 t = 0;
     while (t < m3) {
         p1 = g1 + (t * m4);
         if (t < 1) {
@@ -183,15 +183,15 @@ def test_text_of_lanes() -> None:
             p2 = g0 + ((t - 1) * n1);
         }
         ANY_ORDER
-        for (i64 i4 = 0; i4 < n1; i4++) {
-            const f64 v5 = p2[i4] * x3;
-            const f64 v6 = v5 + p1[i4];
+        for (int64 i4 = 0; i4 < n1; i4++) {
+            const float64 v5 = p2[i4] * x3;
+            const float64 v6 = v5 + p1[i4];
             g4[i4] = v6;
         }
         p7 = g0 + (t * n1);
         {
             char *a[] = {(char *)g4, (char *)p7};
-            const i64 n[] = {n1}, s[] = {8, 8};
+            const int64 n[] = {n1}, s[] = {8, 8};
             ((inner *)F[0])(a, n, s, F[1]);
         }
         t++;

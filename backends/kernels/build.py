@@ -103,13 +103,13 @@ class Build:
         _RUNNING.add(self)
 
     def _finish(self, found: Compiler) -> None:
-        """What became of the compiler's work; tried twice, in case that somebody stopped it or tampered with it."""
+        """What became of the compiler's work; tried twice where somebody stopped it or tampered with it."""
         assert self._run is not None
         code, room = self._run.process.poll(), self._run.room
         if code == 0:
             cache.publish(self._key, room / "k.so")
             self.function = cache.load(self._key, NAME)
-        if self.function is None and self._tries > 1:
+        if self.function is None and (self._tries > 1 or (code or 0) > 0):
             with suppress(OSError):
                 self.trouble = (room / "said").read_text(encoding="utf-8", errors="replace").strip()[:2000]
             self.trouble = f"{found.name} gave status {code}: {self.trouble}"

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from scanopt.backends.kernels.numpy_loops import DTYPES
+
 __all__ = ["TYPES", "cast_helper", "operation", "operation_helper"]
 
-TYPES = {
-    "bool": "b8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16",
-    "uint32": "u32", "uint64": "u64", "float32": "f32", "float64": "f64",
-}  # fmt: skip
-
+TYPES = {name: "bool8" if name == "bool" else name for name in DTYPES}
+"""The names of types in C: no variable has such a name, for those are one letter and a number."""
 NARROW = {"int8", "int16", "uint8", "uint16"}
 """C computes in `int` what is narrower."""
 
@@ -82,7 +81,7 @@ def operation(op: str, dtype: str, args: Sequence[str]) -> str:
     """The text of an operation that computes in a dtype.
 
     >>> operation("add", "int8", ["x", "y"]), operation("less", "float64", ["x", "y"])
-    ('((i8)(x + y))', '(x < y)')
+    ('((int8)(x + y))', '(x < y)')
     """
     if op == "where":
         return f"({args[0]} ? {args[1]} : {args[2]})"
@@ -123,7 +122,7 @@ def operation_helper(op: str, dtype: str) -> str:
     if not body or op in INFIX[kind]:
         return ""
     t = TYPES[dtype]
-    result = "b8" if op in _TRUE else t
+    result = "bool8" if op in _TRUE else t
     args = f"{t} a, {t} b" if re.search(r"\bb\b", body) else f"{t} a"
     value = re.sub(r"\bT\b", t, body)
     return f"static inline {result} {op}_{t}({args}) {{ return ({result})({value}); }}\n"

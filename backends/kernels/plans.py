@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -56,7 +56,6 @@ class Plan:
     shapes: Mapping[str, Shape]
     taken: int = 0
     _arguments: list[tuple[int, bool, bool]] = field(init=False)
-    _arrays: list[Callable[[Sequence[Array], Sequence[Array], Array], Array]] = field(init=False)
 
     def __post_init__(self) -> None:
         places = {name: i for i, name in enumerate(self.body.outer)}

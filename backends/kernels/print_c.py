@@ -35,10 +35,10 @@ __all__ = ["NAME", "c_text"]
 
 NAME = "scanopt_kernel"
 HEAD = """\
-typedef signed char i8; typedef short i16; typedef int i32; typedef long long i64;
-typedef unsigned char u8; typedef unsigned short u16; typedef unsigned int u32; typedef unsigned long long u64;
-typedef unsigned char b8; typedef float f32; typedef double f64;
-typedef void inner(char **, const i64 *, const i64 *, void *);
+typedef signed char int8; typedef short int16; typedef int int32; typedef long long int64;
+typedef unsigned char uint8; typedef unsigned short uint16; typedef unsigned int uint32;
+typedef unsigned long long uint64; typedef unsigned char bool8; typedef float float32; typedef double float64;
+typedef void inner(char **, const int64 *, const int64 *, void *);
 #define DATA(i) (*(char **)(G[i] + %d))
 #if defined(__clang__)
 #define ANY_ORDER _Pragma("clang loop vectorize(assume_safety)")
@@ -54,10 +54,10 @@ def c_text(kernel: Kernel) -> str:
     The arrays are NumPy's own objects: where their elements are stands behind the head of the object.
     """
     w = _Printer()
-    lines = [f"    const i64 {name} = N[{i}];" for i, name in enumerate(kernel.numbers)]
+    lines = [f"    const int64 {name} = N[{i}];" for i, name in enumerate(kernel.numbers)]
     lines += [_param(i, p) for i, p in enumerate(kernel.params)]
     lines += [line for stmt in kernel.body for line in w.statement(stmt, 1)]
-    head = f"i64 {NAME}(char **G, const i64 *N, void **F)\n{{\n"
+    head = f"int64 {NAME}(char **G, const int64 *N, void **F)\n{{\n"
     return (
         f"{HEAD % object.__basicsize__}{''.join(sorted(w.helpers))}\n{head}"
         + "\n".join(lines)
@@ -137,10 +137,10 @@ class _Printer:
         match x:
             case For(var=var, count=count, body=body):
                 yield f"{space}ANY_ORDER"
-                yield f"{space}for (i64 {var} = 0; {var} < {self.expression(count)}; {var}++) {{"
+                yield f"{space}for (int64 {var} = 0; {var} < {self.expression(count)}; {var}++) {{"
                 yield from self._body(body, depth)
             case Steps(var=var, count=count, body=body, until=until):
-                yield f"{space}i64 {var} = 0;"
+                yield f"{space}int64 {var} = 0;"
                 yield f"{space}while ({var} < {self.expression(count)}) {{"
                 yield from self._body(body, depth)
                 yield f"{space}    {var}++;"
@@ -163,7 +163,7 @@ class _Printer:
         dims, strides = (", ".join(map(self.expression, xs)) for xs in (x.dims, x.strides))
         yield f"{space}{{"
         yield f"{space}    char *a[] = {{{arrays}}};"
-        yield f"{space}    const i64 n[] = {{{dims}}}, s[] = {{{strides}}};"
+        yield f"{space}    const int64 n[] = {{{dims}}}, s[] = {{{strides}}};"
         yield f"{space}    ((inner *)F[{2 * x.slot}])(a, n, s, F[{2 * x.slot + 1}]);"
         yield f"{space}}}"
 

@@ -69,7 +69,8 @@ class LoopKernel:
         """What to tell of it."""
         found = list(self.variants.values())
         if not found:
-            return "array steps: so far it took too little time for a kernel"
+            odd = "lengths that do not fit, that values decide, or that are 0"
+            return f"array steps: {odd if self.plans else 'so far it took too little time for a kernel'}"
         reasons = [v if isinstance(v, str) else v.build.trouble for v in found]
         made = sum(isinstance(v, Variant) and v.build.function is not None for v in found)
         told = [f"{made} of {len(found)} kernels compiled", *(f"array steps: {r}" for r in reasons if r)]
