@@ -33,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def value(text: str) -> int | None:
-    f = Build(text).poll(wait=True)
+    f = Build(text).poll(wait=100.0)
     return None if f is None else int(f(0, 0, 0))
 
 
@@ -79,8 +79,8 @@ def test_what_cannot_be_trusted_is_made_anew(folder: Path, harm: str, tmp_path_f
 
 def test_a_text_that_is_no_c(folder: Path) -> None:
     made = Build("no C\n")
-    assert made.poll(wait=True) is None
-    while made.poll(wait=True) is None and not made.trouble:
+    assert made.poll(wait=100.0) is None
+    while made.poll(wait=100.0) is None and not made.trouble:
         pass
     assert "status 1" in made.trouble
     assert not list(folder.iterdir())
@@ -93,7 +93,7 @@ def test_nothing_can_be_written(folder: Path, number: int, monkeypatch: pytest.M
 
     monkeypatch.setattr(build.tempfile, "mkdtemp", refuse)
     made = Build(TEXT % 5)
-    assert made.poll(wait=True) is None
+    assert made.poll(wait=100.0) is None
     assert os.strerror(number) in made.trouble
 
 
@@ -103,18 +103,18 @@ def test_a_full_disk_at_the_end(folder: Path, monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(cache.os, "replace", refuse)
     made = Build(TEXT % 6)
-    assert made.poll(wait=True) is None
+    assert made.poll(wait=100.0) is None
     assert "full" in made.trouble
     assert not list(folder.iterdir())
 
 
 def test_a_compiler_that_is_killed_is_tried_again(folder: Path) -> None:
     made = Build(TEXT % 7)
-    assert made.poll(wait=False) is None
+    assert made.poll(wait=0.0) is None
     assert made._run is not None
     made._run.process.kill()
     for _ in range(3):
-        made.poll(wait=True)
+        made.poll(wait=100.0)
     assert made.function is not None
     assert len(list(folder.iterdir())) == 1
 
@@ -134,7 +134,7 @@ def test_old_files_are_deleted(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_threads_and_forks(folder: Path) -> None:
     made = Build(TEXT % 20)
     found: list[Any] = []
-    threads = [threading.Thread(target=lambda: found.append(made.poll(wait=True))) for _ in range(8)]
+    threads = [threading.Thread(target=lambda: found.append(made.poll(wait=100.0))) for _ in range(8)]
     for t in threads:
         t.start()
     for t in threads:
@@ -142,18 +142,18 @@ def test_threads_and_forks(folder: Path) -> None:
     assert all(f is made.function is not None for f in found)
     assert len(found) == 8
     late = Build(TEXT % 21)
-    late.poll(wait=False)
+    late.poll(wait=0.0)
     child = os.fork()
     if not child:  # the compiler is the parent's
-        os._exit(0 if (f := late.poll(wait=True)) is not None and f(0, 0, 0) == 21 else 1)
+        os._exit(0 if (f := late.poll(wait=100.0)) is not None and f(0, 0, 0) == 21 else 1)
     assert os.waitpid(child, 0)[1] == 0
-    assert late.poll(wait=True) is not None
+    assert late.poll(wait=100.0) is not None
 
 
 SCRIPT = """
 from scanopt.backends.kernels.build import Build
 from scanopt.backends.kernels.cache import folder
-f = Build({text!r}).poll(wait=True)
+f = Build({text!r}).poll(wait=100.0)
 print(f(0, 0, 0), folder())
 """
 

@@ -29,6 +29,9 @@ from scanopt.program.text import names_made, names_read
 
 __all__ = ["body_of"]
 
+MOST = 1000
+"""Operators for which a compiler takes about two seconds."""
+
 
 def body_of(loop: Loop, types: Mapping[str, TensorType], exact: bool) -> Body:
     """The body of a loop.  types: of all names of the program.
@@ -44,6 +47,8 @@ def body_of(loop: Loop, types: Mapping[str, TensorType], exact: bool) -> Body:
         k.rows for n in walk(root.nodes) if isinstance(n, Nested) for k in n.loop.keeps if isinstance(k.rows, str)
     ]
     body = Body(root, made, exact, tuple(n for n in dict.fromkeys(counts) if n in root.args))
+    if body.size > MOST:
+        raise NoForm(f"{body.size} operators take a compiler long")
     if not exact:
         _disorder(body)
     return body

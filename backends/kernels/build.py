@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from scanopt.backends.kernels.compilers import Compiler, compiler
 from scanopt.backends.kernels.print_c import NAME
 from scanopt.forks import lock
 
-__all__ = ["Build"]
+__all__ = ["LONGEST", "Build"]
 
 LONGEST = 120.0
 """Seconds after which a compiler is stopped."""
@@ -27,11 +28,12 @@ _STARTING = lock(whole=True)
 
 @dataclass(frozen=True)
 class _Run:
-    """A compiler at work, of the process `owner`."""
+    """A compiler at work, of the process `owner`, since `start`."""
 
     process: subprocess.Popen[bytes]
     room: Path
     owner: int
+    start: float
 
 
 class Build:
@@ -49,8 +51,11 @@ class Build:
         self._tries = 0
         self._lock = lock()
 
-    def poll(self, wait: bool) -> Any:
-        """The function, or None where it is not there yet.  The first call starts what is to be done."""
+    def poll(self, wait: float = 0.0) -> Any:
+        """The function, or None where it is not there yet.  The first call starts what is to be done.
+
+        wait: seconds to wait for it.
+        """
         if self.function is not None or self.trouble:
             return self.function
         with self._lock:
@@ -61,7 +66,7 @@ class Build:
                 self._clean()
         return self.function
 
-    def _step(self, wait: bool) -> None:
+    def _step(self, wait: float) -> None:
         if self.function is not None or self.trouble:
             return
         found = compiler()
@@ -79,8 +84,12 @@ class Build:
             self._start(found)
         if wait:
             with suppress(subprocess.TimeoutExpired):
-                self._process().wait(LONGEST)
-        if self._process().poll() is not None or wait:
+                self._process().wait(wait)
+        assert self._run is not None
+        if self._process().poll() is None and time.monotonic() - self._run.start > LONGEST:
+            self._process().kill()
+            self._process().wait()
+        if self._process().poll() is not None:
             self._finish(found)
 
     def _process(self) -> subprocess.Popen[bytes]:
@@ -98,7 +107,7 @@ class Build:
         except BaseException:
             shutil.rmtree(room, ignore_errors=True)
             raise
-        self._run = _Run(process, room, os.getpid())
+        self._run = _Run(process, room, os.getpid(), time.monotonic())
         self._tries += 1
         _RUNNING.add(self)
 

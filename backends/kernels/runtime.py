@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.backends.kernels.build import LONGEST
 from scanopt.backends.kernels.lower import lowered
 from scanopt.backends.kernels.nodes import Body, NoForm
 from scanopt.backends.kernels.plans import Plan, Variant
@@ -29,7 +30,7 @@ VARIANTS, PLANS = 4, 64
 STEP = 0.7e-6
 """Seconds of an operator of an array step, about; what a compiler takes is many times that."""
 WORTH, WAIT = 2e-3, 0.1
-"""Seconds of array steps, in all, after which a kernel is made, and in one call, for which it is waited for."""
+"""Seconds of array steps, in all, after which a kernel is made, and in one call, from which on it is waited for."""
 
 
 @dataclass
@@ -72,9 +73,10 @@ class LoopKernel:
             odd = "lengths that do not fit, that values decide, or that are 0"
             return f"array steps: {odd if self.plans else 'so far it took too little time for a kernel'}"
         reasons = [v if isinstance(v, str) else v.build.trouble for v in found]
-        made = sum(isinstance(v, Variant) and v.build.function is not None for v in found)
-        told = [f"{made} of {len(found)} kernels compiled", *(f"array steps: {r}" for r in reasons if r)]
-        return "; ".join(told)
+        builds = [v.build for v in found if isinstance(v, Variant)]
+        made = sum(b.function is not None for b in builds)
+        told = [f"{made} of {len(builds)} kernels compiled"] if builds else []
+        return "; ".join([*told, *(f"array steps: {r}" for r in reasons if r)])
 
     def __call__(self, n: int, *values: Any) -> list[Array] | None:
         """What the loop keeps after at most n steps; None where array steps have to run."""
@@ -95,12 +97,16 @@ class LoopKernel:
         if plan is None:
             return None
         build = plan.variant.build
-        function = build.function or build.poll(self.always or (cost > WAIT and not self._ends_early))
+        function = build.function or build.poll(self._patience(cost))
         if not function:
             return None
         found = plan.run(function, n, arrays)
         self._taken = plan.taken if found is not None else n
         return found
+
+    def _patience(self, cost: float) -> float:
+        """Seconds to wait for a compiler: as many as array steps would take."""
+        return LONGEST if self.always else cost if cost > WAIT and not self._ends_early else 0.0
 
     def _pays(self, cost: float) -> bool:
         """Whether it is time for a kernel: array steps took long, and the loop does not end after a few steps.
