@@ -143,13 +143,12 @@ def _is_turned(view: View) -> bool:
 
 def _passed_on(nested: Nested) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Values that are memory of others, in a loop and those inside it."""
-    loop = nested.loop
-    yield from ((r.out, (r.source,)) for r in loop.reads)
-    yield from ((name, (s.init, s.update)) for s in loop.states for _, name in s.taps)
-    yield from ((k.out, (k.value,)) for k in loop.keeps if k.rows == 1)
-    for node in walk(nested.nodes):
+    for node in (nested, *walk(nested.nodes)):
         if isinstance(node, Nested):
-            yield from _passed_on(node)
+            loop = node.loop
+            yield from ((r.out, (r.source,)) for r in loop.reads)
+            yield from ((name, (s.init, s.update)) for s in loop.states for _, name in s.taps)
+            yield from ((k.out, (k.value,)) for k in loop.keeps if k.rows == 1)
         elif isinstance(node, Fork):
             yield from ((r.out, (r.then, r.otherwise)) for r in node.branch.results)
 
