@@ -51,6 +51,12 @@ def test_run_times_are_printed_with_both_peers() -> None:
         assert text in found
 
 
+def test_times_of_kernels_are_printed_with_both_peers() -> None:
+    found = quick("bench_kernels.py")
+    for text in ("logistic map", "PID", "Runge-Kutta", "LSTM", "doubling", "steps / kernel", "hand / kernel", "Numba"):
+        assert text in found
+
+
 def test_times_of_explanations_are_printed_with_the_peer() -> None:
     found = quick("bench_explain.py")
     for text in ("A**k", "RNN", "notes / none", "explain / optimize"):
