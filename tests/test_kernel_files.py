@@ -119,6 +119,16 @@ def test_a_compiler_that_is_killed_is_tried_again(folder: Path) -> None:
     assert len(list(folder.iterdir())) == 1
 
 
+def test_what_nobody_waits_for_is_tidied_up(folder: Path) -> None:
+    late = Build(TEXT % 8)
+    assert late.poll() is None
+    assert late._run is not None
+    late._run.process.wait()
+    assert value(TEXT % 9) == 9
+    assert late.function is not None
+    assert sorted(x.suffix for x in folder.iterdir()) == [".so", ".so"]
+
+
 def test_old_files_are_deleted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "FILES", 3)
     for i in range(5):

@@ -23,6 +23,8 @@ __all__ = ["LONGEST", "Build"]
 LONGEST = 120.0
 """Seconds after which a compiler is stopped."""
 _RUNNING: set[Build] = set()
+_FOREIGN: list[_Run] = []
+"""Compilers of the process that this one was forked from, which are not its own to wait for."""
 _STARTING = lock(whole=True)
 
 
@@ -74,6 +76,7 @@ class Build:
             self.trouble = found
             return
         if self._run is not None and self._run.owner != os.getpid():  # of the process that this one was forked from
+            _FOREIGN.append(self._run)
             self._run = None
             self._tries = 0
         if self._run is None:
@@ -81,6 +84,7 @@ class Build:
             self.function = cache.load(self._key, NAME)
             if self.function is not None:
                 return
+            _tidy(self)
             self._start(found)
         if wait:
             with suppress(subprocess.TimeoutExpired):
@@ -129,6 +133,22 @@ class Build:
         _RUNNING.discard(self)
         if run is not None and run.owner == os.getpid():
             _stop(run)
+
+
+def _tidy(here: Build) -> None:
+    """Look at compilers that are done and that nobody asks for any more."""
+    for other in _RUNNING - {here}:
+        run = other._run
+        if run is None or run.owner != os.getpid() or run.process.poll() is None:
+            continue
+        if other._lock.acquire(blocking=False):
+            try:
+                other._step(0.0)
+            except (OSError, subprocess.SubprocessError) as error:
+                other.trouble = f"{type(error).__name__}: {error}"
+                other._clean()
+            finally:
+                other._lock.release()
 
 
 def _stop(run: _Run) -> None:
