@@ -31,7 +31,7 @@ def step(year, before):
     late = trng.gamma(shape=1 + before[-1] - before[year], scale=1 / (1.0 + before.shape[0] - (year + 1)))
     logs = log_weights(early, late, before, 1 + T.arange(before.shape[0]))
     weights = np.cumsum(np.exp(logs - np.max(logs)))
-    return [np.argmax(weights > trng.uniform() * weights[-1]), early, late]
+    return [np.searchsorted(weights, trng.uniform() * weights[-1]), early, late]
 
 
 def numpy_loop(year, before, n, rng):
@@ -42,7 +42,7 @@ def numpy_loop(year, before, n, rng):
         late = rng.gamma(1 + before[-1] - before[year]) / (1 + len(before) - (year + 1))
         logs = log_weights(early, late, before, 1 + np.arange(len(before)))
         weights = np.cumsum(np.exp(logs - logs.max()))
-        year = np.argmax(weights > rng.random() * weights[-1])
+        year = np.searchsorted(weights, rng.random() * weights[-1])
         chain.append((year, early, late))
     return [np.array(values) for values in zip(*chain, strict=True)]
 

@@ -44,7 +44,7 @@ tune = scanopt.function([targets, gains], [loss, T.grad(loss, gains)], name="tun
 
 def main():
     wanted = np.repeat([40.0, 55.0, 30.0], 200)
-    first = np.array([4.0, 0.01, 0.0])
+    first = np.array([3.0, 0.03, 0.0])
     found, losses, scale = first, [], np.array([1.0, 0.01, 10.0])
     for i in range(80):
         value, slope = tune(wanted, found)

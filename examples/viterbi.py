@@ -10,8 +10,8 @@ import scanopt
 import scanopt.tensor as T
 
 START = np.log([0.5, 0.5])
-CHANGE = np.log([[0.95, 0.05], [0.1, 0.9]])  # from the fair die, from the loaded one
-THROW = np.log([[1 / 6] * 6, [0.1] * 5 + [0.5]])  # the loaded one likes a six
+CHANGE = np.log([[0.98, 0.02], [0.05, 0.95]])  # from the fair die, from the loaded one
+THROW = np.log([[1 / 6] * 6, [0.07] * 5 + [0.65]])  # the loaded one likes a six
 
 
 def forward(throw, score):
