@@ -22,18 +22,19 @@ def payoff(price):
     return np.maximum(STRIKE - price, 0.0)
 
 
-def value(spot, early):
-    """The value of the right to sell at the strike; early: at any time, not at the end alone."""
+def value(spots, early):
+    """The value, for each price of the share, of the right to sell at the strike; early: at any time before the end."""
 
     def back(values, prices):
         """One step back in time; values and prices: of all nodes of a level."""
         prices = prices / UP
-        later = DISCOUNT * (CHANCE * values + (1 - CHANCE) * np.concatenate([values[1:], values[-1:]]))
+        higher, lower = values, np.concatenate([values[:, 1:], values[:, -1:]], axis=1)
+        later = DISCOUNT * (CHANCE * higher + (1 - CHANCE) * lower)
         return [np.maximum(later, payoff(prices)) if early else later, prices]
 
-    last = spot * T.constant(HEIGHTS)
+    last = spots[:, None] * HEIGHTS
     (values, _), _ = scanopt.scan(back, outputs_info=[payoff(last), last], n_steps=STEPS)
-    return values[-1, 0]
+    return values[-1][:, 0]
 
 
 def numpy_loop(spots, early):
@@ -50,14 +51,8 @@ def numpy_loop(spots, early):
     return np.array(found)
 
 
-def of_all(f, spots):
-    """f of each price of the share."""
-    return scanopt.map(f, spots)[0]
-
-
 spots = T.dvector("spots")
-american = of_all(lambda spot: value(spot, early=True), spots)
-european = of_all(lambda spot: value(spot, early=False), spots)
+american, european = value(spots, early=True), value(spots, early=False)
 option = scanopt.function([spots], [american, european, T.grad(american.sum(), spots)], name="option")
 
 
@@ -70,7 +65,7 @@ def main():
     np.testing.assert_allclose(delta, nudged, atol=1e-4)
 
     at = np.argmin(np.abs(prices - STRIKE))
-    print(f"a share of {prices[at]:.0f}, strike {STRIKE:.0f}: American {american[at]:.3f}, European {european[at]:.3f}")
+    print(f"a share of {prices[at]:.1f}, strike {STRIKE:.0f}: American {american[at]:.3f}, European {european[at]:.3f}")
     print(f"delta {delta[at]:.3f}; selling at once is best up to {prices[american <= payoff(prices) + 1e-9].max():.0f}")
 
     chart = Chart("A put option", "price of the share", "value")
