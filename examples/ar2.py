@@ -7,10 +7,10 @@ taken inside the step, and the whole search is one compiled function.
 from pathlib import Path
 
 import numpy as np
-from pictures import Chart
 
 import scanopt
 import scanopt.tensor as T
+from pictures import Chart
 
 RATE = 0.1
 

@@ -5,10 +5,10 @@ of no use; the first is the one that is asked for.
 """
 
 import numpy as np
-from pictures import Chart
 
 import scanopt
 import scanopt.tensor as T
+from pictures import Chart
 
 STRIKE, RATE, VOLATILITY, YEARS, STEPS = 100.0, 0.05, 0.3, 1.0, 200
 UP = np.exp(VOLATILITY * np.sqrt(YEARS / STEPS))

@@ -4,10 +4,10 @@ The rule is written with `==` on symbolic arrays, which compares elements as Num
 """
 
 import numpy as np
-from pictures import heat_map
 
 import scanopt
 import scanopt.tensor as T
+from pictures import heat_map
 
 GUN = """
 ........................#...........

@@ -7,10 +7,10 @@ its gamma distribution and then the year, in turn; what is known of the year can
 import math
 
 import numpy as np
-from pictures import Chart
 
 import scanopt
 import scanopt.tensor as T
+from pictures import Chart
 
 # Disasters with ten and more dead in British coal mines, 1851 to 1961 (Jarrett, Biometrika 66, 1979).
 DISASTERS = np.array([int(c) for c in (
@@ -71,7 +71,9 @@ def main():
 
     print(f"the last year at the old rate: most likely {YEARS[share.argmax()]}, of chance {share.max():.2f}", end="")
     print(f" (exactly {YEARS[exact.argmax()]}, {exact.max():.2f})")
-    print(f"disasters a year: {early.mean():.2f} +- {early.std():.2f} before, {late.mean():.2f} +- {late.std():.2f} after")
+    print(
+        f"disasters a year: {early.mean():.2f} +- {early.std():.2f} before, {late.mean():.2f} +- {late.std():.2f} after"
+    )
 
     chart = Chart("Disasters in coal mines", "year", "disasters a year; chance that it is the year, times ten")
     chart.dots(YEARS, DISASTERS, "counted").line(YEARS, 10 * share, "sampled")

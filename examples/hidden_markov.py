@@ -1,14 +1,14 @@
 """A hidden Markov model learns from the lengths of words where a text was changed from one kind to another.
 
-The forward algorithm is a loop. The gradient of the log-likelihood by the logarithm of a probability is how often it is
-expected to be used: so T.grad gives the counts that each step of Baum and Welch's algorithm needs, with no loop backwards.
+The forward algorithm is a loop. The gradient of the log-likelihood by the logarithm of a probability is how often that
+is expected to be used, so T.grad gives the counts for each step of Baum and Welch's algorithm.
 """
 
 import numpy as np
-from pictures import Chart
 
 import scanopt
 import scanopt.tensor as T
+from pictures import Chart
 
 
 def step(symbol, state, change, show):
@@ -66,7 +66,8 @@ def main():
     _, states, changes, _ = forward(words, first, *guess)
     right = np.mean(states.argmax(axis=1) == kinds)
     print(f"log-likelihood from {values[0]:.1f} to {values[-1]:.1f} in {len(values)} steps")
-    print(f"mean lengths {(guess[1] @ np.arange(8)).round(2)}; a change every {len(words) / (changes[0, 1] + changes[1, 0]):.0f} words")
+    between = len(words) / (changes[0, 1] + changes[1, 0])
+    print(f"mean lengths {(guess[1] @ np.arange(8)).round(2)}; a change every {between:.0f} words")
     print(f"the kind is guessed rightly for {max(right, 1 - right):.0%} of the words")
 
     t = np.arange(len(words))

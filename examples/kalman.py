@@ -4,10 +4,10 @@ The step is written as in a textbook, with NumPy's functions; the estimates and 
 """
 
 import numpy as np
-from pictures import Chart
 
 import scanopt
 import scanopt.tensor as T
+from pictures import Chart
 
 F = np.array([[1.0, 1.0], [0.0, 1.0]])  # position and velocity, a second later
 Q = 0.05 * np.array([[1 / 3, 1 / 2], [1 / 2, 1.0]])  # pushes that nobody sees

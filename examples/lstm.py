@@ -5,12 +5,12 @@ the new weights are one compiled function.
 """
 
 import numpy as np
-from pictures import Chart
 
 import scanopt
 import scanopt.tensor as T
+from pictures import Chart
 
-HIDDEN, LENGTH, BATCH, UPDATES, RATE = 16, 20, 64, 600, 0.02
+HIDDEN, LENGTH, BATCH, UPDATES, RATE = 16, 10, 32, 400, 0.02
 
 
 def sigmoid(x):

@@ -5,10 +5,10 @@ ends early when the last of them has left, if it does.
 """
 
 import numpy as np
-from pictures import heat_map
 
 import scanopt
 import scanopt.tensor as T
+from pictures import heat_map
 
 
 def step(z, count, c):
@@ -29,7 +29,9 @@ def numpy_loop(c, n):
 
 
 c, n = T.zmatrix("c"), T.iscalar("n")
-(_, counts), _ = scanopt.scan(step, outputs_info=[T.zeros_like(c), T.zeros_like(c, dtype="int64")], non_sequences=c, n_steps=n)
+(_, counts), _ = scanopt.scan(
+    step, outputs_info=[T.zeros_like(c), T.zeros_like(c, dtype="int64")], non_sequences=c, n_steps=n
+)
 mandelbrot = scanopt.function([c, n], counts[-1], name="mandelbrot")
 
 

@@ -5,10 +5,10 @@ same ones and must walk the same way.
 """
 
 import numpy as np
-from pictures import Chart
 
 import scanopt
 import scanopt.tensor as T
+from pictures import Chart
 
 WIDTH = 0.8  # of the proposals
 trng = T.shared_randomstreams.RandomStreams(5)

@@ -5,10 +5,10 @@ The model is the one that Gordon, Salmond and Smith introduced the method with (
 """
 
 import numpy as np
-from pictures import Chart
 
 import scanopt
 import scanopt.tensor as T
+from pictures import Chart
 
 PARTICLES, STEPS = 1000, 100
 NOISE, ERROR = np.sqrt(10.0), 1.0
@@ -72,10 +72,14 @@ def main():
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
 
     print(f"error of the filter {np.sqrt(np.mean((means - truth) ** 2)):.2f}, as it says itself {spreads.mean():.2f}")
-    print(f"the state varies by {truth.std():.2f}; within two spreads {np.mean(np.abs(means - truth) < 2 * spreads):.0%}")
+    print(
+        f"the state varies by {truth.std():.2f}; within two spreads {np.mean(np.abs(means - truth) < 2 * spreads):.0%}"
+    )
 
     t = np.arange(STEPS)
-    chart = Chart("A particle filter", "steps", "state").band(t, means - 2 * spreads, means + 2 * spreads, "two spreads")
+    chart = Chart("A particle filter", "steps", "state").band(
+        t, means - 2 * spreads, means + 2 * spreads, "two spreads"
+    )
     chart.line(t, truth, "true").line(t, means, "filtered")
     print(f"{chart.save('particle_filter')} written")
 

@@ -60,7 +60,7 @@ class Chart:
             x, _ = _placed(value, span[1][0], span)
             yield f'<path d="M{x:.1f} {TOP}V{HEIGHT - BOTTOM}" stroke="#e4e4e4"/>'
             yield f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{value:.6g}</text>'
-        for value in _ticks(*span[1]):
+        for value in _ticks(*span[1], whole=self.log and np.ptp(span[1]) > 2):
             _, y = _placed(span[0][0], value, span)
             shown = f"{10**value:.3g}" if self.log else f"{value:.6g}"
             yield f'<path d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}" stroke="#e4e4e4"/>'
@@ -97,9 +97,9 @@ def _placed(x, y, span):
     return across, HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (y - low) / (high - low)
 
 
-def _ticks(low, high):
-    """About five round numbers from low to high."""
-    raw = (high - low) / 5
+def _ticks(low, high, whole=False):
+    """About five round numbers from low to high, or some whole ones."""
+    raw = max((high - low) / 5, float(whole))
     unit = 10 ** np.floor(np.log10(raw))
     step = unit * min((1, 2, 5, 10), key=lambda k: abs(k * unit - raw))
     return np.arange(np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9) + 1) * step + 0.0  # no -0

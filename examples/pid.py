@@ -4,10 +4,10 @@ The heater acts ten seconds late, which is a tap ten steps back in the loop, and
 """
 
 import numpy as np
-from pictures import Chart
 
 import scanopt
 import scanopt.tensor as T
+from pictures import Chart
 
 DELAY, LOSS, POWER, ROOM = 10, 0.02, 0.03, 15.0  # seconds; parts of the warmth lost, and degrees gained, each second
 
@@ -52,7 +52,9 @@ def main():
         found = found - 0.1 / (1 + i / 10) * scale * np.sign(slope)
 
     before, after = pid(wanted, first), pid(wanted, found)
-    for computed, expected in zip((*before, *after), (*numpy_loop(wanted, first), *numpy_loop(wanted, found)), strict=True):
+    for computed, expected in zip(
+        (*before, *after), (*numpy_loop(wanted, first), *numpy_loop(wanted, found)), strict=True
+    ):
         np.testing.assert_allclose(computed, expected, rtol=1e-9, atol=1e-9)
     for k in range(3):
         nudge = 1e-6 * np.eye(3)[k]
@@ -60,7 +62,8 @@ def main():
         np.testing.assert_allclose(tune(wanted, first)[1][k], difference, rtol=1e-4)
 
     print(f"gains {first} tuned to {found.round(3)}")
-    print(f"mean error {np.abs(before[1] - wanted).mean():.2f} degrees before, {np.abs(after[1] - wanted).mean():.2f} after")
+    first_error, last_error = (np.abs(run[1] - wanted).mean() for run in (before, after))
+    print(f"mean error {first_error:.2f} degrees before, {last_error:.2f} after")
 
     t = np.arange(len(wanted))
     chart = Chart("A PID controller, before and after its gains were tuned", "seconds", "degrees")

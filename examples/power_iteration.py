@@ -4,10 +4,10 @@ The loop ends by `until`; the outputs have as many rows as it took steps.
 """
 
 import numpy as np
-from pictures import Chart
 
 import scanopt
 import scanopt.tensor as T
+from pictures import Chart
 
 
 def step(v, value, A, tolerance):

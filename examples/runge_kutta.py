@@ -5,10 +5,10 @@ optimized loop rounds as NumPy does, so a plain loop gives the same bits.
 """
 
 import numpy as np
-from pictures import Chart
 
 import scanopt
 import scanopt.tensor as T
+from pictures import Chart
 
 SIGMA, RHO, BETA = 10.0, 28.0, 8 / 3
 
@@ -46,7 +46,7 @@ def main():
     xs = runge_kutta(x0, 0.01, 5000)
     np.testing.assert_allclose(xs, numpy_loop(x0, 0.01, 5000), rtol=0)
 
-    moved = runge_kutta(x0 + [1e-9, 0, 0], 0.01, 5000)
+    moved = runge_kutta(x0 + np.array([1e-9, 0, 0]), 0.01, 5000)
     apart = np.abs(xs - moved).max(axis=1)
     print(f"5000 steps, equal to NumPy's to the last bit; x crosses 0 {np.sum(np.diff(np.sign(xs[:, 0])) != 0)} times")
     print(f"a start 1e-9 away is 1 away after {0.01 * np.argmax(apart > 1):.1f} units of time")

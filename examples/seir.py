@@ -5,10 +5,10 @@ Jacobian through the loop.
 """
 
 import numpy as np
-from pictures import Chart
 
 import scanopt
 import scanopt.tensor as T
+from pictures import Chart
 
 # Influenza in a school of 763 boys, each day from 22 January 1978 (British Medical Journal, 4 March 1978).
 IN_BED = np.array([3, 8, 26, 76, 225, 298, 258, 233, 189, 128, 68, 29, 14, 4], float)
@@ -16,10 +16,11 @@ BOYS, STEPS = 763.0, 20  # steps for each day
 START = (BOYS - 2 * IN_BED[0], IN_BED[0], IN_BED[0])  # as many exposed as ill
 
 
-def step(S, E, I, infect, fall_ill, recover):
-    """A twentieth of a day: susceptible S, exposed E, ill I."""
-    infected, ill, well = infect * S * I / BOYS / STEPS, fall_ill * E / STEPS, recover * I / STEPS
-    return [S - infected, E + infected - ill, I + ill - well]
+def step(susceptible, exposed, ill, infect, fall_ill, recover):
+    """A twentieth of a day."""
+    infected = infect * susceptible * ill / BOYS / STEPS
+    falling_ill, well = fall_ill * exposed / STEPS, recover * ill / STEPS
+    return [susceptible - infected, exposed + infected - falling_ill, ill + falling_ill - well]
 
 
 def numpy_loop(logs):
@@ -34,10 +35,7 @@ def numpy_loop(logs):
 
 logs = T.dvector("logs")
 (_, _, ill), _ = scanopt.scan(
-    step,
-    outputs_info=list(START),
-    non_sequences=[np.exp(logs[k]) for k in range(3)],
-    n_steps=STEPS * (len(IN_BED) - 1),
+    step, outputs_info=list(START), non_sequences=[np.exp(logs[k]) for k in range(3)], n_steps=STEPS * (len(IN_BED) - 1)
 )
 days = np.concatenate([IN_BED[:1], ill[STEPS - 1 :: STEPS]])
 model = scanopt.function([logs], [days, T.jacobian(days, logs)], name="model")
@@ -62,7 +60,8 @@ def main():
         else:
             damping *= 3
     infect, fall_ill, recover = np.exp(found)
-    print(f"error from {np.std(first - IN_BED):.0f} to {np.std(days - IN_BED):.1f} boys; each infects {infect / recover:.1f}")
+    errors = [np.std(curve - IN_BED) for curve in (first, days)]
+    print(f"error from {errors[0]:.0f} to {errors[1]:.1f} boys; each infects {infect / recover:.1f}")
     print(f"{24 / fall_ill:.0f} hours until they are ill, {1 / recover:.1f} days in bed")
 
     t = np.arange(len(IN_BED))

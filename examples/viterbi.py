@@ -4,10 +4,10 @@ One loop finds the best way to each state and the state before it, a second one,
 """
 
 import numpy as np
-from pictures import Chart
 
 import scanopt
 import scanopt.tensor as T
+from pictures import Chart
 
 START = np.log([0.5, 0.5])
 CHANGE = np.log([[0.98, 0.02], [0.05, 0.95]])  # from the fair die, from the loaded one

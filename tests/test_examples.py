@@ -1,5 +1,6 @@
 """The examples beside the main job: a small machine is trained on made-up data, without scikit-learn."""
 
+import re
 import runpy
 import struct
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import zlib
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -121,3 +123,64 @@ def test_text_of_the_lstm_comes_with_python(lstm: dict[str, Any]) -> None:
     written = lstm["text"]()
     assert len(written) > 50_000
     assert len(set(written)) < 100
+
+
+# ---- Everyday programs ----
+
+# What each says that it found, and how many marks its chart has (or the width and height of its picture).
+EVERYDAY = {
+    "ar2": (r"z\[t\] = 1\.391\d z\[t-1\] -0\.690\d z\[t-2\].*least squares: \[ 1\.391\d -0\.690\d\]", 5),
+    "binomial_tree": (r"American 9\.6\d\d, European 9\.1\d\d\ndelta -0\.38\d", 3),
+    "game_of_life": (r"the gun is as it was after \[30, 60\] generations", (512, 384)),
+    "gibbs": (r"most likely 1891, of chance 0\.2\d \(exactly 1891, 0\.24\)", 4),
+    "hidden_markov": (r"guessed rightly for 9\d% of the words", 2),
+    "kalman": (r"error of the measurements 4\.91 m\nerror of the filter       2\.62 m, 2\.54 m", 4),
+    "lstm": (r"error 0\.[12]\d+ at first, 0\.00\d\d after 400 updates", 2),
+    "mandelbrot": (r"172800 points, 22\.9% of them still near .*\narea of the set about 1\.543", (480, 360)),
+    "metropolis": (r"20000 steps, 2\d% of the proposals accepted", 2),
+    "particle_filter": (r"error of the filter [34]\.\d\d, as it says itself 3\.\d\d", 3),
+    "pid": (r"mean error 3\.49 degrees before, 2\.\d\d after", 3),
+    "power_iteration": (r"largest eigenvalue 5\.2878967735 after 5\d\d steps, by LAPACK 5\.2878967735", 2),
+    "runge_kutta": (r"5000 steps, equal to NumPy's to the last bit", 1),
+    "seir": (r"to 14\.6 boys; each infects 11\.2\n32 hours until they are ill, 2\.1 days in bed", 3),
+    "viterbi": (r"guessed rightly 96%; log-probability of the way -452\.4", 3),
+}
+
+
+@pytest.mark.parametrize("name", EVERYDAY)
+def test_everyday_program_finds_what_numpy_finds_and_draws_it(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each compares what it computes with a plain NumPy loop by itself."""
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(ROOT / "examples" / f"{name}.py"), run_name="__main__")
+    found, marks = EVERYDAY[name]
+    printed = capsys.readouterr().out
+    assert re.search(found, printed), printed
+    (picture,) = (tmp_path / "build" / "examples").iterdir()
+    assert printed.endswith(f"{picture.relative_to(tmp_path)} written\n")
+    if isinstance(marks, tuple):
+        assert struct.unpack(">II", picture.read_bytes()[16:24]) == marks
+    else:
+        drawn = re.findall(r"<(?:polyline|polygon)|stroke-linecap", picture.read_text(encoding="utf-8"))
+        assert len(drawn) == marks
+        ElementTree.parse(picture)
+
+
+def test_everyday_programs_are_all_of_them() -> None:
+    """Those that `make examples` runs, each with a row of the page, and short."""
+    others = {"sunspots", "text_lstm", "rbm", "pictures"}
+    files = {path.stem: path for path in (ROOT / "examples").glob("*.py") if path.stem not in others}
+    assert files.keys() == EVERYDAY.keys()
+    page = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
+    for name, path in files.items():
+        assert f"[examples/{name}.py](../examples/{name}.py)" in page
+        assert 40 <= len(path.read_text(encoding="utf-8").splitlines()) <= 110
+
+
+def test_make_examples_runs_them() -> None:
+    done = subprocess.run(["make", "-n", "examples"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    (names,) = re.findall(r"for name in (.*?);", done.stdout)
+    assert names.split() == sorted(EVERYDAY)
