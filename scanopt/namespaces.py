@@ -14,10 +14,6 @@ _EXTRA_OPS = (
     "fill_diagonal fill_diagonal_offset geomspace linspace logspace ravel_multi_index repeat searchsorted squeeze "
     "to_one_hot unique unravel_index"
 )
-_NNET = (
-    "binary_crossentropy categorical_crossentropy elu hard_sigmoid log_softmax logsoftmax relu sigmoid "
-    "sigmoid_binary_crossentropy softmax softplus softsign"
-)
 _LINALG = {
     "Cholesky": "linalg.cholesky", "cholesky": "linalg.cholesky", "cho_solve": "linalg.cho_solve", "det": "linalg.det",
     "diag": "diag", "eig": "linalg.eig", "eigh": "linalg.eigh", "eigvalsh": "linalg.eigvalsh", "expm": "linalg.expm",
@@ -34,8 +30,6 @@ NAMESPACES: dict[str, Mapping[str, str] | None] = {
     "extra_ops": {name: name for name in _EXTRA_OPS.split()},
     "nlinalg": _LINALG,
     "slinalg": _LINALG,
-    "nnet": {name: name for name in (*_NNET.split(), "gelu", "leaky_relu", "conv1d", "conv2d", "silu", "swish")}
-    | {"ultra_fast_sigmoid": "sigmoid", "softmax_graph": "softmax"},
     "subtensor": {name: name for name in ("set_subtensor", "inc_subtensor", "take")},
     "raw_random": {name: f"random.{name}" for name in ("uniform", "normal", "binomial", "multinomial", "permutation",
                                                         "choice", "poisson")} | {"random_integers": "random.integers"},

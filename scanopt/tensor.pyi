@@ -289,7 +289,6 @@ math: Any
 extra_ops: Any
 nlinalg: Any
 slinalg: Any
-nnet: Any
 subtensor: Any
 raw_random: Any
 TensorVariable = Variable
