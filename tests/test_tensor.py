@@ -390,7 +390,7 @@ ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: len(T.vector()), TypeError, r"x\.shape\[0\]"),
     (lambda: float(_x()), TypeError, "Python number"),
     (lambda: list(T.vector("v")), TypeError, "scan"),
-    (lambda: np.asarray(_x()), TypeError, "no values yet"),
+    (lambda: np.asarray(_x()), TypeError, "no values before the function runs"),
     (lambda: np.hypot.reduce(_x()), TypeError, r"np\.hypot\.reduce"),
     (lambda: np.frexp(_x()), TypeError, r"np\.frexp"),
     (lambda: np.unpackbits(_x()), TypeError, r"np\.unpackbits"),

@@ -11,13 +11,22 @@ from scanopt.array.instead import INSTEAD_OF_METHODS
 if TYPE_CHECKING:
     from scanopt.array.variable import Variable
 
-__all__ = ["FORMATTED", "LENGTH", "NUMBER", "SETTING", "no_attribute", "truth"]
+__all__ = ["ENTRIES", "FORMATTED", "LENGTH", "NUMBER", "SETTING", "VALUES", "no_attribute", "truth"]
 
 LENGTH = "its length is known when the function runs: use x.shape[0] in place of len(x)"
 NUMBER = (
     "it cannot become a Python number before the function runs: use the functions of NumPy or scanopt.tensor in place "
     "of Python's (np.sin for math.sin, T.eye and T.zeros for np.eye and np.zeros, x.astype('int64') for int(x)), and "
     "scanopt.scan with n_steps, or T.arange, in place of range"
+)
+VALUES = (
+    "it has no values before the function runs: NumPy's functions take it, but an array of NumPy cannot hold it or be "
+    "indexed by it: write np.stack([x, y]) in place of np.array([x, y]), T.constant(a)[x] in place of a[x], and "
+    "T.arange, T.full and T.zeros in place of NumPy's"
+)
+ENTRIES = (
+    "its length is not known before the run; loop over it with scanopt.scan (T.sum(x) in place of sum(x)), or name its "
+    "entries (a, b = x[0], x[1] in place of a, b = x)"
 )
 SETTING = (
     "it is never changed: y = x[i].set(value) is a new array, and x[i].inc(value) one with the value added; "

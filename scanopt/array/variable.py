@@ -171,10 +171,7 @@ class Variable(Attributes, Displayed):
         return numpy_call(func, f, args, kwargs, describe(self))
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise TypeError(
-            f"{describe(self)} is symbolic and has no values yet; build the expression with "
-            "scanopt.tensor or NumPy functions and compile it with scanopt.function"
-        )
+        raise TypeError(f"{describe(self)} is symbolic: {hints.VALUES}")
 
     def __eq__(self, other: object) -> Any:
         return _equality(self, other, "eq")
@@ -216,10 +213,8 @@ class Variable(Attributes, Displayed):
     def __iter__(self) -> Iterator[Variable]:
         n = self.type.shape[0] if self.ndim else None
         if n is None:
-            raise TypeError(
-                f"cannot iterate over {describe(self)}: its length is not known before the run; "
-                "loop over it with scanopt.scan (T.sum(x) in place of sum(x))"
-            )
+            why = hints.ENTRIES if self.ndim else "it has no axes"
+            raise TypeError(f"cannot iterate over {describe(self)}: {why}")
         return (self[i] for i in range(n))
 
 
