@@ -160,11 +160,7 @@ from scanopt.array.ops_products import tensordot as tensordot
 from scanopt.array.ops_products import vdot as vdot
 from scanopt.array.ops_products import vecdot as vecdot
 from scanopt.array.ops_products import vecmat as vecmat
-from scanopt.array.ops_reductions import max_and_argmax as max_and_argmax
-from scanopt.array.ops_reductions import ptp as ptp
 from scanopt.array.ops_reductions import softmax as softmax
-from scanopt.array.ops_reductions import std as std
-from scanopt.array.ops_reductions import var as var
 from scanopt.array.ops_selecting import copy as copy
 from scanopt.array.ops_selecting import diagonal as diagonal
 from scanopt.array.ops_selecting import diff as diff
@@ -192,6 +188,9 @@ from scanopt.array.ops_subtensor import inc_subtensor as inc_subtensor
 from scanopt.array.ops_subtensor import set_subtensor as set_subtensor
 from scanopt.array.special import i0 as i0
 from scanopt.array.special import sinc as sinc
+from scanopt.array.statistics.along import argsort as argsort
+from scanopt.array.statistics.along import max_and_argmax as max_and_argmax
+from scanopt.array.statistics.along import sort as sort
 from scanopt.array.statistics.averages import average as average
 from scanopt.array.statistics.averages import corrcoef as corrcoef
 from scanopt.array.statistics.averages import cov as cov
@@ -210,10 +209,7 @@ from scanopt.array.statistics.ordering import partition as partition
 from scanopt.array.statistics.ordering import sort_complex as sort_complex
 from scanopt.array.statistics.quantiles import median as median
 from scanopt.array.statistics.quantiles import nanmedian as nanmedian
-from scanopt.array.statistics.quantiles import nanpercentile as nanpercentile
-from scanopt.array.statistics.quantiles import nanquantile as nanquantile
-from scanopt.array.statistics.quantiles import percentile as percentile
-from scanopt.array.statistics.quantiles import quantile as quantile
+from scanopt.array.statistics.reductions import ptp as ptp
 from scanopt.array.statistics.searching import bincount as bincount
 from scanopt.array.statistics.searching import digitize as digitize
 from scanopt.array.statistics.searching import searchsorted as searchsorted
@@ -229,9 +225,7 @@ from scanopt.array.statistics.sets import unique_inverse as unique_inverse
 from scanopt.array.statistics.sets import unique_values as unique_values
 from scanopt.array.statistics.without_nan import nancumprod as nancumprod
 from scanopt.array.statistics.without_nan import nancumsum as nancumsum
-from scanopt.array.statistics.without_nan import nanmax as nanmax
 from scanopt.array.statistics.without_nan import nanmean as nanmean
-from scanopt.array.statistics.without_nan import nanmin as nanmin
 from scanopt.array.statistics.without_nan import nanprod as nanprod
 from scanopt.array.statistics.without_nan import nanstd as nanstd
 from scanopt.array.statistics.without_nan import nansum as nansum
@@ -321,20 +315,20 @@ def acosh(x: Any) -> Variable:
 def add(x: Any, *more: Any) -> Variable:
     """np.add of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def all(x: Any, axis: Any = ..., keepdims: bool = ...) -> Variable:
-    """np.all over axis: an int, several, or None for all; with keepdims they stay with"""
+def all(a: Any, axis: Any = ..., out: None = ..., keepdims: bool = ..., *, where: Any = ...) -> Variable:
+    """Whether every element over axis (an int, several, or None for all) is not 0: bool."""
 
-def amax(x: Any, axis: Any = ..., keepdims: bool = ...) -> Variable:
-    """np.max over axis: an int, several, or None for all; with keepdims they stay with"""
+def amax(a: Any, axis: Any = ..., out: None = ..., keepdims: bool = ..., initial: Any = ..., where: Any = ...) -> Variable:
+    """The greatest element over axis: an int, several, or None for all; NaN where one is NaN."""
 
-def amin(x: Any, axis: Any = ..., keepdims: bool = ...) -> Variable:
-    """np.min over axis: an int, several, or None for all; with keepdims they stay with"""
+def amin(a: Any, axis: Any = ..., out: None = ..., keepdims: bool = ..., initial: Any = ..., where: Any = ...) -> Variable:
+    """The least element over axis: an int, several, or None for all; NaN where one is NaN."""
 
 def and_(x: Any, *more: Any) -> Variable:
     """np.bitwise_and of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def any(x: Any, axis: Any = ..., keepdims: bool = ...) -> Variable:
-    """np.any over axis: an int, several, or None for all; with keepdims they stay with"""
+def any(a: Any, axis: Any = ..., out: None = ..., keepdims: bool = ..., *, where: Any = ...) -> Variable:
+    """Whether any element over axis (an int, several, or None for all) is not 0: bool."""
 
 def arccos(x: Any) -> Variable:
     """np.arccos of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
@@ -357,14 +351,11 @@ def arctan2(x: Any, y: Any) -> Variable:
 def arctanh(x: Any) -> Variable:
     """np.arctanh of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def argmax(x: Any, axis: int | None = ..., keepdims: bool = ...) -> Variable:
-    """np.argmax: the first place of the extremum along axis (flattened where None)."""
+def argmax(a: Any, axis: int | None = ..., out: None = ..., *, keepdims: bool = ...) -> Variable:
+    """The first place of the greatest element along axis, of all elements in order where it is None: int64."""
 
-def argmin(x: Any, axis: int | None = ..., keepdims: bool = ...) -> Variable:
-    """np.argmin: the first place of the extremum along axis (flattened where None)."""
-
-def argsort(x: Any, axis: int | None = ..., kind: str | None = ..., stable: Any = ...) -> Variable:
-    """np.argsort along axis (flattened where it is None); kind as NumPy's."""
+def argmin(a: Any, axis: int | None = ..., out: None = ..., *, keepdims: bool = ...) -> Variable:
+    """The first place of the least element along axis, of all elements in order where it is None: int64."""
 
 def around(x: Any, decimals: int = ...) -> Variable:
     """x rounded to a number of decimals, halves to even."""
@@ -549,16 +540,22 @@ def ctensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Di
 def ctensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `ctensor5`, by names (or a number of them)."""
 
-def cumprod(x: Any, axis: int | None = ..., dtype: Any = ...) -> Variable:
-    """np.cumprod along axis (over all elements, flattened, where it is None)."""
+def cummax(a: Any, axis: int | None = ..., dtype: Any = ...) -> Variable:
+    """The greatest element so far along axis, over all elements in order where it is None; from a NaN on, NaN."""
 
-def cumsum(x: Any, axis: int | None = ..., dtype: Any = ...) -> Variable:
-    """np.cumsum along axis (over all elements, flattened, where it is None)."""
+def cummin(a: Any, axis: int | None = ..., dtype: Any = ...) -> Variable:
+    """The least element so far along axis, over all elements in order where it is None; from a NaN on, NaN."""
 
-def cumulative_prod(x: Any, *, axis: int | None = ..., dtype: Any = ..., include_initial: bool = ...) -> Variable:
+def cumprod(a: Any, axis: int | None = ..., dtype: Any = ..., out: None = ...) -> Variable:
+    """The running product along axis, over all elements in order where it is None."""
+
+def cumsum(a: Any, axis: int | None = ..., dtype: Any = ..., out: None = ...) -> Variable:
+    """The running sum along axis, over all elements in order where it is None."""
+
+def cumulative_prod(x: Any, *, axis: int | None = ..., dtype: Any = ..., out: None = ..., include_initial: bool = ...) -> Variable:
     """np.cumprod along axis (which only a vector may leave out), from 1 on with include_initial."""
 
-def cumulative_sum(x: Any, *, axis: int | None = ..., dtype: Any = ..., include_initial: bool = ...) -> Variable:
+def cumulative_sum(x: Any, *, axis: int | None = ..., dtype: Any = ..., out: None = ..., include_initial: bool = ...) -> Variable:
     """np.cumsum along axis (which only a vector may leave out), from 0 on with include_initial."""
 
 def cvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
@@ -954,17 +951,17 @@ def matrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
 def matrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
     """A new input with 2 axes, dtype `config.floatX`."""
 
-def max(x: Any, axis: Any = ..., keepdims: bool = ...) -> Variable:
-    """np.max over axis: an int, several, or None for all; with keepdims they stay with"""
+def max(a: Any, axis: Any = ..., out: None = ..., keepdims: bool = ..., initial: Any = ..., where: Any = ...) -> Variable:
+    """The greatest element over axis: an int, several, or None for all; NaN where one is NaN."""
 
 def maximum(x: Any, *more: Any) -> Variable:
     """np.maximum of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def mean(x: Any, axis: Any = ..., dtype: Any = ..., keepdims: bool = ...) -> Variable:
-    """np.mean over axis: an int, several, or None for all; with keepdims they stay with"""
+def mean(a: Any, axis: Any = ..., dtype: Any = ..., out: None = ..., keepdims: bool = ..., *, where: Any = ...) -> Variable:
+    """The mean over axis: see `sum`; NaN where no element counts."""
 
-def min(x: Any, axis: Any = ..., keepdims: bool = ...) -> Variable:
-    """np.min over axis: an int, several, or None for all; with keepdims they stay with"""
+def min(a: Any, axis: Any = ..., out: None = ..., keepdims: bool = ..., initial: Any = ..., where: Any = ...) -> Variable:
+    """The least element over axis: an int, several, or None for all; NaN where one is NaN."""
 
 def minimum(x: Any, *more: Any) -> Variable:
     """np.minimum of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
@@ -978,11 +975,23 @@ def mul(x: Any, *more: Any) -> Variable:
 def multiply(x: Any, *more: Any) -> Variable:
     """np.multiply of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def nanargmax(a: Any, axis: int | None = ..., *, keepdims: bool = ...) -> Variable:
+def nanargmax(a: Any, axis: int | None = ..., out: None = ..., *, keepdims: bool = ...) -> Variable:
     """np.nanargmax along axis (flattened where None); raises ValueError when run, where all elements are NaN."""
 
-def nanargmin(a: Any, axis: int | None = ..., *, keepdims: bool = ...) -> Variable:
+def nanargmin(a: Any, axis: int | None = ..., out: None = ..., *, keepdims: bool = ...) -> Variable:
     """np.nanargmin along axis (flattened where None); raises ValueError when run, where all elements are NaN."""
+
+def nanmax(a: Any, axis: Any = ..., out: None = ..., keepdims: bool = ..., initial: Any = ..., where: Any = ...) -> Variable:
+    """The greatest element over axis that is not NaN; NaN where all are."""
+
+def nanmin(a: Any, axis: Any = ..., out: None = ..., keepdims: bool = ..., initial: Any = ..., where: Any = ...) -> Variable:
+    """The least element over axis that is not NaN; NaN where all are."""
+
+def nanpercentile(a: Any, q: Any, axis: Any = ..., out: None = ..., overwrite_input: bool = ..., method: str = ..., keepdims: bool = ..., *, weights: Any = ...) -> Variable:
+    """The percentiles of the elements that are not NaN: see `quantile`."""
+
+def nanquantile(a: Any, q: Any, axis: Any = ..., out: None = ..., overwrite_input: bool = ..., method: str = ..., keepdims: bool = ..., *, weights: Any = ...) -> Variable:
+    """The quantiles of the elements that are not NaN: see `quantile`; NaN where there are none."""
 
 def neg(x: Any) -> Variable:
     """np.negative of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
@@ -1008,6 +1017,9 @@ def ones_like(x: Any, dtype: Any = ..., *, shape: Any = ...) -> Variable:
 def or_(x: Any, *more: Any) -> Variable:
     """np.bitwise_or of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
+def percentile(a: Any, q: Any, axis: Any = ..., out: None = ..., overwrite_input: bool = ..., method: str = ..., keepdims: bool = ..., *, weights: Any = ...) -> Variable:
+    """The percentiles q, numbers from 0 to 100, of the elements of `a` along axis: see `quantile`."""
+
 def permute_dims(x: Any, *axes: Any) -> Variable:
     """x with its axes reversed, or in the given order (ints, or one sequence of them)."""
 
@@ -1020,11 +1032,14 @@ def pow(x: Any, y: Any) -> Variable:
 def power(x: Any, y: Any) -> Variable:
     """np.power of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def prod(x: Any, axis: Any = ..., dtype: Any = ..., keepdims: bool = ...) -> Variable:
-    """np.prod over axis: an int, several, or None for all; with keepdims they stay with"""
+def prod(a: Any, axis: Any = ..., dtype: Any = ..., out: None = ..., keepdims: bool = ..., initial: Any = ..., where: Any = ...) -> Variable:
+    """The product over axis: see `sum`; initial: a factor."""
 
 def psi(*args: Any) -> Variable:
     """scipy.special.psi of symbolic arrays, element by element; shapes broadcast and dtypes are SciPy's."""
+
+def quantile(a: Any, q: Any, axis: Any = ..., out: None = ..., overwrite_input: bool = ..., method: str = ..., keepdims: bool = ..., *, weights: Any = ...) -> Variable:
+    """The quantiles q of the elements of `a` along axis: an int, several, or None for all."""
 
 def rad2deg(x: Any) -> Variable:
     """np.rad2deg of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
@@ -1083,9 +1098,6 @@ def sinh(x: Any) -> Variable:
 def smallest(x: Any, *more: Any) -> Variable:
     """np.minimum of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def sort(x: Any, axis: int | None = ..., kind: str | None = ..., stable: Any = ...) -> Variable:
-    """np.sort along axis (flattened where it is None); kind as NumPy's."""
-
 def spacing(x: Any) -> Variable:
     """np.spacing of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
@@ -1101,14 +1113,17 @@ def sqrt(x: Any) -> Variable:
 def square(x: Any) -> Variable:
     """np.square of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
+def std(a: Any, axis: Any = ..., dtype: Any = ..., out: None = ..., ddof: float = ..., keepdims: bool = ..., *, where: Any = ..., mean: Any = ..., correction: float | None = ...) -> Variable:
+    """The standard deviation over axis; the divisor is the count less `ddof` (or `correction`)."""
+
 def sub(x: Any, y: Any) -> Variable:
     """np.subtract of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
 def subtract(x: Any, y: Any) -> Variable:
     """np.subtract of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def sum(x: Any, axis: Any = ..., dtype: Any = ..., keepdims: bool = ...) -> Variable:
-    """np.sum over axis: an int, several, or None for all; with keepdims they stay with"""
+def sum(a: Any, axis: Any = ..., dtype: Any = ..., out: None = ..., keepdims: bool = ..., initial: Any = ..., where: Any = ...) -> Variable:
+    """The sum over axis: an int, several, or None for all; with keepdims they stay with length 1."""
 
 def switch(condition: Any, x: Any, y: Any) -> Variable:
     """x where the condition holds (is not 0), y elsewhere; shapes broadcast."""
@@ -1148,6 +1163,9 @@ def true_divide(x: Any, y: Any) -> Variable:
 
 def trunc(x: Any) -> Variable:
     """np.trunc of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
+
+def var(a: Any, axis: Any = ..., dtype: Any = ..., out: None = ..., ddof: float = ..., keepdims: bool = ..., *, where: Any = ..., mean: Any = ..., correction: float | None = ...) -> Variable:
+    """The variance over axis; the divisor is the count less `ddof` (or `correction`)."""
 
 def vector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
     """A new input with 1 axes, dtype `config.floatX`."""

@@ -219,7 +219,10 @@ def _axis(name: str, **more: Any) -> Op:
 ROWS: dict[str, tuple[Op, str]] = {
     # an op of rows, and for each argument: s a vector, m one of bools, i and j vectors of length 1 and 2, p a number, q
     # a matrix
-    **{name: (_axis(name), "s") for name in ("cumsum", "cumprod", "argmax", "argmin", "sort", "argsort")},
+    **{
+        name: (_axis(name), "s")
+        for name in ("cumsum", "cumprod", "cummax", "cummin", "argmax", "argmin", "sort", "argsort")
+    },
     "cumaffine": (_axis("cumaffine"), "ss"),
     "outer": (Op.make("outer"), "ss"),
     **{f"{a} {u}": (Op.make(a, ufunc=u), "is") for a in ("accumulate", "fold_in_order") for u in ACCUMULATED},

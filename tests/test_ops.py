@@ -743,7 +743,10 @@ CASES: dict[str, Callable[[Rng], Case]] = {
     **{name: case_transform(name) for name in ("fft", "rfft", "irfft")},
     **{name: case_special(name) for name in SPECIAL},
     **{name: case_decomposition(name) for name in LINALG[LINALG.index("svd") :]},
-    **{name: case_along(name) for name in ["cumsum", "cumprod", "sort", "argsort", "argmax", "argmin"]},
+    **{
+        name: case_along(name)
+        for name in ["cumsum", "cumprod", "cummax", "cummin", "sort", "argsort", "argmax", "argmin"]
+    },
     **{name: case_nan_along(name) for name in ["nanargmax", "nanargmin"]},
     **{
         key.removeprefix("case_"): f

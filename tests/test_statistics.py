@@ -207,7 +207,7 @@ ERRORS = [
     (lambda x: T.percentile(x, 101), ValueError, "from 0 to 100"),
     (lambda x: T.quantile(x, 0.5, method="best"), ValueError, "inverted_cdf.*'best'"),
     (lambda x: T.quantile(x * 1j, 0.5), TypeError, "complex numbers have no order"),
-    (lambda x: T.quantile(x, 0.5, weights=x), TypeError, "no weights"),
+    (lambda x: T.quantile(x, 0.5, weights=x), ValueError, "'inverted_cdf' takes weights.*'linear'"),
     (lambda x: T.average(x, weights=[1.0]), ValueError, "of the shape of 'x'"),
     (lambda x: T.histogram(x, "auto"), TypeError, "'auto'.*looks at values"),
     (lambda x: T.histogram(x, 0), ValueError, "positive number, found 0"),

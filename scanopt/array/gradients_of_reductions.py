@@ -14,8 +14,8 @@ from scanopt.array.ops_cumaffine import backwards, shifted
 from scanopt.array.variable import FUNCTIONS, Variable, apply
 
 __all__ = [
-    "of_cumprod", "of_cumsum", "of_extremum", "of_mean", "of_prod", "of_softmax", "of_sort", "of_std", "of_sum",
-    "of_var",
+    "of_cumprod", "of_cumsum", "of_extremum", "of_mean", "of_prod", "of_running_extremum", "of_softmax", "of_sort",
+    "of_std", "of_sum", "of_var",
 ]  # fmt: skip
 
 Args = Sequence[Variable]
@@ -110,6 +110,14 @@ def of_cumprod(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
     x = FUNCTIONS["cast"](args[0], out.dtype)
     part = backwards(x, g, axis) * _conj(shifted(out, "ones_like", axis))
     return [fitting(part, args[0])]
+
+
+def of_running_extremum(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
+    """To the last element so far that it is."""
+    (x,), axis = args, op.options["axis"]
+    steps = expand(FUNCTIONS["arange"](length(x, axis)), [i for i in range(x.ndim) if i != axis])
+    found = apply(Op.make("cummax", axis=axis), FUNCTIONS["where"](FUNCTIONS["eq"](x, out), steps, 0))
+    return [FUNCTIONS["inc_subtensor"](FUNCTIONS["take_along_axis"](FUNCTIONS["zeros_like"](x), found, axis), g)]
 
 
 def of_sort(op: Op, args: Args, out: Variable, g: Variable) -> Parts:

@@ -1,4 +1,4 @@
-"""Reductions, cumulative sums and products, sorting, softmax: operators along axes.
+"""Reductions, running sums, products and extrema, sorting, softmax: operators along axes.
 
 Every entry names its axes counted from the front; the batched form adds one to each.
 """
@@ -13,16 +13,14 @@ from typing import Any
 import numpy as np
 
 from scanopt.array import gradients_of_reductions as gradients
-from scanopt.array.batching import dims_of
 from scanopt.array.constants import as_variable
 from scanopt.array.derivatives import no_gradient
 from scanopt.array.op import Gradient, Op, Operand, OpSpec, register
-from scanopt.array.ops_elementwise import as_float, elementwise
-from scanopt.array.ops_shaping import expand_dims, flatten
+from scanopt.array.ops_elementwise import as_float
 from scanopt.array.parameters import AXES, AXIS, DTYPE, FLAG, NUMBER, Parameter, one_of, optional
 from scanopt.array.shapes import axes_of, axis_of, probe_dtype
-from scanopt.array.types import Dim, TensorType
-from scanopt.array.variable import FUNCTIONS, Variable, apply, public
+from scanopt.array.types import COMPLEX, Dim, TensorType
+from scanopt.array.variable import Variable, apply, public
 
 __all__ = ["reduce", "shift_axis"]
 
@@ -137,60 +135,11 @@ def reduce(name: str, x: Any, axis: Any, keepdims: bool, dtype: Any = None, **mo
     return apply(Op.make(name, axis=axes_of(axis, v.ndim), keepdims=bool(keepdims), **options), v)
 
 
-def _public_reduction(name: str, takes_dtype: bool, *numpy: str) -> None:
-    def plain(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
-        return reduce(name, x, axis, keepdims)
-
-    def typed(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Variable:
-        return reduce(name, x, axis, keepdims, dtype)
-
-    f = typed if takes_dtype else plain
-    f.__name__ = f.__qualname__ = name
-    f.__doc__ = (
-        f"np.{name} over axis: an int, several, or None for all; with keepdims they stay with\n"
-        "    length 1.  Raises ValueError for an axis that x does not have."
-    )
-    public(name, *numpy, numpy=(name, *numpy))(f)
-
-
-for _name in ("sum", "prod", "mean"):
-    _public_reduction(_name, True)
-for _name in ("any", "all"):
-    _public_reduction(_name, False)
-_public_reduction("max", False, "amax")
-_public_reduction("min", False, "amin")
-
-
-@public("var", numpy=("var",))
-def var(x: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False, **same: Any) -> Variable:
-    """The variance over axis; the divisor is the count less `ddof`."""
-    return reduce("var", x, axis, keepdims, ddof=_ddof(ddof, same))
-
-
-@public("std", numpy=("std",))
-def std(x: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False, **same: Any) -> Variable:
-    """The standard deviation over axis; the divisor is the count less `ddof`."""
-    return reduce("std", x, axis, keepdims, ddof=_ddof(ddof, same))
-
-
-def _ddof(ddof: float, other: dict[str, Any]) -> float:
-    if set(other) - {"correction"}:
-        raise TypeError(f"unexpected arguments: {', '.join(other)}")
-    return float(other["correction"]) if "correction" in other else ddof
-
-
-@public("ptp", numpy=("ptp",))
-def ptp(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
-    """max - min over axis."""
-    high = reduce("max", x, axis, keepdims)
-    return elementwise("subtract", high, reduce("min", x, axis, keepdims))
-
-
 # One axis: cumulative operators, sorting, the place of the extremum, softmax
 
 
 def _infer_keep(name: str) -> Callable[..., TensorType]:
-    probe = _probe(name)
+    probe = _probe(name) if name not in ("maximum", "minimum") else str
 
     def infer(x: Operand, axis: int, dtype: str | None = None, kind: str | None = None) -> TensorType:
         _check_axis(x, axis)
@@ -248,6 +197,24 @@ def _like_numpy(
     _along_axis(name, _bind_plain(name), infer, gradient, takes, cost=cost)
 
 
+def _bind_extreme(ufunc: str) -> Callable[..., Any]:
+    """By doubling where ufuncs do not accumulate: on arrays of a device."""
+
+    def bind(xp: Any, axis: int) -> Callable[..., Any]:
+        f = getattr(xp, ufunc)
+
+        def double(x: Any) -> Any:
+            out, step = xp.array(xp.moveaxis(x, axis, 0)), 1
+            while step < out.shape[0]:
+                out[step:] = f(out[:-step], out[step:])
+                step *= 2
+            return xp.moveaxis(out, 0, axis)
+
+        return (lambda x: f.accumulate(x, axis=axis)) if xp is np else double
+
+    return bind
+
+
 def _running(name: str, gradient: Gradient) -> None:
     _along_axis(
         name, _bind_reduction(name), _infer_keep(name), gradient, _TYPED, cost="reduction", out=True,
@@ -257,6 +224,11 @@ def _running(name: str, gradient: Gradient) -> None:
 
 _running("cumsum", gradients.of_cumsum)
 _running("cumprod", gradients.of_cumprod)
+for _name, _ufunc in (("cummax", "maximum"), ("cummin", "minimum")):
+    _along_axis(
+        _name, _bind_extreme(_ufunc), _infer_keep(_ufunc), gradients.of_running_extremum, cost="reduction",
+        inexact=COMPLEX, doc=f"np.{_ufunc}.accumulate along an axis",
+    )  # fmt: skip
 _like_numpy("argmax", _infer_arg, no_gradient, "reduction")
 _like_numpy("argmin", _infer_arg, no_gradient, "reduction")
 _like_numpy("sort", _infer_keep("sort"), gradients.of_sort, "sort", _SORTS)
@@ -264,88 +236,6 @@ _like_numpy("argsort", _infer_keep("argsort"), no_gradient, "sort", _SORTS)
 _along_axis("softmax", _bind_softmax, _infer_softmax, gradients.of_softmax,
             batch_exact=False, by_layout=1, cost="transcendental",
             doc="exp(x - max x) / its sum along an axis")  # fmt: skip
-
-
-def _along(name: str, x: Any, axis: int | None, **options: Any) -> Variable:
-    """The operator `name` along one axis; over all elements in order where axis is None."""
-    v = as_variable(x)
-    if axis is None:
-        v, axis = flatten(v), 0
-    return apply(Op.make(name, axis=axis_of(axis, v.ndim), **options), v)
-
-
-def _cumulative(name: str) -> None:
-    def f(x: Any, axis: int | None = None, dtype: Any = None) -> Variable:
-        return _along(name, x, axis, **({} if dtype is None else {"dtype": np.dtype(dtype).name}))
-
-    f.__name__ = f.__qualname__ = name
-    f.__doc__ = f"np.{name} along axis (over all elements, flattened, where it is None)."
-    public(name, numpy=(name,))(f)
-
-
-_cumulative("cumsum")
-_cumulative("cumprod")
-
-
-def _running_array_api(name: str, running: str, first: int) -> None:
-    def f(x: Any, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Variable:
-        v = as_variable(x)
-        if axis is None and v.ndim != 1:
-            raise ValueError(f"{name} of {v.ndim} axes needs axis=, found {v!r}")
-        i = axis_of(0 if axis is None else axis, v.ndim)
-        found: Variable = FUNCTIONS[running](v, i, dtype)
-        if not include_initial:
-            return found
-        lengths = [1 if j == i else n for j, n in enumerate(dims_of(v))]
-        start = FUNCTIONS["full"](lengths, first, found.dtype)
-        joined: Variable = FUNCTIONS["concatenate"]([start, found], i)
-        return joined
-
-    f.__name__ = f.__qualname__ = name
-    f.__doc__ = f"np.{running} along axis (which only a vector may leave out), from {first} on with include_initial."
-    public(name, numpy=(name,))(f)
-
-
-_running_array_api("cumulative_sum", "cumsum", 0)
-_running_array_api("cumulative_prod", "cumprod", 1)
-
-
-def _argument(name: str) -> None:
-    def f(x: Any, axis: int | None = None, keepdims: bool = False) -> Variable:
-        v = as_variable(x)
-        found = _along(name, v, axis)
-        if not keepdims:
-            return found
-        places = range(v.ndim) if axis is None else (axis_of(axis, v.ndim),)
-        return expand_dims(found, tuple(places))
-
-    f.__name__ = f.__qualname__ = name
-    f.__doc__ = f"np.{name}: the first place of the extremum along axis (flattened where None)."
-    public(name, numpy=(name,))(f)
-
-
-_argument("argmax")
-_argument("argmin")
-
-
-def _sorting(name: str) -> None:
-    def f(x: Any, axis: int | None = -1, kind: str | None = None, stable: Any = None) -> Variable:
-        wanted = "stable" if stable else kind
-        return _along(name, x, axis, **({} if wanted is None else {"kind": wanted}))
-
-    f.__name__ = f.__qualname__ = name
-    f.__doc__ = f"np.{name} along axis (flattened where it is None); kind as NumPy's."
-    public(name, numpy=(name,))(f)
-
-
-_sorting("sort")
-_sorting("argsort")
-
-
-@public()
-def max_and_argmax(x: Any, axis: int | None = None) -> tuple[Variable, Variable]:
-    """The maximum along axis, and its first place."""
-    return reduce("max", x, axis, False), FUNCTIONS["argmax"](x, axis)
 
 
 @public()

@@ -15,7 +15,7 @@ import numpy as np
 
 from scanopt.array.instead import INSTEAD, OF_ARGUMENTS, OF_METHODS
 
-__all__ = ["full_name", "missing", "numpy_call", "ufunc_call"]
+__all__ = ["full_name", "missing", "numpy_call", "refused", "ufunc_call"]
 
 Function = Callable[..., Any]
 Find = Callable[[str], Function | None]
@@ -29,8 +29,11 @@ _MEANINGLESS: dict[str, tuple[Any, ...]] = {
 _METHODS: dict[str, dict[str, str]] = {
     "reduce": {
         "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any",
+        "fmax": "nanmax", "fmin": "nanmin",
     },
-    "accumulate": {"add": "cumsum", "multiply": "cumprod"},
+    "accumulate": {
+        "add": "cumsum", "multiply": "cumprod", "maximum": "maximum.accumulate", "minimum": "minimum.accumulate",
+    },
 }  # fmt: skip
 """Methods of ufuncs, and the functions that they are."""
 
@@ -86,7 +89,7 @@ def numpy_call(func: Function, f: Function, args: Sequence[Any], kwargs: Mapping
         elif name in ours:
             named[name] = value
         elif not _says_nothing(name, value, p.default):
-            raise _refused(full_name(func), who, name)
+            raise refused(full_name(func), who, name)
     return f(*positional, **named)
 
 
@@ -117,24 +120,46 @@ def ufunc_call(
     if f is None:
         raise missing(what, who())
     if method in _METHODS:
-        return f(args[0], **_along(args[1:], kwargs, what, who))
-    if kwargs:
-        raise _refused(what, who(), *kwargs)
-    return f(*(_paired(*args) if method == "outer" else args))
+        return f(args[0], **_along(f, args[1:], kwargs, what, who))
+    given = _paired(*args) if method == "outer" else args
+    if extra := kwargs.keys() - {"dtype"}:
+        raise refused(what, who(), *sorted(extra))
+    if kwargs.get("dtype") is not None:
+        try:
+            given = _in_dtype(find, ufunc, given, kwargs["dtype"])
+        except TypeError as error:
+            raise TypeError(f"np.{what} of the symbolic {who()}: {error}; cast what it is given") from None
+    return f(*given)
 
 
-def _refused(what: str, who: str, *names: str) -> TypeError:
+def _in_dtype(find: Find, ufunc: np.ufunc, args: Sequence[Any], dtype: Any) -> list[Any]:
+    """The operands in the dtypes in which the ufunc computes a result of this dtype.  Raises NumPy's TypeErrors."""
+    arrays = [x if hasattr(x, "dtype") else np.asarray(x) for x in args]
+    weak = [
+        type(x) if type(x) in (int, float, complex) else np.dtype(a.dtype) for x, a in zip(args, arrays, strict=True)
+    ]
+    wanted = (*[None] * ufunc.nin, *[np.dtype(dtype)] * ufunc.nout)
+    dtypes = ufunc.resolve_dtypes((*weak, *[None] * ufunc.nout), signature=wanted, casting="same_kind")
+    cast: Any = find("astype")
+    return [cast(x, d.name) for x, d in zip(arrays, dtypes, strict=False)]
+
+
+def refused(what: str, who: str, *names: str) -> TypeError:
+    """The error of arguments that a symbolic array cannot be given, with what to write in their place."""
     hints = [OF_ARGUMENTS[name] for name in names if name in OF_ARGUMENTS]
     found = ", ".join(f"{name}=" for name in names)
     return TypeError(f"np.{what} of the symbolic {who} takes no {found}" + (f": {'; '.join(hints)}" if hints else ""))
 
 
-def _along(args: Sequence[Any], kwargs: Mapping[str, Any], what: str, who: Callable[[], str]) -> dict[str, Any]:
+def _along(
+    f: Function, args: Sequence[Any], kwargs: Mapping[str, Any], what: str, who: Callable[[], str]
+) -> dict[str, Any]:
     """Arguments of `reduce` and `accumulate` after the array, by name; over axis 0 where none is given."""
-    given = {"axis": 0, **dict(zip(("axis", "dtype", "out", "keepdims"), args, strict=False)), **kwargs}
+    names = ("axis", "dtype", "out", "keepdims", "initial", "where")
+    given = {"axis": 0, **dict(zip(names, args, strict=False)), **kwargs}
     given = {k: v for k, v in given.items() if k == "axis" or v is not None}
-    if extra := given.keys() - {"axis", "dtype", "keepdims"}:
-        raise _refused(what, who(), *sorted(extra))
+    if extra := given.keys() - _signature(f).parameters.keys():
+        raise refused(what, who(), *sorted(extra))
     return given
 
 

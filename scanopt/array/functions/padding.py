@@ -25,21 +25,8 @@ __all__ = ["pad"]
 Pair = tuple[Any, Any]
 
 
-def _median(x: Variable, axis: int, keepdims: bool) -> Variable:
-    """The mean of the two entries in the middle, or twice the one; NaN where there is any, which is sorted last."""
-    n, rows = dim(x, axis), FUNCTIONS["sort"](x, axis)
-    low = (n - 1) // 2 if isinstance(n, int) else elementwise("floor_divide", elementwise("subtract", n, 1), 2)
-    high = n // 2 if isinstance(n, int) else elementwise("floor_divide", n, 2)
-    pair = [_along(rows, axis, slice(k, plus(k, 1))) for k in (low, high)]
-    middle: Variable = FUNCTIONS["mean"](concatenate(pair, axis), axis=axis, keepdims=keepdims)
-    last = _along(rows, axis, slice(-1, None))
-    return where(elementwise("isnan", last), cast(last, middle.dtype), middle)
-
-
-_STATISTICS: dict[str, Callable[..., Variable]] = {
-    **{mode: FUNCTIONS[name] for mode, name in (("maximum", "max"), ("minimum", "min"), ("mean", "mean"))},
-    "median": _median,
-}
+_STATISTICS = {"maximum": "max", "minimum": "min", "mean": "mean", "median": "median"}
+"""Modes, and the functions that say what is put beside."""
 _OPTIONS = {
     "constant": "constant_values", "linear_ramp": "end_values", "reflect": "reflect_type",
     "symmetric": "reflect_type", **dict.fromkeys(_STATISTICS, "stat_length"), "edge": None, "wrap": None, "empty": None,
@@ -158,7 +145,7 @@ def _statistic(name: str) -> Callable[..., Variable]:
         sides = []
         for count, first in zip(counts, (True, False), strict=True):
             part = v if count is None else _along(v, axis, _first(count) if first else _last(v, axis, count))
-            side = _STATISTICS[name](part, axis=axis, keepdims=True)
+            side: Variable = FUNCTIONS[_STATISTICS[name]](part, axis=axis, keepdims=True)
             whole = np.dtype(v.dtype).kind in "iu" and np.dtype(side.dtype).kind == "f"
             sides.append(cast(elementwise("rint", side) if whole else side, v.dtype))
         return _beside(v, axis, width, (sides[0], sides[1]))

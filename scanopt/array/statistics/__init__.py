@@ -5,6 +5,28 @@ Nearly all are written with operators of the table; those whose result is as lon
 
 from __future__ import annotations
 
-from scanopt.array.statistics import averages, finding, histograms, ordering, quantiles, searching, sets, without_nan
+from scanopt.array.statistics import (
+    along,
+    averages,
+    finding,
+    histograms,
+    ordering,
+    quantiles,
+    reductions,
+    searching,
+    sets,
+    without_nan,
+)
 
-__all__ = ["averages", "finding", "histograms", "ordering", "quantiles", "searching", "sets", "without_nan"]
+__all__ = [
+    "along",
+    "averages",
+    "finding",
+    "histograms",
+    "ordering",
+    "quantiles",
+    "reductions",
+    "searching",
+    "sets",
+    "without_nan",
+]

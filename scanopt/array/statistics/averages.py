@@ -17,7 +17,7 @@ from scanopt.array.ops_shaping import expand_dims, squeeze
 from scanopt.array.shapes import axes_of
 from scanopt.array.variable import FUNCTIONS, Variable, describe, public
 
-__all__ = ["average", "corrcoef", "cov"]
+__all__ = ["average", "beside", "corrcoef", "cov"]
 
 
 @public("average", numpy=("average",))
@@ -34,8 +34,8 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     if weights is None:
         found = reduce("mean", v, axis, keepdims)
         count = elementwise("divide", FUNCTIONS["size"](v), elementwise("maximum", FUNCTIONS["size"](found), 1))
-        return (found, FUNCTIONS["full_like"](found, 0) + count) if returned else found
-    w = _weights(v, as_variable(weights), axis)
+        return (found, FUNCTIONS["full_like"](found, count)) if returned else found
+    w = beside(v, as_variable(weights), axis)
     dtype = np.result_type(v.dtype, w.dtype, *(["float64"] if np.dtype(v.dtype).kind in "biu" else [])).name
     spread = elementwise("add", w, FUNCTIONS["zeros_like"](v, w.dtype)) if w.dtype != "bool" else w
     total = reduce("sum", cast(spread, dtype), axis, keepdims)
@@ -44,8 +44,8 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     return (found, total) if returned else found
 
 
-def _weights(v: Variable, w: Variable, axis: Any) -> Variable:
-    """Weights beside v, with an axis for each of its axes."""
+def beside(v: Variable, w: Variable, axis: Any) -> Variable:
+    """Weights beside v, with an axis for each of its axes.  Raises ValueError where they do not fit."""
     if w.ndim == v.ndim:
         return w
     axes = () if axis is None else axes_of(axis, v.ndim)

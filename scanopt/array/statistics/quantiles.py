@@ -15,15 +15,18 @@ import numpy as np
 
 from scanopt.array.batching import dim, dims_of, transpose
 from scanopt.array.constants import as_variable
+from scanopt.array.op import Op
 from scanopt.array.ops_elementwise import cast, elementwise, where
 from scanopt.array.ops_joining import concatenate
 from scanopt.array.ops_reductions import reduce
 from scanopt.array.ops_shaping import expand_dims, reshape, times
 from scanopt.array.ops_subtensor import getitem
 from scanopt.array.shapes import axes_of
-from scanopt.array.variable import FUNCTIONS, Constant, Variable, describe, public
+from scanopt.array.statistics.averages import beside
+from scanopt.array.statistics.reductions import no_out
+from scanopt.array.variable import FUNCTIONS, Constant, Variable, apply, describe, public
 
-__all__ = ["METHODS", "median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
+__all__ = ["METHODS", "median", "nanmedian"]
 
 Rank = Callable[[Variable, Variable], Variable]
 
@@ -80,20 +83,18 @@ METHODS = {
 
 
 @dataclass(frozen=True)
-class _Sorted:
-    """Elements sorted along a first axis, in which several axes were put; for the others keepdims brings them back.
+class _Lines:
+    """Elements along a first axis, in which several axes were put; for the others keepdims brings them back.
 
-    count: of the elements that count, a number, or one for each slice.
+    ndim: of the array that they come from.
     """
 
     values: Variable
     axes: tuple[int, ...]
-    count: Variable
-    ignores_nan: bool
+    ndim: int
 
     @classmethod
-    def of(cls, a: Any, axis: Any, ignores_nan: bool) -> _Sorted:
-        v = as_variable(a)
+    def of(cls, v: Variable, axis: Any) -> _Lines:
         axes = axes_of(axis, v.ndim)
         rest = [i for i in range(v.ndim) if i not in axes]
         dims = dims_of(v)
@@ -103,16 +104,37 @@ class _Sorted:
         moved = transpose(v, (*axes, *rest))
         if len(axes) != 1:
             moved = reshape(moved, [total, *(dims[i] for i in rest)])
-        ordered: Variable = FUNCTIONS["sort"](moved, 0)
-        floating = np.dtype(v.dtype).kind == "f"
-        if ignores_nan and floating:
+        return cls(moved, axes, v.ndim)
+
+    def kept(self, found: Variable, keepdims: bool) -> Variable:
+        """The axes back in their places, with length 1, behind those of the quantiles."""
+        before = found.ndim - (self.ndim - len(self.axes))
+        return expand_dims(found, tuple(before + i for i in self.axes)) if keepdims else found
+
+
+def _floating(v: Variable) -> bool:
+    return np.dtype(v.dtype).kind == "f"
+
+
+@dataclass(frozen=True)
+class _Sorted:
+    """Lines in order.  count: of the elements that count, a number, or one for each line where NaN is left out."""
+
+    values: Variable
+    count: Variable
+    ignores_nan: bool
+
+    @classmethod
+    def of(cls, lines: Variable, ignores_nan: bool) -> _Sorted:
+        ordered: Variable = FUNCTIONS["sort"](lines, 0)
+        if ignores_nan and _floating(lines):
             there = elementwise("logical_not", elementwise("isnan", ordered))
-            nothing = FUNCTIONS["full"]((1, *dims_of(ordered)[1:]), np.nan, ordered.dtype)  # of slices that are all NaN
-            return cls(concatenate([ordered, nothing], 0), axes, reduce("sum", there, 0, False, "int64"), True)
-        return cls(ordered, axes, as_variable(dim(ordered, 0)), False)
+            nothing = FUNCTIONS["full"]((1, *dims_of(ordered)[1:]), np.nan, ordered.dtype)  # of lines that are all NaN
+            return cls(concatenate([ordered, nothing], 0), reduce("sum", there, 0, False, "int64"), True)
+        return cls(ordered, as_variable(dim(ordered, 0)), False)
 
     def at(self, ranks: Variable) -> Variable:
-        """The elements of these ranks, of shape (ranks of a slice, *slices)."""
+        """The elements of these ranks, of shape (ranks of a line, *lines)."""
         last = elementwise("maximum", self.count - 1, 0)
         whole = elementwise("minimum", elementwise("maximum", cast(ranks, "int64"), 0), last)
         if self.ignores_nan:
@@ -120,55 +142,70 @@ class _Sorted:
             return found
         return getitem(self.values, whole)
 
-    def with_nan(self, found: Variable) -> Variable:
-        """What was found, NaN for slices that have one: it is sorted to the end."""
-        if self.ignores_nan or np.dtype(self.values.dtype).kind != "f":
-            return found
-        return where(elementwise("isnan", getitem(self.values, -1)), np.nan, found)
-
-    def kept(self, found: Variable, before: int, keepdims: bool) -> Variable:
-        """The axes back in their places, with length 1, behind so many others."""
-        return expand_dims(found, tuple(before + i for i in self.axes)) if keepdims else found
+    def beside(self, x: Variable) -> Variable:
+        """Something of each quantile beside the lines."""
+        return expand_dims(x, tuple(range(1, self.values.ndim)))
 
 
-def _checked(q: Any, v: Variable, method: str, weights: Any, most: float) -> Variable:
-    """Quantiles as an array of the dtype that they are computed in.  Raises TypeError, ValueError."""
-    if weights is not None:
-        raise TypeError("quantiles take no weights: sort by argsort, and look the quantile up in the cumsum of weights")
-    if np.dtype(v.dtype).kind == "c":
-        raise TypeError(f"complex numbers have no order, found {describe(v)}: take real(...) or abs(...)")
-    if v.dtype == "bool":
+def _with_nan(found: Variable, ordered: Variable) -> Variable:
+    """What was found, NaN for lines that have one: it is sorted to the end."""
+    return where(elementwise("isnan", getitem(ordered, -1)), np.nan, found) if _floating(ordered) else found
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """Quantiles from 0 to 1, in the dtype in which ranks are computed.  weak: a Python number, of no dtype."""
+
+    q: Variable
+    weak: bool
+    method: str
+
+    @classmethod
+    def of(cls, q: Any, v: Variable, method: str, most: int) -> _Wanted:
+        """Raises TypeError for complex numbers, ValueError for another method or quantiles known to lie outside."""
+        if np.dtype(v.dtype).kind == "c":
+            raise TypeError(f"complex numbers have no order, found {describe(v)}: take real(...) or abs(...)")
+        if method not in METHODS:
+            raise ValueError(f"method must be one of {', '.join(METHODS)}, found {method!r}")
+        wanted = as_variable(q)
+        if wanted.ndim > 2 or np.dtype(wanted.dtype).kind not in "biuf":
+            raise ValueError(f"q must be real numbers, with at most 2 axes, found {describe(wanted)}")
+        if isinstance(wanted, Constant) and not np.all((wanted.data >= 0) & (wanted.data <= most)):
+            raise ValueError(f"quantiles must be from 0 to {most}, found {q!r}")
+        if most == 100:
+            wanted = elementwise("divide", wanted, 100)
+        elif np.dtype(wanted.dtype).kind != "f" and method != "linear":
+            wanted = cast(wanted, "float64")
+        return cls(wanted, type(q) in (int, float), method)
+
+    @property
+    def whole(self) -> bool:
+        """Whether they are elements: also all integers, the least and the greatest, where lines are drawn."""
+        return METHODS[self.method].weight is None or np.dtype(self.q.dtype).kind != "f"
+
+
+def _quantiles(v: Variable, wanted: _Wanted, axis: Any, keepdims: bool, ignores_nan: bool) -> Variable:
+    if v.dtype == "bool" and not wanted.whole:
         raise TypeError(f"quantiles lie between numbers, found {describe(v)}: cast it to integers")
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, found {method!r}")
-    wanted = as_variable(q)
-    if wanted.ndim > 1:
-        raise ValueError(f"q must be a scalar or a vector, found {describe(wanted)}")
-    if isinstance(wanted, Constant) and not np.all((wanted.data >= 0) & (wanted.data <= most)):
-        raise ValueError(f"quantiles must be from 0 to {most:g}, found {q!r}")
-    floating = np.dtype(v.dtype).kind == "f"
-    if floating and isinstance(q, int | float):
-        return cast(wanted, v.dtype)
-    if isinstance(q, int | float) or np.dtype(wanted.dtype).kind != "f":
-        return cast(Constant(np.asarray(q, "float64")) if isinstance(q, int | float) else wanted, "float64")
-    return wanted
-
-
-def _quantiles(a: Any, q: Variable, axis: Any, method: str, keepdims: bool, ignores_nan: bool) -> Variable:
-    ordered, how, flat = _Sorted.of(a, axis, ignores_nan), METHODS[method], reshape(q, (-1,))
-    others = ordered.values.ndim - 1
-    each = expand_dims(flat, tuple(range(1, 1 + others))) if ordered.ignores_nan else flat
-    ranks = how.rank(cast(ordered.count, q.dtype), each)
-    if how.weight is None:
+    lines, how = _Lines.of(v, axis), METHODS[wanted.method]
+    ordered, flat = _Sorted.of(lines.values, ignores_nan), reshape(wanted.q, (-1,))
+    each = ordered.beside(flat) if ordered.ignores_nan else flat
+    exact = np.dtype(flat.dtype).kind != "f"
+    ranks = how.rank(cast(ordered.count, "int64" if exact else flat.dtype), each)
+    if wanted.whole or how.weight is None:
         found = ordered.at(ranks)
     else:
         low = elementwise("floor", ranks)
-        weight = cast(how.weight(ranks - low, ranks), q.dtype)
-        if not ordered.ignores_nan:
-            weight = expand_dims(weight, tuple(range(1, 1 + others)))
-        found = _line(ordered.at(low), ordered.at(low + 1), weight)
-    found = ordered.kept(ordered.with_nan(found), 1, keepdims)
-    return found if q.ndim else getitem(found, 0)
+        weight = cast(how.weight(ranks - low, ranks), v.dtype if wanted.weak and _floating(v) else flat.dtype)
+        found = _line(ordered.at(low), ordered.at(low + 1), weight if ordered.ignores_nan else ordered.beside(weight))
+    return _shaped(found if ordered.ignores_nan else _with_nan(found, ordered.values), lines, wanted, keepdims)
+
+
+def _shaped(found: Variable, lines: _Lines, wanted: _Wanted, keepdims: bool) -> Variable:
+    """The axes of the quantiles in front of the others."""
+    if wanted.q.ndim != 1:
+        found = reshape(found, (*dims_of(wanted.q), *dims_of(found)[1:]))
+    return lines.kept(found, keepdims)
 
 
 def _line(a: Variable, b: Variable, t: Variable) -> Variable:
@@ -177,85 +214,127 @@ def _line(a: Variable, b: Variable, t: Variable) -> Variable:
     return where(elementwise("greater_equal", t, 0.5), b - wide * (1 - t), a + wide * t)
 
 
-@public("quantile", numpy=("quantile",))
-def quantile(
-    a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False, weights: None = None
-) -> Variable:
+def _weighted(
+    v: Variable, wanted: _Wanted, weights: Any, axis: Any, keepdims: bool, ignores_nan: bool
+) -> Variable:  # fmt: skip
+    """The first element up to which the weights, in order, are as much of all of them as the quantile says."""
+    if wanted.method != "inverted_cdf":
+        raise ValueError(f"only the method 'inverted_cdf' takes weights, found {wanted.method!r}")
+    given = as_variable(weights)
+    if isinstance(given, Constant) and not np.all(given.data >= 0):
+        raise ValueError("weights may not be negative")
+    lines = _Lines.of(v, axis)
+    w = _Lines.of(apply(Op.make("full_like"), v, beside(v, given, axis)), axis).values
+    order = FUNCTIONS["argsort"](lines.values, 0)
+    values, w = (FUNCTIONS["take_along_axis"](x, order, 0) for x in (lines.values, w))
+    if ignores_nan and _floating(v):
+        w = where(elementwise("isnan", values), 0, w)
+    total = FUNCTIONS["cumsum"](w, 0, "float64")
+    share = elementwise("divide", total, total[-1:])
+    share = cast(where(elementwise("equal", share, 0), -1.0, share), wanted.q.dtype)  # what weighs nothing is not found
+    flat = expand_dims(reshape(wanted.q, (-1,)), tuple(range(1, 1 + share.ndim)))
+    ranks = reduce("sum", elementwise("less", share, flat), 1, False, "int64")
+    found = FUNCTIONS["take_along_axis"](
+        values, elementwise("minimum", ranks, elementwise("subtract", dim(values, 0), 1)), 0
+    )
+    return _shaped(found if ignores_nan else _with_nan(found, values), lines, wanted, keepdims)
+
+
+def _public(name: str, most: int, ignores_nan: bool, doc: str) -> None:
+    def f(
+        a: Any, q: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, method: str = "linear",
+        keepdims: bool = False, *, weights: Any = None,
+    ) -> Variable:  # fmt: skip
+        v = as_variable(a)
+        no_out(name, v, out)
+        wanted = _Wanted.of(q, v, method, most)
+        if weights is None:
+            return _quantiles(v, wanted, axis, keepdims, ignores_nan)
+        return _weighted(v, wanted, weights, axis, keepdims, ignores_nan)
+
+    f.__name__ = f.__qualname__ = name
+    f.__doc__ = doc
+    public(name, numpy=(name,))(f)
+
+
+_public(
+    "quantile", 1, False,
     """The quantiles q of the elements of `a` along axis: an int, several, or None for all.
 
-    q: numbers from 0 to 1, a scalar or a vector, whose axis comes first in the result.  method: as NumPy's.
-    A slice with NaN gives NaN.  Raises TypeError for complex numbers, truth values and weights, ValueError for another
+    q: numbers from 0 to 1, whose axes (at most 2) come first in the result.  method: as NumPy's.  weights: of the shape
+    of `a`, or of its lengths along axis, with method="inverted_cdf".  A line with NaN gives NaN.
+    Raises TypeError for complex numbers, truth values that would have to be averaged and `out`, ValueError for another
     method and for quantiles known to lie outside.
 
-    >>> quantile([3.0, 1.0, 2.0, 4.0], [0.5, 1.0]).eval()
+    >>> from scanopt import tensor as T
+    >>> T.quantile([3.0, 1.0, 2.0, 4.0], [0.5, 1.0]).eval()
     array([2.5, 4. ])
-    """
-    return _quantiles(a, _checked(q, as_variable(a), method, weights, 1), axis, method, keepdims, False)
-
-
-@public("percentile", numpy=("percentile",))
-def percentile(
-    a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False, weights: None = None
-) -> Variable:
+    """,
+)  # fmt: skip
+_public(
+    "percentile", 100, False,
     """The percentiles q, numbers from 0 to 100, of the elements of `a` along axis: see `quantile`.
 
-    >>> percentile([3.0, 1.0, 2.0], 50).eval()
+    >>> from scanopt import tensor as T
+    >>> T.percentile([3.0, 1.0, 2.0], 50).eval()
     array(2.)
-    """
-    wanted = _checked(q, as_variable(a), method, weights, 100) / 100
-    return _quantiles(a, wanted, axis, method, keepdims, False)
-
-
-@public("nanquantile", numpy=("nanquantile",))
-def nanquantile(
-    a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False, weights: None = None
-) -> Variable:
+    """,
+)  # fmt: skip
+_public(
+    "nanquantile", 1, True,
     """The quantiles of the elements that are not NaN: see `quantile`; NaN where there are none.
 
-    >>> nanquantile([3.0, np.nan, 1.0], 0.5).eval()
+    >>> from scanopt import tensor as T
+    >>> T.nanquantile([3.0, np.nan, 1.0], 0.5).eval()
     array(2.)
-    """
-    return _quantiles(a, _checked(q, as_variable(a), method, weights, 1), axis, method, keepdims, True)
-
-
-@public("nanpercentile", numpy=("nanpercentile",))
-def nanpercentile(
-    a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False, weights: None = None
-) -> Variable:
+    """,
+)  # fmt: skip
+_public(
+    "nanpercentile", 100, True,
     """The percentiles of the elements that are not NaN: see `quantile`.
 
-    >>> nanpercentile([3.0, np.nan, 1.0], 50).eval()
+    >>> from scanopt import tensor as T
+    >>> T.nanpercentile([3.0, np.nan, 1.0], 50).eval()
     array(2.)
-    """
-    wanted = _checked(q, as_variable(a), method, weights, 100) / 100
-    return _quantiles(a, wanted, axis, method, keepdims, True)
+    """,
+)  # fmt: skip
 
 
 @public("median", numpy=("median",))
-def median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Variable:
+def median(
+    a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Variable:
     """The middle of the elements of `a` along axis, or the mean of the two in the middle; NaN where one is NaN.
 
     >>> median([[3.0, 1.0], [2.0, 4.0]], axis=1).eval()
     array([2., 3.])
     """
-    ordered = _Sorted.of(a, axis, False)
+    v = as_variable(a)
+    no_out("median", v, out)
+    lines = _Lines.of(v, axis)
+    ordered = _Sorted.of(lines.values, False)
     middle = ordered.values[(ordered.count - 1) // 2 : ordered.count // 2 + 1]
     found = reduce("mean", middle, 0, False)
-    if ordered.values.type.shape[0] != 0 and np.dtype(ordered.values.dtype).kind == "f":
+    if ordered.values.type.shape[0] != 0 and _floating(v):
         any_nan = reduce("any", elementwise("isnan", ordered.values[-1:]), 0, False)
         found = where(any_nan, np.nan, found)
-    return ordered.kept(found, 0, keepdims)
+    return lines.kept(found, keepdims)
 
 
 @public("nanmedian", numpy=("nanmedian",))
-def nanmedian(a: Any, axis: Any = None, *, keepdims: bool = False) -> Variable:
+def nanmedian(
+    a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Variable:
     """The median of the elements that are not NaN; NaN where there are none.
 
     >>> nanmedian([3.0, np.nan, 1.0]).eval()
     array(2.)
     """
-    ordered = _Sorted.of(a, axis, True)
-    if not ordered.ignores_nan:
-        return median(a, axis, keepdims=keepdims)
+    v = as_variable(a)
+    no_out("nanmedian", v, out)
+    if not _floating(v):
+        return median(v, axis, keepdims=keepdims)
+    lines = _Lines.of(v, axis)
+    ordered = _Sorted.of(lines.values, True)
     ranks = FUNCTIONS["stack"]([(ordered.count - 1) // 2, ordered.count // 2], 0)
-    return ordered.kept(reduce("mean", ordered.at(ranks), 0, False), 0, keepdims)
+    return lines.kept(reduce("mean", ordered.at(ranks), 0, False), keepdims)

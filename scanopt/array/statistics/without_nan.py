@@ -5,148 +5,166 @@ Of integers and truth values, which have no NaN, they are the plain ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from scanopt.array.constants import as_variable
 from scanopt.array.derivatives import no_gradient
-from scanopt.array.functions.arguments import on_axis
-from scanopt.array.op import Op, Operand, OpSpec, register
-from scanopt.array.ops_elementwise import cast, elementwise, where
+from scanopt.array.op import Operand, OpSpec, register
+from scanopt.array.ops_elementwise import cast, elementwise
+from scanopt.array.ops_elementwise import where as where_
 from scanopt.array.ops_reductions import reduce, shift_axis
-from scanopt.array.ops_shaping import expand_dims
 from scanopt.array.parameters import AXIS
+from scanopt.array.statistics.along import places
+from scanopt.array.statistics.reductions import extremum, filled, folded, kept, mask_of, mean_of, typed, variance_of
 from scanopt.array.types import TensorType
-from scanopt.array.variable import FUNCTIONS, Variable, apply, describe, public
+from scanopt.array.variable import FUNCTIONS, Variable, public
 
-__all__ = ["nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar"]
-
-
-def _split(x: Any) -> tuple[Variable, Variable | None]:
-    """x, and where it is NaN; None where its dtype has none."""
-    v = as_variable(x)
-    return v, elementwise("isnan", v) if np.dtype(v.dtype).kind in "fc" else None
+__all__ = ["nancumprod", "nancumsum", "nanmean", "nanprod", "nanstd", "nansum", "nanvar"]
 
 
-def _filled(x: Any, value: float) -> Variable:
-    v, nan = _split(x)
-    return v if nan is None else where(nan, cast(as_variable(value), v.dtype), v)
+def _there(name: str, a: Any, where: Any) -> tuple[Variable, Variable | None]:
+    """An array, and which of its elements count: those that are not NaN, and where `where` holds; None for all."""
+    v = as_variable(a)
+    mask = mask_of(name, v, where)
+    if np.dtype(v.dtype).kind not in "fc":
+        return v, mask
+    number = elementwise("logical_not", elementwise("isnan", v))
+    return v, number if mask is None else elementwise("logical_and", number, mask)
 
 
 @public("nansum", numpy=("nansum",))
-def nansum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Variable:
-    """The sum over axis of the elements that are not NaN.
+def nansum(
+    a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
+    where: Any = True,
+) -> Variable:  # fmt: skip
+    """The sum over axis of the elements that are not NaN; other arguments as of `sum`.
 
     >>> nansum([1.0, np.nan]).eval()
     array(1.)
     """
-    return reduce("sum", _filled(a, 0), axis, keepdims, dtype)
+    v, there = _there("nansum", a, where)
+    return folded("sum", v, axis, dtype, kept("nansum", v, out, keepdims), initial, there)
 
 
 @public("nanprod", numpy=("nanprod",))
-def nanprod(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Variable:
-    """The product over axis of the elements that are not NaN.
+def nanprod(
+    a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None,
+    where: Any = True,
+) -> Variable:  # fmt: skip
+    """The product over axis of the elements that are not NaN; other arguments as of `prod`.
 
     >>> nanprod([2.0, np.nan]).eval()
     array(2.)
     """
-    return reduce("prod", _filled(a, 1), axis, keepdims, dtype)
+    v, there = _there("nanprod", a, where)
+    return folded("prod", v, axis, dtype, kept("nanprod", v, out, keepdims), initial, there)
 
 
 @public("nancumsum", numpy=("nancumsum",))
-def nancumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Variable:
+def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Variable:
     """The running sum along axis (flattened where None), NaN counted as 0.
 
     >>> nancumsum([1.0, np.nan, 2.0]).eval()
     array([1., 1., 3.])
     """
-    found: Variable = FUNCTIONS["cumsum"](_filled(a, 0), axis, dtype)
+    found: Variable = FUNCTIONS["cumsum"](filled(*_there("nancumsum", a, True), 0), axis, dtype, out)
     return found
 
 
 @public("nancumprod", numpy=("nancumprod",))
-def nancumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Variable:
+def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Variable:
     """The running product along axis (flattened where None), NaN counted as 1.
 
     >>> nancumprod([2.0, np.nan, 3.0]).eval()
     array([2., 2., 6.])
     """
-    found: Variable = FUNCTIONS["cumprod"](_filled(a, 1), axis, dtype)
+    found: Variable = FUNCTIONS["cumprod"](filled(*_there("nancumprod", a, True), 1), axis, dtype, out)
     return found
 
 
-def _count(nan: Variable, axis: Any, keepdims: bool) -> Variable:
-    return reduce("sum", elementwise("logical_not", nan), axis, keepdims, "int64")
-
-
-def _over(total: Variable, count: Variable) -> Variable:
-    return cast(elementwise("divide", total, count), total.dtype)
-
-
 @public("nanmean", numpy=("nanmean",))
-def nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Variable:
+def nanmean(
+    a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True
+) -> Variable:
     """The mean over axis of the elements that are not NaN; NaN where there are none.
 
     >>> nanmean([1.0, np.nan, 2.0]).eval()
     array(1.5)
     """
-    v, nan = _split(a)
-    if nan is None:
-        return reduce("mean", v, axis, keepdims, dtype)
-    return _over(reduce("sum", _filled(v, 0), axis, keepdims, dtype), _count(nan, axis, keepdims))
+    v, there = _there("nanmean", a, where)
+    if dtype is not None and np.dtype(v.dtype).kind in "fc":
+        typed("nanmean", v, dtype)
+    keep = kept("nanmean", v, out, keepdims)
+    return reduce("mean", v, axis, keep, dtype) if there is None else mean_of(v, axis, dtype, keep, there)
+
+
+def _variance(
+    name: str, a: Any, axis: Any, dtype: Any, out: Any, ddof: float, keepdims: bool, where: Any, mean: Any,
+    correction: float | None,
+) -> Variable:  # fmt: skip
+    v, there = _there(name, a, where)
+    keep, less = kept(name, v, out, keepdims), float(ddof if correction is None else correction)
+    if there is None and mean is None:
+        return reduce("var", v if dtype is None else typed(name, v, dtype), axis, keep, ddof=less)
+    found, divisor = variance_of(typed(name, v, dtype), axis, less, keep, there, mean)
+    return found if np.dtype(v.dtype).kind in "biu" else where_(elementwise("less_equal", divisor, 0), np.nan, found)
 
 
 @public("nanvar", numpy=("nanvar",))
 def nanvar(
-    a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False, correction: float | None = None
-) -> Variable:
-    """The variance over axis of the elements that are not NaN; the divisor is their count less ddof.
+    a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0, keepdims: bool = False, *,
+    where: Any = True, mean: Any = None, correction: float | None = None,
+) -> Variable:  # fmt: skip
+    """The variance over axis of the elements that are not NaN; the divisor is their count less ddof: see `var`.
 
     >>> nanvar([1.0, np.nan, 3.0]).eval()
     array(1.)
     """
-    less = ddof if correction is None else correction
-    v, nan = _split(a)
-    if nan is None:
-        return reduce("var", v, axis, keepdims, ddof=float(less))
-    mean = _over(reduce("sum", _filled(v, 0), axis, True), _count(nan, axis, True))
-    away = where(nan, cast(as_variable(0), v.dtype), cast(elementwise("subtract", v, mean), v.dtype))
-    square = FUNCTIONS["real"](elementwise("multiply", away, elementwise("conjugate", away)))
-    left = elementwise("subtract", _count(nan, axis, keepdims), less)
-    found = _over(reduce("sum", square, axis, keepdims), left)
-    return where(elementwise("less_equal", left, 0), np.nan, found)
+    return _variance("nanvar", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 
 @public("nanstd", numpy=("nanstd",))
 def nanstd(
-    a: Any, axis: Any = None, *, ddof: float = 0, keepdims: bool = False, correction: float | None = None
-) -> Variable:
+    a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0, keepdims: bool = False, *,
+    where: Any = True, mean: Any = None, correction: float | None = None,
+) -> Variable:  # fmt: skip
     """The standard deviation over axis of the elements that are not NaN: see `nanvar`.
 
     >>> nanstd([1.0, np.nan, 3.0]).eval()
     array(1.)
     """
-    return elementwise("sqrt", nanvar(a, axis, ddof=ddof, keepdims=keepdims, correction=correction))
+    return elementwise("sqrt", _variance("nanstd", a, axis, dtype, out, ddof, keepdims, where, mean, correction))
 
 
-def _extremum(name: str, far: float) -> Callable[..., Variable]:
-    def f(a: Any, axis: Any = None, *, keepdims: bool = False) -> Variable:
-        v, nan = _split(a)
-        if nan is None:
-            return reduce(name, v, axis, keepdims)
-        if np.dtype(v.dtype).kind == "c":
-            raise TypeError(f"nan{name} orders real numbers, found {describe(v)}: take real(...) or abs(...)")
-        none = reduce("all", nan, axis, keepdims)
-        return where(none, np.nan, reduce(name, _filled(v, far), axis, keepdims))
+def _extremum(name: str, far: float) -> None:
+    full_name = f"nan{name}"
 
-    f.__name__ = f.__qualname__ = f"nan{name}"
-    f.__doc__ = f"np.nan{name}: the {name} over axis of the elements that are not NaN; NaN where there are none."
-    return public(f"nan{name}", numpy=(f"nan{name}",))(f)
+    def f(
+        a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    ) -> Variable:
+        v = as_variable(a)
+        keep, mask = kept(full_name, v, out, keepdims), mask_of(full_name, v, where)
+        kind = np.dtype(v.dtype).kind
+        if kind not in "fc":
+            return extremum(name, v, axis, keep, initial, mask)
+        nan = elementwise("isnan", v)
+        none = reduce("all", nan if mask is None else filled(nan, mask, True), axis, keep)
+        away = where_(nan, cast(as_variable(complex(far, far) if kind == "c" else far), v.dtype), v)
+        nothing = cast(as_variable(complex(np.nan, np.nan) if kind == "c" else np.nan), v.dtype)
+        return where_(none, nothing, extremum(name, away, axis, keep, initial, mask))
+
+    f.__name__ = f.__qualname__ = full_name
+    f.__doc__ = (
+        f"The {'greatest' if name == 'max' else 'least'} element over axis that is not NaN; NaN where all are.\n\n"
+        f"    Other arguments as of `{name}`."
+    )
+    public(full_name, numpy=(full_name,))(f)
 
 
-nanmax, nanmin = _extremum("max", -np.inf), _extremum("min", np.inf)
+_extremum("max", -np.inf)
+_extremum("min", np.inf)
 
 
 def _argument(name: str) -> None:
@@ -163,12 +181,9 @@ def _argument(name: str) -> None:
         )
     )  # fmt: skip
 
-    def f(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Variable:
-        v, i = on_axis(a, axis)
-        found = apply(Op.make(name, axis=i), v)
-        if not keepdims:
-            return found
-        return expand_dims(found, tuple(range(as_variable(a).ndim)) if axis is None else (i,))
+    def f(a: Any, axis: int | None = None, out: None = None, *, keepdims: bool = False) -> Variable:
+        v = as_variable(a)
+        return places(name, v, axis, kept(name, v, out, keepdims))
 
     f.__name__ = f.__qualname__ = name
     f.__doc__ = f"np.{name} along axis (flattened where None); raises ValueError when run, where all elements are NaN."
