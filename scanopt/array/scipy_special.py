@@ -32,8 +32,8 @@ def special_function(module: str, name: str) -> Any:
 def special_dtypes(name: str, dtypes: tuple[Any, ...]) -> tuple[str, ...]:
     """SciPy's dtypes of the operands and the result, as `ufunc_dtypes` has NumPy's.
 
-    >>> special_dtypes("erf", ("int8",)), special_dtypes("xlogy", ("float32", float))
-    (('float64', 'float64'), ('float32', 'float32', 'float32'))
+    >>> special_dtypes("erf", ("float32",)), special_dtypes("xlogy", ("float64", float))
+    (('float32', 'float32'), ('float64', 'float64', 'float64'))
     """
     ufunc = special_function("numpy", _LIKE.get(name, name))
     try:

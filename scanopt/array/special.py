@@ -5,7 +5,7 @@ symbolic array, gives the same: `scipy.special.erf(x)`.
 
 >>> from scanopt import function, tensor as T
 >>> x = T.dvector("x")
->>> function([x], erf(x))([0.0])
+>>> function([x], T.special.erf(x))([0.0])
 array([0.])
 """
 
