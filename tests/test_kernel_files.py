@@ -25,8 +25,9 @@ TEXT = f"long long {NAME}(char **G, const long long *N, void **F) {{ return %d; 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache."""
+    """An empty cache, and no compiler at work for anybody else."""
     os.chmod(tmp_path, 0o700)
+    monkeypatch.setattr(build, "_RUNNING", set())
     monkeypatch.setattr(cache, "folder", lambda: tmp_path)
     monkeypatch.setattr(cache, "_LOADED", {})
     return tmp_path

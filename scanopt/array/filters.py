@@ -43,8 +43,8 @@ def lfilter(xp: Any, init: Any, x: Any, *coefficients: Any) -> Any:
     out = xp.empty((n, *shape), init.dtype)
     out[...] = rows  # raises where they do not fit
     past, factors = [init[k] for k in range(init.shape[0])], [a.astype(init.dtype) for a in coefficients]
-    real = init.dtype.kind == "f"
-    found = _filter(out.size) if xp is np and real and math.prod(shape) <= WIDE and n else None
+    known = init.dtype in (np.float32, np.float64)  # to SciPy's filter
+    found = _filter(out.size) if xp is np and known and math.prod(shape) <= WIDE and n else None
     if found is None or any(a.size != 1 for a in factors) or not _plain(out):
         return _one_by_one(xp, past, out, factors)
     with np.errstate(all="ignore"):
