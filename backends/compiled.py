@@ -12,11 +12,11 @@ from zlib import crc32
 
 import numpy as np
 
-from scanopt.array.c_order import in_c_order
+from scanopt.array.numerics.c_order import in_c_order
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
-from scanopt.backends.kept import Shelf
-from scanopt.backends.nosteps import no_steps
+from scanopt.backends.empty_loops import no_steps
+from scanopt.backends.scratch import Shelf
 from scanopt.backends.source import Source, program_source
 from scanopt.backends.support import support
 from scanopt.backends.timing import timing

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from scanopt.array.types import TensorType
 from scanopt.program.ir import Branch, Compute, Loop, Program
 from scanopt.program.names import Loops, Names, Path
-from scanopt.program.storage import FRESH, Place, Root, StateOf, fresh_storage, roots_of, storage_of
+from scanopt.program.storage.placement import FRESH, Place, Root, StateOf, fresh_storage, roots_of, storage_of
 
 __all__ = ["Layout", "layout"]
 

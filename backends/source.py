@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scanopt.array.op import Op
-from scanopt.backends.kept import kept_buffers
 from scanopt.backends.layout import Layout, layout
-from scanopt.backends.loopsource import LoopWriter, made_in, safe
+from scanopt.backends.loop_source import LoopWriter, made_in, safe
 from scanopt.backends.parts import COMMENT_AT, DEEPEST, Line, Part, connect, written
+from scanopt.backends.scratch import kept_buffers
 from scanopt.program.failures import Lines
 from scanopt.program.ir import Branch, Compute, Loop, Program, Step
 from scanopt.program.names import given
-from scanopt.program.storage import Root
+from scanopt.program.storage.placement import Root
 from scanopt.program.text import names_made, names_read
 
 if TYPE_CHECKING:

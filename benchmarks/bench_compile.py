@@ -70,7 +70,7 @@ def compile_graph(build: Callable[[], Any]) -> tuple[Any, Any, float, float, tup
 
 def engine_seconds() -> float:
     """CPU seconds of the processes that optimize, all their threads; 0 where the system does not say."""
-    from scanopt.calculus import engine
+    from scanopt.egraph import engine
 
     tasks = [x for p in engine._ALL for x in Path(f"/proc/{p._process.pid}/task").glob("*/schedstat")]
     return sum(int(x.read_text().split()[0]) for x in tasks) * 1e-9

@@ -48,7 +48,7 @@ def explained(name: str, repeats: int) -> Seconds:
 
 
 def _run(scanopt: Any, build: Callable[[], Any]) -> Seconds:
-    from scanopt.calculus.optimize import optimize
+    from scanopt.compilation.optimize import optimize
 
     graph = build()
     f = scanopt.function(graph.inputs, graph.outputs)

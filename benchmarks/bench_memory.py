@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def compiles(count: int, renew: bool = True) -> dict[str, Any]:
     """Compile so many loops in this process; what it and its engine held on the way."""
-    from scanopt.calculus import engine
+    from scanopt.egraph import engine
 
     engine.SPARE = engine.SPARE if renew else 1 << 60
     loops, shown, most, seconds = different(), [], [], []

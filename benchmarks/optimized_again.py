@@ -73,7 +73,7 @@ where the program was written in a way that the second time did not see through.
 What is behind those that were looked at, and what would mend it:
 
 - *Closed forms of states in loops that laws make, or of updates that laws simplified* (`last_of_sum_until`,
-  `loops_that_end_alike`): cycles of states (`given_recurrences.py`) as rules, or looked up again after laws.
+  `loops_that_end_alike`): cycles of states (`analysis/recurrences.py`) as rules, or looked up again after laws.
 - *A state of integers that laws find to be written back as it was* (`state_that_never_changes`): `unchanged` is known
   of what the text says alone, because in a loop that takes no step all values are equal.
 - *A row that may not be there, of an array that only laws wrote*: `always` is known of terms of the text alone.

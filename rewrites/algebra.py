@@ -3,8 +3,10 @@
 from typing import Any
 
 import scanopt.tensor as T
-from scanopt.calculus.facts_loops import lies_on
-from scanopt.calculus.facts_operators import (
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import Clock, Op, Text, Value, const_at, ops
+from scanopt.facts.loops import lies_on
+from scanopt.facts.operators import (
     absorbing,
     absorbs,
     cancels,
@@ -16,9 +18,7 @@ from scanopt.calculus.facts_operators import (
     projection,
     undoes,
 )  # fmt: skip
-from scanopt.calculus.facts_values import integer, like, of_dtype, same_type, scalar
-from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Op, Text, Value, const_at, ops
+from scanopt.facts.values import integer, like, of_dtype, same_type, scalar
 
 
 def _complex_products(u: Any, v: Any, x: Any) -> Any:

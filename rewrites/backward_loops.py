@@ -5,11 +5,11 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.condition import Rules, fact, when
-from scanopt.calculus.facts_lists import held
-from scanopt.calculus.facts_loops import lies_on, runs_all
-from scanopt.calculus.facts_shapes import regular
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Clock, Op, Text, Value, args, hold, seq, stack
+from scanopt.facts.lists import held
+from scanopt.facts.loops import lies_on, runs_all
+from scanopt.facts.shapes import regular
 
 
 @fact

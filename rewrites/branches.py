@@ -4,11 +4,11 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_loops import is_false, is_true
-from scanopt.calculus.facts_raising import total
-from scanopt.calculus.facts_values import scalar
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Value, ops
+from scanopt.facts.loops import is_false, is_true
+from scanopt.facts.raising import total
+from scanopt.facts.values import scalar
 
 
 def _indexed(x: Any, p: Any) -> Any:

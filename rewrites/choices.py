@@ -4,12 +4,12 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_bits import picks, picks_other, unit
-from scanopt.calculus.facts_loops import lies_on
-from scanopt.calculus.facts_recurrences import accumulates, leads
-from scanopt.calculus.facts_values import integer, of_dtype
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Op, Text, Value, const_at, ops
+from scanopt.facts.bits import picks, picks_other, unit
+from scanopt.facts.loops import lies_on
+from scanopt.facts.recurrences import accumulates, leads
+from scanopt.facts.values import integer, of_dtype
 
 
 def _trace(step: Any, x: Any, start: Any, *more: Any, n: Any = None) -> Any:

@@ -4,11 +4,11 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_recurrences import entries
-from scanopt.calculus.facts_states import becomes
-from scanopt.calculus.facts_values import floating
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, State, Value, delay, ops, seq, vmap
+from scanopt.facts.recurrences import entries
+from scanopt.facts.states import becomes
+from scanopt.facts.values import floating
 
 _SOURCE = "max-plus maps compose"
 

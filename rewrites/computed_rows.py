@@ -8,10 +8,10 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_loops import runs_all
-from scanopt.calculus.facts_parts import reads_rows, takes_row, takes_rows, written_bounds
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Clock, Op, Value, args, hold, on, recent, stack, steps, tail, to_upto, upto
+from scanopt.facts.loops import runs_all
+from scanopt.facts.parts import reads_rows, takes_row, takes_rows, written_bounds
 
 
 def _decay(x: Any, n: Any) -> Any:

@@ -7,12 +7,12 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_loops import runs_all, within
-from scanopt.calculus.facts_recurrences import accumulates, entries, folds, folds_in_order
-from scanopt.calculus.facts_states import becomes
-from scanopt.calculus.facts_values import floating, int64, like, nothing, of_dtype, scalar
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Op, State, Text, Value, delay, hold, one_row, ops, row_of, seq, steps, tail
+from scanopt.facts.loops import runs_all, within
+from scanopt.facts.recurrences import accumulates, entries, folds, folds_in_order
+from scanopt.facts.states import becomes
+from scanopt.facts.values import floating, int64, like, nothing, of_dtype, scalar
 
 
 def _trace(step: Any, x: Any, start: Any, *more: Any) -> Any:

@@ -8,10 +8,10 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.condition import Rules, fact, when
-from scanopt.calculus.facts_raising import always
-from scanopt.calculus.facts_values import float64, floating, matrix, nothing, of_dtype, vector
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Clock, Text, Value, hold, ops, seq, steps
+from scanopt.facts.raising import always
+from scanopt.facts.values import float64, floating, matrix, nothing, of_dtype, vector
 
 
 @fact

@@ -4,11 +4,11 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_few_steps import exact_steps, one_step, row_of_step
-from scanopt.calculus.facts_loops import no_steps, within
-from scanopt.calculus.facts_values import static_shape
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Int, Text, Value, const_at, on, ops, stack, tail, to_step
+from scanopt.facts.few_steps import exact_steps, one_step, row_of_step
+from scanopt.facts.loops import no_steps, within
+from scanopt.facts.values import static_shape
 
 
 def _steps(n: Any) -> Any:

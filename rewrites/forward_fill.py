@@ -4,11 +4,11 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_recurrences import entries, segments
-from scanopt.calculus.facts_states import becomes
-from scanopt.calculus.facts_values import of_dtype
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Op, State, Text, Value, delay, ops, seq, vmap
+from scanopt.facts.recurrences import entries, segments
+from scanopt.facts.states import becomes
+from scanopt.facts.values import of_dtype
 
 
 def _trace(step: Any, x: Any, start: Any) -> Any:

@@ -3,7 +3,7 @@
 No laws: the program is chosen already.  These rules say where each of its values lives: which are
 computed in the rows of a state or of what a loop keeps, which arrays the next step fills again, what
 shares memory, what has to be copied because of that, and which results may be written onto an
-argument.  `scanopt.calculus.storage` says what is known of a program, and runs the stages in order.
+argument.  `scanopt.program.storage.rules` says what is known of a program, and runs the stages in order.
 
 Decisions are made for each result by itself, and none can spoil another.  Two results of one body
 that want the same memory are made by two steps.  The earlier one needs that nothing that lies there
@@ -13,7 +13,7 @@ overwrites its initial rows only where nothing that may lie there is read once i
 no later step can want them, and what an earlier step wrote there is what the loop starts with.
 """
 
-from scanopt.calculus.storage import StorageRule
+from scanopt.program.storage.rules import StorageRule
 
 __all__ = ["RULES"]
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_parts import count_of_rows, in_first, in_last, past_first, past_last
-from scanopt.calculus.facts_raising import fits
-from scanopt.calculus.facts_values import same_type
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Int, Op, Value, ops
+from scanopt.facts.parts import count_of_rows, in_first, in_last, past_first, past_last
+from scanopt.facts.raising import fits
+from scanopt.facts.values import same_type
 
 _JOIN = ops("concatenate", axis=0)
 _STACK = ops("stack", axis=0)

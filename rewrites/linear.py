@@ -6,12 +6,12 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.condition import Condition
-from scanopt.calculus.facts_loops import runs_all, within
-from scanopt.calculus.facts_recurrences import entries
-from scanopt.calculus.facts_states import becomes
-from scanopt.calculus.facts_values import floating, integer, scalar
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, State, Value, delay, hold, one_row, ops, seq, steps, tail
+from scanopt.facts.loops import runs_all, within
+from scanopt.facts.recurrences import entries
+from scanopt.facts.states import becomes
+from scanopt.facts.values import floating, integer, scalar
 
 
 def _trace(step: Any, x: Any, start: Any, *more: Any, n: Any = None) -> Any:

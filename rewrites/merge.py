@@ -4,9 +4,9 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_loops import ends_alike, rows, runs_all, same_steps
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Value, seq, stack, steps
+from scanopt.facts.loops import ends_alike, rows, runs_all, same_steps
 
 
 def _sum(x: Any) -> Any:

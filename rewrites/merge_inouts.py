@@ -7,9 +7,9 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_states import become_alike, equal_in_time
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, State
+from scanopt.facts.states import become_alike, equal_in_time
 
 
 def _tanh(v: Any, s: Any, r: Any) -> Any:

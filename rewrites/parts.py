@@ -4,7 +4,9 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_parts import (
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import Args, Clock, Int, Op, Value, const_int, cut, on, stack, tail, to_cut
+from scanopt.facts.parts import (
     in_two,
     part_of_part,
     reads_first,
@@ -16,8 +18,6 @@ from scanopt.calculus.facts_parts import (
     takes_first,
     undone,
 )  # fmt: skip
-from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Args, Clock, Int, Op, Value, const_int, cut, on, stack, tail, to_cut
 
 
 def _decay(x: Any, n: Any) -> Any:

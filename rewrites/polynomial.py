@@ -4,12 +4,12 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_loops import runs_all, within
-from scanopt.calculus.facts_recurrences import entries
-from scanopt.calculus.facts_states import becomes
-from scanopt.calculus.facts_values import floating, integer, vector
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, State, Value, delay, hold, one_row, ops, tail, vmap
+from scanopt.facts.loops import runs_all, within
+from scanopt.facts.recurrences import entries
+from scanopt.facts.states import becomes
+from scanopt.facts.values import floating, integer, vector
 
 
 def _horner(step: Any, x: Any, start: Any, a: Any) -> Any:

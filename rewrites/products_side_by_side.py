@@ -8,9 +8,9 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.condition import Rules, fact, when
-from scanopt.calculus.facts_loops import within
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Clock, Int, Op, Value, args, const_at, hold, ops
+from scanopt.facts.loops import within
 
 
 @fact

@@ -12,10 +12,6 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.condition import Rules, fact, when
-from scanopt.calculus.facts_loops import until, within
-from scanopt.calculus.facts_recurrences import apart
-from scanopt.calculus.facts_states import becomes
-from scanopt.calculus.facts_values import floating, nothing
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import (
     Args,
@@ -35,6 +31,10 @@ from scanopt.calculus.terms import (
     to_string,
     vmap,
 )  # fmt: skip
+from scanopt.facts.loops import until, within
+from scanopt.facts.recurrences import apart
+from scanopt.facts.states import becomes
+from scanopt.facts.values import floating, nothing
 
 ALONE = ("1", "10", "100", "1000", "10000")
 """Flags of an operator batched in its first argument."""

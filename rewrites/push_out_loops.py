@@ -9,10 +9,6 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.condition import Rules, fact, hint, when
-from scanopt.calculus.facts_loops import runs_all, within
-from scanopt.calculus.facts_operators import batched, fixed_shape, safe
-from scanopt.calculus.facts_shapes import regular
-from scanopt.calculus.facts_values import forward
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import (
     Args,
@@ -38,6 +34,10 @@ from scanopt.calculus.terms import (
     tail,
     vmap,
 )  # fmt: skip
+from scanopt.facts.loops import runs_all, within
+from scanopt.facts.operators import batched, fixed_shape, safe
+from scanopt.facts.shapes import regular
+from scanopt.facts.values import forward
 
 
 @fact

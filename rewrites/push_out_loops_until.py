@@ -9,11 +9,6 @@ from typing import Any
 
 import scanopt
 from scanopt.calculus.condition import Rules, fact, when
-from scanopt.calculus.facts_loops import runs_all, until
-from scanopt.calculus.facts_operators import batched, fixed_shape, safe
-from scanopt.calculus.facts_shapes import regular
-from scanopt.calculus.facts_states import becomes
-from scanopt.calculus.facts_values import forward
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import (
     Clock,
@@ -33,6 +28,11 @@ from scanopt.calculus.terms import (
     tail,
     vmap,
 )  # fmt: skip
+from scanopt.facts.loops import runs_all, until
+from scanopt.facts.operators import batched, fixed_shape, safe
+from scanopt.facts.shapes import regular
+from scanopt.facts.states import becomes
+from scanopt.facts.values import forward
 
 _ALL = ops("all", axis=(0,), keepdims=False)
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_lists import held
-from scanopt.calculus.facts_loops import same_value, some_steps
-from scanopt.calculus.facts_operators import guarded_by
-from scanopt.calculus.facts_raising import always, hoistable
-from scanopt.calculus.facts_shapes import same_length
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Clock, Int, Op, State, Text, Value, delay, hold, seq, steps
+from scanopt.facts.lists import held
+from scanopt.facts.loops import same_value, some_steps
+from scanopt.facts.operators import guarded_by
+from scanopt.facts.raising import always, hoistable
+from scanopt.facts.shapes import same_length
 
 
 @law(

@@ -4,10 +4,10 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_loops import runs_all
-from scanopt.calculus.facts_traces import traced_all
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Clock, Int, Op, Text, Value, hold, ops, seq, stack, steps, tail, vmap
+from scanopt.facts.loops import runs_all
+from scanopt.facts.traces import traced_all
 
 
 def _rnn(X: Any, W: Any) -> Any:

@@ -2,12 +2,12 @@
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_lists import sliced
-from scanopt.calculus.facts_loops import runs_all, same_entries
-from scanopt.calculus.facts_raising import raises_alike
-from scanopt.calculus.facts_traces import batchable
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Clock, Op, Text, Value, seq, stack, vmap
+from scanopt.facts.lists import sliced
+from scanopt.facts.loops import runs_all, same_entries
+from scanopt.facts.raising import raises_alike
+from scanopt.facts.traces import batchable
 
 
 @law(

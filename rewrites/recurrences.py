@@ -8,13 +8,13 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_bits import minus_one
-from scanopt.calculus.facts_loops import lies_on
-from scanopt.calculus.facts_recurrences import leads, regroups, spine, swaps
-from scanopt.calculus.facts_states import becomes
-from scanopt.calculus.facts_values import integer, of_dtype
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Op, State, Text, Value, const_at, delay
+from scanopt.facts.bits import minus_one
+from scanopt.facts.loops import lies_on
+from scanopt.facts.recurrences import leads, regroups, spine, swaps
+from scanopt.facts.states import becomes
+from scanopt.facts.values import integer, of_dtype
 
 
 def _trace(step: Any, x: Any, start: Any) -> Any:

@@ -6,12 +6,12 @@ Unused inputs, outputs and states need no law: only what the results, and what e
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.condition import Rules, fact, when
-from scanopt.calculus.facts_lists import constants, held, held_constants
-from scanopt.calculus.facts_loops import tells_no_length
-from scanopt.calculus.facts_operators import safe
-from scanopt.calculus.facts_values import equal_rows
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Clock, Op, Text, Value, hold, ndim, ops, seq
+from scanopt.facts.lists import constants, held, held_constants
+from scanopt.facts.loops import tells_no_length
+from scanopt.facts.operators import safe
+from scanopt.facts.values import equal_rows
 
 
 @fact

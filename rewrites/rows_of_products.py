@@ -1,10 +1,10 @@
 """A row of a product of matrices is the product of that row."""
 
 import scanopt.tensor as T
-from scanopt.calculus.facts_parts import takes_a_row
-from scanopt.calculus.facts_values import matrix
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Op, Value, ops
+from scanopt.facts.parts import takes_a_row
+from scanopt.facts.values import matrix
 
 
 @law(

@@ -4,10 +4,10 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_loops import runs_all, some_steps
-from scanopt.calculus.facts_values import at_least, less
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Int, Value, at, cut, on, one_row, ops, stack, tail, to_cut
+from scanopt.facts.loops import runs_all, some_steps
+from scanopt.facts.values import at_least, less
 
 
 def _power(x: Any, n: Any) -> Any:

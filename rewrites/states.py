@@ -8,13 +8,13 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_lists import before
-from scanopt.calculus.facts_loops import tells_no_length, within
-from scanopt.calculus.facts_parts import takes_one
-from scanopt.calculus.facts_states import becomes, passes_on
-from scanopt.calculus.facts_values import at_least
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Int, Op, State, Text, Value, const_at, delay, hold, ops, seq, steps
+from scanopt.facts.lists import before
+from scanopt.facts.loops import tells_no_length, within
+from scanopt.facts.parts import takes_one
+from scanopt.facts.states import becomes, passes_on
+from scanopt.facts.values import at_least
 
 _PICK = ops("getitem", index=("array",))
 

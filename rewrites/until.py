@@ -7,9 +7,9 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_loops import ends_at_once
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, Int, Value, cut, on, stack, tail, to_cut
+from scanopt.facts.loops import ends_at_once
 
 
 def _until(condition: Any) -> Any:

@@ -8,9 +8,6 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.condition import Rules, fact, hint, when
-from scanopt.calculus.facts_loops import until, within
-from scanopt.calculus.facts_operators import batched, fixed_shape, safe
-from scanopt.calculus.facts_states import becomes
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import (
     Args,
@@ -34,6 +31,9 @@ from scanopt.calculus.terms import (
     tail,
     vmap,
 )  # fmt: skip
+from scanopt.facts.loops import until, within
+from scanopt.facts.operators import batched, fixed_shape, safe
+from scanopt.facts.states import becomes
 
 SIZE = 1024
 """Steps of a chunk: as many as fit the cache, many enough that a step in Python costs little."""

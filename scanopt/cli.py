@@ -30,11 +30,10 @@ from typing import Any, TypeVar
 
 import scanopt
 from scanopt.array.shown import shown
-from scanopt.calculus.calibrated import calibration_file, write_costs
 from scanopt.calculus.condition import FACTS
-from scanopt.calculus.law import Law, named_laws, standard_laws
-from scanopt.calculus.storage import INPLACE, storage_rules
-from scanopt.compiler import Function, watching
+from scanopt.calculus.law import INPLACE, Law, named_laws, standard_laws
+from scanopt.compilation.function import Function, watching
+from scanopt.extraction.calibrated_cost import calibration_file, write_costs
 from scanopt.lab import targets
 from scanopt.lab.ablation import ablate, ablation_text
 from scanopt.lab.calibration import calibrate, calibration_text, machine
@@ -43,7 +42,8 @@ from scanopt.lab.fact_checking import checked_facts, fact_mutations_page
 from scanopt.lab.hits import derivable_text, hits_of, laws_table
 from scanopt.lab.proving import MOST_STEPS, proofs_record, proved, proved_mutants
 from scanopt.lab.targets import UnknownTargetError, find_laws, laws_in
-from scanopt.program.storage_text import storage_text
+from scanopt.program.storage.rules import storage_rules
+from scanopt.program.storage.text import storage_text
 from scanopt.view.catalogue import laws_page, laws_text, storage_rules_text
 from scanopt.view.summary import summary
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.abstract import concrete, concrete_shape
-from scanopt.array.c_order import laid_out
+from scanopt.array.numerics.c_order import laid_out
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Node, SharedVariable, Variable, describe

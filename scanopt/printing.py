@@ -5,9 +5,9 @@ from __future__ import annotations
 from scanopt.array.op_text import nested_text
 from scanopt.array.shown import shown
 from scanopt.array.variable import Apply, Constant, Variable
+from scanopt.loops.checks_and_prints import Print
 from scanopt.loops.graph import schedule
 from scanopt.loops.node import Scan
-from scanopt.loops.telling import Print
 from scanopt.view.text import dprint
 
 __all__ = ["Print", "debugprint", "dprint", "pp", "pprint"]

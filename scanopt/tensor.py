@@ -35,9 +35,9 @@ _MODULES = {
     "fft": "scanopt.array.fft",
     "linalg": "scanopt.array.linalg",
     "nnet": "scanopt.array.nnet",
-    "random": "scanopt.array.random_functions",
+    "random": "scanopt.array.random.functions",
     "special": "scanopt.array.special",
-    "shared_randomstreams": "scanopt.array.random_streams",
+    "shared_randomstreams": "scanopt.array.random.streams",
 }
 _CONSTANTS: dict[str, Any] = {
     "pi": pi, "e": e, "inf": inf, "nan": nan, "newaxis": None,

@@ -20,8 +20,8 @@ from rewritings import PROGRAMS, Mixed, Writer
 
 import scanopt
 from scanopt.calculus.law import standard_laws
-from scanopt.calculus.subject import build
-from scanopt.compiler import Function, watching
+from scanopt.compilation.function import Function, watching
+from scanopt.lab.attacked_program import build
 
 __all__ = ["GROUPS", "SAME", "again", "ratio", "some"]
 

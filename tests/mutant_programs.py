@@ -17,9 +17,9 @@ from test_program import zoo
 
 import scanopt
 import scanopt.tensor as T
+from scanopt.compilation.saved import _text
 from scanopt.program.ir import Program
 from scanopt.program.serial import to_json
-from scanopt.saved import _text
 
 IN_PLACE = [
     cases.onto_what_is_read, cases.onto_another_type, cases.onto_an_array_of_another_life, cases.onto_what_is_kept,

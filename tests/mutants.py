@@ -21,11 +21,11 @@ from programs import Array, assert_separate
 
 from scanopt.array.types import TensorType
 from scanopt.backends import executor
-from scanopt.backends.nosteps import no_steps
+from scanopt.backends.empty_loops import no_steps
+from scanopt.compilation.saved import _digest, _from_text
 from scanopt.program.ir import Branch, Compute, Keep, Loop, Program, State, Step
 from scanopt.program.serial import from_json
 from scanopt.program.text import names_read
-from scanopt.saved import _digest, _from_text
 
 Json = Any
 Path = tuple[Any, ...]

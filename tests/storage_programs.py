@@ -12,7 +12,7 @@ from scanopt.backends.compiled import compile_steps
 from scanopt.backends.numpy import bind
 from scanopt.backends.support import support
 from scanopt.program.ir import Program
-from scanopt.program.storage import elementwise
+from scanopt.program.storage.placement import elementwise
 
 Case = tuple[Program, list[Any]]
 N = 3

@@ -21,7 +21,7 @@ from random_programs import generate
 import scanopt
 import scanopt.tensor as T
 from scanopt import interpret
-from scanopt.array.ops_idle import kept_row
+from scanopt.array.operators.idle import kept_row
 from scanopt.loops.graph import loops_of
 from scanopt.loops.node import MitSot, SitSot
 from scanopt.program.graph import graph_of

@@ -10,10 +10,10 @@ import pytest
 import scanopt
 import scanopt.tensor as T
 from scanopt.array.op import Op, Operand, load
-from scanopt.calculus.calibrated import as_cost, calibration_file, read_costs, unit_of, write_costs
-from scanopt.calculus.cost import NUMPY, CostTable, Work, numpy_cost, register_cost
 from scanopt.cli import main
 from scanopt.config import config
+from scanopt.extraction.calibrated_cost import as_cost, calibration_file, read_costs, unit_of, write_costs
+from scanopt.extraction.cost import NUMPY, CostTable, Work, numpy_cost, register_cost
 from scanopt.lab.calibration import calibrate, calibration_text
 from scanopt.lab.samples import SAMPLES, sample
 

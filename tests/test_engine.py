@@ -15,12 +15,12 @@ import pytest
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus import engine, engine_process
-from scanopt.calculus.engine import Engine, EngineError, take
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.saturation import Limits, Round, run_schedule
-from scanopt.calculus.schedule import EVERYTHING
 from scanopt.calculus.terms import Clock, Value, hold
+from scanopt.egraph import engine, engine_process
+from scanopt.egraph.engine import Engine, EngineError, take
+from scanopt.egraph.saturation import Limits, Round, run_schedule
+from scanopt.egraph.schedule import EVERYTHING
 
 RULES = """
 (datatype Number (zero) (next Number))
@@ -163,7 +163,7 @@ def test_a_process_ends_with_the_one_that_started_it(end: str) -> None:
     """Also where that was killed, and in the middle of its work."""
     code = f"""
 import os, signal, threading, time
-from scanopt.calculus import engine
+from scanopt.egraph import engine
 e = engine.take("(datatype Number (zero) (next Number))\\n(rule ((= a (next b))) ((next a)))\\n(next (zero))")
 e.run("")
 print(e._process._process.pid, flush=True)

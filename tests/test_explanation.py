@@ -13,13 +13,13 @@ from random_programs import generate
 import scanopt
 import scanopt.tensor as T
 from scanopt.backends import executor
-from scanopt.calculus.derivation import Look, derivation
-from scanopt.calculus.encode import encode
 from scanopt.calculus.law import Law, standard_laws
-from scanopt.calculus.optimize import Settings, optimize
-from scanopt.calculus.subject import build, random_values
-from scanopt.explanation import Explanation, explain
+from scanopt.compilation.explanation import Explanation, explain
+from scanopt.compilation.optimize import Settings, optimize
+from scanopt.egraph.derivation import Look, derivation
+from scanopt.egraph.encode import encode
 from scanopt.interpreter import interpret
+from scanopt.lab.attacked_program import build, random_values
 from scanopt.program.ir import Program
 
 

@@ -207,7 +207,7 @@ def test_a_law_whose_name_is_taken(tmp_path: Path) -> None:
 def test_a_fact_whose_name_is_taken(tmp_path: Path) -> None:
     text = (
         "from scanopt.calculus.condition import fact\nfrom scanopt.calculus.terms import Clock\n"
-        "import scanopt.calculus.facts_loops\n"
+        "import scanopt.facts.loops\n"
         "@fact\ndef runs_all(c: Clock) -> None:\n    'Something else.'\n"
     )
     (tmp_path / "taken.py").write_text(text, encoding="utf-8")

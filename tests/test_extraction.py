@@ -12,23 +12,23 @@ import pytest
 
 import scanopt
 import scanopt.tensor as T
+from scanopt.analysis.sizes import Sizes, example_operands
 from scanopt.array.variable import Variable
 from scanopt.backends import executor
-from scanopt.calculus.branching import cheaper
-from scanopt.calculus.causality import AcausalError, Choice, order, reached
-from scanopt.calculus.cost import Work, numpy_cost
-from scanopt.calculus.egraph import EGraph, Limits, UnsoundLawError
-from scanopt.calculus.encode import encode
-from scanopt.calculus.extract import extract, total
-from scanopt.calculus.greedy import greedy, negotiated
 from scanopt.calculus.law import Equation, Law, law, select, standard_laws
-from scanopt.calculus.milp import solve
-from scanopt.calculus.optimize import Settings, as_written, optimize
-from scanopt.calculus.problem import Limit, Problem
-from scanopt.calculus.sizes import Sizes, example_operands
-from scanopt.calculus.subject import build, random_values
 from scanopt.calculus.terms import Op, Value, apply
+from scanopt.compilation.optimize import Settings, as_written, optimize
+from scanopt.egraph.encode import encode
+from scanopt.egraph.session import EGraph, Limits, UnsoundLawError
+from scanopt.extraction.branch_and_bound import cheaper
+from scanopt.extraction.cost import Work, numpy_cost
+from scanopt.extraction.extract import extract, total
+from scanopt.extraction.greedy import greedy, negotiated
+from scanopt.extraction.milp import solve
+from scanopt.extraction.ordering import AcausalError, Choice, order, reached
+from scanopt.extraction.problem import Limit, Problem
 from scanopt.interpreter import interpret
+from scanopt.lab.attacked_program import build, random_values
 from scanopt.program.ir import Loop
 from scanopt.program.lower import lower
 
@@ -137,7 +137,7 @@ def test_exact_extraction_is_the_best_of_all(name: str) -> None:
 def test_pruning_loses_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The cheapest of all choices, those among dominated forms included, costs what extraction found."""
     found = extract(problem_of(name))
-    monkeypatch.setattr("scanopt.calculus.problem.undominated", lambda options, limited: options)
+    monkeypatch.setattr("scanopt.extraction.problem.undominated", lambda options, limited: options)
     assert found.cost == pytest.approx(cheapest_by_trying_all(problem_of(name)))
 
 
@@ -156,7 +156,7 @@ def test_a_limit_of_bytes_counts(name: str, share: float, monkeypatch: pytest.Mo
     assert best == pytest.approx(problem.total(solved.choice))
     assert best <= problem.total(quick[0]) * (1 + 1e-9)
     assert limited.cost == pytest.approx(total(limited.choice))
-    monkeypatch.setattr("scanopt.calculus.problem.undominated", lambda options, limited: options)
+    monkeypatch.setattr("scanopt.extraction.problem.undominated", lambda options, limited: options)
     assert best == pytest.approx(cheapest_by_trying_all(Problem(free.graph, free.sizes, free.cost, limit)))
 
 
@@ -177,7 +177,7 @@ def test_exact_extraction_is_the_best_of_all_for_any_costs(name: str, seed: int)
 @pytest.mark.parametrize(("loops", "operators"), [(3, 40), (14, 1)])
 def test_long_steps_and_many_phases_are_solved(loops: int, operators: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every operator may stand in a loop or outside; every loop needs the sum of the trace before it."""
-    monkeypatch.setattr("scanopt.calculus.extract._LEAST_SECONDS", 30.0)
+    monkeypatch.setattr("scanopt.extraction.extract._LEAST_SECONDS", 30.0)
     x = T.dvector("x")
 
     def step(v: Any, s: Any, p: Any) -> Any:
@@ -240,10 +240,10 @@ def test_recurrent_operator_stays_in_its_loop() -> None:
 
 
 def test_where_no_search_meets_a_program_it_is_the_one_as_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scanopt.calculus.extract._FEW", 0)
-    monkeypatch.setattr("scanopt.calculus.extract.solve", lambda problem, seconds, most=0.0: None)
+    monkeypatch.setattr("scanopt.extraction.extract._FEW", 0)
+    monkeypatch.setattr("scanopt.extraction.extract.solve", lambda problem, seconds, most=0.0: None)
     for search in ("greedy", "negotiated"):
-        monkeypatch.setattr(f"scanopt.calculus.extract.{search}", lambda problem, **more: None)
+        monkeypatch.setattr(f"scanopt.extraction.extract.{search}", lambda problem, **more: None)
     x = T.dvector("x")
     trace, _ = scanopt.scan(lambda v, s: T.tanh(T.exp(v) * s), x, [T.constant(0.5, dtype="float64")])
     f = scanopt.function([x], trace)
@@ -257,7 +257,7 @@ def test_circles_are_cut_off_when_a_solution_has_them(name: str, monkeypatch: py
     problem = problem_of(name)
     best = solve(problem, 10.0)
     for rows in ("order_rows", "made_rows", "circle_rows"):
-        monkeypatch.setattr(f"scanopt.calculus.milp.{rows}", lambda problem, variables: iter(()))
+        monkeypatch.setattr(f"scanopt.extraction.milp.{rows}", lambda problem, variables: iter(()))
     found = solve(problem, 10.0)
     assert best is not None
     assert found is not None

@@ -7,8 +7,8 @@ import pytest
 
 from scanopt.calculus.condition import FACTS
 from scanopt.calculus.law import standard_laws
-from scanopt.calculus.rule_mutation import mutants
 from scanopt.lab.fact_checking import FactCheck
+from scanopt.lab.fact_mutation import mutants
 from scanopt.lab.fact_programs import FACT_PROGRAMS
 from scanopt.lab.fact_witnesses import STEERING, WITNESSES
 from scanopt.view.tables import markdown_table

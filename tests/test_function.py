@@ -11,7 +11,7 @@ import pytest
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import standard_laws
-from scanopt.compiler import watching
+from scanopt.compilation.function import watching
 
 MODES = pytest.mark.parametrize("mode", [None, "unoptimized"])
 

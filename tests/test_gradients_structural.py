@@ -10,7 +10,7 @@ from differences import check, differences
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.array.ops_rows import repeat_rows
+from scanopt.array.operators.rows import repeat_rows
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Variable
 from scanopt.gradient import DisconnectedInputError, Lop, NullTypeGradError, grad

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from scanopt.calculus.egraph import rules_text
-from scanopt.calculus.engine import take
 from scanopt.calculus.ground import ground_terms, with_named_operators, with_named_terms
 from scanopt.calculus.syntax import node_text, parsed
+from scanopt.egraph.engine import take
+from scanopt.egraph.session import rules_text
 
 SIGNATURES = {"a": "", "b": "", "n": "", "u": "T", "w": "T", "p": "TT", "q": "TT", "k": "I", "r": "IT"}
 SORTS = {"T": "T", "I": "i64"}

@@ -11,12 +11,12 @@ import pytest
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.facts_loops import runs_all, some_steps
 from scanopt.calculus.law import Equation, Law, Program, registered, standard_laws
-from scanopt.calculus.subject import Subject, build
 from scanopt.calculus.terms import Clock, Op, Value, ops, seq, stack
 from scanopt.cli import main
+from scanopt.facts.loops import runs_all, some_steps
 from scanopt.lab.ablation import EVERYTHING, ablate, ablation_text, fired
+from scanopt.lab.attacked_program import Subject, build
 from scanopt.lab.checking import WAYS, checked, general, mutated, mutations_page
 from scanopt.lab.hits import hits_of, laws_table
 from scanopt.lab.instances import instances, together

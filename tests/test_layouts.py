@@ -16,9 +16,9 @@ import pytest
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.array.c_order import in_c_order, laid_out
+from scanopt.array.numerics.c_order import in_c_order, laid_out
+from scanopt.array.numerics.running import ACCUMULATED
 from scanopt.array.op import Op, Operand, load
-from scanopt.array.running import ACCUMULATED
 from scanopt.array.types import DTYPES, TensorType
 from scanopt.array.variable import Variable
 from scanopt.backends.numpy import bind

@@ -22,7 +22,7 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.array.op import Op, Operand
 from scanopt.array.variable import Variable
-from scanopt.calculus.cost import Work, numpy_cost
+from scanopt.extraction.cost import Work, numpy_cost
 
 Array = np.ndarray[Any, Any]
 
@@ -414,7 +414,7 @@ class LikeCuPy(FakeDevice):
 def cupy(monkeypatch: pytest.MonkeyPatch) -> LikeCuPy:
     found = LikeCuPy()
     monkeypatch.setitem(sys.modules, "cupyx", found)
-    monkeypatch.setattr("scanopt.array.factors._on_device", lambda: scipy.linalg)
+    monkeypatch.setattr("scanopt.array.numerics.factors._on_device", lambda: scipy.linalg)
     return found
 
 

@@ -11,8 +11,8 @@ import pytest
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus import budget as budgets
-from scanopt.calculus.cost import Work, byte_price, numpy_cost
+from scanopt.extraction import memory_budget as budgets
+from scanopt.extraction.cost import Work, byte_price, numpy_cost
 from scanopt.gradient import grad
 from scanopt.memory import as_bytes
 from scanopt.program.memory import memory_report

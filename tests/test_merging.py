@@ -12,8 +12,8 @@ from random_twins import SPOILS, twins
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.coinduction import Trial
-from scanopt.calculus.egraph import EGraph
+from scanopt.analysis.coinduction import Trial
+from scanopt.egraph.session import EGraph
 
 
 def follow(v: Any, s: Any) -> Any:

@@ -14,10 +14,10 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.array.shown import quoted, shown
 from scanopt.cli import main
-from scanopt.compiler import Function
+from scanopt.compilation.function import Function
 from scanopt.loops.profile import profile_summary, reset_profiles
 from scanopt.program.memory import memory_report, plan
-from scanopt.program.storage_text import storage_text
+from scanopt.program.storage.text import storage_text
 from scanopt.view.networks import to_dot
 from scanopt.view.report import report_html
 from scanopt.view.svg import graph_svg, program_svg

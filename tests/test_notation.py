@@ -6,7 +6,6 @@ import pytest
 import scanopt
 import scanopt.tensor as T
 from scanopt.array.op import Op as Operator
-from scanopt.calculus.facts_values import less
 from scanopt.calculus.law import Equation, law, standard_laws
 from scanopt.calculus.terms import (
     Args,
@@ -29,6 +28,7 @@ from scanopt.calculus.terms import (
     vmap,
 )
 from scanopt.calculus.terms import args as args_of
+from scanopt.facts.values import less
 
 c, x, y, W = variable(Clock, "c"), variable(Value, "x"), variable(Value, "y"), variable(Value, "W")
 op, k, args = variable(Op, "op"), variable(Int, "k"), variable(Args, "args")

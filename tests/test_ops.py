@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import scanopt.tensor as T
+from scanopt.array.numerics.running import ACCUMULATED
 from scanopt.array.op import Op, Operand, Traits, load
-from scanopt.array.ops_idle import kept_row, no_rows, when_runs
-from scanopt.array.running import ACCUMULATED
+from scanopt.array.operators.idle import kept_row, no_rows, when_runs
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Variable, apply
 

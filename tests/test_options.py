@@ -8,11 +8,11 @@ import pytest
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.cost import Work
 from scanopt.calculus.law import Equation, Law, select, standard_laws
-from scanopt.calculus.subject import build
 from scanopt.calculus.terms import Value, ops
-from scanopt.compiler import Function
+from scanopt.compilation.function import Function
+from scanopt.extraction.cost import Work
+from scanopt.lab.attacked_program import build
 
 
 def decay(n_steps: Any = None) -> tuple[list[Any], Any]:

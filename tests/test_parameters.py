@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import scanopt.loops.require  # noqa: F401  (the operator of that name)
-from scanopt.array import factors, running
+from scanopt.array.numerics import factors, running
 from scanopt.array.op import Op, OpSpec, load
 from scanopt.array.parameters import AXIS, Parameter, check_parameters, optional
 

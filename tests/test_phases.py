@@ -8,13 +8,13 @@ from functools import cache
 import numpy as np
 import pytest
 
+from scanopt.analysis.sizes import Sizes, example_operands
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
-from scanopt.calculus.causality import AcausalError, Choice, order
-from scanopt.calculus.cost import numpy_cost
 from scanopt.calculus.forms import ROOT, ClockInfo, Form, StateInfo, TermGraph
-from scanopt.calculus.problem import MAX_PHASES, Instance, NoProgramFoundError, Problem
-from scanopt.calculus.sizes import Sizes, example_operands
+from scanopt.extraction.cost import numpy_cost
+from scanopt.extraction.ordering import AcausalError, Choice, order
+from scanopt.extraction.problem import MAX_PHASES, Instance, NoProgramFoundError, Problem
 
 LOOP, STEPS, X = 0, 100, 0
 MOST = 3

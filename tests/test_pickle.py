@@ -13,10 +13,10 @@ import pytest
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.cost import numpy_cost
 from scanopt.calculus.law import Equation
 from scanopt.calculus.terms import Value, ops
-from scanopt.compiler import Function
+from scanopt.compilation.function import Function
+from scanopt.extraction.cost import numpy_cost
 from scanopt.loops.flat import flatten
 from scanopt.loops.graph import leaves
 

@@ -11,12 +11,12 @@ import pytest
 
 import scanopt
 from scanopt.calculus.condition import FACTS, fact
-from scanopt.calculus.facts_recurrences import entries
-from scanopt.calculus.facts_states import becomes
-from scanopt.calculus.facts_values import at_least, floating, of_dtype
 from scanopt.calculus.law import Equation, Law, standard_laws
 from scanopt.calculus.terms import Clock, Int, Op, State, Text, Value, delay, hold, ops, seq, stack, steps, tail, vmap
 from scanopt.cli import main
+from scanopt.facts.recurrences import entries
+from scanopt.facts.states import becomes
+from scanopt.facts.values import at_least, floating, of_dtype
 from scanopt.lab.proving import entries as z3_entries
 from scanopt.lab.proving import mutants, proofs_record, prove
 from scanopt.view.catalogue import proofs

@@ -16,7 +16,7 @@ from random_programs import build, generate
 import scanopt
 import scanopt.tensor as T
 from scanopt.array.variable import Constant, SharedVariable, Variable
-from scanopt.calculus import queries
+from scanopt.egraph import queries
 from scanopt.loops.graph import loops_of, schedule
 from scanopt.loops.node import Scan
 from scanopt.loops.scan_args import LISTS, ScanArgs, scan_args

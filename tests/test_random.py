@@ -12,8 +12,8 @@ from scipy import stats
 import scanopt
 import scanopt.tensor as T
 from scanopt.array.op import Op
-from scanopt.array.random_draws import Draws
-from scanopt.array.random_philox import FOLD, blocks_at, philox, unit, word_rows
+from scanopt.array.random.draws import Draws
+from scanopt.array.random.philox import FOLD, blocks_at, philox, unit, word_rows
 from scanopt.array.variable import Variable
 
 R = T.random

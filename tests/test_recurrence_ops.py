@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from fake_device import FakeDevice
 
-from scanopt.array import chunked, filters, powers, running
+from scanopt.array.numerics import chunked, filters, powers, running
 from scanopt.array.op import Op
 
 Array = np.ndarray[Any, Any]

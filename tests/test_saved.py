@@ -16,8 +16,8 @@ from random_programs import build, generate
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.compiler import Function
-from scanopt.saved import SavedFunction, _digest
+from scanopt.compilation.function import Function
+from scanopt.compilation.saved import SavedFunction, _digest
 from scanopt.view.networks import to_dot
 from scanopt.view.svg import program_svg
 

@@ -8,11 +8,11 @@ import pytest
 import scanopt
 import scanopt.tensor as T
 from scanopt import Phase, Schedule
-from scanopt.calculus.engine import Engine
-from scanopt.calculus.engine_process import commands
 from scanopt.calculus.law import Law, standard_laws
-from scanopt.calculus.saturation import Limits, Round, run_schedule
-from scanopt.calculus.schedule import EVERYTHING, as_schedule, register_schedule
+from scanopt.egraph.engine import Engine
+from scanopt.egraph.engine_process import commands
+from scanopt.egraph.saturation import Limits, Round, run_schedule
+from scanopt.egraph.schedule import EVERYTHING, as_schedule, register_schedule
 
 
 def network(X: Any, W: Any) -> Any:
@@ -141,7 +141,7 @@ def _named(name: str) -> Any:
 
 
 def scanopt_scalar(x: Any) -> Any:
-    from scanopt.calculus.facts_values import scalar
+    from scanopt.facts.values import scalar
 
     return scalar(x)
 

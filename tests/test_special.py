@@ -16,7 +16,7 @@ from test_ops import SPECIAL
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.array.ops_special import SPECIAL as ENTRIES
+from scanopt.array.operators.special import SPECIAL as ENTRIES
 
 S: Any = scipy.special
 X = np.array([-np.inf, -3.0, -1.0, -0.3, -0.0, 0.0, 1e-9, 0.2, 0.5, 1.0, 2.5, 30.0, 800.0, np.inf, np.nan])

@@ -19,13 +19,13 @@ from test_executor_random import Random, arguments
 import scanopt
 import scanopt.tensor as T
 from scanopt.backends import executor
-from scanopt.calculus.storage import GIVEN, STAGES, StorageRule, storage_rules
-from scanopt.compiler import Function
+from scanopt.compilation.function import Function
 from scanopt.program.ir import Compute, Loop, Program
 from scanopt.program.serial import from_json, to_json
-from scanopt.program.storage import Place, Storage, facts_of, fresh_storage, keep_storage, storage_of
-from scanopt.program.storage_check import check_storage
-from scanopt.program.storage_text import storage_text
+from scanopt.program.storage.check import check_storage
+from scanopt.program.storage.placement import Place, Storage, facts_of, fresh_storage, keep_storage, storage_of
+from scanopt.program.storage.rules import GIVEN, STAGES, StorageRule, storage_rules
+from scanopt.program.storage.text import storage_text
 
 RULES = {x.name: x for x in storage_rules()}
 

@@ -26,8 +26,8 @@ from scanopt.backends import executor
 from scanopt.program.check import inferred
 from scanopt.program.ir import Program
 from scanopt.program.serial import from_json, to_json
-from scanopt.program.storage import storage_of
-from scanopt.program.storage_check import check_storage
+from scanopt.program.storage.check import check_storage
+from scanopt.program.storage.placement import storage_of
 
 # ---- states that look far back ----
 
@@ -74,7 +74,7 @@ def test_states_of_few_and_of_many_rows(depth: int, steps: int) -> None:
 @pytest.mark.parametrize("few", [0, 1])
 def test_rings_instead_of_names(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever values live, and whatever overwrites what: with their rows in a ring, states are the same."""
-    monkeypatch.setattr("scanopt.backends.loopsource.FEW", few)
+    monkeypatch.setattr("scanopt.backends.loop_source.FEW", few)
     made = [(Random(seed).program(), seed) for seed in range(15)]
     for program, values in [
         *((p, arguments(p, seed)) for p, seed in made),

@@ -2,12 +2,12 @@
 
 import pytest
 
-from scanopt.calculus.egraph import EGraph
-from scanopt.calculus.encode import encode
 from scanopt.calculus.law import Law, standard_laws
-from scanopt.calculus.rulebook import ALL_FACTS, rulesets_of
-from scanopt.calculus.strata import Rules, Stratum, made_by, rules_of, strata
-from scanopt.calculus.subject import build
+from scanopt.egraph.encode import encode
+from scanopt.egraph.rulebook import ALL_FACTS, rulesets_of
+from scanopt.egraph.session import EGraph
+from scanopt.egraph.strata import Rules, Stratum, made_by, rules_of, strata
+from scanopt.lab.attacked_program import build
 
 CHAIN = """
 (relation a (i64)) (relation b (i64)) (relation c (i64)) (relation d (i64))

@@ -8,7 +8,7 @@ import pytest
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.array.contractions import contraction
+from scanopt.array.numerics.contractions import contraction
 from scanopt.program.ir import Compute
 
 RNG = np.random.default_rng(7)

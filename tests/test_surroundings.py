@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scanopt.calculus.calibrated import MOST, as_cost, calibration_file, read_costs
 from scanopt.cli import main
+from scanopt.extraction.calibrated_cost import MOST, as_cost, calibration_file, read_costs
 from scanopt.lab.targets import UnknownTargetError, find_laws
 
 ROOT = Path(__file__).parents[1]

@@ -3,13 +3,13 @@
 import pytest
 
 import scanopt
-from scanopt.calculus.facts_loops import rows, runs_all, some_steps
-from scanopt.calculus.facts_values import at_least, equal_rows, less
 from scanopt.calculus.law import Equation, Law, standard_laws
-from scanopt.calculus.mutation import mutations
-from scanopt.calculus.symbolic import Proofs
 from scanopt.calculus.terms import Clock, Int, Value, hold, ops, seq, stack, steps, tail
+from scanopt.facts.loops import rows, runs_all, some_steps
+from scanopt.facts.values import at_least, equal_rows, less
 from scanopt.lab.checking import attack_on
+from scanopt.lab.law_mutation import mutations
+from scanopt.lab.pattern_proofs import Proofs
 
 PROGRAM = lambda x: scanopt.map(lambda v: v, x)[0]  # noqa: E731
 

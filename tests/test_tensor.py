@@ -435,7 +435,7 @@ def test_warning_free_build() -> None:
         "from scanopt import tensor as T; T.nnet.sigmoid(T.vector())",
         "from scanopt.array.constants import shared; assert (shared(1.0) + 1).dtype == 'float64'",
         "from scanopt.array.op import Op; assert Op.parse('tanh').spec.ufunc == 'tanh'",
-        "import sys, scanopt; assert 'scanopt.array.ops_elementwise' not in sys.modules",
+        "import sys, scanopt; assert 'scanopt.array.operators.elementwise' not in sys.modules",
         "import scanopt; scanopt.config.floatX = 'float32'; from scanopt.tensor import row; assert '32' in row().dtype",
     ],
 )

@@ -13,7 +13,7 @@ from random_recurrences import generate
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.array.random_streams import RandomStreams
+from scanopt.array.random.streams import RandomStreams
 from scanopt.array.variable import Variable
 
 x, y, z = T.dvectors("x", "y", "z")

@@ -9,11 +9,11 @@ import pytest
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation
-from scanopt.calculus.optimize import Settings
-from scanopt.calculus.probe import probe
-from scanopt.calculus.saturation import Limits
 from scanopt.calculus.terms import Value, ops
-from scanopt.why_not import Verdict
+from scanopt.compilation.optimize import Settings
+from scanopt.egraph.saturation import Limits
+from scanopt.lab.law_probe import probe
+from scanopt.lab.why_not import Verdict
 
 HERE = Path(__file__).name
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.constants import as_tensor_variable, is_weak, weak_constant
-from scanopt.array.gradients_of_indexing import distinct
-from scanopt.array.ops_elementwise import cast, elementwise
-from scanopt.array.ops_scatter import scatter
-from scanopt.array.ops_subtensor import getitem, inc_subtensor, set_subtensor
+from scanopt.array.gradients.indexing import distinct
+from scanopt.array.operators.elementwise import cast, elementwise
+from scanopt.array.operators.scatter import scatter
+from scanopt.array.operators.subtensor import getitem, inc_subtensor, set_subtensor
 from scanopt.array.variable import FUNCTIONS, Apply, Variable, describe
 
 __all__ = ["At", "Part"]

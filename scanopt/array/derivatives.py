@@ -10,7 +10,7 @@ import numpy as np
 from scanopt.array.batching import broadcast_to
 from scanopt.array.lengths import lengths, same_length, same_shape
 from scanopt.array.op import Gradient, Op
-from scanopt.array.ops_sum_to import sum_to
+from scanopt.array.operators.sum_to import sum_to
 from scanopt.array.variable import FUNCTIONS, Apply, Constant, Variable
 
 __all__ = [

@@ -15,11 +15,11 @@ from typing import Any
 
 from scanopt.array.batching import dim
 from scanopt.array.constants import as_variable
-from scanopt.array.ops_creation import arange
-from scanopt.array.ops_elementwise import cast, elementwise
-from scanopt.array.ops_fft import NORMS, swapped_norm, transform
-from scanopt.array.ops_selecting import roll
-from scanopt.array.ops_shaping import as_dims
+from scanopt.array.operators.creation import arange
+from scanopt.array.operators.elementwise import cast, elementwise
+from scanopt.array.operators.fft import NORMS, swapped_norm, transform
+from scanopt.array.operators.selecting import roll
+from scanopt.array.operators.shaping import as_dims
 from scanopt.array.shapes import axes_of, axis_of
 from scanopt.array.variable import NUMPY_FUNCTIONS, Variable, describe
 

@@ -6,17 +6,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scanopt.array import gradients_of_decompositions as parts
 from scanopt.array.batching import dims_of
 from scanopt.array.constants import as_tensor_variable
-from scanopt.array.factors import dtype_of
-from scanopt.array.gradients_of_linalg import adjoint
+from scanopt.array.gradients import decompositions as parts
+from scanopt.array.gradients.linalg import adjoint
+from scanopt.array.numerics.factors import dtype_of
 from scanopt.array.op import Op
-from scanopt.array.ops_elementwise import cast, elementwise, real, where
-from scanopt.array.ops_products import matmul
-from scanopt.array.ops_reductions import reduce
-from scanopt.array.ops_selecting import flip, take_along_axis
-from scanopt.array.ops_shaping import expand_dims
+from scanopt.array.operators.elementwise import cast, elementwise, real, where
+from scanopt.array.operators.products import matmul
+from scanopt.array.operators.reductions import reduce
+from scanopt.array.operators.selecting import flip, take_along_axis
+from scanopt.array.operators.shaping import expand_dims
 from scanopt.array.variable import Variable, apply, describe
 
 __all__ = [

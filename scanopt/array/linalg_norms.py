@@ -11,12 +11,12 @@ from scanopt.array.batching import dims_of
 from scanopt.array.constants import as_variable
 from scanopt.array.linalg_decompositions import svdvals
 from scanopt.array.linalg_systems import inv, slogdet
-from scanopt.array.ops_axes import moveaxis
-from scanopt.array.ops_creation import eye, full
-from scanopt.array.ops_elementwise import cast, elementwise, imag, real, where
-from scanopt.array.ops_joining import concatenate
-from scanopt.array.ops_reductions import reduce
-from scanopt.array.ops_shaping import expand_dims, reshape, squeeze, transpose
+from scanopt.array.operators.axes import moveaxis
+from scanopt.array.operators.creation import eye, full
+from scanopt.array.operators.elementwise import cast, elementwise, imag, real, where
+from scanopt.array.operators.joining import concatenate
+from scanopt.array.operators.reductions import reduce
+from scanopt.array.operators.shaping import expand_dims, reshape, squeeze, transpose
 from scanopt.array.shapes import axes_of, axis_of
 from scanopt.array.variable import Variable, describe, public
 

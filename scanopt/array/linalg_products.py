@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
-from scanopt.array import ops_products as products
-from scanopt.array import ops_reductions, ops_selecting
 from scanopt.array.batching import dims_of
 from scanopt.array.constants import as_variable, promoted
 from scanopt.array.linalg_systems import inv, solve
-from scanopt.array.ops_axes import moveaxis, swapaxes
-from scanopt.array.ops_creation import eye
-from scanopt.array.ops_joining import stack
-from scanopt.array.ops_shaping import broadcast_to, reshape, times, transpose
+from scanopt.array.operators import products
+from scanopt.array.operators import reductions as ops_reductions
+from scanopt.array.operators import selecting as ops_selecting
+from scanopt.array.operators.axes import moveaxis, swapaxes
+from scanopt.array.operators.creation import eye
+from scanopt.array.operators.joining import stack
+from scanopt.array.operators.shaping import broadcast_to, reshape, times, transpose
 from scanopt.array.variable import Variable, describe, public
 
 __all__ = [

@@ -25,8 +25,8 @@ from scanopt.array.nnet_activations import (
     swish,
 )
 from scanopt.array.nnet_convolutions import avg_pool, conv1d, conv2d, conv3d, max_pool
-from scanopt.array.ops_elementwise import sigmoid
-from scanopt.array.ops_nnet import (
+from scanopt.array.operators.elementwise import sigmoid
+from scanopt.array.operators.nnet import (
     binary_crossentropy,
     categorical_crossentropy,
     elu,
@@ -35,7 +35,7 @@ from scanopt.array.ops_nnet import (
     relu,
     softplus,
 )
-from scanopt.array.ops_reductions import softmax
+from scanopt.array.operators.reductions import softmax
 
 __all__ = [
     "avg_pool",

@@ -1,4 +1,4 @@
-"""Functions of neural networks beside those of `ops_nnet`, by the names of Theano and JAX."""
+"""Functions of neural networks beside those of `operators.nnet`, by the names of Theano and JAX."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 from scanopt.array.batching import dims_of, expand
 from scanopt.array.constants import as_variable
-from scanopt.array.ops_creation import arange
-from scanopt.array.ops_elementwise import as_float, cast, clip, elementwise, sigmoid, where
-from scanopt.array.ops_nnet import categorical_crossentropy, softplus
-from scanopt.array.ops_reductions import softmax
-from scanopt.array.ops_shaping import as_dims
-from scanopt.array.ops_special import special
+from scanopt.array.operators.creation import arange
+from scanopt.array.operators.elementwise import as_float, cast, clip, elementwise, sigmoid, where
+from scanopt.array.operators.nnet import categorical_crossentropy, softplus
+from scanopt.array.operators.reductions import softmax
+from scanopt.array.operators.shaping import as_dims
+from scanopt.array.operators.special import special
 from scanopt.array.shapes import axis_of
 from scanopt.array.variable import FUNCTIONS, Variable, describe
 from scanopt.config import config

@@ -9,14 +9,14 @@ import numpy as np
 
 from scanopt.array.batching import dim, dims_of, transpose
 from scanopt.array.constants import as_variable, promoted
-from scanopt.array.ops_creation import full
-from scanopt.array.ops_elementwise import elementwise
-from scanopt.array.ops_products import batched_tensordot, tensordot
-from scanopt.array.ops_reductions import reduce
-from scanopt.array.ops_shaping import reshape
-from scanopt.array.ops_specify_shape import specify_shape
-from scanopt.array.ops_subtensor import set_subtensor
-from scanopt.array.ops_windows import windows
+from scanopt.array.operators.creation import full
+from scanopt.array.operators.elementwise import elementwise
+from scanopt.array.operators.products import batched_tensordot, tensordot
+from scanopt.array.operators.reductions import reduce
+from scanopt.array.operators.shaping import reshape
+from scanopt.array.operators.specify_shape import specify_shape
+from scanopt.array.operators.subtensor import set_subtensor
+from scanopt.array.operators.windows import windows
 from scanopt.array.variable import Variable, describe, public
 
 __all__ = ["avg_pool", "conv1d", "conv2d", "conv3d", "max_pool", "sliding_window_view"]

@@ -109,7 +109,7 @@ def _is_index(x: Any) -> bool:
 
 
 def _is_entry(x: Any) -> bool:
-    """Whether x is an entry of an index, as `ops_indexing` has them."""
+    """Whether x is an entry of an index, as `operators.indexing` has them."""
     if isinstance(x, tuple):
         bounds = x[1:] if len(x) == 4 and x[0] == "slice" else (...,)
         return all(b is None or b == "in" or _whole(b) for b in bounds) and bounds[-1] != 0

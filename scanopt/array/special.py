@@ -17,15 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array import ops_nnet
 from scanopt.array.constants import as_tensor_variable, as_variable
-from scanopt.array.ops_elementwise import as_float, cast, elementwise, where
-from scanopt.array.ops_elementwise import sigmoid as _sigmoid
-from scanopt.array.ops_reductions import reduce
-from scanopt.array.ops_reductions import softmax as _softmax
-from scanopt.array.ops_shaping import squeeze
-from scanopt.array.ops_special import SPECIAL, special
-from scanopt.array.scipy_special import special_dtypes
+from scanopt.array.numerics.scipy_special import special_dtypes
+from scanopt.array.operators import nnet as ops_nnet
+from scanopt.array.operators.elementwise import as_float, cast, elementwise, where
+from scanopt.array.operators.elementwise import sigmoid as _sigmoid
+from scanopt.array.operators.reductions import reduce
+from scanopt.array.operators.reductions import softmax as _softmax
+from scanopt.array.operators.shaping import squeeze
+from scanopt.array.operators.special import SPECIAL, special
 from scanopt.array.shapes import axes_of
 from scanopt.array.variable import NUMPY_FUNCTIONS, Variable, public
 

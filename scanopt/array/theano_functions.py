@@ -10,9 +10,9 @@ import numpy as np
 
 from scanopt.array.batching import broadcast_to, dim, dims_of
 from scanopt.array.constants import as_tensor_variable, as_variable
-from scanopt.array.ops_creation import arange, eye
-from scanopt.array.ops_elementwise import as_float, cast, clip, elementwise, round_, where
-from scanopt.array.ops_products import dot
+from scanopt.array.operators.creation import arange, eye
+from scanopt.array.operators.elementwise import as_float, cast, clip, elementwise, round_, where
+from scanopt.array.operators.products import dot
 from scanopt.array.variable import FUNCTIONS, Variable, describe, public
 from scanopt.config import config
 

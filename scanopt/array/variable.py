@@ -153,7 +153,7 @@ class Variable(Attributes, Displayed):
         compiled: dict[frozenset[Variable], tuple[list[Variable], Any]] = self.__dict__.setdefault("_compiled", {})
         key = frozenset(given)
         if key not in compiled:
-            function = importlib.import_module("scanopt.compiler").function
+            function = importlib.import_module("scanopt.compilation.function").function
             compiled[key] = list(given), function(list(given), self)
         order, f = compiled[key]
         return f(*(given[x] for x in order))

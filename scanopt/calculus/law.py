@@ -20,15 +20,17 @@ from typing import Any
 
 from scanopt.array.op import Op as Operator
 from scanopt.calculus.condition import FACTS, Condition, parameters
-from scanopt.calculus.storage import INPLACE
 from scanopt.calculus.terms import Int, Op, Term, operator_of
 from scanopt.extensions import extension_modules, load_extensions
 from scanopt.forks import STARTING
 
 __all__ = [
-    "LICENCES", "Equation", "Law", "allowed", "known_laws", "law", "named_laws", "numbered", "registered", "select",
-    "standard_laws",
+    "INPLACE", "LICENCES", "Equation", "Law", "allowed", "known_laws", "law", "named_laws", "numbered", "registered",
+    "select", "standard_laws",
 ]  # fmt: skip
+
+INPLACE = "inplace"
+"""The ruleset without laws: what is computed in place is decided by rules of its own, `scanopt.rewrites.inplace`."""
 
 LICENCES = ("exact", "reassoc", "fast")
 """exact: equal bit for bit; reassoc: rounding may differ; fast: the formula may differ."""

@@ -11,7 +11,7 @@ import numpy as np
 from scanopt.array.constants import as_tensor_variable
 from scanopt.array.derivatives import smooth
 from scanopt.array.lengths import length, same_length
-from scanopt.array.ops_shaping import reshape_to
+from scanopt.array.operators.shaping import reshape_to
 from scanopt.array.variable import Constant, Variable, describe
 from scanopt.gradient.errors import DisconnectedInputError, DisconnectedInputWarning
 from scanopt.loops.canonical import unsliced

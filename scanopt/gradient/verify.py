@@ -49,7 +49,7 @@ def verify_grad(
 
     Source: the documents' `theano.gradient.verify_grad`.
     """
-    from scanopt.compiler import function
+    from scanopt.compilation.function import function
 
     site = Site("verify_grad", user_location())
     points, random = _points(site, pt), _numbers(site, rng, n_tests)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
-from scanopt.compiler import Function
-from scanopt.measuring import least_seconds, peak_bytes, shared_kept, values_of
+from scanopt.compilation.function import Function
+from scanopt.compilation.measuring import least_seconds, peak_bytes, shared_kept, values_of
 from scanopt.view.charts import cost_text, number, seconds_text
 from scanopt.view.tables import text_table
 

@@ -21,10 +21,10 @@ import numpy as np
 
 from scanopt.array.abstract import concrete
 from scanopt.array.op import Op, load
-from scanopt.calculus.cost import NUMPY, CostTable, Work, elements
+from scanopt.compilation.measuring import least_seconds
+from scanopt.extraction.cost import NUMPY, CostTable, Work, elements
 from scanopt.lab.loop_costs import LEAST, loop_costs
 from scanopt.lab.samples import SAMPLES, sample
-from scanopt.measuring import least_seconds
 from scanopt.view.tables import text_table
 
 __all__ = ["calibrate", "calibration_text", "machine", "operator_cost"]

@@ -9,15 +9,15 @@ from textwrap import shorten
 from typing import Any
 
 from scanopt.array.variable import Variable
-from scanopt.calculus.attack import Attack, Loops
-from scanopt.calculus.extract import Extraction
 from scanopt.calculus.law import Law, Program, standard_laws
-from scanopt.calculus.mutation import Mutation
-from scanopt.calculus.subject import Ways
-from scanopt.calculus.symbolic import Proofs
+from scanopt.extraction.extract import Extraction
 from scanopt.interpreter import interpret
+from scanopt.lab.attack import Attack, Loops
+from scanopt.lab.attacked_program import Ways
 from scanopt.lab.instances import instances, together
+from scanopt.lab.law_mutation import Mutation
 from scanopt.lab.loops import LOOPS
+from scanopt.lab.pattern_proofs import Proofs
 from scanopt.program.lower import lower
 from scanopt.view.tables import markdown_table
 

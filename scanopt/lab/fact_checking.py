@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from scanopt.calculus.condition import FACTS
-from scanopt.calculus.egraph import EGraph, UnsoundLawError
 from scanopt.calculus.law import Law, Program, standard_laws
-from scanopt.calculus.rule_mutation import Chase, Mutant, mutants
-from scanopt.calculus.subject import Saturated, Subject
+from scanopt.egraph.session import EGraph, UnsoundLawError
+from scanopt.lab.attacked_program import Saturated, Subject
 from scanopt.lab.checking import WAYS
+from scanopt.lab.fact_mutation import Chase, Mutant, mutants
 from scanopt.lab.fact_programs import FACT_PROGRAMS
 from scanopt.lab.fact_witnesses import STEERING, WITNESSES
 from scanopt.lab.loops import LOOPS

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from scanopt.calculus.law import Law
-from scanopt.calculus.symbolic import Proofs
-from scanopt.compiler import Function
+from scanopt.compilation.function import Function
+from scanopt.lab.pattern_proofs import Proofs
 from scanopt.view.tables import wrapped_table
 
 __all__ = ["derivable_text", "hits_of", "laws_table"]

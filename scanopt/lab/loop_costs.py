@@ -11,11 +11,11 @@ import numpy as np
 
 from scanopt import tensor as T
 from scanopt.array.constants import as_variable
-from scanopt.calculus.encode import encode
 from scanopt.calculus.law import standard_laws
-from scanopt.calculus.optimize import Settings, optimize
+from scanopt.compilation.measuring import least_seconds
+from scanopt.compilation.optimize import Settings, optimize
+from scanopt.egraph.encode import encode
 from scanopt.loops.scan import scan
-from scanopt.measuring import least_seconds
 from scanopt.program.lower import lower
 
 __all__ = ["LEAST", "loop_costs"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from scanopt import tensor as T
 from scanopt.array.op import Op, load
-from scanopt.array.ops_special import ARGUMENTS, SPECIAL
+from scanopt.array.operators.special import ARGUMENTS, SPECIAL
 from scanopt.array.variable import Apply, Variable
 from scanopt.interpreter import interpret
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.constants import as_tensor_variable, as_variable
-from scanopt.array.ops_control import ifelse
+from scanopt.array.operators.control import ifelse
 from scanopt.array.variable import FUNCTIONS, Variable, describe
 from scanopt.lax.at_once import at_once
 from scanopt.loops.location import user_location

@@ -9,7 +9,7 @@ import numpy as np
 
 from scanopt.array.batching import dim
 from scanopt.array.constants import as_variable, weak_constant
-from scanopt.array.ops_shaping import reshape_to
+from scanopt.array.operators.shaping import reshape_to
 from scanopt.array.shapes import axis_of
 from scanopt.array.variable import FUNCTIONS, Variable, describe
 from scanopt.lax.at_once import at_once

@@ -1,7 +1,7 @@
 """What can be asked of a Scan node: which variables belong together, which are made of which.
 
 All indices count along the lists of `scan_args`.  The answers are derived by rules over slots,
-in `scanopt.calculus.queries`, when first asked for.
+in `scanopt.egraph.queries`, when first asked for.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class ScanQueries:
     sit_sot_in_slices, as_while = _number("sit_sot_in_slices"), _number("as_while")
 
     def _derived(self) -> Any:
-        return importlib.import_module("scanopt.calculus.queries").queries(self)
+        return importlib.import_module("scanopt.egraph.queries").queries(self)
 
     def mitmot_taps(self) -> Taps:
         """For each mit-mot the steps at which it reads, relative to the present one."""

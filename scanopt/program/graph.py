@@ -14,7 +14,7 @@ import numpy as np
 from scanopt import tensor as T
 from scanopt.array.batching import dim
 from scanopt.array.op import Op, Operand
-from scanopt.array.ops_control import IFELSE
+from scanopt.array.operators.control import IFELSE
 from scanopt.array.variable import Apply, Constant, Variable
 from scanopt.loops.canonical import slice_name
 from scanopt.loops.node import MitSot, NitSot, NonSequence, Requirement, Scan, SitSot

@@ -1,4 +1,4 @@
-"""Operators that may raise, batched: in a program a branch, which without rows runs nothing (see `ops_idle.py`)."""
+"""Operators that may raise, batched: in a program a branch, which without rows runs nothing (see `array/operators/idle.py`)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from functools import reduce
 
 import numpy as np
 
+from scanopt.analysis.batched_operators import recipe
 from scanopt.array.op import Op
 from scanopt.array.variable import Constant, Variable
 from scanopt.calculus.forms import Batched, Operator
-from scanopt.calculus.recipes import recipe
 from scanopt.program.ir import Branch, Compute
 
 __all__ = ["guarded"]

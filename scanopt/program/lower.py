@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.analysis.batched_operators import recipe
 from scanopt.array.abstract import abstract_eval, cannot_raise
 from scanopt.array.op import Op, Operand
-from scanopt.array.ops_control import IFELSE
-from scanopt.array.ops_idle import has_rows, kept_row, no_rows
-from scanopt.calculus.causality import Schedule
-from scanopt.calculus.extract import Extraction
+from scanopt.array.operators.control import IFELSE
+from scanopt.array.operators.idle import has_rows, kept_row, no_rows
 from scanopt.calculus.forms import KEPT, Operator, const_value, unbatched
-from scanopt.calculus.problem import Instance, Option
-from scanopt.calculus.recipes import recipe
-from scanopt.program.branches import FALSE, TRUE, Decided, Level, is_ifelse, is_leaf, places, settled
+from scanopt.extraction.extract import Extraction
+from scanopt.extraction.ordering import Schedule
+from scanopt.extraction.problem import Instance, Option
 from scanopt.program.ir import Branch, Compute, Const, Either, Input, Keep, Loop, Origin, Program, Read, State, Step
 from scanopt.program.origins import origins
-from scanopt.program.regions import Unit
-from scanopt.program.sides import Sides
+from scanopt.program.sinking.branches import FALSE, TRUE, Decided, Level, is_ifelse, is_leaf, places, settled
+from scanopt.program.sinking.regions import Unit
+from scanopt.program.sinking.sides import Sides
 from scanopt.program.text import names_made
 
 __all__ = ["lower"]

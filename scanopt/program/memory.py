@@ -15,11 +15,11 @@ import numpy as np
 
 from scanopt.array.abstract import abstract_eval, concrete, executed, last_row, trace
 from scanopt.array.op import Operand
-from scanopt.array.ops_control import IFELSE
+from scanopt.array.operators.control import IFELSE
 from scanopt.array.shapes import shape_text
 from scanopt.array.types import Dim, TensorType
 from scanopt.program.ir import Branch, Compute, Loop, Program, Step
-from scanopt.program.storage import FRESH, StateOf, fresh_storage, storage_of
+from scanopt.program.storage.placement import FRESH, StateOf, fresh_storage, storage_of
 from scanopt.program.text import names_made, names_read
 
 __all__ = ["Held", "MemoryReport", "loop_shapes", "memory_report", "peak_rows", "plan", "rows_of_states", "shapes"]

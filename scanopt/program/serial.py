@@ -21,9 +21,9 @@ from scanopt.array.types import DTYPES, LONGEST, MOST_AXES, TensorType
 from scanopt.program.check import inferred
 from scanopt.program.ir import Branch, Compute, Const, Either, Input, Keep, Loop, Program, Read, State, Step
 from scanopt.program.reading import Json, fields, integer, label_in, list_in, names_in, read_json, text_in, truth
-from scanopt.program.storage import keep_storage, storage_of
-from scanopt.program.storage_check import check_storage
-from scanopt.program.storage_data import read_storage, storage_data
+from scanopt.program.storage.check import check_storage
+from scanopt.program.storage.data import read_storage, storage_data
+from scanopt.program.storage.placement import keep_storage, storage_of
 
 __all__ = [
     "FORMAT", "VERSION", "const_data", "from_json", "program_data", "read_const", "read_program", "read_type",

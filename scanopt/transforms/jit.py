@@ -15,8 +15,8 @@ from typing import Any
 from scanopt.array.constants import as_variable
 from scanopt.array.types import TensorType
 from scanopt.array.variable import SharedVariable, Variable
-from scanopt.compiler import Function, function
-from scanopt.explanation import Explanation
+from scanopt.compilation.explanation import Explanation
+from scanopt.compilation.function import Function, function
 from scanopt.forks import lock, once
 from scanopt.loops.frozen import generator, warn_if_traced
 from scanopt.loops.graph import leaves

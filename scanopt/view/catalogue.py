@@ -9,8 +9,8 @@ from itertools import groupby
 from pathlib import Path
 
 from scanopt.calculus.condition import FACTS, Fact
-from scanopt.calculus.law import Law, named_laws, standard_laws
-from scanopt.calculus.storage import GIVEN, INPLACE, storage_rules
+from scanopt.calculus.law import INPLACE, Law, named_laws, standard_laws
+from scanopt.program.storage.rules import GIVEN, storage_rules
 
 __all__ = ["laws_page", "laws_text", "proofs", "storage_rules_text"]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from scanopt.array.shown import shown
-from scanopt.outcome import ending
+from scanopt.compilation.report import ending
 from scanopt.program.ir import Program
 from scanopt.view.charts import cost_chart, cost_text, time_bar
 from scanopt.view.markup import escape

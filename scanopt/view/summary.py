@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.compiler import Function
-from scanopt.measuring import seconds_per_call, shared_kept, values_of
+from scanopt.compilation.function import Function
+from scanopt.compilation.measuring import seconds_per_call, shared_kept, values_of
+from scanopt.compilation.report import ending
 from scanopt.memory import bytes_text
-from scanopt.outcome import ending
 from scanopt.view.charts import cost_text, seconds_text
 
 __all__ = ["summary"]

@@ -15,11 +15,11 @@ from corpus.compare import Array
 from corpus.noise import FAST, ULPS
 from corpus.spec import Spec
 from corpus.text import Built
-from scanopt.arguments import signature
-from scanopt.calculus.cost import Work, numpy_cost
-from scanopt.calculus.encode import encode
 from scanopt.calculus.law import select
-from scanopt.calculus.optimize import Settings, optimize
+from scanopt.compilation.optimize import Settings, optimize
+from scanopt.compilation.signature import signature
+from scanopt.egraph.encode import encode
+from scanopt.extraction.cost import Work, numpy_cost
 from scanopt.program.check import check_program
 from scanopt.program.lower import lower
 from scanopt.program.serial import from_json, to_json

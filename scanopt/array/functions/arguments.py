@@ -9,8 +9,8 @@ import numpy as np
 
 from scanopt.array.batching import int_constant
 from scanopt.array.constants import as_variable, is_weak
-from scanopt.array.ops_elementwise import cast, elementwise
-from scanopt.array.ops_shaping import flatten
+from scanopt.array.operators.elementwise import cast, elementwise
+from scanopt.array.operators.shaping import flatten
 from scanopt.array.shapes import axis_of
 from scanopt.array.variable import Constant, Variable, describe
 

@@ -7,8 +7,8 @@ from typing import Any
 from scanopt.array.batching import expand, transpose
 from scanopt.array.constants import as_variable
 from scanopt.array.functions.arguments import expect_axes
-from scanopt.array.ops_axes import swapaxes
-from scanopt.array.ops_selecting import flip
+from scanopt.array.operators.axes import swapaxes
+from scanopt.array.operators.selecting import flip
 from scanopt.array.shapes import axis_of
 from scanopt.array.variable import Variable, public
 

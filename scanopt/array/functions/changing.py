@@ -9,12 +9,12 @@ import numpy as np
 from scanopt.array.batching import broadcast_to, dim, dims_of, expand
 from scanopt.array.constants import as_variable
 from scanopt.array.functions.arguments import expect_axes, is_zero, known_int, minus, on_axis, plus
-from scanopt.array.ops_axes import moveaxis
-from scanopt.array.ops_creation import arange, full
-from scanopt.array.ops_elementwise import cast, elementwise, where
-from scanopt.array.ops_joining import concatenate
-from scanopt.array.ops_shaping import as_dims, flatten, reshape_to, times
-from scanopt.array.ops_subtensor import getitem, set_subtensor
+from scanopt.array.operators.axes import moveaxis
+from scanopt.array.operators.creation import arange, full
+from scanopt.array.operators.elementwise import cast, elementwise, where
+from scanopt.array.operators.joining import concatenate
+from scanopt.array.operators.shaping import as_dims, flatten, reshape_to, times
+from scanopt.array.operators.subtensor import getitem, set_subtensor
 from scanopt.array.shapes import axis_of
 from scanopt.array.variable import FUNCTIONS, Variable, describe, public
 

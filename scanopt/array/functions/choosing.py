@@ -12,11 +12,11 @@ from scanopt.array.batching import broadcast_to, dim, dims_of, expand, transpose
 from scanopt.array.constants import as_variable, promoted
 from scanopt.array.functions.arguments import minus, on_axis
 from scanopt.array.functions.grids import common_lengths
-from scanopt.array.ops_creation import arange, full_like
-from scanopt.array.ops_elementwise import as_condition, cast, elementwise, where
-from scanopt.array.ops_joining import stack
-from scanopt.array.ops_shaping import expand_dims, reshape_to, times
-from scanopt.array.ops_subtensor import getitem
+from scanopt.array.operators.creation import arange, full_like
+from scanopt.array.operators.elementwise import as_condition, cast, elementwise, where
+from scanopt.array.operators.joining import stack
+from scanopt.array.operators.shaping import expand_dims, reshape_to, times
+from scanopt.array.operators.subtensor import getitem
 from scanopt.array.variable import Variable, describe, public
 
 __all__ = ["choose", "piecewise", "select"]

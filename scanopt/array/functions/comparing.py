@@ -9,9 +9,9 @@ import numpy as np
 from scanopt.array.batching import dim, expand
 from scanopt.array.constants import as_variable
 from scanopt.array.functions.arguments import as_given
-from scanopt.array.ops_elementwise import cast, elementwise, imag, where
-from scanopt.array.ops_reductions import reduce
-from scanopt.array.ops_subtensor import getitem
+from scanopt.array.operators.elementwise import cast, elementwise, imag, where
+from scanopt.array.operators.reductions import reduce
+from scanopt.array.operators.subtensor import getitem
 from scanopt.array.variable import Constant, Variable, describe, public
 
 __all__ = ["allclose", "array_equal", "array_equiv", "isclose"]

@@ -10,13 +10,13 @@ import numpy as np
 from scanopt.array.batching import dim, dims_of, expand
 from scanopt.array.constants import as_variable
 from scanopt.array.functions.arguments import expect_axes
-from scanopt.array.ops_creation import full
-from scanopt.array.ops_elementwise import cast, elementwise, where
-from scanopt.array.ops_joining import concatenate
-from scanopt.array.ops_reductions import reduce
-from scanopt.array.ops_selecting import diff
-from scanopt.array.ops_shaping import flatten, reshape_to
-from scanopt.array.ops_subtensor import getitem, set_subtensor
+from scanopt.array.operators.creation import full
+from scanopt.array.operators.elementwise import cast, elementwise, where
+from scanopt.array.operators.joining import concatenate
+from scanopt.array.operators.reductions import reduce
+from scanopt.array.operators.selecting import diff
+from scanopt.array.operators.shaping import flatten, reshape_to
+from scanopt.array.operators.subtensor import getitem, set_subtensor
 from scanopt.array.shapes import axes_of, axis_of
 from scanopt.array.variable import FUNCTIONS, Variable, describe, public
 

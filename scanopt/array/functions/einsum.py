@@ -12,12 +12,12 @@ import numpy as np
 from scanopt.array.batching import dims_of, expand, transpose
 from scanopt.array.constants import as_variable
 from scanopt.array.op import Op
-from scanopt.array.ops_creation import arange
-from scanopt.array.ops_elementwise import cast, elementwise
-from scanopt.array.ops_products import matmul
-from scanopt.array.ops_reductions import reduce as reduction
-from scanopt.array.ops_shaping import reshape_to, times
-from scanopt.array.ops_subtensor import getitem
+from scanopt.array.operators.creation import arange
+from scanopt.array.operators.elementwise import cast, elementwise
+from scanopt.array.operators.products import matmul
+from scanopt.array.operators.reductions import reduce as reduction
+from scanopt.array.operators.shaping import reshape_to, times
+from scanopt.array.operators.subtensor import getitem
 from scanopt.array.variable import Variable, apply, describe, public
 
 __all__ = ["einsum"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.constants import as_variable
-from scanopt.array.ops_elementwise import cast, elementwise, imag, real, where
+from scanopt.array.operators.elementwise import cast, elementwise, imag, real, where
 from scanopt.array.variable import Variable, describe, public
 
 __all__ = ["nan_to_num"]

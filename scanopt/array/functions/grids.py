@@ -10,12 +10,12 @@ import numpy as np
 from scanopt.array.batching import broadcast_to, dim, dims_of, expand
 from scanopt.array.constants import as_variable
 from scanopt.array.functions.arguments import as_given, expect_axes, length_of, limited, minus
-from scanopt.array.ops_axes import moveaxis
-from scanopt.array.ops_creation import arange, full
-from scanopt.array.ops_elementwise import cast, elementwise, where
-from scanopt.array.ops_joining import concatenate, stack
-from scanopt.array.ops_shaping import as_dims, flatten
-from scanopt.array.ops_subtensor import getitem
+from scanopt.array.operators.axes import moveaxis
+from scanopt.array.operators.creation import arange, full
+from scanopt.array.operators.elementwise import cast, elementwise, where
+from scanopt.array.operators.joining import concatenate, stack
+from scanopt.array.operators.shaping import as_dims, flatten
+from scanopt.array.operators.subtensor import getitem
 from scanopt.array.variable import Constant, Variable, public
 
 __all__ = ["broadcast_shapes", "common_lengths", "indices", "linspace"]

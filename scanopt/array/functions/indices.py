@@ -10,10 +10,10 @@ import numpy as np
 from scanopt.array.batching import dim, dims_of, expand
 from scanopt.array.constants import as_variable
 from scanopt.array.functions.arguments import expect_axes, length_of, minus
-from scanopt.array.ops_creation import arange, full, on_diagonal
-from scanopt.array.ops_elementwise import cast, elementwise, where
-from scanopt.array.ops_shaping import as_dims
-from scanopt.array.ops_subtensor import getitem
+from scanopt.array.operators.creation import arange, full, on_diagonal
+from scanopt.array.operators.elementwise import cast, elementwise, where
+from scanopt.array.operators.shaping import as_dims
+from scanopt.array.operators.subtensor import getitem
 from scanopt.array.variable import Variable, describe, public
 
 __all__ = ["mask_indices", "unravel_index"]

@@ -8,8 +8,8 @@ from typing import Any
 from scanopt.array.batching import expand, transpose
 from scanopt.array.constants import as_variable
 from scanopt.array.functions.axes import atleast_3d
-from scanopt.array.ops_axes import shape_padleft
-from scanopt.array.ops_joining import concatenate
+from scanopt.array.operators.axes import shape_padleft
+from scanopt.array.operators.joining import concatenate
 from scanopt.array.variable import Variable, public
 
 __all__ = ["block", "column_stack", "dstack"]

@@ -12,8 +12,8 @@ from scanopt.array.batching import expand
 from scanopt.array.constants import as_variable
 from scanopt.array.functions.arguments import length_of
 from scanopt.array.functions.grids import indices
-from scanopt.array.ops_creation import eye, full, on_diagonal
-from scanopt.array.ops_elementwise import cast
+from scanopt.array.operators.creation import eye, full, on_diagonal
+from scanopt.array.operators.elementwise import cast
 from scanopt.array.variable import FUNCTIONS, NUMPY_FUNCTIONS, Variable, public
 from scanopt.config import config
 

@@ -9,13 +9,13 @@ import numpy as np
 from scanopt.array.batching import dim, dims_of, expand
 from scanopt.array.constants import as_variable, promoted
 from scanopt.array.functions.arguments import expect_axes, length_of
-from scanopt.array.ops_axes import moveaxis
-from scanopt.array.ops_creation import arange, diag
-from scanopt.array.ops_elementwise import cast, elementwise, where
-from scanopt.array.ops_joining import stack
-from scanopt.array.ops_selecting import flip
-from scanopt.array.ops_shaping import flatten, reshape_to, times
-from scanopt.array.ops_subtensor import getitem
+from scanopt.array.operators.axes import moveaxis
+from scanopt.array.operators.creation import arange, diag
+from scanopt.array.operators.elementwise import cast, elementwise, where
+from scanopt.array.operators.joining import stack
+from scanopt.array.operators.selecting import flip
+from scanopt.array.operators.shaping import flatten, reshape_to, times
+from scanopt.array.operators.subtensor import getitem
 from scanopt.array.variable import FUNCTIONS, Variable, describe, public
 
 __all__ = ["cross", "kron", "vander"]

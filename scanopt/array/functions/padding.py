@@ -11,12 +11,12 @@ from scanopt.array.batching import broadcast_to, dim, dims_of, expand
 from scanopt.array.constants import as_variable, is_weak, weak_constant
 from scanopt.array.functions.arguments import is_zero, length_of, limited, minus, plus
 from scanopt.array.functions.grids import linspace
-from scanopt.array.ops_creation import arange
-from scanopt.array.ops_elementwise import cast, elementwise, where
-from scanopt.array.ops_joining import concatenate
-from scanopt.array.ops_selecting import flip
-from scanopt.array.ops_shaping import times
-from scanopt.array.ops_subtensor import getitem
+from scanopt.array.operators.creation import arange
+from scanopt.array.operators.elementwise import cast, elementwise, where
+from scanopt.array.operators.joining import concatenate
+from scanopt.array.operators.selecting import flip
+from scanopt.array.operators.shaping import times
+from scanopt.array.operators.subtensor import getitem
 from scanopt.array.shapes import axis_of
 from scanopt.array.variable import FUNCTIONS, Constant, Variable, describe, public
 

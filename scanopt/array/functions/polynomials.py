@@ -12,12 +12,12 @@ from scanopt.array.constants import as_variable, promoted
 from scanopt.array.functions.arguments import expect_axes, known_int, limited, minus
 from scanopt.array.functions.signals import convolve
 from scanopt.array.linalg_decompositions import lstsq
-from scanopt.array.ops_axes import atleast_1d
-from scanopt.array.ops_creation import arange, full, full_like
-from scanopt.array.ops_elementwise import cast, elementwise, where
-from scanopt.array.ops_joining import concatenate
-from scanopt.array.ops_reductions import reduce
-from scanopt.array.ops_subtensor import getitem
+from scanopt.array.operators.axes import atleast_1d
+from scanopt.array.operators.creation import arange, full, full_like
+from scanopt.array.operators.elementwise import cast, elementwise, where
+from scanopt.array.operators.joining import concatenate
+from scanopt.array.operators.reductions import reduce
+from scanopt.array.operators.subtensor import getitem
 from scanopt.array.variable import FUNCTIONS, Variable, describe, public
 
 __all__ = ["polyval"]

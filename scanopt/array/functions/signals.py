@@ -9,11 +9,11 @@ import numpy as np
 from scanopt.array.batching import dim
 from scanopt.array.constants import promoted
 from scanopt.array.functions.arguments import expect_axes, is_zero, minus, plus
-from scanopt.array.ops_axes import atleast_1d
-from scanopt.array.ops_convolve import CONVOLVE
-from scanopt.array.ops_elementwise import elementwise, where
-from scanopt.array.ops_selecting import flip
-from scanopt.array.ops_subtensor import getitem
+from scanopt.array.operators.axes import atleast_1d
+from scanopt.array.operators.convolve import CONVOLVE
+from scanopt.array.operators.elementwise import elementwise, where
+from scanopt.array.operators.selecting import flip
+from scanopt.array.operators.subtensor import getitem
 from scanopt.array.variable import Variable, apply, public
 
 __all__ = ["convolve", "correlate"]

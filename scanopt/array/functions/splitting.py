@@ -10,9 +10,9 @@ import numpy as np
 from scanopt.array.batching import dim, dims_of
 from scanopt.array.constants import as_variable
 from scanopt.array.functions.arguments import expect_axes, known_int
-from scanopt.array.ops_elementwise import elementwise
-from scanopt.array.ops_shaping import reshape_to
-from scanopt.array.ops_subtensor import getitem
+from scanopt.array.operators.elementwise import elementwise
+from scanopt.array.operators.shaping import reshape_to
+from scanopt.array.operators.subtensor import getitem
 from scanopt.array.shapes import axis_of
 from scanopt.array.variable import Constant, Variable, describe, public
 

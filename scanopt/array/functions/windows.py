@@ -7,8 +7,8 @@ from typing import Any
 
 from scanopt.array.constants import as_variable
 from scanopt.array.functions.arguments import length_of, limited, minus
-from scanopt.array.ops_creation import arange
-from scanopt.array.ops_elementwise import cast, elementwise, where
+from scanopt.array.operators.creation import arange
+from scanopt.array.operators.elementwise import cast, elementwise, where
 from scanopt.array.variable import FUNCTIONS, Variable, public
 
 __all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser"]

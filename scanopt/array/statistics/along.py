@@ -10,10 +10,10 @@ from scanopt.array.batching import dims_of
 from scanopt.array.constants import as_variable
 from scanopt.array.functions.arguments import on_axis
 from scanopt.array.op import Op
-from scanopt.array.ops_elementwise import cast
-from scanopt.array.ops_joining import concatenate
-from scanopt.array.ops_reductions import reduce
-from scanopt.array.ops_shaping import expand_dims
+from scanopt.array.operators.elementwise import cast
+from scanopt.array.operators.joining import concatenate
+from scanopt.array.operators.reductions import reduce
+from scanopt.array.operators.shaping import expand_dims
 from scanopt.array.shapes import axis_of
 from scanopt.array.statistics.reductions import kept, no_out
 from scanopt.array.variable import FUNCTIONS, Variable, apply, describe, public

@@ -9,11 +9,11 @@ import numpy as np
 from scanopt.array.batching import dim, transpose
 from scanopt.array.constants import as_variable
 from scanopt.array.functions.arguments import expect_axes
-from scanopt.array.ops_elementwise import cast, elementwise
-from scanopt.array.ops_joining import concatenate
-from scanopt.array.ops_products import dot
-from scanopt.array.ops_reductions import reduce
-from scanopt.array.ops_shaping import expand_dims, squeeze
+from scanopt.array.operators.elementwise import cast, elementwise
+from scanopt.array.operators.joining import concatenate
+from scanopt.array.operators.products import dot
+from scanopt.array.operators.reductions import reduce
+from scanopt.array.operators.shaping import expand_dims, squeeze
 from scanopt.array.shapes import axes_of
 from scanopt.array.variable import FUNCTIONS, Variable, describe, public
 

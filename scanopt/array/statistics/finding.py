@@ -7,11 +7,11 @@ from typing import Any
 from scanopt.array.batching import dim, dims_of
 from scanopt.array.constants import as_variable
 from scanopt.array.functions.arguments import expect_axes, on_axis
-from scanopt.array.ops_creation import arange
-from scanopt.array.ops_elementwise import as_condition, elementwise, where
-from scanopt.array.ops_reductions import reduce
-from scanopt.array.ops_shaping import flatten
-from scanopt.array.ops_subtensor import getitem
+from scanopt.array.operators.creation import arange
+from scanopt.array.operators.elementwise import as_condition, elementwise, where
+from scanopt.array.operators.reductions import reduce
+from scanopt.array.operators.shaping import flatten
+from scanopt.array.operators.subtensor import getitem
 from scanopt.array.variable import FUNCTIONS, Variable, public
 
 __all__ = ["argwhere", "compress", "count_nonzero", "extract", "flatnonzero", "nonzero", "trim_zeros"]

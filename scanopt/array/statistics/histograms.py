@@ -9,11 +9,11 @@ import numpy as np
 from scanopt.array.batching import dim
 from scanopt.array.constants import as_variable
 from scanopt.array.functions.arguments import expect_axes, known_int
-from scanopt.array.ops_elementwise import cast, elementwise, where
-from scanopt.array.ops_joining import concatenate
-from scanopt.array.ops_reductions import reduce
-from scanopt.array.ops_shaping import flatten
-from scanopt.array.ops_subtensor import getitem
+from scanopt.array.operators.elementwise import cast, elementwise, where
+from scanopt.array.operators.joining import concatenate
+from scanopt.array.operators.reductions import reduce
+from scanopt.array.operators.shaping import flatten
+from scanopt.array.operators.subtensor import getitem
 from scanopt.array.statistics.searching import searchsorted
 from scanopt.array.variable import FUNCTIONS, Variable, describe, public
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from scanopt.array.constants import as_variable
 from scanopt.array.functions.arguments import on_axis, plain_ints
-from scanopt.array.ops_elementwise import cast
+from scanopt.array.operators.elementwise import cast
 from scanopt.array.shapes import axis_of
 from scanopt.array.variable import FUNCTIONS, Variable, describe, public
 

@@ -16,11 +16,11 @@ import numpy as np
 from scanopt.array.batching import dim, dims_of, transpose
 from scanopt.array.constants import as_variable
 from scanopt.array.op import Op
-from scanopt.array.ops_elementwise import cast, elementwise, where
-from scanopt.array.ops_joining import concatenate
-from scanopt.array.ops_reductions import reduce
-from scanopt.array.ops_shaping import expand_dims, reshape, times
-from scanopt.array.ops_subtensor import getitem
+from scanopt.array.operators.elementwise import cast, elementwise, where
+from scanopt.array.operators.joining import concatenate
+from scanopt.array.operators.reductions import reduce
+from scanopt.array.operators.shaping import expand_dims, reshape, times
+from scanopt.array.operators.subtensor import getitem
 from scanopt.array.shapes import axes_of
 from scanopt.array.statistics.averages import beside
 from scanopt.array.statistics.reductions import no_out

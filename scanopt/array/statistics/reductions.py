@@ -13,11 +13,11 @@ import numpy as np
 from scanopt.array.constants import as_variable, is_weak, weak_constant
 from scanopt.array.lengths import length
 from scanopt.array.op import Op
-from scanopt.array.ops_elementwise import as_condition, cast, elementwise
-from scanopt.array.ops_elementwise import where as chosen
-from scanopt.array.ops_joining import concatenate
-from scanopt.array.ops_reductions import reduce
-from scanopt.array.ops_shaping import times
+from scanopt.array.operators.elementwise import as_condition, cast, elementwise
+from scanopt.array.operators.elementwise import where as chosen
+from scanopt.array.operators.joining import concatenate
+from scanopt.array.operators.reductions import reduce
+from scanopt.array.operators.shaping import times
 from scanopt.array.protocol import refused
 from scanopt.array.shapes import axes_of
 from scanopt.array.variable import FUNCTIONS, Constant, Variable, apply, describe, public

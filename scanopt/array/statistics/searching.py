@@ -11,8 +11,8 @@ from scanopt.array.constants import as_variable
 from scanopt.array.derivatives import no_gradient
 from scanopt.array.functions.arguments import expect_axes, known_int
 from scanopt.array.op import Op, Operand, OpSpec, register
-from scanopt.array.ops_elementwise import as_float, cast
-from scanopt.array.ops_subtensor import getitem
+from scanopt.array.operators.elementwise import as_float, cast
+from scanopt.array.operators.subtensor import getitem
 from scanopt.array.parameters import FLAG, integer, one_of
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Variable, apply, describe, public

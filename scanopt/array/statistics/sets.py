@@ -8,11 +8,11 @@ import numpy as np
 
 from scanopt.array.batching import dim, dims_of
 from scanopt.array.constants import as_variable
-from scanopt.array.ops_creation import arange
-from scanopt.array.ops_elementwise import cast, elementwise
-from scanopt.array.ops_joining import concatenate
-from scanopt.array.ops_shaping import flatten, reshape
-from scanopt.array.ops_subtensor import getitem
+from scanopt.array.operators.creation import arange
+from scanopt.array.operators.elementwise import cast, elementwise
+from scanopt.array.operators.joining import concatenate
+from scanopt.array.operators.shaping import flatten, reshape
+from scanopt.array.operators.subtensor import getitem
 from scanopt.array.variable import FUNCTIONS, Variable, describe, public
 
 __all__ = ["intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique"]

@@ -12,9 +12,9 @@ import numpy as np
 from scanopt.array.constants import as_variable
 from scanopt.array.derivatives import no_gradient
 from scanopt.array.op import Operand, OpSpec, register
-from scanopt.array.ops_elementwise import cast, elementwise
-from scanopt.array.ops_elementwise import where as where_
-from scanopt.array.ops_reductions import reduce, shift_axis
+from scanopt.array.operators.elementwise import cast, elementwise
+from scanopt.array.operators.elementwise import where as where_
+from scanopt.array.operators.reductions import reduce, shift_axis
 from scanopt.array.parameters import AXIS
 from scanopt.array.statistics.along import places
 from scanopt.array.statistics.reductions import extremum, filled, folded, kept, mask_of, mean_of, typed, variance_of

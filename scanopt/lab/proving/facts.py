@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from scanopt.calculus.rule_mutation import CAUSAL
 from scanopt.calculus.terms import Clock, Int, Op, State, Term, Text, Value, hold, seq, stack, tail
+from scanopt.lab.fact_mutation import CAUSAL
 from scanopt.lab.proving.arrays import Array, array, equal, filled
 from scanopt.lab.proving.entries import cast, lifted, same
 from scanopt.lab.proving.forms import is_variable

@@ -7,8 +7,8 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+from scanopt.analysis.recurrences import BITS, PICKS
 from scanopt.array.op import Op
-from scanopt.calculus.given_recurrences import BITS, PICKS
 from scanopt.calculus.terms import Term, Text
 from scanopt.lab.proving.arrays import Array, filled
 from scanopt.lab.proving.entries import cast, lifted, symbol

@@ -6,8 +6,8 @@ from functools import cache
 from itertools import product
 from typing import Any
 
+from scanopt.analysis.indexing import arrangements, computed_parts, in_two, of_two, parts, whole_rows
 from scanopt.array.op import Op
-from scanopt.calculus.given_indexing import arrangements, computed_parts, in_two, of_two, parts, whole_rows
 from scanopt.calculus.terms import Int, Term
 from scanopt.lab.proving.arrays import Array
 from scanopt.lab.proving.facts import MEANINGS, fact

@@ -1,0 +1,73 @@
+"""Scratch arrays that loops leave for the next call: which they are, and where they lie meanwhile.
+
+A value computed in a loop, in an array that each step overwrites, may be computed in the same array
+at the next call, if no name outside of the loop holds that array.  Where the arguments of the
+operator that computes it have other shapes, a new array is made.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from scanopt.backends.layout import Layout
+from scanopt.program.ir import Compute, Program
+from scanopt.program.storage.placement import Root
+
+__all__ = ["Shelf", "kept_buffers"]
+
+Array = Any
+
+
+def kept_buffers(program: Program, layout: Layout) -> dict[str, int]:
+    """Names whose buffers are kept, numbered, in the order of the program."""
+    keeping = {layout.number[id(loop)] for loop in program.loops() if loop.keep_buffers}
+    outside = frozenset[Root]().union(*(layout.holds[x] for x, scope in layout.scope.items() if not scope))
+    names = (step.out for step in program.walk() if isinstance(step, Compute) and not step.op.data_shape)
+    return {name: i for i, name in enumerate(x for x in names if _is_kept(x, layout, keeping, outside))}
+
+
+def _is_kept(name: str, layout: Layout, keeping: set[int], outside: frozenset[Root]) -> bool:
+    """Whether it has a buffer that outlives all steps of the loops around it, and no more."""
+    scope = layout.scope[name]
+    return (
+        bool(scope)
+        and scope[-1] in keeping
+        and layout.places[name].kind == "buffer"
+        and layout.resets[name] == scope[0]
+        and name not in outside
+    )
+
+
+class Shelf(threading.local):
+    """The arrays kept between calls, each thread its own: by number the array and the shapes it is for.
+
+    >>> import numpy as np
+    >>> shelf, row = Shelf(), np.zeros(3)
+    >>> shelf.taken(0, row) is None
+    True
+    >>> shelf.keep(0, row)
+    >>> shelf.taken(0, row) is row, shelf.taken(0, row) is None
+    (True, True)
+    """
+
+    def __init__(self) -> None:
+        self.arrays: dict[int, tuple[tuple[tuple[int, ...], ...], Array]] = {}
+        self.wanted: dict[int, tuple[tuple[int, ...], ...]] = {}
+
+    def taken(self, number: int, *args: Array) -> Array | None:
+        """The array kept for arguments of these shapes, which is then no longer kept; None if there is none."""
+        shapes = self.wanted[number] = tuple(x.shape for x in args)
+        before, array = self.arrays.pop(number, (None, None))
+        return array if before == shapes else None
+
+    def keep(self, number: int, array: Array | None) -> None:
+        """Keep an array for the arguments that `taken` was last asked for; None for nothing."""
+        if array is not None:
+            self.arrays[number] = self.wanted[number], array
+
+    def functions(self) -> Iterator[tuple[str, Callable[..., Any]]]:
+        """What generated text calls, by name."""
+        yield "taken", self.taken
+        yield "keep", self.keep

@@ -1,0 +1,330 @@
+"""What a program itself tells of parts of its arrays: parts of parts, and which rows a part reads.
+
+Only parts by one integer or slice of fixed bounds are looked at.  What is claimed of two of them is tried for all
+lengths up to one from which on nothing new can happen: bounds count from the start or from the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import islice, product
+from typing import Any
+
+from scanopt.array.op import Op
+from scanopt.array.operators.parts import rows_left, rows_read
+from scanopt.calculus.encoded import Encoded
+
+__all__ = ["arrangements", "facts_of_parts", "of_two", "operators_of_parts", "parts", "whole_rows"]
+
+Entry = Any  # an integer, or ("slice", start, stop, step)
+Row = tuple[str, tuple[Any, ...]]
+
+_MOST = 24
+"""So many parts of one program, those of parts among them, are compared."""
+
+_JOIN = 'concatenate{"axis":0}'
+
+_EVERY = tuple(("slice", start, None, step) for start in (None, 0) for step in (None, 1))
+
+_FEW = 8
+"""Parts of parts that read more rows than so many, and are no parts themselves, are left alone."""
+
+_ALL = ("slice", None, None, None)
+
+_WIDE = 200
+"""Bounds beyond it are left alone."""
+
+
+def facts_of_parts(g: Encoded, ops: Sequence[Op]) -> Iterator[Row]:
+    """Facts about the parts of arrays that a program takes, and about arrays arranged anew."""
+    found = [*parts(ops), *joined(g, ops)]
+    yield from found
+    yield from dict.fromkeys(written_bounds(g))
+    yield from in_two(ops)
+    yield from computed_parts(ops)
+    yield from whole_rows(dict.fromkeys([*ops, *(x for _, row in found for x in row if isinstance(x, Op))]))
+    yield from arrangements(ops)
+
+
+def written_bounds(g: Encoded) -> Iterator[Row]:
+    """Facts about the bounds by which the program itself takes parts."""
+    for _, f in g.forms():
+        if f.operator is not None and f.operator.name == "getitem":
+            yield from (("written_bound", (k,)) for k in f.args[1:])
+
+
+def parts(ops: Iterable[Op]) -> Iterator[Row]:
+    """Facts about the parts that a program takes, and about those that parts of parts are."""
+    known = dict.fromkeys(entry for op in ops if (entry := _entry(op)) is not None)
+    most = max(_MOST, len(known))
+    tried: set[tuple[Entry, Entry]] = set()
+    while new := [p for p in product(known, known) if p not in tried]:
+        for outer, inner in new:
+            tried.add((outer, inner))
+            found = _together(outer, inner)
+            if found == _ALL:
+                yield "undone", (_op(outer), _op(inner))
+            elif found in known or (found is not None and len(known) < most and _narrow(found)):
+                known.setdefault(found)
+                yield "part_of_part", (_op(outer), _op(inner), _op(found))
+    for entry in known:
+        yield from _read(entry)
+    for outer, inner in product(known, known):
+        yield from _read_together(outer, inner)
+
+
+def arrangements(ops: Iterable[Op]) -> Iterator[Row]:
+    """Facts about what two operators, one after the other, do that only arrange axes anew."""
+    known = list(dict.fromkeys(op for op in ops if op.name in ("transpose", "expand_dims", "squeeze")))
+    for outer, inner in product(known, known):
+        match outer.name, inner.name:
+            case "squeeze", "expand_dims" if outer.options["axis"] == inner.options["axis"]:
+                yield "undone", (outer, inner)
+            case "transpose", "transpose" if len(outer.options["axes"]) == len(inner.options["axes"]):
+                axes = tuple(inner.options["axes"][i] for i in outer.options["axes"])
+                if axes == tuple(range(len(axes))):
+                    yield "undone", (outer, inner)
+                else:
+                    yield "part_of_part", (outer, inner, Op.make("transpose", axes=axes))
+            case _:
+                pass
+
+
+def in_two(ops: Iterable[Op]) -> Iterator[Row]:
+    """Facts about parts by several entries: of rows, and then of what the rows are made of."""
+    known = [op for op in ops if op.name == "getitem" and all(map(_basic, op.options["index"]))]
+    for op in known:
+        first, *rest = op.options["index"]
+        if rest and first not in (_ALL, "newaxis"):
+            rest = rest if first == "in" or isinstance(first, int) else [_ALL, *rest]
+            if not any(map(_given, rest)):
+                yield "in_two", (op, _parts_of(rest), _op(first))
+            elif not _given(first):
+                yield "rows_before", (op, _parts_of(rest), _op(first))
+    for outer, inner in product(known, known):
+        (first, *more), (all_rows, *rest) = outer.options["index"], inner.options["index"]
+        if not more and rest and all_rows == _ALL and first != "newaxis" and not any(map(_given, rest)):
+            later = rest if first == "in" or isinstance(first, int) else [_ALL, *rest]
+            yield "rows_first", (outer, inner, _parts_of(later))
+
+
+def _basic(entry: Entry) -> bool:
+    return isinstance(entry, int | tuple) or entry in ("in", "newaxis")
+
+
+def _given(entry: Entry) -> bool:
+    """Whether it has bounds that are arguments."""
+    return entry == "in" or (isinstance(entry, tuple) and "in" in entry)
+
+
+def _parts_of(entries: Iterable[Entry]) -> Op:
+    return Op.make("getitem", index=tuple(entries))
+
+
+def whole_rows(ops: Iterable[Op]) -> Iterator[Row]:
+    """Facts about parts that are one row, those that are all rows, and those that are all rows of one."""
+    for op in ops:
+        if op.name == "getitem" and len(op.options["index"]) == 1:
+            (entry,) = op.options["index"]
+            if entry == "in" or isinstance(entry, int):
+                yield "takes_a_row", (op,)
+            elif entry in _EVERY:
+                yield "takes_all", (op,)
+            elif _entry(op) is not None and _taken(range(1), entry) == range(1):
+                yield "takes_one", (op,)
+
+
+def joined(g: Encoded, ops: Iterable[Op]) -> Iterator[Row]:
+    """Facts about parts of two arrays, one after the other, one of which has so many rows."""
+    counts = {1}
+    for f in [f for _, f in g.forms() if f.operator is not None and f.operator.key == _JOIN]:
+        for a in f.args:
+            if (k := g.types[a].shape[0]) is not None and 0 < k < _WIDE:
+                counts.add(k)
+                yield "count_of_rows", (a, k)
+    if len(counts) > 1 or any(op.key == _JOIN for op in ops):
+        entries = dict.fromkeys(entry for op in ops if (entry := _entry(op)) is not None)
+        for entry, k in product(entries, sorted(counts)[:_FEW]):
+            yield from of_two(entry, k)
+
+
+@lru_cache(maxsize=4096)
+def of_two(entry: Entry, k: int) -> tuple[Row, ...]:
+    """What a part reads of the first or last k rows, or of all but these."""
+    found: list[Row] = []
+    for name, rows in (
+        ("in_first", ("slice", None, k, None)), ("past_first", ("slice", k, None, None)),
+        ("in_last", ("slice", -k, None, None)), ("past_last", ("slice", None, -k, None)),
+    ):  # fmt: skip
+        for g in _within(entry, k):
+            lengths = map(range, range(k, k + _enough(entry, rows)))
+            if all(_taken(_taken(x, rows), g) == _taken(x, entry) for x in lengths):
+                found.append((name, (_op(entry), k, _op(g))))
+                break
+    return tuple(found)
+
+
+def _within(entry: Entry, k: int) -> Iterator[Entry]:
+    """Parts of k rows, or of the others, that a part of all may be."""
+    if isinstance(entry, int):
+        yield from (entry, entry - k, entry + k)
+        return
+    _, start, stop, step = entry
+    for first, last in product(_moved(start, k), _moved(stop, k)):
+        yield ("slice", 0 if first is None and last is None and step is None else first, last, step)
+
+
+def _moved(bound: int | None, k: int) -> tuple[int | None, ...]:
+    return (None,) if bound is None else tuple(dict.fromkeys((bound, bound - k, bound + k, None)))
+
+
+def computed_parts(ops: Iterable[Op]) -> Iterator[Row]:
+    """Facts about parts by computed bounds: how many rows of a trace they need."""
+    for op in ops:
+        if (entry := _computed(op)) is None:
+            continue
+        yield "reads_rows", (op, rows_read(entry, False), rows_left(entry, False))
+        if entry == "in":
+            yield "takes_row", (op, rows_read(entry, True))
+        elif entry[3] in (None, 1):
+            yield "takes_rows", (op, rows_read(entry, True), rows_left(entry, True))
+
+
+def operators_of_parts(ops: Iterable[Op]) -> list[Op]:
+    """The operators that these are made of in two, and those that count the rows that they need."""
+    made = [op for _, row in in_two(ops) for op in row[1:]]
+    entries = (entry for op in (*ops, *made) if (entry := _computed(op)) is not None)
+    return [*made] + [
+        count(entry, exact) for entry in entries for count in (rows_read, rows_left) for exact in (False, True)
+    ]
+
+
+def _computed(op: Op) -> Entry | None:
+    """The entry of a part by computed bounds, in steps forwards, of the first axis alone."""
+    if op.name != "getitem" or len(op.options["index"]) != 1:
+        return None
+    match op.options["index"][0]:
+        case "in":
+            return "in"
+        case ("slice", start, stop, step) as entry if "in" in (start, stop) and (step is None or _positive(step)):
+            return entry
+        case _:
+            return None
+
+
+def _positive(step: Any) -> bool:
+    return isinstance(step, int) and step > 0
+
+
+@lru_cache(maxsize=4096)
+def _read(entry: Entry) -> tuple[Row, ...]:
+    """Which rows at the end or at the start are all that a part reads."""
+    return () if isinstance(entry, int) else tuple(_rows_read(entry))
+
+
+def _rows_read(entry: Entry) -> Iterator[Row]:
+    _, start, stop, step = entry
+    counts = sorted({abs(b) + more for b in (start, stop) if b is not None for more in (-1, 0, 1)} - {-1, 0})
+    rest = [("slice", *bounds, step) for bounds in ((None, None), (None, stop), (start, None), (start, stop))]
+    if not start and step in (None, 1):
+        if stop is not None and stop > 0:
+            yield "takes_first", (_op(entry), stop)
+    elif (k := next((k for k in counts if _equal(entry, _first(k), entry)), None)) is not None:
+        yield "reads_first", (_op(entry), k)
+    if stop is not None or step not in (None, 1):
+        found = ((k, g) for k in counts for g in rest if _equal(g, ("slice", -k, None, None), entry))
+        yield from (("reads_last", (_op(entry), k, _op(g))) for k, g in islice(found, 1))
+
+
+@lru_cache(maxsize=4096)
+def _read_together(outer: Entry, inner: Entry) -> tuple[Row, ...]:
+    """The same for a part of a part that is none itself, as [1:][-1] is not: of one row there is no such row."""
+    if isinstance(inner, int) or _together(outer, inner) is not None:
+        return ()
+    most = sum(abs(b) for e in (outer, inner) for b in ((e,) if isinstance(e, int) else e[1:]) if b is not None)
+    counts = (k for k in range(1, min(most, _FEW) + 1) if _in_last(outer, inner, k))
+    return tuple(("reads_last_of", (_op(outer), _op(inner), k)) for k in islice(counts, 1))
+
+
+def _in_last(outer: Entry, inner: Entry, k: int) -> bool:
+    """Whether a part of a part of the last k rows is that of all rows, for all lengths."""
+    last = ("slice", -k, None, None)
+    lengths = map(range, range(k + 1, _enough(outer, inner, last)))
+    return all(_taken(_taken(_taken(x, last), inner), outer) == _taken(_taken(x, inner), outer) for x in lengths)
+
+
+def _first(k: int) -> Entry:
+    """The first k rows."""
+    return ("slice", None, k, None)
+
+
+def _entry(op: Op) -> Entry | None:
+    if op.name != "getitem" or len(op.options["index"]) != 1:
+        return None
+    match op.options["index"][0]:
+        case int() as k:
+            return k if _narrow(k) else None
+        case ("slice", *bounds) if all(b is None or isinstance(b, int) for b in bounds):
+            entry = ("slice", *bounds)
+            return entry if bounds[2] != 0 and _narrow(entry) else None
+        case _:
+            return None
+
+
+def _narrow(entry: Entry) -> bool:
+    """Whether its bounds and its step are small."""
+    return all(b is None or abs(b) < _WIDE for b in ((entry,) if isinstance(entry, int) else entry[1:]))
+
+
+def _op(entry: Entry) -> Op:
+    return Op.make("getitem", index=(entry,))
+
+
+@lru_cache(maxsize=4096)
+def _together(outer: Entry, inner: Entry) -> Entry | None:
+    """The part that a part of a part is, None where it is not one for all lengths."""
+    if isinstance(inner, int):
+        return None
+    n = 8 * _enough(outer, inner)
+    found = _candidate(_taken(_taken(range(n), inner), outer), n)
+    return found if found is not None and _equal(outer, inner, found) else None
+
+
+def _equal(outer: Entry, inner: Entry, entry: Entry) -> bool:
+    """Whether a part of a part is a part, for all lengths."""
+    lengths = map(range, range(_enough(outer, inner)))
+    return all(_taken(_taken(rows, inner), outer) == _taken(rows, entry) for rows in lengths)
+
+
+def _enough(*entries: Entry) -> int:
+    """A length beyond all that their bounds could count to."""
+    bounds = [b for e in entries for b in ((e,) if isinstance(e, int) else e[1:]) if b is not None]
+    return 2 * sum(abs(int(b)) for b in bounds) + 8
+
+
+def _taken(rows: range | int, entry: Entry) -> range | int:
+    """Those rows, -1 where there is no such row."""
+    if isinstance(rows, int):
+        return rows
+    if isinstance(entry, int):
+        return rows[entry] if -len(rows) <= entry < len(rows) else -1
+    return rows[slice(*entry[1:])]
+
+
+def _candidate(taken: range | int, n: int) -> Entry | None:
+    """The part of n rows that has been taken, if it is one of fixed bounds."""
+
+    def bound(i: int, after_last: bool = False) -> int | None:
+        if after_last and i in (-1, n):
+            return None
+        return i if i < n // 2 else i - n
+
+    if isinstance(taken, int):
+        return bound(taken)
+    if not len(taken):
+        return None
+    step = taken.step if len(taken) > 1 else 1
+    first, end = taken[0], taken[-1] + (1 if step > 0 else -1)
+    start = None if first == (0 if step > 0 else n - 1) else bound(first)
+    return ("slice", start, bound(end, after_last=True), None if step == 1 else step)

@@ -1,0 +1,274 @@
+"""Facts about the program itself, written by the encoder: what each fact marked (given) holds of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from scanopt.analysis.components import components
+from scanopt.analysis.contractions import adding_up, summing_operators
+from scanopt.analysis.expansions import expansions
+from scanopt.analysis.few_steps import kinds_of_loops
+from scanopt.analysis.indexing import facts_of_parts, operators_of_parts
+from scanopt.analysis.late_reads import reading_late
+from scanopt.analysis.lengths import known_lengths
+from scanopt.analysis.recurrences import closed_operators, constants_of_states, cycles, recurrence_facts
+from scanopt.analysis.shared_operands import products_beside
+from scanopt.array.abstract import cannot_raise
+from scanopt.array.batching import elementwise
+from scanopt.array.op import Op, Operand
+from scanopt.array.operators.control import IFELSE
+from scanopt.array.operators.idle import when_runs
+from scanopt.calculus.encoded import Encoded, clocks_of
+from scanopt.calculus.forms import ROOT, Operator, const_key
+
+__all__ = ["Given", "constant_facts", "given_facts", "with_elements"]
+
+Given = tuple[str, tuple[int | str | Operator, ...]]
+"""A fact by name, of classes, operators and texts."""
+
+
+def _nothing_more(names: frozenset[str]) -> Iterable[Op]:
+    return ()
+
+
+def given_facts(g: Encoded, fp: str, more: Callable[[frozenset[str]], Iterable[Op]] = _nothing_more) -> Iterator[Given]:
+    """All facts of a program that its own text shows, for the licence `fp`.
+
+    more: the operators that laws may introduce where there are operators of these names.
+    """
+    made = expansions(g, clocks_of(g))
+    own = [f.operator for _, f in g.forms() if isinstance(f.operator, Op)]
+    own = list(dict.fromkeys([*own, *made.made_of]))
+    ops = list(dict.fromkeys([*own, *more(frozenset(op.name for op in [*own, *closed_operators(own)]))]))
+    ops = list(dict.fromkeys([*ops, *closed_operators(ops), *summing_operators(ops), *operators_of_parts(ops)]))
+    dtypes = list(dict.fromkeys(t.dtype for t in g.types.values()))
+    yield from _operator_facts(ops, fp, dtypes)
+    yield from _raising(g, ops)
+    yield from _trait_facts(ops, dtypes)
+    yield from _cancelling(ops, dtypes)
+    yield from recurrence_facts(ops, dtypes, fp)
+    yield from constants_of_states(g)
+    yield from cycles(g)
+    yield from products_beside(g)
+    yield from adding_up(ops)
+    yield from facts_of_parts(g, ops)
+    yield from reading_late(g)
+    yield from kinds_of_loops(g)
+    yield from made.rows
+    yield from (("same_length", pair) for pair in g.same_lengths)
+    yield from (("unexpanded", (op,)) for op in ops if op not in made.whole)
+    yield from _forward(g)
+    yield from _always(g)
+    yield from _static_shapes(g)
+    some = with_elements(ops)
+    for i, f in g.forms():
+        if f.kind == "seq":
+            yield "before", (f.clock, f.args[0])
+        if f.kind == "const":
+            yield from _equal_rows(g, i)
+            yield from constant_facts(i, g.consts[f.key], some, dtypes)
+    for c, info in g.clocks.items():
+        if not info.until:
+            yield "runs_all", (c,)
+
+
+_SHAPE_FROM_REST = {"full", "broadcast_to", "reshape", "getitem", "repeat_rows", "repeat", "sum_to"}
+
+
+def _operator_facts(ops: Iterable[Op], fp: str, dtypes: Sequence[str]) -> Iterator[Given]:
+    for op in ops:
+        traits = op.spec.traits
+        if not op.data_shape:
+            yield "fixed_shape", (op,)
+        if op.name in _SHAPE_FROM_REST:
+            yield "shape_from_rest", (op,)
+        able = [d for d in dtypes if fp != "exact" or op.batch_exact(d)] if op.spec.batch is not None else []
+        if able and len(able) == len(dtypes):
+            yield "batched", (op,)
+        else:
+            yield from (("batched_as", (op, d)) for d in able)
+        if traits.inverse is not None:
+            yield "undoes", (Op.make(traits.inverse), op)
+
+
+def _raising(g: Encoded, ops: Iterable[Op]) -> Iterator[Given]:
+    """What cannot raise; of a side of an ifelse that is not taken, shapes that do not fit are no error either."""
+    choices = any(f.operator == IFELSE for _, f in g.forms())
+    for op in ops:
+        if not op.can_raise:
+            yield "safe", (op,)
+            if not choices:
+                yield "quiet", (op,)
+            elif op.spec.batch is elementwise:
+                yield "elementwise", (op,)
+    for i, f in g.forms():
+        if isinstance(f.operator, Op) and f.operator.can_raise:
+            if cannot_raise(f.operator, [_operand(g, a) for a in f.args]):
+                yield "harmless", (i,)
+            elif f.operator.name != "ifelse" and f.operator.cost not in _OF_MATRICES and not f.operator.spec.effect:
+                yield "guarded_by", (f.operator, when_runs(f.operator))
+    asked = [i for i, f in g.forms() if choices or (f.operator is not None and f.operator.name in _TOGETHER)]
+    fitting = known_lengths(g).fitting if asked else frozenset[int]()
+    yield from (("fits", (i,)) for i in asked if i in fitting)
+
+
+_TOGETHER = ("concatenate", "stack")
+"""Operators that put arrays together: laws that read one of these alone must not lose that they do not fit."""
+
+_OF_MATRICES = ("factorization", "solving", "system")
+"""Classes of cost of linear algebra, which has laws of its own for matrices that may be singular."""
+
+
+def _operand(g: Encoded, i: int) -> Operand:
+    """What is known of a term whatever the inputs are."""
+    (form,) = g.classes[i]
+    while form.kind == "hold":
+        (form,) = g.classes[form.args[0]]
+    type = g.types[i]
+    return Operand(type.dtype, type.shape, g.consts[form.key] if form.kind == "const" else None)
+
+
+_TRAITS = {
+    # fact: trait, number of arguments when the result is one of them
+    "commutative": ("commutative", 0), "idempotent": ("idempotent", 2),
+    "projection": ("idempotent", 0), "involution": ("involution", 1),
+}  # fmt: skip
+
+
+def _trait_facts(ops: Iterable[Op], dtypes: Iterable[str]) -> Iterator[Given]:
+    for op in ops:
+        for d in dtypes:
+            for fact, (trait, arity) in _TRAITS.items():
+                if op.spec.traits.holds(trait, d) and _keeps(op, d, arity):
+                    yield fact, (op, d)
+            if op.spec.traits.associative and op.spec.traits.holds("idempotent", d) and _keeps(op, d, 2):
+                yield "absorbs", (op, d)
+
+
+def _keeps(op: Op, dtype: str, arity: int) -> bool:
+    """Whether op of so many arguments of a dtype is of that dtype (arity 0: never mind)."""
+    return not arity or _stays(op, dtype, *[dtype] * arity)
+
+
+def _cancelling(ops: Iterable[Op], dtypes: Iterable[str]) -> Iterator[Given]:
+    for op in ops:
+        for d in dtypes:
+            e = op.spec.traits.self_inverse.get(np.dtype(d).kind)
+            if e is not None:
+                value = np.array(e, d)
+                yield "cancels", (op, d, const_key(value))
+                yield from constant_facts("const " + const_key(value), value, ops, dtypes)
+
+
+def with_elements(ops: Iterable[Op]) -> list[Op]:
+    """Those to which some constant is neutral or absorbing: few of many."""
+    traits = ((op, op.spec.traits) for op in ops)
+    return [op for op, t in traits if t.identity or t.left_identity or t.annihilator]
+
+
+def constant_facts(
+    i: int | str, value: np.ndarray[Any, Any], ops: Iterable[Op], dtypes: Iterable[str]
+) -> Iterator[Given]:
+    """What a constant is to the operators of the program on arrays of their dtypes: neutral, absorbing."""
+    if value.ndim:
+        return
+    if value.dtype == bool:
+        yield ("is_true" if value else "is_false"), (i,)
+    if not value.any():
+        yield "nothing", (i,)
+    for op in ops:
+        traits = op.spec.traits
+        for d in dtypes:
+            kind = np.dtype(d).kind
+            as_it_is = _is(value, traits.identity.get(kind), d)
+            if as_it_is and _stays(op, d, d, value.dtype.name):
+                yield "neutral", (op, i, d)
+            left = _is(value, traits.left_identity.get(kind), d) or (as_it_is and traits.commutative)
+            if left and _stays(op, d, value.dtype.name, d):
+                yield "left_neutral", (op, i, d)
+        if _is(value, traits.annihilator.get(value.dtype.kind), value.dtype.name):
+            yield "absorbing", (op, i)
+
+
+def _stays(op: Op, dtype: str, *dtypes: str) -> bool:
+    """Whether op of such arguments is of that dtype."""
+    try:
+        return op.infer(*(Operand(d, ()) for d in dtypes)).dtype == dtype
+    except (TypeError, ValueError):
+        return False
+
+
+def _is(value: np.ndarray[Any, Any], element: complex | None, dtype: str) -> bool:
+    """Whether a constant, in that dtype, is the element, bit for bit."""
+    if element is None or not np.can_cast(value.dtype, dtype, "same_kind"):
+        return False
+    with np.errstate(over="ignore"):  # an integer may be no number of a small dtype
+        return np.array(element, dtype).tobytes() == value.astype(dtype).tobytes()
+
+
+def _static_shapes(g: Encoded) -> Iterator[Given]:
+    """Shapes of traced values that are known, of loops in which all shapes are sure to fit."""
+    traced = [(f.clock, f.args[0]) for _, f in g.forms() if f.clock != ROOT and f.kind in ("stack", "tail")]
+    traced = [(c, v) for c, v in dict.fromkeys(traced) if None not in g.types[v].shape]
+    misfits = _misfits(g) if traced else set()
+    for c, v in traced:
+        if c not in misfits:
+            type = g.types[v]
+            yield "static_shape", (v, ",".join([f"{type.dtype}:0", *map(str, type.shape)]))
+
+
+def _misfits(g: Encoded) -> set[int]:
+    """Loops in which shapes may not fit, and those around them."""
+    fitting, clocks = known_lengths(g).fitting, clocks_of(g)
+    found = {clocks[i] for i, f in g.forms() if f.kind == "apply" and i not in fitting} - {ROOT}
+    return {outer for c in found for outer in g.chain(c)}
+
+
+def _equal_rows(g: Encoded, x: int) -> Iterator[Given]:
+    value = g.consts[g.classes[x][0].key]
+    if value.ndim and len(value) and all(row.tobytes() == value[0].tobytes() for row in value):
+        row = np.asarray(value[0])
+        g.consts[const_key(row)] = row
+        yield "equal_rows", (x, "const " + const_key(row))
+
+
+def _forward(g: Encoded) -> Iterator[Given]:
+    """Operators, and traces of inner loops, on a clock that no recurrence runs through: components by themselves."""
+    needs: dict[int, list[int]] = {}
+    for i, f in g.forms():
+        needs[i] = list(f.args)
+        if f.kind == "delay":
+            needs[i].extend(g.states[f.state].updates)
+        if f.kind in ("seq", "delay"):
+            # What ends the loop decides whether there is a next step.
+            needs[i].extend(g.clocks[f.clock].until)
+    component = components(needs)
+    size = Counter(component.values())
+    clocks = clocks_of(g)
+    for i, f in g.forms():
+        if f.kind in ("apply", "stack", "tail") and size[component[i]] == 1 and clocks[i] != ROOT:
+            yield "forward", (i,)
+
+
+def _always(g: Encoded) -> Iterator[Given]:
+    """Terms that are computed whatever the conditions of the program turn out to be."""
+    seen: set[int] = set()
+    todo = [*g.roots, *g.checks]
+    while todo:
+        i = todo.pop()
+        if i in seen:
+            continue
+        seen.add(i)
+        (f,) = g.classes[i]
+        if not (isinstance(f.operator, Op) and f.operator.spec.effect):  # what is known to run may run earlier
+            yield "always", (i,)
+        lazy = f.operator is not None and f.operator.name == "ifelse"
+        todo.extend(f.args[:1] if lazy else f.args)
+        if f.kind == "delay":
+            todo.extend(g.states[f.state].updates)
+        if f.clock != ROOT:
+            todo.extend((g.clocks[f.clock].steps, *g.clocks[f.clock].until))

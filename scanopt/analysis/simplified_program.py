@@ -1,0 +1,73 @@
+"""A program with what laws found equal written once: what is looked up in its text is then looked up again.
+
+States and loops that are equal at every step, products that stand side by side, what an accumulated state adds up:
+all that needs the whole program is found in its text before saturation.  Laws may show that the text says the
+same twice.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from scanopt.analysis.coinduction import may_be_equal, waiting
+from scanopt.analysis.initial_facts import Given
+from scanopt.analysis.late_reads import reading_late
+from scanopt.analysis.shared_operands import products_beside
+from scanopt.calculus.encoded import Encoded, clocks_of
+from scanopt.calculus.forms import Form, StateInfo
+
+__all__ = ["simplified", "told"]
+
+
+def simplified(program: Encoded, classes: Mapping[int, int], equal: Collection[Given]) -> Encoded | None:
+    """The program whose terms are made of the first of equal terms, where its text may then tell more; else None.
+
+    classes: of its terms.  equal: what was proven of its states and loops.
+    """
+    first = _first(program, classes)
+    if all(i == j for i, j in first.items()):
+        return None
+    out = _made_of(program, first)
+    return out if told(out) - told(program) or may_be_equal(out, equal) else None
+
+
+def _first(g: Encoded, classes: Mapping[int, int]) -> dict[int, int]:
+    """Per term the first one on its clock that is equal, among those that wait for no more loops.
+
+    What a term is made of waits for no more loops than before, so that no loop comes to wait for its own trace.
+    """
+    clocks = clocks_of(g)
+    equal: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for i, _ in g.forms():
+        if i in classes:
+            equal[classes[i], clocks[i]].append(i)
+    several = [(clock, terms) for (_, clock), terms in equal.items() if len(terms) > 1]
+    waits = {c: waiting(g, c) for c in dict.fromkeys(c for c, _ in several)}
+    out = {i: i for i, _ in g.forms()}
+    for clock, terms in several:
+        for i in terms:
+            out[i] = next(j for j in terms if waits[clock][j] <= waits[clock][i])
+    return out
+
+
+def _made_of(g: Encoded, first: Mapping[int, int]) -> Encoded:
+    def of(form: Form) -> Form:
+        return replace(form, args=tuple(first[a] for a in form.args))
+
+    out = Encoded()
+    vars(out).update(vars(g))
+    out.classes = {i: [of(f) for f in forms] for i, forms in g.classes.items()}
+    out.states = {s: StateInfo(info.label, tuple(first[u] for u in info.updates)) for s, info in g.states.items()}
+    out.clocks = {
+        c: replace(info, steps=first[info.steps], until=tuple(first[u] for u in info.until))
+        for c, info in g.clocks.items()
+    }
+    out.roots, out.checks = (tuple(first[i] for i in ids) for ids in (g.roots, g.checks))
+    return out
+
+
+def told(g: Encoded) -> set[Given]:
+    """What is looked up in a program's text, of terms that stand side by side."""
+    return {*products_beside(g), *reading_late(g)}

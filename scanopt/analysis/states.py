@@ -1,0 +1,36 @@
+"""What a program itself tells of its states: which of them never change, and which only pass on what another was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import scanopt.facts.states  # noqa: F401  # declares what is given here
+from scanopt.analysis.initial_facts import Given
+from scanopt.calculus.forms import TermGraph
+
+__all__ = ["passing_on"]
+
+
+def passing_on(g: TermGraph, equal: Iterable[Given] = ()) -> Iterator[Given]:
+    """States that are written back as they were; states s and r where s becomes an earlier value of r, and r passes
+    on nothing of s.
+
+    equal: what is known of states that are equal: they count as one.
+    """
+    one = {args[3]: args[1] for name, args in equal if name == "equal_in_time"}
+    target: dict[object, object] = {}
+    for s, info in g.states.items():
+        for update, form in ((u, f) for u in info.updates for f in g.classes[u]):
+            if form.kind == "delay" and (form.state, form.k) == (s, 1):
+                yield "unchanged", (update,)
+            a, b = one.get(s, s), one.get(form.state, form.state)
+            if form.kind == "delay" and a not in target and _end(target, b) != a:
+                target[a] = b
+                yield "passed_on", (s, form.state)
+
+
+def _end(target: Mapping[object, object], s: object) -> object:
+    """Where the states lead that pass on, from s."""
+    while s in target:
+        s = target[s]
+    return s

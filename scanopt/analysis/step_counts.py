@@ -1,0 +1,40 @@
+"""Loops of as many steps, as far as lengths of arrays tell."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import replace
+
+import scanopt.facts.states  # noqa: F401  # declares what is given here
+from scanopt.analysis.initial_facts import Given
+from scanopt.analysis.lengths import known_lengths
+from scanopt.calculus.encoded import Encoded
+
+__all__ = ["as_many_steps", "with_equal_lengths"]
+
+
+def with_equal_lengths(g: Encoded) -> Encoded:
+    """The program with one term for numbers of steps that are the same."""
+    out = Encoded()
+    vars(out).update(vars(g))
+    out.clocks = {
+        c: replace(g.clocks[c], steps=g.clocks[first].steps) for c, first in zip(g.clocks, _first(g), strict=True)
+    }
+    return out
+
+
+def as_many_steps(g: Encoded) -> Iterator[Given]:
+    """Loops, side by side, with the same number of steps."""
+    for c, first in zip(g.clocks, _first(g), strict=True):
+        if g.clocks[c].steps != g.clocks[first].steps:
+            yield "as_many_steps", (first, c)
+
+
+def _first(g: Encoded) -> list[int]:
+    """Per loop the one in the same loop with as many steps whose number of steps is the first term."""
+    known = known_lengths(g)
+    keys = {c: (info.level, known.values[info.steps]) for c, info in g.clocks.items()}
+    first: dict[Hashable, int] = {}
+    for c in sorted(g.clocks, key=lambda c: g.clocks[c].steps):
+        first.setdefault(keys[c], c)
+    return [first[keys[c]] for c in g.clocks]

@@ -1,0 +1,1 @@
+"""Gradients of operators that take more than a line."""

@@ -1,0 +1,56 @@
+"""The gradients of indexing: what is read spreads back to where it stood, what is written is gathered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.op import Op
+from scanopt.array.operators.sum_to import sum_to
+from scanopt.array.variable import FUNCTIONS, Constant, Variable, apply
+
+__all__ = ["distinct", "gradient_of_getitem", "gradient_of_setitem"]
+
+Args = Sequence[Variable]
+
+
+def gradient_of_getitem(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
+    """Zeros, and g added where the entries were read: an entry read twice gets both."""
+    x, *inputs = args
+    back = Op.make("setitem", index=op.options["index"], mode="inc")
+    return [apply(back, FUNCTIONS["zeros_like"](x), g, *inputs), *(None for _ in inputs)]
+
+
+def gradient_of_setitem(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
+    """By x: g, but zero where it was overwritten.  By y: g where y was written, summed where y was spread."""
+    _, y, *inputs = args
+    read = Op.make("getitem", index=op.options["index"])
+    part = apply(read, g, *inputs)
+    by_x = g
+    if op.options["mode"] == "set":
+        by_x = apply(op, g, Constant(np.zeros((), g.dtype)), *inputs)
+        if not distinct(op.options["index"], inputs):
+            part = FUNCTIONS["where"](_lasts(op, read, g, part, inputs), part, 0)
+    return [by_x, sum_to(part, y), *(None for _ in inputs)]
+
+
+def distinct(index: tuple[Any, ...], inputs: Args) -> bool:
+    """Whether it is known that the index names no entry twice: only arrays of integers can."""
+    arrays = [x for x in inputs if x.ndim and x.dtype != "bool"]
+    if not arrays:
+        return True
+    data = [x.data for x in arrays if isinstance(x, Constant) and (x.data >= 0).all()]
+    if len(data) < len(arrays) or "mask" in index:
+        return False
+    places = np.stack([a.ravel() for a in np.broadcast_arrays(*data)])
+    return np.unique(places, axis=1).shape == places.shape
+
+
+def _lasts(op: Op, read: Op, g: Variable, part: Variable, inputs: Args) -> Variable:
+    """For each entry of the part whether it is the one that stays: of entries written to one place one does."""
+    numbers = FUNCTIONS["reshape"](FUNCTIONS["arange"](FUNCTIONS["size"](part)), FUNCTIONS["shape"](part))
+    written = apply(op, FUNCTIONS["zeros_like"](g, "int64"), numbers, *inputs)
+    stays: Variable = FUNCTIONS["eq"](apply(read, written, *inputs), numbers)
+    return stays

@@ -1,0 +1,1 @@
+"""What operators compute where NumPy has no one function for it."""

@@ -1,0 +1,149 @@
+"""Decompositions of matrices, each result one array, so that what has several parts is computed once.
+
+All functions take a matrix or a stack of matrices.  NumPy's functions are called; what NumPy does not have is
+SciPy's, imported when it is first called, and on a device CuPy's.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.numerics.factors import dtype_of, on
+
+__all__ = ["COMPLEX_OF", "eig", "eigh", "expm", "lstsq", "pinv", "qr", "spectrum", "svd"]
+
+COMPLEX_OF = {"float32": "complex64", "float64": "complex128"}
+
+
+def _named(xp: Any, name: str, **options: Any) -> Callable[..., Any]:
+    """A function of the linear algebra of an array module: NumPy's, by way of the host, where it has none."""
+    found = getattr(xp.linalg, name, None)
+    if found is not None:
+        return on(xp, partial(found, **options) if options else found)
+    known = getattr(np.linalg, name)
+
+    def by_host(*args: Any) -> Any:
+        results = known(*(xp.asnumpy(x) for x in args), **options)
+        return tuple(map(xp.asarray, results)) if isinstance(results, tuple) else xp.asarray(results)
+
+    return by_host
+
+
+def svd(xp: Any, a: Any, full: bool) -> Any:
+    """Singular values as the first row, then the rows of U, then those of V without a conjugate (vh transposed).
+
+    >>> svd(np, np.array([[3.0, 0.0], [0.0, 2.0]]), False)[0]
+    array([3., 2.])
+    """
+    u, s, vh = _named(xp, "svd", full_matrices=full)(a)
+    m, n = a.shape[-2:]
+    out = xp.zeros((*a.shape[:-2], 1 + m + n, max(m, n) if full else min(m, n)), u.dtype)
+    out[..., 0, : s.shape[-1]] = s
+    out[..., 1 : m + 1, : u.shape[-1]] = u
+    out[..., m + 1 :, : vh.shape[-2]] = xp.swapaxes(vh, -1, -2)
+    return out
+
+
+def eigh(xp: Any, a: Any, lower: bool) -> Any:
+    """Eigenvalues as the first row, then the rows of the matrix of eigenvectors, of a Hermitian matrix.
+
+    >>> eigh(np, np.array([[2.0, 0.0], [0.0, 3.0]]), True)[0]
+    array([2., 3.])
+    """
+    return _under(xp, *_named(xp, "eigh", UPLO="L" if lower else "U")(a))
+
+
+def eig(xp: Any, a: Any) -> Any:
+    """The same of any square matrix, always of complex numbers.
+
+    >>> eig(np, np.array([[2.0, 0.0], [0.0, 3.0]]))[0]
+    array([2.+0.j, 3.+0.j])
+    """
+    values, vectors = _named(xp, "eig")(a)
+    found = _under(xp, values, vectors)
+    return found.astype(COMPLEX_OF.get(found.dtype.name, found.dtype), copy=False)
+
+
+def _under(xp: Any, values: Any, vectors: Any) -> Any:
+    """A vector as a row above a matrix."""
+    return xp.concatenate([values[..., None, :].astype(vectors.dtype, copy=False), vectors], axis=-2)
+
+
+def qr(xp: Any, a: Any, complete: bool) -> Any:
+    """The rows of Q, then those of R transposed.
+
+    >>> qr(np, np.array([[-2.0]]), False)
+    array([[ 1.],
+           [-2.]])
+    """
+    q, r = on(xp, partial(xp.linalg.qr, mode="complete" if complete else "reduced"))(a)
+    return xp.concatenate([q, xp.swapaxes(r, -1, -2)], axis=-2)
+
+
+def spectrum(xp: Any, a: Any, of: str) -> Any:
+    """Singular values, or eigenvalues (of a Hermitian matrix, of which the lower or upper triangle is read).
+
+    >>> spectrum(np, np.array([[0.0, 1.0], [1.0, 0.0]]), "eigvalsh_lower")
+    array([-1.,  1.])
+    """
+    if of == "svd":
+        return _named(xp, "svd", compute_uv=False)(a)
+    if of == "eig":
+        found = _named(xp, "eigvals")(a)
+        return found.astype(COMPLEX_OF.get(found.dtype.name, found.dtype), copy=False)
+    return _named(xp, "eigvalsh", UPLO="L" if of == "eigvalsh_lower" else "U")(a)
+
+
+def pinv(xp: Any, a: Any, rcond: Any, hermitian: bool) -> Any:
+    """The pseudo-inverse; singular values up to rcond times the greatest count as 0.
+
+    >>> pinv(np, np.array([[2.0], [0.0]]), 1e-15, False)
+    array([[0.5, 0. ]])
+    """
+    if not a.size:
+        return xp.zeros((*a.shape[:-2], *a.shape[:-3:-1]), dtype_of(a.dtype.name))
+    given = a if a.dtype.kind in "fc" else a.astype("float64")
+    options = {"hermitian": True} if hermitian and xp.__name__ != "cupy" else {}  # CuPy's does without
+    return xp.linalg.pinv(given, rcond, **options)
+
+
+def lstsq(xp: Any, a: Any, b: Any, rcond: Any) -> Any:
+    """The x for which the sum of squares of a x - b is least, and of those the shortest.
+
+    >>> lstsq(np, np.array([[1.0], [1.0]]), np.array([1.0, 3.0]), 1e-15)
+    array([2.])
+    """
+    dtype = dtype_of(a.dtype.name, b.dtype.name)
+    found = xp.linalg.lstsq(a.astype(dtype, copy=False), b.astype(dtype, copy=False), rcond=float(rcond))
+    return found[0]
+
+
+def expm(xp: Any, a: Any) -> Any:
+    """The exponential of a square matrix.
+
+    >>> expm(np, np.zeros((1, 1)))
+    array([[1.]])
+    """
+    dtype = dtype_of(a.dtype.name)
+    x = a.astype(dtype, copy=False)
+    if not x.size:
+        return xp.zeros(x.shape, dtype)
+    one = _expm(xp.__name__)
+    if x.ndim == 2 or xp.__name__ != "cupy":
+        return one(x).astype(dtype, copy=False)
+    flat = x.reshape((-1, *x.shape[-2:]))
+    return xp.stack([one(m) for m in flat]).reshape(x.shape)
+
+
+def _expm(module: str) -> Callable[..., Any]:
+    home = "cupyx.scipy.linalg" if module == "cupy" else "scipy.linalg"
+    try:
+        found: Callable[..., Any] = importlib.import_module(home).expm
+    except ImportError as error:
+        raise ImportError(f"the exponential of a matrix needs SciPy: pip install scipy ({error})") from None
+    return found

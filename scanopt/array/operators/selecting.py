@@ -1,0 +1,141 @@
+"""Functions written with indexing: take, flip, roll, diff, diagonal and the like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.batching import broadcast_to, dim, dims_of, expand, transpose
+from scanopt.array.constants import as_variable
+from scanopt.array.operators.creation import arange
+from scanopt.array.operators.elementwise import cast, elementwise
+from scanopt.array.operators.joining import concatenate
+from scanopt.array.operators.reductions import reduce
+from scanopt.array.operators.shaping import flatten, reshape
+from scanopt.array.operators.subtensor import getitem
+from scanopt.array.shapes import axis_of
+from scanopt.array.variable import Variable, public
+
+__all__ = ["diagonal", "take"]
+
+
+@public("take", numpy=("take",))
+def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Variable:
+    """Entries of x along an axis (flattened where None), by an integer or an array of them.
+
+    mode: for indices out of range "raise", "wrap" or "clip".  Raises ValueError for another one.
+    """
+    v, places = as_variable(x), as_variable(indices)
+    if axis is None:
+        v, axis = flatten(v), 0
+    i = axis_of(axis, v.ndim)
+    if mode == "wrap":
+        places = elementwise("remainder", places, dim(v, i))
+    elif mode == "clip":
+        places = elementwise("maximum", elementwise("minimum", places, elementwise("subtract", dim(v, i), 1)), 0)
+    elif mode != "raise":
+        raise ValueError(f"the mode is 'raise', 'wrap' or 'clip', found {mode!r}")
+    return getitem(v, (*[slice(None)] * i, places))
+
+
+@public("take_along_axis", numpy=("take_along_axis",))
+def take_along_axis(x: Any, indices: Any, axis: int = -1) -> Variable:
+    """For each place the entry of x along axis that `indices` names there."""
+    v, picks = as_variable(x), as_variable(indices)
+    i = axis_of(axis, v.ndim)
+    key: list[Any] = []
+    for j, n in enumerate(dims_of(v)):
+        others = [k for k in range(v.ndim) if k != j]
+        key.append(picks if j == i else expand(arange(n), others))
+    return getitem(v, tuple(key))
+
+
+@public("flip", numpy=("flip",))
+def flip(x: Any, axis: Any = None) -> Variable:
+    """x in reverse order along axis (an int, several, or None for all)."""
+    v = as_variable(x)
+    many = range(v.ndim) if axis is None else axis if isinstance(axis, Iterable) else (axis,)
+    axes = {axis_of(i, v.ndim) for i in many}
+    return getitem(v, tuple(slice(None, None, -1 if i in axes else None) for i in range(v.ndim)))
+
+
+@public("roll", numpy=("roll",))
+def roll(x: Any, shift: Any, axis: Any = None) -> Variable:
+    """x with its entries moved by `shift` places along an axis (or several, each by its own), around the end."""
+    v = as_variable(x)
+    if isinstance(axis, Iterable) or (isinstance(shift, Iterable) and not hasattr(shift, "dtype")):
+        shifts = [shift] if isinstance(shift, int) or hasattr(shift, "dtype") else list(shift)
+        axes = list(axis) if isinstance(axis, Iterable) else [axis]
+        for k in range(max(len(shifts), len(axes))):
+            v = roll(v, shifts[k % len(shifts)], axes[k % len(axes)])
+        return v
+    if axis is None:
+        return reshape(roll(flatten(v), shift, 0), dims_of(v)) if v.ndim != 1 else roll(v, shift, 0)
+    i = axis_of(axis, v.ndim)
+    before, n = (slice(None),) * i, dim(v, i)
+    if isinstance(shift, int) and isinstance(n, int):
+        cut = -shift % n if n else 0
+        if cut == 0:
+            return v
+        parts = (getitem(v, (*before, slice(cut, None))), getitem(v, (*before, slice(None, cut))))
+        return concatenate(parts, i)
+    if isinstance(shift, Variable | np.ndarray | np.generic) and shift.dtype == "uint64":  # with int64, a float
+        shift = cast(elementwise("remainder", as_variable(shift), cast(as_variable(n), "uint64")), "int64")
+    return getitem(v, (*before, elementwise("remainder", elementwise("subtract", arange(n), shift), n)))
+
+
+@public("diff", numpy=("diff",))
+def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Variable:
+    """Differences of neighbours along axis, n times over.
+
+    prepend, append: what comes before and after x, an array or one number for all.
+    """
+    v = as_variable(x)
+    i = axis_of(axis, v.ndim)
+    sides = [None if side is None else _beside(v, i, side) for side in (prepend, append)]
+    parts = [part for part in (sides[0], v, sides[1]) if part is not None]
+    v = concatenate(parts, i) if len(parts) > 1 and n else v
+    before = (slice(None),) * axis_of(axis, v.ndim)
+    for _ in range(n):
+        high, low = getitem(v, (*before, slice(1, None))), getitem(v, (*before, slice(None, -1)))
+        v = elementwise("not_equal" if v.dtype == "bool" else "subtract", high, low)
+    return v
+
+
+def _beside(x: Variable, axis: int, side: Any) -> Variable:
+    """What comes before or after x along an axis."""
+    v = as_variable(side)
+    return v if v.ndim else broadcast_to(v, [1 if i == axis else n for i, n in enumerate(dims_of(x))])
+
+
+@public("diagonal", numpy=("diagonal",))
+def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
+    """The entries where index2 - index1 is `offset`, as the last axis."""
+    v = as_variable(x)
+    i, j = axis_of(axis1, v.ndim), axis_of(axis2, v.ndim)
+    if i == j:
+        raise ValueError(f"diagonal of the one axis {i}")
+    v = transpose(v, (*[k for k in range(v.ndim) if k not in (i, j)], i, j))
+    down, right = max(-offset, 0), max(offset, 0)
+    n, m = dims_of(v)[-2:]
+    if isinstance(n, int) and isinstance(m, int):
+        steps = arange(max(min(n - down, m - right), 0))
+    else:
+        ends = elementwise("subtract", n, down), elementwise("subtract", m, right)
+        steps = arange(elementwise("minimum", *ends))
+    at = elementwise("add", steps, down), elementwise("add", steps, right)
+    return getitem(v, (Ellipsis, *at))
+
+
+@public("trace", numpy=("trace",))
+def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Variable:
+    """The sum of a diagonal."""
+    return reduce("sum", diagonal(x, offset, axis1, axis2), -1, False, dtype)
+
+
+@public("copy", numpy=("copy",))
+def copy(x: Any) -> Variable:
+    """x: symbolic arrays are never changed, so a copy is the array itself."""
+    return as_variable(x)

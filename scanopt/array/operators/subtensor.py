@@ -1,0 +1,125 @@
+"""Indexing as users write it: `x[...]`, `set_subtensor` and `inc_subtensor`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.batching import expand
+from scanopt.array.constants import as_tensor_variable, as_variable, is_weak, weak_constant
+from scanopt.array.op import Op
+from scanopt.array.operators.elementwise import cast
+from scanopt.array.operators.indexing import FULL, span
+from scanopt.array.variable import Apply, Constant, Variable, apply, describe, public
+
+__all__ = ["getitem", "inc_subtensor", "set_subtensor"]
+
+Index = tuple[Any, ...]
+
+
+def _read_one(item: Any) -> tuple[Any, tuple[Variable, ...]]:
+    """One item of a user's index as an entry and its arguments."""
+    if item is None:
+        return "newaxis", ()
+    if isinstance(item, slice):
+        return _read_slice(item)
+    if isinstance(item, bool | np.bool_):
+        raise TypeError(f"the bool {item} cannot be an index; use a mask array")
+    if isinstance(item, int | np.integer):
+        return int(item), ()
+    v = as_tensor_variable(item)
+    if isinstance(item, list | tuple) and v.type.shape == (0,):
+        v = Constant(np.zeros(0, "int64"))
+    kind = np.dtype(v.dtype).kind
+    if kind not in "iub" or (kind == "b" and v.ndim == 0):
+        raise TypeError(f"an index is an integer, a slice or a mask, found {describe(v)}")
+    if v.ndim == 0:
+        return (int(v.data), ()) if isinstance(v, Constant) else ("in", (v,))
+    return ("mask" if kind == "b" else "array"), (v,)
+
+
+def _read_slice(item: slice) -> tuple[Any, tuple[Variable, ...]]:
+    parts: list[Any] = []
+    inputs: list[Variable] = []
+    for part in (item.start, item.stop, item.step):
+        entry, given = (None, ()) if part is None else _read_one(part)
+        if not (entry is None or isinstance(entry, int) or entry == "in"):
+            raise TypeError(f"a bound of a slice is an integer scalar, found {part!r}")
+        parts.append(entry)
+        inputs += given
+    start, stop, step = parts
+    step = None if step == 1 else step
+    if start == 0 and (step is None or (isinstance(step, int) and step > 0)):
+        start = None
+    return ("slice", start, stop, step), tuple(inputs)
+
+
+def _read(x: Variable, key: Any) -> tuple[Index, tuple[Variable, ...]]:
+    """A user's index in normal form."""
+    items = list(key) if isinstance(key, tuple) else [key]
+    read = [(Ellipsis, ()) if item is Ellipsis else _read_one(item) for item in items]
+    taken = sum(span(e, given) for e, given in read if e is not Ellipsis)
+    if taken > x.ndim:
+        raise IndexError(f"too many indices: {taken} for {describe(x)}")
+    dots = [i for i, (e, _) in enumerate(read) if e is Ellipsis]
+    if len(dots) > 1:
+        raise IndexError("an index can have one ellipsis only")
+    if dots:
+        read[dots[0] : dots[0] + 1] = [(FULL, ())] * (x.ndim - taken)
+    while read and read[-1][0] == FULL:
+        read.pop()
+    return tuple(e for e, _ in read), tuple(p for _, given in read for p in given)
+
+
+@public("getitem")
+def getitem(x: Any, key: Any) -> Variable:
+    """`x[key]` as NumPy reads it: ints, slices, Ellipsis, None, integer arrays, masks, any mixed.
+
+    Raises IndexError for too many indices or one that is known to be out of range.
+
+    >>> getitem(np.ones((3, 4)), (0, slice(1, None))).type.shape
+    (3,)
+    """
+    v = as_variable(x)
+    index, inputs = _read(v, key)
+    if not index:
+        return v
+    if all(e in ("newaxis", FULL) for e in index):
+        return expand(v, [i for i, e in enumerate(index) if e == "newaxis"])
+    return apply(Op.make("getitem", index=index), v, *inputs)
+
+
+def _update(part: Variable, y: Any, mode: str) -> Variable:
+    owner = part.owner if isinstance(part, Variable) else None
+    if not isinstance(owner, Apply) or owner.op.name != "getitem":
+        found = describe(part) if isinstance(part, Variable) else repr(part)
+        raise TypeError(f"{mode}_subtensor takes a part x[...] of an array, written in place, found {found}")
+    x, *inputs = owner.inputs
+    weak = is_weak(y)
+    new = y if weak else as_tensor_variable(y)
+    if not np.can_cast(np.result_type(x.dtype, y) if weak else new.dtype, x.dtype, "same_kind"):
+        what = describe(new) if isinstance(new, Variable) else repr(y)
+        raise TypeError(f"{mode}_subtensor cannot put {what} into {describe(x)}: cast it first")
+    value = weak_constant(y, x.dtype, (x,)) if weak else new
+    op = Op.make("setitem", index=owner.op.options["index"], mode=mode)
+    return apply(op, x, cast(value, x.dtype), *inputs)
+
+
+@public()
+def set_subtensor(x: Any, y: Any) -> Variable:
+    """The array v with its part x = v[...] replaced by y; v itself is not changed.
+
+    x: the result of indexing, as in `set_subtensor(v[1:3], 0)`.  y: broadcasts to it.
+    Raises TypeError when x is no such part, or for a cast that loses.
+
+    >>> set_subtensor(as_tensor_variable(np.zeros(3))[1:], 1.0)
+    a result of setitem float64[3]
+    """
+    return _update(x, y, "set")
+
+
+@public()
+def inc_subtensor(x: Any, y: Any) -> Variable:
+    """The array v with y added to its part x = v[...]; repeated indices add up."""
+    return _update(x, y, "inc")

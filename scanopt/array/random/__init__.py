@@ -1,0 +1,1 @@
+"""Random numbers: Philox by key, samplers, and the functions and streams that users call."""

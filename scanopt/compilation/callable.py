@@ -1,0 +1,141 @@
+"""What compiled and loaded functions have in common: how they are called, and saved."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from scanopt.array.shown import shown
+from scanopt.array.variable import SharedVariable, Variable
+from scanopt.compilation.signature import Signature
+from scanopt.program.ir import Program
+
+__all__ = ["Runnable", "compiled"]
+
+Values = Sequence[Any]
+
+
+def compiled(program: Program, backend: str) -> Any:
+    """The program made callable by the executor of this name."""
+    return importlib.import_module("scanopt.backends").executor(backend).compile(program)
+
+
+class Runnable:
+    """A function of arrays: a program, and the signature that its arguments and results follow.
+
+    Threads may call it at the same time.  A call that updates shared variables reads, computes and
+    writes while no other such call touches them; one without updates reads all of them at one moment.
+    name: as given, or None.
+    """
+
+    is_compiled = True
+    _rows_fit = False
+    _compiled: Any = None
+
+    def __init__(self, signature: Signature, name: str | None) -> None:
+        self.name = name
+        self._signature = signature
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The outputs for values of the inputs, by position or by name."""
+        s = self._signature
+        if not s.changes:
+            return s.pack(self._run(s.read(args, kwargs)))
+        with s.transaction():
+            results = self._run(s.read(args, kwargs))
+            s.assign(results[len(s.outputs) :])
+        return s.pack(results[: len(s.outputs)])
+
+    def _run(self, values: Values) -> list[Any]:
+        """All results of the program for values of all its inputs."""
+        raise NotImplementedError
+
+    @property
+    def inputs(self) -> tuple[Variable, ...]:
+        """The symbolic inputs."""
+        return self._signature.inputs
+
+    @property
+    def outputs(self) -> tuple[Variable, ...]:
+        """The symbolic outputs."""
+        return self._signature.outputs
+
+    @property
+    def updates(self) -> Mapping[SharedVariable, Variable]:
+        """New values of shared variables, set after each call."""
+        return self._signature.updates
+
+    @property
+    def shared(self) -> tuple[SharedVariable, ...]:
+        """The shared variables that it reads."""
+        return self._signature.shared
+
+    @property
+    def program(self) -> Program:
+        """The program that runs."""
+        raise NotImplementedError
+
+    @property
+    def backend(self) -> str:
+        """The executor asked for."""
+        raise NotImplementedError
+
+    @property
+    def executor(self) -> str:
+        """What runs the program.
+
+        >>> from scanopt import function, tensor as T
+        >>> x = T.dvector("x")
+        >>> function([x], x + x, backend="numpy").executor
+        'array steps on NumPy'
+        """
+        if self._compiled is None:
+            return "the interpreter"
+        found = importlib.import_module("scanopt.backends").executor(self.backend)
+        return str(getattr(found, "description", f"array steps on {found.xp.__name__}"))
+
+    @property
+    def kernels(self) -> tuple[Any, ...]:
+        """What became of each loop: its kernels as C text, or why it has none.  See docs/kernels.md.
+
+        >>> from scanopt import function, tensor as T
+        >>> x = T.dvector("x")
+        >>> function([x], x + x).kernels
+        ()
+        """
+        found: tuple[Any, ...] = getattr(self._compiled, "kernels", ())
+        return found
+
+    def to_graph(self) -> tuple[list[Variable], dict[Variable, Variable]]:
+        """Outputs and updates as graphs of the same inputs and shared variables, as the program computes them.
+
+        updates: new values by shared variable, and by input where it has an update.  What functions take is taken
+        back: they can be printed, cloned, and compiled again.  What steers gradients alone (`truncate_gradient`,
+        `consider_constant`) is no part of a program and is not in its graph.
+
+        >>> from scanopt import dprint, function, map, tensor as T
+        >>> x = T.dvector("x")
+        >>> outputs, updates = function([x], map(lambda v: v * v, x)[0]).to_graph()
+        >>> dprint(outputs[0])
+        multiply [id A]
+         ├─ x [id B]
+         └─ x [id B]
+        """
+        s = self._signature
+        graph_of = importlib.import_module("scanopt.program.graph").graph_of
+        results = graph_of(self.program, [*s.inputs, *s.shared], self._rows_fit)
+        changed = [*s.updates, *(x.variable for x in s.slots if x.update is not None)]
+        outputs = results[: len(s.outputs)]
+        return outputs, dict(zip(changed, results[len(outputs) :], strict=True))
+
+    def save(self, path: str | Path) -> None:
+        """Write the program and the values of shared variables to a JSON file, for `scanopt.load`.
+
+        Running it needs NumPy alone.  Raises OSError, ValueError for a dtype that the format does not know.
+        """
+        importlib.import_module("scanopt.compilation.saved").save(self, path)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {shown(self.name or '')}{self._signature}>"

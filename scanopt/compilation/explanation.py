@@ -1,0 +1,127 @@
+"""Why a program is what it is: the laws that made it, one after the other, with what each saved.
+
+The fast path keeps counts only.  For an explanation the program is optimized once more, and the engine notes down
+which law made each form and which forms laws said to be equal.  The laws on the way from the program as written to
+the one chosen are told in the order of the rounds in which they began; what they have saved after each is the cost of
+a program of the forms that those before and it had made.  (What a law saves by uniting forms that are there already
+shows at the first step.)  Where a limit of time ended the search, this one may have found another program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from scanopt.calculus.encoded import Encoded
+from scanopt.calculus.forms import Form
+from scanopt.calculus.law import Law
+from scanopt.compilation.optimize import Optimized, Settings, as_written, optimize
+from scanopt.displayed import Displayed
+from scanopt.egraph.derivation import derivation
+from scanopt.extraction.extract import Extraction, cheap
+from scanopt.extraction.problem import NoProgramFoundError, Problem
+from scanopt.memory import bytes_text
+from scanopt.program.ir import Program
+from scanopt.program.lower import lower
+
+__all__ = ["Explanation", "Step", "explain"]
+
+_SECONDS = 0.2
+"""For each program on the way."""
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One law beside those before it.  doc: what it says in words.
+
+    A law that saves nothing yet is there because the next ones need what it made.
+    """
+
+    law: str
+    formula: str
+    conditions: tuple[str, ...]
+    licence: str
+    doc: str
+    cost_before: float
+    cost_after: float
+    program: Program
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation(Displayed):
+    """The way from the program as written to the result, and the bytes that both hold at their peaks."""
+
+    initial: Program
+    final: Program
+    cost_before: float
+    cost_after: float
+    steps: tuple[Step, ...]
+    memory_before: float = 0.0
+    memory_after: float = 0.0
+
+    def __str__(self) -> str:
+        before = f"cost {self.cost_before:.4g}, holds {bytes_text(self.memory_before)}"
+        if not self.steps:
+            return f"no law makes this program cheaper ({before})"
+        lines = [f"{before} as written"]
+        for n, s in enumerate(self.steps, 1):
+            change = "enables the next" if s.cost_after >= s.cost_before else f"cost {s.cost_after:.4g}"
+            lines.append(f"{n}. {s.law}: {s.doc.splitlines()[0] if s.doc else s.formula}  -> {change}")
+            lines.append(f"   {s.formula}  [{s.licence}]")
+            if s.conditions:
+                lines.append(f"   when {', '.join(s.conditions)}")
+        lines.append(f"cost {self.cost_after:.4g}, holds {bytes_text(self.memory_after)} in the end")
+        return "\n".join(lines)
+
+
+def explain(program: Encoded, laws: Sequence[Law], settings: Settings) -> Explanation:
+    """Optimize once more, noting down where forms come from; then tell how.  laws: those that may fire."""
+    written = as_written(program, settings)
+    done = optimize(program, laws, settings, noted=True)
+    named = {x.name: x for x in laws}
+    exact = settings.fp == "exact"
+    initial = current = lower(written, exact)
+    steps: list[Step] = []
+    before = written.cost
+    for name, found in _stages(done):
+        after = min(before, found.cost) if found else before
+        if found and after < before:
+            current = lower(found, exact)
+        x = named[name]
+        steps.append(Step(name, x.formula, x.conditions, x.licence, x.doc, before, after, current))
+        before = after
+    final = done.extraction
+    return Explanation(initial, lower(final, exact), written.cost, final.cost, tuple(steps), written.peak, final.peak)
+
+
+def _stages(done: Optimized) -> Iterator[tuple[str, Extraction | None]]:
+    """The laws in use, in the order of their rounds, and what can be chosen with each and those before it."""
+    if not done.looks or done.extraction.problem.graph is not done.looks[-1].graph:  # chosen is what was written
+        return
+    chosen = [o.form for o in done.extraction.choice.values() if o.form is not None]
+    way = derivation(done.looks[-1], chosen)
+    earlier = [x for look in done.looks[:-1] for x in derivation(look).laws]
+    names = [*dict.fromkeys([*earlier, *way.laws])]
+    makers = {*way.forms.values()}
+    for n, name in enumerate(names[:-1]):
+        # The classes are those of the end: what laws save that only unite forms shows from the first step on.
+        new = name in makers or not n
+        yield name, _cheapest(done, way.forms, {"", *names[: n + 1]}) if new else None
+    if names:
+        yield names[-1], done.extraction
+
+
+def _cheapest(done: Optimized, forms: Mapping[Form, str], laws: Container[str]) -> Extraction | None:
+    """A cheap program of the forms as written and of those on the way that some laws led to."""
+    written, problem = done.looks[-1].provenance.written, done.extraction.problem
+
+    def there(f: Form) -> bool:
+        return f in written or (f in forms and forms[f] in laws)
+
+    kept = {c: [f for f in fs if there(f)] for c, fs in problem.graph.classes.items()}
+    graph = replace(problem.graph, classes={c: fs for c, fs in kept.items() if fs})
+    try:
+        smaller = Problem(graph, problem.sizes, problem.cost, problem.limit)
+    except NoProgramFoundError:
+        return None
+    return cheap(smaller, _SECONDS)

@@ -1,0 +1,81 @@
+"""Time and memory of a compiled function's calls, its shared variables left as they were."""
+
+from __future__ import annotations
+
+import statistics
+import tracemalloc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Any
+
+from scanopt.compilation.function import Function
+
+__all__ = ["least_seconds", "peak_bytes", "seconds_per_call", "shared_kept", "values_of"]
+
+
+def values_of(f: Function) -> Sequence[Any] | None:
+    """What to call it with: its example, or its last call inside `watching()`, or None."""
+    return f.example if f.example is not None else f.last_call
+
+
+@contextmanager
+def shared_kept(f: Function) -> Iterator[Callable[[], None]]:
+    """Inside the block calls may update shared variables; after it, and when the given function is called, they
+    are as before."""
+    kept = {x: x.get_value() for x in f.updates}
+
+    def restore() -> None:
+        for x, value in kept.items():
+            x.set_value(value)
+
+    try:
+        yield restore
+    finally:
+        restore()
+
+
+def seconds_per_call(call: Callable[[], object], budget: float = 0.2) -> float:
+    """The median of at least three calls, and of as many as fit in the budget; the first one does not count.
+
+    >>> seconds_per_call(lambda: None, budget=0.001) < 1
+    True
+    """
+    call()
+    times: list[float] = []
+    while len(times) < 3 or sum(times) < budget:
+        start = perf_counter()
+        call()
+        times.append(perf_counter() - start)
+    return statistics.median(times)
+
+
+def least_seconds(call: Callable[[], object], seconds: float, clock: Callable[[], float] = perf_counter) -> float:
+    """Seconds of a call: the least of five batches, or calls, that take so many seconds together.
+
+    >>> 0 < least_seconds(lambda: None, 0.001) < 1
+    True
+    """
+    call()
+    start = perf_counter()
+    call()
+    count = max(1, int(seconds / 5 / max(perf_counter() - start, 1e-7)))
+    batches: list[float] = []
+    for _ in range(5):
+        start = clock()
+        for _ in range(count):
+            call()
+        batches.append((clock() - start) / count)
+    return min(batches)
+
+
+def peak_bytes(call: Callable[[], object]) -> int:
+    """Most bytes that a call holds at once, beyond what was there before."""
+    call()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        call()
+        return tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()

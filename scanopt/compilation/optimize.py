@@ -1,0 +1,144 @@
+"""One program through the e-graph: saturate, size, extract."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from scanopt.analysis.initial_facts import Given
+from scanopt.analysis.simplified_program import simplified, told
+from scanopt.analysis.sizes import Sizes, assumes, example_operands
+from scanopt.calculus.encoded import Encoded
+from scanopt.calculus.forms import TermGraph
+from scanopt.calculus.law import Law
+from scanopt.egraph.derivation import Look
+from scanopt.egraph.schedule import EVERYTHING, Schedule
+from scanopt.egraph.session import EGraph, Limits, Saturation
+from scanopt.extraction.calibrated_cost import unit_of
+from scanopt.extraction.cost import CostModel, numpy_cost
+from scanopt.extraction.extract import Extraction, extract, the_only_choice
+from scanopt.extraction.memory_budget import budget_of, fits, fitting
+from scanopt.extraction.problem import NoProgramFoundError, Problem
+
+__all__ = ["Optimized", "Settings", "as_written", "optimize"]
+
+
+_CALLS = 300
+"""No exact search for a better program takes longer than so many calls of the one at hand."""
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """What steers one optimization, beside the laws.
+
+    example: values of inputs by key, for sizes.  extraction_seconds: for the exact search, which takes no longer
+    than three hundred calls of the program where costs are nanoseconds (a second is always allowed).  in_place: results
+    may be written onto what nobody reads any more, once the program is chosen.  memory: the bytes that a program may
+    hold, None for what the machine has free.
+    """
+
+    fp: str = "reassoc"
+    cost: CostModel = numpy_cost
+    example: Mapping[str, np.ndarray[Any, Any]] | None = None
+    limits: Limits = field(default_factory=Limits)
+    schedule: Schedule = EVERYTHING
+    extraction_seconds: float = 10.0
+    exact: bool = True
+    in_place: bool = True
+    memory: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Optimized:
+    """The result, the e-graph it came from, and where the time went.
+
+    looks: for each time that the program was looked at, where forms come from, if that was to be noted.  budget: the
+    bytes that it was to hold at most.
+    """
+
+    extraction: Extraction
+    saturation: Saturation
+    egraph: TermGraph
+    seconds: dict[str, float]
+    looks: tuple[Look, ...] = ()
+    budget: float = math.inf
+
+
+def as_written(program: Encoded, settings: Settings) -> Extraction:
+    """The program as the user wrote it, with its cost."""
+    sizes = Sizes(program, example_operands(program, settings.example))
+    return the_only_choice(Problem(program, sizes, settings.cost))
+
+
+_LOOKS = 3
+"""So often, at most, is a program looked at: each time as laws have simplified its text."""
+
+
+def _saturated(
+    program: Encoded, laws: Sequence[Law], settings: Settings, looks: list[Look] | None
+) -> tuple[float, Saturation, TermGraph]:
+    """The seconds until a program is loaded, how saturation went, and the e-graph."""
+    known: set[Given] = set()
+    found: tuple[float, Saturation, TermGraph] | None = None
+    text = program
+    for _ in range(_LOOKS):
+        start = time.perf_counter()
+        engine = EGraph(text, laws, settings.fp, noted=looks is not None)
+        try:
+            tells = {*engine.equal, *told(text)}
+            if found is not None and tells <= known:
+                break
+            loaded = time.perf_counter() - start
+            saturation = engine.saturate(settings.limits, settings.schedule)
+            back, graph = engine.read_back()
+            if looks is not None:
+                looks.append(Look(graph, engine.provenance(back)))
+        finally:
+            engine.close()
+        found, known = (loaded, saturation, graph), known | tells
+        simpler = simplified(text, back.places, engine.equal)
+        if simpler is None:
+            break
+        text = simpler
+    assert found is not None
+    return found
+
+
+def optimize(program: Encoded, laws: Sequence[Law], settings: Settings, noted: bool = False) -> Optimized:
+    """The cheapest program that the laws make of `program`.  noted: note down where forms come from."""
+    start = time.perf_counter()
+    looks: list[Look] | None = [] if noted else None
+    loading, saturation, graph = _saturated(program, laws, settings, looks)
+    saturated = time.perf_counter()
+    extraction, budget = _extracted(program, graph, settings)
+    extracted = time.perf_counter()
+    loaded = start + loading
+    seconds = {"encode": loading, "saturate": saturated - loaded, "extract": extracted - saturated}
+    return Optimized(extraction, saturation, graph, seconds, tuple(looks or ()), budget)
+
+
+def _extracted(program: Encoded, graph: TermGraph, settings: Settings) -> tuple[Extraction, float]:
+    """The cheapest program that holds no more than it may, and how many bytes that is."""
+    sizes = Sizes(graph, example_operands(graph, settings.example))
+    patience = _CALLS * 1e-9 if unit_of(settings.cost) == "ns" else math.inf
+
+    def search(problem: Problem) -> Extraction:
+        return extract(problem, settings.extraction_seconds, settings.exact, patience)
+
+    problem: Problem | None = None
+    try:
+        problem = Problem(graph, sizes, settings.cost)
+        found = search(problem)
+    except NoProgramFoundError:  # the program as written is one
+        found = replace(as_written(program, settings), bound=0.0, method="written", optimal=False)
+    if not found.optimal and (written := as_written(program, settings)).cost < found.cost:
+        found = replace(written, bound=min(found.bound, written.cost), optimal=False)
+    budget = budget_of(settings.memory, found, assumes(graph, settings.example))
+    if problem is None or fits(found, budget):
+        return found, budget
+    return fitting(problem, [found, as_written(program, settings)], budget, search), budget

@@ -1,0 +1,1 @@
+"""The e-graph: programs as terms, the engine with its rules, saturation, and what is read back."""

@@ -1,0 +1,161 @@
+"""How a chosen program follows from the one as written: the equalities between the forms of both.
+
+A form in use, and the forms of the program as written that are in its class, are connected by equalities that laws
+stated; so are the forms that these laws matched and made, and what all of these are made of.  Conditions are facts
+and no equalities: what led to them alone is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from scanopt.calculus.forms import Form, TermGraph
+from scanopt.egraph.provenance import Equality, Provenance
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+__all__ = ["Derivation", "Look", "derivation"]
+
+_PART, _CLASS, _ANY, _FACTS, _FACTS_ALONE = 0.5, 0.25, 2.0, 4.0, 100.0
+"""What a step costs beside 1 for two forms that a law made equal: for each form that these are made of; from a form to
+any other one of its class, which a law with a variable on one side says; between any two, with variables on both; by
+facts and re-timing, which go on from what a law made, to another form; and to one that was written."""
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """An e-graph, and where its forms come from."""
+
+    graph: TermGraph
+    provenance: Provenance
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """The laws that lead from the program as written to other forms, each with the round in which it began.
+
+    forms: those on the way with the law that led to each, "" where facts and re-timing did alone.
+    """
+
+    laws: Mapping[str, int]
+    forms: Mapping[Form, str]
+
+
+def derivation(look: Look, chosen: Iterable[Form] | None = None) -> Derivation:
+    """How chosen forms follow from those of the program as written; by default these from one another."""
+    found = _Search(look)
+    for form in look.provenance.written if chosen is None else chosen:
+        found.reach(form, all_written=True)
+    return found.derivation()
+
+
+class _Search:
+    """Laws that are in use, and the forms that they matched."""
+
+    def __init__(self, look: Look) -> None:
+        self._graph, self._from = look.graph, look.provenance
+        self._nets: dict[int, nx.Graph[Form]] = {}
+        self._done: set[tuple[Form, bool]] = set()
+        self._forms: dict[Form, str] = {}
+        self._used: set[str] = set()
+        self._seen: set[int] = set()
+
+    def derivation(self) -> Derivation:
+        """What was found, laws in the order of their rounds."""
+        rounds = self._from.rounds
+        laws = {x: rounds.get(x, 0) for x in sorted(self._used, key=lambda x: (rounds.get(x, 0), x))}
+        return Derivation(laws, self._forms)
+
+    def reach(self, form: Form, all_written: bool = False) -> None:
+        """Note what leads to a form from one of its class that was written, or made first.
+
+        all_written: from each that was written.
+        """
+        todo = [(form, all_written)]
+        while todo:
+            form, everything = todo.pop()
+            if (form, everything) in self._done or (form, True) in self._done:
+                continue
+            self._done.add((form, everything))
+            self._united(form)
+            for way, steps in self._ways(form, everything):
+                self._note(way, steps)
+                todo += [(x, False) for step in steps if step for x in step.inner]
+            todo += self._made_of(form)
+
+    def _note(self, way: Sequence[Form], steps: Sequence[Equality | None]) -> None:
+        """Note a way from a form to the one that it comes from: what facts made comes from the step after it."""
+        law = self._from.made.get(way[-1], "")
+        laws = [law, *(step.law if step else "" for step in reversed(steps))]
+        self._used |= {*laws} - {""}
+        for form, step in zip(reversed(way), laws, strict=True):
+            law = step or law
+            self._forms.setdefault(form, self._from.made.get(form) or law)
+
+    def _united(self, form: Form) -> None:
+        for place in (("Clock", form.clock), ("State", form.state)):
+            self._used |= self._from.united.get(place, set())
+
+    def _made_of(self, form: Form) -> Iterator[tuple[Form, bool]]:
+        """What a form is made of, where that was written in several ways."""
+        for c in {*form.args} - self._seen:
+            self._seen.add(c)
+            written = [f for f in self._graph.classes.get(c, ()) if f in self._from.written]
+            if len(written) > 1:
+                yield written[0], True
+
+    def _ways(self, form: Form, everything: bool) -> Iterator[tuple[list[Form], list[Equality | None]]]:
+        """Ways from a form to those that it may come from, with their steps."""
+        import networkx as nx
+
+        c = self._from.classes.get(form)
+        if c is None or c not in self._graph.classes:
+            return
+        forms, net = self._graph.classes[c], self._net(c)
+        written = [f for f in forms if f in self._from.written]
+        starts = written or [f for f in forms if self._from.made.get(f)]
+        if form not in net or (form in starts and not (everything and written)):
+            yield [form], []
+            return
+        found = nx.single_source_dijkstra_path(net, form)
+        ways = sorted((found[f] for f in starts if f in found), key=len)
+        for way in ways if everything and written else ways[:1]:
+            yield way, [net.edges[a, b]["step"] for a, b in pairwise(way)]
+
+    def _net(self, c: int) -> nx.Graph[Form]:
+        if c not in self._nets:
+            self._nets[c] = self._made_net(c)
+        return self._nets[c]
+
+    def _made_net(self, c: int) -> nx.Graph[Form]:
+        """The forms of a class, and what is known to be equal."""
+        import networkx as nx
+
+        forms, rounds = self._graph.classes[c], self._from.rounds
+        net: nx.Graph[Form] = nx.Graph()
+        net.add_nodes_from(forms)
+
+        def connect(a: Form, b: Form, weight: float, step: Equality | None) -> None:
+            if a != b and not (net.has_edge(a, b) and net.edges[a, b]["weight"] <= weight):
+                net.add_edge(a, b, weight=weight, step=step)
+
+        for x in sorted(self._from.equalities.get(c, ()), key=lambda x: rounds.get(x.law, 0)):
+            weight = 1.0 + _PART * len(x.inner)
+            match [f for f in (x.left, x.right) if f is not None]:
+                case [left, right]:
+                    connect(left, right, weight, x)
+                case [one]:
+                    for f in forms:
+                        connect(one, f, weight + _CLASS, x)
+                case _:
+                    for n, f in enumerate(forms):
+                        for g in forms[n + 1 :]:
+                            connect(f, g, weight + _ANY, x)
+        for f in [f for f in (*net.nodes,) if self._from.made.get(f) == ""]:
+            for g in (*net.nodes,):
+                connect(f, g, 1.0 + (_FACTS_ALONE if g in self._from.written else _FACTS), None)
+        return net

@@ -1,0 +1,314 @@
+"""egglog's engine in a process of its own, kept with its rules from program to program.
+
+Memory that the engine does not give back ends with its process.  Where memory runs out, which ends a process that
+runs egglog, this one goes on.  And the threads of the engine, which a fork does not copy, are not here.
+"""
+
+from __future__ import annotations
+
+import atexit
+import errno
+import importlib
+import importlib.util
+import math
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.machinery import PathFinder
+from typing import IO, Any
+
+from scanopt.calculus.ground import with_named_terms
+from scanopt.egraph import engine_process
+from scanopt.egraph.engine_process import KEPT, receive, send
+from scanopt.forks import STARTING
+
+__all__ = ["Engine", "EngineError", "Report", "Table", "take"]
+
+_IDLE = max(2, os.cpu_count() or 1)
+"""Processes that are kept when no thread needs them."""
+
+
+SPARE = 30_000_000
+"""Bytes that a process may grow by before another one takes its place: an engine keeps reports of all that was run."""
+
+
+class EngineError(RuntimeError):
+    """What the engine has to say against a command."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What runs of rules came to: whether anything was new; by rule, the matches and the seconds."""
+
+    updated: bool
+    matches: dict[str, int]
+    seconds: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of a relation or function: arguments and value.
+
+    Integers and texts are themselves, a class is a number.  sort: of the values.
+    """
+
+    sort: str
+    rows: list[tuple[tuple[Any, ...], Any]]
+
+
+class _Process:
+    """A process with engines.  Its answers come in the order of the requests."""
+
+    def __init__(self) -> None:
+        command = [_python(), "-P", "-s", "-S", engine_process.__file__, _bindings(), str(SPARE)]
+        self.texts: dict[str, int] = {}
+        """Keys of the rules that it has, in the order of their last use."""
+        self._begun = 0
+        self.broken = False
+        self._owed = 0
+        self._told = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115
+        try:
+            with STARTING:
+                self._process = subprocess.Popen(
+                    command, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._told
+                )
+                _ALL.add(self)
+        except OSError as error:
+            self._told.close()
+            if error.errno == errno.ENOMEM:
+                raise MemoryError(_no_memory(str(error))) from error
+            raise
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._files: tuple[IO[bytes], IO[bytes]] = self._process.stdin, self._process.stdout
+
+    def tell(self, *request: Any) -> None:
+        """Send a request; the answer is read later."""
+        self._owed += 1
+        try:
+            send(self._files[0].fileno(), request)
+        except (BrokenPipeError, ValueError):
+            raise self._ended() from None
+        except BaseException:
+            self.end()
+            raise
+
+    def begin(self, text: str) -> None:
+        """Requests are about a new program with these rules from now on.  Their text is sent once."""
+        self._begun += 1
+        known = self.texts.pop(text, None)
+        self.texts[text] = self._begun if known is None else known
+        while len(self.texts) > KEPT:
+            del self.texts[next(iter(self.texts))]
+        self.tell("begin", self.texts[text], text if known is None else "")
+
+    def ask(self, *request: Any) -> Any:
+        """The answer to a request."""
+        self.tell(*request)
+        return self.last()
+
+    def last(self) -> Any:
+        """The answer to the last request.  Raises what any of them that are not answered came to."""
+        answers: list[tuple[str, Any]] = []
+        try:
+            while self._owed and (found := receive(self._files[1].fileno())):
+                self._owed -= 1
+                answers.append(found)
+        except BaseException:  # the rest of the answer would be taken for the next one
+            self.end()
+            raise
+        if self._owed:
+            raise self._ended()
+        for kind, text in answers:
+            if kind == "MemoryError":
+                raise MemoryError(_no_memory("MemoryError"))
+            if kind:
+                raise EngineError(text)
+        return answers[-1][1]
+
+    def worn(self) -> bool:
+        """Whether another one should take its place."""
+        try:
+            if self.broken or self._process.poll() is not None:
+                return True
+            return not self.ask("alive")  # a process that has just been killed may still be there
+        except (EngineError, MemoryError, RuntimeError):
+            return True
+
+    def _ended(self) -> Exception:
+        """The error to raise where the process has ended by itself."""
+        self._files[0].close()
+        status = self._process.wait()
+        self._told.seek(0)
+        told = self._told.read().decode(errors="replace").strip()
+        self.end()
+        last = told.splitlines()[-1] if told else f"status {status}"
+        if status == -getattr(signal, "SIGKILL", 9) or any(x in told for x in _OUT_OF_MEMORY):
+            return MemoryError(_no_memory(last))
+        return RuntimeError(f"the engine has ended ({last}); this is a bug of scanopt or of egglog: please report it")
+
+    def end(self) -> None:
+        """End the process."""
+        self.broken = True
+        _ALL.discard(self)
+        for file in (*self._files, self._told):
+            file.close()
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+
+    def leave(self) -> None:
+        """Let go of a process that is another one's child."""
+        self.broken = True
+        for file in (*self._files, self._told):
+            file.close()
+        self._process.returncode = 0
+
+
+_ALL: set[_Process] = set()
+_FREE: list[_Process] = []
+"""Those that no program is in, in the order of their last use."""
+
+_OUT_OF_MEMORY = (
+    "memory allocation of", "MemoryError", "annot allocate memory", "failed to map segment", "out of memory",
+    "bad_alloc", "WouldBlock", "can't start new thread",
+)  # fmt: skip
+
+
+def _no_memory(told: str) -> str:
+    return (
+        f"the engine that optimizes has run out of memory ({told}): let the process have more (ulimit -v, the limit of "
+        'its container), or compile a smaller program, one with fewer laws (mode="FAST_COMPILE", exclude=[...]), or '
+        'as it is written (mode="unoptimized"), which takes no engine'
+    )
+
+
+def _bindings() -> str:
+    """The file of egglog's extension module.  Raises ImportError where egglog is not installed."""
+    if (package := importlib.util.find_spec("egglog")) is not None:
+        found = PathFinder.find_spec("egglog.bindings", package.submodule_search_locations)
+        if found is not None and found.origin is not None:
+            return found.origin
+    file = importlib.import_module("egglog.bindings").__file__
+    assert file is not None
+    return file
+
+
+def _python() -> str:
+    """The interpreter for new processes."""
+    found = sys.executable
+    if not found or getattr(sys, "frozen", False):
+        from multiprocessing.spawn import get_executable
+
+        chosen = get_executable()
+        found = os.fsdecode(chosen) if chosen else ""
+        if not found or found == sys.executable:
+            raise RuntimeError(
+                f"scanopt optimizes in a Python process of its own, and there is no Python to start here "
+                f"(sys.executable is {sys.executable!r}): name one by multiprocessing.set_executable(path)"
+            )
+    return found
+
+
+class Engine:
+    """An engine with the rules of a text, and one program; `close` takes the program out."""
+
+    def __init__(self, process: _Process) -> None:
+        self._process = process
+        self._checks = 0
+
+    def run(self, text: str) -> list[Report]:
+        """What the runs among the commands of a text come to.
+
+        Raises EngineError for a command that is refused, MemoryError where there is not enough for it.
+        """
+        return [Report(*x) for x in self._process.ask("run", text)]
+
+    def round(
+        self, facts: Sequence[tuple[str, bool]], more: str, counted: Sequence[str], most: int, read: float
+    ) -> tuple[Report, int, float]:
+        """Run rulesets of facts, one after the other, then commands, in one request.
+
+        facts: with each ruleset whether it runs until nothing new follows.  Gives a report of it all, the number of
+        rows of the counted tables, and how many times the memory that the program takes is left.  Facts stop as well
+        with more rows than `most`, or less memory left than `read` times.  Raises as `run` does.
+        """
+        report, rows, taken, left = self._process.ask("round", facts, more, counted, most, read)
+        return Report(*report), rows, left / taken if taken else math.inf
+
+    def holds(self, query: str) -> bool:
+        """Whether there is an answer to a query.  Raises EngineError where it is none."""
+        self._checks += 1
+        names, query = with_named_terms(query, f"$asked_{self._checks}")
+        try:
+            self.run(f"{names} (check {query})")
+        except EngineError as error:
+            if "heck failed" in str(error):
+                return False
+            raise
+        return True
+
+    def tables(self, names: Sequence[str]) -> dict[str, Table]:
+        """The tables of these names that there are."""
+        return {name: Table(*x) for name, x in self._process.ask("tables", names).items()}
+
+    def sizes(self) -> tuple[dict[str, int], float]:
+        """Numbers of rows by table, and how many times the memory that the program takes is left."""
+        sizes, taken, left = self._process.ask("room")
+        return sizes, left / taken if taken else math.inf
+
+    def close(self) -> None:
+        """Make the engine ready for the next program."""
+        if self._process.broken:
+            return
+        try:
+            self._process.tell("end")
+        except (RuntimeError, MemoryError):
+            return
+        with STARTING:
+            spare = _FREE.pop(0) if len(_FREE) >= _IDLE else None
+            _FREE.append(self._process)
+        if spare is not None:
+            spare.end()
+
+
+def take(text: str) -> Engine:
+    """An engine with the rules of `text`, on a level of its own; what is wrong with it is told by its first answer.
+
+    Raises ImportError where egglog is not installed, MemoryError where there is not enough for it.
+    """
+    process = _free(text)
+    if process is None or process.worn():
+        if process is not None:
+            process.end()
+        process = _Process()
+    process.begin(text)
+    return Engine(process)
+
+
+def _free(text: str) -> _Process | None:
+    """One of the processes that are kept, with these rules if there is one."""
+    with STARTING:
+        found = [x for x in _FREE if text in x.texts] or _FREE
+        return _FREE.pop(_FREE.index(found[-1])) if found else None
+
+
+def _end_all() -> None:
+    for process in list(_ALL):
+        process.end()
+
+
+def _in_child() -> None:
+    for process in _ALL:
+        process.leave()
+    _ALL.clear()
+    _FREE.clear()
+
+
+atexit.register(_end_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)

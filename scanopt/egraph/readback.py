@@ -1,0 +1,259 @@
+"""All rows of the e-graph, read back as terms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from scanopt.calculus.declarations import PARAMS
+from scanopt.calculus.encoded import Encoded
+from scanopt.calculus.forms import ROOT, Batched, ClockInfo, Form, Operator, StateInfo, TermGraph
+from scanopt.calculus.terms import Op, Param, operator_of
+from scanopt.egraph.engine import Engine
+
+__all__ = ["UNKNOWN", "Binding", "ReadBack", "read_back"]
+
+_FORMS = ("hold", "seq", "stack")
+_TABLES = (
+    "node", "input", "const", "apply", *_FORMS, "tail", "at", "recent", "delay", "cons", "nil", "fold_",
+    "prim", "prim_with", *PARAMS, "vmap",
+    "root", "loop", "within", "steps", "until", "runs_all", "state", "becomes", "expanded", "needless", "lift",
+)  # fmt: skip
+
+
+Binding = int | str | Operator | tuple[int, ...] | None
+"""What a variable of a pattern stands for: the number of a value, clock or state, an integer, a text, an
+operator, a list of values."""
+
+UNKNOWN = -2
+"""A clock whose place among the others is not known."""
+
+
+class ReadBack:
+    """The tables of an e-graph as they were when they were read.
+
+    questions: relations that are read as well.
+    places, loops: once `term_graph` was asked for, the class and clock of each term and loop of the program.
+    classes: of all forms, also of those that are left out of it because they are written as others.
+    """
+
+    def __init__(self, engine: Engine, questions: Sequence[str] = ()) -> None:
+        self._tables = engine.tables([*_TABLES, *questions])
+        self.places: dict[int, int] = {}
+        self.loops: dict[int, int] = {}
+        self.classes: dict[Form, int] = {}
+        self._operators = self._read_operators()
+        self._lists = {out: (a, r) for (a, r), out in self._rows("cons")}
+        self._empty = {out for _, out in self._rows("nil")}
+        self._numbers: dict[str, dict[Any, int]] = {}
+
+    def _rows(self, name: str) -> list[tuple[tuple[Any, ...], Any]]:
+        return self._tables[name].rows if name in self._tables else []
+
+    def _read_operators(self) -> dict[Any, Operator]:
+        out: dict[Any, Operator] = {}
+        params = self._read_params()
+        for (name,), o in self._rows("prim"):
+            out[o] = operator_of(Op("prim", (name,)))
+        for (signature, p), o in self._rows("prim_with"):
+            if p in params:
+                out[o] = operator_of(Op("prim_with", (signature, params[p])))
+        waiting = [(op, flags, o) for (op, flags), o in self._rows("vmap")]
+        while waiting:
+            rest = [w for w in waiting if w[0] not in out]
+            for op, flags, o in waiting:
+                if op in out:
+                    out.setdefault(o, Batched(out[op], flags))
+            if len(rest) == len(waiting):
+                break
+            waiting = rest
+        return out
+
+    def _read_params(self) -> dict[Any, Param]:
+        """The parameters of operators, by what they are made of."""
+        out: dict[Any, Param] = {}
+        waiting = [(name, row, o) for name in PARAMS for row, o in self._rows(name)]
+        while waiting:
+            later: list[tuple[str, tuple[Any, ...], Any]] = []
+            for name, row, o in waiting:
+                inner = name in ("pair_param", "slice_param")
+                if inner and any(x not in out for x in row):
+                    later.append((name, row, o))
+                else:
+                    out[o] = Param(name, tuple(out[x] for x in row) if inner else row)
+            if len(later) == len(waiting):
+                break
+            waiting = later
+        return out
+
+    def _list(self, args: Any) -> tuple[Any, ...] | None:
+        """The values of a list; None where a run that was stopped left no end of it."""
+        out: list[Any] = []
+        while args in self._lists:
+            first, args = self._lists[args]
+            out.append(first)
+        return tuple(out) if args in self._empty else None
+
+    def nodes(self) -> dict[int, Any]:
+        """Per term of the program its class."""
+        return {i: v for (i,), v in self._rows("node")}
+
+    def foldings(self) -> list[tuple[Operator, list[str]]]:
+        """Operators of constants found by laws that fold, with the keys of the constants."""
+        consts = {out: k for (k,), out in self._rows("const")}
+        found = ((self._operators[op], self._list(args)) for (op, args), _ in self._rows("fold_"))
+        return [(op, [consts[a] for a in x]) for op, x in found if x is not None and all(a in consts for a in x)]
+
+    def bindings(self, relation: str, sorts: Sequence[str]) -> set[tuple[Binding, ...]]:
+        """The rows of a relation: values, clocks and states by their numbers in `term_graph`, which comes first."""
+        return {row for row, _ in self.valued(relation, sorts)}
+
+    def valued(self, function: str, sorts: Sequence[str]) -> Iterator[tuple[tuple[Binding, ...], Any]]:
+        """The same of a function, with its values."""
+        for row, value in self._rows(function):
+            yield tuple(self._binding(x, sort) for x, sort in zip(row, sorts, strict=True)), value
+
+    def _binding(self, x: Any, sort: str) -> Binding:
+        match sort:
+            case "i64":
+                return int(x)
+            case "String":
+                return str(x)
+            case "Op":
+                return self._operators.get(x)
+            case "Args":
+                values = self._list(x)
+                return None if values is None else tuple(self._numbers["Value"][a] for a in values)
+            case "Clock":
+                return self._numbers["Clock"].get(x, UNKNOWN)
+            case _:
+                return int(self._numbers[sort][x])
+
+    def term_graph(self, program: Encoded, consts: dict[str, np.ndarray[Any, Any]]) -> TermGraph:
+        """The classes of values with all their forms."""
+        clocks = self._clocks()
+        states = _Numbering()
+        values = _Numbering()
+        self._numbers = {"Clock": clocks, "State": states, "Value": values}
+        g = TermGraph(inputs=program.inputs, input_labels=program.input_labels, consts=dict(consts))
+        for v, form in self._forms(clocks, states, values):
+            g.classes.setdefault(v, []).append(form)
+            self.classes[form] = v
+        self._read_clocks(g, program, clocks, values)
+        self._read_states(g, program, states, values)
+        where = {i: values[v] for (i,), v in self._rows("node")}
+        self.places = {i: v for i, v in where.items() if i in program.classes}
+        for i, c in self.places.items():
+            if i in program.written:
+                g.written[c] = tuple(dict.fromkeys((*g.written.get(c, ()), *program.written[i])))
+        self.loops = {int(name): clocks[c] for (name,), c in self._rows("loop") if c in clocks}
+        g.roots = tuple(where[r] for r in program.roots)
+        g.checks = tuple(where[r] for r in program.checks)
+        self._bound(g, program, clocks)
+        return g
+
+    def _bound(self, g: TermGraph, program: Encoded, clocks: Mapping[Any, int]) -> None:
+        """Loops that are to take little memory read and keep no other rows than they do as written.
+
+        Nor does a loop inside run for all their steps at once.
+        """
+        bounded = {c for c, info in g.clocks.items() if info.bounded}
+        if not bounded:
+            return
+        beside = {clocks.get(e, UNKNOWN) for (c, _), e in self._rows("lift") if clocks.get(c, UNKNOWN) in bounded}
+        beside -= {*self.loops.values()}
+        rows = [f for _, f in program.forms() if f.kind in ("seq", "stack")]
+        written = {(f.kind, self.loops[f.clock], self.places[f.args[0]]) for f in rows}
+
+        def stays(f: Form) -> bool:
+            if f.clock in beside:
+                return False
+            other = f.clock not in bounded or f.kind not in ("seq", "stack")
+            return other or (f.kind, f.clock, f.args[0]) in written
+
+        for c, forms in g.classes.items():
+            g.classes[c] = [f for f in forms if stays(f)]
+
+    def _clocks(self) -> dict[Any, int]:
+        """Clocks whose place among the others is known."""
+        root = {out for _, out in self._rows("root")}
+        out: dict[Any, int] = dict.fromkeys(root, ROOT)
+        for (c, _), _o in self._rows("within"):
+            if c not in out:
+                out[c] = len(out) - len(root)
+        return out
+
+    def _forms(self, clocks: dict[Any, int], states: _Numbering, values: _Numbering) -> Iterator[tuple[int, Form]]:
+        expanded = {row for row, _ in self._rows("expanded")}
+        for (op, args), v in self._rows("apply"):
+            listed = self._list(args)
+            if op not in self._operators or listed is None:
+                continue
+            form = Form("apply", tuple(values[a] for a in listed), operator=self._operators[op])
+            self.classes[form] = values[v]
+            if (op, args) not in expanded:
+                yield values[v], form
+        for kind in ("input", "const"):
+            for (key,), v in self._rows(kind):
+                yield values[v], Form(kind, key=key)
+        needless = {row for row, _ in self._rows("needless")}
+        for kind in _FORMS:
+            for (c, x), v in self._rows(kind):
+                if c in clocks and (kind != "seq" or (c, x) not in needless):
+                    yield values[v], Form(kind, (values[x],), clock=clocks[c])
+        for kind in ("tail", "at"):
+            for (c, x, k), v in self._rows(kind):
+                if c in clocks:
+                    yield values[v], Form(kind, (values[x],), clock=clocks[c], k=k)
+        for (c, x, n), v in self._rows("recent"):
+            if c in clocks:
+                yield values[v], Form("recent", (values[x], values[n]), clock=clocks[c])
+        for (c, init, s, k), v in self._rows("delay"):
+            if c in clocks:
+                form = Form("delay", (values[init],), "", None, clocks[c], states[s], k)
+                yield values[v], form
+
+    def _read_clocks(self, g: TermGraph, program: Encoded, clocks: dict[Any, int], values: _Numbering) -> None:
+        merged: dict[Any, list[ClockInfo]] = {}
+        for (name,), c in self._rows("loop"):
+            merged.setdefault(c, []).append(program.clocks[int(name)])
+        steps = {c: values[n] for (c,), n in self._rows("steps")}
+        until: dict[Any, list[int]] = {}
+        complete = {c for (c,), _ in self._rows("runs_all")}
+        for (c, v), _ in self._rows("until"):
+            if c in complete:
+                continue
+            until.setdefault(c, []).append(values[v])
+        for (c, parent), _ in self._rows("within"):
+            if parent in clocks and c in steps and clocks[c] != ROOT:
+                loops = merged.get(c, [])
+                names = tuple(dict.fromkeys(x for loop in loops for x in loop.labels))
+                titles = tuple(dict.fromkeys(x for loop in loops for x in loop.profile))
+                keep = any(loop.keep for loop in loops)
+                sites = tuple(dict.fromkeys(x for loop in loops for x in loop.sites))
+                bounded = any(loop.bounded for loop in loops)
+                ends = tuple(until.get(c, ()))
+                g.clocks[clocks[c]] = ClockInfo(clocks[parent], steps[c], names, ends, titles, keep, sites, bounded)
+
+    def _read_states(self, g: TermGraph, program: Encoded, states: _Numbering, values: _Numbering) -> None:
+        labels = {s: program.states[int(n)].label for (n,), s in self._rows("state")}
+        updates: dict[int, list[int]] = {}
+        for (s, v), _ in self._rows("becomes"):
+            updates.setdefault(states[s], []).append(values[v])
+        for value, s in list(states.items()):
+            g.states[s] = StateInfo(labels.get(value, ""), tuple(updates.get(s, ())))
+
+
+class _Numbering(dict[Any, int]):
+    """Small numbers for e-class values, in the order of their first use."""
+
+    def __missing__(self, key: Any) -> int:
+        self[key] = len(self)
+        return self[key]
+
+
+def read_back(engine: Engine, questions: Sequence[str] = ()) -> ReadBack:
+    """The tables of an e-graph as they are now."""
+    return ReadBack(engine, questions)

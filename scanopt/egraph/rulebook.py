@@ -1,0 +1,160 @@
+"""The rules of the engine as one text, and which of them run in a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from scanopt.calculus.condition import FACTS, facts_text
+from scanopt.calculus.declarations import DECLARATIONS
+from scanopt.calculus.ground import with_named_operators
+from scanopt.calculus.law import Law, standard_laws
+from scanopt.egraph.loading import load_text
+from scanopt.egraph.provenance import notes_text
+from scanopt.egraph.strata import Rules, made_by, one_by_one, rules_of, strata, tables_of
+from scanopt.egraph.support_rules import machinery_text
+
+__all__ = ["ALL_FACTS", "Running", "Same", "own_laws", "rules_text", "rulesets_of"]
+
+ALL_FACTS = "all_facts"
+"""The ruleset of all facts, those added to a program among them."""
+
+
+class Same:
+    """Objects that are the same: laws and facts are many, and their texts long."""
+
+    def __init__(self, objects: Iterable[object]) -> None:
+        self.objects = tuple(objects)
+        self._ids = tuple(map(id, self.objects))
+
+    def __hash__(self) -> int:
+        return hash(self._ids)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self._ids == other._ids
+
+
+def rules_text(noted: bool = False) -> str:
+    """Declarations, facts, machinery and the standard laws, for egglog: the same whichever laws run.
+
+    noted: with rules that note down where forms come from.
+    """
+    return _rules_text(Same(standard_laws()), Same(FACTS.values()), noted)
+
+
+@lru_cache(maxsize=4)
+def _rules_text(same: Same, facts: Same, noted: bool) -> str:
+    laws = [x for x in same.objects if isinstance(x, Law)]
+    rules = [_ruleset(x, f"law_{x.name}") for x in laws]
+    notes = [notes_text(laws)] if noted else []
+    named = with_named_operators("\n".join([facts_text(), load_text(), machinery_text(), *rules, *notes]), "op")
+    return one_by_one(one_by_one(f"{DECLARATIONS}\n{named}", "facts", ALL_FACTS), "load", "all_load")
+
+
+def _ruleset(law: Law, name: str) -> str:
+    """A law as a ruleset, so that it runs with others or without."""
+    return f"(ruleset {name})\n{law.rule(name)}"
+
+
+def own_laws(laws: Sequence[Law]) -> list[Law]:
+    """The laws that are no standard ones."""
+    standard = {id(x) for x in standard_laws()}
+    return [x for x in laws if id(x) not in standard]
+
+
+def rulesets_of(laws: Sequence[Law]) -> tuple[dict[str, str], str]:
+    """The ruleset of each law by its name, and the rules of those that are no standard laws."""
+    own = own_laws(laws)
+    names = {x.name: f"law_{x.name}" for x in laws} | {x.name: f"own_{x.name}" for x in own}
+    return names, "\n".join(_ruleset(x, names[x.name]) for x in own)
+
+
+@lru_cache(maxsize=8)
+def _among(text: str, more: str, laws: tuple[str, ...]) -> tuple[Rules, frozenset[str]]:
+    """The rules of a text and of further ones, without laws that are not among these; and all tables."""
+    tables = _tables(text) | {*tables_of(more)}
+    chosen = {*laws}
+    known = [x for x in _parsed(text) if x.ruleset in chosen or x.ruleset.startswith(("facts", "load"))]
+    return Rules([*known, *rules_of(more, tables)]), tables
+
+
+@lru_cache(maxsize=4)
+def _parsed(text: str) -> Any:
+    return rules_of(text)
+
+
+@lru_cache(maxsize=4)
+def _tables(text: str) -> frozenset[str]:
+    return frozenset(tables_of(text))
+
+
+class Running:
+    """What runs in a program: of facts and laws those that can fire in it, facts by strata.
+
+    facts: rulesets, and whether each runs until nothing new follows.
+    """
+
+    def __init__(
+        self, run: Callable[[str], Any], text: str, more: str, laws: Mapping[str, str], noted: Mapping[str, str]
+    ) -> None:
+        """run: makes the engine run commands.  text: its rules.  more: further ones, laws and facts among them.
+
+        laws: the ruleset of each law.  noted: rulesets that run in place of these, where there are any.
+        """
+        self.facts: list[tuple[str, bool]] = []
+        self._run = run
+        self._text, self._more = text, more
+        self._laws, self._noted = laws, noted
+        self._there = frozenset({"vmap"})  # those that rules name are there in all programs (see `ground`)
+        self._fire: frozenset[str] = frozenset()
+        self._made: dict[tuple[str, ...], str] = {}
+        self._commands: list[str] = []
+
+    def know(self, there: Collection[str]) -> str:
+        """These tables have rows now, too.  Gives the ruleset that loads those of a program."""
+        self._there |= frozenset(there)
+        return self._choose()
+
+    def know_made(self, commands: str) -> None:
+        """What commands add is there, too."""
+        new = made_by(commands, self._rules()[1])
+        if not new <= self._there:
+            self.know(new)
+
+    def add(self, more: str) -> None:
+        """There are further rules."""
+        self._more = f"{self._more}\n{more}"
+        self._choose()
+
+    def laws(self, names: Collection[str]) -> str:
+        """The ruleset of those of some laws that can fire; "" where none can."""
+        fire = [n for n, ruleset in self._laws.items() if n in names and ruleset in self._fire]
+        return self._told(self._combined(self._noted.get(n, self._laws[n]) for n in fire))
+
+    def _rules(self) -> tuple[Rules, frozenset[str]]:
+        return _among(self._text, self._more, tuple(self._laws.values()))
+
+    def _choose(self) -> str:
+        found = self._rules()[0].fireable(self._there)
+        self._fire = frozenset(rule.ruleset for rule in found)
+        facts = tuple(rule for rule in found if rule.ruleset.startswith("facts"))
+        self.facts = [(self._combined(x.rulesets), x.again) for x in strata(facts)]
+        return self._told(self._combined(rule.ruleset for rule in found if rule.ruleset.startswith("load")))
+
+    def _combined(self, rulesets: Iterable[str]) -> str:
+        """One ruleset of some."""
+        together = tuple(rulesets)
+        if not together:
+            return ""
+        if together not in self._made:
+            name = self._made[together] = f"running_{len(self._made)}"
+            self._commands.append(f"(unstable-combined-ruleset {name} {' '.join(together)})")
+        return self._made[together]
+
+    def _told(self, name: str) -> str:
+        """A ruleset, once the engine knows it."""
+        if self._commands:
+            self._run("\n".join(self._commands))
+            self._commands = []
+        return name

@@ -1,0 +1,191 @@
+"""How long laws run: rounds under a schedule and under limits, and what they came to."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from scanopt.calculus.law import Law
+from scanopt.egraph.schedule import Phase, Schedule
+
+__all__ = ["READ", "Limits", "Round", "Saturation", "laws_of_phase", "next_matches", "next_size", "run_schedule"]
+
+
+READ = 2
+"""So many times what a program takes has to be left where it is read back."""
+
+_NEW = 0.1
+"""Of the matches to come, the share that is taken to be new: most find what other laws have made already."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When saturation stops: rounds, forms in the e-graph, forms for each form of the program (with 1,000
+    always allowed), seconds; and in any case where memory might not do for one more round.
+
+    Laws that make forms without end are set aside before they hit the limit of forms, and the others go on.
+    """
+
+    rounds: int = 10_000
+    nodes: int = 100_000
+    ratio: int = 40
+    seconds: float = 20.0
+
+    def most(self, size: int) -> int:
+        """Most forms for a program of so many."""
+        return min(self.nodes, max(1_000, self.ratio * size))
+
+
+@dataclass(frozen=True)
+class Saturation:
+    """How saturation went: per law the matches and seconds, per round the number of forms.
+
+    stopped_by: "" when no law had anything left to say, "schedule" when it ended before that, else the limit
+    that was hit.  aside: laws that would have hit the limit of forms and stopped before, so that the others go on.
+    """
+
+    matches: dict[str, int] = field(default_factory=dict[str, int])
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    growth: tuple[int, ...] = ()
+    stopped_by: str = ""
+    aside: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round: matches and seconds per law, whether anything was new, and the number of forms after it.
+
+    room: how many times what the program takes there is left in memory.
+    """
+
+    matches: dict[str, int]
+    seconds: dict[str, float]
+    changed: bool
+    size: int
+    room: float = math.inf
+
+
+def laws_of_phase(phase: Phase, laws: Sequence[Law]) -> frozenset[str]:
+    """Names of the laws that run in a phase, of those there are."""
+    return frozenset(x.name for x in laws if not phase.names or {x.name, x.ruleset} & {*phase.names})
+
+
+class _Watch:
+    """What the rounds came to so far, and whether it is time to stop."""
+
+    def __init__(self, wanted: frozenset[str], laws: Sequence[Law], seconds: float, nodes: int, rounds: int) -> None:
+        self._wanted = wanted
+        self._laws = laws
+        self._limits = seconds, nodes, rounds
+        self._start = time.perf_counter()
+        self._quiet: frozenset[str] = frozenset()  # laws that found nothing since the last change
+        self._matches: Counter[str] = Counter()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._growth: list[int] = []
+        self._found: list[int] = []
+        self._stopped = "schedule"
+        self.aside: frozenset[str] = frozenset()
+
+    def over(self, names: frozenset[str], done: Round) -> bool:
+        """Note a round of the laws of these names; whether it was the last one."""
+        self._matches.update(done.matches)
+        for name, t in done.seconds.items():
+            self._seconds[name] += t
+        self._growth.append(done.size)
+        self._found.append(sum(done.matches.get(x.name, 0) for x in self._laws if x.makes_forms))
+        self._quiet = frozenset() if done.changed else self._quiet | names
+        if not done.changed and self._quiet >= self._wanted - self.aside:
+            everything = len(self._wanted) == len(self._laws)
+            self._stopped = "nodes" if self.aside else "" if everything else "schedule"
+            return True
+        seconds, nodes, rounds = self._limits
+        if max(next_size(self._growth), done.size + _NEW * next_matches(self._found)) > nodes:
+            self._set_aside(done.matches)
+        grown = self._growth[-1] / max(self._growth[-2], 1) if len(self._growth) > 1 else 1.0
+        for name, hit in (
+            ("memory", done.room < READ * grown),
+            ("nodes", done.size > nodes),
+            ("seconds", time.perf_counter() - self._start > seconds),
+            ("rounds", len(self._growth) >= rounds),
+        ):
+            if hit:
+                self._stopped = name
+                return True
+        return False
+
+    def _set_aside(self, matches: Mapping[str, int]) -> None:
+        """The laws with most matches of a round stop, until those left have a quarter of the matches.
+
+        Those that only unite what is there go on: without them there is more to say, not less.
+        """
+        found = Counter({x.name: matches.get(x.name, 0) for x in self._laws if x.makes_forms})
+        left = total = found.total()
+        for name, count in found.most_common():
+            if 4 * left > total and count:
+                self.aside |= {name}
+                left -= count
+        self._found[-1] = left
+
+    def saturation(self) -> Saturation:
+        """All of it."""
+        fired = [x.name for x in self._laws if self._matches[x.name]]
+        return Saturation(
+            {n: self._matches[n] for n in fired},
+            {n: self._seconds[n] for n in fired},
+            tuple(self._growth),
+            self._stopped,
+            tuple(x.name for x in self._laws if x.name in self.aside),
+        )
+
+
+def run_schedule(
+    schedule: Schedule, laws: Sequence[Law], run: Callable[[frozenset[str]], Round], limits: Limits, size: int
+) -> Saturation:
+    """Rounds in the order of a schedule, until no law has anything left to say, or a limit is hit.
+
+    run: one round of the laws of these names.  size: forms of the program as written.
+    """
+    wanted = frozenset[str]().union(*(laws_of_phase(p, laws) for p in schedule.phases))
+    nodes = limits.most(size) if schedule.nodes is None else schedule.nodes
+    watch = _Watch(wanted, laws, schedule.seconds or limits.seconds, nodes, limits.rounds)
+    for phase in schedule.turns():
+        names = laws_of_phase(phase, laws)
+        for _ in itertools.count() if phase.rounds is None else range(phase.rounds):
+            done = run(names - watch.aside)
+            if watch.over(names, done):
+                return watch.saturation()
+            if not done.changed:
+                break
+    return watch.saturation()
+
+
+def next_size(growth: Sequence[int]) -> float:
+    """What the e-graph may grow to in one more round: more of the same, unless growth itself grows.
+
+    A round cannot be stopped half way, so an explosion has to be seen one round before.  growth: forms after each
+    round.
+
+    >>> next_size([10, 20, 200]), next_size([300, 600, 1200])
+    (20000.0, 2400.0)
+    """
+    size = float(growth[-1])
+    if len(growth) >= 3:
+        before, last = growth[-2] - growth[-3], growth[-1] - growth[-2]
+        if growth[-1] > 4 * growth[-2]:
+            size *= (growth[-1] / growth[-2]) ** 2
+        elif last > before > 0:
+            size += last * last / before
+    return size
+
+
+def next_matches(found: Sequence[int]) -> float:
+    """Matches of laws that make forms, in one more round, where they explode; else 0.
+
+    >>> next_matches([3000, 30_000]), next_matches([3000, 6000])
+    (300000.0, 0.0)
+    """
+    return found[-1] ** 2 / found[-2] if len(found) >= 2 and found[-1] > 4 * found[-2] > 0 else 0.0

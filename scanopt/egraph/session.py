@@ -1,0 +1,363 @@
+"""The e-graph: one program under some laws, in the engine.
+
+The program goes in as tables (fast), laws run in rounds under limits, and all classes come out as
+a `TermGraph`.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from scanopt.analysis.coinduction import PROVEN, Trial, facts_of, pairs, proven
+from scanopt.analysis.constants import filled
+from scanopt.analysis.initial_facts import Given, constant_facts, given_facts, with_elements
+from scanopt.analysis.states import passing_on
+from scanopt.analysis.step_counts import as_many_steps
+from scanopt.array.numerics.c_order import laid_out
+from scanopt.array.op import Op, Operand
+from scanopt.calculus.encoded import Encoded
+from scanopt.calculus.forms import Batched, Operator, TermGraph, const_key, const_value
+from scanopt.calculus.ground import with_named_operators
+from scanopt.calculus.law import Law
+from scanopt.egraph.engine import EngineError, Report, take
+from scanopt.egraph.loading import Rows, integer, operator_text
+from scanopt.egraph.provenance import NOTE_FACTS, NOTE_WRITTEN, Notes, Provenance, noting
+from scanopt.egraph.reach import Reach
+from scanopt.egraph.readback import ReadBack, read_back
+from scanopt.egraph.relation_files import quoted
+from scanopt.egraph.rulebook import ALL_FACTS, Running, Same, own_laws, rules_text, rulesets_of
+from scanopt.egraph.saturation import READ, Limits, Round, Saturation, run_schedule
+from scanopt.egraph.schedule import EVERYTHING, Schedule
+
+__all__ = ["EGraph", "EndlessError", "Limits", "Saturation", "UnsoundLawError"]
+
+
+class UnsoundLawError(RuntimeError):
+    """Laws made two values of different types equal."""
+
+
+class EndlessError(RuntimeError):
+    """Rules beside the facts find something new without end."""
+
+
+_FORMS = ("apply", "hold", "seq", "delay", "stack", "tail", "on")
+"""The constructors that are counted."""
+
+_TOO_MANY = 4
+"""How many times as many forms as a program may have end facts."""
+
+_ROWS = 20_000
+"""Rows of all tables that rules beside the facts may make."""
+
+_TRIAL = 50
+"""Rounds of a trial, at most."""
+
+
+@lru_cache(maxsize=8)
+def _reach(same: Same) -> Reach:
+    """What these laws need and introduce."""
+    return Reach([x for x in same.objects if isinstance(x, Law)])
+
+
+@contextmanager
+def _typed() -> Iterator[None]:
+    """Raise UnsoundLawError where values of different types became equal."""
+    try:
+        yield
+    except EngineError as error:
+        if "Illegal merge" in str(error):
+            raise UnsoundLawError(f"a law made values of different types equal ({error})") from None
+        raise
+
+
+class EGraph:
+    """One program in an e-graph, under some laws.
+
+    more: further rules, forgotten with the program.  beside: a ruleset of these that runs wherever facts do.  noted:
+    whether it is noted down where forms come from.
+    """
+
+    def __init__(
+        self,
+        program: Encoded,
+        laws: Sequence[Law],
+        fp: str = "reassoc",
+        more: str = "",
+        beside: str = "",
+        noted: bool = False,
+    ) -> None:
+        self.program = program
+        self.laws = tuple(laws)
+        self._asked = self._texts = 0
+        self._room = math.inf
+        self._ops: dict[Operator, int] = {}
+        self._consts = dict(program.consts)
+        self._folded: set[str] = set()
+        self._dtypes = list(dict.fromkeys(t.dtype for t in program.types.values()))
+        self._beside = beside
+        self._notes = Notes(self.laws) if noted else None
+        self._rounds = 0
+        self._first: dict[str, int] = {}  # if noted, by law the round in which it first found something
+        self._engine = take(rules_text(noted))
+        try:
+            self._begin(fp, more)
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self, fp: str, more: str) -> None:
+        """Make the rules ready, and load the program."""
+        self._rulesets, own = rulesets_of(self.laws)
+        self._more = self._named("\n".join(filter(None, (own, more))))
+        if self._more:
+            self._run(self._more)
+        if self._beside:
+            self._run(f"(unstable-combined-ruleset more_facts {ALL_FACTS} {self._beside})")
+        program = self.program
+        given = list(given_facts(program, fp, _reach(Same(self.laws)).introduced))
+        self.equal = self._proven(given)
+        given += [*self.equal, *passing_on(program, self.equal), *filled(program), *as_many_steps(program)]
+        self._running = self._runs(self._rulesets, {} if self._notes is None else self._notes.rulesets)
+        self._load(Rows(program), given)
+        if self._notes is not None:
+            self._run(self._named("\n".join([*map(noting, own_laws(self.laws)), NOTE_WRITTEN])))
+
+    def _runs(self, laws: Mapping[str, str], noted: Mapping[str, str]) -> Running:
+        """What runs of these laws, and of facts.  noted: rulesets in their place."""
+        return Running(self._run, rules_text(self._notes is not None), self._more, laws, noted)
+
+    def close(self) -> None:
+        """Hand the engine back, emptied, for the next program."""
+        self._engine.close()
+
+    def _run(self, text: str) -> list[Report]:
+        with _typed():
+            return self._engine.run(text)
+
+    # Loading
+
+    def _load(self, rows: Rows, given: Iterable[Given]) -> None:
+        rows.given(given)
+        self._consts.update(self.program.consts)
+        rows.integers()
+        rows.load(self._run, self._running.know(rows.there()))
+        self._ops = rows.ops
+
+    # Coinduction
+
+    def _proven(self, given: Sequence[Given]) -> list[Given]:
+        """What is equal at every step, where a law asks for it."""
+        asked = {c.fact for x in self.laws for c in x.equation.when}
+        return list(proven(self.program, partial(self._answer, given))) if asked & PROVEN else []
+
+    def _answer(self, given: Sequence[Given], trial: Trial) -> dict[int, Any]:
+        """The classes of a trial's terms by stepwise laws alone.  Nothing of it is left."""
+        ops, self._folded = self._ops, set()
+        stepwise = {x.name: self._rulesets[x.name] for x in self.laws if x.stepwise}
+        self._run("(push)")
+        try:
+            self._running = self._runs(stepwise, {})
+            rows = Rows(trial.part)
+            rows.equal("states", pairs(trial.states))
+            rows.equal("clocks", pairs(trial.clocks))
+            self._load(rows, facts_of(trial.part, given))
+            most = Limits().most(trial.part.size)
+            for _ in range(_TRIAL):
+                report, size = self._all_facts(self._running.laws(stepwise))
+                changed = self._folded_by(report.matches) or report.updated
+                if not changed or size > most:
+                    break
+            return read_back(self._engine).nodes()
+        except UnsoundLawError:
+            return {i: i for i in trial.terms}  # what is claimed contradicts itself
+        finally:
+            self._run("(pop)")
+            self._ops, self._folded = ops, set()
+
+    # Saturation
+
+    def saturate(self, limits: Limits | None = None, schedule: Schedule = EVERYTHING) -> Saturation:
+        """Run facts and laws in rounds until nothing new is found, a limit is hit, or the schedule ends."""
+        return run_schedule(schedule, self.laws, self.round, limits or Limits(), self.program.size)
+
+    def round(self, names: frozenset[str]) -> Round:
+        """All that follows from facts, then the laws of these names once.
+
+        Of rules beside the facts nothing is reported.
+        """
+        start = time.perf_counter()
+        report, size = self._all_facts(self._running.laws(names))
+        if self._notes is not None:
+            self._first = dict.fromkeys(report.matches, self._rounds) | self._first
+            self._rounds += 1
+        return self._round(report, size, start)
+
+    def run(self, ruleset: str) -> Round:
+        """Run an egglog ruleset once."""
+        start = time.perf_counter()
+        (report,) = self._run(f"(run {ruleset} 1)")
+        return self._round(report, self.size(), start)
+
+    def _round(self, report: Report, size: int, start: float) -> Round:
+        """What some runs came to, constants folded."""
+        seconds = _seconds(report.seconds, time.perf_counter() - start)
+        folded = self._folded_by(report.matches)
+        size = self.size() if folded else size
+        return Round(report.matches, seconds, folded or report.updated, size, self._room)
+
+    def _all_facts(self, laws: str) -> tuple[Report, int]:
+        """Run facts until nothing new follows, then a ruleset of laws, if any; the number of forms after that.
+
+        Facts should end by themselves, and are watched.
+        """
+        updated = bool(self._beside)
+        while updated:
+            updated = self._run("(run more_facts 1)")[-1].updated
+            if sum(self.sizes().values()) > _ROWS:
+                raise EndlessError
+        most = _TOO_MANY * Limits().most(self.program.size)
+        commands = "" if self._notes is None else NOTE_FACTS
+        commands += f"\n(run {laws} 1)" if laws else ""
+        with _typed():
+            report, size, self._room = self._engine.round(self._running.facts, commands, _FORMS, most, READ)
+        return report, size
+
+    def size(self) -> int:
+        """The number of forms; what room is left in memory is noted."""
+        sizes, self._room = self._engine.sizes()
+        return sum(sizes.get(k, 0) for k in _FORMS)
+
+    def sizes(self) -> dict[str, int]:
+        """The number of rows per constructor, function and relation."""
+        return self._engine.sizes()[0]
+
+    def pairs(self, relation: str) -> list[tuple[Any, Any]]:
+        """The rows of a relation of two classes that are not the same."""
+        return [(a, b) for (a, b), _ in self._engine.tables([relation])[relation].rows if a != b]
+
+    def add(self, rules: str) -> None:
+        """Further rules, forgotten with the program."""
+        named = self._named(rules)
+        self._run(named)
+        self._running.add(named)
+
+    def _named(self, rules: str) -> str:
+        """Rules in which operators have names of their own."""
+        self._texts += 1
+        return with_named_operators(rules, f"op{self._texts}")
+
+    def _folded_by(self, matches: Mapping[str, int]) -> bool:
+        """Whether laws that fold found operators of constants that are new."""
+        return any(x.folds and matches.get(x.name) for x in self.laws) and self._fold()
+
+    def _fold(self) -> bool:
+        """Evaluate the operators of constants found by laws that fold."""
+        ops = with_elements(op for op in self._ops if isinstance(op, Op))
+        text: list[str] = []
+        for op, args in read_back(self._engine).foldings():
+            term = f"(apply {operator_text(op)} {_list_text(args)})"
+            if term in self._folded:
+                continue
+            self._folded.add(term)
+            value = _evaluate(op, [const_value(k, self._consts) for k in args])
+            if value is None:
+                continue
+            key = const_key(value)
+            self._consts[key] = value
+            const = f"(const {quoted(key)})"
+            text.append(f"(union {term} {const})")
+            text.append(f'(set (dtype {const}) "{value.dtype.name}") (set (ndim {const}) {value.ndim})')
+            if (number := integer(value)) is not None:
+                text.append(f"(set (int_value {const}) {number})")
+            for name, about in constant_facts(0, value, ops, self._dtypes):
+                text.append(f"({name} {' '.join(_about(a, const) for a in about)})")
+        if text:
+            self._run("\n".join(text))
+            self._running.know_made(" ".join(text))
+        return bool(text)
+
+    # Asking
+
+    def ask(self, columns: Mapping[str, str], questions: Sequence[Sequence[str]]) -> list[str]:
+        """Per question, atoms of a query, a relation of the columns (name: sort) that satisfy it.
+
+        Nothing else changes.
+        """
+        first, text = self._asked, ["(ruleset questions)"] if not self._asked else []
+        for atoms in questions:
+            name = f"question_{self._asked}"
+            self._asked += 1
+            text.append(f"(relation {name} ({' '.join(columns.values())}))")
+            text.append(f"(rule ({' '.join(atoms)}) (({name} {' '.join(columns)})) :ruleset questions)")
+        self._run(self._named("\n".join([*text, "(run questions 1)"])))
+        return [f"question_{n}" for n in range(first, self._asked)]
+
+    def read_back(self) -> tuple[ReadBack, TermGraph]:
+        """All tables, and all classes of values."""
+        noted = self._notes.tables(self._first) if self._notes is not None else []
+        back = read_back(self._engine, [*(f"question_{n}" for n in range(self._asked)), *noted])
+        return back, back.term_graph(self.program, self._consts)
+
+    def provenance(self, back: ReadBack) -> Provenance:
+        """Where forms come from, in the numbers of what was read back.  It has to be noted down."""
+        assert self._notes is not None
+        return self._notes.provenance(back, self._first)
+
+    # Reading back
+
+    def snapshot(self) -> TermGraph:
+        """All classes of values (constants made by folding included)."""
+        return self.read_back()[1]
+
+
+def _seconds(found: Mapping[str, float], most: float) -> dict[str, float]:
+    """Seconds per rule of a run that took `most` seconds.
+
+    egglog 13.2 gives milliseconds, cut off, where it says microseconds: what is far too short is that.
+    """
+    scale = 1000.0 if 1000.0 * sum(found.values()) <= most else 1.0
+    return {n: scale * x for n, x in found.items()}
+
+
+def _about(a: int | str | Operator, const: str) -> str:
+    """One argument of a fact about a constant: an operator, a dtype, or the constant itself."""
+    if isinstance(a, Op | Batched):
+        return operator_text(a)
+    return quoted(a) if isinstance(a, str) else const
+
+
+def _list_text(keys: Sequence[str]) -> str:
+    out = "(nil)"
+    for k in reversed(keys):
+        out = f"(cons (const {quoted(k)}) {out})"
+    return out
+
+
+_FOLD_LIMIT = 4096
+
+
+def _evaluate(op: Operator, args: list[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any] | None:
+    """The operator's value, or None where it raises or is too large to keep as a constant.
+
+    Arrays without entries are all equal.  Loops that read them take no step, where 0 and 1 are equal, too: before
+    that is known, what is 0 and what is 1 in such a loop must not become one.  So with an operator that does not run
+    because its loop takes no step (`when_runs`): any value is right, and to name one would make it equal to others.
+    """
+    if isinstance(op, Batched) or op.spec.effect or (op.name == "when_runs" and not args[0]):
+        return None
+    try:
+        shape = op.infer(*(Operand(a.dtype.name, a.shape, a) for a in args)).shape
+        size = math.prod(n if n is not None else _FOLD_LIMIT + 1 for n in shape)
+        if not size or size > max(_FOLD_LIMIT, sum(a.size for a in args)):
+            return None
+        with np.errstate(all="ignore"):
+            return np.asarray(op.bind(np)(*laid_out(op, args)))
+    except (ArithmeticError, AssertionError, IndexError, ValueError):  # as it will when the program runs
+        return None

@@ -1,0 +1,208 @@
+"""Which rules can fire in a program at all, and in which order, read off their text.
+
+A rule fires only where each table that it looks at has rows: those that the program was loaded with, or that rules
+which can fire make.  The others are not run, so what a law asks of an operator costs nothing where it is not there.
+
+Of those left, rules that need one another run together until nothing new follows, after all that they only read.
+Which facts follow in the end does not depend on the order: facts ask for what is there, never for what is not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from scanopt.analysis.components import components
+
+__all__ = ["Rule", "Rules", "Stratum", "made_by", "one_by_one", "row", "rows_of", "rules_of", "strata", "tables_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """A rule as far as order goes.
+
+    reads: tables that it looks at; of some tables the rows that begin with a text count as one (`row`).  makes: what
+    it adds to, or hides rows of: those that read it come after both.  unites: whether it makes things equal, which
+    changes all tables.
+    """
+
+    ruleset: str
+    reads: frozenset[str]
+    makes: frozenset[str]
+    unites: bool
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """Rulesets that run together.  again: until nothing new follows, as they feed one another."""
+
+    rulesets: tuple[str, ...]
+    again: bool
+
+
+def one_by_one(text: str, ruleset: str, together: str) -> str:
+    """A text in which each rule of a ruleset has a ruleset of its own.
+
+    together: a ruleset of all of them, and of this one, to which rules may be added.
+
+    >>> print(one_by_one("(ruleset r)\\n(rule ((a)) ((b)) :ruleset r)", "r", "all"))
+    (ruleset r)
+    (ruleset r_0) (rule ((a)) ((b)) :ruleset r_0)
+    (unstable-combined-ruleset all r r_0)
+    """
+    lines: list[str] = []
+    names = [ruleset]
+    for line in text.splitlines():
+        head, found, tail = line.rpartition(f":ruleset {ruleset}")
+        if found and tail[:1] in (" ", ")"):
+            names.append(f"{ruleset}_{len(names) - 1}")
+            lines.append(f"(ruleset {names[-1]}) {head}:ruleset {names[-1]}{tail}")
+        else:
+            lines.append(line)
+    return "\n".join([*lines, f"(unstable-combined-ruleset {together} {' '.join(names)})"])
+
+
+def row(table: str, text: str) -> str:
+    """The rows of a table that begin with a text in egglog's syntax.  It is one of those where this is looked at."""
+    return f"{table} {text}"
+
+
+_BY_TEXT = ("line", "prim", "prim_with")
+"""Tables of which it is known what their rows begin with: what was loaded, and operators."""
+
+_TEXT = r'"(?:[^"\\]|\\.)*"'
+_TOKEN = re.compile(rf"\(([^\s()\"]+)(?: ({_TEXT}))?|{_TEXT}|[()]")
+_TABLE = re.compile(r"\((?:constructor|relation|function) ([^\s()]+)")
+_RULESET = re.compile(r":ruleset ([^\s()]+)")
+
+
+def rows_of(operator: str) -> set[str]:
+    """The rows that an operator in egglog's syntax is looked up by.
+
+    >>> sorted(rows_of('(prim_with "sum(axis)" (int_param 0))'))
+    ['(prim_with "sum(axis)" (int_param 0))', 'prim_with "sum(axis)"']
+    """
+    head, text = operator[1:].split(" ", 1)
+    if head == "vmap":
+        return {"vmap"}
+    found = re.match(_TEXT, text)
+    assert found is not None
+    return {row(head, found[0])} | ({operator} if head == "prim_with" else set())
+
+
+def rules_of(text: str, tables: Collection[str] = ()) -> list[Rule]:
+    """The rules of a text.  tables: those that it does not declare itself.
+
+    >>> (found,) = rules_of('(relation a (i64)) (rule ((a 1) (= x (prim "exp"))) ((b x)) :ruleset r)', ["b", "prim"])
+    >>> sorted(found.reads), sorted(found.makes)
+    (['a', 'prim "exp"'], ['b'])
+    """
+    known, names = {*tables, *tables_of(text)}, _names(text)
+    return [_rule(part, known, names) for part in text.split("(rule (")[1:]]
+
+
+def _names(text: str) -> dict[str, str]:
+    """The operators that have names (see `ground`)."""
+    return dict(re.findall(r"^\(constructor (\S+) \(\) Op\) \(union \(\1\) (.+)\)$", text, re.MULTILINE))
+
+
+def tables_of(text: str) -> list[str]:
+    """The tables that a text declares."""
+    found: list[str] = _TABLE.findall(text)
+    return found
+
+
+def made_by(commands: str, tables: Collection[str]) -> frozenset[str]:
+    """The tables that commands add rows to."""
+    return _rule(f") ({commands}) :ruleset none)", tables, {}).makes
+
+
+def _rule(text: str, tables: Collection[str], names: Mapping[str, str]) -> Rule:
+    """The rule whose body begins with a text.  names: of operators.
+
+    A rule that makes an operator with some variables may make any of those with names that are called the same.
+    """
+    sides: tuple[set[str], set[str]] = set(), set()
+    depth, side, unites = 1, 0, False
+    for token in _TOKEN.finditer(text):
+        if token[0] == ")":
+            depth -= 1
+            side += not depth
+            if side > 1:
+                break
+        elif token[0][0] == "(":
+            depth += 1
+            name, first = token.groups()
+            unites |= name == "union"
+            if name in names:
+                sides[side].update(rows_of(names[name]))
+            elif name in tables:
+                if side or not first or name not in _BY_TEXT:
+                    sides[side].add(name)
+                if first and name in _BY_TEXT:
+                    sides[side].add(row(name, first))
+                    if side and name == "prim_with":
+                        sides[side].update(x for x in names.values() if x.startswith(f"(prim_with {first} "))
+    ruleset = _RULESET.search(text)
+    assert ruleset is not None
+    return Rule(ruleset[1], frozenset(sides[0]), frozenset(sides[1]), unites)
+
+
+class Rules:
+    """Some rules, to be asked which of them can fire."""
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self.all = tuple(rules)
+        self._readers: dict[str, list[int]] = defaultdict(list)
+        for n, rule in enumerate(self.all):
+            for table in rule.reads:
+                self._readers[table].append(n)
+        self._reads = [len(rule.reads) for rule in self.all]
+
+    def fireable(self, there: Iterable[str]) -> list[Rule]:
+        """Those that can fire where these tables have rows."""
+        known, missing, out = {*there}, [*self._reads], []
+        todo = [*known]
+        while todo:
+            for n in self._readers.get(todo.pop(), ()):
+                missing[n] -= 1
+                if not missing[n]:
+                    out.append(n)
+                    new = self.all[n].makes - known
+                    known |= new
+                    todo += new
+        return [self.all[n] for n in sorted(out)]
+
+
+_UNITED = "union"
+
+
+@lru_cache(maxsize=64)
+def strata(rules: tuple[Rule, ...]) -> tuple[Stratum, ...]:
+    """The order in which rules run once: each after all that makes what it reads, or together with it."""
+    edges: dict[Rule | str, set[Rule | str]] = defaultdict(set)
+    for rule in rules:
+        edges[rule] |= rule.makes | {_UNITED} if rule.unites else rule.makes
+        for table in (*rule.reads, _UNITED):
+            edges[table].add(rule)
+    for table in {table for rule in rules for table in rule.makes}:
+        edges[table] |= set()
+    group = components(edges)
+    members: dict[Rule | str, list[Rule | str]] = defaultdict(list)
+    for x in group:  # what feeds others comes before them
+        members[group[x]].append(x)
+    level: dict[Rule | str, int] = defaultdict(int)
+    found: dict[int, set[Rule]] = defaultdict(set)
+    again: set[int] = set()
+    for together, all_ in members.items():
+        here, some = level[together], [x for x in all_ if isinstance(x, Rule)]
+        found[here].update(some)
+        if some and len(all_) > 1:
+            again.add(here)
+        for other in {group[y] for x in all_ for y in edges[x]} - {together}:
+            level[other] = max(level[other], here + bool(some))
+    inside = {n: [rule.ruleset for rule in rules if rule in found[n]] for n in sorted(found) if found[n]}
+    return tuple(Stratum(tuple(dict.fromkeys(names)), n in again) for n, names in inside.items())

@@ -1,0 +1,86 @@
+"""A small search for the cheapest choice: option by option, left off where no cheaper choice can follow.
+
+Most programs have few choices once a cheap one is known: for these no solver is loaded or called.
+"""
+
+from __future__ import annotations
+
+import math
+
+from scanopt.extraction.indexed_problem import Numbered
+from scanopt.extraction.ordering import AcausalError, Choice, Schedule, order
+from scanopt.extraction.problem import Problem
+
+__all__ = ["cheaper"]
+
+_LOOKS = 3_000
+"""Options looked at, at most: about as long as a solver takes to begin."""
+
+_LARGE = 200
+"""Instances of a problem for which a search of so few looks has no hope."""
+
+_ROUNDING = 1e-9
+
+
+class _TooManyError(Exception):
+    """There are more choices than may be looked at."""
+
+
+def cheaper(problem: Problem, most: float) -> tuple[bool, tuple[Choice, Schedule] | None]:
+    """Whether it is known if there is a causal choice of less cost, and the cheapest one where there is.
+
+    Where bytes are limited, options do not say alone what they cost: nothing is known then.
+    """
+    if len(problem.options) > _LARGE or math.isfinite(problem.limit.bytes):
+        return False, None
+    search = _Search(problem, most)
+    try:
+        search.go_on(search.begun, 0.0)
+    except _TooManyError:
+        return False, None
+    return True, search.best
+
+
+class _Search:
+    """begun: what the results need, not yet chosen."""
+
+    def __init__(self, problem: Problem, most: float) -> None:
+        self.problem = problem
+        self.best: tuple[Choice, Schedule] | None = None
+        self._most = most
+        self._looks = 0
+        self._numbered = numbered = Numbered(problem, 0)
+        self._by_price = [sorted(range(len(prices)), key=prices.__getitem__) for prices in numbered.prices]
+        self._picked = [-1] * len(numbered.instances)
+        self.begun = tuple(dict.fromkeys(numbered.roots))
+
+    def go_on(self, open_: tuple[int, ...], cost: float) -> None:
+        """Choose for what is open.  cost: of what is chosen; what is open costs its cheapest option at least."""
+        numbered = self._numbered
+        if not open_:
+            self._note(cost)
+            return
+        # What has one option is chosen first: what it needs is then known to be paid for.
+        n = min(open_, key=lambda i: len(numbered.prices[i]))
+        left = tuple(i for i in open_ if i != n)
+        for m in self._by_price[n]:
+            self._looks += 1
+            if self._looks > _LOOKS:
+                raise _TooManyError
+            self._picked[n] = m
+            new = dict.fromkeys(j for j in numbered.all_needs[n][m] if self._picked[j] < 0)
+            further = tuple(dict.fromkeys((*left, *new)))
+            least = cost + numbered.prices[n][m]
+            if least + sum([numbered.least[i] for i in further]) < self._most * (1 - _ROUNDING):
+                self.go_on(further, least)
+        self._picked[n] = -1
+
+    def _note(self, cost: float) -> None:
+        """All is chosen."""
+        choice = {self._numbered.instances[n]: self._numbered.options[n][m]
+                  for n, m in enumerate(self._picked) if m >= 0}  # fmt: skip
+        try:
+            self.best = choice, order(self.problem, choice)
+            self._most = cost
+        except AcausalError:
+            pass

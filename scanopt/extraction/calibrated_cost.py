@@ -1,0 +1,166 @@
+"""Measured costs: a small JSON file of this machine, and the cost model that it is.
+
+`scanopt calibrate` writes it; `function(..., cost="calibrated")` and `config.cost` read it.  The
+file says what was measured; the rest is as in the default model.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import reprlib
+import shlex
+import sys
+from collections.abc import Mapping
+from functools import lru_cache
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from scanopt.config import config
+from scanopt.extraction.cost import NUMPY, CostModel, CostTable, numpy_cost, registered_cost
+
+__all__ = ["as_cost", "calibration_file", "read_costs", "unit_of", "write_costs"]
+
+FORMAT = "scanopt costs"
+VERSION = 1
+PARTS = (FORMAT, "unit", "machine", "call", "element", "kind", "operators", "held")
+MOST = 1e12
+"""No call takes a quarter of an hour; sums and products of costs stay finite."""
+
+
+def calibration_file() -> Path:
+    """Where the measured costs of this machine are kept.
+
+    SCANOPT_CACHE names the folder; else it is `scanopt` in the user's folder for caches.
+    Raises RuntimeError where the user has none.
+    """
+    given = os.environ.get("SCANOPT_CACHE")
+    if given:
+        return Path(given) / "costs.json"
+    try:
+        return _caches() / "scanopt" / "costs.json"
+    except RuntimeError as error:
+        raise RuntimeError(
+            f"there is no folder for measured costs ({error}): name one in the environment variable SCANOPT_CACHE"
+        ) from None
+
+
+def _caches() -> Path:
+    """The user's folder for caches."""
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
+
+def write_costs(table: CostTable, path: str | PathLike[str], machine: str = "") -> Path:
+    """Write a table of costs as JSON; folders are made.  Returns the path.
+
+    machine: what it was measured on, for people.
+    """
+    target = Path(path)
+    rounded = {
+        name: {k: _short(v) for k, v in sorted(getattr(table, name).items())} for name in ("call", "element", "kind")
+    }
+    operators = {k: [_short(x) for x in v] for k, v in sorted(table.operators.items())}
+    text = {FORMAT: VERSION, "unit": "ns", "machine": machine, **rounded, "operators": operators, "held": table.held}
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
+    return target
+
+
+def _short(x: float) -> float:
+    return float(f"{x:.4g}")
+
+
+def read_costs(path: str | PathLike[str]) -> CostTable:
+    """The cost model that a file of measured costs is.
+
+    Raises FileNotFoundError where there is no file, ValueError where it is not such a file, saying
+    which part is wrong.
+    """
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"{file}: there are no measured costs; write them with: scanopt calibrate --out {shlex.quote(str(file))}"
+        ) from None
+    except (OSError, ValueError) as error:  # a folder, one that may not be read, no UTF-8, no path
+        raise ValueError(f"{file}: no file of costs, for it cannot be read ({error})") from None
+    return _parsed(text, str(file))
+
+
+@lru_cache(maxsize=8)
+def _parsed(text: str, where: str) -> CostTable:
+    """The same text is the same model, so that functions can tell whether two models are one."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{where}: no file of costs, for it is not JSON ({error})") from None
+    if not isinstance(data, dict) or data.get(FORMAT) != VERSION:
+        raise ValueError(f'{where}: no file of costs: expected {{"{FORMAT}": {VERSION}, ...}}')
+    if unknown := sorted(data.keys() - {*PARTS}):
+        raise ValueError(f"{where}: it has {unknown[0]!r}; its parts are {', '.join(PARTS)}")
+    tables = {
+        name: _table(where, name, data.get(name, {}), getattr(NUMPY, name)) for name in ("call", "element", "kind")
+    }
+    operators = data.get("operators", {})
+    if not isinstance(operators, dict):
+        raise ValueError(f"{where}: operators must be a table by name, found {reprlib.repr(operators)}")
+    measured = {k: _pair(where, k, v) for k, v in operators.items()}
+    held = _number(f"{where}: held", data.get("held", NUMPY.held))
+    return CostTable(**tables, operators={**NUMPY.operators, **measured}, held=held)
+
+
+def _table(where: str, name: str, found: Any, known: Mapping[str, float]) -> dict[str, float]:
+    if not isinstance(found, dict):
+        raise ValueError(f"{where}: {name} must be a table by name, found {reprlib.repr(found)}")
+    if unknown := sorted(found.keys() - known.keys()):
+        raise ValueError(f"{where}: {name} has {unknown[0]!r}; there are {', '.join(known)}")
+    return {**known, **{k: _number(f"{where}: {name}[{k!r}]", v) for k, v in found.items()}}
+
+
+def _pair(where: str, name: str, found: Any) -> tuple[float, float]:
+    if not isinstance(found, list) or len(found) != 2:
+        raise ValueError(
+            f"{where}: operators[{name!r}] must be [of a call, of an element], found {reprlib.repr(found)}"
+        )
+    call, element = (_number(f"{where}: operators[{name!r}]", x) for x in found)
+    return call, element
+
+
+def _number(where: str, found: Any) -> float:
+    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found <= MOST:
+        raise ValueError(f"{where} must be a number of nanoseconds from 0 to {MOST:.0e}, found {reprlib.repr(found)}")
+    return float(found)
+
+
+def as_cost(cost: CostModel | str | PathLike[str] | None) -> CostModel:
+    """A cost model: itself, by its name, from a file, or that of `config.cost` for None.
+
+    A name is one of `register_cost`, or "calibrated" for the measured costs of this machine; a path
+    ends in ".json".  Raises TypeError, ValueError or FileNotFoundError for what is none.
+
+    >>> as_cost(None) is numpy_cost
+    True
+    """
+    if cost is None:
+        cost = config.cost
+    if isinstance(cost, str) and cost == "calibrated":
+        return read_costs(calibration_file())
+    if isinstance(cost, str | PathLike):
+        path = os.fspath(cost)
+        return read_costs(path) if path.endswith(".json") else registered_cost(path)
+    if callable(cost):
+        return cost
+    raise TypeError(
+        f"cost must be a function of Work that returns a number, the name of one, or a .json file, found {cost!r}"
+    )
+
+
+def unit_of(cost: CostModel) -> str:
+    """ "ns" for models of nanoseconds, "" for a model of one's own."""
+    return "ns" if cost is numpy_cost or isinstance(cost, CostTable) else ""

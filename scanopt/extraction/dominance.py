@@ -1,0 +1,76 @@
+"""Options that no cheapest choice needs: another one is at hand wherever they are.
+
+What every way of having an instance is made of is there when the instance is: an option that needs no more than
+that, and costs no more (nor holds more, where that is limited), may take the place of another.  It asks for nothing
+that was not computed before it, so the order of the choice still holds.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from scanopt.extraction.problem import Instance, Option
+
+__all__ = ["undominated"]
+
+_PAIRWISE = 256
+"""Up to so many options of an instance are compared two by two."""
+
+
+def undominated(options: dict[Instance, list[Option]], limited: bool = False) -> dict[Instance, list[Option]]:
+    """The options of each instance, without those that another one can take the place of.
+
+    limited: what they hold counts, too.
+    """
+    bit = {i: 1 << n for n, i in enumerate(options)}
+    made_of = _made_of(options, bit)
+    return {i: _kept([o for o in os if not _union(o.needs, made_of) & bit[i]], made_of, bit, limited)
+            for i, os in options.items()}  # fmt: skip
+
+
+def _union(instances: Iterable[Instance], sets: dict[Instance, int]) -> int:
+    out = 0
+    for i in instances:
+        out |= sets[i]
+    return out
+
+
+def _made_of(options: dict[Instance, list[Option]], bit: dict[Instance, int]) -> dict[Instance, int]:
+    """Per instance what every way of having it is made of, itself among it, as bits: the greatest solution."""
+    everything = (1 << len(bit)) - 1
+    out = dict.fromkeys(options, everything)
+    users: dict[Instance, set[Instance]] = defaultdict(set)
+    for i, os in options.items():
+        for o in os:
+            for j in o.needs:
+                users[j].add(i)
+    todo, waiting = deque(options), set(options)
+    while todo:
+        i = todo.popleft()
+        waiting.discard(i)
+        found = everything
+        for o in options[i]:
+            found &= _union(o.needs, out)
+        if (found := found | bit[i]) != out[i]:
+            out[i] = found
+            new = users[i] - waiting
+            waiting |= new
+            todo.extend(new)
+    return out
+
+
+def _kept(options: list[Option], made_of: dict[Instance, int], bit: dict[Instance, int], limited: bool) -> list[Option]:
+    cheapest: dict[tuple[frozenset[Instance], frozenset[Instance], float], Option] = {}
+    for o in sorted(options, key=lambda o: (o.cost, len(o.needs))):
+        cheapest.setdefault((frozenset(o.needs), frozenset(o.updates), o.held if limited else 0.0), o)
+    if len(cheapest) > _PAIRWISE:
+        return list(cheapest.values())
+    kept: list[tuple[int, frozenset[Instance], float, Option]] = []
+    for (needs, updates, held), o in cheapest.items():
+        there = _union(needs, made_of)
+        if not any(asked & ~there == 0 and later <= updates and less <= held for asked, later, less, _ in kept):
+            kept.append((_union(needs, bit), updates, held, o))
+    return [o for *_, o in kept]

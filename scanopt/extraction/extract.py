@@ -1,0 +1,139 @@
+"""Extraction: the cheapest causal program in the e-graph, with a certificate."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+
+from scanopt.extraction.branch_and_bound import cheaper
+from scanopt.extraction.greedy import greedy, negotiated
+from scanopt.extraction.milp import solve
+from scanopt.extraction.ordering import AcausalError, Choice, Schedule, order, reached
+from scanopt.extraction.peak_memory import peak
+from scanopt.extraction.problem import NoProgramFoundError, Problem
+
+__all__ = ["Extraction", "cheap", "extract", "the_only_choice"]
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """A chosen program: its forms, their order, and how good it is.
+
+    cost: of the choice.  bound: no choice costs less.  method: "only" (there was one choice), "tried"
+    (few, each tried or known to be dearer), "milp", "greedy", or "written" (as the user wrote it, where the
+    searches met none in their time).  optimal: proven the cheapest in the e-graph for the cost model.
+    """
+
+    problem: Problem
+    choice: Choice
+    schedule: Schedule
+    cost: float
+    bound: float
+    method: str
+    optimal: bool
+
+    @property
+    def gap(self) -> float:
+        """Part of the cost that a better choice could at most save."""
+        return max(0.0, 1.0 - self.bound / self.cost) if self.cost else 0.0
+
+    @cached_property
+    def held(self) -> float:
+        """The bytes of all that it makes, each loop's once."""
+        return sum(o.held for o in self.choice.values())
+
+    @cached_property
+    def peak(self) -> float:
+        """The most bytes that it holds at one time."""
+        return peak(self.problem, self.choice, self.schedule)
+
+
+def cheap(problem: Problem, seconds: float) -> Extraction | None:
+    """A cheap choice found in little time, proven or not; None where there was none."""
+    solution = solve(problem, seconds)
+    found = (solution.choice, solution.schedule) if solution else greedy(problem)
+    if found is None:
+        return None
+    return Extraction(problem, *found, total(found[0]), 0.0, "milp" if solution else "greedy", False)
+
+
+def total(choice: Choice) -> float:
+    """The cost of a choice, whatever is allowed to be held: shared instances count once."""
+    return sum(o.cost for o in choice.values())
+
+
+def the_only_choice(problem: Problem) -> Extraction:
+    """The program of a graph with one form per class: what the user wrote."""
+    choice = reached({i: o[0] for i, o in problem.options.items()}, problem.roots)
+    cost = total(choice)
+    return Extraction(problem, choice, order(problem, choice), cost, cost, "only", True)
+
+
+_FEW = 5_000
+"""Choices times instances that are tried one by one: no solver is loaded for them, which takes longer than they do."""
+
+
+def _cheapest_of_all(problem: Problem) -> Extraction | None:
+    every = itertools.product(*problem.options.values())
+    choices = [reached(dict(zip(problem.options, picked, strict=True)), problem.roots) for picked in every]
+    for choice in sorted(choices, key=problem.total):
+        with suppress(AcausalError):
+            cost = total(choice)
+            return Extraction(problem, choice, order(problem, choice), cost, cost, "tried", True)
+    return None
+
+
+_LEAST_SECONDS = 1.0
+"""What the exact search is always allowed."""
+
+
+def _thorough(problem: Problem, known: bool) -> tuple[Choice, Schedule] | None:
+    """What a thorough search finds; where it finds nothing, and nothing is known, prices are raised slowly."""
+    found = greedy(problem, thorough=True)
+    return found if found or known else negotiated(problem, thorough=True)
+
+
+def extract(problem: Problem, seconds: float = 10.0, exact: bool = True, patience: float = math.inf) -> Extraction:
+    """The cheapest choice found; proven the cheapest where the exact search ends in time.
+
+    Where nothing is proven, a thorough search goes on, a second or two for large programs.  Where bytes are limited,
+    what goes beyond counts in the search, and neither in the cost nor in the bound of what is found.
+
+    seconds: for the exact search, at most; where the quick one finds nothing, one of a second comes before it.
+    patience: seconds that it may take per unit of cost of what was found quickly (a second is always allowed).
+
+    Raises NoProgramFoundError when no causal choice is found at all.
+    """
+    count = math.prod(map(len, problem.options.values()))
+    if count == 1:
+        return the_only_choice(problem)
+    if exact and count * len(problem.options) <= _FEW and (tried := _cheapest_of_all(problem)) is not None:
+        return tried
+    quick = greedy(problem, first=exact)  # a bound, where a proof follows
+    solution = solve(problem, min(seconds, _LEAST_SECONDS)) if exact and quick is None else None
+    if quick is None:
+        quick = (solution.choice, solution.schedule) if solution else negotiated(problem)
+    most = problem.total(quick[0]) if quick else math.inf
+    known, less = cheaper(problem, most) if exact and quick else (False, None)
+    if known and quick:
+        choice, schedule = less or quick
+        cost = total(choice)
+        return Extraction(problem, choice, schedule, cost, cost, "tried", True)
+    if quick:
+        seconds = min(seconds, max(_LEAST_SECONDS, total(quick[0]) * patience))
+    if exact and (solution is None or (seconds > _LEAST_SECONDS and not solution.proven)):
+        solution = solve(problem, seconds, most) or solution  # cheaper than what is known
+    found = [(solution.choice, solution.schedule, "milp")] if solution else []
+    proven = solution is not None and solution.proven
+    thorough = _thorough(problem, solution is not None) if exact and not proven else None
+    others = greedy(problem) if exact and quick and not proven else None
+    found += [(*choice, "greedy") for choice in (quick, others, thorough) if choice]
+    if not found:
+        raise NoProgramFoundError("no causal program was found in the e-graph within the time given")
+    choice, schedule, method = min(found, key=lambda t: problem.total(t[0]))
+    cost = total(choice)
+    bound = min(solution.bound, cost) if solution else 0.0
+    return Extraction(problem, choice, schedule, cost, bound, method, proven and method == "milp")

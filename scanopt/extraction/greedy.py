@@ -1,0 +1,203 @@
+"""A quick choice: the cheapest form of each class by tree cost, mended until it is causal, then improved.
+
+Improved by exchanges: another option for one instance, kept if the whole gets cheaper.  This is done from several
+starts, their prices changed a little at random (always the same way), and where they find nothing from one that runs
+no loop.  A thorough search takes all starts, gives up the dearest options one by one, and makes the rest anew.  Where
+giving up options leads nowhere from any start, and an exact search finds nothing either, their prices can be raised
+instead, as nets that want the same wire are told apart in routing [McMurchie and Ebeling 1995, PathFinder].
+
+What is done is bounded by counting, not by a clock: the same problem gives the same choice on every machine.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+
+from scanopt.extraction.indexed_problem import Numbered, Options, Prices
+from scanopt.extraction.ordering import AcausalError, Choice, Schedule, order
+from scanopt.extraction.problem import Problem
+
+__all__ = ["greedy", "negotiated"]
+
+_STARTS = 3
+_TRIES = 200
+"""Mends of one start."""
+_VISITS = 500_000
+"""Instances looked at in all, about half a second of exchanges."""
+_RAISED, _RAISED_SLOWLY = 100.0, 8.0
+"""What the price of an option is multiplied by for each circle that it is in."""
+_RAISES = 1_500_000
+"""Instances among which prices are raised, each time counted again: a few seconds."""
+_THOROUGH = 2
+"""How much more a thorough search may do, no start more than its share of what is left."""
+
+
+def greedy(problem: Problem, thorough: bool = False, first: bool = False) -> tuple[Choice, Schedule] | None:
+    """A causal choice with its schedule, or None when none was found in a bounded search.
+
+    thorough: give up dear options, too.  first: no other starts than the first that leads to a choice.
+    """
+    numbered = Numbered(problem, _VISITS)
+    best: tuple[float, list[int]] | None = None
+    for n, (prices, banned) in enumerate(_starts(numbered)):
+        if thorough:
+            numbered.most = numbered.visits + (_THOROUGH * _VISITS - numbered.visits) // (_STARTS + 1 - n)
+        elif numbered.spent or (best is not None and (banned or first)):
+            break
+        picked = _causal(numbered, prices, banned)
+        if picked is not None:
+            found = _exchanged(numbered, picked)
+            if thorough:
+                found = _exchanged(numbered, _made_anew(numbered, prices, banned, found[1]))
+            best = found if best is None else min(best, found)
+    return None if best is None else _ordered(numbered, best[1])
+
+
+def negotiated(problem: Problem, thorough: bool = False) -> tuple[Choice, Schedule] | None:
+    """A causal choice with its schedule where giving up options found none, or None.
+
+    thorough: take more turns.
+    """
+    numbered = Numbered(problem, _VISITS)
+    picked = _negotiated(numbered, _RAISED_SLOWLY if thorough else _RAISED)
+    if picked is None:
+        return None
+    numbered.most = numbered.visits + _VISITS
+    return _ordered(numbered, _exchanged(numbered, picked)[1])
+
+
+def _ordered(numbered: Numbered, picked: list[int]) -> tuple[Choice, Schedule]:
+    choice = numbered.choice(picked)
+    return choice, order(numbered.problem, choice)
+
+
+def _starts(numbered: Numbered) -> Iterator[tuple[Prices, Options]]:
+    """Prices, and options that are not to be taken: in the last start, those of running loops.
+
+    Where bytes are limited, they count from the first in the first start.
+    """
+    rng = random.Random(0)
+    if numbered.limited:
+        each = numbered.limit.price
+        pairs = zip(numbered.prices, numbered.held, strict=True)
+        yield [[x + each * b for x, b in zip(xs, bs, strict=True)] for xs, bs in pairs], frozenset()
+    else:
+        yield numbered.prices, frozenset()
+    for _ in range(_STARTS - 1):
+        yield [[x * rng.lognormvariate(0, 0.5) for x in xs] for xs in numbered.prices], frozenset()
+    runs = [n for n, i in enumerate(numbered.instances) if i.loop]
+    if runs:
+        yield numbered.prices, frozenset((n, m) for n in runs for m in range(len(numbered.options[n])))
+
+
+def _causal(numbered: Numbered, prices: Prices, barred: Options) -> list[int] | None:
+    """The cheapest option of each instance by tree cost, given up one by one while they go round in circles.
+
+    What a state is updated with counts when the choice is paid for, not when it is made.
+    """
+    banned = set(barred)
+    left = [len(os) for os in numbered.options]
+    for n, _ in banned:
+        left[n] -= 1
+    trees = numbered.cheapest(prices, banned)
+    for _ in range(_TRIES):
+        picked = trees.picked
+        if not numbered.in_use(picked):
+            return None
+        cycle = _cycle(numbered, picked)
+        if not cycle:
+            return picked
+        open_ = [t for t in cycle if left[t[0]] > 1]
+        if not open_ or numbered.spent:
+            return None
+        n, m = max(open_, key=lambda t: prices[t[0]][t[1]])
+        banned.add((n, m))
+        left[n] -= 1
+        numbered.give_up(trees, [n], prices, banned)
+    return None
+
+
+def _negotiated(numbered: Numbered, factor: float) -> list[int] | None:
+    """A choice that is causal: options that go round in circles get dearer by a factor until there is none."""
+    prices = [list(xs) for xs in numbered.prices]
+    known = sorted(x for xs in prices for x in xs if x > 0)
+    least = known[len(known) // 2] if known else 1.0
+    trees = numbered.cheapest(prices, frozenset())
+    for _ in range(_RAISES // len(numbered.instances)):
+        if not numbered.in_use(trees.picked):
+            return None
+        cycle = _cycle(numbered, trees.picked)
+        if not cycle:
+            return trees.picked
+        open_ = [(n, m) for n, m in cycle if len(prices[n]) > 1]
+        if not open_:
+            return None
+        for n, m in open_:
+            prices[n][m] = factor * prices[n][m] + least
+        numbered.give_up(trees, (n for n, _ in open_), prices, frozenset())
+    return None
+
+
+def _made_anew(numbered: Numbered, prices: Prices, barred: Options, start: list[int]) -> list[int]:
+    """A choice without some of its dearest options, each given up for good where the rest, made anew, is cheaper."""
+    picked, cost, banned, tried = start, numbered.total(start), barred, set[tuple[int, int]]()
+    while not numbered.spent:
+        dear = {(n, picked[n]) for n in numbered.in_use(picked) if len(numbered.options[n]) > 1} - tried
+        if not dear:
+            break
+        given_up = max(dear, key=lambda t: (numbered.prices[t[0]][t[1]], t))
+        tried.add(given_up)
+        other = _causal(numbered, prices, banned | {given_up})
+        if other is not None and (total := numbered.total(other)) < cost:
+            picked, cost, banned = other, total, banned | {given_up}
+    return picked
+
+
+def _cycle(numbered: Numbered, picked: Sequence[int]) -> list[tuple[int, int]]:
+    """Options of a choice that need one another; none where it has an order."""
+    try:
+        order(numbered.problem, numbered.choice(picked))
+    except AcausalError as cycle:
+        return [numbered.number_of[id(o)] for _, o in cycle.together]
+    return []
+
+
+def _exchanged(numbered: Numbered, start: list[int]) -> tuple[float, list[int]]:
+    """A choice that no exchange of one option makes cheaper (or none was found in the time), and its cost."""
+    best, cost, before = list(start), numbered.total(start), float("inf")
+    barred: set[tuple[int, int]] = set()
+    while cost < before and not numbered.spent:
+        before = cost
+        picked = _one_pass(numbered, best, cost, barred)
+        while cycle := _cycle(numbered, picked):
+            changed = {(n, m) for n, m in cycle if m != best[n]}
+            barred |= changed
+            # What was not in use before may go round in circles by itself: then all is as before.
+            for n in [n for n, _ in changed] or range(len(picked)):
+                picked[n] = best[n]
+        best, cost = min((best, cost), (picked, numbered.total(picked)), key=lambda t: t[1])
+    return cost, best
+
+
+def _one_pass(numbered: Numbered, start: list[int], cost: float, barred: set[tuple[int, int]]) -> list[int]:
+    """Every exchange tried once, the dearest first; what is kept may go round in circles.
+
+    An exchange saves no more than what is in use for the sake of the old option alone.
+    """
+    picked = list(start)
+    at_stake = numbered.at_stake(picked)
+    for n in sorted(numbered.in_use(picked), key=lambda n: -numbered.prices[n][picked[n]]):
+        for m in range(len(numbered.options[n])):
+            kept = picked[n]
+            if m == kept or (n, m) in barred or numbered.least_more(n, m, at_stake) > at_stake.get(n, 0.0):
+                continue
+            picked[n] = m
+            total = numbered.total(picked)
+            if total < cost:
+                cost, at_stake = total, numbered.at_stake(picked)
+            else:
+                picked[n] = kept
+        if numbered.spent:
+            break
+    return picked

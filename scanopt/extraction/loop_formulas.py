@@ -1,0 +1,171 @@
+"""Rows of the mixed integer program beyond "an option needs an option of all it is made of".
+
+They cut off no choice that has an order.  Without them the solver sees half a trace computed from its
+entries and half the entries read from that trace, and searches for hours where it now searches not at all.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, field
+
+from scanopt.analysis.components import circles, components
+from scanopt.calculus.forms import KEPT
+from scanopt.extraction.problem import Instance, Option, Problem
+
+__all__ = ["Row", "Variables", "circle_rows", "formulas", "made_rows", "order_rows"]
+
+Row = dict[int, float]
+"""Coefficients by variable; the sum is at least 0."""
+
+_LONGEST, _PATHS = 8, 200
+"""Longer circles, and what lies beyond so many paths from an instance, are cut off when a solution has them."""
+
+
+@dataclass(frozen=True)
+class Variables:
+    """of: per instance those of its options, in order.  fresh: makes one more, between 0 and 1."""
+
+    of: Mapping[Instance, list[int]]
+    fresh: Callable[[], int]
+
+
+@dataclass
+class _Loop:
+    """One loop, in given phases of the loops around it: what its phases leave and what they read.
+
+    keeps: option of a value outside -> phase.  keepers: those values.  reads: (option inside, value
+    outside, phase).
+    """
+
+    keeps: dict[int, int] = field(default_factory=dict[int, int])
+    keepers: set[Instance] = field(default_factory=set[Instance])
+    reads: list[tuple[int, Instance, int]] = field(default_factory=list[tuple[int, Instance, int]])
+
+
+Beside = Mapping[Instance, list[tuple[int, tuple[Instance, ...]]]]
+"""Per instance its options, each with what it is made of on the same clock."""
+
+
+def order_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
+    """What phase p of a loop reads is there before it: made of nothing that phase p or a later one leaves.
+
+    Phases of one loop run in the order of their numbers.  For each, a value outside is early if a
+    chosen option of it is; an option is early if all that it is made of is.
+    """
+    loops, beside = _loops(problem, variables)
+    users: dict[Instance, list[Instance]] = defaultdict(list)
+    parts: dict[Instance, list[Instance]] = defaultdict(list)
+    for i, options in beside.items():
+        for j in (j for _, js in options for j in js):
+            users[j].append(i)
+            parts[i].append(j)
+    for loop in loops.values():
+        concerned = _reached(loop.keepers, users) & _reached((j for _, j, _ in loop.reads), parts)
+        reads = [(n, j, p) for n, j, p in loop.reads if j in concerned]
+        for phase in sorted({p for _, _, p in reads}):
+            early = {i: variables.fresh() for i in beside if i in concerned}
+            late = {n for n, p in loop.keeps.items() if p >= phase}
+            for i in early:
+                yield from _early(i, early, beside, late, variables)
+            yield from ({early[j]: 1.0, n: -1.0} for n, j, p in reads if p == phase)
+
+
+def _loops(problem: Problem, variables: Variables) -> tuple[dict[tuple[int, tuple[int, ...]], _Loop], Beside]:
+    loops: dict[tuple[int, tuple[int, ...]], _Loop] = defaultdict(_Loop)
+    beside: dict[Instance, list[tuple[int, tuple[Instance, ...]]]] = {i: [] for i in problem.options}
+    for i, options in problem.options.items():
+        for n, o in zip(variables.of[i], options, strict=True):
+            kind, clock = (o.form.kind, o.form.clock) if o.form else ("loop", i.id)
+            inside = kind in ("loop", "hold", "seq", "delay")
+            beside[i].append((n, o.needs if kind == "apply" else ()))
+            if inside:
+                loops[clock, i.phases[:-1]].reads.append((n, o.needs[0], i.phases[-1]))
+            elif kind in KEPT:
+                loops[clock, i.phases].keeps[n] = o.needs[0].phases[-1]
+                loops[clock, i.phases].keepers.add(i)
+    return loops, beside
+
+
+def _reached(starts: Iterable[Instance], edges: Mapping[Instance, Iterable[Instance]]) -> set[Instance]:
+    out: set[Instance] = set()
+    todo = list(starts)
+    while todo:
+        i = todo.pop()
+        if i not in out:
+            out.add(i)
+            todo.extend(edges.get(i, ()))
+    return out
+
+
+def _early(
+    i: Instance, early: Mapping[Instance, int], beside: Beside, late: set[int], variables: Variables
+) -> Iterator[Row]:
+    """i is early by an early option only.  late: options that are not."""
+    row: Row = {early[i]: -1.0}
+    for n, parts in beside[i]:
+        if n in late:
+            continue
+        limits = [n, *(early[j] for j in dict.fromkeys(parts) if j in early)]
+        term = variables.fresh() if len(limits) > 1 else n
+        row[term] = 1.0
+        yield from ({limit: 1.0, term: -1.0} for limit in limits if limit != term)
+    yield row
+
+
+def made_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
+    """Of instances that are made of one another, as a trace and its entries, one in use is made of none of them.
+
+    And what every way of computing one of them needs is in use when they are.
+    """
+    of, group = variables.of, components(_parts(problem))
+    members: dict[Instance, list[Instance]] = defaultdict(list)
+    for i in problem.options:
+        members[group[i]].append(i)
+    used = {g: dict.fromkeys(of[g], 1.0) if len(us) == 1 else {variables.fresh(): 1.0} for g, us in members.items()}
+    for g, us in members.items():
+        ways = {
+            n: dict.fromkeys(group[j] for j in o.all_needs if group[j] != g) for n, o in _ways(problem, of, set(us))
+        }
+        if len(us) > 1:
+            yield from (_at_least(used[g], dict.fromkeys(of[i], 1.0)) for i in us)
+            yield _at_least(dict.fromkeys(ways, 1.0), used[g])
+        if ways:
+            first, *others = ways.values()
+            yield from (_at_least(used[h], used[g]) for h in first if all(h in other for other in others))
+
+
+def circle_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
+    """Of the instances on each short circle, one in use is made of none of them."""
+    for circle in circles(_parts(problem), _LONGEST, _PATHS):
+        if len(circle) > 2:  # of two, "an option needs an option of all it is made of" says the same
+            yield from formulas(problem, variables.of, circle)
+
+
+def formulas(problem: Problem, of: Mapping[Instance, list[int]], some: Set[Instance]) -> Iterator[Row]:
+    """If one of these instances is in use, then one of them is made of none of them: the first in the order.
+
+    The loop formulas of answer set programming [Lin and Zhao 2004, ASSAT].
+    """
+    ways = dict.fromkeys((n for n, _ in _ways(problem, of, some)), 1.0)
+    rows = (_at_least(ways, dict.fromkeys(of[i], 1.0)) for i in some)
+    yield from (row for row in rows if min(row.values(), default=0.0) < 0)
+
+
+def _ways(problem: Problem, of: Mapping[Instance, list[int]], some: Set[Instance]) -> Iterator[tuple[int, Option]]:
+    """The options of these instances, with their variables, that are made of none of them."""
+    for i in some:
+        for n, o in zip(of[i], problem.options[i], strict=True):
+            if some.isdisjoint(o.needs):
+                yield n, o
+
+
+def _parts(problem: Problem) -> dict[Instance, list[Instance]]:
+    """What each instance may be made of."""
+    return {i: list(dict.fromkeys(j for o in options for j in o.needs)) for i, options in problem.options.items()}
+
+
+def _at_least(a: Row, b: Row) -> Row:
+    row = {n: a.get(n, 0.0) - b.get(n, 0.0) for n in {**a, **b}}
+    return {n: x for n, x in row.items() if x}

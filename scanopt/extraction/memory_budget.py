@@ -1,0 +1,66 @@
+"""A program that holds no more memory than it may: what goes beyond is priced steeply.
+
+What a choice makes, each loop's arrays once, is a sum over its options, so searches can count it; what it holds at
+its peak is less, since not everything lives at once, and is known of a whole choice alone.  So the sum is limited: at
+first by what the cheapest choice makes, less half of what its peak is too much, and so on from choice to choice, until
+a peak is within the budget or the sum itself is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from scanopt.egraph.engine_process import available
+from scanopt.extraction.extract import Extraction
+from scanopt.extraction.problem import Limit, NoProgramFoundError, Problem
+
+__all__ = ["budget_of", "fits", "fitting"]
+
+Search = Callable[[Problem], Extraction]
+
+NEGLIGIBLE = 64 * 2**20
+"""Bytes that any machine has: what is free is not asked for less."""
+
+_STEEP = 100.0
+"""A hundredth more than is allowed costs as much as the cheapest program."""
+
+_TRIES = 8
+"""Choices beside the cheapest one."""
+
+
+def budget_of(memory: float | None, found: Extraction, assumed: bool) -> float:
+    """The bytes that a program may hold: as given, or what is free where that may matter.
+
+    assumed: whether sizes are, which tell nothing of what will be free.
+    """
+    if memory is None:
+        memory = available() if found.held > NEGLIGIBLE and not assumed else math.inf
+    return max(memory, 1.0)
+
+
+def fits(found: Extraction, budget: float) -> bool:
+    """Whether a choice holds no more than it may.  (Its peak is at most twice what it makes.)"""
+    return 2 * found.held <= budget or found.peak <= budget
+
+
+def fitting(problem: Problem, known: Sequence[Extraction], budget: float, search: Search) -> Extraction:
+    """The cheapest choice met that holds no more than the budget; where none does, the one that holds least.
+
+    known: choices that are at hand, first the cheapest one, which holds more.  search: finds the cheapest choice of a
+    problem.
+    """
+    met, last = [*known], known[0]
+    most, price = last.held, _STEEP * last.cost / budget
+    for n in range(_TRIES):
+        most = budget if n == _TRIES - 1 else max(budget, min(most, last.held) - (last.peak - budget) / 2)
+        try:
+            last = search(Problem(problem.graph, problem.sizes, problem.cost, Limit(most, price)))
+        except NoProgramFoundError:
+            break
+        met.append(last)
+        if fits(last, budget) or most <= budget:
+            break
+    best = min(met, key=lambda x: (0.0, x.cost) if fits(x, budget) else (1.0, x.peak))
+    return best if best is known[0] else replace(best, bound=min(known[0].bound, best.cost), optimal=False)

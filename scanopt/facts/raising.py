@@ -1,0 +1,90 @@
+"""Facts about what cannot raise: operators, and uses of them whose shapes are sure to fit."""
+
+from __future__ import annotations
+
+from scanopt.calculus.condition import Rules, fact, when
+from scanopt.calculus.terms import (
+    Args,
+    Clock,
+    Int,
+    Op,
+    State,
+    Text,
+    Value,
+    args,
+    const,
+    delay,
+    hold,
+    input_,
+    ndim,
+    seq,
+    vmap,
+)  # fmt: skip
+from scanopt.facts.lists import held, sliced
+from scanopt.facts.loops import runs_all, some_steps
+from scanopt.facts.operators import elementwise, quiet, safe
+
+__all__ = ["always", "fits", "harmless", "hoistable", "raises_alike", "sure", "total", "total_list"]
+
+
+@fact
+def always(v: Value, *, c: Clock, f: Text, o: Args, op: Op, xs: Args, Y: Value) -> Rules:
+    """v is computed whenever the program is: no untaken side of an ifelse hides it (given)."""
+    yield when(sliced(c, xs, o, f), v.is_(op(xs)), always(v), Y.is_(vmap(op, f)(o))).then(always(Y))
+
+
+@fact
+def fits(v: Value) -> None:
+    """The arguments of the operators that the program computes v with have shapes that fit, whatever its inputs are
+    (given of arrays that are put together, and of all values where there is an ifelse).
+    """
+
+
+@fact
+def harmless(v: Value) -> None:
+    """The operators that the program computes v with may raise, and shapes show that they do not (given)."""
+
+
+@fact
+def sure(op: Op, xs: Args, *, v: Value, x: Value) -> Rules:
+    """op of xs cannot raise."""
+    yield when(v.is_(op(xs)), quiet(op)).then(sure(op, xs))
+    yield when(v.is_(op(xs)), harmless(v)).then(sure(op, xs))
+    yield when(v.is_(op(xs)), safe(op), fits(v)).then(sure(op, xs))
+    yield when(v.is_(op(xs)), elementwise(op), ndim(v).is_(0)).then(sure(op, xs))
+    yield when(v.is_(op(x)), elementwise(op)).then(sure(op, args(x)))
+
+
+@fact
+def hoistable(c: Clock, op: Op, xs: Args, *, f: Text, o: Args, v: Value) -> Rules:
+    """Computing op of the invariants xs once outside c raises only if running the program does."""
+    yield when(held(c, xs, o, f), sure(op, xs)).then(hoistable(c, op, xs))
+    yield when(held(c, xs, o, f), v.is_(op(xs)), always(v), safe(op)).then(hoistable(c, op, xs))
+    yield when(held(c, xs, o, f), v.is_(op(xs)), always(v), some_steps(c)).then(hoistable(c, op, xs))
+
+
+@fact
+def raises_alike(c: Clock, op: Op, xs: Args, *, f: Text, o: Args, v: Value) -> Rules:
+    """Computing op of xs for all steps of c at once raises only if running the program does."""
+    yield when(sliced(c, xs, o, f), sure(op, xs)).then(raises_alike(c, op, xs))
+    yield when(sliced(c, xs, o, f), v.is_(op(xs)), always(v), safe(op)).then(raises_alike(c, op, xs))
+    yield when(sliced(c, xs, o, f), v.is_(op(xs)), always(v), runs_all(c)).then(raises_alike(c, op, xs))
+
+
+@fact
+def total(v: Value, *, c: Clock, i: Value, k: Int, key: Text, op: Op, s: State, X: Value, x: Value, xs: Args) -> Rules:
+    """Computing v cannot raise."""
+    yield when(always(v)).then(total(v))
+    yield when(v.is_(seq(c, X))).then(total(v))
+    yield when(v.is_(hold(c, x))).then(total(v))
+    yield when(v.is_(delay(c, i, s, k))).then(total(v))
+    yield when(v.is_(input_(key))).then(total(v))
+    yield when(v.is_(const(key))).then(total(v))
+    yield when(v.is_(op(xs)), sure(op, xs), total_list(xs)).then(total(v))
+
+
+@fact
+def total_list(xs: Args, *, r: Args, v: Value) -> Rules:
+    """Computing the values of the list cannot raise."""
+    yield when(xs.is_(args(v)), total(v)).then(total_list(xs))
+    yield when(xs.is_(args(v, r)), total(v), total_list(r)).then(total_list(xs))

@@ -1,0 +1,157 @@
+"""Facts about recurrences: what a state becomes by operators of which all else is known without it.
+
+Loops are taken apart here: a recurrence is recognized by the cycle that its state lies on, and what
+feeds it from outside the cycle is a sequence, whatever else the loop computes.
+"""
+
+from __future__ import annotations
+
+from scanopt.calculus.condition import Rules, fact, hint, when
+from scanopt.calculus.terms import (
+    Args,
+    Clock,
+    Int,
+    Op,
+    State,
+    Text,
+    Value,
+    args,
+    const_at,
+    dtype,
+    greatest,
+    hold,
+    ndim,
+    ops,
+    seq,
+    stack,
+    steps,
+    tail,
+)  # fmt: skip
+from scanopt.facts.lists import before
+from scanopt.facts.loops import runs_all
+from scanopt.facts.states import becomes
+
+__all__ = [
+    "accumulates", "apart", "cycle", "entries", "first_rows", "folds", "folds_in_order", "kept", "leads", "near",
+    "outside", "recurrent", "regroups", "segments", "spine", "swaps", "to_know",
+]  # fmt: skip
+
+
+@fact
+def cycle(s: State, k: Text) -> None:
+    """The state s goes round in the cycle k of the program (given)."""
+
+
+@fact
+def outside(k: Text, v: Value) -> None:
+    """v feeds the cycle k and is no part of it (given)."""
+
+
+@fact
+def spine(s: State, v: Value, *, h: Value, low: Value, m: Value, op: Op, x: Value, y: Value) -> Rules:
+    """v is what s becomes, or leads there by operators whose other arguments are known without s."""
+    yield when(becomes(s, v)).then(spine(s, v))
+    yield when(spine(s, v), v.is_(op(x, y)), apart(s, x)).then(spine(s, y))
+    yield when(spine(s, v), v.is_(op(x, y)), apart(s, y)).then(spine(s, x))
+    yield when(spine(s, v), v.is_(x + y)).then(spine(s, x), spine(s, y))
+    yield when(spine(s, v), v.is_(ops.where(m, x, y)), apart(s, m)).then(spine(s, x), spine(s, y))
+    yield when(spine(s, v), v.is_(ops.clip(x, low, h)), apart(s, low), apart(s, h)).then(spine(s, x))
+    yield when(spine(s, v), v.is_(ops.negative(x))).then(spine(s, x))
+    yield when(spine(s, v), v.is_(ops.invert(x))).then(spine(s, x))
+
+
+@fact
+def near(s: State, x: Value, *, h: Value, low: Value, m: Value, op: Op, v: Value, y: Value) -> Rules:
+    """v is an argument of an operator on the spine of s."""
+    yield when(spine(s, v), v.is_(op(x, y))).then(near(s, x), near(s, y))
+    yield when(spine(s, v), v.is_(ops.where(m, x, y))).then(near(s, m), near(s, x), near(s, y))
+    yield when(spine(s, v), v.is_(ops.clip(x, low, h))).then(near(s, low), near(s, h))
+
+
+@fact
+def apart(s: State, v: Value, *, c: Clock, k: Text, op: Op, x: Value, X: Value, y: Value) -> Rules:
+    """v, near the spine of s, is known without s."""
+    yield when(near(s, v), v.is_(hold(c, x))).then(apart(s, v))
+    yield when(near(s, v), v.is_(seq(c, X)), before(c, X)).then(apart(s, v))
+    yield when(near(s, v), cycle(s, k), outside(k, v)).then(apart(s, v))
+    yield when(near(s, v), v.is_(op(x, y)), apart(s, x), apart(s, y)).then(apart(s, v))
+
+
+@fact
+def leads(v: Value, y: Value, x: Value, *, op: Op, s: State) -> Rules:
+    """v, on the spine of a state, is an operator of y, further down it, and of x, known without the state."""
+    yield when(spine(s, v), v.is_(op(y, x)), apart(s, x)).then(leads(v, y, x))
+    yield when(spine(s, v), v.is_(op(x, y)), apart(s, x)).then(leads(v, y, x))
+
+
+@fact
+def kept(c: Clock, s: State, *, k: Int, v: Value, V: Value) -> Rules:
+    """Rows of what s becomes are kept of the loop c."""
+    yield when(becomes(s, v), V.is_(stack(c, v))).then(kept(c, s))
+    yield when(becomes(s, v), V.is_(tail(c, v, k))).then(kept(c, s))
+
+
+@fact
+def entries(c: Clock, x: Value, X: Value, *, n: Value, p: Clock, s: State, y: Value) -> Rules:
+    """x, which feeds a recurrence of c, is the row of X at every step, and X is known without it."""
+    yield when(apart(s, x), x.is_(seq(c, X)), before(c, X)).then(entries(c, x, X))
+    yield when(apart(s, x), x.is_(hold(c, y)), runs_all(c)).then(entries(c, x, ops.repeat_rows(y, steps(c))))
+    yield when(apart(s, x), runs_all(c), kept(c, s)).then(entries(c, x, stack(c, x)))
+    yield when(entries(c, x, X), X.is_(ops.repeat_rows(y, n))).then(before(c, X))
+    counted = ops.arange(const_at(p, "int64:0"), steps(c), const_at(p, "int64:1"), dtype="int64")
+    yield when(X.is_(counted)).then(before(c, X), dtype(X).gets("int64"), ndim(X).gets(1))
+
+
+@fact
+def recurrent(op: Op) -> None:
+    """op makes rows for all steps of rows for all steps (given)."""
+
+
+@fact
+def first_rows(
+    c: Clock, xs: Args, *, i: Value, op: Op, r: Args, v: Value, x: Value, X: Value, Y: Value, y: Value
+) -> Rules:
+    """The list begins with rows of an init, or is the rest of such a list, and all of it is known before c."""
+    yield when(v.is_(seq(c, Y)), Y.is_(op(xs)), recurrent(op), runs_all(c)).then(to_know(c, xs))
+    yield when(to_know(c, xs), xs.is_(args(x, r))).then(to_know(c, r))
+    yield when(to_know(c, xs), xs.is_(args())).then(first_rows(c, xs))
+    yield when(to_know(c, xs), xs.is_(args(x, r)), before(c, x), first_rows(c, r)).then(first_rows(c, xs))
+    yield when(Y.is_(op(i, r)), recurrent(op), first_rows(c, r)).then(before(c, Y))
+    yield when(entries(c, x, X), x.is_(hold(c, y))).then(before(c, y))
+
+
+@hint
+def to_know(c: Clock, xs: Args) -> None:
+    """A closed form of c has the list as arguments, or as the rest of them."""
+
+
+@fact
+def accumulates(op: Op, d: Text, g: Op) -> None:
+    """g makes all steps of op at once, bit for bit, for states of dtype d (tried on NumPy, given)."""
+
+
+@fact
+def folds(op: Op, d: Text, g: Op) -> None:
+    """g makes the last step of op at once for states of dtype d, as far as the licence allows (given)."""
+
+
+@fact
+def folds_in_order(op: Op, d: Text, g: Op) -> None:
+    """g makes the last step of op at once, bit for bit, for states of dtype d (given)."""
+
+
+@fact
+def segments(op: Op, d: Text, g: Op) -> None:
+    """g makes all steps of op at once, bit for bit, with states of dtype d that start anew (tried, given)."""
+
+
+@fact
+def swaps(op: Op, d: Text) -> None:
+    """op(x, y) = op(y, x) for results of dtype d, as far as the licence allows (trait)."""
+
+
+@fact
+def regroups(op: Op, d: Text, *, m: Int, n: Int, v: Value, x: Value, y: Value) -> Rules:
+    """op(op(x, y), z) = op(x, op(y, z)), of dtype d as x, y, z are, as far as the licence allows (trait)."""
+    yield when(regroups(op, d), v.is_(op(x, y)), d.is_(dtype(x)), d.is_(dtype(y))).then(dtype(v).gets(d))
+    yield when(regroups(op, d), v.is_(op(x, y)), n.is_(ndim(x)), m.is_(ndim(y))).then(ndim(v).gets(greatest(n, m)))

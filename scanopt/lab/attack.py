@@ -1,0 +1,163 @@
+"""Attacks on a law: everything that is checked of every law, with no test to write.
+
+A law fires on its examples and not on its `never` programs; dropping any one condition makes it
+fire there, or is proven to change nothing; whatever programs it makes equal are equal, also for no,
+one, two and seven steps, empty arrays, negative zeros, infinities and NaN, in its own programs, in random
+ones that contain its left side and in loops of all kinds; and it makes some example cheaper, or is `enabling`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice, product
+
+from scanopt.calculus.law import Law, Program, allowed, standard_laws
+from scanopt.compilation.optimize import Settings, optimize
+from scanopt.egraph.encode import encode
+from scanopt.egraph.session import EGraph, UnsoundLawError
+from scanopt.lab.attacked_program import Subject, Ways, build
+from scanopt.lab.law_mutation import Mutation, mutations
+from scanopt.lab.pattern_proofs import Proofs
+
+__all__ = ["Attack", "Finding", "Loops"]
+
+Loops = Callable[[Law], Iterable[tuple[str, Program]]]
+"""Programs by name, to attack a law with beside its own."""
+
+_TRIES = 1
+"""Programs tried of each e-graph that is not of a law's own programs."""
+
+_READING = "save_mem"
+"""The laws by which rows that are read are told from traces."""
+
+
+def _none(law: Law) -> Iterable[tuple[str, Program]]:
+    return ()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One attack that succeeded: what failed, and on which program.
+
+    counterexample: a program that is made wrong, as text: before, after, values, both results.
+    """
+
+    law: str
+    attack: str
+    detail: str
+    counterexample: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.law}: {self.attack}: {self.detail}"
+
+
+class Attack:
+    """All attacks on one law.
+
+    ways: how programs run.  laws: the laws that stand beside it (default: the standard ones).
+    """
+
+    def __init__(self, law: Law, ways: Ways, laws: Sequence[Law] | None = None, loops: Loops = _none) -> None:
+        others = standard_laws() if laws is None else laws
+        self.law = law
+        self.laws = (*(x for x in others if x.name != law.name), law)
+        self._ways = ways
+        self._loops = loops
+
+    def findings(self) -> list[Finding]:
+        """What succeeded; empty for a law that stands."""
+        return [*self.firing(), *self.conditions(), *self.soundness(), *islice(self.elsewhere(), 1), *self.paying()]
+
+    def _finding(self, attack: str, detail: str, counterexample: str = "") -> Finding:
+        return Finding(self.law.name, attack, detail, counterexample)
+
+    def fires(self, program: Program, law: Law | None = None) -> bool:
+        """Whether the law, or another in its place, fires on a program; one that mixes types does."""
+        tested = law or self.law
+        laws = [tested if x.name == self.law.name else x for x in self.laws]
+        inputs, outputs = build(program)
+        engine = EGraph(encode(inputs, outputs), laws, "reassoc")
+        try:
+            return engine.saturate().matches.get(tested.name, 0) > 0
+        except UnsoundLawError:
+            return True
+        finally:
+            engine.close()
+
+    def firing(self) -> list[Finding]:
+        """It fires on every example and on no `never` program."""
+        out: list[Finding] = []
+        for n, program in enumerate(self.law.example):
+            if not self.fires(program):
+                out.append(self._finding("example", f"does not fire on example {n}"))
+        for n, program in enumerate(self.law.never):
+            if self.fires(program):
+                out.append(self._finding("never", f"fires on never {n}"))
+        return out
+
+    def mutations(self) -> list[Mutation]:
+        """What becomes of the law without each of its conditions."""
+        proofs: list[Proofs] = []
+
+        def implied(law: Law, place: int) -> bool:
+            proofs[:] = proofs or [Proofs(self.laws)]  # loaded when first needed
+            return proofs[0].implied(law, place)
+
+        def unsound(mutant: Law) -> str:
+            return next((x.detail for x in chain(self.soundness(mutant=mutant), self.elsewhere(mutant))), "")
+
+        return list(mutations(self.law, self.fires, unsound, implied))
+
+    def conditions(self) -> list[Finding]:
+        """Each condition, dropped alone, lets something go wrong, or is proven to follow from the others."""
+        return [
+            self._finding("condition", f"nothing changes without {m.condition}")
+            for m in self.mutations()
+            if m.outcome == "survives"
+        ]
+
+    def soundness(self, tries: int = 6, mutant: Law | None = None) -> list[Finding]:
+        """Random programs of the e-graph equal the interpreter, bit for bit where exact.
+
+        mutant: what stands in the place of the law.
+        """
+        law = mutant or self.law
+        laws = [law if x.name == self.law.name else x for x in self.laws]
+        own = [(f"program {n}", x) for n, x in enumerate((*self.law.example, *self.law.never))]
+        return [f for name, x in own for some in ((law,), laws) for f in self._attacked(name, x, some, tries)]
+
+    def elsewhere(self, mutant: Law | None = None) -> Iterator[Finding]:
+        """The same on programs that are not the law's own: `loops`.
+
+        First with those laws alone that say which rows are read, then, where it never fired, with all of them.
+        """
+        law = mutant or self.law
+        reading = [x for x in self.laws if x.ruleset == _READING and x.name != self.law.name]
+        laws = [law if x.name == self.law.name else x for x in self.laws]
+        fired = False
+        for some in ((law, *reading), laws):
+            for name, program in self._loops(law) if not fired else ():
+                subject = Subject(program, self._ways)
+                found = subject.saturated(some)
+                if found.graph is None or found.matches.get(law.name):
+                    fired = True
+                    for d in subject.differences(some, found, _TRIES, quick=True):
+                        yield self._finding("soundness", f"{name}: {d.text}", d.told())
+
+    def _attacked(self, name: str, program: Program, laws: Sequence[Law], tries: int) -> Iterator[Finding]:
+        subject = Subject(program, self._ways)
+        for d in subject.differences(laws, subject.saturated(laws), tries):
+            yield self._finding("soundness", f"{name}: {d.text}", d.told())
+
+    def paying(self) -> list[Finding]:
+        """Some example is cheaper with it than without it, under the usual licence or under its own."""
+        if self.law.enabling:
+            return []
+        for program, fp in product(self.law.example, dict.fromkeys((Settings().fp, self.law.licence))):
+            encoded, laws, settings = encode(*build(program)), allowed(self.laws, fp), Settings(fp=fp)
+            rest = [x for x in laws if x.name != self.law.name]
+            with_it = optimize(encoded, laws, settings).extraction.cost
+            if with_it < optimize(encoded, rest, settings).extraction.cost * (1 - 1e-9):
+                return []
+        return [self._finding("use", "makes no example cheaper and is not declared enabling")]

@@ -1,0 +1,209 @@
+"""A program under attack: what laws make of it, on values of all kinds, against what the interpreter says."""
+
+from __future__ import annotations
+
+import inspect
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from scanopt.analysis.sizes import Sizes, example_operands
+from scanopt.array.types import TensorType
+from scanopt.array.variable import Variable
+from scanopt.calculus.encoded import Encoded
+from scanopt.calculus.forms import TermGraph
+from scanopt.calculus.law import Law, Program
+from scanopt.compilation.optimize import Settings, as_written
+from scanopt.egraph.encode import encode
+from scanopt.egraph.session import EGraph, Limits, UnsoundLawError
+from scanopt.extraction.cost import Work, numpy_cost
+from scanopt.extraction.extract import Extraction, extract
+from scanopt.extraction.greedy import greedy
+from scanopt.extraction.problem import Problem
+from scanopt.lab.counterexample import Trial
+
+__all__ = ["Difference", "Saturated", "Subject", "Ways", "build", "parameters", "random_values"]
+
+Array = np.ndarray[Any, Any]
+
+_KINDS = {
+    "xyzuv": ("float64", 1), "XYUWAB": ("float64", 2), "ab": ("float64", 0), "kn": ("int64", 0),
+    "pq": ("int64", 1), "m": ("bool", 1),
+}  # fmt: skip
+
+
+def parameters(program: Program) -> list[Variable]:
+    """Fresh inputs of a program, typed by the letters of its parameters.
+
+    x y z u v: float64 vectors; X Y U W A B: matrices; a b: scalars; k n: int64 scalars;
+    p q: int64 vectors; m: bool vector.
+    """
+    out: list[Variable] = []
+    for name in inspect.signature(program).parameters:
+        found = next((t for letters, t in _KINDS.items() if name in letters), None)
+        if found is None:
+            raise ValueError(f"programs of laws take inputs named by {' '.join(_KINDS)}, found {name!r}")
+        out.append(Variable(TensorType(found[0], (None,) * found[1]), name))
+    return out
+
+
+def build(program: Program) -> tuple[list[Variable], list[Variable]]:
+    """Inputs and outputs of a program."""
+    inputs = parameters(program)
+    made = program(*inputs)
+    return inputs, list(made) if isinstance(made, list | tuple) else [made]
+
+
+_SPECIAL = (0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 0.5, 3.0)
+
+
+def random_values(inputs: Sequence[Variable], n: int, rng: random.Random, special: bool = True) -> list[Array]:
+    """Values for a program's inputs: all lengths n, integers n, some special floats if asked for."""
+    out: list[Array] = []
+    for x in inputs:
+        count = n**x.ndim
+        match np.dtype(x.dtype).kind:
+            case "i" if x.ndim == 0:
+                values: list[Any] = [n]
+            case "i":
+                values = [rng.randrange(0, max(n, 1)) for _ in range(count)]
+            case "b":
+                values = [rng.random() < 0.5 for _ in range(count)]
+            case _:
+                values = [
+                    rng.choice(_SPECIAL) if special and rng.random() < 0.2 else rng.uniform(-2, 2) for _ in range(count)
+                ]
+        out.append(np.array(values, x.dtype).reshape((n,) * x.ndim))
+    return out
+
+
+@dataclass(frozen=True)
+class Ways:
+    """How programs run.
+
+    compile: an extraction, as a function of values; reference: the interpreter's results.  show: an extraction as text.
+    """
+
+    compile: Callable[[Extraction], Callable[[Sequence[Any]], list[Any]]]
+    reference: Callable[[Sequence[Variable], Sequence[Variable], Sequence[Any]], list[Any]]
+    show: Callable[[Extraction], str] = str
+
+
+@dataclass(frozen=True)
+class Saturated:
+    """What laws came to: per law its matches, and the e-graph, None where they mixed types, as `error` says.
+
+    stopped_by: the limit that was hit.
+    """
+
+    matches: Mapping[str, int]
+    graph: TermGraph | None
+    error: str = ""
+    stopped_by: str = ""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where a program that laws made is wrong: in a line, and told as a program when asked."""
+
+    text: str
+    told: Callable[[], str] = field(repr=False)
+
+
+_STEPS = (0, 1, 2, 7)
+
+
+class Subject:
+    """A program, and what may become of it.  seed: of the values and of the programs tried."""
+
+    def __init__(self, program: Program, ways: Ways, seed: int = 0) -> None:
+        self._ways = ways
+        self._seed = seed
+        self._wanted: dict[tuple[int, int, bool], tuple[list[Array], Any]] = {}
+        self.inputs, self.outputs = build(program)
+
+    @cached_property
+    def encoded(self) -> Encoded:
+        """Its terms."""
+        return encode(self.inputs, self.outputs)
+
+    def saturated(
+        self, laws: Sequence[Law], more: str = "", beside: str = "", limits: Limits | None = None
+    ) -> Saturated:
+        """What laws find in it, with further rules and a ruleset of these beside the facts."""
+        exact = all(x.licence == "exact" for x in laws)
+        engine = None
+        try:
+            engine = EGraph(self.encoded, laws, "exact" if exact else "reassoc", more=more, beside=beside)
+            done = engine.saturate(limits)
+            return Saturated(done.matches, engine.snapshot(), stopped_by=done.stopped_by)
+        except UnsoundLawError as error:
+            return Saturated({}, None, str(error))
+        finally:
+            if engine is not None:
+                engine.close()
+
+    def differences(
+        self, laws: Sequence[Law], found: Saturated, tries: int, quick: bool = False, cheapest: bool = False
+    ) -> Iterator[Difference]:
+        """What is wrong with programs of the e-graph that laws made: random ones, for few steps and some.
+
+        quick: no exact search for the cheapest.  cheapest: first the one that is cheap by the usual costs.
+        """
+        if found.graph is None:
+            yield Difference(found.error, self._written)
+            return
+        exact = all(x.licence == "exact" for x in laws)
+        finite = any(x.licence == "fast" for x in laws)  # these leave NaN and infinities aside
+        rng = random.Random(self._seed)
+        reference = partial(self._ways.reference, self.inputs, self.outputs)
+        dtypes = frozenset(t.dtype for t in self.encoded.types.values())
+        for turn in range(tries):
+            try:
+                sizes = Sizes(found.graph, example_operands(found.graph))
+                usual = numpy_cost if cheapest and not turn else partial(_random_cost, rng.random())
+                extraction = _some_program(Problem(found.graph, sizes, usual), rng, quick)
+                trial = Trial(reference, self._ways.compile(extraction), exact, tuple(self.inputs), dtypes)
+            except (TypeError, ValueError) as error:
+                yield Difference(f"no program: {error}", self._written)
+                return
+            for n in _STEPS:
+                yield from self._compared(extraction, trial, turn, n, not finite)
+
+    def _written(self) -> str:
+        return self._ways.show(as_written(self.encoded, Settings()))
+
+    def _compared(self, extraction: Extraction, trial: Trial, turn: int, n: int, special: bool) -> Iterator[Difference]:
+        key = (turn, n, special)
+        if key not in self._wanted:
+            values = random_values(self.inputs, n, random.Random(f"{self._seed} {key}"), special)
+            self._wanted[key] = values, trial.wanted(values)
+        values, want = self._wanted[key]
+        got = trial.found(values)
+        if not trial.same(want, got):
+
+            def told() -> str:
+                return trial.told(values, self._written(), self._ways.show(extraction))
+
+            yield Difference(f"{n} steps: expected {want}, found {got}", told)
+
+
+def _some_program(problem: Problem, rng: random.Random, quick: bool) -> Extraction:
+    """One of the programs of an e-graph: the cheapest or a quick choice."""
+    found = greedy(problem)
+    if quick and found is not None:
+        return Extraction(problem, *found, 0.0, 0.0, "greedy", False)
+    extraction = extract(problem, 2.0)
+    if found is not None and rng.random() < 0.5:
+        extraction = replace(extraction, choice=found[0], schedule=found[1])
+    return extraction
+
+
+def _random_cost(salt: float, work: Work) -> float:
+    """Costs out of thin air."""
+    text = f"{work.kind} {work.op} {salt}"
+    return random.Random(text).uniform(0.0, 1.0) ** 3 * 100 if work.kind != "loop" else numpy_cost(work) / 100

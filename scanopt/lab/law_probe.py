@@ -1,0 +1,160 @@
+"""Why a law did not fire: its pattern looked for without its conditions, and each condition then asked.
+
+A program is saturated as it was before; then rules that only count ask, for each law, where its left
+side is found, and which of its conditions hold there.  Nothing is united by these rules, so they
+cannot change what they look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from scanopt.calculus.condition import FACTS, Condition, sorts_of
+from scanopt.calculus.encoded import Encoded
+from scanopt.calculus.forms import TermGraph
+from scanopt.calculus.law import Law
+from scanopt.compilation.optimize import Settings
+from scanopt.egraph.readback import Binding, ReadBack
+from scanopt.egraph.session import EGraph
+
+__all__ = ["Failing", "Match", "Probed", "Scene", "probe"]
+
+Match = dict[str, Binding]
+"""One place where a pattern is found: what each variable stands for; `lhs_` is the left side itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class Failing:
+    """A condition that does not hold where the pattern is found: everywhere that is, and where it alone fails."""
+
+    condition: Condition
+    matches: tuple[Match, ...]
+    alone: tuple[Match, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Probed:
+    """A law and a saturated program: how often its pattern is found, how often all conditions hold there too.
+
+    needs: conditions that belong to the pattern, since they alone say what its variables are.  sorts: of
+    the variables.
+    """
+
+    law: Law
+    found: int
+    complete: int
+    failing: tuple[Failing, ...]
+    needs: tuple[Condition, ...]
+    sorts: dict[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """The saturated program that was looked at, for telling what a match is.
+
+    places, loops: the class and clock of each term and loop of the program.
+    """
+
+    program: Encoded
+    graph: TermGraph
+    places: dict[int, int]
+    loops: dict[int, int]
+
+
+def probe(
+    program: Encoded, laws: Sequence[Law], asked: Sequence[Law], settings: Settings
+) -> tuple[Scene, list[Probed]]:
+    """Saturate a program under some laws, then look for each law that is asked about."""
+    engine = EGraph(program, laws, settings.fp)
+    try:
+        engine.saturate(settings.limits, settings.schedule)
+        questions = [_Questions(x, engine) for x in asked]
+        back, graph = engine.read_back()
+    finally:
+        engine.close()
+    scene = Scene(program, graph, back.places, back.loops)
+    return scene, [q.answer(back) for q in questions]
+
+
+class _Questions:
+    """What is asked of one law, and the relations that hold the answers."""
+
+    def __init__(self, law: Law, engine: EGraph) -> None:
+        self.law = law
+        self.sorts, pattern, needs = _pattern(law)
+        self.needs = tuple(law.equation.when[i] for i in needs)
+        self.rest = [i for i in range(len(law.equation.when)) if i not in needs]
+        bodies = [pattern]
+        self.contexts = [self._context(i) for i in self.rest]
+        for i, context in zip(self.rest, self.contexts, strict=True):
+            bodies += [pattern + self._atoms(context), pattern + self._atoms([*context, i])]
+        # All of them together, in the order they are listed.
+        bodies += [pattern + self._atoms(self.rest[: n + 1]) for n in range(len(self.rest))]
+        self.relations = engine.ask(self.sorts, bodies)
+
+    def _atoms(self, conditions: Sequence[int]) -> list[str]:
+        when = self.law.equation.when
+        start = len(self.law.atoms([]))
+        return self.law.atoms([when[i] for i in conditions])[start:]
+
+    def _context(self, i: int) -> list[int]:
+        """Conditions that say what the variables of condition i are that the pattern does not know."""
+        when = self.law.equation.when
+        compares = bool(FACTS[when[i].fact].pattern) and set(FACTS[when[i].fact].sorts) == {"i64"}
+        before = [j for j in self.rest if j != i and (j < i or compares)]
+        free, out = when[i].variables() - self.sorts.keys(), set[int]()
+        while more := {j for j in before if j not in out and when[j].variables() & free}:
+            out |= more
+            free |= {v for j in more for v in when[j].variables()} - self.sorts.keys()
+        return sorted(out)
+
+    def answer(self, back: ReadBack) -> Probed:
+        """What the relations hold."""
+        sorts = list(self.sorts.values())
+        rows = [back.bindings(r, sorts) for r in self.relations]
+        found, singly, together = rows[0], rows[1 : 2 * len(self.rest) + 1], rows[2 * len(self.rest) + 1 :]
+        complete = together[-1] if together else found
+        blamed: dict[tuple[Binding, ...], list[int]] = {}
+        for n in range(len(self.rest)):
+            for m in (singly[2 * n] & found) - singly[2 * n + 1]:
+                blamed.setdefault(m, []).append(n)
+        for m in found - complete - blamed.keys():
+            # Each holds by itself, not all of them of the same terms: the first that does not join in.
+            blamed[m] = [next(n for n, joined in enumerate(together) if m not in joined)]
+        return Probed(self.law, len(found), len(complete), tuple(self._failing(blamed)), self.needs, self.sorts)
+
+    def _failing(self, blamed: dict[tuple[Binding, ...], list[int]]) -> Iterator[Failing]:
+        for n, i in enumerate(self.rest):
+            rows = sorted((m for m, at in blamed.items() if n in at), key=str)
+            alone = [m for m in rows if blamed[m] == [n]]
+            if rows:
+                yield Failing(self.law.equation.when[i], tuple(map(self._match, rows)), tuple(map(self._match, alone)))
+
+    def _match(self, row: tuple[Binding, ...]) -> Match:
+        return dict(zip(self.sorts, row, strict=True))
+
+
+def _pattern(law: Law) -> tuple[dict[str, str], list[str], set[int]]:
+    """Variables of a law's pattern, its atoms, and the conditions that it cannot be stated without.
+
+    A left side that is a variable alone says nothing: loops are then all loops, two of them different
+    ones; other variables are what the first condition that speaks of them says.
+    """
+    left, right, when = law.equation.left, law.equation.right, law.equation.when
+    sorts = sorts_of(left, right) if law.equation.found or left.args is None else sorts_of(left)
+    atoms = law.atoms([])
+    if left.args is not None:
+        if law.equation.found:
+            atoms = [*atoms, f"(= rhs_ {right.pattern()})"]
+        return {"lhs_": "Value"} | sorts, atoms, set()
+    clocks = [v for v, sort in sorts.items() if sort == "Clock"]
+    atoms += [f"(within {c} in_{c})" for c in clocks]
+    atoms += [f"(!= {a} {b})" for a, b in pairwise(clocks)]
+    free, needs = sorts.keys() - set(clocks), set[int]()
+    for i, c in enumerate(when):
+        if c.variables() & free:
+            needs.add(i)
+            free -= c.variables()
+    return sorts, atoms + law.atoms([when[i] for i in sorted(needs)]), needs
