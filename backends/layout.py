@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from scanopt.array.types import TensorType
 from scanopt.program.ir import Branch, Compute, Loop, Program
 from scanopt.program.names import Loops, Names, Path
-from scanopt.program.storage.placement import FRESH, Place, Root, StateOf, fresh_storage, roots_of, storage_of
+from scanopt.program.storage.placement import FRESH, Allocation, Root, StateOf, fresh_storage, roots_of, storage_of
 
 __all__ = ["Layout", "layout"]
 
@@ -35,7 +35,7 @@ class Layout:
     path: dict[str, Path]
     scope: dict[str, tuple[int, ...]]
     varies: dict[str, Loops]
-    places: dict[str, Place]
+    places: dict[str, Allocation]
     holds: dict[str, frozenset[Root]]
     copied: frozenset[StateOf]
     views: frozenset[str]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from scanopt.backends.rings import FEW, Ring
 from scanopt.backends.timing import described
-from scanopt.program.ir import Branch, Compute, Keep, Loop, State, Step
+from scanopt.program.ir import Branch, CarriedState, Compute, Keep, Loop, Step
 from scanopt.program.storage.placement import elementwise, may_overwrite
 from scanopt.program.text import names_made
 
@@ -25,7 +25,7 @@ __all__ = ["LoopWriter", "made_in", "safe"]
 
 
 @dataclass(frozen=True)
-class Move:
+class Assignment:
     """An assignment between steps: target = text, where text reads the names `reads`."""
 
     target: str
@@ -53,7 +53,7 @@ class LoopWriter:
         self.again = [(k, one) for k in loop.keeps if (one := first[k.value, k.rows]) is not k]
         self.label = parent.label(f"loop {loop.label}" if loop.label else "a loop")
 
-    def _rows(self, i: int, state: State) -> list[str]:
+    def _rows(self, i: int, state: CarriedState) -> list[str]:
         """Names of the rows that a state needs, oldest first: those of its taps where it has them; none in a ring."""
         if i in self.rings:
             return []
@@ -160,7 +160,7 @@ class LoopWriter:
         p.block(head, self._body)
         self._after()
 
-    def _initial_rows(self, i: int, state: State) -> None:
+    def _initial_rows(self, i: int, state: CarriedState) -> None:
         p, init = self.parent, self.parent.name(state.init)
         known = self.layout.types[state.init].shape[0]
         if known != state.depth:
@@ -173,7 +173,7 @@ class LoopWriter:
         if self._owns_free_row(i, state):
             p.line(f"{self._free(i)} = None")
 
-    def _owns_free_row(self, i: int, state: State) -> bool:
+    def _owns_free_row(self, i: int, state: CarriedState) -> bool:
         place = self.layout.places.get(state.update)
         direct = place is not None and place.kind == "row" and place.state == i and not place.other
         return (self.me, i) in self.layout.copied or (direct and self._is_mine(state.update))
@@ -297,7 +297,7 @@ class LoopWriter:
             return [f"{unless}b_{name} = {other} if {other}.shape == {name}.shape else {name}"]
         return []
 
-    def _check_state(self, i: int, state: State) -> list[str]:
+    def _check_state(self, i: int, state: CarriedState) -> list[str]:
         """Text that raises unless the new row has the shape of the initial rows."""
         update, init = self.layout.types[state.update], self.layout.types[state.init]
         if update.dtype != init.dtype or update.ndim != init.ndim - 1:
@@ -366,7 +366,7 @@ class LoopWriter:
 
     def _move_on(self) -> None:
         """The states of this step become those of one step ago, all at once."""
-        moves: list[Move] = []
+        moves: list[Assignment] = []
         for i, state in enumerate(self.loop.states):
             rows, new = self.rows[i], self.parent.name(state.update)
             if (self.me, i) in self.layout.copied:
@@ -380,13 +380,13 @@ class LoopWriter:
                 old_enough = self.t if len(rows) == 1 else f"{self.t} >= {len(rows)}"
                 fresh = f"spare({rows[0]})" if (self.me, i) in self.layout.spent else "None"
                 text = f"{rows[0]} if {old_enough} else {fresh}"
-                moves.append(Move(self._free(i), text, (rows[0],)))
+                moves.append(Assignment(self._free(i), text, (rows[0],)))
             for older, newer in zip(rows, [*rows[1:], new], strict=True):
                 if older != newer:
-                    moves.append(Move(older, newer, (newer,)))
+                    moves.append(Assignment(older, newer, (newer,)))
         self._assign(moves)
 
-    def _assign(self, moves: list[Move]) -> None:
+    def _assign(self, moves: list[Assignment]) -> None:
         assigned: set[str] = set()
         for move in moves:
             if assigned & set(move.reads):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from scanopt.program.ir import Compute
 
-__all__ = ["COMMENT_AT", "DEEPEST", "Line", "Part", "connect", "written"]
+__all__ = ["COMMENT_AT", "DEEPEST", "FunctionPart", "Line", "connect", "written"]
 
 DEEPEST = 12
 """Levels of indentation at which a loop or a branch becomes a part: six loops inside one another."""
@@ -30,11 +30,11 @@ class Line:
     comment: str = ""
     step: Compute | None = None
     loop: int | None = None
-    calls: Part | None = None
+    calls: FunctionPart | None = None
 
 
 @dataclass
-class Part:
+class FunctionPart:
     """One function: its lines, what it takes and, in the order made, all it may have to give.
 
     results: of the step that it stands for.  write: writes its lines.  loop: the number of the loop around it.
@@ -49,7 +49,7 @@ class Part:
     gives: list[str] = field(default_factory=list[str])
 
 
-def connect(parts: list[Part]) -> None:
+def connect(parts: list[FunctionPart]) -> None:
     """Find what each part takes and gives, and write the calls.  parts: each after the one that calls it, first
     `program`."""
     assigned = {id(p): _names(p.lines, ast.Store) for p in parts}
@@ -86,7 +86,7 @@ def _names(lines: Iterable[Line], context: type[ast.expr_context]) -> dict[str, 
     return found
 
 
-def written(parts: list[Part]) -> Iterator[Line]:
+def written(parts: list[FunctionPart]) -> Iterator[Line]:
     """All functions, one after the other."""
     for p in parts:
         yield Line("")

@@ -17,7 +17,7 @@ import numpy as np
 from scanopt.array.op import Op
 from scanopt.backends.layout import Layout, layout
 from scanopt.backends.loop_source import LoopWriter, made_in, safe
-from scanopt.backends.parts import COMMENT_AT, DEEPEST, Line, Part, connect, written
+from scanopt.backends.parts import COMMENT_AT, DEEPEST, FunctionPart, Line, connect, written
 from scanopt.backends.scratch import kept_buffers
 from scanopt.program.failures import Lines
 from scanopt.program.ir import Branch, Compute, Loop, Program, Step
@@ -98,7 +98,7 @@ class Writer:
     kept: dict[str, int]
     infix: bool
     choice: Choice | None = None
-    parts: list[Part] = field(default_factory=list[Part])
+    parts: list[FunctionPart] = field(default_factory=list[FunctionPart])
     apart: set[int] = field(default_factory=set[int])
     names: dict[str, str] = field(default_factory=dict[str, str])
     user_names: dict[str, str] = field(default_factory=dict[str, str])
@@ -116,7 +116,9 @@ class Writer:
 
     # Lines and names
 
-    def line(self, text: str, comment: str = "", step: Compute | None = None, calls: Part | None = None) -> None:
+    def line(
+        self, text: str, comment: str = "", step: Compute | None = None, calls: FunctionPart | None = None
+    ) -> None:
         """One line, with a comment at its end (already safe: see `safe`)."""
         self.lines.append(Line("    " * self.depth + text if text or calls else "", comment, step, self.loop, calls))
 
@@ -136,7 +138,7 @@ class Writer:
             write()
             return
         results = tuple(map(self.name, names_made(step)))
-        part = Part(f"part_{len(self.parts)}", [], results, write, self.loop)
+        part = FunctionPart(f"part_{len(self.parts)}", [], results, write, self.loop)
         self.parts.append(part)
         self.apart.add(id(step))
         self.line("", calls=part)
@@ -205,7 +207,7 @@ class Writer:
             shown = str(c.value) if c.value.ndim == 0 else "an array"
             head.append(f"#   {self.name(c.name)}  {c.type}  constant {shown}")
             self.consts[self.name(c.name)] = c.value
-        self.parts.append(Part("program", [self.name(x.name) for x in self.source.inputs], write=self._steps))
+        self.parts.append(FunctionPart("program", [self.name(x.name) for x in self.source.inputs], write=self._steps))
         for part in self.parts:  # which grow meanwhile
             self.lines, self.depth, self.loop = part.lines, 1, part.loop
             part.write()

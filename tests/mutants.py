@@ -23,7 +23,7 @@ from scanopt.array.types import TensorType
 from scanopt.backends import executor
 from scanopt.backends.empty_loops import no_steps
 from scanopt.compilation.saved import _digest, _from_text
-from scanopt.program.ir import Branch, Compute, Keep, Loop, Program, State, Step
+from scanopt.program.ir import Branch, CarriedState, Compute, Keep, Loop, Program, Step
 from scanopt.program.serial import from_json
 from scanopt.program.text import names_read
 
@@ -286,7 +286,7 @@ def _loop(loop: Loop, env: dict[str, Array]) -> None:
     env.update((k.out, _kept(k, kept[k.out])) for k in loop.keeps)
 
 
-def _new_row(s: State, env: dict[str, Array]) -> Array:
+def _new_row(s: CarriedState, env: dict[str, Array]) -> Array:
     new = np.array(env[s.update])
     if new.shape != env[s.init].shape[1:]:
         raise ValueError("a state changes its shape")

@@ -11,7 +11,7 @@ import scanopt.loops.require  # noqa: F401  (the operator of that name)
 from scanopt.array.op import Op, Operand
 from scanopt.array.types import TensorType
 from scanopt.backends import executor
-from scanopt.program.ir import Branch, Compute, Const, Either, Input, Keep, Loop, Program, Read, State, Step
+from scanopt.program.ir import Branch, CarriedState, Compute, Const, Either, Input, Keep, Loop, Program, Read, Step
 
 Array = np.ndarray[Any, Any]
 
@@ -24,7 +24,7 @@ class LoopBuilder:
 
     builder: "Builder"
     reads: list[Read] = field(default_factory=list[Read])
-    states: list[State] = field(default_factory=list[State])
+    states: list[CarriedState] = field(default_factory=list[CarriedState])
     keeps: list[Keep] = field(default_factory=list[Keep])
     until: str | None = None
 
@@ -36,12 +36,12 @@ class LoopBuilder:
     def state(self, init: str, taps: tuple[int, ...] = (1,), label: str = "s") -> list[str]:
         row = self.builder.types[init].row()
         names = [self.builder.new(row) for _ in taps]
-        self.states.append(State(init, max(taps), tuple(zip(taps, names, strict=True)), "", row, label))
+        self.states.append(CarriedState(init, max(taps), tuple(zip(taps, names, strict=True)), "", row, label))
         return names
 
     def update(self, i: int, name: str) -> None:
         s = self.states[i]
-        self.states[i] = State(s.init, s.depth, s.taps, name, s.type, s.label)
+        self.states[i] = CarriedState(s.init, s.depth, s.taps, name, s.type, s.label)
 
     def keep(self, value: str, rows: int | None = None) -> str:
         type = self.builder.types[value].rows(None)

@@ -15,7 +15,7 @@ from against_numpy import Array, check, check_in_a_step, close, numbers
 import scanopt
 import scanopt.tensor as T
 from scanopt.array import standard
-from scanopt.array.at import Part
+from scanopt.array.at import IndexedPart
 from scanopt.array.instead import INSTEAD_OF_METHODS
 from scanopt.array.variable import Variable
 
@@ -126,7 +126,7 @@ def test_errors_of_updates() -> None:
     for run in (f, f.unoptimized):
         with pytest.raises(IndexError):
             run(np.ones(3), np.array([3]))
-    assert isinstance(x.at[0], Part)
+    assert isinstance(x.at[0], IndexedPart)
 
 
 # Methods

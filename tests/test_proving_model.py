@@ -31,7 +31,7 @@ from scanopt.calculus.terms import (
     to_cut,
 )
 from scanopt.interpreter import interpret
-from scanopt.lab.proving.arrays import Array, array, filled, known
+from scanopt.lab.proving.arrays import SymbolicArray, array, filled, known
 from scanopt.lab.proving.choices import Choices
 from scanopt.lab.proving.entries import z3
 from scanopt.lab.proving.model import Model
@@ -204,13 +204,13 @@ def test_operators_of_integers_are_what_numpy_makes_of_them(op: Op, shapes: Sequ
     np.testing.assert_array_equal(found, op.bind(np)(*values))
 
 
-def real(x: np.ndarray[Any, Any]) -> Array:
+def real(x: np.ndarray[Any, Any]) -> SymbolicArray:
     if x.dtype != np.float64:
         return array(x)
     return filled("real", x.shape, [z3().RealVal(str(Fraction(float(e)))) for e in x.reshape(-1)])
 
 
-def floats(x: Array) -> Any:
+def floats(x: SymbolicArray) -> Any:
     exact = [z3().simplify(e) if z3().is_expr(e) else e for e in x.entries]
     return np.array([float(e.as_fraction()) if z3().is_expr(e) else e for e in exact]).reshape(x.shape)
 

@@ -23,7 +23,7 @@ from scanopt.compilation.function import Function
 from scanopt.program.ir import Compute, Loop, Program
 from scanopt.program.serial import from_json, to_json
 from scanopt.program.storage.check import check_storage
-from scanopt.program.storage.placement import Place, Storage, facts_of, fresh_storage, keep_storage, storage_of
+from scanopt.program.storage.placement import Allocation, Storage, facts_of, fresh_storage, keep_storage, storage_of
 from scanopt.program.storage.rules import GIVEN, STAGES, StorageRule, storage_rules
 from scanopt.program.storage.text import storage_text
 
@@ -146,7 +146,7 @@ def test_an_argument_used_twice_is_overwritten() -> None:
         a = b("negative", loop.read(xs))
         kept = loop.keep(b("multiply", a, a), 1)
     program = b.program(kept)
-    assert Place("onto", a) in storage_of(program).places.values()
+    assert Allocation("onto", a) in storage_of(program).places.values()
     assert is_right(program, [vectors(4, 3), 4])
 
 

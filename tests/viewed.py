@@ -4,7 +4,7 @@ import numpy as np
 
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
-from scanopt.program.ir import Branch, Compute, Const, Either, Input, Keep, Loop, Program, Read, State
+from scanopt.program.ir import Branch, CarriedState, Compute, Const, Either, Input, Keep, Loop, Program, Read
 
 HOSTILE = '"><script>alert(1)</script>&\n\x00\\'
 
@@ -28,7 +28,7 @@ def rnn(label: str = "h") -> Program:
         Keep("v17", "v15", None, floats(None)),
         Keep("v18", "v14", 1, floats(1, 16)),
     )
-    states = (State("v1", 2, ((1, "v9"), (2, "v10")), "v14", row, label),)
+    states = (CarriedState("v1", 2, ((1, "v9"), (2, "v10")), "v14", row, label),)
     loop = Loop("L0", "v5", (Read("v8", "v6", row),), states, body, keeps)
     return Program(
         inputs=(
@@ -56,7 +56,7 @@ def nested() -> Program:
         "L1",
         "c0",
         (Read("r1", "v1", row),),
-        (State("s0", 1, ((1, "a1"),), "a2", row, "acc"), State("s1", 1, ((1, "b1"),), "a1", row, "prev")),
+        (CarriedState("s0", 1, ((1, "a1"),), "a2", row, "acc"), CarriedState("s1", 1, ((1, "b1"),), "a1", row, "prev")),
         (
             Compute("a2", Op.make("add"), ("a1", "m"), row),
             Compute("a3", Op.make("multiply"), ("r1", "b1"), row),
@@ -95,7 +95,7 @@ def empty() -> Program:
 def branching() -> Program:
     """A branch in a loop, with a branch on one side, a loop on the other, and constants as values."""
     row, flag = floats(4), TensorType("bool", ())
-    inner = Loop("L1", "c1", (), (State("i0", 1, ((1, "p1"),), "p2", row, "p"),), (
+    inner = Loop("L1", "c1", (), (CarriedState("i0", 1, ((1, "p1"),), "p2", row, "p"),), (
         Compute("p2", Op.make("multiply"), ("p1", "h1"), row),
     ), (Keep("k1", "p2", 1, floats(1, 4)),))  # fmt: skip
     nested = Branch("c2", (), (Compute("q1", Op.make("tanh"), ("h1",), row),), (Either("z1", "r1", "q1", row),))
@@ -105,7 +105,7 @@ def branching() -> Program:
         Branch("t1", then, (nested,), (Either("z2", "q2", "z1", row), Either("z4", "q2", "r1", row))),
         Branch("t1", (), (), (Either("z3", "c0", "r2", floats()),)),
     )
-    states = (State("h0", 1, ((1, "h1"),), "z2", row, "h"),)
+    states = (CarriedState("h0", 1, ((1, "h1"),), "z2", row, "h"),)
     reads = (Read("r1", "v0", row), Read("r2", "v1", floats()))
     loop = Loop(
         "L0", "c1", reads, states, body, (Keep("o1", "z3", None, floats(None)), Keep("o2", "z2", 1, floats(1, 4)))

@@ -35,7 +35,7 @@ from scanopt.backends.kernels.lowering import Lowering, number_of
 from scanopt.backends.kernels.nodes import Call, Join, Map, Nested, Node, Product, Reduce, Running, SetItem, Take, View
 from scanopt.backends.kernels.recipe import Given, Number
 from scanopt.backends.kernels.values import Array, Scalar, packed
-from scanopt.program.ir import Keep, State
+from scanopt.program.ir import CarriedState, Keep
 
 __all__ = ["REGISTERS", "Frame", "checked"]
 
@@ -69,7 +69,7 @@ class Frame:
         all_rows = [(k.value, i) for i, k in enumerate(self.loop.keeps) if k.rows is None]
         return {name: i for name, i in reversed(all_rows) if name in self.computed}
 
-    def _in_place(self, s: State) -> tuple[str, ...]:
+    def _in_place(self, s: CarriedState) -> tuple[str, ...]:
         """The names that a state has while a step changes it in place, the last one its update; none where it may not.
 
         Nothing may read it after it was changed.
@@ -145,11 +145,11 @@ class Frame:
         with w.into(step):
             w.let(out, Load(pointer, ZERO, dtype), dtype)
 
-    def _init(self, s: State) -> str:
+    def _init(self, s: CarriedState) -> str:
         """A pointer to the initial rows, packed."""
         return self.w.whole(self.w.value(s.init), self.w.axes(s.init), s.type.dtype)
 
-    def _in_registers(self, i: int, s: State) -> None:
+    def _in_registers(self, i: int, s: CarriedState) -> None:
         w, dtype, init = self.w, s.type.dtype, self._init(s)
         names = [w.variable(dtype) for _ in range(s.depth)]
         w.code += [Set(name, Load(init, Lit(s.depth - k), dtype)) for k, name in enumerate(names, 1)]
@@ -157,7 +157,7 @@ class Frame:
             w.env[tap] = Scalar(Var(names[k - 1], dtype), dtype)
         self.registers[i] = names
 
-    def _changed(self, s: State, names: tuple[str, ...]) -> None:
+    def _changed(self, s: CarriedState, names: tuple[str, ...]) -> None:
         """A state that each step changes in place, in memory of its own."""
         w, dtype, tap = self.w, s.type.dtype, s.taps[0][1]
         pointer, axes = w.scratch(dtype, w.axes(tap)), w.axes(tap)
@@ -165,7 +165,7 @@ class Frame:
         w.env[tap] = Array(pointer, axes, packed(axes), dtype)
         w.in_place.update(names)
 
-    def _in_memory(self, i: int, s: State, step: list[Stmt]) -> None:
+    def _in_memory(self, i: int, s: CarriedState, step: list[Stmt]) -> None:
         w, dtype, init = self.w, s.type.dtype, self._init(s)
         axes = w.axes(s.taps[0][1])
         if s.update not in self.trace:

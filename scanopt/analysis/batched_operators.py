@@ -18,11 +18,11 @@ from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Variable
 from scanopt.calculus.forms import Operator
 
-__all__ = ["Recipe", "recipe"]
+__all__ = ["Expansion", "recipe"]
 
 
 @dataclass(frozen=True, eq=False)
-class Recipe:
+class Expansion:
     """Operators in order.  Slots 0 .. arity-1 are the arguments, then constants, then results."""
 
     arity: int
@@ -31,7 +31,7 @@ class Recipe:
     result: int
 
 
-def recipe(operator: Operator, args: Sequence[Operand]) -> Recipe | None:
+def recipe(operator: Operator, args: Sequence[Operand]) -> Expansion | None:
     """How an operator of these arguments is computed; None when it has no such batched form.
 
     Only dtypes and numbers of axes of the arguments count.
@@ -40,7 +40,7 @@ def recipe(operator: Operator, args: Sequence[Operand]) -> Recipe | None:
 
 
 @lru_cache(maxsize=10_000)
-def _recipe(operator: Operator, types: tuple[tuple[str, int], ...]) -> Recipe | None:
+def _recipe(operator: Operator, types: tuple[tuple[str, int], ...]) -> Expansion | None:
     args = [Variable(TensorType(d, (None,) * n)) for d, n in types]
     out = _apply(operator, args)
     return None if out is None else _listed(args, out)
@@ -94,7 +94,7 @@ def _sorted(out: Variable) -> list[Variable]:
     return order
 
 
-def _listed(args: Sequence[Variable], out: Variable) -> Recipe:
+def _listed(args: Sequence[Variable], out: Variable) -> Expansion:
     nodes = _sorted(out)
     leaves = {a for x in nodes if x.owner is not None for a in x.owner.inputs}
     constants = [a for a in leaves if isinstance(a, Constant)]
@@ -102,4 +102,4 @@ def _listed(args: Sequence[Variable], out: Variable) -> Recipe:
     for x in (*args, *constants, *nodes):
         slot.setdefault(x, len(slot))
     steps = tuple((x.owner.op, tuple(slot[a] for a in x.owner.inputs)) for x in nodes if isinstance(x.owner, Apply))
-    return Recipe(len(args), tuple(c.data for c in constants), steps, slot[out])
+    return Expansion(len(args), tuple(c.data for c in constants), steps, slot[out])

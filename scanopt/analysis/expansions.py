@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import scanopt.facts.expansions  # noqa: F401  # declares what is given here
-from scanopt.analysis.batched_operators import Recipe, recipe
+from scanopt.analysis.batched_operators import Expansion, recipe
 from scanopt.array.op import Op, Operand
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import ROOT, Batched
@@ -41,7 +41,7 @@ class Expansions:
 
 def expansions(g: Encoded, clocks: Mapping[int, int]) -> Expansions:
     """All ways to batch the operators in the loops of a program.  clocks: of its terms."""
-    found: dict[Key, Recipe | None] = {}
+    found: dict[Key, Expansion | None] = {}
     types: dict[Key, Types] = {}
     deepest: dict[Key, int] = {}
     todo = list(_in_loops(g, clocks))
@@ -72,14 +72,14 @@ def _ways(op: Op, rows: Types) -> Iterator[tuple[Key, Types]]:
             yield (op, flags, tuple(n for _, n in batched)), batched
 
 
-def _expansion(op: Op, flags: str, batched: Types) -> Recipe | None:
+def _expansion(op: Op, flags: str, batched: Types) -> Expansion | None:
     made = recipe(Batched(op, flags), [Operand(d, (None,) * n) for d, n in batched])
     if made is None or made.constants or any(len(args) not in _NUMBERS for _, args in made.steps):
         return None
     return made
 
 
-def _differ(a: Recipe | None, b: Recipe | None) -> bool:
+def _differ(a: Expansion | None, b: Expansion | None) -> bool:
     return a is not b and (a is None or b is None or (a.steps, a.result) != (b.steps, b.result))
 
 
@@ -95,7 +95,7 @@ def _in_loops(g: Encoded, clocks: Mapping[int, int]) -> Iterator[tuple[Op, Types
     yield from ((op, types, depth) for (op, types), depth in found.items())
 
 
-def _types(made: Recipe, args: Types) -> Types:
+def _types(made: Expansion, args: Types) -> Types:
     """The types of all slots."""
     out = [Operand(d, (None,) * n) for d, n in args]
     for op, slots in made.steps:
@@ -104,7 +104,7 @@ def _types(made: Recipe, args: Types) -> Types:
     return tuple((x.dtype, x.ndim) for x in out)
 
 
-def _rows(key: Key, number: int, made: Recipe, types: Types) -> Iterator[Row]:
+def _rows(key: Key, number: int, made: Expansion, types: Types) -> Iterator[Row]:
     op, flags, axes = key
     yield f"expands_{_NUMBERS[made.arity]}", (op, flags, *axes, number)
     for slot, (step, args) in enumerate(made.steps, made.arity):

@@ -20,13 +20,13 @@ from scanopt.array.types import Dim
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import Form
 
-__all__ = ["Lengths", "changing", "known_lengths"]
+__all__ = ["KnownLengths", "changing", "known_lengths"]
 
 Keys = tuple[Hashable, ...]
 
 
 @dataclass(frozen=True)
-class Lengths:
+class KnownLengths:
     """What is known of the lengths of a program's terms.
 
     axes: a key for each axis of a term.  values: a key for the value of each scalar term.  fitting: the operators
@@ -38,12 +38,12 @@ class Lengths:
     fitting: set[int] = field(default_factory=set[int])
 
 
-def known_lengths(g: Encoded, raised: bool = False) -> Lengths:
+def known_lengths(g: Encoded, raised: bool = False) -> KnownLengths:
     """The lengths of all terms of a program as it was written.
 
     raised: whether a step that would change the shape of a state has raised, so that none of them does.
     """
-    out = Lengths()
+    out = KnownLengths()
     before = {g.states[f.state].updates[0]: i for i, f in g.forms() if f.kind == "delay"} if raised else {}
     for i, f in g.forms():
         if not g.types[i].ndim:
@@ -65,7 +65,7 @@ def changing(g: Encoded) -> set[int]:
     return {state for i, state, update in states if axes[update] != axes[i]}
 
 
-def _value(g: Encoded, i: int, f: Form, known: Lengths) -> Hashable:
+def _value(g: Encoded, i: int, f: Form, known: KnownLengths) -> Hashable:
     op = f.operator
     if f.kind == "const" and g.types[i].dtype.startswith(("int", "uint")):
         return "number", int(g.consts[f.key])
@@ -85,7 +85,7 @@ def _value(g: Encoded, i: int, f: Form, known: Lengths) -> Hashable:
     return "value", i
 
 
-def _axes(g: Encoded, i: int, f: Form, known: Lengths) -> Keys | None:
+def _axes(g: Encoded, i: int, f: Form, known: KnownLengths) -> Keys | None:
     """Keys for the axes of a term, None where nothing is known."""
     match f.kind:
         case "hold":
@@ -146,7 +146,7 @@ class _Argument:
     value: _Entry | None
 
 
-def _tried(g: Encoded, i: int, f: Form, op: Op, known: Lengths) -> Keys | None:
+def _tried(g: Encoded, i: int, f: Form, op: Op, known: KnownLengths) -> Keys | None:
     """What the shape rule of an operator says for lengths of which nothing is known but which are the same."""
     slots: dict[Hashable, _Slot] = {}
 

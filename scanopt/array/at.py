@@ -15,7 +15,7 @@ from scanopt.array.operators.scatter import scatter
 from scanopt.array.operators.subtensor import getitem, inc_subtensor, set_subtensor
 from scanopt.array.variable import FUNCTIONS, Apply, Variable, describe
 
-__all__ = ["At", "Part"]
+__all__ = ["At", "IndexedPart"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,12 +30,12 @@ class At:
 
     x: Variable
 
-    def __getitem__(self, index: Any) -> Part:
-        return Part(self.x, getitem(self.x, index))
+    def __getitem__(self, index: Any) -> IndexedPart:
+        return IndexedPart(self.x, getitem(self.x, index))
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class IndexedPart:
     """A part of an array; its methods give the whole with that part changed, the array stays as it is.
 
     index: whatever indexing takes.  An integer array may name an entry twice: `add`, `multiply` and the others then

@@ -25,14 +25,14 @@ __all__ = [
 ]
 
 
-class Unknown:
+class UnknownType:
     """The type of `UNKNOWN`."""
 
 
-UNKNOWN: Any = Unknown()
+UNKNOWN: Any = UnknownType()
 """In the place of a derivative, or of a gradient with respect to an argument: there is one, but no formula for it."""
 
-Partial = Callable[..., Any] | complex | Unknown | None
+Partial = Callable[..., Any] | complex | UnknownType | None
 """A derivative by one argument: a function of all arguments and the result, or a number."""
 
 
@@ -59,7 +59,7 @@ def elementwise_gradient(*partials: Partial) -> Gradient:
             None
             if partial is None or not smooth(x)
             else UNKNOWN
-            if isinstance(partial, Unknown)
+            if isinstance(partial, UnknownType)
             else _part(g, partial, op, args, out, i)
             for i, (partial, x) in enumerate(zip(partials, args, strict=True))
         ]

@@ -17,7 +17,7 @@ from scanopt.compilation.callable import Runnable, compiled
 from scanopt.compilation.cautions import warn_of_memory, warn_of_streams
 from scanopt.compilation.explanation import Explanation, explain
 from scanopt.compilation.optimize import Settings
-from scanopt.compilation.planning import Plan, checked_cost
+from scanopt.compilation.planning import OptimizationPlan, checked_cost
 from scanopt.compilation.report import Report
 from scanopt.compilation.signature import signature
 from scanopt.config import config
@@ -63,7 +63,7 @@ class Function(Runnable, Displayed):
     _rows_fit = True
 
     def __init__(
-        self, plan: Plan, name: str | None, known: tuple[Program, Report] | None = None, profile: str = ""
+        self, plan: OptimizationPlan, name: str | None, known: tuple[Program, Report] | None = None, profile: str = ""
     ) -> None:
         """known: program and report, where there is nothing to optimize any more.  profile: a title, "" for none."""
         super().__init__(plan.signature, name)
@@ -322,7 +322,7 @@ def watching() -> Iterator[list[Function]]:
         _WATCHERS.remove(made)
 
 
-def _restored(plan: Plan, name: str | None, program: str, report: Report) -> Function:
+def _restored(plan: OptimizationPlan, name: str | None, program: str, report: Report) -> Function:
     """A function that was pickled."""
     return Function(plan, name, (from_json(program), report))
 
@@ -393,7 +393,7 @@ def function(
         fp, checked_cost(as_cost(cost)), schedule=order, in_place=in_place, memory=_limit(memory, backend)
     )  # fmt: skip
     values = None if example is None else made_of.read_example(example)
-    plan = Plan(made_of, laws, settings, backend, values, chosen.optimizes, known, bool(title))
+    plan = OptimizationPlan(made_of, laws, settings, backend, values, chosen.optimizes, known, bool(title))
     if no_default_updates is not True:
         warn_of_streams(forgotten_streams(made_of.results, made_of.updates))
     return _watched(Function(plan, name, profile=title))

@@ -24,7 +24,7 @@ from scanopt.extraction.extract import Extraction
 from scanopt.extraction.problem import Instance
 from scanopt.forks import once
 
-__all__ = ["Plan", "checked_cost"]
+__all__ = ["OptimizationPlan", "checked_cost"]
 
 Array = np.ndarray[Any, Any]
 NOT_KEPT = (
@@ -33,7 +33,7 @@ NOT_KEPT = (
 )
 
 
-class Plan:
+class OptimizationPlan:
     """Everything that optimization starts from, and what it found.
 
     Each part is made when it is first asked for.  Pickled, it keeps the graph and the names of the
@@ -63,9 +63,9 @@ class Plan:
         self.laws = laws
         self._known = known
 
-    def for_signature(self, signature: Signature) -> Plan:
+    def for_signature(self, signature: Signature) -> OptimizationPlan:
         """The same plan for another signature."""
-        made = Plan.__new__(Plan)
+        made = OptimizationPlan.__new__(OptimizationPlan)
         kept = (
             "backend",
             "example",
@@ -80,10 +80,10 @@ class Plan:
         made.__dict__ |= {k: v for k, v in self.__dict__.items() if k in kept} | {"signature": signature}
         return made
 
-    def with_laws(self, laws: tuple[Law, ...], in_place: bool = True) -> Plan:
+    def with_laws(self, laws: tuple[Law, ...], in_place: bool = True) -> OptimizationPlan:
         """The same plan with other laws.  in_place: False leaves that out as well."""
         settings = replace(self._settings, in_place=in_place and self._settings.in_place)
-        return Plan(
+        return OptimizationPlan(
             self.signature, laws, settings, self.backend, self.example, self.optimizes, self.known, self.profiled
         )
 

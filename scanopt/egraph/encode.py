@@ -35,17 +35,17 @@ Slot = ScanSequence | NonSequence | tuple[State, int]
 
 
 @dataclass(frozen=True, eq=False)
-class Scope:
+class LoopScope:
     """Inside one loop: its clock, what its inner variables stand for, and the scope around it."""
 
     scan: Scan
-    parent: Scope | None
+    parent: LoopScope | None
     clock: int
     slots: dict[Variable, Slot]
     states: dict[State, int]
 
 
-Task = tuple[Variable, Scope | None]
+Task = tuple[Variable, LoopScope | None]
 
 
 class Encoder:
@@ -60,12 +60,12 @@ class Encoder:
         self._watched = watched
         self._of_few_steps: dict[int, State] = {}
         self._ids: dict[Form, int] = {}
-        self._done: dict[tuple[Variable, Scope | None], int] = {}
-        self._scopes: dict[tuple[Scan, Scope | None], Scope] = {}
-        self._pending: list[tuple[int, State, Scope]] = []
+        self._done: dict[tuple[Variable, LoopScope | None], int] = {}
+        self._scopes: dict[tuple[Scan, LoopScope | None], LoopScope] = {}
+        self._pending: list[tuple[int, State, LoopScope]] = []
         self._checks: list[Task] = []
         self._always: set[Node] = set()
-        self._endings: list[tuple[Scope, Variable]] = []
+        self._endings: list[tuple[LoopScope, Variable]] = []
         for i, x in enumerate(inputs):
             key = f"{i}"
             self.graph.inputs[key] = x.type
@@ -134,7 +134,7 @@ class Encoder:
         self.graph.consts[key] = value
         return self._new(Form("const", key=key), TensorType(value.dtype.name, value.shape))
 
-    def _check(self, x: Variable, scope: Scope | None) -> int:
+    def _check(self, x: Variable, scope: LoopScope | None) -> int:
         """A requirement inside loops is asked for at every step: what is not kept of a trace need not be computed."""
         value, type = self._encode(x, scope), x.type
         while scope is not None:
@@ -145,7 +145,7 @@ class Encoder:
 
     # One variable at a time, without recursion: graphs may be deep.
 
-    def _encode(self, x: Variable, scope: Scope | None) -> int:
+    def _encode(self, x: Variable, scope: LoopScope | None) -> int:
         todo: list[Task] = [(x, scope)]
         while todo:
             task = todo[-1]
@@ -160,7 +160,7 @@ class Encoder:
                 todo.pop()
         return self._done[x, scope]
 
-    def _needs(self, x: Variable, scope: Scope | None) -> list[Task]:
+    def _needs(self, x: Variable, scope: LoopScope | None) -> list[Task]:
         if scope is not None and (slot := scope.slots.get(x)) is not None:
             return [(_outer(slot), scope.parent)]
         if isinstance(x.owner, Apply) and (x.owner.inputs or scope is None):
@@ -174,7 +174,7 @@ class Encoder:
             return []
         raise KeyError(f"{x!r} is neither an input nor made from inputs")
 
-    def _build(self, x: Variable, scope: Scope | None) -> int:
+    def _build(self, x: Variable, scope: LoopScope | None) -> int:
         if scope is not None and (slot := scope.slots.get(x)) is not None:
             return self._slot(x, slot, scope)
         if isinstance(x.owner, Apply) and (x.owner.inputs or scope is None):
@@ -191,7 +191,7 @@ class Encoder:
         assert isinstance(x, Constant)
         return self._constant(x.data)
 
-    def _slot(self, x: Variable, slot: Slot, scope: Scope) -> int:
+    def _slot(self, x: Variable, slot: Slot, scope: LoopScope) -> int:
         outer, c = self._done[_outer(slot), scope.parent], scope.clock
         if isinstance(slot, NonSequence):
             return self._new(Form("hold", (outer,), clock=c), x.type)
@@ -201,7 +201,7 @@ class Encoder:
         init = self._initial_rows(state, outer)
         return self._new(Form("delay", (init,), clock=c, state=scope.states[state], k=-tap), x.type)
 
-    def _update(self, state: State, scope: Scope) -> int:
+    def _update(self, state: State, scope: LoopScope) -> int:
         """What a state becomes."""
         update, before = state.output_state, state.input_states[0]
         found = self._encode(update, scope)
@@ -222,7 +222,7 @@ class Encoder:
             type = TensorType(type.dtype, (state.depth, *type.shape[1:]))
         return self._new(Form("apply", (outer,), operator=op), type)
 
-    def _scope(self, scan: Scan, parent: Scope | None) -> Scope:
+    def _scope(self, scan: Scan, parent: LoopScope | None) -> LoopScope:
         if (found := self._scopes.get((scan, parent))) is not None:
             return found
         clock = len(self.graph.clocks)
@@ -236,7 +236,7 @@ class Encoder:
         slots: dict[Variable, Slot] = {s.u_inner: s for s in scan.sequences}
         slots |= {w.w_inner: w for w in scan.non_sequences}
         states: dict[State, int] = {}
-        scope = Scope(scan, parent, clock, slots, states)
+        scope = LoopScope(scan, parent, clock, slots, states)
         self._scopes[scan, parent] = scope
         for s in scan.states:
             states[s] = len(self.graph.states)
@@ -255,7 +255,7 @@ class Encoder:
             self._endings.append((scope, scan.until))
         return scope
 
-    def _checked_steps(self, scan: Scan, steps: int, parent: Scope | None) -> int:
+    def _checked_steps(self, scan: Scan, steps: int, parent: LoopScope | None) -> int:
         """max(n, min(check, n)) = n: a loop that may not run checks its requirements when it does."""
         for r in scan.requires:
             check, type = self._encode(r.check, parent), scan.n_steps.type

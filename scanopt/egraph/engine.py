@@ -26,7 +26,7 @@ from scanopt.egraph import engine_process
 from scanopt.egraph.engine_process import KEPT, receive, send
 from scanopt.forks import STARTING
 
-__all__ = ["Engine", "EngineError", "Report", "Table", "take"]
+__all__ = ["Engine", "EngineError", "RunReport", "TableRows", "take"]
 
 _IDLE = max(2, os.cpu_count() or 1)
 """Processes that are kept when no thread needs them."""
@@ -41,7 +41,7 @@ class EngineError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Report:
+class RunReport:
     """What runs of rules came to: whether anything was new; by rule, the matches and the seconds."""
 
     updated: bool
@@ -50,7 +50,7 @@ class Report:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableRows:
     """The rows of a relation or function: arguments and value.
 
     Integers and texts are themselves, a class is a number.  sort: of the values.
@@ -221,16 +221,16 @@ class Engine:
         self._process = process
         self._checks = 0
 
-    def run(self, text: str) -> list[Report]:
+    def run(self, text: str) -> list[RunReport]:
         """What the runs among the commands of a text come to.
 
         Raises EngineError for a command that is refused, MemoryError where there is not enough for it.
         """
-        return [Report(*x) for x in self._process.ask("run", text)]
+        return [RunReport(*x) for x in self._process.ask("run", text)]
 
     def round(
         self, facts: Sequence[tuple[str, bool]], more: str, counted: Sequence[str], most: int, read: float
-    ) -> tuple[Report, int, float]:
+    ) -> tuple[RunReport, int, float]:
         """Run rulesets of facts, one after the other, then commands, in one request.
 
         facts: with each ruleset whether it runs until nothing new follows.  Gives a report of it all, the number of
@@ -238,7 +238,7 @@ class Engine:
         with more rows than `most`, or less memory left than `read` times.  Raises as `run` does.
         """
         report, rows, taken, left = self._process.ask("round", facts, more, counted, most, read)
-        return Report(*report), rows, left / taken if taken else math.inf
+        return RunReport(*report), rows, left / taken if taken else math.inf
 
     def holds(self, query: str) -> bool:
         """Whether there is an answer to a query.  Raises EngineError where it is none."""
@@ -252,9 +252,9 @@ class Engine:
             raise
         return True
 
-    def tables(self, names: Sequence[str]) -> dict[str, Table]:
+    def tables(self, names: Sequence[str]) -> dict[str, TableRows]:
         """The tables of these names that there are."""
-        return {name: Table(*x) for name, x in self._process.ask("tables", names).items()}
+        return {name: TableRows(*x) for name, x in self._process.ask("tables", names).items()}
 
     def sizes(self) -> tuple[dict[str, int], float]:
         """Numbers of rows by table, and how many times the memory that the program takes is left."""

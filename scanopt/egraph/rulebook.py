@@ -15,7 +15,7 @@ from scanopt.egraph.provenance import notes_text
 from scanopt.egraph.strata import Rules, made_by, one_by_one, rules_of, strata, tables_of
 from scanopt.egraph.support_rules import machinery_text
 
-__all__ = ["ALL_FACTS", "Running", "Same", "own_laws", "rules_text", "rulesets_of"]
+__all__ = ["ALL_FACTS", "ActiveRules", "Same", "own_laws", "rules_text", "rulesets_of"]
 
 ALL_FACTS = "all_facts"
 """The ruleset of all facts, those added to a program among them."""
@@ -89,7 +89,7 @@ def _tables(text: str) -> frozenset[str]:
     return frozenset(tables_of(text))
 
 
-class Running:
+class ActiveRules:
     """What runs in a program: of facts and laws those that can fire in it, facts by strata.
 
     facts: rulesets, and whether each runs until nothing new follows.

@@ -26,13 +26,13 @@ from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import Batched, Operator, TermGraph, const_key, const_value
 from scanopt.calculus.ground import with_named_operators
 from scanopt.calculus.law import Law
-from scanopt.egraph.engine import EngineError, Report, take
+from scanopt.egraph.engine import EngineError, RunReport, take
 from scanopt.egraph.loading import Rows, integer, operator_text
 from scanopt.egraph.provenance import NOTE_FACTS, NOTE_WRITTEN, Notes, Provenance, noting
 from scanopt.egraph.reach import Reach
 from scanopt.egraph.readback import ReadBack, read_back
 from scanopt.egraph.relation_files import quoted
-from scanopt.egraph.rulebook import ALL_FACTS, Running, Same, own_laws, rules_text, rulesets_of
+from scanopt.egraph.rulebook import ALL_FACTS, ActiveRules, Same, own_laws, rules_text, rulesets_of
 from scanopt.egraph.saturation import READ, Limits, Round, Saturation, run_schedule
 from scanopt.egraph.schedule import EVERYTHING, Schedule
 
@@ -129,15 +129,15 @@ class EGraph:
         if self._notes is not None:
             self._run(self._named("\n".join([*map(noting, own_laws(self.laws)), NOTE_WRITTEN])))
 
-    def _runs(self, laws: Mapping[str, str], noted: Mapping[str, str]) -> Running:
+    def _runs(self, laws: Mapping[str, str], noted: Mapping[str, str]) -> ActiveRules:
         """What runs of these laws, and of facts.  noted: rulesets in their place."""
-        return Running(self._run, rules_text(self._notes is not None), self._more, laws, noted)
+        return ActiveRules(self._run, rules_text(self._notes is not None), self._more, laws, noted)
 
     def close(self) -> None:
         """Hand the engine back, emptied, for the next program."""
         self._engine.close()
 
-    def _run(self, text: str) -> list[Report]:
+    def _run(self, text: str) -> list[RunReport]:
         with _typed():
             return self._engine.run(text)
 
@@ -205,14 +205,14 @@ class EGraph:
         (report,) = self._run(f"(run {ruleset} 1)")
         return self._round(report, self.size(), start)
 
-    def _round(self, report: Report, size: int, start: float) -> Round:
+    def _round(self, report: RunReport, size: int, start: float) -> Round:
         """What some runs came to, constants folded."""
         seconds = _seconds(report.seconds, time.perf_counter() - start)
         folded = self._folded_by(report.matches)
         size = self.size() if folded else size
         return Round(report.matches, seconds, folded or report.updated, size, self._room)
 
-    def _all_facts(self, laws: str) -> tuple[Report, int]:
+    def _all_facts(self, laws: str) -> tuple[RunReport, int]:
         """Run facts until nothing new follows, then a ruleset of laws, if any; the number of forms after that.
 
         Facts should end by themselves, and are watched.

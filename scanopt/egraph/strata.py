@@ -17,11 +17,22 @@ from functools import lru_cache
 
 from scanopt.analysis.components import components
 
-__all__ = ["Rule", "Rules", "Stratum", "made_by", "one_by_one", "row", "rows_of", "rules_of", "strata", "tables_of"]
+__all__ = [
+    "RuleTables",
+    "Rules",
+    "Stratum",
+    "made_by",
+    "one_by_one",
+    "row",
+    "rows_of",
+    "rules_of",
+    "strata",
+    "tables_of",
+]
 
 
 @dataclass(frozen=True, eq=False)
-class Rule:
+class RuleTables:
     """A rule as far as order goes.
 
     reads: tables that it looks at; of some tables the rows that begin with a text count as one (`row`).  makes: what
@@ -93,7 +104,7 @@ def rows_of(operator: str) -> set[str]:
     return {row(head, found[0])} | ({operator} if head == "prim_with" else set())
 
 
-def rules_of(text: str, tables: Collection[str] = ()) -> list[Rule]:
+def rules_of(text: str, tables: Collection[str] = ()) -> list[RuleTables]:
     """The rules of a text.  tables: those that it does not declare itself.
 
     >>> (found,) = rules_of('(relation a (i64)) (rule ((a 1) (= x (prim "exp"))) ((b x)) :ruleset r)', ["b", "prim"])
@@ -120,7 +131,7 @@ def made_by(commands: str, tables: Collection[str]) -> frozenset[str]:
     return _rule(f") ({commands}) :ruleset none)", tables, {}).makes
 
 
-def _rule(text: str, tables: Collection[str], names: Mapping[str, str]) -> Rule:
+def _rule(text: str, tables: Collection[str], names: Mapping[str, str]) -> RuleTables:
     """The rule whose body begins with a text.  names: of operators.
 
     A rule that makes an operator with some variables may make any of those with names that are called the same.
@@ -148,13 +159,13 @@ def _rule(text: str, tables: Collection[str], names: Mapping[str, str]) -> Rule:
                         sides[side].update(x for x in names.values() if x.startswith(f"(prim_with {first} "))
     ruleset = _RULESET.search(text)
     assert ruleset is not None
-    return Rule(ruleset[1], frozenset(sides[0]), frozenset(sides[1]), unites)
+    return RuleTables(ruleset[1], frozenset(sides[0]), frozenset(sides[1]), unites)
 
 
 class Rules:
     """Some rules, to be asked which of them can fire."""
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
+    def __init__(self, rules: Iterable[RuleTables]) -> None:
         self.all = tuple(rules)
         self._readers: dict[str, list[int]] = defaultdict(list)
         for n, rule in enumerate(self.all):
@@ -162,7 +173,7 @@ class Rules:
                 self._readers[table].append(n)
         self._reads = [len(rule.reads) for rule in self.all]
 
-    def fireable(self, there: Iterable[str]) -> list[Rule]:
+    def fireable(self, there: Iterable[str]) -> list[RuleTables]:
         """Those that can fire where these tables have rows."""
         known, missing, out = {*there}, [*self._reads], []
         todo = [*known]
@@ -181,9 +192,9 @@ _UNITED = "union"
 
 
 @lru_cache(maxsize=64)
-def strata(rules: tuple[Rule, ...]) -> tuple[Stratum, ...]:
+def strata(rules: tuple[RuleTables, ...]) -> tuple[Stratum, ...]:
     """The order in which rules run once: each after all that makes what it reads, or together with it."""
-    edges: dict[Rule | str, set[Rule | str]] = defaultdict(set)
+    edges: dict[RuleTables | str, set[RuleTables | str]] = defaultdict(set)
     for rule in rules:
         edges[rule] |= rule.makes | {_UNITED} if rule.unites else rule.makes
         for table in (*rule.reads, _UNITED):
@@ -191,14 +202,14 @@ def strata(rules: tuple[Rule, ...]) -> tuple[Stratum, ...]:
     for table in {table for rule in rules for table in rule.makes}:
         edges[table] |= set()
     group = components(edges)
-    members: dict[Rule | str, list[Rule | str]] = defaultdict(list)
+    members: dict[RuleTables | str, list[RuleTables | str]] = defaultdict(list)
     for x in group:  # what feeds others comes before them
         members[group[x]].append(x)
-    level: dict[Rule | str, int] = defaultdict(int)
-    found: dict[int, set[Rule]] = defaultdict(set)
+    level: dict[RuleTables | str, int] = defaultdict(int)
+    found: dict[int, set[RuleTables]] = defaultdict(set)
     again: set[int] = set()
     for together, all_ in members.items():
-        here, some = level[together], [x for x in all_ if isinstance(x, Rule)]
+        here, some = level[together], [x for x in all_ if isinstance(x, RuleTables)]
         found[here].update(some)
         if some and len(all_) > 1:
             again.add(here)

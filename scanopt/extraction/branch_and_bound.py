@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from scanopt.extraction.indexed_problem import Numbered
-from scanopt.extraction.ordering import AcausalError, Choice, Schedule, order
+from scanopt.extraction.ordering import AcausalError, Choice, EvaluationOrder, order
 from scanopt.extraction.problem import Problem
 
 __all__ = ["cheaper"]
@@ -26,7 +26,7 @@ class _TooManyError(Exception):
     """There are more choices than may be looked at."""
 
 
-def cheaper(problem: Problem, most: float) -> tuple[bool, tuple[Choice, Schedule] | None]:
+def cheaper(problem: Problem, most: float) -> tuple[bool, tuple[Choice, EvaluationOrder] | None]:
     """Whether it is known if there is a causal choice of less cost, and the cheapest one where there is.
 
     Where bytes are limited, options do not say alone what they cost: nothing is known then.
@@ -46,7 +46,7 @@ class _Search:
 
     def __init__(self, problem: Problem, most: float) -> None:
         self.problem = problem
-        self.best: tuple[Choice, Schedule] | None = None
+        self.best: tuple[Choice, EvaluationOrder] | None = None
         self._most = most
         self._looks = 0
         self._numbered = numbered = Numbered(problem, 0)

@@ -11,7 +11,7 @@ from functools import cached_property
 from scanopt.extraction.branch_and_bound import cheaper
 from scanopt.extraction.greedy import greedy, negotiated
 from scanopt.extraction.milp import solve
-from scanopt.extraction.ordering import AcausalError, Choice, Schedule, order, reached
+from scanopt.extraction.ordering import AcausalError, Choice, EvaluationOrder, order, reached
 from scanopt.extraction.peak_memory import peak
 from scanopt.extraction.problem import NoProgramFoundError, Problem
 
@@ -29,7 +29,7 @@ class Extraction:
 
     problem: Problem
     choice: Choice
-    schedule: Schedule
+    schedule: EvaluationOrder
     cost: float
     bound: float
     method: str
@@ -90,7 +90,7 @@ _LEAST_SECONDS = 1.0
 """What the exact search is always allowed."""
 
 
-def _thorough(problem: Problem, known: bool) -> tuple[Choice, Schedule] | None:
+def _thorough(problem: Problem, known: bool) -> tuple[Choice, EvaluationOrder] | None:
     """What a thorough search finds; where it finds nothing, and nothing is known, prices are raised slowly."""
     found = greedy(problem, thorough=True)
     return found if found or known else negotiated(problem, thorough=True)

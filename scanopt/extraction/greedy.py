@@ -15,7 +15,7 @@ import random
 from collections.abc import Iterator, Sequence
 
 from scanopt.extraction.indexed_problem import Numbered, Options, Prices
-from scanopt.extraction.ordering import AcausalError, Choice, Schedule, order
+from scanopt.extraction.ordering import AcausalError, Choice, EvaluationOrder, order
 from scanopt.extraction.problem import Problem
 
 __all__ = ["greedy", "negotiated"]
@@ -33,7 +33,7 @@ _THOROUGH = 2
 """How much more a thorough search may do, no start more than its share of what is left."""
 
 
-def greedy(problem: Problem, thorough: bool = False, first: bool = False) -> tuple[Choice, Schedule] | None:
+def greedy(problem: Problem, thorough: bool = False, first: bool = False) -> tuple[Choice, EvaluationOrder] | None:
     """A causal choice with its schedule, or None when none was found in a bounded search.
 
     thorough: give up dear options, too.  first: no other starts than the first that leads to a choice.
@@ -54,7 +54,7 @@ def greedy(problem: Problem, thorough: bool = False, first: bool = False) -> tup
     return None if best is None else _ordered(numbered, best[1])
 
 
-def negotiated(problem: Problem, thorough: bool = False) -> tuple[Choice, Schedule] | None:
+def negotiated(problem: Problem, thorough: bool = False) -> tuple[Choice, EvaluationOrder] | None:
     """A causal choice with its schedule where giving up options found none, or None.
 
     thorough: take more turns.
@@ -67,7 +67,7 @@ def negotiated(problem: Problem, thorough: bool = False) -> tuple[Choice, Schedu
     return _ordered(numbered, _exchanged(numbered, picked)[1])
 
 
-def _ordered(numbered: Numbered, picked: list[int]) -> tuple[Choice, Schedule]:
+def _ordered(numbered: Numbered, picked: list[int]) -> tuple[Choice, EvaluationOrder]:
     choice = numbered.choice(picked)
     return choice, order(numbered.problem, choice)
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from scanopt.egraph.engine_process import addresses_left
 from scanopt.extraction.loop_formulas import Variables, circle_rows, formulas, made_rows, order_rows
-from scanopt.extraction.ordering import AcausalError, Choice, Schedule, order, reached
+from scanopt.extraction.ordering import AcausalError, Choice, EvaluationOrder, order, reached
 from scanopt.extraction.problem import Instance, Option, Problem
 
 __all__ = ["Solution", "solve"]
@@ -34,7 +34,7 @@ class Solution:
     """
 
     choice: Choice
-    schedule: Schedule
+    schedule: EvaluationOrder
     bound: float
     proven: bool
 

@@ -12,21 +12,21 @@ from itertools import pairwise
 
 from scanopt.extraction.problem import Instance, Option, Problem
 
-__all__ = ["AcausalError", "Choice", "Schedule", "order", "places_of", "reached"]
+__all__ = ["AcausalError", "Choice", "EvaluationOrder", "order", "places_of", "reached"]
 
 Choice = dict[Instance, Option]
 """One option per instance in use."""
 
 
 @dataclass(frozen=True)
-class Schedule:
+class EvaluationOrder:
     """What to compute, in order: instances, and loops with their own schedules.
 
     inside: per loop of this level the schedule of its body.
     """
 
     items: tuple[Instance, ...]
-    inside: dict[Instance, Schedule]
+    inside: dict[Instance, EvaluationOrder]
 
 
 class AcausalError(Exception):
@@ -50,7 +50,7 @@ def reached(choice: Choice, roots: tuple[Instance, ...]) -> Choice:
     return out
 
 
-def order(problem: Problem, choice: Choice) -> Schedule:
+def order(problem: Problem, choice: Choice) -> EvaluationOrder:
     """The schedule of a choice.  Raises AcausalError when there is none."""
     places = places_of(problem, choice)
     before: dict[Instance | None, dict[Instance, dict[Instance, Instance]]] = {}
@@ -103,14 +103,14 @@ def _schedule(
     members: dict[Instance | None, list[Instance]],
     before: dict[Instance | None, dict[Instance, dict[Instance, Instance]]],
     choice: Choice,
-) -> Schedule:
+) -> EvaluationOrder:
     edges = before.get(loop, {})
     done: dict[Instance, bool] = {}
     out: list[Instance] = []
     for start in members[loop]:
         _visit(start, edges, done, out, choice)
     inside = {i: _schedule(i, members, before, choice) for i in out if i.loop}
-    return Schedule(tuple(out), inside)
+    return EvaluationOrder(tuple(out), inside)
 
 
 def _visit(

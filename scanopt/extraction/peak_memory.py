@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping
 
 from scanopt.calculus.forms import KEPT
 from scanopt.extraction.cost import bytes_of
-from scanopt.extraction.ordering import Choice, Schedule, places_of
+from scanopt.extraction.ordering import Choice, EvaluationOrder, places_of
 from scanopt.extraction.problem import Instance, Option, Problem
 
 __all__ = ["peak"]
 
 
-def peak(problem: Problem, choice: Choice, schedule: Schedule) -> float:
+def peak(problem: Problem, choice: Choice, schedule: EvaluationOrder) -> float:
     """The most bytes that a choice holds at one time: no less than it takes, but for copies inside operators."""
     places = places_of(problem, choice)
     position = {i: n for n, i in enumerate(schedule.items)}

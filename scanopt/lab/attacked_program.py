@@ -24,7 +24,7 @@ from scanopt.extraction.cost import Work, numpy_cost
 from scanopt.extraction.extract import Extraction, extract
 from scanopt.extraction.greedy import greedy
 from scanopt.extraction.problem import Problem
-from scanopt.lab.counterexample import Trial
+from scanopt.lab.counterexample import Comparison
 
 __all__ = ["Difference", "Saturated", "Subject", "Ways", "build", "parameters", "random_values"]
 
@@ -167,7 +167,7 @@ class Subject:
                 sizes = Sizes(found.graph, example_operands(found.graph))
                 usual = numpy_cost if cheapest and not turn else partial(_random_cost, rng.random())
                 extraction = _some_program(Problem(found.graph, sizes, usual), rng, quick)
-                trial = Trial(reference, self._ways.compile(extraction), exact, tuple(self.inputs), dtypes)
+                trial = Comparison(reference, self._ways.compile(extraction), exact, tuple(self.inputs), dtypes)
             except (TypeError, ValueError) as error:
                 yield Difference(f"no program: {error}", self._written)
                 return
@@ -177,7 +177,9 @@ class Subject:
     def _written(self) -> str:
         return self._ways.show(as_written(self.encoded, Settings()))
 
-    def _compared(self, extraction: Extraction, trial: Trial, turn: int, n: int, special: bool) -> Iterator[Difference]:
+    def _compared(
+        self, extraction: Extraction, trial: Comparison, turn: int, n: int, special: bool
+    ) -> Iterator[Difference]:
         key = (turn, n, special)
         if key not in self._wanted:
             values = random_values(self.inputs, n, random.Random(f"{self._seed} {key}"), special)

@@ -10,7 +10,7 @@ import numpy as np
 
 from scanopt.array.variable import Variable
 
-__all__ = ["Trial"]
+__all__ = ["Comparison"]
 
 Array = np.ndarray[Any, Any]
 Outcome = list[Array] | type[Exception]
@@ -21,7 +21,7 @@ _ELEMENTS = 60  # of all values together: more are left as they are
 
 
 @dataclass(frozen=True)
-class Trial:
+class Comparison:
     """A program as the interpreter runs it, and as laws made it.
 
     exact: bit for bit, where no element is NaN.  inputs: for their names.  dtypes: of all values of the program: a

@@ -19,7 +19,7 @@ from scanopt.compilation.optimize import Settings
 from scanopt.egraph.readback import Binding, ReadBack
 from scanopt.egraph.session import EGraph
 
-__all__ = ["Failing", "Match", "Probed", "Scene", "probe"]
+__all__ = ["Failing", "Match", "Probed", "ProbedProgram", "probe"]
 
 Match = dict[str, Binding]
 """One place where a pattern is found: what each variable stands for; `lhs_` is the left side itself."""
@@ -51,7 +51,7 @@ class Probed:
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class ProbedProgram:
     """The saturated program that was looked at, for telling what a match is.
 
     places, loops: the class and clock of each term and loop of the program.
@@ -65,7 +65,7 @@ class Scene:
 
 def probe(
     program: Encoded, laws: Sequence[Law], asked: Sequence[Law], settings: Settings
-) -> tuple[Scene, list[Probed]]:
+) -> tuple[ProbedProgram, list[Probed]]:
     """Saturate a program under some laws, then look for each law that is asked about."""
     engine = EGraph(program, laws, settings.fp)
     try:
@@ -74,7 +74,7 @@ def probe(
         back, graph = engine.read_back()
     finally:
         engine.close()
-    scene = Scene(program, graph, back.places, back.loops)
+    scene = ProbedProgram(program, graph, back.places, back.loops)
     return scene, [q.answer(back) for q in questions]
 
 

@@ -10,7 +10,7 @@ from scanopt.array.op_text import nested_text, tight
 from scanopt.calculus.encoded import clocks_of
 from scanopt.calculus.forms import ROOT, Batched, Form, Operator, TermGraph, const_value
 from scanopt.egraph.readback import Binding
-from scanopt.lab.law_probe import Match, Scene
+from scanopt.lab.law_probe import Match, ProbedProgram
 
 __all__ = ["Teller"]
 
@@ -20,7 +20,7 @@ _DEPTH = 4
 class Teller:
     """Says what a class of terms is: by the term that the user wrote, else by the smallest one."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: ProbedProgram) -> None:
         self._scene = scene
         self._written: dict[int, int] = {}
         for term, c in sorted(scene.places.items(), reverse=True):

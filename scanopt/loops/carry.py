@@ -21,7 +21,7 @@ from scanopt.loops.scan import Arguments, scan_node
 from scanopt.loops.shared import last_values
 from scanopt.loops.site import Site, is_bare, show
 from scanopt.loops.step import Building, call_step, check_step
-from scanopt.loops.steps import Plan, first_rows, given_steps, literal, not_negative, requirement, rows_of, turned
+from scanopt.loops.steps import StepPlan, first_rows, given_steps, literal, not_negative, requirement, rows_of, turned
 from scanopt.loops.trees import aligned, rebuilt, tree_leaves
 from scanopt.loops.until import until
 
@@ -131,7 +131,7 @@ def _sequences(site: Site, xs: Any, labels: list[str] | None) -> tuple[SequenceA
     return tuple(replace(arg, label=path) for arg, (path, _) in zip(args, leaves, strict=True))
 
 
-def _plan(site: Site, args: tuple[SequenceArg, ...], length: Any, reverse: bool, word: str) -> Plan:
+def _plan(site: Site, args: tuple[SequenceArg, ...], length: Any, reverse: bool, word: str) -> StepPlan:
     """As many steps as every sequence has rows; that they have equally many is checked.  word: for `length`."""
     requires: tuple[Requirement, ...] = ()
     known = [(arg.label, arg.variable.type.shape[0]) for arg in args]
@@ -147,7 +147,7 @@ def _plan(site: Site, args: tuple[SequenceArg, ...], length: Any, reverse: bool,
         raise site.error(ValueError, "the number of steps is not known: give xs, or length")
     for arg in args:
         requires += _same_length(site, arg, n, what)
-    return Plan(n, tuple((turned(first_rows(arg.variable, n), reverse),) for arg in args), requires)
+    return StepPlan(n, tuple((turned(first_rows(arg.variable, n), reverse),) for arg in args), requires)
 
 
 def _same_length(site: Site, arg: SequenceArg, n: Variable, what: str) -> tuple[Requirement, ...]:

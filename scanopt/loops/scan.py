@@ -22,7 +22,7 @@ from scanopt.loops.shared import last_values, shared_states
 from scanopt.loops.site import Number, Site
 from scanopt.loops.states import Asking, Calls, build_states
 from scanopt.loops.step import Building, Result, check_step, split_updates, step_results
-from scanopt.loops.steps import Plan, endless, initial_rows, plan
+from scanopt.loops.steps import StepPlan, endless, initial_rows, plan
 from scanopt.loops.until import split_until
 from scanopt.loops.updates import Updates
 
@@ -163,7 +163,7 @@ def _output_label(i: int, spec: Initial, result: Variable) -> str:
     return f"output {i} ({quoted(name)})" if name else f"output {i}"
 
 
-def scan_node(site: Site, args: Arguments, steps: Plan, options: Options) -> Asking[Scan]:
+def scan_node(site: Site, args: Arguments, steps: StepPlan, options: Options) -> Asking[Scan]:
     """The loop of the step that it asks for.  options: checked ones.  Raises TypeError, ValueError."""
     sequences = [slot for arg, slices in zip(args.sequences, steps.slices, strict=True) for slot in _slots(arg, slices)]
     given = _held(args.non_sequences)

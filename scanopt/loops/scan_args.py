@@ -17,7 +17,7 @@ from scanopt.loops.scan_info import ScanInfo, Taps
 if TYPE_CHECKING:
     from scanopt.loops.node import Scan
 
-__all__ = ["LISTS", "Place", "ScanArgs", "scan_args"]
+__all__ = ["LISTS", "ListPosition", "ScanArgs", "scan_args"]
 
 LISTS = {
     "outer_inp": ("n_steps", "seqs", "mit_mot", "mit_sot", "sit_sot", "shared", "nit_sot", "non_seqs"),
@@ -32,7 +32,7 @@ Variables = tuple[Variable, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class ListPosition:
     """Variable number `index` of a list: it belongs to slot number `slot` of its kind."""
 
     kind: str
@@ -83,13 +83,13 @@ class ScanArgs:
     inner_in_non_seqs: Variables
     cond: Variables
 
-    def places(self, name: str) -> Iterator[Place]:
+    def places(self, name: str) -> Iterator[ListPosition]:
         """One of the lists (a key of `LISTS`), with the slot that each of its variables belongs to."""
         index = count()
         for kind in LISTS[name]:
             for slot, found in enumerate(self._section(name, kind)):
                 for v in found if isinstance(found, tuple) else (found,):
-                    yield Place(kind, slot, next(index), v)
+                    yield ListPosition(kind, slot, next(index), v)
 
     def _section(self, name: str, kind: str) -> tuple[Any, ...]:
         if kind in ("n_steps", "cond"):

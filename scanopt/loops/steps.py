@@ -23,7 +23,7 @@ from scanopt.loops.require import require
 from scanopt.loops.site import Site, show
 
 __all__ = [
-    "Plan",
+    "StepPlan",
     "first_rows",
     "given_steps",
     "initial_rows",
@@ -39,7 +39,7 @@ Direction = bool | Variable
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class StepPlan:
     """n_steps, the rows each step reads (per sequence, one array per tap), and run-time checks."""
 
     n_steps: Variable
@@ -217,25 +217,25 @@ def _explicit(
     slices: list[tuple[Variable, ...]],
     n: Variable,
     requires: tuple[Requirement, ...],
-) -> Plan:
+) -> StepPlan:
     for arg, mine in zip(args, slices, strict=True):
         requires += _has_rows(site, arg, mine[0], n)
     cut = tuple(tuple(first_rows(x, n) for x in mine) for mine in slices)
-    return Plan(n, cut, requires)
+    return StepPlan(n, cut, requires)
 
 
-def _shortest(slices: list[tuple[Variable, ...]]) -> Plan:
+def _shortest(slices: list[tuple[Variable, ...]]) -> StepPlan:
     """As many steps as the shortest sequence allows; all slices of one are equally long."""
     lengths = [mine[0].type.shape[0] for mine in slices]
     known = [n for n in lengths if n is not None]
     symbolic = [rows_of(mine[0]) for mine, n in zip(slices, lengths, strict=True) if n is None]
     if symbolic and len(slices) == 1:
-        return Plan(symbolic[0], tuple(slices), ())
+        return StepPlan(symbolic[0], tuple(slices), ())
     n: Variable = reduce(FUNCTIONS["minimum"], symbolic + ([_int(min(known))] if known else []))
-    return Plan(n, tuple(tuple(first_rows(x, n) for x in mine) for mine in slices), ())
+    return StepPlan(n, tuple(tuple(first_rows(x, n) for x in mine) for mine in slices), ())
 
 
-def plan(site: Site, args: tuple[SequenceArg, ...], n_steps: Any, go_backwards: bool) -> Plan:
+def plan(site: Site, args: tuple[SequenceArg, ...], n_steps: Any, go_backwards: bool) -> StepPlan:
     """Align the sequences and find the number of steps.
 
     Raises ValueError when neither sequences nor n_steps say how many, or a sequence is known to be

@@ -14,7 +14,7 @@ import numpy as np
 
 from scanopt.array.op import Op, Operand
 from scanopt.array.types import LONGEST, TensorType
-from scanopt.program.ir import Branch, Either, Keep, Loop, Program, Read, State, Step
+from scanopt.program.ir import Branch, CarriedState, Either, Keep, Loop, Program, Read, Step
 
 __all__ = ["check_program", "inferred"]
 
@@ -168,7 +168,7 @@ class _Checker:
     def _read(self, r: Read, source: TensorType, where: str) -> Read:
         return replace(r, type=self._make(r.out, source.row(), r.type, f"{where}, read {r.out}"))
 
-    def _state(self, s: State, init: TensorType, where: str) -> State:
+    def _state(self, s: CarriedState, init: TensorType, where: str) -> CarriedState:
         """The rows of a state have the shape of its initial ones: a run in which an update has another raises."""
         here = f"{where}, state {s.label or s.update}"
         self._agree(s.type, init.row(), here)

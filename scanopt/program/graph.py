@@ -21,7 +21,7 @@ from scanopt.loops.node import MitSot, NitSot, NonSequence, Requirement, Scan, S
 from scanopt.loops.node import Sequence as SequenceSlot
 from scanopt.loops.steps import first_rows
 from scanopt.program.guards import guarded
-from scanopt.program.ir import Branch, Compute, Loop, Program, State, Step
+from scanopt.program.ir import Branch, CarriedState, Compute, Loop, Program, Step
 
 __all__ = ["graph_of"]
 
@@ -139,12 +139,12 @@ class _Scope:
         made = self.names[name] = Variable(rows.type.row(), label)
         return made
 
-    def taps(self, state: State, init: Variable) -> tuple[Variable, ...]:
+    def taps(self, state: CarriedState, init: Variable) -> tuple[Variable, ...]:
         """What the step reads of a state."""
         return tuple(self.row(name, init, slice_name(state.label or None, -k)) for k, name in state.taps)
 
 
-def _state(state: State, init: Variable, taps: tuple[Variable, ...], update: Variable) -> MitSot | SitSot:
+def _state(state: CarriedState, init: Variable, taps: tuple[Variable, ...], update: Variable) -> MitSot | SitSot:
     """Its slot; init: as many rows as it is deep, of which the deepest tap may need less."""
     node, depth = init.owner, max(k for k, _ in state.taps)
     if depth == 1 and isinstance(node, Apply) and node.op == _AS_ONE_ROW:

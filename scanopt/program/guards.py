@@ -1,4 +1,4 @@
-"""Operators that may raise, batched: in a program a branch, which without rows runs nothing (see `array/operators/idle.py`)."""
+"""Operators that may raise, batched: in a program a branch, which without rows runs nothing (`operators/idle.py`)."""
 
 from __future__ import annotations
 

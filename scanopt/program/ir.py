@@ -17,7 +17,18 @@ from scanopt.array.types import TensorType
 from scanopt.displayed import Displayed
 
 __all__ = [
-    "Branch", "Compute", "Const", "Either", "Input", "Keep", "Loop", "Origin", "Program", "Read", "State", "Step",
+    "Branch",
+    "CarriedState",
+    "Compute",
+    "Const",
+    "Either",
+    "Input",
+    "Keep",
+    "Loop",
+    "Origin",
+    "Program",
+    "Read",
+    "Step",
 ]  # fmt: skip
 
 
@@ -95,7 +106,7 @@ class Read:
 
 
 @dataclass(frozen=True)
-class State:
+class CarriedState:
     """A value carried from step to step.
 
     init: name of an array with `depth` rows, oldest first.  taps: pairs (k, name): inside the loop,
@@ -138,7 +149,7 @@ class Loop:
     label: str
     steps: str
     reads: tuple[Read, ...]
-    states: tuple[State, ...]
+    states: tuple[CarriedState, ...]
     body: tuple[Step, ...]
     keeps: tuple[Keep, ...]
     until: str | None = None

@@ -16,9 +16,22 @@ from scanopt.array.operators.control import IFELSE
 from scanopt.array.operators.idle import has_rows, kept_row, no_rows
 from scanopt.calculus.forms import KEPT, Operator, const_value, unbatched
 from scanopt.extraction.extract import Extraction
-from scanopt.extraction.ordering import Schedule
+from scanopt.extraction.ordering import EvaluationOrder
 from scanopt.extraction.problem import Instance, Option
-from scanopt.program.ir import Branch, Compute, Const, Either, Input, Keep, Loop, Origin, Program, Read, State, Step
+from scanopt.program.ir import (
+    Branch,
+    CarriedState,
+    Compute,
+    Const,
+    Either,
+    Input,
+    Keep,
+    Loop,
+    Origin,
+    Program,
+    Read,
+    Step,
+)
 from scanopt.program.origins import origins
 from scanopt.program.sinking.branches import FALSE, TRUE, Decided, Level, is_ifelse, is_leaf, places, settled
 from scanopt.program.sinking.regions import Unit
@@ -28,7 +41,7 @@ from scanopt.program.text import names_made
 __all__ = ["lower"]
 
 
-class Lowering:
+class StepWriter:
     """Names every instance of an extraction and writes the steps that compute it.
 
     names: of what can be read at the present place; known: the conditions decided there.
@@ -86,7 +99,7 @@ class Lowering:
 
     # Steps of one level
 
-    def _steps(self, schedule: Schedule, wanted: Sequence[Instance]) -> list[Step]:
+    def _steps(self, schedule: EvaluationOrder, wanted: Sequence[Instance]) -> list[Step]:
         """The steps of one level that compute `wanted`; what only sides of ifelses need goes into them."""
         steps: list[Step] = []
         for i in schedule.items:
@@ -123,7 +136,7 @@ class Lowering:
         yield
         self.names, self.known = before
 
-    def unit(self, u: Unit, schedule: Schedule, part: Set[Instance] | None = None) -> list[Step]:
+    def unit(self, u: Unit, schedule: EvaluationOrder, part: Set[Instance] | None = None) -> list[Step]:
         """The steps that compute a value, or a loop.  part: what the loop computes (None: all there is)."""
         if u.value.loop:
             return self._loop(u, schedule.inside[u.value], part)
@@ -186,7 +199,7 @@ class Lowering:
 
     # Loops
 
-    def _loop(self, u: Unit, schedule: Schedule, part: Set[Instance] | None) -> list[Step]:
+    def _loop(self, u: Unit, schedule: EvaluationOrder, part: Set[Instance] | None) -> list[Step]:
         with self.scope():
             before, made = self._written(u, schedule, part)
         for k, keep in zip(u.keeps, made.keeps, strict=True):
@@ -194,7 +207,7 @@ class Lowering:
             self._tell(k, keep.out)
         return [*before, made]
 
-    def _written(self, u: Unit, schedule: Schedule, part: Set[Instance] | None) -> tuple[list[Step], Loop]:
+    def _written(self, u: Unit, schedule: EvaluationOrder, part: Set[Instance] | None) -> tuple[list[Step], Loop]:
         choice, loop = self._choice, u.value
         before: list[Step] = []
         reads: list[Read] = []
@@ -239,13 +252,13 @@ class Lowering:
         before.extend(steps)
         return name
 
-    def _state(self, state: int, init: str, taps: list[tuple[int, Instance]]) -> State:
+    def _state(self, state: int, init: str, taps: list[tuple[int, Instance]]) -> CarriedState:
         update = self._choice[taps[0][1]].updates[0]
         depth = max(k for k, _ in taps)
         names = tuple(sorted((k, self.names[i]) for k, i in taps))
         row = self.operands[init].type.row()
         label = self._graph.states[state].label
-        return State(init, depth, names, self.name(update), row, label)
+        return CarriedState(init, depth, names, self.name(update), row, label)
 
     def _keep(self, keeper: Instance) -> Keep:
         o = self._choice[keeper]
@@ -316,4 +329,4 @@ def _known(op: Op, operands: Sequence[Operand]) -> Operand:
 
 def lower(extraction: Extraction, exact: bool = False) -> Program:
     """The loop program of an extraction.  exact: its results are to be those of the program as written, bit for bit."""
-    return replace(Lowering(extraction).program(), exact=exact)
+    return replace(StepWriter(extraction).program(), exact=exact)

@@ -19,7 +19,7 @@ from scanopt.array.op import Op
 from scanopt.array.shown import shown
 from scanopt.array.types import DTYPES, LONGEST, MOST_AXES, TensorType
 from scanopt.program.check import inferred
-from scanopt.program.ir import Branch, Compute, Const, Either, Input, Keep, Loop, Program, Read, State, Step
+from scanopt.program.ir import Branch, CarriedState, Compute, Const, Either, Input, Keep, Loop, Program, Read, Step
 from scanopt.program.reading import Json, fields, integer, label_in, list_in, names_in, read_json, text_in, truth
 from scanopt.program.storage.check import check_storage
 from scanopt.program.storage.data import read_storage, storage_data
@@ -293,9 +293,9 @@ def _read(data: Json, where: str) -> Read:
     return Read(label_in(f, "out", where), label_in(f, "source", where), read_type(f["type"], where))
 
 
-def _state(data: Json, where: str) -> State:
+def _state(data: Json, where: str) -> CarriedState:
     f = fields(data, where, "init depth taps update type label")
-    return State(
+    return CarriedState(
         label_in(f, "init", where), integer(f["depth"], "depth", where),
         tuple(_taps(list_in(f, "taps", where), where)), label_in(f, "update", where),
         read_type(f["type"], where), label_in(f, "label", where),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from scanopt.array.op_text import op_text
-from scanopt.program.ir import Branch, Compute, Const, Keep, Loop, Program, State, Step
+from scanopt.program.ir import Branch, CarriedState, Compute, Const, Keep, Loop, Program, Step
 
 __all__ = ["names_made", "names_read", "names_shown", "program_text"]
 
@@ -176,7 +176,7 @@ class _Page:
             role = "of a state" if k.value in updates else "nit-sot"
             self.add(f"{pad}keep  {k.out} = {self._rows(k)} of {self.name(k.value)}", f"{k.type}  {role}")
 
-    def _state(self, s: State, pad: str) -> None:
+    def _state(self, s: CarriedState, pad: str) -> None:
         names = ", ".join(name for _, name in s.taps) or "no tap"
         steps = " and ".join(str(k) for k, _ in s.taps)
         ago = "one step ago" if steps == "1" else f"{steps} steps ago"

@@ -17,7 +17,7 @@ from scanopt.forks import once
 from scanopt.loops.site import is_bare, show
 from scanopt.loops.trees import mapped_leaves, tree_key, tree_leaves
 
-__all__ = ["Call", "Statics", "Symbolic", "is_symbolic", "labels_of", "leaf_type", "signature_of", "title"]
+__all__ = ["CallArguments", "Statics", "Symbolic", "is_symbolic", "labels_of", "leaf_type", "signature_of", "title"]
 
 
 def title(f: Any) -> str:
@@ -108,7 +108,7 @@ class Symbolic(Exception):  # noqa: N818
 
 
 @dataclass(frozen=True, eq=False)
-class Call:
+class CallArguments:
     """One call of f: positional and keyword arguments, and whether each is static."""
 
     f: Callable[..., Any]
@@ -120,7 +120,7 @@ class Call:
     @classmethod
     def of(
         cls, f: Callable[..., Any], signature: inspect.Signature | None, statics: Statics, args: Any, kwargs: Any
-    ) -> Call:
+    ) -> CallArguments:
         """A call as it is written.  Raises TypeError where the arguments are not those of f."""
         if signature is not None and (kwargs or len(args) != _plain(signature)):
             try:

@@ -25,7 +25,7 @@ from scanopt.loops.site import Site, show
 from scanopt.loops.tracing import attached, collecting, pending
 from scanopt.loops.trees import rebuilt, tree_leaves
 from scanopt.program.ir import Program
-from scanopt.transforms.calls import Call, Statics, Symbolic, leaf_type, signature_of, title
+from scanopt.transforms.calls import CallArguments, Statics, Symbolic, leaf_type, signature_of, title
 
 __all__ = ["Jitted", "Traced", "as_results", "jit"]
 
@@ -94,7 +94,7 @@ class Traced:
         return rebuilt(self.result, iter(values).__next__)
 
 
-def traced(call: Call, arrays: list[Any], options: dict[str, Any], exact: bool) -> Traced:
+def traced(call: CallArguments, arrays: list[Any], options: dict[str, Any], exact: bool) -> Traced:
     """A call as a graph.  arrays: those among its arguments.  Errors in it carry a note that says what was traced."""
     inputs = [Variable(_type(x, exact), path) for path, x in zip(call.paths, arrays, strict=True)]
     before = generator()
@@ -169,10 +169,10 @@ class Jitted:
 
     # Tracing
 
-    def _call(self, args: Any, kwargs: Any) -> Call:
-        return Call.of(self._f, self._signature, self._statics, args, kwargs)
+    def _call(self, args: Any, kwargs: Any) -> CallArguments:
+        return CallArguments.of(self._f, self._signature, self._statics, args, kwargs)
 
-    def _traced(self, call: Call, key: Hashable, arrays: list[Any]) -> Traced | None:
+    def _traced(self, call: CallArguments, key: Hashable, arrays: list[Any]) -> Traced | None:
         with self._lock:
             entry = self._entries.setdefault(key, _Entry())
             self._entries.move_to_end(key)
@@ -184,7 +184,7 @@ class Jitted:
                     entry.traced, entry.made = self._new(call, arrays), True
         return entry.traced
 
-    def _new(self, call: Call, arrays: list[Any]) -> Traced | None:
+    def _new(self, call: CallArguments, arrays: list[Any]) -> Traced | None:
         found = traced(call, arrays, self._options, self._exact)
         free = [v for v in leaves(found.outputs, found.inputs) if not isinstance(v, SharedVariable)]
         if free:

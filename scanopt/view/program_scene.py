@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from scanopt.program.ir import Branch, Compute, Const, Input, Keep, Loop, Program, Read, State, Step
+from scanopt.program.ir import Branch, CarriedState, Compute, Const, Input, Keep, Loop, Program, Read, Step
 from scanopt.program.text import names_made
 from scanopt.view.scene import BOTTOM, TOP, Item, Link, Place, Scene, Scope, array_text, op_item, tap_text
 
@@ -191,7 +191,7 @@ def _add_compute(scope: Scope, env: Env, step: Compute) -> None:
     env[step.out] = Place(step.out, 0, step.out, str(step.type))
 
 
-def _role(state: State) -> str:
+def _role(state: CarriedState) -> str:
     return "sit-sot" if {k for k, _ in state.taps} <= {1} and state.depth == 1 else "mit-sot"
 
 
@@ -248,7 +248,7 @@ class _Ports:
             key = self.enter(f"{kind} {name}", kind, place, role, tip)
             self.inside[name] = Place(key, 0, place.label, place.type)
 
-    def state(self, i: int, state: State) -> None:
+    def state(self, i: int, state: CarriedState) -> None:
         name, role = _name(state), _role(state)
         taps = sorted(state.taps, reverse=True)
         cells = tuple(tap_text(name, -k) for k, _ in taps)
@@ -273,7 +273,7 @@ class _Ports:
         for i, (_, tap) in enumerate(taps):
             self.inside[tap] = Place(key, i, cells[i], str(state.type))
 
-    def update(self, i: int, state: State) -> None:
+    def update(self, i: int, state: CarriedState) -> None:
         name, role = _name(state), _role(state)
         tip = f"{state.update} is {name} of this step ({role})\ntype {state.type}"
         key = self.add(f"update {i}", "update", tap_text(name, 0), str(state.type), role=role, tip=tip)
@@ -296,5 +296,5 @@ class _Ports:
         self.inner.link(self.inside[name], key)
 
 
-def _name(state: State) -> str:
+def _name(state: CarriedState) -> str:
     return state.label or state.update

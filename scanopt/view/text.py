@@ -22,7 +22,7 @@ __all__ = ["dprint"]
 Branch = tuple[str, Variable]  # what stands before the node ("sequence x[t]: "), the node
 
 
-class Compiled(Protocol):
+class CompiledFunction(Protocol):
     """What `dprint` needs of a compiled function."""
 
     @property
@@ -31,7 +31,7 @@ class Compiled(Protocol):
     def program(self) -> Any: ...
 
 
-Printable = Variable | Sequence[Variable] | Compiled
+Printable = Variable | Sequence[Variable] | CompiledFunction
 
 
 @overload

@@ -29,7 +29,7 @@ Args = Sequence[Variable]
 
 
 @dataclass(frozen=True)
-class Signature:
+class ArgumentKinds:
     """What the arguments are: "i" the state before, "s" a sequence, "m" one of bools, "p" a parameter.
 
     rows: of the state before.  last: the result is one row.  ufunc: that takes states and sequences,
@@ -109,7 +109,7 @@ def _entry(
     name: str, arguments: str, kernel: Callable[..., Any], doc: str, cost: str, *, exact: bool = True,
     inexact: Sequence[str] = (), rows: int = 1, last: bool = False, ufunc: bool = False,
 ) -> None:  # fmt: skip
-    signature = Signature(arguments, rows, last, ufunc)
+    signature = ArgumentKinds(arguments, rows, last, ufunc)
     several = sum(kind in "sm" for kind in arguments) > 1
 
     def bind(xp: Any, **options: Any) -> Callable[..., Any]:

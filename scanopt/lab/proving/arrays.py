@@ -12,13 +12,13 @@ import numpy as np
 from scanopt.lab.proving.choices import NoProgramError
 from scanopt.lab.proving.entries import cast, conjunction, same
 
-__all__ = ["Array", "arranged", "array", "broadcast", "equal", "filled", "joined", "known"]
+__all__ = ["SymbolicArray", "arranged", "array", "broadcast", "equal", "filled", "joined", "known"]
 
 Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Array:
+class SymbolicArray:
     """Entries of one dtype."""
 
     dtype: str
@@ -34,39 +34,39 @@ class Array:
         """All entries, the last axis first."""
         return list(self.data.reshape(-1))
 
-    def row(self, t: int) -> Array:
+    def row(self, t: int) -> SymbolicArray:
         """A row, as an array."""
         return filled(self.dtype, self.shape[1:], self.data[t].reshape(-1) if self.data.ndim > 1 else [self.data[t]])
 
-    def cast(self, dtype: str) -> Array:
+    def cast(self, dtype: str) -> SymbolicArray:
         """The same in another dtype."""
         if dtype == self.dtype:
             return self
         return filled(dtype, self.shape, [cast(x, self.dtype, dtype) for x in self.entries])
 
 
-def filled(dtype: str, shape: Sequence[int], entries: Iterable[Any]) -> Array:
+def filled(dtype: str, shape: Sequence[int], entries: Iterable[Any]) -> SymbolicArray:
     """An array of these entries."""
     data = np.empty(int(np.prod(shape, dtype=int)), object)
     for i, x in enumerate(entries):
         data[i] = x
-    return Array(dtype, data.reshape(shape))
+    return SymbolicArray(dtype, data.reshape(shape))
 
 
-def array(x: Any) -> Array:
+def array(x: Any) -> SymbolicArray:
     """An array of known numbers."""
     made = np.asarray(x)
     return filled(made.dtype.name, made.shape, made.reshape(-1).tolist())
 
 
-def known(x: Array) -> np.ndarray[Any, Any] | None:
+def known(x: SymbolicArray) -> np.ndarray[Any, Any] | None:
     """Its numbers, None where one is not known."""
     if not all(isinstance(e, (bool, int)) for e in x.entries) or x.dtype not in ("bool", "int8", "int64"):
         return None
     return np.array(x.entries, x.dtype).reshape(x.shape)
 
 
-def joined(dtype: str, rows: Sequence[Array], shape: Shape) -> Array:
+def joined(dtype: str, rows: Sequence[SymbolicArray], shape: Shape) -> SymbolicArray:
     """Rows of one shape along a new first axis.  Raises NoProgramError for rows of another shape or dtype."""
     if any(x.shape != shape or x.dtype != dtype for x in rows):
         raise NoProgramError(
@@ -75,7 +75,7 @@ def joined(dtype: str, rows: Sequence[Array], shape: Shape) -> Array:
     return filled(dtype, (len(rows), *shape), [e for x in rows for e in x.entries])
 
 
-def broadcast(*xs: Array) -> tuple[Shape, list[list[Any]]]:
+def broadcast(*xs: SymbolicArray) -> tuple[Shape, list[list[Any]]]:
     """The shape that some arrays broadcast to, and their entries there.  Raises NoProgramError where they do not."""
     try:
         shape = np.broadcast_shapes(*(x.shape for x in xs))
@@ -84,7 +84,9 @@ def broadcast(*xs: Array) -> tuple[Shape, list[list[Any]]]:
     return shape, [list(np.broadcast_to(x.data, shape).reshape(-1)) for x in xs]
 
 
-def arranged(run: Callable[..., Any], dtype: str, data: Sequence[Array], rest: Sequence[Any] = ()) -> Array:
+def arranged(
+    run: Callable[..., Any], dtype: str, data: Sequence[SymbolicArray], rest: Sequence[Any] = ()
+) -> SymbolicArray:
     """What a NumPy function makes of arrays whose entries it only moves: it is run on their numbers."""
     numbers: list[Any] = []
     entries: list[Any] = []
@@ -95,7 +97,7 @@ def arranged(run: Callable[..., Any], dtype: str, data: Sequence[Array], rest: S
     return filled(dtype, found.shape, [entries[i] for i in found.reshape(-1).tolist()])
 
 
-def equal(x: Array, y: Array) -> Any:
+def equal(x: SymbolicArray, y: SymbolicArray) -> Any:
     """Whether two arrays are equal: a bool where that is seen, else a condition."""
     if x.shape != y.shape or x.dtype != y.dtype:
         return False

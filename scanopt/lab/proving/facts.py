@@ -11,7 +11,7 @@ from typing import Any
 
 from scanopt.calculus.terms import Clock, Int, Op, State, Term, Text, Value, hold, seq, stack, tail
 from scanopt.lab.fact_mutation import CAUSAL
-from scanopt.lab.proving.arrays import Array, array, equal, filled
+from scanopt.lab.proving.arrays import SymbolicArray, array, equal, filled
 from scanopt.lab.proving.entries import cast, lifted, same
 from scanopt.lab.proving.forms import is_variable
 from scanopt.lab.proving.loops import At
@@ -184,7 +184,7 @@ def static_shape(m: Model, v: Term, shape: Text) -> None:
 # Values
 
 
-def say(m: Model, x: Term, what: Term | Callable[[At], Array]) -> None:
+def say(m: Model, x: Term, what: Term | Callable[[At], SymbolicArray]) -> None:
     """Say what a variable is."""
     if not is_variable(x) or x.head in m.values or x.head in m.types:
         raise NotImplementedError(f"a condition that says what {x} is")
@@ -219,7 +219,7 @@ def like(m: Model, x: Term, y: Term, e: Term) -> None:
     m.assume(value.shape == ())
     entry, dtype = value.entries[0], value.dtype
 
-    def full(at: At) -> Array:
+    def full(at: At) -> SymbolicArray:
         shaped = m.value(y, at)
         return filled(shaped.dtype, shaped.shape, [cast(entry, dtype, shaped.dtype)] * shaped.data.size)
 
@@ -270,7 +270,7 @@ def entries(m: Model, c: Clock, x: Term, rows: Term) -> None:
 
 @fact
 def mirrors(m: Model, c: Clock, v: Term, w: Term) -> None:
-    def backwards(at: At) -> Array:
+    def backwards(at: At) -> SymbolicArray:
         t = at[c]
         n = m.loops.steps(c, m.loops.outside(c, at))
         return m.value(w, at if t is None else {**at, c: n - 1 - t})
@@ -388,7 +388,7 @@ def batchable(m: Model, c: Clock, op: Term, args: Term) -> None:
 def guarded_by(m: Model, op: Term, g: Term) -> None:
     inner = m.unknown(op)
 
-    def guarded(n: Array, *xs: Array) -> Array:
+    def guarded(n: SymbolicArray, *xs: SymbolicArray) -> SymbolicArray:
         if n.entries[0] > 0:
             return inner(*xs)
         return m.quietly(lambda: inner(*xs))

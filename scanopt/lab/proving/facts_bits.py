@@ -10,7 +10,7 @@ from typing import Any
 from scanopt.analysis.recurrences import BITS, PICKS
 from scanopt.array.op import Op
 from scanopt.calculus.terms import Term, Text
-from scanopt.lab.proving.arrays import Array, filled
+from scanopt.lab.proving.arrays import SymbolicArray, filled
 from scanopt.lab.proving.entries import cast, lifted, symbol
 from scanopt.lab.proving.facts import MEANINGS, Meaning, fact, say
 from scanopt.lab.proving.facts_operators import closed, dtype_of, for_all
@@ -20,7 +20,7 @@ from scanopt.lab.proving.operators import applied
 __all__: list[str] = []
 
 
-def _constant(m: Model, k: Text, e: Term, entry: Array) -> None:
+def _constant(m: Model, k: Text, e: Term, entry: SymbolicArray) -> None:
     """A constant is the same by its key and as a value."""
     m.texts[k.head] = entry
     say(m, e, lambda at: entry)
@@ -58,7 +58,7 @@ def _cast(xs: Sequence[Any], dtypes: Sequence[str], new: str) -> list[Any]:
     return [lifted(cast(x, d, new), new) for x, d in zip(xs, dtypes, strict=True)]
 
 
-def _apply(m: Model, op: Op, *xs: Array) -> Array:
+def _apply(m: Model, op: Op, *xs: SymbolicArray) -> SymbolicArray:
     return applied(m, op, xs)
 
 

@@ -7,12 +7,12 @@ from itertools import combinations_with_replacement, product
 from typing import Any
 
 from scanopt.calculus.terms import Term, Text
-from scanopt.lab.proving.arrays import Array, filled
+from scanopt.lab.proving.arrays import SymbolicArray, filled
 from scanopt.lab.proving.entries import cast, lifted, symbol, z3
 from scanopt.lab.proving.facts import MEANINGS, Meaning, fact, scalar_of
 from scanopt.lab.proving.model import Model
 from scanopt.lab.proving.operators import pointwise, unrolled
-from scanopt.lab.proving.unknown import Unknown, of_entries
+from scanopt.lab.proving.unknown import UnknownFunction, of_entries
 
 __all__ = ["closed", "dtype_of", "for_all"]
 
@@ -119,16 +119,18 @@ def undoes(m: Model, g: Term, op: Term) -> None:
             for_all(m, [a, b], lambda x, y, f=there, h=back: h(f(x, y), y) == x)
 
 
-def _closed_form(kinds: str, last: bool, step: Callable[[Model, Unknown], Callable[..., Array]]) -> Meaning:
+def _closed_form(
+    kinds: str, last: bool, step: Callable[[Model, UnknownFunction], Callable[..., SymbolicArray]]
+) -> Meaning:
     """g makes all steps of op, or the last one, for states of dtype d."""
 
     def mean(m: Model, op: Term, d: Text, g: Term) -> None:
         made, dtype = m.unknown(op), dtype_of(m, d)
         of_entries(m, [made])
         made.exact = True
-        other = Unknown(m, g.head)
+        other = UnknownFunction(m, g.head)
 
-        def run(init: Array, *xs: Array) -> Array:
+        def run(init: SymbolicArray, *xs: SymbolicArray) -> SymbolicArray:
             if init.dtype != dtype:
                 return other(init, *xs)
             return unrolled(step(m, made), kinds, (init, *xs), dtype, last)
@@ -138,11 +140,11 @@ def _closed_form(kinds: str, last: bool, step: Callable[[Model, Unknown], Callab
     return mean
 
 
-def _itself(m: Model, op: Unknown) -> Callable[..., Array]:
+def _itself(m: Model, op: UnknownFunction) -> Callable[..., SymbolicArray]:
     return op
 
 
-def _restarting(m: Model, op: Unknown) -> Callable[..., Array]:
+def _restarting(m: Model, op: UnknownFunction) -> Callable[..., SymbolicArray]:
     return lambda s, mark, y, x: pointwise(m, "where", mark, y, op(s, x))
 
 

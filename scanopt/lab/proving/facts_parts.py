@@ -9,7 +9,7 @@ from typing import Any
 from scanopt.analysis.indexing import arrangements, computed_parts, in_two, of_two, parts, whole_rows
 from scanopt.array.op import Op
 from scanopt.calculus.terms import Int, Term
-from scanopt.lab.proving.arrays import Array
+from scanopt.lab.proving.arrays import SymbolicArray
 from scanopt.lab.proving.facts import MEANINGS, fact
 from scanopt.lab.proving.model import Model, Operator
 from scanopt.lab.proving.operators import applied
@@ -71,7 +71,7 @@ def _computed(entry: Any) -> int:
 
 
 def _operator(m: Model, op: Op) -> Operator:
-    def run(*xs: Array) -> Array:
+    def run(*xs: SymbolicArray) -> SymbolicArray:
         return applied(m, op, xs)
 
     return run

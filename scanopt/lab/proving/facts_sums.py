@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scanopt.calculus.terms import Clock, Term
-from scanopt.lab.proving.arrays import Array, array, joined
+from scanopt.lab.proving.arrays import SymbolicArray, array, joined
 from scanopt.lab.proving.choices import NoProgramError
 from scanopt.lab.proving.facts import MEANINGS, fact, say
 from scanopt.lab.proving.loops import At
@@ -15,7 +15,7 @@ __all__: list[str] = []
 
 @fact
 def adds_up(m: Model, x: Term, s: Term) -> None:
-    def summed(at: At) -> Array:
+    def summed(at: At) -> SymbolicArray:
         found = m.value(x, at)
         if not found.shape:
             raise NoProgramError("the rows of a scalar")
@@ -42,8 +42,8 @@ def beside(m: Model, c: Clock, x: Term, w: Term, all_: Term, n: Term, op: Term) 
     first = m.choose(f"{n}", range(shape[1] + 1))
     count = m.choose(f"columns of {w}", range(shape[1] - first + 1))
     say(m, n, lambda at: array(first))
-    say(m, w, lambda at: Array(dtype, m.value(all_, at).data[:, first : first + count]))
-    m.operators[op.head] = lambda p, a, b: Array(p.dtype, p.data[..., int(a.entries[0]) : int(b.entries[0])])
+    say(m, w, lambda at: SymbolicArray(dtype, m.value(all_, at).data[:, first : first + count]))
+    m.operators[op.head] = lambda p, a, b: SymbolicArray(p.dtype, p.data[..., int(a.entries[0]) : int(b.entries[0])])
 
 
 @fact
@@ -61,7 +61,7 @@ def cholesky_factor(m: Model, v: Term) -> None:
 
 @fact
 def chunked(m: Model, c: Clock, v: Term, w: Term) -> None:
-    def rows_of_chunk(at: At) -> Array:
+    def rows_of_chunk(at: At) -> SymbolicArray:
         outside = m.loops.outside(Clock("chunks", (c,)), at)
         j, size, n = at[Clock("chunks", (c,))], m.loops.chunk(), m.loops.steps(c, {})
         like = m.value(v, {**outside, c: None})
@@ -78,7 +78,7 @@ def ends_in_chunks(m: Model, c: Clock, u: Term) -> None:
     ends = [*[False] * (run - 1), *([m.choose("the loop ends by its condition", last)] if run else [])]
     beyond = m.choose("what the condition is afterwards", (False, True))
 
-    def conditions(at: At) -> Array:
+    def conditions(at: At) -> SymbolicArray:
         j, size = at[Clock("chunks", (c,))], m.loops.chunk()
         steps = range(max(min(size, n), 1))
         return array([j is not None and (ends[j * size + i] if j * size + i < run else beyond) for i in steps])

@@ -12,7 +12,7 @@ from scanopt.calculus.terms import Op as Operator
 
 __all__ = [
     "Named",
-    "Table",
+    "TableOperator",
     "Taken",
     "Vmap",
     "arguments",
@@ -32,7 +32,7 @@ class Named:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableOperator:
     """An operator of the table."""
 
     op: Op
@@ -54,7 +54,7 @@ class Vmap:
     flags: Text | str
 
 
-def operator_form(op: Term) -> Named | Table | Taken | Vmap:
+def operator_form(op: Term) -> Named | TableOperator | Taken | Vmap:
     """What an operator of a law is."""
     match op.head, op.args:
         case name, None:
@@ -67,7 +67,7 @@ def operator_form(op: Term) -> Named | Table | Taken | Vmap:
             raise NotImplementedError(f"the operator {op}")
 
 
-def _of_table(op: Op, open_: bool) -> Table | Taken:
+def _of_table(op: Op, open_: bool) -> TableOperator | Taken:
     """An operator of the table.  open_: some of its parameters are variables."""
     match op.name, *(value for _, value in op.params):
         case "shape_i", (Int() | int()) as axis:
@@ -81,7 +81,7 @@ def _of_table(op: Op, open_: bool) -> Table | Taken:
         case _ if open_:
             raise NotImplementedError(f"the operator {op}, with parameters that are variables")
         case _:
-            return Table(op)
+            return TableOperator(op)
 
 
 def arguments(args: Term) -> list[Term]:
@@ -103,7 +103,7 @@ def free_list(x: Term) -> bool:
 def is_choice(op: Term) -> bool:
     """Whether only one of its arguments is computed."""
     form = operator_form(op)
-    return isinstance(form, Table) and form.op.name == "ifelse"
+    return isinstance(form, TableOperator) and form.op.name == "ifelse"
 
 
 def is_variable(x: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.op import Op
-from scanopt.lab.proving.arrays import Array, filled, known
+from scanopt.lab.proving.arrays import SymbolicArray, filled, known
 from scanopt.lab.proving.entries import disjunction, lifted, symbol, unknown_function, z3
 from scanopt.lab.proving.model import Model
 from scanopt.lab.proving.operators import applied, meaning, result_type, unknown_whole
@@ -21,11 +21,11 @@ __all__: list[str] = []
 Matrix = list[list[Any]]
 
 
-def _matrix(x: Array) -> Matrix:
+def _matrix(x: SymbolicArray) -> Matrix:
     return [[lifted(e, x.dtype) for e in row] for row in x.data]
 
 
-def _small(dtype: str, xs: Sequence[Array]) -> bool:
+def _small(dtype: str, xs: Sequence[SymbolicArray]) -> bool:
     """Whether these are systems that have a meaning here."""
     return dtype == "real" and xs[0].data.ndim == 2 and min(xs[0].shape) <= 2
 
@@ -41,7 +41,7 @@ def _inverse(m: Model, a: Matrix) -> Matrix:
     return [[1 / det]] if n == 1 else []
 
 
-def _solved(m: Model, a: Matrix, b: Array, shape: tuple[int, ...]) -> Array:
+def _solved(m: Model, a: Matrix, b: SymbolicArray, shape: tuple[int, ...]) -> SymbolicArray:
     inverse = _inverse(m, a)
     columns = b.data.reshape(b.shape[0], -1) if b.data.size else np.empty((0, 0), object)
     if not b.data.size:
@@ -59,7 +59,7 @@ def _transposed(a: Matrix) -> Matrix:
 
 
 @meaning("inv")
-def _inv(m: Model, op: Op, xs: Sequence[Array]) -> Array:
+def _inv(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     dtype, shape = result_type(m, op, xs)
     xs = [x.cast(dtype) for x in xs]
     if not _small(dtype, xs):
@@ -68,7 +68,7 @@ def _inv(m: Model, op: Op, xs: Sequence[Array]) -> Array:
 
 
 @meaning("solve")
-def _solve(m: Model, op: Op, xs: Sequence[Array]) -> Array:
+def _solve(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     dtype, shape = result_type(m, op, xs)
     xs = [x.cast(dtype) for x in xs]
     if not _small(dtype, xs) or xs[1].data.ndim > 2:
@@ -77,7 +77,7 @@ def _solve(m: Model, op: Op, xs: Sequence[Array]) -> Array:
 
 
 @meaning("lu_factor")
-def _lu_factor(m: Model, op: Op, xs: Sequence[Array]) -> Array:
+def _lu_factor(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     dtype, shape = result_type(m, op, xs)
     xs = [x.cast(dtype) for x in xs]
     if not _small(dtype, xs):
@@ -86,7 +86,7 @@ def _lu_factor(m: Model, op: Op, xs: Sequence[Array]) -> Array:
 
 
 @meaning("lu_solve")
-def _lu_solve(m: Model, op: Op, xs: Sequence[Array]) -> Array:
+def _lu_solve(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     dtype, shape = result_type(m, op, xs)
     xs = [x.cast(dtype) for x in xs]
     if not _small(dtype, xs) or xs[1].data.ndim > 2:
@@ -96,7 +96,7 @@ def _lu_solve(m: Model, op: Op, xs: Sequence[Array]) -> Array:
 
 
 @meaning("solve_triangular", "cho_solve")
-def _triangular(m: Model, op: Op, xs: Sequence[Array]) -> Array:
+def _triangular(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     dtype, shape = result_type(m, op, xs)
     xs, options = [x.cast(dtype) for x in xs], op.options
     if not _small(dtype, xs) or xs[1].data.ndim > 2 or options.get("unit_diagonal"):
@@ -116,7 +116,7 @@ def _triangular(m: Model, op: Op, xs: Sequence[Array]) -> Array:
     return _substituted(_transposed(a) if transposed else a, xs[1], lower != transposed)
 
 
-def _substituted(a: Matrix, b: Array, lower: bool) -> Array:
+def _substituted(a: Matrix, b: SymbolicArray, lower: bool) -> SymbolicArray:
     """The solution of a triangular system, row by row."""
     columns = [[lifted(e, "real") for e in row] for row in b.data.reshape(b.shape[0], -1)] if b.data.size else []
     found: dict[int, list[Any]] = {}
@@ -136,7 +136,7 @@ def _flag(x: Any, dtype: str) -> Any:
 
 
 @meaning("linalg_or_flag")
-def _or_flag(m: Model, op: Op, xs: Sequence[Array]) -> Array:
+def _or_flag(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     dtype, shape = result_type(m, op, xs)
     before = m.errors
     m.errors = []
@@ -151,7 +151,7 @@ def _or_flag(m: Model, op: Op, xs: Sequence[Array]) -> Array:
 
 
 @meaning("unless_flagged")
-def _unless_flagged(m: Model, op: Op, xs: Sequence[Array]) -> Array:
+def _unless_flagged(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     dtype, shape = result_type(m, op, xs)
     times = known(xs[1]) if len(xs) > 1 else None
     if times is None or int(times):

@@ -9,7 +9,7 @@ from scanopt.lab.proving.choices import NoProgramError
 
 if TYPE_CHECKING:
     from scanopt.lab.proving.model import Model
-    from scanopt.lab.proving.places import Places
+    from scanopt.lab.proving.places import LawPlaces
 
 __all__ = ["At", "Loops", "path"]
 
@@ -17,7 +17,7 @@ At = dict[Clock, int | None]
 """A step for each loop; None is no step, where nothing is computed."""
 
 
-def path(places: Places, c: Clock | None, at: At) -> tuple[int | None, ...]:
+def path(places: LawPlaces, c: Clock | None, at: At) -> tuple[int | None, ...]:
     """The steps of a loop and of those around it, from the outside."""
     if c is None:
         return ()

@@ -14,19 +14,19 @@ from typing import Any
 import numpy as np
 
 from scanopt.calculus.terms import Clock, State, Term, Text, Value
-from scanopt.lab.proving.arrays import Array, array, filled, joined, known
+from scanopt.lab.proving.arrays import SymbolicArray, array, filled, joined, known
 from scanopt.lab.proving.choices import NoProgramError
 from scanopt.lab.proving.entries import same, symbol
-from scanopt.lab.proving.forms import Named, Table, Taken, Vmap, arguments, free_list, is_choice, operator_form
+from scanopt.lab.proving.forms import Named, TableOperator, Taken, Vmap, arguments, free_list, is_choice, operator_form
 from scanopt.lab.proving.loops import At, Loops, path
 from scanopt.lab.proving.operators import applied
-from scanopt.lab.proving.places import Places
-from scanopt.lab.proving.unknown import Unknown
+from scanopt.lab.proving.places import LawPlaces
+from scanopt.lab.proving.unknown import UnknownFunction
 from scanopt.lab.proving.world import World
 
 __all__ = ["Model", "Operator"]
 
-Operator = Callable[..., Array]
+Operator = Callable[..., SymbolicArray]
 
 
 @dataclass
@@ -38,15 +38,15 @@ class Model(World):
     that may raise.  computed: how many bounds of a part are arguments, where the law's operator is one.
     """
 
-    places: Places = field(default_factory=lambda: Places(None))
-    values: dict[str, Term | Callable[[At], Array]] = field(default_factory=dict[str, Any])
+    places: LawPlaces = field(default_factory=lambda: LawPlaces(None))
+    values: dict[str, Term | Callable[[At], SymbolicArray]] = field(default_factory=dict[str, Any])
     operators: dict[str, Operator] = field(default_factory=dict[str, Operator])
     lists: dict[str, list[Term]] = field(default_factory=dict[str, list[Term]])
     texts: dict[str, Any] = field(default_factory=dict[str, Any])
     updates: dict[str, Term] = field(default_factory=dict[str, Term])
     types: dict[str, tuple[str, tuple[int, ...]]] = field(default_factory=dict[str, tuple[str, tuple[int, ...]]])
     fragile: dict[str, bool] = field(default_factory=dict[str, bool])
-    variables: dict[tuple[str, Any], Array] = field(default_factory=dict[tuple[str, Any], Array])
+    variables: dict[tuple[str, Any], SymbolicArray] = field(default_factory=dict[tuple[str, Any], SymbolicArray])
     computed: int | None = None
     _carried: set[Any] = field(default_factory=set[Any])
     _made: dict[Any, Any] = field(default_factory=dict[Any, Any])
@@ -61,7 +61,7 @@ class Model(World):
 
     # Variables
 
-    def variable(self, name: str, at: At, first: int | None = None) -> Array:
+    def variable(self, name: str, at: At, first: int | None = None) -> SymbolicArray:
         """A variable of the law; first: how many rows it has, where that is asked for."""
         if name in self.values:
             found = self.values[name]
@@ -83,7 +83,7 @@ class Model(World):
         found = self.value(x, {Clock(c): None for c in self.places.clocks})
         return found.dtype, found.shape
 
-    def _entries(self, told: str, name: str, dtype: str, shape: tuple[int, ...], where: Any) -> Array:
+    def _entries(self, told: str, name: str, dtype: str, shape: tuple[int, ...], where: Any) -> SymbolicArray:
         if self.places.kinds.get(name) != "count" or None in where:
             return self.symbols(told, dtype, shape)
         chosen = [self.choose(f"{told}{list(i) if i else ''}", self.bounds.counts) for i in np.ndindex(*shape)]
@@ -105,7 +105,7 @@ class Model(World):
 
     # Values
 
-    def value(self, x: Term, at: At) -> Array:
+    def value(self, x: Term, at: At) -> SymbolicArray:
         """A value at some steps of the loops that it is in; at no step (None) only its type is of use."""
         if x.args is None:
             return self.variable(x.head, at)
@@ -116,10 +116,10 @@ class Model(World):
                 self._made[key] = self._value(x, at)
             finally:
                 self._at = before
-        made: Array = self._made[key]
+        made: SymbolicArray = self._made[key]
         return made
 
-    def _value(self, x: Term, at: At) -> Array:
+    def _value(self, x: Term, at: At) -> SymbolicArray:
         match x.head, x.args:
             case "apply", (Term() as op, Term() as args):
                 if is_choice(op):
@@ -152,7 +152,7 @@ class Model(World):
             case head, _:
                 raise NotImplementedError(f"terms {head}(..)")
 
-    def _choice(self, args: list[Term], at: At) -> Array:
+    def _choice(self, args: list[Term], at: At) -> SymbolicArray:
         """One of two values: the other one is not computed."""
         condition, x, y = args
         for side in (x, y):
@@ -194,7 +194,7 @@ class Model(World):
             self.places.on[name] = self.places.on.get(args.head)
         return [Value(name) for name in names]
 
-    def constant(self, key: Any) -> Array:
+    def constant(self, key: Any) -> SymbolicArray:
         """A constant by its key."""
         match key:
             case Text(head="+", args=("int64:", Text(args=(k,)))):
@@ -203,7 +203,7 @@ class Model(World):
                 dtype, shape = self.texts[name]
                 return filled(dtype, (0, *shape), [])
             case Text(args=None, head=name) if name in self.texts:
-                found: Array = self.texts[name]
+                found: SymbolicArray = self.texts[name]
                 return found
             case str() if key.startswith("int64:"):
                 return array(np.int64(key.partition(":")[2]))
@@ -212,7 +212,7 @@ class Model(World):
 
     # Loops
 
-    def _entry(self, c: Clock, rows: Term, at: At) -> Array:
+    def _entry(self, c: Clock, rows: Term, at: At) -> SymbolicArray:
         outside = self.loops.outside(c, at)
         n = self.loops.steps(c, outside)
         x = self.variable(rows.head, outside, n) if rows.args is None else self.value(rows, outside)
@@ -221,14 +221,14 @@ class Model(World):
         t = at[c]
         return self.junk(x.dtype, x.shape[1:]) if t is None else x.row(t)
 
-    def initial(self, init: Term, k: int, at: At) -> Array:
+    def initial(self, init: Term, k: int, at: At) -> SymbolicArray:
         """The rows before the first step."""
         deep = max(self.places.depths.get(init.head, 1), k)
         if init.args is None and init.head not in self.types and init.head not in self.values:
             self.variable(init.head, at, self.choose(f"rows of {init.head}", (deep, deep + 1)))
         return self.value(init, at)
 
-    def _delayed(self, c: Clock, init: Term, s: State, k: int, at: At) -> Array:
+    def _delayed(self, c: Clock, init: Term, s: State, k: int, at: At) -> SymbolicArray:
         outside, t = self.loops.outside(c, at), at[c]
         start = self.initial(init, k, outside)
         if k < 1 or not start.shape or start.shape[0] < k:
@@ -240,13 +240,15 @@ class Model(World):
             return start.row(start.shape[0] - k + t)
         return self.state(s, c, t - k, outside, start.dtype, start.shape[1:])
 
-    def _carries(self, s: State, c: Clock, outside: At, start: Array) -> None:
+    def _carries(self, s: State, c: Clock, outside: At, start: SymbolicArray) -> None:
         """What a state becomes has its type, also in a loop that runs no step."""
         if s.head in self.updates and (s.head, start.shape) not in self._carried:
             self._carried.add((s.head, start.shape))
             self.state(s, c, None, outside, start.dtype, start.shape[1:])
 
-    def state(self, s: State, c: Clock, t: int | None, outside: At, dtype: str, shape: tuple[int, ...]) -> Array:
+    def state(
+        self, s: State, c: Clock, t: int | None, outside: At, dtype: str, shape: tuple[int, ...]
+    ) -> SymbolicArray:
         """What a state becomes at a step."""
         if s.head not in self.updates:
             return self.symbols(f"{s.head} at step {', '.join(map(str, [*outside.values(), t]))}", dtype, shape)
@@ -255,7 +257,7 @@ class Model(World):
             raise NoProgramError(f"a state of shape {shape} that becomes one of shape {new.shape}")
         return new
 
-    def trace(self, c: Clock, x: Term, at: At, k: int | None) -> Array:
+    def trace(self, c: Clock, x: Term, at: At, k: int | None) -> SymbolicArray:
         """A value at all steps that are run, or (k) at the last ones."""
         steps = range(self.loops.executed(c, at))
         kept = steps if k is None else steps[max(len(steps) - k, 0) :]
@@ -267,7 +269,7 @@ class Model(World):
         self._needed = before
         return joined(like.dtype, rows, like.shape)
 
-    def _row(self, c: Clock, x: Term, at: At, k: int) -> Array:
+    def _row(self, c: Clock, x: Term, at: At, k: int) -> SymbolicArray:
         if k < 0 or self.loops.steps(c, at) > k + 1:
             raise NoProgramError(f"row {k} of a loop that may run more steps")
         n = self.loops.executed(c, at)
@@ -277,7 +279,7 @@ class Model(World):
         self.raises(True)
         return self.value(x, {**at, c: None})
 
-    def _moved(self, move: Term, x: Term, at: At) -> Array:
+    def _moved(self, move: Term, x: Term, at: At) -> SymbolicArray:
         match move.head, move.args:
             case "to_step", (Clock() as c, t):
                 step = self.number(t)  # type: ignore[arg-type]
@@ -308,8 +310,8 @@ class Model(World):
         """An operator as a function of arrays."""
         match operator_form(op):
             case Named(name):
-                return self.operators.setdefault(name, Unknown(self, name))
-            case Table(made):
+                return self.operators.setdefault(name, UnknownFunction(self, name))
+            case TableOperator(made):
                 return lambda *xs: applied(self, made, xs)
             case Taken(what, k):
                 n = self.number(k)
@@ -317,10 +319,10 @@ class Model(World):
             case Vmap(inner, flags):
                 return lambda *xs: self.batched(inner, self.text(flags), *xs)
 
-    def unknown(self, op: Term) -> Unknown:
+    def unknown(self, op: Term) -> UnknownFunction:
         """An operator that conditions speak of.  Raises NotImplementedError where the law says which it is."""
         found = self.operator(op)
-        if not isinstance(found, Unknown):
+        if not isinstance(found, UnknownFunction):
             raise NotImplementedError(f"conditions of {op}")
         return found
 
@@ -328,7 +330,7 @@ class Model(World):
         """A text of the law."""
         return x if isinstance(x, str) else self.texts[x.head]
 
-    def _taken(self, what: str, x: Array, k: int) -> Array:
+    def _taken(self, what: str, x: SymbolicArray, k: int) -> SymbolicArray:
         if what == "length":
             if not 0 <= k < len(x.shape):
                 raise NoProgramError(f"axis {k} of an array of shape {x.shape}")
@@ -336,18 +338,18 @@ class Model(World):
         if not x.shape or (what == "last_rows" and k < 1):
             raise NoProgramError(f"{what} {k} of an array of shape {x.shape}")
         if what == "last_rows":
-            return Array(x.dtype, x.data[-k:])
+            return SymbolicArray(x.dtype, x.data[-k:])
         if not -x.shape[0] <= k < x.shape[0]:
             self.raises(True)
             return self.junk(x.dtype, x.shape[1:])
         return x.row(k)
 
-    def _any_row(self, x: Array) -> Array:
+    def _any_row(self, x: SymbolicArray) -> SymbolicArray:
         """Some row, where there may be none; of what says where and how many it is known."""
         shape = x.shape[1:]
         return self.junk(x.dtype, shape) if known(x) is None else filled(x.dtype, shape, [0] * int(np.prod(shape)))
 
-    def quietly(self, run: Callable[[], Array]) -> Array:
+    def quietly(self, run: Callable[[], SymbolicArray]) -> SymbolicArray:
         """What would be computed, of which only the type is of use: it does not raise."""
         errors, self.errors = self.errors, []
         made, self._made = self._made, {}
@@ -356,13 +358,13 @@ class Model(World):
         finally:
             self.errors, self._made = errors, made
 
-    def batched(self, op: Term, flags: str, *xs: Array) -> Array:
+    def batched(self, op: Term, flags: str, *xs: SymbolicArray) -> SymbolicArray:
         """An operator along the first axis of what is flagged."""
         lengths = {x.shape[0] if x.shape else -1 for x, f in zip(xs, flags, strict=True) if f == "1"}
         if len(lengths) != 1 or -1 in lengths:
             raise NoProgramError("batched arguments of several lengths")
         made = self.operator(op)
-        run = made.batched() if isinstance(made, Unknown) else made
+        run = made.batched() if isinstance(made, UnknownFunction) else made
         some = [self._any_row(x) if f == "1" else x for x, f in zip(xs, flags, strict=True)]
         like = self.quietly(lambda: run(*some))
         rows = [

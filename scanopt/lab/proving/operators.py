@@ -14,7 +14,7 @@ import numpy as np
 
 from scanopt.array.batching import elementwise
 from scanopt.array.op import Op, Operand
-from scanopt.lab.proving.arrays import Array, arranged, array, broadcast, filled, joined, known
+from scanopt.lab.proving.arrays import SymbolicArray, arranged, array, broadcast, filled, joined, known
 from scanopt.lab.proving.choices import NoProgramError
 from scanopt.lab.proving.entries import compute, lifted, unknown_function, z3
 
@@ -33,7 +33,7 @@ _ALL_DATA = {"concatenate", "stack", "full_like"}
 _ITSELF = ("disconnected_grad", "zero_grad", "grad_clip")
 _RELATIONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
 
-Run = Callable[["Model", Op, Sequence[Array]], Array]
+Run = Callable[["Model", Op, Sequence[SymbolicArray]], SymbolicArray]
 _MEANINGS: dict[str, Run] = {}
 
 
@@ -47,7 +47,7 @@ def meaning(*names: str) -> Callable[[Run], Run]:
     return register
 
 
-def applied(m: Model, op: Op, xs: Sequence[Array]) -> Array:
+def applied(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     """An operator of some arrays.  Raises NoProgramError where their shapes or dtypes do not fit."""
     if op.name in _MEANINGS:
         return _MEANINGS[op.name](m, op, xs)
@@ -66,7 +66,7 @@ def applied(m: Model, op: Op, xs: Sequence[Array]) -> Array:
     return unknown_whole(m, op, dtype, shape, xs)
 
 
-def result_type(m: Model, op: Op, xs: Sequence[Array]) -> tuple[str, tuple[int, ...] | None]:
+def result_type(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> tuple[str, tuple[int, ...] | None]:
     """dtype and shape of the result, by the operator's own rule.  What it refuses to run on is noted as an error."""
     operands = [Operand(m.numpy_dtype(x.dtype), x.shape, known(x)) for x in xs]
     try:
@@ -82,7 +82,7 @@ def result_type(m: Model, op: Op, xs: Sequence[Array]) -> tuple[str, tuple[int, 
     return dtype, shape
 
 
-def _run(m: Model, op: Op, dtype: str, shape: Any, numbers: Sequence[Any]) -> Array:
+def _run(m: Model, op: Op, dtype: str, shape: Any, numbers: Sequence[Any]) -> SymbolicArray:
     """Numbers that are known, by NumPy itself."""
     try:
         return array(np.asarray(op.bind(np)(*numbers)))
@@ -91,7 +91,9 @@ def _run(m: Model, op: Op, dtype: str, shape: Any, numbers: Sequence[Any]) -> Ar
         return filled(dtype, shape or (), [0] * int(np.prod(shape or ())))
 
 
-def _moved(m: Model, op: Op, dtype: str, shape: Any, xs: Sequence[Array], numbers: Sequence[Any]) -> Array:
+def _moved(
+    m: Model, op: Op, dtype: str, shape: Any, xs: Sequence[SymbolicArray], numbers: Sequence[Any]
+) -> SymbolicArray:
     count = len(xs) if op.name in _ALL_DATA else 1
     rest = numbers[count:]
     if any(x is None for x in rest):
@@ -103,7 +105,7 @@ def _moved(m: Model, op: Op, dtype: str, shape: Any, xs: Sequence[Array], number
         return m.junk(dtype, shape or ())
 
 
-def pointwise(m: Model, name: str, *xs: Array, dtype: str | None = None) -> Array:
+def pointwise(m: Model, name: str, *xs: SymbolicArray, dtype: str | None = None) -> SymbolicArray:
     """An operator of entries, of arrays that broadcast."""
     if dtype is None:
         dtype, _ = result_type(m, Op.make(name), xs)
@@ -129,7 +131,7 @@ def _where(c: Any, x: Any, y: Any, dtype: str) -> Any:
     return z3().If(c, lifted(x, dtype), lifted(y, dtype))
 
 
-def unknown_whole(m: Model, op: Op, dtype: str, shape: tuple[int, ...], xs: Sequence[Array]) -> Array:
+def unknown_whole(m: Model, op: Op, dtype: str, shape: tuple[int, ...], xs: Sequence[SymbolicArray]) -> SymbolicArray:
     """An unknown function of whole arrays, which raises where an unknown condition on them holds."""
     m.abstracted.add(op.name)
     if op.can_raise:
@@ -141,7 +143,7 @@ def unknown_whole(m: Model, op: Op, dtype: str, shape: tuple[int, ...], xs: Sequ
 
 
 @meaning("clip")
-def _clip(m: Model, op: Op, xs: Sequence[Array]) -> Array:
+def _clip(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     x, low, high = xs
     return pointwise(m, "minimum", pointwise(m, "maximum", x, low), high)
 
@@ -149,7 +151,7 @@ def _clip(m: Model, op: Op, xs: Sequence[Array]) -> Array:
 # Reductions
 
 
-def total(m: Model, rows: Sequence[Array], dtype: str, shape: tuple[int, ...]) -> Array:
+def total(m: Model, rows: Sequence[SymbolicArray], dtype: str, shape: tuple[int, ...]) -> SymbolicArray:
     """The sum of some arrays, of the first one on."""
     out = filled(dtype, shape, [0] * int(np.prod(shape, dtype=int)))
     for i, x in enumerate(rows):
@@ -158,7 +160,7 @@ def total(m: Model, rows: Sequence[Array], dtype: str, shape: tuple[int, ...]) -
 
 
 @meaning("sum")
-def _sum(m: Model, op: Op, xs: Sequence[Array]) -> Array:
+def _sum(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     (x,) = xs
     dtype, shape = result_type(m, op, xs)
     axes, keep = op.options["axis"], op.options["keepdims"]
@@ -168,7 +170,7 @@ def _sum(m: Model, op: Op, xs: Sequence[Array]) -> Array:
 
 
 @meaning("dot", "matmul")
-def _dot(m: Model, op: Op, xs: Sequence[Array]) -> Array:
+def _dot(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     x, y = xs
     dtype, shape = result_type(m, op, xs)
     if shape is None or x.data.ndim not in (1, 2) or y.data.ndim not in (1, 2) or dtype in ("fp", "A", "B"):
@@ -195,7 +197,7 @@ def _added(dtype: str, terms: Sequence[Any]) -> Any:
 # Recurrences: what a loop over one state comes to.
 # i: the state before, s: rows for all steps, p: a parameter, n: a number of steps
 
-Step = Callable[..., Array]
+Step = Callable[..., SymbolicArray]
 
 
 _FOR_ALL = {
@@ -209,7 +211,7 @@ def _recurrence(kinds: str, last: bool = False) -> Callable[[Callable[[Model, Op
     """An operator by its step: a function of the states before, the nearest first, and of what the step reads."""
 
     def of(make: Callable[[Model, Op], Step]) -> Run:
-        def run(m: Model, op: Op, xs: Sequence[Array]) -> Array:
+        def run(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
             dtype, shape = result_type(m, op, xs)
             closed = op.spec.batch_exact is not True and m.rounds(dtype)  # in one call, by other roundings
             if closed or (op.name not in _FOR_ALL and m.kind(dtype) != "float"):
@@ -221,7 +223,7 @@ def _recurrence(kinds: str, last: bool = False) -> Callable[[Callable[[Model, Op
     return of
 
 
-def unrolled(step: Step, kinds: str, xs: Sequence[Array], dtype: str, last: bool) -> Array:
+def unrolled(step: Step, kinds: str, xs: Sequence[SymbolicArray], dtype: str, last: bool) -> SymbolicArray:
     """All values of a state, or the last one."""
     init = xs[0]
     lengths = {x.shape[0] for k, x in zip(kinds, xs, strict=True) if k == "s" and x.shape}
@@ -249,7 +251,7 @@ def _segments(m: Model, op: Op) -> Step:
     return lambda s, mark, y, x: pointwise(m, "where", mark, y, pointwise(m, name, s, x))
 
 
-def _of(step: Callable[..., Array]) -> Callable[[Model, Op], Step]:
+def _of(step: Callable[..., SymbolicArray]) -> Callable[[Model, Op], Step]:
     """A step of these operators: add and so on, of arrays."""
     return lambda m, op: lambda *xs: step(lambda name, *ys: pointwise(m, name, *ys), *xs)
 
@@ -284,14 +286,14 @@ for _name, (_kinds, _last, _make) in _RECURRENCES.items():
 
 
 @meaning("spread_like")
-def _spread(m: Model, op: Op, xs: Sequence[Array]) -> Array:
+def _spread(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     """The first, in the shape that both broadcast to."""
     shape, entries = broadcast(*xs)
     return filled(xs[0].dtype, shape, [x for x, _ in zip(*entries, strict=True)])
 
 
 @meaning("powers")
-def _powers(m: Model, op: Op, xs: Sequence[Array]) -> Array:
+def _powers(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     """A power for each exponent."""
     x, exponents = xs
     dtype, shape = result_type(m, op, xs)

@@ -8,9 +8,9 @@ from typing import Any
 
 from scanopt.calculus.law import Law
 from scanopt.calculus.terms import Args, Clock, State, Term, Value
-from scanopt.lab.proving.forms import Table, Vmap, arguments, is_variable, operator_form, subterms
+from scanopt.lab.proving.forms import TableOperator, Vmap, arguments, is_variable, operator_form, subterms
 
-__all__ = ["Places", "places_of"]
+__all__ = ["LawPlaces", "places_of"]
 
 _BOOLS = {"where": (0,), "ifelse": (0,), "logical_not": (0,), "forward_fill": (1,), "first_true": (0,)}
 _COUNTS = {
@@ -30,7 +30,7 @@ WHERE: dict[str, str] = {
 
 
 @dataclass
-class Places:
+class LawPlaces:
     """home: the loop that both sides are on, None outside of all.
 
     on: the loop of a variable by its name; inside: the loop around a loop; kinds: "bool", "count" or "number";
@@ -81,20 +81,20 @@ class Places:
     def _kinds(self, op: Term, args: list[Term]) -> None:
         form = operator_form(op)
         form = operator_form(form.op) if isinstance(form, Vmap) else form
-        if isinstance(form, Table):
+        if isinstance(form, TableOperator):
             for kind, table in (("bool", _BOOLS), ("count", _COUNTS), ("number", _NUMBERS)):
                 for i in table.get(form.op.name, ()):
                     if i < len(args) and is_variable(args[i]):
                         self.kinds.setdefault(args[i].head, kind)
 
 
-def places_of(law: Law) -> Places:
+def places_of(law: Law) -> LawPlaces:
     """Where the variables of a law lie, by its equation first and by its conditions then."""
     e = law.equation
     lies = [c.args[1] for c in e.when if c.fact == "lies_on"]
     around = [_home(x) for x in (e.left, e.right)]
     home = next((x for x in [*around, *lies] if isinstance(x, Clock)), None)
-    places = Places(home)
+    places = LawPlaces(home)
     everything = [e.left, e.right, *(a for c in e.when for a in c.args)]
     places.clocks = {x.head for y in everything for x in subterms(y) if isinstance(x, Clock) and x.args is None}
     if isinstance(e.left, Value):
@@ -108,7 +108,7 @@ def places_of(law: Law) -> Places:
     return places
 
 
-def _placed(places: Places, fact: str, args: Iterable[Any]) -> None:
+def _placed(places: LawPlaces, fact: str, args: Iterable[Any]) -> None:
     args = list(args)
     clock = next((a for a in args if isinstance(a, Clock)), None)
     state = next((a for a in args if isinstance(a, State)), None)
@@ -124,7 +124,7 @@ def _placed(places: Places, fact: str, args: Iterable[Any]) -> None:
             places.put(a, {"c": clock, "k": Clock("chunks", (clock,)), ".": places.around(clock)}[where])
 
 
-def _alike(places: Places, x: Any, rows: Any) -> None:
+def _alike(places: LawPlaces, x: Any, rows: Any) -> None:
     """What a sequence has entries of, it is of itself."""
     if is_variable(x) and is_variable(rows):
         for a, b in ((x.head, rows.head), (rows.head, x.head)):

@@ -13,7 +13,7 @@ import scanopt.lab.proving.facts_sums
 import scanopt.lab.proving.linear_algebra  # noqa: F401  # these register meanings
 from scanopt.calculus.law import Law
 from scanopt.calculus.terms import Clock, State, Term
-from scanopt.lab.proving.arrays import Array
+from scanopt.lab.proving.arrays import SymbolicArray
 from scanopt.lab.proving.choices import Choices, NoProgramError, worlds
 from scanopt.lab.proving.entries import conjunction, disjunction, same, z3
 from scanopt.lab.proving.facts import assume
@@ -196,7 +196,13 @@ class _Theory:
         return _World("refuted", "the loops differ", shown)
 
     def _compared(
-        self, m: Model, ats: Sequence[At], left: Sequence[Array], right: Sequence[Array], errors: Any, further: Any
+        self,
+        m: Model,
+        ats: Sequence[At],
+        left: Sequence[SymbolicArray],
+        right: Sequence[SymbolicArray],
+        errors: Any,
+        further: Any,
     ) -> _World:
         needed, unneeded, raises = _errors(m, errors, further)
         fails = disjunction(needed, unneeded)
@@ -249,7 +255,7 @@ def _negated(x: Any) -> Any:
     return not x if isinstance(x, bool) else z3().Not(x)
 
 
-def _type(x: Array) -> str:
+def _type(x: SymbolicArray) -> str:
     return f"an array of shape {x.shape} and dtype {x.dtype}"
 
 
@@ -268,7 +274,7 @@ def _steps(m: Model) -> list[At]:
     return [{home: t} for t in range(m.loops.executed(home, {}))] or [{home: None}]
 
 
-def _states(m: Model, s: State, r: State) -> tuple[list[Array], list[Array]]:
+def _states(m: Model, s: State, r: State) -> tuple[list[SymbolicArray], list[SymbolicArray]]:
     """Two states at all steps of their loop."""
     c = m.places.states.get(s.head, Clock("c"))
     update = m.updates.get(s.head)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scanopt.calculus.law import Law
 from scanopt.calculus.terms import State
-from scanopt.lab.proving.arrays import Array
+from scanopt.lab.proving.arrays import SymbolicArray
 from scanopt.lab.proving.entries import lifted
 from scanopt.lab.proving.loops import At
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["counterexample"]
 
 
-def counterexample(m: Model, law: Law, case: Any, at: At, left: Array | None, right: Array | None) -> str:
+def counterexample(
+    m: Model, law: Law, case: Any, at: At, left: SymbolicArray | None, right: SymbolicArray | None
+) -> str:
     """The world, and both sides at some steps of its loops."""
     lines = [f"{name}: {_option(x)}" for name, x in m.choices.told.items() if not name.startswith(("dtype", "shape"))]
     for (name, where), x in m.variables.items():
@@ -38,7 +40,7 @@ def _option(x: Any) -> str:
     return ", ".join(map(str, x)) if isinstance(x, tuple) and x and not isinstance(x[0], int) else str(x)
 
 
-def _shown(x: Array, case: Any) -> str:
+def _shown(x: SymbolicArray, case: Any) -> str:
     """Its entries in one case, row by row."""
     entries = [_entry(e, x.dtype, case) for e in x.entries]
 

@@ -6,19 +6,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from scanopt.lab.proving.arrays import Array, broadcast, filled
+from scanopt.lab.proving.arrays import SymbolicArray, broadcast, filled
 from scanopt.lab.proving.entries import lifted, unknown_function
 
 if TYPE_CHECKING:
     from scanopt.lab.proving.model import Model
 
-__all__ = ["Unknown"]
+__all__ = ["UnknownFunction"]
 
 _SHAPES: tuple[tuple[int, ...], ...] = ((), (2,))
 
 
 @dataclass
-class Unknown:
+class UnknownFunction:
     """An operator: an unknown function of whole arrays, or (`pointwise`) of entries of arrays that broadcast.
 
     fails: whether it may raise; exact: whether its batched form is equal bit for bit.  None: not yet chosen.
@@ -35,7 +35,7 @@ class Unknown:
         default_factory=dict[tuple[tuple[int, ...], ...], tuple[int, ...]]
     )
 
-    def __call__(self, *xs: Array) -> Array:
+    def __call__(self, *xs: SymbolicArray) -> SymbolicArray:
         """What it makes of arrays."""
         dtype = self.dtype(tuple(x.dtype for x in xs))
         if self.pointwise:
@@ -73,21 +73,21 @@ class Unknown:
             self.fails = self.m.choose(f"{self.name} may raise", (False, True))
         return self.fails
 
-    def batched(self) -> Callable[..., Array]:
+    def batched(self) -> Callable[..., SymbolicArray]:
         """What its batched form does to each row: the same, where that is exact."""
         if self.exact is None:
             self.exact = self.m.choose(f"the batched form of {self.name} is exact", (True, False))
-        return self if self.exact else Unknown(self.m, f"{self.name} batched", self.pointwise, self.fails, True,
+        return self if self.exact else UnknownFunction(self.m, f"{self.name} batched", self.pointwise, self.fails, True,
                                                self.dtypes, self.shapes)  # fmt: skip
 
 
-def never_raises(*ops: Unknown) -> None:
+def never_raises(*ops: UnknownFunction) -> None:
     """These operators raise nothing."""
     for op in ops:
         op.fails = False
 
 
-def of_entries(m: Model, ops: Sequence[Unknown]) -> None:
+def of_entries(m: Model, ops: Sequence[UnknownFunction]) -> None:
     """These operators are functions of entries, and raise nothing."""
     never_raises(*ops)
     for op in ops:

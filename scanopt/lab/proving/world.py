@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from scanopt.calculus.terms import Clock, Int
-from scanopt.lab.proving.arrays import Array, filled
+from scanopt.lab.proving.arrays import SymbolicArray, filled
 from scanopt.lab.proving.choices import Choices, NoProgramError
 from scanopt.lab.proving.entries import lifted, symbol, unknown_function
 from scanopt.lab.proving.loops import At
@@ -135,17 +135,17 @@ class World:
 
     # Unknowns
 
-    def junk(self, dtype: str, shape: tuple[int, ...]) -> Array:
+    def junk(self, dtype: str, shape: tuple[int, ...]) -> SymbolicArray:
         """An array of which nothing is known, another one each time."""
         self._number += 1
         return self.symbols(f"anything {self._number}", dtype, shape)
 
-    def symbols(self, name: str, dtype: str, shape: tuple[int, ...]) -> Array:
+    def symbols(self, name: str, dtype: str, shape: tuple[int, ...]) -> SymbolicArray:
         """An array of unknowns of this name."""
         places = [",".join(map(str, i)) for i in np.ndindex(*shape)]
         return filled(dtype, shape, [symbol(f"{name}[{i}]" if i else name, dtype) for i in places])
 
-    def function_of(self, name: str, dtype: str, shape: tuple[int, ...], xs: Sequence[Array]) -> Array:
+    def function_of(self, name: str, dtype: str, shape: tuple[int, ...], xs: Sequence[SymbolicArray]) -> SymbolicArray:
         """An unknown function of whole arrays."""
         read = [lifted(e, x.dtype) for x in xs for e in x.entries]
         dtypes = tuple(x.dtype for x in xs for _ in x.entries)

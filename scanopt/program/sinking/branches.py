@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from scanopt.array.op import Op
 from scanopt.array.operators.control import IFELSE
 from scanopt.calculus.forms import Form
-from scanopt.extraction.ordering import Choice, Schedule
+from scanopt.extraction.ordering import Choice, EvaluationOrder
 from scanopt.extraction.problem import Instance, Option
 
 __all__ = [
@@ -30,7 +30,7 @@ __all__ = [
     "Decided",
     "Level",
     "Path",
-    "Places",
+    "PathsOfValues",
     "all_of",
     "asked",
     "decided",
@@ -100,7 +100,7 @@ class Level:
     def __init__(
         self,
         choice: Choice,
-        schedule: Schedule,
+        schedule: EvaluationOrder,
         keepers: Mapping[Instance, list[Instance]],
         scalar: Callable[[Instance], bool],
     ) -> None:
@@ -199,7 +199,7 @@ class Level:
         return found
 
 
-def all_of(schedule: Schedule) -> Iterator[Instance]:
+def all_of(schedule: EvaluationOrder) -> Iterator[Instance]:
     """Everything scheduled inside, loops in loops included."""
     yield from schedule.items
     for body in schedule.inside.values():
@@ -248,7 +248,7 @@ def _reduced(paths: Iterable[Path], through: bool = False) -> frozenset[Path]:
 
 
 @dataclass(frozen=True)
-class Places:
+class PathsOfValues:
     """On which paths each value that is needed is computed; which values are shared."""
 
     of: Mapping[Instance, frozenset[Path]]
@@ -260,7 +260,7 @@ class Places:
         return any(path[:n] in paths for n in range(len(path) + 1))
 
 
-def places(level: Level, wanted: Iterable[Instance], known: Decided) -> Places:
+def places(level: Level, wanted: Iterable[Instance], known: Decided) -> PathsOfValues:
     """Where the values of a level are computed.
 
     wanted: those that are needed in any case.  known: conditions that are decided around the level.
@@ -286,7 +286,7 @@ def places(level: Level, wanted: Iterable[Instance], known: Decided) -> Places:
             for path in out[u]:
                 for j, side in level.uses_on(u, {**known, **decided(path)}):
                     found[j].add(path + side)
-    return Places(out, waits.keys())
+    return PathsOfValues(out, waits.keys())
 
 
 def _too_deep(path: Path) -> bool:

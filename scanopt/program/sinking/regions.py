@@ -6,7 +6,17 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from scanopt.extraction.problem import Instance
-from scanopt.program.sinking.branches import AnyOf, Condition, Decided, Level, Path, Places, asked, decided, settled
+from scanopt.program.sinking.branches import (
+    AnyOf,
+    Condition,
+    Decided,
+    Level,
+    Path,
+    PathsOfValues,
+    asked,
+    decided,
+    settled,
+)
 
 __all__ = ["Region", "Unit"]
 
@@ -33,7 +43,7 @@ class Region:
     def __init__(
         self,
         level: Level,
-        places: Places,
+        places: PathsOfValues,
         path: Path,
         wanted: Iterable[Instance],
         known: Decided,

@@ -17,11 +17,11 @@ from scanopt.array.op import Op, Operand
 from scanopt.array.operators.control import IFELSE
 from scanopt.extraction.problem import Instance
 from scanopt.program.ir import Branch, Either, Step
-from scanopt.program.sinking.branches import AnyOf, Condition, Level, Path, Places
+from scanopt.program.sinking.branches import AnyOf, Condition, Level, Path, PathsOfValues
 from scanopt.program.sinking.regions import Region
 
 if TYPE_CHECKING:
-    from scanopt.program.lower import Lowering
+    from scanopt.program.lower import StepWriter
 
 __all__ = ["Sides"]
 
@@ -34,7 +34,7 @@ Results = list[tuple[Instance, str]]
 class Sides:
     """Writes one level."""
 
-    def __init__(self, lowering: Lowering, level: Level, places: Places) -> None:
+    def __init__(self, lowering: StepWriter, level: Level, places: PathsOfValues) -> None:
         self._lowering, self._level, self._places = lowering, level, places
         # By condition and side: values that have names outside, as results of earlier branches.
         self._given: dict[tuple[Condition, bool], dict[Instance, str]] = {}

@@ -12,9 +12,9 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from typing import NoReturn
 
-from scanopt.program.ir import Branch, Compute, Loop, Program, State, Step
+from scanopt.program.ir import Branch, CarriedState, Compute, Loop, Program, Step
 from scanopt.program.names import NONE, Loops, Names, Path, given
-from scanopt.program.storage.placement import FRESH, Place, Root, StateOf, Storage, may_overwrite, roots_of
+from scanopt.program.storage.placement import FRESH, Allocation, Root, StateOf, Storage, may_overwrite, roots_of
 from scanopt.program.text import names_read
 
 __all__ = ["check_storage"]
@@ -111,7 +111,7 @@ class _Checker:
             return frozenset(scope[scope.index(self.storage.forgotten[root]) :])
         return NONE
 
-    def _place(self, name: str) -> Place:
+    def _place(self, name: str) -> Allocation:
         return self.storage.places.get(name, FRESH)
 
     # Step by step
@@ -154,7 +154,7 @@ class _Checker:
             for a in step.args[1:] if step.op.name == "ifelse" else step.args[:1]:
                 self._lies(name, self.roots(a))
 
-    def _filled(self, step: Compute, place: Place) -> None:
+    def _filled(self, step: Compute, place: Allocation) -> None:
         """The operator can compute it there, and its shape stays while the memory does."""
         name, varies = step.out, self.names.varies[step.out]
         scope = self.names.scope[name]
@@ -182,7 +182,7 @@ class _Checker:
         for k in loop.keeps:
             self._lies(k.out, self.roots(k.value) if k.rows == 1 else (first[k.value, k.rows],))
 
-    def _state(self, loop: Loop, key: StateOf, s: State) -> None:
+    def _state(self, loop: Loop, key: StateOf, s: CarriedState) -> None:
         me, i = key
         direct = self._place(s.update).kind == "row" and self._place(s.update).state == i
         direct = direct and self.names.path[s.update][-1:] == (me,)
@@ -210,7 +210,7 @@ class _Checker:
             _fail(f"{step.out!r} is written onto {a!r}, which is a buffer of other loops")
         self._dead(step, a, path, position)
 
-    def _onto_row(self, step: Compute, place: Place, s: State, path: Path, position: int) -> None:
+    def _onto_row(self, step: Compute, place: Allocation, s: CarriedState, path: Path, position: int) -> None:
         if place.other not in (name for _, name in s.taps) or s.depth != 1:
             _fail(f"{step.out!r} is written onto {place.other!r}, which is not the one row of the state")
         self._dead(step, place.other, path, position)
@@ -232,7 +232,7 @@ class _Checker:
             self.living[path] = _Living(self.names, self.storage, path)
         return self.living[path].at(position, self.roots(name))
 
-    def _spent(self, loop: Loop, s: State, path: Path, position: int) -> None:
+    def _spent(self, loop: Loop, s: CarriedState, path: Path, position: int) -> None:
         names, roots = self.names, self.roots(s.init)
         where = f"the initial rows {s.init!r} of a state are overwritten"
         if names.path[s.init] != path:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from scanopt.program.reading import Json, fields, integer, list_in, text_in
-from scanopt.program.storage.placement import Place, Root, StateOf, Storage
+from scanopt.program.storage.placement import Allocation, Root, StateOf, Storage
 
 __all__ = ["read_storage", "storage_data"]
 
@@ -41,7 +41,7 @@ def read_storage(data: Json, where: str) -> Storage:
     Whether it holds for a program is another question: see `check_storage`.
     """
     f = fields(data, where, "places holds copied spent rows")
-    places: dict[str, Place] = {}
+    places: dict[str, Allocation] = {}
     forgotten: dict[str, int] = {}
     for x in list_in(f, "places", where):
         p = fields(x, f"{where}, place", "name kind other state forgotten")
@@ -49,7 +49,7 @@ def read_storage(data: Json, where: str) -> Storage:
         found = next((k for k in _KINDS if k == kind), None)
         if found is None or name in places:
             raise ValueError(f"{where}: {name!r} has place {kind!r}: expected one of {', '.join(_KINDS)}, once")
-        places[name] = Place(found, text_in(p, "other", where), integer(p["state"], "state", where))
+        places[name] = Allocation(found, text_in(p, "other", where), integer(p["state"], "state", where))
         loop = integer(p["forgotten"], "forgotten", where)
         if loop >= 0:
             forgotten[name] = loop

@@ -22,7 +22,7 @@ from scanopt.program.text import names_read
 
 __all__ = [
     "FRESH",
-    "Place",
+    "Allocation",
     "Root",
     "StateOf",
     "Storage",
@@ -42,7 +42,7 @@ Root = str | StateOf
 
 
 @dataclass(frozen=True)
-class Place:
+class Allocation:
     """How the result of a Compute gets its memory.
 
     fresh: a new array each time.  buffer: an array of its own, overwritten at the next step.
@@ -56,7 +56,7 @@ class Place:
     state: int = -1
 
 
-FRESH = Place("fresh")
+FRESH = Allocation("fresh")
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Storage:
     rows: states that need fewer rows than they have initial ones, and how many.
     """
 
-    places: Mapping[str, Place] = field(default_factory=dict[str, Place])
+    places: Mapping[str, Allocation] = field(default_factory=dict[str, Allocation])
     holds: Mapping[str, frozenset[Root]] = field(default_factory=dict[str, frozenset[Root]])
     forgotten: Mapping[str, int] = field(default_factory=dict[str, int])
     copied: frozenset[StateOf] = frozenset()
@@ -257,14 +257,14 @@ def _derived(program: Program, rules: tuple[StorageRule, ...] | None) -> Storage
     onto = {x: names[a] for x, a in found["written"]}
     row_of: dict[int, int] = dict(found["row_of"])
     trace_of: dict[int, int] = dict(found["trace_of"])
-    places: dict[str, Place] = {}
+    places: dict[str, Allocation] = {}
     for x, kind in found["placed"]:
         if kind == 0:
-            places[names[x]] = Place("onto", onto[x]) if x in onto else Place("buffer")
+            places[names[x]] = Allocation("onto", onto[x]) if x in onto else Allocation("buffer")
         elif kind == 1:
-            places[names[x]] = Place("row", onto.get(x, ""), states[row_of[x]][1])
+            places[names[x]] = Allocation("row", onto.get(x, ""), states[row_of[x]][1])
         else:
-            places[names[x]] = Place("trace", names[trace_of[x]])
+            places[names[x]] = Allocation("trace", names[trace_of[x]])
     holds: dict[int, set[Root]] = {}
     for x, r in found["shares"]:
         holds.setdefault(x, set()).add(states[r] if r in states else names[r])

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 from scanopt.calculus.law import INPLACE
-from scanopt.egraph.engine import Table, take
+from scanopt.egraph.engine import TableRows, take
 from scanopt.egraph.relation_files import Tables, tables_text
 
 __all__ = ["GIVEN", "STAGES", "StorageRule", "derive", "storage_rules"]
@@ -155,6 +155,6 @@ def derive(
         engine.close()
 
 
-def _rows(table: Table) -> Iterator[Row]:
+def _rows(table: TableRows) -> Iterator[Row]:
     """The rows of a relation; those of a function with its value."""
     return ((*row, value) if table.sort == "i64" else row for row, value in table.rows)

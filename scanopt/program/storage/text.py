@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from scanopt.array.types import TensorType
-from scanopt.program.ir import Branch, Compute, Loop, Program, State, Step
+from scanopt.program.ir import Branch, CarriedState, Compute, Loop, Program, Step
 from scanopt.program.memory import rows_of_states
 from scanopt.program.names import Names
 from scanopt.program.storage.placement import FRESH, StateOf, facts_of, storage_of
@@ -105,7 +105,7 @@ class _Teller:
             case _:
                 return "a new array at each step"
 
-    def _state(self, key: StateOf, s: State) -> str:
+    def _state(self, key: StateOf, s: CarriedState) -> str:
         place, count = self.storage.places.get(s.update, FRESH), self.rows[key]
         if key in self.storage.copied:
             how = f"copied at each step, because the next one overwrites {s.update}"
@@ -117,7 +117,7 @@ class _Teller:
         return f"{count} {'row' if count == 1 else 'rows'}, {how}{first}"
 
 
-def _label(s: State) -> str:
+def _label(s: CarriedState) -> str:
     return f"state {s.label or s.update}"
 
 
