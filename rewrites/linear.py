@@ -155,7 +155,7 @@ def power_of_invariant(c: Clock, init: Value, s: State, a: Value, p: Clock) -> E
 @law(
     licence="exact",
     source="A**k of the documents",
-    example=lambda n, k: _trace(lambda s, v: s * v, None, n, k, n=50_000)[-1],
+    example=lambda n, k: _trace(lambda s, v: s * v, None, n + T.arange(40), k + T.arange(40), n=2000)[-1],
     never=(
         lambda n, k: _trace(lambda s, v: T.abs(s) * v, None, n, k, n=9)[-1],
         lambda n, k: _trace(lambda s, v: [T.abs(s), s * v], None, [n, None], k, n=9)[1][-1],
@@ -187,7 +187,7 @@ def affine_power(c: Clock, init: Value, s: State, a: Value, b: Value, p: Clock) 
 @law(
     licence="exact",
     source="sums of geometric series, by doubling",
-    example=lambda n, k: _trace(lambda s, k: s * k + k, None, n, k, n=50_000)[-1],
+    example=lambda n, k: _trace(lambda s, k: s * k + k, None, n, k, n=1000)[-1],
     never=(
         lambda n, k: _trace(lambda s, k: T.abs(s) * k + k, None, n, k, n=9)[-1],
         lambda n, k: _trace(lambda s, k: [T.abs(s), s * k + k], None, [n, None], k, n=9)[1][-1],

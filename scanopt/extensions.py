@@ -13,7 +13,6 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from contextlib import suppress
 from importlib.machinery import PathFinder
 from pathlib import Path
 from types import ModuleType
@@ -120,9 +119,14 @@ def _any() -> bool:
         except OSError:
             continue
         for name in names:
-            if name.endswith((".dist-info", ".egg-info")):
-                file = Path(place, name, "entry_points.txt")
-                with suppress(OSError):  # there is none, or it may not be read
-                    if group in file.read_bytes():
-                        return True
+            if name.endswith((".dist-info", ".egg-info")) and _holds(Path(place, name, "entry_points.txt"), group):
+                return True
     return False
+
+
+def _holds(file: Path, text: bytes) -> bool:
+    """Whether a file holds a text; not where there is none, or it may not be read."""
+    try:
+        return text in file.read_bytes()
+    except OSError:
+        return False

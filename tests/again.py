@@ -10,7 +10,7 @@ from dataclasses import replace
 from io import StringIO
 from typing import Any
 
-import test_documents
+import test_documents_examples
 from corpus.check import _with_gradients
 from corpus.text import Built, built
 from corpus.ways import compiled
@@ -49,7 +49,7 @@ def _documents(_: Iterable[int]) -> Iterator[Case]:
     """The functions of the documents' examples."""
     for name in ("POWER", "POLYNOMIAL", "TRIANGULAR", "SET_VALUES", "POWER_OF_2"):
         with watching() as made, redirect_stdout(StringIO()):
-            exec(test_documents.IMPORTS + getattr(test_documents, name), {})
+            exec(test_documents_examples.IMPORTS + getattr(test_documents_examples, name), {})
         for i, f in enumerate(made):
             yield f"{name.lower()} {i}", lambda f=f: f  # type: ignore[misc]
 

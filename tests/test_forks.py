@@ -146,7 +146,7 @@ def test_a_fork_while_another_thread_is_in_a_call() -> None:
         inside, leave = threading.Event(), threading.Event()
 
         def calling():
-            with f._plan.signature.transaction():
+            with f._plan.request.signature.transaction():
                 inside.set()
                 leave.wait()
 

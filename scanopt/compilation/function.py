@@ -17,7 +17,7 @@ from scanopt.compilation.callable import Runnable, compiled
 from scanopt.compilation.cautions import warn_of_memory, warn_of_streams
 from scanopt.compilation.explanation import Explanation, explain
 from scanopt.compilation.optimize import Settings
-from scanopt.compilation.planning import OptimizationPlan, checked_cost
+from scanopt.compilation.planning import OptimizationPlan, Request, checked_cost
 from scanopt.compilation.report import Report
 from scanopt.compilation.signature import signature
 from scanopt.config import config
@@ -66,26 +66,28 @@ class Function(Runnable, Displayed):
         self, plan: OptimizationPlan, name: str | None, known: tuple[Program, Report] | None = None, profile: str = ""
     ) -> None:
         """known: program and report, where there is nothing to optimize any more.  profile: a title, "" for none."""
-        super().__init__(plan.signature, name)
-        self.example = plan.example
+        super().__init__(plan.request.signature, name)
+        self.example = plan.request.example
         self.last_call: Sequence[Any] | None = None
         self._plan = plan
         self._seconds: dict[str, float] = {}
         self._compiled: Any = None
-        titles = tuple(dict.fromkeys(node.title for node in loops_of(plan.signature.results))) if profile else ()
+        titles = (
+            tuple(dict.fromkeys(node.title for node in loops_of(plan.request.signature.results))) if profile else ()
+        )
         self.profile = FunctionProfile(profile, titles=titles) if profile else None
         if known is not None:
             self.program, self.report = known
             self._seconds = self.report.seconds
-            self._compiled = compiled(self.program, plan.backend) if plan.optimizes else None
-        elif plan.optimizes:
+            self._compiled = compiled(self.program, plan.request.backend) if plan.request.optimizes else None
+        elif plan.request.optimizes:
             warn_of_memory(plan.done)
             self._seconds = dict(plan.done.seconds)
             self._seconds["encode"] += plan.encode_seconds
             start = time.perf_counter()
             program = self.program
             lowered = time.perf_counter()
-            self._compiled = compiled(program, plan.backend)
+            self._compiled = compiled(program, plan.request.backend)
             self._seconds |= {"lower": lowered - start, "compile": time.perf_counter() - lowered}
 
     # Calling
@@ -101,22 +103,22 @@ class Function(Runnable, Displayed):
 
     def unoptimized(self, *args: Any, **kwargs: Any) -> Any:
         """The same call by the reference interpreter; shared variables keep their values."""
-        s = self._plan.signature
+        s = self._plan.request.signature
         return s.pack(self._interpret(s.read(args, kwargs))[: len(s.outputs)])
 
     def as_written(self, *args: Any, **kwargs: Any) -> Any:
         """The same call by the program as written, compiled but not optimized; shared variables keep their values."""
-        s = self._plan.signature
+        s = self._plan.request.signature
         return s.pack(self._initial_compiled(s.read(args, kwargs))[: len(s.outputs)])
 
     @once
     def _initial_compiled(self) -> Any:
-        return compiled(self.initial, self._plan.backend)
+        return compiled(self.initial, self._plan.request.backend)
 
     def _interpret(self, values: Sequence[Any]) -> list[Any]:
-        s = self._plan.signature
+        s = self._plan.request.signature
         given = zip((*s.inputs, *s.shared), values, strict=True)
-        results: list[Any] = interpret(s.results, dict(given), profiled=self._plan.profiled)
+        results: list[Any] = interpret(s.results, dict(given), profiled=self._plan.request.profiled)
         return results
 
     # Others like it
@@ -169,7 +171,7 @@ class Function(Runnable, Displayed):
     @property
     def backend(self) -> str:
         """The executor asked for."""
-        return self._plan.backend
+        return self._plan.request.backend
 
     @property
     def fp(self) -> str:
@@ -393,7 +395,7 @@ def function(
         fp, checked_cost(as_cost(cost)), schedule=order, in_place=in_place, memory=_limit(memory, backend)
     )  # fmt: skip
     values = None if example is None else made_of.read_example(example)
-    plan = OptimizationPlan(made_of, laws, settings, backend, values, chosen.optimizes, known, bool(title))
+    plan = OptimizationPlan(Request(made_of, laws, settings, backend, values, chosen.optimizes, known, bool(title)))
     if no_default_updates is not True:
         warn_of_streams(forgotten_streams(made_of.results, made_of.updates))
     return _watched(Function(plan, name, profile=title))

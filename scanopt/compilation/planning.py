@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -24,7 +24,7 @@ from scanopt.extraction.extract import Extraction
 from scanopt.extraction.problem import Instance
 from scanopt.forks import once
 
-__all__ = ["OptimizationPlan", "checked_cost"]
+__all__ = ["OptimizationPlan", "Request", "checked_cost"]
 
 Array = np.ndarray[Any, Any]
 NOT_KEPT = (
@@ -33,100 +33,84 @@ NOT_KEPT = (
 )
 
 
-class OptimizationPlan:
-    """Everything that optimization starts from, and what it found.
+@dataclass(frozen=True)
+class Request:
+    """What a compilation was asked for.
 
-    Each part is made when it is first asked for.  Pickled, it keeps the graph and the names of the
-    laws, and makes the rest again.  example: values for sizes, or None.  known: all laws that were
-    there to choose from.  profiled: whether the times of all loops are collected.
+    laws: those that may fire; None after pickling, which keeps their names, and None for these where the laws or the
+    costs are a user's own.  known: all laws that were there to choose from, None for the standard ones.
+    example: values for sizes, or None.  profiled: whether the times of all loops are collected.
     """
 
-    def __init__(
-        self,
-        signature: Signature,
-        laws: tuple[Law, ...],
-        settings: Settings,
-        backend: str,
-        example: list[Array] | None,
-        optimizes: bool,
-        known: tuple[Law, ...] | None = None,
-        profiled: bool = False,
-    ) -> None:
-        self.signature = signature
-        self.backend = backend
-        self.example = example
-        self.optimizes = optimizes
-        self.profiled = profiled
+    signature: Signature
+    laws: tuple[Law, ...] | None
+    settings: Settings
+    backend: str
+    example: list[Array] | None
+    optimizes: bool
+    known: tuple[Law, ...] | None = None
+    profiled: bool = False
+    law_names: tuple[str, ...] | None = None
+
+    def without_objects(self) -> Request:
+        """The same as what can be pickled: names in place of laws, no cost model of a user's own."""
+        own = not unit_of(self.settings.cost)
+        names = self.law_names
+        if self.laws is not None:
+            standard = {x.name: x for x in standard_laws()}
+            own = own or any(standard.get(x.name) is not x for x in self.laws)
+            names = None if own else tuple(x.name for x in self.laws)
+        settings = self.settings if unit_of(self.settings.cost) else replace(self.settings, cost=numpy_cost)
+        return replace(self, laws=None, law_names=names, settings=settings, known=None)
+
+
+class OptimizationPlan:
+    """What optimization starts from, and what it found: each part is made when it is first asked for.
+
+    Pickled, it keeps the graph and the names of the laws, and makes the rest again.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
         self.encode_seconds = 0.0
-        self._settings = settings
-        self._law_names: tuple[str, ...] | None = None
-        self.laws = laws
-        self._known = known
 
     def for_signature(self, signature: Signature) -> OptimizationPlan:
         """The same plan for another signature."""
-        made = OptimizationPlan.__new__(OptimizationPlan)
-        kept = (
-            "backend",
-            "example",
-            "optimizes",
-            "profiled",
-            "encode_seconds",
-            "laws",
-            "_law_names",
-            "_settings",
-            "_known",
-        )
-        made.__dict__ |= {k: v for k, v in self.__dict__.items() if k in kept} | {"signature": signature}
-        return made
+        return OptimizationPlan(replace(self.request, signature=signature))
 
     def with_laws(self, laws: tuple[Law, ...], in_place: bool = True) -> OptimizationPlan:
         """The same plan with other laws.  in_place: False leaves that out as well."""
-        settings = replace(self._settings, in_place=in_place and self._settings.in_place)
-        return OptimizationPlan(
-            self.signature, laws, settings, self.backend, self.example, self.optimizes, self.known, self.profiled
-        )
+        settings = replace(self.request.settings, in_place=in_place and self.request.settings.in_place)
+        return OptimizationPlan(replace(self.request, laws=laws, settings=settings))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return OptimizationPlan, (self.request.without_objects(),)
 
     @property
     def known(self) -> tuple[Law, ...]:
         """All laws that were there to choose from."""
-        return standard_laws() if self._known is None else self._known
-
-    def __getstate__(self) -> dict[str, Any]:
-        kept = ("signature", "backend", "example", "optimizes", "profiled", "encode_seconds")
-        settings = self._settings if unit_of(self._settings.cost) else replace(self._settings, cost=numpy_cost)
-        return {k: self.__dict__[k] for k in kept} | {
-            "_law_names": self._kept_names(),
-            "_settings": settings,
-            "_known": None,
-        }
-
-    def _kept_names(self) -> tuple[str, ...] | None:
-        """The names of the laws, None where they or the costs are of one's own."""
-        if "laws" not in self.__dict__:
-            return self._law_names
-        standard = {x.name: x for x in standard_laws()}
-        if not unit_of(self._settings.cost) or any(standard.get(x.name) is not x for x in self.laws):
-            return None
-        return tuple(x.name for x in self.laws)
+        return standard_laws() if self.request.known is None else self.request.known
 
     @once
     def laws(self) -> tuple[Law, ...]:
         """The laws that may fire.  Raises RuntimeError where pickling did not keep them."""
-        if self._law_names is None:
+        if self.request.laws is not None:
+            return self.request.laws
+        if self.request.law_names is None:
             raise RuntimeError(NOT_KEPT)
-        return tuple(x for x in standard_laws() if x.name in self._law_names)
+        return tuple(x for x in standard_laws() if x.name in self.request.law_names)
 
     @once
     def settings(self) -> Settings:
         """What steers optimization, with example values by the keys of the encoder."""
-        return replace(self._settings, example=_keyed(self.signature, self.example))
+        return replace(self.request.settings, example=_keyed(self.request.signature, self.request.example))
 
     @once
     def program(self) -> Encoded:
         """The terms of the graph."""
         start = time.perf_counter()
-        made = encode([*self.signature.inputs, *self.signature.shared], self.signature.results, self.profiled)
+        asked = self.request.signature
+        made = encode([*asked.inputs, *asked.shared], asked.results, self.request.profiled)
         self.encode_seconds = time.perf_counter() - start
         return made
 
@@ -138,7 +122,7 @@ class OptimizationPlan:
     @once
     def done(self) -> Optimized:
         """The optimized program; without optimization the one as written."""
-        if self.optimizes:
+        if self.request.optimizes:
             return optimize(self.program, self.laws, self.settings)
         return Optimized(self.written, Saturation(), self.program, {})
 
@@ -154,9 +138,9 @@ class OptimizationPlan:
     def _origin(self, key: str) -> str:
         """Where the size of an input comes from."""
         type = self.program.inputs[key]
-        if int(key) >= len(self.signature.inputs):
+        if int(key) >= len(self.request.signature.inputs):
             return "its value"
-        if self.example is not None:
+        if self.request.example is not None:
             return "of the example"
         count = type.ndim == 0 and np.dtype(type.dtype).kind in "iu"
         return "assumed" if None in type.shape or count else "static"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -151,15 +151,20 @@ def _rule(text: str, tables: Collection[str], names: Mapping[str, str]) -> RuleT
             if name in names:
                 sides[side].update(rows_of(names[name]))
             elif name in tables:
-                if side or not first or name not in _BY_TEXT:
-                    sides[side].add(name)
-                if first and name in _BY_TEXT:
-                    sides[side].add(row(name, first))
-                    if side and name == "prim_with":
-                        sides[side].update(x for x in names.values() if x.startswith(f"(prim_with {first} "))
+                sides[side].update(_rows(name, first, bool(side), names))
     ruleset = _RULESET.search(text)
     assert ruleset is not None
     return RuleTables(ruleset[1], frozenset(sides[0]), frozenset(sides[1]), unites)
+
+
+def _rows(name: str, first: str | None, making: bool, names: Mapping[str, str]) -> Iterator[str]:
+    """What a side that names a table reads, or makes; first: its first argument, where that is a text."""
+    if making or not first or name not in _BY_TEXT:
+        yield name
+    if first and name in _BY_TEXT:
+        yield row(name, first)
+        if making and name == "prim_with":
+            yield from (x for x in names.values() if x.startswith(f"(prim_with {first} "))
 
 
 class Rules:

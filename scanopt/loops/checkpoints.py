@@ -86,20 +86,31 @@ def scan_checkpoints(
     parts = [_cut(x, every, chunks, padded) for x in xs]
 
     def chunk(*args: Any) -> Any:
-        rows, (i, *rest) = args[: len(parts)], args[len(parts) :]
+        rows, (i, *rest) = args[: len(xs)], args[len(xs) :]
         count = FUNCTIONS["minimum"](every, steps - i * every) if padded else every
         taken = [_named(r[:count] if padded else r, x) for r, x in zip(rows, xs, strict=True)]
-        start = iter(rest)
-        info = [_named(next(start), x.value) if x.fed_back else None for x in infos]
-        inner = loop("scan_checkpoints", _plain(site, fn), taken, info or None, list(start), count, options)
-        traces, updates = inner.done()
-        return [trace[-1] for trace in traces], updates
+        return _last_of_chunk(_plain(site, fn), taken, infos, rest, count, options)
 
     order = [*parts, FUNCTIONS["arange"](chunks)]
     around = Options(f"{name}_chunks" if isinstance(name, str) and name else name, bounded=True)
     begin = [x.value if x.fed_back else None for x in infos]
     outputs, updates = loop("scan_checkpoints", chunk, order, begin or None, held, None, around).done()
     return returned(site, outputs, updates, return_list, return_updates)
+
+
+def _last_of_chunk(
+    fn: Callable[..., Any],
+    rows: list[Variable],
+    infos: tuple[Initial, ...],
+    rest: list[Any],
+    count: Any,
+    options: Options,
+) -> Any:
+    """The last rows of what a chunk of count steps makes.  rest: initial states, then non-sequences."""
+    start = iter(rest)
+    info = [_named(next(start), x.value) if x.fed_back else None for x in infos]
+    traces, updates = loop("scan_checkpoints", fn, rows, info or None, list(start), count, options).done()
+    return [trace[-1] for trace in traces], updates
 
 
 def _sequences(site: Site, sequences: Any) -> list[Variable]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_documents import POWER_OF_2, in_all_modes, run
+from test_documents_examples import POWER_OF_2, in_all_modes, run
 
 import scanopt
 import scanopt.tensor as T

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from test_documents import in_all_modes
+from test_documents_examples import in_all_modes
 
 import scanopt
 import scanopt.tensor as T
