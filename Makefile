@@ -10,7 +10,9 @@ LONG := sunspots text_lstm rbm# `make run` runs the first; docs/examples.md tell
 EVERYDAY := $(filter-out pictures $(LONG),$(basename $(notdir $(sort $(wildcard examples/*.py)))))
 CHECKED := $(wildcard rewrites backends scanopt tests examples benchmarks)
 
-.PHONY: run examples test lint types pytest bench wheel clean
+SMOKE := tests/test_layers.py tests/test_documents_examples.py tests/test_one_call.py
+
+.PHONY: run examples test check slow lint types pytest bench wheel clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -22,6 +24,12 @@ examples: $(VENV)/.stamp ## fifteen everyday programs, each with a picture in bu
 	@for name in $(EVERYDAY); do echo "$$name"; $(BIN)/python examples/$$name.py || exit 1; done
 
 test: lint types pytest ## everything that has to hold
+
+check: lint types ## what a commit has to pass: format, types, and some tests
+	@PYTHONPATH=$(INSTALLED) $(BIN)/pytest -q -n $(JOBS) $(SMOKE)
+
+slow: installed ## the twenty slowest tests
+	@PYTHONPATH=$(INSTALLED) $(BIN)/pytest -q -n $(JOBS) --durations=20 --durations-min=1 tests | grep -A30 "slowest"
 
 lint: $(VENV)/.stamp
 	@$(BIN)/ruff check --quiet $(CHECKED)

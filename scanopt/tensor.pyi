@@ -112,6 +112,7 @@ from scanopt.array.operators.axes import shape_padaxis as shape_padaxis
 from scanopt.array.operators.axes import shape_padleft as shape_padleft
 from scanopt.array.operators.axes import shape_padright as shape_padright
 from scanopt.array.operators.axes import swapaxes as swapaxes
+from scanopt.array.operators.broadcasting import broadcast_to as broadcast_to
 from scanopt.array.operators.control import ifelse as ifelse
 from scanopt.array.operators.creation import alloc as alloc
 from scanopt.array.operators.creation import arange as arange
@@ -140,6 +141,9 @@ from scanopt.array.operators.joining import repeat as repeat
 from scanopt.array.operators.joining import stack as stack
 from scanopt.array.operators.joining import tile as tile
 from scanopt.array.operators.joining import vstack as vstack
+from scanopt.array.operators.lengths import ndim as ndim
+from scanopt.array.operators.lengths import shape as shape
+from scanopt.array.operators.lengths import size as size
 from scanopt.array.operators.nnet import binary_crossentropy as binary_crossentropy
 from scanopt.array.operators.nnet import categorical_crossentropy as categorical_crossentropy
 from scanopt.array.operators.nnet import elu as elu
@@ -167,14 +171,10 @@ from scanopt.array.operators.selecting import roll as roll
 from scanopt.array.operators.selecting import take as take
 from scanopt.array.operators.selecting import take_along_axis as take_along_axis
 from scanopt.array.operators.selecting import trace as trace
-from scanopt.array.operators.shaping import broadcast_to as broadcast_to
 from scanopt.array.operators.shaping import expand_dims as expand_dims
 from scanopt.array.operators.shaping import flatten as flatten
-from scanopt.array.operators.shaping import ndim as ndim
 from scanopt.array.operators.shaping import ravel as ravel
 from scanopt.array.operators.shaping import reshape as reshape
-from scanopt.array.operators.shaping import shape as shape
-from scanopt.array.operators.shaping import size as size
 from scanopt.array.operators.shaping import squeeze as squeeze
 from scanopt.array.operators.shaping import transpose as transpose
 from scanopt.array.operators.specify_shape import addbroadcast as addbroadcast

@@ -120,7 +120,7 @@ def test_errors_of_updates() -> None:
         k.at[k].multiply(x)
     with pytest.raises(TypeError, match="divide of int64 and int64 gives float64, which an array of int64 cannot hold"):
         k.at[k].divide(2)
-    with pytest.raises(AttributeError, match="'Part' object has no attribute 'replace'"):
+    with pytest.raises(AttributeError, match="'IndexedPart' object has no attribute 'replace'"):
         x.at[0].replace(1.0)
     f = scanopt.function([x, k], x.at[k].multiply(2.0))
     for run in (f, f.unoptimized):

@@ -39,7 +39,7 @@ NO_GRADIENT = {
         "made when a program is encoded, and by laws",
     ),
     **dict.fromkeys(
-        (n for n in NAMES if TABLE[n].infer.__module__.endswith((".ops_recurrences", ".ops_chunks"))),
+        (n for n in NAMES if TABLE[n].infer.__module__.endswith((".recurrences", ".chunks"))),
         "in no graph of a user: laws put it in the place of a loop, of which the gradient was taken before",
     ),
 }

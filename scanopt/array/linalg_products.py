@@ -14,9 +14,11 @@ from scanopt.array.operators import products
 from scanopt.array.operators import reductions as ops_reductions
 from scanopt.array.operators import selecting as ops_selecting
 from scanopt.array.operators.axes import moveaxis, swapaxes
+from scanopt.array.operators.broadcasting import broadcast_to
 from scanopt.array.operators.creation import eye
 from scanopt.array.operators.joining import stack
-from scanopt.array.operators.shaping import broadcast_to, reshape, times, transpose
+from scanopt.array.operators.lengths import times
+from scanopt.array.operators.shaping import reshape, transpose
 from scanopt.array.variable import Variable, describe, public
 
 __all__ = [

@@ -13,7 +13,8 @@ from scanopt.array.operators.axes import moveaxis
 from scanopt.array.operators.creation import arange, full
 from scanopt.array.operators.elementwise import cast, elementwise, where
 from scanopt.array.operators.joining import concatenate
-from scanopt.array.operators.shaping import as_dims, flatten, reshape_to, times
+from scanopt.array.operators.lengths import times
+from scanopt.array.operators.shaping import as_dims, flatten, reshape_to
 from scanopt.array.operators.subtensor import getitem, set_subtensor
 from scanopt.array.shapes import axis_of
 from scanopt.array.variable import FUNCTIONS, Variable, describe, public

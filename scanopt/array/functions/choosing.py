@@ -15,7 +15,8 @@ from scanopt.array.functions.grids import common_lengths
 from scanopt.array.operators.creation import arange, full_like
 from scanopt.array.operators.elementwise import as_condition, cast, elementwise, where
 from scanopt.array.operators.joining import stack
-from scanopt.array.operators.shaping import expand_dims, reshape_to, times
+from scanopt.array.operators.lengths import times
+from scanopt.array.operators.shaping import expand_dims, reshape_to
 from scanopt.array.operators.subtensor import getitem
 from scanopt.array.variable import Variable, describe, public
 

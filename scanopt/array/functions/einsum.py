@@ -14,9 +14,10 @@ from scanopt.array.constants import as_variable
 from scanopt.array.op import Op
 from scanopt.array.operators.creation import arange
 from scanopt.array.operators.elementwise import cast, elementwise
+from scanopt.array.operators.lengths import times
 from scanopt.array.operators.products import matmul
 from scanopt.array.operators.reductions import reduce as reduction
-from scanopt.array.operators.shaping import reshape_to, times
+from scanopt.array.operators.shaping import reshape_to
 from scanopt.array.operators.subtensor import getitem
 from scanopt.array.variable import Variable, apply, describe, public
 

@@ -13,8 +13,9 @@ from scanopt.array.operators.axes import moveaxis
 from scanopt.array.operators.creation import arange, diag
 from scanopt.array.operators.elementwise import cast, elementwise, where
 from scanopt.array.operators.joining import stack
+from scanopt.array.operators.lengths import times
 from scanopt.array.operators.selecting import flip
-from scanopt.array.operators.shaping import flatten, reshape_to, times
+from scanopt.array.operators.shaping import flatten, reshape_to
 from scanopt.array.operators.subtensor import getitem
 from scanopt.array.variable import FUNCTIONS, Variable, describe, public
 

@@ -14,8 +14,8 @@ from scanopt.array.functions.grids import linspace
 from scanopt.array.operators.creation import arange
 from scanopt.array.operators.elementwise import cast, elementwise, where
 from scanopt.array.operators.joining import concatenate
+from scanopt.array.operators.lengths import times
 from scanopt.array.operators.selecting import flip
-from scanopt.array.operators.shaping import times
 from scanopt.array.operators.subtensor import getitem
 from scanopt.array.shapes import axis_of
 from scanopt.array.variable import FUNCTIONS, Constant, Variable, describe, public

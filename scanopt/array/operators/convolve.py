@@ -11,9 +11,10 @@ from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.operators.creation import full
 from scanopt.array.operators.elementwise import cast, elementwise
 from scanopt.array.operators.joining import concatenate
+from scanopt.array.operators.lengths import times
 from scanopt.array.operators.reductions import reduce
 from scanopt.array.operators.selecting import flip
-from scanopt.array.operators.shaping import reshape_to, times
+from scanopt.array.operators.shaping import reshape_to
 from scanopt.array.operators.subtensor import getitem
 from scanopt.array.shapes import common_dtype
 from scanopt.array.types import TensorType

@@ -3,6 +3,7 @@
 from scanopt.array.operators import (
     arithmetic,
     axes,
+    broadcasting,
     chunks,
     control,
     convolve,
@@ -15,6 +16,7 @@ from scanopt.array.operators import (
     idle,
     indexing,
     joining,
+    lengths,
     linalg,
     logic,
     nnet,
@@ -39,6 +41,7 @@ from scanopt.array.random import operators as random
 __all__ = [
     "arithmetic",
     "axes",
+    "broadcasting",
     "chunks",
     "control",
     "convolve",
@@ -51,6 +54,7 @@ __all__ = [
     "idle",
     "indexing",
     "joining",
+    "lengths",
     "linalg",
     "logic",
     "nnet",

@@ -13,7 +13,8 @@ from scanopt.array.derivatives import fitting, smooth
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.operators.axes import atleast_1d, atleast_2d, shape_padleft
 from scanopt.array.operators.elementwise import cast
-from scanopt.array.operators.shaping import as_dims, flatten, reshape_to, times
+from scanopt.array.operators.lengths import times
+from scanopt.array.operators.shaping import as_dims, flatten, reshape_to
 from scanopt.array.parameters import AXIS
 from scanopt.array.shapes import axis_of, common_dtype, same, shape_text
 from scanopt.array.types import Dim, TensorType

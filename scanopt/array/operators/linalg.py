@@ -14,7 +14,8 @@ from scanopt.array.batching import align, dims_of, expand, rows, spread, transpo
 from scanopt.array.gradients import linalg as gradients_of_linalg
 from scanopt.array.numerics import factors
 from scanopt.array.op import Gradient, Op, Operand, OpSpec, register
-from scanopt.array.operators.shaping import reshape, times
+from scanopt.array.operators.lengths import times
+from scanopt.array.operators.shaping import reshape
 from scanopt.array.parameters import FLAG, Parameter, one_of
 from scanopt.array.shapes import broadcast, same, shape_text
 from scanopt.array.types import Dim, TensorType

@@ -19,7 +19,8 @@ from scanopt.array.gradients.products import (
 from scanopt.array.numerics.contractions import contraction
 from scanopt.array.op import Op, Operand, OpSpec, Traits, register
 from scanopt.array.operators.elementwise import elementwise
-from scanopt.array.operators.shaping import flatten, reshape, times
+from scanopt.array.operators.lengths import times
+from scanopt.array.operators.shaping import flatten, reshape
 from scanopt.array.parameters import PAIRS
 from scanopt.array.shapes import axis_of, broadcast, common_dtype, same, shape_text
 from scanopt.array.types import COMPLEX, TensorType

@@ -1,4 +1,4 @@
-"""Operators that rearrange one array: reshape, transpose, new axes, broadcast_to."""
+"""Operators that rearrange one array: reshape, transpose, new axes."""
 
 from __future__ import annotations
 
@@ -8,18 +8,16 @@ from typing import Any
 import numpy as np
 
 from scanopt.array import batching
-from scanopt.array.batching import dim, dims_of, expand, front, int_constant, split_dims
+from scanopt.array.batching import dims_of, expand, split_dims
 from scanopt.array.constants import as_variable
-from scanopt.array.derivatives import no_gradient
 from scanopt.array.op import Op, Operand, OpSpec, register
-from scanopt.array.operators.elementwise import elementwise
-from scanopt.array.operators.sum_to import sum_to
-from scanopt.array.parameters import AXES, AXIS, LENGTHS, SHAPE, integer, optional
+from scanopt.array.operators.lengths import times
+from scanopt.array.parameters import AXES, LENGTHS, integer, optional
 from scanopt.array.shapes import axes_of, axis_of, fill, filled, lengths, product, shape_text
 from scanopt.array.types import MOST_AXES, Dim, TensorType
 from scanopt.array.variable import FUNCTIONS, Constant, Variable, apply, describe, public
 
-__all__ = ["as_dims", "reshape", "reshape_to", "times"]
+__all__ = ["as_dims", "reshape", "reshape_to"]
 
 Flags = Sequence[bool]
 Args = Sequence[Variable]
@@ -27,11 +25,6 @@ Shape = tuple[Dim, ...]
 
 
 # Dtype and shape rules
-
-
-def _infer_shape_i(x: Operand, axis: int) -> TensorType:
-    axis_of(axis, x.ndim)
-    return TensorType("int64", ())
 
 
 def _infer_reshape(x: Operand, *dims: Operand, shape: Shape, lead: int = 0) -> TensorType:
@@ -84,30 +77,7 @@ def _infer_squeeze(x: Operand, axis: tuple[int, ...]) -> TensorType:
     return TensorType(x.dtype, tuple(n for i, n in enumerate(x.shape) if i not in axis))
 
 
-def _infer_broadcast_to(x: Operand, *dims: Operand, shape: Shape) -> TensorType:
-    _refuse_broadcast_to(x, *(Operand(d.dtype, d.shape) for d in dims), shape=shape)
-    new = lengths(filled(shape, dims))
-    lead = len(new) - x.ndim
-    joined = (want if have in (1, None) else have for have, want in zip(x.shape, new[lead:], strict=True))
-    return TensorType(x.dtype, (*new[:lead], *joined))
-
-
-def _refuse_broadcast_to(x: Operand, *dims: Operand, shape: Shape) -> None:
-    new = filled(shape, dims)
-    lead = len(new) - x.ndim
-    pairs = zip(x.shape, new[lead:], strict=False)
-    misfit = any(want is not None and have not in (1, None, want) for have, want in pairs)
-    if lead < 0 or any(n is not None and n < 0 for n in new) or misfit:
-        raise ValueError(f"cannot broadcast {shape_text(x.shape)} to {shape_text(new)}")
-
-
 # Batched forms
-
-
-def _batch_shape_i(op: Op, batched: Flags, args: Args) -> Variable:
-    x = args[0]
-    n = apply(Op.make("shape_i", axis=op.options["axis"] + 1), x)
-    return batching.broadcast_to(n, (dim(x, 0),))
 
 
 def _batch_reshape(op: Op, batched: Flags, args: Args) -> Variable | None:
@@ -117,25 +87,12 @@ def _batch_reshape(op: Op, batched: Flags, args: Args) -> Variable | None:
     return apply(Op.make("reshape", shape=op.options["shape"], lead=op.options.get("lead", 0) + 1), *args)
 
 
-def times(a: Any, b: Any) -> Any:
-    """The product of two lengths, each an int or symbolic."""
-    return a * b if isinstance(a, int) and isinstance(b, int) else elementwise("multiply", a, b)
-
-
 def _batch_transpose(op: Op, batched: Flags, args: Args) -> Variable:
     return batching.transpose(args[0], (0, *(i + 1 for i in op.options["axes"])))
 
 
 def _batch_axes(op: Op, batched: Flags, args: Args) -> Variable:
     return apply(Op.make(op.name, axis=tuple(i + 1 for i in op.options["axis"])), args[0])
-
-
-def _batch_broadcast_to(op: Op, batched: Flags, args: Args) -> Variable | None:
-    if any(batched[1:]):
-        return None
-    shape = op.options["shape"]
-    x, rest = front(args[0], len(shape)), iter(args[1:])
-    return batching.broadcast_to(x, (dim(x, 0), *(next(rest) if n is None else n for n in shape)))
 
 
 # Gradients
@@ -158,17 +115,7 @@ def _gradient_squeeze(op: Op, args: Args, out: Variable, g: Variable) -> list[Va
     return [expand(g, op.options["axis"])]
 
 
-def _gradient_broadcast_to(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
-    return [sum_to(g, args[0]), *(None for _ in args[1:])]
-
-
 # The entries
-
-
-def _bind_broadcast_to(xp: Any, shape: Shape) -> Callable[..., Any]:
-    if None not in shape:
-        return lambda x: xp.broadcast_to(x, shape)
-    return lambda x, *dims: xp.broadcast_to(x, fill(shape, dims))
 
 
 def _bind_reshape(xp: Any, shape: Shape, lead: int = 0) -> Callable[..., Any]:
@@ -188,10 +135,6 @@ def _has_inputs(op: Op) -> bool:
     return None in op.options["shape"]
 
 
-def _bind_shape_i(xp: Any, axis: int) -> Callable[..., Any]:
-    return lambda x: xp.asarray(x.shape[axis], dtype="int64")
-
-
 def _bind_expand(xp: Any, axis: tuple[int, ...]) -> Callable[..., Any]:
     """Indexing, which is many times faster than np.expand_dims."""
     places: dict[int, tuple[slice | None, ...]] = {}
@@ -208,16 +151,6 @@ def _entry(name: str, numpy: Any, infer: Any, batch: Any, **more: Any) -> None:
     register(OpSpec(name, numpy, infer, batch, batch_exact=True, **more))
 
 
-_entry(
-    "shape_i",
-    _bind_shape_i,
-    _infer_shape_i,
-    _batch_shape_i,
-    cost="free",
-    gradient=no_gradient,
-    doc="the length of one axis, an int64 scalar",
-    params={"axis": AXIS},
-)
 _entry(
     "reshape",
     _bind_reshape,
@@ -264,20 +197,6 @@ _entry(
     gradient=_gradient_squeeze,
     doc="axes of length 1 removed",
     params={"axis": AXES},
-)
-_entry(
-    "broadcast_to",
-    _bind_broadcast_to,
-    _infer_broadcast_to,
-    _batch_broadcast_to,
-    cost="free",
-    view=True,
-    can_raise=_has_inputs,
-    data_shape=_has_inputs,
-    gradient=_gradient_broadcast_to,
-    refuse=_refuse_broadcast_to,
-    doc="repeated along new axes and axes of length 1, without a copy",
-    params={"shape": SHAPE},
 )
 # Lengths given by the user
 
@@ -398,49 +317,3 @@ def squeeze(x: Any, axis: Any = None) -> Variable:
     known = tuple(i for i, n in enumerate(v.type.shape) if n == 1)
     axes = known if axis is None else axes_of(axis, v.ndim)
     return apply(Op.make("squeeze", axis=axes), v) if axes else v
-
-
-@public("broadcast_to", numpy=("broadcast_to",))
-def broadcast_to(x: Any, shape: Any) -> Variable:
-    """x broadcast to a shape (ints and integer scalars).  Raises ValueError when it does not fit.
-
-    >>> broadcast_to(np.ones(3), (2, 3)).type.shape
-    (2, 3)
-    """
-    return batching.broadcast_to(as_variable(x), as_dims(shape))
-
-
-def _note_reading(x: Variable) -> None:
-    """Note of x, and of all that it is made of, that a known length is read: an input that only gives one is used."""
-    todo = [] if all(n is None for n in x.type.shape) else [x]
-    while todo:
-        v = todo.pop()
-        if not v.shape_read:
-            v.shape_read = True
-            todo.extend(v.owner.inputs if v.owner is not None else ())
-
-
-@public("shape", numpy=("shape",))
-def shape(x: Any) -> tuple[Variable, ...]:
-    """The length of each axis, as int64 scalars (constants where they are known)."""
-    v = as_variable(x)
-    _note_reading(v)
-    dims = dims_of(v)
-    return tuple(int_constant(n) if isinstance(n, int) else n for n in dims)
-
-
-@public("size", numpy=("size",))
-def size(x: Any, axis: int | None = None) -> Variable:
-    """The number of elements (along one axis), an int64 scalar."""
-    v = as_variable(x)
-    _note_reading(v)
-    total: Any = 1
-    for n in dims_of(v) if axis is None else (dim(v, axis_of(axis, v.ndim)),):
-        total = times(total, n)
-    return int_constant(total) if isinstance(total, int) else total
-
-
-@public("ndim", numpy=("ndim",))
-def ndim(x: Any) -> int:
-    """The number of axes, a plain int."""
-    return as_variable(x).ndim

@@ -360,7 +360,7 @@ def _some(key: Any, dims: Sequence[Any], many: Any) -> Variable:
 
 def __getattr__(name: str) -> Any:
     """The streams, which are made with these functions, under `T.random`, too."""
-    homes = {"RandomStream": "random_stream", "RandomStreams": "random_streams", "MRG_RandomStreams": "random_streams"}
+    homes = {"RandomStream": "stream", "RandomStreams": "streams", "MRG_RandomStreams": "streams"}
     if name in homes:
-        return getattr(importlib.import_module(f"scanopt.array.{homes[name]}"), name)
+        return getattr(importlib.import_module(f"scanopt.array.random.{homes[name]}"), name)
     raise AttributeError(f"module 'scanopt.tensor.random' has no attribute {name!r}")

@@ -18,8 +18,9 @@ from scanopt.array.constants import as_variable
 from scanopt.array.op import Op
 from scanopt.array.operators.elementwise import cast, elementwise, where
 from scanopt.array.operators.joining import concatenate
+from scanopt.array.operators.lengths import times
 from scanopt.array.operators.reductions import reduce
-from scanopt.array.operators.shaping import expand_dims, reshape, times
+from scanopt.array.operators.shaping import expand_dims, reshape
 from scanopt.array.operators.subtensor import getitem
 from scanopt.array.shapes import axes_of
 from scanopt.array.statistics.averages import beside

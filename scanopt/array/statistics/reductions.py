@@ -16,8 +16,8 @@ from scanopt.array.op import Op
 from scanopt.array.operators.elementwise import as_condition, cast, elementwise
 from scanopt.array.operators.elementwise import where as chosen
 from scanopt.array.operators.joining import concatenate
+from scanopt.array.operators.lengths import times
 from scanopt.array.operators.reductions import reduce
-from scanopt.array.operators.shaping import times
 from scanopt.array.protocol import refused
 from scanopt.array.shapes import axes_of
 from scanopt.array.variable import FUNCTIONS, Constant, Variable, apply, describe, public
