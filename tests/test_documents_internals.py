@@ -142,24 +142,19 @@ def rows() -> list[list[str]]:
     return [row for row in cells if row[0] != "document" and set(row[0]) != {"-"}]
 
 
-NOT_YET = [("scan reference", "`mode`")]
-"""What the documents say and scanopt does not do yet."""
-
-
-def test_every_row_names_a_test_or_says_not_yet() -> None:
-    assert [(row[0], row[1]) for row in rows() if "not yet" in row[2]] == NOT_YET
+def test_every_row_names_a_test() -> None:
     assert {row[0] for row in rows()} == set(re.findall(r"^- \*\*(.*?)\*\*", PAGE.read_text(encoding="utf-8"), re.M))
     for row in rows():
         assert len(row) == 3, row
         named = re.findall(r"`(test_\w+\.py)::(test_\w+)`", row[2])
-        assert named or "not yet" in row[2], row
+        assert named, row
         for file, test in named:
             assert test in names_of_tests(file), f"{file}::{test} of {row[1]!r} is no test"
 
 
 def test_every_test_of_the_documents_is_in_the_table() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    about_the_page = {"every_row_names_a_test_or_says_not_yet", "every_test_of_the_documents_is_in_the_table"}
+    about_the_page = {"every_row_names_a_test", "every_test_of_the_documents_is_in_the_table"}
     for path in sorted((ROOT / "tests").glob("test_documents*.py")):
         for test in names_of_tests(path.name) - {f"test_{name}" for name in about_the_page}:
             assert f"`{path.name}::{test}`" in page, f"{path.name}::{test} is missing in {PAGE.name}"

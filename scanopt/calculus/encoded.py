@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from scanopt.array.types import TensorType
 from scanopt.calculus.forms import KEPT, ROOT, Form, TermGraph
+from scanopt.modes import Mode
 
 __all__ = ["Encoded", "clocks_of"]
 
@@ -15,12 +16,14 @@ class Encoded(TermGraph):
     """The terms of a program as the user wrote it: one form per class, and the type of each.
 
     locations: per loop the line of the user's call.  same_lengths: pairs of terms that are one length.
+    mode: which laws may rewrite it, but for loops with modes of their own.
     """
 
     def __post_init__(self) -> None:
         self.types: dict[int, TensorType] = {}
         self.locations: dict[int, str] = {}
         self.same_lengths: list[tuple[int, int]] = []
+        self.mode = Mode()
 
 
 def clocks_of(g: Encoded) -> dict[int, int]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
+from scanopt.modes import Mode
 
 __all__ = [
     "KEPT", "ROOT", "Batched", "ClockInfo", "Form", "Operator", "StateInfo", "TermGraph", "const_key",
@@ -106,7 +107,8 @@ class ClockInfo:
     which it ends, all equal; empty when it runs all its steps.  profile: titles that its times are
     collected under.  keep: whether buffers of its steps are kept from call to call.  sites: what to
     call those scans in messages, with the lines of the user's calls.  bounded: whether it is to take little memory,
-    and so reads and keeps only the rows that it does as written.
+    and so reads and keeps only the rows that it does as written.  mode: which laws may rewrite it; None: those that may
+    rewrite what is around it.
     """
 
     level: int
@@ -117,6 +119,7 @@ class ClockInfo:
     keep: bool = False
     sites: tuple[str, ...] = ()
     bounded: bool = False
+    mode: Mode | None = None
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from scanopt.compilation.explanation import Explanation, explain
 from scanopt.compilation.optimize import Settings
 from scanopt.compilation.planning import OptimizationPlan, Request, checked_cost
 from scanopt.compilation.report import Report
-from scanopt.compilation.signature import signature
+from scanopt.compilation.signature import Signature, signature
 from scanopt.config import config
 from scanopt.displayed import Displayed
 from scanopt.egraph.schedule import Schedule, as_schedule
@@ -356,7 +356,7 @@ def function(
     updates: dict or pairs of shared variable and new value; all are set after each call, computed from the values
     before.  givens: dict or pairs of a variable and what stands in its place, as in `clone`.
     mode: a `Mode` or its name (default: config.mode); "unoptimized" runs the interpreter, "FAST_COMPILE" leaves out
-    laws that take time to apply.  What the mode of a loop in it leaves out is left out, too.
+    laws that take time to apply.  A loop with a mode of its own is rewritten by the laws that this one allows.
     fp: "exact" (equal to the interpreter bit for bit), "reassoc" (rounding may differ) or "fast" (formulas may).
     backend: "auto" (NumPy, and loops that take long as kernels in C), "numpy" (no kernels), "c" (kernels at once), or
     "cupy".  exclude: names of laws or rulesets to leave out, "inplace" for results in place.  rules: further laws.
@@ -385,20 +385,28 @@ def function(
     )  # fmt: skip
     known, order = known_laws(rules), as_schedule(schedule)
     names = [n for x in known for n in (x.name, x.ruleset)]
-    chosen.check([*names, INPLACE])
     order.check(names)
-    modes = [chosen, *(node.mode for node in loops_of(made_of.results) if node.mode is not None)]
+    modes = _modes(chosen, made_of, names)
     left_out = tuple(exclude) if isinstance(exclude, Iterable) and not isinstance(exclude, str) else exclude
-    laws = tuple(x for x in allowed(known, fp, left_out) if all(m.allows(x.ruleset, x.name) for m in modes))
+    laws = tuple(x for x in allowed(known, fp, left_out) if any(m.allows(x.ruleset, x.name) for m in modes))
     in_place = INPLACE not in left_out and all(INPLACE not in m.excluded for m in modes)
     settings = Settings(
         fp, checked_cost(as_cost(cost)), schedule=order, in_place=in_place, memory=_limit(memory, backend)
     )  # fmt: skip
+    optimizes = any(m.optimizes for m in modes)
     values = None if example is None else made_of.read_example(example)
-    plan = OptimizationPlan(Request(made_of, laws, settings, backend, values, chosen.optimizes, known, bool(title)))
+    plan = OptimizationPlan(Request(made_of, laws, settings, backend, values, optimizes, chosen, known, bool(title)))
     if no_default_updates is not True:
         warn_of_streams(forgotten_streams(made_of.results, made_of.updates))
     return _watched(Function(plan, name, profile=title))
+
+
+def _modes(chosen: Mode, asked: Signature, names: Sequence[str]) -> list[Mode]:
+    """The modes of a function and of its loops.  names: of laws and rulesets that there are.  Raises ValueError."""
+    modes = [chosen, *(node.mode for node in loops_of(asked.results) if node.mode is not None)]
+    for m in modes:
+        m.check([*names, INPLACE])
+    return modes
 
 
 def _watched(made: Function) -> Function:

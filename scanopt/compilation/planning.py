@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any
 
@@ -23,6 +23,7 @@ from scanopt.extraction.cost import CostModel, Work, numpy_cost
 from scanopt.extraction.extract import Extraction
 from scanopt.extraction.problem import Instance
 from scanopt.forks import once
+from scanopt.modes import Mode
 
 __all__ = ["OptimizationPlan", "Request", "checked_cost"]
 
@@ -39,7 +40,8 @@ class Request:
 
     laws: those that may fire; None after pickling, which keeps their names, and None for these where the laws or the
     costs are a user's own.  known: all laws that were there to choose from, None for the standard ones.
-    example: values for sizes, or None.  profiled: whether the times of all loops are collected.
+    mode: of the function; loops may have modes of their own.  example: values for sizes, or None.
+    profiled: whether the times of all loops are collected.
     """
 
     signature: Signature
@@ -48,6 +50,7 @@ class Request:
     backend: str
     example: list[Array] | None
     optimizes: bool
+    mode: Mode = field(default_factory=Mode)
     known: tuple[Law, ...] | None = None
     profiled: bool = False
     law_names: tuple[str, ...] | None = None
@@ -111,6 +114,7 @@ class OptimizationPlan:
         start = time.perf_counter()
         asked = self.request.signature
         made = encode([*asked.inputs, *asked.shared], asked.results, self.request.profiled)
+        made.mode = self.request.mode
         self.encode_seconds = time.perf_counter() - start
         return made
 

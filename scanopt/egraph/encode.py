@@ -231,7 +231,7 @@ class Encoder:
         level = parent.clock if parent else ROOT
         frees = config.allow_gc and config.scan.allow_gc if scan.allow_gc is None else scan.allow_gc
         sites = (str(scan),) if scan.name or scan.location else ()
-        self.graph.clocks[clock] = ClockInfo(level, -1, labels, (), titles, not frees, sites, scan.bounded)
+        self.graph.clocks[clock] = ClockInfo(level, -1, labels, (), titles, not frees, sites, scan.bounded, scan.mode)
         self.graph.locations[clock] = scan.location
         slots: dict[Variable, Slot] = {s.u_inner: s for s in scan.sequences}
         slots |= {w.w_inner: w for w in scan.non_sequences}

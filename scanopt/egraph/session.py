@@ -18,6 +18,7 @@ import numpy as np
 from scanopt.analysis.coinduction import PROVEN, Trial, facts_of, pairs, proven
 from scanopt.analysis.constants import filled
 from scanopt.analysis.initial_facts import Given, constant_facts, given_facts, with_elements
+from scanopt.analysis.modes import laws_by_mode, mode_facts
 from scanopt.analysis.states import passing_on
 from scanopt.analysis.step_counts import as_many_steps
 from scanopt.array.numerics.c_order import laid_out
@@ -94,7 +95,7 @@ class EGraph:
         noted: bool = False,
     ) -> None:
         self.program = program
-        self.laws = tuple(laws)
+        self.laws = laws_by_mode(laws, program)
         self._asked = self._texts = 0
         self._room = math.inf
         self._ops: dict[Operator, int] = {}
@@ -122,6 +123,7 @@ class EGraph:
             self._run(f"(unstable-combined-ruleset more_facts {ALL_FACTS} {self._beside})")
         program = self.program
         given = list(given_facts(program, fp, _reach(Same(self.laws)).introduced))
+        given += mode_facts(program, self.laws)
         self.equal = self._proven(given)
         given += [*self.equal, *passing_on(program, self.equal), *filled(program), *as_many_steps(program)]
         self._running = self._runs(self._rulesets, {} if self._notes is None else self._notes.rulesets)

@@ -33,6 +33,9 @@ STEERING: dict[str, str] = {
 """Atoms without which nothing is wrong, that say only where it pays to look, and why."""
 
 WITNESSES: dict[str, str] = {
+    "may_rewrite 4 may_rewrite(name, c)": "outer loop of another mode",
+    "may_rewrite 4 may_rewrite(name, d)": "inner loop of another mode",
+    "carried_by 0 one_mode(c, c)": "loops_of_equal_length, never 0",
     "written_bound 0 written_bound(k)": "ragged traces",
     "written_bounds 0 written_bound(k)": "ragged traces",
     "written_bounds 1 written_bound(k)": "ragged sequences",
