@@ -2,41 +2,108 @@
 
 from __future__ import annotations
 
-import importlib
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from typing import Any
 
+from scanopt.array.device import CUPY, arrived, on_device
 from scanopt.backends.compiled import Compiled, compile_steps
-from scanopt.program.ir import Program
+from scanopt.backends.device_operators import Watch, bind_on_device
+from scanopt.forks import lock
+from scanopt.program.ir import Compute, Program
 
 __all__ = ["CuPy", "OnDevice", "make"]
 
 NEEDS = 'backend="cupy" needs CuPy and an NVIDIA GPU: '
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class OnDevice:
     """A program on the device: NumPy arguments are copied there.
 
-    Results stay on the device if any argument was there, else they come back as NumPy arrays.
+    It runs on the device and the stream that are current, or on the device where arguments are.  Results stay on
+    the device if any argument was there, else they come back as NumPy arrays.
     """
 
-    inner: Compiled
+    program: Program
+    executor: CuPy
+    _made: dict[int, tuple[Compiled, Watch]] = field(default_factory=dict[int, Any])
+
+    def __post_init__(self) -> None:
+        self._lock = lock()
+        self._effects = any(isinstance(s, Compute) and s.op.spec.effect for s in self.program.walk())
+        self._here()
+
+    def _here(self) -> tuple[Compiled, Watch]:
+        """The program, its constants on the current device."""
+        xp = self.executor.xp
+        number = _current(xp)
+        with self._lock:
+            if number not in self._made:
+                watch = Watch(xp)
+                made = compile_steps(
+                    self.program, xp, lambda op: bind_on_device(op, xp, watch), self.executor.clock
+                )  # fmt: skip
+                self._made[number] = made, watch
+            return self._made[number]
 
     @property
     def source(self) -> str:
         """The text that runs."""
-        return self.inner.source
+        return next(iter(self._made.values()))[0].source
+
+    @property
+    def xp(self) -> Any:
+        """The array module."""
+        return self.executor.xp
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
-        """The results for these arguments."""
-        xp = self.inner.xp
-        results = self.inner(values)
-        if any(isinstance(v, xp.ndarray) for v in values):
-            return results
-        return [xp.asnumpy(r) for r in results]
+        """The results for these arguments.
+
+        Raises ValueError for arguments on several devices, MemoryError where there is none left on the device, and
+        what the program raises.
+        """
+        xp = self.executor.xp
+        values = [arrived(v) if not isinstance(v, xp.ndarray) and on_device(v) else v for v in values]
+        places = {_place(v) for v in values if isinstance(v, xp.ndarray)}
+        if len(places) > 1:
+            raise ValueError(f"arguments lie on devices {', '.join(map(str, sorted(places)))}: copy them to one")
+        with _device(xp, places):
+            results = self._run(values)
+            return results if places else [xp.asnumpy(r) for r in results]
+
+    def _run(self, values: Sequence[Any]) -> list[Any]:
+        made, watch = self._here()
+        watch.start(self._effects)
+        try:
+            results = made(values)
+        except Exception:
+            if watch.at_once or not watch.failed():
+                raise
+        else:
+            if not watch.failed():
+                return results
+        watch.start(True)  # once more, to say which index it was
+        return made(values)
+
+
+def _place(x: Any) -> int:
+    """The number of the device of an array."""
+    return int(getattr(x.device, "id", 0))
+
+
+def _current(xp: Any) -> int:
+    return int(xp.cuda.runtime.getDevice())
+
+
+def _device(xp: Any, places: set[int]) -> AbstractContextManager[Any]:
+    """Where a call runs: on the current device unless arguments lie on another."""
+    if not places or places == {_current(xp)}:
+        return nullcontext()
+    found: AbstractContextManager[Any] = xp.cuda.Device(next(iter(places)))
+    return found
 
 
 @dataclass(frozen=True)
@@ -45,12 +112,14 @@ class CuPy:
 
     xp: Any
     name: str = "cupy"
+    on_device: bool = True
+    description: str = "array steps on CuPy"
 
     def compile(self, program: Program) -> OnDevice:
         """The program as array steps."""
-        return OnDevice(compile_steps(program, self.xp, lambda op: op.bind(self.xp), self._clock))
+        return OnDevice(program, self)
 
-    def _clock(self) -> float:
+    def clock(self) -> float:
         """The time when the device has done all it was asked for."""
         self.xp.cuda.get_current_stream().synchronize()
         return time.perf_counter()
@@ -59,9 +128,11 @@ class CuPy:
 def make() -> CuPy:
     """The executor.  Raises RuntimeError when CuPy or a GPU is missing."""
     try:
-        cupy = importlib.import_module("cupy")
+        cupy = CUPY.load()
     except ImportError as error:
-        raise RuntimeError(NEEDS + f"pip install cupy-cuda13x ({error})") from None
+        raise RuntimeError(
+            f"{NEEDS}pip install cupy-cuda13x, or cupy-cuda12x where the driver is for CUDA 12 ({error})"
+        ) from None
     if not cupy.cuda.is_available():
         raise RuntimeError(NEEDS + "no CUDA device found")
     return CuPy(cupy)

@@ -21,7 +21,8 @@ class FakeDevice:
     def __init__(self) -> None:
         self.waited = 0
         stream = SimpleNamespace(synchronize=self._wait)
-        self.cuda = SimpleNamespace(is_available=lambda: True, get_current_stream=lambda: stream)
+        runtime = SimpleNamespace(getDevice=lambda: 0)
+        self.cuda = SimpleNamespace(is_available=lambda: True, get_current_stream=lambda: stream, runtime=runtime)
 
     def _wait(self) -> None:
         self.waited += 1

@@ -19,7 +19,12 @@ Values = Sequence[Any]
 
 def compiled(program: Program, backend: str) -> Any:
     """The program made callable by the executor of this name."""
-    return importlib.import_module("scanopt.backends").executor(backend).compile(program)
+    executor = importlib.import_module("scanopt.backends").executor(backend)
+    made = executor.compile(program)
+    if getattr(executor, "on_device", False):
+        return made
+    placed = importlib.import_module("scanopt.backends.placed").Placed
+    return placed(program, made, backend == "auto", backend)
 
 
 class Runnable:

@@ -427,5 +427,5 @@ def _profiled(profile: Any, name: str | None) -> str:
 def _limit(memory: float | str | None, backend: str) -> float | None:
     """The bytes that a program may hold; None for what the machine has free, which says nothing of a device."""
     found = as_bytes(config.memory if memory is None else memory)
-    device = importlib.import_module("scanopt.backends").executor(backend).name == "cupy"
-    return math.inf if found is None and device else found
+    executor = importlib.import_module("scanopt.backends").executor(backend)
+    return math.inf if found is None and getattr(executor, "on_device", False) else found

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.constants import as_tensor_variable
+from scanopt.array.device import arrived, on_device
 from scanopt.array.variable import Constant, SharedVariable, Variable, describe
 from scanopt.interpreter import read_value
 from scanopt.loops.site import is_truth, show
@@ -136,13 +137,28 @@ def _update(place: str, x: In) -> Variable | None:
     return new
 
 
+def _read_there(x: In, value: Any) -> Array:
+    """An array on a device for this input."""
+    v = x.variable
+    if value.ndim != v.ndim:
+        raise TypeError(f"{describe(v)} expected {v.ndim} axes, found an array on a device with {value.ndim}")
+    if value.dtype == v.dtype:
+        found: Array = value
+        return found
+    if x.strict or not (np.can_cast(value.dtype, v.dtype) or x.allow_downcast):
+        raise TypeError(
+            f"{describe(v)} expected {v.dtype}, found an array on a device of dtype {value.dtype}: cast it by "
+            f".astype({v.dtype!r})"
+        )
+    cast: Array = value.astype(v.dtype)
+    return cast
+
+
 def read_one(x: In, value: Any) -> Array:
     """A value for this input, converted as far as its rules allow.  Raises TypeError, ValueError."""
     v = x.variable
-    device = type(value).__module__.partition(".")[0] == "cupy"
-    if device and value.dtype == v.dtype and value.ndim == v.ndim:
-        found: Array = value
-        return found
+    if not isinstance(value, np.ndarray | np.generic | Variable) and on_device(value):
+        return _read_there(x, arrived(value))
     plain = not isinstance(value, np.ndarray | np.generic)
     if x.strict and (plain or value.dtype != v.dtype):
         raise TypeError(f"{describe(v)} is strict: it takes arrays of dtype {v.dtype} only, found {show(value)}")

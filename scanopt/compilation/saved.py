@@ -17,7 +17,7 @@ from typing import Any
 from scanopt.array.shown import shown
 from scanopt.array.types import TensorType
 from scanopt.array.variable import SharedVariable, Variable
-from scanopt.compilation.callable import Runnable
+from scanopt.compilation.callable import Runnable, compiled
 from scanopt.compilation.inputs import In
 from scanopt.compilation.signature import Signature
 from scanopt.program.ir import Compute, Const, Loop, Program
@@ -39,9 +39,9 @@ class SavedFunction(Runnable):
     def __init__(self, signature: Signature, program: Program, name: str | None, backend: str) -> None:
         super().__init__(signature, name)
         self._program, self._backend = program, backend
-        executor = importlib.import_module("scanopt.backends").executor(backend)
+        importlib.import_module("scanopt.backends").executor(backend)  # which says what it lacks
         try:
-            self._compiled: Any = executor.compile(program)
+            self._compiled: Any = compiled(program, backend)
         except Exception as error:  # parameters that no public function makes
             raise ValueError(f"the program cannot be compiled: {type(error).__name__}: {error}") from error
 

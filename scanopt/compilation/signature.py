@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.constants import as_tensor_variable
+from scanopt.array.device import to_host
 from scanopt.array.shown import quoted, shown
 from scanopt.array.variable import SharedVariable, Variable, describe
 from scanopt.compilation.inputs import In, Out, read_inputs, read_one
@@ -171,7 +172,7 @@ class Signature:
         """Set shared variables, then default values, to their new values, all computed before any is set."""
         if not values:
             return
-        new = [x.get() if type(x).__module__.partition(".")[0] == "cupy" else x for x in values]
+        new = [to_host(x) if type(x) is not np.ndarray else x for x in values]
         for x, value in zip(self.updates, new, strict=False):
             x.checked(value)
         with _MOMENT:

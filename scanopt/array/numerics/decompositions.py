@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.array.device import device_of
 from scanopt.array.numerics.factors import dtype_of, on
 
 __all__ = ["COMPLEX_OF", "eig", "eigh", "expm", "lstsq", "pinv", "qr", "spectrum", "svd"]
@@ -108,7 +109,8 @@ def pinv(xp: Any, a: Any, rcond: Any, hermitian: bool) -> Any:
     if not a.size:
         return xp.zeros((*a.shape[:-2], *a.shape[:-3:-1]), dtype_of(a.dtype.name))
     given = a if a.dtype.kind in "fc" else a.astype("float64")
-    options = {"hermitian": True} if hermitian and xp.__name__ != "cupy" else {}  # CuPy's does without
+    device = device_of(xp)
+    options = {"hermitian": True} if hermitian and (device is None or device.hermitian) else {}
     return xp.linalg.pinv(given, rcond, **options)
 
 
@@ -134,14 +136,15 @@ def expm(xp: Any, a: Any) -> Any:
     if not x.size:
         return xp.zeros(x.shape, dtype)
     one = _expm(xp.__name__)
-    if x.ndim == 2 or xp.__name__ != "cupy":
+    if x.ndim == 2 or device_of(xp) is None:
         return one(x).astype(dtype, copy=False)
     flat = x.reshape((-1, *x.shape[-2:]))
     return xp.stack([one(m) for m in flat]).reshape(x.shape)
 
 
 def _expm(module: str) -> Callable[..., Any]:
-    home = "cupyx.scipy.linalg" if module == "cupy" else "scipy.linalg"
+    device = device_of(module)
+    home = "scipy.linalg" if device is None else device.linalg
     try:
         found: Callable[..., Any] = importlib.import_module(home).expm
     except ImportError as error:

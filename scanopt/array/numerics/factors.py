@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.array.device import CUPY, device_of
+
 __all__ = [
     "FLAGS", "SINGULAR", "checked", "cho_solve", "dtype_of", "flagged", "lu_factor", "lu_solve", "on", "raising",
     "solve_triangular", "solver",
@@ -46,9 +48,10 @@ def dtype_of(*dtypes: str) -> str:
 
 def raising(xp: Any) -> AbstractContextManager[Any]:
     """Where matrices that are singular raise on a device too."""
-    if xp.__name__ != "cupy":
+    device = device_of(xp)
+    if device is None:
         return nullcontext()
-    found: AbstractContextManager[Any] = importlib.import_module("cupyx").errstate(linalg="raise")
+    found: AbstractContextManager[Any] = importlib.import_module(device.states).errstate(linalg="raise")
     return found
 
 
@@ -65,7 +68,7 @@ def _routine(name: str, char: str) -> Callable[..., Any]:
 
 @cache
 def _on_device() -> Any:
-    return importlib.import_module("cupyx.scipy.linalg")
+    return importlib.import_module(CUPY.linalg)
 
 
 # Systems
@@ -73,7 +76,7 @@ def _on_device() -> Any:
 
 def on(xp: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of np.linalg that raises for singular matrices, and has NumPy's dtypes, on a device too."""
-    if xp.__name__ != "cupy":
+    if device_of(xp) is None:
         return function
 
     def run(*args: Any) -> Any:
@@ -90,17 +93,18 @@ def solver(xp: Any) -> Callable[[Any, Any], Any]:
     >>> solver(np)(np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([2.0, 3.0]))
     array([1., 2.])
     """
-    one = on(xp, xp.linalg.solve)
+    one, device = on(xp, xp.linalg.solve), device_of(xp)
+    stacks = device is None or device.stacks
 
     def solve(a: Any, b: Any) -> Any:
-        vector, plain = b.ndim == 1, xp.__name__ != "cupy" or a.ndim == 2 == max(b.ndim, 2)
+        vector, plain = b.ndim == 1, stacks or a.ndim == 2 == max(b.ndim, 2)
         if b.size and plain:
             return one(a, b)
         columns = b[:, None] if vector else b
         stack = np.broadcast_shapes(a.shape[:-2], columns.shape[:-2])
         if columns.shape[-2] != _rows(a):
             raise ValueError(f"expected right sides of {_rows(a)} rows, found {columns.shape[-2]}")
-        if b.size:  # CuPy's does not broadcast
+        if b.size:
             x = one(*(xp.ascontiguousarray(xp.broadcast_to(y, (*stack, *y.shape[-2:]))) for y in (a, columns)))
         else:
             x = xp.empty((*stack, *columns.shape[-2:]), dtype_of(a.dtype.name, b.dtype.name))
@@ -136,7 +140,7 @@ def lu_factor(xp: Any, a: Any) -> Any:
 
 def _factor(xp: Any, a: Any, out: Any, dtype: str) -> None:
     n = a.shape[0]
-    if xp.__name__ == "cupy":
+    if device_of(xp) is not None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of singular matrices: whoever solves with it is told
             factors, pivots = _on_device().lu_factor(a.astype(dtype), check_finite=False)
@@ -170,7 +174,7 @@ def _with_factors(xp: Any, factors: Any, b: Any, trans: int) -> Any:
         raise np.linalg.LinAlgError(SINGULAR)
     # LAPACK would write anywhere for a pivot that is none.
     pivots = xp.minimum(xp.maximum((factors[n].real + 0.5).astype(np.intc), 0), n - 1)
-    if xp.__name__ == "cupy":
+    if device_of(xp) is not None:
         return _on_device().lu_solve((lu, pivots), b, trans=trans, check_finite=False)
     return _routine("getrs", factors.dtype.char)(lu, pivots, b, trans=trans)[0]
 
@@ -190,7 +194,7 @@ def solve_triangular(xp: Any, a: Any, b: Any, lower: bool, trans: int, unit_diag
 
 
 def _triangle(xp: Any, a: Any, b: Any, lower: bool, trans: int, unit: bool) -> Any:
-    if xp.__name__ == "cupy":
+    if device_of(xp) is not None:
         if not unit and not a.diagonal().all():
             raise np.linalg.LinAlgError(SINGULAR)
         return _on_device().solve_triangular(a, b, trans, lower, unit, check_finite=False)
@@ -212,7 +216,7 @@ def cho_solve(xp: Any, c: Any, b: Any, lower: bool) -> Any:
 
 
 def _with_cholesky(xp: Any, c: Any, b: Any, lower: bool) -> Any:
-    if xp.__name__ == "cupy":
+    if device_of(xp) is not None:
         solve = _on_device().solve_triangular
         first, second = (0, 2) if lower else (2, 0)
         half = solve(c, b, first, lower, check_finite=False)

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.array.device import Device, device_of, to_host
+
 __all__ = ["special_dtypes", "special_function"]
 
 _LIKE = {"zeta": "rel_entr"}
@@ -21,11 +23,28 @@ def special_function(module: str, name: str) -> Any:
     >>> special_function("numpy", "erf")(0.0)
     np.float64(0.0)
     """
-    home = "cupyx.scipy.special" if module == "cupy" else "scipy.special"
+    device = device_of(module)
+    home = "scipy.special" if device is None else device.special
     try:
-        return getattr(importlib.import_module(home), name)
+        found = getattr(importlib.import_module(home), name, None)
     except ImportError as error:
         raise ImportError(f"{name} needs SciPy: pip install scipy ({error})") from None
+    return _by_host(name, device) if found is None and device is not None else found
+
+
+def _by_host(name: str, device: Device) -> Any:
+    """A function of SciPy's that the device has not: its arguments go to the host and its result comes back."""
+    known = special_function("numpy", name)
+
+    def run(*args: Any) -> Any:
+        *given, out = args if len(args) > known.nin else (*args, None)
+        value = device.load().asarray(known(*(to_host(x) for x in given)))
+        if out is None:
+            return value
+        out[...] = value
+        return out
+
+    return run
 
 
 @cache

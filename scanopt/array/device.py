@@ -1,0 +1,81 @@
+"""What differs where arrays lie on a device: its modules, whether an array is there, how one comes and goes."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["CUPY", "Device", "arrived", "device_of", "on_device", "to_host"]
+
+ON_CUDA = (2, 13)
+"""Kinds of devices in DLPack: memory of CUDA, and memory that it manages."""
+
+
+@dataclass(frozen=True)
+class Device:
+    """An array module whose arrays lie on a device.
+
+    module: its name.  special, linalg: the modules that take the place of SciPy's.  states: the module whose
+    `errstate(linalg="raise")` lets singular matrices raise.  stacks: whether its solvers broadcast stacks of matrices.
+    hermitian: whether its pseudo-inverse has that option.
+    """
+
+    module: str
+    special: str
+    linalg: str
+    states: str
+    stacks: bool = False
+    hermitian: bool = False
+
+    def load(self) -> Any:
+        """The module.  Raises ImportError where it is not installed."""
+        return importlib.import_module(self.module)
+
+
+CUPY = Device("cupy", "cupyx.scipy.special", "cupyx.scipy.linalg", "cupyx")
+_KNOWN = {d.module: d for d in (CUPY,)}
+
+
+def device_of(xp: Any) -> Device | None:
+    """The device of an array module, or of one named so; None for NumPy.
+
+    >>> import numpy
+    >>> device_of(numpy) is None, device_of("cupy").special
+    (True, 'cupyx.scipy.special')
+    """
+    return _KNOWN.get(xp if isinstance(xp, str) else xp.__name__)
+
+
+def on_device(x: Any) -> bool:
+    """Whether x is an array on a device, of whatever library.
+
+    >>> import numpy
+    >>> on_device(numpy.zeros(2)), on_device([1.0])
+    (False, False)
+    """
+    kind = type(x)
+    if hasattr(kind, "__cuda_array_interface__"):
+        try:
+            return getattr(x, "__cuda_array_interface__", None) is not None
+        except RuntimeError:  # an array of which gradients are taken
+            pass
+    if not (hasattr(kind, "__dlpack__") and hasattr(kind, "__dlpack_device__")):
+        return False
+    return int(x.__dlpack_device__()[0]) in ON_CUDA
+
+
+def arrived(x: Any) -> Any:
+    """An array on a device as one of CuPy's, in the same memory.  Raises TypeError where CuPy is not installed."""
+    try:
+        xp = CUPY.load()
+    except ImportError as error:
+        raise TypeError(f"{type(x).__name__} lies on a device: give a NumPy array, or install CuPy ({error})") from None
+    if isinstance(x, xp.ndarray):
+        return x
+    return xp.asarray(x) if hasattr(type(x), "__cuda_array_interface__") else xp.from_dlpack(x)
+
+
+def to_host(x: Any) -> Any:
+    """x as a NumPy array, copied from the device where it is there."""
+    return arrived(x).get() if on_device(x) else x
