@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.nodes import (
     WHOLE,
     Body,
     Call,
     Fork,
+    Length,
     Map,
     Nested,
     Node,
@@ -33,8 +36,8 @@ MOST = 1000
 """Operators for which a compiler takes about two seconds."""
 
 
-def body_of(loop: Loop, types: Mapping[str, TensorType], exact: bool) -> Body:
-    """The body of a loop.  types: of all names of the program.
+def body_of(loop: Loop, types: Mapping[str, TensorType], exact: bool, whole: bool = False) -> Body:
+    """The body of a loop.  types: of all names of the program.  whole: it stands for a program, not for one of its loops.
 
     Raises NoForm, saying why, where it cannot be a kernel.
     """
@@ -42,11 +45,7 @@ def body_of(loop: Loop, types: Mapping[str, TensorType], exact: bool) -> Body:
     root = _nested(loop, made)
     inside = [*names_read(loop)][1:]  # it is told its number of steps
     root = replace(root, args=tuple(name for name in root.args if name in inside))
-    counts = [n.loop.steps for n in walk(root.nodes) if isinstance(n, Nested)]
-    counts += [
-        k.rows for n in walk(root.nodes) if isinstance(n, Nested) for k in n.loop.keeps if isinstance(k.rows, str)
-    ]
-    body = Body(root, made, exact, tuple(n for n in dict.fromkeys(counts) if n in root.args))
+    body = Body(root, made, exact, _counts(root, made), whole)
     if body.size > MOST:
         raise NoForm(f"{body.size} operators take a compiler long")
     if not exact:
@@ -66,6 +65,25 @@ def _nested(loop: Loop, types: dict[str, TensorType]) -> Nested:
     inside = {n for step in loop.body for n in names_made(step)} | _given(loop)
     outer = (n for n in dict.fromkeys(names_read(loop)) if n not in inside | _deeper(loop.body))
     return Nested(loop, _nodes(loop.body, types), tuple(outer))
+
+
+def _counts(root: Nested, types: Mapping[str, TensorType]) -> tuple[str, ...]:
+    """The outer numbers that lengths depend on: numbers of steps, of rows kept, and what they are computed from."""
+    loops = [n.loop for n in walk(root.nodes) if isinstance(n, Nested)]
+    made = {out: n for n in walk(root.nodes) for out in n.outs}
+    todo = [x.steps for x in loops] + [k.rows for x in loops for k in x.keeps if isinstance(k.rows, str)]
+    found: dict[str, None] = {}
+    seen: set[str] = set()
+    while todo:
+        name = todo.pop()
+        if name in seen or types[name].ndim:
+            continue
+        seen.add(name)
+        if name in root.args:
+            found[name] = None
+        elif name in made and not isinstance(made[name], Length):
+            todo += made[name].args
+    return tuple(n for n in root.args if n in found and np.dtype(types[n].dtype).kind in "biu")
 
 
 def _given(loop: Loop) -> set[str]:

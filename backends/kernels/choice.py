@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.body import body_of
 from scanopt.backends.kernels.compilers import compiler
 from scanopt.backends.kernels.nodes import NoForm
 from scanopt.backends.kernels.runtime import LoopKernel
-from scanopt.program.ir import Loop
+from scanopt.backends.kernels.whole import ONCE, ProgramKernel, program_body
+from scanopt.program.ir import Loop, Program
 
 __all__ = ["Choice", "LoopReport"]
 
@@ -24,26 +27,44 @@ class LoopReport:
     texts: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return "\n".join([f"loop {self.loop!r}: {self.state}", *self.texts])
+        what = f"loop {self.loop!r}" if self.loop != ONCE else ONCE
+        return "\n".join([f"{what}: {self.state}", *self.texts])
 
 
 @dataclass
 class Choice:
     """The kernels of one program.
 
-    always: whether they are waited for.  exact: of the program.  made: by their name in the source; refused: labels of
-    loops that have none, with the reasons.
+    always: whether they are waited for.  exact: of the program.  may_be_one: whether one may be all of the program.
+    made: by their name in the source; refused: labels of loops that have none, with the reasons.  whole: the kernel of
+    the program, or why it has none.
     """
 
     always: bool
     exact: bool
+    may_be_one: bool = True
     made: dict[str, LoopKernel] = field(default_factory=dict[str, LoopKernel])
     refused: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    whole: ProgramKernel | str = "not asked for"
 
     def reports(self) -> tuple[LoopReport, ...]:
-        """What became of all loops, those with kernels first."""
+        """What became of all loops, those with kernels first; of the program, where one kernel is all of it."""
+        if isinstance(self.whole, ProgramKernel) and (state := self.whole.state()).endswith("compiled"):
+            return (LoopReport(ONCE, state, tuple(self.whole.planner.texts())),)
         kernels = [LoopReport(k.body.loop.label, k.state(), tuple(k.texts())) for k in self.made.values()]
         return (*kernels, *(LoopReport(label, f"array steps: {reason}") for label, reason in self.refused))
+
+    def of_program(self, program: Program, types: Mapping[str, TensorType]) -> None:
+        """Look for the kernel of a whole program."""
+        if isinstance(compiler(), str) or program.profile or not self.may_be_one:
+            return
+        try:
+            body = program_body(program, types)
+        except NoForm as reason:
+            self.whole = str(reason)
+            return
+        constants = {c.name: np.array(c.value, order="C") for c in program.consts}
+        self.whole = ProgramKernel(body, self.always, tuple(x.name for x in program.inputs), constants)
 
     def call(self, loop: Loop, types: Mapping[str, TensorType], n: str, names: Mapping[str, str]) -> str:
         """The text that calls the kernel of a loop of `n` steps; "" where the loop runs as array steps alone.

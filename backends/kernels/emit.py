@@ -391,9 +391,7 @@ def _fork(node: Fork, w: Lowering) -> None:
 def _nested(node: Nested, w: Lowering) -> None:
     outs: list[str] = []
     for k in node.loop.keeps:
-        axes, dtype = w.axes(k.out), w.dtype(k.value)
-        outs.append(w.scratch(dtype, axes))
-        w.env[k.out] = Array(outs[-1], axes, packed(axes), dtype)
+        outs.append(w.place(k.out))
     steps = checked(w, node)
     frame = Frame(w, node, w.fresh("t"), steps, outs, outermost=False)
     frame.write(lambda nodes, wanted: emit(w, nodes, wanted))

@@ -21,11 +21,12 @@ class Kernels:
     """Runs programs on NumPy arrays, loops as kernels.
 
     always: kernels are waited for, however short a loop is; else they are made, beside array steps, for loops that
-    take long.
+    take long.  whole: whether a program may be one kernel, with all that stands around its loops.
     """
 
     name: str
     always: bool
+    whole: bool = True
 
     @property
     def description(self) -> str:
@@ -46,7 +47,7 @@ class Kernels:
 
         Raises ValueError when the program contradicts itself, as a state whose update has another dtype.
         """
-        return compile_steps(program, np, bind, choice=Choice(self.always, program.exact))
+        return compile_steps(program, np, bind, choice=Choice(self.always, program.exact, self.whole))
 
 
 def adaptive() -> Kernels:

@@ -219,6 +219,8 @@ class Frame:
         w, axes, until = self.w, self.w.axes(k.value), self.loop.until is not None
         value, size = w.value(k.value), product(axes)
         if k.rows == 1:
+            if w.homes.get(k.value) == (self.outs[i], ZERO):
+                return  # it was computed there
             if isinstance(value, Scalar):
                 name = w.variable(value.dtype)
                 w.code.append(Set(name, value.value))

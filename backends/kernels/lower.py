@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from scanopt.backends.kernels.emit import emit
-from scanopt.backends.kernels.frames import Frame
-from scanopt.backends.kernels.ir import Stmt
+from scanopt.backends.kernels.frames import COMPUTED, Frame
+from scanopt.backends.kernels.ir import ONE, ZERO, Stmt
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import Body
+from scanopt.backends.kernels.nodes import Body, Nested
 from scanopt.backends.kernels.recipe import Given, Number, Recipe
 from scanopt.backends.kernels.sizes import Lengths
 
@@ -16,9 +16,19 @@ __all__ = ["lowered"]
 def lowered(body: Body, lengths: Lengths) -> Recipe:
     """The kernel of a loop for these lengths.  Raises NoForm."""
     w = Lowering(body, lengths)
-    steps = w.number(Number("steps"))
+    steps = ONE if body.whole else w.number(Number("steps"))
     outs = [w.give(Given("out", body.types[k.value].dtype, keep=i)) for i, k in enumerate(body.loop.keeps)]
+    if body.whole:
+        _at_home(w, body, outs)
     code: list[Stmt] = []
     with w.into(code):
         Frame(w, body.root, "t", steps, outs, outermost=True).write(lambda nodes, wanted: emit(w, nodes, wanted))
     return w.recipe(code, "t")
+
+
+def _at_home(w: Lowering, body: Body, outs: list[str]) -> None:
+    """Results of a program are written where they are kept, not copied there."""
+    made = {out for n in body.root.nodes if isinstance(n, (*COMPUTED, Nested)) for out in n.outs if w.axes(out)}
+    for i, k in enumerate(body.loop.keeps):
+        if k.value in made:
+            w.homes.setdefault(k.value, (outs[i], ZERO))

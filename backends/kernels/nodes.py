@@ -216,13 +216,14 @@ class Body:
     """A loop all of whose operators are nodes.
 
     types: of all names that it mentions, those made here included.  outer: names made before it, of which `counts` are
-    numbers that lengths depend on.
+    numbers that lengths depend on.  whole: it stands for a program, not for one of its loops.
     """
 
     root: Nested
     types: Mapping[str, TensorType]
     exact: bool
     counts: tuple[str, ...] = ()
+    whole: bool = False
 
     @property
     def loop(self) -> Loop:

@@ -6,6 +6,7 @@ import ctypes
 from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -69,6 +70,32 @@ class Plan:
         self.rows = [self.shapes[k.value] for k in loop.keeps]
         self._kept = [places[k.rows] if isinstance(k.rows, str) else -1 for k in loop.keeps]
         self._dtypes = [np.dtype(k.type.dtype) for k in loop.keeps]
+
+    @property
+    def given(self) -> list[tuple[int, int]]:
+        """What the kernel is given: for each array 0 and the number of the outer name, 1 and that of the result, 2."""
+        return [(kind, self._arguments[i][0] if kind == 0 else i) for kind, i in self._where]
+
+    def results(self) -> list[tuple[Shape, Any]]:
+        """Shapes and dtypes of the results of a program."""
+        return list(zip(self.rows, self._dtypes, strict=True))
+
+    @cached_property
+    def work(self) -> float:
+        """How many elements it goes through, about: of the body once, of loops inside it for each row that they keep."""
+        return float(sum(prod(shape) for shape in self.shapes.values()))
+
+    def packed_numbers(self) -> list[int]:
+        """The numbers that the kernel of a program is given where all arguments are packed."""
+        found: list[int] = []
+        for kind, i, value in self._numbers:
+            if not kind:
+                found.append(value)
+                continue
+            name = self.body.outer[self._arguments[i][0]]
+            lengths = self.shapes[name][value + 1 :]
+            found.append(prod(lengths) * np.dtype(self.body.types[name].dtype).itemsize)
+        return found
 
     def _place(self, i: int, taken: Sequence[Given]) -> tuple[int, int]:
         """Of an array that is given: whether it is an argument, a result or scratch, and its number."""

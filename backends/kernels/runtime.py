@@ -19,7 +19,7 @@ from scanopt.backends.kernels.plans import Plan, Variant
 from scanopt.backends.kernels.sizes import Pattern, lengths_of, pattern_of, shapes_of
 from scanopt.forks import lock
 
-__all__ = ["LoopKernel"]
+__all__ = ["WORTH", "LoopKernel", "Planner"]
 
 Array = np.ndarray[Any, Any]
 Shapes = tuple[tuple[int, ...], ...]
@@ -34,33 +34,15 @@ WORTH, WAIT = 2e-3, 0.1
 
 
 @dataclass
-class LoopKernel:
-    """The kernel of one loop, made when it is worth it.
+class Planner:
+    """The kernels of a body: for each pattern of lengths one, for each list of shapes a plan."""
 
-    always: whether it is waited for in every case.  name: that it is called by in the source.
-    """
-
-    name: str
     body: Body
-    always: bool
-    spent: float = 0.0
     plans: dict[Key, Plan | None] = field(default_factory=dict[Any, Any])
     variants: dict[Pattern, Variant | str] = field(default_factory=dict[Pattern, Any])
 
     def __post_init__(self) -> None:
         self._lock = lock()
-        body, places = self.body, {name: i for i, name in enumerate(self.body.outer)}
-        self._dtypes = [np.dtype(body.types[name].dtype) for name in body.outer]
-        self._sources = [places[r.source] for r in body.loop.reads]
-        self._inits = [(places[s.init], s.depth) for s in body.loop.states]
-        self._ops = max(1, self.body.size)
-        self._ends_early, self._taken, self._calls = body.loop.until is not None, 1 << 40, 0
-        self._counts = [places[name] for name in body.counts]
-
-    @property
-    def fewest(self) -> int:
-        """So many steps are run faster by a kernel that is there."""
-        return 1 if self.always else max(2, 24 // self._ops)
 
     def texts(self) -> list[str]:
         """The C texts of the variants that were made."""
@@ -78,6 +60,75 @@ class LoopKernel:
         told = [f"{made} of {len(builds)} kernels compiled"] if builds else []
         return "; ".join([*told, *(f"array steps: {r}" for r in reasons if r)])
 
+    def plan(self, key: Key) -> Plan | None:
+        """The plan for some shapes; None where array steps have to run."""
+        if key in self.plans:
+            return self.plans[key]
+        with self._lock:
+            if len(self.plans) >= PLANS:
+                self.plans.clear()
+            try:
+                plan = self._planned(*key)
+            except (ValueError, TypeError, LookupError):  # array steps tell what does not fit
+                plan = None
+            self.plans[key] = plan
+        return plan
+
+    def _planned(self, shapes: Shapes, counts: tuple[int, ...]) -> Plan | None:
+        body = self.body
+        outer = dict(zip(body.outer, shapes, strict=True))
+        found = shapes_of(body, outer, dict(zip(body.counts, counts, strict=True)))
+        if found is None:
+            return None
+        pattern = pattern_of(body, found)
+        if pattern not in self.variants and len(self.variants) < VARIANTS:
+            try:
+                self.variants[pattern] = Variant.of(lowered(body, lengths_of(body, pattern, found)))
+            except NoForm as reason:
+                self.variants[pattern] = str(reason)
+            except Exception as error:  # a kernel is never needed
+                self.variants[pattern] = f"{type(error).__name__}: {error}"
+        variant = self.variants.get(pattern)
+        if variant is None or isinstance(variant, str) or not variant.recipe.lengths.hold(found):
+            return None
+        return Plan(body, variant, found)
+
+
+@dataclass
+class LoopKernel:
+    """The kernel of one loop, made when it is worth it.
+
+    always: whether it is waited for in every case.  name: that it is called by in the source.
+    """
+
+    name: str
+    body: Body
+    always: bool
+    spent: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.planner = Planner(self.body)
+        body, places = self.body, {name: i for i, name in enumerate(self.body.outer)}
+        self._dtypes = [np.dtype(body.types[name].dtype) for name in body.outer]
+        self._sources = [places[r.source] for r in body.loop.reads]
+        self._inits = [(places[s.init], s.depth) for s in body.loop.states]
+        self._ops = max(1, self.body.size)
+        self._ends_early, self._taken, self._calls = body.loop.until is not None, 1 << 40, 0
+        self._counts = [places[name] for name in body.counts]
+
+    @property
+    def fewest(self) -> int:
+        """So many steps are run faster by a kernel that is there."""
+        return 1 if self.always else max(2, 24 // self._ops)
+
+    def texts(self) -> list[str]:
+        """The C texts of the variants that were made."""
+        return self.planner.texts()
+
+    def state(self) -> str:
+        """What to tell of it."""
+        return self.planner.state()
+
     def __call__(self, n: int, *values: Any) -> list[Array] | None:
         """What the loop keeps after at most n steps; None where array steps have to run."""
         try:
@@ -93,7 +144,7 @@ class LoopKernel:
         if not self._fit(n, arrays):
             return None
         key = tuple([x.shape for x in arrays]), tuple([int(arrays[i]) for i in self._counts])
-        plan = self.plans[key] if key in self.plans else self._plan(key)
+        plan = self.planner.plan(key)
         if plan is None:
             return None
         build = plan.variant.build
@@ -131,33 +182,3 @@ class LoopKernel:
             if len(arrays[i]) != depth:
                 return False
         return True
-
-    def _plan(self, key: Key) -> Plan | None:
-        with self._lock:
-            if len(self.plans) >= PLANS:
-                self.plans.clear()
-            try:
-                plan = self._planned(*key)
-            except (ValueError, TypeError, LookupError):  # array steps tell what does not fit
-                plan = None
-            self.plans[key] = plan
-        return plan
-
-    def _planned(self, shapes: Shapes, counts: tuple[int, ...]) -> Plan | None:
-        body = self.body
-        outer = dict(zip(body.outer, shapes, strict=True))
-        found = shapes_of(body, outer, dict(zip(body.counts, counts, strict=True)))
-        if found is None:
-            return None
-        pattern = pattern_of(body, found)
-        if pattern not in self.variants and len(self.variants) < VARIANTS:
-            try:
-                self.variants[pattern] = Variant.of(lowered(body, lengths_of(body, pattern, found)))
-            except NoForm as reason:
-                self.variants[pattern] = str(reason)
-            except Exception as error:  # a kernel is never needed
-                self.variants[pattern] = f"{type(error).__name__}: {error}"
-        variant = self.variants.get(pattern)
-        if variant is None or isinstance(variant, str) or not variant.recipe.lengths.hold(found):
-            return None
-        return Plan(body, variant, found)

@@ -89,6 +89,8 @@ class Function(Runnable, Displayed):
             lowered = time.perf_counter()
             self._compiled = compiled(program, plan.request.backend)
             self._seconds |= {"lower": lowered - start, "compile": time.perf_counter() - lowered}
+        if self.profile is None and not _WATCHERS:
+            self._enter_quickly()
 
     # Calling
 

@@ -1,0 +1,230 @@
+"""The quick way into a kernel: a function of Python's own kind, in C, that looks at its arguments and calls the kernel.
+
+What it knows are plans: for arguments of certain shapes the kernel, and all that it is to be given.  Where an argument
+is not as one of the plans has it, or the kernel cannot go on, it gives None, and the way through Python is taken: that
+converts arguments, says what is wrong with them, and makes plans.
+
+The text declares the functions of CPython that it calls and the beginning of NumPy's arrays, which is part of NumPy's
+public interface; `_fits` compares the latter with what NumPy says.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from scanopt.backends.kernels.build import Build
+from scanopt.backends.kernels.plans import Plan
+from scanopt.backends.kernels.print_c import NAME
+
+__all__ = ["Entry", "can_enter"]
+
+Array = np.ndarray[Any, Any]
+MOST_PLANS, MOST_ARRAYS, SMALL = 8, 128, 1 << 16
+"""Plans that are known at a time; arrays of one kernel; bytes of scratch memory that may lie on the stack."""
+LONG = 20_000.0
+"""Elements times operators beyond which other threads may run meanwhile."""
+_FASTCALL = 0x80
+
+TEXT = f"""\
+typedef long long int64;
+typedef struct {{ int64 references; void *type; }} Object;
+typedef struct {{
+    Object head; char *data; int nd; const int64 *dimensions, *strides; void *base, *descr; int flags;
+}} Array;
+extern Object *PyList_GetItem(Object *, int64), *PyTuple_GetItem(Object *, int64), *PyTuple_New(int64);
+extern Object *PyObject_CallObject(Object *, Object *), *PyList_New(int64);
+extern int64 PyList_Size(Object *), PyLong_AsLongLong(Object *);
+extern int PyList_SetItem(Object *, int64, Object *);
+extern double PyFloat_AsDouble(Object *);
+extern char *PyBytes_AsString(Object *);
+extern void Py_IncRef(Object *), Py_DecRef(Object *), PyErr_Clear(void), *PyEval_SaveThread(void);
+extern void PyEval_RestoreThread(void *), *malloc(unsigned long), free(void *);
+extern Object *PyErr_Occurred(void), _Py_NoneStruct;
+extern char PyFloat_Type, PyLong_Type;
+typedef int64 kernel(char **, const int64 *, void **);
+typedef struct {{ int64 nd, descr, bytes, real, whole, counted, value; const int64 *shape; }} Argument;
+typedef struct {{ int64 kind, place; }} Given;
+typedef struct {{
+    kernel *function; void **loops; const int64 *numbers; const Argument *arguments; const Given *given;
+    int64 count, arrays, outs, scratch, single, long_one; void *empty, *array, *float64;
+}} Plan;
+
+static int fits(const Plan *p, Object *const *args, int64 count, Array *cells, double *values)
+{{
+    if (count != p->count) return 0;
+    for (int64 i = 0; i < count; i++) {{
+        const Argument *want = p->arguments + i;
+        const Array *x = (const Array *)args[i];
+        if (x->head.type == p->array) {{
+            if (x->descr != (void *)want->descr || x->nd != want->nd || (x->flags & 0x101) != 0x101) return 0;
+            for (int64 k = 0; k < want->nd; k++)
+                if (x->dimensions[k] != want->shape[k]) return 0;
+            cells[i].data = x->data;
+        }} else if (want->real && (x->head.type == (void *)&PyFloat_Type || x->head.type == p->float64)) {{
+            values[i] = PyFloat_AsDouble(args[i]);
+            cells[i].data = (char *)(values + i);
+        }} else if (want->whole && x->head.type == (void *)&PyLong_Type) {{
+            int64 value = PyLong_AsLongLong(args[i]);
+            if (value == -1 && PyErr_Occurred()) {{ PyErr_Clear(); return 0; }}
+            *(int64 *)(values + i) = value;
+            cells[i].data = (char *)(values + i);
+        }} else return 0;
+        if (want->counted && __builtin_memcmp(cells[i].data, &want->value, want->bytes)) return 0;
+    }}
+    return 1;
+}}
+
+static int64 called(const Plan *p, Array *cells, Object **outs)
+{{
+    char near[{SMALL + 64}], *G[{MOST_ARRAYS}], *memory = near;
+    Array scratch;
+    if (p->scratch > {SMALL} && !(memory = malloc(p->scratch + 64))) return -1;
+    scratch.data = (char *)(((unsigned long)memory + 63) & ~63ul);
+    for (int64 i = 0; i < p->arrays; i++) {{
+        const Given g = p->given[i];
+        G[i] = g.kind == 0 ? (char *)(cells + g.place) : g.kind == 1 ? (char *)outs[g.place]
+             : g.kind == 2 ? (char *)&scratch : (char *)g.place;
+    }}
+    void *state = p->long_one ? PyEval_SaveThread() : 0;
+    int64 status = p->function(G, p->numbers, p->loops);
+    if (state) PyEval_RestoreThread(state);
+    if (memory != near) free(memory);
+    return status;
+}}
+
+static Object *run(Object *known, const Plan *p, Array *cells)
+{{
+    Object *outs[{MOST_ARRAYS}], *found = 0;
+    int64 made = 0;
+    for (; made < p->outs; made++)
+        if (!(outs[made] = PyObject_CallObject(p->empty, PyTuple_GetItem(known, made + 2)))) break;
+    if (made == p->outs && called(p, cells, outs) >= 0) {{
+        if (p->single) return outs[0];
+        if ((found = PyList_New(made))) {{
+            for (int64 i = 0; i < made; i++) PyList_SetItem(found, i, outs[i]);
+            return found;
+        }}
+    }}
+    while (made--) Py_DecRef(outs[made]);
+    return 0;
+}}
+
+Object *{NAME}(Object *self, Object *const *args, int64 count)
+{{
+    for (int64 i = 0; count <= {MOST_ARRAYS} && i < PyList_Size(self); i++) {{
+        Array cells[{MOST_ARRAYS}];
+        double values[{MOST_ARRAYS}];
+        Object *known = PyList_GetItem(self, i);
+        const Plan *p = (const Plan *)PyBytes_AsString(PyTuple_GetItem(known, 0));
+        if (!fits(p, args, count, cells, values)) continue;
+        Py_IncRef(known);
+        Object *found = run(known, p, cells);
+        Py_DecRef(known);
+        if (found) return found;
+        PyErr_Clear();
+        break;
+    }}
+    Py_IncRef(&_Py_NoneStruct);
+    return &_Py_NoneStruct;
+}}
+"""
+
+
+class _Method(ctypes.Structure):
+    """CPython's PyMethodDef."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("text", ctypes.c_char_p),
+    )  # fmt: skip
+
+
+@cache
+def can_enter() -> bool:
+    """Whether Python and NumPy keep things in memory where the text looks for them."""
+    linux = sys.platform == "linux" and sys.implementation.name == "cpython" and object.__basicsize__ == 16
+    return linux and not hasattr(sys, "_is_gil_enabled") and _fits()
+
+
+def _fits() -> bool:
+    x = np.zeros((3, 5))
+    word = ctypes.c_int64.from_address
+
+    def at(place: int) -> int:
+        return word(id(x) + place).value
+
+    shape, strides = (tuple(word(at(place) + 8 * i).value for i in range(2)) for place in (32, 40))
+    nd, flags = (ctypes.c_int32.from_address(id(x) + place).value for place in (24, 64))
+    alike = (at(8), at(16), nd, shape, strides, at(56), flags & 0x101)
+    return alike == (id(np.ndarray), x.ctypes.data, 2, x.shape, x.strides, id(np.dtype("float64")), 0x101)
+
+
+@cache
+def _build() -> Build:
+    return Build(TEXT)
+
+
+@dataclass
+class Entry:
+    """A function in C that runs the plans it knows.
+
+    dtypes: of the inputs.  single: whether it gives its only result, not a list.
+    """
+
+    dtypes: tuple[str, ...]
+    single: bool
+    plans: list[tuple[Any, ...]] = field(default_factory=list[tuple[Any, ...]])
+    known: list[Plan] = field(default_factory=list[Plan])
+    function: Any = None
+
+    def add(self, plan: Plan, function: Any, values: Sequence[Array], outer: Sequence[tuple[int, Any]]) -> None:
+        """Know a plan that did well for these values.  outer: its arguments: numbers of values, or constants."""
+        made = _build().poll()
+        if any(p is plan for p in self.known) or not made or len(plan.given) > MOST_ARRAYS:
+            return
+        if self.function is None:
+            self._make(made)
+        self.plans.append(self._packed(plan, function, values, outer))
+        self.known.append(plan)
+        if len(self.plans) > MOST_PLANS:
+            del self.plans[0], self.known[0]
+
+    def _make(self, made: Any) -> None:
+        address = ctypes.cast(made, ctypes.c_void_p).value
+        self._method = _Method(b"call", address, _FASTCALL, None)
+        new = ctypes.pythonapi.PyCFunction_NewEx
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+        self.function = new(ctypes.addressof(self._method), self.plans, None)
+
+    def _packed(self, plan: Plan, function: Any, values: Sequence[Array], outer: Sequence[tuple[int, Any]]) -> Any:
+        """A plan as the text has it, with all that it points to."""
+        counted = {i for (i, c), name in zip(outer, plan.body.outer, strict=True) if name in plan.body.counts and c is None}
+        keep: list[Any] = [plan, function]
+        arguments: list[int] = []
+        for i, (x, dtype) in enumerate(zip(values, map(np.dtype, self.dtypes), strict=True)):
+            shape = (ctypes.c_int64 * max(x.ndim, 1))(*x.shape)
+            keep.append(shape)
+            value = int.from_bytes(x.tobytes(), "little") if i in counted else 0
+            value -= (value >> 63) << 64
+            arguments += [x.ndim, id(dtype), dtype.itemsize, not x.ndim and dtype.name == "float64",
+                          not x.ndim and dtype.name == "int64", i in counted, value, ctypes.addressof(shape)]  # fmt: skip
+        given: list[int] = []
+        for kind, place in plan.given:
+            i, constant = outer[place] if kind == 0 else (place, None)
+            given += [3, id(constant)] if constant is not None else [kind, i]
+        parts = [(ctypes.c_int64 * max(len(x), 1))(*x) for x in (plan.packed_numbers(), arguments, given)]
+        keep += [*parts, np.empty, *(c for _, c in outer)]
+        address = ctypes.cast(function, ctypes.c_void_p).value
+        head = [address, ctypes.addressof(plan.variant.loops), *map(ctypes.addressof, parts), len(values),
+                len(plan.given), len(plan.rows), plan.size, self.single, plan.work > LONG,
+                id(np.empty), id(np.ndarray), id(np.float64)]  # fmt: skip
+        outs = [(shape, dtype) for shape, dtype in plan.results()]
+        return bytes((ctypes.c_int64 * len(head))(*head)), tuple(keep), *outs
+
+

@@ -1,0 +1,92 @@
+"""A whole program as one kernel: its loops and all that stands around them, called once.
+
+The program is taken for the body of a loop of one step, of which the results are kept: so everything that a loop's
+kernel can have inside it, a program can have.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.types import TensorType
+from scanopt.backends.kernels.body import body_of
+from scanopt.backends.kernels.build import LONGEST
+from scanopt.backends.kernels.entry import Entry
+from scanopt.backends.kernels.nodes import Body
+from scanopt.backends.kernels.plans import Plan
+from scanopt.backends.kernels.runtime import WORTH, Planner
+from scanopt.program.ir import Keep, Loop, Program
+
+__all__ = ["ProgramKernel", "program_body"]
+
+Array = np.ndarray[Any, Any]
+ONCE = "the program"
+MOST_SCRATCH = 1 << 25
+"""Bytes of values in between beyond which array steps, which let go of each when it was read last, take less memory."""
+
+
+def program_body(program: Program, types: Mapping[str, TensorType]) -> Body:
+    """A program as the body of a loop of one step.  types: of all its names.  Raises NoForm."""
+    keeps = tuple(
+        Keep(f"{i}#out", name, 1, TensorType(types[name].dtype, (1, *types[name].shape)))
+        for i, name in enumerate(program.outputs)
+    )
+    loop = Loop(ONCE, ONCE, (), (), program.steps, keeps)
+    known = {**types, ONCE: TensorType("int64", ()), **{k.out: k.type for k in keeps}}
+    return body_of(loop, known, program.exact, whole=True)
+
+
+@dataclass
+class ProgramKernel:
+    """The kernel of one program.
+
+    always: whether it is waited for.  constants: by name.  inputs: names of the arguments, in order.
+    """
+
+    body: Body
+    always: bool
+    inputs: tuple[str, ...]
+    constants: Mapping[str, Array]
+    spent: float = 0.0
+    entries: list[Entry] = field(default_factory=list[Entry])
+
+    def __post_init__(self) -> None:
+        self.planner = Planner(self.body)
+        places = {name: i for i, name in enumerate(self.inputs)}
+        self._outer = [(places.get(name, -1), self.constants.get(name)) for name in self.body.outer]
+        self._counts = [i for i, name in enumerate(self.body.outer) if name in self.body.counts]
+
+    def __call__(self, values: Sequence[Any]) -> list[Array] | None:
+        """The results for arguments of the dtypes of the inputs; None where array steps have to run."""
+        if not self.always and self.spent < WORTH:
+            return None
+        try:
+            return self._called(values)
+        except (MemoryError, OSError, ArithmeticError, TypeError, ValueError):
+            return None
+
+    def _called(self, values: Sequence[Any]) -> list[Array] | None:
+        arrays: list[Array] = [c if c is not None else np.asarray(values[i]) for i, c in self._outer]
+        key = tuple([x.shape for x in arrays]), tuple([int(arrays[i]) for i in self._counts])
+        plan = self.planner.plan(key)
+        if plan is None or plan.size > MOST_SCRATCH:
+            return None
+        build = plan.variant.build
+        function = build.function or build.poll(LONGEST if self.always else 0.0)
+        if not function:
+            return None
+        found = plan.run(function, 1, arrays)
+        if found is None:
+            return None
+        for entry in self.entries:
+            entry.add(plan, function, values, self._outer)
+        return [x.reshape(x.shape[1:]) for x in found]
+
+    def state(self) -> str:
+        """What to tell of it; "" where it was not asked for yet or never ran."""
+        return self.planner.state() if self.planner.variants else ""
