@@ -1,7 +1,21 @@
 """Settings of all tests."""
 
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+import scanopt
 
 # The same examples on every run and machine, and no failure for being slow: CI has two cores and two workers.
 settings.register_profile("scanopt", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("scanopt")
+
+
+@pytest.fixture
+def priced_as_array_steps() -> Iterator[None]:
+    """Programs are chosen as where there is no compiler: for what laws find, which kernels often do without."""
+    before = scanopt.config.cost
+    scanopt.config.cost = "numpy"
+    yield
+    scanopt.config.cost = before

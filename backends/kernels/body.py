@@ -12,6 +12,7 @@ from scanopt.backends.kernels.nodes import (
     WHOLE,
     Body,
     Call,
+    Evenly,
     Fork,
     Length,
     Map,
@@ -72,6 +73,8 @@ def _counts(root: Nested, types: Mapping[str, TensorType]) -> tuple[str, ...]:
     loops = [n.loop for n in walk(root.nodes) if isinstance(n, Nested)]
     made = {out: n for n in walk(root.nodes) for out in n.outs}
     todo = [x.steps for x in loops] + [k.rows for x in loops for k in x.keeps if isinstance(k.rows, str)]
+    for n in made.values():
+        todo += n.ends if isinstance(n, View) else n.args if isinstance(n, Evenly) else ()
     found: dict[str, None] = {}
     seen: set[str] = set()
     while todo:

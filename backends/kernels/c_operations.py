@@ -51,6 +51,7 @@ BUILTIN = {
 """Functions of C on floats that round once at most."""
 
 _FLOATS = {
+    "clip": "a != a ? a : b != b ? b : c != c ? c : (a < b ? b : a) > c ? c : (a < b ? b : a)",
     "maximum": "a > b || a != a ? a : b",
     "minimum": "a < b || a != a ? a : b",
     "square": "a * a",
@@ -60,6 +61,7 @@ _FLOATS = {
     "signbit": "__builtin_signbit(a) != 0",
 }
 _INTEGERS = {
+    "clip": "(a > b ? a : b) < c ? (a > b ? a : b) : c",
     "maximum": "a > b ? a : b", "minimum": "a < b ? a : b", "square": "a * a", "sign": "(a > 0) - (a < 0)",
     "absolute": "a < 0 ? -a : a",
     "floor_divide": "b == 0 ? 0 : b == -1 ? -a : a / b - (a % b != 0 && (a < 0) != (b < 0))",
@@ -68,6 +70,7 @@ _INTEGERS = {
     "right_shift": "b < 0 || b >= (T)(8 * sizeof(T)) ? (a < 0 ? -1 : 0) : a >> b",
 }  # fmt: skip
 _UNSIGNED = {
+    "clip": "(a > b ? a : b) < c ? (a > b ? a : b) : c",
     "maximum": "a > b ? a : b", "minimum": "a < b ? a : b", "square": "a * a", "sign": "a > 0",
     "floor_divide": "b == 0 ? 0 : a / b", "remainder": "b == 0 ? 0 : a % b",
     "left_shift": "b >= 8 * sizeof(T) ? 0 : a << b", "right_shift": "b >= 8 * sizeof(T) ? 0 : a >> b",
@@ -123,6 +126,6 @@ def operation_helper(op: str, dtype: str) -> str:
         return ""
     t = TYPES[dtype]
     result = "bool8" if op in _TRUE else t
-    args = f"{t} a, {t} b" if re.search(r"\bb\b", body) else f"{t} a"
+    args = ", ".join(f"{t} {x}" for x in "abc" if re.search(rf"\b{x}\b", body))
     value = re.sub(r"\bT\b", t, body)
     return f"static inline {result} {op}_{t}({args}) {{ return ({result})({value}); }}\n"

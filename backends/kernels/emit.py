@@ -57,7 +57,7 @@ from scanopt.backends.kernels.reductions import reduced
 from scanopt.backends.kernels.stages import Fused, Stage, stages_of, stored
 from scanopt.backends.kernels.values import Array, Axes, Scalar, element_of, nest, packed
 
-__all__ = ["emit"]
+__all__ = ["emit", "written"]
 
 
 def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
@@ -65,11 +65,12 @@ def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
     stages = stages_of(nodes, w.lengths.axes)
     w.stored |= stored(stages, wanted)
     for stage in stages:
-        _emit(stage, w)
+        written(stage, w)
 
 
 @singledispatch
-def _emit(stage: Stage, w: Lowering) -> None:
+def written(stage: Stage, w: Lowering) -> None:
+    """Write a stage."""
     raise NotImplementedError(stage)
 
 
@@ -79,14 +80,14 @@ def operation(node: Map, args: list[Expr], dtypes: list[str]) -> Expr:
     return given[0] if node.op == "copy" else Do(node.op, tuple(given), node.dtype, node.takes[-1])
 
 
-@_emit.register(Map)
+@written.register(Map)
 def _scalar(node: Map, w: Lowering) -> None:
     values = [w.value(a) for a in node.args]
     found = [element_of(v, [], ()) for v in values]
     w.let(node.out, operation(node, found, [v.dtype for v in values]), node.dtype)
 
 
-@_emit.register(Fused)
+@written.register(Fused)
 def _fused(stage: Fused, w: Lowering) -> None:
     """One loop over all elements where all arrays are packed alike, else one for each axis."""
     mine: dict[str, Scalar] = {}
@@ -131,7 +132,7 @@ def _in_cell(w: Lowering, value: Expr, old: str, dtype: str) -> str:
     return cell
 
 
-@_emit.register(Call)
+@written.register(Call)
 def _call(node: Call, w: Lowering) -> None:
     axes = w.axes(node.out)
     if node.whole and axes and (product(axes) == ONE or not all(w.axes(a) in (axes, ()) for a in node.args)):
@@ -153,13 +154,13 @@ def _call(node: Call, w: Lowering) -> None:
         w.let(node.out, Load(out, ZERO, node.dtype), node.dtype)
 
 
-@_emit.register(Product)
+@written.register(Product)
 def _product(node: Product, w: Lowering) -> None:
     """NumPy's loop takes matrices: a vector is one row on the left, one column on the right."""
     item = _item(node.dtype)
     (a, b), out_axes = node.args, w.axes(node.out)
-    pointer_a, strides_a = _factor(w, a, node.dtype)
-    pointer_b, strides_b = _factor(w, b, node.dtype)
+    pointer_a, strides_a = _factor(w, a, node)
+    pointer_b, strides_b = _factor(w, b, node)
     axes_a, axes_b = w.axes(a), w.axes(b)
     rows = axes_a[0] if len(axes_a) == 2 else ONE
     columns = axes_b[1] if len(axes_b) == 2 else ONE
@@ -175,9 +176,13 @@ def _product(node: Product, w: Lowering) -> None:
         w.let(node.out, Load(out, ZERO, node.dtype), node.dtype)
 
 
-def _factor(w: Lowering, name: str, dtype: str) -> tuple[str, tuple[Expr, ...]]:
+def _factor(w: Lowering, name: str, node: Product) -> tuple[str, tuple[Expr, ...]]:
     """A pointer to a factor, and its strides in bytes; where rounding is free, an outer one is taken as it lies."""
-    axes = w.axes(name)
+    axes, dtype = w.axes(name), node.dtype
+    if node.as_they_lie:
+        value = w.value(name)
+        assert isinstance(value, Array)
+        return value.pointer, tuple(times(s, _item(dtype)) for s in value.strides)
     if not w.body.exact and name in w.body.outer and w.dtype(name) == dtype:
         strides = tuple(w.number(Number("stride in bytes", (name, i))) for i in range(len(axes)))
         return w.give(Given("strided", dtype, name)), strides
@@ -188,7 +193,7 @@ def _factor(w: Lowering, name: str, dtype: str) -> tuple[str, tuple[Expr, ...]]:
 # Views
 
 
-@_emit.register(View)
+@written.register(View)
 def _view(node: View, w: Lowering) -> None:
     x, axes = w.value(node.args[0]), w.axes(node.out)
     if isinstance(x, Scalar):
@@ -209,19 +214,38 @@ def _part(node: View, x: Array, w: Lowering) -> tuple[Expr, Axes]:
     for axis, at in node.at:
         offset = plus(offset, times(_index(w, at, x.axes[axis]), x.strides[axis]))
     strides: list[Expr] = []
-    for entry in node.axes:
+    for entry, length in zip(node.axes, w.axes(node.out), strict=True):
         if entry is None:
             strides.append(ONE)
             continue
         axis, part = entry
-        if part != WHOLE:
+        if any(isinstance(p, str) for p in part):
+            offset = plus(offset, times(_start(w, part, x.axes[axis], length), x.strides[axis]))
+        elif part != WHOLE:
             start = w.number(Number("start", (node.args[0], axis), part))
             offset = plus(offset, times(start, x.strides[axis]))
         strides.append(times(Lit(1 if part[2] is None else part[2]), x.strides[axis]))
     return offset, tuple(strides)
 
 
-@_emit.register(SetItem)
+def _start(w: Lowering, part: tuple[int | str | None, ...], length: Expr, wanted: Expr) -> Expr:
+    """Where a slice starts whose ends are computed, after a check that it has as many elements as planned for."""
+    ends = [ZERO if part[0] is None else _end(w, part[0], length), length if part[1] is None else _end(w, part[1], length)]
+    found = Do("subtract", (ends[1], ends[0]), INDEX, INDEX)
+    w.code.append(If(Do("not_equal", (found, wanted), "bool", INDEX), (Fail(),)))
+    return ends[0]
+
+
+def _end(w: Lowering, end: int | str, length: Expr) -> Expr:
+    place: Expr = Cast(number_of(w.value(end)), INDEX) if isinstance(end, str) else Lit(end)
+    name = w.fresh("j")
+    below = Do("less", (place, ZERO), "bool", INDEX)
+    counted = Do("where", (below, plus(place, length), place), INDEX, INDEX)
+    w.code.append(Let(name, Do("clip", (counted, ZERO, length), INDEX, INDEX), INDEX))
+    return Var(name)
+
+
+@written.register(SetItem)
 def _setitem(node: SetItem, w: Lowering) -> None:
     x, y, axes = w.value(node.args[0]), w.value(node.args[1]), w.axes(node.out)
     if node.out in w.in_place:
@@ -276,7 +300,7 @@ def _arranged(out: str, x: Scalar, w: Lowering) -> None:
     w.code += w.copied(x, pointer, ZERO, w.axes(out))
 
 
-@_emit.register(Reshape)
+@written.register(Reshape)
 def _reshape(node: Reshape, w: Lowering) -> None:
     x, axes = w.value(node.args[0]), w.axes(node.out)
     if isinstance(x, Scalar):
@@ -289,7 +313,7 @@ def _reshape(node: Reshape, w: Lowering) -> None:
         w.let(node.out, Load(pointer, ZERO, node.dtype), node.dtype)
 
 
-@_emit.register(Join)
+@written.register(Join)
 def _join(node: Join, w: Lowering) -> None:
     pointer, axes = w.place(node.out), w.axes(node.out)
     strides = packed(axes)
@@ -306,17 +330,17 @@ def _join(node: Join, w: Lowering) -> None:
         start = plus(start, times(ONE if node.new else own[node.axis], strides[node.axis]))
 
 
-@_emit.register(Length)
+@written.register(Length)
 def _length(node: Length, w: Lowering) -> None:
     w.let(node.out, w.axes(node.args[0])[node.axis], node.dtype)
 
 
-@_emit.register(Reduce)
+@written.register(Reduce)
 def _reduce(node: Reduce, w: Lowering) -> None:
     reduced(node, _slot(w, node.op, (node.dtype,) * 3), w)
 
 
-@_emit.register(SumTo)
+@written.register(SumTo)
 def _sum_to(node: SumTo, w: Lowering) -> None:
     x, axes = w.axes(node.args[0]), w.axes(node.out)
     gone = tuple(i for i, (n, m) in enumerate(zip(x, axes, strict=True)) if n != m)
@@ -326,7 +350,7 @@ def _sum_to(node: SumTo, w: Lowering) -> None:
         w.env[node.out] = w.value(node.args[0])
 
 
-@_emit.register(Running)
+@written.register(Running)
 def _running(node: Running, w: Lowering) -> None:
     axes, dtype = w.axes(node.out), node.dtype
     out, stride = w.place(node.out), packed(axes)[node.axis]
@@ -342,7 +366,7 @@ def _running(node: Running, w: Lowering) -> None:
     w.code += nest(axes[: node.axis], names[: node.axis], (steps,))
 
 
-@_emit.register(Take)
+@written.register(Take)
 def _take(node: Take, w: Lowering) -> None:
     x, at = w.value(node.args[0]), w.value(node.args[1])
     assert isinstance(x, Array)
@@ -362,7 +386,7 @@ def _take(node: Take, w: Lowering) -> None:
 # Branches and loops inside
 
 
-@_emit.register(Fork)
+@written.register(Fork)
 def _fork(node: Fork, w: Lowering) -> None:
     results = node.branch.results
     targets = [w.pointer(r.type.dtype) if w.axes(r.out) else w.variable(r.type.dtype) for r in results]
@@ -387,7 +411,7 @@ def _fork(node: Fork, w: Lowering) -> None:
         w.env[r.out] = Array(target, axes, packed(axes), dtype) if axes else Scalar(Var(target, dtype), dtype)
 
 
-@_emit.register(Nested)
+@written.register(Nested)
 def _nested(node: Nested, w: Lowering) -> None:
     outs: list[str] = []
     for k in node.loop.keeps:

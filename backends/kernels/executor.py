@@ -10,7 +10,9 @@ import numpy as np
 from scanopt.backends.compiled import Compiled, compile_steps
 from scanopt.backends.kernels.choice import Choice
 from scanopt.backends.kernels.compilers import compiler
+from scanopt.backends.kernels.prices import KERNELS
 from scanopt.backends.numpy import bind
+from scanopt.extraction.cost import CostModel
 from scanopt.program.ir import Program
 
 __all__ = ["Kernels", "adaptive", "always"]
@@ -36,6 +38,11 @@ class Kernels:
             return f"array steps on NumPy: {found}"
         when = "loops" if self.always else "loops that take long"
         return f"array steps on NumPy, {when} as kernels compiled by {found.name}"
+
+    @property
+    def cost(self) -> CostModel | None:
+        """The cost model of what it runs; None, as for array steps, where there is no compiler."""
+        return None if isinstance(compiler(), str) else KERNELS
 
     @property
     def xp(self) -> Any:

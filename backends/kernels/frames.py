@@ -32,7 +32,23 @@ from scanopt.backends.kernels.ir import (
     times,
 )  # fmt: skip
 from scanopt.backends.kernels.lowering import Lowering, number_of
-from scanopt.backends.kernels.nodes import Call, Join, Map, Nested, Node, Product, Reduce, Running, SetItem, Take, View
+from scanopt.backends.kernels.nodes import (
+    Call,
+    Evenly,
+    Extreme,
+    Join,
+    Map,
+    Nested,
+    Node,
+    Product,
+    Reduce,
+    Running,
+    Search,
+    SetItem,
+    Solve,
+    Take,
+    View,
+)  # fmt: skip
 from scanopt.backends.kernels.recipe import Given, Number
 from scanopt.backends.kernels.values import Array, Scalar, packed
 from scanopt.program.ir import CarriedState, Keep
@@ -41,7 +57,7 @@ __all__ = ["REGISTERS", "Frame", "checked"]
 
 REGISTERS = 8
 """A scalar state that looks back no further is kept in variables."""
-COMPUTED = (Map, Call, Join, Product, Reduce, Running, SetItem, Take)
+COMPUTED = (Map, Call, Join, Product, Reduce, Running, SetItem, Take, Evenly, Extreme, Search, Solve)
 """What writes its result where it is told to."""
 Emit = Callable[[Sequence[Node], set[str]], None]
 

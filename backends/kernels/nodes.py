@@ -11,8 +11,8 @@ from scanopt.array.types import TensorType
 from scanopt.program.ir import Branch, Loop
 
 __all__ = [
-    "WHOLE", "Body", "Call", "Fork", "Join", "Length", "Map", "Nested", "NoForm", "Node", "Product", "Reduce",
-    "Reshape", "Running", "SetItem", "Single", "SumTo", "Take", "View", "walk",
+    "WHOLE", "Body", "Call", "Check", "Evenly", "Extreme", "Fork", "Join", "Length", "Map", "Nested", "NoForm", "Node",
+    "Product", "Reduce", "Reshape", "Running", "Search", "SetItem", "Single", "Solve", "SumTo", "Take", "View", "walk",
 ]  # fmt: skip
 
 WHOLE = (None, None, None)
@@ -63,8 +63,8 @@ class Call(_One):
 class View(_One):
     """Elements of an array by other indices: x[..] with numbers and slices, its axes in another order.
 
-    axes: for each axis of the result that of x, with the slice that is taken of it, or None for a new one.  at: for
-    axes of x that are gone, the index: a number or the name of one.
+    axes: for each axis of the result that of x, with the slice that is taken of it, or None for a new one; the ends of
+    a slice may be names.  at: for axes of x that are gone, the index: a number or the name of one.
     """
 
     out: str
@@ -74,13 +74,20 @@ class View(_One):
     dtype: str
 
 
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """The names that slices end at."""
+        return tuple(p for x in self.axes if x is not None for p in x[1] if isinstance(p, str))
+
+
 @dataclass(frozen=True)
 class Reshape(_One):
-    """The same elements in order, in another shape."""
+    """The same elements in order, in another shape.  merged: the axes of x that each axis of the result is made of."""
 
     out: str
     args: tuple[str, ...]
     dtype: str
+    merged: tuple[tuple[int, ...], ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -96,11 +103,12 @@ class Join(_One):
 
 @dataclass(frozen=True)
 class Product(_One):
-    """The product of two matrices or vectors, by NumPy's inner loop."""
+    """The product of two matrices or vectors, by NumPy's inner loop.  as_they_lie: with the strides that they have."""
 
     out: str
     args: tuple[str, ...]
     dtype: str
+    as_they_lie: bool = False
 
 
 @dataclass(frozen=True)
@@ -169,6 +177,55 @@ class Take(_One):
 
 
 @dataclass(frozen=True)
+class Check(_One):
+    """The first of two numbers, where a comparison of both holds; else array steps run, which say what is wrong."""
+
+    out: str
+    args: tuple[str, ...]
+    op: str
+    dtype: str = "int64"
+
+
+@dataclass(frozen=True)
+class Evenly(_One):
+    """Integers from a first one on, by steps: of three numbers the first and the last say which."""
+
+    out: str
+    args: tuple[str, ...]
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Extreme(_One):
+    """Where the first greatest (op: greater) or least (op: less) element lies along an axis; NaN is beyond all."""
+
+    out: str
+    args: tuple[str, ...]
+    op: str
+    axis: int
+    dtype: str = "int64"
+
+
+@dataclass(frozen=True)
+class Search(_One):
+    """Places in a sorted array before which elements are to be inserted.  right: after those that are equal."""
+
+    out: str
+    args: tuple[str, ...]
+    right: bool
+    dtype: str = "int64"
+
+
+@dataclass(frozen=True)
+class Solve(_One):
+    """The solution of a system, by NumPy's inner loop."""
+
+    out: str
+    args: tuple[str, ...]
+    dtype: str
+
+
+@dataclass(frozen=True)
 class Fork:
     """The nodes of one of two sides run; each result is a value of that side."""
 
@@ -197,7 +254,10 @@ class Nested:
         return tuple(k.out for k in self.loop.keeps)
 
 
-Single = Map | Call | View | Reshape | Join | Product | Length | Reduce | SumTo | Running | SetItem | Take
+Single = (
+    Map | Call | View | Reshape | Join | Product | Length | Reduce | SumTo | Running | SetItem | Take
+    | Check | Evenly | Extreme | Search | Solve
+)  # fmt: skip
 Node = Single | Fork | Nested
 
 

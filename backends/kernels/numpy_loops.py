@@ -32,8 +32,9 @@ class _Ufunc(ctypes.Structure):
 
 
 def ufunc(name: str) -> Any:
-    """The ufunc of this name; "clip" is the one that np.clip calls."""
-    return getattr(importlib.import_module("numpy._core.umath") if name == "clip" else np, name)
+    """The ufunc of this name; "clip" is the one that np.clip calls, "solve" and "solve1" are those of np.linalg.solve."""
+    place = {"clip": "numpy._core.umath", "solve": "numpy.linalg._umath_linalg", "solve1": "numpy.linalg._umath_linalg"}
+    return getattr(importlib.import_module(place.get(name, "numpy")), name, None)
 
 
 @cache
@@ -93,6 +94,8 @@ def loop_dtypes(name: str, dtypes: tuple[str, ...]) -> tuple[str, ...] | None:
     ('float64', 'float64', 'float64')
     """
     f = ufunc(name)
+    if not isinstance(f, np.ufunc):
+        return None
     try:
         found = f.resolve_dtypes((*map(np.dtype, dtypes), *(None,) * f.nout))
     except TypeError:

@@ -16,6 +16,9 @@ from scanopt.backends.kernels.forms import cast_is_known, in_c, needs_whole, thr
 from scanopt.backends.kernels.nodes import (
     WHOLE,
     Call,
+    Check,
+    Evenly,
+    Extreme,
     Join,
     Length,
     Map,
@@ -24,13 +27,15 @@ from scanopt.backends.kernels.nodes import (
     Reduce,
     Reshape,
     Running,
+    Search,
     SetItem,
     Single,
+    Solve,
     SumTo,
     Take,
     View,
 )  # fmt: skip
-from scanopt.backends.kernels.numpy_loops import DTYPES, inner_loop
+from scanopt.backends.kernels.numpy_loops import DTYPES, inner_loop, loop_dtypes
 from scanopt.program.ir import Compute
 
 __all__ = ["nodes_of"]
@@ -97,10 +102,10 @@ def _where(step: Compute, types: Types) -> Iterator[Single]:
 def _clip(step: Compute, types: Types) -> Iterator[Single]:
     """By bounds that are numbers."""
     dtypes = _dtypes(step, types)
-    if any(types[a].ndim for a in step.args[1:]) or not (found := through_numpy("clip", dtypes)):
+    if any(types[a].ndim for a in step.args[1:]) or not (found := loop_dtypes("clip", dtypes)):
         return
-    if found[-1] == step.type.dtype:
-        yield Call(step.out, step.args, "clip", found[:-1], found[-1], step.out)
+    if found[-1] == step.type.dtype and np.dtype(found[-1]).kind in "iuf" and len(set(found)) == 1:
+        yield Map(step.out, step.args, "clip", found[:-1], found[-1], step.out)
 
 
 def _round(step: Compute, types: Types) -> Iterator[Single]:
@@ -134,8 +139,8 @@ def _part(step: Compute, inputs: tuple[str, ...], out: str, dtype: str, types: T
         if entry == "newaxis":
             axes.append(None)
             continue
-        if isinstance(entry, tuple) and "in" not in entry and entry[3] != 0:
-            axes.append((axis, entry[1:]))
+        if isinstance(entry, tuple) and entry[3] != 0 and (found := _slice(entry[1:], rest, types)):
+            axes.append((axis, found))
         elif entry == "in" and not types[rest[0]].ndim and types[rest[0]].dtype in INDICES:
             at.append((axis, rest.pop(0)))
         elif isinstance(entry, int) and not isinstance(entry, bool):
@@ -145,6 +150,17 @@ def _part(step: Compute, inputs: tuple[str, ...], out: str, dtype: str, types: T
         axis += 1
     axes += [(i, WHOLE) for i in range(axis, types[step.args[0]].ndim)]
     return View(out, (step.args[0], *inputs), tuple(axes), tuple(at), dtype)
+
+
+def _slice(parts: tuple[Any, ...], rest: list[str], types: Types) -> tuple[Any, ...] | None:
+    """A slice, names in the place of those of its ends that are computed."""
+    if "in" not in parts:
+        return parts
+    if parts[2] not in (None, 1):
+        return None
+    found = tuple(rest.pop(0) if p == "in" else p for p in parts)
+    names = [p for p in found if isinstance(p, str)]
+    return found if all(not types[p].ndim and types[p].dtype in INDICES for p in names) else None
 
 
 def _getitem(step: Compute, types: Types) -> Iterator[Single]:
@@ -159,7 +175,7 @@ def _setitem(step: Compute, types: Types) -> Iterator[Single]:
     x, y, *places = step.args
     name, dtype = f"{step.out}#p", types[x].dtype
     part = _part(step, tuple(places), name, dtype, types)
-    if part is None or types[y].ndim > len(part.axes) or not cast_is_known(types[y].dtype, dtype):
+    if part is None or part.ends or types[y].ndim > len(part.axes) or not cast_is_known(types[y].dtype, dtype):
         return
     added = step.op.options["mode"] == "inc"
     if dtype == step.type.dtype and (not added or types[y].dtype == dtype):
@@ -268,6 +284,73 @@ def _reduced(ufunc: str) -> Callable[[Compute, Types], Iterator[Single]]:
     return reduce
 
 
+def _require(step: Compute, types: Types) -> Iterator[Single]:
+    relations = {"ge": "greater_equal", "gt": "greater", "eq": "equal", "ne": "not_equal"}
+    if not any(types[a].ndim for a in step.args):
+        yield Check(step.out, step.args, relations[step.op.options["relation"]])
+
+
+def _arange(step: Compute, types: Types) -> Iterator[Single]:
+    if step.type.dtype in INDICES and all(types[a].dtype in INDICES for a in step.args):
+        yield Evenly(step.out, step.args, step.type.dtype)
+
+
+def _extreme(op: str) -> Callable[[Compute, Types], Iterator[Single]]:
+    def extreme(step: Compute, types: Types) -> Iterator[Single]:
+        axis, ndim = step.op.options["axis"], types[step.args[0]].ndim
+        if set(step.op.options) == {"axis"} and isinstance(axis, int) and ndim and step.type.dtype == "int64":
+            yield Extreme(step.out, step.args, op, axis % ndim)
+
+    return extreme
+
+
+def _search(step: Compute, types: Types) -> Iterator[Single]:
+    dtypes = set(_dtypes(step, types))
+    if len(step.args) == 2 and types[step.args[0]].ndim == 1 and len(dtypes) == 1 and step.type.dtype == "int64":
+        yield Search(step.out, step.args, step.op.options["side"] == "right")
+
+
+def _solve(step: Compute, types: Types) -> Iterator[Single]:
+    (a, b), dtype = step.args, step.type.dtype
+    if types[a].ndim == 2 and types[b].ndim in (1, 2) and {types[a].dtype, types[b].dtype} == {dtype}:
+        if inner_loop("solve", (dtype,) * 3) is not None:
+            yield Solve(step.out, step.args, dtype)
+
+
+def _tensordot(step: Compute, types: Types) -> Iterator[Single]:
+    """Where the axes summed over are the first or the last of both, in order: matrices that need no copies."""
+    (a, b), (ia, ib), dtype = step.args, step.op.options["axes"], step.type.dtype
+    if not ia or {types[a].dtype, types[b].dtype} != {dtype} or inner_loop("matmul", (dtype,) * 3) is None:
+        return
+    nodes: list[Single] = []
+    left, right = (_matrix(step, x, axes, i, types, nodes) for i, (x, axes) in enumerate(((a, ia), (b, ib))))
+    if left is None or right is None:
+        return
+    yield from nodes
+    out = f"{step.out}#d"
+    types[out] = TensorType(dtype, (None, None))
+    yield Product(out, (left, right), dtype, as_they_lie=True)
+    yield Reshape(step.out, (out,), dtype)
+
+
+def _matrix(step: Compute, x: str, summed: tuple[int, ...], i: int, types: Types, nodes: list[Single]) -> str | None:
+    """A factor as a matrix, what is summed over its columns on the left (i = 0), its rows on the right."""
+    n, m, dtype = types[x].ndim, len(summed), types[x].dtype
+    first, last = summed == tuple(range(m)), summed == tuple(range(n - m, n))
+    if not (first or last):
+        return None
+    cut = m if first else n - m
+    flat = f"{step.out}#f{i}"
+    types[flat] = TensorType(dtype, (None, None))
+    nodes.append(Reshape(flat, (x,), dtype, (tuple(range(cut)), tuple(range(cut, n)))))
+    if (first and not i) or (last and not first and i):
+        turned = f"{step.out}#t{i}"
+        types[turned] = TensorType(dtype, (None, None))
+        nodes.append(View(turned, (flat,), ((1, WHOLE), (0, WHOLE)), (), dtype))
+        return turned
+    return flat
+
+
 _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "sigmoid": _sigmoid, "cast": _cast, "where": _where, "clip": _clip, "round": _round, "full_like": _full_like,
     "shaped_like": _same, "spread_like": _same, "conjugate": _same, "getitem": _getitem,
@@ -277,5 +360,7 @@ _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "dot": _product, "matmul": _product, "shape_i": _length, "sum": _reduced("add"),
     "prod": _reduced("multiply"), "max": _reduced("maximum"), "min": _reduced("minimum"), "mean": _reduced("add"),
     "sum_to": _sum_to, "outer": _outer, "cumsum": _running("add"), "cumprod": _running("multiply"),
+    "require": _require, "arange": _arange, "argmax": _extreme("greater"), "argmin": _extreme("less"),
+    "searchsorted": _search, "solve": _solve, "tensordot": _tensordot,
     "any": _reduced("logical_or"), "all": _reduced("logical_and"),
 }  # fmt: skip

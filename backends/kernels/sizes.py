@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from scanopt.backends.kernels.nodes import (
     WHOLE,
     Body,
     Call,
+    Extreme,
     Fork,
     Join,
     Map,
@@ -24,9 +26,12 @@ from scanopt.backends.kernels.nodes import (
     Node,
     Product,
     Reduce,
+    Reshape,
     Running,
+    Search,
     SetItem,
     Single,
+    Solve,
     SumTo,
     Take,
     View,
@@ -91,6 +96,13 @@ def _complete(node: Node, known: dict[str, Operand]) -> None:
     elif isinstance(node, View) and node.out not in known and node.args[0] in known:
         x = known[node.args[0]]
         known[node.out] = Operand(x.dtype, tuple(1 if i is None else _left(x.shape[i[0]], i[1]) for i in node.axes))
+    elif isinstance(node, Reshape) and node.merged and node.out not in known and node.args[0] in known:
+        x = known[node.args[0]]
+        lengths = ([x.shape[i] for i in axes] for axes in node.merged)
+        known[node.out] = Operand(x.dtype, tuple(None if None in n else prod(n) for n in lengths))  # type: ignore[arg-type]
+    elif isinstance(node, Product) and node.out not in known and all(a in known for a in node.args):
+        a, b = (known[x] for x in node.args)
+        known[node.out] = Operand(node.dtype, (*a.shape[:-1], *b.shape[1:]))
     elif isinstance(node, SetItem) and node.args[0] in known:
         _complete(node.part, known)
 
@@ -206,6 +218,17 @@ def _ties_of(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis
         x, places = node.args
         yield from (((out, i), (places, i)) for i in range(ndim[places]))
         yield from (((out, i + ndim[places] - 1), (x, i)) for i in range(1, ndim[x]))
+    elif isinstance(node, Extreme):
+        yield from (((out, i), (node.args[0], i + (i >= node.axis))) for i in range(n))
+    elif isinstance(node, Search):
+        yield from (((out, i), (node.args[1], i)) for i in range(n))
+    elif isinstance(node, Solve):
+        a, b = node.args
+        yield (a, 0), (a, 1)
+        yield (a, 0), (b, 0)
+        yield from (((out, i), (b, i)) for i in range(n))
+    elif isinstance(node, Reshape) and node.merged:
+        yield from (((out, i), (node.args[0], axes[0])) for i, axes in enumerate(node.merged) if len(axes) == 1)
     elif isinstance(node, Reduce):
         kept = [i for i in range(ndim[node.args[0]]) if i not in node.axes]
         yield from (((out, i), (node.args[0], j)) for i, j in enumerate(kept))

@@ -362,8 +362,8 @@ def function(
     fp: "exact" (equal to the interpreter bit for bit), "reassoc" (rounding may differ) or "fast" (formulas may).
     backend: "auto" (NumPy, and loops that take long as kernels in C), "numpy" (no kernels), "c" (kernels at once), or
     "cupy".  exclude: names of laws or rulesets to leave out, "inplace" for results in place.  rules: further laws.
-    cost: a cost model: a function of `Work`, the name of one, "calibrated", or a file of measured costs
-    (default: config.cost).  schedule: a `Schedule` or its name: which laws run
+    cost: a cost model: a function of `Work`, the name of one ("numpy" prices array steps, "default" what the executor
+    runs), "calibrated", or a file of measured costs (default: config.cost).  schedule: a `Schedule` or its name: which laws run
     when (default: all, until nothing is new).  example: one value per input, for sizes.
     memory: the bytes that the program may hold at those sizes, beside its arguments: a number, "2GB", or "free" for
     what the machine has free (default: config.memory).  Warns where no program that was found holds so little.
@@ -393,7 +393,7 @@ def function(
     laws = tuple(x for x in allowed(known, fp, left_out) if any(m.allows(x.ruleset, x.name) for m in modes))
     in_place = INPLACE not in left_out and all(INPLACE not in m.excluded for m in modes)
     settings = Settings(
-        fp, checked_cost(as_cost(cost)), schedule=order, in_place=in_place, memory=_limit(memory, backend)
+        fp, checked_cost(_costs(cost, backend)), schedule=order, in_place=in_place, memory=_limit(memory, backend)
     )  # fmt: skip
     optimizes = any(m.optimizes for m in modes)
     values = None if example is None else made_of.read_example(example)
@@ -424,6 +424,16 @@ def _profiled(profile: Any, name: str | None) -> str:
     if not (isinstance(profile, str) or is_truth(profile)):
         raise TypeError(f"profile must be True, False or a title, found {show(profile)}")
     return profile if isinstance(profile, str) else (name or "a function") if profile else ""
+
+
+def _costs(cost: CostModel | str | PathLike[str] | None, backend: str) -> CostModel:
+    """The cost model asked for, here or by config; by default that of the executor, which knows how it runs programs."""
+    asked = config.cost if cost is None else cost
+    if isinstance(asked, str) and asked == "default":
+        own: CostModel | None = getattr(importlib.import_module("scanopt.backends").executor(backend), "cost", None)
+        if own is not None:
+            return own
+    return as_cost(asked)
 
 
 def _limit(memory: float | str | None, backend: str) -> float | None:

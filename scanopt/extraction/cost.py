@@ -132,7 +132,8 @@ def byte_price(model: CostModel) -> float:
     return NUMPY.held if model is numpy_cost else float(getattr(model, "held", 0.0))
 
 
-_REGISTERED: dict[str, CostModel] = {"default": numpy_cost}
+_REGISTERED: dict[str, CostModel] = {"default": numpy_cost, "numpy": numpy_cost}
+"""By name; `function` takes for "default" that of the executor where it has one."""
 
 
 def register_cost(name: str, model: CostModel) -> None:

@@ -1,0 +1,72 @@
+"""The cost model of kernels: nanoseconds of one evaluation where loops, and all that can stand in them, run as C.
+
+What has no form in C is priced as array steps are, and so that what it breaks is paid for, too: a loop that it stands
+in runs as array steps, a program as more than one kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from scanopt.array.op import Op
+from scanopt.array.types import TensorType
+from scanopt.backends.kernels.nodes import Call, NoForm, Product, Reduce, Running
+from scanopt.backends.kernels.reading import nodes_of
+from scanopt.extraction.cost import NUMPY, CostTable, Work, bytes_of, elements
+from scanopt.program.ir import Compute
+
+__all__ = ["KERNELS", "KernelCosts"]
+
+
+@dataclass(frozen=True)
+class KernelCosts(CostTable):
+    """Nanoseconds as kernels, of what has no form as array steps and `broken` more."""
+
+    broken: float = 5000.0
+
+    def __call__(self, work: Work) -> float:
+        """Nanoseconds of one evaluation."""
+        op = work.op
+        if op is None:
+            return self.kind[work.kind] + (self.element["stack"] * bytes_of(work.out) / 8 if work.kind == "stack" else 0)
+        form = _form(op, tuple(x.type for x in work.args), work.out.type)
+        if form == "none":
+            return NUMPY(work) + self.broken
+        kind = op.cost if op.cost in self.call else "arith"
+        call = self.call[kind] if form == "plain" else max(self.call[kind], self.call[form])
+        if not work.out.ndim and not any(x.ndim for x in work.args):
+            return self.element[kind] + (self.call[form] if form != "plain" else 0.0)
+        return call + self.element[kind] * elements(work, kind)
+
+
+@lru_cache(maxsize=20_000)
+def _form(op: Op, args: tuple[TensorType, ...], out: TensorType) -> str:
+    """How an operator is written in a kernel: "plain", "inner" for calls of NumPy's inner loops, "none"."""
+    names = tuple(f"a{i}" for i in range(len(args)))
+    types = {**dict(zip(names, args, strict=True)), "out": out}
+    try:
+        nodes = nodes_of(Compute("out", op, names, out), types)
+    except (NoForm, ValueError, TypeError, LookupError):
+        return "none"
+    return "inner" if any(isinstance(n, Call | Product | Reduce | Running) for n in nodes) else "plain"
+
+
+KERNELS = KernelCosts(
+    call={
+        "arith": 1.5, "division": 1.5, "transcendental": 8.0, "free": 0.5, "sort": 2000.0,
+        "product": 60.0, "memory": 4.0, "gather": 3.0, "reduction": 12.0, "cumulative": 5.0,
+        "system": 60.0, "factorization": 5000.0, "solving": 6000.0, "decomposition": 12_000.0, "inner": 8.0,
+    },
+    element={
+        "free": 0.0, "arith": 0.25, "division": 0.6, "transcendental": 6.0, "reduction": 0.3,
+        "memory": 0.4, "gather": 0.8, "sort": 30.0, "product": 0.06, "stack": 0.3, "cumulative": 1.0,
+        "system": 0.3, "factorization": 0.12, "solving": 0.2, "decomposition": 0.12,
+    },
+    kind={
+        "seq": 0.3, "delay": 0.3, "hold": 0.0, "input": 0.0, "const": 0.0, "loop": 20.0,
+        "step": 1.5, "stack": 0.5, "tail": 0.3, "at": 0.3,
+    },
+    held=0.002,
+)  # fmt: skip
+"""Nanoseconds that suit most machines."""

@@ -1,0 +1,171 @@
+"""How nodes are written that look for something: checks, places of extremes, places in sorted arrays, solutions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scanopt.backends.kernels.emit import written
+from scanopt.backends.kernels.ir import (
+    INDEX,
+    ONE,
+    ZERO,
+    Cast,
+    Do,
+    Expr,
+    Fail,
+    If,
+    Inner,
+    Let,
+    Lit,
+    Load,
+    Set,
+    Steps,
+    Stmt,
+    Store,
+    Var,
+    plus,
+    product,
+    times,
+)  # fmt: skip
+from scanopt.backends.kernels.lowering import Lowering, index, number_of
+from scanopt.backends.kernels.nodes import Check, Evenly, Extreme, NoForm, Search, Solve
+from scanopt.backends.kernels.values import Scalar, element_of, nest, packed
+
+__all__: list[str] = []
+
+
+def _test(op: str, a: Expr, b: Expr, dtype: str) -> Do:
+    return Do(op, (a, b), "bool", dtype)
+
+
+@written.register(Check)
+def _check(node: Check, w: Lowering) -> None:
+    a, b = (number_of(w.value(x)) for x in node.args)
+    w.code.append(If(Do("logical_not", (_test(node.op, a, b, node.dtype),), "bool", "bool"), (Fail(),)))
+    w.env[node.out] = Scalar(a, node.dtype)
+
+
+@written.register(Evenly)
+def _evenly(node: Evenly, w: Lowering) -> None:
+    start, _, step = (Cast(number_of(w.value(x)), INDEX) for x in node.args)
+    out, axes = w.place(node.out), w.axes(node.out)
+    names, places = w.places(axes)
+    value: Expr = Do("add", (start, Do("multiply", (places[0], step), INDEX, INDEX)), INDEX, INDEX)
+    value = value if node.dtype == INDEX else Cast(value, node.dtype)
+    w.code += nest(axes, names, (Store(out, places[0], value),))
+
+
+@written.register(Extreme)
+def _extreme(node: Extreme, w: Lowering) -> None:
+    """Along the last axis one element after the other; along others, rows of elements at a time."""
+    value, dtype = w.value(node.args[0]), w.dtype(node.args[0])
+    if isinstance(value, Scalar):
+        raise NoForm("an extreme of a number")
+    axes, axis = w.axes(node.args[0]), node.axis
+    x, strides = w.whole(value, axes, dtype), packed(axes)
+    before, after = axes[:axis], axes[axis + 1 :]
+    kept = (*before, *after)
+    out = w.place(node.out) if kept else w.cell(INDEX)
+    best = w.scratch(dtype, after) if after else w.cell(dtype)
+    names, places = w.places(kept)
+    lane = index(ZERO, places[axis:], packed(after))
+    there = index(ZERO, places, packed(kept))
+    start = index(ZERO, places, (*strides[:axis], *strides[axis + 1 :]))
+    inner = names[axis:]
+    step = w.fresh("i")
+    k = plus(Var(step), ONE)
+    new, old = w.fresh("v"), Load(best, lane, dtype)
+    further = _test(node.op, Var(new, dtype), old, dtype)
+    if np.dtype(dtype).kind == "f":
+        nan = _test("not_equal", Var(new, dtype), Var(new, dtype), dtype)
+        first = Do("logical_and", (nan, _test("equal", old, old, dtype)), "bool", "bool")
+        further = Do("logical_or", (further, first), "bool", "bool")
+    found = w.fresh("b")
+    begin = nest(after, inner, (Store(best, lane, Load(x, start, dtype)), Store(out, there, ZERO)))
+    look: tuple[Stmt, ...] = (
+        Let(new, Load(x, plus(start, times(k, strides[axis])), dtype), dtype),
+        Let(found, further, "bool"),
+        Store(best, lane, Do("where", (Var(found, "bool"), Var(new, dtype), old), dtype, dtype)),
+        Store(out, there, Do("where", (Var(found, "bool"), k, Load(out, there, INDEX)), INDEX, INDEX)),
+    )
+    steps = Steps(step, plus(axes[axis], Lit(-1)), nest(after, inner, look))
+    w.code += nest(before, names[:axis], (*begin, steps))
+    if not kept:
+        w.let(node.out, Load(out, ZERO, INDEX), INDEX)
+
+
+@written.register(Search)
+def _search(node: Search, w: Lowering) -> None:
+    """As NumPy: a place is looked for from the one before, on the side on which it must be where all is sorted."""
+    value, wanted = (w.value(x) for x in node.args)
+    dtype, axes = w.dtype(node.args[0]), w.axes(node.out)
+    if isinstance(value, Scalar):
+        raise NoForm("a search in a number")
+    length = w.axes(node.args[0])[0]
+    x = w.whole(value, w.axes(node.args[0]), dtype)
+    keys = w.whole(wanted, axes, dtype) if axes else ""
+    out = w.place(node.out) if axes else w.cell(INDEX)
+    low, high, last = w.variable(INDEX), w.variable(INDEX), w.variable(dtype)
+    i, key = w.fresh("i"), w.fresh("v")
+    first = Load(keys, ZERO, dtype) if axes else element_of(wanted, [], ())
+    each = Load(keys, Var(i), dtype) if axes else first
+    w.code += [Set(low, ZERO), Set(high, length), Set(last, first)]
+    beyond = Do("where", (_test("less", Var(high), length, INDEX), plus(Var(high), ONE), length), INDEX, INDEX)
+    middle = w.fresh("j")
+    halving = (
+        Let(middle, plus(Var(low), Do("right_shift", (Do("subtract", (Var(high), Var(low)), INDEX, INDEX), ONE), INDEX, INDEX)), INDEX),
+        If(
+            _before(Load(x, Var(middle), dtype), Var(key, dtype), dtype, node.right),
+            (Set(low, plus(Var(middle), ONE)),),
+            (Set(high, Var(middle)),),
+        ),
+    )  # fmt: skip
+    body: tuple[Stmt, ...] = (
+        Let(key, each, dtype),
+        If(
+            _before(Var(last, dtype), Var(key, dtype), dtype, node.right),
+            (Set(high, length),),
+            (Set(low, ZERO), Set(high, beyond)),
+        ),
+        Set(last, Var(key, dtype)),
+        If(
+            _test("less", Var(low), Var(high), INDEX),
+            (Steps(w.fresh("i"), Lit(64), halving, _test("greater_equal", Var(low), Var(high), INDEX)),),
+        ),
+        Store(out, Var(i) if axes else ZERO, Var(low)),
+    )
+    w.code += [Steps(i, product(axes), body)] if axes else body
+    if not axes:
+        w.let(node.out, Load(out, ZERO, INDEX), INDEX)
+
+
+def _before(a: Expr, b: Expr, dtype: str, right: bool) -> Expr:
+    """Whether a place after a is meant for b; NaN is sorted behind all."""
+    found = _test("less_equal" if right else "less", a, b, dtype)
+    if np.dtype(dtype).kind != "f":
+        return found
+    nan = _test("not_equal", b, b, dtype)
+    if not right:
+        nan = Do("logical_and", (nan, _test("equal", a, a, dtype)), "bool", "bool")
+    return Do("logical_or", (found, nan), "bool", "bool")
+
+
+@written.register(Solve)
+def _solve(node: Solve, w: Lowering) -> None:
+    """Array steps run where there is no solution, of which the inner loop makes NaN."""
+    (a, b), dtype = node.args, node.dtype
+    item = Lit(np.dtype(dtype).itemsize)
+    axes_a, axes_b = w.axes(a), w.axes(b)
+    left, right = w.whole(w.value(a), axes_a, dtype), w.whole(w.value(b), axes_b, dtype)
+    out, n = w.place(node.out), axes_a[0]
+    vector = len(axes_b) == 1
+    apart = [times(s, item) for s in packed(axes_b)]
+    key = ("solve1" if vector else "solve", (dtype,) * 3)
+    if key not in w.loops:
+        w.loops.append(key)
+    strides = (ZERO, ZERO, ZERO, *(times(s, item) for s in packed(axes_a)), *apart, *apart)
+    dims = (ONE, n) if vector else (ONE, n, axes_b[1])
+    w.code.append(Inner(w.loops.index(key), (left, right, out), dims, strides))
+    i = w.fresh("i")
+    x = Load(out, Var(i), dtype)
+    w.code.append(Steps(i, product(axes_b), (If(_test("not_equal", x, x, dtype), (Fail(),)),)))
