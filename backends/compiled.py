@@ -124,7 +124,8 @@ def compile_steps(
     have kernels; without one, none has.
     """
     source = program_source(program, infix=xp is np, choice=choice)
-    bind = _in_c_order(xp, bind, source.kinds) if program.exact else bind
+    in_order = choice.exact if choice else program.exact
+    bind = _in_c_order(xp, bind, source.kinds) if in_order else bind
     space = _namespace(source, xp, bind) | timing(source.titles, source.labels, clock) | dict(Shelf().functions())
     space |= choice.made if choice else {}
     exec(compile(source.text, _file(source.text), "exec"), space)

@@ -72,9 +72,9 @@ def program_source(program: Program, infix: bool = True, choice: Choice | None =
     """
     found = layout(program)
     writer = Writer(program, found, kept_buffers(program, found), infix, choice)
-    text = writer.program()
     if choice is not None:
         choice.of_program(program, found.types)
+    text = writer.program()
     return Source(
         text, {name: op for op, name in writer.ops.items()}, _kinds(program, found),
         writer.consts, writer.scalars, tuple(writer.labels), writer.empties,

@@ -19,9 +19,11 @@ from scanopt.backends.kernels.nodes import (
     Nested,
     Node,
     NoForm,
+    NoOrder,
     Product,
     Reduce,
     Reshape,
+    SetItem,
     SumTo,
     View,
     walk,
@@ -74,7 +76,8 @@ def _counts(root: Nested, types: Mapping[str, TensorType]) -> tuple[str, ...]:
     made = {out: n for n in walk(root.nodes) for out in n.outs}
     todo = [x.steps for x in loops] + [k.rows for x in loops for k in x.keeps if isinstance(k.rows, str)]
     for n in made.values():
-        todo += n.ends if isinstance(n, View) else n.args if isinstance(n, Evenly) else ()
+        part = n.part if isinstance(n, SetItem) else n
+        todo += part.ends if isinstance(part, View) else n.args if isinstance(n, Evenly) else ()
     found: dict[str, None] = {}
     seen: set[str] = set()
     while todo:
@@ -134,7 +137,7 @@ def _disorder(body: Body) -> None:
     for node in walk(body.root.nodes):
         found = crooked if isinstance(node, Product | Reduce | SumTo) else backward if isinstance(node, Call) else set()
         if found.intersection(node.args):
-            raise NoForm("it rounds by how a view lies in memory")
+            raise NoOrder("it rounds by how a view lies in memory")
 
 
 def _views(body: Body, starts: Callable[[View], bool], kept: bool) -> set[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.body import body_of
 from scanopt.backends.kernels.compilers import compiler
-from scanopt.backends.kernels.nodes import NoForm
+from scanopt.backends.kernels.nodes import Body, NoForm, NoOrder
 from scanopt.backends.kernels.runtime import LoopKernel
 from scanopt.backends.kernels.whole import ONCE, ProgramKernel, program_body
 from scanopt.program.ir import Loop, Program
@@ -35,7 +35,7 @@ class LoopReport:
 class Choice:
     """The kernels of one program.
 
-    always: whether they are waited for.  exact: of the program.  may_be_one: whether one may be all of the program.
+    always: whether they are waited for.  exact: whether arguments of array steps lie in C order.  may_be_one: whether one may be all of the program.
     made: by their name in the source; refused: labels of loops that have none, with the reasons.  whole: the kernel of
     the program, or why it has none.
     """
@@ -59,12 +59,21 @@ class Choice:
         if isinstance(compiler(), str) or program.profile or not self.may_be_one:
             return
         try:
-            body = program_body(program, types)
+            body = self._body(program, types)
         except NoForm as reason:
             self.whole = str(reason)
             return
         constants = {c.name: np.array(c.value, order="C") for c in program.consts}
         self.whole = ProgramKernel(body, self.always, tuple(x.name for x in program.inputs), constants)
+
+    def _body(self, program: Program, types: Mapping[str, TensorType]) -> Body:
+        """The body of a program; where array steps round by how arrays lie in memory, they are to lie in C order."""
+        try:
+            return program_body(program, types, self.exact)
+        except NoOrder:
+            body = program_body(program, types, exact=True)
+            self.exact = True
+            return body
 
     def call(self, loop: Loop, types: Mapping[str, TensorType], n: str, names: Mapping[str, str]) -> str:
         """The text that calls the kernel of a loop of `n` steps; "" where the loop runs as array steps alone.

@@ -23,7 +23,7 @@ from scanopt.backends.kernels.ir import (
     product,
     times,
 )  # fmt: skip
-from scanopt.backends.kernels.nodes import Body
+from scanopt.backends.kernels.nodes import Body, Product, walk
 from scanopt.backends.kernels.recipe import Given, Number, Recipe
 from scanopt.backends.kernels.sizes import Lengths
 from scanopt.backends.kernels.values import Array, Axes, Scalar, Value, element_of, nest, packed
@@ -36,7 +36,7 @@ class Lowering:
 
     head: what stands before all else; code: the statements being written.  env: where values are.  homes: the rows that
     computed arrays are written to, by name; others are written to scratch memory.  stored: names that need a place in
-    memory.  in_place: those that are written onto their first argument.
+    memory.  in_place: those that are written onto their first argument.  multiplied: factors of products.
     """
 
     def __init__(self, body: Body, lengths: Lengths) -> None:
@@ -51,6 +51,8 @@ class Lowering:
         self.homes: dict[str, tuple[str, Expr]] = {}
         self.stored: set[str] = set()
         self.in_place: set[str] = set()
+        products = [n for n in walk(body.root.nodes) if isinstance(n, Product) and not n.as_they_lie]
+        self.multiplied = {a for n in products for a in n.args}
         self.count = 0
 
     @contextmanager

@@ -11,7 +11,7 @@ from scanopt.array.types import TensorType
 from scanopt.program.ir import Branch, Loop
 
 __all__ = [
-    "WHOLE", "Body", "Call", "Check", "Evenly", "Extreme", "Fork", "Join", "Length", "Map", "Nested", "NoForm", "Node",
+    "WHOLE", "Body", "Call", "Check", "Evenly", "Extreme", "Fork", "Join", "Length", "Map", "Nested", "NoForm", "NoOrder", "Node",
     "Product", "Reduce", "Reshape", "Running", "Search", "SetItem", "Single", "Solve", "SumTo", "Take", "View", "walk",
 ]  # fmt: skip
 
@@ -21,6 +21,10 @@ WHOLE = (None, None, None)
 
 class NoForm(Exception):  # noqa: N818 (no error: the loop stays a loop of array steps)
     """Why a loop has no kernel."""
+
+
+class NoOrder(NoForm):
+    """It has none because array steps round by how an array lies in memory; with C order everywhere it has one."""
 
 
 class _One:

@@ -60,8 +60,8 @@ KERNELS = KernelCosts(
     },
     element={
         "free": 0.0, "arith": 0.25, "division": 0.6, "transcendental": 6.0, "reduction": 0.3,
-        "memory": 0.4, "gather": 0.8, "sort": 30.0, "product": 0.06, "stack": 0.3, "cumulative": 1.0,
-        "system": 0.3, "factorization": 0.12, "solving": 0.2, "decomposition": 0.12,
+        "memory": 0.3, "gather": 0.8, "sort": 30.0, "product": 0.06, "stack": 0.1, "cumulative": 1.0,
+        "system": 0.13, "factorization": 0.12, "solving": 0.2, "decomposition": 0.12,
     },
     kind={
         "seq": 0.3, "delay": 0.3, "hold": 0.0, "input": 0.0, "const": 0.0, "loop": 20.0,

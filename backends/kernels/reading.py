@@ -175,7 +175,7 @@ def _setitem(step: Compute, types: Types) -> Iterator[Single]:
     x, y, *places = step.args
     name, dtype = f"{step.out}#p", types[x].dtype
     part = _part(step, tuple(places), name, dtype, types)
-    if part is None or part.ends or types[y].ndim > len(part.axes) or not cast_is_known(types[y].dtype, dtype):
+    if part is None or types[y].ndim > len(part.axes) or not cast_is_known(types[y].dtype, dtype):
         return
     added = step.op.options["mode"] == "inc"
     if dtype == step.type.dtype and (not added or types[y].dtype == dtype):

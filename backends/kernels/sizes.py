@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -95,7 +96,8 @@ def _complete(node: Node, known: dict[str, Operand]) -> None:
         known[node.out] = Operand(x.dtype, tuple(n for i, n in enumerate(x.shape) if i not in node.axes))
     elif isinstance(node, View) and node.out not in known and node.args[0] in known:
         x = known[node.args[0]]
-        known[node.out] = Operand(x.dtype, tuple(1 if i is None else _left(x.shape[i[0]], i[1]) for i in node.axes))
+        kept = (None if i is None else (x.shape[i[0]], _ends(i[1], known)) for i in node.axes)
+        known[node.out] = Operand(x.dtype, tuple(1 if i is None else _left(*i) for i in kept))
     elif isinstance(node, Reshape) and node.merged and node.out not in known and node.args[0] in known:
         x = known[node.args[0]]
         lengths = ([x.shape[i] for i in axes] for axes in node.merged)
@@ -107,9 +109,17 @@ def _complete(node: Node, known: dict[str, Operand]) -> None:
         _complete(node.part, known)
 
 
-def _left(n: int | None, part: tuple[int | None, int | None, int | None]) -> int | None:
+def _ends(part: tuple[Any, ...], known: Mapping[str, Operand]) -> tuple[Any, ...] | None:
+    """A slice with the values of its ends, None where one is not known."""
+    values = [known[p].value if isinstance(p, str) else p for p in part]
+    if any(v is None and isinstance(p, str) for v, p in zip(values, part, strict=True)):
+        return None
+    return tuple(None if v is None else int(v) for v in values)
+
+
+def _left(n: int | None, part: tuple[Any, ...] | None) -> int | None:
     """How many of n elements a slice takes."""
-    return None if n is None else len(range(*slice(*part).indices(n)))
+    return None if n is None or part is None else len(range(*slice(*part).indices(n)))
 
 
 def pattern_of(body: Body, shapes: Mapping[str, Shape]) -> Pattern:

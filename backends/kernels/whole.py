@@ -6,7 +6,6 @@ kernel can have inside it, a program can have.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,15 +29,16 @@ MOST_SCRATCH = 1 << 25
 """Bytes of values in between beyond which array steps, which let go of each when it was read last, take less memory."""
 
 
-def program_body(program: Program, types: Mapping[str, TensorType]) -> Body:
-    """A program as the body of a loop of one step.  types: of all its names.  Raises NoForm."""
+def program_body(program: Program, types: Mapping[str, TensorType], exact: bool) -> Body:
+    """A program as the body of a loop of one step.  types: of all its names.  exact: whether all
+    arguments of array steps lie in C order.  Raises NoForm."""
     keeps = tuple(
         Keep(f"{i}#out", name, 1, TensorType(types[name].dtype, (1, *types[name].shape)))
         for i, name in enumerate(program.outputs)
     )
     loop = Loop(ONCE, ONCE, (), (), program.steps, keeps)
     known = {**types, ONCE: TensorType("int64", ()), **{k.out: k.type for k in keeps}}
-    return body_of(loop, known, program.exact, whole=True)
+    return body_of(loop, known, exact, whole=True)
 
 
 @dataclass
