@@ -463,3 +463,28 @@ def test_contractions() -> None:
     for n in (1, 3, 40):
         f(rng.normal(size=(n, n, n)), rng.normal(size=(n, n, n)))
     assert kernels_of(f)[0].endswith("kernels compiled")
+
+
+def test_draws() -> None:
+    x, n = T.dmatrix("x"), T.lscalar("n")
+    rng = T.shared_randomstreams.RandomStreams(3)
+
+    def step(x: Any) -> list[Any]:
+        return [
+            x + rng.normal(x.shape) * rng.uniform(),
+            rng.uniform(x.shape, dtype="float32"),
+            rng.binomial(size=x.shape, n=1, p=T.sigmoid(x)),
+            rng.normal((5,)),
+        ]
+
+    found, updates = scanopt.scan(step, outputs_info=[x, None, None, None], n_steps=n)
+    fs = [scanopt.function([x, n], found, updates=updates, fp="exact", backend=b) for b in ("c", "numpy")]
+    for rows in (1, 2, 3, 7):
+        for _ in range(2):
+            given = np.ones((rows, 3)), 4
+            values = []
+            for f in fs:
+                rng.seed(rows)
+                values.append(f(*given))
+            assert_same(*values)
+    assert all("array steps" not in k.state for k in fs[0].kernels)

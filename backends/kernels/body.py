@@ -12,6 +12,7 @@ from scanopt.backends.kernels.nodes import (
     WHOLE,
     Body,
     Call,
+    Draw,
     Evenly,
     Fork,
     Length,
@@ -77,7 +78,7 @@ def _counts(root: Nested, types: Mapping[str, TensorType]) -> tuple[str, ...]:
     todo = [x.steps for x in loops] + [k.rows for x in loops for k in x.keeps if isinstance(k.rows, str)]
     for n in made.values():
         part = n.part if isinstance(n, SetItem) else n
-        todo += part.ends if isinstance(part, View) else n.args if isinstance(n, Evenly) else ()
+        todo += part.ends if isinstance(part, View) else n.args if isinstance(n, Draw | Evenly) else ()
     found: dict[str, None] = {}
     seen: set[str] = set()
     while todo:

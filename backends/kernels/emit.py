@@ -233,7 +233,10 @@ def _part(node: View, x: Array, w: Lowering) -> tuple[Expr, Axes]:
 
 def _start(w: Lowering, part: tuple[int | str | None, ...], length: Expr, wanted: Expr) -> Expr:
     """Where a slice starts whose ends are computed, after a check that it has as many elements as planned for."""
-    ends = [ZERO if part[0] is None else _end(w, part[0], length), length if part[1] is None else _end(w, part[1], length)]
+    ends = [
+        ZERO if part[0] is None else _end(w, part[0], length),
+        length if part[1] is None else _end(w, part[1], length),
+    ]
     found = Do("subtract", (ends[1], ends[0]), INDEX, INDEX)
     w.code.append(If(Do("not_equal", (found, wanted), "bool", INDEX), (Fail(),)))
     return ends[0]

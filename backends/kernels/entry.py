@@ -204,7 +204,9 @@ class Entry:
 
     def _packed(self, plan: Plan, function: Any, values: Sequence[Array], outer: Sequence[tuple[int, Any]]) -> Any:
         """A plan as the text has it, with all that it points to."""
-        counted = {i for (i, c), name in zip(outer, plan.body.outer, strict=True) if name in plan.body.counts and c is None}
+        counted = {
+            i for (i, c), name in zip(outer, plan.body.outer, strict=True) if name in plan.body.counts and c is None
+        }
         keep: list[Any] = [plan, function]
         arguments: list[int] = []
         for i, (x, dtype) in enumerate(zip(values, map(np.dtype, self.dtypes), strict=True)):
@@ -226,5 +228,3 @@ class Entry:
                 id(np.empty), id(np.ndarray), id(np.float64)]  # fmt: skip
         outs = [(shape, dtype) for shape, dtype in plan.results()]
         return bytes((ctypes.c_int64 * len(head))(*head)), tuple(keep), *outs
-
-

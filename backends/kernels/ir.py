@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 __all__ = [
-    "INDEX", "ONE", "ZERO", "Break", "Cast", "Declare", "Do", "Expr", "Fail", "For", "If", "Inner", "Kernel", "Let",
+    "INDEX", "ONE", "ZERO", "Break", "Cast", "Declare", "Do", "Expr", "Fail", "For", "Helper", "If", "Inner", "Kernel", "Let",
     "Lit", "Load", "Param", "Point", "Set", "Steps", "Stmt", "Store", "Var", "plus", "product", "times",
 ]  # fmt: skip
 
@@ -155,6 +155,15 @@ class Inner:
 
 
 @dataclass(frozen=True)
+class Helper:
+    """A call of a function whose text stands in `helpers`."""
+
+    name: str
+    arrays: tuple[str, ...]
+    numbers: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
 class Fail:
     """The kernel ends: what is to be done is not for it."""
 
@@ -166,7 +175,7 @@ class Break:
     """The innermost `Steps` ends."""
 
 
-Stmt = Declare | Let | Set | Point | Store | For | Steps | If | Inner | Fail | Break
+Stmt = Declare | Let | Set | Point | Store | For | Steps | If | Inner | Helper | Fail | Break
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from scanopt.array.types import TensorType
 from scanopt.program.ir import Branch, Loop
 
 __all__ = [
-    "WHOLE", "Body", "Call", "Check", "Evenly", "Extreme", "Fork", "Join", "Length", "Map", "Nested", "NoForm", "NoOrder", "Node",
-    "Product", "Reduce", "Reshape", "Running", "Search", "SetItem", "Single", "Solve", "SumTo", "Take", "View", "walk",
+    "WHOLE", "Body", "Call", "Check", "Draw", "Evenly", "Extreme", "Fork", "Join", "Length", "Map", "Nested", "NoForm", "NoOrder", "Node",
+    "Product", "Reduce", "Reshape", "Running", "Search", "SetItem", "Single", "Solve", "SumTo", "Take", "View",
+    "Within", "walk",
 ]  # fmt: skip
 
 WHOLE = (None, None, None)
@@ -76,7 +77,6 @@ class View(_One):
     axes: tuple[tuple[int, tuple[Any, ...]] | None, ...]
     at: tuple[tuple[int, int | str], ...]
     dtype: str
-
 
     @property
     def ends(self) -> tuple[str, ...]:
@@ -230,6 +230,29 @@ class Solve(_One):
 
 
 @dataclass(frozen=True)
+class Draw(_One):
+    """Random numbers of a state, its first argument: uniform in [0, 1), or normal."""
+
+    out: str
+    args: tuple[str, ...]
+    normal: bool
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Within(_One):
+    """Its argument, all elements of which must lie between bounds; else array steps run, which say what is wrong."""
+
+    out: str
+    args: tuple[str, ...]
+    low: float | None
+    high: float | None
+    strict: bool
+    nan: bool
+    dtype: str
+
+
+@dataclass(frozen=True)
 class Fork:
     """The nodes of one of two sides run; each result is a value of that side."""
 
@@ -260,7 +283,7 @@ class Nested:
 
 Single = (
     Map | Call | View | Reshape | Join | Product | Length | Reduce | SumTo | Running | SetItem | Take
-    | Check | Evenly | Extreme | Search | Solve
+    | Check | Draw | Evenly | Extreme | Search | Solve | Within
 )  # fmt: skip
 Node = Single | Fork | Nested
 

@@ -29,7 +29,9 @@ class KernelCosts(CostTable):
         """Nanoseconds of one evaluation."""
         op = work.op
         if op is None:
-            return self.kind[work.kind] + (self.element["stack"] * bytes_of(work.out) / 8 if work.kind == "stack" else 0)
+            return self.kind[work.kind] + (
+                self.element["stack"] * bytes_of(work.out) / 8 if work.kind == "stack" else 0
+            )
         form = _form(op, tuple(x.type for x in work.args), work.out.type)
         if form == "none":
             return NUMPY(work) + self.broken

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from scanopt.backends.kernels.c_operations import TYPES, cast_helper, operation, operation_helper
+from scanopt.backends.kernels.helpers import HELPERS
 from scanopt.backends.kernels.ir import (
     Break,
     Cast,
@@ -16,6 +17,7 @@ from scanopt.backends.kernels.ir import (
     Expr,
     Fail,
     For,
+    Helper,
     If,
     Inner,
     Kernel,
@@ -125,6 +127,10 @@ class _Printer:
                 yield f"{space}{array}[{_bare(self.expression(index))}] = {_bare(self.expression(value))};"
             case Inner():
                 yield from self._inner(x, space)
+            case Helper(name=name, arrays=arrays, numbers=numbers):
+                self.helpers.add(HELPERS[name])
+                args = ", ".join([*arrays, *(_bare(self.expression(n)) for n in numbers)])
+                yield f"{space}{name}({args});"
             case Fail(status=status):
                 yield f"{space}return {status};"
             case Break():

@@ -17,6 +17,7 @@ from scanopt.backends.kernels.nodes import (
     WHOLE,
     Call,
     Check,
+    Draw,
     Evenly,
     Extreme,
     Join,
@@ -34,6 +35,7 @@ from scanopt.backends.kernels.nodes import (
     SumTo,
     Take,
     View,
+    Within,
 )  # fmt: skip
 from scanopt.backends.kernels.numpy_loops import DTYPES, inner_loop, loop_dtypes
 from scanopt.program.ir import Compute
@@ -317,6 +319,23 @@ def _solve(step: Compute, types: Types) -> Iterator[Single]:
             yield Solve(step.out, step.args, dtype)
 
 
+def _draw(normal: bool) -> Callable[[Compute, Types], Iterator[Single]]:
+    def draw(step: Compute, types: Types) -> Iterator[Single]:
+        options, state = step.op.options, types[step.args[0]]
+        plain = set(options) <= {"shape", "dtype", "lead"} and not options.get("lead", 0)
+        if plain and state.ndim == 1 and step.type.dtype in ("float64", *(() if normal else ("float32",))):
+            yield Draw(step.out, step.args, normal, step.type.dtype)
+
+    return draw
+
+
+def _valid(step: Compute, types: Types) -> Iterator[Single]:
+    options, dtype = step.op.options, types[step.args[0]].dtype
+    if not options.get("sums") and np.dtype(dtype).kind == "f":
+        low, high = options.get("low"), options.get("high")
+        yield Within(step.out, step.args, low, high, options.get("strict", False), options.get("nan", False), dtype)
+
+
 def _tensordot(step: Compute, types: Types) -> Iterator[Single]:
     """Where the axes summed over are the first or the last of both, in order: matrices that need no copies."""
     (a, b), (ia, ib), dtype = step.args, step.op.options["axes"], step.type.dtype
@@ -362,5 +381,6 @@ _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "sum_to": _sum_to, "outer": _outer, "cumsum": _running("add"), "cumprod": _running("multiply"),
     "require": _require, "arange": _arange, "argmax": _extreme("greater"), "argmin": _extreme("less"),
     "searchsorted": _search, "solve": _solve, "tensordot": _tensordot,
+    "random_uniform": _draw(normal=False), "random_normal": _draw(normal=True), "random_valid": _valid,
     "any": _reduced("logical_or"), "all": _reduced("logical_and"),
 }  # fmt: skip

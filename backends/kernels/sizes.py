@@ -36,6 +36,7 @@ from scanopt.backends.kernels.nodes import (
     SumTo,
     Take,
     View,
+    Within,
     walk,
 )  # fmt: skip
 from scanopt.program.ir import Loop
@@ -222,7 +223,7 @@ def _ties_of(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis
         lead = ndim[part] - ndim[node.args[1]]
         yield from (((part, i + lead), (node.args[1], i)) for i in range(ndim[part] - lead))
         yield from _ties_of(node.part, ndim)
-    elif isinstance(node, SumTo | Running):
+    elif isinstance(node, SumTo | Running | Within):
         yield from (((out, i), (node.args[0], i)) for i in range(n))
     elif isinstance(node, Take):
         x, places = node.args
