@@ -113,15 +113,23 @@ def _deeper(steps: Sequence[Step]) -> set[str]:
 
 def _nodes(steps: Sequence[Step], types: dict[str, TensorType]) -> tuple[Node, ...]:
     found: list[Node] = []
+    true = {s.out for s in steps if isinstance(s, Compute) and s.op.name == "has_rows"}
     for step in steps:
         if isinstance(step, Compute):
             found += nodes_of(step, types)
         elif isinstance(step, Loop):
             found.append(_nested(step, types))
+        elif step.condition in true:
+            found += _nodes(step.then, types)
+            found += [_alias(r.out, r.then, types) for r in step.results]
         else:
             outer = (n for n in dict.fromkeys(names_read(step)) if n not in _deeper((step,)))
             found.append(Fork(step, _nodes(step.then, types), _nodes(step.otherwise, types), tuple(outer)))
     return tuple(found)
+
+
+def _alias(out: str, x: str, types: Mapping[str, TensorType]) -> View:
+    return View(out, (x,), tuple((i, WHOLE) for i in range(types[x].ndim)), (), types[x].dtype)
 
 
 # Views that do not lie in order

@@ -12,6 +12,7 @@ from scanopt.program.ir import Branch, Loop
 
 __all__ = [
     "WHOLE", "Body", "Call", "Check", "Draw", "Evenly", "Extreme", "Fork", "Join", "Length", "Map", "Nested", "NoForm", "NoOrder", "Node",
+    "Nonempty",
     "Product", "Reduce", "Reshape", "Running", "Search", "SetItem", "Single", "Solve", "SumTo", "Take", "View",
     "Within", "walk",
 ]  # fmt: skip
@@ -253,6 +254,15 @@ class Within(_One):
 
 
 @dataclass(frozen=True)
+class Nonempty(_One):
+    """Whether arrays have rows: in a kernel all have."""
+
+    out: str
+    args: tuple[str, ...]
+    dtype: str = "bool"
+
+
+@dataclass(frozen=True)
 class Fork:
     """The nodes of one of two sides run; each result is a value of that side."""
 
@@ -283,7 +293,7 @@ class Nested:
 
 Single = (
     Map | Call | View | Reshape | Join | Product | Length | Reduce | SumTo | Running | SetItem | Take
-    | Check | Draw | Evenly | Extreme | Search | Solve | Within
+    | Check | Draw | Evenly | Extreme | Search | Solve | Within | Nonempty
 )  # fmt: skip
 Node = Single | Fork | Nested
 

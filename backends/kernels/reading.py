@@ -24,6 +24,7 @@ from scanopt.backends.kernels.nodes import (
     Length,
     Map,
     NoForm,
+    Nonempty,
     Product,
     Reduce,
     Reshape,
@@ -292,6 +293,10 @@ def _require(step: Compute, types: Types) -> Iterator[Single]:
         yield Check(step.out, step.args, relations[step.op.options["relation"]])
 
 
+def _has_rows(step: Compute, types: Types) -> Iterator[Single]:
+    yield Nonempty(step.out, step.args)
+
+
 def _arange(step: Compute, types: Types) -> Iterator[Single]:
     if step.type.dtype in INDICES and all(types[a].dtype in INDICES for a in step.args):
         yield Evenly(step.out, step.args, step.type.dtype)
@@ -379,7 +384,7 @@ _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "dot": _product, "matmul": _product, "shape_i": _length, "sum": _reduced("add"),
     "prod": _reduced("multiply"), "max": _reduced("maximum"), "min": _reduced("minimum"), "mean": _reduced("add"),
     "sum_to": _sum_to, "outer": _outer, "cumsum": _running("add"), "cumprod": _running("multiply"),
-    "require": _require, "arange": _arange, "argmax": _extreme("greater"), "argmin": _extreme("less"),
+    "require": _require, "has_rows": _has_rows, "arange": _arange, "argmax": _extreme("greater"), "argmin": _extreme("less"),
     "searchsorted": _search, "solve": _solve, "tensordot": _tensordot,
     "random_uniform": _draw(normal=False), "random_normal": _draw(normal=True), "random_valid": _valid,
     "any": _reduced("logical_or"), "all": _reduced("logical_and"),

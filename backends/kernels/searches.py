@@ -28,7 +28,7 @@ from scanopt.backends.kernels.ir import (
     times,
 )  # fmt: skip
 from scanopt.backends.kernels.lowering import Lowering, index, number_of
-from scanopt.backends.kernels.nodes import Check, Evenly, Extreme, NoForm, Search, Solve
+from scanopt.backends.kernels.nodes import Check, Evenly, Extreme, NoForm, Nonempty, Search, Solve
 from scanopt.backends.kernels.values import Scalar, element_of, nest, packed
 
 __all__: list[str] = []
@@ -43,6 +43,11 @@ def _check(node: Check, w: Lowering) -> None:
     a, b = (number_of(w.value(x)) for x in node.args)
     w.code.append(If(Do("logical_not", (_test(node.op, a, b, node.dtype),), "bool", "bool"), (Fail(),)))
     w.env[node.out] = Scalar(a, node.dtype)
+
+
+@written.register(Nonempty)
+def _nonempty(node: Nonempty, w: Lowering) -> None:
+    w.env[node.out] = Scalar(Lit(True, "bool"), "bool")
 
 
 @written.register(Evenly)
