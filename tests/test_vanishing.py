@@ -16,6 +16,8 @@ import scanopt.tensor as T
 from scanopt.array.random.streams import RandomStreams
 from scanopt.array.variable import Variable
 
+pytestmark = pytest.mark.usefixtures("priced_as_array_steps")  # kernels keep many of these loops
+
 x, y, z = T.dvectors("x", "y", "z")
 a, b = T.dscalars("a", "b")
 X, W = T.dmatrices("X", "W")
