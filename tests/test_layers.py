@@ -41,6 +41,7 @@ LAYERS = [
     {"scanopt.view"},
     {"scanopt.printing"},
     {"scanopt.lab"},
+    {"scanopt.history"},
     {"scanopt", "scanopt.cli"},
     {"scanopt.__main__"},
 ]
@@ -54,6 +55,10 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("scanopt.gradient.verify", "scanopt.compilation.function"): "verify_grad compiles what it checks when called",
     ("scanopt.loops.queries", "scanopt.egraph.queries"): "a Scan node's tables are derived by rules when asked for",
     ("scanopt.compilation.function", "scanopt.lab.growth"): "f.growth() measures laws; loaded when asked for",
+    (
+        "scanopt.compilation.function",
+        "scanopt.history.document",
+    ): "f.history() tells what was done; loaded when asked for",
     ("scanopt.compilation.function", "scanopt.lab.why_not"): "f.why_not() looks for laws; loaded when asked for",
     ("scanopt.compilation.function", "scanopt.view.report"): "f.show() writes the page; loaded when asked for",
     ("scanopt.displayed", "scanopt.view.notebook"): "a notebook shows pictures; views are loaded when asked for",

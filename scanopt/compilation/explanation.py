@@ -17,14 +17,14 @@ from scanopt.calculus.forms import Form
 from scanopt.calculus.law import Law
 from scanopt.compilation.optimize import Optimized, Settings, as_written, optimize
 from scanopt.displayed import Displayed
-from scanopt.egraph.derivation import derivation
+from scanopt.egraph.derivation import Derivation, derivation
 from scanopt.extraction.extract import Extraction, cheap
 from scanopt.extraction.problem import NoProgramFoundError, Problem
 from scanopt.memory import bytes_text
 from scanopt.program.ir import Program
 from scanopt.program.lower import lower
 
-__all__ = ["Explanation", "Step", "explain"]
+__all__ = ["Explanation", "Recording", "Step", "explain", "record", "told"]
 
 _SECONDS = 0.2
 """For each program on the way."""
@@ -74,32 +74,59 @@ class Explanation(Displayed):
         return "\n".join(lines)
 
 
-def explain(program: Encoded, laws: Sequence[Law], settings: Settings) -> Explanation:
-    """Optimize once more, noting down where forms come from; then tell how.  laws: those that may fire."""
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """An optimization whose engine noted down where forms come from.
+
+    program, laws, settings: what was optimized, and under what.  written: the program as it began.  way: how the forms
+    in use follow from those as written.  stages: the laws in use, in order, each with the cheap program of what it and
+    those before it made; None where it made nothing.
+    """
+
+    program: Encoded
+    laws: Sequence[Law]
+    settings: Settings
+    written: Extraction
+    done: Optimized
+    way: Derivation
+    stages: tuple[tuple[str, Extraction | None], ...]
+
+
+def record(program: Encoded, laws: Sequence[Law], settings: Settings) -> Recording:
+    """Optimize once more, noting down where forms come from.  laws: those that may fire."""
     written = as_written(program, settings)
     done = optimize(program, laws, settings, noted=True)
-    named = {x.name: x for x in laws}
-    exact = settings.fp == "exact"
+    if not done.looks or done.extraction.problem.graph is not done.looks[-1].graph:  # chosen is what was written
+        return Recording(program, laws, settings, written, done, Derivation({}, {}), ())
+    chosen = [o.form for o in done.extraction.choice.values() if o.form is not None]
+    way = derivation(done.looks[-1], chosen)
+    return Recording(program, laws, settings, written, done, way, tuple(_stages(done, way)))
+
+
+def explain(program: Encoded, laws: Sequence[Law], settings: Settings) -> Explanation:
+    """Optimize once more, noting down where forms come from; then tell how.  laws: those that may fire."""
+    return told(record(program, laws, settings))
+
+
+def told(recorded: Recording) -> Explanation:
+    """The laws in use of an optimization, each with the program after it."""
+    named, exact = {x.name: x for x in recorded.laws}, recorded.settings.fp == "exact"
+    written, final = recorded.written, recorded.done.extraction
     initial = current = lower(written, exact)
     steps: list[Step] = []
     before = written.cost
-    for name, found in _stages(done):
+    for name, found in recorded.stages:
         after = min(before, found.cost) if found else before
         if found and after < before:
             current = lower(found, exact)
         x = named[name]
         steps.append(Step(name, x.formula, x.conditions, x.licence, x.doc, before, after, current))
         before = after
-    final = done.extraction
     return Explanation(initial, lower(final, exact), written.cost, final.cost, tuple(steps), written.peak, final.peak)
 
 
-def _stages(done: Optimized) -> Iterator[tuple[str, Extraction | None]]:
+def _stages(done: Optimized, way: Derivation) -> Iterator[tuple[str, Extraction | None]]:
     """The laws in use, in the order of their rounds, and what can be chosen with each and those before it."""
-    if not done.looks or done.extraction.problem.graph is not done.looks[-1].graph:  # chosen is what was written
-        return
-    chosen = [o.form for o in done.extraction.choice.values() if o.form is not None]
-    way = derivation(done.looks[-1], chosen)
     earlier = [x for look in done.looks[:-1] for x in derivation(look).laws]
     names = [*dict.fromkeys([*earlier, *way.laws])]
     makers = {*way.forms.values()}
@@ -121,7 +148,7 @@ def _cheapest(done: Optimized, forms: Mapping[Form, str], laws: Container[str]) 
     kept = {c: [f for f in fs if there(f)] for c, fs in problem.graph.classes.items()}
     graph = replace(problem.graph, classes={c: fs for c, fs in kept.items() if fs})
     try:
-        smaller = Problem(graph, problem.sizes, problem.cost, problem.limit)
+        smaller = Problem(graph, problem.sizes, problem.cost, problem.limit, problem.prices)
     except NoProgramFoundError:
         return None
     return cheap(smaller, _SECONDS)

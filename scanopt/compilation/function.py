@@ -15,7 +15,7 @@ from scanopt.calculus.forms import TermGraph
 from scanopt.calculus.law import INPLACE, Law, allowed, known_laws, named_laws
 from scanopt.compilation.callable import Runnable, compiled
 from scanopt.compilation.cautions import warn_of_memory, warn_of_streams
-from scanopt.compilation.explanation import Explanation, explain
+from scanopt.compilation.explanation import Explanation, Recording, record, told
 from scanopt.compilation.optimize import Settings
 from scanopt.compilation.planning import OptimizationPlan, Request, checked_cost
 from scanopt.compilation.report import Report
@@ -269,7 +269,27 @@ class Function(Runnable, Displayed):
 
     @once
     def _explanation(self) -> Explanation:
-        return explain(self._plan.program, self._plan.laws, self._plan.settings)
+        return told(self.recording)
+
+    @once
+    def recording(self) -> Recording:
+        """The optimization once more, with what its engine noted down: what `explain` and `history` tell."""
+        return record(self._plan.program, self._plan.laws, self._plan.settings)
+
+    def history(self) -> dict[str, Any]:
+        """What the optimizer did, as plain data that `json.dump` writes: see docs/history.md.
+
+        Programs before and after and after each law in use, with names that stay the same; all classes of equal terms
+        that were found, with what each costs and the law that made it; what kept the other laws from firing.  The
+        program is optimized again, and noted down what is done.
+
+        >>> from scanopt import tensor as T
+        >>> x = T.dvector("x")
+        >>> [step["law"] for step in function([x], T.exp(x * 1.0)).history()["steps"]]
+        ['right_identity']
+        """
+        made: dict[str, Any] = importlib.import_module("scanopt.history.document").history(self)
+        return made
 
     def growth(self) -> Growth:
         """What each law did to the e-graph, round by round: matches, time, forms made, classes united.

@@ -97,7 +97,7 @@ def _saturated(
             saturation = engine.saturate(settings.limits, settings.schedule)
             back, graph = engine.read_back()
             if looks is not None:
-                looks.append(Look(graph, engine.provenance(back)))
+                looks.append(Look(graph, engine.provenance(back), back.places, back.loops))
         finally:
             engine.close()
         found, known = (loaded, saturation, graph), known | tells

@@ -28,10 +28,12 @@ facts and re-timing, which go on from what a law made, to another form; and to o
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """An e-graph, and where its forms come from."""
+    """An e-graph, where its forms come from, and what the terms and loops that it began with are in it."""
 
     graph: TermGraph
     provenance: Provenance
+    places: Mapping[int, int]
+    loops: Mapping[int, int]
 
 
 @dataclass(frozen=True)

@@ -46,6 +46,7 @@ class Saturation:
 
     stopped_by: "" when no law had anything left to say, "schedule" when it ended before that, else the limit
     that was hit.  aside: laws that would have hit the limit of forms and stopped before, so that the others go on.
+    rounds: matches per law of each round.
     """
 
     matches: dict[str, int] = field(default_factory=dict[str, int])
@@ -53,6 +54,7 @@ class Saturation:
     growth: tuple[int, ...] = ()
     stopped_by: str = ""
     aside: tuple[str, ...] = ()
+    rounds: tuple[dict[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,7 @@ class _Watch:
         self._matches: Counter[str] = Counter()
         self._seconds: defaultdict[str, float] = defaultdict(float)
         self._growth: list[int] = []
+        self._rounds: list[dict[str, int]] = []
         self._found: list[int] = []
         self._stopped = "schedule"
         self.aside: frozenset[str] = frozenset()
@@ -96,6 +99,7 @@ class _Watch:
         for name, t in done.seconds.items():
             self._seconds[name] += t
         self._growth.append(done.size)
+        self._rounds.append(done.matches)
         self._found.append(sum(done.matches.get(x.name, 0) for x in self._laws if x.makes_forms))
         self._quiet = frozenset() if done.changed else self._quiet | names
         if not done.changed and self._quiet >= self._wanted - self.aside:
@@ -139,6 +143,7 @@ class _Watch:
             tuple(self._growth),
             self._stopped,
             tuple(x.name for x in self._laws if x.name in self.aside),
+            tuple(self._rounds),
         )
 
 

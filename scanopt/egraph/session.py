@@ -287,19 +287,22 @@ class EGraph:
 
     # Asking
 
-    def ask(self, columns: Mapping[str, str], questions: Sequence[Sequence[str]]) -> list[str]:
+    def ask(self, asked: Sequence[tuple[Mapping[str, str], Sequence[Sequence[str]]]]) -> list[list[str]]:
         """Per question, atoms of a query, a relation of the columns (name: sort) that satisfy it.
 
-        Nothing else changes.
+        asked: columns, and the questions of them.  Nothing else changes.
         """
-        first, text = self._asked, ["(ruleset questions)"] if not self._asked else []
-        for atoms in questions:
-            name = f"question_{self._asked}"
-            self._asked += 1
-            text.append(f"(relation {name} ({' '.join(columns.values())}))")
-            text.append(f"(rule ({' '.join(atoms)}) (({name} {' '.join(columns)})) :ruleset questions)")
+        text = ["(ruleset questions)"] if not self._asked else []
+        out: list[list[str]] = []
+        for columns, questions in asked:
+            names = [f"question_{self._asked + n}" for n in range(len(questions))]
+            self._asked += len(names)
+            for name, atoms in zip(names, questions, strict=True):
+                text.append(f"(relation {name} ({' '.join(columns.values())}))")
+                text.append(f"(rule ({' '.join(atoms)}) (({name} {' '.join(columns)})) :ruleset questions)")
+            out.append(names)
         self._run(self._named("\n".join([*text, "(run questions 1)"])))
-        return [f"question_{n}" for n in range(first, self._asked)]
+        return out
 
     def read_back(self) -> tuple[ReadBack, TermGraph]:
         """All tables, and all classes of values."""

@@ -83,7 +83,8 @@ class Limit:
 class Problem:
     """All instances that the results may need, with their options.
 
-    limit: of the bytes that a choice makes.  phases: per clock how many phases are considered: as few as the results
+    limit: of the bytes that a choice makes.  prices: by class what is known of its forms' prices and bytes: of the same
+    sizes and cost.  phases: per clock how many phases are considered: as few as the results
     allow.
     """
 
@@ -91,14 +92,16 @@ class Problem:
     sizes: Sizes
     cost: CostModel
     limit: Limit = Limit()
+    prices: dict[int, dict[Form, tuple[float, float]]] = field(
+        default_factory=dict[int, dict[Form, tuple[float, float]]]
+    )
     options: dict[Instance, list[Option]] = field(default_factory=dict[Instance, list[Option]])
     roots: tuple[Instance, ...] = ()
 
     def __post_init__(self) -> None:
         self._forms = {
-            c: [f for f in forms if self._usable(f)] for c, forms in self.graph.classes.items() if c in self.sizes.of
+            c: [f for f in forms if self.usable(f)] for c, forms in self.graph.classes.items() if c in self.sizes.of
         }
-        self._work: dict[int, dict[Form, tuple[float, float]]] = {}
         self._byte = byte_price(self.cost)
         self._phases: dict[tuple[int, tuple[int, ...]], int] = {}
         self.chains = {c: self.graph.chain(c) for c in (ROOT, *self.graph.clocks)}
@@ -112,7 +115,8 @@ class Problem:
         while not self._complete():
             self._allow_more_phases()
 
-    def _usable(self, f: Form) -> bool:
+    def usable(self, f: Form) -> bool:
+        """Whether a form can be computed at all."""
         return self.sizes.usable(f) and (f.operator is None or recipe(f.operator, self._operands(f)) is not None)
 
     def _operands(self, f: Form) -> tuple[Operand, ...]:
@@ -254,7 +258,7 @@ class Problem:
 
     def _ways(self, i: Instance, f: Form) -> list[Option]:
         """The options of one form: one per phase that a loop's value may come from."""
-        price, held = self._price(i.id, f)
+        price, held = self.price(i.id, f)
         match f.kind:
             case _ if f.kind in _THERE:
                 return [Option(f, price, ())]
@@ -303,9 +307,9 @@ class Problem:
             return [Option(None, price, needs)]
         return [Option(None, price, needs, (Instance(u, i.phases),)) for u in info.until]
 
-    def _price(self, c: int, f: Form) -> tuple[float, float]:
+    def price(self, c: int, f: Form) -> tuple[float, float]:
         """The price of a form, and the bytes that it makes: at each step in the same place."""
-        known = self._work.setdefault(c, {})
+        known = self.prices.setdefault(c, {})
         if f not in known:
             kept = f.kind in KEPT
             clock = f.clock if kept else self.sizes.of[c].clock

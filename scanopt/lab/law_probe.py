@@ -70,29 +70,29 @@ def probe(
     engine = EGraph(program, laws, settings.fp)
     try:
         engine.saturate(settings.limits, settings.schedule)
-        questions = [_Questions(x, engine) for x in asked]
+        questions = [_Questions(x) for x in asked]
+        relations = engine.ask([(q.sorts, q.bodies) for q in questions])
         back, graph = engine.read_back()
     finally:
         engine.close()
     scene = ProbedProgram(program, graph, back.places, back.loops)
-    return scene, [q.answer(back) for q in questions]
+    return scene, [q.answer(back, names) for q, names in zip(questions, relations, strict=True)]
 
 
 class _Questions:
-    """What is asked of one law, and the relations that hold the answers."""
+    """What is asked of one law."""
 
-    def __init__(self, law: Law, engine: EGraph) -> None:
+    def __init__(self, law: Law) -> None:
         self.law = law
         self.sorts, pattern, needs = _pattern(law)
         self.needs = tuple(law.equation.when[i] for i in needs)
         self.rest = [i for i in range(len(law.equation.when)) if i not in needs]
-        bodies = [pattern]
+        self.bodies = [pattern]
         self.contexts = [self._context(i) for i in self.rest]
         for i, context in zip(self.rest, self.contexts, strict=True):
-            bodies += [pattern + self._atoms(context), pattern + self._atoms([*context, i])]
+            self.bodies += [pattern + self._atoms(context), pattern + self._atoms([*context, i])]
         # All of them together, in the order they are listed.
-        bodies += [pattern + self._atoms(self.rest[: n + 1]) for n in range(len(self.rest))]
-        self.relations = engine.ask(self.sorts, bodies)
+        self.bodies += [pattern + self._atoms(self.rest[: n + 1]) for n in range(len(self.rest))]
 
     def _atoms(self, conditions: Sequence[int]) -> list[str]:
         when = self.law.equation.when
@@ -110,10 +110,10 @@ class _Questions:
             free |= {v for j in more for v in when[j].variables()} - self.sorts.keys()
         return sorted(out)
 
-    def answer(self, back: ReadBack) -> Probed:
-        """What the relations hold."""
+    def answer(self, back: ReadBack, relations: Sequence[str]) -> Probed:
+        """What the relations of the questions hold."""
         sorts = list(self.sorts.values())
-        rows = [back.bindings(r, sorts) for r in self.relations]
+        rows = [back.bindings(r, sorts) for r in relations]
         found, singly, together = rows[0], rows[1 : 2 * len(self.rest) + 1], rows[2 * len(self.rest) + 1 :]
         complete = together[-1] if together else found
         blamed: dict[tuple[Binding, ...], list[int]] = {}

@@ -38,7 +38,7 @@ from scanopt.program.sinking.regions import Unit
 from scanopt.program.sinking.sides import Sides
 from scanopt.program.text import names_made
 
-__all__ = ["lower"]
+__all__ = ["lower", "lowered_with_names"]
 
 
 class StepWriter:
@@ -58,6 +58,7 @@ class StepWriter:
         self._choice = dict(extraction.choice)
         self._lazy = any(is_ifelse(o.form) for o in extraction.choice.values())
         self.names: dict[Instance, str] = {}
+        self.named: dict[str, Instance] = {}  # what each name was first given to
         self.operands: dict[str, Operand] = {}
         self.known: Decided = {}
 
@@ -69,6 +70,7 @@ class StepWriter:
         steps = self._steps(self._x.schedule, [*roots, *checks])
         outputs = tuple(map(self.name, roots))
         needed = tuple(dict.fromkeys(map(self.name, checks)))
+        self._note_names()
         made = Program(inputs, tuple(self._consts.values()), tuple(steps), outputs, needed)
         return replace(made, profile=self._titles_without_loop(made), origins=self._told)
 
@@ -134,7 +136,12 @@ class StepWriter:
         self.names = dict(self.names)
         self.known = {**self.known, **(known or {})}
         yield
+        self._note_names()
         self.names, self.known = before
+
+    def _note_names(self) -> None:
+        for i, name in self.names.items():
+            self.named.setdefault(name, i)
 
     def unit(self, u: Unit, schedule: EvaluationOrder, part: Set[Instance] | None = None) -> list[Step]:
         """The steps that compute a value, or a loop.  part: what the loop computes (None: all there is)."""
@@ -330,3 +337,9 @@ def _known(op: Op, operands: Sequence[Operand]) -> Operand:
 def lower(extraction: Extraction, exact: bool = False) -> Program:
     """The loop program of an extraction.  exact: its results are to be those of the program as written, bit for bit."""
     return replace(StepWriter(extraction).program(), exact=exact)
+
+
+def lowered_with_names(extraction: Extraction, exact: bool = False) -> tuple[Program, dict[str, Instance]]:
+    """The same program, and what its names stand for; names within batched operators stand for nothing."""
+    writer = StepWriter(extraction)
+    return replace(writer.program(), exact=exact), writer.named

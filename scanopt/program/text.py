@@ -5,13 +5,38 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from scanopt.array.op_text import op_text
 from scanopt.program.ir import Branch, CarriedState, Compute, Const, Keep, Loop, Program, Step
 
-__all__ = ["names_made", "names_read", "names_shown", "program_text"]
+__all__ = ["Line", "names_made", "names_read", "names_shown", "program_lines", "program_text"]
 
 WIDEST = 64
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a program's text.
+
+    kind: input, const, compute, loop, read, state, keep, branch, else, give, check, return or note.  depth: loops and
+    sides around it.  more: what stands in the right column.  makes: names that it gives a value, reads: names that it
+    reads, next: the name that a state has after the step.
+    """
+
+    kind: str
+    depth: int
+    text: str
+    more: str = ""
+    makes: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+    next: str = ""
+    step: Step | None = None
+
+    @property
+    def indented(self) -> str:
+        """The text where it stands."""
+        return "    " * self.depth + self.text
 
 
 def program_text(program: Program) -> str:
@@ -20,18 +45,25 @@ def program_text(program: Program) -> str:
     Every line of a loop says its role in the documents' words: sequence, sit-sot, mit-sot,
     nit-sot.  The same program gives the same text.
     """
+    lines = [(line.indented, line.more) for line in program_lines(program)]
+    lengths = [len(text) for text, more in lines if more and len(text) <= WIDEST]
+    width = max(lengths, default=0)
+    return "\n".join(f"{text:<{width}}  {more}".rstrip() for text, more in lines)
+
+
+def program_lines(program: Program) -> list[Line]:
+    """The lines of the text of a program, with what each makes and reads."""
     page = _Page(names_shown(program))
-    for head, lines in (("inputs", _inputs(program, page)), ("consts", _consts(program, page))):
-        for i, (text, more) in enumerate(lines):
-            page.add(f"{'' if i else head:<8}{text}", more)
+    _inputs(program, page)
+    _consts(program, page)
     for step in program.steps:
         page.step(step, 0)
     if program.checks:
-        page.add(f"check   {page.join(program.checks)}")
-    page.add(f"return {page.join(program.outputs)}")
+        page.add("check", 0, f"check   {page.join(program.checks)}", reads=program.checks)
+    page.add("return", 0, f"return {page.join(program.outputs)}", reads=program.outputs)
     for key, value in sorted(program.notes.items()):
-        page.add(f"note    {key}: {_plain(value)}")
-    return page.text()
+        page.add("note", 0, f"note    {key}: {_plain(value)}")
+    return page.lines
 
 
 def names_read(step: Step) -> Iterator[str]:
@@ -86,18 +118,18 @@ def _made(step: Step) -> list[str]:
     return [r.out for r in step.reads] + taps + [k.out for k in step.keeps]
 
 
-def _inputs(program: Program, page: _Page) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
-    for x in program.inputs:
+def _inputs(program: Program, page: _Page) -> None:
+    for i, x in enumerate(program.inputs):
         name = page.name(x.name)
         label = f" {_plain(x.label)}" if x.label and x.label != name else ""
-        found.append((f"{name}: {x.type}{label}", ""))
-    return found
+        page.add("input", 0, f"{'' if i else 'inputs':<8}{name}: {x.type}{label}", makes=(x.name,))
 
 
-def _consts(program: Program, page: _Page) -> list[tuple[str, str]]:
+def _consts(program: Program, page: _Page) -> None:
     arrays = [c for c in program.consts if c.value.ndim]
-    return [(f"{page.name(c.name)}: {c.type} = {_preview(c)}", "") for c in arrays]
+    for i, c in enumerate(arrays):
+        text = f"{'' if i else 'consts':<8}{page.name(c.name)}: {c.type} = {_preview(c)}"
+        page.add("const", 0, text, makes=(c.name,))
 
 
 def _preview(c: Const) -> str:
@@ -116,15 +148,10 @@ def _plain(text: str) -> str:
 @dataclass
 class _Page:
     shown: dict[str, str]
-    lines: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    lines: list[Line] = field(default_factory=list[Line])
 
-    def add(self, text: str, more: str = "") -> None:
-        self.lines.append((text, more))
-
-    def text(self) -> str:
-        lengths = [len(text) for text, more in self.lines if more and len(text) <= WIDEST]
-        width = max(lengths, default=0)
-        return "\n".join(f"{text:<{width}}  {more}".rstrip() for text, more in self.lines)
+    def add(self, kind: str, depth: int, text: str, more: str = "", **about: Any) -> None:
+        self.lines.append(Line(kind, depth, text, more, **about))
 
     def name(self, name: str) -> str:
         return self.shown.get(name, name)
@@ -133,10 +160,9 @@ class _Page:
         return ", ".join(map(self.name, names))
 
     def step(self, step: Step, depth: int) -> None:
-        pad = "    " * depth
         if isinstance(step, Compute):
-            text = op_text(step.op, [self.name(a) for a in step.args])
-            self.add(f"{pad}{step.out} = {text}", str(step.type))
+            text = f"{step.out} = {op_text(step.op, [self.name(a) for a in step.args])}"
+            self.add("compute", depth, text, str(step.type), makes=(step.out,), reads=step.args, step=step)
         elif isinstance(step, Loop):
             self._loop(step, depth)
         else:
@@ -144,46 +170,55 @@ class _Page:
 
     def _branch(self, step: Branch, depth: int) -> None:
         """One line per result where nothing is computed on either side, else a block for each side."""
-        pad, test = "    " * depth, self.name(step.condition)
+        test = self.name(step.condition)
         if not step.then and not step.otherwise:
             for r in step.results:
-                self.add(f"{pad}{r.out} = {self.name(r.then)} if {test} else {self.name(r.otherwise)}", str(r.type))
+                text = f"{r.out} = {self.name(r.then)} if {test} else {self.name(r.otherwise)}"
+                reads = (step.condition, r.then, r.otherwise)
+                self.add("compute", depth, text, str(r.type), makes=(r.out,), reads=reads, step=step)
             return
-        head, types = f"{', '.join(names_made(step))} = if {test}:", ", ".join(str(r.type) for r in step.results)
-        for line, more, (steps, values) in ((head, types, step.sides[0]), ("else:", "", step.sides[1])):
-            self.add(pad + line, more)
+        made = names_made(step)
+        head, types = f"{', '.join(made)} = if {test}:", ", ".join(str(r.type) for r in step.results)
+        about = {"makes": made, "reads": (step.condition,), "step": step}
+        for kind, line, more, given, (steps, values) in (
+            ("branch", head, types, about, step.sides[0]), ("else", "else:", "", {}, step.sides[1])
+        ):  # fmt: skip
+            self.add(kind, depth, line, more, **given)
             for inner in steps:
                 self.step(inner, depth + 1)
-            self.add(f"{pad}    give {self.join(values)}")
+            self.add("give", depth + 1, f"give {self.join(values)}", reads=values)
 
     def _loop(self, loop: Loop, depth: int) -> None:
-        outside, pad = "    " * depth, "    " * (depth + 1)
         label = f" {_plain(loop.label)}" if loop.label else ""
         most = "at most " if loop.until else ""
         stop = f", until {self.name(loop.until)}" if loop.until else ""
         head = f"loop{label} for {most}{self.name(loop.steps)} steps{stop}:"
         titles = " and ".join(map(_plain, loop.profile))
         notes = (f"phase {loop.phase}", titles and f"profiled as {titles}", "buffers kept" if loop.keep_buffers else "")
-        self.add(outside + head, "# " + ", ".join(filter(None, notes)))
+        ends = (loop.until,) if loop.until else ()
+        self.add("loop", depth, head, "# " + ", ".join(filter(None, notes)), reads=(loop.steps, *ends), step=loop)
         for r in loop.reads:
-            self.add(f"{pad}read  {r.out} = {self.name(r.source)}[t]", f"{r.type}  sequence")
+            text = f"read  {r.out} = {self.name(r.source)}[t]"
+            self.add("read", depth + 1, text, f"{r.type}  sequence", makes=(r.out,), reads=(r.source,))
         for s in loop.states:
-            self._state(s, pad)
+            self._state(s, depth + 1)
         for step in loop.body:
             self.step(step, depth + 1)
         updates = {s.update for s in loop.states}
         for k in loop.keeps:
             role = "of a state" if k.value in updates else "nit-sot"
-            self.add(f"{pad}keep  {k.out} = {self._rows(k)} of {self.name(k.value)}", f"{k.type}  {role}")
+            reads = (k.value, k.rows) if isinstance(k.rows, str) else (k.value,)
+            text = f"keep  {k.out} = {self._rows(k)} of {self.name(k.value)}"
+            self.add("keep", depth + 1, text, f"{k.type}  {role}", makes=(k.out,), reads=reads)
 
-    def _state(self, s: CarriedState, pad: str) -> None:
-        names = ", ".join(name for _, name in s.taps) or "no tap"
+    def _state(self, s: CarriedState, depth: int) -> None:
+        made = tuple(name for _, name in s.taps)
         steps = " and ".join(str(k) for k, _ in s.taps)
         ago = "one step ago" if steps == "1" else f"{steps} steps ago"
         role = "sit-sot" if [k for k, _ in s.taps] == [1] and s.depth == 1 else f"mit-sot of depth {s.depth}"
         label = f" {_plain(s.label)}" if s.label else ""
-        text = f"{pad}state {names} = {self.name(s.update)} {ago}, starts {self.name(s.init)}"
-        self.add(text, f"{s.type}  {role}{label}")
+        text = f"state {', '.join(made) or 'no tap'} = {self.name(s.update)} {ago}, starts {self.name(s.init)}"
+        self.add("state", depth, text, f"{s.type}  {role}{label}", makes=made, reads=(s.init,), next=s.update)
 
     def _rows(self, k: Keep) -> str:
         count = self.name(k.rows) if isinstance(k.rows, str) else k.rows

@@ -1,0 +1,1 @@
+"""What the optimizer did to one program, as plain data for the page and for other tools."""

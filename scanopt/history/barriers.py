@@ -1,0 +1,50 @@
+"""What kept each law from firing: where its pattern is found, and the condition that does not hold there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from scanopt.calculus.condition import FACTS
+from scanopt.calculus.law import Law
+from scanopt.compilation.explanation import Recording
+from scanopt.lab.law_probe import Failing, Match, Probed, probe
+from scanopt.lab.term_text import Teller
+
+__all__ = ["barriers"]
+
+_PLACES = 12  # told of one condition
+
+
+def barriers(recorded: Recording, idle: Sequence[Law], places: Mapping[int, int]) -> dict[str, dict[str, Any]]:
+    """Per law that did not fire what it lacks.  places: the class of each term as written."""
+    if not idle:
+        return {}
+    scene, probed = probe(recorded.program, recorded.laws, idle, recorded.settings)
+    teller = Teller(scene)
+    terms = {c: term for term, c in sorted(scene.places.items(), reverse=True)}
+
+    def place(m: Match, p: Probed) -> dict[str, Any]:
+        found: dict[str, Any] = {"text": teller.place(m, p.sorts)}
+        here = m.get("lhs_")
+        if isinstance(here, int) and here in terms and terms[here] in places:
+            found["class"] = places[terms[here]]
+        return found
+
+    def failing(f: Failing, p: Probed) -> dict[str, Any]:
+        alone = {*map(id, f.alone)}
+        order = sorted(f.matches, key=lambda m: (id(m) not in alone, teller.rank(m)))
+        shown = [place(m, p) for m in order[:_PLACES]]
+        return {
+            "condition": str(f.condition),
+            "meaning": FACTS[f.condition.fact].meaning,
+            "count": len(f.matches),
+            "alone": len(f.alone),
+            "places": [x for n, x in enumerate(shown) if x not in shown[:n]],
+        }
+
+    return {
+        p.law.name: {"found": p.found, "complete": p.complete, "failing": [failing(f, p) for f in p.failing]}
+        for p in probed
+        if p.found
+    }

@@ -1,0 +1,156 @@
+"""The history of a compilation: one versioned document that `json.dump` writes, described in docs/history.md."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from math import isfinite
+from typing import Any
+
+from scanopt.calculus.condition import FACTS
+from scanopt.calculus.forms import Form
+from scanopt.calculus.law import LICENCES, Law, standard_laws
+from scanopt.compilation.explanation import Recording
+from scanopt.compilation.function import Function
+from scanopt.egraph.derivation import Look
+from scanopt.egraph.provenance import Provenance
+from scanopt.history.barriers import barriers
+from scanopt.history.egraph import EGraphTables
+from scanopt.history.names import StableNames
+from scanopt.history.programs import Lines
+from scanopt.view.mathematics import formula_text
+
+__all__ = ["FORMAT", "VERSION", "history"]
+
+FORMAT, VERSION = "scanopt-history", 1
+
+_SHOWN = 40  # of what one law said is equal, at most
+
+
+def history(f: Function) -> dict[str, Any]:
+    """What the optimizer did to a function."""
+    recorded = f.recording
+    look = _look(recorded)
+    names = StableNames(look.graph, look.places)
+    exact = recorded.settings.fp == "exact"
+    lines = Lines(names, look.places, look.loops, look.provenance.made, exact)
+    first = lines.written(recorded.written)
+    programs: list[dict[str, Any]] = [{"lines": first, "cost": recorded.written.cost}]
+    stages: list[dict[str, Any]] = []
+    for law, found in recorded.stages[:-1]:
+        last = programs[-1]
+        if found is not None and found.cost < last["cost"]:
+            programs.append({"lines": lines.chosen(found)[0], "cost": found.cost})
+        stages.append({"law": law, "before": programs.index(last), "after": len(programs) - 1})
+    final = recorded.done.extraction
+    shown, program, called = lines.chosen(final)
+    programs.append({"lines": shown, "cost": final.cost})
+    stages += [{"law": law, "before": len(programs) - 2, "after": len(programs) - 1} for law, _ in recorded.stages[-1:]]
+    chosen = [(i.id, o.form) for i, o in final.choice.items() if o.form is not None]
+    tables = EGraphTables(look, final.problem, names, chosen)
+    egraph = tables.tables()
+    _with_equalities(stages, recorded, tables, egraph["equalities"], programs)
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "name": f.name or "",
+        "report": _report(f),
+        "laws": _laws(f, recorded, look),
+        "rounds": _rounds(recorded),
+        "lines": lines.rows,
+        "programs": programs,
+        "steps": stages,
+        "egraph": egraph,
+        "source": {"text": f.source, "names": called if str(program) == str(f.program) else {}},
+    }
+
+
+def _look(recorded: Recording) -> Look:
+    """The last look at the e-graph; where what was written was chosen without any, the program itself."""
+    if recorded.done.looks and recorded.stages:
+        return recorded.done.looks[-1]
+    g = recorded.program
+    written = frozenset(form for _, form in g.forms())
+    came = Provenance({form: c for c, form in g.forms()}, written, {}, {}, {}, {})
+    if recorded.done.extraction.problem.graph is g or not recorded.done.looks:
+        return Look(g, came, {c: c for c in g.classes}, {c: c for c in g.clocks})
+    return recorded.done.looks[-1]
+
+
+def _report(f: Function) -> dict[str, Any]:
+    r = f.report
+    return {
+        "unit": r.unit, "cost_before": r.cost_before, "cost_after": r.cost, "optimal": r.optimal,
+        "gap": r.gap if isfinite(r.gap) else None, "saturated": r.saturated, "stopped_by": r.stopped_by,
+        "aside": [*r.aside], "seconds": dict(r.seconds), "forms": r.enodes, "classes": r.eclasses,
+        "memory_before": f.recording.written.peak, "memory_after": r.memory,
+        "memory_allowed": r.budget if isfinite(r.budget) else None, "sizes": dict(r.sizes), "trips": dict(r.trips),
+        "licence": f.fp, "backend": f.backend,
+    }  # fmt: skip
+
+
+def _rounds(recorded: Recording) -> list[dict[str, Any]]:
+    s, laws = recorded.done.saturation, {x.name for x in recorded.laws}
+    return [
+        {"forms": n, "matches": {law: count for law, count in m.items() if law in laws}}
+        for n, m in zip(s.growth, s.rounds, strict=True)
+    ]
+
+
+def _laws(f: Function, recorded: Recording, look: Look) -> list[dict[str, Any]]:
+    """All laws: those that fired with their counts, the others with what they lack."""
+    known = {x.name: x for x in (*standard_laws(), *recorded.laws)}
+    matches, seconds = recorded.done.saturation.matches, recorded.done.saturation.seconds
+    made = Counter(look.provenance.made.values())
+    lacking = barriers(recorded, [x for x in known.values() if not matches.get(x.name)], look.places)
+    may = {x.name for x in recorded.laws}
+    return [
+        {
+            **_law(x),
+            "matches": matches.get(x.name, 0),
+            "seconds": round(seconds.get(x.name, 0.0), 6),
+            "made": made.get(x.name, 0),
+            "barred": "" if x.name in may else _barred(x, f.fp),
+            **lacking.get(x.name, {}),
+        }
+        for x in known.values()
+    ]
+
+
+def _law(x: Law) -> dict[str, Any]:
+    conditions = [{"text": str(c), "meaning": FACTS[c.fact].meaning} for c in x.equation.when]
+    return {
+        "name": x.name, "ruleset": x.ruleset, "formula": x.formula, "mathematics": formula_text(x),
+        "conditions": conditions, "licence": x.licence, "says": x.doc,
+    }  # fmt: skip
+
+
+def _barred(law: Law, fp: str) -> str:
+    return "licence" if LICENCES.index(law.licence) > LICENCES.index(fp) else "left out"
+
+
+def _with_equalities(
+    stages: list[dict[str, Any]],
+    recorded: Recording,
+    tables: EGraphTables,
+    equalities: list[list[Any]],
+    programs: list[dict[str, Any]],
+) -> None:
+    """Say of each stage its costs, and where its law stated what the result rests on."""
+    by_law: dict[str, list[int]] = {}
+    for n, (_, law, *_sides) in enumerate(equalities):
+        by_law.setdefault(law, []).append(n)
+    way = {tables.number[form] for form in _on_the_way(recorded) if form in tables.number}
+    before = recorded.written.cost
+    for stage in stages:
+        said = by_law.get(stage["law"], [])
+        used = [n for n in said if {*equalities[n][2:]} & way]
+        after = min(before, float(programs[stage["after"]]["cost"]))
+        stage |= {"cost_before": before, "cost_after": after, "equalities": (used or said)[:_SHOWN]}
+        stage["round"] = recorded.way.laws.get(stage["law"], 0)
+        before = after
+
+
+def _on_the_way(recorded: Recording) -> Iterator[Form]:
+    yield from recorded.way.forms
+    yield from (o.form for o in recorded.done.extraction.choice.values() if o.form is not None)

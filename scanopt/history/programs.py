@@ -1,0 +1,151 @@
+"""The programs of a history: each a list of lines, and lines that programs share are there once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from scanopt.calculus.forms import Form
+from scanopt.extraction.extract import Extraction
+from scanopt.extraction.problem import Instance
+from scanopt.history.names import StableNames
+from scanopt.program.ir import Compute, Loop, Program
+from scanopt.program.lower import lowered_with_names
+from scanopt.program.renaming import renamed
+from scanopt.program.text import Line, program_lines
+
+__all__ = ["Lines"]
+
+Row = dict[str, Any]
+
+
+class Lines:
+    """The lines of all programs of a history.
+
+    places, loops: the class and clock of each term and loop as written.  made: the law that made each form.
+    """
+
+    def __init__(
+        self,
+        names: StableNames,
+        places: Mapping[int, int],
+        loops: Mapping[int, int],
+        made: Mapping[Form, str],
+        exact: bool,
+    ) -> None:
+        self.rows: list[Row] = []
+        self.names, self._places, self._loops, self._made, self._exact = names, places, loops, made, exact
+        self._numbers: dict[str, int] = {}
+
+    def written(self, x: Extraction) -> list[int]:
+        """The lines of the program as written, by their numbers."""
+        program, named = lowered_with_names(x, self._exact)
+        names = self.names.written(program, named)
+        return self._add(renamed(program, names), _renamed(named, names), x, True)
+
+    def chosen(self, x: Extraction) -> tuple[list[int], Program, dict[str, str]]:
+        """The same of a program of the e-graph, with the program as it was lowered, and its names here."""
+        program, named = lowered_with_names(x, self._exact)
+        names = self.names.of(program, named)
+        return self._add(renamed(program, names), _renamed(named, names), x, False), program, names
+
+    def _add(self, program: Program, named: Mapping[str, Instance], x: Extraction, written: bool) -> list[int]:
+        page = _Page(self, program, named, x, written)
+        out: list[int] = []
+        for row in page.rows():
+            key = json.dumps(row)
+            if key not in self._numbers:
+                self._numbers[key] = len(self.rows)
+                self.rows.append(row)
+            out.append(self._numbers[key])
+        return out
+
+    def place(self, i: Instance, written: bool) -> int | None:
+        """The class of an instance, as the e-graph numbers it."""
+        return self._places.get(i.id) if written else i.id
+
+    def clock(self, clock: int, written: bool) -> int:
+        """The number of a loop, as the e-graph numbers it."""
+        return self._loops.get(clock, clock) if written else clock
+
+    def law(self, form: Form | None) -> str:
+        """The law that made a form, "" for none."""
+        return self._made.get(form, "") if form is not None else ""
+
+
+class _Page:
+    """One program's lines, with what is known of each."""
+
+    def __init__(
+        self, lines: Lines, program: Program, named: Mapping[str, Instance], x: Extraction, written: bool
+    ) -> None:
+        self._lines, self._program, self._named, self._x, self._written = lines, program, named, x, written
+        self._around: list[str] = []
+
+    def rows(self) -> list[Row]:
+        """All of them."""
+        return [self._row(line) for line in program_lines(self._program)]
+
+    def _row(self, line: Line) -> Row:
+        del self._around[line.depth :]
+        row: Row = {"kind": line.kind, "depth": line.depth, "text": line.text, "type": line.more}
+        row |= {"makes": [*line.makes], "reads": [*line.reads], "loop": next(filter(None, reversed(self._around)), "")}
+        if line.next:
+            row["next"] = line.next
+        found = [self._named[n] for n in line.makes if n in self._named]
+        options = [self._x.choice[i] for i in found if i in self._x.choice]
+        if line.kind == "compute":
+            row |= _operator(line)
+        own = ""
+        if isinstance(line.step, Loop):
+            own = self._loop(line.step, row)
+        elif options:
+            row["cost"] = round(sum(o.cost for o in options), 3)
+            row["bytes"] = round(sum(o.held for o in options))
+            if law := next(filter(None, (self._lines.law(o.form) for o in options)), ""):
+                row["law"] = law
+        if found and (c := self._lines.place(found[0], self._written)) is not None:
+            row["class"] = c
+            if (value := self._lines.names.value(c)) != c:
+                row["value"] = value
+        if sites := [site for name in line.makes for site in self._sites(name)]:
+            row["sites"] = [*dict.fromkeys(sites)]
+        if line.kind in ("loop", "branch", "else"):
+            self._around.extend([""] * (line.depth - len(self._around)))
+            self._around.append(own)
+        return row
+
+    def _sites(self, name: str) -> tuple[str, ...]:
+        origin = self._program.origins.get(name)
+        return () if origin is None else origin.step or origin.kept or origin.read
+
+    def _loop(self, loop: Loop, row: Row) -> str:
+        """Say of a line what loop it begins; the key of that loop."""
+        kept = [self._x.choice[i] for k in loop.keeps if (i := self._named.get(k.out)) in self._x.choice]
+        if not kept or kept[0].form is None:
+            return loop.label
+        clock, phases = kept[0].form.clock, kept[0].needs[0].phases
+        sizes, running = self._x.problem.sizes, self._x.choice.get(Instance(clock, phases, True))
+        key = f"L{self._lines.clock(clock, self._written)}" + (f".{phases[-1]}" if phases[-1] else "")
+        row |= {"key": key, "steps": sizes.steps(clock), "trips": sizes.trips(clock)}
+        row["cost"] = round(running.cost, 3) if running else 0.0
+        if loop.sites:
+            row["sites"] = [*loop.sites]
+        row["states"] = [
+            {"label": s.label, "init": s.init, "depth": s.depth, "taps": [list(t) for t in s.taps], "next": s.update}
+            for s in loop.states
+        ]
+        row["label"] = loop.label
+        return key
+
+
+def _operator(line: Line) -> Row:
+    if not isinstance(line.step, Compute):
+        return {"op": "where", "group": "free"}
+    op = line.step.op
+    return {"op": op.name, "group": op.cost}
+
+
+def _renamed(named: Mapping[str, Instance], names: Mapping[str, str]) -> dict[str, Instance]:
+    return {names[n]: i for n, i in named.items() if n in names}

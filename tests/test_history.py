@@ -1,0 +1,119 @@
+"""The history of a compilation: plain data, names that stay, costs that add up, and answers that can be looked up."""
+
+import json
+from typing import Any
+
+import pytest
+from compiled import MADE, documented
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.history.document import FORMAT, VERSION
+
+History = dict[str, Any]
+
+
+@pytest.fixture(scope="module", params=MADE)
+def told(request: pytest.FixtureRequest) -> tuple[Any, History]:
+    f = MADE[request.param]()
+    return f, f.history()
+
+
+def lines(h: History, program: int) -> list[dict[str, Any]]:
+    return [h["lines"][n] for n in h["programs"][program]["lines"]]
+
+
+def test_history_is_plain_versioned_data(told: tuple[Any, History]) -> None:
+    _, h = told
+    assert (h["format"], h["version"]) == (FORMAT, VERSION)
+    assert json.loads(json.dumps(h, allow_nan=False)) == h
+
+
+def test_programs_are_those_of_the_function(told: tuple[Any, History]) -> None:
+    f, h = told
+    for n, program in ((0, f.initial), (-1, f.program)):
+        page = [line["text"].split() for line in lines(h, n)]
+        text = [line.split() for line in str(program).splitlines()]
+        assert len(page) == len(text)
+        if n == 0:
+            assert all(a == b[: len(a)] for a, b in zip(page, text, strict=True))
+    made = {name for line in lines(h, -1) for name in line["makes"]}
+    assert made <= {*h["source"]["names"].values()}
+
+
+def test_a_value_has_one_name_and_a_name_one_value(told: tuple[Any, History]) -> None:
+    """A name of both programs is of one class in both, and a name that only one has is of no class of the other."""
+    _, h = told
+    before, after = (
+        {name: line.get("value", line.get("class")) for line in lines(h, n) for name in line["makes"][:1]}
+        for n in (0, -1)
+    )
+    for name in before.keys() & after.keys():
+        assert before[name] == after[name]
+    new = {after[name] for name in after.keys() - before.keys()} - {None}
+    assert not [c for c in new if c in before.values() and list(after.values()).count(c) == 1]
+
+
+def test_costs_of_lines_add_up(told: tuple[Any, History]) -> None:
+    """Inputs and constants are priced next to nothing; what a loop holds is not a line."""
+    _, h = told
+    for n, cost in ((0, h["report"]["cost_before"]), (-1, h["report"]["cost_after"])):
+        assert sum(line.get("cost", 0.0) for line in lines(h, n)) == pytest.approx(cost, rel=0.02)
+
+
+def test_steps_lead_from_the_first_cost_to_the_last(told: tuple[Any, History]) -> None:
+    _, h = told
+    steps = h["steps"]
+    costs = [h["report"]["cost_before"], *(s["cost_after"] for s in steps)]
+    assert costs == sorted(costs, reverse=True)
+    for s in steps:
+        assert all(h["egraph"]["equalities"][n][1] == s["law"] for n in s["equalities"])
+        assert 0 <= s["before"] <= s["after"] < len(h["programs"])
+    if steps:
+        assert steps[-1]["cost_after"] == pytest.approx(h["report"]["cost_after"])
+
+
+def test_egraph_has_what_was_chosen_and_written(told: tuple[Any, History]) -> None:
+    _, h = told
+    columns = h["egraph"]["form_columns"]
+    forms = [dict(zip(columns, row, strict=True)) for row in h["egraph"]["forms"]]
+    classes = {int(c) for c in h["egraph"]["classes"]}
+    assert {f["class"] for f in forms} <= classes
+    chosen = [f["class"] for f in forms if f["chosen"]]
+    assert len(chosen) == len({*chosen})
+    assert {*h["egraph"]["roots"]} <= {*chosen} | {c for c in classes if h["egraph"]["roots"].count(c)}
+    assert all(f["total"] >= f["cost"] * 0.999 for f in forms if f["total"] is not None)
+    assert all(f["law"] or f["round"] == -1 for f in forms)
+    for line in lines(h, -1):
+        assert line.get("class", h["egraph"]["roots"][0]) in classes
+
+
+def test_a_law_says_what_it_lacks() -> None:
+    h = documented().history()
+    laws = {x["name"]: x for x in h["laws"]}
+    assert laws["operator_of_sequences"]["matches"]
+    assert laws["operator_of_sequences"]["mathematics"] == "op(*args) = (op(*outer) at all steps)[t]"
+    (lack,) = laws["right_identity"]["failing"]
+    assert lack["condition"] == "neutral(op, e, d)"
+    assert any("dot(" in place["text"] and "class" in place for place in lack["places"])
+
+
+def test_a_law_that_may_not_fire_is_barred() -> None:
+    x = T.dvector("x")
+    laws = {
+        x["name"]: x for x in scanopt.function([x], x * 1.0, exclude=["right_identity"], fp="exact").history()["laws"]
+    }
+    assert laws["right_identity"]["barred"] == "left out"
+    assert laws["right_identity"]["complete"]
+    assert "licence" in {x["barred"] for x in laws.values()}
+
+
+def test_what_left_the_loop_has_its_name_on_both_sides() -> None:
+    """The product of the rows is computed outside, and read in the loop under the name of the product of a row."""
+    h = documented().history()
+    before = next(line for line in lines(h, 0) if line.get("op") == "dot")
+    after = next(line for line in lines(h, -1) if before["makes"][0] in line["makes"])
+    assert before["kind"] == "compute"
+    assert before["loop"]
+    assert after["kind"] == "read" or not after["loop"]
+    assert after["class"] == before["class"]
