@@ -11,6 +11,7 @@ from scanopt import tree as tree
 from scanopt.array.constants import shared as shared
 from scanopt.array.op import Op as Op
 from scanopt.array.op import OpSpec as OpSpec
+from scanopt.bridges.jaxprs.functions import from_jax as from_jax
 from scanopt.calculus.law import law as law
 from scanopt.compilation.function import function as function
 from scanopt.compilation.inputs import In as In

@@ -38,6 +38,7 @@ LAYERS = [
     {"scanopt.rewrites", "scanopt.backends"},  # the engine loads them by name at run time only
     {"scanopt.compilation"},
     {"scanopt.transforms"},
+    {"scanopt.bridges"},
     {"scanopt.view"},
     {"scanopt.printing"},
     {"scanopt.lab"},
@@ -61,6 +62,7 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ): "f.history() tells what was done; loaded when asked for",
     ("scanopt.compilation.function", "scanopt.lab.why_not"): "f.why_not() looks for laws; loaded when asked for",
     ("scanopt.compilation.function", "scanopt.view.report"): "f.show() writes the page; loaded when asked for",
+    ("scanopt.compilation.function", "scanopt.bridges.jaxprs.writing"): "f.to_jax() is given to JAX; loaded when asked",
     ("scanopt.displayed", "scanopt.view.notebook"): "a notebook shows pictures; views are loaded when asked for",
 }
 

@@ -734,6 +734,19 @@ def case_when_runs(rng: Rng) -> Case:
     return when_runs(Op.make("getitem", index=(0,))), [number(int(rng.integers(1, 4))), any_array(rng, 3, 1)]
 
 
+def case_bitcast(rng: Rng) -> Case:
+    dtype, to = (str(d) for d in rng.choice([d for d in DTYPES if d != "bool"], 2))
+    ratio = np.dtype(to).itemsize // np.dtype(dtype).itemsize
+    shape = some_shape(rng, int(rng.integers(0, 3)))
+    return Op.make("bitcast", dtype=to), [values(rng, dtype, (*shape, ratio) if ratio > 1 else shape)]
+
+
+def case_threefry(rng: Rng) -> Case:
+    shape = some_shape(rng, 2)
+    shapes = [(), shape[1:], shape, (shape[0], 1)]
+    return Op.make("threefry"), [values(rng, "uint32", s) for s in rng.permutation(np.array(shapes, object))]
+
+
 CASES: dict[str, Callable[[Rng], Case]] = {
     **{name: case_elementwise(name) for name in UFUNCS},
     **{name: case_reduction(name) for name in ["sum", "prod", "mean", "var", "std", "max", "min", "any", "all"]},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -318,6 +318,17 @@ class Function(Runnable, Displayed):
         """
         p, asked = self._plan, importlib.import_module("scanopt.lab.why_not")
         made: WhyNot = asked.why_not(p.program, p.known, p.laws, name, p.settings, p.done)
+        return made
+
+    def to_jax(self) -> Callable[..., Any]:
+        """The optimized program as a function of JAX, which may be transformed and runs under XLA.
+
+        It takes and returns what this function does.  Raises ImportError without JAX, ValueError where shared
+        variables are updated; when it is called NotImplementedError for what XLA cannot run.
+        """
+        made: Callable[..., Any] = importlib.import_module("scanopt.bridges.jaxprs.writing").as_jax(
+            self, self._signature
+        )
         return made
 
     def show(self, path: str = "report.html") -> str:

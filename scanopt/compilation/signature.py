@@ -113,7 +113,7 @@ class Signature:
         Raises TypeError for missing, unknown or doubled arguments and wrong dtypes.
         """
         if kwargs or len(args) != len(self.slots):
-            args = self._in_order(args, kwargs)
+            args = self.in_order(args, kwargs)
         values = [
             data if (data := _as_it_is(v)) is not None and data.dtype == dtype and data.ndim == ndim and plain
             else read_one(x, v)
@@ -132,7 +132,7 @@ class Signature:
             for x, v in zip(self.slots, self.inputs, strict=True)
         ]
 
-    def _in_order(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+    def in_order(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
         """One value per input, from values by position and by name."""
         if len(args) > len(self.inputs):
             raise TypeError(f"{self} takes {len(self.inputs)} arguments, found {len(args)}")

@@ -3,6 +3,7 @@
 from scanopt.array.operators import (
     arithmetic,
     axes,
+    bits,
     broadcasting,
     chunks,
     control,
@@ -41,6 +42,7 @@ from scanopt.array.random import operators as random
 __all__ = [
     "arithmetic",
     "axes",
+    "bits",
     "broadcasting",
     "chunks",
     "control",

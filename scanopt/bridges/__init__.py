@@ -1,0 +1,1 @@
+"""Bridges to other libraries: their programs read into graphs, optimized programs written as theirs."""

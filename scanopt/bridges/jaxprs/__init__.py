@@ -1,0 +1,1 @@
+"""JAX: jaxprs read into graphs, optimized programs written as functions of JAX."""

@@ -1,0 +1,54 @@
+"""The libraries that bridges lead to: imported when a bridge is used, each an extra of the package."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from scanopt.array.constants import as_variable
+from scanopt.array.variable import Constant, Variable
+from scanopt.interpreter import interpret
+
+__all__ = ["Refused", "folded", "peer"]
+
+_FOLDED = 4096
+"""Constants of so many elements at most are computed while a program is read."""
+
+T = TypeVar("T")
+
+
+class Refused(NotImplementedError):  # noqa: N818
+    """A program has something in it that a bridge does not know."""
+
+
+def peer(name: str, extra: str, what: str) -> Any:
+    """A module of another library.  Raises ImportError that names the extra where it is not installed.
+
+    extra: of this package.  what: the public function that needs it.
+    """
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ImportError(
+            f"{what} needs {name.partition('.')[0]}: install it with pip install 'scanopt[{extra}]' ({error})"
+        ) from error
+
+
+def folded(inputs: list[Variable], make: Callable[[], list[Any]]) -> list[Variable]:
+    """The results of `make`, computed at once where all inputs are constants and the results small."""
+    found = [as_variable(x) for x in make()]
+    if not all(isinstance(x, Constant) for x in inputs):
+        return found
+    shapes = [x.type.shape for x in found]
+    sizes = [None if None in s else int(_product(s)) for s in shapes]
+    if any(n is None or n > _FOLDED for n in sizes):
+        return found
+    return [x if isinstance(x, Constant) else Constant(interpret(x)) for x in found]
+
+
+def _product(shape: Any) -> int:
+    n = 1
+    for length in shape:
+        n *= length
+    return n
