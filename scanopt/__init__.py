@@ -94,6 +94,7 @@ _HOME = {
     "pprint": "scanopt.printing",
     "pp": "scanopt.printing",
     "tensor": "",
+    "from_onnx": "scanopt.bridges.onnx_models.reading",
     "from_jax": "scanopt.bridges.jaxprs.functions",
     "Op": "scanopt.array.op",
     "OpSpec": "scanopt.array.op",

@@ -63,6 +63,7 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("scanopt.compilation.function", "scanopt.lab.why_not"): "f.why_not() looks for laws; loaded when asked for",
     ("scanopt.compilation.function", "scanopt.view.report"): "f.show() writes the page; loaded when asked for",
     ("scanopt.compilation.function", "scanopt.bridges.jaxprs.writing"): "f.to_jax() is given to JAX; loaded when asked",
+    ("scanopt.compilation.function", "scanopt.bridges.onnx_models.writing"): "f.to_onnx() writes a model; the same",
     ("scanopt.displayed", "scanopt.view.notebook"): "a notebook shows pictures; views are loaded when asked for",
 }
 

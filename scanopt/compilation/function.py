@@ -331,6 +331,14 @@ class Function(Runnable, Displayed):
         )
         return made
 
+    def to_onnx(self, name: str = "scanopt") -> Any:
+        """The optimized program as an ONNX model, which is checked: an `onnx.ModelProto` with the names of the inputs.
+
+        name: of the graph, if the function has none.  Raises ImportError without onnx, ValueError where shared
+        variables are updated, NotImplementedError for operators that ONNX has no way to write.
+        """
+        return importlib.import_module("scanopt.bridges.onnx_models.writing").to_onnx(self, self._signature, name)
+
     def show(self, path: str = "report.html") -> str:
         """Write one offline page: programs, laws step by step, costs.  Returns the path."""
         importlib.import_module("scanopt.view.report").write_report(self, path)

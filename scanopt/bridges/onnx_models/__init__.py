@@ -1,0 +1,1 @@
+"""ONNX: models read into graphs, optimized programs written as models."""
