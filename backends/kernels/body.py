@@ -23,6 +23,7 @@ from scanopt.backends.kernels.nodes import (
     NoOrder,
     Product,
     Reduce,
+    Repeat,
     Reshape,
     SetItem,
     SumTo,
@@ -31,10 +32,11 @@ from scanopt.backends.kernels.nodes import (
 )  # fmt: skip
 from scanopt.backends.kernels.numpy_loops import DTYPES
 from scanopt.backends.kernels.reading import nodes_of
+from scanopt.backends.kernels.recurrences import written_out
 from scanopt.program.ir import Branch, Compute, Loop, Step
 from scanopt.program.text import names_made, names_read
 
-__all__ = ["body_of"]
+__all__ = ["body_of", "nodes_of_steps"]
 
 MOST = 1000
 """Operators for which a compiler takes about two seconds."""
@@ -46,7 +48,7 @@ def body_of(loop: Loop, types: Mapping[str, TensorType], exact: bool, whole: boo
     Raises NoForm, saying why, where it cannot be a kernel.
     """
     made = dict(types)
-    root = _nested(loop, made)
+    root = _nested(replace(loop, body=written_out(loop.body, made)), made)
     inside = [*names_read(loop)][1:]  # it is told its number of steps
     root = replace(root, args=tuple(name for name in root.args if name in inside))
     body = Body(root, made, exact, _counts(root, made), whole)
@@ -68,7 +70,7 @@ def _nested(loop: Loop, types: dict[str, TensorType]) -> Nested:
             raise NoForm(f"{types[name].dtype} has no form")
     inside = {n for step in loop.body for n in names_made(step)} | _given(loop)
     outer = (n for n in dict.fromkeys(names_read(loop)) if n not in inside | _deeper(loop.body))
-    return Nested(loop, _nodes(loop.body, types), tuple(outer))
+    return Nested(loop, nodes_of_steps(loop.body, types), tuple(outer))
 
 
 def _counts(root: Nested, types: Mapping[str, TensorType]) -> tuple[str, ...]:
@@ -79,6 +81,7 @@ def _counts(root: Nested, types: Mapping[str, TensorType]) -> tuple[str, ...]:
     for n in made.values():
         part = n.part if isinstance(n, SetItem) else n
         todo += part.ends if isinstance(part, View) else n.args if isinstance(n, Draw | Evenly) else ()
+        todo += n.counts if isinstance(n, Repeat) else ()
     found: dict[str, None] = {}
     seen: set[str] = set()
     while todo:
@@ -111,7 +114,8 @@ def _deeper(steps: Sequence[Step]) -> set[str]:
     return found
 
 
-def _nodes(steps: Sequence[Step], types: dict[str, TensorType]) -> tuple[Node, ...]:
+def nodes_of_steps(steps: Sequence[Step], types: dict[str, TensorType]) -> tuple[Node, ...]:
+    """The nodes of some steps.  types: of all names, to which names made here are added.  Raises NoForm."""
     found: list[Node] = []
     true = {s.out for s in steps if isinstance(s, Compute) and s.op.name == "has_rows"}
     for step in steps:
@@ -120,11 +124,12 @@ def _nodes(steps: Sequence[Step], types: dict[str, TensorType]) -> tuple[Node, .
         elif isinstance(step, Loop):
             found.append(_nested(step, types))
         elif step.condition in true:
-            found += _nodes(step.then, types)
+            found += nodes_of_steps(step.then, types)
             found += [_alias(r.out, r.then, types) for r in step.results]
         else:
             outer = (n for n in dict.fromkeys(names_read(step)) if n not in _deeper((step,)))
-            found.append(Fork(step, _nodes(step.then, types), _nodes(step.otherwise, types), tuple(outer)))
+            sides = (nodes_of_steps(side, types) for side in (step.then, step.otherwise))
+            found.append(Fork(step, *sides, tuple(outer)))
     return tuple(found)
 
 

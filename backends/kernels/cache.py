@@ -122,7 +122,8 @@ def publish(key: str, made: Path) -> None:
 def _prune(path: Path) -> None:
     """Delete what was not used for longest, and what processes left behind that were stopped."""
     with suppress(OSError):
-        found = sorted((x.stat().st_mtime, x.path) for x in os.scandir(path))
+        with os.scandir(path) as entries:
+            found = sorted((x.stat().st_mtime, x.path) for x in entries)
         whole = [name for _, name in found if name.endswith(".so")]
         left = [name for age, name in found if not name.endswith(".so") and age < time.time() - STALE]
         for name in [*whole[: max(0, len(whole) - FILES)], *left]:

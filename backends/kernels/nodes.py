@@ -13,7 +13,7 @@ from scanopt.program.ir import Branch, Loop
 __all__ = [
     "WHOLE", "Body", "Call", "Check", "Draw", "Evenly", "Extreme", "Fork", "Join", "Length", "Map", "Nested", "NoForm", "NoOrder", "Node",
     "Nonempty",
-    "Product", "Reduce", "Reshape", "Running", "Search", "SetItem", "Single", "Solve", "SumTo", "Take", "View",
+    "Product", "Reduce", "Repeat", "Reshape", "Running", "Search", "SetItem", "Single", "Solve", "SumTo", "Take", "View",
     "Within", "walk",
 ]  # fmt: skip
 
@@ -50,6 +50,13 @@ class Map(_One):
     takes: tuple[str, ...]
     dtype: str
     like: str
+
+
+@dataclass(frozen=True)
+class Repeat(Map):
+    """The elements of an array along new axes, of lengths that values say: `counts`, the names of these."""
+
+    counts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from functools import lru_cache
 
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
+from scanopt.backends.kernels.body import nodes_of_steps
 from scanopt.backends.kernels.nodes import Call, NoForm, Product, Reduce, Running
-from scanopt.backends.kernels.reading import nodes_of
+from scanopt.backends.kernels.recurrences import written_out
 from scanopt.extraction.cost import NUMPY, CostTable, Work, bytes_of, elements
 from scanopt.program.ir import Compute
 
@@ -48,7 +49,7 @@ def _form(op: Op, args: tuple[TensorType, ...], out: TensorType) -> str:
     names = tuple(f"a{i}" for i in range(len(args)))
     types = {**dict(zip(names, args, strict=True)), "out": out}
     try:
-        nodes = nodes_of(Compute("out", op, names, out), types)
+        nodes = nodes_of_steps(written_out((Compute("out", op, names, out),), types), types)
     except (NoForm, ValueError, TypeError, LookupError):
         return "none"
     return "inner" if any(isinstance(n, Call | Product | Reduce | Running) for n in nodes) else "plain"

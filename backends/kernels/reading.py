@@ -27,6 +27,7 @@ from scanopt.backends.kernels.nodes import (
     Nonempty,
     Product,
     Reduce,
+    Repeat,
     Reshape,
     Running,
     Search,
@@ -127,6 +128,13 @@ def _full_like(step: Compute, types: Types) -> Iterator[Single]:
     dtype = step.type.dtype
     if cast_is_known(types[step.args[1]].dtype, dtype) and not types[step.args[1]].ndim:
         yield Map(step.out, step.args[1:], "copy", (dtype,), dtype, step.out)
+
+
+def _repeated(step: Compute, types: Types) -> Iterator[Single]:
+    """x along new axes, of lengths that the other arguments say."""
+    x, *counts = step.args
+    if not any(types[n].ndim for n in counts):
+        yield Repeat(step.out, (x,), "copy", (step.type.dtype,), step.type.dtype, step.out, tuple(counts))
 
 
 INDICES = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}
@@ -384,7 +392,7 @@ _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "dot": _product, "matmul": _product, "shape_i": _length, "sum": _reduced("add"),
     "prod": _reduced("multiply"), "max": _reduced("maximum"), "min": _reduced("minimum"), "mean": _reduced("add"),
     "sum_to": _sum_to, "outer": _outer, "cumsum": _running("add"), "cumprod": _running("multiply"),
-    "require": _require, "has_rows": _has_rows, "arange": _arange, "argmax": _extreme("greater"), "argmin": _extreme("less"),
+    "repeat_rows": _repeated, "broadcast_to": _repeated, "require": _require, "has_rows": _has_rows, "arange": _arange, "argmax": _extreme("greater"), "argmin": _extreme("less"),
     "searchsorted": _search, "solve": _solve, "tensordot": _tensordot,
     "random_uniform": _draw(normal=False), "random_normal": _draw(normal=True), "random_valid": _valid,
     "any": _reduced("logical_or"), "all": _reduced("logical_and"),
