@@ -85,7 +85,7 @@ register(
 def broadcast_to(x: Any, shape: Any) -> Variable:
     """x broadcast to a shape (ints and integer scalars).  Raises ValueError when it does not fit.
 
-    >>> broadcast_to(np.ones(3), (2, 3)).type.shape
+    >>> broadcast_to([1.0, 2.0, 3.0], (2, 3)).type.shape
     (2, 3)
     """
     return batching.broadcast_to(as_variable(x), as_dims(shape))
