@@ -11,6 +11,9 @@ from typing import Any
 from scanopt.array.device import CUPY, arrived, on_device
 from scanopt.backends.compiled import Compiled, compile_steps
 from scanopt.backends.device_operators import Watch, bind_on_device
+from scanopt.backends.kernels.device_loops import DeviceChoice
+from scanopt.backends.kernels.device_plans import Launcher
+from scanopt.backends.kernels.print_c import NAME
 from scanopt.forks import lock
 from scanopt.program.ir import Compute, Program
 
@@ -43,8 +46,10 @@ class OnDevice:
         with self._lock:
             if number not in self._made:
                 watch = Watch(xp)
+                launcher = self.executor.launcher
+                choice = None if launcher is None else DeviceChoice(launcher, self.program.exact)
                 made = compile_steps(
-                    self.program, xp, lambda op: bind_on_device(op, xp, watch), self.executor.clock
+                    self.program, xp, lambda op: bind_on_device(op, xp, watch), self.executor.clock, choice
                 )  # fmt: skip
                 self._made[number] = made, watch
             return self._made[number]
@@ -58,6 +63,11 @@ class OnDevice:
     def xp(self) -> Any:
         """The array module."""
         return self.executor.xp
+
+    @property
+    def kernels(self) -> tuple[Any, ...]:
+        """What became of each loop (see `scanopt.backends.kernels.choice.LoopReport`)."""
+        return tuple(r for made, _ in self._made.values() for r in made.kernels)
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         """The results for these arguments.
@@ -107,13 +117,34 @@ def _device(xp: Any, places: set[int]) -> AbstractContextManager[Any]:
 
 
 @dataclass(frozen=True)
+class RawModules:
+    """Makes functions of CUDA texts by CuPy, and runs them on its current stream."""
+
+    xp: Any
+
+    def load(self, text: str, exact: bool) -> Any:
+        """The function of a text.  exact: without contraction of products and sums."""
+        options = ("--std=c++17", *(("--fmad=false",) if exact else ()))
+        return self.xp.RawModule(code=text, options=options).get_function(NAME)
+
+    def launch(self, function: Any, blocks: int, threads: int, args: Sequence[Any]) -> None:
+        """Run it on the current stream."""
+        function((blocks,), (threads,), tuple(args))
+
+
+@dataclass(frozen=True)
 class CuPy:
-    """Runs programs on CuPy arrays."""
+    """Runs programs on CuPy arrays.  launcher: what runs loops as kernels; None for array steps alone."""
 
     xp: Any
     name: str = "cupy"
     on_device: bool = True
-    description: str = "array steps on CuPy"
+    launcher: Launcher | None = None
+
+    @property
+    def description(self) -> str:
+        """What runs programs."""
+        return "array steps on CuPy" + ("" if self.launcher is None else ", loops as CUDA kernels")
 
     def compile(self, program: Program) -> OnDevice:
         """The program as array steps."""
@@ -135,4 +166,4 @@ def make() -> CuPy:
         ) from None
     if not cupy.cuda.is_available():
         raise RuntimeError(NEEDS + "no CUDA device found")
-    return CuPy(cupy)
+    return CuPy(cupy, launcher=RawModules(cupy) if hasattr(cupy, "RawModule") else None)

@@ -33,7 +33,7 @@ from scanopt.backends.kernels.ir import (
     Var,
 )  # fmt: skip
 
-__all__ = ["NAME", "c_text"]
+__all__ = ["NAME", "Printer", "c_text", "literal"]
 
 NAME = "scanopt_kernel"
 HEAD = """\
@@ -55,7 +55,7 @@ def c_text(kernel: Kernel) -> str:
 
     The arrays are NumPy's own objects: where their elements are stands behind the head of the object.
     """
-    w = _Printer()
+    w = Printer()
     lines = [f"    const int64 {name} = N[{i}];" for i, name in enumerate(kernel.numbers)]
     lines += [_param(i, p) for i, p in enumerate(kernel.params)]
     lines += [line for stmt in kernel.body for line in w.statement(stmt, 1)]
@@ -82,13 +82,14 @@ def _bare(text: str) -> str:
     return text[1:-1] if text[:1] == "(" else text
 
 
-class _Printer:
+class Printer:
     """helpers: texts of functions that the text calls."""
 
     def __init__(self) -> None:
         self.helpers: set[str] = set()
 
     def expression(self, x: Expr) -> str:
+        """The text of a value."""
         match x:
             case Lit():
                 return literal(x)
@@ -111,6 +112,7 @@ class _Printer:
                 return operation(op, of, [self.expression(a) for a in args])
 
     def statement(self, x: Stmt, depth: int) -> Iterator[str]:
+        """The lines of a statement."""
         space = "    " * depth
         match x:
             case Declare(name=name, dtype=dtype, elements=elements, pointer=pointer):

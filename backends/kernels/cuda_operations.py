@@ -1,0 +1,138 @@
+"""The functions of NumPy's inner loops as CUDA text, of one element at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from scanopt.backends.kernels.c_operations import FUNCTIONS, INFIX, TYPES, operation
+
+__all__ = ["HEAD", "functor"]
+
+HEAD = """\
+typedef signed char int8; typedef short int16; typedef int int32; typedef long long int64;
+typedef unsigned char uint8; typedef unsigned short uint16; typedef unsigned int uint32;
+typedef unsigned long long uint64; typedef unsigned char bool8; typedef float float32; typedef double float64;
+#define INLINE __device__ __forceinline__
+#define BARRIER __syncthreads()
+#define ALL_THREADS(i, n) for (int64 i = threadIdx.x; i < (n); i += blockDim.x)
+INLINE float64 b_inf() { return __longlong_as_double(0x7ff0000000000000LL); }
+INLINE float32 b_inff() { return __int_as_float(0x7f800000); }
+INLINE float64 b_nan(const char *) { return nan(""); }
+INLINE float32 b_nanf(const char *) { return nanf(""); }
+INLINE bool b_signbit(float64 x) { return signbit(x); }
+INLINE bool b_signbit(float32 x) { return signbit(x); }
+INLINE float64 b_fabs(float64 x) { return fabs(x); }
+INLINE float32 b_fabs(float32 x) { return fabsf(x); }
+template <class T, class F> INLINE void each(const char *x, char *y, int64 n, int64 s, int64 d, int64 i, int64 by) {
+    for (; i < n; i += by) *(typename F::result *)(y + i * d) = F::of(*(const T *)(x + i * s));
+}
+template <class T, class F>
+INLINE void pairs(const char *x, const char *y, char *z, int64 n, int64 s, int64 r, int64 d, int64 i, int64 by) {
+    for (; i < n; i += by) *(typename F::result *)(z + i * d) = F::of(*(const T *)(x + i * s), *(const T *)(y + i * r));
+}
+template <class T, class F>
+INLINE void folded(const char *x, char *y, int64 n, int64 s) {
+    T sum = *(T *)y;
+    for (int64 i = 0; i < n; i++) sum = F::of(sum, *(const T *)(x + i * s));
+    *(T *)y = sum;
+}
+template <class T, class F>
+INLINE void folded_by_all(const char *x, char *y, int64 n, int64 s) {
+    __shared__ T part[512];
+    int64 k = threadIdx.x, m = n < (int64)blockDim.x ? n : (int64)blockDim.x;
+    if (k < m) {
+        T sum = *(const T *)(x + k * s);
+        for (int64 i = k + blockDim.x; i < n; i += blockDim.x) sum = F::of(sum, *(const T *)(x + i * s));
+        part[k] = sum;
+    }
+    BARRIER;
+    while (m > 1) {
+        int64 half = (m + 1) / 2;
+        if (k + half < m) part[k] = F::of(part[k], part[k + half]);
+        BARRIER;
+        m = half;
+    }
+    if (k == 0 && n > 0) *(T *)y = F::of(*(T *)y, part[0]);
+    BARRIER;
+}
+template <class T>
+INLINE void products(const char *a, const char *b, char *c, int64 m, int64 k, int64 n, int64 ar, int64 ac, int64 br,
+                     int64 bc, int64 cr, int64 cc, int64 at, int64 by) {
+    for (; at < m * n; at += by) {
+        const char *x = a + at / n * ar, *y = b + at % n * bc;
+        T sum = 0;
+        for (int64 i = 0; i < k; i++, x += ac, y += br) sum += *(const T *)x * *(const T *)y;
+        *(T *)(c + at / n * cr + at % n * cc) = sum;
+    }
+}
+"""
+"""What every text begins with: functions that one thread runs (at = 0, by = 1) or all of a block."""
+
+_SAME = {
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "cbrt",
+    "fmod", "hypot", "sqrt", "floor", "ceil", "trunc", "rint", "copysign", "nextafter", "fmax", "fmin",
+}  # fmt: skip
+_MATH = {
+    **{name: f"{name}{{f}}" for name in sorted(_SAME)}, "arcsin": "asin{f}", "arccos": "acos{f}", "arctan": "atan{f}",
+    "arcsinh": "asinh{f}", "arccosh": "acosh{f}", "arctanh": "atanh{f}", "arctan2": "atan2{f}", "power": "pow{f}",
+    "float_power": "pow{f}", "fabs": "fabs{f}",
+    "absolute": "fabs{f}",
+}  # fmt: skip
+"""Functions of CUDA by those of NumPy; {f}: the letter of single precision."""
+_TEXT = {
+    "logaddexp": "a == b ? a + (T)0.693147180559945309417232121458176568 : a > b ? a + log1p{f}(exp{f}(b - a)) "
+    ": a < b ? b + log1p{f}(exp{f}(a - b)) : a - b",
+    "logaddexp2": "a == b ? a + 1 : a > b ? a + log1p{f}(exp2{f}(b - a)) * (T)1.44269504088896340735992468100189214 "
+    ": a < b ? b + log1p{f}(exp2{f}(a - b)) * (T)1.44269504088896340735992468100189214 : a - b",
+    "heaviside": "a != a ? a : a == 0 ? b : a < 0 ? (T)0 : (T)1",
+    "deg2rad": "a * (T)(3.141592653589793238462643383279502884 / 180)",
+    "rad2deg": "a * (T)(180 / 3.141592653589793238462643383279502884)",
+    "degrees": "a * (T)(180 / 3.141592653589793238462643383279502884)",
+    "radians": "a * (T)(3.141592653589793238462643383279502884 / 180)",
+}  # fmt: skip
+_DIVIDED = """\
+        if (b == 0) return {zero};
+        T m = fmod{f}(a, b), d = (a - m) / b;
+        if (m != 0) {{ if ((b < 0) != (m < 0)) {{ m += b; d -= 1; }} }} else m = copysign{f}((T)0, b);
+        T w = d != 0 ? floor{f}(d) : copysign{f}((T)0, a / b);
+        if (d != 0 && d - w > (T)0.5) w += 1;
+        return {which};"""
+
+
+def functor(name: str, ufunc: str, dtypes: Sequence[str]) -> str:
+    """The text of a struct with a function `of` that computes a ufunc; "" where it has no form.
+
+    >>> print(functor("F0", "exp", ("float32", "float32")))
+    struct F0 { typedef float32 result; typedef float32 T; static INLINE result of(T a) { return (result)(expf(a)); } };
+    <BLANKLINE>
+    """
+    of, result = dtypes[0], TYPES[dtypes[-1]]
+    count = len(dtypes) - 1
+    if len(set(dtypes[:-1])) != 1 or count > 3:
+        return ""
+    args = ", ".join(f"T {x}" for x in "abc"[:count])
+    body = _statements(ufunc, of, count)
+    if not body:
+        return ""
+    types = f"typedef {result} result; typedef {TYPES[of]} T;"
+    return f"struct {name} {{ {types} static INLINE result of({args}) {{ {body} }} }};\n"
+
+
+def _statements(ufunc: str, of: str, count: int) -> str:
+    kind, f = np.dtype(of).kind, "f" if of == "float32" else ""
+    if ufunc == "clip" and count == 3:
+        nan = "a != a ? a : b != b ? b : c != c ? c : " if kind == "f" else ""
+        return f"return {nan}a < b ? (b < c ? b : c) : a > c ? c : a;"
+    if kind == "f" and ufunc in ("floor_divide", "remainder"):
+        which = ("a / b", "w") if ufunc == "floor_divide" else (f"fmod{f}(a, b)", "m")
+        return " ".join(_DIVIDED.format(f=f, zero=which[0], which=which[1]).split())
+    if ufunc in INFIX[kind] or ufunc in FUNCTIONS[kind]:
+        own = FUNCTIONS[kind].get(ufunc) if ufunc not in INFIX[kind] else None
+        return f"return (result)({own or operation(ufunc, of, list('abc'[:count]))});"
+    if kind != "f":
+        return ""
+    if ufunc in _MATH:
+        return f"return (result)({_MATH[ufunc].format(f=f)}({', '.join('abc'[:count])}));"
+    return f"return (result)({_TEXT[ufunc].format(f=f)});" if ufunc in _TEXT else ""

@@ -1,0 +1,70 @@
+"""What a step of a loop takes on a device, as a kernel and as array steps: estimates, none of them measured.
+
+The numbers are of a server card: a launch from Python, what one thread block computes and reads, memory.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scanopt.backends.kernels.nodes import Fork, Nested, Product, walk
+
+if TYPE_CHECKING:
+    from scanopt.backends.kernels.device_plans import DevicePlan
+
+__all__ = ["BANDWIDTH", "LAUNCH", "array_step_seconds", "kernel_pays", "kernel_step_seconds"]
+
+LAUNCH = 12e-6
+"""Seconds of one operator of an array step: CuPy's call and the launch."""
+BANDWIDTH = 3e12
+"""Bytes a second of the device's memory."""
+BLOCKS, BLOCK_FLOPS, BLOCK_BYTES = 132, 2e11, 4e10
+"""Blocks that run side by side; operations, and bytes out of the cache, of one of them a second."""
+BARRIER = 1e-6
+"""Seconds of an operator in which all threads of a block wait for one another, memory's delay included."""
+THREAD = 4e-9
+"""Seconds of an operation of one thread, which waits for the one before."""
+FLOPS = 3e13
+"""Operations a second of the whole device."""
+
+
+def _work(plan: DevicePlan) -> tuple[float, float, float, int]:
+    """Of one step of all lanes: operations, bytes of factors of products, bytes of values; and the operators."""
+    flops = factors = values = 0.0
+    count = 0
+    for node in walk(plan.body.root.nodes):
+        if isinstance(node, Fork | Nested) or node.out not in plan.shapes:
+            continue
+        count += 1
+        size, item = prod(plan.shapes[node.out]), np.dtype(node.dtype).itemsize
+        values += size * item
+        flops += size
+        if isinstance(node, Product):
+            a, b = (plan.shapes[x] for x in node.args)
+            flops += 2.0 * size * a[-1]
+            factors += prod(b) * item
+    return flops, factors, values, count
+
+
+def array_step_seconds(plan: DevicePlan) -> float:
+    """Of one step as array steps."""
+    flops, factors, values, count = _work(plan)
+    return max(count * LAUNCH, flops / FLOPS + (factors + 3 * values) / BANDWIDTH)
+
+
+def kernel_step_seconds(plan: DevicePlan) -> float:
+    """Of one step as a kernel; factors of products are read anew by each block."""
+    flops, factors, values, count = _work(plan)
+    if plan.variant.lanes.numbers:
+        return max(count * THREAD, values / BANDWIDTH, flops / FLOPS)
+    waves = -(-plan.blocks // BLOCKS)
+    one = count * BARRIER + flops / plan.blocks / BLOCK_FLOPS + (factors + values / plan.blocks) / BLOCK_BYTES
+    return waves * one
+
+
+def kernel_pays(plan: DevicePlan) -> bool:
+    """Whether a kernel is expected to take less time than array steps."""
+    return kernel_step_seconds(plan) < array_step_seconds(plan)

@@ -1,0 +1,149 @@
+"""Which loops of a program run as kernels on a device, and what is called in their place.
+
+As on a CPU, a kernel that finds something not as it needs it gives None, and the array steps of the loop run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.types import TensorType
+from scanopt.backends.kernels.body import body_of
+from scanopt.backends.kernels.choice import LoopReport
+from scanopt.backends.kernels.device_costs import kernel_pays
+from scanopt.backends.kernels.device_plans import DevicePlan, DeviceVariant, Launcher
+from scanopt.backends.kernels.nodes import Body, NoForm
+from scanopt.backends.kernels.sizes import lengths_of, pattern_of, shapes_of
+from scanopt.forks import lock
+from scanopt.program.ir import Loop
+
+__all__ = ["DeviceChoice", "DeviceLoop"]
+
+Array = Any
+Key = tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]
+FEWEST = 2
+"""A loop of so many steps is worth a launch."""
+VARIANTS, PLANS = 4, 64
+
+
+@dataclass
+class DeviceLoop:
+    """The kernel of one loop.  name: that it is called by in the source."""
+
+    name: str
+    body: Body
+    launcher: Launcher
+    exact: bool
+    plans: dict[Key, DevicePlan | None] = field(default_factory=dict[Any, Any])
+    variants: dict[Any, DeviceVariant | str] = field(default_factory=dict[Any, Any])
+    runs: int = 0
+
+    def __post_init__(self) -> None:
+        self._lock = lock()
+        body, places = self.body, {name: i for i, name in enumerate(self.body.outer)}
+        self._dtypes = [np.dtype(body.types[name].dtype) for name in body.outer]
+        self._sources = [places[r.source] for r in body.loop.reads]
+        self._inits = [(places[s.init], s.depth) for s in body.loop.states]
+        self._counts = [places[name] for name in body.counts]
+
+    def report(self) -> LoopReport:
+        """What became of the loop."""
+        found = list(self.variants.values())
+        texts = tuple(v.text for v in found if isinstance(v, DeviceVariant))
+        reasons = [v for v in found if isinstance(v, str)]
+        if not found:
+            return LoopReport(self.body.loop.label, "array steps: so far no lengths were met that fit")
+        told = [f"{self.runs} runs of {len(texts)} kernels"] if texts else []
+        return LoopReport(self.body.loop.label, "; ".join([*told, *(f"array steps: {r}" for r in reasons)]), texts)
+
+    def __call__(self, n: int, *values: Any) -> list[Array] | None:
+        """What the loop keeps after at most n steps; None where array steps have to run."""
+        xp = self.launcher.xp
+        arrays = [xp.asarray(v) for v in values]
+        if not self._fit(n, arrays):
+            return None
+        key = tuple(x.shape for x in arrays), tuple(int(arrays[i]) for i in self._counts)
+        plan = self.plans[key] if key in self.plans else self._plan(key)
+        if plan is None or not kernel_pays(plan):
+            return None
+        found = plan.run(self.launcher, n, arrays)
+        self.runs += found is not None
+        return found
+
+    def _fit(self, n: int, arrays: Sequence[Array]) -> bool:
+        """Whether dtypes and numbers of rows are what the loop expects."""
+        return (
+            all(x.dtype == dtype for x, dtype in zip(arrays, self._dtypes, strict=True))
+            and all(len(arrays[i]) >= n for i in self._sources)
+            and all(len(arrays[i]) == depth for i, depth in self._inits)
+        )
+
+    def _plan(self, key: Key) -> DevicePlan | None:
+        with self._lock:
+            if len(self.plans) >= PLANS:
+                self.plans.clear()
+            try:
+                plan = self._planned(*key)
+            except (ValueError, TypeError, LookupError):  # array steps tell what does not fit
+                plan = None
+            self.plans[key] = plan
+        return plan
+
+    def _planned(self, shapes: tuple[tuple[int, ...], ...], counts: tuple[int, ...]) -> DevicePlan | None:
+        body = self.body
+        outer = dict(zip(body.outer, shapes, strict=True))
+        found = shapes_of(body, outer, dict(zip(body.counts, counts, strict=True)))
+        if found is None:
+            return None
+        pattern = pattern_of(body, found)
+        if pattern not in self.variants and len(self.variants) < VARIANTS:
+            self.variants[pattern] = self._variant(lengths_of(body, pattern, found))
+        variant = self.variants.get(pattern)
+        if variant is None or isinstance(variant, str) or not lengths_of(body, pattern, found).hold(found):
+            return None
+        return DevicePlan(body, variant, found)
+
+    def _variant(self, lengths: Any) -> DeviceVariant | str:
+        try:
+            made = DeviceVariant.of(self.body, lengths)
+            made.function = self.launcher.load(made.text, self.exact)
+        except NoForm as reason:
+            return str(reason)
+        except Exception as error:  # a kernel is never needed
+            return f"{type(error).__name__}: {str(error)[:2000]}"
+        return made
+
+
+@dataclass
+class DeviceChoice:
+    """The kernels of one program on a device.
+
+    exact: of the program.  made: by their name in the source; refused: labels of loops that have none, with the
+    reasons.
+    """
+
+    launcher: Launcher
+    exact: bool
+    made: dict[str, DeviceLoop] = field(default_factory=dict[str, DeviceLoop])
+    refused: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+    def reports(self) -> tuple[LoopReport, ...]:
+        """What became of all loops, those with kernels first."""
+        told = (LoopReport(label, f"array steps: {reason}") for label, reason in self.refused)
+        return (*(k.report() for k in self.made.values()), *told)
+
+    def call(self, loop: Loop, types: Mapping[str, TensorType], n: str, names: Mapping[str, str]) -> str:
+        """The text that calls the kernel of a loop of `n` steps; "" where the loop runs as array steps alone."""
+        try:
+            body = body_of(loop, types, exact=True)  # on a device no order of NumPy's is kept
+        except NoForm as reason:
+            self.refused.append((loop.label, str(reason)))
+            return ""
+        made = DeviceLoop(f"kernel_{len(self.made)}", body, self.launcher, self.exact)
+        self.made[made.name] = made
+        args = ", ".join([n, *(names[x] for x in body.outer)])
+        return f"{made.name}({args}) if {n} >= {FEWEST} else None"

@@ -1,0 +1,223 @@
+"""A loop on a device for arguments of certain shapes: one kernel, how it is launched, what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any, Protocol
+
+import numpy as np
+
+from scanopt.backends.kernels.ir import Fail, For, If, Steps, Stmt
+from scanopt.backends.kernels.lanes import Lanes, lanes_of
+from scanopt.backends.kernels.lower import lowered
+from scanopt.backends.kernels.nodes import Body, NoForm
+from scanopt.backends.kernels.print_cuda import THREADS, cuda_text
+from scanopt.backends.kernels.recipe import Given, Number, Recipe, evaluated
+from scanopt.backends.kernels.sizes import Lengths
+
+__all__ = ["DevicePlan", "DeviceVariant", "Launcher"]
+
+Array = Any
+Shape = tuple[int, ...]
+ALIGNED = 64
+MOST_NUMBERS = 400
+"""A kernel is given 4 kB at most."""
+MOST_THREADS = 512
+MOST_ROOM = 1 << 30
+"""Bytes of rows that a loop that may end early is given room for."""
+
+
+class Launcher(Protocol):
+    """What makes functions of texts and runs them."""
+
+    @property
+    def xp(self) -> Any:
+        """The array module."""
+        ...
+
+    def load(self, text: str, exact: bool) -> Any:
+        """The function of a text.  exact: without contraction."""
+        ...
+
+    def launch(self, function: Any, blocks: int, threads: int, args: Sequence[Any]) -> None:
+        """Run it on the current stream."""
+        ...
+
+
+@dataclass
+class DeviceVariant:
+    """A kernel for one pattern of lengths.  checked: it may end early, so its status has to be looked at."""
+
+    lanes: Lanes
+    recipe: Recipe
+    text: str
+    checked: bool
+    function: Any = None
+
+    @staticmethod
+    def of(body: Body, lengths: Lengths) -> DeviceVariant:
+        """The kernel of a loop.  Raises NoForm."""
+        lanes = lanes_of(body, lengths)
+        recipe = lowered(lanes.body, lanes.lengths)
+        text = cuda_text(recipe, len(lanes.axes), lanes.numbers)
+        if len(recipe.kernel.numbers) + len(recipe.given) * (2 + len(lanes.axes)) > MOST_NUMBERS:
+            raise NoForm("it has too many arrays for one kernel")
+        checked = body.loop.until is not None or any(isinstance(x, Fail) for x in _walk(recipe.kernel.body))
+        return DeviceVariant(lanes, recipe, text, checked)
+
+
+def _walk(body: Sequence[Stmt]) -> Iterator[Stmt]:
+    for x in body:
+        yield x
+        if isinstance(x, For | Steps):
+            yield from _walk(x.body)
+        elif isinstance(x, If):
+            yield from _walk((*x.then, *x.otherwise))
+
+
+@dataclass
+class DevicePlan:
+    """A variant for arguments of certain shapes.  shapes: of all names of the loop; wide: of values of a step."""
+
+    body: Body
+    variant: DeviceVariant
+    shapes: Mapping[str, Shape]
+    places: Mapping[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.places = {name: i for i, name in enumerate(self.body.outer)}
+        recipe, lanes = self.variant.recipe, self.variant.lanes
+        self.counts = [self.shapes[name][i] for name, i in lanes.axes]
+        self.total = prod(self.counts)
+        known = {name: self.shapes[axis[0]][axis[1]] for name, axis in recipe.lengths.numbers.items()}
+        self.offsets, self.size = _offsets(recipe.given, known)
+        loop = self.body.loop
+        self.time = {r.source for r in loop.reads} | {s.init for s in loop.states}
+        if lanes.numbers:
+            self.threads, self.blocks = THREADS, -(-self.total // THREADS)
+        else:
+            widest = max(prod(self._left(name)) for name in self.shapes)
+            self.threads = min(MOST_THREADS, max(32, -(-widest // 32) * 32))
+            self.blocks = self.total
+
+    def _left(self, name: str) -> list[int]:
+        """The axes of a name that are no lanes."""
+        of = self.variant.lanes.of.get(name, ())
+        return [n for i, n in enumerate(self.shapes[name]) if i not in of]
+
+    def run(self, launcher: Launcher, n: int, arrays: Sequence[Array]) -> list[Array] | None:
+        """What the loop keeps after at most n steps; None where array steps have to run."""
+        xp, loop, recipe = launcher.xp, self.body.loop, self.variant.recipe
+        rows = [self._rows(k.rows, n, arrays) for k in loop.keeps]
+        wanted = [self._out(i, r) for i, r in enumerate(rows)]
+        if loop.until is not None and sum(prod(s) * np.dtype(d).itemsize for s, _, d in wanted) > MOST_ROOM:
+            return None
+        outs = [xp.empty(shape, dtype) for shape, _, dtype in wanted]
+        given: list[Array] = []
+        steps: list[int] = []
+        for g in recipe.given:
+            if g.kind == "scratch":
+                continue
+            x, by_lane, row = self._given(xp, g, arrays, outs)
+            given.append(x)
+            steps += [*by_lane, *([row] if self.variant.lanes.numbers else [])]
+        status = xp.zeros(2, "int64")
+        scratch = xp.empty(self.size * self.total + ALIGNED, "uint8")
+        numbers = [self._number(x, n, rows) for x in recipe.numbers]
+        own = [*self.counts, *steps, *([] if self.variant.lanes.numbers else [self.size])]
+        args = (*given, scratch, status, *(np.int64(x) for x in (*numbers, *own)))
+        launcher.launch(self.variant.function, self.blocks, self.threads, args)
+        taken = n
+        if self.variant.checked:
+            code, taken = (int(x) for x in status.tolist())
+            if code < 0:
+                return None
+        return [self._back(xp, i, x, taken) for i, x in enumerate(outs)]
+
+    def _rows(self, rows: int | str | None, n: int, arrays: Sequence[Array]) -> int:
+        """How many rows are kept of n steps."""
+        return n if rows is None else min(n, int(arrays[self.places[rows]]) if isinstance(rows, str) else rows)
+
+    # Where arrays lie
+
+    def _order(self, name: str, lead: int) -> list[int]:
+        """The axes of an array, lanes first.  lead: 1 for rows that the shape of the name does not have."""
+        of = [i + lead for i in self.variant.lanes.of[name] if i is not None]
+        return [*of, *(i for i in range(len(self.shapes[name]) + lead) if i not in of)]
+
+    def _steps(self, name: str, shape: Shape, lead: int, lanes_first: bool) -> list[int]:
+        """How many elements lie between one lane and the next, for each lane axis, in an array of this shape."""
+        order = self._order(name, lead) if lanes_first else list(range(len(shape)))
+        strides = {axis: prod(shape[i] for i in order[at + 1 :]) for at, axis in enumerate(order)}
+        return [0 if i is None else strides[i + lead] for i in self.variant.lanes.of[name]]
+
+    def _given(self, xp: Any, g: Given, arrays: Sequence[Array], outs: Sequence[Array]) -> tuple[Array, list[int], int]:
+        """An array as the kernel takes it, its steps from lane to lane, and from row to row."""
+        numbers = self.variant.lanes.numbers
+        if g.kind == "out":
+            value = self.body.loop.keeps[g.keep].value
+            shape = (self._kept_rows(outs[g.keep], value), *self.shapes[value])
+            return outs[g.keep], self._steps(value, shape, 1, not numbers), prod(shape[1:])
+        x, shape = arrays[self.places[g.name]], self.shapes[g.name]
+        if not numbers:
+            x = x.transpose(self._order(g.name, 0))
+        return xp.ascontiguousarray(x), self._steps(g.name, shape, 0, not numbers), prod(shape[1:])
+
+    def _kept_rows(self, out: Array, value: str) -> int:
+        return int(out.shape[0 if self.variant.lanes.numbers else sum(i is not None for i in self._of(value))])
+
+    def _of(self, name: str) -> tuple[int | None, ...]:
+        return self.variant.lanes.of[name]
+
+    def _out(self, i: int, rows: int) -> tuple[Shape, list[int], str]:
+        """The shape in which what is kept is written, the order of its axes in that, and its dtype."""
+        k = self.body.loop.keeps[i]
+        shape = (rows, *self.shapes[k.value])
+        order = list(range(len(shape))) if self.variant.lanes.numbers else self._order(k.value, 1)
+        return tuple(shape[j] for j in order), order, k.type.dtype
+
+    def _back(self, xp: Any, i: int, out: Array, taken: int) -> Array:
+        """What is kept, its axes in order, cut where the loop ended early."""
+        k = self.body.loop.keeps[i]
+        if not self.variant.lanes.numbers:
+            _, order, _ = self._out(i, 0)
+            out = xp.ascontiguousarray(out.transpose([order.index(j) for j in range(len(order))]))
+        if self.body.loop.until is None or k.rows == 1 or taken == len(out):
+            return out
+        if taken < len(out):
+            return out[:taken].copy()
+        return xp.roll(out, -(taken % len(out)), axis=0) if len(out) else out
+
+    # Numbers
+
+    def _number(self, x: Number, n: int, rows: Sequence[int]) -> int:
+        name, axis = x.axis
+        match x.kind:
+            case "steps":
+                return n
+            case "size":
+                return self.shapes[name][axis]
+            case "start":
+                return slice(*x.slice).indices(self.shapes[name][axis])[0]
+            case "offset":
+                return self.offsets[x.keep]
+            case "rows":
+                return rows[x.keep]
+            case "stride":
+                return 1 if self.variant.lanes.numbers else prod(self._left(name)[1:])
+            case _:
+                raise NoForm(f"a number that is {x.kind}")
+
+
+def _offsets(given: Sequence[Given], known: Mapping[str, int]) -> tuple[dict[int, int], int]:
+    """By number the places of scratch arrays in the memory of one lane, and how much that is."""
+    offsets: dict[int, int] = {}
+    size = 0
+    for i, g in enumerate(given):
+        if g.kind == "scratch":
+            offsets[i] = size
+            count = g.rows * prod(evaluated(n, known) for n in g.axes)
+            size += -(-count * np.dtype(g.dtype).itemsize // ALIGNED) * ALIGNED
+    return offsets, size

@@ -1,0 +1,260 @@
+"""A kernel as CUDA text, for one lane: by a thread of its own, or by all threads of a block."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from scanopt.backends.kernels.c_operations import TYPES
+from scanopt.backends.kernels.cuda_operations import HEAD, functor
+from scanopt.backends.kernels.ir import (
+    ONE,
+    ZERO,
+    Declare,
+    Expr,
+    Fail,
+    For,
+    If,
+    Inner,
+    Kernel,
+    Load,
+    Point,
+    Steps,
+    Stmt,
+    Store,
+)  # fmt: skip
+from scanopt.backends.kernels.nodes import NoForm
+from scanopt.backends.kernels.print_c import NAME, Printer
+from scanopt.backends.kernels.recipe import Recipe
+
+__all__ = ["THREADS", "cuda_text", "parameters"]
+
+THREADS = 128
+"""Threads of a block where each has a lane of its own."""
+
+
+def parameters(recipe: Recipe, lanes: int, numbers: bool) -> list[str]:
+    """The names of the numbers that the kernel is given beside its own.
+
+    For each lane axis its length; for each array the step from one lane to the next, and between its rows.
+    """
+    found = [f"L{j}" for j in range(lanes)]
+    for i, g in enumerate(recipe.given):
+        if g.kind != "scratch":
+            found += [f"o{i}_{j}" for j in range(lanes)] + ([f"r{i}"] if numbers else [])
+    return [*found, *([] if numbers else ["room"])]
+
+
+def cuda_text(recipe: Recipe, lanes: int, numbers: bool) -> str:
+    """The text of a kernel NAME(arrays, scratch memory, status, numbers).
+
+    lanes: the number of lane axes.  numbers: all values are numbers, and each lane is a thread; else it is a block.
+    status: two numbers, a negative one where array steps have to run, and the number of steps taken.
+    """
+    kernel, w = recipe.kernel, _Threads(recipe) if numbers else _Block(recipe)
+    arrays = [f"{TYPES[g.dtype]} *__restrict__ q{i}" for i, g in enumerate(recipe.given) if g.kind != "scratch"]
+    own = [*kernel.numbers, *parameters(recipe, lanes, numbers)]
+    head = ", ".join([*arrays, "char *scratch", "int64 *status", *(f"int64 {x}" for x in own)])
+    functors = [
+        functor(f"F{i}", name, dtypes) if name != "matmul" else "" for i, (name, dtypes) in enumerate(recipe.loops)
+    ]
+    for (name, dtypes), text in zip(recipe.loops, functors, strict=True):
+        if name != "matmul" and not text:
+            raise NoForm(f"{name} of {', '.join(dtypes[:-1])} has no form on a device")
+    body = [*_start(recipe, lanes, numbers), *w.body_of(kernel)]
+    helpers = "".join(sorted(w.helpers)).replace("static inline", "INLINE")
+    limit = f"__launch_bounds__({THREADS}) " if numbers else ""
+    text = f'{helpers}{"".join(functors)}\nextern "C" __global__ void {limit}{NAME}({head})\n{{\n' + "\n".join(body)
+    return HEAD + re.sub(r"\b__builtin_(inff?|nanf?|signbit|fabs)\b", r"b_\1", text).replace("__builtin_", "") + "\n}\n"
+
+
+def _start(recipe: Recipe, lanes: int, numbers: bool) -> Iterator[str]:
+    """Which lane this is, and where its arrays start."""
+    total = " * ".join(f"L{j}" for j in range(lanes)) or "1"
+    yield f"    const int64 lanes = {total};"
+    yield "    const int64 lane = (int64)blockIdx.x" + (" * blockDim.x + threadIdx.x;" if numbers else ";")
+    yield "    if (lane >= lanes) return;"
+    rest = "lane"
+    for j in reversed(range(lanes)):
+        yield f"    const int64 l{j} = {rest}{f' % L{j}' if j else ''};"
+        rest = f"({rest} / L{j})"
+    for i, (g, p) in enumerate(zip(recipe.given, recipe.kernel.params, strict=True)):
+        t = TYPES[g.dtype]
+        if g.kind == "scratch" and numbers:
+            yield f"    {t} *const {p.name} = ({t} *)(scratch + {p.offset} * lanes) + lane; const int64 r{i} = lanes;"
+        elif g.kind == "scratch":
+            yield f"    {t} *const {p.name} = ({t} *)(scratch + lane * room + {p.offset});"
+        else:
+            place = "".join(f" + l{j} * o{i}_{j}" for j in range(lanes))
+            yield f"    {t} *const {p.name} = q{i}{place};"
+
+
+class _Device(Printer):
+    """What both ways of printing have in common."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        super().__init__()
+        self.recipe = recipe
+        self.fails = "return"
+
+    def body_of(self, kernel: Kernel) -> Iterator[str]:
+        """The statements of a kernel."""
+        for stmt in kernel.body:
+            yield from self.statement(stmt, 1)
+
+    def _failed(self, status: int, space: str) -> Iterator[str]:
+        yield f"{space}status[0] = {status};"
+        yield f"{space}{self.fails};"
+
+    def _serial(self, x: Inner, at: str = "0", by: str = "1") -> str:
+        """A call of an inner loop, by one thread or a share of it by each."""
+        name, dtypes = self.recipe.loops[x.slot]
+        e = [self.expression(v) for v in (*x.dims, *x.strides)]
+        t, a = TYPES[dtypes[0]], [f"(char *)({p})" for p in x.arrays]
+        if name == "matmul":
+            _, m, k, n, _, _, _, ar, ac, br, bc, cr, cc = e
+            return f"products<{t}>({', '.join([*a, m, k, n, ar, ac, br, bc, cr, cc, at, by])});"
+        if x.arrays[0] == x.arrays[-1] and x.strides[0] == ZERO:
+            call = "folded_by_all" if by != "1" else "folded"
+            return f"{call}<{t}, F{x.slot}>({a[1]}, {a[0]}, {e[0]}, {e[2]});"
+        if len(a) == 2:
+            return f"each<{t}, F{x.slot}>({', '.join([*a, *e, at, by])});"
+        if len(a) == 3:
+            return f"pairs<{t}, F{x.slot}>({', '.join([*a, *e, at, by])});"
+        given = ", ".join(f"*({t} *)({p} + i * {s})" for p, s in zip(a[:-1], e[1:-1], strict=True))
+        target = f"*(F{x.slot}::result *)({a[-1]} + i * {e[-1]})"
+        return f"for (int64 i = {at}; i < {e[0]}; i += {by}) {target} = F{x.slot}::of({given});"
+
+
+class _Threads(_Device):
+    """Each lane is a thread: rows of an array lie `r` elements apart."""
+
+    def __init__(self, recipe: Recipe) -> None:
+        super().__init__(recipe)
+        self.rows = {p.name: f"r{i}" for i, p in enumerate(recipe.kernel.params)}
+
+    def _place(self, array: str, index: Expr) -> Expr:
+        return index
+
+    def body_of(self, kernel: Kernel) -> Iterator[str]:
+        """The statements; the first thread tells how many steps there were."""
+        yield from super().body_of(kernel)
+        yield f"    if (lane == 0) status[1] = {kernel.result};"
+
+    def expression(self, x: Expr) -> str:
+        """As in C, but for where rows lie."""
+        if isinstance(x, Load) and x.array in self.rows:
+            at = self.expression(x.index)
+            text = f"{x.array}[{'0' if at == '0' else f'{at} * {self.rows[x.array]}'}]"
+            return f"({text} != 0)" if x.dtype == "bool" else text
+        return super().expression(x)
+
+    def statement(self, x: Stmt, depth: int) -> Iterator[str]:
+        """As in C, but for where rows lie, failures, and functions of numbers."""
+        space = "    " * depth
+        match x:
+            case Point(name=name, array=array, index=index) if array in self.rows:
+                yield f"{space}{name} = {array} + {self.expression(index)} * {self.rows[array]};"
+            case Store(array=array, index=index, value=value) if array in self.rows:
+                yield f"{space}{array}[{self.expression(index)} * {self.rows[array]}] = {self.expression(value)};"
+            case Fail(status=status):
+                yield from self._failed(status, space)
+            case Inner(slot=slot, arrays=arrays, dims=(count,)) if count == ONE and len(arrays) <= 4:
+                given = ", ".join(f"*{a}" for a in arrays[:-1])
+                yield f"{space}*{arrays[-1]} = F{slot}::of({given});"
+            case Inner():
+                yield f"{space}{self._serial(x)}"
+            case For(var=var, count=count, body=body):
+                yield f"{space}for (int64 {var} = 0; {var} < {self.expression(count)}; {var}++) {{"
+                yield from self._body(body, depth)
+                yield f"{space}}}"
+            case _:
+                yield from super().statement(x, depth)
+
+
+class _Block(_Device):
+    """Each lane is a block, all of whose threads run all statements; what writes memory is shared out among them.
+
+    Between a write and what follows, and between what reads and a write, all threads wait for one another.
+    """
+
+    def __init__(self, recipe: Recipe) -> None:
+        super().__init__(recipe)
+        self.read = False
+        self.inside = 0
+
+    def body_of(self, kernel: Kernel) -> Iterator[str]:
+        """The statements; a thread of the first block tells how many steps there were."""
+        yield from super().body_of(kernel)
+        yield f"    if (lane == 0 && threadIdx.x == 0) status[1] = {kernel.result};"
+
+    def expression(self, x: Expr) -> str:
+        """As in C; noting that memory is read."""
+        self.read |= isinstance(x, Load)
+        return super().expression(x)
+
+    def statement(self, x: Stmt, depth: int) -> Iterator[str]:
+        """As in C, shared out among threads."""
+        if self.inside:
+            yield from self._alone(x, depth)
+            return
+        space = "    " * depth
+        match x:
+            case Declare(name=name, dtype=dtype, elements=elements) if elements:
+                yield f"{space}__shared__ {TYPES[dtype]} {name}[{elements}];"
+            case Store(array=array, index=index, value=value):
+                text = f"if (threadIdx.x == 0) {array}[{self.expression(index)}] = {self.expression(value)};"
+                yield from self._write([f"{space}{text}"], space)
+            case Inner():
+                yield from self._write([f"{space}{self._serial(x, 'threadIdx.x', 'blockDim.x')}"], space)
+            case For():
+                yield from self._write([*self._shared_out(x, depth)], space)
+            case Fail(status=status):
+                yield from self._failed(status, space)
+            case If() | Steps():
+                self.read = True
+                yield from super().statement(x, depth)
+                self.read = True
+            case _:
+                yield from super().statement(x, depth)
+
+    def _write(self, lines: list[str], space: str) -> Iterator[str]:
+        """What writes memory, after all have read what they were to read."""
+        if self.read:
+            yield f"{space}BARRIER;"
+        yield from lines
+        yield f"{space}BARRIER;"
+        self.read = False
+
+    def _shared_out(self, x: For, depth: int) -> Iterator[str]:
+        """All places of loops inside one another, each by one thread."""
+        before, space = self.read, "    " * depth
+        nest = [x]
+        while len(nest[-1].body) == 1 and isinstance(nest[-1].body[0], For):
+            nest.append(nest[-1].body[0])
+        counts = [self.expression(n.count) for n in nest]
+        place = f"at{depth}_{x.var}"
+        yield f"{space}ALL_THREADS({place}, {' * '.join(counts)}) {{"
+        rest = place
+        for i in reversed(range(len(nest))):
+            yield f"{space}    const int64 {nest[i].var} = {rest}{f' % {counts[i]}' if i else ''};"
+            rest = f"({rest} / {counts[i]})"
+        self.inside, fails, self.fails = 1, self.fails, "continue"
+        yield from self._body(nest[-1].body, depth)
+        self.inside, self.fails, self.read = 0, fails, before
+        yield f"{space}}}"
+
+    def _alone(self, x: Stmt, depth: int) -> Iterator[str]:
+        """What one thread runs."""
+        space = "    " * depth
+        match x:
+            case Inner():
+                yield f"{space}{self._serial(x)}"
+            case Fail(status=status):
+                yield from self._failed(status, space)
+            case For(var=var, count=count, body=body):
+                yield f"{space}for (int64 {var} = 0; {var} < {self.expression(count)}; {var}++) {{"
+                yield from self._body(body, depth)
+                yield f"{space}}}"
+            case _:
+                yield from super().statement(x, depth)

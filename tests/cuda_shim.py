@@ -1,0 +1,135 @@
+"""CUDA texts run on a CPU: compiled as C++, the threads of a block as fibers that wait for one another at barriers.
+
+All threads of a block must come to the same barrier; blocks run one after the other, threads in either order.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Shim"]
+
+PRELUDE = r"""
+#include <math.h>
+#include <string.h>
+#include <stdlib.h>
+#include <ucontext.h>
+#define __device__
+#define __forceinline__ inline
+#define __global__
+#define __shared__ static
+#define __launch_bounds__(n)
+#define __restrict__
+struct dim3_ { unsigned x; };
+static dim3_ threadIdx, blockIdx, blockDim;
+static inline double __longlong_as_double(long long x) { double y; memcpy(&y, &x, 8); return y; }
+static inline float __int_as_float(int x) { float y; memcpy(&y, &x, 4); return y; }
+struct fiber { ucontext_t at; int line; unsigned index; char *stack; };
+static ucontext_t scheduler;
+static fiber *current;
+static void stop_at(int line) {
+    current->line = line; swapcontext(&current->at, &scheduler); threadIdx.x = current->index;
+}
+#define __syncthreads() stop_at(__LINE__)
+"""
+POSTLUDE = r"""
+static long long *arguments;
+static void start() {{ kernel_of(arguments); current->line = -1; swapcontext(&current->at, &scheduler); }}
+extern "C" int run(long long *a, unsigned blocks, unsigned threads, int backward, int fibers) {{
+    arguments = a; blockDim.x = threads;
+    for (unsigned b = 0; b < blocks; b++) {{
+        blockIdx.x = b;
+        if (!fibers) {{
+            for (unsigned i = 0; i < threads; i++) {{ threadIdx.x = backward ? threads - 1 - i : i; kernel_of(a); }}
+            continue;
+        }}
+        fiber *all = (fiber *)calloc(threads, sizeof(fiber));
+        for (unsigned i = 0; i < threads; i++) {{
+            getcontext(&all[i].at); all[i].index = i; all[i].stack = (char *)malloc(1 << 16);
+            all[i].at.uc_stack.ss_sp = all[i].stack; all[i].at.uc_stack.ss_size = 1 << 16; all[i].at.uc_link = 0;
+            makecontext(&all[i].at, start, 0);
+        }}
+        int line = 0, wrong = 0;
+        while (line >= 0 && !wrong) {{
+            for (unsigned i = 0; i < threads; i++) {{
+                current = &all[backward ? threads - 1 - i : i]; threadIdx.x = current->index;
+                swapcontext(&scheduler, &current->at);
+            }}
+            line = all[0].line;
+            for (unsigned i = 1; i < threads; i++) wrong |= all[i].line != line;
+        }}
+        for (unsigned i = 0; i < threads; i++) free(all[i].stack);
+        free(all);
+        if (wrong) return 1;
+    }}
+    return 0;
+}}
+"""
+
+
+@dataclass
+class Function:
+    """A compiled text.  texts: kinds of its parameters, "*" for an array."""
+
+    run: Any
+    arrays: list[bool]
+    fibers: bool
+
+
+@dataclass
+class Shim:
+    """Runs CUDA texts on NumPy arrays, each twice: threads forward and backward, which must give the same bits.
+
+    launches: blocks and threads of all launches; texts: of all functions.
+    """
+
+    folder: Path
+    xp: Any = np
+    threads: int = 0
+    launches: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    texts: list[str] = field(default_factory=list[str])
+
+    def load(self, text: str, exact: bool) -> Function:
+        """The function of a text."""
+        self.texts.append(text)
+        name = sha256(text.encode()).hexdigest()[:24]
+        path, source = self.folder / f"{name}.so", self.folder / f"{name}.cpp"
+        found = re.search(r"scanopt_kernel\(([^)]*)\)", text)
+        assert found is not None
+        kinds = [p.strip() for p in found[1].split(",")]
+        types = [k.replace("__restrict__", "").rsplit(" " if "*" not in k else "*", 1)[0] for k in kinds]
+        given = ", ".join(f"({t}{'*' * ('*' in k)})a[{i}]" for i, (t, k) in enumerate(zip(types, kinds, strict=True)))
+        if not path.exists():
+            whole = f"{PRELUDE}{text}\nstatic void kernel_of(long long *a) {{ scanopt_kernel({given}); }}"
+            source.write_text(whole + POSTLUDE.replace("{{", "{").replace("}}", "}"))
+            flags = ["-O0", "-ffp-contract=off", "-w", "-shared", "-fPIC", "-x", "c++"]
+            subprocess.run(["g++", *flags, str(source), "-o", str(path)], check=True, capture_output=True)
+        return Function(ctypes.CDLL(str(path)).run, ["*" in k for k in kinds], "__launch_bounds__" not in text)
+
+    def launch(self, function: Function, blocks: int, threads: int, args: Sequence[Any]) -> None:
+        """Run it; threads: no more than `self.threads` where that is set, and there are fibers."""
+        if function.fibers and self.threads:
+            threads = min(threads, self.threads)
+        self.launches.append((blocks, threads))
+        before = [np.array(x) if a else x for x, a in zip(args, function.arrays, strict=True)]
+        self._once(function, blocks, threads, args, False)
+        self._once(function, blocks, threads, before, True)
+        for i, (x, y) in enumerate(zip(args, before, strict=True)):
+            if function.arrays[i] and x.dtype != np.uint8:  # bytes are scratch memory
+                assert x.tobytes() == y.tobytes(), "the order of threads makes a difference"
+
+    def _once(self, function: Function, blocks: int, threads: int, args: Sequence[Any], backward: bool) -> None:
+        assert len(args) == len(function.arrays)
+        numbers = [x.ctypes.data if a else int(x) for x, a in zip(args, function.arrays, strict=True)]
+        packed = (ctypes.c_longlong * len(numbers))(*numbers)
+        code = function.run(packed, blocks, threads, int(backward), int(function.fibers))
+        assert not code, "threads of a block came to different barriers"

@@ -1,0 +1,299 @@
+"""Loops as CUDA kernels, without a device: their text run by a shim on the CPU, and compiled by NVRTC where it is.
+
+2,000 random programs were compared with the interpreter once (see docs/gpu.md); here is a share of them.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from cuda_shim import Shim
+from nvrtc import ARCHITECTURES, compiled, missing
+from random_programs import build, generate
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.backends.compiled import Compiled, compile_steps
+from scanopt.backends.cupy import RawModules
+from scanopt.backends.kernels.device_loops import DeviceChoice, DeviceLoop
+from scanopt.backends.kernels.device_plans import DeviceVariant
+from scanopt.backends.numpy import bind
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to compile the shim")
+RANDOM = range(2000, 2030)
+Program = tuple[list[Any], list[Any], list[Any]]
+
+
+@pytest.fixture(autouse=True)
+def pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scanopt.backends.kernels.device_loops.kernel_pays", lambda plan: True)
+
+
+@pytest.fixture(scope="session")
+def shim(tmp_path_factory: pytest.TempPathFactory) -> Shim:
+    return Shim(tmp_path_factory.mktemp("cuda"), threads=32)
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def logistic_map() -> Program:
+    x, r, n = T.dvector("x"), T.dscalar("r"), T.lscalar("n")
+    ys, _ = scanopt.scan(lambda s: r * s * (1 - s), outputs_info=x, n_steps=n)
+    return [x, r, n], [ys, ys[-1]], [rng().random(300), 3.7, 20]
+
+
+def matrix_of_lanes() -> Program:
+    X, h0, a = T.ftensor3("X"), T.fmatrix("h0"), T.fvector("a")
+    h, _ = scanopt.scan(lambda x, h: T.tanh(a * h + x[::1]), X, h0)
+    return [X, h0, a], [h], [rng().normal(size=s).astype("f4") for s in ((7, 3, 5), (3, 5), (5,))]
+
+
+def far_back() -> Program:
+    X, h0 = T.dmatrix("X"), T.dmatrix("h0")
+    h, _ = scanopt.scan(lambda x, a, b: a * 0.5 - b * 0.25 + x, X, [dict(initial=h0, taps=[-1, -12])])
+    return [X, h0], [h, h[-3:]], [rng().normal(size=(20, 4)), rng().normal(size=(12, 4))]
+
+
+def until_scalar() -> Program:
+    x = T.dvector("x")
+    n = T.lscalar("n")
+    step = lambda s, k: ([s * 0.5, k + 1], scanopt.until(k > 5))  # noqa: E731
+    (s, k), _ = scanopt.scan(step, outputs_info=[x, T.zeros((), "int64")], n_steps=n)
+    return [x, n], [s, k[-1]], [rng().random(40), 50]
+
+
+def branches() -> Program:
+    X, h0 = T.dmatrix("X"), T.dvector("h0")
+    step = lambda x, t, h: T.ifelse(T.equal(t % 2, 0), T.exp(-h) + x, h // 0.3)  # noqa: E731
+    h, _ = scanopt.scan(step, [X, T.arange(X.shape[0])], h0)
+    return [X, h0], [h], [rng().random((9, 6)), rng().random(6)]
+
+
+def _sizes(n: int = 6, batch: int = 3, inputs: int = 4, units: int = 5) -> tuple[int, int, int, int]:
+    return n, batch, inputs, units
+
+
+def rnn(batch: bool, gradient: bool) -> Callable[[], Program]:
+    def make() -> Program:
+        n, rows, k, m = _sizes()
+        X, h0 = (T.dtensor3("X"), T.dmatrix("h0")) if batch else (T.dmatrix("X"), T.dvector("h0"))
+        W, U, b = T.dmatrix("W"), T.dmatrix("U"), T.dvector("b")
+        h, _ = scanopt.scan(lambda x, h: T.tanh(T.dot(x, U) + T.dot(h, W) + b), X, h0)
+        outs = T.grad((h**2).sum(), [W, U, h0]) if gradient else [h, h[-1]]
+        shapes = [(n, rows, k) if batch else (n, k), (m, m), (k, m), (rows, m) if batch else (m,), (m,)]
+        return [X, W, U, h0, b], outs, [rng().normal(size=s) / 2 for s in shapes]
+
+    return make
+
+
+def lstm(gradient: bool) -> Callable[[], Program]:
+    def make() -> Program:
+        n, rows, k, m = _sizes()
+        X, h0, c0, W, U = T.dtensor3("X"), T.dmatrix("h0"), T.dmatrix("c0"), T.dmatrix("W"), T.dmatrix("U")
+
+        def step(x: Any, h: Any, c: Any) -> Any:
+            z = T.dot(x, U) + T.dot(h, W)
+            i, f, o, g = (z[:, j * m : (j + 1) * m] for j in range(4))
+            c = T.sigmoid(f) * c + T.sigmoid(i) * T.tanh(g)
+            return T.sigmoid(o) * T.tanh(c), c
+
+        (h, c), _ = scanopt.scan(step, X, [h0, c0])
+        outs = T.grad((h**2).sum() + c[-1].sum(), [W, U, h0, c0]) if gradient else [h, c[-1]]
+        shapes = [(n, rows, k), (rows, m), (rows, m), (m, 4 * m), (k, 4 * m)]
+        return [X, h0, c0, W, U], outs, [rng().normal(size=s) / 2 for s in shapes]
+
+    return make
+
+
+def gru() -> Program:
+    n, rows, k, m = _sizes()
+    X, h0, W, U, V = T.ftensor3("X"), T.fmatrix("h0"), T.fmatrix("W"), T.fmatrix("U"), T.fmatrix("V")
+
+    def step(x: Any, h: Any) -> Any:
+        z = T.sigmoid(T.dot(x, U) + T.dot(h, W))
+        return (1 - z) * h + z * T.tanh(T.dot(z * h, V))
+
+    h, _ = scanopt.scan(step, X, h0)
+    shapes = [(n, rows, k), (rows, m), (m, m), (k, m), (m, m)]
+    return [X, h0, W, U, V], [h], [(rng().normal(size=s) / 2).astype("f4") for s in shapes]
+
+
+def reductions() -> Program:
+    X, h0 = T.dtensor3("X"), T.dmatrix("h0")
+
+    def step(x: Any, h: Any) -> Any:
+        e = T.exp(h + x - (h + x).max(axis=1, keepdims=True))
+        return e / e.sum(axis=1, keepdims=True) + T.cumsum(h, axis=1).mean(axis=1, keepdims=True)
+
+    h, _ = scanopt.scan(step, X, h0)
+    return [X, h0], [h], [rng().normal(size=(5, 2, 40)), rng().normal(size=(2, 40))]
+
+
+def rows_by_index() -> Program:
+    """The index is a state."""
+    E, J, h0, k0 = T.dmatrix("E"), T.lmatrix("J"), T.dmatrix("h0"), T.lvector("k0")
+    (h, _), _ = scanopt.scan(lambda j, h, k: (T.tanh(E[k] + h), k * 2 - j + T.cast(h[:, 0] > 9, "int64")), J, [h0, k0])
+    values = [rng().normal(size=(9, 4)), np.full((6, 3), 3), rng().normal(size=(3, 4)), np.full(3, 3)]
+    return [E, J, h0, k0], [h], values
+
+
+NUMBERS, BLOCK = True, False
+PROGRAMS: dict[str, tuple[Callable[[], Program], bool]] = {
+    "logistic map": (logistic_map, NUMBERS), "matrix of lanes": (matrix_of_lanes, NUMBERS),
+    "far back": (far_back, NUMBERS), "until": (until_scalar, NUMBERS), "branches": (branches, NUMBERS),
+    "rnn": (rnn(False, False), BLOCK), "rnn of a batch": (rnn(True, False), BLOCK),
+    "gradient of an rnn": (rnn(False, True), BLOCK), "gradient of an rnn of a batch": (rnn(True, True), BLOCK),
+    "lstm": (lstm(False), BLOCK), "gradient of an lstm": (lstm(True), BLOCK), "gru": (gru, BLOCK),
+    "reductions": (reductions, BLOCK), "rows by index": (rows_by_index, BLOCK),
+}  # fmt: skip
+
+
+def on_shim(f: Any, shim: Shim) -> tuple[Compiled, list[DeviceLoop]]:
+    """The program of a function with kernels that the shim runs."""
+    choice = DeviceChoice(shim, f.program.exact)
+    return compile_steps(f.program, np, bind, choice=choice), list(choice.made.values())
+
+
+def kernels(loops: Sequence[DeviceLoop]) -> list[DeviceVariant]:
+    return [v for x in loops for v in x.variants.values() if isinstance(v, DeviceVariant)]
+
+
+def assert_close(found: Any, expected: Any) -> None:
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    tolerance = {"float32": 1e-4, "float64": 1e-9}.get(expected.dtype.name, 0.0)
+    finite = np.abs(expected[np.isfinite(expected)]) if tolerance else np.zeros(0)
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * float(finite.max(initial=1.0)))
+
+
+def ran(name: str, shim: Shim) -> list[DeviceVariant]:
+    """Run a program by the shim and compare it with the interpreter; its kernels."""
+    inputs, outputs, values = PROGRAMS[name][0]()
+    f = scanopt.function(inputs, outputs, backend="numpy")
+    program, loops = on_shim(f, shim)
+    arrays = [np.asarray(v) for v in values]
+    for found, expected in zip(program(arrays), f.unoptimized(*values), strict=True):
+        assert_close(found, expected)
+    assert sum(x.runs for x in loops)
+    return kernels(loops)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_kernel_gives_what_the_interpreter_gives(name: str, shim: Shim) -> None:
+    """Whichever thread comes first, and all threads of a block at the same barriers: the shim sees to that."""
+    found = ran(name, shim)
+    assert any(v.lanes.numbers == PROGRAMS[name][1] for v in found)
+
+
+@pytest.mark.parametrize("seed", RANDOM)
+def test_random_programs(seed: int, shim: Shim) -> None:
+    try:
+        values, outputs = build(generate(seed, pure=True))
+        expected = scanopt.interpret(outputs, values)
+    except (IndexError, ValueError):
+        return
+    if not generate(seed, pure=True).smooth:
+        return
+    f = scanopt.function(list(values), outputs, backend="numpy", fp="exact", on_unused_input="ignore")
+    program, loops = on_shim(f, shim)
+    for found, e in zip(program([np.asarray(v) for v in values.values()]), expected, strict=True):
+        assert_close(found, e)
+    assert not any("Error" in str(v) for x in loops for v in x.variants.values() if isinstance(v, str))
+
+
+@pytest.mark.skipif(bool(missing()), reason=missing())
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_kernel_compiles_for_all_architectures(name: str, shim: Shim) -> None:
+    for v in ran(name, shim):
+        for architecture in ARCHITECTURES:
+            binary, said = compiled(v.text, architecture)
+            assert binary[:4] == b"\x7fELF", said
+            assert "error" not in said
+
+
+def test_batch_rows_are_blocks_and_lanes_are_threads(shim: Shim) -> None:
+    before = len(shim.launches)
+    ran("logistic map", shim)
+    ran("lstm", shim)
+    assert shim.launches[before][0] == 3  # 300 lanes
+    assert shim.launches[-1][0] == 3  # rows of the batch
+
+
+def test_an_index_out_of_range_is_left_to_array_steps(shim: Shim) -> None:
+    inputs, outputs, (E, J, h0, k0) = rows_by_index()
+    f = scanopt.function(inputs, outputs, backend="numpy")
+    program, loops = on_shim(f, shim)
+    program([E, J, h0, k0])
+    assert loops[0].runs == 1
+    with pytest.raises(IndexError, match="index 11 is out of bounds"):
+        program([E, J, h0, k0 + np.array([0, 1, 0])])
+    assert loops[0].runs == 1
+
+
+def test_lengths_that_do_not_fit_are_told_by_array_steps(shim: Shim) -> None:
+    inputs, outputs, values = rnn(True, False)()
+    f = scanopt.function(inputs, outputs, backend="numpy")
+    program, _ = on_shim(f, shim)
+    values[1] = values[1][:3]
+    with pytest.raises(ValueError, match=r"shape|mismatch|aligned"):
+        program(values)
+
+
+def test_the_shim_sees_threads_at_different_barriers(shim: Shim) -> None:
+    text = """#define BARRIER __syncthreads()
+extern "C" __global__ void scanopt_kernel(long long *x, char *scratch, long long *status)
+{
+    if (threadIdx.x < 3) BARRIER;
+    BARRIER;
+}
+"""
+    f = shim.load(text, True)
+    args = [np.zeros(1, "int64"), np.zeros(1, "uint8"), np.zeros(2, "int64")]
+    with pytest.raises(AssertionError, match="different barriers"):
+        shim.launch(f, 1, 8, args)
+
+
+def test_the_shim_sees_that_the_order_of_threads_matters(shim: Shim) -> None:
+    text = """extern "C" __global__ void scanopt_kernel(long long *x, char *scratch, long long *status)
+{
+    x[0] = 2 * x[0] + threadIdx.x;
+}
+"""
+    args = [np.zeros(1, "int64"), np.zeros(1, "uint8"), np.zeros(2, "int64")]
+    with pytest.raises(AssertionError, match="order of threads"):
+        shim.launch(shim.load(text, True), 1, 8, args)
+
+
+def test_launches_through_cupy() -> None:
+    """The calls that CuPy gets."""
+    calls: list[Any] = []
+
+    def module(code: str, options: tuple[str, ...]) -> Any:
+        calls.append(("compile", options))
+        return SimpleNamespace(get_function=lambda name: lambda *given: calls.append((name, *given)))
+
+    xp = SimpleNamespace(RawModule=module)
+    launcher = RawModules(xp)
+    launcher.launch(launcher.load("text", True), 3, 128, [1, 2])
+    launcher.load("text", False)
+    assert calls == [
+        ("compile", ("--std=c++17", "--fmad=false")), ("scanopt_kernel", (3,), (128,), (1, 2)),
+        ("compile", ("--std=c++17",)),
+    ]  # fmt: skip
+
+
+def test_kernels_are_told_of(shim: Shim, tmp_path: Path) -> None:
+    inputs, outputs, values = logistic_map()
+    f = scanopt.function(inputs, outputs, backend="numpy")
+    program, _ = on_shim(f, shim)
+    assert "so far" in str(program.kernels[0])
+    program([np.asarray(v) for v in values])
+    assert program.kernels[0].state == "1 runs of 1 kernels"
+    assert "__global__" in program.kernels[0].texts[0]
