@@ -14,6 +14,7 @@ from scanopt.backends.device_operators import Watch, bind_on_device
 from scanopt.backends.kernels.device_loops import DeviceChoice
 from scanopt.backends.kernels.device_plans import Launcher
 from scanopt.backends.kernels.print_c import NAME
+from scanopt.backends.recurrence_kernels import LinearRecurrences
 from scanopt.forks import lock
 from scanopt.program.ir import Compute, Program
 
@@ -47,9 +48,10 @@ class OnDevice:
             if number not in self._made:
                 watch = Watch(xp)
                 launcher = self.executor.launcher
-                choice = None if launcher is None else DeviceChoice(launcher, self.program.exact)
+                choice: Any = None if launcher is None else DeviceChoice(launcher, self.program.exact)
+                linear = None if launcher is None else LinearRecurrences(launcher)
                 made = compile_steps(
-                    self.program, xp, lambda op: bind_on_device(op, xp, watch), self.executor.clock, choice
+                    self.program, xp, lambda op: bind_on_device(op, xp, watch, linear), self.executor.clock, choice
                 )  # fmt: skip
                 self._made[number] = made, watch
             return self._made[number]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from scanopt.array.device import to_host
 from scanopt.array.op import Op, Operand
 from scanopt.array.operators.indexing import key_of
+from scanopt.backends.recurrence_kernels import LinearRecurrences
 
 __all__ = ["Watch", "bind_on_device"]
 
@@ -49,8 +51,12 @@ class Watch(threading.local):
         return bool(self.flags) and bool(self.flags[0])
 
 
-def bind_on_device(op: Op, xp: Any, watch: Watch) -> Callable[..., Any]:
-    """The function of an operator on a device."""
+def bind_on_device(op: Op, xp: Any, watch: Watch, recurrences: LinearRecurrences | None = None) -> Callable[..., Any]:
+    """The function of an operator on a device.  recurrences: kernels for linear ones, if there are any."""
+    if recurrences is not None and op.name == "linear_recurrence":
+        return partial(recurrences.recurrence, op.bind(xp))
+    if recurrences is not None and op.name in ("lfilter", "lfilter2"):
+        return partial(recurrences.filtered, op.bind(xp))
     own = _OWN.get(op.name)
     return op.bind(xp) if own is None else own(op, xp, watch)
 

@@ -212,19 +212,19 @@ def _scalar(node: Node, classes: _Classes, types: dict[str, TensorType]) -> Iter
         yield replace(node, whole=False)
     elif isinstance(node, Fork):
         results = tuple(replace(r, type=TensorType(r.type.dtype, ())) for r in node.branch.results)
-        sides = (_scalars(side, classes, types) for side in (node.then, node.otherwise))
-        yield Fork(replace(node.branch, results=results), *sides, node.args)
+        then, otherwise = (_scalars(side, classes, types) for side in (node.then, node.otherwise))
+        yield Fork(replace(node.branch, results=results), then, otherwise, node.args)
     elif isinstance(node, Product) and classes.name(node.args[1])[0] is None:
         yield Map(node.out, node.args, "multiply", (node.dtype,) * 2, node.dtype, node.out)
-    elif _same_element(node, classes):
+    elif not isinstance(node, Nested) and _same_element(node, classes):
         yield Map(node.out, node.args[:1], "copy", (node.dtype,), node.dtype, node.out)
     else:
         raise NoForm(f"{type(node).__name__} is no operation of numbers")
 
 
-def _same_element(node: Node, classes: _Classes) -> bool:
+def _same_element(node: Single, classes: _Classes) -> bool:
     """Whether each element of the result is the element of the first argument in the same lane."""
-    if isinstance(node, Fork | Nested) or any(n not in classes.lengths.axes for n in (node.out, node.args[0])):
+    if any(n not in classes.lengths.axes for n in (node.out, node.args[0])):
         return False
     before, after = ([c for c in classes.name(n) if c is not None] for n in (node.args[0], node.out))
     if isinstance(node, View):
