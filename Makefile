@@ -12,7 +12,7 @@ CHECKED := $(wildcard rewrites backends scanopt tests examples benchmarks)
 
 SMOKE := tests/test_layers.py tests/test_documents_examples.py tests/test_one_call.py
 
-.PHONY: run examples test check slow lint types pytest bench wheel clean
+.PHONY: run examples test check slow lint types pytest gpu-test gpu-bench bench wheel clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -42,6 +42,13 @@ types: installed
 
 pytest: installed
 	@PYTHONPATH=$(INSTALLED) $(BIN)/pytest -q -n $(JOBS) --doctest-modules $(INSTALLED)/scanopt tests
+
+gpu-test: installed ## the tests that need a device; without one they say what is missing
+	@PYTHONPATH=$(INSTALLED) $(BIN)/pytest -q -n 0 tests/test_gpu.py tests/test_device.py tests/test_cuda.py \
+	  tests/test_recurrence_kernels.py
+
+gpu-bench: $(VENV)/.stamp ## times on a device, beside JAX where it is there; without a device it says so
+	@$(BIN)/python benchmarks/gpu.py
 
 bench: $(VENV)/.stamp
 	@for file in $(sort $(wildcard benchmarks/bench_*.py)); do $(BIN)/python "$$file" || exit 1; done

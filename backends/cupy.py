@@ -15,6 +15,8 @@ from scanopt.backends.kernels.device_loops import DeviceChoice
 from scanopt.backends.kernels.device_plans import Launcher
 from scanopt.backends.kernels.print_c import NAME
 from scanopt.backends.recurrence_kernels import LinearRecurrences
+from scanopt.extraction.cost import CostModel
+from scanopt.extraction.device_cost import DEVICE
 from scanopt.forks import lock
 from scanopt.program.ir import Compute, Program
 
@@ -142,6 +144,11 @@ class CuPy:
     name: str = "cupy"
     on_device: bool = True
     launcher: Launcher | None = None
+
+    @property
+    def cost(self) -> CostModel:
+        """Prices of a device."""
+        return DEVICE
 
     @property
     def description(self) -> str:

@@ -196,3 +196,15 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(RuntimeError, match="pip install cupy-cuda13x, or cupy-cuda12x where the driver is for CUDA 12"):
         executor("cupy")
+
+
+def test_programs_are_chosen_for_the_device() -> None:
+    """One call for all steps, where array steps on NumPy are as cheap."""
+    x = T.dmatrix("x")
+    y, _ = scanopt.scan(lambda v, s: T.exp(v) * 0.5 + s, x, T.zeros(8))
+    f = scanopt.function([x], y, backend="cupy")
+    assert f.program.loops() == []
+    g = scanopt.function([x], y, backend="cupy", cost="default")
+    given = np.random.default_rng(0).normal(size=(5, 8))
+    for h in (f, g):
+        np.testing.assert_allclose(h(given), h.unoptimized(given))

@@ -70,7 +70,10 @@ class DeviceLoop:
         plan = self.plans[key] if key in self.plans else self._plan(key)
         if plan is None or not kernel_pays(plan):
             return None
-        found = plan.run(self.launcher, n, arrays)
+        try:
+            found = plan.run(self.launcher, n, arrays)
+        except MemoryError:  # array steps may hold less, or tell
+            return None
         self.runs += found is not None
         return found
 

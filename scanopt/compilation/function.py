@@ -402,8 +402,8 @@ def function(
     backend: "auto" (NumPy, and loops that take long as kernels in C), "numpy" (no kernels), "c" (kernels at once), or
     "cupy".  exclude: names of laws or rulesets to leave out, "inplace" for results in place.  rules: further laws.
     cost: a cost model: a function of `Work`, the name of one ("numpy" prices array steps, "default" what the executor
-    runs), "calibrated", or a file of measured costs (default: config.cost).  schedule: a `Schedule` or its name: which laws run
-    when (default: all, until nothing is new).  example: one value per input, for sizes.
+    runs), "calibrated", or a file of measured costs (default: config.cost).  schedule: a `Schedule` or its name: which
+    laws run when (default: all, until nothing is new).  example: one value per input, for sizes.
     memory: the bytes that the program may hold at those sizes, beside its arguments: a number, "2GB", or "free" for
     what the machine has free (default: config.memory).  Warns where no program that was found holds so little.
     on_unused_input: "raise", "warn" or "ignore".  allow_input_downcast: True lets all arguments lose
@@ -466,7 +466,7 @@ def _profiled(profile: Any, name: str | None) -> str:
 
 
 def _costs(cost: CostModel | str | PathLike[str] | None, backend: str) -> CostModel:
-    """The cost model asked for, here or by config; by default that of the executor, which knows how it runs programs."""
+    """The cost model asked for, here or by config; by default that of the executor, which runs the program."""
     asked = config.cost if cost is None else cost
     if isinstance(asked, str) and asked == "default":
         own: CostModel | None = getattr(importlib.import_module("scanopt.backends").executor(backend), "cost", None)

@@ -1,0 +1,45 @@
+"""The cost model of a device: nanoseconds of one evaluation as array steps of CuPy.  Estimates; none was measured.
+
+A call costs a launch, whatever it computes; elements cost their way through the device's memory; multiply-adds of
+products next to nothing.  So what is done in few calls is cheap.
+"""
+
+from __future__ import annotations
+
+from scanopt.extraction.cost import CostTable, register_cost
+
+__all__ = ["DEVICE", "LAUNCH"]
+
+LAUNCH = 12_000.0
+"""Of one operator: the call from Python, and the kernel that it starts [CuPy's own benchmarks: 10 to 20 us]."""
+_EACH = 0.008
+"""Of one element of 8 bytes, two of which are read and one written, at 3 TB/s."""
+_SYNC = 40_000.0
+"""Of what waits for the device, or starts several kernels."""
+
+DEVICE = CostTable(
+    call={
+        "arith": LAUNCH, "division": LAUNCH, "transcendental": LAUNCH, "free": 2_000.0, "sort": _SYNC,
+        "product": 20_000.0, "memory": LAUNCH, "gather": 2 * LAUNCH, "reduction": 15_000.0, "cumulative": _SYNC,
+        "system": 100_000.0, "factorization": 100_000.0, "solving": 100_000.0, "decomposition": 500_000.0,
+    },
+    element={
+        "free": 0.0, "arith": _EACH, "division": _EACH, "transcendental": _EACH, "reduction": _EACH / 2,
+        "memory": _EACH, "gather": 2 * _EACH, "sort": 0.2, "product": 0.0001, "stack": 2 * _EACH / 3,
+        "cumulative": 2 * _EACH, "system": 0.001, "factorization": 0.001, "solving": 0.001, "decomposition": 0.01,
+    },
+    kind={
+        "seq": 1_000.0, "delay": 5.0, "hold": 0.0, "input": 0.0, "const": 0.0, "loop": 10_000.0,
+        "step": 100.0, "stack": LAUNCH, "tail": 20.0, "at": 20.0,
+    },
+    operators={
+        "linear_recurrence": (10 * LAUNCH, 0.03), "lfilter": (5 * LAUNCH, 2.0), "lfilter2": (5 * LAUNCH, 3.0),
+        "forward_fill": (20 * LAUNCH, 0.1), "segmented": (50 * LAUNCH, 0.2), "powers": (10 * LAUNCH, 0.02),
+        "geometric": (10 * LAUNCH, 0.05), "affine_power": (30 * LAUNCH, 1.0), "polynomial": (10 * LAUNCH, 0.02),
+        "masked_flips": (1e6, 0.05), "smoothing": (1e6, 0.05), "raised_sum": (1e6, 0.05), "capped_sum": (1e6, 0.05),
+        "clamped_sum": (1e6, 0.05), "fold_in_order": (1e6, LAUNCH),
+    },
+)  # fmt: skip
+"""Nanoseconds on a server card."""
+
+register_cost("cupy", DEVICE)
