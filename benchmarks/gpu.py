@@ -78,7 +78,8 @@ def _jax() -> Any:
 
 
 def _row(case: Case, xp: Any, wait: Callable[[], None], copy: float, product: float, jax: Any) -> list[str]:
-    f = scanopt.function(case.inputs, case.outputs, fp="reassoc", backend="numpy" if xp is np else "cupy")
+    backend = "numpy" if xp is np else "cupy"
+    f = scanopt.function(case.inputs, case.outputs, updates=case.updates, fp="reassoc", backend=backend)
     values = [xp.asarray(v) if np.ndim(v) else v for v in case.values]
     seconds = _least(lambda: f(*values), wait)
     told = [case.name, f"{seconds:.4f}", _share(case.moved / seconds / copy), _share(case.flops / seconds / product)]

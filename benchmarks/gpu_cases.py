@@ -29,6 +29,7 @@ class Case:
     flops: float = 0.0
     jax: Callable[[Any, Any, Any], Callable[..., Any]] | None = None
     tolerance: float = 1e-3
+    updates: Any = None
 
 
 def cases(scale: float) -> list[Case]:
@@ -138,5 +139,4 @@ def _gibbs(steps: int) -> Case:
         return x, 0.9 * x + stream.normal(size=(chains,)) * 0.4
 
     (x, y), updates = scanopt.scan(step, outputs_info=[T.zeros(chains), T.zeros(chains)], n_steps=n)
-    del updates  # the same chain at each call
-    return Case(f"Gibbs chain, {chains} chains, {steps} steps", [n], [x[-1], y[-1]], [steps], 0.0)
+    return Case(f"Gibbs chain, {chains} chains, {steps} steps", [n], [x[-1], y[-1]], [steps], 0.0, updates=updates)
