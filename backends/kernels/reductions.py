@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from scanopt.backends.kernels.forms import in_c
 from scanopt.backends.kernels.ir import (
     ONE,
     ZERO,
@@ -18,6 +19,7 @@ from scanopt.backends.kernels.ir import (
     Steps,
     Stmt,
     Store,
+    Var,
     plus,
     product,
     times,
@@ -65,7 +67,12 @@ def reduced(node: Reduce, slot: int, w: Lowering) -> None:
     taken = Point(x, source, plus(index(ZERO, there, strides[:-1]), starts[-1]), node.dtype)
     count = axes[-1] if starts[-1] == ZERO else plus(axes[-1], Lit(-1))
     step = times(out_strides[-1], item)
-    body: tuple[Stmt, ...] = (into, taken, Inner(slot, (y, x, y), (count,), (step, item, step)))
+    if gone[-1] or in_c(node.op, (node.dtype, node.dtype)) != (node.dtype,) * 3:
+        body: tuple[Stmt, ...] = (into, taken, Inner(slot, (y, x, y), (count,), (step, item, step)))
+    else:  # row by row, element by element: what the inner loop does
+        i = w.fresh("i")
+        put = Do(node.op, (Load(y, Var(i), node.dtype), Load(x, Var(i), node.dtype)), node.dtype, node.dtype)
+        body = (into, taken, For(i, count, (Store(y, Var(i), put),)))
     for n, name, start, g in reversed(list(zip(axes[:-1], names, starts, gone, strict=False))):
         times_run = n if start == ZERO else plus(n, Lit(-1))
         body = (Steps(name, times_run, body) if g else For(name, times_run, body),)

@@ -79,19 +79,19 @@ def _extreme(node: Extreme, w: Lowering) -> None:
     inner = names[axis:]
     step = w.fresh("i")
     k = plus(Var(step), ONE)
-    new, old = w.fresh("v"), Load(best, lane, dtype)
+    new, was = w.fresh("v"), w.fresh("v")
+    old = Var(was, dtype)
     further = _test(node.op, Var(new, dtype), old, dtype)
     if np.dtype(dtype).kind == "f":
         nan = _test("not_equal", Var(new, dtype), Var(new, dtype), dtype)
         first = Do("logical_and", (nan, _test("equal", old, old, dtype)), "bool", "bool")
         further = Do("logical_or", (further, first), "bool", "bool")
-    found = w.fresh("b")
     begin = nest(after, inner, (Store(best, lane, Load(x, start, dtype)), Store(out, there, ZERO)))
     look: tuple[Stmt, ...] = (
         Let(new, Load(x, plus(start, times(k, strides[axis])), dtype), dtype),
-        Let(found, further, "bool"),
-        Store(best, lane, Do("where", (Var(found, "bool"), Var(new, dtype), old), dtype, dtype)),
-        Store(out, there, Do("where", (Var(found, "bool"), k, Load(out, there, INDEX)), INDEX, INDEX)),
+        Let(was, Load(best, lane, dtype), dtype),
+        Store(best, lane, Do("where", (further, Var(new, dtype), Var(was, dtype)), dtype, dtype)),
+        Store(out, there, Do("where", (further, k, Load(out, there, INDEX)), INDEX, INDEX)),
     )
     steps = Steps(step, plus(axes[axis], Lit(-1)), nest(after, inner, look))
     w.code += nest(before, names[:axis], (*begin, steps))

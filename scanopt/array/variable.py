@@ -371,7 +371,10 @@ class SharedVariable(Variable):
 
     def checked(self, value: Any) -> np.ndarray[Any, Any]:
         """A value that it may have, as an array.  Raises as `set_value`."""
+        old = self._value
         new = np.asarray(value)
+        if new.dtype is old.dtype and new.shape == old.shape:
+            return new
         if new.dtype != self._value.dtype and np.can_cast(new.dtype, self._value.dtype, "safe"):
             new = new.astype(self._value.dtype)
         if new.dtype != self._value.dtype or new.ndim != self._value.ndim:
