@@ -488,3 +488,22 @@ def test_draws() -> None:
                 values.append(f(*given))
             assert_same(*values)
     assert all("array steps" not in k.state for k in fs[0].kernels)
+
+
+def test_loops_that_end_early_in_a_program() -> None:
+    """Their rows are as many as there were steps, by the quick way too; where there are many, loops run by themselves."""
+    x, limit = T.dvector("x"), T.dscalar("limit")
+    (xs, ks), _ = scanopt.scan(
+        lambda x, k, limit: ([x * 2.0, k + 1], scanopt.until(T.max(x) * 2.0 > limit)),
+        outputs_info=[x, T.constant(0)], non_sequences=[limit], n_steps=10**6,
+    )  # fmt: skip
+    f = both([x, limit], [T.exp(x), xs, xs.sum() + 0.0, ks[-1]])
+    g = both([x, limit], [T.exp(x), xs, ks[-1]])
+    h = both([x, limit], xs)
+    for call in (f, g, h):
+        for top in (0.5, 1.5, 100.0, 1e300, 0.1):
+            for _ in range(3):
+                call(np.array([1.0, 0.25]), top)
+    assert kernels_of(g) == kernels_of(h) == ["1 of 1 kernels compiled"]
+    g(np.array([1e-300, 0.0]), 1e300)
+    g(np.array([0.0, 1e-320]), 1e300)

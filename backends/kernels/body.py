@@ -51,7 +51,7 @@ def body_of(loop: Loop, types: Mapping[str, TensorType], exact: bool, whole: boo
     root = _nested(replace(loop, body=written_out(loop.body, made)), made)
     inside = [*names_read(loop)][1:]  # it is told its number of steps
     root = replace(root, args=tuple(name for name in root.args if name in inside))
-    body = Body(root, made, exact, _counts(root, made), whole)
+    body = Body(root, made, exact, _counts(root, made), whole, _cut(root) if whole else None)
     if body.size > MOST:
         raise NoForm(f"{body.size} operators take a compiler long")
     if not exact:
@@ -71,6 +71,15 @@ def _nested(loop: Loop, types: dict[str, TensorType]) -> Nested:
     inside = {n for step in loop.body for n in names_made(step)} | _given(loop)
     outer = (n for n in dict.fromkeys(names_read(loop)) if n not in inside | _deeper(loop.body))
     return Nested(loop, nodes_of_steps(loop.body, types), tuple(outer))
+
+
+def _cut(root: Nested) -> Loop | None:
+    """The loop of a program that may end early, where there is one and nothing reads all its rows."""
+    found = [n.loop for n in root.nodes if isinstance(n, Nested) and n.loop.until is not None]
+    if len(found) != 1:
+        return None
+    rows = {k.out for k in found[0].keeps if k.rows is None}
+    return None if any(rows.intersection(n.args) for n in walk(root.nodes)) else found[0]
 
 
 def _counts(root: Nested, types: Mapping[str, TensorType]) -> tuple[str, ...]:

@@ -425,3 +425,5 @@ def _nested(node: Nested, w: Lowering) -> None:
     steps = checked(w, node)
     frame = Frame(w, node, w.fresh("t"), steps, outs, outermost=False)
     frame.write(lambda nodes, wanted: emit(w, nodes, wanted))
+    if node.loop is w.body.cut:
+        w.code.append(Set(w.taken, frame.t))

@@ -41,7 +41,9 @@ typedef struct {{
 extern Object *PyList_GetItem(Object *, int64), *PyTuple_GetItem(Object *, int64), *PyTuple_New(int64);
 extern Object *PyObject_CallObject(Object *, Object *), *PyList_New(int64);
 extern int64 PyList_Size(Object *), PyLong_AsLongLong(Object *);
-extern int PyList_SetItem(Object *, int64, Object *);
+extern int PyList_SetItem(Object *, int64, Object *), PyTuple_SetItem(Object *, int64, Object *);
+extern Object *PyLong_FromLongLong(int64);
+extern int64 PyTuple_Size(Object *);
 extern double PyFloat_AsDouble(Object *);
 extern char *PyBytes_AsString(Object *);
 extern void Py_IncRef(Object *), Py_DecRef(Object *), PyErr_Clear(void), *PyEval_SaveThread(void);
@@ -53,7 +55,7 @@ typedef struct {{ int64 nd, descr, bytes, real, whole, counted, value; const int
 typedef struct {{ int64 kind, place; }} Given;
 typedef struct {{
     kernel *function; void **loops; const int64 *numbers; const Argument *arguments; const Given *given;
-    int64 count, arrays, outs, scratch, single, long_one; void *empty, *array, *float64;
+    int64 count, arrays, outs, scratch, single, long_one; void *empty, *array, *float64; const int64 *rows;
 }} Plan;
 
 static int fits(const Plan *p, Object *const *args, int64 count, Array *cells, double *values)
@@ -99,13 +101,44 @@ static int64 called(const Plan *p, Array *cells, Object **outs)
     return status;
 }}
 
+/* The first rows of an array, in an array of their own. */
+static Object *first_rows(const Plan *p, Object *made, Object *array, int64 rows, int64 bytes)
+{{
+    Object *all = PyTuple_GetItem(made, 0), *shape = PyTuple_New(PyTuple_Size(all)), *both = PyTuple_New(2), *found = 0;
+    if (shape && both) {{
+        PyTuple_SetItem(shape, 0, PyLong_FromLongLong(rows));
+        for (int64 i = 1; i < PyTuple_Size(all); i++) {{
+            Py_IncRef(PyTuple_GetItem(all, i));
+            PyTuple_SetItem(shape, i, PyTuple_GetItem(all, i));
+        }}
+        Py_IncRef(PyTuple_GetItem(made, 1));
+        PyTuple_SetItem(both, 0, shape);
+        PyTuple_SetItem(both, 1, PyTuple_GetItem(made, 1));
+        shape = 0;
+        if ((found = PyObject_CallObject(p->empty, both)))
+            __builtin_memcpy(((Array *)found)->data, ((Array *)array)->data, rows * bytes);
+    }}
+    if (shape) Py_DecRef(shape);
+    if (both) Py_DecRef(both);
+    return found;
+}}
+
 static Object *run(Object *known, const Plan *p, Array *cells)
 {{
     Object *outs[{MOST_ARRAYS}], *found = 0;
     int64 made = 0;
     for (; made < p->outs; made++)
         if (!(outs[made] = PyObject_CallObject(p->empty, PyTuple_GetItem(known, made + 2)))) break;
-    if (made == p->outs && called(p, cells, outs) >= 0) {{
+    int64 taken = made == p->outs ? called(p, cells, outs) : -1;
+    for (int64 i = 0; i < made && taken >= 0; i++)
+        if (p->rows[i]) {{
+            Object *cut = first_rows(p, PyTuple_GetItem(known, i + 2), outs[i], taken, p->rows[i]);
+            Py_DecRef(outs[i]);
+            if ((outs[i] = cut)) continue;
+            outs[i] = outs[--made];
+            taken = -1;
+        }}
+    if (taken >= 0) {{
         if (p->single) return outs[0];
         if ((found = PyList_New(made))) {{
             for (int64 i = 0; i < made; i++) PyList_SetItem(found, i, outs[i]);
@@ -220,11 +253,13 @@ class Entry:
         for kind, place in plan.given:
             i, constant = outer[place] if kind == 0 else (place, None)
             given += [3, id(constant)] if constant is not None else [kind, i]
-        parts = [(ctypes.c_int64 * max(len(x), 1))(*x) for x in (plan.packed_numbers(), arguments, given)]
+        parts = [
+            (ctypes.c_int64 * max(len(x), 1))(*x) for x in (plan.packed_numbers(), arguments, given, plan.row_bytes())
+        ]
         keep += [*parts, np.empty, *(c for _, c in outer)]
         address = ctypes.cast(function, ctypes.c_void_p).value
-        head = [address, ctypes.addressof(plan.variant.loops), *map(ctypes.addressof, parts), len(values),
+        head = [address, ctypes.addressof(plan.variant.loops), *map(ctypes.addressof, parts[:3]), len(values),
                 len(plan.given), len(plan.rows), plan.size, self.single, plan.work > LONG,
-                id(np.empty), id(np.ndarray), id(np.float64)]  # fmt: skip
+                id(np.empty), id(np.ndarray), id(np.float64), ctypes.addressof(parts[3])]  # fmt: skip
         outs = [(shape, dtype) for shape, dtype in plan.results()]
         return bytes((ctypes.c_int64 * len(head))(*head)), tuple(keep), *outs

@@ -279,6 +279,7 @@ def checked(w: Lowering, nested: Nested) -> Expr:
     for k in loop.keeps:
         rows = w.axes(k.out)[0]
         least = Do("less", (steps, rows), "bool", INDEX)
-        wrong.append(Do("not_equal", (rows, steps), "bool", INDEX) if k.rows is None else least)
+        if loop.until is None or k.rows is not None:
+            wrong.append(Do("not_equal", (rows, steps), "bool", INDEX) if k.rows is None else least)
     w.code += [If(x, (Fail(),)) for x in wrong]
     return steps

@@ -24,7 +24,7 @@ def lowered(body: Body, lengths: Lengths) -> Recipe:
     code: list[Stmt] = []
     with w.into(code):
         Frame(w, body.root, "t", steps, outs, outermost=True).write(lambda nodes, wanted: emit(w, nodes, wanted))
-    return w.recipe(code, "t")
+    return w.recipe(code, w.taken or "t")
 
 
 def _at_home(w: Lowering, body: Body, outs: list[str]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from scanopt.backends.kernels.ir import (
+    INDEX,
     ONE,
     ZERO,
     Cast,
@@ -37,6 +38,7 @@ class Lowering:
     head: what stands before all else; code: the statements being written.  env: where values are.  homes: the rows that
     computed arrays are written to, by name; others are written to scratch memory.  stored: names that need a place in
     memory.  in_place: those that are written onto their first argument.  multiplied: factors of products.
+    taken: the variable for the number of steps of the loop that may end early.
     """
 
     def __init__(self, body: Body, lengths: Lengths) -> None:
@@ -54,6 +56,7 @@ class Lowering:
         products = [n for n in walk(body.root.nodes) if isinstance(n, Product) and not n.as_they_lie]
         self.multiplied = {a for n in products for a in n.args}
         self.count = 0
+        self.taken = self.variable(INDEX) if body.cut else ""
 
     @contextmanager
     def into(self, code: list[Stmt]) -> Iterator[list[Stmt]]:

@@ -320,7 +320,8 @@ class Body:
     """A loop all of whose operators are nodes.
 
     types: of all names that it mentions, those made here included.  outer: names made before it, of which `counts` are
-    numbers that lengths depend on.  whole: it stands for a program, not for one of its loops.
+    numbers that lengths depend on.  whole: it stands for a program, not for one of its loops.  cut: the loop of a
+    program that may end early, all rows of which are results and read by nobody.
     """
 
     root: Nested
@@ -328,6 +329,7 @@ class Body:
     exact: bool
     counts: tuple[str, ...] = ()
     whole: bool = False
+    cut: Loop | None = None
 
     @property
     def loop(self) -> Loop:
@@ -338,6 +340,12 @@ class Body:
     def outer(self) -> tuple[str, ...]:
         """The names made before it, in the order in which it reads them."""
         return self.root.args
+
+    @cached_property
+    def ended(self) -> tuple[int, ...]:
+        """The numbers of the results that have as many rows as there were steps of the loop that may end early."""
+        rows = {k.out for k in self.cut.keeps if k.rows is None} if self.cut else set()
+        return tuple(i for i, k in enumerate(self.loop.keeps) if k.value in rows)
 
     @cached_property
     def size(self) -> int:

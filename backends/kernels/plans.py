@@ -85,6 +85,11 @@ class Plan:
         """How many elements it goes through, about: of the body once, of loops inside it for each row that they keep."""
         return float(sum(prod(shape) for shape in self.shapes.values()))
 
+    def row_bytes(self) -> list[int]:
+        """By result the bytes of a row, where there may be fewer rows than there is room for; else 0."""
+        rows = [prod(shape[1:]) * d.itemsize for shape, d in zip(self.rows, self._dtypes, strict=True)]
+        return [n if i in self.body.ended else 0 for i, n in enumerate(rows)]
+
     def packed_numbers(self) -> list[int]:
         """The numbers that the kernel of a program is given where all arguments are packed."""
         found: list[int] = []
@@ -141,7 +146,7 @@ class Plan:
         while True:
             outs = [np.empty((r, *s), d) for r, s, d in zip(room, self.rows, self._dtypes, strict=True)]
             taken = self._call(function, n, given, outs, memory)
-            if taken != NO_ROOM:
+            if taken != NO_ROOM or self.body.whole:
                 break
             room = [min(8 * r, w) for r, w in zip(room, wanted, strict=True)]
         if taken < 0:

@@ -40,10 +40,12 @@ from scanopt.backends.kernels.nodes import (
     walk,
 )  # fmt: skip
 from scanopt.program.ir import Loop
-from scanopt.program.memory import loop_shapes
+from scanopt.program.memory import loop_shapes, shapes
 
 __all__ = ["Axis", "Lengths", "Pattern", "lengths_of", "pattern_of", "shapes_of"]
 
+MOST_ROOM = 1 << 13
+"""Bytes of rows of a loop of a program that may end early, beyond which it is a kernel of its own."""
 Axis = tuple[str, int]
 Shape = tuple[int, ...]
 Pattern = frozenset[Axis]
@@ -76,7 +78,10 @@ def shapes_of(body: Body, outer: Mapping[str, Shape], counts: Mapping[str, int])
     known = {name: Operand(body.types[name].dtype, shape) for name, shape in outer.items()}
     for name, value in counts.items():
         known[name] = Operand(known[name].dtype, (), np.asarray(value, known[name].dtype))
-    loop_shapes(body.loop, known, None)
+    if body.whole:
+        _program_shapes(body, known)
+    else:
+        loop_shapes(body.loop, known, None)
     for node in walk(body.root.nodes):
         _complete(node, known)
     found: dict[str, Shape] = {}
@@ -86,6 +91,24 @@ def shapes_of(body: Body, outer: Mapping[str, Shape], counts: Mapping[str, int])
             return None
         found[name] = shape
     return found
+
+
+def _program_shapes(body: Body, known: dict[str, Operand]) -> None:
+    """The shapes of a program; of a loop that may end early, those that there is room for at most."""
+    for step in body.loop.body:
+        shapes((step,), known)
+        if step is not body.cut:
+            continue
+        steps = known[step.steps].value
+        for k in step.keeps:
+            row = known[k.value].shape
+            size = prod(n or 1 for n in row) * np.dtype(k.type.dtype).itemsize
+            room = (
+                None
+                if steps is None or k.rows not in (None, 1)
+                else min(int(steps), k.rows or max(16, MOST_ROOM // size))
+            )
+            known[k.out] = Operand(k.type.dtype, (room, *row))
 
 
 def _complete(node: Node, known: dict[str, Operand]) -> None:

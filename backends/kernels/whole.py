@@ -84,7 +84,10 @@ class ProgramKernel:
             return None
         for entry in self.entries:
             entry.add(plan, function, values, self._outer)
-        return [x.reshape(x.shape[1:]) for x in found]
+        results = [x.reshape(x.shape[1:]) for x in found]
+        for i in self.body.ended:
+            results[i] = results[i][: plan.taken].copy()
+        return results
 
     def state(self) -> str:
         """What to tell of it; "" where it was not asked for yet or never ran."""
