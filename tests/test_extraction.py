@@ -291,7 +291,7 @@ def test_no_time_for_the_exact_search() -> None:
 
 def f_cost(program: Callable[..., Any]) -> float:
     inputs, outputs = build(program)
-    return scanopt.function(inputs, outputs).cost_before
+    return scanopt.function(inputs, outputs, cost="numpy").cost_before
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,13 @@ from test_executor_random import Random, arguments
 import scanopt
 import scanopt.tensor as T
 from scanopt.backends import executor
+from scanopt.backends.kernels.compilers import compiler
 from scanopt.program.ir import Branch, Loop, Program, Step
 
 LONG = 100_000
+BACKENDS = pytest.mark.parametrize(
+    "backend", ["numpy", pytest.param("c", marks=pytest.mark.skipif(isinstance(compiler(), str), reason=str(compiler())))]
+)
 ROW = 8 * LONG
 
 
@@ -53,14 +57,15 @@ def kept_by(f: Any, *args: Any) -> int:
 )
 def test_memory_after_a_call(allow_gc: bool | None, flag: bool, kept: bool, name: str) -> None:
     with scanopt.config.change_flags({name: flag}):
-        f = decay(allow_gc)
+        f = decay(allow_gc, backend=backend)
     held = kept_by(f, np.full(4, 0.1), np.ones(LONG))
     assert 2 * ROW <= held <= 4 * ROW if kept else held < ROW / 10
     assert all(loop.keep_buffers is kept for loop in f.program.loops())
 
 
-def test_kept_memory_goes_with_the_function_and_with_the_shape() -> None:
-    f = decay(allow_gc=False)
+@BACKENDS
+def test_kept_memory_goes_with_the_function_and_with_the_shape(backend: str) -> None:
+    f = decay(allow_gc=False, backend=backend)
     f(np.ones(3), np.ones(2))
     gc.collect()
     tracemalloc.start()
@@ -79,11 +84,12 @@ def test_kept_memory_goes_with_the_function_and_with_the_shape() -> None:
         tracemalloc.stop()
 
 
-def test_kept_arrays_are_used_again() -> None:
+@BACKENDS
+def test_kept_arrays_are_used_again(backend: str) -> None:
     """Memory asked for in a second call is less by what is kept."""
     peaks = []
     for allow_gc in (True, False):
-        f = decay(allow_gc)
+        f = decay(allow_gc, backend=backend)
         values = np.full(4, 0.1), np.ones(LONG)
         f(*values)
         tracemalloc.start()

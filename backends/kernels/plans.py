@@ -127,8 +127,11 @@ class Plan:
             return number.kind, found, number.axis[1]
         return number.kind, number.keep, 0
 
-    def run(self, function: Any, n: int, arrays: Sequence[Array]) -> list[Array] | None:
-        """What the loop keeps after at most n steps; None where array steps have to run."""
+    def run(self, function: Any, n: int, arrays: Sequence[Array], kept: Any = None) -> list[Array] | None:
+        """What the loop keeps after at most n steps; None where array steps have to run.
+
+        kept: has the memory of the last call as `memory`, to be used again.
+        """
         given: list[Array] = []
         order = self.body.order
         for place, source, strided in self._arguments:
@@ -141,7 +144,11 @@ class Plan:
             n if k.rows is None else min(n, int(arrays[at]) if at >= 0 else int(k.rows))
             for k, at in zip(loop.keeps, self._kept, strict=True)
         ]
-        memory = np.empty(self.size + ALIGNED, "uint8")
+        memory = getattr(kept, "memory", None)
+        if memory is None or memory.size != self.size + ALIGNED:
+            memory = np.empty(self.size + ALIGNED, "uint8")
+            if kept is not None:
+                kept.memory = memory
         room = wanted if loop.until is None else [self._room(i, rows) for i, rows in enumerate(wanted)]
         while True:
             outs = [np.empty((r, *s), d) for r, s, d in zip(room, self.rows, self._dtypes, strict=True)]

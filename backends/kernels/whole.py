@@ -6,6 +6,7 @@ kernel can have inside it, a program can have.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +17,8 @@ from scanopt.array.types import TensorType
 from scanopt.backends.kernels.body import body_of
 from scanopt.backends.kernels.build import LONGEST
 from scanopt.backends.kernels.entry import Entry
-from scanopt.backends.kernels.nodes import Body
+from scanopt.backends.kernels.nodes import Body, Nested, walk
+from scanopt.backends.kernels.plans import Plan
 from scanopt.backends.kernels.runtime import WORTH, Planner
 from scanopt.program.ir import Keep, Loop, Program
 
@@ -45,6 +47,7 @@ class ProgramKernel:
     """The kernel of one program.
 
     always: whether it is waited for.  constants: by name.  inputs: names of the arguments, in order.
+    kept: by thread the memory that it computes in, where loops keep that for the next call.
     """
 
     body: Body
@@ -58,6 +61,8 @@ class ProgramKernel:
         self.planner = Planner(self.body)
         places = {name: i for i, name in enumerate(self.inputs)}
         self._outer = [(places.get(name, -1), self.constants.get(name)) for name in self.body.outer]
+        loops = [n.loop for n in walk(self.body.root.nodes) if isinstance(n, Nested)]
+        self.kept = threading.local() if any(x.keep_buffers for x in loops) else None
         self._counts = [i for i, name in enumerate(self.body.outer) if name in self.body.counts]
 
     def __call__(self, values: Sequence[Any]) -> list[Array] | None:
@@ -79,10 +84,10 @@ class ProgramKernel:
         function = build.function or build.poll(LONGEST if self.always else 0.0)
         if not function:
             return None
-        found = plan.run(function, 1, arrays)
+        found = plan.run(function, 1, arrays, self.kept)
         if found is None:
             return None
-        for entry in self.entries:
+        for entry in self.entries if self.kept is None else ():
             entry.add(plan, function, values, self._outer)
         results = [x.reshape(x.shape[1:]) for x in found]
         for i in self.body.ended:
