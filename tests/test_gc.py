@@ -57,7 +57,7 @@ def kept_by(f: Any, *args: Any) -> int:
 )
 def test_memory_after_a_call(allow_gc: bool | None, flag: bool, kept: bool, name: str) -> None:
     with scanopt.config.change_flags({name: flag}):
-        f = decay(allow_gc, backend=backend)
+        f = decay(allow_gc)
     held = kept_by(f, np.full(4, 0.1), np.ones(LONG))
     assert 2 * ROW <= held <= 4 * ROW if kept else held < ROW / 10
     assert all(loop.keep_buffers is kept for loop in f.program.loops())
@@ -84,12 +84,11 @@ def test_kept_memory_goes_with_the_function_and_with_the_shape(backend: str) -> 
         tracemalloc.stop()
 
 
-@BACKENDS
-def test_kept_arrays_are_used_again(backend: str) -> None:
+def test_kept_arrays_are_used_again() -> None:
     """Memory asked for in a second call is less by what is kept."""
     peaks = []
     for allow_gc in (True, False):
-        f = decay(allow_gc, backend=backend)
+        f = decay(allow_gc, backend="numpy")
         values = np.full(4, 0.1), np.ones(LONG)
         f(*values)
         tracemalloc.start()
