@@ -24,7 +24,8 @@ from scanopt.program.ir import Branch, Loop, Program, Step
 
 LONG = 100_000
 BACKENDS = pytest.mark.parametrize(
-    "backend", ["numpy", pytest.param("c", marks=pytest.mark.skipif(isinstance(compiler(), str), reason=str(compiler())))]
+    "backend",
+    ["numpy", pytest.param("c", marks=pytest.mark.skipif(isinstance(compiler(), str), reason=str(compiler())))],
 )
 ROW = 8 * LONG
 

@@ -12,6 +12,7 @@ from scanopt.backends.kernels.nodes import (
     WHOLE,
     Body,
     Call,
+    Contract,
     Draw,
     Evenly,
     Fork,
@@ -158,7 +159,13 @@ def _disorder(body: Body) -> None:
     crooked = turned | _views(body, lambda view: not _in_order(view), kept=False)
     backward = _views(body, _runs_back, kept=True)
     for node in walk(body.root.nodes):
-        found = crooked if isinstance(node, Product | Reduce | SumTo) else backward if isinstance(node, Call) else set()
+        found = (
+            crooked
+            if isinstance(node, Contract | Product | Reduce | SumTo)
+            else backward
+            if isinstance(node, Call)
+            else set()
+        )
         if found.intersection(node.args):
             raise NoOrder("it rounds by how a view lies in memory")
 

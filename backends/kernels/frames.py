@@ -34,6 +34,7 @@ from scanopt.backends.kernels.ir import (
 from scanopt.backends.kernels.lowering import Lowering, number_of
 from scanopt.backends.kernels.nodes import (
     Call,
+    Contract,
     Draw,
     Evenly,
     Extreme,
@@ -58,7 +59,7 @@ __all__ = ["REGISTERS", "Frame", "checked"]
 
 REGISTERS = 8
 """A scalar state that looks back no further is kept in variables."""
-COMPUTED = (Map, Call, Join, Product, Reduce, Running, SetItem, Take, Draw, Evenly, Extreme, Search, Solve)
+COMPUTED = (Map, Call, Contract, Join, Product, Reduce, Running, SetItem, Take, Draw, Evenly, Extreme, Search, Solve)
 """What writes its result where it is told to."""
 Emit = Callable[[Sequence[Node], set[str]], None]
 

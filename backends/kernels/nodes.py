@@ -11,7 +11,7 @@ from scanopt.array.types import TensorType
 from scanopt.program.ir import Branch, Loop
 
 __all__ = [
-    "WHOLE", "Body", "Call", "Check", "Draw", "Evenly", "Extreme", "Fork", "Join", "Length", "Map", "Nested", "NoForm", "NoOrder", "Node",
+    "WHOLE", "Body", "Call", "Check", "Contract", "Draw", "Evenly", "Extreme", "Fork", "Join", "Length", "Map", "Nested", "NoForm", "NoOrder", "Node",
     "Nonempty",
     "Product", "Reduce", "Repeat", "Reshape", "Running", "Search", "SetItem", "Single", "Solve", "SumTo", "Take", "View",
     "Within", "walk",
@@ -121,6 +121,16 @@ class Product(_One):
     args: tuple[str, ...]
     dtype: str
     as_they_lie: bool = False
+
+
+@dataclass(frozen=True)
+class Contract(_One):
+    """The sum of products over pairs of axes, by NumPy's inner loop for matrices."""
+
+    out: str
+    args: tuple[str, ...]
+    axes: tuple[tuple[int, ...], tuple[int, ...]]
+    dtype: str
 
 
 @dataclass(frozen=True)
@@ -300,7 +310,7 @@ class Nested:
 
 Single = (
     Map | Call | View | Reshape | Join | Product | Length | Reduce | SumTo | Running | SetItem | Take
-    | Check | Draw | Evenly | Extreme | Search | Solve | Within | Nonempty
+    | Check | Draw | Evenly | Extreme | Search | Solve | Within | Nonempty | Contract
 )  # fmt: skip
 Node = Single | Fork | Nested
 
@@ -359,4 +369,4 @@ class Body:
         What exact programs ask for they lay out themselves.
         """
         kinds = set() if self.exact else {type(n) for n in walk(self.root.nodes)}
-        return "packed" if kinds & {Product, Reduce, SumTo} else "forward" if Call in kinds else ""
+        return "packed" if kinds & {Contract, Product, Reduce, SumTo} else "forward" if Call in kinds else ""

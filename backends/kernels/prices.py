@@ -12,7 +12,7 @@ from functools import lru_cache
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.body import nodes_of_steps
-from scanopt.backends.kernels.nodes import Call, NoForm, Product, Reduce, Running
+from scanopt.backends.kernels.nodes import Call, Contract, NoForm, Product, Reduce, Running
 from scanopt.backends.kernels.recurrences import written_out
 from scanopt.extraction.cost import NUMPY, CostTable, Work, bytes_of, elements
 from scanopt.program.ir import Compute
@@ -52,7 +52,7 @@ def _form(op: Op, args: tuple[TensorType, ...], out: TensorType) -> str:
         nodes = nodes_of_steps(written_out((Compute("out", op, names, out),), types), types)
     except (NoForm, ValueError, TypeError, LookupError):
         return "none"
-    return "inner" if any(isinstance(n, Call | Product | Reduce | Running) for n in nodes) else "plain"
+    return "inner" if any(isinstance(n, Call | Contract | Product | Reduce | Running) for n in nodes) else "plain"
 
 
 KERNELS = KernelCosts(

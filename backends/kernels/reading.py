@@ -17,6 +17,7 @@ from scanopt.backends.kernels.nodes import (
     WHOLE,
     Call,
     Check,
+    Contract,
     Draw,
     Evenly,
     Extreme,
@@ -350,13 +351,14 @@ def _valid(step: Compute, types: Types) -> Iterator[Single]:
 
 
 def _tensordot(step: Compute, types: Types) -> Iterator[Single]:
-    """Where the axes summed over are the first or the last of both, in order: matrices that need no copies."""
+    """Where the axes summed over are the first or the last of both, in order: matrices that need no copies; else as it is."""
     (a, b), (ia, ib), dtype = step.args, step.op.options["axes"], step.type.dtype
     if not ia or {types[a].dtype, types[b].dtype} != {dtype} or inner_loop("matmul", (dtype,) * 3) is None:
         return
     nodes: list[Single] = []
     left, right = (_matrix(step, x, axes, i, types, nodes) for i, (x, axes) in enumerate(((a, ia), (b, ib))))
     if left is None or right is None:
+        yield Contract(step.out, step.args, (tuple(ia), tuple(ib)), dtype)
         return
     yield from nodes
     out = f"{step.out}#d"

@@ -19,6 +19,7 @@ from scanopt.backends.kernels.nodes import (
     WHOLE,
     Body,
     Call,
+    Contract,
     Extreme,
     Fork,
     Join,
@@ -252,6 +253,11 @@ def _ties_of(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis
         x, places = node.args
         yield from (((out, i), (places, i)) for i in range(ndim[places]))
         yield from (((out, i + ndim[places] - 1), (x, i)) for i in range(1, ndim[x]))
+    elif isinstance(node, Contract):
+        (a, b), (ia, ib) = node.args, node.axes
+        kept = [(a, i) for i in range(ndim[a]) if i not in ia] + [(b, i) for i in range(ndim[b]) if i not in ib]
+        yield from (((out, i), axis) for i, axis in enumerate(kept))
+        yield from (((a, i), (b, j)) for i, j in zip(ia, ib, strict=True))
     elif isinstance(node, Extreme):
         yield from (((out, i), (node.args[0], i + (i >= node.axis))) for i in range(n))
     elif isinstance(node, Search):

@@ -26,7 +26,7 @@ __all__ = ["ProgramKernel", "program_body"]
 
 Array = np.ndarray[Any, Any]
 ONCE = "the program"
-MOST_SCRATCH = 1 << 25
+MOST_SCRATCH = 1 << 27
 """Bytes of values in between beyond which array steps, which let go of each when it was read last, take less memory."""
 
 

@@ -1,0 +1,109 @@
+"""Sums of products over any axes, laid out as `scanopt.array.numerics.contractions` lays out its matrices.
+
+Where axes summed over do not lie together, which of the two matrices is copied, and how, follows from the number of
+elements: the kernel has both ways, for in which order products are added up is rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from scanopt.array.numerics.contractions import SMALL
+from scanopt.backends.kernels.emit import written
+from scanopt.backends.kernels.ir import (
+    INDEX,
+    ONE,
+    ZERO,
+    Do,
+    Expr,
+    If,
+    Inner,
+    Lit,
+    Load,
+    Point,
+    Set,
+    Store,
+    Var,
+    plus,
+    product,
+    times,
+)  # fmt: skip
+from scanopt.backends.kernels.lowering import Lowering, index
+from scanopt.backends.kernels.nodes import Contract, NoForm
+from scanopt.backends.kernels.values import Axes, Scalar, nest, packed
+
+__all__: list[str] = []
+
+
+@written.register(Contract)
+def _contract(node: Contract, w: Lowering) -> None:
+    (a, b), (ia, ib) = node.args, node.axes
+    axes_a, axes_b = w.axes(a), w.axes(b)
+    kept_a, kept_b = ([i for i in range(len(x)) if i not in y] for x, y in ((axes_a, ia), (axes_b, ib)))
+    size = plus(product(axes_a), product(axes_b))
+    small = Do("less_equal", (size, Lit(SMALL)), "bool", INDEX)
+    order = sorted(range(len(ia)), key=lambda k: ia[k])
+    left = _Factor(w, a, kept_a, ia, [ia[k] for k in order])
+    right = _Factor(w, b, ib, kept_b, [ib[k] for k in order])
+    branches = []
+    for way in (0, 1):
+        with w.into([]) as code:
+            left.lay(kept_a, list(ia) if not way else left.summed, way)
+            right.lay(list(ib) if not way else right.summed, kept_b, way)
+        branches.append(tuple(code))
+    w.code.append(If(small, *branches))
+    rows, inner, columns = (product(tuple(x)) for x in (
+        [axes_a[i] for i in kept_a], [axes_a[i] for i in ia], [axes_b[i] for i in kept_b]))  # fmt: skip
+    if ONE in (rows, inner, columns):
+        raise NoForm("a contraction of vectors, some of which have one element")
+    out, item = w.place(node.out), Lit(np.dtype(node.dtype).itemsize)
+    key = ("matmul", (node.dtype,) * 3)
+    if key not in w.loops:
+        w.loops.append(key)
+    strides = (ZERO, ZERO, ZERO, *left.strides, *right.strides, times(columns, item), item)
+    w.code.append(Inner(w.loops.index(key), (left.pointer, right.pointer, out), (ONE, rows, inner, columns), strides))
+
+
+class _Factor:
+    """A factor as a matrix: a pointer and two strides that are set by how it is laid out."""
+
+    def __init__(self, w: Lowering, name: str, rows: Sequence[int], columns: Sequence[int], summed: list[int]) -> None:
+        value = w.value(name)
+        if isinstance(value, Scalar):
+            raise NoForm("a contraction of a number")
+        self.w, self.dtype, self.axes, self.summed = w, w.dtype(name), w.axes(name), summed
+        self.source = w.whole(value, self.axes, self.dtype)
+        self.pointer = w.pointer(self.dtype)
+        self.strides = [Var(w.variable(INDEX)) for _ in range(2)]
+        self.copy = ""
+
+    def lay(self, rows: Sequence[int], columns: Sequence[int], large: int) -> None:
+        """As the axes `rows` by the axes `columns`; large: as columns by rows, turned, where these lie further apart."""
+        w, item = self.w, Lit(np.dtype(self.dtype).itemsize)
+        r, c = ([i for i in x if self.axes[i] != ONE] for x in (rows, columns))
+        apart = packed(self.axes)
+        turned = bool(large and len(columns) and (not len(rows) or self._further(columns[0], rows[0])))
+        if self._together(r) and self._together(c) and r and c:
+            w.code.append(Point(self.pointer, self.source, ZERO, self.dtype))
+            found: list[Expr] = [apart[r[-1]], apart[c[-1]]]
+        else:
+            order = [*columns, *rows] if turned else [*rows, *columns]
+            lengths: Axes = tuple(self.axes[i] for i in order)
+            self.copy = self.copy or w.scratch(self.dtype, self.axes)
+            names, places = w.places(lengths)
+            load = Load(self.source, index(ZERO, places, [apart[i] for i in order]), self.dtype)
+            w.code += nest(lengths, names, (Store(self.copy, index(ZERO, places, packed(lengths)), load),))
+            w.code.append(Point(self.pointer, self.copy, ZERO, self.dtype))
+            n = product(tuple(self.axes[i] for i in (rows if turned else columns)))
+            found = [ONE, n] if turned else [n, ONE]
+        w.code += [Set(v.name, times(x, item)) for v, x in zip(self.strides, found, strict=True)]
+
+    def _further(self, i: int, j: int) -> bool:
+        return i < j and any(n != ONE for n in self.axes[i + 1 : j + 1])
+
+    def _together(self, axes: Sequence[int]) -> bool:
+        """Whether axes follow one another in memory, but for those of length 1 between them."""
+        pairs = zip(axes, axes[1:], strict=False)
+        return all(i < j and all(self.axes[k] == ONE for k in range(i + 1, j)) for i, j in pairs)
