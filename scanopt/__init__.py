@@ -94,6 +94,8 @@ _HOME = {
     "pprint": "scanopt.printing",
     "pp": "scanopt.printing",
     "tensor": "",
+    "from_pytensor": "scanopt.bridges.pytensor_graphs.functions",
+    "pytensor_mode": "scanopt.bridges.pytensor_graphs.functions",
     "from_onnx": "scanopt.bridges.onnx_models.reading",
     "from_jax": "scanopt.bridges.jaxprs.functions",
     "Op": "scanopt.array.op",

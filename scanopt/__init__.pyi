@@ -13,6 +13,8 @@ from scanopt.array.op import Op as Op
 from scanopt.array.op import OpSpec as OpSpec
 from scanopt.bridges.jaxprs.functions import from_jax as from_jax
 from scanopt.bridges.onnx_models.reading import from_onnx as from_onnx
+from scanopt.bridges.pytensor_graphs.functions import from_pytensor as from_pytensor
+from scanopt.bridges.pytensor_graphs.functions import pytensor_mode as pytensor_mode
 from scanopt.calculus.law import law as law
 from scanopt.compilation.function import function as function
 from scanopt.compilation.inputs import In as In

@@ -1,0 +1,144 @@
+"""A graph of PyTensor as one of ours: one rule for each of its operators, by the names of their classes."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.variable import FUNCTIONS, Constant, Variable
+from scanopt.bridges.peers import Refused, folded, peer
+from scanopt.bridges.pytensor_graphs.generators import words_of
+from scanopt.bridges.pytensor_graphs.performing import is_generator, performed, type_of
+
+__all__ = ["RULES", "Reader", "TensorNode", "rule"]
+
+Rule = Callable[["TensorNode"], Any]
+
+RULES: dict[str, Rule] = {}
+
+_HOMES = ("elementwise", "indexing", "linear_algebra", "loops", "shapes")
+
+
+@dataclass(frozen=True)
+class TensorNode:
+    """One node of a graph of PyTensor.
+
+    inputs: variables; None, slices of them, for what is no array.  reader: of the graph it stands in.
+    """
+
+    node: Any
+    inputs: list[Any]
+    reader: Reader
+
+    @property
+    def op(self) -> Any:
+        """The operator, as PyTensor has it."""
+        return self.node.op
+
+    def known(self, i: int) -> Any:
+        """An input as an array.  Raises Refused where it is computed."""
+        x = self.inputs[i]
+        if not isinstance(x, Constant):
+            raise self.refused(f"with its input {i} being computed: it must be a constant")
+        return x.data
+
+    def refused(self, text: str) -> Refused:
+        """The error for what cannot be read."""
+        return Refused(f"from_pytensor does not know {self.op} {text}{_place(self.node)}")
+
+
+def rule(*names: str) -> Callable[[Rule], Rule]:
+    """A decorator: the rule for operators of classes of these names."""
+
+    def keep(f: Rule) -> Rule:
+        RULES.update(dict.fromkeys(names, f))
+        return f
+
+    return keep
+
+
+def _rules() -> dict[str, Rule]:
+    for name in _HOMES:
+        importlib.import_module(f"scanopt.bridges.pytensor_graphs.{name}")
+    return RULES
+
+
+def _place(node: Any) -> str:
+    """Where a node was made, as PyTensor noted it."""
+    for v in node.outputs:
+        trace = getattr(v.tag, "trace", None)
+        if trace and trace[-1]:
+            file, line, *_ = trace[-1][-1]
+            return f" ({file}:{line})"
+    return ""
+
+
+@dataclass
+class Reader:
+    """A graph while it is read.  env: what stands for its variables."""
+
+    env: dict[Any, Any] = field(default_factory=dict[Any, Any])
+
+    def read(self, outputs: Sequence[Any]) -> list[Any]:
+        """What stands for some variables of PyTensor."""
+        rules = _rules()
+        walk = peer("pytensor.graph.traversal", "pytensor", "from_pytensor").io_toposort
+        for node in walk(list(self.env), list(outputs)):
+            if all(v in self.env for v in node.outputs):
+                continue
+            self._node(node, rules)
+        return [self.value(v) for v in outputs]
+
+    def value(self, v: Any) -> Any:
+        """What stands for a variable: constants need not be told.  Raises ValueError for an input that is not given."""
+        if v in self.env:
+            return self.env[v]
+        if not hasattr(v, "data"):
+            raise ValueError(f"from_pytensor: the outputs read {v}, which is not among the inputs")
+        return _constant(v)
+
+    def _node(self, node: Any, rules: dict[str, Rule]) -> None:
+        names = [c.__name__ for c in type(node.op).__mro__]
+        found = next((rules[name] for name in names if name in rules), None)
+        inputs = [self.value(v) for v in node.inputs]
+        view = TensorNode(node, inputs, self)
+
+        def make() -> list[Any]:
+            made = self._performed(view) if found is None else found(view)
+            return list(made) if isinstance(made, list | tuple) else [made]
+
+        try:
+            arrays = [x for x in inputs if isinstance(x, Variable)]
+            plain = len(arrays) == len(inputs) and found is not None and not hasattr(node.op, "fgraph")
+            results = folded(arrays, make) if plain and arrays else make()
+        except Exception as error:
+            error.add_note(f"while reading {node.op} of a graph of PyTensor{_place(node)}")
+            raise
+        for v, x in zip(node.outputs, results, strict=True):
+            self.env[v] = self._fitted(v, x)
+
+    @staticmethod
+    def _performed(view: TensorNode) -> list[Any]:
+        if any(isinstance(x, slice) for x in view.inputs):
+            raise view.refused("of slices")
+        return list(performed(view.node, view.inputs))
+
+    @staticmethod
+    def _fitted(v: Any, x: Any) -> Any:
+        """x in the dtype that PyTensor has for it."""
+        if not isinstance(x, Variable) or is_generator(v.type) or not hasattr(v.type, "dtype"):
+            return x
+        return FUNCTIONS["cast"](x, v.type.dtype)
+
+
+def _constant(v: Any) -> Any:
+    data = v.data
+    if data is None or isinstance(data, slice):
+        return data
+    if is_generator(v.type):
+        return Constant(words_of(data))
+    return Constant(np.asarray(data, type_of(v.type, str(v)).dtype))
