@@ -71,7 +71,8 @@ class Peer:
 
     def ask(self, **request: Any) -> Any:
         """The answer to a request."""
-        assert self.process.stdin and self.process.stdout
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
         self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
@@ -180,7 +181,8 @@ def show(found: dict[tuple[str, str], dict[str, dict[str, float]]], names: Seque
     for n in OURS:
         print(f"  best peer / {n}: {_mean(ratios[n]):.3f}; below 0.8: {sum(x < 0.8 for x in ratios[n])} of {len(rows)}")
     print(
-        f"  NumPy loop / exact: {_mean(ratios['loop / exact']):.2f}; below 1: {sum(x < 1 for x in ratios['loop / exact'])}"
+        f"  NumPy loop / exact: {_mean(ratios['loop / exact']):.2f}; "
+        f"below 1: {sum(x < 1 for x in ratios['loop / exact'])}"
     )
     told = ", ".join(f"{n} {_mean(ratios[n]):.3f}" for n in others)
     print(f"  of all, best time / own: {told}")

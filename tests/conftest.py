@@ -1,11 +1,15 @@
 """Settings of all tests."""
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 import scanopt
+
+collect_ignore = [f"{peer}_programs.py" for peer in ("jax", "onnx", "pytensor") if find_spec(peer) is None]
+"""Programs written with libraries that are not there."""
 
 # The same examples on every run and machine, and no failure for being slow: CI has two cores and two workers.
 settings.register_profile("scanopt", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -44,7 +44,7 @@ MOST = 1000
 
 
 def body_of(loop: Loop, types: Mapping[str, TensorType], exact: bool, whole: bool = False) -> Body:
-    """The body of a loop.  types: of all names of the program.  whole: it stands for a program, not for one of its loops.
+    """The body of a loop.  types: of all names of the program.  whole: it stands for a program, not for a loop.
 
     Raises NoForm, saying why, where it cannot be a kernel.
     """

@@ -7,6 +7,7 @@ elements: the kernel has both ways, for in which order products are added up is 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -80,7 +81,7 @@ class _Factor:
         self.copy = ""
 
     def lay(self, rows: Sequence[int], columns: Sequence[int], large: int) -> None:
-        """As the axes `rows` by the axes `columns`; large: as columns by rows, turned, where these lie further apart."""
+        """As the axes `rows` by the axes `columns`; large: turned, where columns lie further apart."""
         w, item = self.w, Lit(np.dtype(self.dtype).itemsize)
         r, c = ([i for i in x if self.axes[i] != ONE] for x in (rows, columns))
         apart = packed(self.axes)
@@ -105,5 +106,5 @@ class _Factor:
 
     def _together(self, axes: Sequence[int]) -> bool:
         """Whether axes follow one another in memory, but for those of length 1 between them."""
-        pairs = zip(axes, axes[1:], strict=False)
+        pairs = pairwise(axes)
         return all(i < j and all(self.axes[k] == ONE for k in range(i + 1, j)) for i, j in pairs)

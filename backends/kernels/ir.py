@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 __all__ = [
-    "INDEX", "ONE", "ZERO", "Break", "Cast", "Declare", "Do", "Expr", "Fail", "For", "Helper", "If", "Inner", "Kernel", "Let",
-    "Lit", "Load", "Param", "Point", "Set", "Steps", "Stmt", "Store", "Var", "plus", "product", "times",
+    "INDEX", "ONE", "ZERO", "Break", "Cast", "Declare", "Do", "Expr", "Fail", "For", "Helper", "If", "Inner", "Kernel",
+    "Let", "Lit", "Load", "Param", "Point", "Set", "Steps", "Stmt", "Store", "Var", "plus", "product", "times",
 ]  # fmt: skip
 
 INDEX = "int64"

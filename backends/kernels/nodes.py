@@ -11,10 +11,9 @@ from scanopt.array.types import TensorType
 from scanopt.program.ir import Branch, Loop
 
 __all__ = [
-    "WHOLE", "Body", "Call", "Check", "Contract", "Draw", "Evenly", "Extreme", "Fork", "Join", "Length", "Map", "Nested", "NoForm", "NoOrder", "Node",
-    "Nonempty",
-    "Product", "Reduce", "Repeat", "Reshape", "Running", "Search", "SetItem", "Single", "Solve", "SumTo", "Take", "View",
-    "Within", "walk",
+    "WHOLE", "Body", "Call", "Check", "Contract", "Draw", "Evenly", "Extreme", "Fork", "Join", "Length", "Map",
+    "Nested", "NoForm", "NoOrder", "Node", "Nonempty", "Product", "Reduce", "Repeat", "Reshape", "Running", "Search",
+    "SetItem", "Single", "Solve", "SumTo", "Take", "View", "Within", "walk",
 ]  # fmt: skip
 
 WHOLE = (None, None, None)

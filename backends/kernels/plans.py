@@ -82,7 +82,7 @@ class Plan:
 
     @cached_property
     def work(self) -> float:
-        """How many elements it goes through, about: of the body once, of loops inside it for each row that they keep."""
+        """How many elements it goes through, about: of the body once, of loops inside for each row kept."""
         return float(sum(prod(shape) for shape in self.shapes.values()))
 
     def row_bytes(self) -> list[int]:

@@ -328,9 +328,9 @@ def _search(step: Compute, types: Types) -> Iterator[Single]:
 
 def _solve(step: Compute, types: Types) -> Iterator[Single]:
     (a, b), dtype = step.args, step.type.dtype
-    if types[a].ndim == 2 and types[b].ndim in (1, 2) and {types[a].dtype, types[b].dtype} == {dtype}:
-        if inner_loop("solve", (dtype,) * 3) is not None:
-            yield Solve(step.out, step.args, dtype)
+    fits = types[a].ndim == 2 and types[b].ndim in (1, 2) and {types[a].dtype, types[b].dtype} == {dtype}
+    if fits and inner_loop("solve", (dtype,) * 3) is not None:
+        yield Solve(step.out, step.args, dtype)
 
 
 def _draw(normal: bool) -> Callable[[Compute, Types], Iterator[Single]]:
@@ -351,7 +351,7 @@ def _valid(step: Compute, types: Types) -> Iterator[Single]:
 
 
 def _tensordot(step: Compute, types: Types) -> Iterator[Single]:
-    """Where the axes summed over are the first or the last of both, in order: matrices that need no copies; else as it is."""
+    """Where the axes summed over are the first or the last of both, in order: matrices without copies; else as it is."""
     (a, b), (ia, ib), dtype = step.args, step.op.options["axes"], step.type.dtype
     if not ia or {types[a].dtype, types[b].dtype} != {dtype} or inner_loop("matmul", (dtype,) * 3) is None:
         return
@@ -394,7 +394,9 @@ _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "dot": _product, "matmul": _product, "shape_i": _length, "sum": _reduced("add"),
     "prod": _reduced("multiply"), "max": _reduced("maximum"), "min": _reduced("minimum"), "mean": _reduced("add"),
     "sum_to": _sum_to, "outer": _outer, "cumsum": _running("add"), "cumprod": _running("multiply"),
-    "repeat_rows": _repeated, "broadcast_to": _repeated, "require": _require, "has_rows": _has_rows, "arange": _arange, "argmax": _extreme("greater"), "argmin": _extreme("less"),
+    "repeat_rows": _repeated, "broadcast_to": _repeated,
+    "require": _require, "has_rows": _has_rows, "arange": _arange,
+    "argmax": _extreme("greater"), "argmin": _extreme("less"),
     "searchsorted": _search, "solve": _solve, "tensordot": _tensordot,
     "random_uniform": _draw(normal=False), "random_normal": _draw(normal=True), "random_valid": _valid,
     "any": _reduced("logical_or"), "all": _reduced("logical_and"),

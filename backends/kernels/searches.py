@@ -116,9 +116,10 @@ def _search(node: Search, w: Lowering) -> None:
     each = Load(keys, Var(i), dtype) if axes else first
     w.code += [Set(low, ZERO), Set(high, length), Set(last, first)]
     beyond = Do("where", (_test("less", Var(high), length, INDEX), plus(Var(high), ONE), length), INDEX, INDEX)
+    between = Do("subtract", (Var(high), Var(low)), INDEX, INDEX)
     middle = w.fresh("j")
     halving = (
-        Let(middle, plus(Var(low), Do("right_shift", (Do("subtract", (Var(high), Var(low)), INDEX, INDEX), ONE), INDEX, INDEX)), INDEX),
+        Let(middle, plus(Var(low), Do("right_shift", (between, ONE), INDEX, INDEX)), INDEX),
         If(
             _before(Load(x, Var(middle), dtype), Var(key, dtype), dtype, node.right),
             (Set(low, plus(Var(middle), ONE)),),

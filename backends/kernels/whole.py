@@ -18,7 +18,6 @@ from scanopt.backends.kernels.body import body_of
 from scanopt.backends.kernels.build import LONGEST
 from scanopt.backends.kernels.entry import Entry
 from scanopt.backends.kernels.nodes import Body, Nested, walk
-from scanopt.backends.kernels.plans import Plan
 from scanopt.backends.kernels.runtime import WORTH, Planner
 from scanopt.program.ir import Keep, Loop, Program
 

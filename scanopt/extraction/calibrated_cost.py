@@ -17,6 +17,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import scanopt.extraction.device_cost  # noqa: F401  # a cost model known by name
 from scanopt.config import config
 from scanopt.extraction.cost import NUMPY, CostModel, CostTable, numpy_cost, registered_cost
 
