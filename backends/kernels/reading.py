@@ -351,7 +351,7 @@ def _valid(step: Compute, types: Types) -> Iterator[Single]:
 
 
 def _tensordot(step: Compute, types: Types) -> Iterator[Single]:
-    """Where the axes summed over are the first or the last of both, in order: matrices without copies; else as it is."""
+    """Where the axes summed over are the first or the last of both, in order: no copies are needed; else as it is."""
     (a, b), (ia, ib), dtype = step.args, step.op.options["axes"], step.type.dtype
     if not ia or {types[a].dtype, types[b].dtype} != {dtype} or inner_loop("matmul", (dtype,) * 3) is None:
         return
