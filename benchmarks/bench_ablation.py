@@ -27,7 +27,7 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import standard_laws
 from scanopt.lab.ablation import EVERYTHING, Ablation, ablate, measured, ratio
-from scanopt.view.charts import cost_text, number, seconds_text
+from scanopt.view.amounts import cost_text, number, seconds_text
 from scanopt.view.tables import markdown_table, text_table
 
 NINE = (

@@ -19,7 +19,7 @@ from scanopt.loops.profile import profile_summary, reset_profiles
 from scanopt.program.memory import memory_report, plan
 from scanopt.program.storage.text import storage_text
 from scanopt.view.networks import to_dot
-from scanopt.view.report import report_html
+from scanopt.view.page import page_html
 from scanopt.view.svg import graph_svg, program_svg
 
 NAMES = [
@@ -130,7 +130,7 @@ def sinks(name: str, folder: Path) -> Iterator[tuple[str, str]]:
         mode=scanopt.Mode("FAST_COMPILE", including=["push_out_seq"]),
     )
     yield "explain", f"{small.explain()} {small.report} {small.why_not('push_out_seq')}"
-    yield "page", report_html(small)
+    yield "page", page_html(small.history())
     for x in f.outputs:
         yield "graph", str(scanopt.dprint(x, file="str", print_type=True))
         yield "graph as a picture", graph_svg(x)

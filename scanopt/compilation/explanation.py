@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import Form
 from scanopt.calculus.law import Law
-from scanopt.compilation.optimize import Optimized, Settings, as_written, optimize
+from scanopt.compilation.optimize import Asking, Optimized, Settings, as_written, optimize
 from scanopt.displayed import Displayed
 from scanopt.egraph.derivation import Derivation, derivation
 from scanopt.extraction.extract import Extraction, cheap
@@ -80,7 +80,7 @@ class Recording:
 
     program, laws, settings: what was optimized, and under what.  written: the program as it began.  way: how the forms
     in use follow from those as written.  stages: the laws in use, in order, each with the cheap program of what it and
-    those before it made; None where it made nothing.
+    those before it made; None where it made nothing.  asking: what asked the e-graph.
     """
 
     program: Encoded
@@ -90,17 +90,18 @@ class Recording:
     done: Optimized
     way: Derivation
     stages: tuple[tuple[str, Extraction | None], ...]
+    asking: Asking | None = None
 
 
-def record(program: Encoded, laws: Sequence[Law], settings: Settings) -> Recording:
+def record(program: Encoded, laws: Sequence[Law], settings: Settings, asking: Asking | None = None) -> Recording:
     """Optimize once more, noting down where forms come from.  laws: those that may fire."""
     written = as_written(program, settings)
-    done = optimize(program, laws, settings, noted=True)
+    done = optimize(program, laws, settings, noted=True, asking=asking)
     if not done.looks or done.extraction.problem.graph is not done.looks[-1].graph:  # chosen is what was written
-        return Recording(program, laws, settings, written, done, Derivation({}, {}), ())
+        return Recording(program, laws, settings, written, done, Derivation({}, {}), (), asking)
     chosen = [o.form for o in done.extraction.choice.values() if o.form is not None]
     way = derivation(done.looks[-1], chosen)
-    return Recording(program, laws, settings, written, done, way, tuple(_stages(done, way)))
+    return Recording(program, laws, settings, written, done, way, tuple(_stages(done, way)), asking)
 
 
 def explain(program: Encoded, laws: Sequence[Law], settings: Settings) -> Explanation:

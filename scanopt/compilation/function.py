@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scanopt.array.variable import SharedVariable
@@ -274,7 +275,9 @@ class Function(Runnable, Displayed):
     @once
     def recording(self) -> Recording:
         """The optimization once more, with what its engine noted down: what `explain` and `history` tell."""
-        return record(self._plan.program, self._plan.laws, self._plan.settings)
+        p = self._plan
+        asking = importlib.import_module("scanopt.lab.law_probe").IdleLaws(p.known)
+        return record(p.program, p.laws, p.settings, asking)
 
     def history(self) -> dict[str, Any]:
         """What the optimizer did, as plain data that `json.dump` writes: see docs/history.md.
@@ -340,8 +343,9 @@ class Function(Runnable, Displayed):
         return importlib.import_module("scanopt.bridges.onnx_models.writing").to_onnx(self, self._signature, name)
 
     def show(self, path: str = "report.html") -> str:
-        """Write one offline page: programs, laws step by step, costs.  Returns the path."""
-        importlib.import_module("scanopt.view.report").write_report(self, path)
+        """Write one offline page: programs before and after, laws step by step, e-graph, costs.  Returns the path."""
+        page = importlib.import_module("scanopt.view.page").page_html(self.history())
+        Path(path).write_text(page, encoding="utf-8")
         return path
 
 

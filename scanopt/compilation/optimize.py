@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import TermGraph
 from scanopt.calculus.law import Law
 from scanopt.egraph.derivation import Look
+from scanopt.egraph.readback import ReadBack
 from scanopt.egraph.schedule import EVERYTHING, Schedule
 from scanopt.egraph.session import EGraph, Limits, Saturation
 from scanopt.extraction.calibrated_cost import unit_of
@@ -25,7 +26,7 @@ from scanopt.extraction.extract import Extraction, extract, the_only_choice
 from scanopt.extraction.memory_budget import budget_of, fits, fitting
 from scanopt.extraction.problem import NoProgramFoundError, Problem
 
-__all__ = ["Optimized", "Settings", "as_written", "optimize"]
+__all__ = ["Asking", "Optimized", "Settings", "as_written", "optimize"]
 
 
 _CALLS = 300
@@ -79,8 +80,18 @@ _LOOKS = 3
 """So often, at most, is a program looked at: each time as laws have simplified its text."""
 
 
+class Asking(Protocol):
+    """What asks an e-graph before it is given up: once it is saturated, and once it was read back."""
+
+    def ask(self, engine: EGraph, saturation: Saturation) -> None:
+        """Put questions."""
+
+    def hear(self, back: ReadBack, graph: TermGraph) -> None:
+        """Take the answers."""
+
+
 def _saturated(
-    program: Encoded, laws: Sequence[Law], settings: Settings, looks: list[Look] | None
+    program: Encoded, laws: Sequence[Law], settings: Settings, looks: list[Look] | None, asking: Asking | None
 ) -> tuple[float, Saturation, TermGraph]:
     """The seconds until a program is loaded, how saturation went, and the e-graph."""
     known: set[Given] = set()
@@ -95,7 +106,11 @@ def _saturated(
                 break
             loaded = time.perf_counter() - start
             saturation = engine.saturate(settings.limits, settings.schedule)
+            if asking is not None:
+                asking.ask(engine, saturation)
             back, graph = engine.read_back()
+            if asking is not None:
+                asking.hear(back, graph)
             if looks is not None:
                 looks.append(Look(graph, engine.provenance(back), back.places, back.loops))
         finally:
@@ -109,11 +124,16 @@ def _saturated(
     return found
 
 
-def optimize(program: Encoded, laws: Sequence[Law], settings: Settings, noted: bool = False) -> Optimized:
-    """The cheapest program that the laws make of `program`.  noted: note down where forms come from."""
+def optimize(
+    program: Encoded, laws: Sequence[Law], settings: Settings, noted: bool = False, asking: Asking | None = None
+) -> Optimized:
+    """The cheapest program that the laws make of `program`.
+
+    noted: note down where forms come from.  asking: asks each e-graph that is looked at, the last one last.
+    """
     start = time.perf_counter()
     looks: list[Look] | None = [] if noted else None
-    loading, saturation, graph = _saturated(program, laws, settings, looks)
+    loading, saturation, graph = _saturated(program, laws, settings, looks, asking)
     saturated = time.perf_counter()
     extraction, budget = _extracted(program, graph, settings)
     extracted = time.perf_counter()

@@ -120,7 +120,7 @@ class _Search:
         forms, net = self._graph.classes[c], self._net(c)
         written = [f for f in forms if f in self._from.written]
         starts = written or [f for f in forms if self._from.made.get(f)]
-        if form not in net or (form in starts and not (everything and written)):
+        if form not in net or not starts or (form in starts and not (everything and written)):
             yield [form], []
             return
         found = nx.single_source_dijkstra_path(net, form)

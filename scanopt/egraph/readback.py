@@ -106,14 +106,18 @@ class ReadBack:
         found = ((self._operators[op], self._list(args)) for (op, args), _ in self._rows("fold_"))
         return [(op, [consts[a] for a in x]) for op, x in found if x is not None and all(a in consts for a in x)]
 
-    def bindings(self, relation: str, sorts: Sequence[str]) -> set[tuple[Binding, ...]]:
-        """The rows of a relation: values, clocks and states by their numbers in `term_graph`, which comes first."""
-        return {row for row, _ in self.valued(relation, sorts)}
+    def rows(self, relation: str) -> Iterator[tuple[Any, ...]]:
+        """The rows of a relation, as the engine has them."""
+        return (row for row, _ in self._rows(relation))
+
+    def binding(self, row: Sequence[Any], sorts: Sequence[str]) -> tuple[Binding, ...]:
+        """A row: values, clocks and states by their numbers in `term_graph`, which comes first."""
+        return tuple(map(self._binding, row, sorts))
 
     def valued(self, function: str, sorts: Sequence[str]) -> Iterator[tuple[tuple[Binding, ...], Any]]:
-        """The same of a function, with its values."""
+        """The rows of a function, so, with its values."""
         for row, value in self._rows(function):
-            yield tuple(self._binding(x, sort) for x, sort in zip(row, sorts, strict=True)), value
+            yield self.binding(row, sorts), value
 
     def _binding(self, x: Any, sort: str) -> Binding:
         match sort:

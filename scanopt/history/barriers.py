@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scanopt.calculus.condition import FACTS
-from scanopt.calculus.law import Law
 from scanopt.compilation.explanation import Recording
-from scanopt.lab.law_probe import Failing, Match, Probed, probe
+from scanopt.lab.law_probe import Failing, IdleLaws, Match, Probed
 from scanopt.lab.term_text import Teller
 
 __all__ = ["barriers"]
@@ -16,20 +14,15 @@ __all__ = ["barriers"]
 _PLACES = 12  # told of one condition
 
 
-def barriers(recorded: Recording, idle: Sequence[Law], places: Mapping[int, int]) -> dict[str, dict[str, Any]]:
-    """Per law that did not fire what it lacks.  places: the class of each term as written."""
-    if not idle:
-        return {}
-    scene, probed = probe(recorded.program, recorded.laws, idle, recorded.settings)
+def barriers(recorded: Recording) -> dict[str, dict[str, Any]]:
+    """Per law that did not fire, and whose pattern is there, what it lacks."""
+    assert isinstance(recorded.asking, IdleLaws)
+    scene, probed = recorded.asking.answers(recorded.program)
     teller = Teller(scene)
-    terms = {c: term for term, c in sorted(scene.places.items(), reverse=True)}
 
     def place(m: Match, p: Probed) -> dict[str, Any]:
         found: dict[str, Any] = {"text": teller.place(m, p.sorts)}
-        here = m.get("lhs_")
-        if isinstance(here, int) and here in terms and terms[here] in places:
-            found["class"] = places[terms[here]]
-        return found
+        return found | {"class": m["lhs_"]} if "lhs_" in m else found
 
     def failing(f: Failing, p: Probed) -> dict[str, Any]:
         alone = {*map(id, f.alone)}

@@ -102,7 +102,7 @@ def _laws(f: Function, recorded: Recording, look: Look) -> list[dict[str, Any]]:
     known = {x.name: x for x in (*standard_laws(), *recorded.laws)}
     matches, seconds = recorded.done.saturation.matches, recorded.done.saturation.seconds
     made = Counter(look.provenance.made.values())
-    lacking = barriers(recorded, [x for x in known.values() if not matches.get(x.name)], look.places)
+    lacking = barriers(recorded)
     may = {x.name for x in recorded.laws}
     return [
         {

@@ -11,6 +11,7 @@ import numpy as np
 
 from scanopt.array.op import Op
 from scanopt.array.op_text import nested_text, tight
+from scanopt.array.shown import shown
 from scanopt.calculus.forms import Batched, Form, TermGraph, const_value, unbatched
 from scanopt.egraph.derivation import Look
 from scanopt.extraction.problem import Problem
@@ -40,20 +41,20 @@ class EGraphTables:
     def tables(self) -> dict[str, Any]:
         """All of it, as the document has it."""
         self._cheapest = _cheapest(self._graph, self._problem)
-        shown = self._near()
-        for c in shown:
+        near = self._near()
+        for c in near:
             for f in self._graph.classes[c]:
                 self._number(c, f)
-        equalities = [*self._equalities(shown)]
+        equalities = [*self._equalities(near)]
         total = _Totals(self._cheapest, self._price)
         return {
-            "classes": {str(c): self._class(c) for c in shown},
+            "classes": {str(c): self._class(c) for c in near},
             "form_columns": [*FORM_COLUMNS],
             "forms": [self._row(c, f, total) for c, f in self.forms],
             "equalities": equalities,
             "loops": {str(c): self._loop(c) for c in self._graph.clocks},
             "roots": [*self._graph.roots],
-            "left_out": len(self._graph.classes) - len(shown),
+            "left_out": len(self._graph.classes) - len(near),
         }
 
     def _number(self, c: int, f: Form) -> int:
@@ -99,9 +100,9 @@ class EGraphTables:
         usable = c in self._problem.sizes.of and all(a in self._problem.sizes.of for a in f.args)
         return self._problem.price(c, f)[0] if usable and self._problem.usable(f) else None
 
-    def _equalities(self, shown: Sequence[int]) -> Iterator[list[Any]]:
+    def _equalities(self, near: Sequence[int]) -> Iterator[list[Any]]:
         """Class, law, and the two forms that it says are equal: null for a side that is no form."""
-        there = {*shown}
+        there = {*near}
         for c, found in self._from.equalities.items():
             if c in there:
                 for x in found:
@@ -110,7 +111,7 @@ class EGraphTables:
 
     def _loop(self, clock: int) -> dict[str, Any]:
         info = self._graph.clocks[clock]
-        row: dict[str, Any] = {"label": "&".join(info.labels), "inside": info.level}
+        row: dict[str, Any] = {"label": shown("&".join(info.labels)), "inside": info.level}
         if info.steps in self._problem.sizes.of:
             row |= {"steps": self._problem.sizes.steps(clock), "trips": self._problem.sizes.trips(clock)}
         return row | ({"sites": [*info.sites]} if info.sites else {})
@@ -132,7 +133,7 @@ class EGraphTables:
         args = [self.name(a) for a in f.args]
         match f.kind:
             case "input":
-                return self._graph.input_labels.get(f.key) or f"input {f.key}"
+                return shown(self._graph.input_labels.get(f.key, "")) or f"input {f.key}"
             case "const":
                 return _const_text(const_value(f.key, self._graph.consts))
             case "apply" if isinstance(f.operator, Op):
@@ -147,7 +148,7 @@ class EGraphTables:
             case "seq":
                 return f"{tight(args[0])}[t]"
             case "delay":
-                label = self._graph.states[f.state].label or f"state{f.state}"
+                label = shown(self._graph.states[f.state].label) or f"state{f.state}"
                 return f"{label}[t-{f.k}], from {args[0]}"
             case "stack":
                 return f"all rows of {args[0]}"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from scanopt.array.shown import shown
 from scanopt.calculus.forms import Form
 from scanopt.extraction.extract import Extraction
 from scanopt.extraction.problem import Instance
@@ -82,6 +84,7 @@ class _Page:
     ) -> None:
         self._lines, self._program, self._named, self._x, self._written = lines, program, named, x, written
         self._around: list[str] = []
+        self._turns: Counter[int] = Counter()
 
     def rows(self) -> list[Row]:
         """All of them."""
@@ -124,19 +127,22 @@ class _Page:
         """Say of a line what loop it begins; the key of that loop."""
         kept = [self._x.choice[i] for k in loop.keeps if (i := self._named.get(k.out)) in self._x.choice]
         if not kept or kept[0].form is None:
-            return loop.label
+            return shown(loop.label)
         clock, phases = kept[0].form.clock, kept[0].needs[0].phases
         sizes, running = self._x.problem.sizes, self._x.choice.get(Instance(clock, phases, True))
-        key = f"L{self._lines.clock(clock, self._written)}" + (f".{phases[-1]}" if phases[-1] else "")
+        number = self._lines.clock(clock, self._written)
+        turn = self._turns[number]  # loops that laws made one run after one another, as phases of a loop do
+        self._turns[number] += 1
+        key = f"L{number}.{turn}" if turn else f"L{number}"
         row |= {"key": key, "steps": sizes.steps(clock), "trips": sizes.trips(clock)}
         row["cost"] = round(running.cost, 3) if running else 0.0
         if loop.sites:
             row["sites"] = [*loop.sites]
         row["states"] = [
-            {"label": s.label, "init": s.init, "depth": s.depth, "taps": [list(t) for t in s.taps], "next": s.update}
+            {"label": shown(s.label), "init": s.init, "depth": s.depth, "taps": [*map(list, s.taps)], "next": s.update}
             for s in loop.states
         ]
-        row["label"] = loop.label
+        row["label"] = shown(loop.label)
         return key
 
 

@@ -8,7 +8,7 @@ from time import perf_counter
 
 from scanopt.compilation.function import Function
 from scanopt.compilation.measuring import least_seconds, peak_bytes, shared_kept, values_of
-from scanopt.view.charts import cost_text, number, seconds_text
+from scanopt.view.amounts import cost_text, number, seconds_text
 from scanopt.view.tables import text_table
 
 __all__ = ["EVERYTHING", "Ablation", "ablate", "ablation_text", "fired", "measured", "ratio"]

@@ -7,9 +7,10 @@ cannot change what they look at.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from scanopt.calculus.condition import FACTS, Condition, sorts_of
 from scanopt.calculus.encoded import Encoded
@@ -17,9 +18,9 @@ from scanopt.calculus.forms import TermGraph
 from scanopt.calculus.law import Law
 from scanopt.compilation.optimize import Settings
 from scanopt.egraph.readback import Binding, ReadBack
-from scanopt.egraph.session import EGraph
+from scanopt.egraph.session import EGraph, Saturation
 
-__all__ = ["Failing", "Match", "Probed", "ProbedProgram", "probe"]
+__all__ = ["Failing", "IdleLaws", "Match", "Probed", "ProbedProgram", "probe"]
 
 Match = dict[str, Binding]
 """One place where a pattern is found: what each variable stands for; `lhs_` is the left side itself."""
@@ -68,15 +69,39 @@ def probe(
 ) -> tuple[ProbedProgram, list[Probed]]:
     """Saturate a program under some laws, then look for each law that is asked about."""
     engine = EGraph(program, laws, settings.fp)
+    asking = IdleLaws(asked, all=True)
     try:
-        engine.saturate(settings.limits, settings.schedule)
-        questions = [_Questions(x) for x in asked]
-        relations = engine.ask([(q.sorts, q.bodies) for q in questions])
-        back, graph = engine.read_back()
+        asking.ask(engine, engine.saturate(settings.limits, settings.schedule))
+        asking.hear(*engine.read_back())
     finally:
         engine.close()
-    scene = ProbedProgram(program, graph, back.places, back.loops)
-    return scene, [q.answer(back, names) for q, names in zip(questions, relations, strict=True)]
+    return asking.answers(program)
+
+
+class IdleLaws:
+    """Asks an e-graph, before it is given up, where laws that did not fire are found.  all: those that did, too."""
+
+    def __init__(self, laws: Sequence[Law], all: bool = False) -> None:
+        self._laws, self._all = laws, all
+        self._asked: list[tuple[_Questions, list[str]]] = []
+        self._heard: tuple[ReadBack, TermGraph] | None = None
+
+    def ask(self, engine: EGraph, saturation: Saturation) -> None:
+        """Put the questions; what was asked before is forgotten."""
+        questions = [_Questions(x) for x in self._laws if self._all or not saturation.matches.get(x.name)]
+        relations = engine.ask([(q.sorts, q.bodies) for q in questions])
+        self._asked = [*zip(questions, relations, strict=True)]
+
+    def hear(self, back: ReadBack, graph: TermGraph) -> None:
+        """Take what was read back."""
+        self._heard = back, graph
+
+    def answers(self, program: Encoded) -> tuple[ProbedProgram, list[Probed]]:
+        """What was found.  program: whose e-graph was asked."""
+        assert self._heard is not None
+        back, graph = self._heard
+        scene = ProbedProgram(program, graph, back.places, back.loops)
+        return scene, [q.answer(back, names) for q, names in self._asked]
 
 
 class _Questions:
@@ -112,25 +137,31 @@ class _Questions:
 
     def answer(self, back: ReadBack, relations: Sequence[str]) -> Probed:
         """What the relations of the questions hold."""
-        sorts = list(self.sorts.values())
-        rows = [back.bindings(r, sorts) for r in relations]
+        rows = [{*back.rows(r)} for r in relations]
         found, singly, together = rows[0], rows[1 : 2 * len(self.rest) + 1], rows[2 * len(self.rest) + 1 :]
         complete = together[-1] if together else found
-        blamed: dict[tuple[Binding, ...], list[int]] = {}
+        blamed: dict[tuple[Any, ...], list[int]] = {}
         for n in range(len(self.rest)):
             for m in (singly[2 * n] & found) - singly[2 * n + 1]:
                 blamed.setdefault(m, []).append(n)
         for m in found - complete - blamed.keys():
             # Each holds by itself, not all of them of the same terms: the first that does not join in.
             blamed[m] = [next(n for n, joined in enumerate(together) if m not in joined)]
-        return Probed(self.law, len(found), len(complete), tuple(self._failing(blamed)), self.needs, self.sorts)
+        sorts = list(self.sorts.values())
+        matches = {m: back.binding(m, sorts) for m in blamed}
+        failing = tuple(self._failing(blamed, matches))
+        return Probed(self.law, len(found), len(complete), failing, self.needs, self.sorts)
 
-    def _failing(self, blamed: dict[tuple[Binding, ...], list[int]]) -> Iterator[Failing]:
+    def _failing(
+        self, blamed: Mapping[tuple[Any, ...], list[int]], matches: Mapping[tuple[Any, ...], tuple[Binding, ...]]
+    ) -> Iterator[Failing]:
         for n, i in enumerate(self.rest):
-            rows = sorted((m for m, at in blamed.items() if n in at), key=str)
-            alone = [m for m in rows if blamed[m] == [n]]
+            rows = sorted((m for m, at in blamed.items() if n in at), key=lambda m: str(matches[m]))
             if rows:
-                yield Failing(self.law.equation.when[i], tuple(map(self._match, rows)), tuple(map(self._match, alone)))
+                every, alone = (
+                    [self._match(matches[m]) for m in some] for some in (rows, [m for m in rows if blamed[m] == [n]])
+                )
+                yield Failing(self.law.equation.when[i], tuple(every), tuple(alone))
 
     def _match(self, row: tuple[Binding, ...]) -> Match:
         return dict(zip(self.sorts, row, strict=True))

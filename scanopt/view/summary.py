@@ -12,7 +12,7 @@ from scanopt.compilation.function import Function
 from scanopt.compilation.measuring import seconds_per_call, shared_kept, values_of
 from scanopt.compilation.report import ending
 from scanopt.memory import bytes_text
-from scanopt.view.charts import cost_text, seconds_text
+from scanopt.view.amounts import cost_text, seconds_text
 
 __all__ = ["summary"]
 

@@ -1,0 +1,71 @@
+"use strict";
+// The recorded rewrites that led to the result, one at a time; or all rounds of saturation.
+let stepAt = 0, roundAt = 0, byRounds = false;
+
+function setUpSteps() {
+  if (!H.steps.length) return;
+  const most = Math.max(...H.steps.map(saving), 1e-9);
+  $("#steps").insertAdjacentHTML("beforeend", `<div class="bar"><button id="prev">←</button>
+    <input type="range" id="slider" min="1" max="${H.steps.length}" value="1" aria-label="Step" style="flex:1;max-width:420px"/><button id="next">→</button>
+    <b id="where"></b><label><input type="checkbox" id="rounds"/> all rounds</label></div>
+    <div class="steps"><ol>${H.steps.map((s, n) => `<li data-step="${n}">${n + 1}. ${esc(s.law)}<i style="width:${Math.max(0, saving(s) / most) * 100}%"></i></li>`).join("")}</ol><div id="step"></div></div>`);
+  $("#slider").oninput = (e) => go(+e.target.value - 1);
+  $("#prev").onclick = () => go(at() - 1);
+  $("#next").onclick = () => go(at() + 1);
+  $("#rounds").onchange = (e) => { byRounds = e.target.checked; $("#slider").max = byRounds ? H.rounds.length : H.steps.length; go(at()); };
+  $(".steps ol").onclick = (e) => { const li = e.target.closest("li"); if (li) { byRounds = $("#rounds").checked = false; $("#slider").max = H.steps.length; go(+li.dataset.step); } };
+  drawStep();
+}
+const at = () => (byRounds ? roundAt : stepAt);
+function go(n, quiet) {
+  const last = (byRounds ? H.rounds : H.steps).length - 1;
+  n = Math.max(0, Math.min(last, n));
+  if (byRounds) roundAt = n; else stepAt = n;
+  drawStep();
+  if (!quiet) remember();
+}
+function drawStep() {
+  if (!H.steps.length) return;
+  $("#slider").value = at() + 1;
+  for (const li of $$(".steps li")) li.classList.toggle("on", !byRounds && +li.dataset.step === stepAt);
+  if (byRounds) return drawRound();
+  const s = H.steps[stepAt], law = LAWS.get(s.law);
+  $("#where").textContent = `step ${stepAt + 1} of ${H.steps.length}`;
+  const saved = saving(s);
+  const said = s.equalities.map((n) => H.egraph.equalities[n]).filter((e) => e[2] != null && e[3] != null);
+  $("#step").innerHTML = `<div class="card"><h3 style="margin-top:0">${lawLink(law.name)} <span class="soft">began in round ${s.round + 1}</span></h3>
+    <div class="formula mono" title="${esc(law.formula)}">${esc(law.mathematics)}</div><p>${esc(law.says)}</p>
+    <p>cost ${costText(s.cost_before)} → ${costText(s.cost_after)} <span class="${saved > 0 ? "less" : "soft"}">${saved > 0 ? `−${costText(saved)}, ${share(s.cost_before, s.cost_after)}` : "saves nothing yet: the next laws need what it makes"}</span>
+    <span class="tag">licence: ${esc(law.licence)}</span><span class="tag">${esc(law.ruleset)}</span></p>
+    ${law.conditions.length ? `<h3>When</h3>${law.conditions.map((c) => `<div><span class="mono">${esc(c.text)}</span> <span class="soft">${esc(c.meaning)}</span></div>`).join("")}` : ""}
+    ${said.length ? `<h3>What matched${said.length > 6 ? ` (${said.length} of the places that the result rests on)` : ""}</h3><ul class="chain mono">${said.slice(0, 8).map((e) => `<li>${linked(FORMS[e[2]].text)} = ${linked(FORMS[e[3]].text)} <a class="soft" href="#egraph/${e[0]}">class</a></li>`).join("")}</ul>` : ""}
+    <h3>The part of the program that changed</h3>${diffText(s)}</div>`;
+}
+function diffText(s) {
+  if (s.before === s.after) return '<p class="soft">Nothing yet: the program that would be chosen is the same.</p>';
+  const p = program(s.before), q = program(s.after);
+  const said = (r) => `${r.loop}\n${r.text}`;
+  const old = new Set(p.rows.map(said)), now = new Set(q.rows.map(said));
+  const gone = p.rows.filter((r) => !now.has(said(r))), add = q.rows.filter((r) => !old.has(said(r)));
+  const later = new Map(add.flatMap((r) => r.makes.map((m) => [m, r])));
+  const out = [], used = new Set();
+  const where = (r, prog) => (r.loop ? `in ${prog.loops.get(r.loop)?.row.label || "a loop"}` : "outside");
+  for (const r of gone) {
+    const moved = r.makes.map((m) => later.get(m)).find((x) => x && !used.has(x) && x.text === r.text);
+    if (moved) { used.add(moved); out.push(`<span class="move">⇄ ${linked(r.text.trim())}   moved: ${esc(where(r, p))} → ${esc(where(moved, q))}</span>`); continue; }
+    out.push(`<span class="del">− ${linked(r.text.trim())}</span>`);
+    const twin = r.makes.map((m) => later.get(m)).find((x) => x && !used.has(x));
+    if (twin) { used.add(twin); out.push(`<span class="add">+ ${linked(twin.text.trim())}</span>`); }
+  }
+  for (const r of add) if (!used.has(r)) out.push(`<span class="add">+ ${linked(r.text.trim())}</span>`);
+  if (!out.length) return '<p class="soft">The lines are the same, in another order.</p>';
+  const shown = out.slice(0, 80);
+  return `<p class="soft">${gone.length} lines gone, ${add.length} new; lines in another order are not shown.</p><pre class="diff">${shown.join("")}${out.length > 80 ? `<span class="same">… and ${out.length - 80} more</span>` : ""}</pre>`;
+}
+function drawRound() {
+  const r = H.rounds[roundAt], found = Object.entries(r.matches).sort((a, b) => b[1] - a[1]);
+  const before = roundAt ? H.rounds[roundAt - 1].forms : null;
+  $("#where").textContent = `round ${roundAt + 1} of ${H.rounds.length}`;
+  $("#step").innerHTML = `<div class="card"><h3 style="margin-top:0">Round ${roundAt + 1}</h3><p>${r.forms.toLocaleString("en")} forms after it${before == null ? "" : ` (${r.forms >= before ? "+" : ""}${r.forms - before})`}</p>
+    <table class="plain"><thead><tr><th>law</th><th class="r">matches</th><th>formula</th></tr></thead>${found.map(([n, c]) => `<tr data-law="${esc(n)}"><td class="mono">${esc(n)}</td><td class="r">${c}</td><td class="mono">${esc(LAWS.get(n)?.mathematics || "")}</td></tr>`).join("") || "<tr><td>no law matched</td></tr>"}</table></div>`;
+}

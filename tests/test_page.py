@@ -1,0 +1,330 @@
+"""The page of a compilation: sound and whole without scripts; in a browser a person finds what to ask."""
+
+import re
+import time
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import CHROMIUM, Browser
+from compiled import branching, documented, ending, lstm_gradient, rnn, unchanged
+from viewed import HOSTILE
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.view.aligned import aligned, changes
+from scanopt.view.page import VIEWS, page_html
+
+LARGEST, LOADED = 2_000_000, 2.0  # bytes of a page; seconds until it can be used
+
+
+def hostile() -> Any:
+    """Names that would end a tag, a script or a string."""
+    x, w = T.dmatrix(HOSTILE), T.dvector(f"w{HOSTILE}")
+    rows, _ = scanopt.scan(lambda r, w: T.exp(r * 1.0) * w, x, non_sequences=w, name=HOSTILE)
+    return scanopt.function([x, w], rows.sum(), name=HOSTILE)
+
+
+def as_xml(page: str) -> ET.Element:
+    """The page without what HTML lets be unclosed, and without scripts: then it must be XML."""
+    page = page.removeprefix("<!DOCTYPE html>\n")
+    page = re.sub(r"<(meta|link)([^>]*)>", r"<\1\2/>", page)
+    return ET.fromstring(re.sub(r"<script[^>]*>.*?</script>", "", page, flags=re.S))
+
+
+# ---- without scripts ----
+
+
+@pytest.mark.parametrize("make", [documented, branching, ending, unchanged, hostile])
+def test_page_is_sound_and_needs_nothing_else(make: Any) -> None:
+    page = page_html(make().history())
+    root = as_xml(page)
+    assert not re.search(r"https?://(?!www\.w3\.org/)|@import|url\((?!#)", re.sub(r"/\*!.*?\*/", "", page))
+    assert {e.get("href", "") for e in root.iter("link")} == {"data:,"}
+    assert not [e for e in root.iter() if any(name in e.attrib for name in ("src", "onclick", "onload"))]
+    assert [e.get("id") for e in root.iter("section")] == [*VIEWS]
+
+
+def test_page_tells_the_story_without_scripts() -> None:
+    text = "".join(as_xml(page_html(documented().history())).itertext())
+    for words in (
+        "times cheaper", "proven the cheapest found", "all laws exhausted", "operator_of_sequences", "licence exact",
+        "sliced(c, args, outer, flags)", "(op(*outer) at all steps)[t]", "as written", "as it runs", "sit-sot",
+        "Costs are for these sizes", "def program(",
+    ):  # fmt: skip
+        assert words in text
+
+
+def test_page_of_what_no_law_changes_says_so() -> None:
+    text = "".join(as_xml(page_html(unchanged().history())).itertext())
+    assert "No law changed the program" in text
+    assert "no cheaper program was found" in text
+
+
+@pytest.mark.parametrize("gap", [None, 0.25])
+def test_page_says_how_far_the_cheapest_may_be(gap: float | None) -> None:
+    h = unchanged().history()
+    h["report"] |= {"optimal": False, "gap": gap, "saturated": False, "stopped_by": "nodes"}
+    text = "".join(as_xml(page_html(h)).itertext())
+    assert ("not known" if gap is None else "at most 25.0% above") in text
+    assert "stopped by the limit of nodes" in text
+
+
+def line(name: str, text: str, loop: str = "") -> dict[str, Any]:
+    return {"kind": "compute", "makes": [name], "text": text, "loop": loop}
+
+
+def test_lines_are_aligned_by_what_they_compute() -> None:
+    lines = [line("a", "a = 1"), line("b", "b = f(a)", "L0"), line("c", "c = g(b)"), line("b", "b = h(a)"),
+             line("d", "d = a"), line("c", "c = k(b)")]  # fmt: skip
+    pairs = {(p.before, p.after): p.state for p in aligned(lines, [0, 1, 2], [0, 3, 4, 5])}
+    assert pairs == {(0, 0): "same", (1, 3): "moved", (None, 4): "new", (2, 5): "changed"}
+    told = [f"{kind} {x['text']}" for kind, x in changes(lines, [0, 1, 2], [0, 3, 4, 5])]
+    assert told == ["del b = f(a)", "add b = h(a)", "add d = a", "del c = g(b)", "add c = k(b)"]
+
+
+def test_what_only_changed_its_place_in_the_order_is_no_change() -> None:
+    lines = [line("a", "a = 1"), line("b", "b = 2")]
+    assert [*changes(lines, [0, 1], [1, 0])] == []
+    assert {p.state for p in aligned(lines, [0, 1], [1, 0])} == {"same"}
+
+
+# ---- in a browser ----
+
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed: apt-get install chromium")
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with Browser(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The pages of the documents' network and of the gradient of a two-layer LSTM, and how long they took to make."""
+    folder = tmp_path_factory.mktemp("pages")
+    made = {"rnn": rnn(), "lstm": lstm_gradient(2), "hostile": hostile()}
+    return {name: Path(f.show(str(folder / f"{name}.html"))) for name, f in made.items()}
+
+
+@pytest.fixture
+def opened(browser: Browser, pages: dict[str, Path], request: pytest.FixtureRequest) -> Iterator[Browser]:
+    """A page, opened anew; when the test is over, nothing was complained of, and nothing else was loaded."""
+    browser.complaints.clear()
+    browser.asked.clear()
+    browser.resize(1400, 900)
+    name = getattr(request, "param", "rnn")
+    browser.open(pages[name])
+    yield browser
+    assert browser.complaints == []
+    assert {url for url in browser.asked if not url.startswith("data:")} == {pages[name].as_uri()}
+
+
+both = pytest.mark.parametrize("opened", ["rnn", "lstm"], indirect=True)
+
+
+@needs_browser
+@pytest.mark.parametrize("name", ["rnn", "lstm", "hostile"])
+def test_page_is_small_and_opens_quickly(browser: Browser, pages: dict[str, Path], name: str) -> None:
+    assert pages[name].stat().st_size <= LARGEST
+    assert min(browser.open(pages[name]) for _ in range(3)) < LOADED
+
+
+@needs_browser
+@pytest.mark.parametrize("opened", ["rnn", "lstm", "hostile"], indirect=True)
+def test_every_view_opens(opened: Browser) -> None:
+    for view in VIEWS:
+        opened.click(f'nav a[href="#{view}"]')
+        assert opened.js("location.hash").startswith(f"#{view}")
+        assert opened.text(f"section#{view}").strip()
+        assert opened.count("main > section.on") == 1
+    opened.js("history.back()")
+    opened.wait("document.querySelector('nav a.on').getAttribute('href') === '#growth'")
+
+
+@needs_browser
+@both
+def test_slider_goes_through_the_steps(opened: Browser) -> None:
+    opened.click('nav a[href="#steps"]')
+    first = opened.text("#step")
+    opened.click("#next")
+    assert opened.text("#where").startswith("step 2 of")
+    assert opened.text("#step") != first
+    opened.key("ArrowLeft")
+    assert opened.text("#step") == first
+    opened.js("(() => { const s = document.querySelector('#slider'); s.value = s.max; s.oninput({target: s}); })()")
+    last = opened.js("H.steps.at(-1).law")
+    assert last in opened.text("#step")
+    opened.click("#rounds")
+    assert "round 1 of" in opened.text("#where")
+    assert opened.js("location.hash").startswith("#steps")
+
+
+@needs_browser
+@both
+def test_pointing_tells_and_a_click_pins_with_the_counterpart(opened: Browser) -> None:
+    name = opened.js("H.steps.length && [...BEFORE.by.keys()].find((n) => fate(n) === 'changed')")
+    opened.js(f"reveal('{name}')")
+    opened.hover(f'#program .v[data-n="{name}"]')
+    opened.wait("document.querySelector('#tip').style.display === 'block'")
+    tip = opened.text("#tip")
+    assert name in tip
+    assert "float64" in tip or "int64" in tip
+    assert "models.py:" in tip or "as written" in tip
+    opened.click(f'#program .v[data-n="{name}"]')
+    assert opened.count("#program td.pinned") == 2
+    assert opened.count("#program td.input-of") >= 1
+    for words in ("As written", "As it runs", "Why both are equal"):
+        assert words in opened.text("#panel")
+    assert opened.js("location.hash").endswith(f"?{name}")
+    opened.click('nav a[href="#source"]')
+    assert opened.count("#source .lit") >= 1
+    opened.key("Escape")
+    assert opened.count("td.pinned") == 0
+
+
+@needs_browser
+@both
+def test_loops_fold(opened: Browser) -> None:
+    lines = "[...document.querySelectorAll('#program tbody tr')].filter((r) => r.offsetHeight).length"
+    opened.click("#unfold")
+    whole = opened.js(lines)
+    opened.click("#program [data-fold]")
+    assert opened.js(lines) < whole
+    opened.click("#foldall")
+    few = opened.js(lines)
+    opened.click("#only")
+    assert opened.js(lines) < few
+    opened.click("#unfold")
+    assert opened.js(lines) < whole
+
+
+@needs_browser
+@both
+def test_graph_zooms_moves_folds_and_marks(opened: Browser) -> None:
+    opened.click('nav a[href="#graph"]')
+    assert opened.count(".graph g.node") > 10
+    at = "JSON.stringify([view.x, view.y, view.k])"
+    before = opened.js(at)
+    opened.wheel(".graph svg.main", -240)
+    opened.wait(f"{at} !== {before!r}")
+    zoomed = opened.js(at)
+    opened.drag(".graph svg.main", 90, 40)
+    opened.wait(f"{at} !== {zoomed!r}")
+    opened.key("f")
+    fitted = opened.js(at)
+    opened.click("#graph [data-zoom]")
+    assert opened.js(at) != fitted
+    opened.click(".graph svg.mini")
+    places = "JSON.stringify([...nodes.values()].filter((n) => n.a && n.b && !n.loop).map((n) => [n.id, n.x, n.y]))"
+    assert len(opened.js(places)) > 10
+    opened.js("fit()")
+    count = opened.count(".graph g.node")
+    opened.click(".graph g.loopbox text")
+    assert opened.count(".graph g.node") < count
+    opened.js("(() => { shut.clear(); drawGraph(); fit(); })()")
+    name = opened.js("document.querySelector('.graph[data-side=a] g.node').dataset.n")
+    opened.click(".graph[data-side=a] g.node rect")
+    assert opened.js("state.name") == name
+    assert opened.count(".graph g.node.pinned") >= 1
+
+
+@needs_browser
+@both
+def test_egraph_is_filtered_by_law_round_and_neighbourhood(opened: Browser) -> None:
+    opened.click('nav a[href="#egraph"]')
+    total = opened.count("#egraph .list a")
+    law = opened.js("FORMS.find((f) => f.law && f.chosen).law")
+    opened.js(f"(() => {{ const s = document.querySelector('#eglaw'); s.value = '{law}'; s.oninput(); }})()")
+    some = opened.count("#egraph .list a")
+    assert 0 < some < total or total == 300
+    assert law in opened.text("#unions") or law in opened.js("document.querySelector('#egraph .cards').innerHTML")
+    assert opened.count("#egraph .cls .chosen") >= 1
+    near = opened.count("#egraph .cls")
+    opened.js("(() => { const s = document.querySelector('#egnear'); s.value = '0'; s.oninput(); })()")
+    assert opened.count("#egraph .cls") == 1 <= near
+    opened.js("(() => { const s = document.querySelector('#eglaw'); s.value = ''; s.oninput(); })()")
+    forms = "CLASSES.get(classAt) && [...CLASSES.values()].reduce((n, c) => n + shownForms(c).length, 0)"
+    everything = opened.js(forms)
+    opened.js("(() => { const s = document.querySelector('#eground'); s.value = '0'; s.oninput(); })()")
+    assert opened.js(forms) < everything
+    opened.write("#egfind", "dot(")
+    assert 0 < opened.count("#egraph .list a") <= total
+
+
+@needs_browser
+@both
+def test_search_finds_names_operators_laws_and_lines(opened: Browser) -> None:
+    for text, words in (("tanh", "tanh("), ("operator_of_seq", "operator_of_sequences"), ("models.py:", "v")):
+        opened.key("/")
+        opened.write("#search", text)
+        assert words in opened.text("#found")
+    opened.write("#search", "tanh")
+    opened.key("Enter")
+    assert "tanh(" in opened.text("#panel")
+    assert opened.count("#program td.pinned") >= 1
+
+
+@needs_browser
+def test_links_lead_to_what_was_chosen(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.open(pages["rnn"], "#laws/right_identity?v24")
+    assert browser.count("#laws.on") == 1
+    assert "neutral(op, e, d)" in browser.text("#law")
+    assert "v24" in browser.text("#panel")
+
+
+@needs_browser
+def test_page_is_readable_narrow_and_in_the_dark(browser: Browser, pages: dict[str, Path]) -> None:
+    browser.resize(400, 800)
+    browser.open(pages["rnn"])
+    for view in VIEWS:
+        browser.js(f"location.hash = '#{view}'")
+        browser.wait(f"document.querySelector('section#{view}').classList.contains('on')")
+        assert browser.js("document.documentElement.scrollWidth") <= 400
+    light = browser.js("getComputedStyle(document.body).backgroundColor")
+    browser.dark()
+    assert browser.js("getComputedStyle(document.body).backgroundColor") != light
+    browser.dark(False)
+
+
+@needs_browser
+def test_a_person_finds_the_four_answers(opened: Browser) -> None:
+    """By clicks alone, on the page of the documents' network."""
+    # Which law removed this product from the loop?
+    product = opened.js(
+        "[...BEFORE.by.values()].find((r) => r.op === 'dot' && fate(r.makes[0]) === 'changed').makes[0]"
+    )
+    opened.click(f'#program .v[data-n="{product}"]')
+    panel = opened.text("#panel")
+    assert "By which law, and what that saved" in panel
+    assert "operator_of_sequences" in panel
+    # What did it save?
+    opened.click('#panel a[href^="#steps/"]')
+    assert "operator_of_sequences" in opened.text("#step")
+    assert re.search(r"cost 7 ms → 5\.\d+ ms\s+−1\.\d+ ms, 2\d %", opened.text("#step"))
+    # Why are these two values equal?
+    opened.click('nav a[href="#program"]')
+    said = re.sub(r"\s+", " ", opened.text("#panel").split("Why both are equal")[1])
+    assert re.search(r"dot\(v\d+, W_in_\d\) = by operator_of_sequences .* v\d+\[t\]", said)
+    # What kept that law from firing?  The product of the state is still in the loop.
+    opened.click('nav a[href="#laws"]')
+    opened.write("#lawfind", "invariant_of_loop")
+    opened.click('#lawtable tr[data-law="invariant_of_loop"]')
+    law = opened.text("#law")
+    assert "Why it did not fire" in law
+    assert re.search(r"held\(c, args, outer, flags\) is not known: ", law)
+    assert opened.count("#law .missing + ul li") >= 1
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed: apt-get install chromium")
+def test_page_is_made_in_little_more_than_a_compilation(tmp_path: Path) -> None:
+    """Processor time, as other tests may run beside: the search twice more, and five seconds at most."""
+    start = time.process_time()
+    f = lstm_gradient(2)
+    compiled = time.process_time() - start
+    start = time.process_time()
+    f.show(str(tmp_path / "page.html"))
+    assert time.process_time() - start < 5.0 + compiled
