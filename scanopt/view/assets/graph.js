@@ -33,7 +33,7 @@ function collect() {
     n.state = n.loop ? "same" : b && a ? (b.text === a.text ? "same" : "changed") : fate(n.name) === "moved" ? "moved" : b ? "gone" : "new";
     for (const m of n.members) if (n.state === "same" && m.state) n.state = m.state;
     n.text = { b: b && label(n, "b"), a: a && label(n, "a") };
-    const wide = Math.max(n.name.length + 4, ...[n.text.b, n.text.a].filter(Boolean).map((t) => t.length));
+    const wide = Math.max(n.name.length + 12, ...[n.text.b, n.text.a].filter(Boolean).map((t) => t.length));
     n.w = Math.min(270, Math.max(64, wide * 6.2 + 18)); n.h = 36;
   }
 }

@@ -35,6 +35,7 @@ function follow() {
   hushed = true;
   if (pin !== undefined) select(decodeURIComponent(pin), true);
   open(name || "program", more);
+  if (viewAt === "program") markText(state.name);
   hushed = false;
 }
 
