@@ -1,6 +1,6 @@
 """scanopt beside its peers: a plain NumPy loop, a loop compiled by Numba, JAX.
 
-    python benchmarks/bench_peers.py                 every case, five minutes
+    python benchmarks/bench_peers.py                 every case, ten minutes
     python benchmarks/bench_peers.py --quick         its small size, one round
     python benchmarks/bench_peers.py ar2 kalman      some cases
 
@@ -28,7 +28,7 @@ from peer_values import CASES
 OURS = {"scanopt": "reassoc", "exact": "exact"}
 NEED = {"Numba": "numba", "JAX": "jax"}
 PEERS = ("NumPy", "Numba", "JAX", *OURS)
-ROUNDS, SECONDS, WARM = 5, 0.06, 0.5
+ROUNDS, SECONDS, WARM = 5, 0.06, 2.0
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -71,8 +71,8 @@ class Peer:
 
     def ask(self, **request: Any) -> Any:
         """The answer to a request."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
+        assert self.process.stdin
+        assert self.process.stdout
         self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
@@ -180,10 +180,8 @@ def show(found: dict[tuple[str, str], dict[str, dict[str, float]]], names: Seque
     print("\nGeometric means")
     for n in OURS:
         print(f"  best peer / {n}: {_mean(ratios[n]):.3f}; below 0.8: {sum(x < 0.8 for x in ratios[n])} of {len(rows)}")
-    print(
-        f"  NumPy loop / exact: {_mean(ratios['loop / exact']):.2f}; "
-        f"below 1: {sum(x < 1 for x in ratios['loop / exact'])}"
-    )
+    loop = ratios["loop / exact"]
+    print(f"  NumPy loop / exact: {_mean(loop):.2f}; below 1: {sum(x < 1 for x in loop)}")
     told = ", ".join(f"{n} {_mean(ratios[n]):.3f}" for n in others)
     print(f"  of all, best time / own: {told}")
 

@@ -47,14 +47,14 @@ def cumsum(x: Array) -> Array:
 def gibbs(v: Array, W: Array, bh: Array, bv: Array, n: Array) -> Array:
     turned = np.ascontiguousarray(W.T)
     for _ in range(n.item()):
-        h = v @ W
+        h = v @ W  # Numba's own generator is the legacy one
         for i in range(h.shape[0]):
             for j in range(h.shape[1]):
-                h[i, j] = 1.0 if np.random.random() < 1 / (1 + math.exp(-(h[i, j] + bh[j]))) else 0.0  # noqa: NPY002 (Numba has no generators of its own)
+                h[i, j] = 1.0 if np.random.random() < 1 / (1 + math.exp(-(h[i, j] + bh[j]))) else 0.0  # noqa: NPY002
         v = h @ turned
         for i in range(v.shape[0]):
             for j in range(v.shape[1]):
-                v[i, j] = 1.0 if np.random.random() < 1 / (1 + math.exp(-(v[i, j] + bv[j]))) else 0.0  # noqa: NPY002 (Numba has no generators of its own)
+                v[i, j] = 1.0 if np.random.random() < 1 / (1 + math.exp(-(v[i, j] + bv[j]))) else 0.0  # noqa: NPY002
     return v
 
 

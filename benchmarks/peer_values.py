@@ -93,6 +93,14 @@ def particles(steps: int, count: int) -> list[Any]:
     return [5 + normal(steps), normal(count), normal(steps, count, scale=3.0), uniform(steps)]
 
 
+def lanes(steps: int, count: int) -> list[Any]:
+    return [0.1 + 0.8 * uniform(count), scalar(3.7), np.array(steps)]
+
+
+def points(count: int, steps: int) -> list[Any]:
+    return [4 * uniform(count) - 2, 4 * uniform(count + 1)[:count] - 2, np.array(steps)]
+
+
 CASES: dict[str, Case] = {
     "power": Case("A**k", (1000, 10), (1000, 1000), lambda n, k: [np.linspace(0.9, 1.0, n), np.array(k)]),
     "polynomial": Case("polynomial", (10,), (10_000,), lambda n: [np.linspace(-1.0, 1.0, n), scalar(0.99)]),
@@ -110,9 +118,7 @@ CASES: dict[str, Case] = {
     "lstm1_gradient": Case("LSTM, batch 1, gradient", (10, 1, 16), (100, 1, 128), lstm),
     "lstm32_gradient": Case("LSTM, batch 32, gradient", (10, 32, 16), (100, 32, 64), lstm),
     "logistic": Case("logistic map", (1000,), (1_000_000,), lambda n: [scalar(0.3), scalar(3.7), np.array(n)]),
-    "logistic_lanes": Case(
-        "logistic map, lanes", (10, 1000), (1000, 1000), lambda n, m: [0.1 + 0.8 * uniform(m), scalar(3.7), np.array(n)]
-    ),
+    "logistic_lanes": Case("logistic map, lanes", (10, 1000), (1000, 1000), lanes),
     "linear1": Case("linear recurrence", (100,), (100_000,), lambda n: [normal(n), scalar(0.2), scalar(0.9)]),
     "linear16": Case("linear recurrence, 16 lanes", (100, 16), (10_000, 16), linear),
     "linear256": Case("linear recurrence, 256 lanes", (100, 256), (2000, 256), linear),
@@ -121,12 +127,7 @@ CASES: dict[str, Case] = {
     "pid": Case("PID control", (100,), (10_000,), lambda n: [normal(n), scalar(0.1)]),
     "lorenz": Case("Runge-Kutta, Lorenz", (10,), (1000,), lambda n: [np.array([1.0, 2.0, 3.0]), np.array(n)]),
     "viterbi": Case("Viterbi", (10, 8), (1000, 32), viterbi),
-    "mandelbrot": Case(
-        "Mandelbrot",
-        (100, 10),
-        (10_000, 100),
-        lambda n, k: [4 * uniform(n) - 2, 4 * uniform(n + 1)[:n] - 2, np.array(k)],
-    ),
+    "mandelbrot": Case("Mandelbrot", (100, 10), (10_000, 100), points),
     "tree": Case("binomial option tree", (10,), (500,), tree),
     "particles": Case("particle filter", (10, 100), (100, 1000), particles),
 }  # fmt: skip

@@ -492,7 +492,7 @@ def test_draws() -> None:
 
 
 def test_loops_that_end_early_in_a_program() -> None:
-    """Their rows are as many as there were steps, by the quick way too; where there are many, loops run alone."""
+    """They have as many rows as there were steps, by the quick way too; those with many run by themselves."""
     x, limit = T.dvector("x"), T.dscalar("limit")
     (xs, ks), _ = scanopt.scan(
         lambda x, k, limit: ([x * 2.0, k + 1], scanopt.until(T.max(x) * 2.0 > limit)),

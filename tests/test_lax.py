@@ -167,6 +167,7 @@ def test_associative_scan(n: int, reverse: bool) -> None:
           np.logical_or.accumulate((a[:, 0] > 0)[list(order)])[list(order)])  # fmt: skip
 
 
+@pytest.mark.usefixtures("priced_as_array_steps")
 @pytest.mark.parametrize("fn", [np.add, np.multiply, np.maximum, np.minimum, np.logaddexp], ids=lambda f: f.__name__)
 def test_associative_scans_have_closed_forms(fn: Any) -> None:
     f = jit(lambda x: lax.associative_scan(fn, x))

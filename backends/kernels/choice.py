@@ -35,10 +35,9 @@ class LoopReport:
 class Choice:
     """The kernels of one program.
 
-    always: whether they are waited for.  exact: whether arguments of array steps lie in C order.
-    may_be_one: whether one may be all of the program.
-    made: by their name in the source; refused: labels of loops that have none, with the reasons.  whole: the kernel of
-    the program, or why it has none.
+    always: whether they are waited for.  exact: whether arguments of array steps lie in C order.  may_be_one: whether
+    one may be all of the program.  made: by their name in the source; refused: labels of loops that have none, with the
+    reasons.  whole: the kernel of the program, or why it has none.
     """
 
     always: bool

@@ -106,5 +106,5 @@ class _Factor:
 
     def _together(self, axes: Sequence[int]) -> bool:
         """Whether axes follow one another in memory, but for those of length 1 between them."""
-        pairs = pairwise(axes)
-        return all(i < j and all(self.axes[k] == ONE for k in range(i + 1, j)) for i, j in pairs)
+        between = (range(i + 1, j) if i < j else None for i, j in pairwise(axes))
+        return all(x is not None and all(self.axes[k] == ONE for k in x) for x in between)

@@ -247,9 +247,8 @@ class Entry:
             keep.append(shape)
             value = int.from_bytes(x.tobytes(), "little") if i in counted else 0
             value -= (value >> 63) << 64
-            arguments += [x.ndim, id(dtype), dtype.itemsize, not x.ndim and dtype.name == "float64",
-                          not x.ndim and dtype.name == "int64", i in counted, value,
-                          ctypes.addressof(shape)]  # fmt: skip
+            real, whole = (not x.ndim and dtype.name == name for name in ("float64", "int64"))
+            arguments += [x.ndim, id(dtype), dtype.itemsize, real, whole, i in counted, value, ctypes.addressof(shape)]
         given: list[int] = []
         for kind, place in plan.given:
             i, constant = outer[place] if kind == 0 else (place, None)

@@ -156,7 +156,7 @@ class Inner:
 
 @dataclass(frozen=True)
 class Helper:
-    """A call of a function whose text stands in `helpers`."""
+    """A call of a function whose text stands in `random_words`."""
 
     name: str
     arrays: tuple[str, ...]

@@ -32,7 +32,7 @@ class _Ufunc(ctypes.Structure):
 
 
 def ufunc(name: str) -> Any:
-    """The ufunc of this name; "clip" is the one that np.clip calls, "solve", "solve1" those of np.linalg.solve."""
+    """The ufunc of this name; those of np.clip and np.linalg.solve by their own names."""
     place = {"clip": "numpy._core.umath", "solve": "numpy.linalg._umath_linalg", "solve1": "numpy.linalg._umath_linalg"}
     return getattr(importlib.import_module(place.get(name, "numpy")), name, None)
 

@@ -82,7 +82,7 @@ class Plan:
 
     @cached_property
     def work(self) -> float:
-        """How many elements it goes through, about: of the body once, of loops inside for each row kept."""
+        """How many elements its values have: about what it goes through in one step of each loop."""
         return float(sum(prod(shape) for shape in self.shapes.values()))
 
     def row_bytes(self) -> list[int]:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from scanopt.backends.kernels.c_operations import TYPES, cast_helper, operation, operation_helper
-from scanopt.backends.kernels.helpers import HELPERS
 from scanopt.backends.kernels.ir import (
     Break,
     Cast,
@@ -32,6 +31,7 @@ from scanopt.backends.kernels.ir import (
     Store,
     Var,
 )  # fmt: skip
+from scanopt.backends.kernels.random_words import HELPERS
 
 __all__ = ["NAME", "Printer", "c_text", "literal"]
 

@@ -118,8 +118,9 @@ def _search(node: Search, w: Lowering) -> None:
     beyond = Do("where", (_test("less", Var(high), length, INDEX), plus(Var(high), ONE), length), INDEX, INDEX)
     between = Do("subtract", (Var(high), Var(low)), INDEX, INDEX)
     middle = w.fresh("j")
+    half = Do("right_shift", (Do("subtract", (Var(high), Var(low)), INDEX, INDEX), ONE), INDEX, INDEX)
     halving = (
-        Let(middle, plus(Var(low), Do("right_shift", (between, ONE), INDEX, INDEX)), INDEX),
+        Let(middle, plus(Var(low), half), INDEX),
         If(
             _before(Load(x, Var(middle), dtype), Var(key, dtype), dtype, node.right),
             (Set(low, plus(Var(middle), ONE)),),

@@ -1,4 +1,4 @@
-"""Functions in C that kernels call for what the kernel language has no words for."""
+"""Random words in C: what kernels call for what the kernel language has no words for."""
 
 from __future__ import annotations
 
