@@ -1,7 +1,10 @@
 """Loops as kernels: equal to array steps bit for bit, for all operators, dtypes and layouts, whatever goes wrong."""
 
 import pickle
+import sys
 import threading
+import time
+import tracemalloc
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -18,6 +21,7 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.backends import executor
 from scanopt.backends.kernels.compilers import compiler
+from scanopt.backends.kernels.entry import can_enter
 from scanopt.backends.kernels.executor import Kernels
 from scanopt.program.ir import Program
 
@@ -508,3 +512,63 @@ def test_loops_that_end_early_in_a_program() -> None:
     assert kernels_of(g) == kernels_of(h) == ["1 of 1 kernels compiled"]
     g(np.array([1e-300, 0.0]), 1e300)
     g(np.array([0.0, 1e-320]), 1e300)
+
+
+def quick(f: Any, *values: Any) -> Any:
+    """The function in C by which calls with such values run, once it is there."""
+    deadline = time.monotonic() + 60
+    while f._entry.function is None:
+        f(*values)
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return f._entry.function
+
+
+@pytest.mark.skipif(not can_enter(), reason="calls go through Python here")
+def test_the_quick_way_in() -> None:
+    """It gives what the way through Python gives, or None where arguments are not as they were."""
+    x, a, n = T.dvector("x"), T.dscalar("a"), T.lscalar("n")
+    ys, _ = scanopt.scan(lambda s, a: T.tanh(s) * a, outputs_info=[x], non_sequences=[a], n_steps=n)
+    f, plain = (scanopt.function([x, a, n], [ys, ys[-1].sum(), x], backend=b) for b in ("c", "numpy"))
+    given = np.linspace(0, 1, 5)
+    call = quick(f, given, 0.5, 3)
+    expected = plain(given, 0.5, 3)
+    for values in [(given, 0.5, 3), (given.copy(), np.float64(0.5), np.array(3)), (given, np.array(0.5), 3)]:
+        assert_same(call(*values), expected)
+    strange = [
+        (given, 0.5), (given, 0.5, 3, 4), (given.tolist(), 0.5, 3), (given[::-1], 0.5, 3), (given[:4], 0.5, 3),
+        (given.astype("float32"), 0.5, 3), (given[:, None], 0.5, 3), (given, 1, 3), (given, 0.5, 4), (given, 0.5, 2**70),
+        (given, 0.5, True), (given, 0.5, np.int32(3)), (given, None, 3), (given, np.array([0.5]), 3),
+        (given.astype(">f8"), 0.5, 3), (np.ma.array(given), 0.5, 3),
+    ]  # fmt: skip
+    assert all(call(*values) is None for values in strange)
+    for steps in (4, 3, 1, 7):
+        for size in (5, 2, 1):
+            for _ in range(2):
+                assert_same(f(given[:size], 0.25, steps), plain(given[:size], 0.25, steps))
+    with pytest.raises(TypeError):
+        f(given, 0.5)
+    with pytest.raises(TypeError):
+        f(given, "a", 3)
+    first, second = f(given, 0.5, 3), f(given, 0.5, 3)
+    assert not any(np.shares_memory(p, q) for p in first for q in [*second, given])
+
+
+@pytest.mark.skipif(not can_enter(), reason="calls go through Python here")
+def test_quick_calls_leave_nothing_behind() -> None:
+    x, limit = T.dvector("x"), T.dscalar("limit")
+    ys, _ = scanopt.scan(lambda s, m: (s * 2.0, scanopt.until(T.max(s) > m)), outputs_info=[x], non_sequences=[limit],
+                         n_steps=100)  # fmt: skip
+    f = scanopt.function([x, limit], [ys, T.exp(x)], backend="c")
+    given, limit_value = np.ones(3), np.array(50.0)
+    quick(f, given, limit_value)
+    counts = [sys.getrefcount(v) for v in (given, limit_value, np.float64, np.dtype("float64"), None)]
+    tracemalloc.start()
+    for _ in range(2000):
+        f(given, limit_value)
+        f(given[::-1], limit_value)
+    kept = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    after = [sys.getrefcount(v) for v in (given, limit_value, np.float64, np.dtype("float64"), None)]
+    assert kept < 50_000
+    assert all(abs(p - q) < 500 for p, q in zip(counts, after, strict=True)), (counts, after)
