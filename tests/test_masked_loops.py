@@ -11,6 +11,8 @@ import scanopt.tensor as T
 from scanopt.array.variable import Variable
 from scanopt.program.ir import Loop
 
+pytestmark = pytest.mark.usefixtures("priced_as_array_steps")  # kernels keep many of these loops
+
 x, y = T.dvector("x"), T.dvector("y")
 n = T.lscalar("n")
 X = T.dmatrix("X")

@@ -17,6 +17,10 @@ from scanopt.gradient import grad
 from scanopt.memory import as_bytes
 from scanopt.program.memory import memory_report
 
+pytestmark = pytest.mark.usefixtures(
+    "priced_as_array_steps"
+)  # what array steps hold, and how budgets choose among them
+
 X, Y, W = T.dmatrices("X", "Y", "W")
 h, w = T.dvectors("h", "w")
 n = T.lscalar("n")
