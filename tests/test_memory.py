@@ -91,7 +91,7 @@ PROGRAMS: dict[str, Program] = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_peak_is_predicted(name: str) -> None:
     inputs, outputs, args = PROGRAMS[name]
-    f = scanopt.function(inputs, outputs(), example=args)
+    f = scanopt.function(inputs, outputs(), example=args, backend="numpy")
     assert 0.9 * traced(f, args) < f.report.memory < 2.5 * traced(f, args) + 50_000
     assert counted(f, args) <= f.report.memory
     assert f.report.fits
