@@ -113,3 +113,9 @@ def test_jax_twins_compute_the_same(models: Any, twin: str, model: str, argument
     many = expected if isinstance(expected, list | tuple) else [expected]
     for a, b in zip(found, many, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+
+
+def test_programs_of_other_libraries_are_measured_where_they_are_installed() -> None:
+    found = quick("bench_bridges.py")
+    for peer in ("JAX", "onnxruntime", "PyTensor"):
+        assert f"{peer}: 100 steps" in found or f"{peer} is not installed" in found
