@@ -101,6 +101,18 @@ def test_symbolic_arguments_are_part_of_a_graph() -> None:
     assert np.allclose(g(np.zeros(3, "float32")), 2)
 
 
+def test_gradients_of_random_programs() -> None:
+    def cost(s: Any, key: Any) -> Any:
+        return (s * jax.random.uniform(key, (3,)) + jax.random.normal(key, (3,)) ** 2).sum()
+
+    key = jax.random.key(3)
+    graph = scanopt.from_jax(cost).lower(np.float32(2), key)
+    found = scanopt.function(graph.inputs, T.grad(graph.outputs[0], graph.inputs[0]), on_unused_input="ignore")
+    words = np.asarray(jax.random.key_data(key)).astype(np.uint64)
+    value = found(np.float32(2), words[0] << np.uint64(32) | words[1])
+    np.testing.assert_allclose(value, jax.grad(cost)(jnp.float32(2), key), rtol=1e-5)
+
+
 def test_bare_numbers_and_keywords() -> None:
     f = scanopt.from_jax(lambda x, *, n: x * n)
     same(f(2.0, n=3), jax.jit(lambda x, n: x * n)(2.0, 3))

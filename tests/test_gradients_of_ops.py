@@ -32,6 +32,7 @@ pytestmark = [
 NO_GRADIENT = {
     "random_gamma": "drawn by rejection: no formula says how a draw moves with its parameters",
     "random_beta": "made of gamma draws",
+    "bitcast": "the bits of a number are no smooth function of it",
     **dict.fromkeys(("linalg_or_flag", "unless_flagged"), "laws put it in the place of inv and cholesky"),
     **dict.fromkeys(("has_rows", "kept_row", "no_rows"), "made when a program is lowered"),
     **dict.fromkeys(

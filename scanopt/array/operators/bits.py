@@ -121,7 +121,7 @@ register(
         cost="free",
         view=True,
         can_raise=_may_misfit,
-        gradient=no_gradient,
+        gradient=None,
         doc="the same bytes read as another dtype",
         params={"dtype": DTYPE},
     )

@@ -181,7 +181,9 @@ def _convert(eq: Equation) -> Variable:
 
 @rule("bitcast_convert_type")
 def _bitcast(eq: Equation) -> Variable:
-    return bitcast(eq.inputs[0], eq.types[0].dtype)
+    """As JAX has it, nothing flows back through bits."""
+    x = eq.inputs[0]
+    return bitcast(T.disconnected_grad(x) if kind(x) in "fc" else x, eq.types[0].dtype)
 
 
 @rule("stop_gradient")
