@@ -537,7 +537,8 @@ def test_the_quick_way_in() -> None:
         assert_same(call(*values), expected)
     strange = [
         (given, 0.5), (given, 0.5, 3, 4), (given.tolist(), 0.5, 3), (given[::-1], 0.5, 3), (given[:4], 0.5, 3),
-        (given.astype("float32"), 0.5, 3), (given[:, None], 0.5, 3), (given, 1, 3), (given, 0.5, 4), (given, 0.5, 2**70),
+        (given.astype("float32"), 0.5, 3), (given[:, None], 0.5, 3), (given, 1, 3), (given, 0.5, 4),
+        (given, 0.5, 2**70),
         (given, 0.5, True), (given, 0.5, np.int32(3)), (given, None, 3), (given, np.array([0.5]), 3),
         (given.astype(">f8"), 0.5, 3), (np.ma.array(given), 0.5, 3),
     ]  # fmt: skip

@@ -91,7 +91,7 @@ def _counts(root: Nested, types: Mapping[str, TensorType]) -> tuple[str, ...]:
     for n in made.values():
         part = n.part if isinstance(n, SetItem) else n
         todo += part.ends if isinstance(part, View) else n.args if isinstance(n, Draw | Evenly) else ()
-        todo += n.counts if isinstance(n, Repeat) else ()
+        todo += n.counts if isinstance(n, Repeat) else n.args[1:] if isinstance(n, SumTo) else ()
     found: dict[str, None] = {}
     seen: set[str] = set()
     while todo:

@@ -116,7 +116,6 @@ def _search(node: Search, w: Lowering) -> None:
     each = Load(keys, Var(i), dtype) if axes else first
     w.code += [Set(low, ZERO), Set(high, length), Set(last, first)]
     beyond = Do("where", (_test("less", Var(high), length, INDEX), plus(Var(high), ONE), length), INDEX, INDEX)
-    between = Do("subtract", (Var(high), Var(low)), INDEX, INDEX)
     middle = w.fresh("j")
     half = Do("right_shift", (Do("subtract", (Var(high), Var(low)), INDEX, INDEX), ONE), INDEX, INDEX)
     halving = (
