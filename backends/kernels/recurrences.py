@@ -56,7 +56,7 @@ class _Recurrence:
     def written(self, kinds: str, depth: int, last: bool, update: Writer) -> Sequence[Step]:
         """kinds: of the arguments, "s" for a sequence.  depth: rows looked back at.  last: the last row alone."""
         out, (init, *rest) = self.step.out, self.step.args
-        if self.types[init].shape[0] != depth or self.types[init].dtype != self.row.dtype:
+        if self.types[init].shape[0] not in (None, depth) or self.types[init].dtype != self.row.dtype:
             return ()
         self.states = [self._named(f"#s{k}", self.row) for k in range(1, depth + 1)]
         value = update(self)
