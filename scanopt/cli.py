@@ -2,6 +2,7 @@
 
     scanopt run FILE        programs before and after, laws that fired, costs, measured times
     scanopt explain FILE    programs before and after, and law by law how one became the other
+    scanopt show FILE       write a page for each function: before and after, steps, e-graph, why laws did not fire
     scanopt ablate FILE     cost, time and memory of each function without each law and each ruleset
     scanopt laws [NAME]     all laws in a table, with their hits in a program (--on FILE); or one law, or a ruleset
     scanopt check FILE      attack the laws that a file defines: do they fire, hold, and need their conditions?
@@ -9,6 +10,8 @@
     scanopt prove-law LAW   prove laws for loops of few steps and small arrays of unknowns, or refute them
     scanopt check-facts     drop each atom of each rule of the facts: what goes wrong?
     scanopt calibrate       measure what operators and loops cost on this machine, for cost="calibrated"
+    scanopt doctor          what is installed, which executors work, and what to install
+    scanopt cache           the compiled kernels that are kept; --clear deletes them
 
 `python -m scanopt` is the same.
 """
@@ -18,12 +21,15 @@ from __future__ import annotations
 import argparse
 import importlib
 import io
+import json
 import os
 import runpy
 import shutil
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
@@ -38,10 +44,12 @@ from scanopt.lab import targets
 from scanopt.lab.ablation import ablate, ablation_text
 from scanopt.lab.calibration import calibrate, calibration_text, machine
 from scanopt.lab.checking import checked, mutated, mutations_page
+from scanopt.lab.doctor import cache_files, examined, findings_text
 from scanopt.lab.fact_checking import checked_facts, fact_mutations_page
 from scanopt.lab.hits import derivable_text, hits_of, laws_table
 from scanopt.lab.proving import MOST_STEPS, proofs_record, proved, proved_mutants
 from scanopt.lab.targets import UnknownTargetError, find_laws, laws_in
+from scanopt.memory import bytes_text
 from scanopt.program.storage.rules import storage_rules
 from scanopt.program.storage.text import storage_text
 from scanopt.view.catalogue import laws_page, laws_text, storage_rules_text
@@ -59,8 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the return value is the exit status."""
     options = _parser().parse_args(arguments)
     commands = {
-        "run": _run, "explain": _run, "ablate": _ablate, "laws": _laws, "check": _check, "check-law": _check_law,
-        "prove-law": _prove_law, "check-facts": _check_facts, "calibrate": _calibrate,
+        "run": _run, "explain": _run, "show": _show, "ablate": _ablate, "laws": _laws, "check": _check,
+        "check-law": _check_law, "prove-law": _prove_law, "check-facts": _check_facts, "calibrate": _calibrate,
+        "doctor": _doctor, "cache": _cache,
     }  # fmt: skip
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
@@ -80,18 +89,25 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         dest="command",
         required=True,
-        metavar="{run,explain,ablate,laws,check,check-law,prove-law,check-facts,calibrate}",
+        metavar="{run,explain,show,ablate,laws,check,check-law,prove-law,check-facts,calibrate,doctor,cache}",
     )
     for name, text in (
         ("run", "execute a file, then print programs, laws, costs and times of each function it compiled"),
         ("explain", "execute a file, then print how each function it compiled was optimized, law by law"),
+        ("show", "execute a file, then write the page of each function it compiled: open it in a browser"),
         ("ablate", "execute a file, then print what each function would cost without each law and ruleset that fired"),
     ):
         command = commands.add_parser(name, help=text, description=text)
         if name == "ablate":
             command.add_argument("--without", metavar="NAME", action="append", help="only this law or ruleset")
+        elif name == "show":
+            command.add_argument(
+                "--out", type=Path, default=Path("report.html"), help="the page (default: %(default)s)"
+            )
         else:
             command.add_argument("--html", type=Path, metavar="OUT", help="write the report page there, too")
+        if name == "explain":
+            command.add_argument("--json", action="store_true", help="print histories instead: see docs/history.md")
         command.add_argument("file", type=Path, metavar="FILE", help="a Python file that calls scanopt.function")
         command.add_argument("arguments", nargs="*", metavar="ARG", help="arguments of the file (options after --)")
     text = "print the laws, their conditions, licences and sources"
@@ -126,6 +142,12 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--out", type=Path, metavar="FILE", help='default: where cost="calibrated" looks for it')
     command.add_argument("--operators", metavar="A,B", help="only these; the others keep their default costs")
     command.add_argument("--seconds", type=float, default=0.02, help="for each measurement (default: %(default)s)")
+    text = "say what is installed, which executors work, and what to install"
+    command = commands.add_parser("doctor", help=text, description=text)
+    command.add_argument("--json", action="store_true", help="print a list of findings")
+    text = "say which compiled kernels are kept for the next process"
+    command = commands.add_parser("cache", help=text, description=text)
+    command.add_argument("--clear", action="store_true", help="delete them")
     return parser
 
 
@@ -139,6 +161,8 @@ def _fail(message: str) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
+    if options.command == "explain" and options.json:
+        return _histories(options)
     status, functions = _compiled_by(options.file, options.arguments)
     describe = {"run": summary, "explain": _explain}[options.command]
     for i, f in enumerate(functions, 1):
@@ -152,6 +176,46 @@ def _run(options: argparse.Namespace) -> int:
                 return _fail(f"the report page cannot be written ({error})")
             print(f"\nreport page: {shown(str(page))}")
     return status
+
+
+def _histories(options: argparse.Namespace) -> int:
+    """The histories of all functions as a JSON list; what the file itself prints goes to the standard error."""
+    with redirect_stdout(sys.stderr):
+        status, functions = _compiled_by(options.file, options.arguments)
+    if not status:
+        print(json.dumps([f.history() for f in functions]))
+    return status
+
+
+def _show(options: argparse.Namespace) -> int:
+    status, functions = _compiled_by(options.file, options.arguments)
+    for i, f in enumerate(functions, 1):
+        page = _page(options.out, i, len(functions))
+        try:
+            f.show(str(page))
+        except OSError as error:
+            return _fail(f"the page cannot be written ({error})")
+        print(f"{shown(f.name or f'function {i}')}: {shown(str(page.resolve()))}")
+    return status
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    """The exit status is 1 where what is needed is missing or gives wrong results."""
+    found = examined()
+    print(json.dumps([asdict(x) for x in found], indent=1) if options.json else findings_text(found))
+    optional = ("extra", "backend c", "measured")
+    return int(any(x.state == "fails" or (x.state == "missing" and not x.name.startswith(optional)) for x in found))
+
+
+def _cache(options: argparse.Namespace) -> int:
+    files = cache_files()
+    size = bytes_text(float(sum(x.stat().st_size for x in files)))
+    print(f"{len(files)} compiled kernels, {size}{f', in {files[0].parent}' if files else ''}")
+    if options.clear:
+        for x in files:
+            x.unlink(missing_ok=True)
+        print("deleted")
+    return 0
 
 
 def _ablate(options: argparse.Namespace) -> int:

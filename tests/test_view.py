@@ -1,6 +1,7 @@
 """Text, pictures and networks: right in content, well formed, legible, and safe to open."""
 
 import io
+import json
 import re
 import sys
 import xml.etree.ElementTree as ET
@@ -11,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from compiled import documented
 from hypothesis import given
 from hypothesis import strategies as st
 from viewed import HOSTILE, PROGRAMS, branching, chain, floats, nested, rnn
@@ -25,7 +27,7 @@ from scanopt.program.ir import Compute, Input, Loop, Program
 from scanopt.view.arrange import Frame, Piece, arrange, columns, text_width
 from scanopt.view.graph_scene import graph_scene
 from scanopt.view.layout import Box, Wire, draw, spread
-from scanopt.view.networks import to_dot, to_networkx
+from scanopt.view.networks import to_dot, to_egraph_serialize, to_networkx
 from scanopt.view.program_scene import free_names, program_scene
 from scanopt.view.scene import Scene
 from scanopt.view.svg import LIMIT, graph_svg, program_svg
@@ -340,6 +342,30 @@ def test_network_of_an_egraph() -> None:
 def test_network_of_something_else_is_refused() -> None:
     with pytest.raises(TypeError, match="found int"):
         to_networkx(3)  # type: ignore[arg-type]
+
+
+def test_network_of_a_history_says_what_was_chosen_and_by_which_law() -> None:
+    h = documented().history()
+    graph = to_networkx(h)
+    terms = {key: data for key, data in graph.nodes(data=True) if data["kind"] == "term"}
+    (moved,) = (data for data in terms.values() if data["law"] == "operator_of_sequences" and data["chosen"])
+    assert moved["label"].endswith("[t]")
+    assert moved["total"] >= moved["cost"] > 0
+    (result,) = (key for key, data in graph.nodes(data=True) if data["role"] == "result")
+    assert any(graph.nodes[key]["chosen"] for key in graph.successors(result))
+    bold = [text for text in to_dot(h).splitlines() if "penwidth=3" in text]
+    assert len(bold) == sum(data["chosen"] for data in terms.values())
+    assert any('comment="operator_of_sequences"' in text for text in bold)
+
+
+def test_egraph_is_written_for_other_extractors() -> None:
+    made = to_egraph_serialize(documented().history())
+    nodes = made["nodes"]
+    classes = {node["eclass"] for node in nodes.values()}
+    assert {*made["root_eclasses"]} <= classes
+    assert all(nodes[child]["eclass"] in made["class_data"] for node in nodes.values() for child in node["children"])
+    assert {"dot", "tanh", "stack", "seq"} <= {node["op"] for node in nodes.values()}
+    assert json.loads(json.dumps(made, allow_nan=False)) == made
 
 
 DOT_LINE = re.compile(

@@ -22,7 +22,7 @@ __all__ = ["FORM_COLUMNS", "MOST_FORMS", "EGraphTables"]
 MOST_FORMS = 6000
 """So many forms are told of at most: those near the programs come first."""
 
-FORM_COLUMNS = ("class", "kind", "text", "args", "cost", "total", "law", "round", "written", "chosen")
+FORM_COLUMNS = ("class", "kind", "label", "text", "args", "cost", "total", "law", "round", "written", "chosen")
 
 _ENTRIES = 4  # of an array that is written out
 
@@ -92,8 +92,8 @@ class EGraphTables:
         chosen = self._chosen.get(c) == f
         begun = self._from.rounds.get(law or "", -1)
         return [
-            c, f.kind, self.text(f), [*f.args], _rounded(price), _rounded(all_of_it), law or "", begun, int(written),
-            int(chosen),
+            c, f.kind, f.label, self.text(f), [*f.args], _rounded(price), _rounded(all_of_it), law or "", begun,
+            int(written), int(chosen),
         ]  # fmt: skip
 
     def _price(self, c: int, f: Form) -> float | None:

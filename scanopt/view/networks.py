@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from scanopt.array.op import Op
 from scanopt.array.op_text import op_text
@@ -17,14 +18,14 @@ from scanopt.view.scene import Scene, array_text
 if TYPE_CHECKING:
     import networkx
 
-__all__ = ["to_dot", "to_networkx"]
+__all__ = ["to_dot", "to_egraph_serialize", "to_networkx"]
 
 
-Viewable = Variable | Sequence[Variable] | Program | TermGraph
+Viewable = Variable | Sequence[Variable] | Program | TermGraph | Mapping[str, Any]
 
 
 def to_networkx(x: Viewable) -> networkx.MultiDiGraph:
-    """A symbolic graph, a program or an e-graph (`f.egraph`) as a networkx graph.
+    """A symbolic graph, a program, an e-graph (`f.egraph`) or that of a history (`f.history()`) as a networkx graph.
 
     Nodes carry kind, label, type, role, and loop: the loop that holds them, or the branch or the
     side of one ("" outside of all).  A loop is a node itself, and so is each of its ports.  Edges
@@ -33,6 +34,7 @@ def to_networkx(x: Viewable) -> networkx.MultiDiGraph:
     Of an e-graph, e-classes are nodes of kind "class" (role "result" or "check" where asked for),
     with edges "member" to their terms; terms are nodes of kind "term", with edges "child" to the
     e-classes of their arguments and, from a delay, "feedback" to those of its state's new value.
+    That of a history says more of its terms: cost (its own) and total, law (that made it), round, written, chosen.
     """
     import networkx
 
@@ -41,13 +43,15 @@ def to_networkx(x: Viewable) -> networkx.MultiDiGraph:
         _add_scene(graph, program_scene(x))
     elif isinstance(x, Variable):
         _add_scene(graph, graph_scene([x]))
+    elif isinstance(x, Mapping):
+        _add_history(graph, x["egraph"])
     elif isinstance(x, Sequence):
         _add_scene(graph, graph_scene(x))
     elif isinstance(x, TermGraph):
         _add_egraph(graph, x)
     else:
         raise TypeError(
-            "expected symbolic variables, a Program or an e-graph, found "
+            "expected symbolic variables, a Program, an e-graph or a history, found "
             f"{type(x).__name__}; of a compiled function take f.program or f.egraph"
         )
     return graph
@@ -83,6 +87,54 @@ def _add_egraph(graph: networkx.MultiDiGraph, egraph: TermGraph) -> None:
                 graph.add_edge(key, f"class {child}", kind="feedback", arg=len(form.children))
 
 
+def _add_history(graph: networkx.MultiDiGraph, egraph: Mapping[str, Any]) -> None:
+    roots = {*egraph["roots"]}
+    for c, about in egraph["classes"].items():
+        text = about.get("name", f"class {c}")
+        role = "result" if int(c) in roots else ""
+        graph.add_node(
+            f"class {c}", kind="class", label=text, type=about.get("type", ""), role=role, loop="", eclass=int(c)
+        )
+    for n, row in enumerate(egraph["forms"]):
+        form = dict(zip(egraph["form_columns"], row, strict=True))
+        c = form["class"]
+        graph.add_node(
+            f"term {n}", kind="term", label=form["text"], type="", role=form["kind"], loop="", eclass=c,
+            cost=form["cost"], total=form["total"], law=form["law"], round=form["round"],
+            written=bool(form["written"]), chosen=bool(form["chosen"]),
+        )  # fmt: skip
+        graph.add_edge(f"class {c}", f"term {n}", kind="member", arg=0)
+        for i, child in enumerate(form["args"]):
+            if f"class {child}" in graph:
+                graph.add_edge(f"term {n}", f"class {child}", kind="child", arg=i)
+
+
+def to_egraph_serialize(history: Mapping[str, Any]) -> dict[str, Any]:
+    """The e-graph of a history in the format of egraph-serialize, which egglog's visualizer and extractors read.
+
+    A node's children are named by one node of each class; terms with an argument that was left out are left out.
+    """
+    egraph = history["egraph"]
+    forms = [dict(zip(egraph["form_columns"], row, strict=True)) for row in egraph["forms"]]
+    first: dict[int, str] = {}
+    for n, form in enumerate(forms):
+        first.setdefault(form["class"], f"n{n}")
+    nodes = {
+        f"n{n}": {
+            "op": form["text"] if form["kind"] in ("input", "const") else form["label"],
+            "children": [first[a] for a in form["args"]],
+            "eclass": str(form["class"]),
+            "cost": form["cost"] or 0.0,
+            "subsumed": False,
+        }
+        for n, form in enumerate(forms)
+        if all(a in first for a in form["args"])
+    }
+    data = {c: {"type": about.get("type", "")} for c, about in egraph["classes"].items()}
+    roots = [str(r) for r in egraph["roots"]]
+    return {"nodes": nodes, "root_eclasses": roots, "class_data": data}
+
+
 def _form_text(egraph: TermGraph, form: Form) -> str:
     """A term in a few words: inputs by their names, constants by their values, loops by theirs."""
     if form.kind == "input":
@@ -100,7 +152,10 @@ def _form_text(egraph: TermGraph, form: Form) -> str:
 
 
 def to_dot(x: Viewable | networkx.MultiDiGraph) -> str:
-    """The same graph as DOT text: a cluster for each loop, branch and side, or for each e-class."""
+    """The same graph as DOT text: a cluster for each loop, branch and side, or for each e-class.
+
+    Of a history the chosen terms are bold, and each law has a colour for the terms that it made.
+    """
     import networkx
 
     graph = x if isinstance(x, networkx.MultiDiGraph) else to_networkx(x)
@@ -125,7 +180,7 @@ def _body(graph: networkx.MultiDiGraph, ids: Mapping[str, str]) -> Iterator[str]
     def write(key: str, indent: str) -> Iterator[str]:
         data = graph.nodes[key]
         if data["kind"] not in ("loop", "branch", "side", "class"):
-            yield f"{indent}{ids[key]} [label={_quoted(_label(data))}, tooltip={_quoted(key)}];"
+            yield f"{indent}{ids[key]} [label={_quoted(_label(data))}, tooltip={_quoted(key)}{_look(data)}];"
             return
         yield f"{indent}subgraph cluster_{ids[key]} {{"
         yield f"{indent}  label={_quoted(_label(data))};"
@@ -137,6 +192,19 @@ def _body(graph: networkx.MultiDiGraph, ids: Mapping[str, str]) -> Iterator[str]
 
     for key in inside.get("", ()):
         yield from write(key, "")
+
+
+_GOLDEN = 0.381966
+"""Between the hues of laws: any few of them differ."""
+
+
+def _look(data: Mapping[str, Any]) -> str:
+    """How a term of a history looks."""
+    out = ', style="rounded,bold", penwidth=3' if data.get("chosen") else ""
+    if law := data.get("law"):
+        hue = crc32(law.encode()) * _GOLDEN % 1
+        out += f', color="{hue:.3f} 0.7 0.7", comment={_quoted(law)}'
+    return out
 
 
 def _label(data: Mapping[str, Any]) -> str:

@@ -1,0 +1,106 @@
+"""What works on this machine: versions, executors tried on a loop, extras that are installed, folders of caches."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import platform
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import numpy as np
+
+from scanopt import tensor as T
+from scanopt.compilation.function import function
+from scanopt.extraction.calibrated_cost import calibration_file
+from scanopt.loops.derived import map as scan_map
+from scanopt.memory import bytes_text
+
+__all__ = ["Finding", "cache_files", "examined", "findings_text"]
+
+_NEEDED = ("numpy", "scipy", "egglog", "networkx")
+_EXTRAS = {"cupy": "cupy", "ziglang": "cc", "IPython": "notebook", "z3": "prove", "sklearn": "examples", "jax": "bench"}
+"""Modules by the extra that installs them."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at.  state: "works", "missing" or "fails".  advice: what to do, "" for nothing."""
+
+    name: str
+    state: str
+    says: str
+    advice: str = ""
+
+
+def examined() -> list[Finding]:
+    """Everything: versions, executors, extras, caches."""
+    return [*_versions(), *_executors(), *_extras(), *_caches()]
+
+
+def findings_text(findings: Sequence[Finding]) -> str:
+    """One line for each, what to do below it."""
+    width = max(len(x.name) for x in findings)
+    lines: list[str] = []
+    for x in findings:
+        lines.append(f"{x.name:<{width}}  {x.state:<7}  {x.says}".rstrip())
+        if x.advice:
+            lines.append(f"{'':<{width}}  -> {x.advice}")
+    return "\n".join(lines)
+
+
+def _versions() -> Iterator[Finding]:
+    yield Finding("python", "works", platform.python_version())
+    for name in _NEEDED:
+        try:
+            yield Finding(name, "works", version(name))
+        except PackageNotFoundError:
+            yield Finding(name, "missing", "needed", f"pip install {name}")
+
+
+def _executors() -> Iterator[Finding]:
+    """Each executor runs a loop whose result is known."""
+    x = T.dvector("x")
+    outputs, _ = scan_map(lambda v: T.tanh(v) * 2.0, x)
+    value = np.linspace(-1.0, 1.0, 7)
+    advice = {"c": "install a C compiler, or pip install scanopt[cc]", "cupy": "pip install scanopt[cupy], with a GPU"}
+    for backend in ("numpy", "c", "cupy"):
+        try:
+            found = function([x], outputs, backend=backend)(value)
+            right = np.allclose(found.get() if hasattr(found, "get") else found, np.tanh(value) * 2.0)
+        except Exception as error:  # whatever keeps it from running is what was asked for
+            text = f"{type(error).__name__}: {error}".splitlines()[0]
+            yield Finding(f"backend {backend}", "missing", text, advice.get(backend, ""))
+            continue
+        state, says = ("works", "ran a loop") if right else ("fails", "a loop gave a wrong result")
+        yield Finding(f"backend {backend}", state, says, "" if right else "report it, with this text")
+
+
+def _extras() -> Iterator[Finding]:
+    for module, extra in _EXTRAS.items():
+        there = importlib.util.find_spec(module) is not None
+        advice = "" if there else f"pip install scanopt[{extra}]"
+        yield Finding(f"extra {extra}", "works" if there else "missing", module, advice)
+
+
+def _caches() -> Iterator[Finding]:
+    files = cache_files()
+    size = bytes_text(float(sum(f.stat().st_size for f in files)))
+    where = files[0].parent if files else _kernels()
+    yield Finding("cache of kernels", "works", f"{len(files)} files, {size}, in {where}")
+    costs = calibration_file()
+    there = costs.is_file()
+    says = str(costs) if there else "none"
+    yield Finding("measured costs", "works" if there else "missing", says, "" if there else "scanopt calibrate")
+
+
+def _kernels() -> Path:
+    folder: Path = importlib.import_module("scanopt.backends.kernels.cache").folder()
+    return folder
+
+
+def cache_files() -> list[Path]:
+    """The files of compiled kernels that are kept for the next process."""
+    return sorted(_kernels().glob("*.so"))
