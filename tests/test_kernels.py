@@ -23,6 +23,7 @@ from scanopt.backends import executor
 from scanopt.backends.kernels.compilers import compiler
 from scanopt.backends.kernels.entry import can_enter
 from scanopt.backends.kernels.executor import Kernels
+from scanopt.backends.kernels.prices import KERNELS
 from scanopt.program.ir import Program
 
 pytestmark = pytest.mark.skipif(isinstance(compiler(), str), reason=f"needs a compiler: {compiler()}")
@@ -573,3 +574,16 @@ def test_quick_calls_leave_nothing_behind() -> None:
     after = [sys.getrefcount(v) for v in (given, limit_value, np.float64, np.dtype("float64"), None)]
     assert kept < 50_000
     assert all(abs(p - q) < 500 for p, q in zip(counts, after, strict=True)), (counts, after)
+
+
+def test_powers_of_one_number() -> None:
+    """A polynomial by its coefficients: the table of powers has the bits that array steps give it."""
+    c, x = T.dvector("c"), T.dscalar("x")
+    terms, _ = scanopt.scan(lambda c, i, x: c * x**i, sequences=[c, T.arange(c.shape[0])], non_sequences=x)
+    f, plain = (scanopt.function([c, x], [terms, terms.sum()], backend=b, cost=KERNELS) for b in ("c", "numpy"))
+    assert "powers(" in str(f.program)
+    assert str(f.program) == str(plain.program)
+    for n in (1, 2, 3, 4, 5, 17, 100, 101):
+        for at in (0.99, -1.5, 0.0, np.inf, np.nan):
+            assert_same(f(np.linspace(-1, 1, n), at), plain(np.linspace(-1, 1, n), at))
+    assert f.kernels[0].state.endswith("kernels compiled")

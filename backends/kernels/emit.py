@@ -54,7 +54,7 @@ from scanopt.backends.kernels.nodes import (
 )  # fmt: skip
 from scanopt.backends.kernels.recipe import Given, Number
 from scanopt.backends.kernels.reductions import reduced
-from scanopt.backends.kernels.stages import Fused, Stage, stages_of, stored
+from scanopt.backends.kernels.stages import Fused, Stage, is_element, is_few, stages_of, stored
 from scanopt.backends.kernels.values import Array, Axes, Scalar, element_of, nest, packed
 
 __all__ = ["emit", "written"]
@@ -63,7 +63,7 @@ __all__ = ["emit", "written"]
 def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
     """Write some nodes.  wanted: names that are asked for after them."""
     stages = stages_of(nodes, w.lengths.axes)
-    w.stored |= stored(stages, wanted)
+    w.stored |= stored(stages, wanted, w.lengths.axes)
     for stage in stages:
         written(stage, w)
 
@@ -90,6 +90,9 @@ def _scalar(node: Map, w: Lowering) -> None:
 @written.register(Fused)
 def _fused(stage: Fused, w: Lowering) -> None:
     """One loop over all elements where all arrays are packed alike, else one for each axis."""
+    if is_few(stage.axes):
+        _unrolled(stage, w)
+        return
     mine: dict[str, Scalar] = {}
     outside = [w.value(a) for a in _outside(stage)]
     flat = all(isinstance(v, Scalar) or v.fills(stage.axes) or product(v.axes) == ONE for v in outside)
@@ -106,6 +109,36 @@ def _fused(stage: Fused, w: Lowering) -> None:
         if node.out in w.stored:
             body.append(Store(w.place(node.out), into, Var(variable, node.dtype)))
     w.code += nest(lengths, names, tuple(body))
+
+
+def _unrolled(stage: Fused, w: Lowering) -> None:
+    """The elements of few, each a variable."""
+    lengths = [int(n.value) for n in stage.axes if isinstance(n, Lit)]
+    places = [tuple(map(Lit, place)) for place in np.ndindex(*lengths)]
+    for node in stage.nodes:
+        made: list[Scalar] = []
+        for i, place in enumerate(places):
+            found = [_element(w, a, i, place, stage.axes) for a in node.args]
+            variable = w.fresh("v")
+            value = operation(node, [x for x, _ in found], [d for _, d in found])
+            w.code.append(Let(variable, value, node.dtype))
+            made.append(Scalar(Var(variable, node.dtype), node.dtype))
+        _few(w, node.out, made)
+
+
+def _element(w: Lowering, name: str, i: int, place: Sequence[Expr], axes: Axes) -> tuple[Expr, str]:
+    if name in w.few and w.axes(name) == axes:
+        return w.few[name][i].value, w.few[name][i].dtype
+    value = w.value(name)
+    return (value.value if isinstance(value, Scalar) else value.at(place, axes)), value.dtype
+
+
+def _few(w: Lowering, name: str, elements: list[Scalar]) -> None:
+    """An array of few elements, in memory as well where something reads it there."""
+    w.few[name] = elements
+    if name in w.stored:
+        pointer = w.place(name)
+        w.code += [Store(pointer, Lit(i), x.value) for i, x in enumerate(elements)]
 
 
 def _outside(stage: Fused) -> list[str]:
@@ -195,6 +228,12 @@ def _factor(w: Lowering, name: str, node: Product) -> tuple[str, tuple[Expr, ...
 
 @written.register(View)
 def _view(node: View, w: Lowering) -> None:
+    if node.args[0] in w.few and is_element(node):
+        places = [_index(w, at, w.axes(node.args[0])[axis]) for axis, at in sorted(node.at)]
+        flat = index(ZERO, places, packed(w.axes(node.args[0])))
+        assert isinstance(flat, Lit)
+        w.env[node.out] = w.few[node.args[0]][int(flat.value)]
+        return
     x, axes = w.value(node.args[0]), w.axes(node.out)
     if isinstance(x, Scalar):
         _arranged(node.out, x, w)
@@ -321,6 +360,11 @@ def _reshape(node: Reshape, w: Lowering) -> None:
 
 @written.register(Join)
 def _join(node: Join, w: Lowering) -> None:
+    if node.new and is_few(w.axes(node.out)) and not any(w.axes(a) for a in node.args):
+        values = [number_of(w.value(a)) for a in node.args]
+        cast = [x if w.dtype(a) == node.dtype else Cast(x, node.dtype) for a, x in zip(node.args, values, strict=True)]
+        _few(w, node.out, [Scalar(x, node.dtype) for x in cast])
+        return
     pointer, axes = w.place(node.out), w.axes(node.out)
     strides = packed(axes)
     start: Expr = ZERO

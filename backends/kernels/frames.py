@@ -42,6 +42,7 @@ from scanopt.backends.kernels.nodes import (
     Map,
     Nested,
     Node,
+    Powers,
     Product,
     Reduce,
     Running,
@@ -59,7 +60,23 @@ __all__ = ["REGISTERS", "Frame", "checked"]
 
 REGISTERS = 8
 """A scalar state that looks back no further is kept in variables."""
-COMPUTED = (Map, Call, Contract, Join, Product, Reduce, Running, SetItem, Take, Draw, Evenly, Extreme, Search, Solve)
+COMPUTED = (
+    Map,
+    Call,
+    Contract,
+    Join,
+    Powers,
+    Product,
+    Reduce,
+    Running,
+    SetItem,
+    Take,
+    Draw,
+    Evenly,
+    Extreme,
+    Search,
+    Solve,
+)
 """What writes its result where it is told to."""
 Emit = Callable[[Sequence[Node], set[str]], None]
 

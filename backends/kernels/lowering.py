@@ -37,7 +37,7 @@ class Lowering:
 
     head: what stands before all else; code: the statements being written.  env: where values are.  homes: the rows that
     computed arrays are written to, by name; others are written to scratch memory.  stored: names that need a place in
-    memory.  in_place: those that are written onto their first argument.  multiplied: factors of products.
+    memory.  few: the elements of arrays that have few.  in_place: those that are written onto their first argument.  multiplied: factors of products.
     taken: the variable for the number of steps of the loop that may end early.
     """
 
@@ -52,6 +52,7 @@ class Lowering:
         self.env: dict[str, Value] = {}
         self.homes: dict[str, tuple[str, Expr]] = {}
         self.stored: set[str] = set()
+        self.few: dict[str, list[Scalar]] = {}
         self.in_place: set[str] = set()
         products = [n for n in walk(body.root.nodes) if isinstance(n, Product) and not n.as_they_lie]
         self.multiplied = {a for n in products for a in n.args}

@@ -12,8 +12,8 @@ from scanopt.program.ir import Branch, Loop
 
 __all__ = [
     "WHOLE", "Body", "Call", "Check", "Contract", "Draw", "Evenly", "Extreme", "Fork", "Join", "Length", "Map",
-    "Nested", "NoForm", "NoOrder", "Node", "Nonempty", "Product", "Reduce", "Repeat", "Reshape", "Running", "Search",
-    "SetItem", "Single", "Solve", "SumTo", "Take", "View", "Within", "walk",
+    "Nested", "NoForm", "NoOrder", "Node", "Nonempty", "Powers", "Product", "Reduce", "Repeat", "Reshape", "Running",
+    "Search", "SetItem", "Single", "Solve", "SumTo", "Take", "View", "Within", "walk",
 ]  # fmt: skip
 
 WHOLE = (None, None, None)
@@ -129,6 +129,15 @@ class Contract(_One):
     out: str
     args: tuple[str, ...]
     axes: tuple[tuple[int, ...], tuple[int, ...]]
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Powers(_One):
+    """A number raised to 0, 1, 2 ...: its second argument, which must be these."""
+
+    out: str
+    args: tuple[str, ...]
     dtype: str
 
 
@@ -309,7 +318,7 @@ class Nested:
 
 Single = (
     Map | Call | View | Reshape | Join | Product | Length | Reduce | SumTo | Running | SetItem | Take
-    | Check | Draw | Evenly | Extreme | Search | Solve | Within | Nonempty | Contract
+    | Check | Draw | Evenly | Extreme | Search | Solve | Within | Nonempty | Contract | Powers
 )  # fmt: skip
 Node = Single | Fork | Nested
 

@@ -26,6 +26,7 @@ from scanopt.backends.kernels.nodes import (
     Map,
     NoForm,
     Nonempty,
+    Powers,
     Product,
     Reduce,
     Repeat,
@@ -350,6 +351,14 @@ def _valid(step: Compute, types: Types) -> Iterator[Single]:
         yield Within(step.out, step.args, low, high, options.get("strict", False), options.get("nan", False), dtype)
 
 
+def _powers(step: Compute, types: Types) -> Iterator[Single]:
+    """Of a number, to the powers 0, 1, 2 ..."""
+    (x, e), dtype = step.args, step.type.dtype
+    fits = types[x].dtype == dtype == "float64" and not types[x].ndim and types[e].dtype == "int64"
+    if fits and inner_loop("power", (dtype,) * 3) is not None:
+        yield Powers(step.out, step.args, dtype)
+
+
 def _tensordot(step: Compute, types: Types) -> Iterator[Single]:
     """Where the axes summed over are the first or the last of both, in order: no copies are needed; else as it is."""
     (a, b), (ia, ib), dtype = step.args, step.op.options["axes"], step.type.dtype
@@ -397,7 +406,7 @@ _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "repeat_rows": _repeated, "broadcast_to": _repeated,
     "require": _require, "has_rows": _has_rows, "arange": _arange,
     "argmax": _extreme("greater"), "argmin": _extreme("less"),
-    "searchsorted": _search, "solve": _solve, "tensordot": _tensordot,
+    "searchsorted": _search, "solve": _solve, "powers": _powers, "tensordot": _tensordot,
     "random_uniform": _draw(normal=False), "random_normal": _draw(normal=True), "random_valid": _valid,
     "any": _reduced("logical_or"), "all": _reduced("logical_and"),
 }  # fmt: skip

@@ -26,6 +26,7 @@ from scanopt.backends.kernels.nodes import (
     Map,
     Nested,
     Node,
+    Powers,
     Product,
     Reduce,
     Reshape,
@@ -260,7 +261,7 @@ def _ties_of(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis
         yield from (((a, i), (b, j)) for i, j in zip(ia, ib, strict=True))
     elif isinstance(node, Extreme):
         yield from (((out, i), (node.args[0], i + (i >= node.axis))) for i in range(n))
-    elif isinstance(node, Search):
+    elif isinstance(node, Search | Powers):
         yield from (((out, i), (node.args[1], i)) for i in range(n))
     elif isinstance(node, Solve):
         a, b = node.args

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
-from scanopt.backends.kernels.ir import Expr
-from scanopt.backends.kernels.nodes import Map, Node
+from scanopt.backends.kernels.ir import Expr, Lit
+from scanopt.backends.kernels.nodes import Join, Map, Node, View
 
-__all__ = ["Fused", "Stage", "stages_of", "stored"]
+__all__ = ["Fused", "Stage", "is_element", "is_few", "stages_of", "stored"]
+
+FEW = 9
+"""So many elements of an array are variables."""
 
 Axes = tuple[Expr, ...]
 
@@ -56,13 +60,29 @@ def _takes(stage: Stage, axes: Axes) -> bool:
     return isinstance(stage, Fused) and stage.axes == axes
 
 
-def stored(stages: Sequence[Stage], wanted: Collection[str]) -> set[str]:
-    """The names of fused nodes that need a place in memory.  wanted: those needed after the step."""
+def stored(stages: Sequence[Stage], wanted: Collection[str], axes: Mapping[str, Axes]) -> set[str]:
+    """The names of fused nodes that need a place in memory, and of joined numbers.  wanted: those needed after the step.
+
+    Of an array of few elements, each may be a variable: so it is for operations over such arrays, and for single
+    elements that are taken of it.
+    """
     found = set(wanted)
     for stage in stages:
         if isinstance(stage, Fused):
             mine = {n.out for n in stage.nodes}
-            found |= {a for n in stage.nodes for a in n.args if a not in mine}
-        else:
+            given = {a for n in stage.nodes for a in n.args if a not in mine}
+            found |= {a for a in given if not is_few(stage.axes) or axes[a] != stage.axes}
+        elif not (isinstance(stage, View) and is_element(stage) and is_few(axes[stage.args[0]])):
             found |= set(stage.args)
-    return found & {n.out for s in stages if isinstance(s, Fused) for n in s.nodes}
+    joined = {s.out for s in stages if isinstance(s, Join) and s.new and is_few(axes[s.out])}
+    return found & ({n.out for s in stages if isinstance(s, Fused) for n in s.nodes} | joined)
+
+
+def is_few(axes: Axes) -> bool:
+    """Whether an array of these axes has few elements, which are variables."""
+    return bool(axes) and all(isinstance(n, Lit) for n in axes) and 1 < prod(int(n.value) for n in axes) <= FEW  # type: ignore[union-attr]
+
+
+def is_element(view: View) -> bool:
+    """Whether it is one element, by numbers."""
+    return not view.axes and all(isinstance(i, int) for _, i in view.at)
