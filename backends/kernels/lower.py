@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scanopt.backends.kernels import contractions, draws, power_tables, searches  # noqa: F401  (they register how their nodes are written)
+from scanopt.backends.kernels import contractions, draws, power_tables, searches, views  # noqa: F401  (they register how their nodes are written)
 from scanopt.backends.kernels.emit import emit
 from scanopt.backends.kernels.frames import COMPUTED, Frame
 from scanopt.backends.kernels.ir import ONE, ZERO, Stmt

@@ -14,6 +14,7 @@ from scanopt.backends.kernels.ir import (
     Expr,
     Kernel,
     Let,
+    Lit,
     Load,
     Param,
     Point,
@@ -37,8 +38,8 @@ class Lowering:
 
     head: what stands before all else; code: the statements being written.  env: where values are.  homes: the rows that
     computed arrays are written to, by name; others are written to scratch memory.  stored: names that need a place in
-    memory.  few: the elements of arrays that have few.  in_place: those that are written onto their first argument.  multiplied: factors of products.
-    taken: the variable for the number of steps of the loop that may end early.
+    memory.  few: the elements of arrays that have few.  in_place: those that are written onto their first argument.
+    multiplied: factors of products.  taken: the variable for the number of steps of the loop that may end early.
     """
 
     def __init__(self, body: Body, lengths: Lengths) -> None:
@@ -157,6 +158,13 @@ class Lowering:
         pointer = self.scratch(dtype, axes)
         self.code += self.copied(value, pointer, ZERO, axes, dtype)
         return pointer
+
+    def keep_few(self, name: str, elements: list[Scalar]) -> None:
+        """An array of few elements, in memory as well where something reads it there."""
+        self.few[name] = elements
+        if name in self.stored:
+            pointer = self.place(name)
+            self.code += [Store(pointer, Lit(i), x.value) for i, x in enumerate(elements)]
 
     def places(self, axes: Axes) -> tuple[list[str], list[Expr]]:
         """Names for a place along each axis, and the places: 0 along those of length 1."""

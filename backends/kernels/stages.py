@@ -61,7 +61,7 @@ def _takes(stage: Stage, axes: Axes) -> bool:
 
 
 def stored(stages: Sequence[Stage], wanted: Collection[str], axes: Mapping[str, Axes]) -> set[str]:
-    """The names of fused nodes that need a place in memory, and of joined numbers.  wanted: those needed after the step.
+    """The names of fused nodes and of joined numbers that need a place in memory.  wanted: those needed after the step.
 
     Of an array of few elements, each may be a variable: so it is for operations over such arrays, and for single
     elements that are taken of it.
