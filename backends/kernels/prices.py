@@ -59,12 +59,12 @@ KERNELS = KernelCosts(
     call={
         "arith": 1.5, "division": 1.5, "transcendental": 8.0, "free": 0.5, "sort": 2000.0,
         "product": 60.0, "memory": 4.0, "gather": 3.0, "reduction": 12.0, "cumulative": 5.0,
-        "system": 500.0, "factorization": 5000.0, "solving": 6000.0, "decomposition": 12_000.0, "inner": 8.0,
+        "system": 2500.0, "factorization": 5000.0, "solving": 6000.0, "decomposition": 12_000.0, "inner": 8.0,
     },
     element={
         "free": 0.0, "arith": 0.25, "division": 0.6, "transcendental": 6.0, "reduction": 0.3,
         "memory": 0.3, "gather": 0.8, "sort": 30.0, "product": 0.06, "stack": 0.1, "cumulative": 1.0,
-        "system": 0.2, "factorization": 0.12, "solving": 0.2, "decomposition": 0.12,
+        "system": 0.13, "factorization": 0.12, "solving": 0.2, "decomposition": 0.12,
     },
     kind={
         "seq": 0.3, "delay": 0.3, "hold": 0.0, "input": 0.0, "const": 0.0, "loop": 20.0,
