@@ -27,8 +27,8 @@ def module(name: str) -> ModuleType:
         return importlib.import_module(name)
 
 
-def quick(name: str) -> str:
-    command = [sys.executable, str(FOLDER / name), "--quick"]
+def quick(name: str, *more: str) -> str:
+    command = [sys.executable, str(FOLDER / name), "--quick", *more]
     path = os.pathsep.join(x for x in sys.path if x)
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=300, env=os.environ | {"PYTHONPATH": path}
@@ -54,6 +54,13 @@ def test_run_times_are_printed_with_both_peers() -> None:
 def test_times_of_kernels_are_printed_with_both_peers() -> None:
     found = quick("bench_kernels.py")
     for text in ("logistic map", "PID", "Runge-Kutta", "LSTM", "doubling", "steps / kernel", "hand / kernel", "Numba"):
+        assert text in found
+
+
+def test_times_of_peers_are_printed() -> None:
+    """Results are compared with those of a NumPy loop before anything is measured."""
+    found = quick("bench_peers.py", "ar2", "doubling")
+    for text in ("NumPy", "best peer / scanopt", "best peer / exact", "AR(2), 100", "doubling until", "Geometric means"):
         assert text in found
 
 

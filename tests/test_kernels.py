@@ -587,3 +587,21 @@ def test_powers_of_one_number() -> None:
         for at in (0.99, -1.5, 0.0, np.inf, np.nan):
             assert_same(f(np.linspace(-1, 1, n), at), plain(np.linspace(-1, 1, n), at))
     assert f.kernels[0].state.endswith("kernels compiled")
+
+
+def test_strict_inputs_have_no_quick_way() -> None:
+    x = T.dscalar("x")
+    f = scanopt.function([scanopt.In(x, strict=True)], T.exp(x) * 2.0, backend="c")
+    for _ in range(3):
+        f(np.array(1.0))
+    assert f._entry is None
+    with pytest.raises(TypeError, match="strict"):
+        f(1.0)
+
+
+def test_many_numbers_of_steps() -> None:
+    """Beyond some, calls are left to the kernel of the loop, which is one for all."""
+    f = logistic()
+    for n in range(1, 80):
+        f(0.3, 3.9, n)
+    assert len(f.c._compiled.choice.whole.planner.plans) == 64

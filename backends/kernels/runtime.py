@@ -19,7 +19,7 @@ from scanopt.backends.kernels.plans import Plan, Variant
 from scanopt.backends.kernels.sizes import Pattern, lengths_of, pattern_of, shapes_of
 from scanopt.forks import lock
 
-__all__ = ["WORTH", "LoopKernel", "Planner"]
+__all__ = ["PLANS", "WORTH", "LoopKernel", "Planner"]
 
 Array = np.ndarray[Any, Any]
 Shapes = tuple[tuple[int, ...], ...]

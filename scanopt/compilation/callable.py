@@ -64,7 +64,7 @@ class Runnable:
         """Calls with arrays that are as those of a call before go straight to the kernel, where all of it is one."""
         s = self._signature
         entry = getattr(self._compiled, "entry", None)
-        if entry is None:
+        if entry is None or any(x.strict for x in s.slots):
             return
         if s.changes or s.shared or s.form not in ("single", "list"):
             self._inner = entry(False)
