@@ -44,6 +44,7 @@ class SavedFunction(Runnable):
             self._compiled: Any = compiled(program, backend)
         except Exception as error:  # parameters that no public function makes
             raise ValueError(f"the program cannot be compiled: {type(error).__name__}: {error}") from error
+        self._enter_quickly()
 
     def _run(self, values: Sequence[Any]) -> list[Any]:
         results: list[Any] = self._compiled(values)
