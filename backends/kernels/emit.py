@@ -54,7 +54,7 @@ __all__ = ["emit", "written"]
 
 def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
     """Write some nodes.  wanted: names that are asked for after them."""
-    stages = stages_of(nodes, w.lengths.axes)
+    stages = stages_of(nodes, w.lengths.axes, wanted)
     w.stored |= stored(stages, wanted, w.lengths.axes)
     for stage in stages:
         written(stage, w)

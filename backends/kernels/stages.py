@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from scanopt.backends.kernels.ir import Expr, Lit
-from scanopt.backends.kernels.nodes import Join, Map, Node, View
+from scanopt.backends.kernels.nodes import Join, Map, Node, SetItem, View
 
 __all__ = ["Fused", "Stage", "is_element", "is_few", "stages_of", "stored"]
 
@@ -28,8 +28,11 @@ class Fused:
 Stage = Fused | Node
 
 
-def stages_of(nodes: Sequence[Node], axes: Mapping[str, Axes]) -> list[Stage]:
-    """The nodes in an order in which they can run, operations of one shape together as far as that goes."""
+def stages_of(nodes: Sequence[Node], axes: Mapping[str, Axes], wanted: Collection[str] = ()) -> list[Stage]:
+    """The nodes in an order in which they can run, operations of one shape together as far as that goes.
+
+    wanted: names that are asked for afterwards.
+    """
     stages: list[Stage] = []
     made: dict[str, int] = {}
     for node in nodes:
@@ -53,7 +56,34 @@ def stages_of(nodes: Sequence[Node], axes: Mapping[str, Axes]) -> list[Stage]:
         assert isinstance(stage, Fused)
         stage.nodes.append(node)
         made[node.out] = place
-    return stages
+    _sink(stages, wanted)
+    return [s for s in stages if not isinstance(s, Fused) or s.nodes]
+
+
+def _sink(stages: list[Stage], wanted: Collection[str]) -> None:
+    """Move operations to the one later stage that reads them, where that saves a place in memory."""
+    readers: dict[str, set[int]] = {}
+    for i, stage in enumerate(stages):
+        for n in stage.nodes if isinstance(stage, Fused) else (stage,):
+            for a in n.args:
+                readers.setdefault(a, set()).add(i)
+    for i, stage in reversed(list(enumerate(stages))):
+        if not isinstance(stage, Fused):
+            continue
+        mine = {n.out for n in stage.nodes}
+        for node in reversed(stage.nodes[:]):
+            target = readers.get(node.out, set())
+            inside = [a for a in node.args if a in mine and a not in wanted and readers[a] == {i}]
+            if node.out in wanted or len(target) != 1 or inside:
+                continue
+            (j,) = target
+            later = stages[j]
+            changed = any(isinstance(s, SetItem) for s in stages[i:j])  # perhaps what it reads
+            if j > i and isinstance(later, Fused) and later.axes == stage.axes and not changed:
+                stage.nodes.remove(node)
+                later.nodes.insert(0, node)
+                for a in node.args:
+                    readers[a].add(j)
 
 
 def _takes(stage: Stage, axes: Axes) -> bool:
