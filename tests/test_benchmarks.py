@@ -60,7 +60,14 @@ def test_times_of_kernels_are_printed_with_both_peers() -> None:
 def test_times_of_peers_are_printed() -> None:
     """Results are compared with those of a NumPy loop before anything is measured."""
     found = quick("bench_peers.py", "ar2", "doubling")
-    for text in ("NumPy", "best peer / scanopt", "best peer / exact", "AR(2), 100", "doubling until", "Geometric means"):
+    for text in (
+        "NumPy",
+        "best peer / scanopt",
+        "best peer / exact",
+        "AR(2), 100",
+        "doubling until",
+        "Geometric means",
+    ):
         assert text in found
 
 

@@ -605,3 +605,13 @@ def test_many_numbers_of_steps() -> None:
     for n in range(1, 80):
         f(0.3, 3.9, n)
     assert len(f.c._compiled.choice.whole.planner.plans) == 64
+
+
+def test_repeated_rows() -> None:
+    x, v, n = T.dmatrix("x"), T.dvector("v"), T.lscalar("n")
+    rows, _ = scanopt.map(lambda i, v: v, T.arange(n), [v])
+    f = both([x, v, n], [T.broadcast_to(x, (n, x.shape[0], 3)) + 1.0, rows, T.broadcast_to(v[0], (n, 2))])
+    for count in (1, 2, 5):
+        for columns in (1, 3):
+            f(np.arange(2.0 * columns).reshape(2, columns), np.arange(3.0), count)
+    assert kernels_of(f)[0].endswith("kernels compiled")

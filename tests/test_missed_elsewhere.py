@@ -136,6 +136,7 @@ def test_gradient_of_a_last_value_adds_no_zeros() -> None:
     np.testing.assert_allclose(f(*values), f.unoptimized(*values), rtol=1e-12)
 
 
+@pytest.mark.usefixtures("priced_as_array_steps")
 def test_last_of_a_sum_of_products_that_a_user_wrote() -> None:
     trace, _ = scanopt.scan(lambda v, s, w: s + T.dot(v, w), X, [y], [W])
     text = """
@@ -179,6 +180,7 @@ def test_constant_conditions_are_none() -> None:
         np.testing.assert_array_equal(f(*values), f.unoptimized(*values))
 
 
+@pytest.mark.usefixtures("priced_as_array_steps")
 def test_running_sums_and_counters_are_no_loops() -> None:
     trace, _ = scanopt.scan(lambda v, s: s + v, X, [y])
     text = "v2 = expand_dims(y, axis=0)\nv3 = accumulate(v2, X, ufunc='add')\nreturn v3"

@@ -168,6 +168,7 @@ def test_an_exploding_law_is_found() -> None:
     assert Limits().most(10) == 1_000
 
 
+@pytest.mark.usefixtures("priced_as_array_steps")
 def test_the_other_laws_go_on() -> None:
     """Sums of integers are regrouped without end; the rest of the laws is run to the end."""
     n, p = T.lscalar("n"), T.lvector("p")

@@ -13,6 +13,7 @@ from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.body import nodes_of_steps
 from scanopt.backends.kernels.nodes import Call, Contract, NoForm, Product, Reduce, Running
+from scanopt.backends.kernels.numpy_loops import DTYPES
 from scanopt.backends.kernels.recurrences import written_out
 from scanopt.extraction.cost import NUMPY, CostTable, Work, bytes_of, elements
 from scanopt.program.ir import Compute
@@ -29,6 +30,8 @@ class KernelCosts(CostTable):
     def __call__(self, work: Work) -> float:
         """Nanoseconds of one evaluation."""
         op = work.op
+        if any(x.dtype not in DTYPES for x in (work.out, *work.args)):
+            return NUMPY(work)  # of these there are no kernels that it could break
         if op is None:
             return self.kind[work.kind] + (
                 self.element["stack"] * bytes_of(work.out) / 8 if work.kind == "stack" else 0
