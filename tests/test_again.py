@@ -178,6 +178,7 @@ DIFFERENT: dict[str, dict[str, str]] = {
 """Programs that do not cost the same the second time, and why (docs/again.md)."""
 
 
+@pytest.mark.usefixtures("priced_as_array_steps")  # which programs differ is known for these prices
 @pytest.mark.parametrize(
     ("group", "first", "count", "step"),
     [
