@@ -36,7 +36,10 @@ class KernelCosts(CostTable):
             return self.kind[work.kind] + (
                 self.element["stack"] * bytes_of(work.out) / 8 if work.kind == "stack" else 0
             )
-        form = _form(op, tuple(x.type for x in work.args), work.out.type)
+        known = op.cost != "cumulative"  # lengths of an example say nothing of those that a recurrence is sure of
+        types = (x.type if known else TensorType(x.dtype, (None,) * x.ndim) for x in (work.out, *work.args))
+        out, *args = types
+        form = _form(op, tuple(args), out)
         if form == "none":
             return NUMPY(work) + self.broken
         kind = op.cost if op.cost in self.call else "arith"
