@@ -62,9 +62,9 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ): "f.history() tells what was done; loaded when asked for",
     ("scanopt.compilation.function", "scanopt.lab.law_probe"): "a recording asks why laws did not fire; loaded then",
     ("scanopt.compilation.function", "scanopt.lab.why_not"): "f.why_not() looks for laws; loaded when asked for",
-    ("scanopt.compilation.function", "scanopt.bridges.jaxprs.writing"): "f.to_jax() is given to JAX; loaded when asked",
-    ("scanopt.compilation.function", "scanopt.bridges.onnx_models.writing"): "f.to_onnx() writes a model; the same",
     ("scanopt.compilation.function", "scanopt.view.page"): "f.show() writes the page; loaded when asked for",
+    ("scanopt.compilation.callable", "scanopt.bridges.jaxprs.writing"): "f.to_jax() is given to JAX; loaded when asked",
+    ("scanopt.compilation.callable", "scanopt.bridges.onnx_models.writing"): "f.to_onnx() writes a model; the same",
     ("scanopt.displayed", "scanopt.view.notebook"): "a notebook shows pictures; views are loaded when asked for",
 }
 

@@ -51,6 +51,14 @@ def test_round_trip(name: str) -> None:
     same(run(back, given), run(made, given))
 
 
+def test_loaded_programs_are_written_too(tmp_path: Path) -> None:
+    made = model("scan_sum")
+    f = scanopt.from_onnx(made)
+    f.save(tmp_path / "f.json")
+    given = arguments(made)
+    same(run(scanopt.load(tmp_path / "f.json").to_onnx(), given), f(**given))
+
+
 def test_names_and_positions_and_files(tmp_path: Path) -> None:
     made = model("mlp")
     given = arguments(made)

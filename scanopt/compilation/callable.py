@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +160,25 @@ class Runnable:
         changed = [*s.updates, *(x.variable for x in s.slots if x.update is not None)]
         outputs = results[: len(s.outputs)]
         return outputs, dict(zip(changed, results[len(outputs) :], strict=True))
+
+    def to_jax(self) -> Callable[..., Any]:
+        """The optimized program as a function of JAX, which may be transformed and runs under XLA.
+
+        It takes and returns what this function does.  Raises ImportError without JAX, ValueError where shared
+        variables are updated; when it is called NotImplementedError for what XLA cannot run.
+        """
+        made: Callable[..., Any] = importlib.import_module("scanopt.bridges.jaxprs.writing").as_jax(
+            self, self._signature
+        )
+        return made
+
+    def to_onnx(self, name: str = "scanopt") -> Any:
+        """The optimized program as an ONNX model, which is checked: an `onnx.ModelProto` with the names of the inputs.
+
+        name: of the graph, if the function has none.  Raises ImportError without onnx, ValueError where shared
+        variables are updated, NotImplementedError for operators that ONNX has no way to write.
+        """
+        return importlib.import_module("scanopt.bridges.onnx_models.writing").to_onnx(self, self._signature, name)
 
     def save(self, path: str | Path) -> None:
         """Write the program and the values of shared variables to a JSON file, for `scanopt.load`.

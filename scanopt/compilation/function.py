@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -322,25 +322,6 @@ class Function(Runnable, Displayed):
         p, asked = self._plan, importlib.import_module("scanopt.lab.why_not")
         made: WhyNot = asked.why_not(p.program, p.known, p.laws, name, p.settings, p.done)
         return made
-
-    def to_jax(self) -> Callable[..., Any]:
-        """The optimized program as a function of JAX, which may be transformed and runs under XLA.
-
-        It takes and returns what this function does.  Raises ImportError without JAX, ValueError where shared
-        variables are updated; when it is called NotImplementedError for what XLA cannot run.
-        """
-        made: Callable[..., Any] = importlib.import_module("scanopt.bridges.jaxprs.writing").as_jax(
-            self, self._signature
-        )
-        return made
-
-    def to_onnx(self, name: str = "scanopt") -> Any:
-        """The optimized program as an ONNX model, which is checked: an `onnx.ModelProto` with the names of the inputs.
-
-        name: of the graph, if the function has none.  Raises ImportError without onnx, ValueError where shared
-        variables are updated, NotImplementedError for operators that ONNX has no way to write.
-        """
-        return importlib.import_module("scanopt.bridges.onnx_models.writing").to_onnx(self, self._signature, name)
 
     def show(self, path: str = "report.html") -> str:
         """Write one offline page: programs before and after, laws step by step, e-graph, costs.  Returns the path."""

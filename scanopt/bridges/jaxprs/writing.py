@@ -16,6 +16,7 @@ import numpy as np
 from scanopt.array.variable import describe
 from scanopt.bridges.jaxprs.operators import Last, Operators
 from scanopt.bridges.peers import Refused, peer
+from scanopt.compilation.callable import Runnable
 from scanopt.compilation.function import Function
 from scanopt.compilation.signature import Signature
 from scanopt.program.ir import Branch, CarriedState, Compute, Keep, Loop, Program, Step
@@ -25,7 +26,7 @@ __all__ = ["as_jax", "jax_function", "typed_key"]
 Env = dict[str, Any]
 
 
-def jax_function(f: Function) -> Callable[..., list[Any]]:
+def jax_function(f: Runnable) -> Callable[..., list[Any]]:
     """A function of JAX that computes what a compiled function does: from its inputs to a list of its outputs.
 
     Where XLA cannot run its program, as all shapes must be known before the run, it is a program that fewer laws made.
@@ -38,9 +39,9 @@ def jax_function(f: Function) -> Callable[..., list[Any]]:
 
     def run(*values: Any) -> list[Any]:
         first: Refused | None = None
-        for i in range(2):
+        for i in range(2 if isinstance(f, Function) else 1):
             if len(programs) == i:
-                programs.append(f.program if i == 0 else _plainer(f).program)
+                programs.append(_plainer(f).program if i and isinstance(f, Function) else f.program)
             try:
                 with jax.enable_x64(True) if wide else nullcontext():
                     return _Tracing(jax).run(programs[i], values)
@@ -52,7 +53,7 @@ def jax_function(f: Function) -> Callable[..., list[Any]]:
     return run
 
 
-def as_jax(f: Function, signature: Signature) -> Callable[..., Any]:
+def as_jax(f: Runnable, signature: Signature) -> Callable[..., Any]:
     """`f.to_jax()`: shared variables are the values that they have now."""
     if signature.updates:
         names = ", ".join(describe(x) for x in signature.updates)

@@ -13,7 +13,7 @@ from scanopt.array.variable import describe
 from scanopt.bridges.onnx_models.operators import emit
 from scanopt.bridges.onnx_models.reading import OPSET
 from scanopt.bridges.peers import peer
-from scanopt.compilation.function import Function
+from scanopt.compilation.callable import Runnable
 from scanopt.compilation.signature import Signature
 from scanopt.program.ir import Branch, Compute, Keep, Loop, Program, Step
 
@@ -244,7 +244,7 @@ class Writer:
         return self.node("Slice", [x, low, self.vector(stop), self.constant([0], "int64")], kind)
 
 
-def to_onnx(f: Function, signature: Signature, name: str) -> Any:
+def to_onnx(f: Runnable, signature: Signature, name: str) -> Any:
     """`f.to_onnx()`: shared variables are constants of the values that they have now."""
     if signature.updates:
         names = ", ".join(describe(x) for x in signature.updates)
