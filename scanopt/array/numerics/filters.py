@@ -71,6 +71,9 @@ def _one_by_one(xp: Any, past: list[Any], out: Any, factors: list[Any]) -> Any:
     if out.ndim == 1 and out.dtype == np.float64 and xp is np:
         out[:] = _scalars([float(p) for p in past], out.tolist(), [float(a.reshape(())) for a in factors])
         return out
+    if out.ndim == 1 and out.dtype == np.float32 and xp is np:  # scalars compute as arrays do, in a tenth of the time
+        out[:] = _scalars([p[()] for p in map(np.asarray, past)], [*out], [a.reshape(())[()] for a in factors])
+        return out
     if out.ndim == 1 and out.dtype.kind in "iu" and xp is np:
         numbers = _integers([int(p) for p in past], out.tolist(), [int(a.reshape(())) for a in factors])
         out[:] = np.array(numbers, np.uint64).astype(out.dtype)
@@ -87,9 +90,9 @@ def _one_by_one(xp: Any, past: list[Any], out: Any, factors: list[Any]) -> Any:
     return out
 
 
-def _scalars(past: list[float], x: list[float], factors: list[float]) -> list[float]:
-    """The same for numbers: Python's floats are float64."""
-    out: list[float] = []
+def _scalars(past: list[Any], x: list[Any], factors: list[Any]) -> list[Any]:
+    """The same for numbers, Python's floats, which are float64, or NumPy's."""
+    out: list[Any] = []
     if len(factors) == 1:
         (s,), (a,) = past, factors
         for v in x:
