@@ -1,11 +1,12 @@
 """Loops as CUDA kernels, without a device: their text run by a shim on the CPU, and compiled by NVRTC where it is.
 
-2,000 random programs were compared with the interpreter once (see docs/gpu.md); here is a share of them.
+1,900 random programs were compared with the interpreter once (see docs/gpu.md); here are others.
 """
 
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,11 +17,12 @@ import pytest
 from cuda_shim import Shim
 from nvrtc import ARCHITECTURES, compiled, missing
 from random_programs import build, generate
+from strict_device import StrictArray, StrictDevice
 
 import scanopt
 import scanopt.tensor as T
 from scanopt.backends.compiled import Compiled, compile_steps
-from scanopt.backends.cupy import RawModules
+from scanopt.backends.cupy import CuPy, RawModules
 from scanopt.backends.kernels.device_loops import DeviceChoice, DeviceLoop
 from scanopt.backends.kernels.device_plans import DeviceVariant
 from scanopt.backends.numpy import bind
@@ -297,3 +299,41 @@ def test_kernels_are_told_of(shim: Shim, tmp_path: Path) -> None:
     program([np.asarray(v) for v in values])
     assert program.kernels[0].state == "1 runs of 1 kernels"
     assert "__global__" in program.kernels[0].texts[0]
+
+
+class OnStrictDevice(Shim):
+    """Kernels on arrays of a module that answers as CuPy does."""
+
+    def launch(self, function: Any, blocks: int, threads: int, args: Sequence[Any]) -> None:
+        super().launch(function, blocks, threads, [x.data if isinstance(x, StrictArray) else x for x in args])
+
+
+@pytest.mark.parametrize("name", ["logistic map", "until", "gradient of an lstm", "rows by index"])
+def test_the_whole_way_on_a_device(name: str, shim: Shim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the call of a function to kernels and back, by what CuPy has."""
+    xp = StrictDevice.shared()
+    launcher = OnStrictDevice(shim.folder, xp, threads=32)
+    monkeypatch.setattr("scanopt.backends.cupy.make", lambda: CuPy(xp, launcher=launcher))
+    monkeypatch.setitem(sys.modules, "cupy", xp)
+    inputs, outputs, values = PROGRAMS[name][0]()
+    f = scanopt.function(inputs, outputs, backend="cupy", cost="numpy")
+    expected = f.unoptimized(*values)
+    for given in (values, [StrictArray(np.array(v)) for v in values]):
+        for found, e in zip(f(*given), expected, strict=True):
+            assert_close(found.data if given is not values else found, e)
+    assert launcher.launches
+    assert f.executor == "array steps on CuPy, loops as CUDA kernels"
+    assert any("2 runs" in k.state for k in f.kernels)
+
+
+def test_a_linear_recurrence_on_a_device(shim: Shim, monkeypatch: pytest.MonkeyPatch) -> None:
+    xp = StrictDevice.shared()
+    launcher = OnStrictDevice(shim.folder, xp)
+    monkeypatch.setattr("scanopt.backends.cupy.make", lambda: CuPy(xp, launcher=launcher))
+    a, x = T.dmatrix("a"), T.dmatrix("x")
+    h, _ = scanopt.scan(lambda a, x, h: a * h + x, [a, x], T.zeros(3))
+    f = scanopt.function([a, x], h, backend="cupy", fp="reassoc")
+    given = [rng().random((100, 3)), rng().random((100, 3))]
+    np.testing.assert_allclose(f(*given), f.unoptimized(*given))
+    assert f.program.loops() == []
+    assert len(launcher.launches) == 3

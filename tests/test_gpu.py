@@ -91,7 +91,7 @@ def test_random_programs(seed: int) -> None:
         values, outputs = build(generate(seed, pure=True))
         expected = scanopt.interpret(outputs, values)
     except (IndexError, ValueError):
-        return  # indices out of bounds do not raise on a GPU
+        return  # errors are compared in test_device.py
     f = scanopt.function(list(values), outputs, backend="cupy", on_unused_input="ignore")
     for found, e in zip(f(*values.values()), expected, strict=True):
         assert_close(found, e)

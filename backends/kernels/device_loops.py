@@ -19,7 +19,7 @@ from scanopt.backends.kernels.device_plans import DevicePlan, DeviceVariant, Lau
 from scanopt.backends.kernels.nodes import Body, NoForm
 from scanopt.backends.kernels.sizes import lengths_of, pattern_of, shapes_of
 from scanopt.forks import lock
-from scanopt.program.ir import Loop
+from scanopt.program.ir import Loop, Program
 
 __all__ = ["DeviceChoice", "DeviceLoop"]
 
@@ -126,13 +126,17 @@ class DeviceChoice:
     """The kernels of one program on a device.
 
     exact: of the program.  made: by their name in the source; refused: labels of loops that have none, with the
-    reasons.
+    reasons.  whole: why no kernel is all of a program.
     """
 
     launcher: Launcher
     exact: bool
+    whole: str = "on a device loops alone are kernels"
     made: dict[str, DeviceLoop] = field(default_factory=dict[str, DeviceLoop])
     refused: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+    def of_program(self, program: Program, types: Mapping[str, TensorType]) -> None:
+        """No kernel is all of a program."""
 
     def reports(self) -> tuple[LoopReport, ...]:
         """What became of all loops, those with kernels first."""
