@@ -38,7 +38,7 @@ import scanopt
 from scanopt.array.shown import shown
 from scanopt.calculus.condition import FACTS
 from scanopt.calculus.law import INPLACE, Law, named_laws, standard_laws
-from scanopt.compilation.function import Function, watching
+from scanopt.compilation.compiled_function import Function, watching
 from scanopt.extraction.calibrated_cost import calibration_file, write_costs
 from scanopt.lab import targets
 from scanopt.lab.ablation import ablate, ablation_text

@@ -20,7 +20,7 @@ from rewritings import PROGRAMS, Mixed, Writer
 
 import scanopt
 from scanopt.calculus.law import standard_laws
-from scanopt.compilation.function import Function, watching
+from scanopt.compilation.compiled_function import Function, watching
 from scanopt.lab.attacked_program import build
 
 __all__ = ["GROUPS", "SAME", "again", "ratio", "some"]

@@ -11,7 +11,7 @@ import pytest
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import standard_laws
-from scanopt.compilation.function import watching
+from scanopt.compilation.compiled_function import watching
 
 MODES = pytest.mark.parametrize("mode", [None, "unoptimized"])
 

@@ -48,6 +48,8 @@ LAYERS = [
 ]
 LOADED_BY_NAME = {"scanopt.rewrites", "scanopt.backends"}
 
+COMPILED = "scanopt.compilation.compiled_function"
+
 # Imports that point upward all the same, as (module, imported), each with its reason.
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("scanopt.array.functions.choosing", "scanopt.loops.derived"): "apply_along_axis is a loop over the other axes",
@@ -55,14 +57,11 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("scanopt.array.variable", "scanopt.compilation.function"): "x.eval() compiles when it is called",
     ("scanopt.gradient.verify", "scanopt.compilation.function"): "verify_grad compiles what it checks when called",
     ("scanopt.loops.queries", "scanopt.egraph.queries"): "a Scan node's tables are derived by rules when asked for",
-    ("scanopt.compilation.function", "scanopt.lab.growth"): "f.growth() measures laws; loaded when asked for",
-    (
-        "scanopt.compilation.function",
-        "scanopt.history.document",
-    ): "f.history() tells what was done; loaded when asked for",
-    ("scanopt.compilation.function", "scanopt.lab.law_probe"): "a recording asks why laws did not fire; loaded then",
-    ("scanopt.compilation.function", "scanopt.lab.why_not"): "f.why_not() looks for laws; loaded when asked for",
-    ("scanopt.compilation.function", "scanopt.view.page"): "f.show() writes the page; loaded when asked for",
+    (COMPILED, "scanopt.lab.growth"): "f.growth() measures laws; loaded when asked for",
+    (COMPILED, "scanopt.history.document"): "f.history() tells what was done; loaded when asked for",
+    (COMPILED, "scanopt.lab.law_probe"): "a recording asks why laws did not fire; loaded then",
+    (COMPILED, "scanopt.lab.why_not"): "f.why_not() looks for laws; loaded when asked for",
+    (COMPILED, "scanopt.view.page"): "f.show() writes the page; loaded when asked for",
     ("scanopt.compilation.callable", "scanopt.bridges.jaxprs.writing"): "f.to_jax() is given to JAX; loaded when asked",
     ("scanopt.compilation.callable", "scanopt.bridges.onnx_models.writing"): "f.to_onnx() writes a model; the same",
     ("scanopt.displayed", "scanopt.view.notebook"): "a notebook shows pictures; views are loaded when asked for",

@@ -14,7 +14,7 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.array.shown import quoted, shown
 from scanopt.cli import main
-from scanopt.compilation.function import Function
+from scanopt.compilation.compiled_function import Function
 from scanopt.loops.profile import profile_summary, reset_profiles
 from scanopt.program.memory import memory_report, plan
 from scanopt.program.storage.text import storage_text

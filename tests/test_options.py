@@ -10,7 +10,7 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, Law, select, standard_laws
 from scanopt.calculus.terms import Value, ops
-from scanopt.compilation.function import Function
+from scanopt.compilation.compiled_function import Function
 from scanopt.extraction.cost import Work
 from scanopt.lab.attacked_program import build
 

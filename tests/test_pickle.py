@@ -15,7 +15,7 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation
 from scanopt.calculus.terms import Value, ops
-from scanopt.compilation.function import Function
+from scanopt.compilation.compiled_function import Function
 from scanopt.extraction.cost import numpy_cost
 from scanopt.loops.flat import flatten
 from scanopt.loops.graph import leaves

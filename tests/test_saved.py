@@ -16,7 +16,7 @@ from random_programs import build, generate
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.compilation.function import Function
+from scanopt.compilation.compiled_function import Function
 from scanopt.compilation.saved import SavedFunction, _digest
 from scanopt.view.networks import to_dot
 from scanopt.view.svg import program_svg

@@ -19,7 +19,7 @@ from test_executor_random import Random, arguments
 import scanopt
 import scanopt.tensor as T
 from scanopt.backends import executor
-from scanopt.compilation.function import Function
+from scanopt.compilation.compiled_function import Function
 from scanopt.program.ir import Compute, Loop, Program
 from scanopt.program.serial import from_json, to_json
 from scanopt.program.storage.check import check_storage

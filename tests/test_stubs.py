@@ -21,7 +21,7 @@ reveal_type(T.exp(x))  # scanopt.array.variable.Variable
 reveal_type(x + 1)  # scanopt.array.variable.Variable
 reveal_type(x == 0)  # Any
 reveal_type(T.dvectors("x", "y"))  # list[scanopt.array.variable.Variable]
-reveal_type(f)  # scanopt.compilation.function.Function
+reveal_type(f)  # scanopt.compilation.compiled_function.Function
 reveal_type(f.report.optimal)  # bool
 """
 

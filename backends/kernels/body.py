@@ -138,8 +138,8 @@ def nodes_of_steps(steps: Sequence[Step], types: dict[str, TensorType]) -> tuple
             found += [_alias(r.out, r.then, types) for r in step.results]
         else:
             outer = (n for n in dict.fromkeys(names_read(step)) if n not in _deeper((step,)))
-            sides = (nodes_of_steps(side, types) for side in (step.then, step.otherwise))
-            found.append(Fork(step, *sides, tuple(outer)))
+            then, otherwise = (nodes_of_steps(side, types) for side in (step.then, step.otherwise))
+            found.append(Fork(step, then, otherwise, tuple(outer)))
     return tuple(found)
 
 

@@ -257,7 +257,7 @@ class Entry:
             (ctypes.c_int64 * max(len(x), 1))(*x) for x in (plan.packed_numbers(), arguments, given, plan.row_bytes())
         ]
         keep += [*parts, np.empty, *(c for _, c in outer)]
-        address = ctypes.cast(function, ctypes.c_void_p).value
+        address = ctypes.cast(function, ctypes.c_void_p).value or 0
         head = [address, ctypes.addressof(plan.variant.loops), *map(ctypes.addressof, parts[:3]), len(values),
                 len(plan.given), len(plan.rows), plan.size, self.single, plan.work > LONG,
                 id(np.empty), id(np.ndarray), id(np.float64), ctypes.addressof(parts[3])]  # fmt: skip

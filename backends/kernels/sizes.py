@@ -271,5 +271,5 @@ def _ties_of(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis
     elif isinstance(node, Reshape) and node.merged:
         yield from (((out, i), (node.args[0], axes[0])) for i, axes in enumerate(node.merged) if len(axes) == 1)
     elif isinstance(node, Reduce):
-        kept = [i for i in range(ndim[node.args[0]]) if i not in node.axes]
-        yield from (((out, i), (node.args[0], j)) for i, j in enumerate(kept))
+        axes = (j for j in range(ndim[node.args[0]]) if j not in node.axes)
+        yield from (((out, i), (node.args[0], j)) for i, j in enumerate(axes))

@@ -110,7 +110,8 @@ def stored(stages: Sequence[Stage], wanted: Collection[str], axes: Mapping[str, 
 
 def is_few(axes: Axes) -> bool:
     """Whether an array of these axes has few elements, which are variables."""
-    return bool(axes) and all(isinstance(n, Lit) for n in axes) and 1 < prod(int(n.value) for n in axes) <= FEW  # type: ignore[union-attr]
+    sizes = [int(n.value) for n in axes if isinstance(n, Lit)]
+    return bool(axes) and len(sizes) == len(axes) and 1 < prod(sizes) <= FEW
 
 
 def is_element(view: View) -> bool:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
-from scanopt.compilation.function import Function
+from scanopt.compilation.compiled_function import Function
 
 __all__ = ["least_seconds", "peak_bytes", "seconds_per_call", "shared_kept", "values_of"]
 

@@ -10,8 +10,8 @@ from typing import Any
 from scanopt.calculus.condition import FACTS
 from scanopt.calculus.forms import Form
 from scanopt.calculus.law import LICENCES, Law, standard_laws
+from scanopt.compilation.compiled_function import Function
 from scanopt.compilation.explanation import Recording
-from scanopt.compilation.function import Function
 from scanopt.egraph.derivation import Look
 from scanopt.egraph.provenance import Provenance
 from scanopt.history.barriers import barriers

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
-from scanopt.compilation.function import Function
+from scanopt.compilation.compiled_function import Function
 from scanopt.compilation.measuring import least_seconds, peak_bytes, shared_kept, values_of
 from scanopt.view.amounts import cost_text, number, seconds_text
 from scanopt.view.tables import text_table

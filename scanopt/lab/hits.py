@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from scanopt.calculus.law import Law
-from scanopt.compilation.function import Function
+from scanopt.compilation.compiled_function import Function
 from scanopt.lab.pattern_proofs import Proofs
 from scanopt.view.tables import wrapped_table
 

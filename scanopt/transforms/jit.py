@@ -15,8 +15,9 @@ from typing import Any
 from scanopt.array.constants import as_variable
 from scanopt.array.types import TensorType
 from scanopt.array.variable import SharedVariable, Variable
+from scanopt.compilation.compiled_function import Function
 from scanopt.compilation.explanation import Explanation
-from scanopt.compilation.function import Function, function
+from scanopt.compilation.function import function
 from scanopt.forks import lock, once
 from scanopt.loops.frozen import generator, warn_if_traced
 from scanopt.loops.graph import leaves

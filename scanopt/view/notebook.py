@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from scanopt.array.variable import Variable
+from scanopt.compilation.compiled_function import Function
 from scanopt.compilation.explanation import Explanation, Step
-from scanopt.compilation.function import Function
 from scanopt.loops.graph import loops_of, schedule
 from scanopt.program.ir import Program
 from scanopt.view.markup import escape

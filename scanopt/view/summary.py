@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.compilation.function import Function
+from scanopt.compilation.compiled_function import Function
 from scanopt.compilation.measuring import seconds_per_call, shared_kept, values_of
 from scanopt.compilation.report import ending
 from scanopt.memory import bytes_text

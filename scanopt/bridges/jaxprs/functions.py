@@ -14,8 +14,9 @@ from scanopt.array.variable import Variable, describe
 from scanopt.bridges.jaxprs.reading import is_key, read_jaxpr, type_of
 from scanopt.bridges.jaxprs.writing import jax_function, typed_key
 from scanopt.bridges.peers import peer
+from scanopt.compilation.compiled_function import Function
 from scanopt.compilation.explanation import Explanation
-from scanopt.compilation.function import Function, function
+from scanopt.compilation.function import function
 from scanopt.forks import lock
 from scanopt.loops.rebuild import rebuild
 from scanopt.program.ir import Program

@@ -17,7 +17,7 @@ from scanopt.array.variable import describe
 from scanopt.bridges.jaxprs.operators import Last, Operators
 from scanopt.bridges.peers import Refused, peer
 from scanopt.compilation.callable import Runnable
-from scanopt.compilation.function import Function
+from scanopt.compilation.compiled_function import Function
 from scanopt.compilation.signature import Signature
 from scanopt.program.ir import Branch, CarriedState, Compute, Keep, Loop, Program, Step
 

@@ -12,7 +12,8 @@ import numpy as np
 from scanopt.array.types import DTYPES, TensorType
 from scanopt.array.variable import Constant, Variable
 from scanopt.bridges.peers import Refused, folded, peer
-from scanopt.compilation.function import Function, function
+from scanopt.compilation.compiled_function import Function
+from scanopt.compilation.function import function
 
 __all__ = ["RULES", "Graph", "OnnxNode", "dtype_of", "from_onnx", "rule"]
 

@@ -13,7 +13,8 @@ from scanopt.bridges.peers import peer
 from scanopt.bridges.pytensor_graphs.generators import generator_of, words_of
 from scanopt.bridges.pytensor_graphs.performing import is_generator, type_of
 from scanopt.bridges.pytensor_graphs.reading import Reader
-from scanopt.compilation.function import Function, function
+from scanopt.compilation.compiled_function import Function
+from scanopt.compilation.function import function
 
 __all__ = ["from_pytensor", "pytensor_mode"]
 
