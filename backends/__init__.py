@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from scanopt.program.ir import Program
 
-__all__ = ["EXECUTORS", "Executor", "Runnable", "executor"]
+__all__ = ["EXECUTORS", "CompiledProgram", "Executor", "executor"]
 
 EXECUTORS = {
     "auto": "scanopt.backends.kernels.executor:adaptive",
@@ -20,7 +20,7 @@ EXECUTORS = {
 """The module of each executor, imported when it is first asked for, and the function in it that makes it."""
 
 
-class Runnable(Protocol):
+class CompiledProgram(Protocol):
     """A program ready to run.  Threads may call it at the same time."""
 
     @property
@@ -46,7 +46,7 @@ class Executor(Protocol):
         """The array module."""
         ...
 
-    def compile(self, program: Program) -> Runnable:
+    def compile(self, program: Program) -> CompiledProgram:
         """The program made callable."""
         ...
 

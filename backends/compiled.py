@@ -21,7 +21,7 @@ from scanopt.backends.scratch import Shelf
 from scanopt.backends.source import Source, program_source
 from scanopt.backends.support import support
 from scanopt.backends.timing import timing
-from scanopt.program.failures import Lines, note_failure
+from scanopt.program.failures import SourceMap, note_failure
 from scanopt.program.ir import Input, Program
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Compiled:
     source: str
     xp: Any
     run: FunctionType
-    lines: Lines
+    lines: SourceMap
     choice: Choice | None = None
 
     @property

@@ -7,30 +7,22 @@ Few rows of a state have a name each; of many, only the taps have (see `scanopt.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
+from scanopt.backends.assignments import Assignment, in_order
+from scanopt.backends.parts import safe
 from scanopt.backends.rings import FEW, Ring
 from scanopt.backends.timing import described
 from scanopt.program.ir import Branch, CarriedState, Compute, Keep, Loop, Step
 from scanopt.program.storage.placement import elementwise, may_overwrite
-from scanopt.program.text import names_made
+from scanopt.program.text import made_in
 
 if TYPE_CHECKING:
     from scanopt.backends.source import Writer
 
-__all__ = ["LoopWriter", "made_in", "safe"]
-
-
-@dataclass(frozen=True)
-class Assignment:
-    """An assignment between steps: target = text, where text reads the names `reads`."""
-
-    target: str
-    text: str
-    reads: tuple[str, ...]
+__all__ = ["LoopWriter"]
 
 
 class LoopWriter:
@@ -67,8 +59,7 @@ class LoopWriter:
     def _rings(self) -> Iterator[tuple[int, Ring]]:
         """The states of many rows, by number."""
         for i, state in enumerate(self.loop.states):
-            count = self.layout.rows[self.me, i]
-            if count > FEW:
+            if (count := self.layout.rows[self.me, i]) > FEW:
                 yield i, Ring(f"q{self.me}_{i}", count, self.parent.name(state.init), self.t, self.n)
 
     def _varies(self, name: str) -> bool:
@@ -219,7 +210,8 @@ class LoopWriter:
             if isinstance(step, Loop):
                 self.parent.step(step, LoopWriter(self.parent, step).write)
             elif isinstance(step, Branch):
-                self.parent.step(step, partial(self.parent.branch, step, self._on_side, lambda _: None))
+                side = partial(self._steps, on_side=True)
+                self.parent.step(step, partial(self.parent.branch, step, side, lambda _: None))
             else:
                 self._take(step)
                 self.parent.compute(step, self._out(step))
@@ -227,9 +219,6 @@ class LoopWriter:
                     self._lines(self._settle(step, f"if b_{self.parent.name(step.out)} is None: "))
             if self.loop.profile:
                 self.parent.line(f"g{self.me}.took({self.parent.label(described(step))})")
-
-    def _on_side(self, steps: tuple[Step, ...]) -> None:
-        self._steps(steps, True)
 
     def _lines(self, texts: list[str]) -> None:
         for text in texts:
@@ -384,18 +373,7 @@ class LoopWriter:
             for older, newer in zip(rows, [*rows[1:], new], strict=True):
                 if older != newer:
                     moves.append(Assignment(older, newer, (newer,)))
-        self._assign(moves)
-
-    def _assign(self, moves: list[Assignment]) -> None:
-        assigned: set[str] = set()
-        for move in moves:
-            if assigned & set(move.reads):
-                targets, texts = (", ".join(m.target for m in moves), ", ".join(m.text for m in moves))
-                self.parent.line(f"{targets} = {texts}")
-                return
-            assigned.add(move.target)
-        for move in moves:
-            self.parent.line(f"{move.target} = {move.text}")
+        self._lines(in_order(moves))
 
     # After the loop
 
@@ -420,30 +398,3 @@ class LoopWriter:
         free = [self._free(i) for i, s in states if self._owns_free_row(i, s)]
         rings = [ring.name for ring in self.rings.values()]
         self._clear(list(dict.fromkeys([*map(self.parent.name, names), *rows, *free, *rings])))
-
-
-def made_in(loop: Loop, apart: Container[int]) -> list[str]:
-    """The names made inside a loop, those of loops and branches inside it included.  apart: ids of those left out."""
-    names: list[str] = []
-    todo: list[Step] = [loop]
-    while todo:
-        step = todo.pop()
-        if step is not loop:
-            names += names_made(step)
-        if id(step) in apart:
-            continue
-        if isinstance(step, Loop):
-            names += [r.out for r in step.reads] + [name for s in step.states for _, name in s.taps]
-            todo += reversed(step.body)
-        elif isinstance(step, Branch):
-            todo += reversed((*step.then, *step.otherwise))
-    return names
-
-
-def safe(text: str) -> str:
-    """Text that can stand in a comment: one line, nothing but ASCII, in quotes.
-
-    >>> print(safe('a' + chr(10) + 'b'))
-    'a\\nb'
-    """
-    return ascii(text)

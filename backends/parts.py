@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from scanopt.program.ir import Compute
 
-__all__ = ["COMMENT_AT", "DEEPEST", "FunctionPart", "Line", "connect", "written"]
+__all__ = ["COMMENT_AT", "DEEPEST", "FunctionPart", "SourceLine", "connect", "safe", "written"]
 
 DEEPEST = 12
 """Levels of indentation at which a loop or a branch becomes a part: six loops inside one another."""
@@ -20,7 +20,7 @@ COMMENT_AT = 48
 
 
 @dataclass
-class Line:
+class SourceLine:
     """One line: its text with its indentation, a comment (already safe: see `safe`), and what it stands for.
 
     loop: the number of the innermost loop around it.  calls: the part that it calls.
@@ -45,7 +45,7 @@ class FunctionPart:
     results: tuple[str, ...] = ()
     write: Callable[[], None] = lambda: None
     loop: int | None = None
-    lines: list[Line] = field(default_factory=list[Line])
+    lines: list[SourceLine] = field(default_factory=list[SourceLine])
     gives: list[str] = field(default_factory=list[str])
 
 
@@ -73,7 +73,7 @@ def connect(parts: list[FunctionPart]) -> None:
             before |= dict.fromkeys(part.gives)
 
 
-def _names(lines: Iterable[Line], context: type[ast.expr_context]) -> dict[str, None]:
+def _names(lines: Iterable[SourceLine], context: type[ast.expr_context]) -> dict[str, None]:
     """The names that some lines load, or store."""
     found: dict[str, None] = {}
     for line in lines:
@@ -86,11 +86,20 @@ def _names(lines: Iterable[Line], context: type[ast.expr_context]) -> dict[str, 
     return found
 
 
-def written(parts: list[FunctionPart]) -> Iterator[Line]:
+def written(parts: list[FunctionPart]) -> Iterator[SourceLine]:
     """All functions, one after the other."""
     for p in parts:
-        yield Line("")
-        yield Line(f"def {p.name}({', '.join(p.takes)}):")
+        yield SourceLine("")
+        yield SourceLine(f"def {p.name}({', '.join(p.takes)}):")
         yield from p.lines
         if p.name != parts[0].name:
-            yield Line(f"    return [{', '.join(p.gives)}]")
+            yield SourceLine(f"    return [{', '.join(p.gives)}]")
+
+
+def safe(text: str) -> str:
+    """Text that can stand in a comment: one line, nothing but ASCII, in quotes.
+
+    >>> print(safe('a' + chr(10) + 'b'))
+    'a\\nb'
+    """
+    return ascii(text)

@@ -16,14 +16,14 @@ import numpy as np
 
 from scanopt.array.op import Op
 from scanopt.backends.layout import Layout, layout
-from scanopt.backends.loop_source import LoopWriter, made_in, safe
-from scanopt.backends.parts import COMMENT_AT, DEEPEST, FunctionPart, Line, connect, written
+from scanopt.backends.loop_source import LoopWriter
+from scanopt.backends.parts import COMMENT_AT, DEEPEST, FunctionPart, SourceLine, connect, safe, written
 from scanopt.backends.scratch import kept_buffers
-from scanopt.program.failures import Lines
+from scanopt.program.failures import SourceMap
 from scanopt.program.ir import Branch, Compute, Loop, Program, Step
 from scanopt.program.names import given
 from scanopt.program.storage.placement import Root
-from scanopt.program.text import names_made, names_read
+from scanopt.program.text import made_in, names_made, names_read
 
 if TYPE_CHECKING:
     from scanopt.backends.kernels.choice import Choice
@@ -61,7 +61,7 @@ class Source:
     labels: tuple[str, ...]
     empties: dict[str, tuple[Loop, tuple[str, ...]]]
     titles: tuple[tuple[str, ...], ...]
-    stands_for: Lines
+    stands_for: SourceMap
 
 
 def program_source(program: Program, infix: bool = True, choice: Choice | None = None) -> Source:
@@ -111,8 +111,8 @@ class Writer:
     labels: list[str] = field(default_factory=list[str])
     titles: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
     empties: dict[str, tuple[Loop, tuple[str, ...]]] = field(default_factory=dict[str, Any])
-    stands_for: Lines = field(default_factory=Lines)
-    lines: list[Line] = field(default_factory=list[Line])
+    stands_for: SourceMap = field(default_factory=SourceMap)
+    lines: list[SourceLine] = field(default_factory=list[SourceLine])
     depth: int = 1
     loop: int | None = None
 
@@ -122,7 +122,9 @@ class Writer:
         self, text: str, comment: str = "", step: Compute | None = None, calls: FunctionPart | None = None
     ) -> None:
         """One line, with a comment at its end (already safe: see `safe`)."""
-        self.lines.append(Line("    " * self.depth + text if text or calls else "", comment, step, self.loop, calls))
+        self.lines.append(
+            SourceLine("    " * self.depth + text if text or calls else "", comment, step, self.loop, calls)
+        )
 
     def block(self, head: str, write: Callable[[], None], comment: str = "") -> None:
         """A line ending in a colon, and what `write` writes, one level deeper."""
@@ -215,7 +217,7 @@ class Writer:
             part.write()
         if len(self.parts) > 1:
             connect(self.parts)
-        lines = [*map(Line, head), *written(self.parts)]
+        lines = [*map(SourceLine, head), *written(self.parts)]
         for number, line in enumerate(lines, 1):
             self.stands_for.note(number, line.step, line.loop)
         return "".join(

@@ -34,10 +34,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
-import scanopt
 from scanopt.array.shown import shown
 from scanopt.calculus.condition import FACTS
 from scanopt.calculus.law import INPLACE, Law, named_laws, standard_laws
+from scanopt.cli_arguments import parser
 from scanopt.compilation.compiled_function import Function, watching
 from scanopt.extraction.calibrated_cost import calibration_file, write_costs
 from scanopt.lab import targets
@@ -65,7 +65,7 @@ _WIDE = 150  # columns where there is no terminal
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the return value is the exit status."""
-    options = _parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     commands = {
         "run": _run, "explain": _run, "show": _show, "ablate": _ablate, "laws": _laws, "check": _check,
         "check-law": _check_law, "prove-law": _prove_law, "check-facts": _check_facts, "calibrate": _calibrate,
@@ -81,74 +81,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return status
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="scanopt", description="Symbolic loops, optimized by named laws.")
-    parser.add_argument("--version", action="version", version=f"scanopt {scanopt.__version__}")
-    commands = parser.add_subparsers(
-        dest="command",
-        required=True,
-        metavar="{run,explain,show,ablate,laws,check,check-law,prove-law,check-facts,calibrate,doctor,cache}",
-    )
-    for name, text in (
-        ("run", "execute a file, then print programs, laws, costs and times of each function it compiled"),
-        ("explain", "execute a file, then print how each function it compiled was optimized, law by law"),
-        ("show", "execute a file, then write the page of each function it compiled: open it in a browser"),
-        ("ablate", "execute a file, then print what each function would cost without each law and ruleset that fired"),
-    ):
-        command = commands.add_parser(name, help=text, description=text)
-        if name == "ablate":
-            command.add_argument("--without", metavar="NAME", action="append", help="only this law or ruleset")
-        elif name == "show":
-            command.add_argument(
-                "--out", type=Path, default=Path("report.html"), help="the page (default: %(default)s)"
-            )
-        else:
-            command.add_argument("--html", type=Path, metavar="OUT", help="write the report page there, too")
-        if name == "explain":
-            command.add_argument("--json", action="store_true", help="print histories instead: see docs/history.md")
-        command.add_argument("file", type=Path, metavar="FILE", help="a Python file that calls scanopt.function")
-        command.add_argument("arguments", nargs="*", metavar="ARG", help="arguments of the file (options after --)")
-    text = "print the laws, their conditions, licences and sources"
-    command = commands.add_parser("laws", help=text, description=text)
-    command.add_argument("--markdown", action="store_true", help="print the page docs/laws.md: all laws and facts")
-    command.add_argument("--on", type=Path, metavar="FILE", help="execute a file and count how often each law fires")
-    command.add_argument("--derivable", action="store_true", help="print the laws that follow from others")
-    command.add_argument("names", nargs="*", metavar="NAME", help="a law or a ruleset (default: a table of all)")
-    text = "attack the laws that a file defines: on their examples, with random values, without each condition"
-    command = commands.add_parser("check", help=text, description=text)
-    command.add_argument("file", type=Path, metavar="FILE", help="a Python file with laws")
-    text = "attack laws: on their examples, with random values, without each condition; do others prove them?"
-    command = commands.add_parser("check-law", help=text, description=text)
-    command.add_argument("--all", action="store_true", help="all laws of the project and of installed extensions")
-    command.add_argument("--mutate", action="store_true", help="only drop each condition in turn: what goes wrong?")
-    command.add_argument("--markdown", action="store_true", help="with --mutate: print the page docs/mutations.md")
-    command.add_argument("laws", nargs="*", metavar="LAW", help="module:law, file.py:law, a name, a ruleset")
-    text = "prove laws for loops of few steps and small arrays of unknowns, or refute them (needs scanopt[prove])"
-    command = commands.add_parser("prove-law", help=text, description=text)
-    command.add_argument("--all", action="store_true", help="all laws of the project and of installed extensions")
-    command.add_argument("--steps", type=int, metavar="N", help="at most so many steps (default: 4, with --mutate 3)")
-    command.add_argument("--mutate", action="store_true", help="only drop each condition in turn: is the rest refuted?")
-    command.add_argument("--json", action="store_true", help="print the record that docs/laws.md is made with")
-    command.add_argument("laws", nargs="*", metavar="LAW", help="module:law, file.py:law, a name, a ruleset")
-    text = "drop each atom of each rule of the facts in turn: what goes wrong?"
-    command = commands.add_parser("check-facts", help=text, description=text)
-    command.add_argument("--markdown", action="store_true", help="print the page docs/fact-mutations.md")
-    command.add_argument("--search", action="store_true", help="try all programs, where none is noted (takes long)")
-    command.add_argument("facts", nargs="*", metavar="FACT", help="names of facts (default: all)")
-    text = "measure what operators and loops cost on this machine"
-    command = commands.add_parser("calibrate", help=text, description=text)
-    command.add_argument("--out", type=Path, metavar="FILE", help='default: where cost="calibrated" looks for it')
-    command.add_argument("--operators", metavar="A,B", help="only these; the others keep their default costs")
-    command.add_argument("--seconds", type=float, default=0.02, help="for each measurement (default: %(default)s)")
-    text = "say what is installed, which executors work, and what to install"
-    command = commands.add_parser("doctor", help=text, description=text)
-    command.add_argument("--json", action="store_true", help="print a list of findings")
-    text = "say which compiled kernels are kept for the next process"
-    command = commands.add_parser("cache", help=text, description=text)
-    command.add_argument("--clear", action="store_true", help="delete them")
-    return parser
 
 
 def _fail(message: str) -> int:

@@ -9,7 +9,7 @@ import pytest
 
 from scanopt.cli import main
 from scanopt.lab import doctor
-from scanopt.lab.doctor import Finding
+from scanopt.lab.doctor import Diagnosis
 
 FILE = """
 import scanopt, scanopt.tensor as T
@@ -66,7 +66,7 @@ def test_doctor_says_what_works(capsys: pytest.CaptureFixture[str]) -> None:
 def test_doctor_fails_where_something_needed_does(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    bad = [Finding("backend numpy", "fails", "a loop gave a wrong result", "report it, with this text")]
+    bad = [Diagnosis("backend numpy", "fails", "a loop gave a wrong result", "report it, with this text")]
     monkeypatch.setattr("scanopt.cli.examined", lambda: bad)
     assert main(["doctor"]) == 1
     assert "-> report it" in capsys.readouterr().out

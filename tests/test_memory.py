@@ -260,8 +260,9 @@ def peaks(program: Callable[[Any], tuple[list[Any], Any]], args: list[Any], size
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         f = scanopt.function(
-            [*inputs, n], outputs, example=[*args, 400] if sizes == "example" else None, on_unused_input="ignore"
-        )
+            [*inputs, n], outputs, example=[*args, 400] if sizes == "example" else None, on_unused_input="ignore",
+            backend="numpy",  # of whose memory tracemalloc knows
+        )  # fmt: skip
     return traced(f, [*args, 400])
 
 

@@ -124,6 +124,7 @@ def slopes(steps: Any = None) -> list[Any]:
     return list(scanopt.grad((states**2).sum(), [W, U, b]))
 
 
+@pytest.mark.usefixtures("priced_as_array_steps")
 def test_gradients_of_weights_are_contractions() -> None:
     f = scanopt.function([X, h0, *MORE[:2], u], slopes())
     end = str(f.program).rpartition("keep")[2]

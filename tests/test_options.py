@@ -30,6 +30,7 @@ def examples(ruleset: str) -> Iterable[tuple[Law, Any]]:
     return ((x, p) for x in standard_laws() if x.ruleset == ruleset for p in x.example)
 
 
+@pytest.mark.usefixtures("priced_as_array_steps")  # kernels do as well without some
 @pytest.mark.parametrize("ruleset", sorted({x.ruleset for x in standard_laws()}))
 def test_rulesets_can_be_left_out(ruleset: str) -> None:
     names = {x.name for x in standard_laws() if x.ruleset == ruleset}

@@ -60,7 +60,20 @@ _FLOATS = {
     "isfinite": "__builtin_fabs(a) < __builtin_inf()",
     "signbit": "__builtin_signbit(a) != 0",
 }
+_START = "(b < 0 ? (b + a < 0 ? 0 : b + a) : b > a ? a : b)"
+_STOP = "(c < 0 ? (c + a < 0 ? 0 : c + a) : c > a ? a : c)"
+_ROWS = {
+    "row_read": "b < 0 ? b + a + 1 : b + 1",
+    "row_read_near": "b < 0 || b >= a ? a : b + 1",
+    "row_left_near": "b < 0 ? (b < -a ? a : -b) : b >= a ? a : b + 1",
+    "slice_read": f"{_STOP} > {_START} ? {_STOP} : a > 1 ? 1 : a",
+    "slice_left": f"{_STOP} > {_START} ? {_STOP} - {_START} : 0",
+    "slice_read_near": "b < 0 || c < 0 || c > a ? a : c < 1 ? (a > 1 ? 1 : a) : c",
+    "slice_left_near": "b < 0 ? (c < 0 ? (b < -a ? a : -b) : a) : c < 0 || c > a ? a : c < 1 ? (a > 1 ? 1 : a) : c",
+}  # fmt: skip
+"""Of `a` rows, and the row b or the rows [b:c]: see `scanopt.array.operators.parts`."""
 _INTEGERS = {
+    **_ROWS,
     "clip": "(a > b ? a : b) < c ? (a > b ? a : b) : c",
     "maximum": "a > b ? a : b", "minimum": "a < b ? a : b", "square": "a * a", "sign": "(a > 0) - (a < 0)",
     "absolute": "a < 0 ? -a : a",

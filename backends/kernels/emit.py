@@ -7,7 +7,7 @@ from functools import singledispatch
 
 import numpy as np
 
-from scanopt.backends.kernels.frames import Frame, checked
+from scanopt.backends.kernels.frames import LoopFrame, checked
 from scanopt.backends.kernels.ir import (
     ONE,
     ZERO,
@@ -272,7 +272,7 @@ def _nested(node: Nested, w: Lowering) -> None:
     for k in node.loop.keeps:
         outs.append(w.place(k.out))
     steps = checked(w, node)
-    frame = Frame(w, node, w.fresh("t"), steps, outs, outermost=False)
+    frame = LoopFrame(w, node, w.fresh("t"), steps, outs, outermost=False)
     frame.write(lambda nodes, wanted: emit(w, nodes, wanted))
     if node.loop is w.body.cut:
         w.code.append(Set(w.taken, frame.t))

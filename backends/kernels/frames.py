@@ -56,7 +56,7 @@ from scanopt.backends.kernels.recipe import Given, Number
 from scanopt.backends.kernels.values import Array, Scalar, packed
 from scanopt.program.ir import CarriedState, Keep
 
-__all__ = ["REGISTERS", "Frame", "checked"]
+__all__ = ["REGISTERS", "LoopFrame", "checked"]
 
 REGISTERS = 8
 """A scalar state that looks back no further is kept in variables."""
@@ -81,7 +81,7 @@ COMPUTED = (
 Emit = Callable[[Sequence[Node], set[str]], None]
 
 
-class Frame:
+class LoopFrame:
     """A loop being written.
 
     t: the variable that counts its steps; steps: how many there are at most; outs: the pointers of what is kept.

@@ -9,8 +9,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 __all__ = [
-    "INDEX", "ONE", "ZERO", "Break", "Cast", "Declare", "Do", "Expr", "Fail", "For", "Helper", "If", "Inner", "Kernel",
-    "Let", "Lit", "Load", "Param", "Point", "Set", "Steps", "Stmt", "Store", "Var", "plus", "product", "times",
+    "INDEX",
+    "ONE",
+    "ZERO",
+    "Break",
+    "Cast",
+    "Declare",
+    "Do",
+    "Expr",
+    "Fail",
+    "For",
+    "Helper",
+    "If",
+    "Inner",
+    "Kernel",
+    "KernelParam",
+    "Let",
+    "Lit",
+    "Load",
+    "Point",
+    "Set",
+    "Steps",
+    "Stmt",
+    "Store",
+    "Var",
+    "plus",
+    "product",
+    "times",
 ]  # fmt: skip
 
 INDEX = "int64"
@@ -179,7 +204,7 @@ Stmt = Declare | Let | Set | Point | Store | For | Steps | If | Inner | Helper |
 
 
 @dataclass(frozen=True)
-class Param:
+class KernelParam:
     """An array that the kernel is given.  offset: where it lies in that, a number in bytes; "" for at its start."""
 
     name: str
@@ -194,7 +219,7 @@ class Kernel:
     numbers: the names of the lengths that it is given, in order.
     """
 
-    params: tuple[Param, ...]
+    params: tuple[KernelParam, ...]
     numbers: tuple[str, ...]
     slots: int
     body: tuple[Stmt, ...]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from scanopt.backends.kernels import contractions, draws, power_tables, searches, views  # noqa: F401  (they register how their nodes are written)
+from scanopt.backends.kernels import contractions, counts, draws, power_tables, searches, views  # noqa: F401  (these register how nodes are written)
 from scanopt.backends.kernels.emit import emit
-from scanopt.backends.kernels.frames import COMPUTED, Frame
+from scanopt.backends.kernels.frames import COMPUTED, LoopFrame
 from scanopt.backends.kernels.ir import ONE, ZERO, Stmt
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Body, Nested
@@ -23,7 +23,7 @@ def lowered(body: Body, lengths: Lengths) -> Recipe:
         _at_home(w, body, outs)
     code: list[Stmt] = []
     with w.into(code):
-        Frame(w, body.root, "t", steps, outs, outermost=True).write(lambda nodes, wanted: emit(w, nodes, wanted))
+        LoopFrame(w, body.root, "t", steps, outs, outermost=True).write(lambda nodes, wanted: emit(w, nodes, wanted))
     return w.recipe(code, w.taken or "t")
 
 

@@ -13,10 +13,10 @@ from scanopt.backends.kernels.ir import (
     Declare,
     Expr,
     Kernel,
+    KernelParam,
     Let,
     Lit,
     Load,
-    Param,
     Point,
     Stmt,
     Store,
@@ -189,10 +189,10 @@ class Lowering:
         kernel = Kernel(params, tuple(self.number_names), len(self.loops), (*self.head, *code), result)
         return Recipe(kernel, self.lengths, tuple(self.given), tuple(self.numbers), tuple(self.loops))
 
-    def _param(self, i: int, g: Given) -> Param:
+    def _param(self, i: int, g: Given) -> KernelParam:
         if g.kind != "scratch":
-            return Param(f"g{i}", g.dtype)
-        return Param(f"g{i}", g.dtype, self.number(Number("offset", keep=i)).name)
+            return KernelParam(f"g{i}", g.dtype)
+        return KernelParam(f"g{i}", g.dtype, self.number(Number("offset", keep=i)).name)
 
 
 def index(start: Expr, places: Sequence[Expr], strides: Sequence[Expr]) -> Expr:

@@ -11,7 +11,7 @@ from scanopt.array.types import TensorType
 from scanopt.program.ir import Branch, Loop
 
 __all__ = [
-    "WHOLE", "Body", "Call", "Check", "Contract", "Draw", "Evenly", "Extreme", "Fork", "Join", "Length", "Map",
+    "WHOLE", "Body", "Call", "Check", "Contract", "Count", "Draw", "Evenly", "Extreme", "Fork", "Join", "Length", "Map",
     "Nested", "NoForm", "NoOrder", "Node", "Nonempty", "Powers", "Product", "Reduce", "Repeat", "Reshape", "Running",
     "Search", "SetItem", "Single", "Solve", "SumTo", "Take", "View", "Within", "walk",
 ]  # fmt: skip
@@ -217,6 +217,22 @@ class Check(_One):
 
 
 @dataclass(frozen=True)
+class Count(_One):
+    """How many rows of a trace a part needs; args: the rows that there are, and bounds of the part.
+
+    op: what of it is asked, as operation of these numbers.  bounds: of the part, "in" for those among the arguments.
+    exact: where the part is one row, that row must be there; else array steps run, which say what is wrong.
+    """
+
+    out: str
+    args: tuple[str, ...]
+    op: str
+    bounds: tuple[int | str, ...]
+    exact: bool
+    dtype: str = "int64"
+
+
+@dataclass(frozen=True)
 class Evenly(_One):
     """Integers from a first one on, by steps: of three numbers the first and the last say which."""
 
@@ -318,7 +334,7 @@ class Nested:
 
 Single = (
     Map | Call | View | Reshape | Join | Product | Length | Reduce | SumTo | Running | SetItem | Take
-    | Check | Draw | Evenly | Extreme | Search | Solve | Within | Nonempty | Contract | Powers
+    | Check | Count | Draw | Evenly | Extreme | Search | Solve | Within | Nonempty | Contract | Powers
 )  # fmt: skip
 Node = Single | Fork | Nested
 

@@ -20,10 +20,10 @@ from scanopt.backends.kernels.ir import (
     If,
     Inner,
     Kernel,
+    KernelParam,
     Let,
     Lit,
     Load,
-    Param,
     Point,
     Set,
     Steps,
@@ -67,7 +67,7 @@ def c_text(kernel: Kernel) -> str:
     )
 
 
-def _param(i: int, p: Param) -> str:
+def _param(i: int, p: KernelParam) -> str:
     t, start = TYPES[p.dtype], f"DATA({i}) + {p.offset}" if p.offset else f"DATA({i})"
     return f"    {t} *const {p.name} = ({t} *)({start});"
 

@@ -17,7 +17,7 @@ from scanopt.backends.kernels.nodes import (
     WHOLE,
     Call,
     Check,
-    Contract,
+    Count,
     Draw,
     Evenly,
     Extreme,
@@ -27,7 +27,6 @@ from scanopt.backends.kernels.nodes import (
     NoForm,
     Nonempty,
     Powers,
-    Product,
     Reduce,
     Repeat,
     Reshape,
@@ -35,13 +34,13 @@ from scanopt.backends.kernels.nodes import (
     Search,
     SetItem,
     Single,
-    Solve,
     SumTo,
     Take,
     View,
     Within,
 )  # fmt: skip
 from scanopt.backends.kernels.numpy_loops import DTYPES, inner_loop, loop_dtypes
+from scanopt.backends.kernels.reading_products import outer_nodes, product_nodes, solve_nodes, tensordot_nodes
 from scanopt.program.ir import Compute
 
 __all__ = ["nodes_of"]
@@ -235,19 +234,6 @@ def _sum_to(step: Compute, types: Types) -> Iterator[Single]:
         yield SumTo(step.out, step.args, dtype)
 
 
-def _outer(step: Compute, types: Types) -> Iterator[Single]:
-    """Products of all pairs: as NumPy, which multiplies a column by a row."""
-    (a, b), dtype = step.args, step.type.dtype
-    column, row = f"{step.out}#a", f"{step.out}#b"
-    types[column] = TensorType(types[a].dtype, (*types[a].shape, 1))
-    types[row] = TensorType(types[b].dtype, (1, *types[b].shape))
-    found = in_c("multiply", _dtypes(step, types))
-    if found and found[-1] == dtype:
-        yield View(column, (a,), ((0, WHOLE), None), (), types[a].dtype)
-        yield View(row, (b,), (None, (0, WHOLE)), (), types[b].dtype)
-        yield Map(step.out, (column, row), "multiply", found[:-1], dtype, step.out)
-
-
 def _running(op: str) -> Callable[[Compute, Types], Iterator[Single]]:
     """Sums and products of all elements up to each."""
 
@@ -257,13 +243,6 @@ def _running(op: str) -> Callable[[Compute, Types], Iterator[Single]]:
             yield Running(step.out, (a,), op, step.op.options["axis"] % types[a].ndim, dtype)
 
     return running
-
-
-def _product(step: Compute, types: Types) -> Iterator[Single]:
-    dtype = step.type.dtype
-    fits = all(types[a].ndim in (1, 2) and cast_is_known(types[a].dtype, dtype) for a in step.args)
-    if fits and not step.op.params and inner_loop("matmul", (dtype,) * 3) is not None:
-        yield Product(step.out, step.args, dtype)
 
 
 def _length(step: Compute, types: Types) -> Iterator[Single]:
@@ -307,6 +286,24 @@ def _has_rows(step: Compute, types: Types) -> Iterator[Single]:
     yield Nonempty(step.out, step.args)
 
 
+def _rows_of_part(which: str) -> Callable[[Compute, Types], Iterator[Single]]:
+    """What `scanopt.array.operators.parts` counts.  which: read, the first rows; left, the last ones of these."""
+
+    def rows(step: Compute, types: Types) -> Iterator[Single]:
+        (entry,), exact = step.op.options["index"], step.op.options["exact"]
+        if any(types[a].ndim or types[a].dtype not in INDICES for a in step.args):
+            return
+        bounds: tuple[int | str, ...] = (entry,)
+        if isinstance(entry, tuple):
+            start, stop = entry[1:3]
+            last = np.iinfo("int64").max if exact else -1  # no bound: all rows there are, or as many as come to be
+            bounds = (0 if start is None else start, last if stop is None else stop)
+        op = f"{'row' if len(bounds) == 1 else 'slice'}_{which}{'' if exact else '_near'}"
+        yield Count(step.out, step.args, op, bounds, exact)
+
+    return rows
+
+
 def _arange(step: Compute, types: Types) -> Iterator[Single]:
     if step.type.dtype in INDICES and all(types[a].dtype in INDICES for a in step.args):
         yield Evenly(step.out, step.args, step.type.dtype)
@@ -325,13 +322,6 @@ def _search(step: Compute, types: Types) -> Iterator[Single]:
     dtypes = set(_dtypes(step, types))
     if len(step.args) == 2 and types[step.args[0]].ndim == 1 and len(dtypes) == 1 and step.type.dtype == "int64":
         yield Search(step.out, step.args, step.op.options["side"] == "right")
-
-
-def _solve(step: Compute, types: Types) -> Iterator[Single]:
-    (a, b), dtype = step.args, step.type.dtype
-    fits = types[a].ndim == 2 and types[b].ndim in (1, 2) and {types[a].dtype, types[b].dtype} == {dtype}
-    if fits and inner_loop("solve", (dtype,) * 3) is not None:
-        yield Solve(step.out, step.args, dtype)
 
 
 def _draw(normal: bool) -> Callable[[Compute, Types], Iterator[Single]]:
@@ -359,54 +349,20 @@ def _powers(step: Compute, types: Types) -> Iterator[Single]:
         yield Powers(step.out, step.args, dtype)
 
 
-def _tensordot(step: Compute, types: Types) -> Iterator[Single]:
-    """Where the axes summed over are the first or the last of both, in order: no copies are needed; else as it is."""
-    (a, b), (ia, ib), dtype = step.args, step.op.options["axes"], step.type.dtype
-    if not ia or {types[a].dtype, types[b].dtype} != {dtype} or inner_loop("matmul", (dtype,) * 3) is None:
-        return
-    nodes: list[Single] = []
-    left, right = (_matrix(step, x, axes, i, types, nodes) for i, (x, axes) in enumerate(((a, ia), (b, ib))))
-    if left is None or right is None:
-        yield Contract(step.out, step.args, (tuple(ia), tuple(ib)), dtype)
-        return
-    yield from nodes
-    out = f"{step.out}#d"
-    types[out] = TensorType(dtype, (None, None))
-    yield Product(out, (left, right), dtype, as_they_lie=True)
-    yield Reshape(step.out, (out,), dtype)
-
-
-def _matrix(step: Compute, x: str, summed: tuple[int, ...], i: int, types: Types, nodes: list[Single]) -> str | None:
-    """A factor as a matrix, what is summed over its columns on the left (i = 0), its rows on the right."""
-    n, m, dtype = types[x].ndim, len(summed), types[x].dtype
-    first, last = summed == tuple(range(m)), summed == tuple(range(n - m, n))
-    if not (first or last):
-        return None
-    cut = m if first else n - m
-    flat = f"{step.out}#f{i}"
-    types[flat] = TensorType(dtype, (None, None))
-    nodes.append(Reshape(flat, (x,), dtype, (tuple(range(cut)), tuple(range(cut, n)))))
-    if (first and not i) or (last and not first and i):
-        turned = f"{step.out}#t{i}"
-        types[turned] = TensorType(dtype, (None, None))
-        nodes.append(View(turned, (flat,), ((1, WHOLE), (0, WHOLE)), (), dtype))
-        return turned
-    return flat
-
-
 _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "sigmoid": _sigmoid, "cast": _cast, "where": _where, "clip": _clip, "round": _round, "full_like": _full_like,
     "shaped_like": _same, "spread_like": _same, "conjugate": _same, "getitem": _getitem,
     "setitem": _setitem, "reshape": _reshape,
     "transpose": _arranged(lambda op, ndim: list(op.options["axes"])), "expand_dims": _arranged(_expanded),
     "squeeze": _arranged(_squeezed), "stack": _joined(new=True), "concatenate": _joined(new=False),
-    "dot": _product, "matmul": _product, "shape_i": _length, "sum": _reduced("add"),
+    "dot": product_nodes, "matmul": product_nodes, "shape_i": _length, "sum": _reduced("add"),
     "prod": _reduced("multiply"), "max": _reduced("maximum"), "min": _reduced("minimum"), "mean": _reduced("add"),
-    "sum_to": _sum_to, "outer": _outer, "cumsum": _running("add"), "cumprod": _running("multiply"),
+    "sum_to": _sum_to, "outer": outer_nodes, "cumsum": _running("add"), "cumprod": _running("multiply"),
     "repeat_rows": _repeated, "broadcast_to": _repeated,
     "require": _require, "has_rows": _has_rows, "arange": _arange,
+    "rows_read": _rows_of_part("read"), "rows_left": _rows_of_part("left"),
     "argmax": _extreme("greater"), "argmin": _extreme("less"),
-    "searchsorted": _search, "solve": _solve, "powers": _powers, "tensordot": _tensordot,
+    "searchsorted": _search, "solve": solve_nodes, "powers": _powers, "tensordot": tensordot_nodes,
     "random_uniform": _draw(normal=False), "random_normal": _draw(normal=True), "random_valid": _valid,
     "any": _reduced("logical_or"), "all": _reduced("logical_and"),
 }  # fmt: skip

@@ -373,7 +373,7 @@ class SharedVariable(Variable):
         """A value that it may have, as an array.  Raises as `set_value`."""
         old = self._value
         new = np.asarray(value)
-        if new.dtype is old.dtype and new.shape == old.shape:
+        if new is not old and new.dtype is old.dtype and new.shape == old.shape:
             return new
         if new.dtype != self._value.dtype and np.can_cast(new.dtype, self._value.dtype, "safe"):
             new = new.astype(self._value.dtype)

@@ -52,8 +52,8 @@ def function(
 
     inputs: list of variables, pairs (variable, default value) or `In`s; a computed one cuts the graph there.
     outputs: a variable, or a list or dict of them (the function returns an array, a list or a dict), or None.
-    updates: dict or pairs of shared variable and new value; all are set after each call, computed from the values
-    before.  givens: dict or pairs of a variable and what stands in its place, as in `clone`.
+    updates: dict or pairs of shared variable and new value; all are set after each call, computed from values before.
+    givens: dict or pairs of a variable and what stands in its place, as in `clone`.
     mode: a `Mode` or its name (default: config.mode); "unoptimized" runs the interpreter, "FAST_COMPILE" leaves out
     laws that take time to apply.  A loop with a mode of its own is rewritten by the laws that this one allows.
     fp: "exact" (equal to the interpreter bit for bit), "reassoc" (rounding may differ) or "fast" (formulas may).
@@ -64,11 +64,10 @@ def function(
     laws run when (default: all, until nothing is new).  example: one value per input, for sizes.
     memory: the bytes that the program may hold at those sizes, beside its arguments: a number, "2GB", or "free" for
     what the machine has free (default: config.memory).  Warns where no program that was found holds so little.
-    on_unused_input: "raise", "warn" or "ignore".  allow_input_downcast: True lets all arguments lose
-    precision, False none; None (the default) Python floats, alone or in lists.
-    no_default_updates: True, or those shared variables whose default update is left out.
-    profile: True or a title to collect times of calls, of all loops and of the operators of their steps, as
-    `f.profile` (default: config.profile).
+    on_unused_input: "raise", "warn" or "ignore".  allow_input_downcast: True lets all arguments lose precision, False
+    none; None (the default) Python floats, alone or in lists.  no_default_updates: True, or those shared variables
+    whose default update is left out.  profile: True or a title to collect times of calls, of all loops and of the
+    operators of their steps, as `f.profile` (default: config.profile).
     Warns, once per function, of random numbers of a loop whose updates were not passed: they repeat.
     Raises TypeError or ValueError for arguments that do not fit, naming them.
 
@@ -79,33 +78,33 @@ def function(
     """
     chosen = as_mode(config.mode if mode is None else mode)
     title = _profiled(config.profile if profile is None else profile, name)
-    made_of = signature(
-        inputs, outputs, updates, on_unused_input, allow_input_downcast, givens, no_default_updates
-    )  # fmt: skip
+    made_of = signature(inputs, outputs, updates, on_unused_input, allow_input_downcast, givens, no_default_updates)
     known, order = known_laws(rules), as_schedule(schedule)
-    names = [n for x in known for n in (x.name, x.ruleset)]
-    order.check(names)
-    modes = _modes(chosen, made_of, names)
-    left_out = tuple(exclude) if isinstance(exclude, Iterable) and not isinstance(exclude, str) else exclude
-    laws = tuple(x for x in allowed(known, fp, left_out) if any(m.allows(x.ruleset, x.name) for m in modes))
-    in_place = INPLACE not in left_out and all(INPLACE not in m.excluded for m in modes)
-    settings = Settings(
-        fp, checked_cost(_costs(cost, backend)), schedule=order, in_place=in_place, memory=_limit(memory, backend)
-    )  # fmt: skip
-    optimizes = any(m.optimizes for m in modes)
-    values = None if example is None else made_of.read_example(example)
+    modes = _modes(chosen, made_of, known, order)
+    laws, in_place = _permitted(known, modes, fp, exclude)
+    model, limit = checked_cost(_costs(cost, backend)), _limit(memory, backend)
+    settings = Settings(fp, model, schedule=order, in_place=in_place, memory=limit)
+    values, optimizes = None if example is None else made_of.read_example(example), any(m.optimizes for m in modes)
     plan = OptimizationPlan(Request(made_of, laws, settings, backend, values, optimizes, chosen, known, bool(title)))
-    if no_default_updates is not True:
-        warn_of_streams(forgotten_streams(made_of.results, made_of.updates))
+    warn_of_streams({} if no_default_updates is True else forgotten_streams(made_of.results, made_of.updates))
     return watched(Function(plan, name, profile=title))
 
 
-def _modes(chosen: Mode, asked: Signature, names: Sequence[str]) -> list[Mode]:
-    """The modes of a function and of its loops.  names: of laws and rulesets that there are.  Raises ValueError."""
+def _modes(chosen: Mode, asked: Signature, known: Sequence[Law], order: Schedule) -> list[Mode]:
+    """The modes of a function and of its loops.  Raises ValueError where they or a schedule name no law there is."""
+    names = [n for x in known for n in (x.name, x.ruleset)]
+    order.check(names)
     modes = [chosen, *(node.mode for node in loops_of(asked.results) if node.mode is not None)]
     for m in modes:
         m.check([*names, INPLACE])
     return modes
+
+
+def _permitted(known: Sequence[Law], modes: Sequence[Mode], fp: str, exclude: Any) -> tuple[tuple[Law, ...], bool]:
+    """The laws that may fire, by licence, names and modes; and whether results may be computed in place."""
+    names = tuple(exclude) if isinstance(exclude, Iterable) and not isinstance(exclude, str) else exclude
+    laws = tuple(x for x in allowed(known, fp, names) if any(m.allows(x.ruleset, x.name) for m in modes))
+    return laws, INPLACE not in names and all(INPLACE not in m.excluded for m in modes)
 
 
 def _profiled(profile: Any, name: str | None) -> str:

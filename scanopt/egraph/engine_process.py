@@ -32,6 +32,7 @@ _AT_ONCE = 8
 """Runs of facts between two looks at what they came to."""
 
 _MOST = 1 << 62
+_PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
 class Server:
@@ -248,9 +249,6 @@ def used() -> tuple[int, int]:
         pages, resident = file.read().split()[:2]
         return int(resident) * _PAGE, int(pages) * _PAGE
     return 0, 0
-
-
-_PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
 def soft_limit() -> int:

@@ -17,7 +17,7 @@ from scanopt.egraph.provenance import Provenance
 from scanopt.history.barriers import barriers
 from scanopt.history.egraph import EGraphTables
 from scanopt.history.names import StableNames
-from scanopt.history.programs import Lines
+from scanopt.history.programs import HistoryLines
 from scanopt.view.mathematics import formula_text
 
 __all__ = ["FORMAT", "VERSION", "history"]
@@ -33,7 +33,7 @@ def history(f: Function) -> dict[str, Any]:
     look = _look(recorded)
     names = StableNames(look.graph, look.places)
     exact = recorded.settings.fp == "exact"
-    lines = Lines(names, look.places, look.loops, look.provenance.made, exact)
+    lines = HistoryLines(names, look.places, look.loops, look.provenance.made, exact)
     first = lines.written(recorded.written)
     programs: list[dict[str, Any]] = [{"lines": first, "cost": recorded.written.cost}]
     stages: list[dict[str, Any]] = []

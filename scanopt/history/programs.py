@@ -17,12 +17,12 @@ from scanopt.program.lower import lowered_with_names
 from scanopt.program.renaming import renamed
 from scanopt.program.text import Line, program_lines
 
-__all__ = ["Lines"]
+__all__ = ["HistoryLines"]
 
 Row = dict[str, Any]
 
 
-class Lines:
+class HistoryLines:
     """The lines of all programs of a history.
 
     places, loops: the class and clock of each term and loop as written.  made: the law that made each form.
@@ -80,7 +80,7 @@ class _Page:
     """One program's lines, with what is known of each."""
 
     def __init__(
-        self, lines: Lines, program: Program, named: Mapping[str, Instance], x: Extraction, written: bool
+        self, lines: HistoryLines, program: Program, named: Mapping[str, Instance], x: Extraction, written: bool
     ) -> None:
         self._lines, self._program, self._named, self._x, self._written = lines, program, named, x, written
         self._around: list[str] = []

@@ -18,7 +18,7 @@ from scanopt.extraction.calibrated_cost import calibration_file
 from scanopt.loops.derived import map as scan_map
 from scanopt.memory import bytes_text
 
-__all__ = ["Finding", "cache_files", "examined", "findings_text"]
+__all__ = ["Diagnosis", "cache_files", "examined", "findings_text"]
 
 _NEEDED = ("numpy", "scipy", "egglog", "networkx")
 _EXTRAS = {"cupy": "cupy", "ziglang": "cc", "IPython": "notebook", "z3": "prove", "sklearn": "examples", "jax": "bench"}
@@ -26,7 +26,7 @@ _EXTRAS = {"cupy": "cupy", "ziglang": "cc", "IPython": "notebook", "z3": "prove"
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """One thing that was looked at.  state: "works", "missing" or "fails".  advice: what to do, "" for nothing."""
 
     name: str
@@ -35,12 +35,12 @@ class Finding:
     advice: str = ""
 
 
-def examined() -> list[Finding]:
+def examined() -> list[Diagnosis]:
     """Everything: versions, executors, extras, caches."""
     return [*_versions(), *_executors(), *_extras(), *_caches()]
 
 
-def findings_text(findings: Sequence[Finding]) -> str:
+def findings_text(findings: Sequence[Diagnosis]) -> str:
     """One line for each, what to do below it."""
     width = max(len(x.name) for x in findings)
     lines: list[str] = []
@@ -51,16 +51,16 @@ def findings_text(findings: Sequence[Finding]) -> str:
     return "\n".join(lines)
 
 
-def _versions() -> Iterator[Finding]:
-    yield Finding("python", "works", platform.python_version())
+def _versions() -> Iterator[Diagnosis]:
+    yield Diagnosis("python", "works", platform.python_version())
     for name in _NEEDED:
         try:
-            yield Finding(name, "works", version(name))
+            yield Diagnosis(name, "works", version(name))
         except PackageNotFoundError:
-            yield Finding(name, "missing", "needed", f"pip install {name}")
+            yield Diagnosis(name, "missing", "needed", f"pip install {name}")
 
 
-def _executors() -> Iterator[Finding]:
+def _executors() -> Iterator[Diagnosis]:
     """Each executor runs a loop whose result is known."""
     x = T.dvector("x")
     outputs, _ = scan_map(lambda v: T.tanh(v) * 2.0, x)
@@ -72,28 +72,28 @@ def _executors() -> Iterator[Finding]:
             right = np.allclose(found.get() if hasattr(found, "get") else found, np.tanh(value) * 2.0)
         except Exception as error:  # whatever keeps it from running is what was asked for
             text = f"{type(error).__name__}: {error}".splitlines()[0]
-            yield Finding(f"backend {backend}", "missing", text, advice.get(backend, ""))
+            yield Diagnosis(f"backend {backend}", "missing", text, advice.get(backend, ""))
             continue
         state, says = ("works", "ran a loop") if right else ("fails", "a loop gave a wrong result")
-        yield Finding(f"backend {backend}", state, says, "" if right else "report it, with this text")
+        yield Diagnosis(f"backend {backend}", state, says, "" if right else "report it, with this text")
 
 
-def _extras() -> Iterator[Finding]:
+def _extras() -> Iterator[Diagnosis]:
     for module, extra in _EXTRAS.items():
         there = importlib.util.find_spec(module) is not None
         advice = "" if there else f"pip install scanopt[{extra}]"
-        yield Finding(f"extra {extra}", "works" if there else "missing", module, advice)
+        yield Diagnosis(f"extra {extra}", "works" if there else "missing", module, advice)
 
 
-def _caches() -> Iterator[Finding]:
+def _caches() -> Iterator[Diagnosis]:
     files = cache_files()
     size = bytes_text(float(sum(f.stat().st_size for f in files)))
     where = files[0].parent if files else _kernels()
-    yield Finding("cache of kernels", "works", f"{len(files)} files, {size}, in {where}")
+    yield Diagnosis("cache of kernels", "works", f"{len(files)} files, {size}, in {where}")
     costs = calibration_file()
     there = costs.is_file()
     says = str(costs) if there else "none"
-    yield Finding("measured costs", "works" if there else "missing", says, "" if there else "scanopt calibrate")
+    yield Diagnosis("measured costs", "works" if there else "missing", says, "" if there else "scanopt calibrate")
 
 
 def _kernels() -> Path:

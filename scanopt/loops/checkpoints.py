@@ -51,15 +51,13 @@ def scan_checkpoints(
 ) -> Any:
     """scan for gradients in little memory: (outputs, updates), of which every save_every_N-th row is there.
 
-    fn, sequences, outputs_info, non_sequences, n_steps, name: as for `scan`, without taps; all sequences
-        have n_steps rows.
+    fn, sequences, outputs_info, non_sequences, n_steps, name: as for `scan`, without taps; sequences have n_steps rows.
     save_every_N: steps from one kept state to the next, 10 if not given.  The last row of the outputs
         is that of the last step, whether or not N divides the number of steps.
     padding: False says that N divides the number of steps, which saves a copy of the sequences.
-    checkpoint: "auto" chooses N by an estimate of the memory that the gradient takes at its peak: the least
-        N that keeps within memory_budget (bytes); without one, the N of least peak.
-        Where no N keeps within the budget that is the one taken, too, with a UserWarning where the
-        sizes are known before the run.
+    checkpoint: "auto" chooses N by an estimate of the memory that the gradient takes at its peak: the least N that
+        keeps within memory_budget (bytes); without one, or where none does, the N of least peak; the latter
+        with a UserWarning where the sizes are known before the run.
     return_list, return_updates: as for `scan`.
     Values and gradients are those of `scan`; the forward loop is computed twice.
     Raises TypeError, ValueError as `scan` does; TapsError, which is the documents' RuntimeError and a ValueError, for

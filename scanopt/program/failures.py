@@ -17,11 +17,11 @@ from scanopt.loops.failures import add_notes, loop_notes, operator_note
 from scanopt.program.ir import Compute, Loop, Origin, Program
 from scanopt.program.text import names_shown
 
-__all__ = ["Lines", "note_failure"]
+__all__ = ["SourceMap", "note_failure"]
 
 
 @dataclass
-class Lines:
+class SourceMap:
     """What the lines of generated text stand for, by number from 1.
 
     steps: the operator on a line.  inside: the number of the innermost loop around it.  loops: by number, each with
@@ -64,7 +64,7 @@ class Lines:
         return [self.counters[i] for i in self._around(number)]
 
 
-def note_failure(error: BaseException, program: Program, lines: Lines, code: CodeType) -> None:
+def note_failure(error: BaseException, program: Program, lines: SourceMap, code: CodeType) -> None:
     """Say what an error is about, where it comes from the text compiled as `code`."""
     found = _place(error, code)
     if found is None:

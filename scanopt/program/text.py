@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from scanopt.array.op_text import op_text
 from scanopt.program.ir import Branch, CarriedState, Compute, Const, Keep, Loop, Program, Step
 
-__all__ = ["Line", "names_made", "names_read", "names_shown", "program_lines", "program_text"]
+__all__ = ["Line", "made_in", "names_made", "names_read", "names_shown", "program_lines", "program_text"]
 
 WIDEST = 64
 
@@ -86,6 +86,24 @@ def names_read(step: Step) -> Iterator[str]:
             at_end = [s.update for s in here.states] + [k.value for k in here.keeps]
             at_end += [here.until] if here.until is not None else []
             todo += reversed([*here.body, *at_end])
+
+
+def made_in(loop: Loop, apart: Container[int]) -> list[str]:
+    """The names made inside a loop, those of loops and branches inside it included.  apart: ids of those left out."""
+    names: list[str] = []
+    todo: list[Step] = [loop]
+    while todo:
+        step = todo.pop()
+        if step is not loop:
+            names += names_made(step)
+        if id(step) in apart:
+            continue
+        if isinstance(step, Loop):
+            names += [r.out for r in step.reads] + [name for s in step.states for _, name in s.taps]
+            todo += reversed(step.body)
+        elif isinstance(step, Branch):
+            todo += reversed((*step.then, *step.otherwise))
+    return names
 
 
 def names_made(step: Step) -> tuple[str, ...]:

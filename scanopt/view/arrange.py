@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from scanopt.view.layout import Box, Wire, draw
 from scanopt.view.scene import BOTTOM, TOP, Item, Link, Scene
 
-__all__ = ["Frame", "Piece", "Strand", "Text", "arrange", "columns", "cut", "text_width"]
+__all__ = ["Frame", "Label", "Piece", "Strand", "arrange", "columns", "cut", "text_width"]
 
 ADVANCE = 0.61  # width of a column, in units of the size: at least that of the usual faces
 LARGE, SMALL = 12.5, 10.0  # sizes
@@ -23,7 +23,7 @@ LANE = 9.0  # between the lanes on which states go back to the top
 
 
 @dataclass(frozen=True)
-class Text:
+class Label:
     """One line: its size, whether it stands out, and its middle relative to the piece."""
 
     text: str
@@ -50,7 +50,7 @@ class Piece:
     y: float
     width: float
     height: float
-    texts: tuple[Text, ...]
+    texts: tuple[Label, ...]
     cells: tuple[float, ...] = ()  # borders between taps
     frame: Frame | None = None
 
@@ -173,7 +173,7 @@ def _set_lines(item: Item, large: Iterable[str], small: Iterable[str]) -> Piece:
     width = max(44.0, max(text_width(t, size) for t, size, _ in lines) + 20)
     texts, y = [], 7.0
     for t, size, strong in lines:
-        texts.append(Text(t, width / 2, y + size, size, strong))
+        texts.append(Label(t, width / 2, y + size, size, strong))
         y += size * LINE
     return Piece(item, 0.0, 0.0, width, y + 5, tuple(texts))
 
@@ -186,7 +186,7 @@ def _set_cells(item: Item, cells: list[str], small: list[str]) -> Piece:
     wide = [w + extra for w in wide]
     width, x, texts, borders = sum(wide), 0.0, [], []
     for c, w in zip(cells, wide, strict=True):
-        texts.append(Text(c, x + w / 2, below.texts[0].y, LARGE, True))
+        texts.append(Label(c, x + w / 2, below.texts[0].y, LARGE, True))
         x += w
         borders.append(x)
     texts += [replace(t, x=width / 2) for t in below.texts[1:]]

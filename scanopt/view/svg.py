@@ -11,7 +11,7 @@ from zlib import crc32
 
 from scanopt.array.variable import Variable
 from scanopt.program.ir import Program
-from scanopt.view.arrange import SMALL, Frame, Piece, Text, arrange, text_width
+from scanopt.view.arrange import SMALL, Frame, Label, Piece, arrange, text_width
 from scanopt.view.graph_scene import graph_scene
 from scanopt.view.markup import escape
 from scanopt.view.program_scene import program_scene
@@ -116,7 +116,7 @@ def _document(width: float, height: float, body: Sequence[str], style: bool) -> 
 
 def _note(text: str, style: bool) -> str:
     width = text_width(text) + 40
-    return _document(width, 48, [_text(Text(text, width / 2, 28), "")], style)
+    return _document(width, 48, [_text(Label(text, width / 2, 28), "")], style)
 
 
 def _n(value: float) -> str:
@@ -128,7 +128,7 @@ def _group(x: float, y: float, body: Sequence[str] | Iterator[str], title: str =
     return f'<g transform="translate({_n(x)} {_n(y)})">{tip}' + "\n".join(body) + "</g>"
 
 
-def _text(text: Text, extra: str) -> str:
+def _text(text: Label, extra: str) -> str:
     kind = "b" if text.strong else "s"
     place = f'x="{_n(text.x)}" y="{_n(text.y)}" font-size="{_n(text.size)}"'
     return f'<text class="{kind}{extra}" {place}>{escape(text.text)}</text>'
@@ -231,7 +231,7 @@ def _legend(scene: Scene, width: float) -> tuple[list[str], tuple[float, float]]
             x, y = 0.0, y + 17
         square = f'x="{_n(x)}" y="{_n(y - 9)}" width="11" height="11" rx="3"'
         swatch = f'<rect class="box {colour}" {square}/>'
-        out.append(swatch + _text(Text(text, x + 17, y, SMALL), " l"))
+        out.append(swatch + _text(Label(text, x + 17, y, SMALL), " l"))
         x += step
         widest = max(widest, x - 18)
     return out, (widest, y + 30 if entries else 0.0)

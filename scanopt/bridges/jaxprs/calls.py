@@ -9,7 +9,7 @@ import numpy as np
 
 import scanopt.tensor as T
 from scanopt.array.variable import Constant, Variable
-from scanopt.bridges.jaxprs.reading import Equation, read_jaxpr, rule
+from scanopt.bridges.jaxprs.reading import JaxprEquation, read_jaxpr, rule
 from scanopt.lax.branches import cond, switch
 from scanopt.loops import carry as carried
 
@@ -27,7 +27,7 @@ def read_closed(closed: Any, inputs: Sequence[Variable]) -> list[Variable]:
     "jit", "pjit", "closed_call", "core_call", "call", "remat", "remat2", "checkpoint", "custom_jvp_call",
     "custom_vjp_call", "custom_vjp_call_jaxpr",
 )  # fmt: skip
-def _call(eq: Equation) -> list[Variable]:
+def _call(eq: JaxprEquation) -> list[Variable]:
     """A derivative of its own, of a call that has one, is JAX's affair: take gradients there, or those of its body."""
     for word in ("jaxpr", "call_jaxpr", "fun_jaxpr"):
         if word in eq.params:
@@ -36,7 +36,7 @@ def _call(eq: Equation) -> list[Variable]:
 
 
 @rule("cond")
-def _cond(eq: Equation) -> list[Variable]:
+def _cond(eq: JaxprEquation) -> list[Variable]:
     index, *operands = eq.inputs
     branches = eq.params["branches"]
     if isinstance(index, Constant):
@@ -49,7 +49,7 @@ def _cond(eq: Equation) -> list[Variable]:
 
 
 @rule("scan")
-def _scan(eq: Equation) -> list[Variable]:
+def _scan(eq: JaxprEquation) -> list[Variable]:
     p = eq.params
     consts, states = int(p["num_consts"]), int(p["num_carry"])
     held, init, xs = eq.inputs[:consts], eq.inputs[consts : consts + states], eq.inputs[consts + states :]
@@ -63,7 +63,7 @@ def _scan(eq: Equation) -> list[Variable]:
 
 
 @rule("while")
-def _while(eq: Equation) -> list[Variable]:
+def _while(eq: JaxprEquation) -> list[Variable]:
     p, given = eq.params, eq.inputs
     of_cond, of_body = int(p["cond_nconsts"]), int(p["body_nconsts"])
     held, body_held, init = given[:of_cond], given[of_cond : of_cond + of_body], given[of_cond + of_body :]
@@ -112,7 +112,7 @@ def _is_one(atom: Any) -> bool:
 
 
 def _counted(
-    eq: Equation, counter: tuple[int, Any], held: list[Variable], body_held: list[Variable], init: list[Variable]
+    eq: JaxprEquation, counter: tuple[int, Any], held: list[Variable], body_held: list[Variable], init: list[Variable]
 ) -> list[Variable]:
     k, bound = counter
     p = eq.params
@@ -131,7 +131,7 @@ def _counted(
 
 
 @rule("platform_index")
-def _platform(eq: Equation) -> Variable:
+def _platform(eq: JaxprEquation) -> Variable:
     """Of branches for several platforms the one for a CPU, or the one for all others."""
     platforms = list(eq.params["platforms"])
     found = next((i for i, names in enumerate(platforms) if names is None or "cpu" in names), len(platforms) - 1)

@@ -8,12 +8,12 @@ import numpy as np
 
 import scanopt.tensor as T
 from scanopt.array.variable import Constant, Variable
-from scanopt.bridges.jaxprs.reading import Equation, rule
+from scanopt.bridges.jaxprs.reading import JaxprEquation, rule
 from scanopt.bridges.jaxprs.shapes import padded
 
 
 @rule("dot_general")
-def _dot_general(eq: Equation) -> Variable:
+def _dot_general(eq: JaxprEquation) -> Variable:
     (of_x, of_y), (batch_x, batch_y) = (
         tuple(tuple(int(d) for d in axes) for axes in pair) for pair in eq.params["dimension_numbers"]
     )
@@ -51,7 +51,7 @@ _CONVOLUTIONS = {1: "conv1d", 2: "conv2d", 3: "conv3d"}
 
 
 @rule("conv_general_dilated")
-def _convolution(eq: Equation) -> Variable:
+def _convolution(eq: JaxprEquation) -> Variable:
     p, (x, w) = eq.params, eq.inputs
     numbers = p["dimension_numbers"]
     count = x.ndim - 2

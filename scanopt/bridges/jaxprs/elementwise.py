@@ -11,7 +11,7 @@ from scanopt.array.operators.bits import bitcast
 from scanopt.array.operators.special import special
 from scanopt.array.ufuncs import elementwise
 from scanopt.array.variable import Constant, Variable
-from scanopt.bridges.jaxprs.reading import Equation, rule
+from scanopt.bridges.jaxprs.reading import JaxprEquation, rule
 
 UFUNCS = {
     "neg": "negative", "sin": "sin", "cos": "cos", "tan": "tan", "asin": "arcsin", "acos": "arccos",
@@ -40,17 +40,17 @@ def kind(x: Variable) -> str:
 
 
 @rule(*UFUNCS)
-def _ufunc(eq: Equation) -> Variable:
+def _ufunc(eq: JaxprEquation) -> Variable:
     return elementwise(UFUNCS[eq.name], *eq.inputs)
 
 
 @rule(*SPECIAL)
-def _special(eq: Equation) -> Variable:
+def _special(eq: JaxprEquation) -> Variable:
     return special(SPECIAL[eq.name], *eq.inputs)
 
 
 @rule("and", "or", "xor", "not")
-def _bitwise(eq: Equation) -> Variable:
+def _bitwise(eq: JaxprEquation) -> Variable:
     logical = kind(eq.inputs[0]) == "b"
     if eq.name == "not":
         return elementwise("logical_not" if logical else "invert", *eq.inputs)
@@ -58,7 +58,7 @@ def _bitwise(eq: Equation) -> Variable:
 
 
 @rule("shift_right_logical")
-def _shift_right_logical(eq: Equation) -> Variable:
+def _shift_right_logical(eq: JaxprEquation) -> Variable:
     x, by = eq.inputs
     unsigned = f"uint{8 * np.dtype(x.dtype).itemsize}"
     if x.dtype == unsigned:
@@ -67,7 +67,7 @@ def _shift_right_logical(eq: Equation) -> Variable:
 
 
 @rule("div")
-def _div(eq: Equation) -> Variable:
+def _div(eq: JaxprEquation) -> Variable:
     """Of integers rounded towards zero."""
     x, y = eq.inputs
     if kind(x) not in "iu":
@@ -81,22 +81,22 @@ def _div(eq: Equation) -> Variable:
 
 
 @rule("rem")
-def _rem(eq: Equation) -> Variable:
+def _rem(eq: JaxprEquation) -> Variable:
     return elementwise("fmod", *eq.inputs)
 
 
 @rule("rsqrt")
-def _rsqrt(eq: Equation) -> Variable:
+def _rsqrt(eq: JaxprEquation) -> Variable:
     return T.reciprocal(T.sqrt(eq.inputs[0]))
 
 
 @rule("logistic")
-def _logistic(eq: Equation) -> Variable:
+def _logistic(eq: JaxprEquation) -> Variable:
     return T.sigmoid(eq.inputs[0])
 
 
 @rule("integer_pow")
-def _integer_pow(eq: Equation) -> Variable:
+def _integer_pow(eq: JaxprEquation) -> Variable:
     x, y = eq.inputs[0], int(eq.params["y"])
     if y in (0, 1, 2):
         return (T.ones_like(x), x, elementwise("square", x))[y]
@@ -118,7 +118,7 @@ def _power(x: Variable, n: int) -> Variable:
 
 
 @rule("polygamma")
-def _polygamma(eq: Equation) -> Variable:
+def _polygamma(eq: JaxprEquation) -> Variable:
     n, x = eq.inputs
     if not (isinstance(n, Constant) and not n.data.ndim):
         raise eq.refused("polygamma of an order that is computed")
@@ -133,7 +133,7 @@ def _factorial(n: int) -> float:
 
 
 @rule("round")
-def _round(eq: Equation) -> Variable:
+def _round(eq: JaxprEquation) -> Variable:
     x = eq.inputs[0]
     if int(eq.params["rounding_method"]) == 1:  # halves to even
         return elementwise("rint", x)
@@ -142,24 +142,24 @@ def _round(eq: Equation) -> Variable:
 
 
 @rule("real", "imag")
-def _part(eq: Equation) -> Variable:
+def _part(eq: JaxprEquation) -> Variable:
     return T.real(eq.inputs[0]) if eq.name == "real" else T.imag(eq.inputs[0])
 
 
 @rule("complex")
-def _complex(eq: Equation) -> Variable:
+def _complex(eq: JaxprEquation) -> Variable:
     x, y = (T.cast(v, eq.types[0].dtype) for v in eq.inputs)
     return x + y * Constant(np.asarray(1j, eq.types[0].dtype))
 
 
 @rule("clamp")
-def _clamp(eq: Equation) -> Variable:
+def _clamp(eq: JaxprEquation) -> Variable:
     low, x, high = eq.inputs
     return elementwise("minimum", elementwise("maximum", x, low), high)
 
 
 @rule("select_n")
-def _select_n(eq: Equation) -> Variable:
+def _select_n(eq: JaxprEquation) -> Variable:
     which, *cases = eq.inputs
     if kind(which) == "b":
         cases = [T.where(which, cases[1], cases[0])]
@@ -170,7 +170,7 @@ def _select_n(eq: Equation) -> Variable:
 
 
 @rule("convert_element_type")
-def _convert(eq: Equation) -> Variable:
+def _convert(eq: JaxprEquation) -> Variable:
     x, dtype = eq.inputs[0], eq.types[0].dtype
     if dtype == "bool":
         return T.neq(x, Constant(np.zeros((), x.dtype))) if x.dtype != "bool" else x
@@ -180,24 +180,24 @@ def _convert(eq: Equation) -> Variable:
 
 
 @rule("bitcast_convert_type")
-def _bitcast(eq: Equation) -> Variable:
+def _bitcast(eq: JaxprEquation) -> Variable:
     """As JAX has it, nothing flows back through bits."""
     x = eq.inputs[0]
     return bitcast(T.disconnected_grad(x) if kind(x) in "fc" else x, eq.types[0].dtype)
 
 
 @rule("stop_gradient")
-def _stop_gradient(eq: Equation) -> Variable:
+def _stop_gradient(eq: JaxprEquation) -> Variable:
     return T.disconnected_grad(eq.inputs[0])
 
 
 @rule("copy", "copy_p", "device_put", "optimization_barrier", "sharding_constraint", "name", "pvary", "mul_identity")
-def _same(eq: Equation) -> Any:
+def _same(eq: JaxprEquation) -> Any:
     return list(eq.inputs)
 
 
 @rule("reduce_precision")
-def _reduce_precision(eq: Equation) -> Variable:
+def _reduce_precision(eq: JaxprEquation) -> Variable:
     """Of a format that NumPy has: there and back."""
     bits = {(5, 10): "float16", (8, 23): "float32", (11, 52): "float64"}
     found = bits.get((int(eq.params["exponent_bits"]), int(eq.params["mantissa_bits"])))
@@ -207,13 +207,13 @@ def _reduce_precision(eq: Equation) -> Variable:
 
 
 @rule("population_count")
-def _population_count(eq: Equation) -> Variable:
+def _population_count(eq: JaxprEquation) -> Variable:
     """Of the bits: NumPy counts those of the absolute value."""
     return elementwise("bitwise_count", T.cast(eq.inputs[0], f"uint{8 * np.dtype(eq.inputs[0].dtype).itemsize}"))
 
 
 @rule("lt_to", "le_to", "eq_to")
-def _total_order(eq: Equation) -> Variable:
+def _total_order(eq: JaxprEquation) -> Variable:
     """Floats with -0.0 before 0.0, and NaN last."""
     x, y = eq.inputs
     if eq.name == "lt_to":
@@ -231,7 +231,7 @@ def _before(x: Variable, y: Variable) -> Variable:
 
 
 @rule("clz")
-def _leading_zeros(eq: Equation) -> Variable:
+def _leading_zeros(eq: JaxprEquation) -> Variable:
     """The bits below the first one are filled, and counted."""
     x, bits = eq.inputs[0], 8 * np.dtype(eq.inputs[0].dtype).itemsize
     unsigned = T.cast(x, f"uint{bits}")

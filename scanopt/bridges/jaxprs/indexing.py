@@ -14,7 +14,7 @@ import numpy as np
 import scanopt.tensor as T
 from scanopt.array.operators.scatter import scatter
 from scanopt.array.variable import Constant, Variable
-from scanopt.bridges.jaxprs.reading import Equation, rule
+from scanopt.bridges.jaxprs.reading import JaxprEquation, rule
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class _Windows:
         return [self.window.index(d) for d in (*ranged, *whole)]
 
 
-def _windows(eq: Equation, numbers: Any, words: tuple[str, ...], sizes: tuple[int, ...]) -> _Windows:
+def _windows(eq: JaxprEquation, numbers: Any, words: tuple[str, ...], sizes: tuple[int, ...]) -> _Windows:
     """words: what the fields of `numbers` are called that name the axes left out, the map and the paired axes."""
     operand, indices = eq.inputs[:2]
     gone, mapped, paired, pairs = (tuple(int(d) for d in getattr(numbers, w)) for w in words)
@@ -114,7 +114,7 @@ def _windows(eq: Equation, numbers: Any, words: tuple[str, ...], sizes: tuple[in
 
 
 @rule("gather")
-def _gather(eq: Equation) -> Variable:
+def _gather(eq: JaxprEquation) -> Variable:
     p, numbers, x = eq.params, eq.params["dimension_numbers"], eq.inputs[0]
     words = ("collapsed_slice_dims", "start_index_map", "operand_batching_dims", "start_indices_batching_dims")
     w = _windows(eq, numbers, words, tuple(int(n) for n in p["slice_sizes"]))
@@ -138,7 +138,7 @@ def _picked(x: Variable, key: tuple[Any, ...]) -> Variable:
     return found
 
 
-def _filled(eq: Equation, w: _Windows, found: Variable, batch_axes: list[int]) -> Variable:
+def _filled(eq: JaxprEquation, w: _Windows, found: Variable, batch_axes: list[int]) -> Variable:
     """What lies outside is a fixed value, where the mode asks for it."""
     if "FILL" not in str(eq.params["mode"]):
         return found
@@ -162,7 +162,7 @@ def _filled(eq: Equation, w: _Windows, found: Variable, batch_axes: list[int]) -
 
 @rule("scatter", "scatter-add", "scatter_add", "scatter-mul", "scatter_mul", "scatter-min", "scatter_min",
       "scatter-max", "scatter_max")  # fmt: skip
-def _scatter(eq: Equation) -> Variable:
+def _scatter(eq: JaxprEquation) -> Variable:
     x, _, updates = eq.inputs
     numbers, how = eq.params["dimension_numbers"], eq.name.replace("-", "_").removeprefix("scatter").removeprefix("_")
     words = ("inserted_window_dims", "scatter_dims_to_operand_dims", "operand_batching_dims",

@@ -9,7 +9,7 @@ import numpy as np
 import scanopt.tensor as T
 from scanopt.array.variable import Constant, Variable
 from scanopt.bridges.jaxprs.calls import read_closed
-from scanopt.bridges.jaxprs.reading import Equation, rule
+from scanopt.bridges.jaxprs.reading import JaxprEquation, rule
 from scanopt.loops.carry import loop
 
 
@@ -18,12 +18,12 @@ def _turned(x: Variable) -> Variable:
 
 
 @rule("cholesky")
-def _cholesky(eq: Equation) -> Variable:
+def _cholesky(eq: JaxprEquation) -> Variable:
     return T.linalg.cholesky(eq.inputs[0])
 
 
 @rule("triangular_solve")
-def _triangular_solve(eq: Equation) -> Variable:
+def _triangular_solve(eq: JaxprEquation) -> Variable:
     (a, b), p = eq.inputs, eq.params
     if p["conjugate_a"] and not p["transpose_a"]:
         a = T.conj(a)
@@ -37,7 +37,7 @@ def _triangular_solve(eq: Equation) -> Variable:
 
 
 @rule("lu")
-def _lu(eq: Equation) -> list[Variable]:
+def _lu(eq: JaxprEquation) -> list[Variable]:
     """The factors in one matrix, the rows exchanged, and where each row comes from."""
     found = T.linalg.lu_factor(eq.inputs[0])
     if None in found.type.shape or eq.types[0].shape[-1] != eq.types[0].shape[-2]:
@@ -47,11 +47,11 @@ def _lu(eq: Equation) -> list[Variable]:
 
 
 @rule("lu_pivots_to_permutation")
-def _of_pivots(eq: Equation) -> Variable:
+def _of_pivots(eq: JaxprEquation) -> Variable:
     return _permutation(eq, eq.inputs[0], eq.types[0].shape)
 
 
-def _permutation(eq: Equation, pivots: Variable, shape: tuple[int | None, ...]) -> Variable:
+def _permutation(eq: JaxprEquation, pivots: Variable, shape: tuple[int | None, ...]) -> Variable:
     """Rows exchanged one after the other, in a loop."""
     if len(shape) != 1:
         raise eq.refused("permutations of stacks of matrices")
@@ -69,7 +69,7 @@ def _permutation(eq: Equation, pivots: Variable, shape: tuple[int | None, ...]) 
 
 
 @rule("custom_linear_solve")
-def _linear_solve(eq: Equation) -> list[Variable]:
+def _linear_solve(eq: JaxprEquation) -> list[Variable]:
     """By the function that solves it; how its derivative is computed is JAX's affair.
 
     Where that is by the factors of a matrix, it is our own solve of that matrix.
@@ -86,21 +86,21 @@ def _linear_solve(eq: Equation) -> list[Variable]:
 
 
 @rule("eigh")
-def _eigh(eq: Equation) -> list[Variable]:
+def _eigh(eq: JaxprEquation) -> list[Variable]:
     """JAX has the vectors first."""
     values, vectors = T.linalg.eigh(eq.inputs[0], "L" if eq.params.get("lower", True) else "U")
     return [vectors, values]
 
 
 @rule("qr")
-def _qr(eq: Equation) -> list[Variable]:
+def _qr(eq: JaxprEquation) -> list[Variable]:
     if eq.params.get("pivoting"):
         raise eq.refused("qr with pivots")
     return list(T.linalg.qr(eq.inputs[0], "complete" if eq.params["full_matrices"] else "reduced"))
 
 
 @rule("svd")
-def _svd(eq: Equation) -> list[Variable]:
+def _svd(eq: JaxprEquation) -> list[Variable]:
     """JAX has the singular values first."""
     full, vectors = bool(eq.params["full_matrices"]), bool(eq.params["compute_uv"])
     if not vectors:
@@ -110,7 +110,7 @@ def _svd(eq: Equation) -> list[Variable]:
 
 
 @rule("fft")
-def _fft(eq: Equation) -> Variable:
+def _fft(eq: JaxprEquation) -> Variable:
     x, lengths = eq.inputs[0], [int(n) for n in eq.params["fft_lengths"]]
     name = str(eq.params["fft_type"]).rpartition(".")[2].lower()
     if name.isdigit():

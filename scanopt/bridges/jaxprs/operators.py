@@ -15,7 +15,7 @@ from scanopt.array.shapes import ufunc_dtypes
 from scanopt.array.types import TensorType
 from scanopt.bridges.peers import Refused
 
-__all__ = ["Last", "Operators"]
+__all__ = ["Last", "Operators", "rule_for"]
 
 Rule = Callable[..., Any]
 Concrete = np.ndarray | np.generic
@@ -95,7 +95,9 @@ _NUMPY_ALONE = {"unless_flagged", "linalg_or_flag", "lstsq", "when_runs"}
 RULES: dict[str, Rule] = {}
 
 
-def _rule(*names: str) -> Callable[[Rule], Rule]:
+def rule_for(*names: str) -> Callable[[Rule], Rule]:
+    """Register how operators of these names are computed: f(operators, op, *arguments)."""
+
     def keep(f: Rule) -> Rule:
         RULES.update(dict.fromkeys(names, f))
         return f
@@ -106,7 +108,7 @@ def _rule(*names: str) -> Callable[[Rule], Rule]:
 # Arithmetic
 
 
-@_rule("dot", "matmul", "outer", "tensordot", "concatenate", "stack", "where", "clip")
+@rule_for("dot", "matmul", "outer", "tensordot", "concatenate", "stack", "where", "clip")
 def _common(m: Operators, op: Op, *args: Any) -> Any:
     """What promotes its arguments as NumPy does."""
     first = op.name == "where"
@@ -122,7 +124,7 @@ def _common(m: Operators, op: Op, *args: Any) -> Any:
     return getattr(jnp, op.name)(*cast)
 
 
-@_rule("sum", "prod", "mean", "max", "min", "any", "all", "var", "std")
+@rule_for("sum", "prod", "mean", "max", "min", "any", "all", "var", "std")
 def _reduce(m: Operators, op: Op, x: Any) -> Any:
     options = {**op.options, "axis": op.options["axis"] if op.options["axis"] is None else tuple(op.options["axis"])}
     if "dtype" in options and options["dtype"] is not None:
@@ -130,33 +132,33 @@ def _reduce(m: Operators, op: Op, x: Any) -> Any:
     return getattr(m.jax.numpy, op.name)(x, **options)
 
 
-@_rule("cumsum", "cumprod")
+@rule_for("cumsum", "cumprod")
 def _running(m: Operators, op: Op, x: Any) -> Any:
     dtype = op.options.get("dtype")
     return getattr(m.jax.numpy, op.name)(x, axis=op.options["axis"], dtype=None if dtype is None else m.dtype(dtype))
 
 
-@_rule("cummax", "cummin")
+@rule_for("cummax", "cummin")
 def _extreme(m: Operators, op: Op, x: Any) -> Any:
     return getattr(m.jax.lax, op.name)(m.jax.numpy.asarray(x), axis=op.options["axis"])
 
 
-@_rule("cast")
+@rule_for("cast")
 def _cast(m: Operators, op: Op, x: Any) -> Any:
     return m.cast(x, op.options["dtype"])
 
 
-@_rule("disconnected_grad")
+@rule_for("disconnected_grad")
 def _disconnected(m: Operators, op: Op, x: Any) -> Any:
     return m.jax.lax.stop_gradient(x)
 
 
-@_rule("zero_grad", "grad_clip", "specify_shape", "shaped_like")
+@rule_for("zero_grad", "grad_clip", "specify_shape", "shaped_like")
 def _first(m: Operators, op: Op, x: Any, *rest: Any) -> Any:
     return x
 
 
-@_rule("ifelse")
+@rule_for("ifelse")
 def _ifelse(m: Operators, op: Op, condition: Any, a: Any, b: Any) -> Any:
     if isinstance(condition, Concrete):
         return a if condition else b
@@ -168,35 +170,35 @@ def _ifelse(m: Operators, op: Op, condition: Any, a: Any, b: Any) -> Any:
 # Shapes and indices
 
 
-@_rule("reshape")
+@rule_for("reshape")
 def _reshape(m: Operators, op: Op, x: Any, *dims: Any) -> Any:
     lead, given = op.options.get("lead", 0), iter(dims)
     shape = [_known(next(given)) if n is None else n for n in op.options["shape"]]
     return m.jax.numpy.reshape(x, (*np.shape(x)[:lead], *shape))
 
 
-@_rule("broadcast_to")
+@rule_for("broadcast_to")
 def _broadcast_to(m: Operators, op: Op, x: Any, *dims: Any) -> Any:
     given = iter(dims)
     return m.jax.numpy.broadcast_to(x, [_known(next(given)) if n is None else n for n in op.options["shape"]])
 
 
-@_rule("full")
+@rule_for("full")
 def _full(m: Operators, op: Op, x: Any, *dims: Any) -> Any:
     return _broadcast_to(m, op, x, *dims)
 
 
-@_rule("full_like")
+@rule_for("full_like")
 def _full_like(m: Operators, op: Op, x: Any, value: Any) -> Any:
     return m.jax.numpy.broadcast_to(value, np.shape(x))
 
 
-@_rule("repeat_rows")
+@rule_for("repeat_rows")
 def _repeat_rows(m: Operators, op: Op, x: Any, n: Any) -> Any:
     return m.jax.numpy.broadcast_to(x, (_known(n), *np.shape(x)))
 
 
-@_rule("arange", "eye")
+@rule_for("arange", "eye")
 def _lengths(m: Operators, op: Op, *args: Any) -> Any:
     raise Refused(f"to_jax: {op.name} of a length that is computed: XLA must know it before the run")
 
@@ -207,12 +209,12 @@ def _known(n: Any) -> int:
     return int(n)
 
 
-@_rule("getitem")
+@rule_for("getitem")
 def _getitem(m: Operators, op: Op, x: Any, *inputs: Any) -> Any:
     return m.jax.numpy.asarray(x)[_key(m, op, inputs)]
 
 
-@_rule("setitem")
+@rule_for("setitem")
 def _setitem(m: Operators, op: Op, x: Any, y: Any, *inputs: Any) -> Any:
     starts = _moved(op, inputs, np.shape(x)) if op.options["mode"] == "set" and np.ndim(y) == np.ndim(x) else None
     if starts is not None:
@@ -234,7 +236,7 @@ def _moved(op: Op, inputs: Sequence[Any], shape: Sequence[int]) -> list[Any] | N
     return [np.int32(i) if isinstance(i, int) else i.astype("int32") for i in starts]
 
 
-@_rule("scatter")
+@rule_for("scatter")
 def _scatter(m: Operators, op: Op, x: Any, y: Any, *inputs: Any) -> Any:
     place = m.jax.numpy.asarray(x).at[_key(m, op, inputs)]
     word = str({"minimum": "min", "maximum": "max"}.get(op.options["ufunc"], op.options["ufunc"]))
@@ -264,7 +266,7 @@ def _key(m: Operators, op: Op, inputs: Sequence[Any]) -> Any:
     return tuple(key)
 
 
-@_rule("windows")
+@rule_for("windows")
 def _windows(m: Operators, op: Op, x: Any, *size: Any) -> Any:
     o = op.options
     k = _known(size[0]) if size else o["size"]
@@ -275,12 +277,12 @@ def _windows(m: Operators, op: Op, x: Any, *size: Any) -> Any:
     return m.jax.numpy.moveaxis(found, o["axis"] + 1, -1)
 
 
-@_rule("sort", "argsort")
+@rule_for("sort", "argsort")
 def _sort(m: Operators, op: Op, x: Any) -> Any:
     return getattr(m.jax.numpy, op.name)(x, axis=op.options["axis"], stable=True)
 
 
-@_rule("argmax", "argmin")
+@rule_for("argmax", "argmin")
 def _arg(m: Operators, op: Op, x: Any) -> Any:
     find = getattr(m.jax.lax, op.name)  # of 32 bits: lowering may come when JAX has no others
     return find(m.jax.numpy.asarray(x), op.options["axis"], np.int32)
@@ -316,7 +318,7 @@ _PARAMETERS = {"lfilter": (2,), "lfilter2": (2, 3), "polynomial": (1,)}
 """Which arguments are no sequences, beside the state before."""
 
 
-@_rule(
+@rule_for(
     "accumulate", "fold", "fold_in_order", "forward_fill", "segmented", "lfilter", "lfilter2", "linear_recurrence",
     "masked_flips", "smoothing", "raised_sum", "capped_sum", "clamped_sum", "polynomial",
 )  # fmt: skip
@@ -337,7 +339,7 @@ def _recurrence(m: Operators, op: Op, init: Any, *rest: Any) -> Any:
     return found[-1] if last else rows
 
 
-@_rule("geometric", "affine_power")
+@rule_for("geometric", "affine_power")
 def _repeated(m: Operators, op: Op, init: Any, a: Any, *rest: Any) -> Any:
     *b, n = rest
     jnp = m.jax.numpy
@@ -349,7 +351,7 @@ def _repeated(m: Operators, op: Op, init: Any, a: Any, *rest: Any) -> Any:
     return m.jax.lax.fori_loop(0, _known(n) if isinstance(n, Concrete) else n, body, start)
 
 
-@_rule("cumaffine")
+@rule_for("cumaffine")
 def _cumaffine(m: Operators, op: Op, a: Any, b: Any) -> Any:
     jnp, axis = m.jax.numpy, op.options["axis"]
     rows = [jnp.moveaxis(jnp.asarray(x), axis, 0) for x in (a, b)]
@@ -361,47 +363,7 @@ def _cumaffine(m: Operators, op: Op, a: Any, b: Any) -> Any:
     return jnp.moveaxis(m.jax.lax.scan(body, jnp.zeros_like(rows[1][0]), [first, rows[1]])[1], 0, axis)
 
 
-@_rule("solve_triangular")
-def _solve_triangular(m: Operators, op: Op, a: Any, b: Any) -> Any:
-    o = {**op.options, "trans": int(op.options["trans"])}
-    return _right_sides(m, lambda a, b: m.jax.scipy.linalg.solve_triangular(a, b, **o), a, b)
-
-
-@_rule("cho_solve")
-def _cho_solve(m: Operators, op: Op, a: Any, b: Any) -> Any:
-    return _right_sides(m, lambda a, b: m.jax.scipy.linalg.cho_solve((a, op.options["lower"]), b), a, b)
-
-
-@_rule("solve")
-def _solve(m: Operators, op: Op, a: Any, b: Any) -> Any:
-    return _right_sides(m, m.jax.numpy.linalg.solve, a, b)
-
-
-@_rule("inv", "det", "cholesky", "pinv")
-def _matrix(m: Operators, op: Op, a: Any, *rest: Any) -> Any:
-    return getattr(m.jax.numpy.linalg, op.name)(a, *rest)
-
-
-def _right_sides(m: Operators, f: Callable[..., Any], a: Any, b: Any) -> Any:
-    """f of matrices and a vector, or stacks of both that broadcast."""
-    jnp = m.jax.numpy
-    if np.ndim(b) == 1:
-        b = jnp.asarray(b)[:, None]
-        return _right_sides(m, f, a, b)[..., 0]
-    lead = np.broadcast_shapes(np.shape(a)[:-2], np.shape(b)[:-2])
-    a, b = (jnp.broadcast_to(x, (*lead, *np.shape(x)[-2:])) for x in (a, b))
-    return f(a, b)
-
-
-@_rule("lu_factor")
-def _lu_factor(m: Operators, op: Op, a: Any) -> Any:
-    """As the entry has it: columns of the factors as rows, then the pivots."""
-    jnp = m.jax.numpy
-    lu, pivots = m.jax.scipy.linalg.lu_factor(a)
-    return jnp.concatenate([jnp.swapaxes(lu, -1, -2), pivots[..., None, :].astype(lu.dtype)], axis=-2)
-
-
-@_rule("threefry")
+@rule_for("threefry")
 def _threefry(m: Operators, op: Op, *words: Any) -> Any:
     hashed: Any = importlib.import_module("jax.extend.random").threefry2x32_p
     shape = np.broadcast_shapes(*map(np.shape, words))
@@ -409,6 +371,6 @@ def _threefry(m: Operators, op: Op, *words: Any) -> Any:
     return m.jax.numpy.stack(hashed.bind(*given), axis=-1)
 
 
-@_rule("bitcast")
+@rule_for("bitcast")
 def _bitcast(m: Operators, op: Op, x: Any) -> Any:
     return m.jax.lax.bitcast_convert_type(x, m.dtype(op.options["dtype"]))

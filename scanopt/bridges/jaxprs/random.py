@@ -15,7 +15,7 @@ import scanopt.tensor as T
 from scanopt.array.operators.bits import threefry
 from scanopt.array.variable import Constant, Variable
 from scanopt.bridges.jaxprs.calls import read_closed
-from scanopt.bridges.jaxprs.reading import Equation, is_key, rule
+from scanopt.bridges.jaxprs.reading import JaxprEquation, is_key, rule
 from scanopt.bridges.jaxprs.shapes import entry_of
 
 _HALF = np.uint64(32)
@@ -34,13 +34,13 @@ def keys_of(words: Variable) -> Variable:
 
 
 @rule("threefry2x32")
-def _threefry(eq: Equation) -> list[Variable]:
+def _threefry(eq: JaxprEquation) -> list[Variable]:
     found = threefry(*eq.inputs)
     return [found[..., 0], found[..., 1]]
 
 
 @rule("iota_2x32_shape")
-def _counters(eq: Equation) -> list[Variable]:
+def _counters(eq: JaxprEquation) -> list[Variable]:
     """The place of each element in C order, as two words."""
     shape = tuple(int(n) for n in eq.params["shape"])
     count = T.reshape(T.cast(T.arange(int(np.prod(shape, dtype=np.int64))), "uint64"), shape)
@@ -49,35 +49,35 @@ def _counters(eq: Equation) -> list[Variable]:
 
 
 @rule("random_wrap")
-def _wrap(eq: Equation) -> Variable:
+def _wrap(eq: JaxprEquation) -> Variable:
     _generator(eq, eq.params["impl"])
     return keys_of(eq.inputs[0])
 
 
 @rule("random_unwrap")
-def _unwrap(eq: Equation) -> Variable:
+def _unwrap(eq: JaxprEquation) -> Variable:
     return words_of(eq.inputs[0])
 
 
 @rule("random_seed")
-def _seed(eq: Equation) -> Variable:
+def _seed(eq: JaxprEquation) -> Variable:
     return keys_of(_traced(eq, _generator(eq, eq.params["impl"]).seed, eq.inputs))
 
 
 @rule("random_split")
-def _split(eq: Equation) -> Variable:
+def _split(eq: JaxprEquation) -> Variable:
     shape = tuple(int(n) for n in eq.params["shape"])
     return keys_of(_of_keys(eq, lambda impl, k: impl.split(k, shape)))
 
 
 @rule("random_bits")
-def _bits(eq: Equation) -> Variable:
+def _bits(eq: JaxprEquation) -> Variable:
     width, shape = int(eq.params["bit_width"]), tuple(int(n) for n in eq.params["shape"])
     return _of_keys(eq, lambda impl, k: impl.random_bits(k, width, shape))
 
 
 @rule("random_fold_in")
-def _fold_in(eq: Equation) -> Variable:
+def _fold_in(eq: JaxprEquation) -> Variable:
     jax = importlib.import_module("jax")
     impl = _generator(eq, _implementation(eq))
     keys, data = eq.inputs
@@ -91,7 +91,7 @@ def _fold_in(eq: Equation) -> Variable:
 
 
 @rule("random_gamma")
-def _gamma(eq: Equation) -> Variable:
+def _gamma(eq: JaxprEquation) -> Variable:
     """By JAX's own loop of tries."""
     jax = importlib.import_module("jax")
     primitive, params = eq.eqn.primitive, dict(eq.params)
@@ -107,12 +107,12 @@ def _example(aval: Any) -> Any:
     return jax.numpy.zeros(aval.shape, aval.dtype)
 
 
-def _implementation(eq: Equation) -> Any:
+def _implementation(eq: JaxprEquation) -> Any:
     """The generator that the keys of an equation belong to."""
     return next(v.aval.dtype._impl for v in (*eq.eqn.invars, *eq.eqn.outvars) if is_key(v.aval))
 
 
-def _generator(eq: Equation, impl: Any) -> Any:
+def _generator(eq: JaxprEquation, impl: Any) -> Any:
     """JAX's functions of keys that are arrays.  Raises Refused for generators other than threefry."""
     known = importlib.import_module("jax.extend.random").threefry_prng_impl
     if str(impl) not in ("fry", "threefry2x32", str(known)):
@@ -120,7 +120,7 @@ def _generator(eq: Equation, impl: Any) -> Any:
     return known
 
 
-def _of_keys(eq: Equation, f: Callable[[Any, Any], Any]) -> Variable:
+def _of_keys(eq: JaxprEquation, f: Callable[[Any, Any], Any]) -> Variable:
     """f of the generator and one key, for each of the keys that an equation reads."""
     jax, impl, keys = importlib.import_module("jax"), _generator(eq, _implementation(eq)), eq.inputs[0]
 
@@ -132,7 +132,7 @@ def _of_keys(eq: Equation, f: Callable[[Any, Any], Any]) -> Variable:
     return _traced(eq, one, [words_of(keys)])
 
 
-def _traced(eq: Equation, f: Callable[..., Any], inputs: list[Variable]) -> Variable:
+def _traced(eq: JaxprEquation, f: Callable[..., Any], inputs: list[Variable]) -> Variable:
     jax = importlib.import_module("jax")
     given = [jax.ShapeDtypeStruct(x.type.shape, x.dtype) for x in inputs]
     return read_closed(jax.make_jaxpr(f)(*given), inputs)[0]

@@ -17,9 +17,9 @@ from scanopt.array.types import DTYPES, TensorType
 from scanopt.array.variable import FUNCTIONS, Constant, Variable
 from scanopt.bridges.peers import Refused, folded
 
-__all__ = ["RULES", "Equation", "as_constant", "read_jaxpr", "rule", "type_of"]
+__all__ = ["RULES", "JaxprEquation", "as_constant", "read_jaxpr", "rule", "type_of"]
 
-Rule = Callable[["Equation"], Any]
+Rule = Callable[["JaxprEquation"], Any]
 
 RULES: dict[str, Rule] = {}
 """For each primitive how its results are computed: a variable, or a list of them where it has several."""
@@ -28,7 +28,7 @@ _HOMES = ("calls", "contractions", "elementwise", "indexing", "linear_algebra", 
 
 
 @dataclass(frozen=True)
-class Equation:
+class JaxprEquation:
     """One equation of a jaxpr: the variables it reads, and what JAX says of it.
 
     params: of the primitive.  types: of its results.
@@ -132,7 +132,7 @@ def read_jaxpr(jaxpr: Any, consts: Sequence[Any], inputs: Sequence[Variable]) ->
             raise Refused(f"from_jax does not know the primitive {eqn.primitive.name!r} (at {_line(eqn)})")
         try:
             types = [type_of(v.aval) for v in eqn.outvars]
-            made = _results(found, Equation(eqn, [read(x) for x in eqn.invars], types))
+            made = _results(found, JaxprEquation(eqn, [read(x) for x in eqn.invars], types))
         except Exception as error:
             _note(error, eqn)
             raise
@@ -148,7 +148,7 @@ def _note(error: Exception, eqn: Any) -> None:
         error.add_note(f"while reading the primitive {eqn.primitive.name!r} (at {line})")
 
 
-def _results(found: Rule, eq: Equation) -> list[Variable]:
+def _results(found: Rule, eq: JaxprEquation) -> list[Variable]:
     """The results of an equation, of the dtypes and shapes that JAX has for them."""
 
     def make() -> list[Any]:

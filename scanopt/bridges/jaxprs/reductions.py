@@ -11,7 +11,7 @@ import scanopt.tensor as T
 from scanopt.array.operators.reductions import reduce as reduce_axes
 from scanopt.array.operators.windows import windows
 from scanopt.array.variable import Constant, Variable
-from scanopt.bridges.jaxprs.reading import Equation, rule
+from scanopt.bridges.jaxprs.reading import JaxprEquation, rule
 from scanopt.bridges.jaxprs.shapes import padded
 from scanopt.lax import cumulative
 
@@ -22,7 +22,7 @@ _REDUCED = {
 
 
 @rule(*_REDUCED)
-def _reduce(eq: Equation) -> Variable:
+def _reduce(eq: JaxprEquation) -> Variable:
     x, axes = eq.inputs[0], tuple(int(d) for d in eq.params["axes"])
     if eq.name in ("reduce_and", "reduce_or") and x.dtype != "bool":
         raise eq.refused(f"{eq.name} of the bits of {x.dtype}")
@@ -34,20 +34,20 @@ def _reduce(eq: Equation) -> Variable:
 
 
 @rule("argmax", "argmin")
-def _arg(eq: Equation) -> Variable:
+def _arg(eq: JaxprEquation) -> Variable:
     (axis,) = eq.params["axes"]
     found: Variable = (T.argmax if eq.name == "argmax" else T.argmin)(eq.inputs[0], int(axis))
     return found
 
 
 @rule("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp")
-def _cumulative(eq: Equation) -> Variable:
+def _cumulative(eq: JaxprEquation) -> Variable:
     run: Callable[..., Variable] = getattr(cumulative, eq.name)
     return run(eq.inputs[0], int(eq.params["axis"]), bool(eq.params["reverse"]))
 
 
 @rule("sort")
-def _sort(eq: Equation) -> list[Variable]:
+def _sort(eq: JaxprEquation) -> list[Variable]:
     axis, keys = int(eq.params["dimension"]), int(eq.params["num_keys"])
     if len(eq.inputs) == 1:
         return [T.sort(eq.inputs[0], axis)]
@@ -60,7 +60,7 @@ def _sort(eq: Equation) -> list[Variable]:
 
 
 @rule("top_k")
-def _top_k(eq: Equation) -> list[Variable]:
+def _top_k(eq: JaxprEquation) -> list[Variable]:
     """The greatest in falling order; of equal ones the first comes first."""
     x, k = eq.inputs[0], int(eq.params["k"])
     n = int(x.type.shape[-1] or 0)
@@ -76,7 +76,7 @@ _POOLED = {"reduce_window_sum": "sum", "reduce_window_max": "max", "reduce_windo
 
 
 @rule(*_POOLED)
-def _window(eq: Equation) -> Variable:
+def _window(eq: JaxprEquation) -> Variable:
     x, p = eq.inputs[0], eq.params
     sizes, steps = (tuple(int(n) for n in p[k]) for k in ("window_dimensions", "window_strides"))
     inner, outer = (tuple(int(n) for n in p[k]) for k in ("base_dilation", "window_dilation"))

@@ -9,23 +9,23 @@ import numpy as np
 
 import scanopt.tensor as T
 from scanopt.array.variable import Apply, Constant, Variable
-from scanopt.bridges.jaxprs.reading import Equation, rule
+from scanopt.bridges.jaxprs.reading import JaxprEquation, rule
 
 
 @rule("iota")
-def _iota(eq: Equation) -> Variable:
+def _iota(eq: JaxprEquation) -> Variable:
     (n, axis), type = (eq.params["shape"], eq.params["dimension"]), eq.types[0]
     line = T.cast(T.arange(n[axis]), type.dtype)
     return T.broadcast_to(T.reshape(line, [-1 if i == axis else 1 for i in range(len(n))]), type.shape)
 
 
 @rule("empty", "empty2")
-def _empty(eq: Equation) -> Variable:
+def _empty(eq: JaxprEquation) -> Variable:
     return T.zeros(eq.types[0].shape, eq.types[0].dtype)
 
 
 @rule("broadcast_in_dim")
-def _broadcast_in_dim(eq: Equation) -> Variable:
+def _broadcast_in_dim(eq: JaxprEquation) -> Variable:
     x, shape = eq.inputs[0], eq.types[0].shape
     places = {int(d): i for i, d in enumerate(eq.params["broadcast_dimensions"])}
     lengths = [x.type.shape[places[k]] if k in places else 1 for k in range(len(shape))]
@@ -34,7 +34,7 @@ def _broadcast_in_dim(eq: Equation) -> Variable:
 
 
 @rule("reshape")
-def _reshape(eq: Equation) -> Variable:
+def _reshape(eq: JaxprEquation) -> Variable:
     x = eq.inputs[0]
     if eq.params.get("dimensions") is not None:
         x = T.transpose(x, tuple(int(d) for d in eq.params["dimensions"]))
@@ -42,7 +42,7 @@ def _reshape(eq: Equation) -> Variable:
 
 
 @rule("expand_dims", "squeeze")
-def _lengths_of_1(eq: Equation) -> Variable:
+def _lengths_of_1(eq: JaxprEquation) -> Variable:
     if eq.name == "squeeze":
         axes = tuple(int(d) for d in eq.params["dimensions"])
         node = eq.inputs[0].owner
@@ -53,39 +53,39 @@ def _lengths_of_1(eq: Equation) -> Variable:
 
 
 @rule("transpose")
-def _transpose(eq: Equation) -> Variable:
+def _transpose(eq: JaxprEquation) -> Variable:
     return T.transpose(eq.inputs[0], tuple(int(d) for d in eq.params["permutation"]))
 
 
 @rule("rev")
-def _rev(eq: Equation) -> Variable:
+def _rev(eq: JaxprEquation) -> Variable:
     return T.flip(eq.inputs[0], tuple(int(d) for d in eq.params["dimensions"]))
 
 
 @rule("concatenate")
-def _concatenate(eq: Equation) -> Variable:
+def _concatenate(eq: JaxprEquation) -> Variable:
     return T.concatenate(eq.inputs, int(eq.params["dimension"]))
 
 
 @rule("tile")
-def _tile(eq: Equation) -> Variable:
+def _tile(eq: JaxprEquation) -> Variable:
     return T.tile(eq.inputs[0], tuple(int(n) for n in eq.params["reps"]))
 
 
 @rule("stack")
-def _stack(eq: Equation) -> Variable:
+def _stack(eq: JaxprEquation) -> Variable:
     return T.stack(eq.inputs, int(eq.params["axis"]))
 
 
 @rule("split")
-def _split(eq: Equation) -> list[Variable]:
+def _split(eq: JaxprEquation) -> list[Variable]:
     axis, ends = int(eq.params["axis"]), np.cumsum([0, *eq.params["sizes"]]).tolist()
     before = (slice(None),) * axis
     return [eq.inputs[0][(*before, slice(a, b))] for a, b in pairwise(ends)]
 
 
 @rule("slice")
-def _slice(eq: Equation) -> Variable:
+def _slice(eq: JaxprEquation) -> Variable:
     p, ndim = eq.params, eq.inputs[0].ndim
     bounds = zip(p["start_indices"], p["limit_indices"], p["strides"] or (1,) * ndim, strict=True)
     key = tuple(slice(int(a), int(b), int(k)) for a, b, k in bounds)
@@ -96,7 +96,7 @@ def _slice(eq: Equation) -> Variable:
 
 
 @rule("pad")
-def _pad(eq: Equation) -> Variable:
+def _pad(eq: JaxprEquation) -> Variable:
     return padded(eq.inputs[0], eq.inputs[1], eq.params["padding_config"])
 
 
@@ -117,7 +117,7 @@ def padded(x: Variable, value: Variable, config: object) -> Variable:
 
 
 @rule("dynamic_slice")
-def _dynamic_slice(eq: Equation) -> Variable:
+def _dynamic_slice(eq: JaxprEquation) -> Variable:
     x, *starts = eq.inputs
     sizes = [int(n) for n in eq.params["slice_sizes"]]
     for k, entry in enumerate(_place(x, starts, sizes)):
@@ -130,7 +130,7 @@ def _dynamic_slice(eq: Equation) -> Variable:
 
 
 @rule("dynamic_update_slice")
-def _dynamic_update_slice(eq: Equation) -> Variable:
+def _dynamic_update_slice(eq: JaxprEquation) -> Variable:
     x, y, *starts = eq.inputs
     if not x.ndim:
         return y

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+import scanopt.bridges.jaxprs.operators_of_matrices  # noqa: F401  # registers operators
 from scanopt.array.variable import describe
 from scanopt.bridges.jaxprs.operators import Last, Operators
 from scanopt.bridges.peers import Refused, peer

@@ -13,11 +13,11 @@ from scanopt.bridges.peers import Refused
 from scanopt.program.ir import Compute
 
 if TYPE_CHECKING:
-    from scanopt.bridges.onnx_models.writing import Writer
+    from scanopt.bridges.onnx_models.writing import ModelWriter
 
 __all__ = ["WRITTEN", "emit", "written"]
 
-Rule = Callable[["Writer", Compute], None]
+Rule = Callable[["ModelWriter", Compute], None]
 
 WRITTEN: dict[str, Rule] = {}
 """For each operator of the table how it is written."""
@@ -47,7 +47,7 @@ def written(*names: str) -> Callable[[Rule], Rule]:
     return keep
 
 
-def emit(w: Writer, step: Compute) -> None:
+def emit(w: ModelWriter, step: Compute) -> None:
     """Write one operator.  Raises Refused for one that ONNX has no way to write."""
     import scanopt.bridges.onnx_models.operators_of_shapes
     import scanopt.bridges.onnx_models.recurrences  # noqa: F401
@@ -63,7 +63,7 @@ def emit(w: Writer, step: Compute) -> None:
     w.types[step.out] = step.type
 
 
-def _ufunc(w: Writer, step: Compute) -> None:
+def _ufunc(w: ModelWriter, step: Compute) -> None:
     """Arguments in the dtype that NumPy computes in."""
     name = step.op.name
     if name in _LOGICAL:
@@ -81,7 +81,7 @@ def _ufunc(w: Writer, step: Compute) -> None:
         w.node(_UFUNCS[name], args, step.type, step.out)
 
 
-def truth(w: Writer, name: str) -> str:
+def truth(w: ModelWriter, name: str) -> str:
     """Whether entries are not 0."""
     if w.dtype(name) == "bool":
         return name
@@ -89,18 +89,18 @@ def truth(w: Writer, name: str) -> str:
     return w.node("Not", [same], w.types[same])
 
 
-def number(w: Writer, x: float, dtype: str) -> str:
+def number(w: ModelWriter, x: float, dtype: str) -> str:
     """A number as a constant of a dtype."""
     return w.constant(x, dtype)
 
 
-def promoted(w: Writer, names: Sequence[str]) -> list[str]:
+def promoted(w: ModelWriter, names: Sequence[str]) -> list[str]:
     """Arguments in their common dtype."""
     dtype = np.result_type(*(np.dtype(w.dtype(a)) for a in names)).name
     return [w.cast(a, dtype) for a in names]
 
 
-def simple(w: Writer, step: Compute, *nodes: tuple[str, Sequence[Any]]) -> str:
+def simple(w: ModelWriter, step: Compute, *nodes: tuple[str, Sequence[Any]]) -> str:
     """Elementwise nodes one after the other: inputs are names, numbers, and None for the result before."""
     last, dtype = "", step.type.dtype
     for i, (op, inputs) in enumerate(nodes):
@@ -111,27 +111,27 @@ def simple(w: Writer, step: Compute, *nodes: tuple[str, Sequence[Any]]) -> str:
 
 
 @written("not_equal")
-def _not_equal(w: Writer, step: Compute) -> None:
+def _not_equal(w: ModelWriter, step: Compute) -> None:
     args = promoted(w, step.args)
     same = w.node("Equal", args, step.type)
     w.node("Not", [same], step.type, step.out)
 
 
 @written("square")
-def _square(w: Writer, step: Compute) -> None:
+def _square(w: ModelWriter, step: Compute) -> None:
     x = w.cast(step.args[0], step.type.dtype)
     simple(w, step, ("Mul", [x, x]))
 
 
 @written("isfinite")
-def _isfinite(w: Writer, step: Compute) -> None:
+def _isfinite(w: ModelWriter, step: Compute) -> None:
     x = step.args[0]
     bad = [w.node(op, [x], step.type) for op in ("IsNaN", "IsInf")]
     w.node("Not", [w.node("Or", bad, step.type)], step.type, step.out)
 
 
 @written("log1p")
-def _log1p(w: Writer, step: Compute) -> None:
+def _log1p(w: ModelWriter, step: Compute) -> None:
     """Precise near 0: log(u) x / (u - 1) with u = 1 + x rounded."""
     x, t = w.cast(step.args[0], step.type.dtype), step.type
     one = number(w, 1, t.dtype)
@@ -145,7 +145,7 @@ def _log1p(w: Writer, step: Compute) -> None:
 
 
 @written("expm1")
-def _expm1(w: Writer, step: Compute) -> None:
+def _expm1(w: ModelWriter, step: Compute) -> None:
     """Precise near 0: 2 sinh(x / 2) exp(x / 2) = tanh(x / 2) (exp(x) + 1)."""
     x, t = w.cast(step.args[0], step.type.dtype), step.type
     one = number(w, 1, t.dtype)
@@ -155,7 +155,7 @@ def _expm1(w: Writer, step: Compute) -> None:
 
 
 @written("logaddexp")
-def _logaddexp(w: Writer, step: Compute) -> None:
+def _logaddexp(w: ModelWriter, step: Compute) -> None:
     t = step.type
     a, b = (w.cast(x, t.dtype) for x in step.args)
     top = w.node("Max", [a, b], t)
@@ -167,7 +167,7 @@ def _logaddexp(w: Writer, step: Compute) -> None:
 
 
 @written("exp2", "cbrt")
-def _of_exp(w: Writer, step: Compute) -> None:
+def _of_exp(w: ModelWriter, step: Compute) -> None:
     x, t = w.cast(step.args[0], step.type.dtype), step.type
     if step.op.name == "exp2":
         w.node("Pow", [number(w, 2, t.dtype), x], t, step.out)
@@ -177,19 +177,19 @@ def _of_exp(w: Writer, step: Compute) -> None:
 
 
 @written("log2", "log10")
-def _logarithm(w: Writer, step: Compute) -> None:
+def _logarithm(w: ModelWriter, step: Compute) -> None:
     x = w.cast(step.args[0], step.type.dtype)
     simple(w, step, ("Log", [x]), ("Mul", [None, 1 / np.log(2 if step.op.name == "log2" else 10)]))
 
 
 @written("trunc")
-def _trunc(w: Writer, step: Compute) -> None:
+def _trunc(w: ModelWriter, step: Compute) -> None:
     x, t = step.args[0], step.type
     w.node("Mul", [w.node("Sign", [x], t), w.node("Floor", [w.node("Abs", [x], t)], t)], t, step.out)
 
 
 @written("floor_divide", "remainder", "fmod")
-def _divided(w: Writer, step: Compute) -> None:
+def _divided(w: ModelWriter, step: Compute) -> None:
     t = step.type
     a, b = (w.cast(x, t.dtype) for x in step.args)
     if step.op.name == "floor_divide":
@@ -211,12 +211,12 @@ def _divided(w: Writer, step: Compute) -> None:
 
 
 @written("sigmoid", "erf")
-def _named(w: Writer, step: Compute) -> None:
+def _named(w: ModelWriter, step: Compute) -> None:
     w.node({"sigmoid": "Sigmoid", "erf": "Erf"}[step.op.name], list(step.args), step.type, step.out)
 
 
 @written("erfc", "ndtr")
-def _of_erf(w: Writer, step: Compute) -> None:
+def _of_erf(w: ModelWriter, step: Compute) -> None:
     x = step.args[0]
     if step.op.name == "erfc":
         simple(w, step, ("Erf", [x]), ("Neg", [None]), ("Add", [None, 1]))
@@ -225,7 +225,7 @@ def _of_erf(w: Writer, step: Compute) -> None:
 
 
 @written("cast")
-def _cast(w: Writer, step: Compute) -> None:
+def _cast(w: ModelWriter, step: Compute) -> None:
     (x,) = step.args
     if step.type.dtype == "bool":
         w.node("Identity", [truth(w, x)], step.type, step.out)
@@ -234,25 +234,25 @@ def _cast(w: Writer, step: Compute) -> None:
 
 
 @written("where")
-def _where(w: Writer, step: Compute) -> None:
+def _where(w: ModelWriter, step: Compute) -> None:
     test, *sides = step.args
     w.node("Where", [test, *(w.cast(x, step.type.dtype) for x in sides)], step.type, step.out)
 
 
 @written("clip")
-def _clip(w: Writer, step: Compute) -> None:
+def _clip(w: ModelWriter, step: Compute) -> None:
     x, low, high = (w.cast(a, step.type.dtype) for a in step.args)
     w.node("Min", [w.node("Max", [x, low], step.type), high], step.type, step.out)
 
 
 @written("disconnected_grad", "zero_grad", "grad_clip", "specify_shape", "shaped_like", "require")
-def _same(w: Writer, step: Compute) -> None:
+def _same(w: ModelWriter, step: Compute) -> None:
     """The first argument; what is required of arguments is not asked, as a model raises no errors of its own."""
     w.node("Identity", [step.args[0]], step.type, step.out)
 
 
 @written("ifelse")
-def _ifelse(w: Writer, step: Compute) -> None:
+def _ifelse(w: ModelWriter, step: Compute) -> None:
     graphs = []
     for value in step.args[1:]:
         with w.inner() as nodes:
@@ -266,7 +266,7 @@ def _ifelse(w: Writer, step: Compute) -> None:
 
 
 @written("dot", "matmul")
-def _dot(w: Writer, step: Compute) -> None:
+def _dot(w: ModelWriter, step: Compute) -> None:
     a, b = promoted(w, step.args)
     if 0 in (w.ndim(a), w.ndim(b)):
         w.node("Mul", [a, b], step.type, step.out)
@@ -275,7 +275,7 @@ def _dot(w: Writer, step: Compute) -> None:
 
 
 @written("outer")
-def _outer(w: Writer, step: Compute) -> None:
+def _outer(w: ModelWriter, step: Compute) -> None:
     a, b = promoted(w, step.args)
     column = w.node("Unsqueeze", [a, w.constant([1], "int64")], TensorType(w.dtype(a), (None, 1)))
     row = w.node("Unsqueeze", [b, w.constant([0], "int64")], TensorType(w.dtype(a), (1, None)))
@@ -283,7 +283,7 @@ def _outer(w: Writer, step: Compute) -> None:
 
 
 @written("tensordot")
-def _tensordot(w: Writer, step: Compute) -> None:
+def _tensordot(w: ModelWriter, step: Compute) -> None:
     a, b = promoted(w, step.args)
     of_a, of_b = step.op.options["axes"]
     letters = iter("abcdefghijklmnopqrstuvwxyz")
@@ -298,7 +298,7 @@ _REDUCED = {"sum": "ReduceSum", "prod": "ReduceProd", "max": "ReduceMax", "min":
 
 
 @written("sum", "prod", "max", "min", "mean", "any", "all")
-def _reduce(w: Writer, step: Compute) -> None:
+def _reduce(w: ModelWriter, step: Compute) -> None:
     x, o = step.args[0], step.op.options
     axes = range(w.ndim(x)) if o["axis"] is None else o["axis"]
     name, given = step.op.name, w.constant([int(a) for a in axes], "int64")
@@ -313,7 +313,7 @@ def _reduce(w: Writer, step: Compute) -> None:
 
 
 @written("var", "std")
-def _spread(w: Writer, step: Compute) -> None:
+def _spread(w: ModelWriter, step: Compute) -> None:
     o, t = step.op.options, step.type
     if o["ddof"]:
         raise Refused("to_onnx: var with ddof")
@@ -329,7 +329,7 @@ def _spread(w: Writer, step: Compute) -> None:
 
 
 @written("sum_to")
-def _sum_to(w: Writer, step: Compute) -> None:
+def _sum_to(w: ModelWriter, step: Compute) -> None:
     """Along those of its axes whose given length is 1: which these are is found out when the model runs."""
     x, *lengths = step.args
     vector = TensorType("int64", (len(lengths),))
@@ -341,13 +341,13 @@ def _sum_to(w: Writer, step: Compute) -> None:
 
 
 @written("argmax", "argmin")
-def _arg(w: Writer, step: Compute) -> None:
+def _arg(w: ModelWriter, step: Compute) -> None:
     op = "ArgMax" if step.op.name == "argmax" else "ArgMin"
     w.node(op, [step.args[0]], step.type, step.out, axis=step.op.options["axis"], keepdims=0)
 
 
 @written("sort", "argsort")
-def _sort(w: Writer, step: Compute) -> None:
+def _sort(w: ModelWriter, step: Compute) -> None:
     x, axis = step.args[0], int(step.op.options["axis"])
     n = w.node("Shape", [x], TensorType("int64", (1,)), start=axis, end=axis + 1)
     names = [step.out, w.fresh()] if step.op.name == "sort" else [w.fresh(), step.out]
@@ -355,11 +355,11 @@ def _sort(w: Writer, step: Compute) -> None:
 
 
 @written("cumsum")
-def _cumsum(w: Writer, step: Compute) -> None:
+def _cumsum(w: ModelWriter, step: Compute) -> None:
     x = w.cast(step.args[0], step.type.dtype)
     w.node("CumSum", [x, w.constant(step.op.options["axis"], "int64")], step.type, step.out)
 
 
 @written("softmax")
-def _softmax(w: Writer, step: Compute) -> None:
+def _softmax(w: ModelWriter, step: Compute) -> None:
     w.node("Softmax", [step.args[0]], step.type, step.out, axis=step.op.options["axis"])

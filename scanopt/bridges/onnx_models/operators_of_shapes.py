@@ -13,12 +13,12 @@ from scanopt.bridges.peers import Refused
 from scanopt.program.ir import Compute
 
 if TYPE_CHECKING:
-    from scanopt.bridges.onnx_models.writing import Writer
+    from scanopt.bridges.onnx_models.writing import ModelWriter
 
 _FAR = 2**63 - 1
 
 
-def vector(w: Writer, dims: Sequence[int | str]) -> str:
+def vector(w: ModelWriter, dims: Sequence[int | str]) -> str:
     """Lengths, numbers and names of scalars, as a vector."""
     if not any(isinstance(n, str) for n in dims):
         return w.constant([int(n) for n in dims], "int64")
@@ -32,14 +32,14 @@ def _shape(step: Compute, first: int = 1) -> list[int | str]:
 
 
 @written("shape_i")
-def _shape_i(w: Writer, step: Compute) -> None:
+def _shape_i(w: ModelWriter, step: Compute) -> None:
     axis = step.op.options["axis"]
     n = w.node("Shape", [step.args[0]], TensorType("int64", (1,)), start=axis, end=axis + 1)
     w.node("Squeeze", [n], step.type, step.out)
 
 
 @written("reshape")
-def _reshape(w: Writer, step: Compute) -> None:
+def _reshape(w: ModelWriter, step: Compute) -> None:
     lead, x = step.op.options.get("lead", 0), step.args[0]
     shape = vector(w, _shape(step))
     if lead:
@@ -49,25 +49,25 @@ def _reshape(w: Writer, step: Compute) -> None:
 
 
 @written("broadcast_to", "full")
-def _broadcast_to(w: Writer, step: Compute) -> None:
+def _broadcast_to(w: ModelWriter, step: Compute) -> None:
     w.node("Expand", [step.args[0], vector(w, _shape(step))], step.type, step.out)
 
 
 @written("full_like")
-def _full_like(w: Writer, step: Compute) -> None:
+def _full_like(w: ModelWriter, step: Compute) -> None:
     x, value = step.args
     shape = w.node("Shape", [x], TensorType("int64", (w.ndim(x),)))
     w.node("Expand", [value, shape], step.type, step.out)
 
 
 @written("spread_like")
-def _spread_like(w: Writer, step: Compute) -> None:
+def _spread_like(w: ModelWriter, step: Compute) -> None:
     shape = w.node("Shape", [step.args[1]], TensorType("int64", (w.ndim(step.args[1]),)))
     w.node("Expand", [step.args[0], shape], step.type, step.out)
 
 
 @written("repeat_rows")
-def _repeat_rows(w: Writer, step: Compute) -> None:
+def _repeat_rows(w: ModelWriter, step: Compute) -> None:
     x, n = step.args
     own = w.node("Shape", [x], TensorType("int64", (w.ndim(x),)))
     shape = w.node("Concat", [w.vector(n), own], TensorType("int64", (w.ndim(x) + 1,)), axis=0)
@@ -75,7 +75,7 @@ def _repeat_rows(w: Writer, step: Compute) -> None:
 
 
 @written("arange")
-def _arange(w: Writer, step: Compute) -> None:
+def _arange(w: ModelWriter, step: Compute) -> None:
     ends = [w.cast(x, step.type.dtype) for x in step.args]
     ends = [w.constant(0, step.type.dtype), ends[0], w.constant(1, step.type.dtype)] if len(ends) == 1 else ends
     ends = [*ends, w.constant(1, step.type.dtype)] if len(ends) == 2 else ends
@@ -83,18 +83,18 @@ def _arange(w: Writer, step: Compute) -> None:
 
 
 @written("transpose")
-def _transpose(w: Writer, step: Compute) -> None:
+def _transpose(w: ModelWriter, step: Compute) -> None:
     w.node("Transpose", [step.args[0]], step.type, step.out, perm=list(step.op.options["axes"]))
 
 
 @written("swap_rows")
-def _swap_rows(w: Writer, step: Compute) -> None:
+def _swap_rows(w: ModelWriter, step: Compute) -> None:
     perm = [1, 0, *range(2, step.type.ndim)]
     w.node("Transpose", [step.args[0]], step.type, step.out, perm=perm)
 
 
 @written("join_rows")
-def _join_rows(w: Writer, step: Compute) -> None:
+def _join_rows(w: ModelWriter, step: Compute) -> None:
     (x,) = step.args
     rest = w.node("Shape", [x], TensorType("int64", (w.ndim(x) - 2,)), start=2)
     shape = w.node("Concat", [w.constant([-1], "int64"), rest], TensorType("int64", (w.ndim(x) - 1,)), axis=0)
@@ -102,13 +102,13 @@ def _join_rows(w: Writer, step: Compute) -> None:
 
 
 @written("expand_dims", "squeeze")
-def _lengths_of_1(w: Writer, step: Compute) -> None:
+def _lengths_of_1(w: ModelWriter, step: Compute) -> None:
     axes = w.constant([int(a) for a in step.op.options["axis"]], "int64")
     w.node("Unsqueeze" if step.op.name == "expand_dims" else "Squeeze", [step.args[0], axes], step.type, step.out)
 
 
 @written("concatenate", "stack")
-def _join(w: Writer, step: Compute) -> None:
+def _join(w: ModelWriter, step: Compute) -> None:
     axis, parts = int(step.op.options["axis"]), promoted(w, step.args)
     if step.op.name == "stack":
         where = w.constant([axis], "int64")
@@ -118,12 +118,12 @@ def _join(w: Writer, step: Compute) -> None:
 
 
 @written("kept_row")
-def _kept_row(w: Writer, step: Compute) -> None:
+def _kept_row(w: ModelWriter, step: Compute) -> None:
     w.node("Gather", [step.args[0], w.constant(-1, "int64")], step.type, step.out, axis=0)
 
 
 @written("windows")
-def _windows(w: Writer, step: Compute) -> None:
+def _windows(w: ModelWriter, step: Compute) -> None:
     o = step.op.options
     (x, *size), axis = step.args, o["axis"]
     n = w.types[x].shape[axis]
@@ -141,11 +141,11 @@ def _windows(w: Writer, step: Compute) -> None:
 
 
 @written("getitem")
-def _getitem(w: Writer, step: Compute) -> None:
+def _getitem(w: ModelWriter, step: Compute) -> None:
     w.node("Identity", [indexed(w, step.args[0], step.op.options["index"], step.args[1:])], step.type, step.out)
 
 
-def indexed(w: Writer, x: str, index: tuple[Any, ...], inputs: Sequence[str]) -> str:
+def indexed(w: ModelWriter, x: str, index: tuple[Any, ...], inputs: Sequence[str]) -> str:
     """Part of an array: slices first, then one entry of each axis with a number, then entries by arrays."""
     feed = iter(inputs)
     axis, dropped, new, arrays = 0, [], [], []
@@ -183,7 +183,7 @@ def indexed(w: Writer, x: str, index: tuple[Any, ...], inputs: Sequence[str]) ->
     return x
 
 
-def _sliced(w: Writer, x: str, slices: list[tuple[int, Any, Any, Any]]) -> str:
+def _sliced(w: ModelWriter, x: str, slices: list[tuple[int, Any, Any, Any]]) -> str:
     if not slices:
         return x
     lows, highs, steps = [], [], []
@@ -198,7 +198,7 @@ def _sliced(w: Writer, x: str, slices: list[tuple[int, Any, Any, Any]]) -> str:
     return w.node("Slice", [x, vector(w, lows), vector(w, highs), axes, vector(w, steps)], kind)
 
 
-def _gathered(w: Writer, x: str, places: list[tuple[int, Any]]) -> str:
+def _gathered(w: ModelWriter, x: str, places: list[tuple[int, Any]]) -> str:
     """Entries by arrays along some axes, which broadcast."""
     if len(places) == 1:
         (axis, i) = places[0]
@@ -227,7 +227,7 @@ def _gathered(w: Writer, x: str, places: list[tuple[int, Any]]) -> str:
 
 
 @written("setitem", "scatter")
-def _setitem(w: Writer, step: Compute) -> None:
+def _setitem(w: ModelWriter, step: Compute) -> None:
     """By the places of the part among all entries in a row."""
     x, y, *inputs = step.args
     size = w.node("Size", [x], TensorType("int64", ()))

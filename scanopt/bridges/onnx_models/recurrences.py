@@ -11,7 +11,7 @@ from scanopt.bridges.peers import Refused
 from scanopt.program.ir import CarriedState, Compute, Keep, Loop, Read
 
 if TYPE_CHECKING:
-    from scanopt.bridges.onnx_models.writing import Writer
+    from scanopt.bridges.onnx_models.writing import ModelWriter
 
 _PARAMETERS = {"lfilter": (2,), "lfilter2": (2, 3), "polynomial": (1,)}
 """Which arguments are no sequences, beside the state before."""
@@ -40,7 +40,7 @@ def _next(op: Op, s: list[str], x: list[str]) -> list[tuple[str, tuple[str, ...]
     "accumulate", "fold", "fold_in_order", "lfilter", "linear_recurrence", "smoothing", "raised_sum", "capped_sum",
     "clamped_sum", "polynomial", "forward_fill",
 )  # fmt: skip
-def _recurrence(w: Writer, step: Compute) -> None:
+def _recurrence(w: ModelWriter, step: Compute) -> None:
     """A loop program of one loop, written as all others are."""
     init, *rest = step.args
     held = {i - 1 for i in _PARAMETERS.get(step.op.name, ())}
@@ -73,5 +73,5 @@ def _recurrence(w: Writer, step: Compute) -> None:
 
 
 @written("geometric", "affine_power", "lfilter2", "segmented", "masked_flips", "powers", "cumprod", "cummax", "cummin")
-def _others(w: Writer, step: Compute) -> None:
+def _others(w: ModelWriter, step: Compute) -> None:
     raise Refused(f"to_onnx: {step.op.name}: compile with exclude=['recurrences'], so that the loop stays one")

@@ -17,13 +17,13 @@ from scanopt.compilation.callable import Runnable
 from scanopt.compilation.signature import Signature
 from scanopt.program.ir import Branch, Compute, Keep, Loop, Program, Step
 
-__all__ = ["Writer", "to_onnx"]
+__all__ = ["ModelWriter", "to_onnx"]
 
 _IR_VERSION = 10
 """Of the format of files: that of the operator set."""
 
 
-class Writer:
+class ModelWriter:
     """Writes the nodes of graphs, one inside the other.
 
     types: of all names.  A name of the program is the name of its value in the model.
@@ -252,7 +252,7 @@ def to_onnx(f: Runnable, signature: Signature, name: str) -> Any:
     program = f.program
     held = {x.name for x in program.inputs[len(signature.inputs) :]}
     shared = zip(program.inputs[len(signature.inputs) :], signature.shared, strict=True)
-    writer = Writer()
+    writer = ModelWriter()
     for x, v in shared:
         writer.constant(v.get_value(), x.type.dtype, name=x.name)
     inputs = [x for x in program.inputs if x.name not in held]

@@ -1,0 +1,31 @@
+"""Assignments between the steps of a loop: one statement where one of them overwrites what a later one reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ["Assignment", "in_order"]
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """An assignment between steps: target = text, where text reads the names `reads`."""
+
+    target: str
+    text: str
+    reads: tuple[str, ...]
+
+
+def in_order(moves: Sequence[Assignment]) -> list[str]:
+    """Lines that do all assignments at once.
+
+    >>> in_order([Assignment("a", "b", ("b",)), Assignment("b", "a", ("a",))])
+    ['a, b = b, a']
+    """
+    assigned: set[str] = set()
+    for move in moves:
+        if assigned & set(move.reads):
+            return [f"{', '.join(m.target for m in moves)} = {', '.join(m.text for m in moves)}"]
+        assigned.add(move.target)
+    return [f"{move.target} = {move.text}" for move in moves]
