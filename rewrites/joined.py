@@ -35,6 +35,7 @@ def _behind(x: Any, n: Any) -> Any:
         lambda x, n: _behind(x, n)[1],
         lambda X, Y: T.concatenate([X, Y])[0],
         lambda x, p: T.concatenate([T.expand_dims(p[0], 0), x])[0],
+        lambda x, y: [T.concatenate([x, y])[0], _two(x).sum()],
     ),
 )
 def part_in_the_first(A: Value, X: Value, op: Op, k: Int, g: Op) -> Equation:
@@ -72,6 +73,7 @@ def part_past_the_first(A: Value, X: Value, op: Op, k: Int, g: Op) -> Equation:
         lambda x, X: T.concatenate([X, T.expand_dims(x, 0)])[-2],
         lambda X, Y: T.concatenate([X, Y])[-1],
         lambda x, p: T.concatenate([x, T.expand_dims(p[0], 0)])[-1],
+        lambda x, y: [T.concatenate([x, y])[-1], _two(x).sum()],
     ),
 )
 def part_in_the_last(X: Value, A: Value, op: Op, k: Int, g: Op) -> Equation:

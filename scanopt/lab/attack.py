@@ -16,7 +16,7 @@ from scanopt.calculus.law import Law, Program, allowed, standard_laws
 from scanopt.compilation.optimize import Settings, optimize
 from scanopt.egraph.encode import encode
 from scanopt.egraph.session import EGraph, UnsoundLawError
-from scanopt.lab.attacked_program import Subject, Ways, build
+from scanopt.lab.attacked_program import Saturated, Subject, Ways, build
 from scanopt.lab.law_mutation import Mutation, mutations
 from scanopt.lab.pattern_proofs import Proofs
 
@@ -64,6 +64,14 @@ class Attack:
         self.laws = (*(x for x in others if x.name != law.name), law)
         self._ways = ways
         self._loops = loops
+        self._known: dict[Program, tuple[Subject, Saturated]] = {}
+
+    def _with_all(self, program: Program) -> tuple[Subject, Saturated]:
+        """A program of the law, and what all laws find in it: looked for once."""
+        if program not in self._known:
+            subject = Subject(program, self._ways)
+            self._known[program] = subject, subject.saturated(self.laws)
+        return self._known[program]
 
     def findings(self) -> list[Finding]:
         """What succeeded; empty for a law that stands."""
@@ -74,12 +82,14 @@ class Attack:
 
     def fires(self, program: Program, law: Law | None = None) -> bool:
         """Whether the law, or another in its place, fires on a program; one that mixes types does."""
-        tested = law or self.law
-        laws = [tested if x.name == self.law.name else x for x in self.laws]
+        if law is None:
+            _, found = self._with_all(program)
+            return found.graph is None or found.matches.get(self.law.name, 0) > 0
+        laws = [law if x.name == self.law.name else x for x in self.laws]
         inputs, outputs = build(program)
         engine = EGraph(encode(inputs, outputs), laws, "reassoc")
         try:
-            return engine.saturate().matches.get(tested.name, 0) > 0
+            return engine.saturate().matches.get(law.name, 0) > 0
         except UnsoundLawError:
             return True
         finally:
@@ -117,15 +127,13 @@ class Attack:
             if m.outcome == "survives"
         ]
 
-    def soundness(self, tries: int = 6, mutant: Law | None = None) -> list[Finding]:
+    def soundness(self, tries: int = 6, mutant: Law | None = None) -> Iterator[Finding]:
         """Random programs of the e-graph equal the interpreter, bit for bit where exact.
 
         mutant: what stands in the place of the law.
         """
-        law = mutant or self.law
-        laws = [law if x.name == self.law.name else x for x in self.laws]
-        own = [(f"program {n}", x) for n, x in enumerate((*self.law.example, *self.law.never))]
-        return [f for name, x in own for f in self._attacked(name, x, ((law,), laws), tries)]
+        for n, program in enumerate((*self.law.example, *self.law.never)):
+            yield from self._attacked(f"program {n}", program, mutant, tries)
 
     def elsewhere(self, mutant: Law | None = None) -> Iterator[Finding]:
         """The same on programs that are not the law's own: `loops`.
@@ -145,11 +153,13 @@ class Attack:
                     for d in subject.differences(some, found, _TRIES, quick=True):
                         yield self._finding("soundness", f"{name}: {d.text}", d.told())
 
-    def _attacked(self, name: str, program: Program, laws: Sequence[Sequence[Law]], tries: int) -> Iterator[Finding]:
-        """One program under each of some sets of laws; the interpreter runs once for the same values."""
-        subject = Subject(program, self._ways)
-        for some in laws:
-            for d in subject.differences(some, subject.saturated(some), tries):
+    def _attacked(self, name: str, program: Program, mutant: Law | None, tries: int) -> Iterator[Finding]:
+        """One program under the law alone, then under all laws; the interpreter runs once for the same values."""
+        law = mutant or self.law
+        laws = [law if x.name == self.law.name else x for x in self.laws]
+        subject, everything = self._with_all(program) if mutant is None else (Subject(program, self._ways), None)
+        for some, known in (((law,), None), (laws, everything)):
+            for d in subject.differences(some, known or subject.saturated(some), tries):
                 yield self._finding("soundness", f"{name}: {d.text}", d.told())
 
     def paying(self) -> list[Finding]:
