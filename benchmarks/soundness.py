@@ -3,8 +3,11 @@
 python benchmarks/soundness.py --to 45000 --gradients 3000 5000 --jobs 2 --out runs.jsonl --record docs/soundness.md
 python benchmarks/soundness.py --wide 0 18000 --wide-gradients 0 2000 --out wide.jsonl --record-wide PAGE
 
+python benchmarks/soundness.py --language 0 4000 --language-gradients 0 1000 --out language.jsonl --record-language PAGE
+
 Writes a line per failing seed (with a smaller program that fails too) and a line per finished shard;
-shards that the file has already are not run again.  --record and --record-wide write the pages of what was found.
+shards that the file has already are not run again.  --record, --record-wide and --record-language write the pages of
+what was found.
 """
 
 from __future__ import annotations
@@ -20,9 +23,16 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from soundness_page import COUNTED, page, summary, wide_page
+from soundness_page import COUNTED, language_page, page, summary, wide_page
 
-SHARD = {"programs": 250, "gradients": 100, "wide": 100, "wide gradients": 50}
+SHARD = {
+    "programs": 250,
+    "gradients": 100,
+    "wide": 100,
+    "wide gradients": 50,
+    "language": 100,
+    "language gradients": 50,
+}
 
 
 def run(what: str, start: int, stop: int, every_way: bool) -> list[dict[str, Any]]:
@@ -38,12 +48,14 @@ def run(what: str, start: int, stop: int, every_way: bool) -> list[dict[str, Any
     stopped: list[int] = []
     for seed in range(start, stop):
         spec = generate(seed)
-        ways = usual(seed) if every_way else _way(seed)
-        result = check(spec, exclude, wide(seed) if "wide" in what else ways, slopes="gradients" in what)
+        kind = usual(seed) if every_way else _way(seed)
+        ways = kind if what in ("programs", "gradients") else wide(seed)
+        result = check(spec, exclude, ways, slopes="gradients" in what, absolute=_absolute(what))
         counts["outcomes"][result.outcome] += 1
         counts["plain"][result.plain] += 1
         counts["ways"].update(result.ways)
         counts["kinds"].update(kinds(spec))
+        counts["operators"].update(result.operators)
         counts["laws"].update(result.laws.keys())
         if result.stopped:
             stopped.append(seed)
@@ -66,7 +78,16 @@ def _generator(what: str) -> tuple[Callable[[int], Any], Callable[[Any], Iterabl
         "gradients": (smooth.generate, smooth.smooth_kinds),
         "wide": (program.generate, wide_kinds.kinds),
         "wide gradients": (program.slopes, wide_kinds.kinds),
+        "language": (program.language, wide_kinds.kinds),
+        "language gradients": (program.language_slopes, wide_kinds.kinds),
     }[what]
+
+
+def _absolute(what: str) -> float:
+    """How far gradients may be from differences: operators that compute in doubles give both their rounding."""
+    from corpus.slopes import ABSOLUTE, DOUBLE
+
+    return DOUBLE if what == "language gradients" else ABSOLUTE
 
 
 def _way(seed: int) -> tuple[str, ...]:
@@ -86,7 +107,7 @@ def failure(what: str, spec: Any, exclude: list[str], result: Any) -> dict[str, 
 
     def fails(spec: Any) -> bool:
         try:
-            found = check(spec, exclude, result.asked, slopes="gradients" in what).failures
+            found = check(spec, exclude, result.asked, "gradients" in what, _absolute(what)).failures
         except Exception:  # a name left out that was needed
             return False
         return any(ways.get(f.way, "?")[:20] == f.text[:20] for f in found)
@@ -139,15 +160,21 @@ def main() -> int:
     parser.add_argument(
         "--wide-gradients", type=int, nargs=2, default=(0, 0), metavar="SEED", help="smooth wide ones, from and to"
     )
+    parser.add_argument("--language", type=int, nargs=2, default=(0, 0), metavar="SEED", help="of all operators")
+    parser.add_argument(
+        "--language-gradients", type=int, nargs=2, default=(0, 0), metavar="SEED", help="smooth ones of all operators"
+    )
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("soundness.jsonl"))
     parser.add_argument("--record", type=Path, metavar="PAGE")
     parser.add_argument("--record-wide", type=Path, metavar="PAGE")
+    parser.add_argument("--record-language", type=Path, metavar="PAGE")
     parser.add_argument("--one-way", action="store_true", help="optimize each program in one way, not in up to three")
     options = parser.parse_args()
     lines = done(options.out)
     asked = {"programs": (options.first, options.last), "gradients": options.gradients}
     asked |= {"wide": options.wide, "wide gradients": options.wide_gradients}
+    asked |= {"language": options.language, "language gradients": options.language_gradients}
     todo = [x for what, span in asked.items() for x in shards(what, *span, lines)]
     with ProcessPoolExecutor(options.jobs) as pool, options.out.open("a", encoding="utf-8") as out:
         every_way = [not options.one_way] * len(todo)
@@ -168,6 +195,11 @@ def main() -> int:
         span = " ".join(f"--{key} {a} {b}" for key, (a, b) in spans.items() if b > a)
         command = f"python benchmarks/soundness.py {span} --record-wide docs/soundness-wide.md"
         options.record_wide.write_text(wide_page(lines, command, found_before()), encoding="utf-8")
+    if options.record_language:
+        spans = {"language": options.language, "language-gradients": options.language_gradients}
+        span = " ".join(f"--{key} {a} {b}" for key, (a, b) in spans.items() if b > a)
+        command = f"python benchmarks/soundness.py {span} --record-language docs/soundness-language.md"
+        options.record_language.write_text(language_page(lines, command), encoding="utf-8")
     return any(x["kind"] == "failure" for x in lines)
 
 

@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = ["COUNTED", "page", "summary", "wide_page"]
+__all__ = ["COUNTED", "language_page", "page", "summary", "wide_page"]
 
-COUNTED = ("outcomes", "plain", "ways", "kinds", "laws")
-"""What each shard counts: programs by what they come to, and by what they show; ways to run them; laws that fired."""
+COUNTED = ("outcomes", "plain", "ways", "kinds", "laws", "operators")
+"""What each shard counts: programs by what they come to, and by what they show; ways to run them; laws that fired;
+operators in them as they are written and as they were compiled."""
 
 
 def totals(lines: Iterable[dict[str, Any]]) -> dict[str, Counter[str]]:
@@ -19,7 +20,7 @@ def totals(lines: Iterable[dict[str, Any]]) -> dict[str, Counter[str]]:
     found: dict[str, Counter[str]] = {key: Counter() for key in COUNTED}
     for x in lines:
         for key in COUNTED if x["kind"] == "shard" else ():
-            found[key].update(x[key])
+            found[key].update(x.get(key, {}))
     return found
 
 
@@ -88,8 +89,38 @@ def wide_page(lines: list[dict[str, Any]], command: str, found_before: Sequence[
     slopes = [x for x in lines if x.get("what") == "wide gradients"]
     lines = [x for x in lines if x.get("what") == "wide"]
     ran = [x for x in (*lines, *slopes) if x["kind"] == "shard"]
+    text = [_WIDE.format(command=command, dates=_dates(ran), **_versions()), *_outcomes(lines, slopes)]
+    both = totals([*lines, *slopes])["kinds"]
+    text += ["\n## Kinds of programs\n", _table(("kind", "programs"), [(x, both[x]) for x in WIDE_KINDS])]
+    text += ["\n## Found by such programs, and mended\n", *(f"- {what}" for what in found_before)]
+    return "\n".join(text) + "\n"
+
+
+def language_page(lines: list[dict[str, Any]], command: str) -> str:
+    """The record of a run of programs of all operators, as a page."""
+    from scanopt.array.op import load
+
+    slopes = [x for x in lines if x.get("what") == "language gradients"]
+    lines = [x for x in lines if x.get("what") == "language"]
+    ran = [x for x in (*lines, *slopes) if x["kind"] == "shard"]
+    counts = totals([*lines, *slopes])["operators"]
+    silent = [f"`{name}`" for name in load() if not counts[name]]
+    text = [_LANGUAGE.format(command=command, dates=_dates(ran), **_versions()), *_outcomes(lines, slopes)]
+    text += ["\n## Operators\n\nIn so many programs, as they are written or as they were compiled.\n"]
+    text += [_table(("operator", "programs"), [(f"`{name}`", counts[name]) for name in load() if counts[name]])]
+    text += [f"\nIn none: {', '.join(silent) or 'no operator'}.\n"]
+    return "\n".join(text)
+
+
+def _dates(ran: list[dict[str, Any]]) -> str:
+    """The first day and the last."""
     dates = sorted({x["date"] for x in ran})
-    text = [_WIDE.format(command=command, dates=" to ".join(dict.fromkeys((dates[0], dates[-1]))), **_versions())]
+    return " to ".join(dict.fromkeys((dates[0], dates[-1])))
+
+
+def _outcomes(lines: list[dict[str, Any]], slopes: list[dict[str, Any]]) -> list[str]:
+    """What programs, and gradients, came to."""
+    text = list[str]()
     for title, some in (("Programs", lines), ("Gradients", slopes)):
         found = totals(some)
         wrong = sorted(x["seed"] for x in some if x["kind"] == "failure")
@@ -102,10 +133,7 @@ def wide_page(lines: list[dict[str, Any]], command: str, found_before: Sequence[
         ]
         text += [_table(("", "programs"), [(words, found["plain"][key]) for key, words in PLAIN.items()])]
         text += ["", _table(("way", "functions"), sorted(found["ways"].items()))]
-    both = totals([*lines, *slopes])["kinds"]
-    text += ["\n## Kinds of programs\n", _table(("kind", "programs"), [(x, both[x]) for x in WIDE_KINDS])]
-    text += ["\n## Found by such programs, and mended\n", *(f"- {what}" for what in found_before)]
-    return "\n".join(text) + "\n"
+    return text
 
 
 def _versions() -> dict[str, str]:
@@ -125,6 +153,18 @@ and loops that end early (`tests/corpus/wide/`). Each is run by the interpreter,
 others (`reassoc`, `fast`) as near as the condition of the program allows, found by disturbing every operator
 (`tests/corpus/noise.py`); what raises must raise the same, and the arguments of a call must be what they were. Of
 gradients one derivative is compared with differences, too.
+
+A shard in which something differed is run again, whole, once that is mended."""
+
+
+_LANGUAGE = """# Soundness of programs of all operators
+
+Made by `{command}`; do not edit.
+
+{dates}, Python {python}, {versions}. [Wide programs](soundness-wide.md) whose lines are mostly of operators that those
+do not use: NumPy's functions, special functions, statistics, transforms, linear algebra, windows, sets, random numbers
+by keys (`tests/corpus/wide/language.py`). Each is run and compared in the same ways; one derivative of each of the
+smooth programs is compared with differences, too.
 
 A shard in which something differed is run again, whole, once that is mended."""
 

@@ -6,6 +6,7 @@ Each is run by the interpreter, by plain Python and as written, and of some it i
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,17 +15,22 @@ from corpus.check import check, describe
 from corpus.found import Found, found
 from corpus.noise import FAST, within_noise
 from corpus.plain import Loose, run
+from corpus.slopes import DOUBLE
 from corpus.spec import LAYOUTS, Input, Line, Loop, Out, Slot, Spec
-from corpus.text import source
+from corpus.text import built, source
+from corpus.used import operators
 from corpus.ways import wide
+from corpus.wide.functions import LISTS, MATRICES, PAIRS, ROWS, SMOOTH_TEXTS, UNARY
 from corpus.wide.kinds import WIDE_KINDS, kinds
+from corpus.wide.language import DRAWS, WRITTEN
 from corpus.wide.pool import DTYPES
-from corpus.wide.program import generate, slopes
+from corpus.wide.program import generate, language, language_slopes, slopes
 
 import scanopt.tensor as T
 from scanopt import interpret
+from scanopt.array.op import load
 
-PROGRAMS, GRADIENTS, CHUNK = 260, 40, 20
+PROGRAMS, GRADIENTS, LANGUAGE, LANGUAGE_GRADIENTS, CHUNK = 260, 40, 160, 40, 20
 COMPILED = 6
 """One of so many is optimized, too: that takes ten times as long as all else."""
 
@@ -47,6 +53,21 @@ def test_gradients(chunk: int) -> None:
     assert sum(r.outcome != "refused" for r in results) > 0.75 * CHUNK
 
 
+@pytest.mark.parametrize("chunk", range(LANGUAGE // CHUNK))
+def test_programs_of_all_operators(chunk: int) -> None:
+    results = [check(language(s), (), some_ways(s)) for s in range(chunk * CHUNK, (chunk + 1) * CHUNK)]
+    assert "\n".join(describe(r) for r in results if r.failures) == ""
+    assert sum(r.outcome != "refused" for r in results) > 0.75 * CHUNK
+
+
+@pytest.mark.parametrize("chunk", range(LANGUAGE_GRADIENTS // CHUNK))
+def test_gradients_of_all_operators(chunk: int) -> None:
+    seeds = range(chunk * CHUNK, (chunk + 1) * CHUNK)
+    results = [check(language_slopes(s), (), some_ways(s), slopes=True, absolute=DOUBLE) for s in seeds]
+    assert "\n".join(describe(r) for r in results if r.failures) == ""
+    assert sum(r.outcome != "refused" for r in results) > 0.75 * CHUNK
+
+
 @pytest.mark.parametrize("program", found(), ids=lambda x: x.what)
 def test_what_went_wrong_once(program: Found) -> None:
     result = check(program.spec, (), ("exact", "reassoc", "written"), slopes=program.slopes)
@@ -59,10 +80,51 @@ def test_every_kind_of_program_is_there() -> None:
     assert min(counts.values()) >= 3
 
 
-def test_programs_are_data() -> None:
+MADE_BY_LAWS = {
+    "accumulate", "fold", "fold_in_order", "forward_fill", "segmented", "lfilter", "lfilter2", "linear_recurrence",
+    "masked_flips", "smoothing", "raised_sum", "capped_sum", "clamped_sum", "geometric", "affine_power", "polynomial",
+    "powers", "repeat_rows", "swap_rows", "shaped_like", "spread_like", "in_chunks", "chunk_count", "join_rows",
+    "first_true", "linalg_or_flag", "unless_flagged", "has_rows", "no_rows", "kept_row", "when_runs", "rows_read",
+    "rows_left",
+}  # fmt: skip
+MADE_BY_BRIDGES = {"bitcast", "threefry"}
+EFFECTS = {"assert_true", "printed", "after"}
+
+
+def of_texts() -> set[str]:
+    """The operators of each text that programs are made of, and of the gradients of smooth ones."""
+    dtypes = {"f": "float64", "c": "complex128", "i": "int64", "b": "bool"}
+    x, i = T.matrix("x"), T.lvector("i")
+    kinds = {kind: T.tensor(dtype, (None, None), kind) for kind, dtype in dtypes.items()}
+    r, p = "(x + T.eye(3))", "(x @ x.T)"
+    todo = [(t.format("x"), v) for kind, v in kinds.items() for t in UNARY[kind]]
+    todo += [(t.format("x", "x"), v) for kind, v in kinds.items() for t in PAIRS[kind]]
+    todo += [(t.format(x="x", a=0, w=1), v) for kind, v in kinds.items() for t in (*ROWS[kind], *ROWS["any"])]
+    todo += [(t.format(x="x", a=0, w=1), x) for t in ROWS["real"]]
+    todo += [(t.format(x="x", y="x"), T.vector("v")) for t in LISTS]
+    todo += [(t.format(x="x", r=r, p=p), x) for texts in MATRICES.values() for t in texts]
+    todo += [(f"T.random.{t.format(k='T.random.key(0)', s=(2,), x='i[0]')}", i) for t, _, _ in DRAWS]
+    todo += [(f"x.at[i].{name}({one})", x) for name, one in WRITTEN]
+    todo += [("T.random.uniform(T.random.fold_in(T.random.key(0), i[0]))", i)]
+    found = set[str]()
+    for text, v in todo:
+        found |= operators([eval(text, {"T": T, "x": v, "i": i})])
+    for text in (t for texts in SMOOTH_TEXTS.values() for t in texts):
+        result = eval(text.format(x="x", y="x", a=0, r=r, p=p), {"T": T, "x": x})
+        found |= operators([T.grad(result.sum(), x)])
+    return found
+
+
+def test_every_operator_is_in_programs() -> None:
+    used = of_texts().union(*(operators(built(generate(s)).outputs) for s in range(100)))
+    assert load().keys() - used == MADE_BY_LAWS | MADE_BY_BRIDGES | EFFECTS
+
+
+@pytest.mark.parametrize("make", [generate, language, language_slopes])
+def test_programs_are_data(make: Callable[[int], Spec]) -> None:
     for seed in range(50):
-        made = generate(seed)
-        assert source(Spec.from_data(json.loads(json.dumps(made.to_data())))) == source(generate(seed))
+        made = make(seed)
+        assert source(Spec.from_data(json.loads(json.dumps(made.to_data())))) == source(make(seed))
 
 
 # ---- inputs ----

@@ -18,9 +18,10 @@ from corpus.noise import ULPS
 from corpus.plain import UnknownError
 from corpus.plain import run as run_plainly
 from corpus.shrink import with_one_line_less
-from corpus.slopes import slopes_differ
+from corpus.slopes import ABSOLUTE, slopes_differ
 from corpus.spec import Loop, Spec, live, without_likes
 from corpus.text import Built, built, source
+from corpus.used import operators, operators_of_steps
 from corpus.ways import BrokenError, Run, Way, Ways, compiled, usual
 from scanopt.array.variable import Variable
 from scanopt.calculus.law import standard_laws
@@ -43,7 +44,8 @@ class Result:
 
     plain: how plain Python compares: "equal" bit for bit, "near" within rounding, "raises" too, or
     "unknown" to it.  ways: in which it was compiled.  asked: the ways that `check` was asked for.
-    stopped: the limit that ended the search for forms, if any.
+    stopped: the limit that ended the search for forms, if any.  operators: those of the program as it is written, and
+    as it was compiled.
     """
 
     spec: Spec
@@ -54,6 +56,7 @@ class Result:
     ways: list[str] = field(default_factory=list[str])
     asked: Sequence[str] = ()
     stopped: str = ""
+    operators: set[str] = field(default_factory=set[str])
 
 
 def rulesets() -> list[str]:
@@ -61,11 +64,18 @@ def rulesets() -> list[str]:
     return sorted({x.ruleset for x in standard_laws()})
 
 
-def check(spec: Spec, exclude: Sequence[str] = (), ways: Sequence[str] | None = None, slopes: bool = False) -> Result:
+def check(
+    spec: Spec,
+    exclude: Sequence[str] = (),
+    ways: Sequence[str] | None = None,
+    slopes: bool = False,
+    absolute: float = ABSOLUTE,
+) -> Result:
     """Run a program in several ways.
 
     exclude: rulesets that the odd ways leave out.  ways: as `Ways.way` takes them; by default the usual ones of its
-    seed.  slopes: its first output and the gradients of that, instead.
+    seed.  slopes: its first output and the gradients of that, instead.  absolute: how far these may be from
+    differences (see `slopes_differ`).
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "every call will draw the same random numbers", UserWarning)
@@ -79,8 +89,9 @@ def check(spec: Spec, exclude: Sequence[str] = (), ways: Sequence[str] | None = 
             known = "keeps its dtype" in str(error)
             return Result(spec, "refused", [] if known else [Failure("made", f"{type(error).__name__}: {error}")])
         result = Result(spec, short(calls.expected[0]), asked=usual(spec.seed) if ways is None else ways)
+        result.operators = operators(made.outputs)
         calls.compare_with_plain(result)
-        if slopes and result.outcome == "values" and not spec.smooth and (text := slopes_differ(spec, made)):
+        if slopes and result.outcome == "values" and not spec.smooth and (text := slopes_differ(spec, made, absolute)):
             result.failures.append(Failure("gradients against differences", text))
         _run(Ways(spec, made), exclude, calls, result)
     return result
@@ -97,6 +108,8 @@ def _run(found: Ways, exclude: Sequence[str], calls: _Calls, result: Result) -> 
             text = str(broken)
         if text:
             result.failures.append(Failure(way.name, text))
+    for f in found.functions.values():
+        result.operators |= operators_of_steps(f.program.steps)
     if "exact" in found.functions:
         f = found.functions["exact"]
         result.laws.update(f.laws)

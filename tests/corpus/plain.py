@@ -307,7 +307,7 @@ class _Scan(_Loop):
         """The values of a state before the first step, the oldest first, and its taps."""
         given = self.scope.eval(o.text)
         initial, taps = (given["initial"], given.get("taps", [-1])) if isinstance(given, dict) else (given, [-1])
-        start = np.asarray(initial, o.dtype) if isinstance(initial, int | float) else np.asarray(initial)
+        start = np.asarray(initial, o.dtype) if isinstance(initial, int | float) else np.asanyarray(initial)
         if list(taps) == [-1]:
             return [start], [-1]
         depth = -min(taps)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from corpus.plain_functions import FUNCTIONS, MODULES
+
 __all__ = ["NAMES", "translated"]
 
 Array = np.ndarray[Any, Any]
@@ -23,9 +25,10 @@ class _T:
     lt, le, gt, ge, eq, neq = np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal
 
     def __getattr__(self, name: str) -> Any:
-        if not hasattr(np, name):
+        found = MODULES.get(name) or FUNCTIONS.get(name) or getattr(np, name, None)
+        if found is None:
             raise UnknownError(name)
-        return getattr(np, name)
+        return found
 
     @staticmethod
     def constant(x: Any, dtype: str | None = None) -> Array:
@@ -77,6 +80,7 @@ NAMES: dict[str, Any] = {"T": _T(), "np": np, "nan": np.nan, "inf": np.inf}
 
 _SUBTENSOR = re.compile(r"T\.(set|inc)_subtensor\((\w+)\[([^\]]+)\], (.*)\)")
 _CHOICE = re.compile(r"scanopt\.ifelse\((\w+), (\w+), (\w+)\)")
+_PLACES = re.compile(r"(\w+)\.at\[([^\]]+)\]\.(\w+)\(")
 _UPDATE = re.compile(r"\b(u\d+)\[(a\d+)\]")
 
 
@@ -88,4 +92,5 @@ def translated(text: str) -> str:
     """
     text = _SUBTENSOR.sub(r"T.\1_at(\2, np.s_[\3], \4)", text)
     text = _CHOICE.sub(r"(\2 if \1 else \3)", text)
+    text = _PLACES.sub(r"T.at(\1, np.s_[\2], '\3', ", text)
     return _UPDATE.sub(r"\1['\2']", text)

@@ -23,13 +23,15 @@ from scanopt.gradient import Lop, Rop, grad, jacobian
 from scanopt.interpreter import _Machine
 from scanopt.loops.graph import schedule
 
-__all__ = ["Checked", "Wide", "check_slopes", "slope", "slopes_differ"]
+__all__ = ["ABSOLUTE", "DOUBLE", "Checked", "Wide", "check_slopes", "slope", "slopes_differ"]
 
 Array = np.ndarray[Any, Any]
 Env = dict[Variable, Array]
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-11
 """How far a derivative may be from differences, in parts of itself, and of the largest value."""
+DOUBLE = 1e-9
+"""How far a derivative may be from differences in programs whose operators compute in doubles, as LAPACK does."""
 STEPS = (2.0**-10, 2.0**-14, 2.0**-18, 2.0**-22)
 """Steps for extrapolated differences, tried in turn."""
 
@@ -255,11 +257,11 @@ class _Checker:
             self.out.failures.append(f"{what}, optimized: {text}")
 
 
-def slopes_differ(spec: Spec, made: Built) -> str:
+def slopes_differ(spec: Spec, made: Built, absolute: float = ABSOLUTE) -> str:
     """ "" where the gradient with respect to one input, along one direction, is that by differences; else what differs.
 
     made: a program whose outputs are a cost and its gradients with respect to all inputs of floats.  Where the program
-    is not smooth nothing can be said.
+    is not smooth nothing can be said.  absolute: how far it may be off, in parts of the largest value.
     """
     wrt = [x for x in made.values if x.dtype.startswith("float")]
     places = [i for i, x in enumerate(wrt) if made.values[x].size]
@@ -274,7 +276,7 @@ def slopes_differ(spec: Spec, made: Built) -> str:
     except (RoughError, ArithmeticError, ValueError, IndexError):
         return ""
     product = np.asarray((found[i] * along).sum())
-    if not np.isfinite(expected) or _near(product, expected, [*found, expected]):
+    if not np.isfinite(expected) or _near(product, expected, [*found, expected], absolute):
         return ""
     return f"with respect to {x}: {product}, by differences {expected}"
 
@@ -287,9 +289,9 @@ def _quick(f: Wide, x: Variable, along: Array) -> Array | None:
         return None
 
 
-def _near(found: Array, expected: Array, all_values: Sequence[Array]) -> bool:
+def _near(found: Array, expected: Array, all_values: Sequence[Array], absolute: float = ABSOLUTE) -> bool:
     largest = max((float(abs(v).max(initial=0.0)) for v in all_values), default=0.0)
-    return bool((abs(found - expected) <= RELATIVE * abs(expected) + ABSOLUTE * max(largest, 1e-3)).all())
+    return bool((abs(found - expected) <= RELATIVE * abs(expected) + absolute * max(largest, 1e-3)).all())
 
 
 def _unit(like: Array, index: tuple[int, ...]) -> Array:

@@ -22,6 +22,8 @@ def grow(p: Pool, lines: int, raising: float) -> None:
     for _ in range(lines):
         if p.by_layout:
             made = p.weighted(BY_LAYOUT)
+        elif p.more and p.chance(0.8):
+            made = p.weighted(p.more)
         elif p.streams and p.chance(0.25):
             made = Made(*p.rng.choice(PLAIN_DRAWS))
         elif (kind := p.rng.random()) < raising:
@@ -136,7 +138,7 @@ def _sequence(p: Pool, rows: int, simple: bool) -> _Read:
     if x is None:
         y = p.pick(lambda v: v.ndim > 0 and len(v.example) > wanted and not v.risky)
         made = Made(f"{y.name}[:{wanted}]") if y is not None and p.chance(0.7) else _rows(p, wanted)
-        x = p.add(made)
+        x = p.add(made) or p.add(_rows(p, wanted))
     assert x is not None
     text = p.rng.choice((x.name,) * 5 + (f"{x.name}[::-1]",)) if taps == [0] else f"dict(input={x.name}, taps={taps})"
     return _Read(text, [_row(p, x.example, t - min(0, *taps)) for t in taps])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corpus.wide.pool import DTYPES, FLOATS, INTS, Made, Pool, Value
+from corpus.wide.pool import DTYPES, INTS, Made, Pool, Value
 
 __all__ = ["BY_LAYOUT", "OPS", "SMOOTH", "constant"]
 
@@ -218,7 +218,7 @@ def _product(p: Pool) -> Made | None:
 
 def constant(p: Pool) -> Made:
     """A constant, or an array of constants."""
-    dtype = p.rng.choice(p.dtypes if p.chance(0.7) else FLOATS if p.smooth else DTYPES)
+    dtype = p.rng.choice(p.dtypes if p.chance(0.7) else p.floats if p.smooth else DTYPES)
     n, k = p.rng.choice(p.fits), p.rng.choice((0, 1, 1, 2, 3))
     ways = [f"T.constant({k}, dtype={dtype!r})", f"T.zeros(({n},), dtype={dtype!r})"]
     ways += [f"T.ones((2, {n}), dtype={dtype!r})", f"T.constant(np.arange({n}).astype({dtype!r}))"]

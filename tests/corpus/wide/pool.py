@@ -68,9 +68,10 @@ class Pool:
     """One scope: the top of the program or the body of a step.
 
     fits: lengths that go well together.  dtypes: those that this program is about.  smooth: only smooth operators on
-    floats.  idle: nothing here is known to run, so that operators may as well be wrong.  streams: random numbers may
-    be drawn.  by_layout: it is about how arrays lie in memory.  favours: how much more often than others this program
-    has some operators.  lost: results that raised when they were made, so that nothing reads them.
+    floats, of the dtypes `floats`.  idle: nothing here is known to run, so that operators may as well be wrong.
+    streams: random numbers may be drawn.  by_layout: it is about how arrays lie in memory.  more: further operators,
+    used most.  favours: how much more often than others this program has some operators.  lost: results that raised
+    when they were made, so that nothing reads them.
     """
 
     rng: random.Random
@@ -81,6 +82,8 @@ class Pool:
     idle: bool = False
     streams: bool = False
     by_layout: bool = False
+    floats: tuple[str, ...] = FLOATS
+    more: Mapping[Callable[[Pool], Made | None], int] = field(default_factory=dict[Any, int])
     favours: dict[Any, float] = field(default_factory=dict[Any, float])
     parent: Pool | None = None
     values: list[Value] = field(default_factory=list[Value])

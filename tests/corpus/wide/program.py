@@ -8,10 +8,11 @@ import numpy as np
 
 from corpus.pool import Names
 from corpus.spec import LAYOUTS, Input, Spec, prune
+from corpus.wide.language import LANGUAGE, SMOOTH_LANGUAGE
 from corpus.wide.loops import add_loop, consume, grow
 from corpus.wide.pool import COMPLEX, DTYPES, FLOATS, INTS, Pool, Value
 
-__all__ = ["generate", "slopes"]
+__all__ = ["generate", "language", "language_slopes", "slopes"]
 
 INEXACT = (*FLOATS, *COMPLEX, *COMPLEX)
 
@@ -26,8 +27,18 @@ def slopes(seed: int) -> Spec:
     return _generate(seed, True)
 
 
-def _generate(seed: int, slopes: bool) -> Spec:
-    rng = random.Random(f"wide {seed}{' slopes' * slopes}")
+def language(seed: int) -> Spec:
+    """The program of a seed, mostly of operators that `generate` does not use."""
+    return _generate(seed, False, "language")
+
+
+def language_slopes(seed: int) -> Spec:
+    """The same for a smooth program of floats."""
+    return _generate(seed, True, "language")
+
+
+def _generate(seed: int, slopes: bool, title: str = "wide") -> Spec:
+    rng = random.Random(f"{title} {seed}{' slopes' * slopes}")
     lengths = rng.choices((1, 2, 3, 4, 9), (14, 35, 35, 14, 3), k=2)
     rows = rng.choices(range(5), (34, 22, 24, 12, 8))[0]
     by_layout = not slopes and rng.random() < 0.12
@@ -35,6 +46,10 @@ def _generate(seed: int, slopes: bool) -> Spec:
     dtypes = rng.sample(FLOATS if slopes else INEXACT if by_layout else DTYPES, rng.choice((1, 1, 2, 2, 3)))
     streams = not slopes and not by_layout and rng.random() < 0.08
     pool = Pool(rng, Names(), (lengths[0], lengths[1]), tuple(dtypes), slopes, streams=streams, by_layout=by_layout)
+    if title == "language":
+        pool.by_layout, pool.more = False, SMOOTH_LANGUAGE if slopes else LANGUAGE
+        pool.floats = ("float64",)  # formulas have constants, which other dtypes round
+        pool.dtypes = pool.floats if slopes else pool.dtypes
     inputs = _inputs(pool, rows)
     if rng.random() < 0.3:
         grow(pool, 1, 0.1)
@@ -77,7 +92,7 @@ def _inputs(p: Pool, rows: int) -> list[Input]:
     special = rng.random() < 0.12 and not p.smooth
     out = []
     for shape in shapes:
-        dtype = rng.choice(p.dtypes) if rng.random() < 0.9 else rng.choice(FLOATS if p.smooth else DTYPES)
+        dtype = rng.choice(p.dtypes) if rng.random() < 0.9 else rng.choice(p.floats if p.smooth else DTYPES)
         other = rng.choice([*LAYOUTS]) if rng.random() < 0.3 else ""
         out.append(_input(p, dtype, shape, special, layout if rng.random() < 0.6 else other))
     for value in (rows, rng.randrange(4), rng.choice((-4, -3, -1, 0, 1, 2, 5, 10))):
