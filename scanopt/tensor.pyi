@@ -83,11 +83,13 @@ from scanopt.array.functions.padding import pad as pad
 from scanopt.array.functions.polynomials import poly as poly
 from scanopt.array.functions.polynomials import polyadd as polyadd
 from scanopt.array.functions.polynomials import polyder as polyder
+from scanopt.array.functions.polynomials import polydiv as polydiv
 from scanopt.array.functions.polynomials import polyfit as polyfit
 from scanopt.array.functions.polynomials import polyint as polyint
 from scanopt.array.functions.polynomials import polymul as polymul
 from scanopt.array.functions.polynomials import polysub as polysub
 from scanopt.array.functions.polynomials import polyval as polyval
+from scanopt.array.functions.polynomials import roots as roots
 from scanopt.array.functions.signals import convolve as convolve
 from scanopt.array.functions.signals import correlate as correlate
 from scanopt.array.functions.splitting import array_split as array_split
@@ -131,6 +133,7 @@ from scanopt.array.operators.elementwise import imag as imag
 from scanopt.array.operators.elementwise import modf as modf
 from scanopt.array.operators.elementwise import real as real
 from scanopt.array.operators.elementwise import sigmoid as sigmoid
+from scanopt.array.operators.frexp import frexp as frexp
 from scanopt.array.operators.gradient import disconnected_grad as disconnected_grad
 from scanopt.array.operators.gradient import grad_clip as grad_clip
 from scanopt.array.operators.gradient import zero_grad as zero_grad
@@ -202,7 +205,9 @@ from scanopt.array.statistics.finding import flatnonzero as flatnonzero
 from scanopt.array.statistics.finding import nonzero as nonzero
 from scanopt.array.statistics.finding import trim_zeros as trim_zeros
 from scanopt.array.statistics.histograms import histogram as histogram
+from scanopt.array.statistics.histograms import histogram2d as histogram2d
 from scanopt.array.statistics.histograms import histogram_bin_edges as histogram_bin_edges
+from scanopt.array.statistics.histograms import histogramdd as histogramdd
 from scanopt.array.statistics.ordering import argpartition as argpartition
 from scanopt.array.statistics.ordering import lexsort as lexsort
 from scanopt.array.statistics.ordering import partition as partition

@@ -329,6 +329,13 @@ case("polyfit", lambda np, v, w: np.polyfit(v[:3], w, 1), V, W, grad=1)
 case("polyfit", lambda np, s, w, i: np.polyfit(i[:3] * w, s, 1, w=np.abs(w)), S, W, I + 1)
 case("poly", lambda np, v: np.poly(v), V, grad=0, **KNOWN)
 case("poly", lambda np, i, f: (np.poly(i), np.poly(f)), I, F, **KNOWN)
+case("polydiv", lambda np, v, w: np.polydiv(v, w), V, W, grad=(0, 1))
+case("polydiv", lambda np, w, v: np.polydiv(w, v), W, V)
+case("polydiv", lambda np, i, f: np.polydiv(i, f), I, F)
+case("polydiv", lambda np, v: np.polydiv(v, v), V)
+case("roots", lambda np, p: np.roots(p), np.array([1.0, 0.0, 4.0, 0.5]), **DATA)
+case("roots", lambda np, p: np.roots(p), np.array([0.0, 0.0, 1.0, 2.0, 5.0, 0.0, 0.0]), **DATA)
+case("roots", lambda np, p: np.roots(p), np.array([3, 1, 7]), **DATA)
 case("polyder", lambda np, v, i: (np.polyder(v), np.polyder(i, 2), np.polyder(v, 5)), V, I)
 case("polyint", lambda np, v, i: (np.polyint(v), np.polyint(i, 2, k=[1, 2]), np.polyint(v, 2, 3)), V, I)
 case("polyint", lambda np, v: np.polyint(v, 2, k=3), V, grad=0)
@@ -391,3 +398,27 @@ case("result_type", lambda np, f, i: np.zeros(2, np.result_type(f, i)), F, I, **
 case("common_type", lambda np, f, c: np.zeros(2, np.common_type(f, c)), F, C, **T_ONLY)
 case("iscomplexobj", lambda np, c: np.zeros(2) + np.iscomplexobj(c) + 2 * np.isrealobj(c), C, **T_ONLY)
 case("can_cast", lambda np, f: np.zeros(2) + np.can_cast(f.dtype, "float64"), F, **T_ONLY)
+
+# Histograms of several coordinates, different entries, parts of floats
+P, Q = np.array([0.0, 0.3, 1.0, 1.0, -0.5]), np.array([1.0, 0.2, 2.0, 1.5, 0.7])
+case("histogram2d", lambda np, x, y: np.histogram2d(x, y, bins=3), P, Q)
+case("histogram2d", lambda np, x, y: np.histogram2d(x, y, [2, 3], [[0, 1], [0, 2]], density=True), P, Q)
+case("histogram2d", lambda np, x, y, w: np.histogram2d(x, y, [[0.0, 0.5, 1.0], 2], weights=w), P, Q, Q)
+case("histogramdd", lambda np, m: np.histogramdd(m, bins=2), M.T, **KNOWN)
+case("histogramdd", lambda np, x, y: np.histogramdd((x, y), bins=(2, [0.0, 1.0, 2.0])), P, Q)
+R = np.array([[1, 0, 2], [0, 5, 5], [1, 0, 2], [0, 5, 4]])
+case("unique", lambda np, r: np.unique(r, True, True, True, axis=0), R, **DATA)
+case("unique", lambda np, r: np.unique(r, axis=1), R, **DATA)
+case("unique", lambda np, a: np.unique(a, return_counts=True, axis=-1), np.round(A), **DATA)
+case(
+    "unique",
+    lambda np, r: np.unique(r, return_index=True, axis=0),
+    np.array([[np.nan, 1], [np.nan, 1], [0, 1]]),
+    **DATA,
+)
+case("unique", lambda np, e: np.unique(e, True, True, True, axis=0), E, **DATA)
+case("unique", lambda np, e: np.unique(e, axis=0), np.zeros((3, 0)), **DATA)
+case("frexp", lambda np, v: np.frexp(v), V * 1.1, grad=0)
+case("frexp", lambda np, v: np.frexp(v), np.array([np.inf, -np.inf, np.nan, 0, -0.0, 5e-324, -1e-310, 1e308]))
+for dtype in ("float16", "float32", "int8", "int16", "uint64", "bool"):
+    case("frexp", lambda np, v: np.frexp(v), np.array([0, 1, 3, 100, 6e-8 if "f" in dtype else 5]).astype(dtype))

@@ -392,7 +392,7 @@ ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: list(T.vector("v")), TypeError, "scan"),
     (lambda: np.asarray(_x()), TypeError, "no values before the function runs"),
     (lambda: np.hypot.reduce(_x()), TypeError, r"np\.hypot\.reduce"),
-    (lambda: np.frexp(_x()), TypeError, r"np\.frexp"),
+    (lambda: np.packbits(_x()), TypeError, r"np\.packbits"),
     (lambda: np.unpackbits(_x()), TypeError, r"np\.unpackbits"),
     (lambda: np.add(_x(), 1, dtype="int32"), TypeError, "np.add of the symbolic.*cast"),
     (lambda: T.set_subtensor(_x(), 0), TypeError, r"x\[\.\.\.\]"),

@@ -10,7 +10,7 @@ _NEW_ARRAY = "symbolic arrays are never changed in place: write "
 INSTEAD: dict[str, str] = {
     **dict.fromkeys(
         ("save", "savez", "savez_compressed", "savetxt", "array2string", "array_repr", "array_str", "packbits",
-         "unpackbits", "roots", "polydiv", "frexp"),
+         "unpackbits"),
         _ON_RESULTS,
     ),
     **dict.fromkeys(("busday_count", "busday_offset", "is_busday", "datetime_as_string", "isnat"),
@@ -25,8 +25,6 @@ INSTEAD: dict[str, str] = {
     "shares_memory": "symbolic arrays have no memory",
     "min_scalar_type": "it depends on the value: use x.dtype",
     "einsum_path": "T.einsum looks for an order by itself",
-    "histogramdd": _ON_RESULTS,
-    "histogram2d": "count pairs of bins: T.bincount(T.digitize(x, xs) * n + T.digitize(y, ys), weights)",
 }  # fmt: skip
 """By the name of a NumPy function: what to use, where there is something."""
 

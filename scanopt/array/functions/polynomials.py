@@ -9,7 +9,7 @@ import numpy as np
 
 from scanopt.array.batching import dim, expand
 from scanopt.array.constants import as_variable, promoted
-from scanopt.array.functions.arguments import expect_axes, known_int, limited, minus
+from scanopt.array.functions.arguments import expect_axes, known_int, limited, minus, plus
 from scanopt.array.functions.signals import convolve
 from scanopt.array.linalg_decompositions import lstsq
 from scanopt.array.operators.axes import atleast_1d
@@ -17,7 +17,7 @@ from scanopt.array.operators.creation import arange, full, full_like
 from scanopt.array.operators.elementwise import cast, elementwise, where
 from scanopt.array.operators.joining import concatenate
 from scanopt.array.operators.reductions import reduce
-from scanopt.array.operators.subtensor import getitem
+from scanopt.array.operators.subtensor import getitem, inc_subtensor
 from scanopt.array.variable import FUNCTIONS, Variable, describe, public
 
 __all__ = ["polyval"]
@@ -193,3 +193,54 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Variable:
         constant = atleast_1d(constants) if alone else getitem(constants, slice(i, i + 1))
         v = concatenate([elementwise("divide", v, _powers(v)), constant])
     return v
+
+
+@public("polydiv", numpy=("polydiv",))
+def polydiv(u: Any, v: Any) -> tuple[Variable, Variable]:
+    """The quotient and the remainder of two polynomials, as vectors of coefficients; the first of `v` is not 0.
+
+    The remainder has no leading coefficients that are 0 but for rounding, as in NumPy.
+
+    >>> [c.eval().tolist() for c in polydiv([3.0, 5.0, 2.0], [2.0, 1.0])]
+    [[1.5, 1.75], [0.25]]
+    """
+    top, by = promoted(_coefficients("polydiv", u) + 0.0, _coefficients("polydiv", v) + 0.0)
+    scale, width = elementwise("divide", cast(1.0, by.dtype), by[0]), dim(by, 0)
+    steps = limited(minus(plus(dim(top, 0), 1), width), 0)
+    scan = importlib.import_module("scanopt.loops.scan").scan
+
+    def divided(k: Variable, rest: Variable, by: Variable, scale: Variable) -> tuple[Variable, Variable]:
+        factor = elementwise("multiply", scale, rest[k])
+        return inc_subtensor(rest[k : k + by.shape[0]], -elementwise("multiply", factor, by)), factor
+
+    (rests, factors), _ = scan(divided, arange(steps), [top, None], [by, scale])
+    rest = concatenate([expand(top, (0,)), rests], 0)[-1]
+    nothing = elementwise("less_equal", elementwise("absolute", rest[:-1]), 1e-8)  # as np.allclose: a NaN is something
+    some = concatenate([elementwise("logical_not", nothing), full((1,), True)], 0)
+    quotient = concatenate([factors, full((1,), cast(0, top.dtype))], 0)
+    return quotient[: limited(steps, 1)], rest[FUNCTIONS["argmax"](some) :]
+
+
+@public("roots", numpy=("roots",))
+def roots(p: Any) -> Variable:
+    """The zeros of a polynomial, complex: eigenvalues of its companion matrix, and a 0 for each last coefficient of 0.
+
+    The result has as many entries as the polynomial has zeros, which leading coefficients of 0 add none to.
+
+    >>> roots([1.0, 0.0, 4.0]).eval().imag.tolist()
+    [2.0, -2.0]
+    """
+    v = _coefficients("roots", p)
+    v = v if np.dtype(v.dtype).kind in "fc" else cast(v, "float64")
+    some = elementwise("not_equal", v, 0)
+    n, argmax = dim(v, 0), FUNCTIONS["argmax"]
+    any_ = reduce("any", some, None, False)
+    first = where(any_, argmax(concatenate([some, full((1,), True)])), n)
+    zeros = where(any_, argmax(concatenate([some[::-1], full((1,), True)])), 0)
+    kept = v[first : elementwise("subtract", n, zeros)]
+    degree = limited(minus(dim(kept, 0), 1), 0)
+    row = -elementwise("divide", kept[1:], kept[:1])
+    below = FUNCTIONS["eye"](degree, dtype=v.dtype)[: limited(minus(degree, 1), 0)]
+    companion = concatenate([expand(row, (0,)), below], 0)[:degree]
+    found: Variable = importlib.import_module("scanopt.array.linalg_decompositions").eigvals(companion)
+    return concatenate([found, full((zeros,), cast(0, found.dtype))], 0)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 import numpy as np
 
-from scanopt.array.batching import dim
+from scanopt.array.batching import dim, expand
 from scanopt.array.constants import as_variable
-from scanopt.array.functions.arguments import expect_axes, known_int
+from scanopt.array.functions.arguments import expect_axes, known_int, plus
 from scanopt.array.operators.elementwise import cast, elementwise, where
 from scanopt.array.operators.joining import concatenate
+from scanopt.array.operators.lengths import times
 from scanopt.array.operators.reductions import reduce
-from scanopt.array.operators.shaping import flatten
-from scanopt.array.operators.subtensor import getitem
+from scanopt.array.operators.shaping import flatten, reshape_to
+from scanopt.array.operators.subtensor import getitem, inc_subtensor
 from scanopt.array.statistics.searching import searchsorted
 from scanopt.array.variable import FUNCTIONS, Variable, describe, public
 
-__all__ = ["histogram", "histogram_bin_edges"]
+__all__ = ["histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
 
 
 @public("histogram_bin_edges", numpy=("histogram_bin_edges",))
@@ -97,3 +99,77 @@ def histogram(
     if density:
         found = found / cast(FUNCTIONS["diff"](edges), "float64") / reduce("sum", found, None, False)
     return found, edges
+
+
+@public("histogramdd", numpy=("histogramdd",))
+def histogramdd(
+    sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
+) -> tuple[Variable, list[Variable]]:
+    """How many points lie in each box of a grid, float64 with an axis per coordinate, and the edges by coordinate.
+
+    sample: a matrix of points in rows, the number of columns known, or a sequence of vectors, one per coordinate.
+    bins: one for all coordinates or one for each, range: one for each, both as of `histogram_bin_edges`.  weights: one
+    per point, added up in place of 1.  density: whether the result is divided by the boxes and its sum.
+    Raises ValueError where the numbers of coordinates differ or are not known.
+
+    >>> histogramdd([[0.0, 0.0], [1.0, 1.0], [1.0, 0.9]], bins=2)[0].eval()
+    array([[1., 0.],
+           [0., 2.]])
+    """
+    columns = _coordinates(sample)
+    many = list(bins) if isinstance(bins, list | tuple) else [bins] * len(columns)
+    ranges = [None] * len(columns) if range is None else list(range)
+    if not len(many) == len(ranges) == len(columns):
+        raise ValueError(
+            f"histogramdd needs bins and a range for each of {len(columns)} coordinates, found {len(many)} and "
+            f"{len(ranges)}"
+        )
+    edges = [histogram_bin_edges(x, b, r) for x, b, r in zip(columns, many, ranges, strict=True)]
+    place: Variable | int = 0
+    lengths = [plus(dim(e, 0), 1) for e in edges]  # an outlier on each end
+    for x, e, n in zip(columns, edges, lengths, strict=True):
+        at = elementwise("subtract", searchsorted(e, x, "right"), cast(elementwise("equal", x, e[-1]), "int64"))
+        place = elementwise("add", elementwise("multiply", place, n), at)
+    one = 1.0 if weights is None else cast(expect_axes("histogramdd", weights, 1, 1), "float64")
+    empty = FUNCTIONS["zeros"]((times(*lengths),), "float64")
+    core = (slice(1, -1),) * len(columns)
+    found = getitem(reshape_to(inc_subtensor(getitem(empty, place), one), lengths), core)
+    if density:
+        total = reduce("sum", found, None, False)
+        for i, e in enumerate(edges):
+            width = cast(FUNCTIONS["diff"](e), "float64")
+            found = found / expand(width, tuple(j for j in builtins.range(len(edges)) if j != i))
+        found = found / total
+    return found, edges
+
+
+def _coordinates(sample: Any) -> list[Variable]:
+    """The coordinates of points, each as a vector."""
+    if isinstance(sample, tuple):  # NumPy takes lists for matrices
+        return [expect_axes("histogramdd", x, 1, 1) for x in sample]
+    v = as_variable(sample)
+    points = expand(v, (1,)) if v.ndim == 1 else expect_axes("histogramdd", v, 2, 2)
+    n = points.type.shape[1]
+    if n is None:
+        raise ValueError(
+            f"histogramdd needs a number of coordinates that is known before the run, found {describe(points)}: "
+            "give a tuple of vectors"
+        )
+    return [points[:, i] for i in builtins.range(n)]
+
+
+@public("histogram2d", numpy=("histogram2d",))
+def histogram2d(
+    x: Any, y: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
+) -> tuple[Variable, Variable, Variable]:
+    """How many points (x, y) lie in each box of a grid, and the edges of both axes; arguments as of `histogramdd`.
+
+    bins: a number, a vector of edges for both axes, or two of these.
+
+    >>> histogram2d([0.0, 1.0], [0.0, 1.0], bins=2)[0].eval()
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    two = isinstance(bins, list | tuple) and len(bins) == 2
+    found, edges = histogramdd((x, y), list(bins) if two else [bins, bins], range, density, weights)
+    return found, edges[0], edges[1]

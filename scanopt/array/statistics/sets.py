@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from scanopt.array.batching import dim, dims_of
 from scanopt.array.constants import as_variable
+from scanopt.array.operators.axes import moveaxis
 from scanopt.array.operators.creation import arange
 from scanopt.array.operators.elementwise import cast, elementwise
 from scanopt.array.operators.joining import concatenate
-from scanopt.array.operators.shaping import flatten, reshape
+from scanopt.array.operators.lengths import times
+from scanopt.array.operators.reductions import reduce
+from scanopt.array.operators.shaping import flatten, reshape, reshape_to
 from scanopt.array.operators.subtensor import getitem
-from scanopt.array.variable import FUNCTIONS, Variable, describe, public
+from scanopt.array.shapes import axis_of
+from scanopt.array.variable import FUNCTIONS, Variable, public
 
 __all__ = ["intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique"]
 
@@ -64,34 +69,77 @@ def unique(
     """The different elements of an array, in order.
 
     return_index, return_inverse, return_counts: also where each stands first, which of them each element is (of the
-    shape of `ar`), how often each occurs; then a tuple.  equal_nan: whether all NaNs are one.
-    Raises TypeError for an axis: compare rows by a loop, or make one number of each.
+    shape of `ar`), how often each occurs; then a tuple.  axis: of which the different entries are wanted, compared
+    element by element and ordered by the first that differs.  equal_nan: whether all NaNs are one (not with an axis).
 
     >>> unique([3, 1, 3]).eval()
     array([1, 3])
     """
     v = as_variable(ar)
-    if axis is not None and v.ndim != 1:
-        raise TypeError(f"unique finds single elements, found axis={axis!r} for {describe(v)}: leave axis out")
+    if axis is not None:
+        axis = axis_of(axis, v.ndim)
+        if v.ndim > 1:
+            entries = moveaxis(v, axis, 0)
+            order = _order_of_entries(_as_rows(entries))
+            ordered = getitem(entries, order)
+            first = _first_of_entries(_as_rows(ordered))
+            values = moveaxis(getitem(ordered, first), 0, axis)
+            found = _and_more(values, order, first, return_index, return_inverse, return_counts)
+            return tuple(found) if len(found) > 1 else found[0]
     flat = flatten(v) if v.ndim != 1 else v
     if not (return_index or return_inverse or return_counts):
         ordered = FUNCTIONS["sort"](flat, 0)
         return getitem(ordered, _first_of_each(ordered, equal_nan))
-    order: Variable = FUNCTIONS["argsort"](flat, 0, kind="stable")
+    order = FUNCTIONS["argsort"](flat, 0, kind="stable")
     ordered = getitem(flat, order)
     first = _first_of_each(ordered, equal_nan)
-    found: list[Any] = [getitem(ordered, first)]
-    if return_index:
+    found = _and_more(getitem(ordered, first), order, first, return_index, return_inverse, return_counts)
+    if return_inverse and v.ndim != 1:
+        found[1 + return_index] = reshape(found[1 + return_index], dims_of(v))
+    return tuple(found)
+
+
+def _and_more(
+    values: Variable, order: Variable, first: Variable, index: bool, inverse: bool, counts: bool
+) -> list[Any]:
+    """The different entries, and what else is wanted of them.
+
+    order: where the entries in order stand.  first: in this order, which differ from the one before.
+    """
+    found: list[Any] = [values]
+    if index:
         found.append(getitem(order, first))
-    if return_inverse:
+    if inverse:
         number = elementwise("subtract", FUNCTIONS["cumsum"](cast(first, "int64"), 0), 1)
-        inverse = getitem(number, FUNCTIONS["argsort"](order, 0))
-        found.append(inverse if v.ndim == 1 else reshape(inverse, dims_of(v)))
-    if return_counts:
-        n = dim(flat, 0)
+        found.append(getitem(number, FUNCTIONS["argsort"](order, 0)))
+    if counts:
+        n = dim(order, 0)
         ends = concatenate([getitem(arange(n), first), reshape(as_variable(n), (1,))], 0)
         found.append(elementwise("subtract", ends[1:], ends[:-1]))
-    return tuple(found)
+    return found
+
+
+def _as_rows(v: Variable) -> Variable:
+    """The entries along the first axis as rows of a matrix."""
+    return v if v.ndim == 2 else reshape_to(v, (dim(v, 0), times(*dims_of(v)[1:])))
+
+
+def _order_of_entries(rows: Variable) -> Variable:
+    """The order of rows by their first element, where that is equal by the next one, and so on."""
+    loop = importlib.import_module("scanopt.loops.carry").loop
+
+    def by(order: Variable, column: Variable) -> tuple[Variable, None]:
+        return getitem(order, FUNCTIONS["argsort"](getitem(column, order), 0, kind="stable")), None
+
+    order, _ = loop(by, arange(dim(rows, 0)), FUNCTIONS["transpose"](rows), reverse=True)
+    return as_variable(order)
+
+
+def _first_of_entries(rows: Variable) -> Variable:
+    """Of rows in order, which are others than the one before; a NaN is equal to nothing."""
+    new = reduce("any", elementwise("not_equal", rows[1:], rows[:-1]), (1,), False)
+    one = FUNCTIONS["full"]((1,), True)[: dim(rows, 0)]
+    return concatenate([one, new], 0)
 
 
 @public("unique_values", numpy=("unique_values",))
