@@ -54,6 +54,12 @@ def _memory(value: Any) -> Any:
     return value
 
 
+def _progress(value: Any) -> Any:
+    if value not in ("auto", "always", "never"):
+        raise ValueError("expected 'auto', 'always' or 'never'")
+    return value
+
+
 class _Flag(NamedTuple):
     """A flag: its value at the start, what checks a new one, and its meaning."""
 
@@ -70,6 +76,7 @@ FLAGS = {
     "scan__allow_output_prealloc": _Flag(True, _truth, "write results of a step straight into the rows that are kept"),
     "cost": _Flag("default", _cost, "cost model of function() where none is given: a name or a .json file"),
     "profile": _Flag(False, _truth, "collect times of functions and of their loops where profile is not given"),
+    "progress": _Flag("auto", _progress, "say how far long work is: 'auto' on terminals, 'always', or 'never'"),
     "memory": _Flag(FREE, _memory, "memory of function() where none is given: bytes, '2GB', or 'free' of the machine"),
 }
 """All flags by name, with `__` for the dot."""

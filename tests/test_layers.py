@@ -20,6 +20,7 @@ LAYERS = [
     {"scanopt.forks", "scanopt.displayed", "scanopt.absent"},
     {"scanopt.modes", "scanopt.extensions", "scanopt.memory"},
     {"scanopt.config"},
+    {"scanopt.progress"},
     {"scanopt.array"},
     {"scanopt.loops"},
     {"scanopt.tree"},

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from scanopt.calculus.law import Law
 from scanopt.egraph.schedule import Phase, Schedule
+from scanopt.progress import working
 
 __all__ = ["READ", "Limits", "Round", "Saturation", "laws_of_phase", "next_matches", "next_size", "run_schedule"]
 
@@ -157,14 +158,16 @@ def run_schedule(
     wanted = frozenset[str]().union(*(laws_of_phase(p, laws) for p in schedule.phases))
     nodes = limits.most(size) if schedule.nodes is None else schedule.nodes
     watch = _Watch(wanted, laws, schedule.seconds or limits.seconds, nodes, limits.rounds)
-    for phase in schedule.turns():
-        names = laws_of_phase(phase, laws)
-        for _ in itertools.count() if phase.rounds is None else range(phase.rounds):
-            done = run(names - watch.aside)
-            if watch.over(names, done):
-                return watch.saturation()
-            if not done.changed:
-                break
+    with working("applying laws") as tell:
+        for phase in schedule.turns():
+            names = laws_of_phase(phase, laws)
+            for n in itertools.count(1) if phase.rounds is None else range(1, phase.rounds + 1):
+                done = run(names - watch.aside)
+                tell(f"round {n}, {done.size:,} forms")
+                if watch.over(names, done):
+                    return watch.saturation()
+                if not done.changed:
+                    break
     return watch.saturation()
 
 

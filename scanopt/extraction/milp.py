@@ -18,6 +18,7 @@ from scanopt.egraph.engine_process import addresses_left
 from scanopt.extraction.loop_formulas import Variables, circle_rows, formulas, made_rows, order_rows
 from scanopt.extraction.ordering import AcausalError, Choice, EvaluationOrder, order, reached
 from scanopt.extraction.problem import Instance, Option, Problem
+from scanopt.progress import working
 
 __all__ = ["Solution", "solve"]
 
@@ -152,16 +153,18 @@ def solve(problem: Problem, seconds: float, most: float = np.inf) -> Solution | 
         return None
     model = _Model(problem, most)
     end = time.perf_counter() + seconds
-    for _ in range(_ROUNDS):
-        x, bound, optimal = model.minimize(end - time.perf_counter())
-        if x is None:
-            return None
-        chosen = {i: o for (i, o), v in zip(model.options, x, strict=False) if v > 0.5}
-        try:
-            choice = reached(chosen, problem.roots)
-            return Solution(choice, order(problem, choice), bound, optimal)
-        except AcausalError as cycle:
-            model.forbid(cycle.together)
-        if time.perf_counter() > end:
-            return None
+    with working("looking for the cheapest program") as tell:
+        for _ in range(_ROUNDS):
+            x, bound, optimal = model.minimize(end - time.perf_counter())
+            tell(f"it costs {bound:,.0f} or more, by {len(model.options):,} options")
+            if x is None:
+                return None
+            chosen = {i: o for (i, o), v in zip(model.options, x, strict=False) if v > 0.5}
+            try:
+                choice = reached(chosen, problem.roots)
+                return Solution(choice, order(problem, choice), bound, optimal)
+            except AcausalError as cycle:
+                model.forbid(cycle.together)
+            if time.perf_counter() > end:
+                return None
     return None

@@ -19,6 +19,7 @@ from scanopt.lab.law_mutation import Mutation
 from scanopt.lab.loops import LOOPS
 from scanopt.lab.pattern_proofs import Proofs
 from scanopt.program.lower import lower
+from scanopt.progress import each
 from scanopt.view.tables import markdown_table
 
 __all__ = ["WAYS", "attack_on", "checked", "follows_from", "general", "mutated", "mutations_page"]
@@ -65,7 +66,7 @@ def checked(laws: Sequence[Law], say: Callable[[str], None], loops: Loops = gene
     """
     stand = True
     proofs = Proofs((*(x for x in standard_laws() if x.name not in {y.name for y in laws}), *laws))
-    for x in laws:
+    for x in each("attacking laws", laws, _name):
         findings = attack_on(x, loops).findings()
         stand = stand and not findings
         proven = follows_from(proofs.derivable(x))
@@ -79,6 +80,10 @@ def checked(laws: Sequence[Law], say: Callable[[str], None], loops: Loops = gene
         if shown:
             say("\n" + "\n".join(f"    {line}".rstrip() for line in shown.splitlines()) + "\n")
     return stand
+
+
+def _name(law: Law) -> str:
+    return law.name
 
 
 def follows_from(laws: tuple[str, ...] | None) -> str:
@@ -102,7 +107,7 @@ def mutated(laws: Sequence[Law], say: Callable[[str], None], loops: Loops = gene
 
 
 def _mutations(laws: Sequence[Law], loops: Loops) -> Iterator[Mutation]:
-    for x in laws:
+    for x in each("dropping conditions", laws, _name):
         yield from attack_on(x, loops).mutations()
 
 

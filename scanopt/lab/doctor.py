@@ -21,7 +21,15 @@ from scanopt.memory import bytes_text
 __all__ = ["Diagnosis", "cache_files", "examined", "findings_text"]
 
 _NEEDED = ("numpy", "scipy", "egglog", "networkx")
-_EXTRAS = {"cupy": "cupy", "ziglang": "cc", "IPython": "notebook", "z3": "prove", "sklearn": "examples", "jax": "bench"}
+_EXTRAS = {
+    "cupy": "cupy",
+    "ziglang": "cc",
+    "IPython": "notebook",
+    "rich": "progress",
+    "z3": "prove",
+    "sklearn": "examples",
+    "jax": "bench",
+}
 """Modules by the extra that installs them."""
 
 

@@ -20,6 +20,7 @@ from scanopt.lab.fact_mutation import Chase, Mutant, mutants
 from scanopt.lab.fact_programs import FACT_PROGRAMS
 from scanopt.lab.fact_witnesses import STEERING, WITNESSES
 from scanopt.lab.loops import LOOPS
+from scanopt.progress import each
 from scanopt.view.tables import markdown_table
 
 __all__ = ["FactCheck", "Outcome", "checked_facts", "fact_mutations_page"]
@@ -162,12 +163,12 @@ def checked_facts(names: Sequence[str], say: Callable[[str], None], search: bool
     """
     check = FactCheck(search)
     survivors = count = 0
-    for m in mutants():
-        if not names or m.fact in names:
-            found = check.outcome(m)
-            count += 1
-            survivors += found.kind == "survives"
-            say(str(found))
+    asked = [m for m in mutants() if not names or m.fact in names]
+    for m in each("dropping atoms", asked, lambda m: m.fact):
+        found = check.outcome(m)
+        count += 1
+        survivors += found.kind == "survives"
+        say(str(found))
     say(f"{count} atoms dropped, one at a time; nothing showed for {survivors}")
     return not survivors
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from scanopt.calculus.law import Law
 from scanopt.lab.proving.prover import Proof, prove
+from scanopt.progress import each
 
 __all__ = ["mutants", "proofs_record", "proved", "proved_mutants"]
 
@@ -16,7 +17,7 @@ _OUTCOMES = ("proved", "refuted", "out of reach")
 def proved(laws: Sequence[Law], say: Callable[[str], None], steps: int = 4) -> bool:
     """Prove each law and say what became of it.  Whether none is refuted."""
     found: list[Proof] = []
-    for x in laws:
+    for x in each("proving laws", laws, lambda x: x.name):
         found.append(prove(x, steps))
         say(str(found[-1]))
     say(f"{_number(len(found), 'law')}, up to {_number(steps, 'step')}: {_counts(found)}")
