@@ -47,6 +47,8 @@ _HOME = {
     "grad": "scanopt.transforms.gradients",
     "value_and_grad": "scanopt.transforms.gradients",
     "stop_gradient": "scanopt.transforms.gradients",
+    "custom_jvp": "scanopt.transforms.custom",
+    "custom_vjp": "scanopt.transforms.custom",
     "jacfwd": "scanopt.transforms.jacobians",
     "jacobian": "scanopt.transforms.jacobians",
     "jacrev": "scanopt.transforms.jacobians",

@@ -62,6 +62,8 @@ from scanopt.tensor import dot as dot
 from scanopt.tensor import ifelse as ifelse
 from scanopt.tensor import pullback as pullback
 from scanopt.tensor import pushforward as pushforward
+from scanopt.transforms.custom import custom_jvp as custom_jvp
+from scanopt.transforms.custom import custom_vjp as custom_vjp
 from scanopt.transforms.directions import jvp as jvp
 from scanopt.transforms.directions import linearize as linearize
 from scanopt.transforms.directions import vjp as vjp

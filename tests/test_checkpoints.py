@@ -192,7 +192,7 @@ def test_laws_do_not_undo_what_checkpoints_save(symbolic: bool, wrt: Any) -> Non
             trace = scanopt.scan(lambda s, v: s * v, None, [h], [w], n_steps=steps)[0]
         else:
             trace = scanopt.scan_checkpoints(lambda s, v: s * v, None, [h], [w], n_steps=steps, save_every_N=every)[0]
-        f = scanopt.function([h, w, n], grad(trace[-1].sum(), wrt), on_unused_input="ignore")
+        f = scanopt.function([h, w, n], grad(trace[-1].sum(), wrt), on_unused_input="ignore", backend="numpy")
         return peak_of(f, args) / 8000
 
     states = {every: peak(every) for every in (None, 4, 20)}

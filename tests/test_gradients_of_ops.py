@@ -46,7 +46,7 @@ NO_GRADIENT = {
 }
 """The entries with gradient=None, each with its reason: a gradient through them is an error."""
 
-NOT_THEIR_OWN = {"disconnected_grad", "zero_grad", "grad_clip"}
+NOT_THEIR_OWN = {"disconnected_grad", "zero_grad", "grad_clip", "with_gradient"}
 """Identities whose gradient is meant not to be that of the identity."""
 
 DOMAINS = {

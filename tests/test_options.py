@@ -35,7 +35,9 @@ def examples(ruleset: str) -> Iterable[tuple[Law, Any]]:
 def test_rulesets_can_be_left_out(ruleset: str) -> None:
     names = {x.name for x in standard_laws() if x.ruleset == ruleset}
     fired, differs = set[str](), False
-    for law, program in examples(ruleset):
+    for n, (law, program) in enumerate(examples(ruleset)):
+        if n >= 2 and fired & names and differs:
+            break
         inputs, outputs = build(program)
         fp = "fast" if law.licence == "fast" else "reassoc"
         with_it, without = (

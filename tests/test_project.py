@@ -62,7 +62,7 @@ PAGES = {
     "README.md": 2,
     "docs/writing-laws.md": 5,
     "docs/queries.md": 3,
-    "docs/gradients.md": 2,
+    "docs/gradients.md": 3,
     "docs/arrays.md": 3,
     "docs/linalg.md": 1,
     "docs/jax.md": 1,

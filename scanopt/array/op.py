@@ -121,6 +121,7 @@ class OpSpec:
     can_raise: raises depending on values or run-time lengths (an index out of range, a singular
         matrix); shapes that do not fit do not count.
     data_shape: the shape of the result depends on values of the arguments.
+    for_gradients: only gradients see it; programs have its first argument in its place.
     effect: it does something beside giving a result, so it is not computed before, or less often than, it is written.
     cost: class of cost, a key of the cost model.
     by_layout: of the first so many arguments it matters for rounding how they lie in memory (in which order they are
@@ -151,6 +152,7 @@ class OpSpec:
     can_raise: bool | Callable[[Op], bool] = False
     data_shape: bool | Callable[[Op], bool] = False
     effect: bool = False
+    for_gradients: bool = False
     by_layout: int | Callable[[Op], int] = 0
     layout_kinds: str = "biufc"
     ufunc: str | None = None
@@ -255,7 +257,7 @@ class Op:
         """The op as canonical text; `Op.parse` reads it back."""
         if not self.params:
             return self.name
-        return self.name + json.dumps(self.options, separators=(",", ":"), sort_keys=True)
+        return self.name + json.dumps(self.options, separators=(",", ":"), sort_keys=True, default=repr)
 
     @staticmethod
     def parse(key: str) -> Op:

@@ -142,7 +142,7 @@ class Function(Runnable, Displayed):
         names: laws or rulesets, "inplace" for results in place.  Raises ValueError, naming those near, for one that
         there is not.
 
-        >>> from scanopt import tensor as T
+        >>> from scanopt import function, tensor as T
         >>> x = T.dvector("x")
         >>> f = function([x], x * 1.0)
         >>> f.cost < f.without("algebra").cost
@@ -275,7 +275,7 @@ class Function(Runnable, Displayed):
         that were found, with what each costs and the law that made it; what kept the other laws from firing.  The
         program is optimized again, and noted down what is done.
 
-        >>> from scanopt import tensor as T
+        >>> from scanopt import function, tensor as T
         >>> x = T.dvector("x")
         >>> [step["law"] for step in function([x], T.exp(x * 1.0)).history()["steps"]]
         ['right_identity']
@@ -301,7 +301,7 @@ class Function(Runnable, Displayed):
         allowed.  The program is optimized again to find out.
         Raises ValueError where no law or ruleset has the name.
 
-        >>> from scanopt import tensor as T
+        >>> from scanopt import function, tensor as T
         >>> x = T.dvector("x")
         >>> print(function([x], x * 2.0).why_not("right_identity"))
         right_identity: did not fire: its pattern was found once

@@ -164,7 +164,8 @@ class Encoder:
         if scope is not None and (slot := scope.slots.get(x)) is not None:
             return [(_outer(slot), scope.parent)]
         if isinstance(x.owner, Apply) and (x.owner.inputs or scope is None):
-            return [(a, scope) for a in x.owner.inputs]
+            some = 1 if x.owner.op.spec.for_gradients else None
+            return [(a, scope) for a in x.owner.inputs[:some]]
         if isinstance(x.owner, Scan):
             inner = self._scope(x.owner, scope)
             return [(x.owner.n_steps, scope), (x.owner.traced[x.index], inner)]
@@ -178,6 +179,8 @@ class Encoder:
         if scope is not None and (slot := scope.slots.get(x)) is not None:
             return self._slot(x, slot, scope)
         if isinstance(x.owner, Apply) and (x.owner.inputs or scope is None):
+            if x.owner.op.spec.for_gradients:
+                return self._done[x.owner.inputs[0], scope]
             args = tuple(self._done[a, scope] for a in x.owner.inputs)
             return self._new(Form("apply", args, operator=x.owner.op), x.type)
         if isinstance(x.owner, Scan):

@@ -1,8 +1,8 @@
-"""Identities that gradients see: what nothing flows through, or only zeros, or gradients within bounds."""
+"""Identities that gradients see: nothing flows through, only zeros, what lies within bounds, or what a rule says."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from scanopt.array.shapes import broadcast
 from scanopt.array.types import TensorType
 from scanopt.array.variable import FUNCTIONS, Constant, Variable, apply, describe, public
 
-__all__ = ["disconnected_grad", "grad_clip", "zero_grad"]
+__all__ = ["GradientRule", "disconnected_grad", "grad_clip", "with_gradient", "zero_grad"]
 
 Flags = Sequence[bool]
 Args = Sequence[Variable]
@@ -61,6 +61,36 @@ def _entry(name: str, infer: Any, batch: Any, gradient: Gradient, doc: str) -> N
             doc=doc,
         )
     )
+
+
+GradientRule = Callable[[Sequence[Variable], Variable], Sequence[Variable | None]]
+"""From the variables that a value depends on, and the gradient with respect to it, to those with respect to them."""
+
+
+def _rule_of(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
+    rule: Any = op.options["rule"]
+    return [None, *rule(args[1:], g)]
+
+
+register(
+    OpSpec(
+        "with_gradient",
+        lambda xp, rule: lambda x, *of: x,
+        lambda x, *of, rule: x.type,
+        lambda op, batched, args: args[0] if batched[0] else spread(args[0], rows(batched, args)),
+        batch_exact=True,
+        cost="free",
+        view=True,
+        for_gradients=True,
+        gradient=_rule_of,
+        doc="its first argument, whose gradients with respect to the others a rule of the user's says",
+    )
+)
+
+
+def with_gradient(x: Variable, of: Args, rule: GradientRule) -> Variable:
+    """x, made from the variables `of`; gradients come to these by a rule, and not through what x is made by."""
+    return apply(Op.make("with_gradient", rule=rule), x, *of)
 
 
 _entry("disconnected_grad", _infer, _batch, no_gradient, "its argument, which is constant to gradients")
