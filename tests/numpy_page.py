@@ -10,7 +10,7 @@ import numpy as np
 
 from scanopt.array.entries import FUNCTIONS
 from scanopt.array.instead import INSTEAD
-from scanopt.array.variable import NUMPY_FUNCTIONS
+from scanopt.array.registry import NUMPY_FUNCTIONS
 
 PAGE = Path(__file__).parents[1] / "docs" / "numpy.md"
 HEAD = """# NumPy's functions

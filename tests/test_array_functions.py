@@ -14,8 +14,9 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.array.entries import FUNCTIONS
 from scanopt.array.instead import INSTEAD
+from scanopt.array.registry import NUMPY_FUNCTIONS
 from scanopt.array.types import TensorType
-from scanopt.array.variable import NUMPY_FUNCTIONS, Variable
+from scanopt.array.variable import Variable
 
 Array = np.ndarray[Any, Any]
 

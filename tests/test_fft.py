@@ -13,7 +13,7 @@ from against_numpy import Array, check, check_in_a_step, close, numbers
 import scanopt
 import scanopt.tensor as T
 from scanopt.array.op import Op
-from scanopt.array.variable import NUMPY_FUNCTIONS
+from scanopt.array.registry import NUMPY_FUNCTIONS
 
 F: Any = np.fft
 ONE = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")

@@ -13,7 +13,7 @@ from against_numpy import Array, check, check_in_a_step, close, numbers
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.array.variable import NUMPY_FUNCTIONS
+from scanopt.array.registry import NUMPY_FUNCTIONS
 
 TALL, WIDE, SQUARE = numbers(4, 3), numbers(2, 4), numbers(3, 3)
 SYMMETRIC = SQUARE @ SQUARE.T + np.diag([1.0, 2.0, 4.0])

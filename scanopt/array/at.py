@@ -13,7 +13,8 @@ from scanopt.array.gradients.indexing import distinct
 from scanopt.array.operators.elementwise import cast, elementwise
 from scanopt.array.operators.scatter import scatter
 from scanopt.array.operators.subtensor import getitem, inc_subtensor, set_subtensor
-from scanopt.array.variable import FUNCTIONS, Apply, Variable, describe
+from scanopt.array.registry import FUNCTIONS
+from scanopt.array.variable import Apply, Variable, describe
 
 __all__ = ["At", "IndexedPart"]
 

@@ -20,7 +20,7 @@ class Attributes:
     type: TensorType
 
     def __getattr__(self, name: str) -> Any:
-        functions = importlib.import_module("scanopt.array.variable").FUNCTIONS
+        functions = importlib.import_module("scanopt.array.registry").FUNCTIONS
         raise hints.no_attribute(cast("Variable", self), name, functions)
 
     @property

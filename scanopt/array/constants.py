@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.types import Dim, TensorType
-from scanopt.array.variable import FUNCTIONS, Constant, SharedVariable, Variable, describe, public
+from scanopt.array.variable import Constant, SharedVariable, Variable, describe
 from scanopt.array.weak import Weak
 from scanopt.config import config
 

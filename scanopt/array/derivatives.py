@@ -11,7 +11,8 @@ from scanopt.array.batching import broadcast_to
 from scanopt.array.lengths import lengths, same_length, same_shape
 from scanopt.array.op import Gradient, Op
 from scanopt.array.operators.sum_to import sum_to
-from scanopt.array.variable import FUNCTIONS, Apply, Constant, Variable
+from scanopt.array.registry import FUNCTIONS
+from scanopt.array.variable import Apply, Constant, Variable
 
 __all__ = [
     "UNKNOWN",

@@ -2,7 +2,7 @@
 
 from scanopt.array import constants, fft, functions, linalg, nnet_convolutions, special, statistics, theano_functions
 from scanopt.array.operators import every_operator
-from scanopt.array.variable import FUNCTIONS
+from scanopt.array.registry import FUNCTIONS
 
 __all__ = [
     "FUNCTIONS",

@@ -20,8 +20,9 @@ from scanopt.array.operators.elementwise import cast, elementwise
 from scanopt.array.operators.fft import NORMS, swapped_norm, transform
 from scanopt.array.operators.selecting import roll
 from scanopt.array.operators.shaping import as_dims
+from scanopt.array.registry import NUMPY_FUNCTIONS
 from scanopt.array.shapes import axes_of, axis_of
-from scanopt.array.variable import NUMPY_FUNCTIONS, Variable, describe
+from scanopt.array.variable import Variable, describe
 
 __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft",

@@ -32,6 +32,10 @@ SETTING = (
     "it is never changed: y = x[i].set(value) is a new array, and x[i].inc(value) one with the value added; "
     "use y from there on"
 )
+CONTAINS = (
+    "whether it holds a value is not known before the run: write T.any(x == value) in place of value in x, and "
+    "any(v is x for v in some) for whether a variable is one of some"
+)
 FORMATTED = "it has no value before the function runs: format what the compiled function returns"
 
 _TRUTH = (

@@ -60,7 +60,7 @@ from scanopt.array.linalg_systems import (
     solve,
     solve_triangular,
 )
-from scanopt.array.variable import NUMPY_FUNCTIONS
+from scanopt.array.registry import NUMPY_FUNCTIONS
 
 __all__ = [
     "EigResult", "EighResult", "LstsqResult", "QRResult", "SVDResult", "SlogdetResult", "cho_factor", "cho_solve",

@@ -17,8 +17,9 @@ from scanopt.array.operators.elementwise import cast, elementwise, imag, real, w
 from scanopt.array.operators.joining import concatenate
 from scanopt.array.operators.reductions import reduce
 from scanopt.array.operators.shaping import expand_dims, reshape, squeeze, transpose
+from scanopt.array.registry import public
 from scanopt.array.shapes import axes_of, axis_of
-from scanopt.array.variable import Variable, describe, public
+from scanopt.array.variable import Variable, describe
 
 __all__ = ["cond", "matrix_norm", "norm", "vector_norm"]
 

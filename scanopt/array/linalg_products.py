@@ -19,7 +19,8 @@ from scanopt.array.operators.creation import eye
 from scanopt.array.operators.joining import stack
 from scanopt.array.operators.lengths import times
 from scanopt.array.operators.shaping import reshape, transpose
-from scanopt.array.variable import Variable, describe, public
+from scanopt.array.registry import public
+from scanopt.array.variable import Variable, describe
 
 __all__ = [
     "cross", "diagonal", "matmul", "matrix_power", "matrix_transpose", "multi_dot", "outer", "tensordot", "tensorinv",

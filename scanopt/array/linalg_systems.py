@@ -9,7 +9,8 @@ import numpy as np
 from scanopt.array.batching import transpose
 from scanopt.array.constants import as_tensor_variable
 from scanopt.array.op import Op
-from scanopt.array.variable import FUNCTIONS, Variable, apply
+from scanopt.array.registry import FUNCTIONS
+from scanopt.array.variable import Variable, apply
 
 __all__ = [
     "SlogdetResult", "cho_factor", "cho_solve", "cholesky", "det", "inv", "lu_factor", "lu_solve", "slogdet", "solve",

@@ -15,8 +15,9 @@ from scanopt.array.operators.nnet import categorical_crossentropy, softplus
 from scanopt.array.operators.reductions import softmax
 from scanopt.array.operators.shaping import as_dims
 from scanopt.array.operators.special import special
+from scanopt.array.registry import FUNCTIONS
 from scanopt.array.shapes import axis_of
-from scanopt.array.variable import FUNCTIONS, Variable, describe
+from scanopt.array.variable import Variable, describe
 from scanopt.config import config
 
 __all__ = [

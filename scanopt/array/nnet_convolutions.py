@@ -17,7 +17,8 @@ from scanopt.array.operators.shaping import reshape
 from scanopt.array.operators.specify_shape import specify_shape
 from scanopt.array.operators.subtensor import set_subtensor
 from scanopt.array.operators.windows import windows
-from scanopt.array.variable import Variable, describe, public
+from scanopt.array.registry import public
+from scanopt.array.variable import Variable, describe
 
 __all__ = ["avg_pool", "conv1d", "conv2d", "conv3d", "max_pool", "sliding_window_view"]
 

@@ -26,8 +26,9 @@ from scanopt.array.operators.reductions import reduce
 from scanopt.array.operators.reductions import softmax as _softmax
 from scanopt.array.operators.shaping import squeeze
 from scanopt.array.operators.special import SPECIAL, special
+from scanopt.array.registry import NUMPY_FUNCTIONS, public
 from scanopt.array.shapes import axes_of
-from scanopt.array.variable import NUMPY_FUNCTIONS, Variable, public
+from scanopt.array.variable import Variable
 
 __all__ = [
     "digamma", "expit", "log_expit", "log_softmax", "logsumexp", "polygamma", "sinc", "softmax", "softplus",

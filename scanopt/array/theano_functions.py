@@ -13,7 +13,8 @@ from scanopt.array.constants import as_tensor_variable, as_variable
 from scanopt.array.operators.creation import arange, eye
 from scanopt.array.operators.elementwise import as_float, cast, clip, elementwise, round_, where
 from scanopt.array.operators.products import dot
-from scanopt.array.variable import FUNCTIONS, Variable, describe, public
+from scanopt.array.registry import FUNCTIONS, public
+from scanopt.array.variable import Variable, describe
 from scanopt.config import config
 
 __all__ = ["mgrid", "ogrid"]

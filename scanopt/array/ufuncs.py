@@ -14,9 +14,10 @@ from scanopt.array.constants import as_tensor_variable, is_weak, promoted, with_
 from scanopt.array.derivatives import Partial, elementwise_gradient
 from scanopt.array.op import Gradient, Op, Operand, OpSpec, Traits, register
 from scanopt.array.parameters import FLAG, optional
+from scanopt.array.registry import public
 from scanopt.array.shapes import broadcast, ufunc_dtypes
 from scanopt.array.types import COMPLEX, FLOATS, TensorType
-from scanopt.array.variable import Constant, Variable, apply, describe, public
+from scanopt.array.variable import Constant, Variable, apply, describe
 from scanopt.array.weak import Weak, weak_result
 
 __all__ = ["binary", "elementwise", "unary"]

@@ -10,65 +10,24 @@ from __future__ import annotations
 import importlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from scanopt.array import hints
 from scanopt.array.attributes import Attributes
 from scanopt.array.misfits import misfit
-from scanopt.array.op import Op, Operand, load
+from scanopt.array.op import Op, Operand
 from scanopt.array.protocol import full_name, missing, numpy_call, ufunc_call
+from scanopt.array.registry import function_named, numpy_function_named
 from scanopt.array.shown import quoted, shown
 from scanopt.array.types import Dim, TensorType
 from scanopt.displayed import Displayed
 from scanopt.forks import lock
 
 __all__ = [
-    "FUNCTIONS", "NUMPY_FUNCTIONS", "Apply", "Constant", "Node", "SharedVariable", "Variable",
-    "apply", "describe", "public",
+    "Apply", "Constant", "Node", "SharedVariable", "Variable", "apply", "describe",
 ]  # fmt: skip
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {}
-"""Functions of symbolic arrays by public name: what `scanopt.tensor` shows."""
-
-NUMPY_FUNCTIONS: dict[str, Callable[..., Any]] = {}
-"""The same by the name of the NumPy function they stand in for (`np.where(x, ...)`)."""
-
-
-def _function(name: str) -> Callable[..., Any]:
-    """A public function; the operator table is imported on first use."""
-    if name not in FUNCTIONS:
-        load()
-    if name not in FUNCTIONS:
-        raise AttributeError(f"there is no function {name} of symbolic arrays")
-    return FUNCTIONS[name]
-
-
-def _numpy_function(name: str) -> Callable[..., Any] | None:
-    """The stand-in for a NumPy function, or None."""
-    if name not in NUMPY_FUNCTIONS:
-        load()
-    return NUMPY_FUNCTIONS.get(name)
-
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def public(*names: str, numpy: tuple[str, ...] = ()) -> Callable[[F], F]:
-    """Register a function of symbolic arrays under `names` (default: its own name).
-
-    numpy: names of NumPy functions and ufuncs which, given a symbolic array, call it: "where", "linalg.svd".
-    """
-
-    def keep(f: F) -> F:
-        for name in names or (f.__name__,):
-            FUNCTIONS[name] = f
-        for name in numpy:
-            NUMPY_FUNCTIONS[name] = f
-        return f
-
-    return keep
 
 
 class Node:
@@ -161,11 +120,11 @@ class Variable(Attributes, Displayed):
     # NumPy's protocols
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **kwargs: Any) -> Any:
-        return ufunc_call(_numpy_function, ufunc, method, args, kwargs, lambda: describe(self))
+        return ufunc_call(numpy_function_named, ufunc, method, args, kwargs, lambda: describe(self))
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         name = full_name(func)
-        f = _numpy_function(name)
+        f = numpy_function_named(name)
         if f is None:
             raise missing(name, describe(self))
         return numpy_call(func, f, args, kwargs, describe(self))
@@ -191,6 +150,9 @@ class Variable(Attributes, Displayed):
             return n
         raise TypeError(f"{describe(self)} is symbolic: {hints.LENGTH}")
 
+    def __contains__(self, value: object) -> bool:
+        raise TypeError(f"{describe(self)} is symbolic: {hints.CONTAINS}")
+
     def __float__(self) -> float:
         raise TypeError(f"{describe(self)} is symbolic: {hints.NUMBER}")
 
@@ -207,7 +169,7 @@ class Variable(Attributes, Displayed):
         return str(self)
 
     def __round__(self, ndigits: int | None = None) -> Variable:
-        rounded: Variable = _function("round")(self, ndigits or 0)
+        rounded: Variable = function_named("round")(self, ndigits or 0)
         return rounded
 
     def __iter__(self) -> Iterator[Variable]:
@@ -223,7 +185,7 @@ def _equality(x: Variable, other: Any, name: str) -> Any:
     if other is None or isinstance(other, str | bytes | type) or callable(other):
         return NotImplemented
     try:
-        return _function(name)(x, other)
+        return function_named(name)(x, other)
     except TypeError:
         if isinstance(other, Variable | np.ndarray | np.generic | complex | float | list | tuple):
             raise
@@ -242,7 +204,7 @@ def _known(x: Variable) -> np.ndarray[Any, Any] | None:
 
 def _operator(name: str, swap: bool = False) -> Callable[..., Any]:
     def method(self: Variable, other: Any) -> Any:
-        f = _function(name)
+        f = function_named(name)
         return f(other, self) if swap else f(self, other)
 
     return method
@@ -250,7 +212,7 @@ def _operator(name: str, swap: bool = False) -> Callable[..., Any]:
 
 def _call(name: str) -> Callable[..., Any]:
     def method(self: Variable, *args: Any, **kwargs: Any) -> Any:
-        return _function(name)(self, *args, **kwargs)
+        return function_named(name)(self, *args, **kwargs)
 
     method.__name__ = name
     return method

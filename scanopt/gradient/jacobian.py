@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.constants import as_tensor_variable
-from scanopt.array.variable import FUNCTIONS, Variable, describe
+from scanopt.array.registry import FUNCTIONS
+from scanopt.array.variable import Variable, describe
 from scanopt.gradient.arguments import Asked, like_given, scalar_cost
 from scanopt.gradient.grad import row_times_jacobian
 from scanopt.loops.derived import map as loop_map

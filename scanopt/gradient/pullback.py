@@ -7,7 +7,8 @@ from functools import reduce
 
 from scanopt.array.derivatives import UNKNOWN, smooth
 from scanopt.array.op import Op
-from scanopt.array.variable import FUNCTIONS, Apply, Node, Variable, apply, describe
+from scanopt.array.registry import FUNCTIONS
+from scanopt.array.variable import Apply, Node, Variable, apply, describe
 from scanopt.gradient.errors import NullTypeGradError
 from scanopt.gradient.flows import flows
 from scanopt.loops.graph import is_lazy, schedule

@@ -13,7 +13,8 @@ from typing import Any
 
 from scanopt.array.derivatives import UNKNOWN, smooth
 from scanopt.array.op import step_of
-from scanopt.array.variable import FUNCTIONS, Apply, Node, Variable, describe
+from scanopt.array.registry import FUNCTIONS
+from scanopt.array.variable import Apply, Node, Variable, describe
 from scanopt.gradient.arguments import Asked, choice, disconnected, like_given, variables, vector, vectors
 from scanopt.gradient.captured import with_copies
 from scanopt.gradient.errors import DisconnectedInputError, NullTypeGradError

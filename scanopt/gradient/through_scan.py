@@ -16,7 +16,8 @@ import numpy as np
 
 from scanopt.array.derivatives import smooth
 from scanopt.array.op import Op, step_of
-from scanopt.array.variable import FUNCTIONS, Apply, Variable, apply
+from scanopt.array.registry import FUNCTIONS
+from scanopt.array.variable import Apply, Variable, apply
 from scanopt.gradient.flows import flows, inner_flows
 from scanopt.gradient.pullback import Contributions, pull, register_loop_rule, zeros_like
 from scanopt.loops.graph import leaves

@@ -10,7 +10,8 @@ import numpy as np
 
 from scanopt.array.constants import as_tensor_variable, as_variable
 from scanopt.array.operators.control import ifelse
-from scanopt.array.variable import FUNCTIONS, Variable, describe
+from scanopt.array.registry import FUNCTIONS
+from scanopt.array.variable import Variable, describe
 from scanopt.lax.at_once import at_once
 from scanopt.loops.location import user_location
 from scanopt.loops.site import Site, is_bare, show

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.array.registry import FUNCTIONS
 from scanopt.array.shapes import axis_of
-from scanopt.array.variable import FUNCTIONS, Variable, describe
+from scanopt.array.variable import Variable, describe
 from scanopt.lax.at_once import at_once
 from scanopt.loops.carry import loop_over
 from scanopt.loops.location import user_location

@@ -10,8 +10,9 @@ import numpy as np
 from scanopt.array.batching import dim
 from scanopt.array.constants import as_variable, weak_constant
 from scanopt.array.operators.shaping import reshape_to
+from scanopt.array.registry import FUNCTIONS
 from scanopt.array.shapes import axis_of
-from scanopt.array.variable import FUNCTIONS, Variable, describe
+from scanopt.array.variable import Variable, describe
 from scanopt.lax.at_once import at_once
 from scanopt.loops.location import user_location
 from scanopt.loops.site import Site, is_bare, show

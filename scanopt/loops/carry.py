@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.variable import FUNCTIONS, Constant, Variable
+from scanopt.array.registry import FUNCTIONS
+from scanopt.array.variable import Constant, Variable
 from scanopt.loops.canonical import Initial, SequenceArg, sequence_args
 from scanopt.loops.location import user_location
 from scanopt.loops.node import Requirement, Scan

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.constants import as_variable
-from scanopt.array.variable import FUNCTIONS, Variable
+from scanopt.array.registry import FUNCTIONS
+from scanopt.array.variable import Variable
 from scanopt.loops.effects import ATTRIBUTES, CheckError, after, assert_true, printed, shows
 from scanopt.loops.location import user_location
 from scanopt.loops.site import Site, show

@@ -16,8 +16,9 @@ from dataclasses import dataclass, fields
 from dataclasses import replace as altered
 
 from scanopt.array.op import step_of
+from scanopt.array.registry import FUNCTIONS
 from scanopt.array.shown import quoted
-from scanopt.array.variable import FUNCTIONS, Apply, Node, Variable, apply
+from scanopt.array.variable import Apply, Node, Variable, apply
 from scanopt.loops.flat import mapped
 from scanopt.loops.graph import loops_of, schedule, unchanged
 from scanopt.loops.node import MitMot, MitSot, NitSot, Scan, SitSot, State

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from scanopt.array.variable import FUNCTIONS, SharedVariable, Variable
+from scanopt.array.registry import FUNCTIONS
+from scanopt.array.variable import SharedVariable, Variable
 from scanopt.loops.graph import leaves, loops_of
 from scanopt.loops.node import Scan, SharedState
 from scanopt.loops.updates import Updates

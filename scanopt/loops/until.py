@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from scanopt.array.constants import as_tensor_variable
-from scanopt.array.variable import FUNCTIONS, Variable, describe
+from scanopt.array.registry import FUNCTIONS
+from scanopt.array.variable import Variable, describe
 from scanopt.loops.site import Site, show
 
 __all__ = ["split_until", "until"]

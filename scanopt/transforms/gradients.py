@@ -6,7 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from scanopt.array.variable import FUNCTIONS, Variable
+from scanopt.array.registry import FUNCTIONS
+from scanopt.array.variable import Variable
 from scanopt.gradient import grad as gradient_of
 from scanopt.loops.site import show
 from scanopt.loops.trees import mapped_leaves, tree_leaves

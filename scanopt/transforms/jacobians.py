@@ -6,7 +6,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from scanopt.array.variable import FUNCTIONS, Variable
+from scanopt.array.registry import FUNCTIONS
+from scanopt.array.variable import Variable
 from scanopt.gradient import hessian as hessian_of
 from scanopt.gradient import jacobian as jacobian_of
 from scanopt.loops.carry import loop

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from scanopt.array.constants import as_variable
-from scanopt.array.variable import FUNCTIONS, Variable, describe
+from scanopt.array.registry import FUNCTIONS
+from scanopt.array.variable import Variable, describe
 from scanopt.loops.carry import loop_over
 from scanopt.loops.graph import leaves as reads
 from scanopt.loops.location import user_location

@@ -9,8 +9,9 @@ from scanopt.array.constants import as_variable
 from scanopt.array.functions.arguments import expect_axes
 from scanopt.array.operators.axes import swapaxes
 from scanopt.array.operators.selecting import flip
+from scanopt.array.registry import public
 from scanopt.array.shapes import axis_of
-from scanopt.array.variable import Variable, public
+from scanopt.array.variable import Variable
 
 __all__ = ["matrix_transpose"]
 

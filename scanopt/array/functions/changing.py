@@ -16,8 +16,9 @@ from scanopt.array.operators.joining import concatenate
 from scanopt.array.operators.lengths import times
 from scanopt.array.operators.shaping import as_dims, flatten, reshape_to
 from scanopt.array.operators.subtensor import getitem, set_subtensor
+from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.shapes import axis_of
-from scanopt.array.variable import FUNCTIONS, Variable, describe, public
+from scanopt.array.variable import Variable, describe
 
 __all__ = ["append", "delete", "insert", "resize"]
 

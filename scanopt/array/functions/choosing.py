@@ -18,7 +18,8 @@ from scanopt.array.operators.joining import stack
 from scanopt.array.operators.lengths import times
 from scanopt.array.operators.shaping import expand_dims, reshape_to
 from scanopt.array.operators.subtensor import getitem
-from scanopt.array.variable import Variable, describe, public
+from scanopt.array.registry import public
+from scanopt.array.variable import Variable, describe
 
 __all__ = ["choose", "piecewise", "select"]
 

@@ -12,7 +12,8 @@ from scanopt.array.functions.arguments import as_given
 from scanopt.array.operators.elementwise import cast, elementwise, imag, where
 from scanopt.array.operators.reductions import reduce
 from scanopt.array.operators.subtensor import getitem
-from scanopt.array.variable import Constant, Variable, describe, public
+from scanopt.array.registry import public
+from scanopt.array.variable import Constant, Variable, describe
 
 __all__ = ["allclose", "array_equal", "array_equiv", "isclose"]
 

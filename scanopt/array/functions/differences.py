@@ -17,8 +17,9 @@ from scanopt.array.operators.reductions import reduce
 from scanopt.array.operators.selecting import diff
 from scanopt.array.operators.shaping import flatten, reshape_to
 from scanopt.array.operators.subtensor import getitem, set_subtensor
+from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.shapes import axes_of, axis_of
-from scanopt.array.variable import FUNCTIONS, Variable, describe, public
+from scanopt.array.variable import Variable, describe
 
 __all__ = ["gradient", "trapezoid"]
 

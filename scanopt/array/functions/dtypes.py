@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.constants import as_variable
-from scanopt.array.variable import Variable, public
+from scanopt.array.registry import public
+from scanopt.array.variable import Variable
 
 __all__: list[str] = []
 

@@ -19,7 +19,8 @@ from scanopt.array.operators.products import matmul
 from scanopt.array.operators.reductions import reduce as reduction
 from scanopt.array.operators.shaping import reshape_to
 from scanopt.array.operators.subtensor import getitem
-from scanopt.array.variable import Variable, apply, describe, public
+from scanopt.array.registry import public
+from scanopt.array.variable import Variable, apply, describe
 
 __all__ = ["einsum"]
 

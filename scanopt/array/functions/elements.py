@@ -9,7 +9,8 @@ import numpy as np
 
 from scanopt.array.constants import as_variable
 from scanopt.array.operators.elementwise import cast, elementwise, imag, real, where
-from scanopt.array.variable import Variable, describe, public
+from scanopt.array.registry import public
+from scanopt.array.variable import Variable, describe
 
 __all__ = ["nan_to_num"]
 

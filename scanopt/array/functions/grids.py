@@ -16,7 +16,8 @@ from scanopt.array.operators.elementwise import cast, elementwise, where
 from scanopt.array.operators.joining import concatenate, stack
 from scanopt.array.operators.shaping import as_dims, flatten
 from scanopt.array.operators.subtensor import getitem
-from scanopt.array.variable import Constant, Variable, public
+from scanopt.array.registry import public
+from scanopt.array.variable import Constant, Variable
 
 __all__ = ["broadcast_shapes", "common_lengths", "indices", "linspace"]
 

@@ -14,7 +14,8 @@ from scanopt.array.operators.creation import arange, full, on_diagonal
 from scanopt.array.operators.elementwise import cast, elementwise, where
 from scanopt.array.operators.shaping import as_dims
 from scanopt.array.operators.subtensor import getitem
-from scanopt.array.variable import Variable, describe, public
+from scanopt.array.registry import public
+from scanopt.array.variable import Variable, describe
 
 __all__ = ["mask_indices", "unravel_index"]
 

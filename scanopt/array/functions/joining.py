@@ -10,7 +10,8 @@ from scanopt.array.constants import as_variable
 from scanopt.array.functions.axes import atleast_3d
 from scanopt.array.operators.axes import shape_padleft
 from scanopt.array.operators.joining import concatenate
-from scanopt.array.variable import Variable, public
+from scanopt.array.registry import public
+from scanopt.array.variable import Variable
 
 __all__ = ["block", "column_stack", "dstack"]
 

@@ -14,7 +14,8 @@ from scanopt.array.functions.arguments import length_of
 from scanopt.array.functions.grids import indices
 from scanopt.array.operators.creation import eye, full, on_diagonal
 from scanopt.array.operators.elementwise import cast
-from scanopt.array.variable import FUNCTIONS, NUMPY_FUNCTIONS, Variable, public
+from scanopt.array.registry import FUNCTIONS, NUMPY_FUNCTIONS, public
+from scanopt.array.variable import Variable
 from scanopt.config import config
 
 __all__ = ["array", "asarray"]

@@ -17,7 +17,8 @@ from scanopt.array.operators.lengths import times
 from scanopt.array.operators.selecting import flip
 from scanopt.array.operators.shaping import flatten, reshape_to
 from scanopt.array.operators.subtensor import getitem
-from scanopt.array.variable import FUNCTIONS, Variable, describe, public
+from scanopt.array.registry import FUNCTIONS, public
+from scanopt.array.variable import Variable, describe
 
 __all__ = ["cross", "kron", "vander"]
 

@@ -17,8 +17,9 @@ from scanopt.array.operators.joining import concatenate
 from scanopt.array.operators.lengths import times
 from scanopt.array.operators.selecting import flip
 from scanopt.array.operators.subtensor import getitem
+from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.shapes import axis_of
-from scanopt.array.variable import FUNCTIONS, Constant, Variable, describe, public
+from scanopt.array.variable import Constant, Variable, describe
 
 __all__ = ["pad"]
 

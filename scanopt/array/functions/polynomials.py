@@ -18,7 +18,8 @@ from scanopt.array.operators.elementwise import cast, elementwise, where
 from scanopt.array.operators.joining import concatenate
 from scanopt.array.operators.reductions import reduce
 from scanopt.array.operators.subtensor import getitem, inc_subtensor
-from scanopt.array.variable import FUNCTIONS, Variable, describe, public
+from scanopt.array.registry import FUNCTIONS, public
+from scanopt.array.variable import Variable, describe
 
 __all__ = ["polyval"]
 

@@ -14,7 +14,8 @@ from scanopt.array.operators.convolve import CONVOLVE
 from scanopt.array.operators.elementwise import elementwise, where
 from scanopt.array.operators.selecting import flip
 from scanopt.array.operators.subtensor import getitem
-from scanopt.array.variable import Variable, apply, public
+from scanopt.array.registry import public
+from scanopt.array.variable import Variable, apply
 
 __all__ = ["convolve", "correlate"]
 

@@ -13,8 +13,9 @@ from scanopt.array.functions.arguments import expect_axes, known_int
 from scanopt.array.operators.elementwise import elementwise
 from scanopt.array.operators.shaping import reshape_to
 from scanopt.array.operators.subtensor import getitem
+from scanopt.array.registry import public
 from scanopt.array.shapes import axis_of
-from scanopt.array.variable import Constant, Variable, describe, public
+from scanopt.array.variable import Constant, Variable, describe
 
 __all__ = ["array_split", "split", "unstack"]
 

@@ -9,7 +9,8 @@ from scanopt.array.constants import as_variable
 from scanopt.array.functions.arguments import length_of, limited, minus
 from scanopt.array.operators.creation import arange
 from scanopt.array.operators.elementwise import cast, elementwise, where
-from scanopt.array.variable import FUNCTIONS, Variable, public
+from scanopt.array.registry import FUNCTIONS, public
+from scanopt.array.variable import Variable
 
 __all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser"]
 

@@ -20,7 +20,8 @@ from scanopt.array.batching import dim, dims_of, expand
 from scanopt.array.derivatives import fitting, smooth
 from scanopt.array.gradients.linalg import adjoint, conj, half_below, part_of, swapped, times, triangular
 from scanopt.array.op import Op
-from scanopt.array.variable import FUNCTIONS, Variable, apply
+from scanopt.array.registry import FUNCTIONS
+from scanopt.array.variable import Variable, apply
 
 __all__ = [
     "eigen_parts", "of_eig", "of_eigh", "of_expm", "of_lstsq", "of_pinv", "of_qr", "of_spectrum", "of_svd", "qr_parts",

@@ -9,7 +9,8 @@ import numpy as np
 
 from scanopt.array.op import Op
 from scanopt.array.operators.sum_to import sum_to
-from scanopt.array.variable import FUNCTIONS, Constant, Variable, apply
+from scanopt.array.registry import FUNCTIONS
+from scanopt.array.variable import Constant, Variable, apply
 
 __all__ = ["distinct", "gradient_of_getitem", "gradient_of_setitem"]
 

@@ -14,7 +14,8 @@ from scanopt.array.batching import expand, transpose
 from scanopt.array.derivatives import fitting, smooth
 from scanopt.array.op import Op
 from scanopt.array.operators.sum_to import sum_to
-from scanopt.array.variable import FUNCTIONS, Variable, apply
+from scanopt.array.registry import FUNCTIONS
+from scanopt.array.variable import Variable, apply
 
 __all__ = [
     "adjoint", "conj", "half_below", "of_cho_solve", "of_cholesky", "of_det", "of_det_sign", "of_inv", "of_logabsdet",

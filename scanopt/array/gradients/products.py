@@ -10,7 +10,8 @@ from scanopt.array.batching import expand, transpose
 from scanopt.array.derivatives import fitting, smooth
 from scanopt.array.op import Op
 from scanopt.array.operators.sum_to import sum_to
-from scanopt.array.variable import FUNCTIONS, Variable, apply
+from scanopt.array.registry import FUNCTIONS
+from scanopt.array.variable import Variable, apply
 
 __all__ = ["gradient_of_dot", "gradient_of_matmul", "gradient_of_outer", "gradient_of_tensordot"]
 

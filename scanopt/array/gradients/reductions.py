@@ -11,7 +11,8 @@ from scanopt.array.derivatives import fitting
 from scanopt.array.lengths import length, lengths
 from scanopt.array.op import Op
 from scanopt.array.operators.cumaffine import backwards, shifted
-from scanopt.array.variable import FUNCTIONS, Variable, apply
+from scanopt.array.registry import FUNCTIONS
+from scanopt.array.variable import Variable, apply
 
 __all__ = [
     "of_cumprod", "of_cumsum", "of_extremum", "of_mean", "of_prod", "of_running_extremum", "of_softmax", "of_sort",

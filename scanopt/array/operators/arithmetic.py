@@ -12,8 +12,9 @@ from typing import Any
 
 from scanopt.array.derivatives import no_gradient, zero_gradient
 from scanopt.array.op import Op
+from scanopt.array.registry import FUNCTIONS
 from scanopt.array.ufuncs import binary, elementwise, unary
-from scanopt.array.variable import FUNCTIONS, Constant, Variable
+from scanopt.array.variable import Constant, Variable
 
 __all__ = ["ASSOCIATIVE", "INT", "NIL"]
 

@@ -10,8 +10,9 @@ from scanopt.array.batching import expand
 from scanopt.array.constants import as_variable
 from scanopt.array.op import Op
 from scanopt.array.operators.shaping import expand_dims
+from scanopt.array.registry import public
 from scanopt.array.shapes import axis_of
-from scanopt.array.variable import Variable, apply, public
+from scanopt.array.variable import Variable, apply
 
 __all__ = ["dimshuffle", "moveaxis", "swapaxes"]
 

@@ -12,9 +12,10 @@ from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.operators.shaping import as_dims
 from scanopt.array.operators.sum_to import sum_to
 from scanopt.array.parameters import SHAPE
+from scanopt.array.registry import public
 from scanopt.array.shapes import fill, filled, lengths, shape_text
 from scanopt.array.types import Dim, TensorType
-from scanopt.array.variable import Variable, public
+from scanopt.array.variable import Variable
 
 __all__ = ["broadcast_to"]
 

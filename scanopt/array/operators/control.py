@@ -9,8 +9,9 @@ import numpy as np
 
 from scanopt.array.constants import as_tensor_variable
 from scanopt.array.op import Op, Operand, OpSpec, register
+from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.types import TensorType
-from scanopt.array.variable import FUNCTIONS, Variable, apply, describe, public
+from scanopt.array.variable import Variable, apply, describe
 
 __all__ = ["IFELSE", "ifelse"]
 

@@ -18,9 +18,10 @@ from scanopt.array.operators.joining import concatenate
 from scanopt.array.operators.shaping import as_dims
 from scanopt.array.operators.sum_to import sum_to
 from scanopt.array.parameters import DTYPE, SHAPE
+from scanopt.array.registry import public
 from scanopt.array.shapes import broadcast, fill, filled, lengths, not_negative, shape_text
 from scanopt.array.types import Dim, TensorType
-from scanopt.array.variable import Constant, Variable, apply, describe, public
+from scanopt.array.variable import Constant, Variable, apply, describe
 from scanopt.config import config
 
 __all__ = ["arange", "eye", "full", "full_like", "on_diagonal"]

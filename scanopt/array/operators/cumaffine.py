@@ -14,9 +14,10 @@ from scanopt.array.batching import rows, spread
 from scanopt.array.constants import promoted
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.parameters import AXIS
+from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.shapes import axis_of, same, shape_text
 from scanopt.array.types import COMPLEX, TensorType
-from scanopt.array.variable import FUNCTIONS, Variable, apply, public
+from scanopt.array.variable import Variable, apply
 
 __all__ = ["backwards", "cumaffine", "shifted"]
 

@@ -12,10 +12,11 @@ from scanopt.array.constants import as_variable, promoted
 from scanopt.array.derivatives import elementwise_gradient, unspread
 from scanopt.array.op import Op, Operand, OpSpec, Traits, register
 from scanopt.array.parameters import DTYPE, integer
+from scanopt.array.registry import public
 from scanopt.array.shapes import broadcast, common_dtype, probe_dtype, ufunc_dtypes
 from scanopt.array.types import TensorType
 from scanopt.array.ufuncs import elementwise
-from scanopt.array.variable import Constant, Variable, apply, public
+from scanopt.array.variable import Constant, Variable, apply
 
 __all__ = ["as_float", "cast", "elementwise", "where"]
 

@@ -14,9 +14,10 @@ from scanopt.array.operators.creation import arange, full
 from scanopt.array.operators.elementwise import elementwise, where
 from scanopt.array.operators.subtensor import set_subtensor
 from scanopt.array.parameters import AXIS, FLAG, Parameter, integer, one_of
+from scanopt.array.registry import FUNCTIONS
 from scanopt.array.shapes import axis_of
 from scanopt.array.types import Dim, TensorType
-from scanopt.array.variable import FUNCTIONS, Variable, apply
+from scanopt.array.variable import Variable, apply
 
 __all__ = ["NORMS", "resized", "swapped_norm", "transform"]
 

@@ -10,7 +10,8 @@ from scanopt.array.constants import as_variable
 from scanopt.array.operators.bits import bitcast
 from scanopt.array.operators.elementwise import cast, elementwise, where
 from scanopt.array.operators.gradient import disconnected_grad
-from scanopt.array.variable import Variable, describe, public
+from scanopt.array.registry import public
+from scanopt.array.variable import Variable, describe
 
 __all__ = ["frexp"]
 

@@ -11,9 +11,10 @@ from scanopt.array.batching import front, rows, spread
 from scanopt.array.constants import as_tensor_variable, as_variable, is_weak, weak_constant
 from scanopt.array.derivatives import no_gradient, zero_gradient
 from scanopt.array.op import Gradient, Op, Operand, OpSpec, register
+from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.shapes import broadcast
 from scanopt.array.types import TensorType
-from scanopt.array.variable import FUNCTIONS, Constant, Variable, apply, describe, public
+from scanopt.array.variable import Constant, Variable, apply, describe
 
 __all__ = ["GradientRule", "disconnected_grad", "grad_clip", "with_gradient", "zero_grad"]
 

@@ -16,9 +16,10 @@ from scanopt.array.operators.elementwise import cast
 from scanopt.array.operators.lengths import times
 from scanopt.array.operators.shaping import as_dims, flatten, reshape_to
 from scanopt.array.parameters import AXIS
+from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.shapes import axis_of, common_dtype, same, shape_text
 from scanopt.array.types import Dim, TensorType
-from scanopt.array.variable import FUNCTIONS, Variable, apply, describe, public
+from scanopt.array.variable import Variable, apply, describe
 
 __all__ = ["concatenate", "stack"]
 

@@ -12,9 +12,10 @@ from scanopt.array.derivatives import no_gradient
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.operators.elementwise import elementwise
 from scanopt.array.parameters import AXIS
+from scanopt.array.registry import public
 from scanopt.array.shapes import axis_of
 from scanopt.array.types import TensorType
-from scanopt.array.variable import Variable, apply, public
+from scanopt.array.variable import Variable, apply
 
 __all__ = ["ndim", "shape", "size", "times"]
 

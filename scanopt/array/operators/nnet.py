@@ -11,8 +11,9 @@ from scanopt.array.operators.elementwise import as_float, elementwise, where
 from scanopt.array.operators.reductions import reduce
 from scanopt.array.operators.shaping import squeeze
 from scanopt.array.operators.subtensor import getitem
+from scanopt.array.registry import public
 from scanopt.array.shapes import axes_of
-from scanopt.array.variable import Variable, public
+from scanopt.array.variable import Variable
 
 __all__ = ["logsumexp", "relu", "softplus"]
 

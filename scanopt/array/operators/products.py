@@ -22,9 +22,10 @@ from scanopt.array.operators.elementwise import elementwise
 from scanopt.array.operators.lengths import times
 from scanopt.array.operators.shaping import flatten, reshape
 from scanopt.array.parameters import PAIRS
+from scanopt.array.registry import public
 from scanopt.array.shapes import axis_of, broadcast, common_dtype, same, shape_text
 from scanopt.array.types import COMPLEX, TensorType
-from scanopt.array.variable import Variable, apply, public
+from scanopt.array.variable import Variable, apply
 
 __all__ = ["dot", "matmul", "tensordot"]
 

@@ -18,9 +18,10 @@ from scanopt.array.gradients import reductions as gradients
 from scanopt.array.op import Gradient, Op, Operand, OpSpec, register
 from scanopt.array.operators.elementwise import as_float
 from scanopt.array.parameters import AXES, AXIS, DTYPE, FLAG, NUMBER, Parameter, one_of, optional
+from scanopt.array.registry import public
 from scanopt.array.shapes import axes_of, axis_of, probe_dtype
 from scanopt.array.types import COMPLEX, Dim, TensorType
-from scanopt.array.variable import Variable, apply, public
+from scanopt.array.variable import Variable, apply
 
 __all__ = ["reduce", "shift_axis"]
 

@@ -15,9 +15,10 @@ from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.operators.elementwise import elementwise, where
 from scanopt.array.operators.indexing import batch_setitem, infer_setitem, key_of, refuse_setitem
 from scanopt.array.parameters import INDEX, one_of
+from scanopt.array.registry import FUNCTIONS
 from scanopt.array.shapes import ufunc_dtypes
 from scanopt.array.types import TensorType
-from scanopt.array.variable import FUNCTIONS, Variable, apply
+from scanopt.array.variable import Variable, apply
 
 __all__ = ["scatter"]
 

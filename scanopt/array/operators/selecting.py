@@ -15,8 +15,9 @@ from scanopt.array.operators.joining import concatenate
 from scanopt.array.operators.reductions import reduce
 from scanopt.array.operators.shaping import flatten, reshape
 from scanopt.array.operators.subtensor import getitem
+from scanopt.array.registry import public
 from scanopt.array.shapes import axis_of
-from scanopt.array.variable import Variable, public
+from scanopt.array.variable import Variable
 
 __all__ = ["diagonal", "take"]
 

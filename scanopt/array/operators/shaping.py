@@ -13,9 +13,10 @@ from scanopt.array.constants import as_variable
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.operators.lengths import times
 from scanopt.array.parameters import AXES, LENGTHS, integer, optional
+from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.shapes import axes_of, axis_of, fill, filled, lengths, product, shape_text
 from scanopt.array.types import MOST_AXES, Dim, TensorType
-from scanopt.array.variable import FUNCTIONS, Constant, Variable, apply, describe, public
+from scanopt.array.variable import Constant, Variable, apply, describe
 
 __all__ = ["as_dims", "reshape", "reshape_to"]
 

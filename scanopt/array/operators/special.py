@@ -12,9 +12,10 @@ from scanopt.array.derivatives import UNKNOWN, Partial, elementwise_gradient
 from scanopt.array.numerics.scipy_special import special_dtypes, special_function
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.operators.elementwise import elementwise, where
+from scanopt.array.registry import NUMPY_FUNCTIONS, public
 from scanopt.array.shapes import broadcast
 from scanopt.array.types import TensorType
-from scanopt.array.variable import NUMPY_FUNCTIONS, Variable, apply, describe, public
+from scanopt.array.variable import Variable, apply, describe
 
 __all__ = ["ARGUMENTS", "SPECIAL", "special"]
 

@@ -10,9 +10,10 @@ from scanopt.array.constants import as_variable
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.operators.shaping import as_dims
 from scanopt.array.parameters import LENGTHS
+from scanopt.array.registry import public
 from scanopt.array.shapes import axis_of, fill, filled, shape_text
 from scanopt.array.types import Dim, TensorType
-from scanopt.array.variable import Variable, apply, describe, public
+from scanopt.array.variable import Variable, apply, describe
 
 __all__: list[str] = []
 

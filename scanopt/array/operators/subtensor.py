@@ -11,7 +11,8 @@ from scanopt.array.constants import as_tensor_variable, as_variable, is_weak, we
 from scanopt.array.op import Op
 from scanopt.array.operators.elementwise import cast
 from scanopt.array.operators.indexing import FULL, span
-from scanopt.array.variable import Apply, Constant, Variable, apply, describe, public
+from scanopt.array.registry import public
+from scanopt.array.variable import Apply, Constant, Variable, apply, describe
 
 __all__ = ["getitem", "inc_subtensor", "set_subtensor"]
 

@@ -9,8 +9,9 @@ import math
 from typing import Any
 
 from scanopt.array.derivatives import Partial
+from scanopt.array.registry import FUNCTIONS
 from scanopt.array.ufuncs import binary, elementwise, unary
-from scanopt.array.variable import FUNCTIONS, Variable
+from scanopt.array.variable import Variable
 
 __all__: list[str] = []
 

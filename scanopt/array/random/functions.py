@@ -27,7 +27,8 @@ from scanopt.array.operators.creation import arange
 from scanopt.array.operators.elementwise import cast, elementwise, where
 from scanopt.array.operators.selecting import take
 from scanopt.array.operators.shaping import as_dims, reshape_to
-from scanopt.array.variable import FUNCTIONS, Apply, Constant, Variable, apply, describe
+from scanopt.array.registry import FUNCTIONS
+from scanopt.array.variable import Apply, Constant, Variable, apply, describe
 from scanopt.config import config
 
 __all__ = [

@@ -14,9 +14,10 @@ from scanopt.array.operators.elementwise import cast
 from scanopt.array.operators.joining import concatenate
 from scanopt.array.operators.reductions import reduce
 from scanopt.array.operators.shaping import expand_dims
+from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.shapes import axis_of
 from scanopt.array.statistics.reductions import kept, no_out
-from scanopt.array.variable import FUNCTIONS, Variable, apply, describe, public
+from scanopt.array.variable import Variable, apply, describe
 
 __all__ = ["along", "places"]
 

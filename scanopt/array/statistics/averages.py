@@ -14,8 +14,9 @@ from scanopt.array.operators.joining import concatenate
 from scanopt.array.operators.products import dot
 from scanopt.array.operators.reductions import reduce
 from scanopt.array.operators.shaping import expand_dims, squeeze
+from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.shapes import axes_of
-from scanopt.array.variable import FUNCTIONS, Variable, describe, public
+from scanopt.array.variable import Variable, describe
 
 __all__ = ["average", "beside", "corrcoef", "cov"]
 

@@ -12,7 +12,8 @@ from scanopt.array.operators.elementwise import as_condition, elementwise, where
 from scanopt.array.operators.reductions import reduce
 from scanopt.array.operators.shaping import flatten
 from scanopt.array.operators.subtensor import getitem
-from scanopt.array.variable import FUNCTIONS, Variable, public
+from scanopt.array.registry import FUNCTIONS, public
+from scanopt.array.variable import Variable
 
 __all__ = ["argwhere", "compress", "count_nonzero", "extract", "flatnonzero", "nonzero", "trim_zeros"]
 

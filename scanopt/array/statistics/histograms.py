@@ -16,8 +16,9 @@ from scanopt.array.operators.lengths import times
 from scanopt.array.operators.reductions import reduce
 from scanopt.array.operators.shaping import flatten, reshape_to
 from scanopt.array.operators.subtensor import getitem, inc_subtensor
+from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.statistics.searching import searchsorted
-from scanopt.array.variable import FUNCTIONS, Variable, describe, public
+from scanopt.array.variable import Variable, describe
 
 __all__ = ["histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
 

@@ -10,8 +10,9 @@ import numpy as np
 from scanopt.array.constants import as_variable
 from scanopt.array.functions.arguments import on_axis, plain_ints
 from scanopt.array.operators.elementwise import cast
+from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.shapes import axis_of
-from scanopt.array.variable import FUNCTIONS, Variable, describe, public
+from scanopt.array.variable import Variable, describe
 
 __all__ = ["argpartition", "lexsort", "partition", "sort_complex"]
 

@@ -22,10 +22,11 @@ from scanopt.array.operators.lengths import times
 from scanopt.array.operators.reductions import reduce
 from scanopt.array.operators.shaping import expand_dims, reshape
 from scanopt.array.operators.subtensor import getitem
+from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.shapes import axes_of
 from scanopt.array.statistics.averages import beside
 from scanopt.array.statistics.reductions import no_out
-from scanopt.array.variable import FUNCTIONS, Constant, Variable, apply, describe, public
+from scanopt.array.variable import Constant, Variable, apply, describe
 
 __all__ = ["METHODS", "median", "nanmedian"]
 

@@ -19,8 +19,9 @@ from scanopt.array.operators.joining import concatenate
 from scanopt.array.operators.lengths import times
 from scanopt.array.operators.reductions import reduce
 from scanopt.array.protocol import refused
+from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.shapes import axes_of
-from scanopt.array.variable import FUNCTIONS, Constant, Variable, apply, describe, public
+from scanopt.array.variable import Constant, Variable, apply, describe
 
 __all__ = ["extremum", "filled", "folded", "initial_of", "kept", "mask_of", "mean_of", "no_out", "variance_of"]
 

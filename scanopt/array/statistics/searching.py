@@ -14,8 +14,9 @@ from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.operators.elementwise import as_float, cast
 from scanopt.array.operators.subtensor import getitem
 from scanopt.array.parameters import FLAG, integer, one_of
+from scanopt.array.registry import public
 from scanopt.array.types import TensorType
-from scanopt.array.variable import Variable, apply, describe, public
+from scanopt.array.variable import Variable, apply, describe
 
 __all__ = ["bincount", "digitize", "searchsorted"]
 

@@ -17,8 +17,9 @@ from scanopt.array.operators.lengths import times
 from scanopt.array.operators.reductions import reduce
 from scanopt.array.operators.shaping import flatten, reshape, reshape_to
 from scanopt.array.operators.subtensor import getitem
+from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.shapes import axis_of
-from scanopt.array.variable import FUNCTIONS, Variable, public
+from scanopt.array.variable import Variable
 
 __all__ = ["intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique"]
 

@@ -16,10 +16,11 @@ from scanopt.array.operators.elementwise import cast, elementwise
 from scanopt.array.operators.elementwise import where as where_
 from scanopt.array.operators.reductions import reduce, shift_axis
 from scanopt.array.parameters import AXIS
+from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.statistics.along import places
 from scanopt.array.statistics.reductions import extremum, filled, folded, kept, mask_of, mean_of, typed, variance_of
 from scanopt.array.types import TensorType
-from scanopt.array.variable import FUNCTIONS, Variable, public
+from scanopt.array.variable import Variable
 
 __all__ = ["nancumprod", "nancumsum", "nanmean", "nanprod", "nanstd", "nansum", "nanvar"]
 

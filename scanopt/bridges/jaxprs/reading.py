@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.array.registry import FUNCTIONS
 from scanopt.array.types import DTYPES, TensorType
-from scanopt.array.variable import FUNCTIONS, Constant, Variable
+from scanopt.array.variable import Constant, Variable
 from scanopt.bridges.peers import Refused, folded
 
 __all__ = ["RULES", "JaxprEquation", "as_constant", "read_jaxpr", "rule", "type_of"]

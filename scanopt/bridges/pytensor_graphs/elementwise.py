@@ -11,8 +11,9 @@ import numpy as np
 import scanopt.tensor as T
 from scanopt.array.operators.reductions import reduce as reduce_axes
 from scanopt.array.operators.special import SPECIAL, special
+from scanopt.array.registry import FUNCTIONS
 from scanopt.array.ufuncs import elementwise
-from scanopt.array.variable import FUNCTIONS, Constant, Variable
+from scanopt.array.variable import Constant, Variable
 from scanopt.bridges.pytensor_graphs.reading import Reader, TensorNode, rule
 
 UFUNCS = {

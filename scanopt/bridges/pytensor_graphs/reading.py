@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.variable import FUNCTIONS, Constant, Variable
+from scanopt.array.registry import FUNCTIONS
+from scanopt.array.variable import Constant, Variable
 from scanopt.bridges.peers import Refused, folded, peer
 from scanopt.bridges.pytensor_graphs.generators import words_of
 from scanopt.bridges.pytensor_graphs.performing import is_generator, performed, type_of
