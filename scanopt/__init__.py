@@ -100,6 +100,7 @@ _HOME = {
     "pytensor_mode": "scanopt.bridges.pytensor_graphs.functions",
     "from_onnx": "scanopt.bridges.onnx_models.reading",
     "from_jax": "scanopt.bridges.jaxprs.functions",
+    "axis_pattern": "scanopt.scale.pattern",
     "Op": "scanopt.array.op",
     "OpSpec": "scanopt.array.op",
     "law": "scanopt.calculus.law",

@@ -40,6 +40,7 @@ LAYERS = [
     {"scanopt.compilation"},
     {"scanopt.transforms"},
     {"scanopt.bridges"},
+    {"scanopt.scale"},
     {"scanopt.view"},
     {"scanopt.printing"},
     {"scanopt.lab"},

@@ -22,7 +22,10 @@ from scanopt.array.shapes import broadcast, shape_text
 from scanopt.array.types import Dim, TensorType
 from scanopt.array.variable import Variable, apply
 
-__all__ = ["FULL", "batch_setitem", "infer_setitem", "key_of", "may_miss", "refuse_setitem", "span"]
+__all__ = [
+    "FULL", "axis_labels", "batch_setitem", "index_pairs", "infer_setitem", "key_of", "may_miss", "refuse_setitem",
+    "span",
+]  # fmt: skip
 
 Flags = Sequence[bool]
 Args = Sequence[Variable]
@@ -46,7 +49,7 @@ def _advanced(index: Index) -> bool:
     return "array" in index or "mask" in index
 
 
-def _pairs(index: Index, inputs: Sequence[Any]) -> Iterator[tuple[Any, list[Any]]]:
+def index_pairs(index: Index, inputs: Sequence[Any]) -> Iterator[tuple[Any, list[Any]]]:
     """Each entry with the arguments it takes."""
     rest = iter(inputs)
     for entry in index:
@@ -61,7 +64,7 @@ def span(entry: Any, inputs: Sequence[Any]) -> int:
     return 0 if entry == "newaxis" else inputs[0].ndim if entry == "mask" else 1
 
 
-def _layout(index: Index, inputs: Sequence[Any], ndim: int) -> list[Label]:
+def axis_labels(index: Index, inputs: Sequence[Any], ndim: int) -> list[Label]:
     """What each axis of the result is: ("axis", of x), ("new", number) or ("block", number).
 
     The block is the joint shape of the advanced indices: in their place, or in front if they
@@ -71,7 +74,7 @@ def _layout(index: Index, inputs: Sequence[Any], ndim: int) -> list[Label]:
     labels: list[Label] = []
     places: list[tuple[int, int]] = []  # of advanced entries: in the index, in the result
     sizes, axis, new = [0], 0, 0
-    for i, (entry, given) in enumerate(_pairs(index, inputs)):
+    for i, (entry, given) in enumerate(index_pairs(index, inputs)):
         if entry == "newaxis":
             labels.append(("new", new))
             new += 1
@@ -136,7 +139,7 @@ def _infer_getitem(x: Operand, *inputs: Operand, index: Index) -> TensorType:
     lengths: dict[Label, Dim] = {}
     blocks: list[tuple[Dim, ...]] = []
     axis = 0
-    for entry, given in _pairs(index, inputs):
+    for entry, given in index_pairs(index, inputs):
         _check_inputs(entry, given)
         here = x.shape[axis : axis + span(entry, given)]
         if len(here) < span(entry, given):
@@ -150,14 +153,14 @@ def _infer_getitem(x: Operand, *inputs: Operand, index: Index) -> TensorType:
         axis += len(here)
     lengths |= {("block", j): n for j, n in enumerate(broadcast(*blocks))}
     lengths |= {("axis", k): x.shape[k] for k in range(axis, x.ndim)}
-    labels = _layout(index, inputs, x.ndim)
+    labels = axis_labels(index, inputs, x.ndim)
     return TensorType(x.dtype, tuple(lengths.get(label, 1) for label in labels))
 
 
 def _refuse_getitem(x: Operand, *inputs: Operand, index: Index) -> None:
     """Raises for an index out of range, and for a slice of step 0."""
     axis = 0
-    for entry, given in _pairs(index, inputs):
+    for entry, given in index_pairs(index, inputs):
         here = x.shape[axis : axis + span(entry, given)]
         if _is_slice(entry):
             step = given[-1].value if entry[3] == "in" else entry[3]
@@ -200,7 +203,7 @@ def _check_part(part: TensorType, y: Operand) -> None:
 def key_of(index: Index, inputs: Sequence[Any]) -> Any:
     """The index as NumPy takes it."""
     key: list[Any] = []
-    for entry, given in _pairs(index, inputs):
+    for entry, given in index_pairs(index, inputs):
         if _is_slice(entry):
             rest = iter(given)
             key.append(slice(*(int(next(rest)) if p == "in" else p for p in entry[1:])))
@@ -227,7 +230,7 @@ def _bind_getitem(xp: Any, index: Index) -> Callable[..., Any]:
 
 
 def _bind_setitem(xp: Any, index: Index, mode: str) -> Callable[..., Any]:
-    count = sum(len(given) for _, given in _pairs(index, [None] * len(str(index))))
+    count = sum(len(given) for _, given in index_pairs(index, [None] * len(str(index))))
     at = _advanced(index)
 
     def setitem(x: Any, y: Any, *rest: Any) -> Any:
@@ -262,7 +265,7 @@ def _batch_index(index: Index, with_x: bool, flags: Flags, inputs: Args, n: Any)
     block = _block_ndim(index, flags, inputs)
     entries: list[Any] = ["array"] if with_x else []
     new: list[Variable] = [expand(arange(n), range(1, 1 + block))] if with_x else []
-    for entry, given in _pairs(index, list(zip(inputs, flags, strict=True))):
+    for entry, given in index_pairs(index, list(zip(inputs, flags, strict=True))):
         batched = [p for p, f in given if f]
         if batched and (_is_slice(entry) or entry == "mask"):
             return None
@@ -274,7 +277,7 @@ def _batch_index(index: Index, with_x: bool, flags: Flags, inputs: Args, n: Any)
 
 def _block_ndim(index: Index, flags: Flags, inputs: Args) -> int:
     sizes = [0]
-    for entry, given in _pairs(index, list(zip(inputs, flags, strict=True))):
+    for entry, given in index_pairs(index, list(zip(inputs, flags, strict=True))):
         if entry in ("array", "mask"):
             sizes += [1 if entry == "mask" else p.ndim - f for p, f in given]
     return max(sizes)
@@ -288,7 +291,7 @@ class _Entry:
 
 
 def _one_row(index: Index, flags: Flags, inputs: Args, ndim: int) -> list[Label]:
-    return _layout(index, [_Entry(p, f) for p, f in zip(inputs, flags, strict=True)], ndim)
+    return axis_labels(index, [_Entry(p, f) for p, f in zip(inputs, flags, strict=True)], ndim)
 
 
 def _batch_getitem(op: Op, batched: Flags, args: Args) -> Variable | None:
@@ -298,7 +301,7 @@ def _batch_getitem(op: Op, batched: Flags, args: Args) -> Variable | None:
     if found is None:
         return None
     new_index, new_inputs, first, rename = found
-    have = _layout(new_index, new_inputs, x.ndim)
+    have = axis_labels(new_index, new_inputs, x.ndim)
     want = [first, *map(rename, _one_row(index, flags, inputs, ndim))]
     result = apply(Op.make("getitem", index=new_index), x, *new_inputs)
     return transpose(result, [have.index(k) for k in want])
@@ -314,7 +317,7 @@ def batch_setitem(op: Op, batched: Flags, args: Args) -> Variable | None:
     if found is None:
         return _batch_mask(op, batched, (x, *args[1:]))
     new_index, new_inputs, first, rename = found
-    have = _layout(new_index, new_inputs, x.ndim)
+    have = axis_labels(new_index, new_inputs, x.ndim)
     want = [first, *map(rename, _one_row(index, flags, inputs, x.ndim - 1))]
     order = [want.index(k) for k in have]
     if batched[1]:

@@ -1,0 +1,116 @@
+"""What a value has to do with the entries along one axis of the inputs, its *lanes*: a small lattice.
+
+A function that is given some of the lanes computes, for each kind, so much of what it gives for all of them:
+
+| kind | of all lanes |
+|---|---|
+| `WHOLE` | the same value, whichever lanes it is given |
+| `ZERO` | the same, and known to be zeros |
+| `COUNT` | an integer scalar: how many lanes there are |
+| `Lanes(k)` | the entries along axis k that belong to the given lanes |
+| `Partial(op)` | what is combined by op, in the order of the lanes: a sum of parts |
+| `LAST` | the value, where the last lanes are given |
+| `Mixed` | nothing that could be put together |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scanopt.array.variable import Variable, describe
+
+__all__ = ["COUNT", "LAST", "WHOLE", "ZERO", "Dependence", "Kind", "Lanes", "Mixed", "Partial", "join"]
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """Why a value depends on several lanes at once.
+
+    operator: the first operator that mixes them, as text.  variable: what it mixes, in words.  location: "file:line" of
+    the loop that it stands in, "" outside of loops, where no lines are known.  why: what it does.  carried: the name
+    of the state where one step of a loop over the lanes hands a value to the next.
+    """
+
+    operator: str
+    variable: str
+    location: str
+    why: str
+    carried: str = ""
+
+    def __str__(self) -> str:
+        place = f", in the scan at {self.location}" if self.location else ""
+        return f"{self.operator} of {self.variable}{place}: {self.why}"
+
+
+class Kind:
+    """A kind: see the module."""
+
+
+@dataclass(frozen=True)
+class _Plain(Kind):
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Lanes(Kind):
+    """The entries along an axis belong to the lanes, one to each."""
+
+    axis: int
+
+    def __str__(self) -> str:
+        return f"along axis {self.axis}"
+
+
+@dataclass(frozen=True)
+class Partial(Kind):
+    """Values for parts of the lanes are combined by a ufunc: add, multiply, maximum, minimum, logical_and or _or."""
+
+    ufunc: str
+
+    def __str__(self) -> str:
+        return f"combined by {self.ufunc}"
+
+
+@dataclass(frozen=True)
+class Mixed(Kind):
+    """Depends on several lanes at once."""
+
+    dependence: Dependence
+
+    def __str__(self) -> str:
+        return f"dependent ({self.dependence})"
+
+
+WHOLE: Kind = _Plain("the same for all")
+ZERO: Kind = _Plain("zeros")
+COUNT: Kind = _Plain("the number of entries")
+LAST: Kind = _Plain("of the last entry")
+
+
+def join(a: Kind, b: Kind) -> Kind | None:
+    """The least kind that both are, or None where there is none but mixed.
+
+    >>> join(ZERO, Partial("add")), join(WHOLE, Lanes(0))
+    (Partial(ufunc='add'), None)
+    """
+    if a == b:
+        return a
+    for x, y in ((a, b), (b, a)):
+        if isinstance(x, Mixed):
+            return x
+        if x == ZERO and (y == WHOLE or y == Partial("add")):
+            return y
+        if x in (ZERO, WHOLE) and y == LAST:
+            return y
+    return None
+
+
+def named(v: Variable) -> str:
+    """A variable in words: by its name, or by what computes it."""
+    if v.name or v.owner is None:
+        return describe(v)
+    op = getattr(v.owner, "op", None)
+    return f"a result of {getattr(op, 'name', v.owner)}, {v.type}"
