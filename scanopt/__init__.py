@@ -101,6 +101,7 @@ _HOME = {
     "from_onnx": "scanopt.bridges.onnx_models.reading",
     "from_jax": "scanopt.bridges.jaxprs.functions",
     "axis_pattern": "scanopt.scale.pattern",
+    "distribute": "scanopt.scale.distribute",
     "Op": "scanopt.array.op",
     "OpSpec": "scanopt.array.op",
     "law": "scanopt.calculus.law",

@@ -55,6 +55,7 @@ from scanopt.modes import Mode as Mode
 from scanopt.printing import debugprint as debugprint
 from scanopt.printing import pp as pp
 from scanopt.printing import pprint as pprint
+from scanopt.scale.distribute import distribute as distribute
 from scanopt.scale.pattern import axis_pattern as axis_pattern
 from scanopt.scan_module import scan as scan
 from scanopt.tensor import Lop as Lop

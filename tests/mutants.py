@@ -22,7 +22,7 @@ from programs import Array, assert_separate
 from scanopt.array.types import TensorType
 from scanopt.backends import executor
 from scanopt.backends.empty_loops import no_steps
-from scanopt.compilation.saved import _digest, _from_text
+from scanopt.compilation.saved import _digest, from_text
 from scanopt.program.ir import Branch, CarriedState, Compute, Keep, Loop, Program, Step
 from scanopt.program.serial import from_json
 from scanopt.program.text import names_read
@@ -382,7 +382,7 @@ def outcome_of_function(text: str, pick: random.Random, seconds: float = 1.0) ->
     data["sha256"] = _digest({k: v for k, v in data.items() if k != "sha256"})
     try:
         with limited(10 * seconds):
-            f = _from_text(json.dumps(data), None)
+            f = from_text(json.dumps(data), None)
     except ValueError as error:
         printable = str(error).isprintable() and len(str(error)) < 600
         return Outcome("refused" if printable else "wrong", str(error))

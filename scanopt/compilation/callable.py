@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -179,6 +180,20 @@ class Runnable:
         variables are updated, NotImplementedError for operators that ONNX has no way to write.
         """
         return importlib.import_module("scanopt.bridges.onnx_models.writing").to_onnx(self, self._signature, name)
+
+    def map_blocks(self, *args: Any, axis: Any = 0, schedule: str = "auto") -> Any:
+        """The function of Dask arrays, block by block: Dask arrays that are computed when they are asked for.
+
+        axis: along which the Dask arrays are divided, or axes by names of inputs, as `over` of `scanopt.distribute`,
+        which says what may be divided and what `schedule` is.  Raises ImportError without Dask, TypeError where no
+        argument is a Dask array, and what `distribute` raises.
+        """
+        return importlib.import_module("scanopt.scale.dask_arrays").map_blocks(self, args, axis, schedule)
+
+    def __dask_tokenize__(self) -> tuple[str, str]:
+        """What tells it from others, the same in every process."""
+        text: str = importlib.import_module("scanopt.compilation.saved").text_of(self)
+        return type(self).__name__, hashlib.sha256(text.encode()).hexdigest()
 
     def save(self, path: str | Path) -> None:
         """Write the program and the values of shared variables to a JSON file, for `scanopt.load`.

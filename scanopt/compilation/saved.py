@@ -24,7 +24,7 @@ from scanopt.program.ir import Compute, Const, Loop, Program
 from scanopt.program.reading import Json, fields, integer, list_in, read_json, text_in, texts_in
 from scanopt.program.serial import const_data, program_data, read_const, read_program
 
-__all__ = ["SavedFunction", "load", "save"]
+__all__ = ["SavedFunction", "from_text", "load", "save", "text_of"]
 
 FORMAT, VERSION = "scanopt function", 1
 FORMS = ("list", "single", "none", "dict")
@@ -66,7 +66,7 @@ class SavedFunction(Runnable):
         return str(self._compiled.source)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _from_text, (_text(self), None)
+        return from_text, (text_of(self),)
 
 
 # Writing
@@ -74,10 +74,11 @@ class SavedFunction(Runnable):
 
 def save(f: Runnable, path: str | Path) -> None:
     """Write a function to a file: `f.save(path)`."""
-    Path(path).write_text(_text(f), encoding="ascii")
+    Path(path).write_text(text_of(f), encoding="ascii")
 
 
-def _text(f: Runnable) -> str:
+def text_of(f: Runnable) -> str:
+    """A function as the text of its file."""
     s = f._signature
     shared = {x: i for i, x in enumerate(dict.fromkeys((*s.shared, *s.updates)))}
     data = {
@@ -132,13 +133,14 @@ def load(path: str | Path, backend: str | None = None) -> SavedFunction:
     {'double': array([2., 4.])}
     """
     try:
-        return _from_text(Path(path).read_bytes().decode("ascii"), backend)
+        return from_text(Path(path).read_bytes().decode("ascii"), backend)
     except ValueError as error:
         reason = "it holds no ASCII text" if isinstance(error, UnicodeDecodeError) else error
         raise ValueError(f"{shown(str(path))} cannot be loaded: {reason}") from None
 
 
-def _from_text(text: str, backend: str | None) -> SavedFunction:
+def from_text(text: str, backend: str | None = None) -> SavedFunction:
+    """The function of such a text: see `load`.  Raises ValueError."""
     return read_json(text, lambda data: _function(data, backend))
 
 

@@ -1,0 +1,172 @@
+"""Arrays that need not fit into memory: parts of them by reference, and places where parts of results are written.
+
+What is given may be an array of NumPy, one that is mapped from a file (`np.memmap`, `np.load(path, mmap_mode="r")`), an
+array of Zarr, or anything else with `shape` and `dtype` that gives a part when it is sliced.
+"""
+
+from __future__ import annotations
+
+import mmap
+import pickle
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scanopt.loops.site import show
+
+__all__ = ["Part", "Reference", "Sink", "divided", "part_of", "value_of"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """The lanes from `start` up to `stop`, one more than the last; number `i` of `count` parts."""
+
+    i: int
+    count: int
+    start: int
+    stop: int
+
+    @property
+    def length(self) -> int:
+        """How many lanes they are."""
+        return self.stop - self.start
+
+
+@dataclass(frozen=True)
+class File:
+    """An array that lies in a file as it does in memory."""
+
+    path: str
+    dtype: str
+    shape: tuple[int, ...]
+    offset: int
+    fortran: bool
+
+    def open(self, mode: Any = "r") -> Any:
+        """The array, mapped into memory."""
+        order: Any = "F" if self.fortran else "C"
+        return np.memmap(self.path, self.dtype, mode, self.offset, self.shape, order)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A part of an array, read where it is used."""
+
+    array: Any
+    axis: int
+    start: int
+    stop: int
+
+    def read(self) -> Any:
+        """The part, in memory."""
+        source = self.array.open() if isinstance(self.array, File) else self.array
+        return np.ascontiguousarray(source[_region(source.ndim, self.axis, self.start, self.stop)])
+
+
+def _region(ndim: int, axis: int, start: int, stop: int) -> tuple[slice, ...]:
+    return tuple(slice(start, stop) if i == axis else slice(None) for i in range(ndim))
+
+
+def file_of(x: Any) -> File | None:
+    """Where a mapped array lies; None for others, and for parts of mapped arrays."""
+    base: Any = getattr(x, "base", None)
+    if not isinstance(x, np.memmap) or not isinstance(base, mmap.mmap) or x.filename is None:
+        return None
+    if not (x.flags.c_contiguous or x.flags.f_contiguous):
+        return None
+    return File(str(x.filename), x.dtype.str, x.shape, int(x.offset), not x.flags.c_contiguous)
+
+
+def _travels(x: Any) -> bool:
+    """Whether an array of another library can be opened elsewhere: Zarr's, where its store is not in memory."""
+    if isinstance(x, np.ndarray):
+        return False
+    try:
+        return len(pickle.dumps(x)) < 100_000
+    except Exception:
+        return False
+
+
+def part_of(x: Any, axis: int, part: Part, elsewhere: bool) -> Any:
+    """A part of an array as it is given to who computes: by reference where that saves memory.
+
+    elsewhere: whether that is another process.
+    """
+    file = file_of(x)
+    if file is not None:
+        return Reference(file, axis, part.start, part.stop)
+    here = Reference(x, axis, part.start, part.stop)
+    return here if not elsewhere or _travels(x) else here.read()
+
+
+def whole_of(x: Any) -> Any:
+    """An array that each part reads all of."""
+    file = file_of(x)
+    return x if file is None else Reference(file, 0, 0, x.shape[0] if x.ndim else 0) if x.ndim else np.asarray(x)
+
+
+def value_of(x: Any) -> Any:
+    """An array in memory."""
+    return x.read() if isinstance(x, Reference) else x
+
+
+def divided(n: int, size: int) -> list[Part]:
+    """n lanes in parts of `size`, the last with what is left.
+
+    >>> [(p.start, p.stop) for p in divided(5, 2)]
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    count = -(-n // size)
+    return [Part(i, count, i * size, min(n, (i + 1) * size)) for i in range(count)]
+
+
+def usual_size(arrays: Sequence[tuple[Any, int]], n: int, least: int = 8, most: int = 1 << 24) -> int:
+    """How many lanes a part has where nobody says: at least `least` parts, each with at most `most` bytes of inputs.
+
+    It depends on the arrays alone, and so do the bits of what is put together.
+    """
+    size = sum(np.dtype(x.dtype).itemsize * int(np.prod(x.shape, dtype=np.int64)) for x, _ in arrays)
+    return int(max(1, min(-(-n // least), most * n // max(size, 1))))
+
+
+@dataclass(frozen=True)
+class Sink:
+    """Where an output is written part by part, along an axis: a mapped array, one of Zarr, one in memory."""
+
+    array: Any
+    axis: int
+
+    def write(self, part: Part, x: Any) -> None:
+        """Write what a part of the lanes gives."""
+        target = self.array.open("r+") if isinstance(self.array, File) else self.array
+        target[_region(x.ndim, self.axis, part.start, part.stop)] = x
+        if isinstance(self.array, File):
+            target.flush()
+
+
+def sink_of(array: Any, axis: int, what: str, dtype: str, ndim: int, lanes: int) -> Sink:
+    """The place of an output.  Raises TypeError, ValueError where it does not fit."""
+    shape, found = getattr(array, "shape", None), getattr(array, "dtype", None)
+    if shape is None or found is None or not hasattr(array, "__setitem__"):
+        raise TypeError(f"out for {what} must be an array to write into, found {show(array)}")
+    if np.dtype(found) != dtype or len(shape) != ndim or shape[axis] != lanes:
+        raise ValueError(
+            f"out for {what} is {np.dtype(found)}{list(shape)}, but it has {ndim} axes, {lanes} entries along axis "
+            f"{axis}, and the dtype {dtype}"
+        )
+    if isinstance(array, np.ndarray) and not array.flags.writeable:
+        raise ValueError(f"out for {what} cannot be written to: map it with mode 'r+' or 'w+'")
+    return Sink(file_of(array) or array, axis)
+
+
+def written_apart(sink: Sink, parts: Sequence[Part]) -> bool:
+    """Whether parts can be written at the same time: those of Zarr where no two of them share a chunk."""
+    chunks = getattr(sink.array, "chunks", None)
+    if isinstance(sink.array, File | np.ndarray):
+        return True
+    if chunks is None:
+        return False
+    step = (getattr(sink.array, "shards", None) or chunks)[sink.axis]
+    return all(p.start % step == 0 for p in parts)

@@ -1,0 +1,195 @@
+"""The plan of a divided function: what is computed of each part, and how that makes the whole.
+
+Where no loop runs over the lanes a part is computed by the function itself.  Where some do, in three phases: summaries
+of the parts, round by round; from them what each part starts with; the results of the parts.  As a chain instead, one
+part after the other, each starting with what the one before it leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from scanopt.array.shown import quoted
+from scanopt.array.variable import Variable
+from scanopt.compilation.callable import Runnable
+from scanopt.compilation.compiled_function import Function
+from scanopt.compilation.function import function
+from scanopt.compilation.planning import OptimizationPlan
+from scanopt.compilation.saved import text_of
+from scanopt.compilation.signature import signature
+from scanopt.forks import once
+from scanopt.loops.node import MitSot
+from scanopt.scale.axes import Flow, kinds_of
+from scanopt.scale.carries import CutProgram, Round, cut
+from scanopt.scale.compositions import NoComposition
+from scanopt.scale.kinds import COUNT, Kind, Mixed
+from scanopt.scale.pattern import graph_of, output_names
+from scanopt.scale.workers import Saved, Summary
+
+__all__ = ["DependenceError", "Plan", "plan"]
+
+
+class DependenceError(ValueError):
+    """A function is not independent along the axes that it was to be divided along: the text names the dependence."""
+
+
+@dataclass
+class Plan:
+    """How f is divided along axes of its inputs.
+
+    lanes: the axis by number of input.  names, kinds: of the outputs.  cut: the loops over the lanes, None where there
+    is none.  rounds: how their states compose; empty for a chain.
+    """
+
+    f: Runnable
+    lanes: Mapping[int, int]
+    names: Sequence[str]
+    kinds: Sequence[Kind]
+    cut: CutProgram | None = None
+    rounds: Sequence[Round] = ()
+
+    def whole(self) -> Saved:
+        """The function itself."""
+        return Saved.of(text_of(self.f))
+
+    def start(self) -> Saved:
+        """From the inputs to the first carries."""
+        return Saved.of(text_of(self._start))
+
+    def part(self) -> Saved:
+        """From inputs and carries to outputs and carries."""
+        return Saved.of(text_of(self._part))
+
+    def again(self) -> Saved:
+        """From inputs and carries to carries."""
+        return Saved.of(text_of(self._again))
+
+    @once
+    def _start(self) -> Runnable:
+        return _compiled(self.f, graph_of(self.f)[0], self._cut.start)
+
+    @once
+    def _part(self) -> Runnable:
+        return _compiled(self.f, self._inputs, [*self._cut.outputs, *self._cut.after])
+
+    @once
+    def _again(self) -> Runnable:
+        return _compiled(self.f, self._inputs, self._cut.after)
+
+    @once
+    def _summaries(self) -> list[tuple[Round, Runnable]]:
+        return [(r, _compiled(self.f, [*self._inputs, *r.seeds], r.outputs)) for r in self.rounds]
+
+    def summaries(self) -> list[Summary]:
+        """The programs of all rounds."""
+        strict = _is_exact(self.f)
+        return [
+            Summary(
+                Saved.of(text_of(made)),
+                r.how.name,
+                r.how.ufunc,
+                strict,
+                r.places,
+                tuple(s.depth if isinstance(s, MitSot) else 0 for s in (r.loop.made.states[i] for i in r.group.states)),
+                r.lags,
+            )
+            for r, made in self._summaries
+        ]
+
+    @property
+    def _cut(self) -> CutProgram:
+        assert self.cut is not None
+        return self.cut
+
+    @once
+    def _inputs(self) -> list[Variable]:
+        return [*graph_of(self.f)[0], *self._cut.carries]
+
+    def __str__(self) -> str:
+        axes = ", ".join(f"axis {a} of {self.f.inputs[i]!r}" for i, a in self.lanes.items())
+        lines = [f"divided along {axes}"]
+        if self.cut is not None:
+            how = [f"{r.loop.node.label(i)} is {r.how.name.lower()}" for r in self.rounds for i in r.group.states]
+            lines.append("in three phases: " + "; ".join(how) if how else "as a chain, one part after the other")
+        return "\n".join([*lines, *(f"{n}: {k}" for n, k in zip(self.names, self.kinds, strict=True))])
+
+
+def _is_exact(f: Runnable) -> bool:
+    return f.program.exact
+
+
+def _compiled(f: Runnable, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Runnable:
+    """Another function, compiled as f was."""
+    if isinstance(f, Function):
+        made = signature(list(inputs), list(outputs), None, "ignore", None, None, True)
+        return Function(OptimizationPlan(replace(f._plan.request, signature=made, example=None)), None)
+    fp = "exact" if _is_exact(f) else "reassoc"
+    return function(list(inputs), list(outputs), fp=fp, backend=f.backend, on_unused_input="ignore")
+
+
+def plan(f: Runnable, lanes: Mapping[int, int], schedule: str, what: str) -> Plan:
+    """How to divide f.  Raises DependenceError, naming what keeps it from it."""
+    inputs, outputs = graph_of(f)
+    names, given = output_names(f), {inputs[i]: a for i, a in lanes.items()}
+    for i, a in lanes.items():
+        v = inputs[i]
+        if v.type.shape[a] is not None:
+            raise DependenceError(
+                f"{what}: {v!r} is declared to have {v.type.shape[a]} entries along axis {a}, so it cannot be given "
+                "fewer: declare that length None"
+            )
+    where = " and ".join(f"axis {a} of {quoted(inputs[i].name or f'input {i}')}" for i, a in lanes.items())
+    flow = kinds_of(outputs, given)
+    wrong = _mixed(flow, outputs)
+    if wrong is None:
+        _check_bits(f, flow, what, where)
+        return Plan(f, lanes, names, [flow.kinds[v] for v in outputs])
+    carried = kinds_of(outputs, given, carries=True)
+    still = _mixed(carried, outputs)
+    if still is not None:
+        raise DependenceError(_text(what, where, names[still[0]], still[1]))
+    _check_bits(f, carried, what, where)
+    made = Plan(f, lanes, names, [carried.kinds[v] for v in outputs], cut(outputs, carried.loops))
+    if schedule == "chain":
+        return made
+    try:
+        made.rounds = made._cut.rounds()
+    except NoComposition as error:
+        raise DependenceError(
+            f"{_text(what, where, names[wrong[0]], wrong[1])}.  Nor does its step compose: {error}.  "
+            'schedule="chain" computes the parts one after the other'
+        ) from None
+    for r in made.rounds:
+        if _is_exact(f) and not r.how.exact:
+            raise DependenceError(
+                f"{what}: {r.loop.node.label(r.group.states[0])} of {r.loop.node} would be added up in another order "
+                f"by parts along {where}, and so rounded otherwise, but the function is compiled with "
+                'fp="exact": compile it with fp="reassoc", or ask for schedule="chain", which gives the same bits one '
+                "part after the other"
+            )
+    return made
+
+
+def _mixed(flow: Flow, outputs: Sequence[Variable]) -> tuple[int, Mixed | None] | None:
+    for i, v in enumerate(outputs):
+        k = flow.kinds[v]
+        if isinstance(k, Mixed):
+            return i, k
+        if k == COUNT:
+            return i, None
+    return None
+
+
+def _text(what: str, where: str, name: str, k: Mixed | None) -> str:
+    why = str(k.dependence) if k is not None else "it is their number"
+    return f"{what}: {name} depends on several entries along {where} at once: {why}"
+
+
+def _check_bits(f: Runnable, flow: Flow, what: str, where: str) -> None:
+    if flow.noted and _is_exact(f):
+        raise DependenceError(
+            f"{what}: entries along {where} are rounded by which of them are computed together, and the function is "
+            f'compiled with fp="exact": {", ".join(flow.noted)}.  Compile it with fp="reassoc", or write it for one '
+            "entry and map it over them"
+        )
