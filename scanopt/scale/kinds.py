@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scanopt.array.variable import Variable, describe
+from scanopt.array.variable import Apply, Variable, describe
 
 __all__ = ["COUNT", "LAST", "WHOLE", "ZERO", "Dependence", "Kind", "Lanes", "Mixed", "Partial", "join"]
 
@@ -112,5 +112,5 @@ def named(v: Variable) -> str:
     """A variable in words: by its name, or by what computes it."""
     if v.name or v.owner is None:
         return describe(v)
-    op = getattr(v.owner, "op", None)
-    return f"a result of {getattr(op, 'name', v.owner)}, {v.type}"
+    made = v.owner.op.name if isinstance(v.owner, Apply) else v.owner
+    return f"a result of {made}, {v.type}"

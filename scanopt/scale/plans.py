@@ -148,7 +148,10 @@ def plan(f: Runnable, lanes: Mapping[int, int], schedule: str, what: str) -> Pla
     carried = kinds_of(outputs, given, carries=True)
     still = _mixed(carried, outputs)
     if still is not None:
-        raise DependenceError(_text(what, where, names[still[0]], still[1]))
+        text = _text(what, where, names[wrong[0]], wrong[1])
+        if still != wrong and still[1] is not None:
+            text += f".  Were that handed on from part to part, {names[still[0]]} would: {still[1].dependence}"
+        raise DependenceError(text)
     _check_bits(f, carried, what, where)
     made = Plan(f, lanes, names, [carried.kinds[v] for v in outputs], cut(outputs, carried.loops))
     if schedule == "chain":
