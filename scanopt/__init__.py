@@ -102,6 +102,7 @@ _HOME = {
     "from_jax": "scanopt.bridges.jaxprs.functions",
     "axis_pattern": "scanopt.scale.pattern",
     "distribute": "scanopt.scale.distribute",
+    "resumable": "scanopt.scale.resumable",
     "Op": "scanopt.array.op",
     "OpSpec": "scanopt.array.op",
     "law": "scanopt.calculus.law",

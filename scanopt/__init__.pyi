@@ -57,6 +57,7 @@ from scanopt.printing import pp as pp
 from scanopt.printing import pprint as pprint
 from scanopt.scale.distribute import distribute as distribute
 from scanopt.scale.pattern import axis_pattern as axis_pattern
+from scanopt.scale.resumable import resumable as resumable
 from scanopt.scan_module import scan as scan
 from scanopt.tensor import Lop as Lop
 from scanopt.tensor import Rop as Rop

@@ -24,7 +24,7 @@ from scanopt.loops.node import MitSot, Scan, SitSot, State
 from scanopt.loops.rebuild import rebuild
 from scanopt.scale.compositions import Composition, Group, clamped_part, composition, groups, linear_part
 
-__all__ = ["CutLoop", "CutProgram", "Round", "cut"]
+__all__ = ["CutLoop", "CutProgram", "Round", "carried_on", "cut", "starting_with"]
 
 Env = dict[Variable, Variable]
 
@@ -40,7 +40,7 @@ class CutLoop:
 
     def after(self, outputs: Sequence[Variable]) -> list[Variable]:
         """What it carries on, from the traces of its states."""
-        return [_carried_on(s, c, x) for s, c, x in zip(self.made.states, self.carries, outputs, strict=False)]
+        return [carried_on(s, c, x) for s, c, x in zip(self.made.states, self.carries, outputs, strict=False)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +120,8 @@ def starting_with(node: Scan, inits: Sequence[Variable]) -> Scan:
     return altered(node, mit_sots=mit_sots, sit_sots=(*sit_sots, *plain), shared=())
 
 
-def _carried_on(s: State, carry: Variable, trace: Variable) -> Variable:
+def carried_on(s: State, carry: Variable, trace: Variable) -> Variable:
+    """What a state hands on after some steps, from what it started with and its trace."""
     if not isinstance(s, MitSot):
         return trace[-1]
     rows: Variable = FUNCTIONS["concatenate"]([carry, trace], axis=0)
@@ -168,7 +169,7 @@ def _row_type(s: State, carry: Variable) -> Any:
 
 
 def _after(base: Scan, group: Group, seeds: Sequence[Variable]) -> list[Variable]:
-    return [_carried_on(base.states[i], c, base.outputs[i]) for i, c in zip(group.states, seeds, strict=True)]
+    return [carried_on(base.states[i], c, base.outputs[i]) for i, c in zip(group.states, seeds, strict=True)]
 
 
 def _next_lags(node: Scan, group: Group, values: Sequence[Variable]) -> list[Variable]:

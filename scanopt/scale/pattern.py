@@ -14,7 +14,7 @@ from scanopt.loops.site import show
 from scanopt.scale.axes import Flow, kinds_of
 from scanopt.scale.kinds import Kind
 
-__all__ = ["AxisPattern", "axis_pattern", "graph_of", "lanes_of", "output_names"]
+__all__ = ["AxisPattern", "axis_pattern", "graph_of", "lanes_of", "output_names", "results_of"]
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,17 @@ class AxisPattern:
 
 def graph_of(f: Runnable) -> tuple[list[Variable], list[Variable]]:
     """The inputs and the outputs of a function as a graph: the one that was compiled, or that of a saved program."""
+    inputs, results = results_of(f)
+    return inputs, results[: len(f.outputs)]
+
+
+def results_of(f: Runnable) -> tuple[list[Variable], list[Variable]]:
+    """The same, with the new values of shared variables and of inputs after the outputs."""
     s = f._signature
     if isinstance(f, Function):
-        return list(s.inputs), list(s.outputs)
-    return list(s.inputs), f.to_graph()[0]
+        return list(s.inputs), list(s.results)
+    outputs, updates = f.to_graph()
+    return list(s.inputs), [*outputs, *updates.values()]
 
 
 def output_names(f: Runnable) -> list[str]:

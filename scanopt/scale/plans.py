@@ -27,7 +27,7 @@ from scanopt.scale.kinds import COUNT, Kind, Mixed
 from scanopt.scale.pattern import graph_of, output_names
 from scanopt.scale.workers import Saved, Summary
 
-__all__ = ["DependenceError", "Plan", "plan"]
+__all__ = ["DependenceError", "Plan", "compiled_as", "plan"]
 
 
 class DependenceError(ValueError):
@@ -67,19 +67,19 @@ class Plan:
 
     @once
     def _start(self) -> Runnable:
-        return _compiled(self.f, graph_of(self.f)[0], self._cut.start)
+        return compiled_as(self.f, graph_of(self.f)[0], self._cut.start)
 
     @once
     def _part(self) -> Runnable:
-        return _compiled(self.f, self._inputs, [*self._cut.outputs, *self._cut.after])
+        return compiled_as(self.f, self._inputs, [*self._cut.outputs, *self._cut.after])
 
     @once
     def _again(self) -> Runnable:
-        return _compiled(self.f, self._inputs, self._cut.after)
+        return compiled_as(self.f, self._inputs, self._cut.after)
 
     @once
     def _summaries(self) -> list[tuple[Round, Runnable]]:
-        return [(r, _compiled(self.f, [*self._inputs, *r.seeds], r.outputs)) for r in self.rounds]
+        return [(r, compiled_as(self.f, [*self._inputs, *r.seeds], r.outputs)) for r in self.rounds]
 
     def summaries(self) -> list[Summary]:
         """The programs of all rounds."""
@@ -119,7 +119,7 @@ def _is_exact(f: Runnable) -> bool:
     return f.program.exact
 
 
-def _compiled(f: Runnable, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Runnable:
+def compiled_as(f: Runnable, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Runnable:
     """Another function, compiled as f was."""
     if isinstance(f, Function):
         made = signature(list(inputs), list(outputs), None, "ignore", None, None, True)
