@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 from compiled import MADE, documented
 
@@ -117,3 +118,25 @@ def test_what_left_the_loop_has_its_name_on_both_sides() -> None:
     assert before["loop"]
     assert after["kind"] == "read" or not after["loop"]
     assert after["class"] == before["class"]
+
+
+def test_measured_history_has_times_and_what_laws_made_by_round() -> None:
+    X, W, h0 = T.dmatrix("X"), T.dmatrix("W"), T.dvector("h0")
+    hs, _ = scanopt.scan(lambda x, h, W: T.tanh(T.dot(x, W) + h), X, h0, W)
+    f = scanopt.function([X, W, h0], hs[-1], example=[np.ones((20, 3)), np.ones((3, 3)), np.ones(3)])
+    h = f.history(measure=True)
+    assert all(p["seconds"] > 0 for p in h["programs"])
+    assert sum(sum(r["made"].values()) for r in h["rounds"]) > 0
+    assert [r["best"] for r in h["rounds"]] == sorted((r["best"] for r in h["rounds"]), reverse=True)
+    assert h["rounds"][-1]["best"] == pytest.approx(h["report"]["cost_after"])
+    assert not any("seconds" in p for p in f.history()["programs"])
+
+
+def test_nothing_is_timed_where_there_is_nothing_to_call_it_with() -> None:
+    assert not any("seconds" in p for p in documented().history(measure=True)["programs"])
+
+
+def test_history_has_the_lines_of_the_user() -> None:
+    (file,) = [x for name, x in documented().history()["files"].items() if name.endswith("compiled.py")]
+    assert any("scanopt.scan(" in line for line in file["lines"])
+    assert file["first"] >= 1

@@ -41,7 +41,8 @@ def as_xml(page: str) -> ET.Element:
 def test_page_is_sound_and_needs_nothing_else(make: Any) -> None:
     page = page_html(make().history())
     root = as_xml(page)
-    assert not re.search(r"https?://(?!www\.w3\.org/)|@import|url\((?!#)", re.sub(r"/\*!.*?\*/", "", page))
+    code = re.sub(r'/\*!.*?\*/|<script type="application/json".*?</script>', "", page, flags=re.S)
+    assert not re.search(r"https?://(?!www\.w3\.org/)|@import|url\((?!#)", code)
     assert {e.get("href", "") for e in root.iter("link")} == {"data:,"}
     assert not [e for e in root.iter() if any(name in e.attrib for name in ("src", "onclick", "onload"))]
     assert [e.get("id") for e in root.iter("section")] == [*VIEWS]
@@ -107,7 +108,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The pages of the documents' network and of the gradient of a two-layer LSTM, and how long they took to make."""
     folder = tmp_path_factory.mktemp("pages")
     made = {"rnn": rnn(), "lstm": lstm_gradient(2), "hostile": hostile()}
-    return {name: Path(f.show(str(folder / f"{name}.html"))) for name, f in made.items()}
+    measured = {"rnn"}
+    return {name: Path(f.show(str(folder / f"{name}.html"), name in measured)) for name, f in made.items()}
 
 
 @pytest.fixture
@@ -230,6 +232,58 @@ def test_graph_zooms_moves_folds_and_marks(opened: Browser) -> None:
     opened.click(".graph[data-side=a] g.node rect")
     assert opened.js("state.name") == name
     assert opened.count(".graph g.node.pinned") >= 1
+
+
+@needs_browser
+@pytest.mark.parametrize("opened", ["lstm"], indirect=True)
+def test_gates_are_one_box_until_it_is_opened(opened: Browser) -> None:
+    opened.click('nav a[href="#graph"]')
+    assert "Around" in opened.text("#about")
+    opened.js("(() => { const s = document.querySelector('#reach'); s.value = '0'; s.onchange({target: s}); })()")
+    assert opened.js("total") < 0.5 * opened.js("BEFORE.rows.filter((r) => r.kind !== 'input').length")
+    assert opened.js("Math.max(...[...nodes.values()].map((n) => (n.alike || []).length))") >= 3
+    whole = opened.js("JSON.stringify([...nodes.values()].filter((n) => !n.loop).flatMap(namesOf).sort())")
+    count = opened.js("total")
+    opened.click(".graph .many")
+    assert opened.js("total") > count
+    assert opened.js("JSON.stringify([...nodes.values()].filter((n) => !n.loop).flatMap(namesOf).sort())") == whole
+    opened.click(".graph .many")
+    saved = ET.fromstring(opened.js("svgOf('a')"))
+    assert len([*saved.iter("{http://www.w3.org/2000/svg}rect")]) > 50
+
+
+@needs_browser
+def test_costs_are_measured_beside_what_was_predicted(opened: Browser) -> None:
+    opened.click('nav a[href="#costs"]')
+    assert opened.count("#costs i.measured") == opened.js("H.programs.length") >= 2
+    assert opened.count("#costs i.mark") >= 2
+    opened.click('nav a[href="#growth"]')
+    assert "Forms made by law and round" in opened.text("#growth")
+
+
+@needs_browser
+def test_source_leads_to_values_and_to_lines_of_the_user(opened: Browser) -> None:
+    opened.click('nav a[href="#source"]')
+    opened.click("#source [data-place].made")
+    assert opened.count("#source pre.run .lit") > 5
+    opened.click("#source pre.run i .v")
+    assert opened.js("state.name")
+    assert opened.count("#source pre.run .lit") >= 1
+    opened.js("select(AFTER.rows.find((r) => r.op === 'tanh').makes[0])")
+    assert "scan(" in opened.text("#source [data-place].lit")
+
+
+@needs_browser
+@both
+def test_steps_play_and_loops_show_their_taps(opened: Browser) -> None:
+    opened.click('nav a[href="#steps"]')
+    opened.click("#play")
+    opened.wait("stepAt > 0")
+    opened.key("Escape")
+    opened.js("playing && play()")
+    opened.click('nav a[href="#loops"]')
+    assert opened.count("#loops .grid path[marker-end]") > 5
+    assert opened.count("#loops circle.given") >= 1
 
 
 @needs_browser

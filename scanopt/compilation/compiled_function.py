@@ -155,6 +155,10 @@ class Function(Runnable, Displayed):
         made.last_call = self.last_call
         return made
 
+    def with_program(self, program: Program) -> Function:
+        """The same function, run by another program of the same inputs and results."""
+        return Function(self._plan, self.name, (program, self.report))
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self._plan, self.name, to_json(self.program), self.report)
 
@@ -268,19 +272,21 @@ class Function(Runnable, Displayed):
         asking = importlib.import_module("scanopt.lab.law_probe").IdleLaws(p.known)
         return record(p.program, p.laws, p.settings, asking)
 
-    def history(self) -> dict[str, Any]:
+    def history(self, measure: bool = False) -> dict[str, Any]:
         """What the optimizer did, as plain data that `json.dump` writes: see docs/history.md.
 
         Programs before and after and after each law in use, with names that stay the same; all classes of equal terms
         that were found, with what each costs and the law that made it; what kept the other laws from firing.  The
         program is optimized again, and noted down what is done.
+        measure: also the seconds of a call of each of these programs, with the example or the arguments of the last
+        call inside `watching()`; and the forms that each law makes in each round.
 
         >>> from scanopt import function, tensor as T
         >>> x = T.dvector("x")
         >>> [step["law"] for step in function([x], T.exp(x * 1.0)).history()["steps"]]
         ['right_identity']
         """
-        made: dict[str, Any] = importlib.import_module("scanopt.history.document").history(self)
+        made: dict[str, Any] = importlib.import_module("scanopt.history.document").history(self, measure)
         return made
 
     def growth(self) -> Growth:
@@ -312,9 +318,12 @@ class Function(Runnable, Displayed):
         made: WhyNot = asked.why_not(p.program, p.known, p.laws, name, p.settings, p.done)
         return made
 
-    def show(self, path: str = "report.html") -> str:
-        """Write one offline page: programs before and after, laws step by step, e-graph, costs.  Returns the path."""
-        page = importlib.import_module("scanopt.view.page").page_html(self.history())
+    def show(self, path: str = "report.html", measure: bool = False) -> str:
+        """Write one offline page: programs before and after, laws step by step, e-graph, costs.  Returns the path.
+
+        measure: the page has measured times beside predicted costs, see `history`.
+        """
+        page = importlib.import_module("scanopt.view.page").page_html(self.history(measure))
         Path(path).write_text(page, encoding="utf-8")
         return path
 

@@ -16,8 +16,11 @@ from scanopt.egraph.derivation import Look
 from scanopt.egraph.provenance import Provenance
 from scanopt.history.barriers import barriers
 from scanopt.history.egraph import EGraphTables
+from scanopt.history.measured import forms_by_round, seconds_of_programs
 from scanopt.history.names import StableNames
 from scanopt.history.programs import HistoryLines
+from scanopt.history.user_source import user_lines
+from scanopt.program.ir import Program
 from scanopt.view.mathematics import formula_text
 
 __all__ = ["FORMAT", "VERSION", "history"]
@@ -27,8 +30,8 @@ FORMAT, VERSION = "scanopt-history", 1
 _SHOWN = 40  # of what one law said is equal, at most
 
 
-def history(f: Function) -> dict[str, Any]:
-    """What the optimizer did to a function."""
+def history(f: Function, measure: bool = False) -> dict[str, Any]:
+    """What the optimizer did to a function.  measure: with times of the programs, and what laws made by round."""
     recorded = f.recording
     look = _look(recorded)
     names = StableNames(look.graph, look.places)
@@ -36,15 +39,20 @@ def history(f: Function) -> dict[str, Any]:
     lines = HistoryLines(names, look.places, look.loops, look.provenance.made, exact)
     first = lines.written(recorded.written)
     programs: list[dict[str, Any]] = [{"lines": first, "cost": recorded.written.cost}]
+    runnable: list[Program] = [f.initial]
     stages: list[dict[str, Any]] = []
     for law, found in recorded.stages[:-1]:
         last = programs[-1]
         if found is not None and found.cost < last["cost"]:
-            programs.append({"lines": lines.chosen(found)[0], "cost": found.cost})
+            shown, program, _ = lines.chosen(found)
+            programs.append({"lines": shown, "cost": found.cost})
+            runnable.append(program)
         stages.append({"law": law, "before": programs.index(last), "after": len(programs) - 1})
     final = recorded.done.extraction
     shown, program, called = lines.chosen(final)
     programs.append({"lines": shown, "cost": final.cost})
+    if measure:
+        _measure(f, programs, [*runnable, program])
     stages += [{"law": law, "before": len(programs) - 2, "after": len(programs) - 1} for law, _ in recorded.stages[-1:]]
     chosen = [(i.id, o.form) for i, o in final.choice.items() if o.form is not None]
     tables = EGraphTables(look, final.problem, names, chosen)
@@ -56,13 +64,19 @@ def history(f: Function) -> dict[str, Any]:
         "name": f.name or "",
         "report": _report(f),
         "laws": _laws(f, recorded, look),
-        "rounds": _rounds(recorded),
+        "rounds": _rounds(f, recorded, stages, measure),
         "lines": lines.rows,
         "programs": programs,
         "steps": stages,
         "egraph": egraph,
         "source": {"text": f.source, "names": called if str(program) == str(f.program) else {}},
+        "files": user_lines(lines.rows),
     }
+
+
+def _measure(f: Function, programs: list[dict[str, Any]], runnable: list[Program]) -> None:
+    for row, seconds in zip(programs, seconds_of_programs(f, runnable) or (), strict=False):
+        row["seconds"] = seconds
 
 
 def _look(recorded: Recording) -> Look:
@@ -89,12 +103,16 @@ def _report(f: Function) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _rounds(recorded: Recording) -> list[dict[str, Any]]:
+def _rounds(f: Function, recorded: Recording, stages: list[dict[str, Any]], measure: bool) -> list[dict[str, Any]]:
+    """Per round the forms after it, the matches by law, and the cost of the best program of the laws so far."""
     s, laws = recorded.done.saturation, {x.name for x in recorded.laws}
-    return [
-        {"forms": n, "matches": {law: count for law, count in m.items() if law in laws}}
-        for n, m in zip(s.growth, s.rounds, strict=True)
-    ]
+    made = forms_by_round(f) if measure else []
+    best, out = recorded.written.cost, list[dict[str, Any]]()
+    for n, (forms, found) in enumerate(zip(s.growth, s.rounds, strict=True)):
+        best = min([best, *(x["cost_after"] for x in stages if x["round"] == n)])
+        row = {"forms": forms, "matches": {law: count for law, count in found.items() if law in laws}, "best": best}
+        out.append(row | (made[n] if n < len(made) else {}))
+    return out
 
 
 def _laws(f: Function, recorded: Recording, look: Look) -> list[dict[str, Any]]:

@@ -29,11 +29,14 @@ SCRIPTS = (
     "dagre.min.js",
     "data.js",
     "program.js",
+    "alike.js",
     "graph.js",
     "steps.js",
     "egraph.js",
     "laws.js",
     "charts.js",
+    "loops.js",
+    "source.js",
     "main.js",
 )
 

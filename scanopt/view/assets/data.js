@@ -17,6 +17,8 @@ function bytesText(x) {
   for (const [scale, unit] of [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"]]) if (x >= scale) return `${+(x / scale).toPrecision(3)} ${unit}`;
   return `${x} B`;
 }
+// Names may be broken after an underscore.
+const breakable = (s) => esc(s).replace(/_/g, "_<wbr/>");
 const shortSite = (s) => s.replace(/[^\s(]*\//g, "");
 const hue = (n) => (n * 137.508 + 200) % 360;
 

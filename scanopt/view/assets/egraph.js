@@ -45,6 +45,12 @@ function drawEgraph() {
   $("#egraph .list").innerHTML = `<b>${found.length.toLocaleString("en")} classes</b>${found.slice(0, 300).map((cls) => `<a href="#egraph/${cls.c}" data-c="${cls.c}" class="${cls.c === classAt ? "on" : ""} ${cls.forms.some((f) => f.chosen) ? "c" : ""}">${esc(className(cls.c))} = ${esc(best(cls))} <span class="soft">${shownForms(cls).length > 1 ? shownForms(cls).length : ""}</span></a>`).join("")}${found.length > 300 ? `<p class="soft">and ${found.length - 300} more: narrow the filter</p>` : ""}`;
   drawCards();
 }
+// What it costs, and of the class in the middle also by itself, per step, and the law that made it.
+function told(f, c, loop) {
+  if (c !== classAt) return costText(f.total);
+  const trips = loop?.trips ? ` = ${costText(f.cost / loop.trips)} × ${loop.trips.toLocaleString("en")}` : "";
+  return `${costText(f.total)} in all · own ${costText(f.cost)}${trips} · ${f.written ? "as written" : f.law || "by facts"}`;
+}
 function near(c, depth) {
   const seen = new Set([c]);
   let edge = [c];
@@ -68,8 +74,9 @@ function drawCards() {
   const lines = (cls) => { const f = [...shownForms(cls)].sort((x, y) => y.chosen - x.chosen || (x.total ?? 1e300) - (y.total ?? 1e300)); return cls.c === classAt ? f : f.slice(0, 4); };
   for (const c of shown) {
     const cls = CLASSES.get(c), ls = lines(cls);
-    const width = Math.min(c === classAt ? 640 : 330, Math.max(170, ...ls.map((f) => f.text.length * 6.4 + (c === classAt ? 330 : 110)), `${className(c)} ${cls.type || ""}`.length * 6.6 + 40));
-    g.setNode(c, { width: c === classAt ? Math.max(width, 380) : width, height: Math.min(22 + 19 * ls.length + (shownForms(cls).length > ls.length ? 17 : 0) + (c === classAt ? 3 : 0), 330) });
+    const loop = H.egraph.loops[cls.loop], head = `${className(c)} ${cls.type || ""}${loop ? ` in ${loop.label || "loop"}` : ""}`;
+    const width = Math.min(c === classAt ? 900 : 360, Math.max(170, ...ls.map((f) => f.text.length * 7.1 + told(f, c, loop).length * 5.9 + 46), head.length * 7.2 + 40));
+    g.setNode(c, { width, height: Math.min(22 + 19 * ls.length + (shownForms(cls).length > ls.length ? 17 : 0) + (c === classAt ? 3 : 0), 330) });
   }
   for (const c of shown) for (const a of new Set(shownForms(CLASSES.get(c)).flatMap((f) => f.args))) if (there.has(a) && a !== c) g.setEdge(a, c);
   dagre.layout(g);
@@ -77,7 +84,7 @@ function drawCards() {
   const paths = g.edges().map((e) => { const u = g.node(e.v), v = g.node(e.w); const y1 = u.y + u.height / 2, y2 = v.y - v.height / 2; return `<path d="M${u.x} ${y1}C${u.x} ${y1 + 20} ${v.x} ${y2 - 20} ${v.x} ${y2}"/>`; });
   cards.innerHTML = `<svg width="${size.width}" height="${size.height}">${paths.join("")}</svg>${shown.map((c) => {
     const n = g.node(c), cls = CLASSES.get(c), ls = lines(cls), loop = H.egraph.loops[cls.loop];
-    return `<div class="cls ${c === classAt ? "on" : ""}" data-c="${c}" style="left:${n.x - n.width / 2}px;top:${n.y - n.height / 2}px;width:${n.width}px;height:${n.height}px"><h5><span>${NAMES.has(cls.name) ? linked(cls.name) : esc(className(c))}</span><span class="soft">${esc(cls.type || "")}${loop ? ` in ${esc(loop.label || "loop")}` : ""}</span></h5>${ls.map((f) => `<div class="mono ${f.chosen ? "chosen" : ""}" style="--h:${f.law ? lawHue(f.law) : 0}${f.law ? "" : ";border-color:var(--line)"}" title="${esc(`${f.text}\n${f.written ? "as written" : f.law || "by facts"}; own cost ${costText(f.cost)}, with all it is made of ${costText(f.total)}`)}">${f.chosen ? "✓ " : ""}${esc(f.text)} <small>${costText(f.total)}${c === classAt ? ` · own ${costText(f.cost)}${loop?.trips ? ` = ${costText(f.cost / loop.trips)} × ${loop.trips.toLocaleString("en")}` : ""} · ${f.written ? "as written" : esc(f.law) || "by facts"}` : ""}</small></div>`).join("")}${shownForms(cls).length > ls.length ? `<div class="soft">and ${shownForms(cls).length - ls.length} more</div>` : ""}</div>`;
+    return `<div class="cls ${c === classAt ? "on" : ""}" data-c="${c}" style="left:${n.x - n.width / 2}px;top:${n.y - n.height / 2}px;width:${n.width}px;height:${n.height}px"><h5><span>${NAMES.has(cls.name) ? linked(cls.name) : esc(className(c))}</span><span class="soft">${esc(cls.type || "")}${loop ? ` in ${esc(loop.label || "loop")}` : ""}</span></h5>${ls.map((f) => `<div class="mono ${f.chosen ? "chosen" : ""}" style="--h:${f.law ? lawHue(f.law) : 0}${f.law ? "" : ";border-color:var(--line)"}" title="${esc(`${f.text}\n${f.written ? "as written" : f.law || "by facts"}; own cost ${costText(f.cost)}, with all it is made of ${costText(f.total)}`)}">${f.chosen ? "✓ " : ""}${esc(f.text)} <small>${esc(told(f, c, loop))}</small></div>`).join("")}${shownForms(cls).length > ls.length ? `<div class="soft">and ${shownForms(cls).length - ls.length} more</div>` : ""}</div>`;
   }).join("")}`;
   const at = g.node(classAt);
   cards.scrollTo(Math.max(0, at.x - cards.clientWidth / 2), Math.max(0, at.y - cards.clientHeight / 2));

@@ -2,8 +2,8 @@
 // Before and after as graphs in one layout: the same value stands at the same place on both sides.
 const view = { x: 0, y: 0, k: 1, width: 1, height: 1 };
 const shut = new Set();
-const MANY = 90, SOME = 48;
-let nodes = new Map(), edges = [], grouped = null, graphDrawn = false, reach = 0, about = "";
+const MANY = 90, SOME = 26;
+let nodes = new Map(), edges = [], total = 0, grouped = null, graphDrawn = false, reach = 0, about = "";
 
 const right = (row) => row.text.trim().replace(/^(read|state|keep)\s+/, "").replace(/^[^=:]*=\s*/, "");
 const idOf = (row) => (row.key ? `${row.loop}/loop:${row.key}` : row.makes.length ? `${row.loop}/${row.makes[0]}` : null);
@@ -27,20 +27,28 @@ function collect() {
     }
   }
   if (grouped) group();
-  if (reach) around(about);
   for (const n of nodes.values()) {
     const b = n.b, a = n.a;
     n.state = n.loop ? "same" : b && a ? (b.text === a.text ? "same" : "changed") : fate(n.name) === "moved" ? "moved" : b ? "gone" : "new";
     for (const m of n.members) if (n.state === "same" && m.state) n.state = m.state;
-    n.text = { b: b && label(n, "b"), a: a && label(n, "a") };
-    const wide = Math.max(n.name.length + 12, ...[n.text.b, n.text.a].filter(Boolean).map((t) => t.length));
+  }
+  if (grouped) mergeAlike();
+  total = [...nodes.values()].filter((n) => !n.loop).length;
+  if (reach) around(about);
+  for (const n of nodes.values()) {
+    n.text = { b: n.b && label(n, "b"), a: n.a && label(n, "a") };
+    const wide = Math.max(n.name.length + (n.group ? 22 : 12), ...[n.text.b, n.text.a].filter(Boolean).map((t) => t.length));
     n.w = Math.min(270, Math.max(64, wide * 6.2 + 18)); n.h = 36;
   }
 }
 function label(n, side) {
+  const text = whole(n, side);
+  return text.length > 40 ? `${text.slice(0, 39)}…` : text;
+}
+function whole(n, side) {
   let text = n[side].kind === "input" ? n[side].text.trim().replace(/^[^:]*:\s*/, "") : right(n[side]);
   for (const m of [...n.members].reverse()) if (m[side]) text = text.replace(new RegExp(`(^|[^\\w])${m.name}(?![\\w])`), (_, c) => `${c}${/^[\w.]+\(.*\)$/.test(right(m[side])) ? right(m[side]) : `(${right(m[side])})`}`);
-  return text.length > 40 ? `${text.slice(0, 39)}…` : text;
+  return text;
 }
 
 // An operator that one other operator alone reads is drawn as a part of that one: gates become one node each.
@@ -98,7 +106,7 @@ function dropLeaves() {
 }
 
 // Of a large program: what stands around one value, and the loops that hold it.
-const has = (n, name) => n.name === name || [...n.members, ...(n.keeps || [])].some((m) => m.name === name);
+const has = (n, name) => namesOf(n).includes(name);
 const nodeOf = (name) => [...nodes.values()].find((n) => !n.loop && has(n, name));
 function around(name) {
   const root = nodeOf(name);
@@ -146,7 +154,7 @@ function layout() {
   }
   const inner = (scope) => {
     const g = new dagre.graphlib.Graph();
-    g.setGraph({ rankdir: "TB", nodesep: 12, ranksep: 26, marginx: 12, marginy: 12 });
+    g.setGraph({ rankdir: "TB", edgesep: 2, nodesep: 12, ranksep: 26, marginx: 12, marginy: 12 });
     g.setDefaultEdgeLabel(() => ({}));
     for (const n of children.get(scope) || []) {
       if (n.loop && !shut.has(n.loop)) { const box = inner(n.loop); n.w = Math.max(box.width, 220); n.h = box.height + 24; }
@@ -186,15 +194,14 @@ function paneText(side, p) {
     const kind = e.back ? "back" : u.scope !== v.scope && nodes.size > 90 ? "cross" : "";
     out.push(`<path data-f="${esc(u.name)}" data-t="${esc(v.name)}"${kind ? ` class="${kind}"` : ""} d="${d}"/>`);
   }
-  const family = new Map();
-  for (const n of order) if (!n.loop && n[side] && n.members.length) { const s = n.text[side].replace(/\b[vc]\d+\b/g, "·"); n.family = s; family.set(s, (family.get(s) || 0) + 1); }
   for (const n of order) {
     if (n.loop) continue;
     const row = n[side];
     if (!row) { out.push(`<g class="ghost"><rect x="${n.x}" y="${n.y}" width="${n.w}" height="${n.h}" rx="5"/></g>`); continue; }
-    const kept = (n.keeps || []).filter((k) => k[side]).length ? " kept" : "";
-    const many = (family.get(n.family) > 1 && n.members.length ? ` ×${family.get(n.family)} alike` : "") + kept;
-    out.push(`<g class="node ${row.group || row.kind} ${n.state !== "same" ? `st-${n.state}` : ""}" data-n="${esc(n.name)}" data-in="${esc([...n.members, ...(n.keeps || [])].map((m) => m.name).join(" "))}"><rect x="${n.x}" y="${n.y}" width="${n.w}" height="${n.h}" rx="5"/><circle cx="${n.x + 9}" cy="${n.y + 11}" r="4" fill="hsl(${hueOf(n.name)} 65% 50%)"/><text x="${n.x + 17}" y="${n.y + 15}">${esc(n.name)}<tspan class="n2">${esc(`  ${row.kind === "compute" ? (row.cost > 0.01 * p.cost ? costText(row.cost) : "") : row.kind}${many}`)}</tspan></text><text class="n2" x="${n.x + 8}" y="${n.y + 29}">${esc(n.text[side])}</text></g>`);
+    const kept = (n.keeps || []).filter((k) => k[side]).length ? " kept" : "", at = reach && has(n, about) ? " about" : "";
+    const pile = n.alike ? [6, 3].map((d) => `<rect class="pile" x="${n.x + d}" y="${n.y + d}" width="${n.w}" height="${n.h}" rx="5"/>`).join("") : "";
+    const many = n.group ? `<text class="many" data-group="${esc(n.group)}" x="${n.x + n.w - 8}" y="${n.y + 15}">${n.alike ? `▸ ${n.alike.length + 1} alike` : "▾ alike"}</text>` : "";
+    out.push(`<g class="node ${row.group || row.kind} ${n.state !== "same" ? `st-${n.state}` : ""}${at}" data-n="${esc(n.name)}" data-in="${esc(namesOf(n).slice(1).join(" "))}">${pile}<rect x="${n.x}" y="${n.y}" width="${n.w}" height="${n.h}" rx="5"/><circle cx="${n.x + 9}" cy="${n.y + 11}" r="4" fill="hsl(${hueOf(n.name)} 65% 50%)"/><text x="${n.x + 17}" y="${n.y + 15}">${esc(n.name)}<tspan class="n2">${esc(`  ${row.kind === "compute" ? (row.cost > 0.01 * p.cost ? costText(row.cost) : "") : row.kind}${kept}`)}</tspan></text>${many}<text class="n2" x="${n.x + 8}" y="${n.y + 29}">${esc(n.text[side])}</text></g>`);
   }
   return out.join("");
 }
@@ -202,8 +209,11 @@ function paneText(side, p) {
 function setUpGraph() {
   $("#graph").insertAdjacentHTML("beforeend", `<div class="bar"><button data-zoom="1.25">+</button><button data-zoom="0.8">−</button><button data-fit>fit</button><button data-dear>dearest loop</button>
     <label>show <select id="reach"><option value="0">everything</option>${[1, 2, 3, 4].map((n) => `<option value="${n}">${n} around the chosen value</option>`).join("")}</select></label>
-    <label><input type="checkbox" id="grouped"/> short: rows and operators that are read once stand in their reader, inputs by name</label>
-    <span class="legend"><span class="k-gone">gone</span> <span class="k-new">new</span> <span class="k-changed">had in another way</span> <span class="k-moved">moved</span></span><span class="soft">Drag to move, wheel to zoom; click a loop's title to fold it. What is on one side only leaves an empty place on the other.</span></div>
+    <label><input type="checkbox" id="grouped"/> grouped: what is computed alike, as gates are, is one box; what is read once stands in its reader</label>
+    <button data-save="b">save left as SVG</button><button data-save="a">right</button>
+    <span class="legend"><span class="k-gone">gone</span> <span class="k-new">new</span> <span class="k-changed">had in another way</span> <span class="k-moved">moved</span></span>
+    <span class="legend">${["arith", "product", "transcendental", "reduction", "memory"].map((k) => `<span style="background:var(--${k})">${{ arith: "arithmetic", transcendental: "exp, tanh, …" }[k] || k}</span>`).join(" ")}</span>
+    <span id="about" class="soft"></span><span class="soft">From top to bottom; dashed: to the next step. Drag to move, wheel to zoom; click a loop's title to fold it. What is on one side only leaves an empty place on the other.</span></div>
     <div class="panes">${["b", "a"].map((s) => `<div class="graph" data-side="${s}" tabindex="0"><svg class="main"><g></g></svg><h4>${s === "b" ? "as written" : "as it runs"}</h4><svg class="mini"></svg></div>`).join("")}</div>`);
   grouped = BEFORE.rows.length > 80;
   $("#grouped").checked = grouped;
@@ -219,6 +229,8 @@ function setUpGraph() {
     if (t.dataset.zoom) zoom(+t.dataset.zoom);
     if (t.dataset.fit !== undefined) fit();
     if (t.dataset.dear !== undefined) { if (reach) { about = dearest(); drawGraph(); } fit(state.dearest); }
+    if (t.dataset.save) return save(`${H.name || "function"}-${t.dataset.save === "b" ? "as-written" : "as-it-runs"}.svg`, svgOf(t.dataset.save), "image/svg+xml");
+    if (t.dataset.group) return toggleAlike(t.dataset.group);
     const node = t.closest("g.node"), box = t.closest("g.loopbox");
     if (node) select(node.dataset.n);
     else if (box && t.tagName === "text") { shut.has(box.dataset.loop) ? shut.delete(box.dataset.loop) : shut.add(box.dataset.loop); drawGraph(); }
@@ -251,6 +263,7 @@ function drawGraph() {
     $("svg.mini", pane).innerHTML = [...nodes.values()].filter((n) => n.seen && n[side] && (!n.loop || shut.has(n.loop))).map((n) => `<rect class="st-${n.state}" x="${n.x}" y="${n.y}" width="${n.w}" height="${n.h}"/>`).join("") + '<rect class="view"/>';
   }
   graphDrawn = true;
+  $("#about").textContent = reach ? `Around ${about}: ${[...nodes.values()].filter((n) => !n.loop).length} of ${total} boxes.` : "";
   moveAll(); markGraph(state.name);
 }
 function moveAll() {
@@ -292,7 +305,7 @@ function markGraph(name) {
   for (const e of $$(".graph path")) e.classList.toggle("lit", !!first && (e.dataset.f === first || e.dataset.t === first));
 }
 function showGraph() {
-  if (!graphDrawn) { about = state.name || dearest(); drawGraph(); fit(reach || state.name ? "" : state.dearest); if (reach) centre(about); }
+  if (!graphDrawn) { about = state.name || dearest(); drawGraph(); fit(); if (!reach && !state.name && view.k < 0.6) fit(state.dearest); if (reach) centre(about); }
   if (state.name) centre(state.name);
 }
 function centre(name) {

@@ -21,9 +21,9 @@ function drawLaws() {
   const keep = { used: (x) => STEP_OF.has(x.name), fired: (x) => x.matches, near: (x) => !x.matches && x.found, barred: (x) => x.barred };
   const shown = H.laws.filter((x) => (!kind || keep[kind](x)) && (!here || lawAtValue(x)) && `${x.name} ${x.ruleset} ${x.mathematics} ${x.says}`.toLowerCase().includes(text));
   shown.sort((a, b) => STEP_OF.has(b.name) - STEP_OF.has(a.name) || b.matches - a.matches || (b.found || 0) - (a.found || 0));
-  $("#lawtable").innerHTML = `<table class="plain"><thead><tr><th>law</th><th>here</th><th class="r">time</th><th class="r">forms made</th><th class="r">saved</th><th>formula</th></tr></thead><tbody>${shown.map((x) => {
+  $("#lawtable").innerHTML = `<table class="plain"><thead><tr><th>law</th><th>here</th><th class="r wideonly">time</th><th class="r wideonly">forms made</th><th class="r">saved</th><th>formula</th></tr></thead><tbody>${shown.map((x) => {
     const s = STEP_OF.has(x.name) ? H.steps[STEP_OF.get(x.name)] : null;
-    return `<tr data-law="${esc(x.name)}" class="${x.name === lawAt ? "on" : ""}"><td class="mono">${esc(x.name)}</td><td>${stateOf(x)}</td><td class="r">${x.matches ? millis(x.seconds) : ""}</td><td class="r">${x.made || ""}</td><td class="r">${s ? (saving(s) > 0 ? costText(saving(s)) : "enables") : ""}</td><td class="mono">${esc(x.mathematics)}</td></tr>`;
+    return `<tr data-law="${esc(x.name)}" class="${x.name === lawAt ? "on" : ""}"><td class="mono law">${breakable(x.name)}</td><td class="here">${stateOf(x)}</td><td class="r wideonly">${x.matches ? millis(x.seconds) : ""}</td><td class="r wideonly">${x.made || ""}</td><td class="r">${s ? (saving(s) > 0 ? costText(saving(s)) : "enables") : ""}</td><td class="mono">${esc(x.mathematics)}</td></tr>`;
   }).join("")}</tbody></table>`;
 }
 function showLaw(name) {

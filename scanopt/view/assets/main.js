@@ -11,6 +11,8 @@ function open(name, more) {
   for (const a of $$("nav a")) { const on = a.getAttribute("href") === `#${viewAt}`; a.classList.toggle("on", on); if (on) a.setAttribute("aria-current", "page"); else a.removeAttribute("aria-current"); }
   if (!ready.has(viewAt)) { ready.add(viewAt); SET_UP[viewAt](); if (state.name) for (const l of state.listeners) l(state.name); }
   widen();
+  if (!hushed) scrollTo(0, 0);
+  $("nav a.on")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   if (viewAt === "graph") showGraph();
   if (viewAt === "steps" && more) go(+more - 1, true);
   if (viewAt === "egraph") more ? showClass(+more) : drawEgraph();
@@ -33,6 +35,7 @@ function remember() {
 function follow() {
   const [, name, more, pin] = /^#([a-z]*)(?:\/([^?]*))?(?:\?(.*))?$/.exec(location.hash) || [];
   hushed = true;
+  scrollTo(0, 0);
   if (pin !== undefined) select(decodeURIComponent(pin), true);
   open(name || "program", more);
   if (viewAt === "program") markText(state.name);
@@ -91,6 +94,7 @@ document.addEventListener("keydown", (e) => {
   else if (n >= 0 && VIEWS[n]) { open(VIEWS[n]); remember(); }
   else if (viewAt === "steps" && e.key === "ArrowLeft") { e.preventDefault(); go(at() - 1); }
   else if (viewAt === "steps" && e.key === "ArrowRight") { e.preventDefault(); go(at() + 1); }
+  else if (viewAt === "steps" && e.key === " " && !e.target.closest("button")) { e.preventDefault(); play(); }
   else if (viewAt === "graph" && (e.key === "+" || e.key === "=")) zoom(1.25);
   else if (viewAt === "graph" && e.key === "-") zoom(0.8);
   else if (viewAt === "graph" && e.key === "f") fit();

@@ -6,12 +6,13 @@ function setUpSteps() {
   if (!H.steps.length) return;
   const most = Math.max(...H.steps.map(saving), 1e-9);
   $("#steps").insertAdjacentHTML("beforeend", `<div class="bar"><button id="prev">←</button>
-    <input type="range" id="slider" min="1" max="${H.steps.length}" value="1" aria-label="Step" style="flex:1;max-width:420px"/><button id="next">→</button>
+    <input type="range" id="slider" min="1" max="${H.steps.length}" value="1" aria-label="Step" style="flex:1;max-width:420px"/><button id="next">→</button><button id="play" title="space">play</button>
     <b id="where"></b><label><input type="checkbox" id="rounds"/> all rounds</label></div>
-    <div class="steps"><ol>${H.steps.map((s, n) => `<li data-step="${n}">${n + 1}. ${esc(s.law)}<i style="width:${Math.max(0, saving(s) / most) * 100}%"></i></li>`).join("")}</ol><div id="step"></div></div>`);
+    <div class="steps"><ol>${H.steps.map((s, n) => `<li data-step="${n}">${n + 1}. ${breakable(s.law)}<i style="width:${Math.max(0, saving(s) / most) * 100}%"></i></li>`).join("")}</ol><div id="step"></div></div>`);
   $("#slider").oninput = (e) => go(+e.target.value - 1);
   $("#prev").onclick = () => go(at() - 1);
   $("#next").onclick = () => go(at() + 1);
+  $("#play").onclick = play;
   $("#rounds").onchange = (e) => { byRounds = e.target.checked; $("#slider").max = byRounds ? H.rounds.length : H.steps.length; go(at()); };
   $(".steps ol").onclick = (e) => { const li = e.target.closest("li"); if (li) { byRounds = $("#rounds").checked = false; $("#slider").max = H.steps.length; go(+li.dataset.step); } };
   drawStep();
@@ -23,6 +24,14 @@ function go(n, quiet) {
   if (byRounds) roundAt = n; else stepAt = n;
   drawStep();
   if (!quiet) remember();
+}
+let playing = 0;
+function play() {
+  if (playing) { clearInterval(playing); playing = 0; } else {
+    if (at() >= (byRounds ? H.rounds : H.steps).length - 1) go(0);
+    playing = setInterval(() => { const was = at(); go(was + 1, true); if (at() === was || viewAt !== "steps") play(); }, 1200);
+  }
+  $("#play").textContent = playing ? "stop" : "play";
 }
 function drawStep() {
   if (!H.steps.length) return;
@@ -48,19 +57,22 @@ function diffText(s) {
   const old = new Set(p.rows.map(said)), now = new Set(q.rows.map(said));
   const gone = p.rows.filter((r) => !now.has(said(r))), add = q.rows.filter((r) => !old.has(said(r)));
   const later = new Map(add.flatMap((r) => r.makes.map((m) => [m, r])));
-  const out = [], used = new Set();
+  const classes = new Set(s.equalities.map((n) => H.egraph.equalities[n][0]));
+  const own = [], rest = [], used = new Set();
+  const put = (r, html) => (r.law === s.law || classes.has(r.class) ? own : rest).push(html);
   const where = (r, prog) => (r.loop ? `in ${prog.loops.get(r.loop)?.row.label || "a loop"}` : "outside");
+  const line = (kind, sign, r) => `<span class="${kind}">${sign} ${linked(r.text.trim())}</span>`;
   for (const r of gone) {
-    const moved = r.makes.map((m) => later.get(m)).find((x) => x && !used.has(x) && x.text === r.text);
-    if (moved) { used.add(moved); out.push(`<span class="move">⇄ ${linked(r.text.trim())}   moved: ${esc(where(r, p))} → ${esc(where(moved, q))}</span>`); continue; }
-    out.push(`<span class="del">− ${linked(r.text.trim())}</span>`);
     const twin = r.makes.map((m) => later.get(m)).find((x) => x && !used.has(x));
-    if (twin) { used.add(twin); out.push(`<span class="add">+ ${linked(twin.text.trim())}</span>`); }
+    if (twin) used.add(twin);
+    if (twin && twin.text === r.text) put(twin, `<span class="move">⇄ ${linked(r.text.trim())}   moved: ${esc(where(r, p))} → ${esc(where(twin, q))}</span>`);
+    else put(twin || r, line("del", "−", r) + (twin ? line("add", "+", twin) : ""));
   }
-  for (const r of add) if (!used.has(r)) out.push(`<span class="add">+ ${linked(r.text.trim())}</span>`);
-  if (!out.length) return '<p class="soft">The lines are the same, in another order.</p>';
-  const shown = out.slice(0, 80);
-  return `<p class="soft">${gone.length} lines gone, ${add.length} new; lines in another order are not shown.</p><pre class="diff">${shown.join("")}${out.length > 80 ? `<span class="same">… and ${out.length - 80} more</span>` : ""}</pre>`;
+  for (const r of add) if (!used.has(r)) put(r, line("add", "+", r));
+  if (!own.length && !rest.length) return '<p class="soft">The lines are the same, in another order.</p>';
+  const some = (list) => `<pre class="diff">${list.slice(0, 80).join("")}${list.length > 80 ? `<span class="same">… and ${list.length - 80} more</span>` : ""}</pre>`;
+  const follows = rest.length ? `<details${own.length > 12 || rest.length > 24 ? "" : " open"}><summary class="soft">${own.length ? "and what follows from it" : "What changed with it"}: ${rest.length} values</summary>${some(rest)}</details>` : "";
+  return `<p class="soft">${gone.length} lines gone, ${add.length} new; lines in another order are not shown.</p>${own.length ? some(own) : ""}${follows}`;
 }
 function drawRound() {
   const r = H.rounds[roundAt], found = Object.entries(r.matches).sort((a, b) => b[1] - a[1]);
