@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from dataclasses import replace as altered
 from typing import Any
 
-from scanopt.array.variable import FUNCTIONS, Variable
+from scanopt.array.registry import FUNCTIONS
+from scanopt.array.variable import Variable
 from scanopt.loops.derived import map as scan_map
 from scanopt.loops.graph import schedule
 from scanopt.loops.node import MitSot, Scan, SitSot, State

@@ -277,7 +277,7 @@ def linear_part(node: Scan, group: Group, given: Mapping[Variable, Variable]) ->
 
 def zeros_of(v: Variable) -> Variable:
     """Zeros of its shape and dtype."""
-    from scanopt.array.variable import FUNCTIONS
+    from scanopt.array.registry import FUNCTIONS
 
     made: Variable = FUNCTIONS["zeros_like"](v)
     return made
@@ -306,7 +306,7 @@ def _linear(x: Any, made: Mapping[Variable, Variable]) -> Variable:
 
 def clamped_part(node: Scan, group: Group, given: Sequence[Variable]) -> list[Variable]:
     """(a, low, high) after the step, from those before it: the state is min(max(s + a, low), high)."""
-    from scanopt.array.variable import FUNCTIONS
+    from scanopt.array.registry import FUNCTIONS
 
     F = FUNCTIONS
     step = _Step(node, group)

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import replace as altered
 
+from scanopt.array.registry import FUNCTIONS
 from scanopt.array.types import TensorType
-from scanopt.array.variable import FUNCTIONS, Apply, Constant, Node, SharedVariable, Variable
+from scanopt.array.variable import Apply, Constant, Node, SharedVariable, Variable
 from scanopt.loops.graph import dependencies, schedule
 from scanopt.loops.node import NitSot, Scan
 from scanopt.loops.node import Sequence as SequenceSlot
