@@ -7,12 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from scanopt.array.constants import as_variable
 from scanopt.array.derivatives import smooth
 from scanopt.array.operators.gradient import with_gradient
 from scanopt.array.variable import Variable
 from scanopt.gradient.pullback import pull, zeros_like
-from scanopt.loops.site import show
+from scanopt.loops.location import user_location
+from scanopt.loops.site import Site, show
 from scanopt.loops.trees import rebuilt, same_structure, structure, tree_leaves
 from scanopt.transforms.calls import signature_of, title
 from scanopt.transforms.jit import as_results
@@ -67,8 +70,9 @@ class _Custom:
     _what = ""
 
     def __init__(self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = ()) -> None:
+        self.site = Site(self._what, user_location())
         if not callable(fun):
-            raise TypeError(f"{self._what} takes a Python function of arrays, found {show(fun)}")
+            raise self.site.error(TypeError, f"{self._what} takes a Python function of arrays, found {show(fun)}")
         functools.update_wrapper(self, fun)
         self.fun, self.still = fun, tuple(nondiff_argnums)
 
@@ -86,13 +90,14 @@ class _Custom:
         return rebuilt(result, iter(made).__next__)
 
     def _by_position(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        known = signature_of(self.fun)
+        known = None if isinstance(self.fun, np.ufunc) else signature_of(self.fun)
         if known is None or not (kwargs or len(args) < len(known.parameters)):
             return args
         bound = known.bind(*args, **kwargs)
-        bound.apply_defaults()
         if bound.kwargs:
-            raise TypeError(f"{self._what}: {title(self.fun)} has keyword-only arguments: make them positional ones")
+            text = f"{title(self.fun)} was given {', '.join(bound.kwargs)}, which it takes by keyword alone"
+            raise self.site.error(TypeError, f"{text}: rules have arguments by position")
+        bound.apply_defaults()
         return bound.args
 
     def _check(self) -> None:
@@ -139,8 +144,9 @@ class custom_vjp(_Custom):  # noqa: N801  the name in JAX
 
     def _check(self) -> None:
         if self.forward is None:
-            raise AttributeError(
-                f"{title(self.fun)} has no gradient yet: call {title(self.fun)}.defvjp(forward, backward)"
+            raise self.site.error(
+                AttributeError,
+                f"{title(self.fun)} has no gradient yet: call {title(self.fun)}.defvjp(forward, backward)",
             )
 
     def gradients(self, call: _Call, result: Any, number: int, g: Variable) -> list[Variable | None]:
@@ -149,21 +155,21 @@ class custom_vjp(_Custom):  # noqa: N801  the name in JAX
         assert self.backward is not None
         made = self.forward(*call.args)
         if not isinstance(made, tuple) or len(made) != 2:
-            raise TypeError(f"the forward rule of {title(self.fun)} returns (result, residuals), found {show(made)}")
+            text = f"the forward rule of {title(self.fun)} returns (result, residuals), found {show(made)}"
+            raise self.site.error(TypeError, text)
         outs = [x for _, x in tree_leaves(as_results(self.forward, made[0]), "result")]
         slopes = [g if i == number else zeros_like(as_variable(x)) for i, x in enumerate(outs)]
         still = [call.args[i] for i in call.still]
         found = self.backward(*still, made[1], rebuilt(result, iter(slopes).__next__))
-        return _by_variable(self.fun, call, found)
+        return _by_variable(self, call, found)
 
 
-def _by_variable(fun: Any, call: _Call, found: Any) -> list[Variable | None]:
+def _by_variable(owner: _Custom, call: _Call, found: Any) -> list[Variable | None]:
     """The gradients of a backward rule, one for each variable of a call."""
-    moving = call.moving
+    moving, rule = call.moving, f"the backward rule of {title(owner.fun)}"
     if not isinstance(found, tuple | list) or len(found) != len(moving):
-        raise TypeError(
-            f"the backward rule of {title(fun)} returns a tuple of {len(moving)} gradients, one for each argument, "
-            f"found {show(found)}"
+        raise owner.site.error(
+            TypeError, f"{rule} returns a tuple of {len(moving)} gradients, one for each argument, found {show(found)}"
         )
     out: list[Variable | None] = []
     for i, (x, g) in enumerate(zip(moving, found, strict=True)):
@@ -172,20 +178,19 @@ def _by_variable(fun: Any, call: _Call, found: Any) -> list[Variable | None]:
             out += [None for v in leaves if isinstance(v, Variable)]
             continue
         if not same_structure(x, g):
-            raise TypeError(
-                f"the backward rule of {title(fun)} gives {structure(g)} for argument {i}, which is {structure(x)}"
-            )
+            raise owner.site.error(TypeError, f"{rule} gives {structure(g)} for argument {i}, which is {structure(x)}")
         parts = [p for _, p in tree_leaves(g, "")]
-        out += [_fitting(fun, i, v, p) for v, p in zip(leaves, parts, strict=True) if isinstance(v, Variable)]
+        out += [_fitting(owner, i, v, p) for v, p in zip(leaves, parts, strict=True) if isinstance(v, Variable)]
     return out
 
 
-def _fitting(fun: Any, number: int, x: Variable, g: Any) -> Variable:
-    made = as_variable(g)
+def _fitting(owner: _Custom, number: int, x: Variable, g: Any) -> Variable:
+    made, rule = as_variable(g), f"the backward rule of {title(owner.fun)}"
     if made.ndim != x.ndim:
-        raise TypeError(
-            f"the backward rule of {title(fun)} gives {made.type} for argument {number}, which is {x.type}: "
-            "a gradient has the shape of its argument"
+        raise owner.site.error(
+            TypeError,
+            f"{rule} gives {made.type} for argument {number}, which is {x.type}: "
+            "a gradient has the shape of its argument",
         )
     return made
 
@@ -230,7 +235,9 @@ class custom_jvp(_Custom):  # noqa: N801  the name in JAX
 
     def _check(self) -> None:
         if self.rule is None:
-            raise AttributeError(f"{title(self.fun)} has no derivative yet: call {title(self.fun)}.defjvp(rule)")
+            raise self.site.error(
+                AttributeError, f"{title(self.fun)} has no derivative yet: call {title(self.fun)}.defjvp(rule)"
+            )
 
     def gradients(self, call: _Call, result: Any, number: int, g: Variable) -> list[Variable | None]:
         """The tangent is linear in the tangents of the arguments: gradients go back through that."""
@@ -240,7 +247,7 @@ class custom_jvp(_Custom):  # noqa: N801  the name in JAX
         made = self.rule(*still, moving, rebuilt(moving, iter(tangents).__next__))
         if not isinstance(made, tuple) or len(made) != 2 or not same_structure(made[1], result):
             both = f"(result, tangent), both {structure(result)}"
-            raise TypeError(f"the rule of {title(self.fun)} returns {both}, found {show(made)}")
+            raise self.site.error(TypeError, f"the rule of {title(self.fun)} returns {both}, found {show(made)}")
         slopes = [as_variable(x) for _, x in tree_leaves(made[1], "tangent")]
         moved = [t for (_, x), t in zip(tree_leaves(moving, ""), tangents, strict=True) if isinstance(x, Variable)]
         return pull([slopes[number]], [g], moved)
