@@ -133,3 +133,13 @@ def test_programs_of_other_libraries_are_measured_where_they_are_installed() -> 
     found = quick("bench_bridges.py")
     for peer in ("JAX", "onnxruntime", "PyTensor"):
         assert f"{peer}: 100 steps" in found or f"{peer} is not installed" in found
+
+
+def test_scale_is_measured_and_simulated() -> None:
+    found = quick("schedule_of_scale.py")
+    for text in ("A chain of 1e12 steps", "1e9 lanes", "A million functions a day", "waits for"):
+        assert text in found
+    found = quick("bench_scale.py")
+    for text in ("filter", "RNN", "sampler", "dask / ours", "same bits") if "By parts" in found else ("not installed",):
+        assert text in found
+    assert " NO " not in found
