@@ -10,6 +10,7 @@ from time_programs import PROGRAMS, REFUSED, arguments
 
 import scanopt
 import scanopt.tensor as T
+from scanopt.loops.effects import after, assert_true
 from scanopt.scale.kinds import Lanes, Partial
 from scanopt.scale.plans import DependenceError
 
@@ -82,6 +83,13 @@ def test_numbers_out_of_range() -> None:
     d = scanopt.distribute(greatest, {"x": 0}, chunks=2, on="here")
     for special in itertools.permutations([0.0, -0.0, np.nan, -1.0, -0.0]):
         same_bits(d(np.array(special)), greatest.unoptimized(np.array(special)))
+
+
+def test_a_linear_state_may_be_too_large() -> None:
+    x = T.dmatrix("x")
+    f = scanopt.function([x], scanopt.scan(lambda x, s: s @ T.outer(x, x) + x, x, T.zeros_like(x[0]))[0][-1])
+    with pytest.raises(ValueError, match=r'5000 x 5000 numbers .* schedule="chain"'):
+        scanopt.distribute(f, {"x": 0}, chunks=1, on="here")(np.zeros((2, 5000)))
 
 
 # Along lanes
@@ -212,6 +220,10 @@ def test_arguments() -> None:
         scanopt.distribute(fixed, {"z": 0})
 
 
+def checked(x: Any) -> Any:
+    return after(T.constant(np.float64(2.0)), [assert_true((x > 1.0).any(), "none is large")])
+
+
 # Refusals: a program, what is divided, and the dependence that is named
 
 A, V, S = T.dmatrix("A"), T.dvector("v"), T.lvector("i")
@@ -240,6 +252,7 @@ DEPENDENT = {
     "a vector beside it": (A * V[:, None], "expand_dims"),
     "numbered": (A + T.arange(A.shape[0])[:, None], "arange"),
     "divided by its length": (A / A.shape[0], "divide of a result of shape_i"),
+    "checked together": (A * checked(A), "assert_true of a result of any"),
     "one random stream": (A + T.random.normal(T.random.key(1), A.shape), "random_normal"),
     "flattened": (A.T.ravel(), "reshape of"),
     "padded": (T.concatenate([T.zeros((1, 3)), A]), "concatenate of"),

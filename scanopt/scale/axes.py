@@ -67,6 +67,8 @@ class Flow:
 
     def _apply(self, node: Apply, env: Env) -> Kind:
         kinds = [self._kind(v, env) for v in node.inputs]
+        if node.op.name in ("full_like", "shape_i") and isinstance(kinds[0], Mixed) and kinds[0].shaped:
+            kinds[0] = WHOLE  # only its shape is read
         for k in kinds:
             if isinstance(k, Mixed):
                 return k

@@ -157,6 +157,8 @@ rule("spread_like", "grad_clip", "disconnected_grad", "zero_grad")(elementwise)
 
 @rule("assert_true", "random_valid")
 def _passed(u: Use) -> Kind:
+    if not isinstance(u.kinds[0], Lanes):
+        return u.mixed("what all entries make together is checked, which parts of them need not pass")
     return u.kinds[0] if all(k in (WHOLE, ZERO) for k in u.kinds[1:]) else u.mixed("it is checked by other entries")
 
 
@@ -400,7 +402,7 @@ def _along(drops: bool, steady: bool = True) -> Rule:
         if not isinstance(found, Lanes):
             return found
         if found.axis == axis:
-            return u.mixed("it runs along this axis, from entry to entry")
+            return u.mixed("it runs along this axis, from entry to entry (a scan may, where its step composes)")
         return Lanes(found.axis - (drops and axis < found.axis))
 
     return of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from scanopt.array.operators.indexing import axis_labels, index_pairs
@@ -89,7 +90,7 @@ def _getitem(u: Use) -> Kind:
             return Lanes(axes.labels.index(("axis", x.axis)))
         if entry == -1 and not kinds:
             return LAST
-        return u.mixed(f"it picks among the entries along axis {x.axis}", 0)
+        return replace(u.mixed(f"it picks among the entries along axis {x.axis}", 0), shaped=entry == 0 and not kinds)
     if all(k in _PLAIN for k in given):
         return u.mixed("a length", 0) if x == COUNT else x
     if x not in _PLAIN or COUNT in given:

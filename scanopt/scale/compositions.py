@@ -25,7 +25,7 @@ import numpy as np
 from scanopt.array.types import COMPLEX, FLOATS
 from scanopt.array.variable import Apply, Variable
 from scanopt.loops.graph import schedule
-from scanopt.loops.node import Scan
+from scanopt.loops.node import MitSot, Scan
 from scanopt.scale.axis_rules import elementwise, rule_of
 from scanopt.scale.kinds import named
 
@@ -229,7 +229,7 @@ def _check_linear(step: _Step, x: Any) -> bool:
 
 
 def _clamped(step: _Step, kinds: set[str]) -> Composition:
-    if len(step.group.lags) > 1 or kinds != {"f"}:
+    if len(step.group.lags) > 1 or kinds != {"f"} or isinstance(step.node.states[step.group.states[0]], MitSot):
         raise step.refuse("it is not one state of floating point numbers")
     for x in step.nodes():
         dependent = [v in step.dependent for v in x.inputs]

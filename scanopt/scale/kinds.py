@@ -76,9 +76,10 @@ class Partial(Kind):
 
 @dataclass(frozen=True)
 class Mixed(Kind):
-    """Depends on several lanes at once."""
+    """Depends on several lanes at once.  shaped: but for its shape, which any lane has: `x[0]`."""
 
     dependence: Dependence
+    shaped: bool = False
 
     def __str__(self) -> str:
         return f"dependent ({self.dependence})"

@@ -23,6 +23,8 @@ __all__ = ["Saved", "Summary", "adopted", "advance", "combined", "parts", "run",
 Arrays = list[Any]
 _KNOWN: dict[str, SavedFunction] = {}
 _LOCK = lock()
+MOST_ENTRIES = 4096
+"""Of a linear state whose matrix over many steps is computed."""
 _MOST = 64
 
 
@@ -140,6 +142,11 @@ def summary(s: Summary, values: Sequence[Any], carries: Arrays) -> Arrays:
 def unit_columns(lags: Sequence[Any]) -> Arrays:
     """For each array the values that it takes where one entry of all is 1 and the others are 0, along a first axis."""
     total, first, found = sum(x.size for x in lags), 0, []
+    if total > MOST_ENTRIES:
+        raise ValueError(
+            f"what a loop with a linear state of {total} entries does to any state is {total} x {total} numbers for "
+            f'each part, and at most {MOST_ENTRIES} entries are meant for that: use schedule="chain"'
+        )
     for x in lags:
         rows = np.zeros((total, x.size), x.dtype)
         rows[first : first + x.size] = np.eye(x.size, dtype=x.dtype)
