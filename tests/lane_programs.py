@@ -8,7 +8,7 @@ import numpy as np
 import scanopt
 import scanopt.tensor as T
 from scanopt.array.variable import Variable
-from scanopt.scale.kinds import LAST, WHOLE, ZERO, Kind, Lanes, Mixed, Partial
+from scanopt.scale.kinds import LAST, WHOLE, ZERO, Kind, LaneKind, Mixed, Partial
 
 Rng = np.random.Generator
 Make = Callable[[Rng, list[Variable]], Variable]
@@ -116,7 +116,7 @@ def random_program(seed: int) -> tuple[list[Variable], list[Variable], list[np.n
 
 def put_together(kind: Kind, parts: Sequence[Any]) -> Any:
     """What the kind of an output says of the parts: the output for all lanes."""
-    if isinstance(kind, Lanes):
+    if isinstance(kind, LaneKind):
         return np.concatenate(parts, axis=kind.axis)
     if isinstance(kind, Partial):
         found = parts[0]

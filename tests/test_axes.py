@@ -10,7 +10,7 @@ from lane_programs import put_together, random_program
 import scanopt
 import scanopt.tensor as T
 from scanopt.scale.axes import kinds_of
-from scanopt.scale.kinds import LAST, WHOLE, Lanes, Mixed, Partial
+from scanopt.scale.kinds import LAST, WHOLE, LaneKind, Mixed, Partial
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -55,7 +55,7 @@ def _permuted(inputs: Any, values: Any, lanes: Any, sure: Any, whole: Any, flow:
     order = np.random.default_rng(0).permutation(n)
     found = scanopt.interpret(sure, _part(inputs, values, lanes, order))
     for v, expected, y in zip(sure, whole, found, strict=True):
-        if isinstance(flow.kinds[v], Lanes):
+        if isinstance(flow.kinds[v], LaneKind):
             np.testing.assert_allclose(y, np.take(expected, order, flow.kinds[v].axis), 1e-9, 1e-12)
 
 
@@ -65,10 +65,10 @@ def test_lanes_of_a_recurrent_network() -> None:
     h, _ = scanopt.scan(lambda x, h, W, U: T.tanh(x @ W + h @ U), X, T.zeros((X.shape[1], U.shape[0])), [W, U])
     g = T.grad(h.sum(), W)
     found = kinds_of([h, h[-1], g], {X: 1}).kinds
-    assert (found[h], found[g]) == (Lanes(1), Partial("add"))
+    assert (found[h], found[g]) == (LaneKind(1), Partial("add"))
     assert isinstance(kinds_of([h], {X: 0}).kinds[h], Mixed)
     carried = kinds_of([h, h[-1], h.sum()], {X: 0}, carries=True)
-    assert carried.kinds[h] == Lanes(0)
+    assert carried.kinds[h] == LaneKind(0)
     assert carried.loops == [h.owner]
 
 
@@ -76,7 +76,7 @@ def test_the_pattern_is_a_table() -> None:
     x, w = T.dmatrix("x"), T.dvector("w")
     f = scanopt.function([x, w], {"y": x * w, "total": (x * w).sum(axis=0), "last": x[-1]})
     pattern = scanopt.axis_pattern(f)
-    assert pattern["x", 0] == {"y": Lanes(0), "total": Partial("add"), "last": LAST}
+    assert pattern["x", 0] == {"y": LaneKind(0), "total": Partial("add"), "last": LAST}
     assert isinstance(pattern["w", 0]["y"], Mixed)
     assert pattern["w", 0]["last"] == WHOLE
     assert "w along axis 0 -> y: dependent (multiply of 'x'" in str(pattern)
@@ -87,7 +87,7 @@ def test_a_saved_program_is_asked_too(tmp_path: Any) -> None:
     f = scanopt.function([x], scanopt.scan(lambda r, s: s * 0.5 + r, x, T.zeros_like(x[0]))[0])
     f.save(tmp_path / "f.json")
     pattern = scanopt.axis_pattern(scanopt.load(tmp_path / "f.json"))
-    assert pattern["x", 1] == {"output 0": Lanes(1)}
+    assert pattern["x", 1] == {"output 0": LaneKind(1)}
     assert isinstance(pattern["x", 0]["output 0"], Mixed)
 
 

@@ -11,7 +11,7 @@ from time_programs import PROGRAMS, REFUSED, arguments
 import scanopt
 import scanopt.tensor as T
 from scanopt.loops.effects import after, assert_true
-from scanopt.scale.kinds import Lanes, Partial
+from scanopt.scale.kinds import LaneKind, Partial
 from scanopt.scale.plans import DependenceError
 
 Array = np.ndarray[Any, Any]
@@ -108,7 +108,7 @@ def test_a_batch_and_its_gradient() -> None:
     inputs, outputs, values = network()
     f = scanopt.function(inputs, outputs)
     d = scanopt.distribute(f, {"X": 1}, chunks=4)
-    assert d.plan.kinds == [Lanes(1), Partial("add"), Partial("add"), Partial("add")]
+    assert d.plan.kinds == [LaneKind(1), Partial("add"), Partial("add"), Partial("add")]
     close(d(*values), f(*values))
     done: list[Any] = []
     d(*values, progress=lambda i, n: done.append((i, n)))

@@ -12,7 +12,7 @@ from scanopt.array.variable import Apply, Constant, Variable, describe
 from scanopt.loops.graph import schedule
 from scanopt.loops.node import MitSot, Scan, State
 from scanopt.scale.axis_rules import Use, rule_of
-from scanopt.scale.kinds import COUNT, WHOLE, ZERO, Dependence, Kind, Lanes, Mixed, Partial, join, named
+from scanopt.scale.kinds import COUNT, WHOLE, ZERO, Dependence, Kind, LaneKind, Mixed, Partial, join, named
 
 __all__ = ["Flow", "kinds_of"]
 
@@ -24,8 +24,9 @@ def kinds_of(outputs: Sequence[Variable], lanes: Mapping[Variable, int], carries
 
     carries: loops over the lanes are taken to be given what they carry from one lane to the next, and are listed.
     """
-    importlib.import_module("scanopt.scale.axis_rules_of_parts")  # which enters its rules
-    env: Env = {v: Lanes(axis) for v, axis in lanes.items()}
+    for part in ("parts", "reductions"):  # which enter their rules
+        importlib.import_module(f"scanopt.scale.axis_rules_of_{part}")
+    env: Env = {v: LaneKind(axis) for v, axis in lanes.items()}
     flow = Flow(carries)
     flow.follow(outputs, env)
     flow.kinds = env
@@ -95,8 +96,8 @@ class Flow:
         self.depth += 1
         try:
             over = outer[node.n_steps] == COUNT
-            if not over and any(outer[q.u_outer] == Lanes(0) for q in node.sequences):
-                q = next(q for q in node.sequences if outer[q.u_outer] == Lanes(0))
+            if not over and any(outer[q.u_outer] == LaneKind(0) for q in node.sequences):
+                q = next(q for q in node.sequences if outer[q.u_outer] == LaneKind(0))
                 return self._all(node, "the loop takes another number of steps than there are entries", q.u_outer)
             return self._over_lanes(node, outer) if over else self._beside_lanes(node, outer)
         finally:
@@ -113,7 +114,7 @@ class Flow:
         if node.until is not None:
             return self._all(node, "the loop may end early, which later entries cannot tell by themselves")
         for q in node.sequences:
-            if outer[q.u_outer] != Lanes(0):
+            if outer[q.u_outer] != LaneKind(0):
                 return self._all(node, "a sequence of it does not run along the entries", q.u_outer)
             inner[q.u_inner] = WHOLE
         for w in node.non_sequences:
@@ -131,7 +132,7 @@ class Flow:
         if node.states and carries and node not in self.loops:
             self.loops.append(node)
         found = self.follow(node.traced, inner)
-        return [Lanes(0) if k in (WHOLE, ZERO) else k for k in found]
+        return [LaneKind(0) if k in (WHOLE, ZERO) else k for k in found]
 
     def _beside_lanes(self, node: Scan, outer: Env) -> list[Kind]:
         """A loop that takes the same steps for all lanes, each with all of them."""
@@ -170,11 +171,11 @@ _KEEP_ZEROS = {"expand_dims", "squeeze", "transpose", "broadcast_to", "reshape",
 
 
 def _row(k: Kind) -> Kind:
-    return Lanes(k.axis - 1) if isinstance(k, Lanes) else k
+    return LaneKind(k.axis - 1) if isinstance(k, LaneKind) else k
 
 
 def _traced(k: Kind) -> Kind:
-    return Lanes(k.axis + 1) if isinstance(k, Lanes) else k
+    return LaneKind(k.axis + 1) if isinstance(k, LaneKind) else k
 
 
 def _start(s: State, outer: Env) -> Kind:
@@ -190,7 +191,7 @@ def _joined(node: Scan, i: int | None, before: Kind, after: Kind) -> Kind:
     what = "a buffer" if i is None else node.label(i)
     v = node.states[i].init_outer if i is not None else node.mit_mots[0].buffer_outer
     hint = ""
-    if isinstance(after, Lanes) and before in (WHOLE, ZERO):
+    if isinstance(after, LaneKind) and before in (WHOLE, ZERO):
         hint = ": let its start have the symbolic length of the entries, as T.zeros((x.shape[0], n))"
     elif isinstance(after, Partial):
         hint = ": let it start with zeros, and add the start afterwards"

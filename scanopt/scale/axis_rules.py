@@ -1,7 +1,7 @@
 """What each operator makes of the kinds of its arguments: one table, by name.  What is not in it mixes all lanes.
 
-The rules of elementwise operators, of shapes and of reductions; products, indexing, factors and random numbers have a
-file of their own (`axis_rules_of_parts`).
+The rules of elementwise operators and of shapes; reductions (`axis_rules_of_reductions`), and products, indexing,
+factors and random numbers (`axis_rules_of_parts`) have files of their own.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 from scanopt.array.op import TABLE, Op
 from scanopt.array.shapes import product
 from scanopt.array.variable import Variable
-from scanopt.scale.kinds import COUNT, LAST, WHOLE, ZERO, Dependence, Kind, Lanes, Mixed, Partial, join, named
+from scanopt.scale.kinds import COUNT, LAST, WHOLE, ZERO, Dependence, Kind, LaneKind, Mixed, Partial, join, named
 
-__all__ = ["TABLE_OF_RULES", "Use", "elementwise", "rule"]
+__all__ = ["TABLE_OF_RULES", "Rule", "Use", "aligned", "elementwise", "rule"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Use:
 
     def lanes(self) -> dict[int, int]:
         """The axis of the lanes of each argument that has them."""
-        return {i: k.axis for i, k in enumerate(self.kinds) if isinstance(k, Lanes)}
+        return {i: k.axis for i, k in enumerate(self.kinds) if isinstance(k, LaneKind)}
 
     def all(self, *kinds: Kind) -> bool:
         """Whether each argument is of one of these kinds."""
@@ -97,14 +97,14 @@ def aligned(u: Use, ndim: int | None = None) -> Kind:
             "give it in `over` too, or declare its axis to have length 1",
             i,
         )
-    return Lanes(n - place)
+    return LaneKind(n - place)
 
 
 def elementwise(u: Use) -> Kind:
     """The rule of operators that compute entry by entry."""
     if u.lanes():
         if COUNT in u.kinds or LAST in u.kinds or any(isinstance(k, Partial) for k in u.kinds):
-            i = next(i for i, k in enumerate(u.kinds) if k not in (WHOLE, ZERO) and not isinstance(k, Lanes))
+            i = next(i for i, k in enumerate(u.kinds) if k not in (WHOLE, ZERO) and not isinstance(k, LaneKind))
             return u.mixed(f"it needs what all entries make together ({u.kinds[i]})", i)
         if not u.op.batch_exact(u.out.dtype):
             u.rounds()
@@ -157,7 +157,7 @@ rule("spread_like", "grad_clip", "disconnected_grad", "zero_grad")(elementwise)
 
 @rule("assert_true", "random_valid")
 def _passed(u: Use) -> Kind:
-    if not isinstance(u.kinds[0], Lanes):
+    if not isinstance(u.kinds[0], LaneKind):
         return u.mixed("what all entries make together is checked, which parts of them need not pass")
     return u.kinds[0] if all(k in (WHOLE, ZERO) for k in u.kinds[1:]) else u.mixed("it is checked by other entries")
 
@@ -187,10 +187,10 @@ def structural(u: Use, place: Callable[[int], int | str]) -> Kind:
     x, *rest = u.kinds
     if any(k not in (WHOLE, ZERO) for k in rest):
         return u.mixed("it is arranged by what the entries tell", 1)
-    if not isinstance(x, Lanes):
+    if not isinstance(x, LaneKind):
         return x
     found = place(x.axis)
-    return u.mixed(found, 0) if isinstance(found, str) else Lanes(found)
+    return u.mixed(found, 0) if isinstance(found, str) else LaneKind(found)
 
 
 @rule("transpose")
@@ -228,7 +228,7 @@ def _bitcast(u: Use) -> Kind:
 @rule("shape_i")
 def _shape(u: Use) -> Kind:
     x = u.kinds[0]
-    return COUNT if isinstance(x, Lanes) and x.axis == u.options["axis"] else WHOLE
+    return COUNT if isinstance(x, LaneKind) and x.axis == u.options["axis"] else WHOLE
 
 
 def _count_at(dims: Sequence[Any], kinds: Sequence[Kind]) -> tuple[list[int], bool]:
@@ -243,14 +243,14 @@ def _full(u: Use) -> Kind:
     places, plain = _count_at(u.options["shape"], u.kinds[1:])
     if u.kinds[0] not in (WHOLE, ZERO) or not plain or len(places) > 1:
         return u.mixed("it is filled with, or as long as, what the entries tell")
-    return Lanes(places[0]) if places else u.kinds[0]
+    return LaneKind(places[0]) if places else u.kinds[0]
 
 
 @rule("full_like")
 def _full_like(u: Use) -> Kind:
     x, value = u.kinds
-    if isinstance(x, Lanes):
-        return aligned(u) if value in (WHOLE, ZERO) or isinstance(value, Lanes) else u.mixed(str(value), 1)
+    if isinstance(x, LaneKind):
+        return aligned(u) if value in (WHOLE, ZERO) or isinstance(value, LaneKind) else u.mixed(str(value), 1)
     return value
 
 
@@ -260,15 +260,15 @@ def _broadcast_to(u: Use) -> Kind:
     places, plain = _count_at(u.options["shape"], u.kinds[1:])
     if not plain or len(places) > 1:
         return u.mixed("it is as long as what the entries tell")
-    if isinstance(u.kinds[0], Lanes):
+    if isinstance(u.kinds[0], LaneKind):
         a = u.kinds[0].axis + more
-        return Lanes(a) if places == [a] else u.mixed("this axis is given another length", 0)
+        return LaneKind(a) if places == [a] else u.mixed("this axis is given another length", 0)
     if not places:
         return u.kinds[0]
     (a,) = places
     if a >= more and x.type.shape[a - more] != 1:
         return u.mixed("an axis of it is as long as the number of entries: declare its length 1", 0)
-    return Lanes(a) if u.kinds[0] in (WHOLE, ZERO) else u.mixed(f"{u.kinds[0]}, repeated for each entry", 0)
+    return LaneKind(a) if u.kinds[0] in (WHOLE, ZERO) else u.mixed(f"{u.kinds[0]}, repeated for each entry", 0)
 
 
 @rule("reshape")
@@ -280,14 +280,14 @@ def _reshape(u: Use) -> Kind:
     dims = u.options["shape"]
     places, plain = _count_at(dims, u.kinds[1:])
     if a < lead and not places and plain:
-        return Lanes(a)
+        return LaneKind(a)
     before, after = x.type.shape[lead:a], dims[: len(before_lanes(dims, places, a - lead))]
     if plain and places and places[0] == a - lead and len(places) == 1 and tuple(before) == tuple(after):
-        return Lanes(a)
+        return LaneKind(a)
     rest = x.type.shape[a + 1 :]
     size, given = product(rest), product(dims[1:])
     if not places and a == lead and dims and dims[0] == -1 and size is not None and size == given:
-        return Lanes(a)
+        return LaneKind(a)
     return u.mixed("its entries are counted through in order: keep this axis as the first, by its symbolic length", 0)
 
 
@@ -303,7 +303,7 @@ def _specify(u: Use) -> Kind:
     places, plain = _count_at(u.options["shape"], u.kinds[1:])
     (a,) = u.lanes().values()
     fits = plain and (places == [a] or (not places and u.options["shape"][a] == -1))
-    return Lanes(a) if fits else u.mixed("the length of this axis is fixed", 0)
+    return LaneKind(a) if fits else u.mixed("the length of this axis is fixed", 0)
 
 
 @rule("shaped_like")
@@ -313,7 +313,7 @@ def _shaped_like(u: Use) -> Kind:
         return x
     last = u.options["axes"]
     far = [u.args[i].ndim - a for i, a in u.lanes().items()]
-    if isinstance(x, Lanes) and (isinstance(y, Lanes) or far[0] > last):
+    if isinstance(x, LaneKind) and (isinstance(y, LaneKind) or far[0] > last):
         return aligned(u, u.args[0].ndim)
     return u.mixed("it must be as long as what has another number of entries", 0)
 
@@ -322,7 +322,7 @@ def _shaped_like(u: Use) -> Kind:
 def _sum_to(u: Use) -> Kind:
     x, *lengths = u.kinds
     axes = u.options["axis"]
-    if not isinstance(x, Lanes):
+    if not isinstance(x, LaneKind):
         return x if all(k in (WHOLE, ZERO) for k in lengths) else u.mixed("summed to the number of entries", 0)
     if any(k not in (WHOLE, ZERO) for i, k in zip(axes, lengths, strict=True) if i != x.axis):
         return u.mixed("another axis is summed to the number of entries", 0)
@@ -334,7 +334,7 @@ def _sum_to(u: Use) -> Kind:
 @rule("repeat_rows")
 def _repeat_rows(u: Use) -> Kind:
     if u.kinds[1] == COUNT:
-        return Lanes(0) if u.kinds[0] in (WHOLE, ZERO) else u.mixed("repeated for each entry", 0)
+        return LaneKind(0) if u.kinds[0] in (WHOLE, ZERO) else u.mixed("repeated for each entry", 0)
     return structural(u, lambda a: a + 1)
 
 
@@ -354,64 +354,13 @@ def _join(u: Use) -> Kind:
         return u.mixed("it is joined with entries that lie along another axis, or are the same for all", wrong)
     a = next(iter(u.lanes().values()))
     if new:
-        return Lanes(a + (axis <= a))
-    return u.mixed("it is joined with others along this axis, so entries are shifted") if a == axis else Lanes(a)
+        return LaneKind(a + (axis <= a))
+    return u.mixed("it is joined with others along this axis, so entries are shifted") if a == axis else LaneKind(a)
 
 
 @rule("repeat")
 def _repeat(u: Use) -> Kind:
     return structural(u, lambda a: "each entry is repeated" if a == u.options["axis"] else a)
-
-
-# Reductions
-
-_COMBINED = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum", "any": "logical_or",
-             "all": "logical_and"}  # fmt: skip
-
-
-@rule("sum", "prod", "max", "min", "any", "all", "mean", "var", "std")
-def _reduction(u: Use) -> Kind:
-    (x,), name = u.kinds, u.op.name
-    axes, keepdims = u.options["axis"], u.options["keepdims"]
-    if isinstance(x, Partial):
-        linear = x == Partial("add") and name in ("sum", "mean")
-        fits = linear or (x.ufunc == _COMBINED.get(name) and name not in ("any", "all"))
-        return x if fits else u.mixed(f"the parts, {x}, must be combined first", 0)
-    if not isinstance(x, Lanes):
-        return x if x in (WHOLE, LAST) or name in ("sum", "mean", "max", "min") else WHOLE
-    if x.axis in axes:
-        if name not in _COMBINED:
-            return u.mixed("all entries along this axis count: sum them, and divide afterwards", 0)
-        u.rounds("over this axis")
-        return Partial(_COMBINED[name])
-    if not u.op.batch_exact(u.out.dtype) and any(i < x.axis for i in axes):
-        u.rounds("over an axis before it")
-    return Lanes(x.axis if keepdims else x.axis - sum(i < x.axis for i in axes))
-
-
-def _along(drops: bool, steady: bool = True) -> Rule:
-    """Operators along one axis.  drops: it is gone from the result.  steady: bits are the same for any lanes."""
-
-    def of(u: Use) -> Kind:
-        axis = u.options["axis"]
-        if any(k not in (WHOLE, ZERO) and not isinstance(k, Lanes) for k in u.kinds):
-            return u.mixed("all entries along an axis count")
-        if not steady and any(axis < a for a in u.lanes().values()):
-            u.rounds("along an axis before it")
-        found = aligned(u, u.args[0].ndim) if len(u.args) > 1 else u.kinds[0]
-        if not isinstance(found, Lanes):
-            return found
-        if found.axis == axis:
-            return u.mixed("it runs along this axis, from entry to entry (a scan may, where its step composes)")
-        return Lanes(found.axis - (drops and axis < found.axis))
-
-    return of
-
-
-rule("cumsum", "cumprod", "cummax", "cummin", "sort", "argsort", "fft", "rfft", "irfft")(_along(False))
-rule("cumaffine")(_along(False))
-rule("argmax", "argmin", "first_true", "nanargmax", "nanargmin")(_along(True))
-rule("softmax")(_along(False, steady=False))
 
 
 @rule("windows")

@@ -8,7 +8,7 @@ from typing import Any
 
 from scanopt.array.operators.indexing import axis_labels, index_pairs
 from scanopt.scale.axis_rules import Use, aligned, rule
-from scanopt.scale.kinds import COUNT, LAST, WHOLE, ZERO, Kind, Lanes, Partial
+from scanopt.scale.kinds import COUNT, LAST, WHOLE, ZERO, Kind, LaneKind, Partial
 
 __all__: list[str] = []
 
@@ -29,7 +29,7 @@ def _product(u: Use) -> Kind:
         if u.all(LAST, *_PLAIN):
             return LAST
         return Partial("add") if len(add) == 1 and u.kinds[1 - add[0]] in _PLAIN else u.mixed("not linear in its parts")
-    if any(k not in _PLAIN and not isinstance(k, Lanes) for k in u.kinds):
+    if any(k not in _PLAIN and not isinstance(k, LaneKind) for k in u.kinds):
         return u.mixed("it needs what all entries make together")
     names = {i: (a, b)[i][axis] for i, axis in lanes.items()}
     summed = {x for x in a if x in b and not x.startswith("batch")}
@@ -51,7 +51,7 @@ def _product(u: Use) -> Kind:
     if not name.startswith("batch") and u.op.name != "outer":
         u.rounds()
     kept = [*dict.fromkeys(x for x in (*_batch_letters(a, b), *a, *b) if x not in summed)]
-    return Lanes(kept.index(name))
+    return LaneKind(kept.index(name))
 
 
 def _batch_letters(a: Sequence[str], b: Sequence[str]) -> list[str]:
@@ -81,13 +81,13 @@ def _letters(u: Use) -> tuple[list[str], list[str]]:
 def _getitem(u: Use) -> Kind:
     x, *given = u.kinds
     axes = _IndexAxes(u, u.args[0].ndim)
-    if isinstance(x, Lanes):
+    if isinstance(x, LaneKind):
         entry, kinds = axes.taken.get(x.axis, (("slice", None, None, None), []))
         rest = [k for n, (_, ks) in axes.taken.items() for k in ks if n != x.axis]
         if any(k not in _PLAIN for k in rest):
             return u.mixed("other axes are indexed by what the entries tell", 0)
         if _is_full(entry, kinds):
-            return Lanes(axes.labels.index(("axis", x.axis)))
+            return LaneKind(axes.labels.index(("axis", x.axis)))
         if entry == -1 and not kinds:
             return LAST
         return replace(u.mixed(f"it picks among the entries along axis {x.axis}", 0), shaped=entry == 0 and not kinds)
@@ -128,16 +128,16 @@ class _IndexAxes:
 def _gathered(u: Use, axes: _IndexAxes) -> Kind:
     """Entries of a table that is the same for all, at places that each lane tells."""
     index = u.options["index"]
-    if any(isinstance(k, Lanes) for e, ks in axes.taken.values() for k in ks if e != "array") or "mask" in index:
+    if any(isinstance(k, LaneKind) for e, ks in axes.taken.values() for k in ks if e != "array") or "mask" in index:
         return u.mixed("how many entries are picked depends on all of them")
     arrays = [(x, k) for x, k in zip(u.args[1:], u.kinds[1:], strict=True) if x.ndim]
     width = max(x.ndim for x, _ in arrays)
-    places = {k.axis - x.ndim for x, k in arrays if isinstance(k, Lanes)}
+    places = {k.axis - x.ndim for x, k in arrays if isinstance(k, LaneKind)}
     (place, *more) = places
     for x, k in arrays:
-        if more or (not isinstance(k, Lanes) and x.ndim >= -place and x.type.shape[place] != 1):
+        if more or (not isinstance(k, LaneKind) and x.ndim >= -place and x.type.shape[place] != 1):
             return u.mixed("indices that are the same for all, or lie along another axis, meet those of each entry")
-    return Lanes(axes.labels.index(("block", width + place)))
+    return LaneKind(axes.labels.index(("block", width + place)))
 
 
 @rule("setitem", "scatter")
@@ -151,14 +151,14 @@ def _setitem(u: Use) -> Kind:
         if x in (add, ZERO) and y in (add, ZERO) and u.op.name == "setitem":
             return add
         return u.mixed("written into what is of another kind") if (x, y) != (LAST, LAST) else LAST
-    if not isinstance(x, Lanes):
+    if not isinstance(x, LaneKind):
         return u.mixed("entries are written into what is the same for all", 1)
     entry, kinds = axes.taken.get(x.axis, (("slice", None, None, None), []))
     if not _is_full(entry, kinds):
         return u.mixed(f"it writes at some of the entries along axis {x.axis}", 0)
     place = len(axes.labels) - axes.labels.index(("axis", x.axis))
     v = u.args[1]
-    same = isinstance(y, Lanes) and v.ndim - y.axis == place
+    same = isinstance(y, LaneKind) and v.ndim - y.axis == place
     spread = y in _PLAIN and (v.ndim < place or v.type.shape[v.ndim - place] == 1)
     if not same and not spread:
         return u.mixed("what is written does not belong to these entries", 1)
@@ -180,7 +180,7 @@ def _matrices(drops: int) -> Any:
             return u.mixed("all entries of a matrix count")
         if not u.op.batch_exact(u.out.dtype):
             u.rounds()
-        return Lanes(a)
+        return LaneKind(a)
 
     return of
 
@@ -196,9 +196,9 @@ def _system(u: Use) -> Kind:
         return LAST if u.all(LAST, *_PLAIN) else _solved_parts(u)
     u.rounds()
     if set(lanes) == {1} and a.ndim == 2 and u.kinds[0] in _PLAIN and b.ndim == 2:
-        return Lanes(1) if lanes[1] == 1 else u.mixed("all entries of a right side count", 1)
+        return LaneKind(1) if lanes[1] == 1 else u.mixed("all entries of a right side count", 1)
     if set(lanes) == {0, 1} and a.ndim >= 3 and b.ndim == a.ndim and lanes[0] == lanes[1] < a.ndim - 2:
-        return Lanes(lanes[0])
+        return LaneKind(lanes[0])
     return u.mixed("all entries of a system count")
 
 
@@ -212,7 +212,7 @@ def _solved_parts(u: Use) -> Kind:
 
 def _recurrence(timed: str, last: bool = False) -> Any:
     def of(u: Use) -> Kind:
-        if any(k not in _PLAIN and not isinstance(k, Lanes) for k in u.kinds):
+        if any(k not in _PLAIN and not isinstance(k, LaneKind) for k in u.kinds):
             return u.mixed("its steps need what all entries make together")
         if any(timed[i] == "t" and a == 0 for i, a in u.lanes().items()):
             return u.mixed("each step needs the one before", next(iter(u.lanes())))
@@ -239,7 +239,7 @@ for _name, _timed in {
 )  # fmt: skip
 def _random(u: Use) -> Kind:
     lead, lanes = u.options.get("lead", 0), u.lanes()
-    if any(k not in _PLAIN and not isinstance(k, Lanes) for k in u.kinds) or not lanes:
+    if any(k not in _PLAIN and not isinstance(k, LaneKind) for k in u.kinds) or not lanes:
         return u.mixed("the entries decide how many numbers are drawn")
     if 0 not in lanes or lanes[0] >= lead:
         return u.mixed(
@@ -248,10 +248,10 @@ def _random(u: Use) -> Kind:
     a = lanes[0]
     place = u.out.ndim - a
     for i, (x, k) in enumerate(zip(u.args[1:], u.kinds[1:], strict=True), 1):
-        same = isinstance(k, Lanes) and x.ndim - k.axis == place
+        same = isinstance(k, LaneKind) and x.ndim - k.axis == place
         if not same and not (k in _PLAIN and (x.ndim < place or x.type.shape[x.ndim - place] == 1)):
             return u.mixed(_OTHERS, i)
-    return Lanes(a)
+    return LaneKind(a)
 
 
 @rule("random_fold_in")
@@ -264,11 +264,11 @@ def _fold_in(u: Use) -> Kind:
     for i, n in ((0, state.ndim - 1), (1, number.ndim)):
         if i not in lanes and (u.kinds[i] not in _PLAIN or (n >= place and u.args[i].type.shape[n - place] != 1)):
             return u.mixed(_OTHERS, i)
-    return Lanes(u.out.ndim - 1 - place)
+    return LaneKind(u.out.ndim - 1 - place)
 
 
 @rule("threefry")
 def _threefry(u: Use) -> Kind:
-    if any(k not in _PLAIN and not isinstance(k, Lanes) for k in u.kinds):
+    if any(k not in _PLAIN and not isinstance(k, LaneKind) for k in u.kinds):
         return u.mixed("random bits of what all entries make together")
     return aligned(u, u.out.ndim - 1)

@@ -25,7 +25,7 @@ from scanopt.loops.node import MitSot, Scan, SitSot, State
 from scanopt.loops.rebuild import rebuild
 from scanopt.scale.compositions import Composition, Group, clamped_part, composition, groups, linear_part
 
-__all__ = ["CutLoop", "CutProgram", "Round", "carried_on", "cut", "starting_with"]
+__all__ = ["CutLoop", "CutProgram", "PrefixRound", "carried_on", "cut", "starting_with"]
 
 Env = dict[Variable, Variable]
 
@@ -45,7 +45,7 @@ class CutLoop:
 
 
 @dataclass(frozen=True, eq=False)
-class Round:
+class PrefixRound:
     """The summaries of one group of states.  seeds: inputs that the summary starts with, beside inputs and carries."""
 
     loop: CutLoop
@@ -87,7 +87,7 @@ class CutProgram:
         """The carries after these steps."""
         return [v for loop in self.loops for v in loop.after(loop.made.outputs)]
 
-    def rounds(self) -> list[Round]:
+    def rounds(self) -> list[PrefixRound]:
         """How to tell the carries of all parts, round by round.  Raises NoComposition."""
         return [
             _round(loop, group, composition(loop.made, group)) for loop in self.loops for group in groups(loop.made)
@@ -132,19 +132,19 @@ def carried_on(s: State, carry: Variable, trace: Variable) -> Variable:
 # Summaries
 
 
-def _round(loop: CutLoop, group: Group, how: Composition) -> Round:
+def _round(loop: CutLoop, group: Group, how: Composition) -> PrefixRound:
     node = loop.made
     seeds = tuple(Variable(loop.carries[i].type, f"{node.label(i)} from") for i in group.states)
     replaced = dict(zip(group.states, seeds, strict=True))
     base = starting_with(node, [replaced.get(i, c) for i, c in enumerate(loop.carries)])
     if how.name in ("Folded", "Finite", "Forgotten"):
-        return Round(loop, group, how, seeds, tuple(_after(base, group, seeds)))
+        return PrefixRound(loop, group, how, seeds, tuple(_after(base, group, seeds)))
     if how.name == "Clamped":
         (i,) = group.states
         v = loop.carries[i]
         three = tuple(Variable(v.type, f"{node.label(i)} {part}") for part in ("sum", "low", "high"))
         traces = _with_states(node, three, lambda inner: clamped_part(node, group, inner))
-        return Round(loop, group, how, three, tuple(x[-1] for x in traces))
+        return PrefixRound(loop, group, how, three, tuple(x[-1] for x in traces))
     n = len(group.lags)
     rows = [_row_type(node.states[lag.state], loop.carries[lag.state]) for lag in group.lags]
     if how.name == "Affine":  # basis by basis: a value of 1 in one lag
@@ -162,7 +162,7 @@ def _round(loop: CutLoop, group: Group, how: Composition) -> Round:
             return list(found)
 
         traces = _with_states(base, more, step)
-    return Round(loop, group, how, (*seeds, *more), (*_after(base, group, seeds), *(x[-1] for x in traces)))
+    return PrefixRound(loop, group, how, (*seeds, *more), (*_after(base, group, seeds), *(x[-1] for x in traces)))
 
 
 def _row_type(s: State, carry: Variable) -> Any:

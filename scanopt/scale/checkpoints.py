@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Store"]
+__all__ = ["CheckpointStore"]
 
 
-class Store:
+class CheckpointStore:
     """A folder.  state: as it was last committed, None before; `arrays` beside it."""
 
     def __init__(self, path: str | Path) -> None:

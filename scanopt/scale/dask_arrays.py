@@ -15,9 +15,9 @@ from scanopt.compilation.function import function
 from scanopt.interpreter import read_value
 from scanopt.scale import workers
 from scanopt.scale.arrays import Part, part_of
-from scanopt.scale.kinds import LAST, Kind, Lanes, Partial
+from scanopt.scale.kinds import LAST, Kind, LaneKind, Partial
 from scanopt.scale.pattern import graph_of, lanes_of
-from scanopt.scale.plans import Plan, plan
+from scanopt.scale.plans import PartPlan, plan
 
 __all__ = ["lazily", "map_blocks"]
 
@@ -34,7 +34,7 @@ def map_blocks(f: Runnable, args: Sequence[Any], axis: Any, schedule: str) -> An
     return f._signature.pack(lazily(made, values, None))
 
 
-def lazily(plan: Plan, values: Sequence[Any], chunks: int | None) -> list[Any]:
+def lazily(plan: PartPlan, values: Sequence[Any], chunks: int | None) -> list[Any]:
     """The outputs as Dask arrays.  Blocks are those of the first input that is divided, or have `chunks` lanes."""
     array, delayed = peer("dask.array", "scale", "distribute"), peer("dask", "scale", "distribute").delayed
     first = next((i for i in plan.lanes if isinstance(values[i], array.Array)), next(iter(plan.lanes)))
@@ -71,7 +71,7 @@ def _blocks(array: Any, x: Any, axis: int | None, sizes: Sequence[int], parts: S
     return [part_of(np.asarray(x), axis, p, True) for p in parts]
 
 
-def _results(delayed: Any, plan: Plan, rows: Sequence[list[Any]], parts: Sequence[Part]) -> list[Any]:
+def _results(delayed: Any, plan: PartPlan, rows: Sequence[list[Any]], parts: Sequence[Part]) -> list[Any]:
     """For each part its outputs."""
     sinks = [None] * len(plan.kinds)
     if plan.cut is None:
@@ -100,7 +100,7 @@ def _results(delayed: Any, plan: Plan, rows: Sequence[list[Any]], parts: Sequenc
     return [compute(program, row, c, sinks, p)[0] for row, c, p in zip(rows, before, parts, strict=True)]
 
 
-def _shapes(plan: Plan, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+def _shapes(plan: PartPlan, values: Sequence[Any]) -> list[tuple[Any, ...]]:
     """The shapes of the outputs for one lane, NaN where only the run tells a length."""
     inputs, outputs = graph_of(plan.f)
     lengths = [as_variable(dim(v, i)) for v in outputs for i in range(v.ndim)]
@@ -126,7 +126,7 @@ def _like(v: Any, x: Any, axis: int | None) -> Any:
 def _joined(
     array: Any, delayed: Any, kind: Kind, parts: Sequence[Any], shape: tuple[Any, ...], dtype: str, sizes: Sequence[int]
 ) -> Any:
-    if isinstance(kind, Lanes):
+    if isinstance(kind, LaneKind):
         a = kind.axis
         return array.concatenate(
             [array.from_delayed(x, (*shape[:a], n, *shape[a + 1 :]), dtype) for x, n in zip(parts, sizes, strict=True)],

@@ -13,9 +13,9 @@ from scanopt.compilation.callable import Runnable
 from scanopt.loops.site import show
 from scanopt.scale import workers
 from scanopt.scale.arrays import Part, Sink, divided, part_of, sink_of, usual_size, whole_of, written_apart
-from scanopt.scale.kinds import LAST, Kind, Lanes, Partial
+from scanopt.scale.kinds import LAST, Kind, LaneKind, Partial
 from scanopt.scale.pattern import lanes_of
-from scanopt.scale.plans import Plan, plan
+from scanopt.scale.plans import PartPlan, plan
 from scanopt.scale.runners import Here, Runner, runner
 
 __all__ = ["Distributed", "distribute"]
@@ -29,7 +29,7 @@ class Distributed:
     plan: what is done, as text when printed.
     """
 
-    def __init__(self, plan: Plan, chunks: int | None, on: Any, workers: int | None) -> None:
+    def __init__(self, plan: PartPlan, chunks: int | None, on: Any, workers: int | None) -> None:
         self.plan, self._chunks, self._on, self._workers = plan, chunks, on, workers
         self.name = plan.f.name
         self.__name__ = plan.f.name or "distributed"
@@ -78,7 +78,7 @@ def _is_dask(x: Any) -> bool:
     return hasattr(x, "__dask_graph__") and hasattr(x, "chunks")
 
 
-def _places(plan: Plan, out: Any, n: int) -> list[Sink | None]:
+def _places(plan: PartPlan, out: Any, n: int) -> list[Sink | None]:
     """Where each output is written, None where it is given back."""
     s = plan.f._signature
     if out is None:
@@ -94,7 +94,7 @@ def _places(plan: Plan, out: Any, n: int) -> list[Sink | None]:
         raise ValueError(f"out has {len(listed)} arrays for {len(plan.kinds)} outputs")
     found: list[Sink | None] = []
     for x, name, kind, v in zip(listed, plan.names, plan.kinds, s.outputs, strict=True):
-        if x is not None and not isinstance(kind, Lanes):
+        if x is not None and not isinstance(kind, LaneKind):
             raise ValueError(f"out for {name} has no place: that output is {kind}, and is given back")
         found.append(None if x is None else sink_of(x, kind.axis, name, v.dtype, v.ndim, n))  # type: ignore[attr-defined]
     return found
@@ -104,7 +104,7 @@ class _Run:
     """One call: its arguments, parts and places of results."""
 
     def __init__(
-        self, plan: Plan, values: Sequence[Any], parts: Sequence[Part], sinks: Sequence[Sink | None], progress: Any
+        self, plan: PartPlan, values: Sequence[Any], parts: Sequence[Part], sinks: Sequence[Sink | None], progress: Any
     ) -> None:
         self.plan, self.values, self.parts, self.sinks, self.progress = plan, values, parts, sinks, progress
 
@@ -183,7 +183,7 @@ class Whole:
             if sink is not None:
                 if not self._apart[i]:
                     sink.write(part, x)
-            elif isinstance(kind, Lanes):
+            elif isinstance(kind, LaneKind):
                 self._lanes(i, kind.axis, part, np.asarray(x))
             elif part.i == 0 or kind == LAST:
                 self._found[i] = x

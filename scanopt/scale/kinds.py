@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from scanopt.array.variable import Apply, Variable, describe
 
-__all__ = ["COUNT", "LAST", "WHOLE", "ZERO", "Dependence", "Kind", "Lanes", "Mixed", "Partial", "join"]
+__all__ = ["COUNT", "LAST", "WHOLE", "ZERO", "Dependence", "Kind", "LaneKind", "Mixed", "Partial", "join"]
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class _Plain(Kind):
 
 
 @dataclass(frozen=True)
-class Lanes(Kind):
+class LaneKind(Kind):
     """The entries along an axis belong to the lanes, one to each."""
 
     axis: int

@@ -17,11 +17,11 @@ from scanopt.loops.node import NitSot, Scan
 from scanopt.loops.node import Sequence as SequenceSlot
 from scanopt.scale.carries import carried_on, starting_with
 
-__all__ = ["Piece", "pieces"]
+__all__ = ["LoopPiece", "pieces"]
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class LoopPiece:
     """Some steps of a loop.
 
     node: the loop.  before: what is computed before it: the number of steps, its sequences, what it starts with, what
@@ -43,7 +43,7 @@ class Piece:
         return n, k, len(self.inputs) - 1 - n - k
 
 
-def pieces(results: Sequence[Variable]) -> list[Piece]:
+def pieces(results: Sequence[Variable]) -> list[LoopPiece]:
     """The loops that results rest on, in order, those of gradients aside, whose buffers cannot be cut."""
     nodes = schedule(results)
     return [_piece(x, _reads(x, nodes, results)) for x in nodes if isinstance(x, Scan) and not x.mit_mots]
@@ -64,7 +64,7 @@ def _is_last(x: Node) -> bool:
     return isinstance(x, Apply) and x.op.name == "getitem" and x.op.options["index"][:1] == (-1,)
 
 
-def _piece(node: Scan, kept: tuple[tuple[int, bool], ...]) -> Piece:
+def _piece(node: Scan, kept: tuple[tuple[int, bool], ...]) -> LoopPiece:
     n = Variable(TensorType("int64", ()), "steps")
     rows = [Variable(q.u_outer.type.row().rows(None), q.u_outer.name) for q in node.sequences]
     carries = [Variable(s.init_outer.type, f"{node.label(i)} carried") for i, s in enumerate(node.states)]
@@ -94,4 +94,4 @@ def _piece(node: Scan, kept: tuple[tuple[int, bool], ...]) -> Piece:
     checks = [r.check for r in node.requires]
     inits = [s.init_outer for s in node.states]
     before = (node.n_steps, *(q.u_outer for q in node.sequences), *inits, *held, *checks)
-    return Piece(node, before, (n, *rows, *carries, *held), (*traces, *after, *ends), kept)
+    return LoopPiece(node, before, (n, *rows, *carries, *held), (*traces, *after, *ends), kept)

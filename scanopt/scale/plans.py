@@ -21,13 +21,13 @@ from scanopt.compilation.signature import signature
 from scanopt.forks import once
 from scanopt.loops.node import MitSot
 from scanopt.scale.axes import Flow, kinds_of
-from scanopt.scale.carries import CutProgram, Round, cut
+from scanopt.scale.carries import CutProgram, PrefixRound, cut
 from scanopt.scale.compositions import NoComposition
 from scanopt.scale.kinds import COUNT, Kind, Mixed
 from scanopt.scale.pattern import graph_of, output_names
 from scanopt.scale.workers import Saved, Summary
 
-__all__ = ["DependenceError", "Plan", "compiled_as", "plan"]
+__all__ = ["DependenceError", "PartPlan", "compiled_as", "plan"]
 
 
 class DependenceError(ValueError):
@@ -35,7 +35,7 @@ class DependenceError(ValueError):
 
 
 @dataclass
-class Plan:
+class PartPlan:
     """How f is divided along axes of its inputs.
 
     lanes: the axis by number of input.  names, kinds: of the outputs.  cut: the loops over the lanes, None where there
@@ -47,7 +47,7 @@ class Plan:
     names: Sequence[str]
     kinds: Sequence[Kind]
     cut: CutProgram | None = None
-    rounds: Sequence[Round] = ()
+    rounds: Sequence[PrefixRound] = ()
 
     def whole(self) -> Saved:
         """The function itself."""
@@ -78,7 +78,7 @@ class Plan:
         return compiled_as(self.f, self._inputs, self._cut.after)
 
     @once
-    def _summaries(self) -> list[tuple[Round, Runnable]]:
+    def _summaries(self) -> list[tuple[PrefixRound, Runnable]]:
         return [(r, compiled_as(self.f, [*self._inputs, *r.seeds], r.outputs)) for r in self.rounds]
 
     def summaries(self) -> list[Summary]:
@@ -128,7 +128,7 @@ def compiled_as(f: Runnable, inputs: Sequence[Variable], outputs: Sequence[Varia
     return function(list(inputs), list(outputs), fp=fp, backend=f.backend, on_unused_input="ignore")
 
 
-def plan(f: Runnable, lanes: Mapping[int, int], schedule: str, what: str) -> Plan:
+def plan(f: Runnable, lanes: Mapping[int, int], schedule: str, what: str) -> PartPlan:
     """How to divide f.  Raises DependenceError, naming what keeps it from it."""
     inputs, outputs = graph_of(f)
     names, given = output_names(f), {inputs[i]: a for i, a in lanes.items()}
@@ -144,7 +144,7 @@ def plan(f: Runnable, lanes: Mapping[int, int], schedule: str, what: str) -> Pla
     wrong = _mixed(flow, outputs)
     if wrong is None:
         _check_bits(f, flow, what, where)
-        return Plan(f, lanes, names, [flow.kinds[v] for v in outputs])
+        return PartPlan(f, lanes, names, [flow.kinds[v] for v in outputs])
     carried = kinds_of(outputs, given, carries=True)
     still = _mixed(carried, outputs)
     if still is not None:
@@ -153,7 +153,7 @@ def plan(f: Runnable, lanes: Mapping[int, int], schedule: str, what: str) -> Pla
             text += f".  Were that handed on from part to part, {names[still[0]]} would: {still[1].dependence}"
         raise DependenceError(text)
     _check_bits(f, carried, what, where)
-    made = Plan(f, lanes, names, [carried.kinds[v] for v in outputs], cut(outputs, carried.loops))
+    made = PartPlan(f, lanes, names, [carried.kinds[v] for v in outputs], cut(outputs, carried.loops))
     if schedule == "chain":
         return made
     try:

@@ -14,8 +14,8 @@ from scanopt.array.variable import Variable
 from scanopt.compilation.callable import Runnable
 from scanopt.compilation.saved import text_of
 from scanopt.loops.site import show
-from scanopt.scale.checkpoints import Store
-from scanopt.scale.loop_pieces import Piece, pieces
+from scanopt.scale.checkpoints import CheckpointStore
+from scanopt.scale.loop_pieces import LoopPiece, pieces
 from scanopt.scale.pattern import results_of
 from scanopt.scale.plans import compiled_as
 
@@ -45,7 +45,7 @@ class Resumable:
         with s.transaction():
             values = s.read(args, kwargs)
             inputs = values[: len(s.inputs)]
-            run = _Run(self, Store(self.checkpoint), inputs, self._name(values))
+            run = _Run(self, CheckpointStore(self.checkpoint), inputs, self._name(values))
             results = run.results(progress)
             s.assign(results[len(s.outputs) :])
         return s.pack(results[: len(s.outputs)])
@@ -63,7 +63,7 @@ class Resumable:
         """The traces that loops before number `first` keep."""
         return [p.node.outputs[i] for p in self._pieces[:first] for i, _ in p.kept]
 
-    def loop(self, k: int) -> tuple[Piece, Runnable, Runnable]:
+    def loop(self, k: int) -> tuple[LoopPiece, Runnable, Runnable]:
         """Loop number k, what comes before it, and some steps of it."""
         p = self._pieces[k]
         if k not in self._known:
@@ -84,7 +84,7 @@ class Resumable:
 class _Run:
     """One call."""
 
-    def __init__(self, made: Resumable, store: Store, inputs: Sequence[Any], name: str) -> None:
+    def __init__(self, made: Resumable, store: CheckpointStore, inputs: Sequence[Any], name: str) -> None:
         self.made, self.store, self.inputs, self.name = made, store, inputs, name
         state = store.state
         if state is not None and state["name"] != name:
@@ -145,13 +145,13 @@ class _Run:
         self.store.commit({"name": self.name, "rows": self.rows, "loop": k + 1, "done": 0, "size": size}, [])
 
     def _commit(
-        self, k: int, p: Piece, waiting: list[Any], done: int, total: int, size: int, carries: Sequence[Any]
+        self, k: int, p: LoopPiece, waiting: list[Any], done: int, total: int, size: int, carries: Sequence[Any]
     ) -> None:
         self._write(k, p, waiting, total, size)
         state = {"name": self.name, "rows": self.rows, "loop": k, "done": done, "size": size}
         self.store.commit(state, [np.asarray(x) for x in carries])
 
-    def _write(self, k: int, p: Piece, waiting: list[Any], total: int, size: int) -> None:
+    def _write(self, k: int, p: LoopPiece, waiting: list[Any], total: int, size: int) -> None:
         for first, new in waiting:
             for (i, last), x in zip(p.kept, new, strict=True):
                 rows = np.asarray(x)
