@@ -55,7 +55,7 @@ def test_ufuncs(name: str, ufunc: str) -> None:
     ran = []
     with np.errstate(all="ignore"):
         for dtype in (d for d in DTYPES if np.dtype(d).kind in ACCUMULATED[ufunc]):
-            for row in ((), (3,), (2, 3)):
+            for row in ((), (3,), (2, 3)) if dtype in ("bool", "int64", "float64") else ((),):
                 init, x = numbers(dtype, 1, *row), np.maximum(numbers(dtype, 7, *row[-1:]), 1).astype(dtype)
                 ran.append(written(Op.make(name, ufunc=ufunc), init, x))
     if ufunc in ("add", "maximum"):
