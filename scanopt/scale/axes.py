@@ -72,7 +72,7 @@ class Flow:
             kinds[0] = WHOLE  # only its shape is read
         for k in kinds:
             if isinstance(k, Mixed):
-                return k
+                return k.passed()
         known = rule_of(node.op.name)
         use = Use(node.op, node.inputs, kinds, node.outputs[0], self.place, lambda text: self.noted.setdefault(text))
         if all(k in (WHOLE, ZERO) for k in kinds):
@@ -91,7 +91,7 @@ class Flow:
         outer = {v: self._kind(v, env) for v in node.inputs}
         for k in outer.values():
             if isinstance(k, Mixed):
-                return [k] * len(node.outputs)
+                return [k.passed()] * len(node.outputs)
         before, self.place = self.place, node.location or self.place
         self.depth += 1
         try:
@@ -132,7 +132,7 @@ class Flow:
         if node.states and carries and node not in self.loops:
             self.loops.append(node)
         found = self.follow(node.traced, inner)
-        return [LaneKind(0) if k in (WHOLE, ZERO) else k for k in found]
+        return [LaneKind(0) if k in (WHOLE, ZERO) else k.passed() if isinstance(k, Mixed) else k for k in found]
 
     def _beside_lanes(self, node: Scan, outer: Env) -> list[Kind]:
         """A loop that takes the same steps for all lanes, each with all of them."""
@@ -175,6 +175,8 @@ def _row(k: Kind) -> Kind:
 
 
 def _traced(k: Kind) -> Kind:
+    if isinstance(k, Mixed):
+        return k.passed()
     return LaneKind(k.axis + 1) if isinstance(k, LaneKind) else k
 
 

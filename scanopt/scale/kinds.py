@@ -81,6 +81,10 @@ class Mixed(Kind):
     dependence: Dependence
     shaped: bool = False
 
+    def passed(self) -> Mixed:
+        """What is made of it: of its shape nothing is known any more."""
+        return Mixed(self.dependence)
+
     def __str__(self) -> str:
         return f"dependent ({self.dependence})"
 
@@ -97,11 +101,11 @@ def join(a: Kind, b: Kind) -> Kind | None:
     >>> join(ZERO, Partial("add")), join(WHOLE, Lanes(0))
     (Partial(ufunc='add'), None)
     """
-    if a == b:
+    if a == b and not isinstance(a, Mixed):
         return a
     for x, y in ((a, b), (b, a)):
         if isinstance(x, Mixed):
-            return x
+            return x.passed()
         if x == ZERO and (y == WHOLE or y == Partial("add")):
             return y
         if x in (ZERO, WHOLE) and y == LAST:
