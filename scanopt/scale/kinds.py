@@ -7,7 +7,7 @@ A function that is given some of the lanes computes, for each kind, so much of w
 | `WHOLE` | the same value, whichever lanes it is given |
 | `ZERO` | the same, and known to be zeros |
 | `COUNT` | an integer scalar: how many lanes there are |
-| `Lanes(k)` | the entries along axis k that belong to the given lanes |
+| `LaneKind(k)` | the entries along axis k that belong to the given lanes |
 | `Partial(op)` | what is combined by op, in the order of the lanes: a sum of parts |
 | `LAST` | the value, where the last lanes are given |
 | `Mixed` | nothing that could be put together |
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from scanopt.array.variable import Apply, Variable, describe
 
-__all__ = ["COUNT", "LAST", "WHOLE", "ZERO", "Dependence", "Kind", "LaneKind", "Mixed", "Partial", "join"]
+__all__ = ["COUNT", "LAST", "WHOLE", "ZERO", "Dependence", "Kind", "LaneKind", "Mixed", "Partial", "join", "named"]
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ LAST: Kind = _Plain("of the last entry")
 def join(a: Kind, b: Kind) -> Kind | None:
     """The least kind that both are, or None where there is none but mixed.
 
-    >>> join(ZERO, Partial("add")), join(WHOLE, Lanes(0))
+    >>> join(ZERO, Partial("add")), join(WHOLE, LaneKind(0))
     (Partial(ufunc='add'), None)
     """
     if a == b and not isinstance(a, Mixed):

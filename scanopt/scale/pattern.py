@@ -21,9 +21,9 @@ __all__ = ["AxisPattern", "axis_pattern", "graph_of", "lanes_of", "output_names"
 class AxisPattern:
     """The answers: `pattern[(input, axis)][output]` is a kind; printed, a table of them in words.
 
-    Of a kind, `scanopt.scale.kinds` says what it means: `Lanes(k)`, one entry of the output along its axis k for each
-    of the input along the given axis; `WHOLE`, not dependent on it; `Partial(op)`, the outputs of parts combined by op;
-    `LAST`, that of the last part; `Mixed`, dependent on several entries at once, with the reason.
+    Of a kind, `scanopt.scale.kinds` says what it means: `LaneKind(k)`, one entry of the output along its axis k for
+    each of the input along the given axis; `WHOLE`, not dependent on it; `Partial(op)`, the outputs of parts combined
+    by op; `LAST`, that of the last part; `Mixed`, dependent on several entries at once, with the reason.
     """
 
     kinds: Mapping[tuple[str, int], Mapping[str, Kind]]
