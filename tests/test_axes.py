@@ -97,3 +97,27 @@ def test_operators_that_nobody_knows_are_dependent() -> None:
     (kind,) = [k for v, k in found.items() if v.ndim == 1 and v is not x]
     assert isinstance(kind, Mixed)
     assert "not known" in kind.dependence.why
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_lanes_have_the_same_bits_in_any_company() -> None:
+    """Unless it is noted where they may not: of random programs, whole and in parts."""
+    checked = 0
+    for seed in range(80):
+        inputs, made, values = random_program(seed)
+        lanes = {inputs[0]: 0, inputs[1]: 0}
+        flows = [(v, kinds_of([v], lanes)) for v in made]
+        steady = [v for v, flow in flows if isinstance(flow.kinds[v], LaneKind) and not flow.noted]
+        try:
+            whole = scanopt.interpret(steady, dict(zip(inputs, values, strict=True)))
+        except (ValueError, IndexError):
+            continue  # shapes that do not fit
+        parts = [
+            scanopt.interpret(steady, _part(inputs, values, lanes, slice(a, b)))
+            for a, b in itertools.pairwise((0, 1, 4, 6))
+        ]
+        for v, expected, found in zip(steady, whole, zip(*parts, strict=True), strict=True):
+            together = put_together(kinds_of([v], lanes).kinds[v], found)
+            assert np.ascontiguousarray(together).tobytes() == np.ascontiguousarray(expected).tobytes(), (seed, v)
+            checked += 1
+    assert checked > 50
