@@ -78,6 +78,7 @@ _HOME = {
     "Mode": "scanopt.modes",
     "profile_summary": "scanopt.loops.profile",
     "dprint": "scanopt.view.text",
+    "watch": "scanopt.view.live",
     "interpret": "scanopt.interpreter",
     "dot": "scanopt.tensor",
     "pushforward": "scanopt.tensor",

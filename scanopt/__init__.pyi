@@ -79,6 +79,7 @@ from scanopt.transforms.jacobians import jacobian as jacobian
 from scanopt.transforms.jacobians import jacrev as jacrev
 from scanopt.transforms.jit import jit as jit
 from scanopt.transforms.vmap import vmap as vmap
+from scanopt.view.live import watch as watch
 from scanopt.view.text import dprint as dprint
 
 __version__: str

@@ -1,5 +1,6 @@
 """A headless Chromium, driven by its DevTools protocol through a pipe: what tests of the page click and read in."""
 
+import base64
 import itertools
 import json
 import os
@@ -194,7 +195,6 @@ class Browser:
         self.say("Emulation.setEmulatedMedia", features=[feature])
 
     def picture(self, path: Path) -> None:
-        """What is seen, as a PNG."""
-        import base64
-
-        path.write_bytes(base64.b64decode(self.say("Page.captureScreenshot", format="png")["data"]))
+        """What is seen, as a PNG or WebP by the name of the file."""
+        kind = {"format": "png"} if path.suffix == ".png" else {"format": "webp", "quality": 70}
+        path.write_bytes(base64.b64decode(self.say("Page.captureScreenshot", **kind)["data"]))

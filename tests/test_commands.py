@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from scanopt.cli import main
+from scanopt.cli_arguments import NAMES
 from scanopt.lab import doctor
 from scanopt.lab.doctor import Diagnosis
 
@@ -81,3 +82,189 @@ def test_cache_tells_and_clears(
     assert "1 compiled kernels, 5 bytes" in capsys.readouterr().out
     assert main(["cache", "--clear"]) == 0
     assert not [*tmp_path.iterdir()]
+
+
+# ---- every command, with what it cannot do ----
+
+LOOP = """
+import numpy as np, scanopt, scanopt.tensor as T
+print("said by the file")
+X, W, U = T.dmatrices("X", "W", "U")
+h, _ = scanopt.scan(lambda x, h, W, U: T.tanh(x @ W + h @ U), X, T.zeros_like(U[0]), [W, U])
+f = scanopt.function([X, W, U], h[-1], name="rnn")
+f(np.ones((50, 4)), np.ones((4, 8)), np.eye(8))
+"""
+
+OWN = """
+import scanopt
+import scanopt.tensor as T
+from scanopt.calculus.law import Equation
+from scanopt.calculus.terms import Value, ops
+
+exp = ops.exp
+
+
+@scanopt.law(licence="exact", ruleset="mine", example=lambda x: T.exp(T.exp(x)), never=lambda x: T.exp(x))
+def twice_is_once(x: Value) -> Equation:
+    return Equation(exp(exp(x)), exp(x))
+"""
+
+
+@pytest.fixture
+def loop(tmp_path: Path) -> Path:
+    made = tmp_path / "loop.py"
+    made.write_text(LOOP, encoding="utf-8")
+    return made
+
+
+READERS = ("run", "explain", "show", "ablate", "diff", "bench")
+
+
+@pytest.mark.parametrize("command", READERS)
+def test_what_a_file_does_wrong_is_said(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    more = ["--without", "merge"] if command == "diff" else []
+    for text, status, words in (
+        (None, 2, "no such file"),
+        ("x = 1", 2, "compiled no function"),
+        ("1 / 0", 1, "ZeroDivisionError"),
+        ("raise SystemExit(7)", 7, ""),
+    ):
+        file = tmp_path / "bad.py"
+        if text is not None:
+            file.write_text(text, encoding="utf-8")
+        assert main([command, *more, str(file)]) == status
+        said = capsys.readouterr()
+        assert words in said.err
+        assert "scanopt/cli" not in said.err
+
+
+@pytest.mark.parametrize("arguments", [["no-such"], ["bench"], ["show", "--port", "x", "f.py"], []])
+def test_arguments_that_are_none_end_with_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == 2
+    assert "usage: scanopt" in capsys.readouterr().err
+
+
+def test_help_of_every_command_teaches(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    said = capsys.readouterr().out
+    assert "Exit status" in said
+    for command in NAMES.split(","):
+        assert f"    {command} " in said
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        assert "usage: scanopt" in (text := capsys.readouterr().out)
+        assert "examples:" in text or command not in (*READERS, "laws")
+
+
+def test_bench_measures_beside_what_was_predicted(loop: Path, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--seconds", "0.001", str(loop)]) == 0
+    assert {"rnn", "predicted", "memory"} <= {*capsys.readouterr().out.split()}
+    assert main(["bench", "--seconds", "0.001", "--json", str(loop)]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["written"] > 0 < found["optimized"]
+    assert found["cost"] < found["cost_before"]
+    assert main(["bench", str(file)]) == 2
+    assert "nothing was timed" in capsys.readouterr().err
+    assert main(["bench", "--seconds", "0", str(loop)]) == 2
+    assert "above zero" in capsys.readouterr().err
+
+
+def test_diff_of_two_rulesets_tells_only_what_differs(loop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", "--without", "push_out_seq", str(loop)]) == 1
+    said = capsys.readouterr().out
+    assert [x[0] for x in said.splitlines() if x[:2] in ("- ", "+ ")] == [*"--++"]
+    assert "laws in use only before: operator_of_sequences" in said
+    assert "\x1b" not in said
+    assert main(["diff", "--without", "merge", str(loop)]) == 0
+    assert "rnn: the same program" in capsys.readouterr().out
+    assert main(["diff", "--json", "--without", "push_out_seq", str(loop)]) == 1
+    (found,) = json.loads(capsys.readouterr().out)
+    assert not found["same"]
+    assert found["cost"][1] > found["cost"][0]
+
+
+def test_diff_of_two_versions(loop: Path, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "--json", str(loop)]) == 0
+    old = loop.with_name("old.json")
+    old.write_text(capsys.readouterr().out, encoding="utf-8")
+    assert main(["diff", str(old), str(loop)]) == 0
+    other = loop.with_name("other.py")
+    other.write_text(LOOP.replace("T.tanh(x @ W", "T.exp(x @ W"), encoding="utf-8")
+    capsys.readouterr()
+    assert main(["diff", str(old), str(other)]) == 1
+    changed = [x for x in capsys.readouterr().out.splitlines() if x[:2] in ("- ", "+ ")]
+    assert any("tanh(" in x for x in changed)
+    assert any("exp(" in x for x in changed)
+    for bad, words in (("[1]", "holds no histories"), ("{", "cannot be read"), ('[{"format": "x"}]', "explain --json")):
+        old.write_text(bad, encoding="utf-8")
+        assert main(["diff", str(old), str(loop)]) == 2
+        assert words in capsys.readouterr().err
+    assert main(["diff", str(loop), str(file)]) == 2
+    assert "1 functions on one side and 2 on the other" in capsys.readouterr().err
+    assert main(["diff", str(loop)]) == 2
+    assert "--without NAME" in capsys.readouterr().err
+    assert main(["diff", "--without", "marge", str(loop)]) == 2
+    assert "near: merge" in capsys.readouterr().err
+
+
+def test_ablation_says_where_nothing_changed(loop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ablate", "--without", "merge", "--without", "push_out_seq", str(loop)]) == 0
+    rows = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line}
+    assert "same program" in rows["merge"]
+    assert "same program" not in rows["push_out_seq"]
+    assert "beside its arguments" in rows["memory:"]
+    assert main(["ablate", "--json", "--without", "merge", str(loop)]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert [x["same"] for x in found["without"]] == [False, True]
+
+
+def test_laws_are_sorted_by_hits_and_own_ones_have_names(
+    loop: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["laws", "--json", "--on", str(loop)]) == 0
+    hits = [x["hits"] for x in json.loads(capsys.readouterr().out)]
+    assert hits == sorted(hits, reverse=True)
+    assert hits[0] > 0 == hits[-1]
+    own = tmp_path / "own.py"
+    text = 'x = T.dvector("x")\nscanopt.function([x], T.exp(T.exp(x)), rules=[twice_is_once])\n'
+    own.write_text(OWN + text, encoding="utf-8")
+    assert main(["laws", "--json", "twice_is_once", "--on", str(own)]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["ruleset"] == "mine"
+    assert found["hits"] > 0
+    assert main(["laws", "twice_is_once"]) == 2
+    assert "no law or ruleset" in capsys.readouterr().err
+    assert main(["laws", "--on", str(tmp_path / "none.py")]) == 2
+
+
+def test_figures_of_run_and_cache_as_data(loop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--json", str(loop)]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["name"] == "rnn"
+    assert "loop" in found["after"]
+    assert main(["cache", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["deleted"] is False
+
+
+def test_measured_page_has_times(loop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = loop.with_name("page.html")
+    assert main(["show", "--measure", "--out", str(page), str(loop)]) == 0
+    assert '"seconds":' in page.read_text(encoding="utf-8").split('"programs":')[1].split('"steps":')[0]
+
+
+def test_laws_that_cannot_be_checked_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "laws.py"
+    assert main(["check", str(file)]) == 2
+    file.write_text("x = 1", encoding="utf-8")
+    assert main(["check", str(file)]) == 2
+    assert "defines no law" in capsys.readouterr().err
+    assert main(["check-facts", "no_such_fact"]) == 2
+    assert main(["check-law", "no_such_law"]) == 2
+    assert main(["prove-law", "--steps", "99", "merge"]) == 2
+    assert capsys.readouterr().err.count("scanopt: ") == 3

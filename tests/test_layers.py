@@ -47,6 +47,8 @@ LAYERS = [
     {"scanopt.history"},
     {"scanopt"},
     {"scanopt.cli_arguments"},
+    {"scanopt.cli_files"},
+    {"scanopt.cli_programs"},
     {"scanopt.cli"},
     {"scanopt.__main__"},
 ]

@@ -155,6 +155,12 @@ class Function(Runnable, Displayed):
         made.last_call = self.last_call
         return made
 
+    def sized_by(self, values: Sequence[Any]) -> Function:
+        """The same function, optimized for the sizes of these values of its inputs, which become its example."""
+        made = Function(self._plan.with_example(values), self.name)
+        made.last_call = self.last_call
+        return made
+
     def with_program(self, program: Program) -> Function:
         """The same function, run by another program of the same inputs and results."""
         return Function(self._plan, self.name, (program, self.report))
@@ -332,20 +338,20 @@ _WATCHERS: list[list[Function]] = []
 
 
 @contextmanager
-def watching() -> Iterator[list[Function]]:
-    """Collect the functions compiled inside the block, in order.
+def watching(made: list[Function] | None = None) -> Iterator[list[Function]]:
+    """Collect the functions compiled inside the block, in order.  made: the list that they are appended to.
 
     >>> with watching() as made:
     ...     pass
     >>> made
     []
     """
-    made: list[Function] = []
+    made = [] if made is None else made
     _WATCHERS.append(made)
     try:
         yield made
     finally:
-        _WATCHERS.remove(made)
+        _WATCHERS[:] = [x for x in _WATCHERS if x is not made]
 
 
 def watched(made: Function) -> Function:

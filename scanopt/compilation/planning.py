@@ -86,6 +86,10 @@ class OptimizationPlan:
         settings = replace(self.request.settings, in_place=in_place and self.request.settings.in_place)
         return OptimizationPlan(replace(self.request, laws=laws, settings=settings))
 
+    def with_example(self, values: Sequence[Any]) -> OptimizationPlan:
+        """The same plan for the sizes of other values of its inputs."""
+        return OptimizationPlan(replace(self.request, example=[np.asarray(x) for x in values]))
+
     def __reduce__(self) -> tuple[Any, ...]:
         return OptimizationPlan, (self.request.without_objects(),)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 from scanopt.compilation.compiled_function import Function
 from scanopt.compilation.measuring import least_seconds, peak_bytes, shared_kept, values_of
+from scanopt.program.storage.text import storage_text
 from scanopt.progress import each
 from scanopt.view.amounts import cost_text, number, seconds_text
 from scanopt.view.tables import text_table
@@ -24,7 +25,7 @@ class Ablation:
     without: the law or ruleset left out, or EVERYTHING for none.  cost: by the cost model; optimal:
     proven the cheapest in the e-graph.  optimize: seconds to optimize and compile it.  call: least seconds
     of a call, memory: most bytes that a call holds; None where there are no values to call it with.
-    loops: loops of the program.
+    loops: loops of the program.  same: it is the program that there is with all laws, so calls are not timed again.
     """
 
     without: str
@@ -34,6 +35,7 @@ class Ablation:
     call: float | None
     memory: int | None
     loops: int
+    same: bool = False
 
 
 def fired(f: Function) -> list[str]:
@@ -46,14 +48,26 @@ def fired(f: Function) -> list[str]:
 def ablate(
     f: Function, names: Iterable[str] | None = None, budget: float = 0.2, clock: Callable[[], float] = perf_counter
 ) -> Iterator[Ablation]:
-    """A function as it is, then without each of some laws or rulesets.
+    """A function as it is, then without each of some laws or rulesets; costs are for the sizes of its calls.
 
     names: default: those that fired.  budget: seconds of calls that are timed, each time, by a clock.
     Raises ValueError for a name that no law or ruleset has.
     """
-    yield measured(f, EVERYTHING, budget, clock)
+    if f.example is None and f.last_call is not None:
+        f = f.sized_by(f.last_call)
+    whole = measured(f, EVERYTHING, budget, clock)
+    yield whole
     for name in each("leaving out laws", fired(f) if names is None else list(names)):
-        yield measured(f.without(name), name, budget, clock)
+        made = f.without(name)
+        if _text(made) == _text(f):
+            yield replace(whole, without=name, optimize=sum(made.seconds.values()), same=True)
+        else:
+            yield measured(made, name, budget, clock)
+
+
+def _text(f: Function) -> str:
+    """The program, and where its values live."""
+    return f"{f.program}\n{storage_text(f.program)}"
 
 
 def measured(f: Function, name: str, budget: float, clock: Callable[[], float] = perf_counter) -> Ablation:
@@ -73,6 +87,9 @@ def ablation_text(found: Sequence[Ablation], unit: str) -> str:
     whole = found[0]
     rows: list[list[str]] = []
     for x in found:
+        if x.same:
+            rows.append([x.without, "same program", "", "", "", "", str(x.loops), seconds_text(x.optimize)])
+            continue
         rows.append([
             x.without,
             cost_text(x.cost, unit) + ("" if x.optimal else " (not proven)"),
@@ -84,7 +101,9 @@ def ablation_text(found: Sequence[Ablation], unit: str) -> str:
             seconds_text(x.optimize),
         ])  # fmt: skip
     heads = ["without", "cost", "ratio", "per call", "ratio", "memory", "loops", "to optimize"]
-    note = "" if whole.call is not None else "\ncalls not measured: it was not called, and has no example=[...]"
+    note = "\nmemory: most that one call holds beside its arguments; costs are for the sizes of the calls"
+    if whole.call is None:
+        note = "\ncalls not measured: it was not called, and has no example=[...]"
     return text_table(heads, rows) + note
 
 

@@ -1,0 +1,84 @@
+"""What commands do with a user's file: execute it, collect what it compiles, say what is wrong."""
+
+from __future__ import annotations
+
+import importlib
+import runpy
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from scanopt.array.shown import shown
+from scanopt.compilation.compiled_function import Function, watching
+from scanopt.lab import targets
+from scanopt.lab.targets import UnknownTargetError
+
+__all__ = ["compiled_by", "execute", "fail", "outcome", "page_path"]
+
+T = TypeVar("T")
+
+
+def fail(message: str) -> int:
+    """Say what is wrong; the exit status for that."""
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in message)
+    print(f"scanopt: {text}", file=sys.stderr)
+    return 2
+
+
+def compiled_by(file: Path, arguments: list[str]) -> tuple[int, list[Function]]:
+    """Exit status, and the functions that a file compiles when it is executed."""
+    if not file.is_file():
+        return fail(f"{shown(str(file))}: no such file"), []
+    with watching() as made:
+        status, _ = execute(file, arguments)
+        if status:
+            return status, []
+        if not made:
+            return fail(f"{shown(str(file))} compiled no function: it never called scanopt.function(...)"), []
+        return 0, list(made)
+
+
+def execute(file: Path, arguments: list[str]) -> tuple[int, dict[str, Any]]:
+    """Execute the file as Python itself would: exit status and names; errors are shown from its first line on."""
+    argv, path = sys.argv, sys.path
+    sys.argv = [str(file), *arguments]
+    sys.path = [str(file.resolve().parent), *sys.path]
+    try:
+        status, names = outcome(lambda: runpy.run_path(str(file), run_name="__main__"))
+        return status, names or {}
+    finally:
+        sys.argv, sys.path = argv, path
+
+
+def outcome(run: Callable[[], T]) -> tuple[int, T | None]:
+    """Exit status and result of what runs a user's code; None where that ends the program or raises."""
+    try:
+        return 0, run()
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+        return (end.code if isinstance(end.code, int) else int(end.code is not None)), None
+    except (UnknownTargetError, BrokenPipeError):
+        raise
+    except Exception as error:
+        traceback.print_exception(type(error), error, _own_part(error.__traceback__))
+        return 1, None
+
+
+def _own_part(frames: TracebackType | None) -> TracebackType | None:
+    """The traceback from the first frame outside of what imports and runs files; None where that did not start."""
+    while frames is not None and _runs_files(frames.tb_frame.f_code.co_filename):
+        frames = frames.tb_next
+    return frames
+
+
+def _runs_files(file: str) -> bool:
+    return file in (__file__, targets.__file__, importlib.__file__) or file.startswith("<frozen ")
+
+
+def page_path(html: Path, number: int, total: int) -> Path:
+    """One page per function: report.html, or report-1.html, report-2.html ..."""
+    return html if total == 1 else html.with_stem(f"{html.stem}-{number}")
