@@ -19,6 +19,7 @@ SMOKE := tests/test_layers.py tests/test_documents_examples.py tests/test_one_ca
 run: $(VENV)/.stamp ## the main job: sunspots, fitted, forecast, optimized and explained
 	@mkdir -p build
 	@$(BIN)/scanopt run --html build/report.html examples/sunspots.py
+	@echo "picture of the forecast: $(CURDIR)/build/examples/sunspots.svg"
 
 examples: $(VENV)/.stamp ## fifteen everyday programs, each with a picture in build/examples
 	@for name in $(EVERYDAY); do echo "$$name"; $(BIN)/python examples/$$name.py || exit 1; done

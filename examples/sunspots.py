@@ -105,14 +105,27 @@ normalised = (centred / centred.std())[:, None]
 network = scanopt.function([u], y_values, example=[normalised], name="network")
 
 
+def picture(values, errors):
+    """The last century, the forecast, and a band of two standard errors, as an SVG file; its path."""
+    from pictures import Chart  # beside this file, which a program that only uses the functions need not see
+
+    ahead = years[-1] + 1 + np.arange(len(values))
+    chart = Chart("Yearly sunspot numbers and their forecast", "year", "number")
+    chart.band(ahead, values - 2 * errors, values + 2 * errors, "two standard errors")
+    chart.line(years[-100:], numbers[-100:], "observed")
+    return chart.line(ahead, values, "forecast", dashed=True).save("sunspots")
+
+
 def main():
     a1, a2, sd = (float(value) for value in fitted)
     period = 2 * np.pi / np.arccos(a1 / (2 * np.sqrt(-a2)))
     print(f"Sunspots {years[0]:.0f}-{years[-1]:.0f}: z[t] = {a1:.3f} z[t-1] {a2:+.3f} z[t-2], z = number - mean")
     print(f"mean {numbers.mean():.1f}, noise {sd:.1f}, period {period:.1f} years\n")
     print("year  forecast  +- standard error")
-    for ahead, (value, error) in enumerate(zip(*forecast(centred[-2:], *fitted, FORECAST_YEARS), strict=True), 1):
+    values, errors = forecast(centred[-2:], *fitted, FORECAST_YEARS)
+    for ahead, (value, error) in enumerate(zip(values, errors, strict=True), 1):
         print(f"{years[-1] + ahead:.0f} {value + numbers.mean():9.1f}  +- {error:.1f}")
+    print(f"\npicture: {picture(values + numbers.mean(), errors)}")
     outputs = network(normalised)
     print(f"\nnetwork: {len(outputs)} steps, last output {outputs[-1, 0]:+.4f}")
 

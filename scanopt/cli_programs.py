@@ -33,6 +33,7 @@ def run(options: argparse.Namespace) -> int:
         return _as_json(options)
     status, functions = compiled_by(options.file, options.arguments)
     describe = {"run": summary, "explain": _explain}[options.command]
+    pages: list[str] = []
     for i, f in enumerate(functions, 1):
         print(_title(f, i, len(functions)))
         print("\n\n".join([f"before:\n{f.initial}", f"after:\n{f.program}", describe(f)]))
@@ -42,7 +43,9 @@ def run(options: argparse.Namespace) -> int:
                 f.show(str(page))
             except OSError as error:
                 return fail(f"the report page cannot be written ({error})")
-            print(f"\nreport page: {shown(str(page.resolve()))}")
+            pages.append(f"page of {shown(f.name or f'function {i}')}: {shown(str(page.resolve()))}")
+    if pages:
+        print("\n" + "\n".join(pages))
     return status
 
 
