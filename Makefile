@@ -12,7 +12,7 @@ CHECKED := $(wildcard rewrites backends scanopt tests examples benchmarks)
 
 SMOKE := tests/test_layers.py tests/test_documents_examples.py tests/test_one_call.py
 
-.PHONY: run examples test check slow lint types pytest gpu-test gpu-bench bench wheel clean
+.PHONY: run examples test check slow lint types pytest gpu-test gpu-bench bench wheel docs clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -53,6 +53,11 @@ gpu-bench: $(VENV)/.stamp ## times on a device, beside JAX where it is there; wi
 
 bench: $(VENV)/.stamp
 	@for file in $(sort $(wildcard benchmarks/bench_*.py)); do $(BIN)/python "$$file" || exit 1; done
+
+docs: $(VENV)/.stamp ## the site of docs/, in build/site; its warnings are errors
+	@$(PIP) install --no-build-isolation -e ".[docs]"
+	@$(BIN)/mkdocs build --quiet
+	@echo "$(CURDIR)/build/site/index.html"
 
 wheel: $(VENV)/.stamp
 	@rm -rf build/lib build/bdist.*

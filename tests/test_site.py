@@ -1,0 +1,61 @@
+"""The site: it builds without warnings, its tutorials run, and what is generated is up to date."""
+
+import contextlib
+import io
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from api_page import api_page
+from gallery_page import gallery
+
+import scanopt
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+MKDOCS = shutil.which("mkdocs", path=str(Path(sys.executable).parent)) or shutil.which("mkdocs")
+
+TUTORIALS = ("mistakes", "start-loops", "start-rewriting", "start-researchers")
+_BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?", re.M | re.S)
+
+
+@pytest.fixture(autouse=True)
+def anywhere() -> Iterator[None]:
+    """What is printed and drawn is so on machines without a compiler, too."""
+    with scanopt.config.change_flags(cost="numpy"):
+        yield
+
+
+@pytest.mark.parametrize("page", TUTORIALS)
+def test_all_blocks_of_a_tutorial_run_and_print_what_it_says(page: str) -> None:
+    names: dict[str, object] = {"__name__": "__main__"}
+    for code, output in _BLOCK.findall((DOCS / f"{page}.md").read_text(encoding="utf-8")):
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            exec(code, names)
+        assert said.getvalue().strip() == output.strip()
+
+
+def test_gallery_is_up_to_date() -> None:
+    for name, text in gallery().items():
+        assert (DOCS / name).read_text(encoding="utf-8") == text, "write it again: python tests/gallery_page.py"
+
+
+def test_api_has_every_public_name_and_is_up_to_date() -> None:
+    page = (DOCS / "api.md").read_text(encoding="utf-8")
+    assert page == api_page(), "write it again: python tests/api_page.py > docs/api.md"
+    assert " at 0x" not in page
+
+
+@pytest.mark.skipif(MKDOCS is None, reason="MkDocs is not installed: pip install scanopt[docs]")
+def test_site_builds_without_warnings(tmp_path: Path) -> None:
+    assert MKDOCS is not None
+    line = [MKDOCS, "build", "--site-dir", str(tmp_path / "site")]
+    done = subprocess.run(line, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" not in done.stderr
+    assert len([*(tmp_path / "site").glob("*.html")]) >= len([*DOCS.glob("*.md")])
