@@ -382,3 +382,29 @@ def test_page_is_made_in_little_more_than_a_compilation(tmp_path: Path) -> None:
     start = time.process_time()
     f.show(str(tmp_path / "page.html"))
     assert time.process_time() - start < 5.0 + compiled
+
+
+@needs_browser
+@pytest.mark.parametrize("opened", ["lstm"], indirect=True)
+def test_the_four_answers_are_there_for_a_real_network(opened: Browser) -> None:
+    """The same clicks on the page of the LSTM's gradient, which opens on the loop that costs most."""
+    assert opened.js("scrollY") > 0
+    assert opened.js("closed.has(state.dearest)") is False
+    product = opened.js(
+        "[...BEFORE.by.values()].find((r) => r.op === 'dot' && fate(r.makes[0]) !== 'same'"
+        " && STEP_OF.has(AFTER.by.get(r.makes[0])?.law)).makes[0]"
+    )
+    opened.write("#search", product)
+    opened.key("Enter")
+    panel = opened.text("#panel")
+    assert "By which law, and what that saved" in panel
+    law = opened.js(f"AFTER.by.get('{product}').law")
+    assert law in panel
+    assert "Why both are equal" in panel
+    opened.click('#panel a[href^="#steps/"]')
+    assert re.search(r"cost .* ms → .* ms", opened.text("#step"))
+    opened.click('nav a[href="#laws"]')
+    opened.js("(() => { const s = document.querySelector('#lawkind'); s.value = 'near'; s.oninput(); })()")
+    opened.click("#lawtable tr[data-law]")
+    assert "Why it did not fire" in opened.text("#law")
+    assert "is not known: " in opened.text("#law")
