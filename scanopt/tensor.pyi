@@ -184,7 +184,6 @@ from scanopt.array.operators.specify_shape import addbroadcast as addbroadcast
 from scanopt.array.operators.specify_shape import patternbroadcast as patternbroadcast
 from scanopt.array.operators.specify_shape import specify_shape as specify_shape
 from scanopt.array.operators.specify_shape import unbroadcast as unbroadcast
-from scanopt.array.operators.subtensor import getitem as getitem
 from scanopt.array.operators.subtensor import inc_subtensor as inc_subtensor
 from scanopt.array.operators.subtensor import set_subtensor as set_subtensor
 from scanopt.array.random import functions as _functions
@@ -754,6 +753,9 @@ def ge(x: Any, y: Any) -> Variable:
 
 def get_underlying_scalar_constant_value(v: Any) -> np.ndarray[Any, Any]:
     """The value of a scalar that is known before the run.  Raises ValueError for one that is not."""
+
+def getitem(x: Any, key: Any) -> Variable:
+    """`x[key]` as users write it, of which `set` and `inc` make a new array: all of x, too, is a part of x alone."""
 
 def greater(x: Any, y: Any) -> Variable:
     """np.greater of symbolic arrays, element by element; shapes broadcast and dtypes promote"""

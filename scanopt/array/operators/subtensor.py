@@ -73,11 +73,10 @@ def _read(x: Variable, key: Any) -> tuple[Index, tuple[Variable, ...]]:
     return tuple(e for e, _ in read), tuple(p for _, given in read for p in given)
 
 
-@public("getitem")
 def getitem(x: Any, key: Any) -> Variable:
     """`x[key]` as NumPy reads it: ints, slices, Ellipsis, None, integer arrays, masks, any mixed.
 
-    Raises IndexError for too many indices or one that is known to be out of range.
+    All of x is x itself.  Raises IndexError for too many indices or one that is known to be out of range.
 
     >>> getitem(np.ones((3, 4)), (0, slice(1, None))).type.shape
     (3,)
@@ -91,8 +90,25 @@ def getitem(x: Any, key: Any) -> Variable:
     return apply(Op.make("getitem", index=index), v, *inputs)
 
 
+@public("getitem")
+def part(x: Any, key: Any) -> Variable:
+    """`x[key]` as users write it, of which `set` and `inc` make a new array: all of x, too, is a part of x alone.
+
+    >>> v = as_tensor_variable(np.zeros(3))[1:]
+    >>> part(v, slice(None)) is v, part(v, slice(None)).set(1.0).type.shape
+    (False, (2,))
+    """
+    v = as_variable(x)
+    found = getitem(v, key)
+    if found is not v:
+        return found
+    return apply(Op.make("getitem", index=(FULL,)), v) if v.ndim else apply(Op.make("reshape", shape=()), v)
+
+
 def _update(part: Variable, y: Any, mode: str) -> Variable:
     owner = part.owner if isinstance(part, Variable) else None
+    if isinstance(owner, Apply) and owner.op.name == "reshape" and part.ndim == owner.inputs[0].ndim == 0:
+        return getitem(_update(getitem(expand(owner.inputs[0], (0,)), 0), y, mode), 0)
     if not isinstance(owner, Apply) or owner.op.name != "getitem":
         found = describe(part) if isinstance(part, Variable) else repr(part)
         raise TypeError(f"{mode}_subtensor takes a part x[...] of an array, written in place, found {found}")
