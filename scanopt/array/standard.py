@@ -12,9 +12,9 @@ True
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import cache
+from inspect import Signature
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,6 +24,8 @@ from scanopt.array import fft, linalg
 from scanopt.array.constants import as_variable, constant
 from scanopt.array.entries import FUNCTIONS
 from scanopt.array.shapes import axis_of
+from scanopt.array.standard_names import CONSTANTS, DTYPES, FFT, LINALG
+from scanopt.array.standard_names import FUNCTIONS as SIGNATURES
 from scanopt.array.types import MOST_AXES
 from scanopt.array.variable import Constant, Variable
 
@@ -32,32 +34,8 @@ __all__ = ["MISSING", "NAMES", "VERSIONS", "namespace"]
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 """Versions of the standard that may be asked for."""
 
-_CONSTANTS = {"e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None, "pi": math.pi}
-_DTYPES = {
-    "bool": ("bool",),
-    "signed integer": ("int8", "int16", "int32", "int64"),
-    "unsigned integer": ("uint8", "uint16", "uint32", "uint64"),
-    "real floating": ("float32", "float64"),
-    "complex floating": ("complex64", "complex128"),
-}
-_NAMES = (
-    "arange", "asarray", "empty", "empty_like", "eye", "from_dlpack", "full", "full_like", "linspace", "meshgrid",
-    "ones", "ones_like", "tril", "triu", "zeros", "zeros_like", "astype", "broadcast_arrays", "broadcast_to",
-    "can_cast", "finfo", "iinfo", "isdtype", "result_type", "abs", "acos", "acosh", "add", "asin", "asinh", "atan",
-    "atan2", "atanh", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift",
-    "bitwise_xor", "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "exp", "expm1", "floor",
-    "floor_divide", "greater", "greater_equal", "hypot", "imag", "isfinite", "isinf", "isnan", "less", "less_equal",
-    "log", "log10", "log1p", "log2", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor",
-    "maximum", "minimum", "multiply", "negative", "nextafter", "not_equal", "positive", "pow", "real", "reciprocal",
-    "remainder", "round", "sign", "signbit", "sin", "sinh", "sqrt", "square", "subtract", "tan", "tanh", "trunc",
-    "take", "take_along_axis", "matmul", "matrix_transpose", "tensordot", "vecdot", "concat", "expand_dims", "flip",
-    "moveaxis", "permute_dims", "repeat", "reshape", "roll", "squeeze", "stack", "tile", "unstack", "argmax",
-    "argmin", "count_nonzero", "nonzero", "searchsorted", "where", "unique_all", "unique_counts", "unique_inverse",
-    "unique_values", "argsort", "sort", "cumulative_prod", "cumulative_sum", "max", "mean", "min", "prod", "std",
-    "sum", "var", "all", "any", "diff",
-)  # fmt: skip
 NAMES = (
-    *_CONSTANTS, *(d for kind in _DTYPES.values() for d in kind), *_NAMES, "linalg", "fft", "__array_api_version__",
+    *CONSTANTS, *(d for kind in DTYPES.values() for d in kind), *SIGNATURES, "linalg", "fft", "__array_api_version__",
     "__array_namespace_info__",
 )  # fmt: skip
 """All names of the standard."""
@@ -82,7 +60,7 @@ def _places(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
     return places
 
 
-def _expand_dims(x: Any, /, *, axis: Any = 0) -> Variable:
+def _expand_dims(x: Any, /, axis: Any = 0) -> Variable:
     expanded: Variable = FUNCTIONS["expand_dims"](x, axis)
     return expanded
 
@@ -98,8 +76,8 @@ def _name(dtype: Any) -> str:
 def _isdtype(dtype: Any, kind: Any) -> bool:
     """Whether a dtype is of a kind ("bool", "real floating", "numeric", ...), or is one of several."""
     kinds = kind if isinstance(kind, tuple) else (kind,)
-    mixed = {"integral": ("signed integer", "unsigned integer"), "numeric": tuple(_DTYPES)[1:]}
-    names = [name for k in kinds for part in mixed.get(k, (k,)) for name in _DTYPES.get(part, (part,))]
+    mixed = {"integral": ("signed integer", "unsigned integer"), "numeric": tuple(DTYPES)[1:]}
+    names = [name for k in kinds for part in mixed.get(k, (k,)) for name in DTYPES.get(part, (part,))]
     return _name(dtype) in {_name(name) for name in names}
 
 
@@ -123,7 +101,7 @@ class _Info:
         return {"real floating": "float64", "complex floating": "complex128", "integral": "int64", "indexing": "int64"}
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, str]:
-        every = [name for names in _DTYPES.values() for name in names]
+        every = [name for names in DTYPES.values() for name in names]
         return {name: name for name in every if kind is None or _isdtype(name, kind)}
 
 
@@ -139,28 +117,41 @@ _OWN: dict[str, Callable[..., Any]] = {
 }
 
 
-def _plain(name: str, f: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that takes a device ("cpu") and copy, too: symbolic arrays are never changed, so none is copied."""
+def _by_standard(name: str, signature: Signature, f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with the arguments that the standard gives it.
 
-    def function(*args: Any, device: Any = None, copy: Any = None, **more: Any) -> Any:
-        if device not in (None, "cpu"):
-            raise ValueError(f"{name}: symbolic arrays are on the device 'cpu', found {device!r}")
-        return f(*args, **more)
+    Of these, a device must be "cpu"; copy is without effect: symbolic arrays are never changed, so none is copied.
+    """
+
+    def function(*args: Any, **more: Any) -> Any:
+        try:
+            signature.bind(*args, **more)
+        except TypeError as error:
+            raise TypeError(f"{name}{signature} of the array API standard: {error}") from None
+        if more.get("device") not in (None, "cpu"):
+            raise ValueError(f"{name}: symbolic arrays are on the device 'cpu', found {more['device']!r}")
+        return f(*args, **{key: value for key, value in more.items() if key not in ("device", "copy")})
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f.__doc__
+    function.__signature__ = signature  # type: ignore[attr-defined]
     return function
 
 
-MISSING: tuple[str, ...] = tuple(n for n in _NAMES if n not in FUNCTIONS and n not in _OWN)
+MISSING: tuple[str, ...] = tuple(n for n in SIGNATURES if n not in FUNCTIONS and n not in _OWN)
 """Names of the standard that have no symbolic form."""
 
 
 @cache
 def _namespace() -> SimpleNamespace:
-    functions = {n: _plain(n, _OWN.get(n) or FUNCTIONS[n]) for n in _NAMES if n not in MISSING}
+    known = FUNCTIONS | _OWN
+    functions = {n: _by_standard(n, x, known[n]) for n, x in SIGNATURES.items() if n not in MISSING}
+    parts = {
+        part: SimpleNamespace(**{n: _by_standard(f"{part}.{n}", x, getattr(module, n)) for n, x in names.items()})
+        for part, module, names in (("linalg", linalg, LINALG), ("fft", fft, FFT))
+    }
     return SimpleNamespace(
-        **_CONSTANTS, **{d: d for kind in _DTYPES.values() for d in kind}, **functions, linalg=linalg, fft=fft,
+        **CONSTANTS, **{d: d for kind in DTYPES.values() for d in kind}, **functions, **parts,
         __array_api_version__=VERSIONS[-1], __array_namespace_info__=_Info,
     )  # fmt: skip
 
