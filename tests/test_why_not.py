@@ -8,11 +8,13 @@ import pytest
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.law import Equation
+from scanopt.calculus.condition import FACTS
+from scanopt.calculus.law import Equation, standard_laws
 from scanopt.calculus.terms import Value, ops
 from scanopt.compilation.optimize import Settings
 from scanopt.egraph.saturation import Limits
 from scanopt.lab.law_probe import probe
+from scanopt.lab.ways_out import WAYS_OUT
 from scanopt.lab.why_not import Verdict
 
 HERE = Path(__file__).name
@@ -36,6 +38,21 @@ def test_a_condition_is_named_with_its_meaning_and_its_place() -> None:
     assert HERE in place
     assert str(answer).splitlines()[0] == "stack_of_sequence: did not fire: its pattern was found once"
     assert f"at {place}" in str(answer)
+    assert barrier.plain == "the loop may end early, by until"
+    assert barrier.way_out.startswith("where all steps may run, leave until out")
+    assert f"once {barrier.plain}\n        condition: runs_all(c): c runs all its steps" in str(answer)
+    assert f"way out: {barrier.way_out}\n" in str(answer)
+
+
+def test_plain_words_are_of_facts_that_there_are() -> None:
+    standard_laws()
+    assert [name for name in WAYS_OUT if name not in FACTS] == []
+
+
+def test_results_in_place_are_no_laws() -> None:
+    x = T.dvector("x")
+    with pytest.raises(ValueError, match="'inplace'; what is computed in place is no matter of laws"):
+        scanopt.function([x], x + 1).why_not("inplace")
 
 
 def test_a_law_that_fired_says_what_that_saved() -> None:

@@ -291,6 +291,8 @@ def named_laws(laws: Sequence[Law], name: str) -> tuple[Law, ...]:
         rulesets = list(dict.fromkeys(x.ruleset for x in laws))
         near = get_close_matches(str(name), [*rulesets, *(x.name for x in laws)], 3)
         hint = f"near: {', '.join(near)}" if near else f"the rulesets are {', '.join(rulesets)}"
+        if name == INPLACE:
+            hint = "what is computed in place is no matter of laws: exclude=['inplace'] shows the program without it"
         raise ValueError(f"no law or ruleset is named {name!r}; {hint}")
     return found
 

@@ -11,6 +11,7 @@ from scanopt.calculus.law import LICENCES, Law, named_laws
 from scanopt.compilation.optimize import Optimized, Settings, optimize
 from scanopt.lab.law_probe import Failing, Probed, probe
 from scanopt.lab.term_text import Teller
+from scanopt.lab.ways_out import WAYS_OUT, WayOut
 
 __all__ = ["Barrier", "Verdict", "WhyNot", "why_not"]
 
@@ -21,11 +22,14 @@ _PLACES = 3  # told of one condition
 class Barrier:
     """A condition that does not hold where the pattern of a law is found.
 
+    plain: what that means, in plain words; way_out: what to write for it to hold; "" where there are none.
     count: at so many places; alone: at so many of these it is the only one.  places: some of them in words.
     """
 
     condition: str
     meaning: str
+    plain: str
+    way_out: str
     count: int
     alone: int
     places: tuple[str, ...]
@@ -75,7 +79,11 @@ class WhyNot:
             yield f"    nothing in the program looks like {_pattern(v)}"
         for b in v.barriers:
             only = "" if b.alone == b.count else f" ({b.alone} of them: it alone)" if b.alone else ""
-            yield f"    {_times(b.count)}{only} {b.condition} is not known: {b.meaning}"
+            yield f"    {_times(b.count)}{only} " + (b.plain or f"{b.condition} is not known: {b.meaning}")
+            if b.plain:
+                yield f"        condition: {b.condition}: {b.meaning}"
+            if b.way_out:
+                yield f"        way out: {b.way_out}"
             yield from (f"        at {place}" for place in b.places)
             if b.count > len(b.places):
                 yield f"        and at {b.count - len(b.places)} more"
@@ -149,5 +157,7 @@ def _barrier(failing: Failing, probed: Probed, teller: Teller) -> Barrier:
     order = lambda m: (m not in failing.alone, teller.rank(m))  # noqa: E731
     shown = sorted(failing.matches, key=order)[:_PLACES]
     places = tuple(dict.fromkeys(teller.place(m, probed.sorts) for m in shown))
-    fact = FACTS[failing.condition.fact]
-    return Barrier(str(failing.condition), fact.meaning, len(failing.matches), len(failing.alone), places)
+    name = failing.condition.fact
+    said = WAYS_OUT.get(name, WayOut(""))
+    count, alone = len(failing.matches), len(failing.alone)
+    return Barrier(str(failing.condition), FACTS[name].meaning, said.plain, said.way, count, alone, places)
