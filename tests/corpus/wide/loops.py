@@ -10,7 +10,7 @@ from corpus.draws import PLAIN_DRAWS
 from corpus.spec import Loop, Out, Slot
 from corpus.wide.ops import BY_LAYOUT, OPS, SMOOTH, constant
 from corpus.wide.pool import Array, Made, Pool, Value
-from corpus.wide.raising import RAISING, SMOOTH_RAISING, choice
+from corpus.wide.raising import MOST, RAISING, SMOOTH_RAISING, choice
 
 __all__ = ["add_loop", "consume", "grow"]
 
@@ -119,7 +119,10 @@ def _plan(p: Pool, rows: int) -> _Plan:
 def _steps(p: Pool, rows: int) -> str:
     found = [v for v in p.values if v.kind in "iu" and not v.ndim and int(v.example) == rows and not v.risky]
     if found and p.chance(0.7):
-        return p.rng.choice(found).name
+        v = p.rng.choice(found)
+        if v.varies and p.more:  # at another step it may be any number
+            return f"T.clip({v.name}, {0 if v.kind == 'u' else -MOST}, {MOST})"
+        return v.name
     return f"-{rows}" if p.chance(0.1) else str(rows)
 
 

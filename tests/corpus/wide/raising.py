@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from corpus.wide.pool import Made, Pool, Value
 
-__all__ = ["RAISING", "SMOOTH_RAISING", "choice"]
+__all__ = ["MOST", "RAISING", "SMOOTH_RAISING", "choice"]
 
 
 MOST = 50
