@@ -32,8 +32,8 @@ ABSENT = {name: text for names, text in _ABSENT.items() for name in names.split(
 """Names of Theano, Aesara and PyTensor that are not here on purpose, each with what to write."""
 
 
-def no_such_name(where: str, name: str, known: Iterable[str]) -> AttributeError:
-    """The error for a name that a module does not have.
+def no_such_name(where: str, name: str, known: Iterable[str], other: str = "") -> AttributeError:
+    """The error for a name that a module does not have.  other: the name of it that another module has.
 
     >>> print(no_such_name("scanopt.tensor", "arrange", ["arange", "add", "range"]))
     module 'scanopt.tensor' has no attribute 'arrange'; near: arange, range
@@ -41,6 +41,8 @@ def no_such_name(where: str, name: str, known: Iterable[str]) -> AttributeError:
     text = f"module {where!r} has no attribute {name!r}"
     if name in ABSENT:
         return AttributeError(f"{text}; {ABSENT[name]}")
+    if other:
+        return AttributeError(f"{text}; it is {other}")
     lower = {n.lower(): n for n in sorted(known, reverse=True)}
     near = get_close_matches(name.lower(), lower, 3, 0.7)
     return AttributeError(f"{text}; near: {', '.join(lower[n] for n in near)}" if near else text)

@@ -70,7 +70,9 @@ def __getattr__(name: str) -> Any:
     elif name in (functions := _functions()):
         value = functions[name]
     else:
-        raise no_such_name("scanopt.tensor", name, __dir__())
+        homes = [n for n, home in _MODULES.items() if name in dir(importlib.import_module(home))]
+        other = f"T.{homes[0]}.{name}" if homes and not name.startswith("_") else ""
+        raise no_such_name("scanopt.tensor", name, __dir__(), other)
     globals()[name] = value
     return value
 

@@ -138,7 +138,8 @@ METHODS: dict[str, Callable[[Any], Any]] = {
     "clip": lambda x: x.clip(-0.5, 0.5), "conj": lambda x: x.conj(), "conjugate": lambda x: x.conjugate(),
     "copy": lambda x: x.copy(), "cumprod": lambda x: x.cumprod(), "cumsum": lambda x: x.cumsum(1),
     "diagonal": lambda x: x.diagonal(1), "dot": lambda x: x.dot(x.T), "flatten": lambda x: x.flatten(),
-    "flat": lambda x: x.flat[3], "imag": lambda x: x.imag, "max": lambda x: x.max(0), "mean": lambda x: x.mean(axis=1),
+    "flat": lambda x: x.flat[3], "item": lambda x: x.item(1, 2), "imag": lambda x: x.imag, "max": lambda x: x.max(0),
+    "mean": lambda x: x.mean(axis=1),
     "min": lambda x: x.min(), "prod": lambda x: x.prod(1), "ptp": lambda x: np.ptp(x, 0), "ravel": lambda x: x.ravel(),
     "real": lambda x: x.real, "repeat": lambda x: x.repeat(2, 0), "reshape": lambda x: x.reshape(2, -1),
     "round": lambda x: x.round(1), "squeeze": lambda x: x[:1].squeeze(0), "std": lambda x: x.std(),
@@ -195,6 +196,18 @@ def test_variables_are_copied_and_stored() -> None:
     for again in (copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
         assert (again.name, again.type) == ("x", x.type)
     assert repr(Variable.__new__(Variable).__dict__) == "{}"
+
+
+def test_one_element() -> None:
+    x = T.dmatrix("x")
+    outputs = [x[:1, :1].item(), x.item(4), x.item(-1), x.item(1, 2), x.item((0, 1)), T.constant(3).item()]
+    f = scanopt.function([x], outputs)
+    values = np.arange(6.0).reshape(2, 3)
+    for run in (f, f.unoptimized):
+        assert [float(v) for v in run(values)] == [0, 4, 5, 5, 1, 3]
+    with pytest.raises(ValueError, match="cannot reshape array of size 6 into shape"):
+        x.item().eval({x: values})
+    assert T.grad(x.item(1, 1) ** 2, x).eval({x: values}).tolist() == [[0, 0, 0], [0, 8, 0]]
 
 
 # The array API standard

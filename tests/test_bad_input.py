@@ -77,6 +77,16 @@ CASES: dict[str, list[Case]] = {
         Case("scan(lambda: ([], {W: W}, [(W, W)]), n_steps=3)", ValueError, ["two collections of updates"]),
         Case("scan(lambda x: x if x > 0 else -x, x)", TypeError, ["symbolic", "symbolic", "where"]),
         Case("scan(lambda v: v + np.random.normal(), x)", UserWarning, ["np.random", "the same at every step"]),
+        Case(
+            "rng = np.random.default_rng(0); scan(lambda v: v + rng.normal(), x)",
+            UserWarning,
+            ["the step of scan draws numbers by rng", "the same at every step", "RandomStreams(seed)"],
+        ),
+        Case(
+            "import random; map(lambda v: v + random.random(), x)",
+            UserWarning,
+            ["the step of map draws numbers by Python's random", "the same at every step"],
+        ),
         Case("scan(lambda x: xs3 + np.ones(2), x)", ValueError, ["float64[3]", "float64[2]"]),
     ],
     "How many outputs": [
@@ -607,6 +617,11 @@ CASES: dict[str, list[Case]] = {
         Case("np.fft.rfft(x * 1j)", TypeError, ["rfft takes real numbers", "complex128[?]", "use fft"]),
         Case("T.fft.fft(x, 0)", ValueError, ["fft of 0 points", "'x' float64[?]"]),
         Case("T.special.airy(x)", AttributeError, ["scanopt.tensor.special has no 'airy'", "betainc"]),
+        Case("T.fft.rfftt(x)", AttributeError, ["'scanopt.tensor.fft' has no attribute 'rfftt'; near: rfft"]),
+        Case("T.linalg.svdd(X)", AttributeError, ["'scanopt.tensor.linalg' has no attribute 'svdd'; near: svd"]),
+        Case("T.nnet.rellu(x)", AttributeError, ["'scanopt.tensor.nnet' has no attribute 'rellu'; near: relu"]),
+        Case("T.gelu(x)", AttributeError, ["'scanopt.tensor' has no attribute 'gelu'; it is T.nnet.gelu"]),
+        Case("T.digamma(x)", AttributeError, ["'scanopt.tensor' has no attribute 'digamma'; it is T.special.digamma"]),
         Case(
             "T.grad(T.special.gammainc(s, 2.0), s)",
             NullTypeGradError,
@@ -617,7 +632,8 @@ CASES: dict[str, list[Case]] = {
         Case("T.nnet.one_hot(x, 3)", TypeError, ["one_hot takes integers", "'x' float64[?]"]),
     ],
     "Methods of arrays": [
-        Case("s.item()", AttributeError, ["'s' float64[] is symbolic and has no item", "x.eval({...})"]),
+        Case("s.tolist()", AttributeError, ["'s' float64[] is symbolic and has no tolist", "x.eval({...})"]),
+        Case("xs3.item()", ValueError, ["cannot reshape (3,) to ()", "'xs3' float64[3]"]),
         Case("x.view(int)", AttributeError, ["has no view", "x.astype(dtype)"]),
         Case("x.put([0], 1.0)", AttributeError, ["never changed in place", "x.at[indices].set(values)"]),
         Case("x.strides", AttributeError, ["has no strides", "no memory before the function runs"]),

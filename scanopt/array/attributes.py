@@ -43,6 +43,23 @@ class Attributes:
         """Bytes of all elements: symbolic, as the lengths are."""
         return cast("Variable", self).size * self.type.itemsize
 
+    def item(self, *index: Any) -> Any:
+        """One element, as a symbolic number: the only one, or that at a place in all, flattened, or at an index.
+
+        Raises ValueError, when the function runs if lengths are not known before, where there is no element alone.
+
+        >>> from scanopt import interpret, tensor as T
+        >>> x = T.constant([[1.0, 2.0], [3.0, 4.0]])
+        >>> [float(interpret(v)) for v in (x[:1, :1].item(), x.item(2), x.item(0, 1))]
+        [1.0, 3.0, 2.0]
+        """
+        x = cast("Variable", self)
+        if not index:
+            return x.reshape(())
+        if len(index) > 1 or isinstance(index[0], tuple):
+            return x[index[0] if len(index) == 1 else index]
+        return x.ravel()[index[0]]
+
     def compress(self, condition: Any, axis: int | None = None) -> Any:
         """The entries along axis (all, flattened, if None) for which a vector of conditions holds."""
         return importlib.import_module("scanopt.array.entries").FUNCTIONS["compress"](condition, self, axis)

@@ -11,8 +11,9 @@ array([1.+0.j, 1.+0.j, 1.+0.j])
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from scanopt.absent import no_such_name
 from scanopt.array.batching import dim
 from scanopt.array.constants import as_variable
 from scanopt.array.operators.creation import arange
@@ -28,6 +29,12 @@ __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft",
     "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        raise no_such_name("scanopt.tensor.fft", name, __all__)
+
 
 Transform = Callable[..., Variable]
 

@@ -49,7 +49,7 @@ _SORTED = "symbolic arrays are never changed in place: write y = "
 _MEMORY = "it has no memory before the function runs, and after that the executor decides how arrays lie in it"
 
 INSTEAD_OF_METHODS: dict[str, str] = {
-    **dict.fromkeys(("item", "tolist", "tobytes", "tofile", "dump", "dumps"), _RESULT),
+    **dict.fromkeys(("tolist", "tobytes", "tofile", "dump", "dumps"), _RESULT),
     **dict.fromkeys(("base", "ctypes", "data", "flags", "strides", "setflags"), _MEMORY),
     **dict.fromkeys(("byteswap", "newbyteorder", "getfield", "setfield"), "it has no bytes before the function runs"),
     "itemset": _NEW_ARRAY + "y = x[index].set(value)",

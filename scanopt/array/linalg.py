@@ -12,8 +12,11 @@ array([1., 2.])
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NoReturn
+
 import numpy as np
 
+from scanopt.absent import no_such_name
 from scanopt.array.linalg_decompositions import (
     EighResult,
     EigResult,
@@ -69,6 +72,12 @@ __all__ = [
     "norm", "outer", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "tensordot", "tensorinv",
     "tensorsolve", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        raise no_such_name("scanopt.tensor.linalg", name, __all__)
+
 
 # They stand in for NumPy's, given a symbolic array: np.linalg.solve(A, b).
 NUMPY_FUNCTIONS.update({f"linalg.{name}": globals()[name] for name in __all__ if name in np.linalg.__all__})

@@ -5,6 +5,9 @@ Where these differ under one name, it is Theano's function: `conv2d` flips its f
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NoReturn
+
+from scanopt.absent import no_such_name
 from scanopt.array.nnet_activations import (
     celu,
     crossentropy_categorical_1hot,
@@ -73,6 +76,12 @@ __all__ = [
     "swish",
     "ultra_fast_sigmoid",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> NoReturn:
+        raise no_such_name("scanopt.tensor.nnet", name, __all__)
+
 
 log_softmax = logsoftmax
 softmax_graph, ultra_fast_sigmoid = softmax, sigmoid  # Theano's approximation was faster there

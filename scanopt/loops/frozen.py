@@ -1,7 +1,12 @@
-"""Numbers drawn by `np.random` while a step is built, or a function traced: drawn once, they are always the same."""
+"""Numbers drawn by NumPy or Python while a step is built, or a function traced: drawn once, always the same."""
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import random
+from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -9,33 +14,71 @@ import numpy as np
 from scanopt.loops.location import warn_at
 from scanopt.loops.site import Site
 
-__all__ = ["generator", "warn_if_drawn", "warn_if_traced"]
+__all__ = ["States", "generators", "warn_if_drawn", "warn_if_traced"]
+
+States = dict[str, Any]
+"""Of each generator, as people call it, its state."""
 
 
-def generator() -> tuple[bytes, int, int]:
-    """The state of the generator behind `np.random.normal` and the like, which all share."""
-    state: Any = np.random.get_state(legacy=False)  # noqa: NPY002  to see whether people use it
-    numbers = state["state"]
-    return numbers["key"].tobytes(), numbers["pos"], state["has_gauss"]
+def generators(f: Callable[..., Any]) -> States:
+    """The states of the generators that f may draw from: those of np.random and random, and its own variables."""
+    shared: Any = np.random.get_state(legacy=False)  # noqa: NPY002  to see whether people use it
+    numbers = shared["state"]
+    states: States = {"np.random": (numbers["key"].tobytes(), numbers["pos"], shared["has_gauss"])}
+    states["Python's random"] = random.getstate()
+    for name, x in _seen(f):
+        if isinstance(x, random.Random):
+            states[name] = x.getstate()
+        elif isinstance(x, np.random.Generator):
+            states[name] = str(x.bit_generator.state)
+        elif isinstance(x, np.random.RandomState):
+            states[name] = str(x.get_state())
+    return states
 
 
-def warn_if_drawn(site: Site, before: tuple[bytes, int, int]) -> None:
-    """Warn at the user's call where the step of a loop drew numbers since `before`."""
-    if generator() != before:
+def _seen(f: Callable[..., Any], depth: int = 3) -> Iterator[tuple[str, Any]]:
+    """What a Python function, and functions that it calls, read from around them, by name."""
+    while isinstance(f, functools.partial):
+        f = f.func
+    f = getattr(f, "__func__", f)
+    code = getattr(f, "__code__", None)
+    if code is None:
+        return
+    seen = [("a default of an argument", x) for x in f.__defaults__ or ()]
+    for name, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):  # not assigned yet
+            seen.append((name, cell.cell_contents))
+    if not (f.__module__ or "").startswith(("numpy", "scanopt")):
+        seen += [(name, f.__globals__[name]) for name in code.co_names if name in f.__globals__]
+    yield from seen
+    if depth:
+        for _, x in seen:
+            if isinstance(x, FunctionType):
+                yield from _seen(x, depth - 1)
+
+
+def _drawn(f: Callable[..., Any], before: States) -> str:
+    """The generators that have other states than before, "" where none has."""
+    return " and ".join(name for name, state in generators(f).items() if before.get(name, state) != state)
+
+
+def warn_if_drawn(site: Site, f: Callable[..., Any], before: States) -> None:
+    """Warn at the user's call where the step f of a loop drew numbers since `before`."""
+    if used := _drawn(f, before):
         warn_at(
             site.location,
-            f"the step of {site.function} draws numbers by np.random: they are drawn once, when the step is built, and "
+            f"the step of {site.function} draws numbers by {used}: they are drawn once, when the step is built, and "
             f"are the same at every step and in every run; for new ones at each step write {_STREAM}, and for fixed "
             f"ones draw them before the loop {site.place}",
         )
 
 
-def warn_if_traced(site: Site, name: str, before: tuple[bytes, int, int]) -> None:
-    """Warn at the user's call where a function of this name drew numbers since `before`, while it was traced."""
-    if generator() != before:
+def warn_if_traced(site: Site, name: str, f: Callable[..., Any], before: States) -> None:
+    """Warn at the user's call where the function f of this name drew numbers since `before`, while it was traced."""
+    if used := _drawn(f, before):
         warn_at(
             site.location,
-            f"{name} draws numbers by np.random: they are drawn once, when it is traced, and are the same in every "
+            f"{name} draws numbers by {used}: they are drawn once, when it is traced, and are the same in every "
             f"call; for new ones write {_STREAM}, and fixed ones draw outside and pass {site.place}",
         )
 

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from scanopt.array.variable import Constant, SharedVariable, Variable, describe
-from scanopt.loops.frozen import generator, warn_if_drawn
+from scanopt.loops.frozen import generators, warn_if_drawn
 from scanopt.loops.site import Number, Site, is_bare, show
 from scanopt.loops.tracing import attached, collecting
 
@@ -84,7 +84,7 @@ class Building(Generic[T]):
             except StopIteration as end:
                 made: T = end.value
                 return made
-            before = generator()
+            before = generators(self.fn)
             try:
                 with collecting() as asked:
                     returned = self.fn(*arguments)
@@ -93,7 +93,7 @@ class Building(Generic[T]):
                 _note(self.site, error)
                 answer, given = self.asking.throw, error
             else:
-                warn_if_drawn(self.site, before)
+                warn_if_drawn(self.site, self.fn, before)
 
 
 def _is_updates(x: Any) -> bool:

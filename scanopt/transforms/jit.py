@@ -19,7 +19,7 @@ from scanopt.compilation.compiled_function import Function
 from scanopt.compilation.explanation import Explanation
 from scanopt.compilation.function import function
 from scanopt.forks import lock, once
-from scanopt.loops.frozen import generator, warn_if_traced
+from scanopt.loops.frozen import generators, warn_if_traced
 from scanopt.loops.graph import leaves
 from scanopt.loops.location import user_location
 from scanopt.loops.site import Site, show
@@ -98,7 +98,7 @@ class Traced:
 def traced(call: CallArguments, arrays: list[Any], options: dict[str, Any], exact: bool) -> Traced:
     """A call as a graph.  arrays: those among its arguments.  Errors in it carry a note that says what was traced."""
     inputs = [Variable(_type(x, exact), path) for path, x in zip(call.paths, arrays, strict=True)]
-    before = generator()
+    before = generators(call.f)
     try:
         with collecting() as asked:
             results = call.traced(inputs)
@@ -106,7 +106,7 @@ def traced(call: CallArguments, arrays: list[Any], options: dict[str, Any], exac
         given = ", ".join(f"{v.name} {v.type}" for v in inputs)
         error.add_note(f"while tracing {title(call.f)} with {given or 'no arrays'}")
         raise
-    warn_if_traced(Site("jit", user_location()), title(call.f), before)
+    warn_if_traced(Site("jit", user_location()), title(call.f), call.f, before)
     return Traced(title(call.f), inputs, attached(as_results(call.f, results), asked), options)
 
 
