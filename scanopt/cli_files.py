@@ -76,7 +76,8 @@ def _own_part(frames: TracebackType | None) -> TracebackType | None:
 
 
 def _runs_files(file: str) -> bool:
-    return file in (__file__, targets.__file__, importlib.__file__) or file.startswith("<frozen ")
+    commands = str(Path(__file__).with_name("cli"))  # cli.py, cli_files.py ...
+    return file in (targets.__file__, importlib.__file__) or file.startswith((commands, "<frozen "))
 
 
 def page_path(html: Path, number: int, total: int) -> Path:

@@ -17,7 +17,7 @@ from test_program import zoo
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.compilation.saved import _text
+from scanopt.compilation.saved import text_of
 from scanopt.program.ir import Program
 from scanopt.program.serial import to_json
 
@@ -72,8 +72,8 @@ def functions() -> Iterator[str]:
     h, _ = scanopt.scan(lambda v, h: (T.tanh(T.dot(h, W) + v), scanopt.until(v[0] > 0.9)), x, h0)
     start = scanopt.In(h0, value=np.zeros(3), name="start")
     outputs: dict[str, Any] = {"last": h[-1], "all": h}
-    yield _text(scanopt.function([x, start], outputs, updates={calls: calls + 1}, name="net", mode="FAST_COMPILE"))
-    yield _text(scanopt.function([x, scanopt.In(n, value=1, update=n * 2)], x.sum() + n, mode="FAST_COMPILE"))
+    yield text_of(scanopt.function([x, start], outputs, updates={calls: calls + 1}, name="net", mode="FAST_COMPILE"))
+    yield text_of(scanopt.function([x, scanopt.In(n, value=1, update=n * 2)], x.sum() + n, mode="FAST_COMPILE"))
 
 
 def operators(texts: Sequence[str]) -> list[str]:

@@ -228,7 +228,7 @@ def roots(p: Any) -> Variable:
 
     The result has as many entries as the polynomial has zeros, which leading coefficients of 0 add none to.
 
-    >>> roots([1.0, 0.0, 4.0]).eval().imag.tolist()
+    >>> roots([1.0, 0.0, 4.0]).eval().imag.round(9).tolist()
     [2.0, -2.0]
     """
     v = _coefficients("roots", p)

@@ -11,6 +11,7 @@ from scanopt.array.batching import front, rows, spread
 from scanopt.array.constants import as_tensor_variable, as_variable, is_weak, weak_constant
 from scanopt.array.derivatives import no_gradient, zero_gradient
 from scanopt.array.op import Gradient, Op, Operand, OpSpec, register
+from scanopt.array.parameters import Parameter
 from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.shapes import broadcast
 from scanopt.array.types import TensorType
@@ -84,6 +85,7 @@ register(
         view=True,
         for_gradients=True,
         gradient=_rule_of,
+        params={"rule": Parameter("a rule of gradients", callable)},
         doc="its first argument, whose gradients with respect to the others a rule of the user's says",
     )
 )
