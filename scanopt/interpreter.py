@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.abstract import concrete, concrete_shape
+from scanopt.array.misfits import axis_named
 from scanopt.array.numerics.c_order import laid_out
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
@@ -57,7 +58,10 @@ def read_value(variable: Variable, value: Any) -> Array:
     if data.ndim != variable.ndim:
         raise TypeError(f"{describe(variable)} needs {variable.ndim} axes, found {found}")
     if not variable.type.accepts(TensorType(data.dtype.name, data.shape)):
-        raise ValueError(f"{describe(variable)} got an array of another shape: {found}")
+        lengths = [*zip(variable.type.shape, data.shape, strict=True)]
+        axis = next(i for i, (n, m) in enumerate(lengths) if n not in (None, m))
+        where = f"{axis_named(axis, variable.axes)} has length {data.shape[axis]}, not {variable.type.shape[axis]}"
+        raise ValueError(f"{describe(variable)} got an array of another shape: {found}: {where}")
     return data
 
 

@@ -391,7 +391,7 @@ def atan2(x: Any, y: Any) -> Variable:
 def atanh(x: Any) -> Variable:
     """np.arctanh of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def bcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def bcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype int8."""
 
 def bcols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
@@ -427,40 +427,40 @@ def bitwise_xor(x: Any, *more: Any) -> Variable:
 def bmatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `bmatrix`, by names (or a number of them)."""
 
-def bmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def bmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype int8."""
 
-def brow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def brow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype int8."""
 
 def brows(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `brow`, by names (or a number of them)."""
 
-def bscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def bscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 0 axes, dtype int8."""
 
 def bscalars(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `bscalar`, by names (or a number of them)."""
 
-def btensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def btensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 3 axes, dtype int8."""
 
 def btensor3s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `btensor3`, by names (or a number of them)."""
 
-def btensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def btensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 4 axes, dtype int8."""
 
 def btensor4s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `btensor4`, by names (or a number of them)."""
 
-def btensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def btensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 5 axes, dtype int8."""
 
 def btensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `btensor5`, by names (or a number of them)."""
 
-def bvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def bvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 1 axes, dtype int8."""
 
 def bvectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
@@ -469,7 +469,7 @@ def bvectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
 def cbrt(x: Any) -> Variable:
     """np.cbrt of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def ccol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def ccol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype complex64."""
 
 def ccols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
@@ -481,10 +481,10 @@ def ceil(x: Any) -> Variable:
 def cmatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `cmatrix`, by names (or a number of them)."""
 
-def cmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def cmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype complex64."""
 
-def col(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def col(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype `config.floatX`."""
 
 def cols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
@@ -514,31 +514,31 @@ def cos(x: Any) -> Variable:
 def cosh(x: Any) -> Variable:
     """np.cosh of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def crow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def crow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype complex64."""
 
 def crows(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `crow`, by names (or a number of them)."""
 
-def cscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def cscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 0 axes, dtype complex64."""
 
 def cscalars(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `cscalar`, by names (or a number of them)."""
 
-def ctensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def ctensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 3 axes, dtype complex64."""
 
 def ctensor3s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `ctensor3`, by names (or a number of them)."""
 
-def ctensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def ctensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 4 axes, dtype complex64."""
 
 def ctensor4s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `ctensor4`, by names (or a number of them)."""
 
-def ctensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def ctensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 5 axes, dtype complex64."""
 
 def ctensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
@@ -562,13 +562,13 @@ def cumulative_prod(x: Any, *, axis: int | None = ..., dtype: Any = ..., out: No
 def cumulative_sum(x: Any, *, axis: int | None = ..., dtype: Any = ..., out: None = ..., include_initial: bool = ...) -> Variable:
     """np.cumsum along axis (which only a vector may leave out), from 0 on with include_initial."""
 
-def cvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def cvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 1 axes, dtype complex64."""
 
 def cvectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `cvector`, by names (or a number of them)."""
 
-def dcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def dcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype float64."""
 
 def dcols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
@@ -589,40 +589,40 @@ def divmod(x: Any, y: Any) -> tuple[Variable, Variable]:
 def dmatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `dmatrix`, by names (or a number of them)."""
 
-def dmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def dmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype float64."""
 
-def drow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def drow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype float64."""
 
 def drows(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `drow`, by names (or a number of them)."""
 
-def dscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def dscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 0 axes, dtype float64."""
 
 def dscalars(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `dscalar`, by names (or a number of them)."""
 
-def dtensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def dtensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 3 axes, dtype float64."""
 
 def dtensor3s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `dtensor3`, by names (or a number of them)."""
 
-def dtensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def dtensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 4 axes, dtype float64."""
 
 def dtensor4s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `dtensor4`, by names (or a number of them)."""
 
-def dtensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def dtensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 5 axes, dtype float64."""
 
 def dtensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `dtensor5`, by names (or a number of them)."""
 
-def dvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def dvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 1 axes, dtype float64."""
 
 def dvectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
@@ -661,7 +661,7 @@ def expm1(x: Any) -> Variable:
 def fabs(x: Any) -> Variable:
     """np.fabs of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def fcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def fcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype float32."""
 
 def fcols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
@@ -685,7 +685,7 @@ def floor_divide(x: Any, y: Any) -> Variable:
 def fmatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `fmatrix`, by names (or a number of them)."""
 
-def fmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def fmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype float32."""
 
 def fmax(x: Any, *more: Any) -> Variable:
@@ -697,37 +697,37 @@ def fmin(x: Any, *more: Any) -> Variable:
 def fmod(x: Any, y: Any) -> Variable:
     """np.fmod of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def frow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def frow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype float32."""
 
 def frows(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `frow`, by names (or a number of them)."""
 
-def fscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def fscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 0 axes, dtype float32."""
 
 def fscalars(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `fscalar`, by names (or a number of them)."""
 
-def ftensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def ftensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 3 axes, dtype float32."""
 
 def ftensor3s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `ftensor3`, by names (or a number of them)."""
 
-def ftensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def ftensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 4 axes, dtype float32."""
 
 def ftensor4s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `ftensor4`, by names (or a number of them)."""
 
-def ftensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def ftensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 5 axes, dtype float32."""
 
 def ftensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `ftensor5`, by names (or a number of them)."""
 
-def fvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def fvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 1 axes, dtype float32."""
 
 def fvectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
@@ -775,7 +775,7 @@ def hypot(x: Any, y: Any) -> Variable:
 def i1(*args: Any) -> Variable:
     """scipy.special.i1 of symbolic arrays, element by element; shapes broadcast and dtypes are SciPy's."""
 
-def icol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def icol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype int32."""
 
 def icols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
@@ -784,7 +784,7 @@ def icols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
 def imatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `imatrix`, by names (or a number of them)."""
 
-def imatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def imatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype int32."""
 
 def int_div(x: Any, y: Any) -> Variable:
@@ -796,13 +796,13 @@ def inv(x: Any) -> Variable:
 def invert(x: Any) -> Variable:
     """np.invert of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def irow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def irow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype int32."""
 
 def irows(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `irow`, by names (or a number of them)."""
 
-def iscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def iscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 0 axes, dtype int32."""
 
 def iscalars(*names: str | int, dtype: str | None = ...) -> list[Variable]:
@@ -817,25 +817,25 @@ def isinf(x: Any) -> Variable:
 def isnan(x: Any) -> Variable:
     """np.isnan of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def itensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def itensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 3 axes, dtype int32."""
 
 def itensor3s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `itensor3`, by names (or a number of them)."""
 
-def itensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def itensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 4 axes, dtype int32."""
 
 def itensor4s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `itensor4`, by names (or a number of them)."""
 
-def itensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def itensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 5 axes, dtype int32."""
 
 def itensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `itensor5`, by names (or a number of them)."""
 
-def ivector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def ivector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 1 axes, dtype int32."""
 
 def ivectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
@@ -853,7 +853,7 @@ def largest(x: Any, *more: Any) -> Variable:
 def lcm(x: Any, y: Any) -> Variable:
     """np.lcm of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def lcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def lcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype int64."""
 
 def lcols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
@@ -877,7 +877,7 @@ def less_equal(x: Any, y: Any) -> Variable:
 def lmatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `lmatrix`, by names (or a number of them)."""
 
-def lmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def lmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype int64."""
 
 def log(x: Any) -> Variable:
@@ -913,13 +913,13 @@ def logical_or(x: Any, *more: Any) -> Variable:
 def logical_xor(x: Any, *more: Any) -> Variable:
     """np.logical_xor of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def lrow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def lrow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype int64."""
 
 def lrows(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `lrow`, by names (or a number of them)."""
 
-def lscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def lscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 0 axes, dtype int64."""
 
 def lscalars(*names: str | int, dtype: str | None = ...) -> list[Variable]:
@@ -928,25 +928,25 @@ def lscalars(*names: str | int, dtype: str | None = ...) -> list[Variable]:
 def lt(x: Any, y: Any) -> Variable:
     """np.less of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def ltensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def ltensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 3 axes, dtype int64."""
 
 def ltensor3s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `ltensor3`, by names (or a number of them)."""
 
-def ltensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def ltensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 4 axes, dtype int64."""
 
 def ltensor4s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `ltensor4`, by names (or a number of them)."""
 
-def ltensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def ltensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 5 axes, dtype int64."""
 
 def ltensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `ltensor5`, by names (or a number of them)."""
 
-def lvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def lvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 1 axes, dtype int64."""
 
 def lvectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
@@ -955,7 +955,7 @@ def lvectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
 def matrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `matrix`, by names (or a number of them)."""
 
-def matrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def matrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype `config.floatX`."""
 
 def max(a: Any, axis: Any = ..., out: None = ..., keepdims: bool = ..., initial: Any = ..., where: Any = ...) -> Variable:
@@ -1072,7 +1072,7 @@ def round(x: Any, decimals: int = ...) -> Variable:
 def round_half_to_even(x: Any, decimals: int = ...) -> Variable:
     """x rounded to a number of decimals, halves to even."""
 
-def row(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def row(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype `config.floatX`."""
 
 def row_stack(tup: Any, *, dtype: Any = ..., casting: Any = ...) -> Variable:
@@ -1081,7 +1081,7 @@ def row_stack(tup: Any, *, dtype: Any = ..., casting: Any = ...) -> Variable:
 def rows(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `row`, by names (or a number of them)."""
 
-def scalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def scalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 0 axes, dtype `config.floatX`."""
 
 def scalars(*names: str | int, dtype: str | None = ...) -> list[Variable]:
@@ -1141,19 +1141,19 @@ def tan(x: Any) -> Variable:
 def tanh(x: Any) -> Variable:
     """np.tanh of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def tensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def tensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 3 axes, dtype `config.floatX`."""
 
 def tensor3s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `tensor3`, by names (or a number of them)."""
 
-def tensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def tensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 4 axes, dtype `config.floatX`."""
 
 def tensor4s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `tensor4`, by names (or a number of them)."""
 
-def tensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def tensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 5 axes, dtype `config.floatX`."""
 
 def tensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
@@ -1174,13 +1174,13 @@ def trunc(x: Any) -> Variable:
 def var(a: Any, axis: Any = ..., dtype: Any = ..., out: None = ..., ddof: float = ..., keepdims: bool = ..., *, where: Any = ..., mean: Any = ..., correction: float | None = ...) -> Variable:
     """The variance over axis; the divisor is the count less `ddof` (or `correction`)."""
 
-def vector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def vector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 1 axes, dtype `config.floatX`."""
 
 def vectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `vector`, by names (or a number of them)."""
 
-def wcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def wcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype int16."""
 
 def wcols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
@@ -1192,40 +1192,40 @@ def where(condition: Any, x: Any = ..., y: Any = ...) -> Any:
 def wmatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `wmatrix`, by names (or a number of them)."""
 
-def wmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def wmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype int16."""
 
-def wrow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def wrow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype int16."""
 
 def wrows(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `wrow`, by names (or a number of them)."""
 
-def wscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def wscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 0 axes, dtype int16."""
 
 def wscalars(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `wscalar`, by names (or a number of them)."""
 
-def wtensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def wtensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 3 axes, dtype int16."""
 
 def wtensor3s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `wtensor3`, by names (or a number of them)."""
 
-def wtensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def wtensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 4 axes, dtype int16."""
 
 def wtensor4s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `wtensor4`, by names (or a number of them)."""
 
-def wtensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def wtensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 5 axes, dtype int16."""
 
 def wtensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `wtensor5`, by names (or a number of them)."""
 
-def wvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def wvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 1 axes, dtype int16."""
 
 def wvectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
@@ -1234,7 +1234,7 @@ def wvectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:
 def xor(x: Any, *more: Any) -> Variable:
     """np.bitwise_xor of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
 
-def zcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def zcol(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype complex128."""
 
 def zcols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
@@ -1249,40 +1249,40 @@ def zeros_like(x: Any, dtype: Any = ..., *, shape: Any = ...) -> Variable:
 def zmatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `zmatrix`, by names (or a number of them)."""
 
-def zmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def zmatrix(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype complex128."""
 
-def zrow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def zrow(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 2 axes, dtype complex128."""
 
 def zrows(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `zrow`, by names (or a number of them)."""
 
-def zscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def zscalar(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 0 axes, dtype complex128."""
 
 def zscalars(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `zscalar`, by names (or a number of them)."""
 
-def ztensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def ztensor3(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 3 axes, dtype complex128."""
 
 def ztensor3s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `ztensor3`, by names (or a number of them)."""
 
-def ztensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def ztensor4(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 4 axes, dtype complex128."""
 
 def ztensor4s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `ztensor4`, by names (or a number of them)."""
 
-def ztensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def ztensor5(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 5 axes, dtype complex128."""
 
 def ztensor5s(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `ztensor5`, by names (or a number of them)."""
 
-def zvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ...) -> Variable:
+def zvector(name: str | None = ..., dtype: str | None = ..., shape: Sequence[Dim] | None = ..., axes: Sequence[str] | None = ...) -> Variable:
     """A new input with 1 axes, dtype complex128."""
 
 def zvectors(*names: str | int, dtype: str | None = ...) -> list[Variable]:

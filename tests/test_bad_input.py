@@ -631,6 +631,41 @@ CASES: dict[str, list[Case]] = {
         Case('T.nnet.max_pool(x, 2, padding="wide")', ValueError, ["'valid', 'full', 'half', 'same'", "'wide'"]),
         Case("T.nnet.one_hot(x, 3)", TypeError, ["one_hot takes integers", "'x' float64[?]"]),
     ],
+    "Axes with names": [
+        Case('T.dmatrix("Y", axes=("time",))', ValueError, ["'Y' float64[?, ?]", "2 different names", "('time',)"]),
+        Case('T.dmatrix("Y", axes="ab")', TypeError, ["a name for each axis", "('time', 'unit')", "'ab'"]),
+        Case('shared(np.ones(2), "b", axes=("a", "a"))', ValueError, ["1 different names", "('a', 'a')"]),
+        Case(
+            'T.tensor("float64", (2, 3), "Y", axes=("time", "unit")) @ T.tensor("float64", (4,), "w", axes=("unit",))',
+            ValueError,
+            [
+                "axis 1 ('unit') of 'Y' has length 3, axis 0 ('unit') of 'w' has length 4",
+                "'Y' float64[time: 2, unit: 3]",
+            ],
+        ),
+        Case(
+            'Y, w = T.dmatrix("Y", axes=("time", "unit")), T.dvector("w", axes=("unit",))\n'
+            "function([Y, w], Y @ w)(np.ones((3, 2)), np.ones(4))",
+            ValueError,
+            ["Y float64[time: 3, unit: 2]", "axis 1 ('unit') of Y has length 2, axis 0 ('unit') of w has length 4"],
+        ),
+        Case(
+            'Y, w = T.dmatrix("Y", axes=("time", "unit")), T.dvector("w", axes=("unit",))\n'
+            "interpret(map(lambda row, w: row * w, Y, w)[0], {Y: np.ones((3, 2)), w: np.ones(4)})",
+            ValueError,
+            ["Y[t] float64[unit: 2], w float64[unit: 4]", "axis 0 ('unit') of Y[t] has length 2"],
+        ),
+        Case(
+            'Y = T.dmatrix("Y", shape=(None, 3), axes=("time", "unit"))\nfunction([Y], Y + 1)(np.ones((2, 4)))',
+            ValueError,
+            ["'Y' float64[time: ?, unit: 3]", "float64[2, 4]: axis 1 ('unit') has length 4, not 3"],
+        ),
+        Case(
+            'shared(np.ones((2, 3)), "b", shape=(2, None), axes=("row", "col")).set_value(np.ones((3, 3)))',
+            ValueError,
+            ["promised to be float64[row: 2, col: ?]", "found float64[3, 3]"],
+        ),
+    ],
     "Methods of arrays": [
         Case("s.tolist()", AttributeError, ["'s' float64[] is symbolic and has no tolist", "x.eval({...})"]),
         Case("xs3.item()", ValueError, ["cannot reshape (3,) to ()", "'xs3' float64[3]"]),
@@ -960,6 +995,7 @@ CASES: dict[str, list[Case]] = {
 }
 
 WITHOUT_PLACE = (
+    "Axes with names",
     "Functions of arrays",
     "Queries",
     "Symbolic arrays",

@@ -63,7 +63,7 @@ PAGES = {
     "docs/writing-laws.md": 5,
     "docs/queries.md": 3,
     "docs/gradients.md": 3,
-    "docs/arrays.md": 3,
+    "docs/arrays.md": 4,
     "docs/linalg.md": 1,
     "docs/jax.md": 1,
     "docs/tour.md": 8,

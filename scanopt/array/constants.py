@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -131,12 +131,14 @@ def shared(
     borrow: bool = False,
     shape: Sequence[Dim] | None = None,
     broadcastable: Sequence[bool] | None = None,
+    axes: Sequence[str] | None = None,
 ) -> SharedVariable:
     """A shared variable: an array that compiled functions keep between calls.
 
     value: array, or a Python number (int64, float64).  borrow: keep the array itself, not a copy.
     shape: the lengths of its axes that never change, None for others; programs may rely on them, and values of other
         lengths are refused.  broadcastable: the same, as Theano writes it: True for axes of length 1.
+    axes: names of its axes, which messages tell.
     Raises TypeError for what is no array of numbers, ValueError for one of another shape.
 
     >>> shared(np.zeros(3), "b").get_value()
@@ -157,12 +159,14 @@ def shared(
     v = SharedVariable(data, name, None if shape is None else tuple(shape))
     if borrow:
         v.set_value(data, borrow=True)
-    return v
+    return with_axes(v, axes)
 
 
 @public()
 def tensor(*given: Any, **named: Any) -> Variable:
     """A new input: dtype (default `config.floatX`), shape (an int or None per axis), name; in this order, or by name.
+
+    axes: names of its axes, which messages about shapes tell; then the shape may be left out.
 
     As in PyTensor the name may come first, where it is no dtype or the dtype is named, and as in Theano
     `broadcastable` may stand for the shape: True for an axis of length 1.
@@ -170,6 +174,8 @@ def tensor(*given: Any, **named: Any) -> Variable:
 
     >>> tensor("float32", (3, None), "x"), tensor("x", shape=(3,), dtype="int8")
     ('x' float32[3, ?], 'x' int8[3])
+    >>> tensor("float64", name="X", axes=("time", "unit"))
+    'X' float64[time: ?, unit: ?]
     """
     first = ["dtype", "shape", "name"]
     if given and ("dtype" in named or (isinstance(given[0], str) and not _is_dtype(given[0]))):
@@ -194,9 +200,26 @@ def _input(
     shape: Sequence[Dim] | None = None,
     name: str | None = None,
     broadcastable: Sequence[bool] | None = None,
+    axes: Sequence[str] | None = None,
 ) -> Variable:
     lengths = shape if broadcastable is None else [1 if one else None for one in broadcastable]
-    return _variable(dtype, () if lengths is None else lengths, name)
+    lengths = [None] * len(axes or ()) if lengths is None else lengths
+    return with_axes(_variable(dtype, lengths, name), axes)
+
+
+V = TypeVar("V", bound=Variable)
+
+
+def with_axes(x: V, axes: Sequence[str] | None) -> V:
+    """A new variable with names for its axes, a name for each.  Raises TypeError, ValueError for other names."""
+    if axes is None:
+        return x
+    if isinstance(axes, str) or not all(isinstance(name, str) and name for name in axes):
+        raise TypeError(f"axes of {describe(x)} must be a name for each axis, as in ('time', 'unit'), found {axes!r}")
+    if len(axes) != x.ndim or len(set(axes)) != x.ndim:
+        raise ValueError(f"axes of {describe(x)} must be {x.ndim} different names, found {tuple(axes)}")
+    x.axes = tuple(axes)
+    return x
 
 
 def _variable(dtype: str | None, shape: Sequence[Dim], name: str | None) -> Variable:
@@ -214,17 +237,23 @@ _SHAPES: dict[str, tuple[Dim, ...]] = {
 
 
 def _constructor(title: str, fixed: str | None, default: tuple[Dim, ...]) -> Callable[..., Any]:
-    def make(name: str | None = None, dtype: str | None = None, shape: Sequence[Dim] | None = None) -> Variable:
+    def make(
+        name: str | None = None,
+        dtype: str | None = None,
+        shape: Sequence[Dim] | None = None,
+        axes: Sequence[str] | None = None,
+    ) -> Variable:
         if fixed and dtype and np.dtype(dtype).name != fixed:
             raise TypeError(f"T.{title} makes {fixed}, not {dtype}")
         if shape is not None and len(shape) != len(default):
             raise ValueError(f"T.{title} has {len(default)} axes, found shape {tuple(shape)}")
-        return _variable(fixed or dtype, default if shape is None else shape, name)
+        return with_axes(_variable(fixed or dtype, default if shape is None else shape, name), axes)
 
     make.__name__ = make.__qualname__ = title
     make.__doc__ = (
         f"A new input with {len(default)} axes, dtype {fixed or '`config.floatX`'}.\n\n"
-        "    shape: an int or None per axis.  Raises ValueError, TypeError when they do not fit."
+        "    shape: an int or None per axis.  axes: a name per axis, which messages tell.\n"
+        "    Raises ValueError, TypeError when they do not fit."
     )
     return make
 

@@ -7,19 +7,22 @@ from collections.abc import Callable, Iterator, Sequence
 from scanopt.array.op import Op
 from scanopt.array.types import Dim
 
-__all__ = ["misfit"]
+__all__ = ["AxisNames", "axis_named", "misfit"]
 
 Shape = Sequence[Dim]
+AxisNames = tuple[str, ...]  # none where the axes of an array have no names
 Axis = tuple[int, int]  # number of the argument, number of its axis
 
 
-def misfit(op: Op, names: Sequence[str], shapes: Sequence[Shape]) -> str:
+def misfit(op: Op, names: Sequence[str], shapes: Sequence[Shape], axes: Sequence[AxisNames] = ()) -> str:
     """The axes of two arguments that must be equally long and are not: "" where there are none, or they are not known.
 
-    names: of the arguments, "" for one that has none.
+    names: of the arguments, "" for one that has none.  axes: of the arguments, names of their axes, none where unnamed.
 
     >>> misfit(Op.make("add"), ["A", "v"], [(2, 4), (3,)])
     'axis 1 of A has length 4, axis 0 of v has length 3'
+    >>> misfit(Op.make("dot"), ["A", "v"], [(2, 4), (3,)], [("time", "unit"), ("unit",)])
+    "axis 1 ('unit') of A has length 4, axis 0 ('unit') of v has length 3"
     """
     rule = _broadcast if op.spec.ufunc else _RULES.get(op.name)
     if rule is None or not any(names):
@@ -30,10 +33,20 @@ def misfit(op: Op, names: Sequence[str], shapes: Sequence[Shape]) -> str:
         fits = None in (n, other) or n == other or (rule is _broadcast and 1 in (n, other))
         if not fits and (not found or (names[i] and names[k])):
             first, second = (names[a] or f"argument {a}" for a in (i, k))
-            found = f"axis {j} of {first} has length {n}, axis {m} of {second} has length {other}"
+            one, two = (axis_named(axis, axes[a] if axes else ()) for a, axis in ((i, j), (k, m)))
+            found = f"{one} of {first} has length {n}, {two} of {second} has length {other}"
             if names[i] and names[k]:
                 break
     return found
+
+
+def axis_named(axis: int, names: AxisNames) -> str:
+    """An axis by its number, and by its name where it has one.
+
+    >>> axis_named(1, ("time", "unit")), axis_named(1, ())
+    ("axis 1 ('unit')", 'axis 1')
+    """
+    return f"axis {axis} ({names[axis]!r})" if names else f"axis {axis}"
 
 
 def _broadcast(op: Op, shapes: Sequence[Shape]) -> Iterator[tuple[Axis, Axis]]:

@@ -86,7 +86,17 @@ class TensorType:
         )
 
     def __str__(self) -> str:
-        return f"{self.dtype}[{', '.join('?' if n is None else str(n) for n in self.shape)}]"
+        return self.text()
+
+    def text(self, axes: tuple[str, ...] = ()) -> str:
+        """The type as it is written, with the names of its axes where they have names.
+
+        >>> TensorType("float64", (3, None)).text(("time", "unit"))
+        'float64[time: 3, unit: ?]'
+        """
+        lengths = ["?" if n is None else str(n) for n in self.shape]
+        named = [f"{name}: {n}" for name, n in zip(axes, lengths, strict=True)] if axes else lengths
+        return f"{self.dtype}[{', '.join(named)}]"
 
 
 @cache

@@ -42,6 +42,8 @@ class Variable(Attributes, Displayed):
 
     __hash__ = object.__hash__
     __array_priority__ = 1000
+    axes: tuple[str, ...] = ()
+    """Names of its axes, for messages; none where they have no names."""
     shape_read = False
     """Whether its shape, or that of what was made of it, was asked for: where lengths are known, no graph says so."""
 
@@ -346,8 +348,8 @@ class SharedVariable(Variable):
             )
         if not self.type.accepts(TensorType(new.dtype.name, new.shape)):
             raise ValueError(
-                f"shared variable {shown(self.name or 'without a name')} was promised to be {self.type}, "
-                f"found {TensorType(new.dtype.name, new.shape)}"
+                f"shared variable {shown(self.name or 'without a name')} was promised to be "
+                f"{self.type.text(self.axes)}, found {TensorType(new.dtype.name, new.shape)}"
             )
         return new
 
@@ -358,7 +360,8 @@ def apply(op: Op, *inputs: Variable) -> Variable:
         type = op.infer(*(x.operand for x in inputs))
     except (TypeError, ValueError, IndexError) as error:
         names = "; ".join(describe(x) for x in inputs)
-        clash = misfit(op, [quoted(x.name) if x.name else "" for x in inputs], [x.type.shape for x in inputs])
+        labels = [quoted(x.name) if x.name else "" for x in inputs]
+        clash = misfit(op, labels, [x.type.shape for x in inputs], [x.axes for x in inputs])
         where = f": {clash}" if clash and isinstance(error, ValueError) else ""
         raise same_error(error, f"{op}: {error}{where} (arguments: {names})") from None
     return Apply(op, inputs, type).outputs[0]
@@ -376,7 +379,7 @@ def describe(x: Variable) -> str:
     "'x' float32[?]"
     """
     if x.name:
-        return f"{quoted(x.name)} {x.type}"
+        return f"{quoted(x.name)} {x.type.text(x.axes)}"
     if isinstance(x, Constant):
         text = str(x.data) if x.data.ndim == 0 else "constant"
         return f"{text} {x.type}"

@@ -145,6 +145,7 @@ class TermGraph:
     checks: tuple[int, ...] = ()
     inputs: dict[str, TensorType] = field(default_factory=dict[str, TensorType])
     input_labels: dict[str, str] = field(default_factory=dict[str, str])
+    input_axes: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     consts: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict[str, np.ndarray[Any, Any]])
     written: dict[int, tuple[str, ...]] = field(default_factory=dict[int, tuple[str, ...]])
 

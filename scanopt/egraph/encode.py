@@ -70,6 +70,7 @@ class Encoder:
             key = f"{i}"
             self.graph.inputs[key] = x.type
             self.graph.input_labels[key] = shown(x.name or "")
+            self.graph.input_axes[key] = tuple(map(shown, x.axes))
             self._done[x, None] = self._new(Form("input", key=key), x.type)
 
     def run(self, outputs: Sequence[Variable]) -> Encoded:

@@ -141,7 +141,9 @@ class ReadBack:
         states = _Numbering()
         values = _Numbering()
         self._numbers = {"Clock": clocks, "State": states, "Value": values}
-        g = TermGraph(inputs=program.inputs, input_labels=program.input_labels, consts=dict(consts))
+        g = TermGraph(
+            inputs=program.inputs, input_labels=program.input_labels, input_axes=program.input_axes, consts=dict(consts)
+        )
         for v, form in self._forms(clocks, states, values):
             g.classes.setdefault(v, []).append(form)
             self.classes[form] = v

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.misfits import misfit
+from scanopt.array.misfits import AxisNames, misfit
 from scanopt.array.op import Op
 from scanopt.array.op_text import nested_text
 from scanopt.array.shown import shown
@@ -36,18 +36,23 @@ def add_notes(error: BaseException, notes: Iterable[str]) -> None:
             error.add_note(text)
 
 
-def operator_note(text: str, operands: Sequence[tuple[str, Any]], op: Op | None = None) -> str:
+def operator_note(
+    text: str, operands: Sequence[tuple[str, Any]], op: Op | None = None, axes: Sequence[AxisNames] = ()
+) -> str:
     """What an operator was given.  text: its use; operands: names and values, numbers left out.
 
+    axes: of the operands, names of their axes.
     op: given where the error may be about lengths: then the axes that do not go together are told.
 
     >>> operator_note("v7 = X + k", [("X", np.ones((4, 3))), ("k", np.int64(2))])
     'in `v7 = X + k`: X float64[4, 3], k int64[] = 2'
     """
-    found = list(dict.fromkeys(f"{_short(name)} {_value(x)}" for name, x in operands))
+    told = zip(operands, axes or [()] * len(operands), strict=True)
+    found = list(dict.fromkeys(f"{_short(name)} {_value(x, named)}" for (name, x), named in told))
     more = [f"{len(found) - MOST_OPERANDS} more"] if len(found) > MOST_OPERANDS else []
     what = ", ".join(found[:MOST_OPERANDS] + more)
-    clash = "" if op is None else misfit(op, [_short(name) for name, _ in operands], [np.shape(x) for _, x in operands])
+    names, shapes = [_short(name) for name, _ in operands], [np.shape(x) for _, x in operands]
+    clash = "" if op is None else misfit(op, names, shapes, axes)
     return f"in `{_short(text)}`" + (f": {what}" if what else "") + (f"; {clash}" if clash else "")
 
 
@@ -78,8 +83,9 @@ def note_node(error: BaseException, node: Node | None, values: Mapping[Variable,
     if not isinstance(node, Apply) or is_lazy(node) or any(x not in values for x in node.inputs):
         return
     if node.op.name not in ("require", "assert_true"):  # whose text says all there is to say
-        operands = [(_name(x), values[x]) for x in node.inputs if not _is_number(x)]
-        add_notes(error, [operator_note(_use(node), operands, node.op if isinstance(error, ValueError) else None)])
+        shown = [x for x in node.inputs if not _is_number(x)]
+        operands, op = [(_name(x), values[x]) for x in shown], node.op if isinstance(error, ValueError) else None
+        add_notes(error, [operator_note(_use(node), operands, op, [x.axes for x in shown])])
     add_notes(error, loop_notes(error, {"from": [s for x in node.inputs for s in _sources(x)]}))
 
 
@@ -117,10 +123,10 @@ def _is_number(x: Variable) -> bool:
     return isinstance(x, Constant) and x.data.ndim == 0
 
 
-def _value(x: Any) -> str:
+def _value(x: Any, axes: AxisNames = ()) -> str:
     if not hasattr(x, "dtype") or not hasattr(x, "shape"):
         return type(x).__name__
-    known = str(TensorType(np.dtype(x.dtype).name, tuple(x.shape)))
+    known = TensorType(np.dtype(x.dtype).name, tuple(x.shape)).text(axes)
     whole = isinstance(x, np.ndarray | np.generic) and x.ndim == 0 and x.dtype.kind in "biu"
     return f"{known} = {x}" if whole else known
 

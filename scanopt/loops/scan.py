@@ -59,10 +59,13 @@ class Arguments:
 
 def _slots(arg: SequenceArg, slices: tuple[Variable, ...]) -> list[SequenceSlot]:
     name = arg.variable.name
-    return [
+    slots = [
         SequenceSlot(x, Variable(x.type.row(), slice_name(name, tap)), tap)
         for x, tap in zip(slices, arg.taps, strict=True)
     ]
+    for slot in slots:
+        slot.u_inner.axes = arg.variable.axes[1:]
+    return slots
 
 
 def _held(given: Iterable[Variable | Number]) -> tuple[NonSequence, ...]:

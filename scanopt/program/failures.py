@@ -111,6 +111,7 @@ class _Step:
         self.made: dict[str, Compute] = {}
         self.kept: dict[str, Loop] = {}
         self.rows: dict[str, str] = {}  # by row that a loop reads: its source
+        self.axes = {x.name: x.axes for x in program.inputs if x.axes}
         for s in program.walk():
             if isinstance(s, Compute):
                 self.made[s.out] = s
@@ -122,6 +123,8 @@ class _Step:
         for r in loop.reads:
             self.names[r.out] = f"{self.name(r.source)}[t]"
             self.rows[r.out] = r.source
+            if r.source in self.axes:
+                self.axes[r.out] = self.axes[r.source][1:]
         for s in loop.states:
             label = s.label if s.label.isidentifier() else s.update
             self.names |= {name: f"{label}[t-{k}]" for k, name in s.taps}
@@ -139,7 +142,8 @@ class _Step:
         numbers = {c.name for c in self.program.consts if not c.value.ndim}
         args = [a for a in self.step.args if a not in numbers]
         op = self.step.op if isinstance(error, ValueError) else None
-        yield operator_note(self.text(self.step), [(self.name(a), _value(frame, names[a])) for a in args], op)
+        operands = [(self.name(a), _value(frame, names[a])) for a in args]
+        yield operator_note(self.text(self.step), operands, op, [self.axes.get(a, ()) for a in args])
         sources = dict.fromkeys(self.rows.get(a, a) for a in args)
         made = [self.text(self.made[a]) for a in sources if a in self.made]
         if made:

@@ -34,11 +34,15 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Input:
-    """An argument of the program; `label` is the user's name for it, for texts only."""
+    """An argument of the program; `label` is the user's name for it, for texts only.
+
+    axes: names of its axes, for messages only; a program that was written to a file has none.
+    """
 
     name: str
     type: TensorType
     label: str = ""
+    axes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -82,7 +82,7 @@ class StepWriter:
         for key, type in g.inputs.items():
             name = self.fresh(Operand(type.dtype, type.shape))
             self.names[Instance(where.get(key, -1 - len(out)))] = name
-            out.append(Input(name, type, g.input_labels.get(key, "")))
+            out.append(Input(name, type, g.input_labels.get(key, ""), g.input_axes.get(key, ())))
         return tuple(out)
 
     def _titles_without_loop(self, made: Program) -> tuple[str, ...]:
