@@ -100,9 +100,10 @@ class _System:
         rng.shuffle(members)
         odd = len(members) - 1 if spoilt else -1
         starts = [self._start(self._groups[n], spoilt == "init" and i == odd) for i, n in enumerate(members)]
+        seed = rng.random()
 
         def step(v: Any, *taps: Any) -> Any:
-            rest, read = list(taps), []
+            rest, read, rng = list(taps), [], random.Random(seed)
             for n in members:
                 read.append(rest[: self._groups[n].depth])
                 rest = rest[self._groups[n].depth :]

@@ -2,6 +2,7 @@
 
 import pickle
 import threading
+import warnings
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -296,3 +297,16 @@ def test_inner_tracing_does_not_leak() -> None:
 def test_drawn_numbers_are_told() -> None:
     with pytest.warns(UserWarning, match=r"draws numbers by np.random.*same in every call"):
         jit(lambda x: x + np.random.normal())(1.0)  # noqa: NPY002
+
+
+def test_a_warning_made_an_error_leaves_nothing_behind() -> None:
+    """Of a loop that is given up between two calls of its step, too, nothing is traced any more."""
+    generator = np.random.default_rng(0)
+    x = T.matrix("x", shape=(3, 4))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="draws numbers by generator") as info:
+            scanopt.scan(lambda row, s: s + row * generator.normal(), sequences=x, outputs_info=T.zeros(4))
+    with pytest.raises(IndexError, match="out of bounds"):  # while info keeps the loop's frames alive
+        x[3]
+    assert info.tb

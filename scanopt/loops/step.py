@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -78,22 +79,23 @@ class Building(Generic[T]):
         """What is made.  An error in fn carries a note that says in which loop it arose."""
         answer: Callable[[Any], Sequence[Any]] = self.asking.send
         given: Any = None
-        while True:
-            try:
-                arguments = answer(given)
-            except StopIteration as end:
-                made: T = end.value
-                return made
-            before = generators(self.fn)
-            try:
-                with collecting() as asked:
-                    returned = self.fn(*arguments)
-                answer, given = self.asking.send, attached(returned, asked)
-            except Exception as error:
-                _note(self.site, error)
-                answer, given = self.asking.throw, error
-            else:
-                warn_if_drawn(self.site, self.fn, before)
+        with closing(self.asking):  # what was set while it waited is taken back, whatever is raised
+            while True:
+                try:
+                    arguments = answer(given)
+                except StopIteration as end:
+                    made: T = end.value
+                    return made
+                before = generators(self.fn)
+                try:
+                    with collecting() as asked:
+                        returned = self.fn(*arguments)
+                    answer, given = self.asking.send, attached(returned, asked)
+                except Exception as error:
+                    _note(self.site, error)
+                    answer, given = self.asking.throw, error
+                else:
+                    warn_if_drawn(self.site, self.fn, before)
 
 
 def _is_updates(x: Any) -> bool:
