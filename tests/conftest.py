@@ -1,5 +1,6 @@
 """Settings of all tests."""
 
+import gc
 from collections.abc import Iterator
 from importlib.util import find_spec
 
@@ -14,6 +15,12 @@ collect_ignore = [f"{peer}_programs.py" for peer in ("jax", "onnx", "pytensor") 
 # The same examples on every run and machine, and no failure for being slow: CI has two cores and two workers.
 settings.register_profile("scanopt", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("scanopt")
+
+
+def pytest_collection_finish() -> None:
+    """What was loaded and collected stays to the end: it is not looked through again and again for garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

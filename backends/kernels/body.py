@@ -69,8 +69,8 @@ def _nested(loop: Loop, types: dict[str, TensorType]) -> Nested:
     for name in names:
         if types[name].dtype not in DTYPES:
             raise NoForm(f"{types[name].dtype} has no form")
-    inside = {n for step in loop.body for n in names_made(step)} | _given(loop)
-    outer = (n for n in dict.fromkeys(names_read(loop)) if n not in inside | _deeper(loop.body))
+    inside = {n for step in loop.body for n in names_made(step)} | _given(loop) | _deeper(loop.body)
+    outer = (n for n in dict.fromkeys(names_read(loop)) if n not in inside)
     return Nested(loop, nodes_of_steps(loop.body, types), tuple(outer))
 
 
@@ -113,14 +113,17 @@ def _given(loop: Loop) -> set[str]:
 def _deeper(steps: Sequence[Step]) -> set[str]:
     """The names made in loops and on sides inside some steps."""
     found: set[str] = set()
-    for step in steps:
+    todo = [*steps]
+    while todo:
+        step = todo.pop()
         inner: Sequence[Step] = ()
         if isinstance(step, Loop):
             inner = step.body
             found |= _given(step)
         elif isinstance(step, Branch):
             inner = (*step.then, *step.otherwise)
-        found |= {n for x in inner for n in names_made(x)} | _deeper(inner)
+        found.update(n for x in inner for n in names_made(x))
+        todo += inner
     return found
 
 
@@ -137,7 +140,8 @@ def nodes_of_steps(steps: Sequence[Step], types: dict[str, TensorType]) -> tuple
             found += nodes_of_steps(step.then, types)
             found += [_alias(r.out, r.then, types) for r in step.results]
         else:
-            outer = (n for n in dict.fromkeys(names_read(step)) if n not in _deeper((step,)))
+            inside = _deeper((step,))
+            outer = (n for n in dict.fromkeys(names_read(step)) if n not in inside)
             then, otherwise = (nodes_of_steps(side, types) for side in (step.then, step.otherwise))
             found.append(Fork(step, then, otherwise, tuple(outer)))
     return tuple(found)
