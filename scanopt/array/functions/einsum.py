@@ -68,7 +68,7 @@ def einsum(*operands: Any, optimize: Any = False, **kwargs: Any) -> Variable:
         rest = [t for i, t in enumerate(terms) if i not in pair]
         needed = {*output, *(k for t in rest for k in t.labels)}
         chosen = [_summed(t, {*needed, *(k for u in chosen if u is not t for k in u.labels)}) for t in chosen]
-        terms = [*rest, reduce(lambda a, b: _contracted(a, b, needed), chosen)]
+        terms = [*rest, _together(chosen, needed)]
     (last,) = terms
     last = _summed(last, set(output))
     return transpose(last.x, [last.labels.index(k) for k in output])
@@ -184,6 +184,15 @@ def _summed(term: _Term, needed: set[Label]) -> _Term:
         return term
     x = reduction("sum", term.x, over, False, term.x.dtype)
     return _Term(x, tuple(k for k in term.labels if k in needed))
+
+
+def _together(terms: Sequence[_Term], needed: set[Label]) -> _Term:
+    """The product of several, one after the other: what a later one has too is summed only there."""
+    first, *others = terms
+    for i, term in enumerate(others):
+        later = (k for t in others[i + 1 :] for k in t.labels)
+        first = _contracted(first, term, {*needed, *later})
+    return first
 
 
 def _contracted(a: _Term, b: _Term, needed: set[Label]) -> _Term:
