@@ -13,7 +13,7 @@ from typing import Any
 from scanopt.loops.trees import rebuilt, same_structure, tree_leaves
 from scanopt.loops.trees import structure as outline
 
-__all__ = ["all", "flatten", "leaves", "map", "reduce", "unflatten"]
+__all__ = ["all", "flatten", "leaves", "map", "reduce", "structure", "unflatten"]
 
 
 def leaves(tree: Any) -> list[Any]:
@@ -49,6 +49,15 @@ def flatten(tree: Any) -> tuple[list[Any], Any]:
     """
     found = leaves(tree)
     return found, rebuilt(tree, iter(range(len(found))).__next__)
+
+
+def structure(tree: Any) -> Any:
+    """What `unflatten` needs to put leaves together: the structure with the leaves' numbers in their places.
+
+    >>> structure({"h": (1, 2)})
+    {'h': (0, 1)}
+    """
+    return flatten(tree)[1]
 
 
 def unflatten(structure: Any, values: Iterable[Any]) -> Any:

@@ -287,6 +287,8 @@ case("where", lambda np, v: np.where(v > 0, v, 0), V)
 # Differences
 case("diff", lambda np, v: np.diff(v, prepend=0, append=v[:1]), V, grad=0)
 case("diff", lambda np, m: np.diff(m, 2, 0, prepend=m), M)
+case("divmod", lambda np, v, i: (*divmod(v, 2), *divmod(7, i + 1), *divmod(v, v)), V, I)
+case("take_along_axis", lambda np, m, i: np.take_along_axis(m, i, None), M, I, grad=0)
 case("trapezoid", lambda np, m: np.trapezoid(m, dx=0.5, axis=0), M, grad=0)
 case("trapezoid", lambda np, m, w: np.trapezoid(m, w), M, W, grad=(0, 1))
 case("trapezoid", lambda np, m, s: np.trapezoid(s, 2 * s, axis=0), M, S)

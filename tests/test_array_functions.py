@@ -138,3 +138,12 @@ def test_signatures_are_those_of_numpy(name: str) -> None:
     assert list(ours) == list(theirs)
     defaults = [(k, p.default, theirs[k].default) for k, p in ours.items()]
     assert [d for d in defaults if d[1] is not d[2] and d[1] != d[2] and d[0] != "dtype"] == []
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize(("length", "order"), [(0, 1), (1, 1), (0, 2), (2, 2)])
+def test_gradient_needs_samples(length: int, order: int, known: bool) -> None:
+    """Lengths that are known fail where it is written, others when it runs."""
+    x = T.dvector("x", shape=(length,)) if known else T.dvector("x")
+    with pytest.raises((ValueError, IndexError), match=f"{order + 1} samples" if known else "out of bounds"):
+        scanopt.function([x], T.gradient(x, edge_order=order))(np.zeros(length))

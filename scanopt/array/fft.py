@@ -52,7 +52,7 @@ def _one(name: str, x: Any, n: Any, axis: int, norm: Any, **more: Any) -> Variab
     points = None if n is None else as_dims((n,))[0]
     if isinstance(points, int) and points < 1:
         raise ValueError(f"{name} of {points} points: there must be one at least ({describe(v)})")
-    return transform(name, v, axis_of(axis, v.ndim), points, _norm(norm), **more)
+    return transform(name, v, axis_of(axis, v), points, _norm(norm), **more)
 
 
 def fft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Variable:
@@ -109,7 +109,7 @@ def _several(
     lengths: Sequence[Any] = [] if s is None else as_dims(s)
     if axes is None:
         axes = range(x.ndim) if s is None else range(x.ndim - len(lengths), x.ndim)
-    places = [axis_of(i, x.ndim) for i in axes]
+    places = [axis_of(i, x) for i in axes]
     if s is not None and len(lengths) != len(places):
         raise ValueError(f"s has {len(lengths)} lengths for {len(places)} axes")
     if of_last is not None and not places:
@@ -212,7 +212,7 @@ def rfftfreq(n: Any, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> 
 
 def _shifted(x: Any, axes: Any, sign: int) -> Variable:
     v = as_variable(x)
-    for i in axes_of(axes, v.ndim):
+    for i in axes_of(axes, v):
         n = dim(v, i)
         half = n // 2
         v = roll(v, half if sign > 0 else -half if isinstance(half, int) else elementwise("negative", half), i)

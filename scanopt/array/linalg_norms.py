@@ -51,7 +51,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> V
         if v.ndim not in (1, 2):
             raise ValueError(f"norm of order {ord!r} of {v.ndim} axes: name one or two in axis ({describe(v)})")
         axis = tuple(range(v.ndim))
-    axes = tuple(axis_of(i, v.ndim) for i in (axis if isinstance(axis, Iterable) else (axis,)))
+    axes = tuple(axis_of(i, v) for i in (axis if isinstance(axis, Iterable) else (axis,)))
     if len(axes) == 1:
         return _of_vectors(v, ord, axes[0], keepdims)
     if len(axes) != 2 or axes[0] == axes[1]:
@@ -120,7 +120,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     array(5.)
     """
     v = _inexact(x)
-    axes = axes_of(axis, v.ndim)
+    axes = axes_of(axis, v)
     if len(axes) == 1:
         return _of_vectors(v, ord, axes[0], keepdims)
     rest = [i for i in range(v.ndim) if i not in axes]

@@ -105,7 +105,7 @@ def celu(x: Any, alpha: Any = 1.0) -> Variable:
 def glu(x: Any, axis: int = -1) -> Variable:
     """The first half of x along an axis times the logistic function of the second.  Raises ValueError if it is odd."""
     v = as_float(x)
-    i = axis_of(axis, v.ndim)
+    i = axis_of(axis, v)
     n = dims_of(v)[i]
     if isinstance(n, int) and n % 2:
         raise ValueError(f"glu halves an axis, and axis {i} of {describe(v)} has {n} entries")

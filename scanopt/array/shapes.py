@@ -8,12 +8,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from scanopt.array.op import Operand
-from scanopt.array.types import Dim
+from scanopt.array.types import Dim, TensorType
 
 __all__ = [
     "axes_of", "axis_of", "broadcast", "common_dtype", "fill", "filled", "lengths", "not_negative", "probe_dtype",
@@ -67,24 +67,50 @@ def product(shape: Iterable[Dim]) -> Dim:
     return total
 
 
-def axis_of(axis: Any, ndim: int) -> int:
-    """An axis counted from the front.  Raises ValueError when there is no such axis."""
-    i = operator.index(axis)
+class HasAxes(Protocol):
+    """A variable, or what a rule sees of it."""
+
+    @property
+    def ndim(self) -> int: ...
+
+    @property
+    def type(self) -> TensorType: ...
+
+
+def axis_of(axis: Any, of: HasAxes | int) -> int:
+    """An axis of an array, or of one with so many axes, counted from the front.
+
+    Raises ValueError when there is no such axis, TypeError for what is no int.
+
+    >>> axis_of(-1, 3)
+    2
+    """
+    ndim = of if isinstance(of, int) else of.ndim
+    try:
+        i = operator.index(axis)
+    except TypeError:
+        raise TypeError(f"an axis is an integer, found {axis!r}") from None
     if not -ndim <= i < ndim:
-        raise ValueError(f"axis {i} of an array with {ndim} axes")
+        raise ValueError(f"axis {i} of {_with_axes(of)}")
     return i % ndim
 
 
-def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
+def _with_axes(of: HasAxes | int) -> str:
+    if isinstance(of, int):
+        return f"an array with {of} axes"
+    return f"{of.type if isinstance(of, Operand) else of}, which has {of.ndim} ax{'i' if of.ndim == 1 else 'e'}s"
+
+
+def axes_of(axis: Any, of: HasAxes | int) -> tuple[int, ...]:
     """The axes meant by an int, a sequence of ints or None (all), sorted, from the front.
 
     >>> axes_of(-1, 3), axes_of(None, 2), axes_of((2, 0), 3)
     ((2,), (0, 1), (0, 2))
     """
     if axis is None:
-        return tuple(range(ndim))
-    many: Iterable[Any] = axis if isinstance(axis, Iterable) else (axis,)
-    axes = sorted(axis_of(a, ndim) for a in many)
+        return tuple(range(of if isinstance(of, int) else of.ndim))
+    many: Iterable[Any] = axis if isinstance(axis, Iterable) and not isinstance(axis, str) else (axis,)
+    axes = sorted(axis_of(a, of) for a in many)
     if len(set(axes)) < len(axes):
         raise ValueError(f"axis {axis} names one axis twice")
     return tuple(axes)

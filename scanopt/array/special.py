@@ -118,7 +118,7 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
     total = reduce("sum", parts if b is None else factor * parts, axis, True)
     sign = elementwise("sign", total)
     found = elementwise("log", elementwise("absolute", total) if return_sign else total) + top
-    results = [v if keepdims else squeeze(v, axes_of(axis, v.ndim)) for v in (found, sign)]
+    results = [v if keepdims else squeeze(v, axes_of(axis, v)) for v in (found, sign)]
     return tuple(results) if return_sign else results[0]
 
 

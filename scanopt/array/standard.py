@@ -54,7 +54,7 @@ def _places(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
     if not descending:
         found: Variable = FUNCTIONS["argsort"](v, axis, stable=stable)
         return found
-    i = axis_of(axis, v.ndim)
+    i = axis_of(axis, v)
     turned = FUNCTIONS["argsort"](FUNCTIONS["flip"](v, i), i, stable=stable)  # equal ones stay in order
     places: Variable = v.shape[i] - 1 - FUNCTIONS["flip"](turned, i)
     return places

@@ -63,6 +63,10 @@ class Variable(Attributes, Displayed):
         __lshift__ = __rshift__ = __rlshift__ = __rrshift__ = _binary
         __lt__ = __le__ = __gt__ = __ge__ = __matmul__ = __rmatmul__ = __getitem__ = _binary
 
+        def __divmod__(self, other: Any) -> tuple[Variable, Variable]: ...
+
+        __rdivmod__ = __divmod__
+
         def __neg__(self) -> Variable: ...
 
         __abs__ = __invert__ = __pos__ = __neg__
@@ -223,7 +227,7 @@ def _call(name: str) -> Callable[..., Any]:
 _BINARY = {
     "add": "add", "sub": "sub", "mul": "mul", "truediv": "true_div", "floordiv": "int_div",
     "mod": "mod", "pow": "pow", "matmul": "matmul", "and": "and_", "or": "or_", "xor": "xor",
-    "lshift": "left_shift", "rshift": "right_shift",
+    "lshift": "left_shift", "rshift": "right_shift", "divmod": "divmod",
 }  # fmt: skip
 for _py, _name in _BINARY.items():
     setattr(Variable, f"__{_py}__", _operator(_name))

@@ -21,7 +21,7 @@ __all__ = ["associative_scan", "cumlogsumexp", "cummax", "cummin", "cumprod", "c
 
 def _axis(site: Site, x: Variable, axis: Any, path: str) -> int:
     try:
-        return axis_of(axis, x.ndim)
+        return axis_of(axis, x)
     except (TypeError, ValueError):
         raise site.error(ValueError, f"axis {axis} of {path}, which is {describe(x)}: it has {x.ndim} axes") from None
 
@@ -58,6 +58,11 @@ def _associative(site: Site, fn: Callable[..., Any], elems: Any, reverse: bool, 
     if not arrays:
         raise site.error(ValueError, "elems holds no array")
     axes = [_axis(site, x, axis, path) for path, x in zip(labels, arrays, strict=True)]
+    lengths = [(path, n) for path, x, k in zip(labels, arrays, axes, strict=True) if (n := x.type.shape[k]) is not None]
+    for path, n in lengths[1:]:
+        if n != lengths[0][1]:
+            text = f"{lengths[0][0]} has length {lengths[0][1]} along the axis, but {path} has {n}"
+            raise site.error(ValueError, f"{text}: all must be equally long")
     rows = [FUNCTIONS["moveaxis"](_turned(x, k, reverse), k, 0) for x, k in zip(arrays, axes, strict=True)]
     entries = [FUNCTIONS["expand_dims"](x, k + 1) for x, k in zip(rows, axes, strict=True)]
 

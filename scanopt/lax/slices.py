@@ -128,9 +128,9 @@ def _along(site: Site, x: Variable, axis: Any, start: Any) -> tuple[int, list[An
     if not x.ndim:
         raise site.error(ValueError, f"operand is {describe(x)}: it has no axes")
     try:
-        k = axis_of(axis, x.ndim)
+        k = axis_of(axis, x)
     except (TypeError, ValueError) as error:
-        raise site.error(type(error), f"axis of {describe(x)}: {error}") from None
+        raise site.error(type(error), str(error)) from None
     return k, [start if i == k else 0 for i in range(x.ndim)]
 
 

@@ -78,6 +78,8 @@ def vmap(
     Source: `jax.vmap`.
     """
     function_of_arrays("vmap", f)
+    if named := {"axis_name", "spmd_axis_name"} & set(options):
+        raise TypeError(f"vmap takes no {named.pop()}: entries do not see one another: reduce its result")
     if axis_size is not None and (type(axis_size) is not int or axis_size < 0):
         raise ValueError(f"axis_size of vmap must be a number of entries, found {show(axis_size)}")
 

@@ -30,7 +30,7 @@ def expect_axes(function: str, x: Any, least: int, most: int | None = None) -> V
 def on_axis(x: Any, axis: int | None) -> tuple[Variable, int]:
     """x and an axis of it counted from the front; x as a vector where axis is None."""
     v = as_variable(x)
-    return (flatten(v), 0) if axis is None else (v, axis_of(axis, v.ndim))
+    return (flatten(v), 0) if axis is None else (v, axis_of(axis, v))
 
 
 def known_int(n: Any) -> int | None:

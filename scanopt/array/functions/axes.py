@@ -39,7 +39,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Variable:
     (3, 2)
     """
     v = as_variable(m)
-    first, second = (axis_of(i, v.ndim) for i in axes)
+    first, second = (axis_of(i, v) for i in axes)
     if first == second:
         raise ValueError(f"rot90 needs two different axes, found {tuple(axes)}")
     turns = k % 4
@@ -54,8 +54,8 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Variable:
 def rollaxis(a: Any, axis: int, start: int = 0) -> Variable:
     """a with one axis moved in front of the axis `start` (or behind the last, where that is their number)."""
     v = as_variable(a)
-    source = axis_of(axis, v.ndim)
-    place = v.ndim if start == v.ndim else axis_of(start, v.ndim)
+    source = axis_of(axis, v)
+    place = v.ndim if start == v.ndim else axis_of(start, v)
     order = [i for i in range(v.ndim) if i != source]
     order.insert(place - (source < place), source)
     return transpose(v, order)

@@ -179,7 +179,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Var
         v = as_variable(arr)
         return reshape_to(put_along_axis(flatten(v), flatten(as_variable(indices)), values, 0), dims_of(v))
     v, places = as_variable(arr), as_variable(indices)
-    i = axis_of(axis, v.ndim)
+    i = axis_of(axis, v)
     if places.ndim != v.ndim:
         raise ValueError(f"put_along_axis needs indices of {v.ndim} axes, found {describe(places)}")
     key = tuple(

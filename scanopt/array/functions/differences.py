@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.batching import dim, dims_of, expand
-from scanopt.array.constants import as_variable
+from scanopt.array.constants import as_variable, is_weak
 from scanopt.array.functions.arguments import expect_axes
 from scanopt.array.operators.creation import full
 from scanopt.array.operators.elementwise import cast, elementwise, where
@@ -43,7 +43,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Variable:
     array(4.)
     """
     v = expect_axes("trapezoid", y, 1)
-    i = axis_of(axis, v.ndim)
+    i = axis_of(axis, v)
     width: Any = dx
     if x is not None:
         places = as_variable(x)
@@ -103,8 +103,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     if edge_order not in (1, 2):
         raise ValueError(f"edge_order is 1 or 2, found {edge_order!r}")
     v = as_variable(f)
-    axes = tuple(range(v.ndim)) if axis is None else tuple(axis_of(i, v.ndim) for i in np.atleast_1d(axis))
-    axes_of(axes, v.ndim)
+    axes = tuple(range(v.ndim)) if axis is None else tuple(axis_of(i, v) for i in np.atleast_1d(axis))
+    axes_of(axes, v)
     for x in (v, *(as_variable(x) for x in varargs)):
         if x.dtype == "bool":
             raise TypeError(f"gradient takes differences, which bools have not, found {describe(x)}: cast it")
@@ -121,6 +121,10 @@ def _derivative(f: Variable, axis: int, dx: Any, edge_order: int) -> Variable:
     def at(item: Any) -> Variable:
         return _along(f, axis, item)
 
+    def entry(k: int) -> Variable:
+        """One sample, along an axis of length 1.  Raises at run time where there are too few."""
+        return expand(at(k), [axis])
+
     apart = isinstance(dx, Variable) and dx.ndim == 1
     low, mid, high = at(slice(None, -2)), at(slice(1, -1)), at(slice(2, None))
     if apart:
@@ -130,15 +134,12 @@ def _derivative(f: Variable, axis: int, dx: Any, edge_order: int) -> Variable:
         inner = elementwise("divide", high - low, elementwise("multiply", 2.0, dx))
     if edge_order == 1:
         first, last = (getitem(dx, 0), getitem(dx, -1)) if apart else (dx, dx)
-        ends = [
-            elementwise("divide", at(slice(1, 2)) - at(slice(0, 1)), first),
-            elementwise("divide", at(slice(-1, None)) - at(slice(-2, -1)), last),
-        ]
+        ends = [elementwise("divide", entry(1) - entry(0), first), elementwise("divide", entry(-1) - entry(-2), last)]
     else:
         first = (getitem(dx, 0), getitem(dx, 1)) if apart else dx
         last = (getitem(dx, -1), getitem(dx, -2)) if apart else dx
-        start = [at(slice(k, k + 1)) for k in range(3)]
-        stop = [at(slice(-k - 1, -k or None)) for k in range(3)]
+        start = [entry(k) for k in range(3)]
+        stop = [entry(-k - 1) for k in range(3)]
         ends = [_weighted(_edge_weights(first, 1), start), _weighted(_edge_weights(last, -1), stop)]
     return cast(concatenate([ends[0], inner, ends[1]], axis), f.dtype)
 
@@ -177,7 +178,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
     array([0., 1.])
     """
     v = expect_axes("unwrap", p, 1)
-    i = axis_of(axis, v.ndim)
+    i = axis_of(axis, v)
     steps = diff(v, axis=i)
     dtype = np.result_type(steps.dtype, period.dtype if isinstance(period, Variable) else period)
     whole = np.dtype(dtype).kind in "iu"
@@ -211,6 +212,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     if None not in (n := places.type.shape + values.type.shape) and n[0] != n[1]:
         raise ValueError(f"interp needs as many places as values, found {describe(places)} and {describe(values)}")
     if period is not None:
+        if is_weak(period) and not period:
+            raise ValueError("the period of interp must not be 0")
         left = right = None
         at, places, values = _periodic(at, places, values, elementwise("absolute", as_variable(period)))
     last = elementwise("subtract", as_variable(dim(places, 0)), 1)

@@ -59,7 +59,7 @@ def _widths(pad_width: Any, v: Variable) -> list[Pair]:
     if isinstance(pad_width, dict):
         sides: list[Pair] = [(0, 0)] * v.ndim
         for axis, width in pad_width.items():
-            sides[axis_of(axis, v.ndim)] = tuple(width) if isinstance(width, tuple | list) else (width, width)
+            sides[axis_of(axis, v)] = tuple(width) if isinstance(width, tuple | list) else (width, width)
     else:
         sides = _pairs(pad_width, v.ndim, "pad_width")
     found = [(length_of(low, "pad_width"), length_of(high, "pad_width")) for low, high in sides]

@@ -43,7 +43,7 @@ def _places(indices: Any) -> list[Any]:
 
 def _cut(ary: Any, indices_or_sections: Any, axis: int, equal: bool) -> list[Variable]:
     v = as_variable(ary)
-    i = axis_of(axis, v.ndim)
+    i = axis_of(axis, v)
     sections = known_int(indices_or_sections)
     if isinstance(indices_or_sections, np.ndarray) and indices_or_sections.ndim == 0:
         sections = int(indices_or_sections)
@@ -125,7 +125,7 @@ def unstack(x: Any, *, axis: int = 0) -> tuple[Variable, ...]:
     Raises ValueError where it is not, and for a scalar.
     """
     v = expect_axes("unstack", x, 1)
-    i = axis_of(axis, v.ndim)
+    i = axis_of(axis, v)
     n = v.type.shape[i]
     if n is None:
         raise ValueError(

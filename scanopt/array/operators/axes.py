@@ -28,7 +28,7 @@ def dimshuffle(x: Any, *pattern: Any) -> Variable:
     """
     v = as_variable(x)
     order = pattern[0] if len(pattern) == 1 and isinstance(pattern[0], list | tuple) else pattern
-    axes = tuple(axis_of(i, v.ndim) for i in order if i != "x")
+    axes = tuple(axis_of(i, v) for i in order if i != "x")
     if len(set(axes)) < len(axes):
         raise ValueError(f"dimshuffle {order} uses an axis twice")
     dropped = tuple(i for i in range(v.ndim) if i not in axes)
@@ -43,7 +43,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> Variable:
     """x with two axes exchanged."""
     v = as_variable(x)
     axes = list(range(v.ndim))
-    i, j = axis_of(axis1, v.ndim), axis_of(axis2, v.ndim)
+    i, j = axis_of(axis1, v), axis_of(axis2, v)
     axes[i], axes[j] = j, i
     return batching.transpose(v, axes)
 
@@ -53,7 +53,7 @@ def moveaxis(x: Any, source: Any, destination: Any) -> Variable:
     """x with some axes moved to other places, the rest in order."""
     v = as_variable(x)
     many = [a if isinstance(a, Iterable) else (a,) for a in (source, destination)]
-    src, dst = ([axis_of(i, v.ndim) for i in a] for a in many)
+    src, dst = ([axis_of(i, v) for i in a] for a in many)
     if len(src) != len(dst) or len(set(src)) < len(src) or len(set(dst)) < len(dst):
         raise ValueError(f"moveaxis from {source} to {destination}")
     axes = [i for i in range(v.ndim) if i not in src]

@@ -25,7 +25,7 @@ Args = Sequence[Variable]
 
 
 def _infer(a: Operand, b: Operand, axis: int) -> TensorType:
-    axis_of(axis, b.ndim)
+    axis_of(axis, b)
     if a.dtype != b.dtype or np.dtype(b.dtype).kind not in "fc":
         raise TypeError(
             f"cumaffine takes floating point or complex numbers of one dtype, found {a.dtype} and {b.dtype}"
@@ -114,4 +114,4 @@ def cumaffine(a: Any, b: Any, axis: int = 0) -> Variable:
     array([ 1.,  3., 10.])
     """
     x, y = promoted(a, b)
-    return apply(Op.make("cumaffine", axis=axis_of(axis, y.ndim)), x, y)
+    return apply(Op.make("cumaffine", axis=axis_of(axis, y)), x, y)

@@ -55,7 +55,7 @@ def _complex(dtype: str) -> str:
 def _points(name: str, args: Sequence[Operand], axis: int, n: Points) -> Dim:
     """How many points are transformed."""
     x = args[0]
-    axis_of(axis, x.ndim)
+    axis_of(axis, x)
     if isinstance(n, int):
         return n
     if n is None:

@@ -64,7 +64,7 @@ def _infer_stack(*xs: Operand, axis: int) -> TensorType:
 def _infer_repeat(x: Operand, repeats: Operand, axis: int) -> TensorType:
     if np.dtype(repeats.dtype).kind not in "iu" or repeats.ndim > 1:
         raise TypeError(f"repeats must be an integer or a vector of them, found {repeats.type}")
-    n = x.shape[axis_of(axis, x.ndim)]
+    n = x.shape[axis_of(axis, x)]
     if repeats.ndim and repeats.shape[0] != 1:
         n = same(n, repeats.shape[0], "the axis and the repeats differ in length")
     total: Dim = None
@@ -215,7 +215,7 @@ def concatenate(arrays: Any, axis: int | None = 0, *, dtype: Any = None, casting
         xs, axis = tuple(flatten(x) for x in xs), 0
     if not xs:
         raise ValueError("need at least one array to concatenate")
-    return apply(Op.make("concatenate", axis=axis_of(axis, xs[0].ndim)), *xs)
+    return apply(Op.make("concatenate", axis=axis_of(axis, xs[0])), *xs)
 
 
 @public("join")
@@ -262,7 +262,7 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
     v = as_variable(x)
     if axis is None:
         v, axis = flatten(v), 0
-    i = axis_of(axis, v.ndim)
+    i = axis_of(axis, v)
     if not isinstance(repeats, int):
         return apply(Op.make("repeat", axis=i), v, as_variable(repeats))
     if repeats < 0:

@@ -24,7 +24,7 @@ Args = Sequence[Variable]
 
 
 def _infer(x: Operand, axis: int) -> TensorType:
-    axis_of(axis, x.ndim)
+    axis_of(axis, x)
     return TensorType("int64", ())
 
 
@@ -83,7 +83,7 @@ def size(x: Any, axis: int | None = None) -> Variable:
     v = as_variable(x)
     _note_reading(v)
     total: Any = 1
-    for n in dims_of(v) if axis is None else (dim(v, axis_of(axis, v.ndim)),):
+    for n in dims_of(v) if axis is None else (dim(v, axis_of(axis, v)),):
         total = times(total, n)
     return int_constant(total) if isinstance(total, int) else total
 

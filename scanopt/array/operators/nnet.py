@@ -56,7 +56,7 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Variable:
     top = where(elementwise("isfinite", top), top, 0.0)
     total = reduce("sum", elementwise("exp", elementwise("subtract", v, top)), axis, True)
     result = elementwise("add", elementwise("log", total), top)
-    return result if keepdims else squeeze(result, axes_of(axis, v.ndim))
+    return result if keepdims else squeeze(result, axes_of(axis, v))
 
 
 @public("logsoftmax", "log_softmax")

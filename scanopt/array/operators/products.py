@@ -25,7 +25,7 @@ from scanopt.array.parameters import PAIRS
 from scanopt.array.registry import public
 from scanopt.array.shapes import axis_of, broadcast, common_dtype, same, shape_text
 from scanopt.array.types import COMPLEX, TensorType
-from scanopt.array.variable import Variable, apply
+from scanopt.array.variable import Variable, apply, describe
 
 __all__ = ["dot", "matmul", "tensordot"]
 
@@ -241,8 +241,8 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Variable:
         pairs: Any = (range(x.ndim - axes, x.ndim), range(axes))
     else:
         pairs = tuple((p,) if isinstance(p, int) else p for p in axes)
-    ia = tuple(axis_of(i, x.ndim) for i in pairs[0])
-    ib = tuple(axis_of(i, y.ndim) for i in pairs[1])
+    ia = tuple(axis_of(i, x) for i in pairs[0])
+    ib = tuple(axis_of(i, y) for i in pairs[1])
     if len(ia) != len(ib) or len(set(ia)) < len(ia) or len(set(ib)) < len(ib):
         raise ValueError(f"tensordot axes {ia} and {ib} do not pair up")
     return apply(Op.make("tensordot", axes=(ia, ib)), x, y)
@@ -318,17 +318,26 @@ def vecdot(a: Any, b: Any) -> Variable:
     return apply(Op.make("squeeze", axis=(result.ndim - 2, result.ndim - 1)), result)
 
 
+def _expect(function: str, what: str, x: Variable, ndim: int) -> None:
+    if x.ndim < ndim:
+        raise ValueError(f"{function} takes {what}, found {describe(x)}")
+
+
 @public("matvec", numpy=("matvec",))
 def matvec(a: Any, v: Any) -> Variable:
-    """Stacks of matrices times stacks of vectors."""
+    """Stacks of matrices times stacks of vectors.  Raises ValueError for too few axes."""
     x, y = promoted(a, v)
+    _expect("matvec", "matrices", x, 2)
+    _expect("matvec", "vectors", y, 1)
     result = matmul(x, expand(y, (y.ndim,)))
     return apply(Op.make("squeeze", axis=(result.ndim - 1,)), result)
 
 
 @public("vecmat", numpy=("vecmat",))
 def vecmat(v: Any, a: Any) -> Variable:
-    """Stacks of (conjugated) vectors times stacks of matrices."""
+    """Stacks of (conjugated) vectors times stacks of matrices.  Raises ValueError for too few axes."""
     x, y = promoted(v, a)
+    _expect("vecmat", "vectors", x, 1)
+    _expect("vecmat", "matrices", y, 2)
     result = matmul(expand(_conjugate(x), (x.ndim - 1,)), y)
     return apply(Op.make("squeeze", axis=(result.ndim - 2,)), result)

@@ -45,7 +45,7 @@ def shift_axis(op: Op, batched: Flags, args: Args) -> Variable:
 
 def _check_axis(x: Operand, axis: Any) -> None:
     for i in (axis,) if isinstance(axis, int) else axis:
-        axis_of(i, x.ndim)
+        axis_of(i, x)
 
 
 def _probe(name: str, **options: Any) -> Callable[[str], str]:
@@ -133,7 +133,7 @@ def reduce(name: str, x: Any, axis: Any, keepdims: bool, dtype: Any = None, **mo
     """The reduction `name` of x over axis (int, ints, or None for all)."""
     v = as_variable(x)
     options = more if dtype is None else {**more, "dtype": np.dtype(dtype).name}
-    return apply(Op.make(name, axis=axes_of(axis, v.ndim), keepdims=bool(keepdims), **options), v)
+    return apply(Op.make(name, axis=axes_of(axis, v), keepdims=bool(keepdims), **options), v)
 
 
 # One axis: cumulative operators, sorting, the place of the extremum, softmax
@@ -247,4 +247,4 @@ def softmax(x: Any, axis: int = -1) -> Variable:
     TensorType(dtype='float32', shape=(2, 4))
     """
     v = as_float(x)
-    return apply(Op.make("softmax", axis=axis_of(axis, v.ndim)), v)
+    return apply(Op.make("softmax", axis=axis_of(axis, v)), v)

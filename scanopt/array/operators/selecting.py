@@ -17,7 +17,7 @@ from scanopt.array.operators.shaping import flatten, reshape
 from scanopt.array.operators.subtensor import getitem
 from scanopt.array.registry import public
 from scanopt.array.shapes import axis_of
-from scanopt.array.variable import Variable
+from scanopt.array.variable import Variable, describe
 
 __all__ = ["diagonal", "take"]
 
@@ -31,7 +31,7 @@ def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
     v, places = as_variable(x), as_variable(indices)
     if axis is None:
         v, axis = flatten(v), 0
-    i = axis_of(axis, v.ndim)
+    i = axis_of(axis, v)
     if mode == "wrap":
         places = elementwise("remainder", places, dim(v, i))
     elif mode == "clip":
@@ -42,10 +42,17 @@ def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
 
 
 @public("take_along_axis", numpy=("take_along_axis",))
-def take_along_axis(x: Any, indices: Any, axis: int = -1) -> Variable:
-    """For each place the entry of x along axis that `indices` names there."""
+def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Variable:
+    """For each place the entry of x along axis that `indices` names there; of all entries in order where it is None.
+
+    Raises ValueError where the numbers of axes differ.
+    """
     v, picks = as_variable(x), as_variable(indices)
-    i = axis_of(axis, v.ndim)
+    if axis is None:
+        v, axis = flatten(v), 0
+    i = axis_of(axis, v)
+    if picks.ndim != v.ndim:
+        raise ValueError(f"take_along_axis needs indices of {v.ndim} axes for {describe(v)}, found {describe(picks)}")
     key: list[Any] = []
     for j, n in enumerate(dims_of(v)):
         others = [k for k in range(v.ndim) if k != j]
@@ -58,7 +65,7 @@ def flip(x: Any, axis: Any = None) -> Variable:
     """x in reverse order along axis (an int, several, or None for all)."""
     v = as_variable(x)
     many = range(v.ndim) if axis is None else axis if isinstance(axis, Iterable) else (axis,)
-    axes = {axis_of(i, v.ndim) for i in many}
+    axes = {axis_of(i, v) for i in many}
     return getitem(v, tuple(slice(None, None, -1 if i in axes else None) for i in range(v.ndim)))
 
 
@@ -74,7 +81,7 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Variable:
         return v
     if axis is None:
         return reshape(roll(flatten(v), shift, 0), dims_of(v)) if v.ndim != 1 else roll(v, shift, 0)
-    i = axis_of(axis, v.ndim)
+    i = axis_of(axis, v)
     before, n = (slice(None),) * i, dim(v, i)
     if isinstance(shift, int) and isinstance(n, int):
         cut = -shift % n if n else 0
@@ -91,14 +98,16 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Variable:
 def diff(x: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Variable:
     """Differences of neighbours along axis, n times over.
 
-    prepend, append: what comes before and after x, an array or one number for all.
+    prepend, append: what comes before and after x, an array or one number for all.  Raises ValueError for n < 0.
     """
+    if n < 0:
+        raise ValueError(f"diff takes differences n times over, 0 or more, found {n}")
     v = as_variable(x)
-    i = axis_of(axis, v.ndim)
+    i = axis_of(axis, v)
     sides = [None if side is None else _beside(v, i, side) for side in (prepend, append)]
     parts = [part for part in (sides[0], v, sides[1]) if part is not None]
     v = concatenate(parts, i) if len(parts) > 1 and n else v
-    before = (slice(None),) * axis_of(axis, v.ndim)
+    before = (slice(None),) * axis_of(axis, v)
     for _ in range(n):
         high, low = getitem(v, (*before, slice(1, None))), getitem(v, (*before, slice(None, -1)))
         v = elementwise("not_equal" if v.dtype == "bool" else "subtract", high, low)
@@ -115,7 +124,7 @@ def _beside(x: Variable, axis: int, side: Any) -> Variable:
 def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
     """The entries where index2 - index1 is `offset`, as the last axis."""
     v = as_variable(x)
-    i, j = axis_of(axis1, v.ndim), axis_of(axis2, v.ndim)
+    i, j = axis_of(axis1, v), axis_of(axis2, v)
     if i == j:
         raise ValueError(f"diagonal of the one axis {i}")
     v = transpose(v, (*[k for k in range(v.ndim) if k not in (i, j)], i, j))

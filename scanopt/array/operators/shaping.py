@@ -72,7 +72,7 @@ def _infer_expand(x: Operand, axis: tuple[int, ...]) -> TensorType:
 
 
 def _infer_squeeze(x: Operand, axis: tuple[int, ...]) -> TensorType:
-    for i in axes_of(axis, x.ndim):
+    for i in axes_of(axis, x):
         if x.shape[i] not in (1, None):
             raise ValueError(f"cannot squeeze axis {i} of {shape_text(x.shape)}: its length is not 1")
     return TensorType(x.dtype, tuple(n for i, n in enumerate(x.shape) if i not in axis))
@@ -300,7 +300,7 @@ def transpose(x: Any, *axes: Any) -> Variable:
     given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
     if given is None:
         return batching.transpose(v, tuple(range(v.ndim))[::-1])
-    return batching.transpose(v, tuple(axis_of(i, v.ndim) for i in given))
+    return batching.transpose(v, tuple(axis_of(i, v) for i in given))
 
 
 @public("expand_dims", numpy=("expand_dims",))
@@ -316,5 +316,5 @@ def squeeze(x: Any, axis: Any = None) -> Variable:
     """x without these axes, which must have length 1 (None: all that are known to have it)."""
     v = as_variable(x)
     known = tuple(i for i, n in enumerate(v.type.shape) if n == 1)
-    axes = known if axis is None else axes_of(axis, v.ndim)
+    axes = known if axis is None else axes_of(axis, v)
     return apply(Op.make("squeeze", axis=axes), v) if axes else v

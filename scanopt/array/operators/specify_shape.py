@@ -103,7 +103,7 @@ def specify_shape(x: Any, shape: Any) -> Variable:
 
 
 def _marks(x: Variable, axes: Iterable[Any]) -> Variable:
-    places = {axis_of(a, x.ndim) for a in axes}
+    places = {axis_of(a, x) for a in axes}
     return specify_shape(x, [1 if i in places else None for i in range(x.ndim)])
 
 
@@ -123,7 +123,7 @@ def unbroadcast(x: Any, *axes: int) -> Variable:
     """x itself: what is known to have length 1 may stand where any length may."""
     v = as_variable(x)
     for a in axes:
-        axis_of(a, v.ndim)
+        axis_of(a, v)
     return v
 
 

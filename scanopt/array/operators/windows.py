@@ -57,7 +57,7 @@ def _read(what: str, args: Sequence[Operand], length: Length) -> Dim:
 
 def _infer_windows(*args: Operand, axis: int, size: Length, step: int, dilation: int) -> TensorType:
     x, entries = args[0], _read("the size of windows", args, size)
-    n = x.shape[axis_of(axis, x.ndim)]
+    n = x.shape[axis_of(axis, x)]
     count = None if n is None or entries is None else _count(n, max(entries, 0), step, dilation)
     entries = None if entries is None else max(entries, 0)
     return TensorType(x.dtype, (*x.shape[:axis], count, *x.shape[axis + 1 :], entries))

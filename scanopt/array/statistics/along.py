@@ -36,7 +36,7 @@ def places(name: str, x: Any, axis: int | None, keepdims: bool) -> Variable:
     found = along(name, v, axis)
     if not keepdims:
         return found
-    return expand_dims(found, tuple(range(v.ndim)) if axis is None else (axis_of(axis, v.ndim),))
+    return expand_dims(found, tuple(range(v.ndim)) if axis is None else (axis_of(axis, v),))
 
 
 def _cumulative(name: str, what: str) -> None:
@@ -84,7 +84,7 @@ def _array_api(name: str, running: str, first: int) -> None:
         no_out(name, v, out)
         if axis is None and v.ndim != 1:
             raise ValueError(f"{name} of {v.ndim} axes needs axis=, found {describe(v)}")
-        i = axis_of(0 if axis is None else axis, v.ndim)
+        i = axis_of(0 if axis is None else axis, v)
         found: Variable = FUNCTIONS[running](v, i, dtype)
         if not include_initial:
             return found

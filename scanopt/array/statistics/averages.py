@@ -49,7 +49,7 @@ def beside(v: Variable, w: Variable, axis: Any) -> Variable:
     """Weights beside v, with an axis for each of its axes.  Raises ValueError where they do not fit."""
     if w.ndim == v.ndim:
         return w
-    axes = () if axis is None else axes_of(axis, v.ndim)
+    axes = () if axis is None else axes_of(axis, v)
     if axis is None or w.ndim != len(axes):
         raise ValueError(
             f"weights must be of the shape of {describe(v)}, or of its lengths along axis={axis!r}, found {describe(w)}"
@@ -92,11 +92,15 @@ def cov(
     if y is not None:
         x = concatenate([x, _rows(y, "cov", rowvar)], 0)
     x = cast(x, np.dtype(dtype).name if dtype is not None else np.result_type(x.dtype, "float64").name)
+    if ddof is not None and ddof != int(ddof):
+        raise ValueError(f"ddof must be an integer, found {ddof!r}")
     off = (0 if bias else 1) if ddof is None else int(ddof)
     w: Variable | None = None
     for given in (fweights, aweights):
         if given is not None:
             one = expect_axes("cov", given, 1, 1)
+            if given is fweights and np.dtype(one.dtype).kind not in "iu":
+                raise TypeError(f"fweights must be integers, found {describe(one)}: give such weights as aweights")
             w = one if w is None else elementwise("multiply", w, one)
     if w is None:
         mean, divisor = reduce("mean", x, 1, True), elementwise("subtract", as_variable(dim(x, 1)), off)

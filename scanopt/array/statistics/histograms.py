@@ -18,7 +18,7 @@ from scanopt.array.operators.shaping import flatten, reshape_to
 from scanopt.array.operators.subtensor import getitem, inc_subtensor
 from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.statistics.searching import searchsorted
-from scanopt.array.variable import Variable, describe
+from scanopt.array.variable import Constant, Variable, describe
 
 __all__ = ["histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]
 
@@ -28,7 +28,8 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     """The edges of the bins of a histogram of `a`: a vector, one longer than there are bins.
 
     bins: their number, known before the run, or the edges themselves.  range: the first and the last edge, else the
-    least and the greatest element.  Raises TypeError for the name of a rule, ValueError for no bins.
+    least and the greatest element.  Raises TypeError for the name of a rule, ValueError for no bins and for edges
+    that are known to decrease.
 
     >>> histogram_bin_edges([0.0, 4.0], bins=2).eval()
     array([0., 2., 4.])
@@ -42,9 +43,13 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
             raise ValueError(
                 f"bins is a number that is known before the run, or a vector of edges, found {describe(edges)}"
             )
+        if isinstance(edges, Constant) and not (edges.data[:-1] <= edges.data[1:]).all():
+            raise ValueError(f"the edges of bins must not decrease, found {edges.data.tolist()}")
         return edges
     if count < 1:
         raise ValueError(f"bins must be a positive number, found {count}")
+    if range is not None and not any(map(_symbolic, range)) and not range[0] <= range[1]:
+        raise ValueError(f"range is from the first edge to the last, found {range[0]} to {range[1]}")
     low, high = _ends(v) if range is None else (as_variable(n) for n in range)
     apart = elementwise("equal", low, high)
     first = where(apart, elementwise("subtract", low, 0.5), low)

@@ -71,7 +71,7 @@ def lexsort(keys: Any, axis: int = -1) -> Variable:
     many = [as_variable(k) for k in keys]
     if not many:
         raise TypeError("lexsort needs at least one key")
-    i = axis_of(axis, many[0].ndim)
+    i = axis_of(axis, many[0])
     along, argsort = FUNCTIONS["take_along_axis"], FUNCTIONS["argsort"]
     order: Variable = argsort(many[0], i, kind="stable")
     for key in many[1:]:

@@ -97,7 +97,7 @@ class _Lines:
 
     @classmethod
     def of(cls, v: Variable, axis: Any) -> _Lines:
-        axes = axes_of(axis, v.ndim)
+        axes = axes_of(axis, v)
         rest = [i for i in range(v.ndim) if i not in axes]
         dims = dims_of(v)
         total: Any = 1

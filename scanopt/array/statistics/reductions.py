@@ -98,7 +98,7 @@ def extremum(name: str, v: Variable, axis: Any, keepdims: bool, initial: Any, ma
         if mask is not None:
             raise ValueError(f"{name} with where= needs initial=, its value where no element of {describe(v)} counts")
         return reduce(name, v, axis, keepdims)
-    first, axes = initial_of(name, initial, v.dtype), axes_of(axis, v.ndim)
+    first, axes = initial_of(name, initial, v.dtype), axes_of(axis, v)
     x = v if mask is None else chosen(mask, v, first)
     if all(x.type.shape[i] for i in axes):
         return elementwise("maximum" if name == "max" else "minimum", reduce(name, x, axes, keepdims), first)
@@ -110,7 +110,7 @@ def extremum(name: str, v: Variable, axis: Any, keepdims: bool, initial: Any, ma
 
 def _size(v: Variable, axis: Any) -> Variable:
     count: Any = 1
-    for i in axes_of(axis, v.ndim):
+    for i in axes_of(axis, v):
         count = times(count, length(v, i))
     return cast(as_variable(count), "int64")
 

@@ -78,7 +78,7 @@ def unique(
     """
     v = as_variable(ar)
     if axis is not None:
-        axis = axis_of(axis, v.ndim)
+        axis = axis_of(axis, v)
         if v.ndim > 1:
             entries = moveaxis(v, axis, 0)
             order = _order_of_entries(_as_rows(entries))

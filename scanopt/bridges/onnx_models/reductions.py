@@ -54,7 +54,7 @@ def _reduce(node: OnnxNode) -> Variable:
 @rule("ArgMax", "ArgMin")
 def _arg(node: OnnxNode) -> Variable:
     x = node.x()
-    axis, find = axis_of(node.get("axis", 0), x.ndim), T.argmax if node.op == "ArgMax" else T.argmin
+    axis, find = axis_of(node.get("axis", 0), x), T.argmax if node.op == "ArgMax" else T.argmin
     if node.get("select_last_index", 0):
         found = T.cast(dim(x, axis) - 1 - find(T.flip(x, axis), axis), "int64")
     else:
@@ -65,7 +65,7 @@ def _arg(node: OnnxNode) -> Variable:
 @rule("CumSum")
 def _cumsum(node: OnnxNode) -> Variable:
     x, (axis,) = node.x(), ints(node.known(1))
-    axis = axis_of(axis, x.ndim)
+    axis = axis_of(axis, x)
     turned = T.flip(x, axis) if node.get("reverse", 0) else x
     found = T.cast(T.cumsum(turned, axis), x.dtype)
     if node.get("exclusive", 0):
@@ -78,7 +78,7 @@ def _cumsum(node: OnnxNode) -> Variable:
 def _top_k(node: OnnxNode) -> list[Variable]:
     """Of equal entries the one with the lower index comes first."""
     x, (k,) = node.x(), ints(node.known(1))
-    axis = axis_of(node.get("axis", -1), x.ndim)
+    axis = axis_of(node.get("axis", -1), x)
     if node.get("largest", 1):
         backwards = T.argsort(T.flip(x, axis), axis, kind="stable")
         order = dim(x, axis) - 1 - T.flip(backwards, axis)
@@ -92,7 +92,7 @@ def _top_k(node: OnnxNode) -> list[Variable]:
 def _softmax(node: OnnxNode) -> Variable:
     x, axis = node.x(), node.get("axis", -1)
     if node.op == "Hardmax":
-        axis = axis_of(axis, x.ndim)
+        axis = axis_of(axis, x)
         best = T.expand_dims(T.argmax(x, axis), axis)
         line = T.expand_dims(T.arange(dim(x, axis)), [i for i in range(x.ndim) if i != axis])
         return T.cast(T.eq(best, line), x.dtype)
