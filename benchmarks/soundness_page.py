@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 __all__ = ["COUNTED", "language_page", "page", "summary", "wide_page"]
@@ -105,11 +106,19 @@ def language_page(lines: list[dict[str, Any]], command: str) -> str:
     ran = [x for x in (*lines, *slopes) if x["kind"] == "shard"]
     counts = totals([*lines, *slopes])["operators"]
     silent = [f"`{name}`" for name in load() if not counts[name]]
-    text = [_LANGUAGE.format(command=command, dates=_dates(ran), **_versions()), *_outcomes(lines, slopes)]
+    text = [_LANGUAGE.format(command=command, dates=_dates(ran), **_versions()), *_outcomes(lines, slopes, _KNOWN)]
     text += ["\n## Operators\n\nIn so many programs, as they are written or as they were compiled.\n"]
     text += [_table(("operator", "programs"), [(f"`{name}`", counts[name]) for name in load() if counts[name]])]
     text += [f"\nIn none: {', '.join(silent) or 'no operator'}.\n"]
     return "\n".join(text)
+
+
+_KNOWN = {
+    3680: (
+        " (the shape of an array without entries: its loop takes no step, and an inner loop has `n_steps` over the rows"
+        " of `T.unique`, the case that is told in [Loops](loops.md#loops-of-no-steps))"
+    )
+}
 
 
 def _dates(ran: list[dict[str, Any]]) -> str:
@@ -118,14 +127,17 @@ def _dates(ran: list[dict[str, Any]]) -> str:
     return " to ".join(dict.fromkeys((dates[0], dates[-1])))
 
 
-def _outcomes(lines: list[dict[str, Any]], slopes: list[dict[str, Any]]) -> list[str]:
-    """What programs, and gradients, came to."""
+def _outcomes(
+    lines: list[dict[str, Any]], slopes: list[dict[str, Any]], known: Mapping[int, str] = MappingProxyType({})
+) -> list[str]:
+    """What programs, and gradients, came to.  known: of seeds that may differ why they do."""
     text = list[str]()
     for title, some in (("Programs", lines), ("Gradients", slopes)):
         found = totals(some)
         wrong = sorted(x["seed"] for x in some if x["kind"] == "failure")
+        why = [f"{seed}{known.get(seed, '') if some is lines else ''}" for seed in wrong]
         text += [f"\n## {title}\n", _table(("", ""), _figures(some))]
-        text += [f"\nDiffered: {', '.join(map(str, wrong))}."] if wrong else []
+        text += [f"\nDiffered: {', '.join(why)}."] if wrong else []
         text += [
             "",
             _table(("outcome", "programs"), found["outcomes"].most_common()),
