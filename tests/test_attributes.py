@@ -70,6 +70,20 @@ def test_updates_of_parts(name: str) -> None:
     check(lambda x: x.at[index].get(), x, like=lambda x: x[index])
 
 
+def test_hints_of_jax_change_nothing() -> None:
+    hints: dict[str, Any] = {"indices_are_sorted": True, "unique_indices": True, "mode": "promise_in_bounds"}
+    for method in ("set", "add", "subtract", "multiply", "max"):
+        check(lambda x, m=method: getattr(x.at[1:], m)(2.0, **hints), X, like=lambda x, m=method: _changed(x, m))
+    check(lambda x: (x.at[0].get(**hints), x.at[0].apply(np.exp, mode=None)[0]), X, like=lambda x: (x[0], np.exp(x[0])))
+    assert copy.copy(T.dvector("x").at).x.name == "x"
+
+
+def _changed(x: Array, method: str) -> Array:
+    new = x.copy()
+    UPDATES[method](new, slice(1, None), 2.0)
+    return new
+
+
 def test_functions_of_parts() -> None:
     check(lambda x: x.at[1:].apply(np.exp), X, like=lambda x: np.concatenate([x[:1], np.exp(x[1:])]))
 

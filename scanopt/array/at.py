@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -17,6 +17,12 @@ from scanopt.array.registry import FUNCTIONS
 from scanopt.array.variable import Apply, Variable, describe
 
 __all__ = ["At", "IndexedPart"]
+
+
+_IN_RANGE = (
+    "an index out of range is an error; write x.at[T.clip(i, 0, n - 1)] for the nearest entry, "
+    "x.at[i[(i >= 0) & (i < n)]] to leave such out"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,66 +40,84 @@ class At:
     def __getitem__(self, index: Any) -> IndexedPart:
         return IndexedPart(self.x, getitem(self.x, index))
 
+    def __getattr__(self, name: str) -> NoReturn:
+        if name == "x" or name.startswith("__"):  # asked for before there is an x
+            raise AttributeError(name)
+        near = f"x.at[index].{name}(...)" if hasattr(IndexedPart, name) else "x.at[index].set(values)"
+        raise AttributeError(f"x.at of {describe(self.x)} needs an index: write {near}")
+
 
 @dataclass(frozen=True, eq=False)
 class IndexedPart:
     """A part of an array; its methods give the whole with that part changed, the array stays as it is.
 
     index: whatever indexing takes.  An integer array may name an entry twice: `add`, `multiply` and the others then
-    take all values for it, one after the other, `set` takes one of them.  unique_indices: it is promised that none
-    is named twice.  An index out of range is an error, unlike JAX's.  Values are cast to the dtype of the array.
-    Raises TypeError for values that would lose by that.
+    take all values for it, one after the other, `set` takes one of them.  Values are cast to the dtype of the array.
+    hints: those of JAX: unique_indices, a promise that no entry is named twice; indices_are_sorted, which changes
+    nothing; mode, None or "promise_in_bounds": an index out of range is an error.
+    Raises TypeError for values that would lose by the cast and other hints, ValueError for another mode.
     """
 
     x: Variable
     part: Variable
 
-    def get(self) -> Variable:
+    def get(self, **hints: Any) -> Variable:
         """The part itself."""
+        self._promised(hints)
         return self.part
 
-    def set(self, values: Any) -> Variable:
+    def set(self, values: Any, **hints: Any) -> Variable:
         """With the part replaced."""
+        self._promised(hints)
         if self.part is self.x:
             return _spread(self.x, values)
         return set_subtensor(self.part, values)
 
-    def add(self, values: Any) -> Variable:
+    def add(self, values: Any, **hints: Any) -> Variable:
         """With values added to the part."""
+        self._promised(hints)
         return elementwise("add", self.x, values) if self.part is self.x else inc_subtensor(self.part, values)
 
-    def subtract(self, values: Any) -> Variable:
+    def subtract(self, values: Any, **hints: Any) -> Variable:
         """With values subtracted from the part."""
-        return self.add(elementwise("negative", _like(self.x, values)))
+        return self.add(elementwise("negative", _like(self.x, values)), **hints)
 
-    def multiply(self, values: Any, *, unique_indices: bool = False) -> Variable:
+    def multiply(self, values: Any, **hints: Any) -> Variable:
         """With the part times values."""
-        return self._combined("multiply", values, unique_indices)
+        return self._combined("multiply", values, hints)
 
-    def divide(self, values: Any, *, unique_indices: bool = False) -> Variable:
+    def divide(self, values: Any, **hints: Any) -> Variable:
         """With the part divided by values."""
-        return self._combined("divide", values, unique_indices)
+        return self._combined("divide", values, hints)
 
-    def power(self, values: Any, *, unique_indices: bool = False) -> Variable:
+    def power(self, values: Any, **hints: Any) -> Variable:
         """With the part to the power of values."""
-        return self._combined("power", values, unique_indices)
+        return self._combined("power", values, hints)
 
-    def min(self, values: Any, *, unique_indices: bool = False) -> Variable:
+    def min(self, values: Any, **hints: Any) -> Variable:
         """With the smaller ones of the part and values."""
-        return self._combined("minimum", values, unique_indices)
+        return self._combined("minimum", values, hints)
 
-    def max(self, values: Any, *, unique_indices: bool = False) -> Variable:
+    def max(self, values: Any, **hints: Any) -> Variable:
         """With the greater ones of the part and values."""
-        return self._combined("maximum", values, unique_indices)
+        return self._combined("maximum", values, hints)
 
-    def apply(self, function: Callable[[Variable], Any]) -> Variable:
+    def apply(self, function: Callable[[Variable], Any], **hints: Any) -> Variable:
         """With function(part) in the place of the part; an entry that is named twice is changed once."""
-        return self.set(function(self.part))
+        return self.set(function(self.part), **hints)
 
     mul, div = multiply, divide
 
-    def _combined(self, ufunc: str, values: Any, unique: bool) -> Variable:
-        if unique or not self._may_repeat():
+    def _promised(self, hints: Mapping[str, Any]) -> bool:
+        """Whether it is promised that no entry is named twice.  Raises TypeError, ValueError."""
+        if other := sorted(set(hints) - {"unique_indices", "indices_are_sorted", "mode"}):
+            raise TypeError(f"x.at[index] takes no {other[0]}: {_IN_RANGE}")
+        if (mode := hints.get("mode")) not in (None, "promise_in_bounds"):
+            raise ValueError(f"x.at[index] of {describe(self.x)} has no mode {mode!r}: {_IN_RANGE}")
+        return bool(hints.get("unique_indices"))
+
+    def _combined(self, ufunc: str, values: Any, hints: Mapping[str, Any]) -> Variable:
+        if self._promised(hints) or not self._may_repeat():
             return self.set(elementwise(ufunc, self.part, values))
         return scatter(ufunc, self.part, _like(self.x, values))
 
