@@ -1,6 +1,7 @@
 """The history of a compilation: plain data, names that stay, costs that add up, and answers that can be looked up."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,10 @@ from compiled import MADE, documented
 
 import scanopt
 import scanopt.tensor as T
+from scanopt.compilation.explanation import record
+from scanopt.compilation.optimize import optimize
 from scanopt.history.document import FORMAT, VERSION
+from scanopt.lab.law_probe import probe
 
 History = dict[str, Any]
 
@@ -140,3 +144,45 @@ def test_history_has_the_lines_of_the_user() -> None:
     (file,) = [x for name, x in documented().history()["files"].items() if name.endswith("compiled.py")]
     assert any("scanopt.scan(" in line for line in file["lines"])
     assert file["first"] >= 1
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_what_was_chosen_first_is_what_is_recorded(name: str) -> None:
+    """The e-graph of a recording is that of the compilation, and so is the choice; a new search chooses as well."""
+    f = MADE[name]()
+    done = f.recording.done
+    assert done.extraction is f._plan.done.extraction
+    p = f._plan
+    anew = record(p.program, p.laws, p.settings)
+    assert anew.done.extraction is not done.extraction
+    assert anew.done.extraction.cost == done.extraction.cost
+    assert anew.way.laws == f.recording.way.laws
+    costs = [[x and x.cost for _, x in r.stages] for r in (anew, f.recording)]
+    assert costs[0] == pytest.approx(costs[1])
+
+
+def test_another_choice_is_searched_where_the_egraph_is_another() -> None:
+    f, g = documented(), documented().without("operator_of_sequences")
+    p = g._plan
+    done = optimize(p.program, p.laws, p.settings, noted=True, before=f._plan.done)
+    assert done.extraction.cost == g.cost > f.cost
+    a, b = (optimize(x.program, x.laws, x.settings).egraph for x in (f._plan, f._plan))
+    assert a.same(b)
+    assert not a.same(g.egraph)
+    assert not a.same(replace(b, roots=()))
+    assert not a.same(replace(b, classes=dict(reversed(b.classes.items()))))
+
+
+@pytest.mark.parametrize("name", ["rnn", "until", "gradient"])
+def test_laws_that_are_nowhere_are_asked_no_conditions(name: str) -> None:
+    """What is told of an idle law is what is told when all its questions are asked."""
+    f = MADE[name]()
+    p = f._plan
+    _, asked = f.recording.asking.answers(f.recording.program)
+    whole = {x.law.name: x for x in probe(p.program, p.laws, [x.law for x in asked], p.settings)[1]}
+    assert {x.law.name for x in asked} == {x.name for x in p.known} - {*f.laws}
+    for x in asked:
+        y = whole[x.law.name]
+        assert (x.found, x.complete, x.needs) == (y.found, y.complete, y.needs)
+        told = [[(str(w.condition), len(w.matches), len(w.alone)) for w in z.failing] for z in (x, y)]
+        assert told[0] == told[1]

@@ -1,9 +1,11 @@
 """The page of a compilation: sound and whole without scripts; in a browser a person finds what to ask."""
 
+import os
 import re
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -373,15 +375,23 @@ def test_a_person_finds_the_four_answers(opened: Browser) -> None:
     assert opened.count("#law .missing + ul li") >= 1
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed: apt-get install chromium")
-def test_page_is_made_in_little_more_than_a_compilation(tmp_path: Path) -> None:
-    """Processor time, as other tests may run beside: the search twice more, and five seconds at most."""
-    start = time.process_time()
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
+def test_page_is_made_in_five_seconds(tmp_path: Path) -> None:
+    """Processor time of this process and of its engines, as other tests may run beside."""
     f = lstm_gradient(2)
-    compiled = time.process_time() - start
-    start = time.process_time()
+    start = busy()
     f.show(str(tmp_path / "page.html"))
-    assert time.process_time() - start < 5.0 + compiled
+    assert busy() - start < 5.0
+
+
+def busy() -> float:
+    """Seconds that this process, and those that it started and that still run, have worked."""
+    total = time.process_time()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has just ended
+            parent, *_, user, system = stat.read_text().rpartition(")")[2].split()[1:13]
+            total += (int(user) + int(system)) / os.sysconf("SC_CLK_TCK") if int(parent) == os.getpid() else 0.0
+    return total
 
 
 @needs_browser

@@ -154,6 +154,20 @@ class TermGraph:
         """Number of forms."""
         return sum(map(len, self.classes.values()))
 
+    def same(self, other: TermGraph) -> bool:
+        """Whether another one says the same in the same numbers and the same order.
+
+        Constants are compared by their keys, which tell their bits.
+        """
+        return (
+            [*self.classes.items()] == [*other.classes.items()]
+            and (self.clocks, self.states, self.roots, self.checks, self.inputs)
+            == (other.clocks, other.states, other.roots, other.checks, other.inputs)
+            and (self.input_labels, self.input_axes, self.written)
+            == (other.input_labels, other.input_axes, other.written)
+            and self.consts.keys() == other.consts.keys()
+        )
+
     def chain(self, clock: int) -> tuple[int, ...]:
         """The clocks around a value on `clock`, outermost first, `clock` last."""
         out: list[int] = []

@@ -276,7 +276,7 @@ class Function(Runnable, Displayed):
         """The optimization once more, with what its engine noted down: what `explain` and `history` tell."""
         p = self._plan
         asking = importlib.import_module("scanopt.lab.law_probe").IdleLaws(p.known)
-        return record(p.program, p.laws, p.settings, asking)
+        return record(p.program, p.laws, p.settings, asking, p.found)
 
     def history(self, measure: bool = False) -> dict[str, Any]:
         """What the optimizer did, as plain data that `json.dump` writes: see docs/history.md.

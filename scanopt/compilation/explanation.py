@@ -1,10 +1,11 @@
 """Why a program is what it is: the laws that made it, one after the other, with what each saved.
 
-The fast path keeps counts only.  For an explanation the program is optimized once more, and the engine notes down
-which law made each form and which forms laws said to be equal.  The laws on the way from the program as written to
-the one chosen are told in the order of the rounds in which they began; what they have saved after each is the cost of
-a program of the forms that those before and it had made.  (What a law saves by uniting forms that are there already
-shows at the first step.)  Where a limit of time ended the search, this one may have found another program.
+The fast path keeps counts only.  For an explanation the laws run once more, and the engine notes down which law made
+each form and which forms laws said to be equal; what was chosen is kept where the e-graph is the same again.  The laws
+on the way from the program as written to the one chosen are told in the order of the rounds in which they began; what
+they have saved after each is the cost of a program of the forms that those before and it had made.  (What a law saves
+by uniting forms that are there already shows at the first step.)  Where a limit of time ended the search, this one may
+have found another e-graph, and another program.
 """
 
 from __future__ import annotations
@@ -93,10 +94,20 @@ class Recording:
     asking: Asking | None = None
 
 
-def record(program: Encoded, laws: Sequence[Law], settings: Settings, asking: Asking | None = None) -> Recording:
-    """Optimize once more, noting down where forms come from.  laws: those that may fire."""
+def record(
+    program: Encoded,
+    laws: Sequence[Law],
+    settings: Settings,
+    asking: Asking | None = None,
+    before: Optimized | None = None,
+) -> Recording:
+    """Optimize once more, noting down where forms come from.
+
+    laws: those that may fire.  before: what they came to; what was chosen then is chosen again where the e-graph is
+    the same.
+    """
     written = as_written(program, settings)
-    done = optimize(program, laws, settings, noted=True, asking=asking)
+    done = optimize(program, laws, settings, noted=True, asking=asking, before=before)
     if not done.looks or done.extraction.problem.graph is not done.looks[-1].graph:  # chosen is what was written
         return Recording(program, laws, settings, written, done, Derivation({}, {}), (), asking)
     chosen = [o.form for o in done.extraction.choice.values() if o.form is not None]
@@ -131,16 +142,23 @@ def _stages(done: Optimized, way: Derivation) -> Iterator[tuple[str, Extraction 
     earlier = [x for look in done.looks[:-1] for x in derivation(look).laws]
     names = [*dict.fromkeys([*earlier, *way.laws])]
     makers = {*way.forms.values()}
+    last: Extraction | None = None
     for n, name in enumerate(names[:-1]):
         # The classes are those of the end: what laws save that only unite forms shows from the first step on.
         new = name in makers or not n
-        yield name, _cheapest(done, way.forms, {"", *names[: n + 1]}) if new else None
+        last = _cheapest(done, way.forms, {"", *names[: n + 1]}, last) if new else last
+        yield name, last if new else None
     if names:
         yield names[-1], done.extraction
 
 
-def _cheapest(done: Optimized, forms: Mapping[Form, str], laws: Container[str]) -> Extraction | None:
-    """A cheap program of the forms as written and of those on the way that some laws led to."""
+def _cheapest(
+    done: Optimized, forms: Mapping[Form, str], laws: Container[str], last: Extraction | None
+) -> Extraction | None:
+    """A cheap program of the forms as written and of those on the way that some laws led to.
+
+    last: that of fewer laws, which is taken again where there is nothing more to choose from.
+    """
     written, problem = done.looks[-1].provenance.written, done.extraction.problem
 
     def there(f: Form) -> bool:
@@ -152,4 +170,6 @@ def _cheapest(done: Optimized, forms: Mapping[Form, str], laws: Container[str]) 
         smaller = Problem(graph, problem.sizes, problem.cost, problem.limit, problem.prices)
     except NoProgramFoundError:
         return None
+    if last is not None and last.problem.options == smaller.options:
+        return last
     return cheap(smaller, _SECONDS)

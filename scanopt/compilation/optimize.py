@@ -125,17 +125,27 @@ def _saturated(
 
 
 def optimize(
-    program: Encoded, laws: Sequence[Law], settings: Settings, noted: bool = False, asking: Asking | None = None
+    program: Encoded,
+    laws: Sequence[Law],
+    settings: Settings,
+    noted: bool = False,
+    asking: Asking | None = None,
+    before: Optimized | None = None,
 ) -> Optimized:
     """The cheapest program that the laws make of `program`.
 
-    noted: note down where forms come from.  asking: asks each e-graph that is looked at, the last one last.
+    noted: note down where forms come from.  asking: asks each e-graph that is looked at, the last one last.  before:
+    what the same laws and settings came to before; what was chosen then stays where the e-graph is the same again.
     """
     start = time.perf_counter()
     looks: list[Look] | None = [] if noted else None
     loading, saturation, graph = _saturated(program, laws, settings, looks, asking)
     saturated = time.perf_counter()
-    extraction, budget = _extracted(program, graph, settings)
+    if before is not None and before.egraph.same(graph):
+        extraction, budget, graph = before.extraction, before.budget, before.egraph
+        looks = looks and [*looks[:-1], replace(looks[-1], graph=graph)]
+    else:
+        extraction, budget = _extracted(program, graph, settings)
     extracted = time.perf_counter()
     loaded = start + loading
     seconds = {"encode": loading, "saturate": saturated - loaded, "extract": extracted - saturated}

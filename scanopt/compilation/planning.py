@@ -134,6 +134,12 @@ class OptimizationPlan:
             return optimize(self.program, self.laws, self.settings)
         return Optimized(self.written, Saturation(), self.program, {})
 
+    @property
+    def found(self) -> Optimized | None:
+        """What optimization found, if that was asked for before."""
+        made: Optimized | None = vars(self).get("done")
+        return made if self.request.optimizes else None
+
     def sizes(self) -> dict[str, str]:
         """Per input the size that costs are computed for, and where it comes from."""
         out: dict[str, str] = {}

@@ -292,16 +292,17 @@ class EGraph:
 
         asked: columns, and the questions of them.  Nothing else changes.
         """
-        text = ["(ruleset questions)"] if not self._asked else []
+        ruleset = f"questions_{self._texts}"
+        text = [f"(ruleset {ruleset})"]
         out: list[list[str]] = []
         for columns, questions in asked:
             names = [f"question_{self._asked + n}" for n in range(len(questions))]
             self._asked += len(names)
             for name, atoms in zip(names, questions, strict=True):
                 text.append(f"(relation {name} ({' '.join(columns.values())}))")
-                text.append(f"(rule ({' '.join(atoms)}) (({name} {' '.join(columns)})) :ruleset questions)")
+                text.append(f"(rule ({' '.join(atoms)}) (({name} {' '.join(columns)})) :ruleset {ruleset})")
             out.append(names)
-        self._run(self._named("\n".join([*text, "(run questions 1)"])))
+        self._run(self._named("\n".join([*text, f"(run {ruleset} 1)"])))
         return out
 
     def read_back(self) -> tuple[ReadBack, TermGraph]:

@@ -87,10 +87,21 @@ class IdleLaws:
         self._heard: tuple[ReadBack, TermGraph] | None = None
 
     def ask(self, engine: EGraph, saturation: Saturation) -> None:
-        """Put the questions; what was asked before is forgotten."""
+        """Put the questions; what was asked before is forgotten.
+
+        Conditions are asked of those laws only whose pattern is there: most patterns are not.
+        """
         questions = [_Questions(x) for x in self._laws if self._all or not saturation.matches.get(x.name)]
-        relations = engine.ask([(q.sorts, q.bodies) for q in questions])
-        self._asked = [*zip(questions, relations, strict=True)]
+        patterns = engine.ask([(q.sorts, [q.pattern]) for q in questions])
+        sizes = engine.sizes()
+        there = [q for q, [pattern] in zip(questions, patterns, strict=True) if sizes.get(pattern)]
+        more = [[x for x in dict.fromkeys(q.bodies()) if x != q.pattern] for q in there]
+        asked = engine.ask([(q.sorts, bodies) for q, bodies in zip(there, more, strict=True)])
+        names = {id(q): dict(zip(bodies, x, strict=True)) for q, bodies, x in zip(there, more, asked, strict=True)}
+        self._asked = []
+        for q, [pattern] in zip(questions, patterns, strict=True):
+            known = {q.pattern: pattern} | names.get(id(q), {})
+            self._asked.append((q, [pattern, *(known[x] for x in q.bodies())] if id(q) in names else [pattern]))
 
     def hear(self, back: ReadBack, graph: TermGraph) -> None:
         """Take what was read back."""
@@ -110,19 +121,23 @@ class _Questions:
     def __init__(self, law: Law) -> None:
         self.law = law
         self.sorts, pattern, needs = _pattern(law)
+        self.pattern = tuple(pattern)
         self.needs = tuple(law.equation.when[i] for i in needs)
         self.rest = [i for i in range(len(law.equation.when)) if i not in needs]
-        self.bodies = [pattern]
-        self.contexts = [self._context(i) for i in self.rest]
-        for i, context in zip(self.rest, self.contexts, strict=True):
-            self.bodies += [pattern + self._atoms(context), pattern + self._atoms([*context, i])]
-        # All of them together, in the order they are listed.
-        self.bodies += [pattern + self._atoms(self.rest[: n + 1]) for n in range(len(self.rest))]
 
-    def _atoms(self, conditions: Sequence[int]) -> list[str]:
+    def bodies(self) -> Iterator[tuple[str, ...]]:
+        """The pattern without each condition and with it, and with the first, first two, ... of them together."""
+        for i in self.rest:
+            context = self._context(i)
+            yield self._with(context)
+            yield self._with([*context, i])
+        yield from (self._with(self.rest[: n + 1]) for n in range(len(self.rest)))
+
+    def _with(self, conditions: Sequence[int]) -> tuple[str, ...]:
+        """The pattern with some conditions."""
         when = self.law.equation.when
         start = len(self.law.atoms([]))
-        return self.law.atoms([when[i] for i in conditions])[start:]
+        return (*self.pattern, *self.law.atoms([when[i] for i in conditions])[start:])
 
     def _context(self, i: int) -> list[int]:
         """Conditions that say what the variables of condition i are that the pattern does not know."""
@@ -136,7 +151,9 @@ class _Questions:
         return sorted(out)
 
     def answer(self, back: ReadBack, relations: Sequence[str]) -> Probed:
-        """What the relations of the questions hold."""
+        """What the relations of the questions hold: of the pattern alone where it is nowhere."""
+        if len(relations) == 1 and self.rest:
+            return Probed(self.law, 0, 0, (), self.needs, self.sorts)
         rows = [{*back.rows(r)} for r in relations]
         found, singly, together = rows[0], rows[1 : 2 * len(self.rest) + 1], rows[2 * len(self.rest) + 1 :]
         complete = together[-1] if together else found
