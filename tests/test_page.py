@@ -264,6 +264,22 @@ def test_costs_are_measured_beside_what_was_predicted(opened: Browser) -> None:
 
 
 @needs_browser
+@both
+def test_kernels_stand_beside_the_limit_of_the_machine(opened: Browser) -> None:
+    opened.click('nav a[href="#costs"]')
+    table = opened.text("#kernels table")
+    shown = opened.js("H.programs[AFTER.number].kernels.filter((k) => k.cost > 1e-3 * H.report.cost_after).length")
+    assert opened.count("#kernels > table > tbody > tr") == min(shown, 12) + 2
+    assert re.search(r"arithmetic\s+\d+(\.\d+)? %", table)
+    assert "all of it" in table
+    assert "flop/s" in opened.text("#kernels")
+    opened.click("#kernels summary")
+    assert "all of it" in opened.text("#kernels details table")
+    opened.click("#kernels .v[data-n]")
+    assert opened.text("#panel").strip()
+
+
+@needs_browser
 def test_source_leads_to_values_and_to_lines_of_the_user(opened: Browser) -> None:
     opened.click('nav a[href="#source"]')
     opened.click("#source [data-place].made")

@@ -1,7 +1,8 @@
 """Measured costs: a small JSON file of this machine, and the cost model that it is.
 
 `scanopt calibrate` writes it; `function(..., cost="calibrated")` and `config.cost` read it.  The
-file says what was measured; the rest is as in the default model.
+file says what was measured; the rest is as in the default model.  It also says what the machine can do at most, which
+pages compare kernels with.
 """
 
 from __future__ import annotations
@@ -20,14 +21,17 @@ from typing import Any
 import scanopt.extraction.device_cost  # noqa: F401  # a cost model known by name
 from scanopt.config import config
 from scanopt.extraction.cost import NUMPY, CostModel, CostTable, numpy_cost, registered_cost
+from scanopt.extraction.roofline import MachineLimits
 
-__all__ = ["as_cost", "calibration_file", "read_costs", "unit_of", "write_costs"]
+__all__ = ["as_cost", "calibration_file", "read_costs", "read_limits", "unit_of", "write_costs"]
 
 FORMAT = "scanopt costs"
 VERSION = 1
-PARTS = (FORMAT, "unit", "machine", "call", "element", "kind", "operators", "held")
+PARTS = (FORMAT, "unit", "machine", "call", "element", "kind", "operators", "held", "limits")
 MOST = 1e12
 """No call takes a quarter of an hour; sums and products of costs stay finite."""
+_FASTEST = 1e18
+"""Operations or bytes a second."""
 
 
 def calibration_file() -> Path:
@@ -56,10 +60,12 @@ def _caches() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
-def write_costs(table: CostTable, path: str | PathLike[str], machine: str = "") -> Path:
+def write_costs(
+    table: CostTable, path: str | PathLike[str], machine: str = "", limits: MachineLimits | None = None
+) -> Path:
     """Write a table of costs as JSON; folders are made.  Returns the path.
 
-    machine: what it was measured on, for people.
+    machine: what it was measured on, for people.  limits: what that machine can do at most.
     """
     target = Path(path)
     rounded = {
@@ -67,6 +73,9 @@ def write_costs(table: CostTable, path: str | PathLike[str], machine: str = "") 
     }
     operators = {k: [_short(x) for x in v] for k, v in sorted(table.operators.items())}
     text = {FORMAT: VERSION, "unit": "ns", "machine": machine, **rounded, "operators": operators, "held": table.held}
+    if limits is not None:
+        rates = {k: _short(x) for k, x in limits.operations.items()}
+        text["limits"] = {"operations": rates, "bytes": [[_short(a), _short(b)] for a, b in limits.bytes]}
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps(text, indent=1) + "\n", encoding="utf-8")
     return target
@@ -82,20 +91,32 @@ def read_costs(path: str | PathLike[str]) -> CostTable:
     Raises FileNotFoundError where there is no file, ValueError where it is not such a file, saying
     which part is wrong.
     """
+    return _parsed(*_text_of(path))[0]
+
+
+def read_limits(path: str | PathLike[str]) -> MachineLimits | None:
+    """What a machine can do at most, by its file of measured costs; None where that does not say.
+
+    Raises as `read_costs` does.
+    """
+    return _parsed(*_text_of(path))[1]
+
+
+def _text_of(path: str | PathLike[str]) -> tuple[str, str]:
+    """The text of a file of costs, and what to call it."""
     file = Path(path)
     try:
-        text = file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8"), str(file)
     except FileNotFoundError:
         raise FileNotFoundError(
             f"{file}: there are no measured costs; write them with: scanopt calibrate --out {shlex.quote(str(file))}"
         ) from None
     except (OSError, ValueError) as error:  # a folder, one that may not be read, no UTF-8, no path
         raise ValueError(f"{file}: no file of costs, for it cannot be read ({error})") from None
-    return _parsed(text, str(file))
 
 
 @lru_cache(maxsize=8)
-def _parsed(text: str, where: str) -> CostTable:
+def _parsed(text: str, where: str) -> tuple[CostTable, MachineLimits | None]:
     """The same text is the same model, so that functions can tell whether two models are one."""
     try:
         data = json.loads(text)
@@ -113,7 +134,29 @@ def _parsed(text: str, where: str) -> CostTable:
         raise ValueError(f"{where}: operators must be a table by name, found {reprlib.repr(operators)}")
     measured = {k: _pair(where, k, v) for k, v in operators.items()}
     held = _number(f"{where}: held", data.get("held", NUMPY.held))
-    return CostTable(**tables, operators={**NUMPY.operators, **measured}, held=held)
+    return CostTable(**tables, operators={**NUMPY.operators, **measured}, held=held), _limits(where, data.get("limits"))
+
+
+def _limits(where: str, found: Any) -> MachineLimits | None:
+    if found is None:
+        return None
+    parts: dict[str, Any] = found if isinstance(found, dict) else {}
+    rates: Any = parts.get("operations")
+    moved: Any = parts.get("bytes")
+    shaped = isinstance(rates, dict) and {*rates} == {"float64", "float32"} and isinstance(moved, list) and moved
+    if not shaped or not all(isinstance(x, list) and len(x) == 2 for x in moved):
+        raise ValueError(
+            f"{where}: limits must be {{'operations': {{'float64': a second, 'float32': a second}}, "
+            f"'bytes': [[moved, a second], ...]}}, found {reprlib.repr(found)}"
+        )
+    pairs = tuple((_rate(where, a), _rate(where, b)) for a, b in moved)
+    return MachineLimits({k: _rate(where, x) for k, x in rates.items()}, tuple(sorted(pairs)), "calibrated")
+
+
+def _rate(where: str, found: Any) -> float:
+    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 < found <= _FASTEST:
+        raise ValueError(f"{where}: limits must be numbers above 0, up to {_FASTEST:.0e}, found {reprlib.repr(found)}")
+    return float(found)
 
 
 def _table(where: str, name: str, found: Any, known: Mapping[str, float]) -> dict[str, float]:

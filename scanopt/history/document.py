@@ -14,13 +14,15 @@ from scanopt.compilation.compiled_function import Function
 from scanopt.compilation.explanation import Recording
 from scanopt.egraph.derivation import Look
 from scanopt.egraph.provenance import Provenance
+from scanopt.extraction.roofline import MachineLimits
 from scanopt.history.barriers import barriers
 from scanopt.history.egraph import EGraphTables
-from scanopt.history.measured import forms_by_round, seconds_of_programs
+from scanopt.history.kernels import kernel_rows
+from scanopt.history.measured import forms_by_round, seconds_of_kernels, seconds_of_programs
 from scanopt.history.names import StableNames
-from scanopt.history.programs import HistoryLines
+from scanopt.history.programs import HistoryLines, ToldProgram
 from scanopt.history.user_source import user_lines
-from scanopt.program.ir import Program
+from scanopt.lab.machine_limits import limits_of
 from scanopt.view.mathematics import formula_text
 
 __all__ = ["FORMAT", "VERSION", "history"]
@@ -38,21 +40,24 @@ def history(f: Function, measure: bool = False) -> dict[str, Any]:
     exact = recorded.settings.fp == "exact"
     lines = HistoryLines(names, look.places, look.loops, look.provenance.made, exact)
     first = lines.written(recorded.written)
-    programs: list[dict[str, Any]] = [{"lines": first, "cost": recorded.written.cost}]
-    runnable: list[Program] = [f.initial]
+    programs: list[dict[str, Any]] = [{"lines": first.lines, "cost": recorded.written.cost}]
+    told = [first]
     stages: list[dict[str, Any]] = []
     for law, found in recorded.stages[:-1]:
-        last = programs[-1]
-        if found is not None and found.cost < last["cost"]:
-            shown, program, _ = lines.chosen(found)
-            programs.append({"lines": shown, "cost": found.cost})
-            runnable.append(program)
-        stages.append({"law": law, "before": programs.index(last), "after": len(programs) - 1})
+        so_far = programs[-1]
+        if found is not None and found.cost < so_far["cost"]:
+            told.append(lines.chosen(found))
+            programs.append({"lines": told[-1].lines, "cost": found.cost})
+        stages.append({"law": law, "before": programs.index(so_far), "after": len(programs) - 1})
     final = recorded.done.extraction
-    shown, program, called = lines.chosen(final)
-    programs.append({"lines": shown, "cost": final.cost})
+    last = lines.chosen(final)
+    told.append(last)
+    programs.append({"lines": last.lines, "cost": final.cost})
+    limits = limits_of(f.backend)
+    for row, x in ((programs[0], first), (programs[-1], last)):
+        row["kernels"] = kernel_rows(x.kernels(), x.lines, limits)
     if measure:
-        _measure(f, programs, [*runnable, program])
+        _measure(f, programs, told)
     stages += [{"law": law, "before": len(programs) - 2, "after": len(programs) - 1} for law, _ in recorded.stages[-1:]]
     chosen = [(i.id, o.form) for i, o in final.choice.items() if o.form is not None]
     tables = EGraphTables(look, final.problem, names, chosen)
@@ -62,21 +67,24 @@ def history(f: Function, measure: bool = False) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "name": f.name or "",
-        "report": _report(f),
+        "report": _report(f) | {"limits": _limits(limits)},
         "laws": _laws(f, recorded, look),
         "rounds": _rounds(f, recorded, stages, measure),
         "lines": lines.rows,
         "programs": programs,
         "steps": stages,
         "egraph": egraph,
-        "source": {"text": f.source, "names": called if str(program) == str(f.program) else {}},
+        "source": {"text": f.source, "names": last.names if str(last.program) == str(f.program) else {}},
         "files": user_lines(lines.rows),
     }
 
 
-def _measure(f: Function, programs: list[dict[str, Any]], runnable: list[Program]) -> None:
-    for row, seconds in zip(programs, seconds_of_programs(f, runnable) or (), strict=False):
+def _measure(f: Function, programs: list[dict[str, Any]], told: list[ToldProgram]) -> None:
+    for row, seconds in zip(programs, seconds_of_programs(f, [x.program for x in told]) or (), strict=False):
         row["seconds"] = seconds
+    for row, x in ((programs[0], told[0]), (programs[-1], told[-1])):
+        for kernel, seconds in seconds_of_kernels(f, x.renamed, x.kernels()).items():
+            row["kernels"][kernel]["seconds"] = seconds
 
 
 def _look(recorded: Recording) -> Look:
@@ -101,6 +109,10 @@ def _report(f: Function) -> dict[str, Any]:
         "memory_allowed": r.budget if isfinite(r.budget) else None, "sizes": dict(r.sizes), "trips": dict(r.trips),
         "licence": f.fp, "backend": f.backend,
     }  # fmt: skip
+
+
+def _limits(x: MachineLimits) -> dict[str, Any]:
+    return {"operations": dict(x.operations), "bytes": [[*pair] for pair in x.bytes], "source": x.source}
 
 
 def _rounds(f: Function, recorded: Recording, stages: list[dict[str, Any]], measure: bool) -> list[dict[str, Any]]:

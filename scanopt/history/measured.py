@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
-from time import monotonic
+from dataclasses import replace
+from functools import partial
+from time import monotonic, perf_counter
 from typing import Any
 
+from scanopt.compilation.callable import compiled
 from scanopt.compilation.compiled_function import Function
 from scanopt.compilation.measuring import least_seconds, shared_kept, values_of
-from scanopt.program.ir import Program
+from scanopt.history.kernels import HistoryKernel, inside_of
+from scanopt.program.ir import Compute, Input, Program
+from scanopt.program.names import Names, given
+from scanopt.program.text import names_made, names_read
 
-__all__ = ["forms_by_round", "seconds_of_programs"]
+__all__ = ["forms_by_round", "seconds_of_kernels", "seconds_of_programs"]
 
 _BUDGET = 0.05  # seconds of calls that are timed at once
 _KERNELS, _LONGEST = 0.5, 3.0  # seconds until kernels may be there, and of one program in all
+_MOST, _PART = 12, 0.01  # so many kernels are timed, of those that are so much of the cost
 
 
 def seconds_of_programs(f: Function, programs: Sequence[Program]) -> list[float] | None:
@@ -33,12 +41,55 @@ def seconds_of_programs(f: Function, programs: Sequence[Program]) -> list[float]
     return out
 
 
-def _settled(call: Callable[[], object]) -> float:
+def seconds_of_kernels(f: Function, program: Program, kernels: Sequence[HistoryKernel]) -> dict[int, float]:
+    """Seconds of the costliest kernels of a program, each by itself, by their numbers; {} where there are no values.
+
+    Each is a program of its own, called with the values that it reads: with the call from Python, and without those
+    that stand before and after it.
+    """
+    values = values_of(f)
+    if values is None:
+        return {}
+    whole = sum(k.cost for k in kernels)
+    some = [n for n, k in enumerate(kernels) if k.cost > _PART * whole]
+    some = sorted(sorted(some, key=lambda n: -kernels[n].cost)[:_MOST])
+    types, known = Names(program).types, {x.name for x in given(program)}
+    reads = {n: _read(kernels[n]) for n in some}
+    made = tuple(dict.fromkeys(name for names in reads.values() for name in names if name not in known))
+    clock = getattr(importlib.import_module("scanopt.backends").executor(f.backend), "clock", perf_counter)
+    with shared_kept(f):
+        arguments = f._signature.read(values, {})
+        run = compiled(program, f.backend)
+        _settled(lambda: run(arguments), clock)
+        one = any(x.loop == "the program" for x in run.kernels)
+        found = compiled(replace(program, outputs=made, checks=()), f.backend)(arguments) if made else []
+    have = dict(zip((x.name for x in program.inputs), arguments, strict=True)) | dict(zip(made, found, strict=True))
+    out: dict[int, float] = {}
+    for n, names in reads.items():
+        own = [name for name in names if name in have]
+        part = replace(
+            program, inputs=tuple(Input(x, types[x]) for x in own), steps=kernels[n].steps, outputs=kernels[n].makes,
+            checks=(), profile=(),
+        )  # fmt: skip
+        steps = not one and isinstance(kernels[n].steps[-1], Compute)  # no kernel in C, as in the program
+        backend = "numpy" if steps and f.backend == "auto" else f.backend
+        call = partial(compiled(part, backend), [have[x] for x in own])
+        out[n] = least_seconds(call, _BUDGET, clock) if steps else _settled(call, clock)
+    return out
+
+
+def _read(k: HistoryKernel) -> list[str]:
+    """The names that a kernel reads of what stands before it."""
+    own = {name for step in k.steps for name in (*names_made(step), *inside_of(step))}
+    return [name for name in dict.fromkeys(x for step in k.steps for x in names_read(step)) if name not in own]
+
+
+def _settled(call: Callable[[], object], clock: Callable[[], float] = perf_counter) -> float:
     """Seconds of a call once its kernels are compiled, which happens beside the first calls."""
     start = monotonic()
-    best = least_seconds(call, _BUDGET)
+    best = least_seconds(call, _BUDGET, clock)
     while monotonic() - start < _LONGEST:
-        again = least_seconds(call, _BUDGET)
+        again = least_seconds(call, _BUDGET, clock)
         faster, best = again < 0.8 * best, min(best, again)
         if not faster and monotonic() - start > _KERNELS:
             break

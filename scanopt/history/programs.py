@@ -5,21 +5,46 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from scanopt.array.shown import shown
 from scanopt.calculus.forms import Form
 from scanopt.extraction.extract import Extraction
 from scanopt.extraction.problem import Instance
+from scanopt.history.kernels import HistoryKernel, kernels_of
 from scanopt.history.names import StableNames
 from scanopt.program.ir import Compute, Loop, Program
 from scanopt.program.lower import lowered_with_names
 from scanopt.program.renaming import renamed
 from scanopt.program.text import Line, program_lines
 
-__all__ = ["HistoryLines"]
+__all__ = ["HistoryLines", "ToldProgram"]
 
 Row = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class ToldProgram:
+    """One program of a history.
+
+    lines: their numbers.  program: as it was lowered.  names: by those that it has there.
+    """
+
+    lines: list[int]
+    program: Program
+    names: dict[str, str]
+    _page: _Page
+    _rows: list[Row]
+
+    @property
+    def renamed(self) -> Program:
+        """The program in the names of the history."""
+        return self._page.program
+
+    def kernels(self) -> list[HistoryKernel]:
+        """What of it runs in one piece."""
+        return kernels_of(self._page.lines, self._rows, self._page.named, self._page.extraction)
 
 
 class HistoryLines:
@@ -40,28 +65,28 @@ class HistoryLines:
         self.names, self._places, self._loops, self._made, self._exact = names, places, loops, made, exact
         self._numbers: dict[str, int] = {}
 
-    def written(self, x: Extraction) -> list[int]:
-        """The lines of the program as written, by their numbers."""
+    def written(self, x: Extraction) -> ToldProgram:
+        """The program as written."""
         program, named = lowered_with_names(x, self._exact)
-        names = self.names.written(program, named)
-        return self._add(renamed(program, names), _renamed(named, names), x, True)
+        return self._add(program, named, self.names.written(program, named), x, True)
 
-    def chosen(self, x: Extraction) -> tuple[list[int], Program, dict[str, str]]:
-        """The same of a program of the e-graph, with the program as it was lowered, and its names here."""
+    def chosen(self, x: Extraction) -> ToldProgram:
+        """A program of the e-graph."""
         program, named = lowered_with_names(x, self._exact)
-        names = self.names.of(program, named)
-        return self._add(renamed(program, names), _renamed(named, names), x, False), program, names
+        return self._add(program, named, self.names.of(program, named), x, False)
 
-    def _add(self, program: Program, named: Mapping[str, Instance], x: Extraction, written: bool) -> list[int]:
-        page = _Page(self, program, named, x, written)
-        out: list[int] = []
-        for row in page.rows():
+    def _add(
+        self, program: Program, named: Mapping[str, Instance], names: dict[str, str], x: Extraction, written: bool
+    ) -> ToldProgram:
+        page = _Page(self, renamed(program, names), _renamed(named, names), x, written)
+        rows, numbers = page.rows(), list[int]()
+        for row in rows:
             key = json.dumps(row)
             if key not in self._numbers:
                 self._numbers[key] = len(self.rows)
                 self.rows.append(row)
-            out.append(self._numbers[key])
-        return out
+            numbers.append(self._numbers[key])
+        return ToldProgram(numbers, program, names, page, rows)
 
     def place(self, i: Instance, written: bool) -> int | None:
         """The class of an instance, as the e-graph numbers it."""
@@ -82,13 +107,14 @@ class _Page:
     def __init__(
         self, lines: HistoryLines, program: Program, named: Mapping[str, Instance], x: Extraction, written: bool
     ) -> None:
-        self._lines, self._program, self._named, self._x, self._written = lines, program, named, x, written
+        self._lines, self.program, self.named, self.extraction, self._written = lines, program, named, x, written
+        self.lines = program_lines(program)
         self._around: list[str] = []
         self._turns: Counter[int] = Counter()
 
     def rows(self) -> list[Row]:
         """All of them."""
-        return [self._row(line) for line in program_lines(self._program)]
+        return [self._row(line) for line in self.lines]
 
     def _row(self, line: Line) -> Row:
         del self._around[line.depth :]
@@ -96,8 +122,8 @@ class _Page:
         row |= {"makes": [*line.makes], "reads": [*line.reads], "loop": next(filter(None, reversed(self._around)), "")}
         if line.next:
             row["next"] = line.next
-        found = [self._named[n] for n in line.makes if n in self._named]
-        options = [self._x.choice[i] for i in found if i in self._x.choice]
+        found = [self.named[n] for n in line.makes if n in self.named]
+        options = [self.extraction.choice[i] for i in found if i in self.extraction.choice]
         if line.kind == "compute":
             row |= _operator(line)
         own = ""
@@ -120,16 +146,16 @@ class _Page:
         return row
 
     def _sites(self, name: str) -> tuple[str, ...]:
-        origin = self._program.origins.get(name)
+        origin = self.program.origins.get(name)
         return () if origin is None else origin.step or origin.kept or origin.read
 
     def _loop(self, loop: Loop, row: Row) -> str:
         """Say of a line what loop it begins; the key of that loop."""
-        kept = [self._x.choice[i] for k in loop.keeps if (i := self._named.get(k.out)) in self._x.choice]
+        kept = [self.extraction.choice[i] for k in loop.keeps if (i := self.named.get(k.out)) in self.extraction.choice]
         if not kept or kept[0].form is None:
             return shown(loop.label)
         clock, phases = kept[0].form.clock, kept[0].needs[0].phases
-        sizes, running = self._x.problem.sizes, self._x.choice.get(Instance(clock, phases, True))
+        sizes, running = self.extraction.problem.sizes, self.extraction.choice.get(Instance(clock, phases, True))
         number = self._lines.clock(clock, self._written)
         turn = self._turns[number]  # loops that laws made one run after one another, as phases of a loop do
         self._turns[number] += 1

@@ -25,6 +25,9 @@ History = Mapping[str, Any]
 VIEWS = {"program": "Before and after", "graph": "Graph", "steps": "Steps", "egraph": "E-graph", "laws": "Laws",
          "costs": "Costs", "memory": "Memory", "loops": "Loops", "growth": "Growth", "source": "Source"}  # fmt: skip
 
+_KERNELS = 12
+"""So many are told of where there are no scripts."""
+
 SCRIPTS = (
     "dagre.min.js",
     "data.js",
@@ -176,9 +179,30 @@ def _costs(h: History) -> str:
     seconds = ", ".join(f"{name} {seconds_text(s)}" for name, s in r["seconds"].items())
     memory = f"{bytes_text(r['memory_before'])} → {bytes_text(r['memory_after'])}"
     return (
-        f'<div class="nojs"><table><tbody>{rows}</tbody></table></div><p class="soft">Held at one time: {memory}. '
+        f'<div class="nojs"><table><tbody>{rows}</tbody></table>{_kernels(h)}</div>'
+        f'<p class="soft">Held at one time: {memory}. '
         f"Compiled in {seconds_text(sum(r['seconds'].values()))} ({escape(seconds)}).</p>\n"
     )
+
+
+def _kernels(h: History) -> str:
+    """The costliest kernels, each beside the least time that the machine needs."""
+    unit, found = h["report"]["unit"], sorted(h["programs"][-1]["kernels"], key=lambda k: -k["cost"])[:_KERNELS]
+    heads = "<th>kernel</th><th>predicted</th><th>least</th><th>limit</th><th>share of the limit</th>"
+    rows = "".join(
+        f'<tr><td class="mono">{escape(h["lines"][k["line"]]["text"].strip().removesuffix(":"))}</td>'
+        f'<td class="r">{cost_text(k["cost"], unit)}</td><td class="r">{seconds_text(k["least_seconds"])}</td>'
+        f"<td>{'memory' if k['limited_by'] == 'bytes' else 'arithmetic'}</td>"
+        f'<td class="r">{_share(k, unit)}</td></tr>\n'
+        for k in found
+    )
+    return f"<h3>Share of the machine's limit</h3><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _share(kernel: History, unit: str) -> str:
+    """How much of the time that a kernel takes the machine needs at least."""
+    seconds = kernel.get("seconds") or (kernel["cost"] * 1e-9 if unit == "ns" else 0.0)
+    return f"{kernel['least_seconds'] / seconds:.1%}" if seconds else ""
 
 
 def _cost_rows(h: History) -> Iterator[str]:

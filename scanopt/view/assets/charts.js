@@ -17,6 +17,7 @@ function setUpCosts() {
   $("#costs").insertAdjacentHTML("beforeend", `<div class="card"><h3 style="margin-top:0">What each law saved</h3>${row("as written", H.report.cost_before, H.report.cost_before)}${H.steps.map((s, n) => row(`${n + 1}. ${s.law}`, s.cost_before, s.cost_after, s.law)).join("")}
     <p class="soft">Predicted by the cost model; each law beside those before it.</p></div>
     ${measuredCard()}
+    ${kernelsCard()}
     <div class="card wide"><h3 style="margin-top:0">By loop</h3><table>${head("loop")}${loops.map((k) => pair([label(k), BEFORE.loops.get(k)?.cost || 0, AFTER.loops.get(k)?.cost || 0])).join("")}${pair(["outside all loops", outside(BEFORE), outside(AFTER)])}</table></div>
     <div class="card wide"><h3 style="margin-top:0">By operator</h3><table>${head("operator")}${ops.map(pair).join("")}</table></div>`);
 }
@@ -30,6 +31,31 @@ function measuredCard() {
   const label = (p) => (p.n ? laws(p.n) || "facts" : "as written");
   const row = (p) => `<div class="row"><span class="mono law">${breakable(label(p))}</span><div class="t"><i class="measured" style="left:0;width:${(1e11 * p.seconds) / top}%"></i>${ns ? `<i class="mark" style="left:${(100 * p.cost) / top}%" title="predicted ${costText(p.cost)}"></i>` : ""}</div><span>${secondsText(p.seconds)} <span class="soft">${p.n ? `${(timed[0].seconds / p.seconds).toPrecision(3)}×` : ""}</span></span></div>`;
   return `<div class="card"><h3 style="margin-top:0">Measured</h3>${timed.map(row).join("")}<p class="soft">Least time of a call on the example, on this machine; the mark is the prediction. × is how many times as fast as written.</p></div>`;
+}
+
+// What runs in one piece, beside the least time that the machine needs for its operations, or for the bytes it moves.
+const KERNELS = 12;
+function kernelsCard() {
+  const L = H.report.limits;
+  if (!L) return "";
+  const count = (x) => { for (const [scale, unit] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]]) if (x >= scale) return `${+(x / scale).toPrecision(3)} ${unit}`; return `${+x.toPrecision(3)} `; };
+  const rate = ([size, r]) => `${bytesText(size)} at ${count(r)}B/s`;
+  const taken = (k) => k.seconds ?? (UNIT === "ns" ? k.cost * 1e-9 : null);
+  const sum = (ks, f) => ks.reduce((t, k) => t + (f(k) || 0), 0);
+  const table = (p) => {
+    const all = H.programs[p.number].kernels || [], sorted = [...all].sort((a, b) => b.cost - a.cost);
+    const whole = sum(all, (k) => k.cost), many = Math.min(KERNELS, all.filter((k) => k.cost > 1e-3 * whole).length), shown = sorted.slice(0, many), others = sorted.slice(many), timed = all.some((k) => k.seconds != null);
+    const told = (what, k, by) => {
+      const t = taken(k), part = t ? k.least_seconds / t : null;
+      return `<tr><td class="mono">${what}</td><td class="r">${UNIT === "ns" ? costText(k.cost) : ""}</td>${timed ? `<td class="r">${k.seconds == null ? "" : secondsText(k.seconds)}</td>` : ""}<td class="r wideonly">${count(k.operations)}</td><td class="r wideonly">${bytesText(k.bytes)}</td><td class="r">${k.least_seconds ? secondsText(k.least_seconds) : "–"}</td><td class="wideonly">${by}</td><td class="share">${part == null ? "" : `<i class="bar" style="width:${Math.min(60, 60 * part)}px"></i> ${part >= 0.001 ? `${(100 * part).toPrecision(2)} %` : "under 0.1 %"}`}</td></tr>`;
+    };
+    const row = (k) => told(linked(H.lines[k.line].text.replace(/:$/, "").trim()), k, k.limited_by === "bytes" ? "memory" : "arithmetic");
+    const all_of = (ks) => ({ cost: sum(ks, (k) => k.cost), operations: sum(ks, (k) => k.operations), bytes: sum(ks, (k) => k.bytes), least_seconds: sum(ks, (k) => k.least_seconds) });
+    const rest = others.length ? told(`and ${others.length} more`, all_of(others), "") : "";
+    return `<table class="kernels"><thead><tr><th>kernel</th><th class="r">predicted</th>${timed ? '<th class="r">measured</th>' : ""}<th class="r wideonly">operations</th><th class="r wideonly">moves</th><th class="r">least</th><th class="wideonly">limit</th><th>share of the limit</th></tr></thead>${shown.map(row).join("")}${rest}${told("<b>all of it</b>", { ...all_of(all), seconds: H.programs[p.number].seconds }, "")}</table>`;
+  };
+  return `<div class="card wide" id="kernels"><h3 style="margin-top:0">Share of the machine's limit, kernel by kernel</h3>${table(AFTER)}<details><summary>the same as written</summary>${table(BEFORE)}</details>
+    <p class="soft">A kernel is what runs in one piece: a loop with all its steps, or an operator outside of loops (where the whole program is one kernel in C, these are its parts). <b>least</b>: no less time does this machine take for its operations, or for moving once each array that it reads or makes; the limit is whichever takes longer. The share is of the measured time where there is one, else of the predicted. The machine (${L.source}): ${Object.entries(L.operations).map(([t, r]) => `${t} ${count(r)}flop/s`).join(", ")}; ${L.bytes.map(rate).join(", ")}.</p></div>`;
 }
 const secondsText = (s) => { for (const [scale, unit] of [[1, "s"], [1e-3, "ms"], [1e-6, "µs"]]) if (s >= scale) return `${+(s / scale).toPrecision(3)} ${unit}`; return `${(s * 1e9).toPrecision(2)} ns`; };
 
