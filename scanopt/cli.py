@@ -30,18 +30,20 @@ import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import asdict
+from difflib import get_close_matches
 
 from scanopt.calculus.condition import FACTS
 from scanopt.calculus.law import INPLACE, Law, named_laws, standard_laws
-from scanopt.cli_arguments import parser
-from scanopt.cli_files import compiled_by, execute, fail, outcome
+from scanopt.cli_arguments import read
+from scanopt.cli_files import LONGEST, compiled_by, execute, fail, outcome
 from scanopt.cli_programs import ablate, bench, diff, run, show
 from scanopt.extraction.calibrated_cost import calibration_file, write_costs
 from scanopt.lab.calibration import calibrate, calibration_text, machine
-from scanopt.lab.checking import checked, mutated, mutations_page
+from scanopt.lab.checking import checked, mutated, mutations_of, mutations_page, verdicts
 from scanopt.lab.doctor import cache_files, examined, findings_text
-from scanopt.lab.fact_checking import checked_facts, fact_mutations_page
+from scanopt.lab.fact_checking import checked_facts, fact_mutations_page, outcomes
 from scanopt.lab.hits import derivable_text, hits_of, laws_rows, laws_table
+from scanopt.lab.machine_limits import limits_text, measured_limits
 from scanopt.lab.proving import MOST_STEPS, proofs_record, proved, proved_mutants
 from scanopt.lab.targets import UnknownTargetError, find_laws, laws_in
 from scanopt.memory import bytes_text
@@ -55,7 +57,7 @@ _WIDE = 150  # columns where there is no terminal
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the return value is the exit status."""
-    options = parser().parse_args(arguments)
+    options = read(arguments)
     commands = {
         "run": run, "explain": run, "show": show, "ablate": ablate, "diff": diff, "bench": bench, "laws": _laws,
         "check": _check, "check-law": _check_law, "prove-law": _prove_law, "check-facts": _check_facts,
@@ -87,9 +89,11 @@ def _doctor(options: argparse.Namespace) -> int:
 def _cache(options: argparse.Namespace) -> int:
     files = cache_files()
     size = sum(x.stat().st_size for x in files)
-    if options.clear:
-        for x in files:
+    try:
+        for x in files if options.clear else ():
             x.unlink(missing_ok=True)
+    except OSError as error:
+        return fail(f"the kernels cannot be deleted ({error})")
     if options.json:
         folder = str(files[0].parent) if files else None
         print(json.dumps({"kernels": len(files), "bytes": size, "folder": folder, "deleted": options.clear}))
@@ -136,13 +140,21 @@ def _check(options: argparse.Namespace) -> int:
     """Every attack on every law of a file; the exit status is 1 when one succeeds."""
     if not options.file.is_file():
         return fail(f"{options.file}: no such file")
-    status, names = execute(options.file, [])
+    with redirect_stdout(sys.stderr if options.json else sys.stdout):
+        status, names = execute(options.file, [])
     if status:
         return status
     laws = laws_in(names)
     if not laws:
         return fail(f"{options.file} defines no law: a function decorated with @scanopt.law(...)")
-    return int(not checked(laws, _say))
+    return _verdicts(laws) if options.json else int(not checked(laws, _say))
+
+
+def _verdicts(laws: Sequence[Law]) -> int:
+    """What is found of laws, as JSON."""
+    found = [*verdicts(laws)]
+    print(json.dumps([{**asdict(x), "stands": x.stands} for x in found], indent=1))
+    return int(not all(x.stands for x in found))
 
 
 def _check_law(options: argparse.Namespace) -> int:
@@ -151,9 +163,17 @@ def _check_law(options: argparse.Namespace) -> int:
         return status
     if options.markdown and not options.mutate:
         return fail("--markdown is for --mutate")
+    if options.markdown and options.json:
+        return fail("--markdown and --json do not go together")
     if options.markdown:
         print(mutations_page(laws), end="")
         return 0
+    if options.json and options.mutate:
+        dropped = [*mutations_of(laws)]
+        print(json.dumps([asdict(x) for x in dropped], indent=1))
+        return int(any(x.outcome == "survives" for x in dropped))
+    if options.json:
+        return _verdicts(laws)
     return int(not (mutated if options.mutate else checked)(laws, _say))
 
 
@@ -191,26 +211,37 @@ def _named(options: argparse.Namespace, verb: str) -> tuple[int, tuple[Law, ...]
 def _check_facts(options: argparse.Namespace) -> int:
     standard_laws()  # they declare facts
     if unknown := [x for x in options.facts if x not in FACTS]:
-        return fail(f"no fact is named {', '.join(map(repr, unknown))}")
+        near = get_close_matches(unknown[0], FACTS, 3)
+        return fail(f"no fact is named {', '.join(map(repr, unknown))}" + (f"; near: {', '.join(near)}" * bool(near)))
+    if options.markdown and (options.json or options.facts):
+        return fail("--markdown is of all facts, and not for --json")
     if options.markdown:
         print(fact_mutations_page(), end="")
         return 0
+    if options.json:
+        found = [*outcomes(options.facts, options.search)]
+        print(json.dumps([x.told() for x in found], indent=1))
+        return int(any(x.kind == "survives" for x in found))
     return int(not checked_facts(options.facts, _say, options.search))
 
 
 def _calibrate(options: argparse.Namespace) -> int:
     names = None if options.operators is None else [n.strip() for n in options.operators.split(",")]
-    if not options.seconds > 0:
-        return fail(f"--seconds must be above zero, found {options.seconds}")
+    if not 0 < options.seconds <= LONGEST:
+        return fail(f"--seconds must be above zero, and at most {LONGEST:g}, found {options.seconds}")
     try:
-        found = calibrate(names, options.seconds)
+        found, limits = calibrate(names, options.seconds), measured_limits(seconds=options.seconds)
     except ValueError as error:
         return fail(str(error))
-    print(calibration_text(found))
+    if not options.json:
+        print(f"{calibration_text(found)}\n\n{limits_text(limits)}")
     try:
-        path = write_costs(found, options.out or calibration_file(), machine())
+        path = write_costs(found, options.out or calibration_file(), machine(), limits)
     except (OSError, RuntimeError) as error:
         return fail(f"the costs cannot be written ({error}); name another file with --out")
+    if options.json:
+        print(path.read_text(encoding="utf-8"), end="")
+        return 0
     cost = repr(str(path)) if options.out else '"calibrated"'
     print(f"\nwritten to {path}; use it with scanopt.function(..., cost={cost}) or scanopt.config.cost = {cost}")
     return 0

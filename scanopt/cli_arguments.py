@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import textwrap
+from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import scanopt
 
-__all__ = ["NAMES", "parser"]
+__all__ = ["NAMES", "parser", "read"]
 
 NAMES = "run,explain,show,ablate,diff,bench,laws,check,check-law,prove-law,check-facts,calibrate,doctor,cache"
 
@@ -71,7 +73,18 @@ def _command(commands: Any, name: str, text: str) -> argparse.ArgumentParser:
     made: argparse.ArgumentParser = commands.add_parser(
         name, help=text, description=text, epilog=epilog, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    made.set_defaults(asked=made)
     return made
+
+
+def read(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """The arguments; what a command does not know ends the process with that command's usage and what is near."""
+    options, rest = parser().parse_known_args(arguments)
+    if rest:
+        known = [name for action in options.asked._actions for name in action.option_strings]
+        near = get_close_matches(rest[0], known, 2)
+        options.asked.error(f"unrecognized arguments: {' '.join(rest)}" + (f"; near: {', '.join(near)}" * bool(near)))
+    return options
 
 
 def _add_file(command: argparse.ArgumentParser) -> None:
@@ -135,23 +148,26 @@ def _add_laws(commands: Any) -> None:
     command.add_argument("--derivable", action="store_true", help="print the laws that follow from others")
     command.add_argument("names", nargs="*", metavar="NAME", help="a law or a ruleset (default: a table of all)")
     text = "attack the laws that a file defines: on their examples, with random values, without each condition"
-    command = commands.add_parser("check", help=text, description=text)
+    command = _command(commands, "check", text)
+    command.add_argument("--json", action="store_true", help="print what was found of each law as JSON")
     command.add_argument("file", type=Path, metavar="FILE", help="a Python file with laws")
     text = "attack laws: on their examples, with random values, without each condition; do others prove them?"
-    command = commands.add_parser("check-law", help=text, description=text)
+    command = _command(commands, "check-law", text)
+    command.add_argument("--json", action="store_true", help="print what was found of each law as JSON")
     command.add_argument("--all", action="store_true", help="all laws of the project and of installed extensions")
     command.add_argument("--mutate", action="store_true", help="only drop each condition in turn: what goes wrong?")
     command.add_argument("--markdown", action="store_true", help="with --mutate: print the page docs/mutations.md")
     command.add_argument("laws", nargs="*", metavar="LAW", help="module:law, file.py:law, a name, a ruleset")
     text = "prove laws for loops of few steps and small arrays of unknowns, or refute them (needs scanopt[prove])"
-    command = commands.add_parser("prove-law", help=text, description=text)
+    command = _command(commands, "prove-law", text)
     command.add_argument("--all", action="store_true", help="all laws of the project and of installed extensions")
     command.add_argument("--steps", type=int, metavar="N", help="at most so many steps (default: 4, with --mutate 3)")
     command.add_argument("--mutate", action="store_true", help="only drop each condition in turn: is the rest refuted?")
     command.add_argument("--json", action="store_true", help="print the record that docs/laws.md is made with")
     command.add_argument("laws", nargs="*", metavar="LAW", help="module:law, file.py:law, a name, a ruleset")
     text = "drop each atom of each rule of the facts in turn: what goes wrong?"
-    command = commands.add_parser("check-facts", help=text, description=text)
+    command = _command(commands, "check-facts", text)
+    command.add_argument("--json", action="store_true", help="print what was found of each mutant as JSON")
     command.add_argument("--markdown", action="store_true", help="print the page docs/fact-mutations.md")
     command.add_argument("--search", action="store_true", help="try all programs, where none is noted (takes long)")
     command.add_argument("facts", nargs="*", metavar="FACT", help="names of facts (default: all)")
@@ -160,14 +176,15 @@ def _add_laws(commands: Any) -> None:
 def _add_machine(commands: Any) -> None:
     """Those about what is installed, and what it costs."""
     text = "measure what operators and loops cost on this machine"
-    command = commands.add_parser("calibrate", help=text, description=text)
+    command = _command(commands, "calibrate", text)
+    command.add_argument("--json", action="store_true", help="print the measured costs as JSON")
     command.add_argument("--out", type=Path, metavar="FILE", help='default: where cost="calibrated" looks for it')
     command.add_argument("--operators", metavar="A,B", help="only these; the others keep their default costs")
     command.add_argument("--seconds", type=float, default=0.02, help="for each measurement (default: %(default)s)")
     text = "say what is installed, which executors work, and what to install"
-    command = commands.add_parser("doctor", help=text, description=text)
+    command = _command(commands, "doctor", text)
     command.add_argument("--json", action="store_true", help="print a list of findings")
     text = "say which compiled kernels are kept for the next process"
-    command = commands.add_parser("cache", help=text, description=text)
+    command = _command(commands, "cache", text)
     command.add_argument("--clear", action="store_true", help="delete them")
     command.add_argument("--json", action="store_true", help="print the figures as JSON")

@@ -16,9 +16,12 @@ from scanopt.compilation.compiled_function import Function, watching
 from scanopt.lab import targets
 from scanopt.lab.targets import UnknownTargetError
 
-__all__ = ["compiled_by", "execute", "fail", "outcome", "page_path"]
+__all__ = ["LONGEST", "compiled_by", "execute", "fail", "outcome", "page_path"]
 
 T = TypeVar("T")
+
+LONGEST = 60.0
+"""Seconds of one measurement, at most."""
 
 
 def fail(message: str) -> int:

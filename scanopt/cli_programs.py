@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from scanopt.array.shown import shown
-from scanopt.cli_files import compiled_by, fail, page_path
+from scanopt.cli_files import LONGEST, compiled_by, fail, page_path
 from scanopt.compilation.compiled_function import Function
 from scanopt.lab.ablation import ablate as without_each
 from scanopt.lab.ablation import ablation_text
@@ -85,6 +85,8 @@ def show(options: argparse.Namespace) -> int:
     if options.serve:
         if not options.file.is_file():
             return fail(f"{shown(str(options.file))}: no such file")
+        if not 0 <= options.port < 2**16:
+            return fail(f"--port must be from 0 (any free one) to 65535, found {options.port}")
         try:
             serve(options.file, options.arguments, options.port, options.measure)
         except OSError as error:
@@ -122,8 +124,8 @@ def ablate(options: argparse.Namespace) -> int:
 
 def bench(options: argparse.Namespace) -> int:
     """Times of each function, as written and optimized."""
-    if not options.seconds > 0:
-        return fail(f"--seconds must be above zero, found {options.seconds}")
+    if not 0 < options.seconds <= LONGEST:
+        return fail(f"--seconds must be above zero, and at most {LONGEST:g}, found {options.seconds}")
     status, functions = _quietly(options.file, options.arguments, options.json)
     if status:
         return status

@@ -284,3 +284,145 @@ def test_the_main_job_ends_with_where_its_pages_and_its_picture_are(
     picture = (tmp_path / "build" / "examples" / "sunspots.svg").read_text(encoding="utf-8")
     assert "forecast" in picture
     assert "two standard errors" in picture
+
+
+# ---- commands about laws, facts and the machine: as data, and with what they cannot do ----
+
+
+def test_verdicts_on_laws_as_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "laws.py"
+    file.write_text(OWN + 'print("said by the file")\n', encoding="utf-8")
+    assert main(["check", "--json", str(file)]) == 1
+    said = capsys.readouterr()
+    (found,) = json.loads(said.out)
+    assert "said by the file" in said.err
+    assert (found["law"], found["stands"], found["follows"]) == ("twice_is_once", False, None)
+    assert {"attack", "detail", "counterexample"} < found["findings"][0].keys()
+    assert main(["check-law", "--json", "right_identity"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert (found["law"], found["stands"], found["findings"]) == ("right_identity", True, [])
+    assert main(["check-law", "--json", "--mutate", "right_identity"]) == 0
+    dropped = json.loads(capsys.readouterr().out)
+    assert {x["law"] for x in dropped} == {"right_identity"}
+    assert all(x["outcome"] != "survives" for x in dropped)
+
+
+def test_mutants_of_facts_as_data(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check-facts", "--json", "neutral"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found
+    assert {x["fact"] for x in found} == {"neutral"}
+    assert all(x.keys() == {"fact", "rule", "without", "outcome", "detail", "witness"} for x in found)
+
+
+def test_measured_costs_as_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "costs.json"
+    assert main(["calibrate", "--json", "--operators", "add", "--seconds", "0.001", "--out", str(path)]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found == json.loads(path.read_text(encoding="utf-8"))
+    assert found["limits"]["operations"]["float64"] > 1e6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["check", "no-such.py"], "no such file"),
+        (["check-law"], "name the laws to check"),
+        (["check-law", "no_such_law"], "no_such_law"),
+        (["check-law", "no/such.py:law"], "no/such.py"),
+        (["check-law", "--markdown", "merge"], "--markdown is for --mutate"),
+        (["check-law", "--mutate", "--markdown", "--json", "merge"], "do not go together"),
+        (["prove-law"], "name the laws to prove"),
+        (["prove-law", "--steps", "-1", "merge"], "--steps must be from 0"),
+        (["prove-law", "--json", "--mutate", "merge"], "--json is for laws as they are"),
+        (["check-facts", "neutrl"], "near: neutral"),
+        (["check-facts", "--markdown", "--json"], "--markdown is of all facts"),
+        (["calibrate", "--seconds", "-1"], "above zero"),
+        (["calibrate", "--seconds", "nan"], "above zero"),
+        (["calibrate", "--seconds", "inf"], "at most 60"),
+        (["calibrate", "--operators", "ad"], "no sample of an operator 'ad'"),
+        (["calibrate", "--operators", ""], "no sample of an operator ''"),
+        (["bench", "--seconds", "nan", "{file}"], "above zero"),
+        (["bench", "--seconds", "inf", "{file}"], "at most 60"),
+        (["show", "--serve", "--port", "-1", "{file}"], "--port must be"),
+        (["show", "--serve", "--port", "70000", "{file}"], "--port must be"),
+        (["run", "--html", "{file}/below.html", "{file}"], "cannot be written"),
+        (["ablate", "--without", "no_such", "{file}"], "no_such"),
+        (["laws", "no_such"], "no law or ruleset"),
+        (["laws", "--on", "no-such.py"], "no such file"),
+    ],
+    ids=lambda x: " ".join(x) if isinstance(x, list) else "",
+)
+def test_what_cannot_be_done_is_one_line_and_exit_status_2(
+    arguments: list[str], words: str, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([x.format(file=file) for x in arguments]) == 2
+    said = [line for line in capsys.readouterr().err.splitlines() if line != "said by the file"]
+    assert len(said) == 1
+    assert said[0].startswith("scanopt: ")
+    assert words in said[0]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["doctor", "extra"], ["doctor", "--jsn"], ["cache", "--clear", "all"], ["cache", "--out", "x"],
+     ["calibrate", "now"], ["calibrate", "--seconds", "long"], ["check"], ["check-facts", "--serch"],
+     ["prove-law", "--steps", "many"]],
+    ids=" ".join,
+)  # fmt: skip
+def test_arguments_that_a_command_does_not_have(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == 2
+    assert f"usage: scanopt {arguments[0]}" in (said := capsys.readouterr().err)
+    assert "error: " in said
+    assert "--serch" not in arguments or "near: --search" in said
+
+
+def test_costs_that_cannot_be_written(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    few = ["calibrate", "--operators", "add", "--seconds", "0.001"]
+    assert main([*few, "--out", str(file / "costs.json")]) == 2
+    assert "the costs cannot be written" in capsys.readouterr().err
+
+
+def test_kernels_that_cannot_be_looked_up_or_deleted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No kernels are kept where there is no folder for them; one that may not be deleted is named."""
+    monkeypatch.setattr(doctor, "_kernels", lambda: tmp_path / "none")
+    assert main(["cache", "--clear"]) == 0
+    assert "0 compiled kernels" in capsys.readouterr().out
+    monkeypatch.setattr(doctor, "_kernels", lambda: tmp_path)
+    (tmp_path / "a.so").write_bytes(b"12345")
+
+    def refuse(path: Path, missing_ok: bool = False) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    assert main(["cache", "--clear"]) == 2
+    assert "cannot be deleted" in (said := capsys.readouterr().err)
+    assert "a.so" in said
+
+
+def test_doctor_says_which_costs_cannot_be_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SCANOPT_CACHE", str(tmp_path))
+    for text, state, words in (
+        (None, "missing", "none"),
+        ("{", "fails", "not JSON"),
+        ('{"scanopt costs": 1}', "works", ""),
+    ):
+        if text is not None:
+            (tmp_path / "costs.json").write_text(text, encoding="utf-8")
+        (found,) = [x for x in doctor._caches() if x.name == "measured costs"]
+        assert found.state == state
+        assert words in found.says
+        assert bool(found.advice) == (state != "works")
+    (tmp_path / "costs.json").write_text("{", encoding="utf-8")
+    monkeypatch.setattr(doctor, "_executors", lambda: iter(()))
+    assert main(["doctor"]) == 1
+    assert "scanopt calibrate writes them anew" in capsys.readouterr().out
+    monkeypatch.delenv("SCANOPT_CACHE")
+    monkeypatch.setattr(doctor, "calibration_file", lambda: (_ for _ in ()).throw(RuntimeError("no folder")))
+    assert [x.state for x in doctor._caches() if x.name == "measured costs"] == ["missing"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from textwrap import shorten
 from typing import Any
@@ -12,7 +13,7 @@ from scanopt.array.variable import Variable
 from scanopt.calculus.law import Law, Program, standard_laws
 from scanopt.extraction.extract import Extraction
 from scanopt.interpreter import interpret
-from scanopt.lab.attack import Attack, Loops
+from scanopt.lab.attack import Attack, Finding, Loops
 from scanopt.lab.attacked_program import Ways
 from scanopt.lab.instances import instances, together
 from scanopt.lab.law_mutation import Mutation
@@ -22,7 +23,10 @@ from scanopt.program.lower import lower
 from scanopt.progress import each
 from scanopt.view.tables import markdown_table
 
-__all__ = ["WAYS", "attack_on", "checked", "follows_from", "general", "mutated", "mutations_page"]
+__all__ = [
+    "WAYS", "LawVerdict", "attack_on", "checked", "follows_from", "general", "mutated", "mutations_of",
+    "mutations_page", "verdicts",
+]  # fmt: skip
 
 _FINDINGS = 3  # shown of one law
 
@@ -65,21 +69,40 @@ def checked(laws: Sequence[Law], say: Callable[[str], None], loops: Loops = gene
     loops: programs beside its own.
     """
     stand = True
-    proofs = Proofs((*(x for x in standard_laws() if x.name not in {y.name for y in laws}), *laws))
-    for x in each("attacking laws", laws, _name):
-        findings = attack_on(x, loops).findings()
-        stand = stand and not findings
-        proven = follows_from(proofs.derivable(x))
-        if proven or not findings:
-            say(f"{x.name}: {'; '.join([*(['stands'] if not findings else []), *([proven] if proven else [])])}")
-        for finding in findings[:_FINDINGS]:
+    for x in verdicts(laws, loops):
+        stand = stand and x.stands
+        proven = follows_from(x.follows)
+        if proven or x.stands:
+            say(f"{x.law}: {'; '.join([*(['stands'] if x.stands else []), *([proven] if proven else [])])}")
+        for finding in x.findings[:_FINDINGS]:
             say(str(finding))
-        if len(findings) > _FINDINGS:
-            say(f"{x.name}: {len(findings) - _FINDINGS} more findings")
-        shown = next((f.counterexample for f in findings if f.counterexample), "")
+        if len(x.findings) > _FINDINGS:
+            say(f"{x.law}: {len(x.findings) - _FINDINGS} more findings")
+        shown = next((f.counterexample for f in x.findings if f.counterexample), "")
         if shown:
             say("\n" + "\n".join(f"    {line}".rstrip() for line in shown.splitlines()) + "\n")
     return stand
+
+
+@dataclass(frozen=True)
+class LawVerdict:
+    """What all attacks on a law found.  follows: laws that prove it, None where there are none."""
+
+    law: str
+    follows: tuple[str, ...] | None
+    findings: tuple[Finding, ...]
+
+    @property
+    def stands(self) -> bool:
+        """Whether no attack succeeded."""
+        return not self.findings
+
+
+def verdicts(laws: Sequence[Law], loops: Loops = general) -> Iterator[LawVerdict]:
+    """Attack each law.  loops: programs beside its own."""
+    proofs = Proofs((*(x for x in standard_laws() if x.name not in {y.name for y in laws}), *laws))
+    for x in each("attacking laws", laws, _name):
+        yield LawVerdict(x.name, proofs.derivable(x), tuple(attack_on(x, loops).findings()))
 
 
 def _name(law: Law) -> str:
@@ -98,7 +121,7 @@ def follows_from(laws: tuple[str, ...] | None) -> str:
 def mutated(laws: Sequence[Law], say: Callable[[str], None], loops: Loops = general) -> bool:
     """Drop each condition of each law in turn and say what goes wrong.  Whether something does, each time."""
     survivors = count = 0
-    for m in _mutations(laws, loops):
+    for m in mutations_of(laws, loops):
         count += 1
         survivors += m.outcome == "survives"
         say(str(m))
@@ -106,7 +129,8 @@ def mutated(laws: Sequence[Law], say: Callable[[str], None], loops: Loops = gene
     return not survivors
 
 
-def _mutations(laws: Sequence[Law], loops: Loops) -> Iterator[Mutation]:
+def mutations_of(laws: Sequence[Law], loops: Loops = general) -> Iterator[Mutation]:
+    """What goes wrong with each law without each of its conditions."""
     for x in each("dropping conditions", laws, _name):
         yield from attack_on(x, loops).mutations()
 
@@ -125,7 +149,7 @@ variable is, so that there is no such law.  *implied*: the others imply it, whic
 
 def mutations_page(laws: Sequence[Law], loops: Loops = general) -> str:
     """The page docs/mutations.md."""
-    found = list(_mutations(laws, loops))
+    found = list(mutations_of(laws, loops))
     rows = [
         [f"`{m.law}`", f"`{m.condition}`", "SURVIVES" if m.outcome == "survives" else m.outcome, _line(m.detail)]
         for m in found

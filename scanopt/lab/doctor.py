@@ -14,7 +14,7 @@ import numpy as np
 
 from scanopt import tensor as T
 from scanopt.compilation.function import function
-from scanopt.extraction.calibrated_cost import calibration_file
+from scanopt.extraction.calibrated_cost import calibration_file, read_costs
 from scanopt.loops.derived import map as scan_map
 from scanopt.memory import bytes_text
 
@@ -98,10 +98,21 @@ def _caches() -> Iterator[Diagnosis]:
     size = bytes_text(float(sum(f.stat().st_size for f in files)))
     where = files[0].parent if files else _kernels()
     yield Diagnosis("cache of kernels", "works", f"{len(files)} files, {size}, in {where}")
-    costs = calibration_file()
-    there = costs.is_file()
-    says = str(costs) if there else "none"
-    yield Diagnosis("measured costs", "works" if there else "missing", says, "" if there else "scanopt calibrate")
+    yield _costs()
+
+
+def _costs() -> Diagnosis:
+    name, advice = "measured costs", "scanopt calibrate"
+    try:
+        path = calibration_file()
+        read_costs(path)
+    except FileNotFoundError:
+        return Diagnosis(name, "missing", "none", advice)
+    except RuntimeError as error:
+        return Diagnosis(name, "missing", str(error), f"{advice} --out FILE")
+    except ValueError as error:
+        return Diagnosis(name, "fails", str(error), f"{advice} writes them anew")
+    return Diagnosis(name, "works", str(path))
 
 
 def _kernels() -> Path:

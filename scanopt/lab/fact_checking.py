@@ -23,7 +23,7 @@ from scanopt.lab.loops import LOOPS
 from scanopt.progress import each
 from scanopt.view.tables import markdown_table
 
-__all__ = ["FactCheck", "Outcome", "checked_facts", "fact_mutations_page"]
+__all__ = ["FactCheck", "Outcome", "checked_facts", "fact_mutations_page", "outcomes"]
 
 _TRIES = 2
 """Programs tried of an e-graph: the cheapest, and one for costs out of thin air."""
@@ -50,6 +50,12 @@ class Outcome:
         where = self.witness if self.kind in ("fires", "unsound") else self.detail
         rule = str(self.mutant.whole).replace("|", "\\|")
         return [f"`{self.mutant.fact}`", f"`{rule}`", f"`{self.mutant.atom}`", kind, where]
+
+    def told(self) -> dict[str, str]:
+        """It as plain data."""
+        m = self.mutant
+        about = {"fact": m.fact, "rule": str(m.whole), "without": str(m.atom), "outcome": self.kind}
+        return about | {"detail": self.detail, "witness": self.witness}
 
     def __str__(self) -> str:
         kind = self.kind.upper() if self.kind == "survives" else self.kind
@@ -156,16 +162,20 @@ def _case(name: str) -> _Case:
     return _Case(*_programs()[name])
 
 
+def outcomes(names: Sequence[str], search: bool = False) -> Iterator[Outcome]:
+    """What goes wrong without each atom of each rule of some facts (default: all)."""
+    check = FactCheck(search)
+    asked = [m for m in mutants() if not names or m.fact in names]
+    yield from map(check.outcome, each("dropping atoms", asked, lambda m: m.fact))
+
+
 def checked_facts(names: Sequence[str], say: Callable[[str], None], search: bool = False) -> bool:
     """Drop each atom of each rule of some facts (default: all) and say what goes wrong; whether something does.
 
     search: try all programs where the one that is noted shows nothing, which takes long.
     """
-    check = FactCheck(search)
     survivors = count = 0
-    asked = [m for m in mutants() if not names or m.fact in names]
-    for m in each("dropping atoms", asked, lambda m: m.fact):
-        found = check.outcome(m)
+    for found in outcomes(names, search):
         count += 1
         survivors += found.kind == "survives"
         say(str(found))
