@@ -12,10 +12,10 @@ What is done is bounded by counting, not by a clock: the same problem gives the 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from scanopt.extraction.indexed_problem import Numbered, Options, Prices
-from scanopt.extraction.ordering import AcausalError, Choice, EvaluationOrder, order
+from scanopt.extraction.ordering import Choice, EvaluationOrder, order
 from scanopt.extraction.problem import Problem
 
 __all__ = ["greedy", "negotiated"]
@@ -105,7 +105,7 @@ def _causal(numbered: Numbered, prices: Prices, barred: Options) -> list[int] | 
         picked = trees.picked
         if not numbered.in_use(picked):
             return None
-        cycle = _cycle(numbered, picked)
+        cycle = numbered.circle(picked)
         if not cycle:
             return picked
         open_ = [t for t in cycle if left[t[0]] > 1]
@@ -127,7 +127,7 @@ def _negotiated(numbered: Numbered, factor: float) -> list[int] | None:
     for _ in range(_RAISES // len(numbered.instances)):
         if not numbered.in_use(trees.picked):
             return None
-        cycle = _cycle(numbered, trees.picked)
+        cycle = numbered.circle(trees.picked)
         if not cycle:
             return trees.picked
         open_ = [(n, m) for n, m in cycle if len(prices[n]) > 1]
@@ -154,15 +154,6 @@ def _made_anew(numbered: Numbered, prices: Prices, barred: Options, start: list[
     return picked
 
 
-def _cycle(numbered: Numbered, picked: Sequence[int]) -> list[tuple[int, int]]:
-    """Options of a choice that need one another; none where it has an order."""
-    try:
-        order(numbered.problem, numbered.choice(picked))
-    except AcausalError as cycle:
-        return [numbered.number_of[id(o)] for _, o in cycle.together]
-    return []
-
-
 def _exchanged(numbered: Numbered, start: list[int]) -> tuple[float, list[int]]:
     """A choice that no exchange of one option makes cheaper (or none was found in the time), and its cost."""
     best, cost, before = list(start), numbered.total(start), float("inf")
@@ -170,7 +161,7 @@ def _exchanged(numbered: Numbered, start: list[int]) -> tuple[float, list[int]]:
     while cost < before and not numbered.spent:
         before = cost
         picked = _one_pass(numbered, best, cost, barred)
-        while cycle := _cycle(numbered, picked):
+        while cycle := numbered.circle(picked):
             changed = {(n, m) for n, m in cycle if m != best[n]}
             barred |= changed
             # What was not in use before may go round in circles by itself: then all is as before.

@@ -7,8 +7,9 @@ import math
 from collections.abc import Container, Iterable, Sequence, Set
 from dataclasses import dataclass
 
+from scanopt.extraction.circles import Circles
 from scanopt.extraction.dominators import summed_by_dominator
-from scanopt.extraction.ordering import Choice, reached
+from scanopt.extraction.ordering import Choice
 from scanopt.extraction.problem import Problem
 
 __all__ = ["Numbered", "Options", "Prices", "Trees"]
@@ -48,11 +49,12 @@ class Numbered:
         self.roots = [number[r] for r in problem.roots]
         self.number_of = {id(o): (n, m) for n, os in enumerate(self.options) for m, o in enumerate(os)}
         self._users: list[list[tuple[int, int]]] = [[] for _ in self.instances]
-        self._distinct = [[len(set(needs)) for needs in per] for per in self.needs]
-        for n, per in enumerate(self.needs):
+        self._distinct = [[[*set(needs)] for needs in per] for per in self.needs]
+        for n, per in enumerate(self._distinct):
             for m, needs in enumerate(per):
-                for j in set(needs):
+                for j in needs:
                     self._users[j].append((n, m))
+        self._circles = Circles(problem)
         self.visits, self.most = 0, most
 
     @property
@@ -71,7 +73,7 @@ class Numbered:
         Knuth's generalization of Dijkstra's algorithm: settled from the leaves up, cheapest first.
         """
         trees = Trees([-1] * len(self.instances), [0.0] * len(self.instances))
-        missing = {n: list(counts) for n, counts in enumerate(self._distinct)}
+        missing = {n: [*map(len, per)] for n, per in enumerate(self._distinct)}
         self._settle(trees, missing, prices, banned)
         return trees
 
@@ -87,7 +89,7 @@ class Numbered:
                     todo.append(user)
         for i in again:
             picked[i] = -1
-        missing = {i: [sum(picked[j] < 0 for j in set(needs)) for needs in self.needs[i]] for i in again}
+        missing = {i: [sum([picked[j] < 0 for j in needs]) for needs in self._distinct[i]] for i in again}
         self._settle(trees, missing, prices, banned)
 
     def _settle(self, trees: Trees, missing: dict[int, list[int]], prices: Prices, banned: Options) -> None:
@@ -152,5 +154,21 @@ class Numbered:
 
     def choice(self, picked: Sequence[int]) -> Choice:
         """The choice by instances."""
-        chosen = {self.instances[n]: self.options[n][picked[n]] for n in self.in_use(picked)}
-        return reached(chosen, self.problem.roots)
+        return {self.instances[n]: self.options[n][picked[n]] for n in self._reached(picked)}
+
+    def circle(self, picked: Sequence[int]) -> list[tuple[int, int]]:
+        """Options of a choice that need one another; none where it has an order."""
+        return self._circles.of(self._reached(picked), picked)
+
+    def _reached(self, picked: Sequence[int]) -> list[int]:
+        """What the results need, in the order in which they reach it."""
+        seen = bytearray(len(self.instances))
+        todo, out = list(self.roots), list[int]()
+        while todo:
+            n = todo.pop()
+            if not seen[n]:
+                seen[n] = 1
+                out.append(n)
+                todo += self.all_needs[n][picked[n]]
+        self.visits += len(out)
+        return out

@@ -7,12 +7,13 @@ that enters a loop comes before the loop, everything that a loop leaves comes af
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
 from scanopt.extraction.problem import Instance, Option, Problem
 
-__all__ = ["AcausalError", "Choice", "EvaluationOrder", "order", "places_of", "reached"]
+__all__ = ["AcausalError", "Choice", "EvaluationOrder", "meet", "order", "places_of", "reached"]
 
 Choice = dict[Instance, Option]
 """One option per instance in use."""
@@ -59,13 +60,13 @@ def order(problem: Problem, choice: Choice) -> EvaluationOrder:
         members[places[i][-1] if places[i] else None].append(i)
     for i, o in choice.items():
         for j in o.needs:
-            where, first, then = _meet(places, i, j)
+            where, first, then = meet(places, i, j)
             if first != then or first == i:
                 before.setdefault(where, {}).setdefault(then, {})[first] = i
     return _schedule(None, members, before, choice)
 
 
-def places_of(problem: Problem, choice: Choice) -> dict[Instance, tuple[Instance, ...]]:
+def places_of(problem: Problem, choice: Iterable[Instance]) -> dict[Instance, tuple[Instance, ...]]:
     """The loops around each instance, outermost first; those in one place share one tuple."""
     known: dict[tuple[int, tuple[int, ...]], tuple[Instance, ...]] = {}
     out: dict[Instance, tuple[Instance, ...]] = {}
@@ -79,7 +80,7 @@ def places_of(problem: Problem, choice: Choice) -> dict[Instance, tuple[Instance
     return out
 
 
-def _meet(
+def meet(
     places: dict[Instance, tuple[Instance, ...]], i: Instance, j: Instance
 ) -> tuple[Instance | None, Instance, Instance]:
     """The innermost loop around both, and which of its members must come before which."""
