@@ -166,7 +166,11 @@ GRADIENTS: dict[str, tuple[Callable[..., Any], tuple[Array, ...]]] = {
     "eig": (lambda a: T.abs(T.linalg.eig(a).eigenvectors), (SQUARE,)),
     "qr of wide": (lambda a: T.concatenate(T.linalg.qr(a), 1), (WIDE,)),
     "pinv hermitian": (lambda a: T.linalg.pinv(a + a.T, hermitian=True), (SYMMETRIC,)),
+    "pinv of what is cut off": (lambda a: T.linalg.pinv(a, 0.6), (TALL,)),
+    "pinv of what is cut off of a stack": (lambda a: T.linalg.pinv(a, [0.2, 0.7]), (STACK[:2],)),
+    "pinv hermitian of what is cut off": (lambda a: T.linalg.pinv(a + a.T, 0.6, hermitian=True), (SYMMETRIC,)),
     "lstsq": (lambda a, b: T.linalg.lstsq(a, b).residuals, (TALL, numbers(4))),
+    "lstsq of what is cut off": (lambda a, b: T.linalg.lstsq(a, b, rcond=0.6).x, (TALL, numbers(4))),
     "matrix_power": (lambda a: T.linalg.matrix_power(a, -3), (SYMMETRIC,)),
     "norms": (lambda a: T.stack([T.linalg.norm(a, o) for o in ("nuc", 2, -2, 1, -np.inf)]), (TALL,)),
     "norms of vectors": (lambda a: T.stack([T.linalg.norm(a, o, axis=0) for o in (3, np.inf, None)]), (WIDE,)),
@@ -193,6 +197,7 @@ COMPLEX: dict[str, Callable[..., Any]] = {
     "eig": lambda a: _without_phases(T.linalg.eig(a).eigenvectors),
     "u of svd": lambda a: _without_phases(T.linalg.svd(a).U),
     "v of svd": lambda a: _without_phases(T.conj(T.linalg.svd(a).Vh.T)),
+    "pinv of what is cut off": lambda a: T.real(T.linalg.pinv(a, 0.6)) + T.imag(T.linalg.pinv(a, 0.6)),
     "both of svd": lambda a: T.real(T.linalg.svd(a).U[:, :1] @ T.linalg.svd(a).Vh[:1]),
 }
 

@@ -213,7 +213,8 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = ...)
 
     a: (..., m, n).  rcond: singular values up to so many times the greatest count as 0 (1e-15; for stacks, one
     for each matrix); rtol: the same, None for the accuracy of the dtype.  hermitian: a is known to be so.
-    Raises ValueError for other shapes.  The gradient is that at a rank that stays.
+    Raises ValueError for other shapes.  The gradient is that at a rank that stays, also where a given rcond cuts off
+    singular values that are not 0.
 
     >>> from scanopt import interpret
     >>> interpret(pinv(np.array([[2.0], [0.0]])))
@@ -222,9 +223,19 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = ...)
     x = _needs_matrix(as_tensor_variable(a), "pinv")
     if rcond is not None and rtol is not ...:
         raise ValueError("pinv takes rcond or rtol, not both")
+    cut = _cut(rcond if rtol is ... else rtol)
     if rcond is None:
         rcond = 1e-15 if rtol is ... else _eps_times_longer(x, dtype_of(x.dtype)) if rtol is None else rtol
-    return apply(Op.make("pinv", hermitian=bool(hermitian)), x, _threshold(rcond))
+    return apply(Op.make("pinv", hermitian=bool(hermitian), **cut), x, _threshold(rcond))
+
+
+def _cut(given: Any) -> dict[str, bool]:
+    """Whether a threshold is more than rounding: singular values below it need not be 0."""
+    small = given is None or (not isinstance(given, Variable) and np.all(np.asarray(given) < _ROUNDING))
+    return {} if small else {"cut": True}
+
+
+_ROUNDING = 1e-8
 
 
 def _threshold(rcond: Any) -> Variable:
@@ -246,7 +257,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> LstsqResult:
     x, right = _needs_matrix(as_tensor_variable(a), "lstsq"), as_tensor_variable(b)
     limit = _threshold(_eps_times_longer(x, "float64") if rcond is None else rcond)
     limit = where(limit < 0, float(np.finfo("float64").eps), limit)  # as LAPACK reads it
-    found = apply(Op.make("lstsq"), x, right, limit)
+    found = apply(Op.make("lstsq", **_cut(rcond)), x, right, limit)
     s = svdvals(x)
     rank = cast(reduce("sum", s > s[:1] * limit, None, False), "int32")
     return LstsqResult(found, _residuals(x, found, right, rank), rank, s)

@@ -220,12 +220,10 @@ def of_qr(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
 
 
 def of_pinv(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
-    """- P^H g P^H + (I - A P) g^H P P^H + P^H P g^H (I - P A), where the rank stays."""
-    a = args[0]
-    if op.options["hermitian"]:
-        both = _by_pinv(a, out, g)
-        return [fitting(half_below(both + adjoint(both)), a), None]
-    return [fitting(_by_pinv(a, out, g), a), None]
+    """- P^H g P^H + (I - A P) g^H P P^H + P^H P g^H (I - P A), where what counts as 0 is 0."""
+    a, rcond = args
+    found = _by_cut_pinv(a, rcond, out, g) if op.options.get("cut") else _by_pinv(a, out, g)
+    return [fitting(half_below(found + adjoint(found)) if op.options["hermitian"] else found, a), None]
 
 
 def _by_pinv(a: Variable, p: Variable, g: Variable) -> Variable:
@@ -237,13 +235,34 @@ def _by_pinv(a: Variable, p: Variable, g: Variable) -> Variable:
     return (left - times(a, times(p, left))) + (right - times(right, times(p, a))) - through
 
 
+def _by_cut_pinv(a: Variable, rcond: Variable, p: Variable, g: Variable) -> Variable:
+    """The same where values that are not 0 count as 0, by a = U S V^H and h = U^H g^H V.
+
+    f: 1 / s of values that count, else 0.  apart: 1 / |s_i^2 - s_j^2| where one of two counts, else 0.
+    U (apart h - (f_i f_j - apart (f_i s_j + s_i f_j)) h^H) V^H, and what g^H has beside U and V by f^2.
+    """
+    where, back = FUNCTIONS["where"], adjoint(g)
+    a = FUNCTIONS["cast"](a, p.dtype)
+    u, s, vh = svd_parts(apply(Op.make("svd", full=False), a), a, False)
+    v = adjoint(vh)
+    counts = s > expand(rcond, (rcond.ndim,)) * s[(..., slice(1))]
+    f = where(counts, 1 / where(counts, s, 1), 0)
+    (f_i, f_j), (s_i, s_j), (one, other) = ((expand(x, (x.ndim,)), expand(x, (x.ndim - 1,))) for x in (f, s, counts))
+    apart = where(FUNCTIONS["neq"](one, other), _reciprocal(abs(s_i * s_i - s_j * s_j)), 0)
+    h = times(times(adjoint(u), back), v)
+    whole = times(times(u, apart * h - (f_i * f_j - apart * (f_i * s_j + s_i * f_j)) * adjoint(h)), vh)
+    whole = whole + times(_columns(times(_beside(u, back), v), f * f), vh)
+    return whole + times(u, adjoint(_columns(times(_beside(v, adjoint(back)), u), f * f)))
+
+
 def of_lstsq(op: Op, args: Args, out: Variable, g: Variable) -> Parts:
     """That of the product with the pseudo-inverse."""
     a, b, rcond = args
-    p = apply(Op.make("pinv", hermitian=False), a, rcond)
+    p = apply(Op.make("pinv", hermitian=False, **op.options), a, rcond)
     vector = b.ndim == 1
     right, back = (expand(x, (1,)) if vector else x for x in (b, g))
-    by_a = _by_pinv(a, p, times(back, adjoint(right)))
+    by_p = times(back, adjoint(right))
+    by_a = _by_cut_pinv(a, rcond, p, by_p) if op.options.get("cut") else _by_pinv(a, p, by_p)
     by_b = times(adjoint(p), back)
     by_b = apply(Op.make("squeeze", axis=(1,)), by_b) if vector else by_b
     return [part_of(by_a, a) if smooth(a) else None, fitting(by_b, b) if smooth(b) else None, None]

@@ -100,8 +100,8 @@ def spectrum(xp: Any, a: Any, of: str) -> Any:
     return _named(xp, "eigvalsh", UPLO="L" if of == "eigvalsh_lower" else "U")(a)
 
 
-def pinv(xp: Any, a: Any, rcond: Any, hermitian: bool) -> Any:
-    """The pseudo-inverse; singular values up to rcond times the greatest count as 0.
+def pinv(xp: Any, a: Any, rcond: Any, hermitian: bool, cut: bool = False) -> Any:
+    """The pseudo-inverse; singular values up to rcond times the greatest count as 0.  cut: for the gradient alone.
 
     >>> pinv(np, np.array([[2.0], [0.0]]), 1e-15, False)
     array([[0.5, 0. ]])
@@ -114,8 +114,8 @@ def pinv(xp: Any, a: Any, rcond: Any, hermitian: bool) -> Any:
     return xp.linalg.pinv(given, rcond, **options)
 
 
-def lstsq(xp: Any, a: Any, b: Any, rcond: Any) -> Any:
-    """The x for which the sum of squares of a x - b is least, and of those the shortest.
+def lstsq(xp: Any, a: Any, b: Any, rcond: Any, cut: bool = False) -> Any:
+    """The x for which the sum of squares of a x - b is least, and of those the shortest.  cut: as of `pinv`.
 
     >>> lstsq(np, np.array([[1.0], [1.0]]), np.array([1.0, 3.0]), 1e-15)
     array([2.])

@@ -14,7 +14,7 @@ from scanopt.array.gradients.linalg import times
 from scanopt.array.numerics import decompositions, factors
 from scanopt.array.op import Gradient, Op, Operand, OpSpec, register
 from scanopt.array.operators.linalg import square
-from scanopt.array.parameters import FLAG, Parameter, one_of
+from scanopt.array.parameters import FLAG, Parameter, one_of, optional
 from scanopt.array.shapes import broadcast, same, shape_text
 from scanopt.array.types import Dim, TensorType
 from scanopt.array.variable import Variable, apply
@@ -80,7 +80,7 @@ def _infer_spectrum(a: Operand, of: str) -> TensorType:
     return TensorType(_complex(dtype) if of == "eig" else _real(dtype), (*a.shape[:-2], n))
 
 
-def _infer_pinv(a: Operand, rcond: Operand, hermitian: bool) -> TensorType:
+def _infer_pinv(a: Operand, rcond: Operand, hermitian: bool, cut: bool = False) -> TensorType:
     m, n = _matrix(a)
     if hermitian:
         square(a)
@@ -90,7 +90,7 @@ def _infer_pinv(a: Operand, rcond: Operand, hermitian: bool) -> TensorType:
     return TensorType(factors.dtype_of(a.dtype), (*a.shape[:-2], n, m))
 
 
-def _infer_lstsq(a: Operand, b: Operand, rcond: Operand) -> TensorType:
+def _infer_lstsq(a: Operand, b: Operand, rcond: Operand, cut: bool = False) -> TensorType:
     if a.ndim != 2 or b.ndim not in (1, 2):
         raise ValueError(
             f"expected a matrix and a vector or matrix, found shapes {shape_text(a.shape)} and {shape_text(b.shape)}"
@@ -124,7 +124,7 @@ def _batch_pinv(op: Op, flags: Flags, args: Args) -> Variable:
 def _batch_lstsq(op: Op, flags: Flags, args: Args) -> Variable:
     """Products with pseudo-inverses."""
     a, b, rcond = args
-    inverse = Op.make("pinv", hermitian=False)
+    inverse = Op.make("pinv", hermitian=False, **op.options)
     if flags[0] or flags[2]:
         p = _batch_pinv(inverse, (flags[0], flags[2]), (a, rcond))
     else:
@@ -138,6 +138,7 @@ def _batch_lstsq(op: Op, flags: Flags, args: Args) -> Variable:
 # Entries
 
 _NONE: dict[str, Parameter] = {}
+_CUT = {"cut": optional(FLAG)}  # whether values that count as 0 may be others, for the gradient
 
 
 def _entry(
@@ -177,11 +178,11 @@ _entry(
     {"of": one_of("svd", "eig", "eigvalsh_lower", "eigvalsh_upper")},
 )  # fmt: skip
 _entry(
-    "pinv", _infer_pinv, gradients.of_pinv, "the pseudo-inverse, as np.linalg.pinv", {"hermitian": FLAG},
+    "pinv", _infer_pinv, gradients.of_pinv, "the pseudo-inverse, as np.linalg.pinv", {"hermitian": FLAG, **_CUT},
     _batch_pinv, batch_exact=False,
 )  # fmt: skip
 _entry(
     "lstsq", _infer_lstsq, gradients.of_lstsq, "least squares, as the first result of np.linalg.lstsq",
-    batch=_batch_lstsq, batch_exact=False,
+    _CUT, _batch_lstsq, batch_exact=False,
 )  # fmt: skip
 _entry("expm", _infer_expm, gradients.of_expm, "the exponential of a matrix, as scipy.linalg.expm", can_raise=False)
