@@ -5,10 +5,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import scanopt
 import scanopt.tensor as T
 
-__all__ = ["MADE", "branching", "documented", "ending", "lstm_gradient", "models", "rnn", "unchanged"]
+__all__ = ["MADE", "branching", "documented", "ending", "lstm_gradient", "models", "rnn", "stacked", "unchanged"]
 
 
 def models() -> Any:
@@ -61,6 +63,19 @@ def lstm_gradient(layers: int = 2, **sizes: int) -> Any:
     g = models().lstm(layers, **sizes)
     outputs = scanopt.grad(sum(T.sqr(x).sum() for x in g.outputs), g.inputs)
     return scanopt.function(g.inputs, outputs, example=g.values, name="lstm gradient")
+
+
+def stacked(layers: int = 4, gradient: bool = False) -> Any:
+    """A network of so many layers, each a loop of its own."""
+    x = T.dmatrix("X")
+    inputs, values, h = [x], [np.ones((100, 32))], x
+    for k in range(1, layers + 1):
+        W, U, start = T.dmatrix(f"W{k}"), T.dmatrix(f"U{k}"), T.dvector(f"h{k}")
+        inputs += [W, U, start]
+        values += [0.1 * np.eye(32), 0.1 * np.eye(32), np.zeros(32)]
+        h, _ = scanopt.scan(lambda r, s, W, U: T.tanh(r @ W + s @ U), h, start, [W, U], name=f"layer{k}")
+    outputs = scanopt.grad(T.sqr(h).sum(), inputs[1:]) if gradient else h[-1]
+    return scanopt.function(inputs, outputs, example=values, name="stack")
 
 
 MADE = {"rnn": documented, "branches": branching, "until": ending, "unchanged": unchanged,

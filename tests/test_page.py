@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from browser import CHROMIUM, Browser
-from compiled import branching, documented, ending, lstm_gradient, rnn, unchanged
+from compiled import branching, documented, ending, lstm_gradient, rnn, stacked, unchanged
 from viewed import HOSTILE
 
 import scanopt
@@ -109,7 +109,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The pages of the documents' network and of the gradient of a two-layer LSTM, and how long they took to make."""
     folder = tmp_path_factory.mktemp("pages")
-    made = {"rnn": rnn(), "lstm": lstm_gradient(2), "hostile": hostile()}
+    made = {"rnn": rnn(), "lstm": lstm_gradient(2), "hostile": hostile(), "stack": stacked(4, gradient=True)}
     measured = {"rnn"}
     return {name: Path(f.show(str(folder / f"{name}.html"), name in measured)) for name, f in made.items()}
 
@@ -277,6 +277,47 @@ def test_kernels_stand_beside_the_limit_of_the_machine(opened: Browser) -> None:
     assert "all of it" in opened.text("#kernels details table")
     opened.click("#kernels .v[data-n]")
     assert opened.text("#panel").strip()
+
+
+@needs_browser
+@pytest.mark.parametrize("opened", ["stack"], indirect=True)
+def test_layers_that_repeat_are_one_group(opened: Browser) -> None:
+    """As written each layer is a loop, and so is its gradient; as it runs layers share a loop, as four recurrences."""
+    groups = "[BEFORE, AFTER].map((p) => p.layers.map((g) => [g.scope ? 'in' : 'out', g.chain, g.layers.length]))"
+    written, runs = opened.js(groups)
+    assert ["out", True, 4] in written
+    assert ["out", True, 4] in runs
+    assert ["in", True, 4] in runs
+    loops = "[...document.querySelectorAll('#program tr:not(.hide) td:first-child code')].map((x) => x.innerText)"
+    assert "▸ layers 1–4" in opened.text('#program [data-layer="b0"]')
+    assert sum("loop layer" in x for x in opened.js(loops)) == 1
+    opened.click('#program [data-layer="b0"]')
+    assert "▾ layer 1 of 4" in opened.text('#program [data-layer="b0"]')
+    assert sum("loop layer" in x for x in opened.js(loops)) == 4
+    opened.click('#program [data-layer="b0"]')
+    assert sum("loop layer" in x for x in opened.js(loops)) == 1
+    # What is searched for is unfolded.
+    opened.write("#search", opened.js("BEFORE.layers[0].layers[2].find((r) => r.op === 'tanh').makes[0]"))
+    opened.key("Enter")
+    assert sum("loop layer" in x for x in opened.js(loops)) == 4
+    # In the graph the layers are one box for each step, until they are unfolded.
+    opened.js("select('')")
+    opened.click('nav a[href="#graph"]')
+    opened.js("(() => { const s = document.querySelector('#reach'); s.value = '0'; s.onchange({target: s}); })()")
+    boxes = ".graph[data-side=b] g.loopbox:not(.ghost)"
+    unfolded = opened.count(boxes)
+    opened.click('#graph button[data-layer="b0"]')
+    assert opened.count(boxes) == unfolded - 3
+    assert "3 more alike" in opened.js("document.querySelector('.graph[data-side=b] svg.main').textContent")
+    opened.click('#graph button[data-layer="b0"]')
+    assert opened.count(boxes) == unfolded
+
+
+@needs_browser
+@pytest.mark.parametrize("opened", ["lstm"], indirect=True)
+def test_layers_within_a_loop_are_found(opened: Browser) -> None:
+    assert [True, 2] in opened.js("BEFORE.layers.map((g) => [g.chain, g.layers.length])")
+    assert "layer 2 of 2" in opened.text("#program table.code")
 
 
 @needs_browser

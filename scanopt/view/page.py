@@ -31,6 +31,7 @@ _KERNELS = 12
 SCRIPTS = (
     "dagre.min.js",
     "data.js",
+    "layers.js",
     "program.js",
     "alike.js",
     "graph.js",

@@ -3,7 +3,7 @@
 const opened = new Set();
 
 const partsOf = (n) => [n, ...n.members, ...(n.keeps || [])];
-const namesOf = (n) => [...partsOf(n).map((m) => m.name), ...(n.alike || []).flatMap(namesOf)];
+const namesOf = (n) => [...partsOf(n).map((m) => m.name), ...[...(n.alike || []), ...(n.piled || [])].flatMap(namesOf)];
 
 // A number for each node of one side: the same where the operators, and all they are made of in that loop, are the same.
 function shapes(side) {

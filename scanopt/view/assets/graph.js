@@ -32,6 +32,7 @@ function collect() {
     n.state = n.loop ? "same" : b && a ? (b.text === a.text ? "same" : "changed") : fate(n.name) === "moved" ? "moved" : b ? "gone" : "new";
     for (const m of n.members) if (n.state === "same" && m.state) n.state = m.state;
   }
+  if (folded.size) mergeLayers();
   if (grouped) mergeAlike();
   total = [...nodes.values()].filter((n) => !n.loop).length;
   if (reach) around(about);
@@ -178,12 +179,18 @@ function layout() {
   view.width = size.width; view.height = size.height;
 }
 
+// The title of a loop, as much of it as fits above its box.
+function loopTitle(n, row, more) {
+  const text = row.text.trim(), room = Math.max(12, Math.floor((n.w - 34) / 7.7) - more.length);
+  return `${text.length > room ? `${text.slice(0, room - 1)}…` : text} ${more}`;
+}
 function paneText(side, p) {
   const out = [], order = [...nodes.values()].filter((n) => n.seen);
   const spot = (id) => { let n = nodes.get(id); if (!n) return null; for (const x of above(n)) if (x.seen) return x; return null; };
   for (const n of order.filter((x) => x.loop).sort((x, y) => y.w * y.h - x.w * x.h)) {
-    const row = n[side], folded = shut.has(n.loop);
-    out.push(`<g class="loopbox ${row ? "" : "ghost"}" data-loop="${n.loop}"><rect x="${n.x}" y="${n.y}" width="${n.w}" height="${n.h}"/>${row ? `<text x="${n.x + 10}" y="${n.y + 16}">${folded ? "▸" : "▾"} ${esc(row.text.trim())} ${costText(p.loops.get(n.loop)?.cost)}</text>` : ""}</g>`);
+    const row = n[side], closed = shut.has(n.loop);
+    const pile = piledOn(n, side) ? [10, 5].map((d) => `<rect class="pile" x="${n.x + d}" y="${n.y + d}" width="${n.w}" height="${n.h}"/>`).join("") : "";
+    out.push(`<g class="loopbox ${row ? "" : "ghost"}" data-loop="${n.loop}">${pile}<rect x="${n.x}" y="${n.y}" width="${n.w}" height="${n.h}"/>${row ? `<text x="${n.x + 10}" y="${n.y + 16}">${closed ? "▸" : "▾"} ${esc(loopTitle(n, row, `${costText(p.loops.get(n.loop)?.cost)}${piledOn(n, side) ? `, and ${piledOn(n, side)} more alike` : ""}`))}</text>` : ""}</g>`);
   }
   for (const e of edges) {
     if (e.side !== side) continue;
@@ -199,8 +206,8 @@ function paneText(side, p) {
     const row = n[side];
     if (!row) { out.push(`<g class="ghost"><rect x="${n.x}" y="${n.y}" width="${n.w}" height="${n.h}" rx="5"/></g>`); continue; }
     const kept = (n.keeps || []).filter((k) => k[side]).length ? " kept" : "", at = reach && has(n, about) ? " about" : "";
-    const pile = n.alike ? [6, 3].map((d) => `<rect class="pile" x="${n.x + d}" y="${n.y + d}" width="${n.w}" height="${n.h}" rx="5"/>`).join("") : "";
-    const many = n.group ? `<text class="many" data-group="${esc(n.group)}" x="${n.x + n.w - 8}" y="${n.y + 15}">${n.alike ? `▸ ${n.alike.length + 1} alike` : "▾ alike"}</text>` : "";
+    const pile = n.alike || piledOn(n, side) ? [6, 3].map((d) => `<rect class="pile" x="${n.x + d}" y="${n.y + d}" width="${n.w}" height="${n.h}" rx="5"/>`).join("") : "";
+    const many = n.group ? `<text class="many" data-group="${esc(n.group)}" x="${n.x + n.w - 8}" y="${n.y + 15}">${n.alike ? `▸ ${n.alike.length + 1} alike` : "▾ alike"}</text>` : piledOn(n, side) ? `<text class="many" x="${n.x + n.w - 8}" y="${n.y + 15}">× ${piledOn(n, side) + 1}</text>` : "";
     out.push(`<g class="node ${row.group || row.kind} ${n.state !== "same" ? `st-${n.state}` : ""}${at}" data-n="${esc(n.name)}" data-in="${esc(namesOf(n).slice(1).join(" "))}">${pile}<rect x="${n.x}" y="${n.y}" width="${n.w}" height="${n.h}" rx="5"/><circle cx="${n.x + 9}" cy="${n.y + 11}" r="4" fill="hsl(${hueOf(n.name)} 65% 50%)"/><text x="${n.x + 17}" y="${n.y + 15}">${esc(n.name)}<tspan class="n2">${esc(`  ${row.kind === "compute" ? (row.cost > 0.01 * p.cost ? costText(row.cost) : "") : row.kind}${kept}`)}</tspan></text>${many}<text class="n2" x="${n.x + 8}" y="${n.y + 29}">${esc(n.text[side])}</text></g>`);
   }
   return out.join("");
@@ -213,7 +220,7 @@ function setUpGraph() {
     <button data-save="b">save left as SVG</button><button data-save="a">right</button>
     <span class="legend"><span class="k-gone">gone</span> <span class="k-new">new</span> <span class="k-changed">had in another way</span> <span class="k-moved">moved</span></span>
     <span class="legend">${["arith", "product", "transcendental", "reduction", "memory"].map((k) => `<span style="background:var(--${k})">${{ arith: "arithmetic", transcendental: "exp, tanh, …" }[k] || k}</span>`).join(" ")}</span>
-    <span id="about" class="soft"></span><span class="soft">From top to bottom; dashed: to the next step. Drag to move, wheel to zoom; click a loop's title to fold it. What is on one side only leaves an empty place on the other.</span></div>
+    ${layerButtons()}<span id="about" class="soft"></span><span class="soft">From top to bottom; dashed: to the next step. Drag to move, wheel to zoom; click a loop's title to fold it. What is on one side only leaves an empty place on the other.</span></div>
     <div class="panes">${["b", "a"].map((s) => `<div class="graph" data-side="${s}" tabindex="0"><svg class="main"><g></g></svg><h4>${s === "b" ? "as written" : "as it runs"}</h4><svg class="mini"></svg></div>`).join("")}</div>`);
   grouped = BEFORE.rows.length > 80;
   $("#grouped").checked = grouped;
@@ -231,6 +238,7 @@ function setUpGraph() {
     if (t.dataset.dear !== undefined) { if (reach) { about = dearest(); drawGraph(); } fit(state.dearest); }
     if (t.dataset.save) return save(`${H.name || "function"}-${t.dataset.save === "b" ? "as-written" : "as-it-runs"}.svg`, svgOf(t.dataset.save), "image/svg+xml");
     if (t.dataset.group) return toggleAlike(t.dataset.group);
+    if (t.dataset.layer) { toggleLayers(t.dataset.layer); return fit(); }
     const node = t.closest("g.node"), box = t.closest("g.loopbox");
     if (node) select(node.dataset.n);
     else if (box && t.tagName === "text") { shut.has(box.dataset.loop) ? shut.delete(box.dataset.loop) : shut.add(box.dataset.loop); drawGraph(); }

@@ -6,15 +6,17 @@ let onlyChanges = false;
 
 function setUpProgram() {
   const section = $("#program");
+  setUpLayers();
   for (const tr of $$("table.code tbody tr", section)) {
-    const cells = [...tr.children].map((td) => {
+    const cells = [...tr.children].map((td, side) => {
       const line = td.dataset.line;
       if (line === undefined) return null;
       const row = H.lines[line];
-      $("code", td).innerHTML = (row.key ? `<span class="fold" data-fold="${row.key}" title="fold or unfold">▾</span>` : "") + linked(row.text.trim());
+      const p = side ? AFTER : BEFORE, own = p.rows.find((r) => r.i === +line);
+      $("code", td).innerHTML = (row.key ? `<span class="fold" data-fold="${row.key}" title="fold or unfold">▾</span>` : "") + linked(row.text.trim()) + layerMark(p, own);
       if (row.cost >= 0.001 * (BEFORE.cost || 1)) td.insertAdjacentHTML("afterbegin", `<span class="co">${costText(row.cost)}</span>`);
       td.dataset.names = row.makes.join(" ");
-      return row;
+      return own;
     });
     ROWS.push({ tr, cells, same: !$("td.gone, td.new, td.changed, td.moved", tr) });
   }
@@ -31,6 +33,7 @@ function setUpProgram() {
   $("#foldall").onclick = () => { keys.forEach((k) => closed.add(k)); fold(); };
   section.addEventListener("click", (e) => {
     const key = e.target.dataset.fold;
+    if (e.target.dataset.layer) return toggleLayers(e.target.dataset.layer);
     if (key) { closed.has(key) ? closed.delete(key) : closed.add(key); fold(); return; }
     const td = e.target.closest("td[data-names]");
     if (td && !e.target.closest(".v")) select(td.dataset.names.split(" ")[0]);
@@ -42,19 +45,23 @@ function setUpProgram() {
 }
 
 function hidden(row, p) {
+  if (layerHidden(p, row)) return true;
   for (let key = row.loop; key; key = p.loops.get(key)?.row.loop) if (closed.has(key)) return true;
   return false;
 }
 function fold() {
   for (const { tr, cells: [b, a], same } of ROWS) {
     const out = (!b || hidden(b, BEFORE)) && (!a || hidden(a, AFTER));
+    tr.children[0].classList.toggle("away", !!b && layerHidden(BEFORE, b));
+    tr.children[1].classList.toggle("away", !!a && layerHidden(AFTER, a));
     tr.classList.toggle("hide", out || (onlyChanges && same && !b?.key));
   }
   for (const x of $$(".fold")) x.textContent = closed.has(x.dataset.fold) ? "▸" : "▾";
 }
 function reveal(name) {
   for (const p of [BEFORE, AFTER]) {
-    const row = p.by.get(name);
+    const row = p.by.get(name), at = p.layerOf?.get(row);
+    if (at && at.n && folded.has(at.group.key)) toggleLayers(at.group.key);
     for (let key = row?.loop; key; key = p.loops.get(key)?.row.loop) closed.delete(key);
   }
   fold();
