@@ -70,6 +70,7 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     (COMPILED, "scanopt.lab.law_probe"): "a recording asks why laws did not fire; loaded then",
     (COMPILED, "scanopt.lab.why_not"): "f.why_not() looks for laws; loaded when asked for",
     (COMPILED, "scanopt.view.page"): "f.show() writes the page; loaded when asked for",
+    (COMPILED, "scanopt.view.widget"): "f.widget() shows it in a notebook; loaded when asked for",
     ("scanopt.compilation.callable", "scanopt.bridges.jaxprs.writing"): "f.to_jax() is given to JAX; loaded when asked",
     ("scanopt.compilation.callable", "scanopt.bridges.onnx_models.writing"): "f.to_onnx() writes a model; the same",
     ("scanopt.compilation.callable", "scanopt.scale.dask_arrays"): "f.map_blocks() runs it on Dask; loaded when asked",

@@ -333,6 +333,15 @@ class Function(Runnable, Displayed):
         Path(path).write_text(page, encoding="utf-8")
         return path
 
+    def widget(self, measure: bool = False, height: int = 640) -> Any:
+        """The page of `show` as a Jupyter widget: put it at the end of a notebook's cell.
+
+        measure: see `history`.  height: in pixels.  Its `place` is what is looked at, and leads there when it is set:
+        "#steps/3?v24".  Raises ImportError where anywidget is not installed: pip install scanopt[notebook].
+        """
+        page = importlib.import_module("scanopt.view.page").page_html(self.history(measure))
+        return importlib.import_module("scanopt.view.widget").page_widget({self.name or "function": page}, height)
+
 
 _WATCHERS: list[list[Function]] = []
 

@@ -13,11 +13,13 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from scanopt.array.shown import shown
 from scanopt.compilation.compiled_function import Function, watching
 from scanopt.forks import lock
 from scanopt.view.page import page_html
+from scanopt.view.widget import page_widget
 
 __all__ = ["LivePages", "serve", "watch"]
 
@@ -47,6 +49,8 @@ class LivePages:
 
     def __init__(self, port: int = 0) -> None:
         self._pages: dict[str, str] = {}
+        self._widgets: WeakSet[Any] = WeakSet()
+        self._displayed: Any = None
         self._count, self._lock = 0, lock()
         owner = self
 
@@ -84,6 +88,18 @@ class LivePages:
     def add(self, name: str, page: str) -> None:
         """One more page, or one of that name anew."""
         self.set({**self._pages, name: page})
+        for shown_in in self._widgets:
+            with shown_in.hold_sync():
+                shown_in.pages, shown_in.name = {**self._pages}, name
+
+    def widget(self, height: int = 640) -> Any:
+        """The pages as a Jupyter widget, which shows those that are compiled later, too.
+
+        height: in pixels.  Raises ImportError where anywidget is not installed.
+        """
+        made = page_widget(self._pages, height)
+        self._widgets.add(made)
+        return made
 
     def answer(self, path: str) -> tuple[int, str, str]:
         """Status, type and text for a path."""
@@ -110,6 +126,15 @@ class LivePages:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """The widget, inside a notebook that has anywidget; else the last page."""
+        try:
+            if self._displayed is None:
+                self._displayed = self.widget()
+        except ImportError:
+            return {"text/plain": repr(self), "text/html": self._repr_html_()}
+        return self._displayed._repr_mimebundle_(**options)
 
     def _repr_html_(self) -> str:
         """The last page, inside a notebook."""

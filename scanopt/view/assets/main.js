@@ -30,7 +30,9 @@ function remember() {
   if (hushed) return;
   const more = { steps: !byRounds && H.steps.length ? stepAt + 1 : "", egraph: classAt >= 0 ? classAt : "", laws: lawAt && encodeURIComponent(lawAt) }[viewAt];
   const hash = `#${viewAt}${more ? `/${more}` : ""}${state.name ? `?${encodeURIComponent(state.name)}` : ""}`;
-  if (hash !== location.hash) history.pushState(null, "", hash);
+  if (hash === location.hash) return;
+  if (location.protocol === "about:") location.hash = hash; // within a frame, whose links are those of the page around it
+  else history.pushState(null, "", hash);
 }
 function follow() {
   const [, name, more, pin] = /^#([a-z]*)(?:\/([^?]*))?(?:\?(.*))?$/.exec(location.hash) || [];
