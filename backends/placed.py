@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from scanopt.array.device import on_device
-from scanopt.backends.compiled import Compiled
+from scanopt.backends import CompiledProgram, executor
 from scanopt.program.ir import Program
 
 __all__ = ["Placed"]
@@ -19,13 +19,11 @@ class Placed:
     host: it, made for NumPy arrays, whose attributes this has.
     """
 
-    def __init__(self, program: Program, host: Compiled, follow: bool, name: str) -> None:
+    def __init__(self, program: Program, host: CompiledProgram, follow: bool, name: str) -> None:
         self.program, self.host, self.follow, self.name = program, host, follow, name
 
     @cached_property
     def _there(self) -> Any:
-        from scanopt.backends import executor
-
         return executor("cupy").compile(self.program)
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:

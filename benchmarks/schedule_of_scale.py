@@ -119,7 +119,8 @@ def measured_step(quick: bool) -> float:
 
 def measured_compile(quick: bool) -> tuple[float, float, float]:
     """Seconds to compile one function, to read it from its text, and the bytes of that text."""
-    from scanopt.compilation.saved import from_text, text_of
+    from scanopt.compilation.saved import from_text
+    from scanopt.compilation.saving import text_of
 
     def make(i: int) -> Any:
         x = T.dvector("x")

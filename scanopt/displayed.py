@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+from scanopt import features
 
 __all__ = ["Displayed"]
 
@@ -11,4 +11,4 @@ class Displayed:
     """Shown at the end of a notebook's cell as `scanopt.view.notebook` draws it; views are loaded when asked for."""
 
     def _repr_html_(self) -> str:
-        return str(importlib.import_module("scanopt.view.notebook").html(self))
+        return features.html(self)

@@ -51,8 +51,9 @@ _CONSTANTS["all_dtypes"] = ["bool", *_CONSTANTS["discrete_dtypes"], *_CONSTANTS[
 
 def _functions() -> dict[str, Any]:
     """The functions by name; imports the entries of the operator table."""
-    found: dict[str, Any] = importlib.import_module("scanopt.array.entries").FUNCTIONS
-    return found
+    from scanopt.array.entries import FUNCTIONS
+
+    return FUNCTIONS
 
 
 def __getattr__(name: str) -> Any:

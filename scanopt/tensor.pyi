@@ -118,7 +118,6 @@ from scanopt.array.operators.broadcasting import broadcast_to as broadcast_to
 from scanopt.array.operators.control import ifelse as ifelse
 from scanopt.array.operators.creation import alloc as alloc
 from scanopt.array.operators.creation import arange as arange
-from scanopt.array.operators.creation import diag as diag
 from scanopt.array.operators.creation import empty_like as empty_like
 from scanopt.array.operators.creation import eye as eye
 from scanopt.array.operators.creation import full as full
@@ -167,6 +166,7 @@ from scanopt.array.operators.products import vecdot as vecdot
 from scanopt.array.operators.products import vecmat as vecmat
 from scanopt.array.operators.reductions import softmax as softmax
 from scanopt.array.operators.selecting import copy as copy
+from scanopt.array.operators.selecting import diag as diag
 from scanopt.array.operators.selecting import diagonal as diagonal
 from scanopt.array.operators.selecting import diff as diff
 from scanopt.array.operators.selecting import flip as flip

@@ -17,7 +17,7 @@ from test_program import zoo
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.compilation.saved import text_of
+from scanopt.compilation.saving import text_of
 from scanopt.program.ir import Program
 from scanopt.program.serial import to_json
 

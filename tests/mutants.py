@@ -22,7 +22,8 @@ from programs import Array, assert_separate
 from scanopt.array.types import TensorType
 from scanopt.backends import executor
 from scanopt.backends.empty_loops import no_steps
-from scanopt.compilation.saved import _digest, from_text
+from scanopt.compilation.saved import from_text
+from scanopt.compilation.saving import digest
 from scanopt.program.ir import Branch, CarriedState, Compute, Keep, Loop, Program, Step
 from scanopt.program.serial import from_json
 from scanopt.program.text import names_read
@@ -379,7 +380,7 @@ def outcome(text: str, pick: random.Random, seconds: float = 1.0) -> Outcome:
 def outcome_of_function(text: str, pick: random.Random, seconds: float = 1.0) -> Outcome:
     """Read a saved function as a stranger's, signed anew, and call it."""
     data = json.loads(text)
-    data["sha256"] = _digest({k: v for k, v in data.items() if k != "sha256"})
+    data["sha256"] = digest({k: v for k, v in data.items() if k != "sha256"})
     try:
         with limited(10 * seconds):
             f = from_text(json.dumps(data), None)

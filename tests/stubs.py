@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import scanopt
-from scanopt import tensor
+from scanopt import features, tensor
 from scanopt.array.entries import FUNCTIONS
 from scanopt.namespaces import NAMESPACES
 
@@ -25,7 +25,7 @@ BUILTINS = {"None", "str", "int", "bool", "float", "complex", "list", "tuple", "
 
 def stubs() -> dict[Path, str]:
     """The text of each stub."""
-    return {ROOT / "__init__.pyi": _package(), ROOT / "tensor.pyi": _tensor()}
+    return {ROOT / "__init__.pyi": _package(), ROOT / "tensor.pyi": _tensor(), ROOT / "features.pyi": _features()}
 
 
 def _package() -> str:
@@ -38,6 +38,11 @@ def _within(home: str, name: str) -> str:
     """The import of a name from its home, or, where that ends with a colon, of the home itself."""
     package, _, module = home.rstrip(":").rpartition(".")
     return f"{package} import {module}" if home.endswith(":") else f"{home} import {name}"
+
+
+def _features() -> str:
+    lines = [f"from {_within(home, name)} as {name}" for name, home in features.FEATURES.items()]
+    return "\n".join([HEAD, *_sorted(lines), "", "FEATURES: dict[str, str]", ""])
 
 
 def _tensor() -> str:

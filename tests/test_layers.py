@@ -12,13 +12,15 @@ from typing import NamedTuple
 
 import pytest
 
+from scanopt import features
+
 ROOT = Path(__file__).parents[1]
 
 # Where each package lies, and the engine's layers from the bottom up: a module imports from its own layer or below.
 HOMES = {"scanopt.rewrites": ROOT / "rewrites", "scanopt.backends": ROOT / "backends", "scanopt": ROOT / "scanopt"}
 LAYERS = [
-    {"scanopt.forks", "scanopt.displayed", "scanopt.absent"},
-    {"scanopt.modes", "scanopt.extensions", "scanopt.memory"},
+    {"scanopt.forks", "scanopt.features", "scanopt.libraries", "scanopt.absent"},
+    {"scanopt.displayed", "scanopt.modes", "scanopt.extensions", "scanopt.memory"},
     {"scanopt.config"},
     {"scanopt.progress"},
     {"scanopt.array"},
@@ -36,7 +38,7 @@ LAYERS = [
     {"scanopt.egraph"},
     {"scanopt.extraction"},
     {"scanopt.program"},
-    {"scanopt.rewrites", "scanopt.backends"},  # the engine loads them by name at run time only
+    {"scanopt.rewrites", "scanopt.backends"},
     {"scanopt.compilation"},
     {"scanopt.transforms"},
     {"scanopt.bridges"},
@@ -52,29 +54,24 @@ LAYERS = [
     {"scanopt.cli"},
     {"scanopt.__main__"},
 ]
-LOADED_BY_NAME = {"scanopt.rewrites", "scanopt.backends"}
+RULESETS = "scanopt.rewrites"  # found by looking through the package
 
-COMPILED = "scanopt.compilation.compiled_function"
-
-# Imports that point upward all the same, as (module, imported), each with its reason.
-EXCEPTIONS: dict[tuple[str, str], str] = {
-    ("scanopt.array.functions.choosing", "scanopt.loops.derived"): "apply_along_axis is a loop over the other axes",
-    ("scanopt.array.functions.polynomials", "scanopt.loops.derived"): "polyval of unknown length is a loop",
-    ("scanopt.array.functions.polynomials", "scanopt.loops.scan"): "division of polynomials is a loop",
-    ("scanopt.array.statistics.sets", "scanopt.loops.carry"): "rows are ordered by a loop over their columns",
-    ("scanopt.array.variable", "scanopt.compilation.function"): "x.eval() compiles when it is called",
-    ("scanopt.gradient.verify", "scanopt.compilation.function"): "verify_grad compiles what it checks when called",
-    ("scanopt.loops.queries", "scanopt.egraph.queries"): "a Scan node's tables are derived by rules when asked for",
-    (COMPILED, "scanopt.lab.growth"): "f.growth() measures laws; loaded when asked for",
-    (COMPILED, "scanopt.history.document"): "f.history() tells what was done; loaded when asked for",
-    (COMPILED, "scanopt.lab.law_probe"): "a recording asks why laws did not fire; loaded then",
-    (COMPILED, "scanopt.lab.why_not"): "f.why_not() looks for laws; loaded when asked for",
-    (COMPILED, "scanopt.view.page"): "f.show() writes the page; loaded when asked for",
-    (COMPILED, "scanopt.view.widget"): "f.widget() shows it in a notebook; loaded when asked for",
-    ("scanopt.compilation.callable", "scanopt.bridges.jaxprs.writing"): "f.to_jax() is given to JAX; loaded when asked",
-    ("scanopt.compilation.callable", "scanopt.bridges.onnx_models.writing"): "f.to_onnx() writes a model; the same",
-    ("scanopt.compilation.callable", "scanopt.scale.dask_arrays"): "f.map_blocks() runs it on Dask; loaded when asked",
-    ("scanopt.displayed", "scanopt.view.notebook"): "a notebook shows pictures; views are loaded when asked for",
+# Modules that import others by names they find at run time: tables of plug-ins, and packages of rules that are looked
+# through.  Nothing else does, so that all other imports are plain.
+BY_NAME = {
+    "scanopt": "public names, imported when first used",
+    "scanopt.tensor": "the same of its own",
+    "scanopt.features": "what higher layers provide to lower ones",
+    "scanopt.libraries": "libraries that only some functions need",
+    "scanopt.extensions": "modules of other distributions",
+    "scanopt.array.device": "the modules of a device's library",
+    "scanopt.backends": "the executors",
+    "scanopt.backends.kernels.numpy_loops": "where NumPy keeps a ufunc",
+    "scanopt.calculus.law": "the rulesets",
+    "scanopt.bridges.jaxprs.reading": "rules for primitives",
+    "scanopt.bridges.onnx_models.reading": "rules for operators",
+    "scanopt.bridges.pytensor_graphs.reading": "rules for operators",
+    "scanopt.lab.targets": "modules that a user names",
 }
 
 LINES_OF_FILE = 400
@@ -86,12 +83,10 @@ SAME_NAME = {"Op": ["scanopt.array.op", "scanopt.calculus.term"]}  # the sort of
 
 
 class Import(NamedTuple):
-    """`module` imports `target`, at its top or (lazy) inside a function; by_name: with import_module."""
+    """`module` imports `target`, at its top or inside a function."""
 
     module: str
     target: str
-    lazy: bool
-    by_name: bool
     line: int
 
 
@@ -112,30 +107,24 @@ def is_typing_only(node: ast.AST) -> bool:
 
 
 def targets(module: str, node: ast.AST) -> list[str]:
-    """The modules that one statement imports; import_module("...") with a fixed name counts as one."""
+    """The modules that one statement imports."""
     match node:
         case ast.Import(names=names):
             return [alias.name for alias in names]
         case ast.ImportFrom(module=source, names=names, level=level):
             assert level == 0, f"{module}:{node.lineno}: relative import"
             return [f"{source}.{a.name}" if f"{source}.{a.name}" in MODULES else str(source) for a in names]
-        case ast.Call(func=function, args=[ast.Constant(value=str(target)), *_]) if "import_module" in ast.unparse(
-            function
-        ):
-            return [target]
     return []
 
 
 def imports_of(module: str) -> list[Import]:
-    def go(node: ast.AST, lazy: bool) -> Iterator[Import]:
+    def go(node: ast.AST) -> Iterator[Import]:
         for target in targets(module, node):
-            yield Import(module, target, lazy, isinstance(node, ast.Call), node.lineno)
-        children = node.orelse if is_typing_only(node) else ast.iter_child_nodes(node)
-        inside = lazy or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
-        for child in children:
-            yield from go(child, inside)
+            yield Import(module, target, node.lineno)
+        for child in node.orelse if is_typing_only(node) else ast.iter_child_nodes(node):
+            yield from go(child)
 
-    return list(go(TREES[module], False))
+    return list(go(TREES[module]))
 
 
 IMPORTS = [found for module in MODULES for found in imports_of(module)]
@@ -159,37 +148,49 @@ def where(found: Import) -> str:
 
 def points_downward(found: Import) -> bool:
     here, there = package(found.module), package(found.target)
-    if here in LOADED_BY_NAME and found.target == "scanopt":
-        return True  # laws and executors are written like those outside of the repository
-    if there in LOADED_BY_NAME:
-        return here == there or (found.by_name and found.lazy)
+    if here == RULESETS and found.target == "scanopt":
+        return True  # laws are written like those outside of the repository
+    if there == RULESETS:
+        return here == there
     facade = found.target == "scanopt" and layer(found.module) >= layer("scanopt")
     return here == there or facade or layer(found.target) < layer(found.module)
 
 
 def test_imports_point_downward() -> None:
     wrong = [
-        where(found)
-        for found in IMPORTS
-        if f"{found.target}.".startswith("scanopt.")
-        and (found.module, found.target) not in EXCEPTIONS
-        and not points_downward(found)
+        where(found) for found in IMPORTS if f"{found.target}.".startswith("scanopt.") and not points_downward(found)
     ]
     assert not wrong, "\n".join(wrong)
 
 
-def test_each_exception_is_needed() -> None:
-    present = {(found.module, found.target) for found in IMPORTS}
-    assert EXCEPTIONS.keys() <= present
-
-
 def test_no_cycles() -> None:
-    """Among the imports made at import time; inside a package a lazy one may look back."""
+    """Among all imports, also those inside functions."""
     graph: dict[str, set[str]] = {module: set() for module in MODULES}
     for found in IMPORTS:
-        if found.target in MODULES and not found.lazy:
+        if found.target in MODULES and found.target != found.module:
             graph[found.module].add(found.target)
     TopologicalSorter(graph).prepare()
+
+
+def calls_by_name(module: str) -> list[ast.Call]:
+    """The calls that import a module by a string."""
+    calls = (node for node in ast.walk(TREES[module]) if isinstance(node, ast.Call))
+    return [x for x in calls if ast.unparse(x.func).split(".")[-1] in ("import_module", "__import__")]
+
+
+def test_imports_are_plain() -> None:
+    """A name that is fixed is imported by a statement, where readers and type checkers see it."""
+    calls = {module: found for module in MODULES if (found := calls_by_name(module))}
+    assert calls.keys() == BY_NAME.keys()
+    fixed = [f"{m}:{x.lineno}" for m, found in calls.items() for x in found if isinstance(x.args[0], ast.Constant)]
+    assert not fixed
+
+
+def test_features_are_there() -> None:
+    for name in features.FEATURES:
+        assert getattr(features, name) is not None, name
+    with pytest.raises(AttributeError, match=r"'scanopt\.features' has no attribute 'nonesuch'"):
+        features.nonesuch  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_only_the_e_graph_knows_egglog() -> None:

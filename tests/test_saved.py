@@ -17,7 +17,8 @@ from random_programs import build, generate
 import scanopt
 import scanopt.tensor as T
 from scanopt.compilation.compiled_function import Function
-from scanopt.compilation.saved import SavedFunction, _digest
+from scanopt.compilation.saved import SavedFunction
+from scanopt.compilation.saving import digest
 from scanopt.view.networks import to_dot
 from scanopt.view.svg import program_svg
 
@@ -238,7 +239,7 @@ def test_no_such_file(tmp_path: Path) -> None:
 
 def signed(data: dict[str, Any]) -> None:
     """A new checksum, as one who wants to deceive would make it."""
-    data["sha256"] = _digest({k: v for k, v in data.items() if k != "sha256"})
+    data["sha256"] = digest({k: v for k, v in data.items() if k != "sha256"})
 
 
 HOSTILE_OPS = [

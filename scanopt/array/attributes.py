@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any, cast
 
+from scanopt import features
 from scanopt.array import hints
+from scanopt.array.registry import FUNCTIONS, function_named
 from scanopt.array.types import TensorType
 
 if TYPE_CHECKING:
@@ -20,8 +21,7 @@ class Attributes:
     type: TensorType
 
     def __getattr__(self, name: str) -> Any:
-        functions = importlib.import_module("scanopt.array.registry").FUNCTIONS
-        raise hints.no_attribute(cast("Variable", self), name, functions)
+        raise hints.no_attribute(cast("Variable", self), name, FUNCTIONS)
 
     @property
     def at(self) -> Any:
@@ -31,7 +31,7 @@ class Attributes:
         >>> interpret(T.constant([1.0, 2.0]).at[0].add(5.0))
         array([6., 2.])
         """
-        return importlib.import_module("scanopt.array.at").At(self)
+        return features.At(cast("Variable", self))
 
     @property
     def itemsize(self) -> int:
@@ -62,7 +62,7 @@ class Attributes:
 
     def compress(self, condition: Any, axis: int | None = None) -> Any:
         """The entries along axis (all, flattened, if None) for which a vector of conditions holds."""
-        return importlib.import_module("scanopt.array.entries").FUNCTIONS["compress"](condition, self, axis)
+        return function_named("compress")(condition, self, axis)
 
     @property
     def device(self) -> str:
@@ -80,4 +80,4 @@ class Attributes:
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """The functions of the array API standard: `scanopt.array.standard`.  Raises ValueError for other versions."""
-        return importlib.import_module("scanopt.array.standard").namespace(api_version)
+        return features.namespace(api_version)

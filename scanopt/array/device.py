@@ -28,9 +28,9 @@ class Device:
     stacks: bool = False
     hermitian: bool = False
 
-    def load(self) -> Any:
-        """The module.  Raises ImportError where it is not installed."""
-        return importlib.import_module(self.module)
+    def load(self, other: str = "") -> Any:
+        """The module, or another one of the same library.  Raises ImportError where it is not installed."""
+        return importlib.import_module(other or self.module)
 
 
 CUPY = Device("cupy", "cupyx.scipy.special", "cupyx.scipy.linalg", "cupyx")

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from scanopt import features
+
 __all__ = ["COMPLEX", "DTYPES", "FLOATS", "LONGEST", "MOST_AXES", "Dim", "TensorType"]
 
 Dim = int | None
@@ -47,9 +49,7 @@ class TensorType:
 
     def __call__(self, name: str | None = None) -> Any:
         """A new variable of this type."""
-        from scanopt.array.variable import Variable
-
-        return Variable(self, name)
+        return features.Variable(self, name)
 
     @property
     def ndim(self) -> int:

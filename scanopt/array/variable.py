@@ -7,13 +7,13 @@ Variables follow NumPy's protocols, so `np.tanh(x)`, `x @ W` and `np.where(m, x,
 
 from __future__ import annotations
 
-import importlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from scanopt import features
 from scanopt.array import hints
 from scanopt.array.attributes import Attributes
 from scanopt.array.misfits import misfit
@@ -118,8 +118,7 @@ class Variable(Attributes, Displayed):
         compiled: dict[frozenset[Variable], tuple[list[Variable], Any]] = self.__dict__.setdefault("_compiled", {})
         key = frozenset(given)
         if key not in compiled:
-            function = importlib.import_module("scanopt.compilation.function").function
-            compiled[key] = list(given), function(list(given), self)
+            compiled[key] = list(given), features.function(list(given), self)
         order, f = compiled[key]
         return f(*(given[x] for x in order))
 

@@ -1,38 +1,22 @@
-"""The libraries that bridges lead to: imported when a bridge is used, each an extra of the package."""
+"""What bridges have in common: the error for what they do not know, and constants computed while a program is read."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from scanopt.array.constants import as_variable
 from scanopt.array.variable import Constant, Variable
 from scanopt.interpreter import interpret
 
-__all__ = ["Refused", "folded", "peer"]
+__all__ = ["Refused", "folded"]
 
 _FOLDED = 4096
 """Constants of so many elements at most are computed while a program is read."""
 
-T = TypeVar("T")
-
 
 class Refused(NotImplementedError):  # noqa: N818
     """A program has something in it that a bridge does not know."""
-
-
-def peer(name: str, extra: str, what: str) -> Any:
-    """A module of another library.  Raises ImportError that names the extra where it is not installed.
-
-    extra: of this package.  what: the public function that needs it.
-    """
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise ImportError(
-            f"{what} needs {name.partition('.')[0]}: install it with pip install 'scanopt[{extra}]' ({error})"
-        ) from error
 
 
 def folded(inputs: list[Variable], make: Callable[[], list[Any]]) -> list[Variable]:

@@ -16,6 +16,7 @@ import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from types import ModuleType
 from typing import Any
 
 from scanopt.array.op import Op as Operator
@@ -26,7 +27,7 @@ from scanopt.forks import STARTING
 
 __all__ = [
     "INPLACE", "LICENCES", "Equation", "Law", "allowed", "known_laws", "law", "named_laws", "numbered", "registered",
-    "select", "standard_laws",
+    "ruleset", "select", "standard_laws",
 ]  # fmt: skip
 
 INPLACE = "inplace"
@@ -225,6 +226,9 @@ def _check(law: Law) -> Law:
     return law
 
 
+RULESETS = "scanopt.rewrites"
+"""The package of the laws: each of its modules is a ruleset."""
+
 _STANDARD: list[Law] = []
 
 
@@ -237,9 +241,8 @@ def standard_laws() -> tuple[Law, ...]:
     if not _STANDARD:
         complete = load_extensions()
         with STARTING:  # a process that forks between two of them would have half of them
-            package = importlib.import_module("scanopt.rewrites")
-            names = sorted(info.name for info in pkgutil.iter_modules(package.__path__))
-            modules = [importlib.import_module(f"scanopt.rewrites.{name}") for name in names]
+            names = sorted(info.name for info in pkgutil.iter_modules(importlib.import_module(RULESETS).__path__))
+            modules = [ruleset(name) for name in names]
         found: dict[str, Law] = {}
         for module in (*modules, *extension_modules()):
             for x in registered(module):
@@ -249,6 +252,11 @@ def standard_laws() -> tuple[Law, ...]:
             return tuple(found.values())
         _STANDARD[:] = found.values()  # at once: threads may come here together
     return tuple(_STANDARD)
+
+
+def ruleset(name: str) -> ModuleType:
+    """The module of `scanopt.rewrites` of this name."""
+    return importlib.import_module(f"{RULESETS}.{name}")
 
 
 def registered(module: Any) -> list[Law]:

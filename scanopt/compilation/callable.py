@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from scanopt import features
 from scanopt.array.shown import shown
 from scanopt.array.variable import SharedVariable, Variable
+from scanopt.backends import executor
+from scanopt.backends.placed import Placed
+from scanopt.compilation.saving import text_of
 from scanopt.compilation.signature import Signature
+from scanopt.program.graph import graph_of
 from scanopt.program.ir import Program
 
 __all__ = ["Runnable", "compiled"]
@@ -20,12 +24,11 @@ Values = Sequence[Any]
 
 def compiled(program: Program, backend: str) -> Any:
     """The program made callable by the executor of this name."""
-    executor = importlib.import_module("scanopt.backends").executor(backend)
-    made = executor.compile(program)
-    if getattr(executor, "on_device", False):
+    chosen = executor(backend)
+    made = chosen.compile(program)
+    if getattr(chosen, "on_device", False):
         return made
-    placed = importlib.import_module("scanopt.backends.placed").Placed
-    return placed(program, made, backend == "auto", backend)
+    return Placed(program, made, backend == "auto", backend)
 
 
 class Runnable:
@@ -125,7 +128,7 @@ class Runnable:
         """
         if self._compiled is None:
             return "the interpreter"
-        found = importlib.import_module("scanopt.backends").executor(self.backend)
+        found = executor(self.backend)
         return str(getattr(found, "description", f"array steps on {found.xp.__name__}"))
 
     @property
@@ -156,7 +159,6 @@ class Runnable:
          └─ x [id B]
         """
         s = self._signature
-        graph_of = importlib.import_module("scanopt.program.graph").graph_of
         results = graph_of(self.program, [*s.inputs, *s.shared], self._rows_fit)
         changed = [*s.updates, *(x.variable for x in s.slots if x.update is not None)]
         outputs = results[: len(s.outputs)]
@@ -168,10 +170,7 @@ class Runnable:
         It takes and returns what this function does.  Raises ImportError without JAX, ValueError where shared
         variables are updated; when it is called NotImplementedError for what XLA cannot run.
         """
-        made: Callable[..., Any] = importlib.import_module("scanopt.bridges.jaxprs.writing").as_jax(
-            self, self._signature
-        )
-        return made
+        return features.as_jax(self, self._signature)
 
     def to_onnx(self, name: str = "scanopt") -> Any:
         """The optimized program as an ONNX model, which is checked: an `onnx.ModelProto` with the names of the inputs.
@@ -179,7 +178,7 @@ class Runnable:
         name: of the graph, if the function has none.  Raises ImportError without onnx, ValueError where shared
         variables are updated, NotImplementedError for operators that ONNX has no way to write.
         """
-        return importlib.import_module("scanopt.bridges.onnx_models.writing").to_onnx(self, self._signature, name)
+        return features.to_onnx(self, self._signature, name)
 
     def map_blocks(self, *args: Any, axis: Any = 0, schedule: str = "auto") -> Any:
         """The function of Dask arrays, block by block: Dask arrays that are computed when they are asked for.
@@ -188,19 +187,18 @@ class Runnable:
         which says what may be divided and what `schedule` is.  Raises ImportError without Dask, TypeError where no
         argument is a Dask array, and what `distribute` raises.
         """
-        return importlib.import_module("scanopt.scale.dask_arrays").map_blocks(self, args, axis, schedule)
+        return features.map_blocks(self, args, axis, schedule)
 
     def __dask_tokenize__(self) -> tuple[str, str]:
         """What tells it from others, the same in every process."""
-        text: str = importlib.import_module("scanopt.compilation.saved").text_of(self)
-        return type(self).__name__, hashlib.sha256(text.encode()).hexdigest()
+        return type(self).__name__, hashlib.sha256(text_of(self).encode()).hexdigest()
 
     def save(self, path: str | Path) -> None:
         """Write the program and the values of shared variables to a JSON file, for `scanopt.load`.
 
         Running it needs NumPy alone.  Raises OSError, ValueError for a dtype that the format does not know.
         """
-        importlib.import_module("scanopt.compilation.saved").save(self, path)
+        Path(path).write_text(text_of(self), encoding="ascii")
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {shown(self.name or '')}{self._signature}>"

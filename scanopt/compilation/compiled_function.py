@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scanopt import features
 from scanopt.array.variable import SharedVariable
 from scanopt.calculus.forms import TermGraph
 from scanopt.calculus.law import INPLACE, Law, named_laws
@@ -275,7 +275,7 @@ class Function(Runnable, Displayed):
     def recording(self) -> Recording:
         """The optimization once more, with what its engine noted down: what `explain` and `history` tell."""
         p = self._plan
-        asking = importlib.import_module("scanopt.lab.law_probe").IdleLaws(p.known)
+        asking = features.IdleLaws(p.known)
         return record(p.program, p.laws, p.settings, asking, p.found)
 
     def history(self, measure: bool = False) -> dict[str, Any]:
@@ -292,8 +292,7 @@ class Function(Runnable, Displayed):
         >>> [step["law"] for step in function([x], T.exp(x * 1.0)).history()["steps"]]
         ['right_identity']
         """
-        made: dict[str, Any] = importlib.import_module("scanopt.history.document").history(self, measure)
-        return made
+        return features.history(self, measure)
 
     def growth(self) -> Growth:
         """What each law did to the e-graph, round by round: matches, time, forms made, classes united.
@@ -302,8 +301,7 @@ class Function(Runnable, Displayed):
         them, `exploding` is the law that made most.
         """
         p = self._plan
-        made: Growth = importlib.import_module("scanopt.lab.growth").growth(p.program, p.laws, p.settings)
-        return made
+        return features.growth(p.program, p.laws, p.settings)
 
     def why_not(self, name: str) -> WhyNot:
         """What kept the laws of a name from doing more: `print` it.
@@ -320,17 +318,15 @@ class Function(Runnable, Displayed):
             once neutral(op, e, d) is not known: op(x, e) = x for every x of dtype d (trait of op, e a constant)
                 at x * 2.
         """
-        p, asked = self._plan, importlib.import_module("scanopt.lab.why_not")
-        made: WhyNot = asked.why_not(p.program, p.known, p.laws, name, p.settings, p.done)
-        return made
+        p = self._plan
+        return features.why_not(p.program, p.known, p.laws, name, p.settings, p.done)
 
     def show(self, path: str = "report.html", measure: bool = False) -> str:
         """Write one offline page: programs before and after, laws step by step, e-graph, costs.  Returns the path.
 
         measure: the page has measured times beside predicted costs, see `history`.
         """
-        page = importlib.import_module("scanopt.view.page").page_html(self.history(measure))
-        Path(path).write_text(page, encoding="utf-8")
+        Path(path).write_text(features.page_html(self.history(measure)), encoding="utf-8")
         return path
 
     def widget(self, measure: bool = False, height: int = 640) -> Any:

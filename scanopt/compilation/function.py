@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import Any
 
 from scanopt.array.variable import SharedVariable
+from scanopt.backends import executor
 from scanopt.calculus.law import INPLACE, Law, allowed, known_laws
 from scanopt.compilation.cautions import warn_of_streams
 from scanopt.compilation.compiled_function import Function, watched
@@ -120,7 +120,7 @@ def _costs(cost: CostModel | str | PathLike[str] | None, backend: str) -> CostMo
     """The cost model asked for, here or by config; by default that of the executor, which runs the program."""
     asked = config.cost if cost is None else cost
     if isinstance(asked, str) and asked == "default":
-        own: CostModel | None = getattr(importlib.import_module("scanopt.backends").executor(backend), "cost", None)
+        own: CostModel | None = getattr(executor(backend), "cost", None)
         if own is not None:
             return own
     return as_cost(asked)
@@ -129,5 +129,4 @@ def _costs(cost: CostModel | str | PathLike[str] | None, backend: str) -> CostMo
 def _limit(memory: float | str | None, backend: str) -> float | None:
     """The bytes that a program may hold; None for what the machine has free, which says nothing of a device."""
     found = as_bytes(config.memory if memory is None else memory)
-    executor = importlib.import_module("scanopt.backends").executor(backend)
-    return math.inf if found is None and getattr(executor, "on_device", False) else found
+    return math.inf if found is None and getattr(executor(backend), "on_device", False) else found

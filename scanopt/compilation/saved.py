@@ -7,9 +7,6 @@ it was damaged, and not who wrote it: whoever changes a file can make the checks
 
 from __future__ import annotations
 
-import hashlib
-import importlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,16 +14,17 @@ from typing import Any
 from scanopt.array.shown import shown
 from scanopt.array.types import TensorType
 from scanopt.array.variable import SharedVariable, Variable
+from scanopt.backends import executor
 from scanopt.compilation.callable import Runnable, compiled
 from scanopt.compilation.inputs import In
+from scanopt.compilation.saving import FORMAT, VERSION, digest, text_of
 from scanopt.compilation.signature import Signature
-from scanopt.program.ir import Compute, Const, Loop, Program
+from scanopt.program.ir import Compute, Loop, Program
 from scanopt.program.reading import Json, fields, integer, list_in, read_json, text_in, texts_in
-from scanopt.program.serial import const_data, program_data, read_const, read_program
+from scanopt.program.serial import read_const, read_program
 
-__all__ = ["SavedFunction", "from_text", "load", "save", "text_of"]
+__all__ = ["SavedFunction", "from_text", "load"]
 
-FORMAT, VERSION = "scanopt function", 1
 FORMS = ("list", "single", "none", "dict")
 
 
@@ -39,7 +37,7 @@ class SavedFunction(Runnable):
     def __init__(self, signature: Signature, program: Program, name: str | None, backend: str) -> None:
         super().__init__(signature, name)
         self._program, self._backend = program, backend
-        importlib.import_module("scanopt.backends").executor(backend)  # which says what it lacks
+        executor(backend)  # which says what it lacks
         try:
             self._compiled: Any = compiled(program, backend)
         except Exception as error:  # parameters that no public function makes
@@ -67,52 +65,6 @@ class SavedFunction(Runnable):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return from_text, (text_of(self),)
-
-
-# Writing
-
-
-def save(f: Runnable, path: str | Path) -> None:
-    """Write a function to a file: `f.save(path)`."""
-    Path(path).write_text(text_of(f), encoding="ascii")
-
-
-def text_of(f: Runnable) -> str:
-    """A function as the text of its file."""
-    s = f._signature
-    shared = {x: i for i, x in enumerate(dict.fromkeys((*s.shared, *s.updates)))}
-    data = {
-        "format": FORMAT,
-        "version": VERSION,
-        "name": f.name,
-        "backend": f.backend,
-        "inputs": [_input(x, value) for x, value in zip(s.slots, s.defaults, strict=True)],
-        "shared": [const_data(Const(x.name or "", x.get_value(borrow=True))) for x in shared],
-        "reads": [shared[x] for x in s.shared],
-        "updates": [shared[x] for x in s.updates],
-        "form": s.form,
-        "keys": list(s.keys),
-        "program": program_data(f.program),
-    }
-    return json.dumps(data | {"sha256": _digest(data)}, indent=1, allow_nan=False)
-
-
-def _input(x: In, value: Any) -> Json:
-    return {
-        "name": x.name,
-        "variable": x.variable.name,
-        "strict": x.strict,
-        "allow_downcast": x.allow_downcast,
-        "value": None if value is None else const_data(Const("", value)),
-        "updated": x.update is not None,
-    }
-
-
-def _digest(data: Json) -> str:
-    return hashlib.sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode("ascii")).hexdigest()
-
-
-# Reading
 
 
 def load(path: str | Path, backend: str | None = None) -> SavedFunction:
@@ -158,7 +110,7 @@ def _function(data: Json, backend: str | None) -> SavedFunction:
     signature = _signature(f, program, where)
     name = None if f["name"] is None else text_in(f, "name", where)
     text_in(f, "backend", where)
-    if f["sha256"] != _digest({k: v for k, v in f.items() if k != "sha256"}):
+    if f["sha256"] != digest({k: v for k, v in f.items() if k != "sha256"}):
         raise ValueError("the checksum does not fit: the file was changed after it was saved")
     return SavedFunction(signature, program, name, backend or f["backend"])
 

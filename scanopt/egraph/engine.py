@@ -193,7 +193,9 @@ def _bindings() -> str:
         found = PathFinder.find_spec("egglog.bindings", package.submodule_search_locations)
         if found is not None and found.origin is not None:
             return found.origin
-    file = importlib.import_module("egglog.bindings").__file__
+    from egglog import bindings  # which says what is missing
+
+    file = bindings.__file__
     assert file is not None
     return file
 

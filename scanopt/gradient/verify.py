@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from scanopt import features
 from scanopt.array.constants import constant
 from scanopt.array.variable import Variable, describe
 from scanopt.gradient.grad import grad
@@ -49,8 +50,6 @@ def verify_grad(
 
     Source: the documents' `theano.gradient.verify_grad`.
     """
-    from scanopt.compilation.function import function
-
     site = Site("verify_grad", user_location())
     points, random = _points(site, pt), _numbers(site, rng, n_tests)
     inputs = [_input(site, p, i) for i, p in enumerate(points)]
@@ -61,7 +60,7 @@ def verify_grad(
         _given(site, name, tolerance, _TOLERANCE[least])
         for name, tolerance in (("abs_tol", abs_tol), ("rel_tol", rel_tol))
     )
-    compiled = partial(function, inputs, mode=mode, on_unused_input="ignore", no_default_updates=True)
+    compiled = partial(features.function, inputs, mode=mode, on_unused_input="ignore", no_default_updates=True)
     shape = np.shape(compiled(output)(*points))
     for _ in range(n_tests):
         weights = constant((random.uniform(size=shape) + 0.5).astype(output.dtype))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from time import monotonic, perf_counter
 from typing import Any
 
+from scanopt.backends import executor
 from scanopt.compilation.callable import compiled
 from scanopt.compilation.compiled_function import Function
 from scanopt.compilation.measuring import least_seconds, shared_kept, values_of
@@ -56,7 +56,7 @@ def seconds_of_kernels(f: Function, program: Program, kernels: Sequence[HistoryK
     types, known = Names(program).types, {x.name for x in given(program)}
     reads = {n: _read(kernels[n]) for n in some}
     made = tuple(dict.fromkeys(name for names in reads.values() for name in names if name not in known))
-    clock = getattr(importlib.import_module("scanopt.backends").executor(f.backend), "clock", perf_counter)
+    clock = getattr(executor(f.backend), "clock", perf_counter)
     with shared_kept(f):
         arguments = f._signature.read(values, {})
         run = compiled(program, f.backend)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -10,6 +9,7 @@ from textwrap import shorten
 from typing import Any
 
 from scanopt.array.variable import Variable
+from scanopt.backends import executor
 from scanopt.calculus.law import Law, Program, standard_laws
 from scanopt.extraction.extract import Extraction
 from scanopt.interpreter import interpret
@@ -32,9 +32,7 @@ _FINDINGS = 3  # shown of one law
 
 
 def _compiled(extraction: Extraction) -> Callable[[Sequence[Any]], list[Any]]:
-    executor = importlib.import_module("scanopt.backends").executor("numpy")
-    run: Callable[[Sequence[Any]], list[Any]] = executor.compile(lower(extraction, exact=True))
-    return run
+    return executor("numpy").compile(lower(extraction, exact=True))
 
 
 def _reference(inputs: Sequence[Variable], outputs: Sequence[Variable], values: Sequence[Any]) -> list[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import platform
 from collections.abc import Iterator, Sequence
@@ -13,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from scanopt import tensor as T
+from scanopt.backends.kernels.cache import folder
 from scanopt.compilation.function import function
 from scanopt.extraction.calibrated_cost import calibration_file, read_costs
 from scanopt.loops.derived import map as scan_map
@@ -96,7 +96,7 @@ def _extras() -> Iterator[Diagnosis]:
 def _caches() -> Iterator[Diagnosis]:
     files = cache_files()
     size = bytes_text(float(sum(f.stat().st_size for f in files)))
-    where = files[0].parent if files else _kernels()
+    where = files[0].parent if files else folder()
     yield Diagnosis("cache of kernels", "works", f"{len(files)} files, {size}, in {where}")
     yield _costs()
 
@@ -115,11 +115,6 @@ def _costs() -> Diagnosis:
     return Diagnosis(name, "works", str(path))
 
 
-def _kernels() -> Path:
-    folder: Path = importlib.import_module("scanopt.backends.kernels.cache").folder()
-    return folder
-
-
 def cache_files() -> list[Path]:
     """The files of compiled kernels that are kept for the next process."""
-    return sorted(_kernels().glob("*.so"))
+    return sorted(folder().glob("*.so"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from scanopt import tensor as T
 from scanopt.array.constants import as_variable
+from scanopt.backends import executor
 from scanopt.calculus.law import standard_laws
 from scanopt.compilation.measuring import least_seconds
 from scanopt.compilation.optimize import Settings, optimize
@@ -103,10 +103,7 @@ def _compiled(program: Callable[..., Any], ndim: int) -> Callable[[list[Any]], l
     outputs = [as_variable(v) for v in program(a, n, x)]
     laws = [law for law in standard_laws() if law.ruleset == "save_mem"]
     done = optimize(encode([a, n, x], outputs), laws, Settings())
-    run: Callable[[list[Any]], list[Any]] = (
-        importlib.import_module("scanopt.backends").executor("numpy").compile(lower(done.extraction))
-    )
-    return run
+    return executor("numpy").compile(lower(done.extraction))
 
 
 def _seconds(run: Callable[[list[Any]], list[Any]], a: Any, n: int, seconds: float) -> float:

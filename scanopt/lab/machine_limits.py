@@ -6,7 +6,6 @@ does not: what NumPy, or CuPy on a device, reaches in its best case.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from functools import lru_cache
 from time import perf_counter
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.backends import executor
 from scanopt.extraction.calibrated_cost import calibration_file, read_limits
 from scanopt.extraction.roofline import MachineLimits
 
@@ -91,8 +91,7 @@ def limits_of(backend: str) -> MachineLimits:
 
     Raises as the backend does where it cannot be had.
     """
-    executor = importlib.import_module("scanopt.backends").executor(backend)
-    if getattr(executor, "on_device", False):
+    if getattr(executor(backend), "on_device", False):
         return _of_device(backend)
     try:
         kept = read_limits(calibration_file())
@@ -108,5 +107,5 @@ def _of_machine() -> MachineLimits:
 
 @lru_cache(maxsize=4)
 def _of_device(backend: str) -> MachineLimits:
-    executor = importlib.import_module("scanopt.backends").executor(backend)
-    return measured_limits(executor.xp, executor.clock, device=True)
+    device: Any = executor(backend)
+    return measured_limits(device.xp, device.clock, device=True)

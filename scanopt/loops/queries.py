@@ -7,10 +7,10 @@ in `scanopt.egraph.queries`, when first asked for.
 from __future__ import annotations
 
 import copy
-import importlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from scanopt import features
 from scanopt.array.variable import Variable
 from scanopt.loops.scan_args import ScanArgs, scan_args
 from scanopt.loops.scan_info import ScanInfo
@@ -91,7 +91,7 @@ class ScanQueries:
     sit_sot_in_slices, as_while = _number("sit_sot_in_slices"), _number("as_while")
 
     def _derived(self) -> Any:
-        return importlib.import_module("scanopt.egraph.queries").queries(self)
+        return features.queries(cast("Scan", self))
 
     def mitmot_taps(self) -> Taps:
         """For each mit-mot the steps at which it reads, relative to the present one."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from scanopt.array.variable import Apply, Variable
+from scanopt.array.variable import Apply, Node, Variable
 from scanopt.loops.scan_info import ScanInfo, Taps
 
 if TYPE_CHECKING:
@@ -155,10 +155,9 @@ def scan_args(node: Scan) -> ScanArgs:
 
     Source: the internals document, "Accessing/manipulating Scan's inputs and outputs by type".
     """
-    from scanopt.loops.node import Scan
-
-    if not isinstance(node, Scan):
-        raise TypeError(f"scan_args takes a Scan node, the owner of an output of scan, found {_words(node)}")
+    given: object = node
+    if isinstance(given, Apply) or not isinstance(given, Node):
+        raise TypeError(f"scan_args takes a Scan node, the owner of an output of scan, found {_words(given)}")
     mit, sit = len(node.mit_sots), len(node.mit_sots) + len(node.sit_sots)
     nit = sit + len(node.shared)
     return ScanArgs(

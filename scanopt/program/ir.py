@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from scanopt import features
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 from scanopt.displayed import Displayed
@@ -212,6 +213,4 @@ class Program(Displayed):
         return [s for s in self.walk() if isinstance(s, Loop)]
 
     def __str__(self) -> str:
-        from scanopt.program.text import program_text
-
-        return program_text(self)
+        return features.program_text(self)

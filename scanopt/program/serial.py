@@ -15,6 +15,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+import scanopt.loops.require  # an operator of its own, beside the table's  # noqa: F401
 from scanopt.array.op import Op
 from scanopt.array.shown import shown
 from scanopt.array.types import DTYPES, LONGEST, MOST_AXES, TensorType
@@ -145,8 +146,6 @@ def from_json(text: str) -> Program:
 
 def read_program(data: Json) -> Program:
     """The program that `program_data` gave.  Raises ValueError, saying what is wrong and where."""
-    import scanopt.loops.require  # an operator of its own, beside the table's  # noqa: F401
-
     program = inferred(_program(data))
     if data["storage"] is not None:
         storage = read_storage(data["storage"], "storage")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+import scanopt.scale.axis_rules_of_parts  # which enters its rules
+import scanopt.scale.axis_rules_of_reductions  # noqa: F401
 from scanopt.array.variable import Apply, Constant, Variable, describe
 from scanopt.loops.graph import schedule
 from scanopt.loops.node import MitSot, Scan, State
@@ -24,8 +25,6 @@ def kinds_of(outputs: Sequence[Variable], lanes: Mapping[Variable, int], carries
 
     carries: loops over the lanes are taken to be given what they carry from one lane to the next, and are listed.
     """
-    for part in ("parts", "reductions"):  # which enter their rules
-        importlib.import_module(f"scanopt.scale.axis_rules_of_{part}")
     env: Env = {v: LaneKind(axis) for v, axis in lanes.items()}
     flow = Flow(carries)
     flow.follow(outputs, env)

@@ -7,13 +7,14 @@ not count is written again.
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from scanopt.libraries import library
 
 __all__ = ["CheckpointStore"]
 
@@ -82,7 +83,7 @@ class CheckpointStore:
 
 def _zarr() -> Any:
     try:
-        return importlib.import_module("zarr")
+        return library("zarr", "scale", "resumable")
     except ImportError:
         return None
 

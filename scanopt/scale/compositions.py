@@ -22,8 +22,9 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.array.registry import FUNCTIONS
 from scanopt.array.types import COMPLEX, FLOATS
-from scanopt.array.variable import Apply, Variable
+from scanopt.array.variable import Apply, Variable, apply
 from scanopt.loops.graph import schedule
 from scanopt.loops.node import MitSot, Scan
 from scanopt.scale.axis_rules import elementwise, rule_of
@@ -277,15 +278,11 @@ def linear_part(node: Scan, group: Group, given: Mapping[Variable, Variable]) ->
 
 def zeros_of(v: Variable) -> Variable:
     """Zeros of its shape and dtype."""
-    from scanopt.array.registry import FUNCTIONS
-
     made: Variable = FUNCTIONS["zeros_like"](v)
     return made
 
 
 def _linear(x: Any, made: Mapping[Variable, Variable]) -> Variable:
-    from scanopt.array.variable import apply
-
     args, name = list(x.inputs), x.op.name
     dependent = [v in made for v in args]
     if name in _SUMS and not all(dependent):
@@ -306,8 +303,6 @@ def _linear(x: Any, made: Mapping[Variable, Variable]) -> Variable:
 
 def clamped_part(node: Scan, group: Group, given: Sequence[Variable]) -> list[Variable]:
     """(a, low, high) after the step, from those before it: the state is min(max(s + a, low), high)."""
-    from scanopt.array.registry import FUNCTIONS
-
     F = FUNCTIONS
     step = _Step(node, group)
     (start,) = [lag.read for lag in group.lags]

@@ -9,10 +9,10 @@ import numpy as np
 
 from scanopt.array.batching import dim
 from scanopt.array.constants import as_variable
-from scanopt.bridges.peers import peer
 from scanopt.compilation.callable import Runnable
 from scanopt.compilation.function import function
 from scanopt.interpreter import read_value
+from scanopt.libraries import library
 from scanopt.scale import workers
 from scanopt.scale.arrays import Part, part_of
 from scanopt.scale.kinds import LAST, Kind, LaneKind, Partial
@@ -24,7 +24,7 @@ __all__ = ["lazily", "map_blocks"]
 
 def map_blocks(f: Runnable, args: Sequence[Any], axis: Any, schedule: str) -> Any:
     """`f.map_blocks`: see there."""
-    array = peer("dask.array", "scale", "map_blocks")
+    array = library("dask.array", "scale", "map_blocks")
     values = f._signature.in_order(args, {})
     blocks = [i for i, x in enumerate(values) if isinstance(x, array.Array)]
     if not blocks:
@@ -36,7 +36,7 @@ def map_blocks(f: Runnable, args: Sequence[Any], axis: Any, schedule: str) -> An
 
 def lazily(plan: PartPlan, values: Sequence[Any], chunks: int | None) -> list[Any]:
     """The outputs as Dask arrays.  Blocks are those of the first input that is divided, or have `chunks` lanes."""
-    array, delayed = peer("dask.array", "scale", "distribute"), peer("dask", "scale", "distribute").delayed
+    array, delayed = library("dask.array", "scale", "distribute"), library("dask", "scale", "distribute").delayed
     first = next((i for i in plan.lanes if isinstance(values[i], array.Array)), next(iter(plan.lanes)))
     n = np.shape(values[first])[plan.lanes[first]]
     sizes = _sizes(values[first], plan.lanes[first], n, chunks)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from scanopt.compilation.callable import Runnable
 from scanopt.loops.site import show
 from scanopt.scale import workers
 from scanopt.scale.arrays import Part, Sink, divided, part_of, sink_of, usual_size, whole_of, written_apart
+from scanopt.scale.dask_arrays import lazily
 from scanopt.scale.kinds import LAST, Kind, LaneKind, Partial
 from scanopt.scale.pattern import lanes_of
 from scanopt.scale.plans import PartPlan, plan
@@ -45,8 +45,7 @@ class Distributed:
         f = self.plan.f
         values = f._signature.in_order(args, kwargs)
         if any(_is_dask(x) for x in values):
-            lazily = importlib.import_module("scanopt.scale.dask_arrays")
-            return f._signature.pack(lazily.lazily(self.plan, values, self._chunks))
+            return f._signature.pack(lazily(self.plan, values, self._chunks))
         given = [x if hasattr(x, "shape") and hasattr(x, "dtype") else np.asarray(x) for x in values]
         n = self._length(given)
         if n == 0:

@@ -16,7 +16,7 @@ from scanopt.compilation.callable import Runnable
 from scanopt.compilation.compiled_function import Function
 from scanopt.compilation.function import function
 from scanopt.compilation.planning import OptimizationPlan
-from scanopt.compilation.saved import text_of
+from scanopt.compilation.saving import text_of
 from scanopt.compilation.signature import signature
 from scanopt.forks import once
 from scanopt.loops.node import MitSot

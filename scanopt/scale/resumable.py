@@ -12,7 +12,7 @@ import numpy as np
 
 from scanopt.array.variable import Variable
 from scanopt.compilation.callable import Runnable
-from scanopt.compilation.saved import text_of
+from scanopt.compilation.saving import text_of
 from scanopt.loops.site import show
 from scanopt.scale.checkpoints import CheckpointStore
 from scanopt.scale.loop_pieces import LoopPiece, pieces

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from typing import Any, Protocol
 
-from scanopt.bridges.peers import peer
+from scanopt.libraries import library
 from scanopt.loops.site import show
 
 __all__ = ["Runner", "runner"]
@@ -141,7 +141,7 @@ def runner(on: Any, workers: int | None) -> Runner:
         context = multiprocessing.get_context("spawn")
         return Pool(lambda: ProcessPoolExecutor(count, context), count, True)
     if on == "dask":
-        return Cluster(peer("distributed", "scale", 'on="dask"').get_client())
+        return Cluster(library("distributed", "scale", 'on="dask"').get_client())
     if callable(getattr(on, "submit", None)) and callable(getattr(on, "nthreads", None)):
         return Cluster(on)
     raise ValueError(f'on must be "threads", "processes", "here", "dask" or a client of Dask, found {show(on)}')

@@ -17,6 +17,7 @@ import numpy as np
 from scanopt.compilation.saved import SavedFunction, from_text
 from scanopt.forks import lock
 from scanopt.scale.arrays import Part, Sink, value_of
+from scanopt.scale.compositions import identity
 
 __all__ = ["Saved", "Summary", "adopted", "advance", "combined", "parts", "run", "start", "summary"]
 
@@ -121,8 +122,6 @@ def summary(s: Summary, values: Sequence[Any], carries: Arrays) -> Arrays:
     """What some steps do to any state.  carries: before them, of states of groups before; of its own, the shapes."""
     own = [np.asarray(carries[i]) for i in s.places]
     if s.name == "Folded":
-        from scanopt.scale.compositions import identity
-
         return s.program([*values, *carries, *(np.full_like(x, identity(s.ufunc, x.dtype.name)) for x in own)])
     if s.name == "Forgotten":
         return s.program([*values, *carries, *own])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from scanopt import features
 from scanopt.array.batching import broadcast_to, dim, dims_of, expand, transpose
 from scanopt.array.constants import as_variable, promoted
 from scanopt.array.functions.arguments import minus, on_axis
@@ -130,8 +130,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     count: Any = 1
     for length in outer:
         count = times(count, length)
-    loops = importlib.import_module("scanopt.loops.derived")
-    rows, _ = loops.map(lambda row: as_variable(func1d(row, *args, **kwargs)), reshape_to(v, (count, n)))
+    rows, _ = features.map(lambda row: as_variable(func1d(row, *args, **kwargs)), reshape_to(v, (count, n)))
     found = reshape_to(rows, (*outer, *dims_of(rows)[1:]))
     inner = list(range(len(outer), found.ndim))
     return transpose(found, [*range(i), *inner, *range(i, len(outer))])

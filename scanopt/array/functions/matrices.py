@@ -10,11 +10,11 @@ from scanopt.array.batching import dim, dims_of, expand
 from scanopt.array.constants import as_variable, promoted
 from scanopt.array.functions.arguments import expect_axes, length_of
 from scanopt.array.operators.axes import moveaxis
-from scanopt.array.operators.creation import arange, diag
+from scanopt.array.operators.creation import arange
 from scanopt.array.operators.elementwise import cast, elementwise, where
 from scanopt.array.operators.joining import stack
 from scanopt.array.operators.lengths import times
-from scanopt.array.operators.selecting import flip
+from scanopt.array.operators.selecting import diag, flip
 from scanopt.array.operators.shaping import flatten, reshape_to
 from scanopt.array.operators.subtensor import getitem
 from scanopt.array.registry import FUNCTIONS, public

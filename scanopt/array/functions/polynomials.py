@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
 
+from scanopt import features
 from scanopt.array.batching import dim, expand
 from scanopt.array.constants import as_variable, promoted
 from scanopt.array.functions.arguments import expect_axes, known_int, limited, minus, plus
 from scanopt.array.functions.signals import convolve
-from scanopt.array.linalg_decompositions import lstsq
+from scanopt.array.linalg_decompositions import eigvals, lstsq
 from scanopt.array.operators.axes import atleast_1d
 from scanopt.array.operators.creation import arange, full, full_like
 from scanopt.array.operators.elementwise import cast, elementwise, where
@@ -47,8 +47,7 @@ def polyval(p: Any, x: Any) -> Variable:
         return found
     start = cast(start, np.result_type(coefficients.dtype, at.dtype))
     coefficients = _after_zero(coefficients)  # a step to take where there are none
-    loops = importlib.import_module("scanopt.loops.derived")
-    found, _ = loops.foldl(
+    found, _ = features.foldl(
         lambda c, total, at: cast(total * at + c, start.dtype), coefficients, start, non_sequences=[at]
     )
     return as_variable(found)
@@ -208,13 +207,12 @@ def polydiv(u: Any, v: Any) -> tuple[Variable, Variable]:
     top, by = promoted(_coefficients("polydiv", u) + 0.0, _coefficients("polydiv", v) + 0.0)
     scale, width = elementwise("divide", cast(1.0, by.dtype), by[0]), dim(by, 0)
     steps = limited(minus(plus(dim(top, 0), 1), width), 0)
-    scan = importlib.import_module("scanopt.loops.scan").scan
 
     def divided(k: Variable, rest: Variable, by: Variable, scale: Variable) -> tuple[Variable, Variable]:
         factor = elementwise("multiply", scale, rest[k])
         return inc_subtensor(rest[k : k + by.shape[0]], -elementwise("multiply", factor, by)), factor
 
-    (rests, factors), _ = scan(divided, arange(steps), [top, None], [by, scale])
+    (rests, factors), _ = features.scan(divided, arange(steps), [top, None], [by, scale])
     rest = concatenate([expand(top, (0,)), rests], 0)[-1]
     nothing = elementwise("less_equal", elementwise("absolute", rest[:-1]), 1e-8)  # as np.allclose: a NaN is something
     some = concatenate([elementwise("logical_not", nothing), full((1,), True)], 0)
@@ -243,5 +241,5 @@ def roots(p: Any) -> Variable:
     row = -elementwise("divide", kept[1:], kept[:1])
     below = FUNCTIONS["eye"](degree, dtype=v.dtype)[: limited(minus(degree, 1), 0)]
     companion = concatenate([expand(row, (0,)), below], 0)[:degree]
-    found: Variable = importlib.import_module("scanopt.array.linalg_decompositions").eigvals(companion)
+    found = eigvals(companion)
     return concatenate([found, full((zeros,), cast(0, found.dtype))], 0)

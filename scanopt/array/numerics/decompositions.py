@@ -6,7 +6,6 @@ SciPy's, imported when it is first called, and on a device CuPy's.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 
 from scanopt.array.device import device_of
 from scanopt.array.numerics.factors import dtype_of, on
+from scanopt.libraries import library
 
 __all__ = ["COMPLEX_OF", "eig", "eigh", "expm", "lstsq", "pinv", "qr", "spectrum", "svd"]
 
@@ -144,9 +144,6 @@ def expm(xp: Any, a: Any) -> Any:
 
 def _expm(module: str) -> Callable[..., Any]:
     device = device_of(module)
-    home = "scipy.linalg" if device is None else device.linalg
-    try:
-        found: Callable[..., Any] = importlib.import_module(home).expm
-    except ImportError as error:
-        raise ImportError(f"the exponential of a matrix needs SciPy: pip install scipy ({error})") from None
+    home = library("scipy.linalg", "", "expm") if device is None else device.load(device.linalg)
+    found: Callable[..., Any] = home.expm
     return found

@@ -9,7 +9,6 @@ vector (where they have one axis) or the columns of a matrix, as for `np.linalg.
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.device import CUPY, device_of
+from scanopt.libraries import library
 
 __all__ = [
     "FLAGS", "SINGULAR", "checked", "cho_solve", "dtype_of", "flagged", "lu_factor", "lu_solve", "on", "raising",
@@ -51,24 +51,20 @@ def raising(xp: Any) -> AbstractContextManager[Any]:
     device = device_of(xp)
     if device is None:
         return nullcontext()
-    found: AbstractContextManager[Any] = importlib.import_module(device.states).errstate(linalg="raise")
+    found: AbstractContextManager[Any] = device.load(device.states).errstate(linalg="raise")
     return found
 
 
 @cache
 def _routine(name: str, char: str) -> Callable[..., Any]:
     """A routine of LAPACK for a dtype, which is given by its letter in NumPy."""
-    try:
-        lapack = importlib.import_module("scipy.linalg.lapack")
-    except ImportError as error:
-        raise ImportError(f"factors of matrices need SciPy: pip install scipy ({error})") from None
-    found: Callable[..., Any] = getattr(lapack, _LAPACK[char] + name)
+    found: Callable[..., Any] = getattr(library("scipy.linalg.lapack", "", name), _LAPACK[char] + name)
     return found
 
 
 @cache
 def _on_device() -> Any:
-    return importlib.import_module(CUPY.linalg)
+    return CUPY.load(CUPY.linalg)
 
 
 # Systems

@@ -7,7 +7,6 @@ run by itself.  Results never depend on whether SciPy is there.
 
 from __future__ import annotations
 
-import importlib
 import math
 import sys
 from collections.abc import Callable
@@ -128,7 +127,7 @@ def _filter(size: int) -> Filter | None:
 @cache
 def _scipy_filter() -> Filter | None:
     try:
-        run = importlib.import_module("scipy.signal").lfilter
+        from scipy.signal import lfilter
     except ImportError:
         return None
 
@@ -139,7 +138,7 @@ def _scipy_filter() -> Filter | None:
                 zi[k] = s * a if a is factors[k] else zi[k] + s * a
         one = np.ones(1, x.dtype)
         denominator = np.array([1.0, *(-a for a in factors)], x.dtype)
-        return np.asarray(run(one, denominator, x, axis=0, zi=zi)[0])
+        return np.asarray(lfilter(one, denominator, x, axis=0, zi=zi)[0])
 
     # A compiler may have joined multiplications and additions into one rounding.
     rng = np.random.default_rng(0)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from scanopt.array.device import Device, device_of, to_host
+from scanopt.libraries import library
 
 __all__ = ["special_dtypes", "special_function"]
 
@@ -24,11 +24,8 @@ def special_function(module: str, name: str) -> Any:
     np.float64(0.0)
     """
     device = device_of(module)
-    home = "scipy.special" if device is None else device.special
-    try:
-        found = getattr(importlib.import_module(home), name, None)
-    except ImportError as error:
-        raise ImportError(f"{name} needs SciPy: pip install scipy ({error})") from None
+    home = library("scipy.special", "", name) if device is None else device.load(device.special)
+    found = getattr(home, name, None)
     return _by_host(name, device) if found is None and device is not None else found
 
 

@@ -14,7 +14,6 @@ from scanopt.array.constants import as_tensor_variable, as_variable, is_weak, we
 from scanopt.array.derivatives import no_gradient, smooth
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.operators.elementwise import cast, elementwise, where
-from scanopt.array.operators.joining import concatenate
 from scanopt.array.operators.shaping import as_dims
 from scanopt.array.operators.sum_to import sum_to
 from scanopt.array.parameters import DTYPE, SHAPE
@@ -342,27 +341,3 @@ def tril(x: Any, k: Any = 0) -> Variable:
 def triu(x: Any, k: Any = 0) -> Variable:
     """The upper triangle of the last two axes: zeros below diagonal k."""
     return _triangle(x, k, "greater_equal")
-
-
-@public("diag", numpy=("diag",))
-def diag(x: Any, k: int = 0) -> Variable:
-    """A vector as diagonal k of a square matrix, or diagonal k of a matrix as a vector.
-
-    >>> diag(np.ones(3), 1).type.shape
-    (4, 4)
-    """
-    from scanopt.array.operators.selecting import diagonal
-
-    v = as_variable(x)
-    if v.ndim == 2:
-        return diagonal(v, k)
-    if v.ndim != 1:
-        raise ValueError(f"diag takes a vector or a matrix, found {describe(v)}")
-    zero = Constant(np.zeros((), v.dtype))
-    n = dim(v, 0)
-    square = where(on_diagonal(n, n, _count(0), "equal"), v, zero)
-    if k == 0:
-        return square
-    side, length = full((n, abs(k)), zero), full((abs(k), elementwise("add", n, abs(k))), zero)
-    wide = concatenate([side, square] if k > 0 else [square, side], 1)
-    return concatenate([wide, length] if k > 0 else [length, wide], 0)

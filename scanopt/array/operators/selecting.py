@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.batching import broadcast_to, dim, dims_of, expand, transpose
+from scanopt.array.batching import broadcast_to, dim, dims_of, expand, int_constant, transpose
 from scanopt.array.constants import as_variable
-from scanopt.array.operators.creation import arange
-from scanopt.array.operators.elementwise import cast, elementwise
+from scanopt.array.operators.creation import arange, full, on_diagonal
+from scanopt.array.operators.elementwise import cast, elementwise, where
 from scanopt.array.operators.joining import concatenate
 from scanopt.array.operators.reductions import reduce
 from scanopt.array.operators.shaping import flatten, reshape
 from scanopt.array.operators.subtensor import getitem
 from scanopt.array.registry import public
 from scanopt.array.shapes import axis_of
-from scanopt.array.variable import Variable, describe
+from scanopt.array.variable import Constant, Variable, describe
 
 __all__ = ["diagonal", "take"]
 
@@ -137,6 +137,28 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variabl
         steps = arange(elementwise("minimum", *ends))
     at = elementwise("add", steps, down), elementwise("add", steps, right)
     return getitem(v, (Ellipsis, *at))
+
+
+@public("diag", numpy=("diag",))
+def diag(x: Any, k: int = 0) -> Variable:
+    """A vector as diagonal k of a square matrix, or diagonal k of a matrix as a vector.
+
+    >>> diag(np.ones(3), 1).type.shape
+    (4, 4)
+    """
+    v = as_variable(x)
+    if v.ndim == 2:
+        return diagonal(v, k)
+    if v.ndim != 1:
+        raise ValueError(f"diag takes a vector or a matrix, found {describe(v)}")
+    zero = Constant(np.zeros((), v.dtype))
+    n = dim(v, 0)
+    square = where(on_diagonal(n, n, int_constant(0), "equal"), v, zero)
+    if k == 0:
+        return square
+    side, length = full((n, abs(k)), zero), full((abs(k), elementwise("add", n, abs(k))), zero)
+    wide = concatenate([side, square] if k > 0 else [square, side], 1)
+    return concatenate([wide, length] if k > 0 else [length, wide], 0)
 
 
 @public("trace", numpy=("trace",))

@@ -14,12 +14,12 @@ A key is a uint64 vector of three words: two of key, and the number of the draw,
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from scanopt import features
 from scanopt.array.batching import broadcast_to, dims_of, int_constant, split_dims
 from scanopt.array.constants import as_tensor_variable, as_variable, is_weak
 from scanopt.array.op import Op
@@ -361,7 +361,6 @@ def _some(key: Any, dims: Sequence[Any], many: Any) -> Variable:
 
 def __getattr__(name: str) -> Any:
     """The streams, which are made with these functions, under `T.random`, too."""
-    homes = {"RandomStream": "stream", "RandomStreams": "streams", "MRG_RandomStreams": "streams"}
-    if name in homes:
-        return getattr(importlib.import_module(f"scanopt.array.random.{homes[name]}"), name)
+    if name in ("RandomStream", "RandomStreams", "MRG_RandomStreams"):
+        return getattr(features, name)
     raise AttributeError(f"module 'scanopt.tensor.random' has no attribute {name!r}")

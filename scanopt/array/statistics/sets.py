@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from scanopt import features
 from scanopt.array.batching import dim, dims_of
 from scanopt.array.constants import as_variable
 from scanopt.array.operators.axes import moveaxis
@@ -127,12 +127,11 @@ def _as_rows(v: Variable) -> Variable:
 
 def _order_of_entries(rows: Variable) -> Variable:
     """The order of rows by their first element, where that is equal by the next one, and so on."""
-    loop = importlib.import_module("scanopt.loops.carry").loop
 
     def by(order: Variable, column: Variable) -> tuple[Variable, None]:
         return getitem(order, FUNCTIONS["argsort"](getitem(column, order), 0, kind="stable")), None
 
-    order, _ = loop(by, arange(dim(rows, 0)), FUNCTIONS["transpose"](rows), reverse=True)
+    order, _ = features.loop(by, arange(dim(rows, 0)), FUNCTIONS["transpose"](rows), reverse=True)
     return as_variable(order)
 
 

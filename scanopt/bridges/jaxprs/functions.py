@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.array.constants import as_variable
 from scanopt.array.variable import Variable, describe
 from scanopt.bridges.jaxprs.reading import is_key, read_jaxpr, type_of
 from scanopt.bridges.jaxprs.writing import jax_function, typed_key
-from scanopt.bridges.peers import peer
 from scanopt.compilation.compiled_function import Function
 from scanopt.compilation.explanation import Explanation
 from scanopt.compilation.function import function
 from scanopt.forks import lock
+from scanopt.libraries import library
 from scanopt.loops.rebuild import rebuild
 from scanopt.program.ir import Program
 
@@ -77,7 +78,7 @@ class FromJax:
         return _tree().tree_unflatten(graph.structure, found)
 
     def _graph(self, args: Any, kwargs: Any) -> tuple[list[Any], JaxGraph]:
-        jax = peer("jax", "jax", "from_jax")
+        jax = library("jax", "jax", "from_jax")
         leaves, structure = _tree().tree_flatten((args, kwargs))
         key = (structure, tuple(map(_kind, leaves)), bool(jax.config.jax_enable_x64))
         with self._lock:
@@ -138,7 +139,7 @@ class FromJax:
 
 
 def _tree() -> Any:
-    return peer("jax.tree_util", "jax", "from_jax")
+    return library("jax.tree_util", "jax", "from_jax")
 
 
 def _is_key(x: Any) -> bool:
@@ -163,11 +164,11 @@ def _example(x: Any) -> Any:
             f"from_jax needs shapes that are known, as JAX does, but {describe(x)} has lengths that are not: give the "
             "variable a shape, or trace with static_shapes=True"
         )
-    return peer("jax", "jax", "from_jax").ShapeDtypeStruct(x.type.shape, x.dtype)
+    return library("jax", "jax", "from_jax").ShapeDtypeStruct(x.type.shape, x.dtype)
 
 
 def _traced(f: Callable[..., Any], structure: Any, leaves: list[Any], options: dict[str, Any]) -> JaxGraph:
-    jax, tree = peer("jax", "jax", "from_jax"), _tree()
+    jax, tree = library("jax", "jax", "from_jax"), _tree()
     shape: list[Any] = []
 
     def flat(*given: Any) -> Any:
@@ -195,8 +196,6 @@ def _label(path: str) -> str:
 
 def _placed(graph: JaxGraph, leaves: list[Any]) -> list[Variable]:
     """The graph with symbolic arguments in place of its inputs."""
-    from scanopt.array.constants import as_variable
-
     given = [x if isinstance(x, Variable) else as_variable(np.asarray(x, v.dtype)) for x, v in zip(leaves, graph.inputs, strict=True)]  # fmt: skip  # noqa: E501
     return rebuild(graph.outputs, dict(zip(graph.inputs, given, strict=True)))
 
@@ -204,14 +203,14 @@ def _placed(graph: JaxGraph, leaves: list[Any]) -> list[Variable]:
 def _array(x: Any) -> Any:
     """A leaf as NumPy's array; a typed key as one integer."""
     if _is_key(x):
-        words = np.asarray(peer("jax", "jax", "from_jax").random.key_data(x)).astype(np.uint64)
+        words = np.asarray(library("jax", "jax", "from_jax").random.key_data(x)).astype(np.uint64)
         return words[..., 0] << np.uint64(32) | words[..., 1]
     return x if type(x) in (bool, int, float, complex) else np.asarray(x)
 
 
 def _key(x: Any) -> Any:
     """An integer as a typed key."""
-    jax = peer("jax", "jax", "from_jax")
+    jax = library("jax", "jax", "from_jax")
     words = np.stack([x >> np.uint64(32), x & np.uint64(0xFFFFFFFF)], axis=-1).astype(np.uint32)
     return jax.random.wrap_key_data(jax.numpy.asarray(words))
 
@@ -234,7 +233,7 @@ def from_jax(f: Callable[..., Any], **options: Any) -> FromJax:
     >>> f(jnp.arange(3.0))  # doctest: +SKIP
     (array(3., dtype=float32), array([0., 0., 1.], dtype=float32))
     """
-    peer("jax", "jax", "from_jax")
+    library("jax", "jax", "from_jax")
     if not callable(f):
         raise TypeError(f"from_jax takes a function written with JAX, found {f!r}")
     return FromJax(f, options)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +13,7 @@ from scanopt.array.operators.indexing import key_of
 from scanopt.array.shapes import ufunc_dtypes
 from scanopt.array.types import TensorType
 from scanopt.bridges.peers import Refused
+from scanopt.libraries import library
 
 __all__ = ["Last", "Operators", "rule_for"]
 
@@ -365,7 +365,7 @@ def _cumaffine(m: Operators, op: Op, a: Any, b: Any) -> Any:
 
 @rule_for("threefry")
 def _threefry(m: Operators, op: Op, *words: Any) -> Any:
-    hashed: Any = importlib.import_module("jax.extend.random").threefry2x32_p
+    hashed: Any = library("jax.extend.random", "jax", "to_jax").threefry2x32_p
     shape = np.broadcast_shapes(*map(np.shape, words))
     given = [m.jax.numpy.broadcast_to(m.jax.numpy.asarray(w, "uint32"), shape) for w in words]
     return m.jax.numpy.stack(hashed.bind(*given), axis=-1)

@@ -5,7 +5,6 @@ JAX's functions of keys are traced once more down to hashes, so that bits are th
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +16,7 @@ from scanopt.array.variable import Constant, Variable
 from scanopt.bridges.jaxprs.calls import read_closed
 from scanopt.bridges.jaxprs.reading import JaxprEquation, is_key, rule
 from scanopt.bridges.jaxprs.shapes import entry_of
+from scanopt.libraries import library
 
 _HALF = np.uint64(32)
 
@@ -78,7 +78,7 @@ def _bits(eq: JaxprEquation) -> Variable:
 
 @rule("random_fold_in")
 def _fold_in(eq: JaxprEquation) -> Variable:
-    jax = importlib.import_module("jax")
+    jax = library("jax", "jax", "from_jax")
     impl = _generator(eq, _implementation(eq))
     keys, data = eq.inputs
     shapes = [x.type.shape for x in (keys, data)]
@@ -93,7 +93,7 @@ def _fold_in(eq: JaxprEquation) -> Variable:
 @rule("random_gamma")
 def _gamma(eq: JaxprEquation) -> Variable:
     """By JAX's own loop of tries."""
-    jax = importlib.import_module("jax")
+    jax = library("jax", "jax", "from_jax")
     primitive, params = eq.eqn.primitive, dict(eq.params)
     given = [v.aval for v in eq.eqn.invars]
     closed = jax.make_jaxpr(lambda k, a: primitive.impl(k, a, **params))(*map(jax.typeof, map(_example, given)))
@@ -101,7 +101,7 @@ def _gamma(eq: JaxprEquation) -> Variable:
 
 
 def _example(aval: Any) -> Any:
-    jax = importlib.import_module("jax")
+    jax = library("jax", "jax", "from_jax")
     if is_key(aval):
         return jax.random.wrap_key_data(jax.numpy.zeros((*aval.shape, 2), "uint32"))
     return jax.numpy.zeros(aval.shape, aval.dtype)
@@ -114,7 +114,7 @@ def _implementation(eq: JaxprEquation) -> Any:
 
 def _generator(eq: JaxprEquation, impl: Any) -> Any:
     """JAX's functions of keys that are arrays.  Raises Refused for generators other than threefry."""
-    known = importlib.import_module("jax.extend.random").threefry_prng_impl
+    known = library("jax.extend.random", "jax", "from_jax").threefry_prng_impl
     if str(impl) not in ("fry", "threefry2x32", str(known)):
         raise eq.refused(f"keys of the generator {impl}: make them with impl='threefry2x32'")
     return known
@@ -122,7 +122,7 @@ def _generator(eq: JaxprEquation, impl: Any) -> Any:
 
 def _of_keys(eq: JaxprEquation, f: Callable[[Any, Any], Any]) -> Variable:
     """f of the generator and one key, for each of the keys that an equation reads."""
-    jax, impl, keys = importlib.import_module("jax"), _generator(eq, _implementation(eq)), eq.inputs[0]
+    jax, impl, keys = library("jax", "jax", "from_jax"), _generator(eq, _implementation(eq)), eq.inputs[0]
 
     def one(k: Any) -> Any:
         return f(impl, k)
@@ -133,6 +133,6 @@ def _of_keys(eq: JaxprEquation, f: Callable[[Any, Any], Any]) -> Variable:
 
 
 def _traced(eq: JaxprEquation, f: Callable[..., Any], inputs: list[Variable]) -> Variable:
-    jax = importlib.import_module("jax")
+    jax = library("jax", "jax", "from_jax")
     given = [jax.ShapeDtypeStruct(x.type.shape, x.dtype) for x in inputs]
     return read_closed(jax.make_jaxpr(f)(*given), inputs)[0]

@@ -17,6 +17,7 @@ from scanopt.array.registry import FUNCTIONS
 from scanopt.array.types import DTYPES, TensorType
 from scanopt.array.variable import Constant, Variable
 from scanopt.bridges.peers import Refused, folded
+from scanopt.libraries import library
 
 __all__ = ["RULES", "JaxprEquation", "as_constant", "read_jaxpr", "rule", "type_of"]
 
@@ -81,7 +82,7 @@ _UNKNOWN = "a line that JAX did not note"
 def _line(eqn: Any) -> str:
     """The user's line, as JAX notes it."""
     try:
-        notes = importlib.import_module("jax.extend.source_info_util")
+        notes = library("jax.extend.source_info_util", "jax", "from_jax")
         return str(notes.summarize(eqn.source_info)) or _UNKNOWN
     except (ImportError, AttributeError):
         return _UNKNOWN
@@ -107,7 +108,7 @@ def type_of(aval: Any) -> TensorType:
 def as_constant(value: Any, aval: Any) -> Constant:
     """A literal or constant of a jaxpr."""
     if is_key(aval):
-        words = np.asarray(importlib.import_module("jax").random.key_data(value)).astype(np.uint64)
+        words = np.asarray(library("jax", "jax", "from_jax").random.key_data(value)).astype(np.uint64)
         return Constant(words[..., 0] << np.uint64(32) | words[..., 1])
     return Constant(np.asarray(value, dtype=type_of(aval).dtype))
 
@@ -118,7 +119,7 @@ def read_jaxpr(jaxpr: Any, consts: Sequence[Any], inputs: Sequence[Variable]) ->
     consts: arrays or variables.  Raises Refused, naming the primitive and the user's line.
     """
     rules = _rules()
-    literal = importlib.import_module("jax.extend.core").Literal
+    literal = library("jax.extend.core", "jax", "from_jax").Literal
     env: dict[Any, Variable] = {}
 
     def read(atom: Any) -> Variable:

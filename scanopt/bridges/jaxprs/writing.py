@@ -16,10 +16,11 @@ import numpy as np
 import scanopt.bridges.jaxprs.operators_of_matrices  # noqa: F401  # registers operators
 from scanopt.array.variable import describe
 from scanopt.bridges.jaxprs.operators import Last, Operators
-from scanopt.bridges.peers import Refused, peer
+from scanopt.bridges.peers import Refused
 from scanopt.compilation.callable import Runnable
 from scanopt.compilation.compiled_function import Function
 from scanopt.compilation.signature import Signature
+from scanopt.libraries import library
 from scanopt.program.ir import Branch, CarriedState, Compute, Keep, Loop, Program, Step
 
 __all__ = ["as_jax", "jax_function", "typed_key"]
@@ -33,7 +34,7 @@ def jax_function(f: Runnable) -> Callable[..., list[Any]]:
     Where XLA cannot run its program, as all shapes must be known before the run, it is a program that fewer laws made.
     Raises ImportError where JAX is not installed.  The function raises NotImplementedError for what XLA cannot run.
     """
-    jax = peer("jax", "jax", "to_jax")
+    jax = library("jax", "jax", "to_jax")
 
     wide = not jax.config.jax_enable_x64
     programs: list[Program] = []
@@ -86,7 +87,7 @@ def _untyped(jax: Any, x: Any, dtype: str) -> Any:
 
 def typed_key(x: Any) -> Any:
     """An integer, traced or not, as a typed key."""
-    jax = peer("jax", "jax", "to_jax")
+    jax = library("jax", "jax", "to_jax")
     with jax.enable_x64(True):
         words = jax.numpy.stack([x >> np.uint64(32), x & np.uint64(0xFFFFFFFF)], axis=-1).astype("uint32")
     return jax.random.wrap_key_data(words)

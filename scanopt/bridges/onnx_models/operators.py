@@ -49,9 +49,6 @@ def written(*names: str) -> Callable[[Rule], Rule]:
 
 def emit(w: ModelWriter, step: Compute) -> None:
     """Write one operator.  Raises Refused for one that ONNX has no way to write."""
-    import scanopt.bridges.onnx_models.operators_of_shapes
-    import scanopt.bridges.onnx_models.recurrences  # noqa: F401
-
     name = step.op.name
     found = WRITTEN.get(name)
     if found is not None:

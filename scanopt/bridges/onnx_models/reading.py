@@ -11,9 +11,10 @@ import numpy as np
 
 from scanopt.array.types import DTYPES, TensorType
 from scanopt.array.variable import Constant, Variable
-from scanopt.bridges.peers import Refused, folded, peer
+from scanopt.bridges.peers import Refused, folded
 from scanopt.compilation.compiled_function import Function
 from scanopt.compilation.function import function
+from scanopt.libraries import library
 
 __all__ = ["RULES", "Graph", "OnnxNode", "dtype_of", "from_onnx", "rule"]
 
@@ -94,7 +95,7 @@ def _rules() -> dict[str, Rule]:
 
 def dtype_of(number: int) -> str:
     """The dtype that ONNX has this number for.  Raises Refused for those that NumPy lacks."""
-    helper = peer("onnx.helper", "onnx", "from_onnx")
+    helper = library("onnx.helper", "onnx", "from_onnx")
     name = str(np.dtype(helper.tensor_dtype_to_np_dtype(number)).name)
     if name not in DTYPES:
         raise Refused(f"from_onnx does not know the dtype {name}")
@@ -109,7 +110,7 @@ class Graph:
 
     def read(self, graph: Any, given: Mapping[str, Variable]) -> list[Variable]:
         """The outputs of a graph.  given: variables for its inputs."""
-        rules, arrays = _rules(), peer("onnx.numpy_helper", "onnx", "from_onnx")
+        rules, arrays = _rules(), library("onnx.numpy_helper", "onnx", "from_onnx")
         self.scope |= {x.name: Constant(_array(arrays.to_array(x), x.name)) for x in graph.initializer}
         self.scope |= given
         for node in graph.node:
@@ -121,7 +122,7 @@ class Graph:
         return [self.scope[x.name] for x in graph.output]
 
     def _node(self, node: Any, found: Rule) -> None:
-        helper = peer("onnx.helper", "onnx", "from_onnx")
+        helper = library("onnx.helper", "onnx", "from_onnx")
         missing = [name for name in node.input if name and name not in self.scope]
         if missing:
             raise ValueError(f"from_onnx: node {node.name!r} ({node.op_type}) reads {missing[0]!r}, which is not there")
@@ -163,12 +164,12 @@ def _input(x: Any) -> Variable:
 
 
 def _converted(model: Any) -> Any:
-    onnx = peer("onnx", "onnx", "from_onnx")
+    onnx = library("onnx", "onnx", "from_onnx")
     if isinstance(model, str | bytes) or hasattr(model, "__fspath__"):
         model = onnx.load_from_string(model) if isinstance(model, bytes) else onnx.load(model)
     version = next((x.version for x in model.opset_import if x.domain in ("", "ai.onnx")), OPSET)
     if version < OPSET:
-        model = peer("onnx.version_converter", "onnx", "from_onnx").convert_version(model, OPSET)
+        model = library("onnx.version_converter", "onnx", "from_onnx").convert_version(model, OPSET)
     return model
 
 
@@ -193,7 +194,7 @@ def from_onnx(model: Any, **options: Any) -> Function:
     >>> f = from_onnx("model.onnx")  # doctest: +SKIP
     >>> f(x=np.ones((2, 3), "float32"))  # doctest: +SKIP
     """
-    peer("onnx", "onnx", "from_onnx")
+    library("onnx", "onnx", "from_onnx")
     inputs, outputs, _ = graph_of(model)
     return function(inputs, outputs, on_unused_input="ignore", **options)
 

@@ -12,13 +12,13 @@ from scanopt.array.operators.scatter import scatter
 from scanopt.array.shapes import axis_of
 from scanopt.array.variable import Constant, Variable
 from scanopt.bridges.onnx_models.reading import OnnxNode, dtype_of, ints, lengths, rule
-from scanopt.bridges.peers import peer
+from scanopt.libraries import library
 
 
 @rule("Constant")
 def _constant(node: OnnxNode) -> Constant:
     if "value" in node.attributes:
-        return Constant(peer("onnx.numpy_helper", "onnx", "from_onnx").to_array(node.get("value")))
+        return Constant(library("onnx.numpy_helper", "onnx", "from_onnx").to_array(node.get("value")))
     for word, dtype in (("float", np.float32), ("int", np.int64)):
         for name in (f"value_{word}", f"value_{word}s"):
             if name in node.attributes:
@@ -29,7 +29,9 @@ def _constant(node: OnnxNode) -> Constant:
 @rule("ConstantOfShape")
 def _constant_of_shape(node: OnnxNode) -> Variable:
     value = node.get("value")
-    one = np.zeros(1, np.float32) if value is None else peer("onnx.numpy_helper", "onnx", "from_onnx").to_array(value)
+    one = (
+        np.zeros(1, np.float32) if value is None else library("onnx.numpy_helper", "onnx", "from_onnx").to_array(value)
+    )
     found: Variable = T.full(tuple(lengths(node.x())), Constant(one.reshape(())), one.dtype.name)
     return found
 

@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
+import scanopt.bridges.onnx_models.operators_of_shapes  # which enters what it writes
+import scanopt.bridges.onnx_models.recurrences  # noqa: F401
 from scanopt.array.types import TensorType
 from scanopt.array.variable import describe
 from scanopt.bridges.onnx_models.operators import emit
 from scanopt.bridges.onnx_models.reading import OPSET
-from scanopt.bridges.peers import peer
 from scanopt.compilation.callable import Runnable
 from scanopt.compilation.signature import Signature
+from scanopt.libraries import library
 from scanopt.program.ir import Branch, Compute, Keep, Loop, Program, Step
 
 __all__ = ["ModelWriter", "to_onnx"]
@@ -30,8 +32,8 @@ class ModelWriter:
     """
 
     def __init__(self, exact: bool = False) -> None:
-        self.onnx = peer("onnx", "onnx", "to_onnx")
-        self.helper = peer("onnx.helper", "onnx", "to_onnx")
+        self.onnx = library("onnx", "onnx", "to_onnx")
+        self.helper = library("onnx.helper", "onnx", "to_onnx")
         self.types: dict[str, TensorType] = {}
         self.values: dict[str, np.ndarray[Any, Any]] = {}
         self._nodes: list[list[Any]] = [[]]

@@ -9,12 +9,12 @@ import numpy as np
 
 from scanopt.array.types import TensorType
 from scanopt.array.variable import SharedVariable, Variable
-from scanopt.bridges.peers import peer
 from scanopt.bridges.pytensor_graphs.generators import generator_of, words_of
 from scanopt.bridges.pytensor_graphs.performing import is_generator, type_of
 from scanopt.bridges.pytensor_graphs.reading import Reader
 from scanopt.compilation.compiled_function import Function
 from scanopt.compilation.function import function
+from scanopt.libraries import library
 
 __all__ = ["from_pytensor", "pytensor_mode"]
 
@@ -36,7 +36,7 @@ def from_pytensor(inputs: Sequence[Any], outputs: Any, updates: Any = None, **op
     >>> from_pytensor([x], s[-1])([1.0, 2.0])  # doctest: +SKIP
     array(3.)
     """
-    traversal = peer("pytensor.graph.traversal", "pytensor", "from_pytensor")
+    traversal = library("pytensor.graph.traversal", "pytensor", "from_pytensor")
     many = isinstance(outputs, list | tuple)
     wanted = list(outputs) if many else [outputs]
     changes = dict(updates.items() if isinstance(updates, Mapping) else updates or ())
@@ -103,9 +103,9 @@ def pytensor_mode(include: Iterable[str] = ("minimum_compile",), **options: Any)
     >>> pytensor.function([x], x.sum(), mode=pytensor_mode())([1.0, 2.0])  # doctest: +SKIP
     array(3.)
     """
-    basic = peer("pytensor.link.basic", "pytensor", "pytensor_mode")
-    modes = peer("pytensor.compile.mode", "pytensor", "pytensor_mode")
-    rewriting = peer("pytensor.graph.rewriting.db", "pytensor", "pytensor_mode")
+    basic = library("pytensor.link.basic", "pytensor", "pytensor_mode")
+    modes = library("pytensor.compile.mode", "pytensor", "pytensor_mode")
+    rewriting = library("pytensor.graph.rewriting.db", "pytensor", "pytensor_mode")
 
     class ScanoptLinker(basic.JITLinker):  # type: ignore[name-defined, misc]  # of a library that may be absent
         """Compiles a whole graph as one function of scanopt."""

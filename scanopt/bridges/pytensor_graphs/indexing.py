@@ -8,8 +8,8 @@ import numpy as np
 
 import scanopt.tensor as T
 from scanopt.array.variable import Apply, Constant, Variable
-from scanopt.bridges.peers import peer
 from scanopt.bridges.pytensor_graphs.reading import TensorNode, rule
+from scanopt.libraries import library
 
 
 def _number(i: Any) -> Any:
@@ -21,7 +21,7 @@ def _number(i: Any) -> Any:
 
 def _key(node: TensorNode, first: int) -> tuple[Any, ...]:
     """The index of a node, whose parts are its inputs from `first` on."""
-    find = peer("pytensor.tensor.subtensor", "pytensor", "from_pytensor").indices_from_subtensor
+    find = library("pytensor.tensor.subtensor", "pytensor", "from_pytensor").indices_from_subtensor
     places = dict(zip(map(id, node.node.inputs[first:]), node.inputs[first:], strict=True))
 
     def value(v: Any) -> Any:

@@ -11,9 +11,10 @@ import numpy as np
 
 from scanopt.array.registry import FUNCTIONS
 from scanopt.array.variable import Constant, Variable
-from scanopt.bridges.peers import Refused, folded, peer
+from scanopt.bridges.peers import Refused, folded
 from scanopt.bridges.pytensor_graphs.generators import words_of
 from scanopt.bridges.pytensor_graphs.performing import is_generator, performed, type_of
+from scanopt.libraries import library
 
 __all__ = ["RULES", "Reader", "TensorNode", "rule"]
 
@@ -87,7 +88,7 @@ class Reader:
     def read(self, outputs: Sequence[Any]) -> list[Any]:
         """What stands for some variables of PyTensor."""
         rules = _rules()
-        walk = peer("pytensor.graph.traversal", "pytensor", "from_pytensor").io_toposort
+        walk = library("pytensor.graph.traversal", "pytensor", "from_pytensor").io_toposort
         for node in walk(list(self.env), list(outputs)):
             if all(v in self.env for v in node.outputs):
                 continue

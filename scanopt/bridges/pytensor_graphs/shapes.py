@@ -10,7 +10,7 @@ import scanopt.tensor as T
 from scanopt.array.batching import dim, dims_of
 from scanopt.array.operators.control import ifelse
 from scanopt.array.variable import Apply, Constant, Variable
-from scanopt.bridges.pytensor_graphs.reading import Reader, TensorNode, rule
+from scanopt.bridges.pytensor_graphs.reading import RULES, Reader, TensorNode, rule
 from scanopt.loops.checks_and_prints import Assert
 
 
@@ -178,8 +178,6 @@ def _of_graph(node: TensorNode) -> list[Any]:
 @rule("Blockwise")
 def _blockwise(node: TensorNode) -> list[Any]:
     """The operator itself where it takes stacks, as ours do."""
-    from scanopt.bridges.pytensor_graphs.reading import RULES
-
     name = type(node.op.core_op).__name__
     if name in _STACKED:
         return [RULES[name](TensorNode(_Core(node.node), node.inputs, node.reader))]

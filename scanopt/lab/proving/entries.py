@@ -7,9 +7,10 @@ where it may not; "A" and "B" for entries of which nothing is known, so that wha
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Callable
 from typing import Any
+
+from scanopt.libraries import library
 
 __all__ = [
     "BITS", "FP", "cast", "compute", "conjunction", "disjunction", "lifted", "same", "symbol", "unknown_function", "z3",
@@ -23,10 +24,7 @@ FP = (3, 3)
 @functools.cache
 def z3() -> Any:
     """The module z3.  Raises ImportError, saying what to install, where there is none."""
-    try:
-        return importlib.import_module("z3")
-    except ImportError as error:
-        raise ImportError("proofs of laws need z3-solver: pip install scanopt[prove]") from error
+    return library("z3", "prove", "a proof of a law")
 
 
 @functools.cache

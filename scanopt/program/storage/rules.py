@@ -8,13 +8,12 @@ the greatest of the values that it was given, and is read in later stages alone)
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from scanopt.calculus.law import INPLACE
+from scanopt.calculus.law import INPLACE, ruleset
 from scanopt.egraph.engine import TableRows, take
 from scanopt.egraph.relation_files import Tables, tables_text
 
@@ -110,7 +109,7 @@ def storage_rules(in_place: bool = True) -> tuple[StorageRule, ...]:
     >>> [x.name for x in storage_rules() if x.stage == "flow"]
     ['stale', 'copied']
     """
-    rules: tuple[StorageRule, ...] = importlib.import_module(f"scanopt.rewrites.{INPLACE}").RULES
+    rules: tuple[StorageRule, ...] = ruleset(INPLACE).RULES
     return rules if in_place else tuple(replace(x, rules="") if x.name.startswith(_WISH) else x for x in rules)
 
 
