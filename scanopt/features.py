@@ -38,6 +38,7 @@ FEATURES = {
     "why_not": "scanopt.lab.why_not",
     "history": "scanopt.history.document",
     "page_html": "scanopt.view.page",
+    "page_widget": "scanopt.view.widget",
 }
 """The module of each feature.  Type checkers read the same from the stub beside this file."""
 

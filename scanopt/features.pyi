@@ -23,5 +23,6 @@ from scanopt.program.text import program_text as program_text
 from scanopt.scale.dask_arrays import map_blocks as map_blocks
 from scanopt.view.notebook import html as html
 from scanopt.view.page import page_html as page_html
+from scanopt.view.widget import page_widget as page_widget
 
 FEATURES: dict[str, str]

@@ -335,8 +335,8 @@ class Function(Runnable, Displayed):
         measure: see `history`.  height: in pixels.  Its `place` is what is looked at, and leads there when it is set:
         "#steps/3?v24".  Raises ImportError where anywidget is not installed: pip install scanopt[notebook].
         """
-        page = importlib.import_module("scanopt.view.page").page_html(self.history(measure))
-        return importlib.import_module("scanopt.view.widget").page_widget({self.name or "function": page}, height)
+        page = features.page_html(self.history(measure))
+        return features.page_widget({self.name or "function": page}, height)
 
 
 _WATCHERS: list[list[Function]] = []

@@ -47,7 +47,6 @@ class Numbered:
         self.limit = problem.limit
         self.least = [min(prices, default=math.inf) for prices in self.prices]
         self.roots = [number[r] for r in problem.roots]
-        self.number_of = {id(o): (n, m) for n, os in enumerate(self.options) for m, o in enumerate(os)}
         self._users: list[list[tuple[int, int]]] = [[] for _ in self.instances]
         self._distinct = [[[*set(needs)] for needs in per] for per in self.needs]
         for n, per in enumerate(self._distinct):
