@@ -42,7 +42,7 @@ types: installed
 	@MYPYPATH=$(INSTALLED) $(BIN)/mypy --strict -p scanopt
 
 pytest: installed
-	@PYTHONPATH=$(INSTALLED) $(BIN)/pytest -q -n $(JOBS) --doctest-modules $(INSTALLED)/scanopt tests
+	@PYTHONPATH=$(INSTALLED) $(BIN)/pytest -q -n $(JOBS) --dist worksteal --doctest-modules $(INSTALLED)/scanopt tests
 
 gpu-test: installed ## the tests that need a device; without one they say what is missing
 	@PYTHONPATH=$(INSTALLED) $(BIN)/pytest -q -n 0 tests/test_gpu.py tests/test_device.py tests/test_cuda.py \

@@ -89,7 +89,7 @@ def loops_after_loops(depth: int) -> Program:
 
 
 PROGRAMS = {
-    choices: 300, sides: 110, loops_of_one_step: 50, loops_of_any_steps: 22, loops_in_choices: 22, chain: 300,
+    choices: 300, sides: 110, loops_of_one_step: 36, loops_of_any_steps: 22, loops_in_choices: 22, chain: 300,
     step_of_many_operators: 200, loops_after_loops: 16,
 }  # fmt: skip
 

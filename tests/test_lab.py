@@ -14,6 +14,7 @@ import scanopt.tensor as T
 from scanopt.calculus.law import Equation, Law, Program, registered, standard_laws
 from scanopt.calculus.terms import Clock, Op, Value, ops, seq, stack
 from scanopt.cli import main
+from scanopt.egraph.reach import Reach
 from scanopt.facts.loops import runs_all, some_steps
 from scanopt.lab.ablation import EVERYTHING, ablate, ablation_text, fired
 from scanopt.lab.attacked_program import Subject, build
@@ -363,3 +364,16 @@ def test_wrapped_tables_lose_nothing(width: int) -> None:
 def test_other_tables() -> None:
     assert text_table(["a", "b"], [["x", "1"], ["yy", "22"]]) == "a    b\nx    1\nyy  22"
     assert markdown_table(["a", "b"], [["x|y", "1"]]).splitlines()[2] == "| x\\|y | 1 |"
+
+
+def test_laws_that_a_program_cannot_come_to_do_not_fire_on_it() -> None:
+    """`Attack.elsewhere` does not try them."""
+    laws = standard_laws()
+    reach, left_out = Reach(laws), 0
+    for n in (3, 40, 77, 114):
+        subject = Subject(laws[n].example[0], WAYS)
+        fired = subject.saturated(laws).matches
+        for x, can in zip(laws, reach.can_fire(subject.encoded), strict=True):
+            assert can or not fired.get(x.name), x.name
+            left_out += not can
+    assert left_out > 50

@@ -10,7 +10,7 @@ import numpy as np
 
 from scanopt.analysis.components import components
 from scanopt.analysis.contractions import adding_up, summing_operators
-from scanopt.analysis.expansions import expansions
+from scanopt.analysis.expansions import Expansions, expansions
 from scanopt.analysis.few_steps import kinds_of_loops
 from scanopt.analysis.indexing import facts_of_parts, operators_of_parts
 from scanopt.analysis.late_reads import reading_late
@@ -25,7 +25,7 @@ from scanopt.array.operators.idle import when_runs
 from scanopt.calculus.encoded import Encoded, clocks_of
 from scanopt.calculus.forms import ROOT, Operator, const_key
 
-__all__ = ["Given", "constant_facts", "given_facts", "with_elements"]
+__all__ = ["Given", "More", "constant_facts", "given_facts", "operators_of", "with_elements"]
 
 Given = tuple[str, tuple[int | str | Operator, ...]]
 """A fact by name, of classes, operators and texts."""
@@ -35,16 +35,26 @@ def _nothing_more(names: frozenset[str]) -> Iterable[Op]:
     return ()
 
 
-def given_facts(g: Encoded, fp: str, more: Callable[[frozenset[str]], Iterable[Op]] = _nothing_more) -> Iterator[Given]:
-    """All facts of a program that its own text shows, for the licence `fp`.
+More = Callable[[frozenset[str]], Iterable[Op]]
+"""The operators that laws may introduce where there are operators of these names."""
 
-    more: the operators that laws may introduce where there are operators of these names.
-    """
-    made = expansions(g, clocks_of(g))
+
+def operators_of(g: Encoded, more: More = _nothing_more) -> list[Op]:
+    """The operators that a program has, and may come to have."""
+    return _operators(g, expansions(g, clocks_of(g)), more)
+
+
+def _operators(g: Encoded, made: Expansions, more: More) -> list[Op]:
     own = [f.operator for _, f in g.forms() if isinstance(f.operator, Op)]
     own = list(dict.fromkeys([*own, *made.made_of]))
     ops = list(dict.fromkeys([*own, *more(frozenset(op.name for op in [*own, *closed_operators(own)]))]))
-    ops = list(dict.fromkeys([*ops, *closed_operators(ops), *summing_operators(ops), *operators_of_parts(ops)]))
+    return list(dict.fromkeys([*ops, *closed_operators(ops), *summing_operators(ops), *operators_of_parts(ops)]))
+
+
+def given_facts(g: Encoded, fp: str, more: More = _nothing_more) -> Iterator[Given]:
+    """All facts of a program that its own text shows, for the licence `fp`."""
+    made = expansions(g, clocks_of(g))
+    ops = _operators(g, made, more)
     dtypes = list(dict.fromkeys(t.dtype for t in g.types.values()))
     yield from _operator_facts(ops, fp, dtypes)
     yield from _raising(g, ops)

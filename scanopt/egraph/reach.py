@@ -10,8 +10,10 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from scanopt.analysis.initial_facts import operators_of
 from scanopt.array.op import Op
 from scanopt.calculus.condition import FACTS
+from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.law import Law
 from scanopt.egraph.support_rules import machinery_text
 
@@ -36,6 +38,11 @@ class Reach:
         self._needs = [frozenset(op.name for op in x.needed_operators()) for x in laws]
         self._makes = [tuple(x.operators()) for x in laws]
         self.introduced = lru_cache(maxsize=64)(self._introduced)
+
+    def can_fire(self, g: Encoded) -> list[bool]:
+        """Of each law whether a program may come to have all operators that it needs."""
+        known = {op.name for op in operators_of(g, self.introduced)} | _made_by_rules(len(FACTS))
+        return [needs <= known for needs in self._needs]
 
     def _introduced(self, names: frozenset[str]) -> tuple[Op, ...]:
         """The operators that laws may introduce into a program of operators of these names."""

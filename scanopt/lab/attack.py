@@ -15,6 +15,7 @@ from itertools import chain, islice, product
 from scanopt.calculus.law import Law, Program, allowed, standard_laws
 from scanopt.compilation.optimize import Settings, optimize
 from scanopt.egraph.encode import encode
+from scanopt.egraph.reach import Reach
 from scanopt.egraph.session import EGraph, UnsoundLawError
 from scanopt.lab.attacked_program import Saturated, Subject, Ways, build
 from scanopt.lab.law_mutation import Mutation, mutations
@@ -145,8 +146,11 @@ class Attack:
         laws = [law if x.name == self.law.name else x for x in self.laws]
         fired = False
         for some in ((law, *reading), laws):
+            reach, place = Reach(some), some.index(law)
             for name, program in self._loops(law) if not fired else ():
                 subject = Subject(program, self._ways)
+                if not reach.can_fire(subject.encoded)[place]:
+                    continue
                 found = subject.saturated(some)
                 if found.graph is None or found.matches.get(law.name):
                     fired = True
