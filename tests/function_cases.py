@@ -205,6 +205,10 @@ case("cross", lambda np, a, m: np.cross(a, m, axisa=1, axisb=1, axisc=1), A[:, :
 case("cross", lambda np, i, w: np.cross(w, i), I[:3], W, **KNOWN)
 case("tril", lambda np, a: np.tril(m=a, k=1), A, **NUMPY_ONLY)
 case("diag", lambda np, v: np.diag(v, k=-2), V)
+case("diag", lambda np, v, k: (np.diag(v, k), np.diag(v, -k), np.diag(v, 0 * k)), V, K, **T_ONLY, **DATA)
+case("diag", lambda np, m, k: (np.diag(m, k), np.diag(m, -k), np.diag(m, 3 * k)), M, K, **T_ONLY, **DATA)
+case("diagonal", lambda np, a, k: (np.diagonal(a, k, 1, 2), np.trace(a, -k)), A, K, **T_ONLY, **DATA)
+case("diagflat", lambda np, m, k: np.diagflat(m, k), M, K, grad=0, **T_ONLY, **DATA)
 case("diagonal", lambda np, a: np.diagonal(a, 1, 0, 2), A)
 case("trace", lambda np, j: np.trace(j, dtype="int8"), J)
 # Changing

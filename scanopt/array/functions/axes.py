@@ -6,12 +6,12 @@ from typing import Any
 
 from scanopt.array.batching import expand, transpose
 from scanopt.array.constants import as_variable
-from scanopt.array.functions.arguments import expect_axes
+from scanopt.array.functions.arguments import expect_axes, known_int
 from scanopt.array.operators.axes import swapaxes
 from scanopt.array.operators.selecting import flip
 from scanopt.array.registry import public
 from scanopt.array.shapes import axis_of
-from scanopt.array.variable import Variable
+from scanopt.array.variable import Variable, describe
 
 __all__ = ["matrix_transpose"]
 
@@ -42,7 +42,10 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Variable:
     first, second = (axis_of(i, v) for i in axes)
     if first == second:
         raise ValueError(f"rot90 needs two different axes, found {tuple(axes)}")
-    turns = k % 4
+    turns = known_int(k)
+    if turns is None:
+        raise TypeError(f"how often rot90 turns must be an int known before the run, found {describe(as_variable(k))}")
+    turns %= 4
     if turns == 0:
         return v
     if turns == 2:

@@ -24,7 +24,7 @@ __all__ = ["cross", "kron", "vander"]
 
 
 @public("diagflat", numpy=("diagflat",))
-def diagflat(v: Any, k: int = 0) -> Variable:
+def diagflat(v: Any, k: Any = 0) -> Variable:
     """The elements of an array as diagonal k of a square matrix."""
     return diag(flatten(as_variable(v)), k)
 

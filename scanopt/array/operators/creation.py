@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,7 +24,7 @@ from scanopt.array.types import Dim, TensorType
 from scanopt.array.variable import Constant, Variable, apply, describe
 from scanopt.config import config
 
-__all__ = ["arange", "eye", "full", "full_like", "on_diagonal"]
+__all__ = ["arange", "eye", "full", "full_like", "offset_of", "on_diagonal"]
 
 Flags = Sequence[bool]
 Args = Sequence[Variable]
@@ -341,3 +342,15 @@ def tril(x: Any, k: Any = 0) -> Variable:
 def triu(x: Any, k: Any = 0) -> Variable:
     """The upper triangle of the last two axes: zeros below diagonal k."""
     return _triangle(x, k, "greater_equal")
+
+
+def offset_of(k: Any) -> int | Variable:
+    """How far a diagonal lies from the main one: an int where it is known.  Raises TypeError."""
+    if not isinstance(k, Variable) or isinstance(k, Constant):
+        try:
+            return operator.index(k)
+        except TypeError:
+            raise TypeError(f"a diagonal is counted by an integer, found {k!r}") from None
+    if k.ndim or np.dtype(k.dtype).kind not in "iu":
+        raise TypeError(f"a diagonal is counted by an integer scalar, found {describe(k)}")
+    return cast(k, "int64")

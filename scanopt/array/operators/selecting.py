@@ -9,7 +9,7 @@ import numpy as np
 
 from scanopt.array.batching import broadcast_to, dim, dims_of, expand, int_constant, transpose
 from scanopt.array.constants import as_variable
-from scanopt.array.operators.creation import arange, full, on_diagonal
+from scanopt.array.operators.creation import arange, full, offset_of, on_diagonal
 from scanopt.array.operators.elementwise import cast, elementwise, where
 from scanopt.array.operators.joining import concatenate
 from scanopt.array.operators.reductions import reduce
@@ -121,16 +121,17 @@ def _beside(x: Variable, axis: int, side: Any) -> Variable:
 
 
 @public("diagonal", numpy=("diagonal",))
-def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
-    """The entries where index2 - index1 is `offset`, as the last axis."""
+def diagonal(x: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1) -> Variable:
+    """The entries where index2 - index1 is `offset`, an int or an integer scalar, as the last axis."""
     v = as_variable(x)
     i, j = axis_of(axis1, v), axis_of(axis2, v)
     if i == j:
         raise ValueError(f"diagonal of the one axis {i}")
     v = transpose(v, (*[k for k in range(v.ndim) if k not in (i, j)], i, j))
-    down, right = max(-offset, 0), max(offset, 0)
     n, m = dims_of(v)[-2:]
-    if isinstance(n, int) and isinstance(m, int):
+    k = offset_of(offset)
+    down, right = (max(i, 0) if isinstance(i, int) else elementwise("maximum", i, 0) for i in (-k, k))
+    if isinstance(n, int) and isinstance(m, int) and isinstance(k, int):
         steps = arange(max(min(n - down, m - right), 0))
     else:
         ends = elementwise("subtract", n, down), elementwise("subtract", m, right)
@@ -140,8 +141,10 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variabl
 
 
 @public("diag", numpy=("diag",))
-def diag(x: Any, k: int = 0) -> Variable:
+def diag(x: Any, k: Any = 0) -> Variable:
     """A vector as diagonal k of a square matrix, or diagonal k of a matrix as a vector.
+
+    k: an int or an integer scalar.
 
     >>> diag(np.ones(3), 1).type.shape
     (4, 4)
@@ -152,7 +155,12 @@ def diag(x: Any, k: int = 0) -> Variable:
     if v.ndim != 1:
         raise ValueError(f"diag takes a vector or a matrix, found {describe(v)}")
     zero = Constant(np.zeros((), v.dtype))
-    n = dim(v, 0)
+    n, k = dim(v, 0), offset_of(k)
+    if isinstance(k, Variable):
+        before, after = elementwise("maximum", k, 0), elementwise("maximum", -k, 0)
+        columns = concatenate([full((before,), zero), v, full((after,), zero)], 0)
+        length = dim(columns, 0)
+        return where(on_diagonal(length, length, k, "equal"), columns, zero)
     square = where(on_diagonal(n, n, int_constant(0), "equal"), v, zero)
     if k == 0:
         return square
@@ -162,7 +170,7 @@ def diag(x: Any, k: int = 0) -> Variable:
 
 
 @public("trace", numpy=("trace",))
-def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Variable:
+def trace(x: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Variable:
     """The sum of a diagonal."""
     return reduce("sum", diagonal(x, offset, axis1, axis2), -1, False, dtype)
 
