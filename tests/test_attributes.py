@@ -46,6 +46,7 @@ INDICES: dict[str, Any] = {
     "pairs named twice": (np.array([[1], [1]]), np.array([0, 2, 0])),
     "a mask": MASK,
     "all": ...,
+    "new axes alone": (None, slice(None), None),
     "negative steps": (slice(None, None, -1), -1),
 }
 

@@ -109,7 +109,7 @@ def _update(part: Variable, y: Any, mode: str) -> Variable:
     owner = part.owner if isinstance(part, Variable) else None
     if isinstance(owner, Apply) and owner.op.name == "reshape" and part.ndim == owner.inputs[0].ndim == 0:
         return getitem(_update(getitem(expand(owner.inputs[0], (0,)), 0), y, mode), 0)
-    if not isinstance(owner, Apply) or owner.op.name != "getitem":
+    if not isinstance(owner, Apply) or owner.op.name not in ("getitem", "expand_dims"):
         found = describe(part) if isinstance(part, Variable) else repr(part)
         raise TypeError(f"{mode}_subtensor takes a part x[...] of an array, written in place, found {found}")
     x, *inputs = owner.inputs
@@ -119,7 +119,12 @@ def _update(part: Variable, y: Any, mode: str) -> Variable:
         what = describe(new) if isinstance(new, Variable) else repr(y)
         raise TypeError(f"{mode}_subtensor cannot put {what} into {describe(x)}: cast it first")
     value = weak_constant(y, x.dtype, (x,)) if weak else new
-    op = Op.make("setitem", index=owner.op.options["index"], mode=mode)
+    options = owner.op.options
+    if owner.op.name == "expand_dims":  # x[None]
+        index: Any = tuple("newaxis" if i in options["axis"] else FULL for i in range(part.ndim))
+    else:
+        index = options["index"]
+    op = Op.make("setitem", index=index, mode=mode)
     return apply(op, x, cast(value, x.dtype), *inputs)
 
 
