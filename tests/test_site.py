@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import re
 import shutil
 import subprocess
@@ -12,8 +13,10 @@ from pathlib import Path
 import pytest
 from api_page import api_page
 from gallery_page import gallery
+from notebooks import NOTEBOOKS, text_of
 
 import scanopt
+from scanopt.view.live import _OPEN
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -21,6 +24,7 @@ MKDOCS = shutil.which("mkdocs", path=str(Path(sys.executable).parent)) or shutil
 
 TUTORIALS = ("mistakes", "start-loops", "start-rewriting", "start-researchers")
 _BLOCK = re.compile(r"^```python\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?", re.M | re.S)
+_PLACE = re.compile(r"\(<[^>]*>:")  # cells have names of their own
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +42,39 @@ def test_all_blocks_of_a_tutorial_run_and_print_what_it_says(page: str) -> None:
         with contextlib.redirect_stdout(said):
             exec(code, names)
         assert said.getvalue().strip() == output.strip()
+
+
+@pytest.mark.parametrize("page", NOTEBOOKS)
+def test_notebooks_are_the_tutorials(page: str) -> None:
+    file = DOCS / "notebooks" / f"{page}.ipynb"
+    assert file.read_text(encoding="utf-8") == text_of(page), "write it again: python tests/notebooks.py"
+    assert f"notebooks/{page}.ipynb" in (DOCS / f"{page}.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", NOTEBOOKS)
+def test_all_cells_of_a_notebook_run_and_print_what_it_says(page: str) -> None:
+    """In IPython, as a notebook's kernel runs them: what a cell ends with is shown as a widget, or as a page."""
+    shell_of = pytest.importorskip("IPython.core.interactiveshell", reason="pip install scanopt[notebook]")
+    shell = shell_of.InteractiveShell()
+    book = json.loads((DOCS / "notebooks" / f"{page}.ipynb").read_text(encoding="utf-8"))
+    shown: list[object] = []
+    shell.displayhook.write_format_data = lambda data, md=None: shown.append(data)
+    for cell in (x for x in book["cells"] if x["cell_type"] == "code"):
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            done = shell.run_cell(cell["source"])
+        assert done.success, done.error_in_exec
+        if cell is not book["cells"][-1]:
+            told = "".join(x["text"] for x in cell["outputs"])
+            assert _PLACE.sub("(here:", said.getvalue()).strip() == _PLACE.sub("(here:", told).strip()
+    live = shell.user_ns["live"]
+    live.close()
+    _OPEN.clear()
+    assert "how scanopt compiled it" in live._repr_html_()
+    bundle = live._repr_mimebundle_()
+    assert {"application/vnd.jupyter.widget-view+json", "text/html"} & {
+        *(bundle[0] if type(bundle) is tuple else bundle)
+    }
 
 
 def test_gallery_is_up_to_date() -> None:
