@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from browser import CHROMIUM, Browser
 from compiled import branching, documented, ending, lstm_gradient, rnn, stacked, unchanged
+from page_features import FEATURES, features_table
 from viewed import HOSTILE
 
 import scanopt
@@ -318,6 +319,32 @@ def test_layers_that_repeat_are_one_group(opened: Browser) -> None:
 def test_layers_within_a_loop_are_found(opened: Browser) -> None:
     assert [True, 2] in opened.js("BEFORE.layers.map((g) => [g.chain, g.layers.length])")
     assert "layer 2 of 2" in opened.text("#program table.code")
+
+
+def test_the_table_of_what_is_shown_is_in_the_documents() -> None:
+    text = (Path(__file__).parents[1] / "docs" / "views.md").read_text(encoding="utf-8")
+    assert features_table() in text, "print it: python tests/page_features.py"
+
+
+@needs_browser
+def test_all_that_is_said_to_be_shown_is_there(opened: Browser) -> None:
+    for view in VIEWS:
+        opened.click(f'nav a[href="#{view}"]')
+    missing = [what for what, _, check in FEATURES if check and not opened.js(f"!!({check})")]
+    assert missing == []
+
+
+@needs_browser
+def test_a_program_stands_beside_its_egraph(opened: Browser) -> None:
+    opened.click('nav a[href="#egraph"]')
+    opened.js("(() => { const s = $('#egside'); s.value = s.options.length - 1; s.oninput(); })()")
+    lines = opened.js("H.programs[H.programs.length - 1].lines.length")
+    assert opened.count("#egraph .list .twin") == lines
+    opened.click("#egraph .list a.twin:nth-of-type(9)")
+    at = opened.js("classAt")
+    assert opened.count(f'#egraph .list a.twin.on[data-c="{at}"]') >= 1
+    opened.hover(f'#egraph .list a.twin[data-c="{at}"]')
+    opened.wait(f"document.querySelector('#egraph .cls.lit').dataset.c === '{at}'")
 
 
 @needs_browser

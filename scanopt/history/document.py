@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import Any
 
+from scanopt.array.op import TABLE
 from scanopt.calculus.condition import FACTS
 from scanopt.calculus.forms import Form
 from scanopt.calculus.law import LICENCES, Law, standard_laws
@@ -21,7 +22,7 @@ from scanopt.history.kernels import kernel_rows
 from scanopt.history.measured import forms_by_round, seconds_of_kernels, seconds_of_programs
 from scanopt.history.names import StableNames
 from scanopt.history.programs import HistoryLines, ToldProgram
-from scanopt.history.user_source import user_lines
+from scanopt.history.user_source import law_lines, user_lines
 from scanopt.lab.machine_limits import limits_of
 from scanopt.view.mathematics import formula_text
 
@@ -76,6 +77,7 @@ def history(f: Function, measure: bool = False) -> dict[str, Any]:
         "egraph": egraph,
         "source": {"text": f.source, "names": last.names if str(last.program) == str(f.program) else {}},
         "files": user_lines(lines.rows),
+        "operators": _operators(lines.rows),
     }
 
 
@@ -111,6 +113,12 @@ def _report(f: Function) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _operators(rows: list[dict[str, Any]]) -> dict[str, str]:
+    """What each operator of the programs does, in words."""
+    names = sorted({row["op"] for row in rows if "op" in row})
+    return {name: TABLE[name].doc for name in names if name in TABLE and TABLE[name].doc}
+
+
 def _limits(x: MachineLimits) -> dict[str, Any]:
     return {"operations": dict(x.operations), "bytes": [[*pair] for pair in x.bytes], "source": x.source}
 
@@ -142,6 +150,7 @@ def _laws(f: Function, recorded: Recording, look: Look) -> list[dict[str, Any]]:
             "made": made.get(x.name, 0),
             "barred": "" if x.name in may else _barred(x, f.fp),
             **lacking.get(x.name, {}),
+            "code": law_lines(x) if matches.get(x.name) or x.name in lacking else "",
         }
         for x in known.values()
     ]

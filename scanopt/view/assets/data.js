@@ -45,6 +45,8 @@ function program(n) {
 }
 const BEFORE = program(0);
 const AFTER = program(H.programs.length - 1);
+const LOOP_KEYS = [...new Set([...BEFORE.loops.keys(), ...AFTER.loops.keys()])];
+const hueOfLoop = (key) => hue(LOOP_KEYS.indexOf(key) + 3);
 const hueOf = (name) => {
   const row = BEFORE.by.get(name) || AFTER.by.get(name);
   return hue(row ? row.value ?? row.class ?? row.i : 0);

@@ -10,9 +10,10 @@ function setUpEgraph() {
     <select id="eglaw" aria-label="Law"><option value="">any law</option>${laws.map((l) => `<option>${esc(l)}</option>`).join("")}</select>
     <label>up to round <input type="range" id="eground" min="0" max="${rounds + 1}" value="${rounds + 1}"/> <b id="egroundat"></b></label>
     <label>neighbours <select id="egnear"><option>0</option><option selected>1</option><option>2</option><option>3</option></select></label>
-    <label><input type="checkbox" id="egmany"/> only classes with alternatives</label></div>
+    <label><input type="checkbox" id="egmany"/> only classes with alternatives</label>
+    <label>left <select id="egside"><option value="">classes</option>${H.programs.map((p, n) => `<option value="${n + 1}">${n ? `best program ${n === H.programs.length - 1 ? "in the end" : `after ${esc(H.steps.filter((s) => s.after === n && s.before !== n).map((s) => s.law).join(", "))}`}` : "program as written"}, ${costText(p.cost)}</option>`).join("")}</select></label></div>
     <div class="eg"><div class="list card"></div><div class="cards"></div></div><div id="unions"></div>`);
-  for (const id of ["egfind", "eglaw", "eground", "egnear", "egmany"]) $(`#${id}`).oninput = drawEgraph;
+  for (const id of ["egfind", "eglaw", "eground", "egnear", "egmany", "egside"]) $(`#${id}`).oninput = drawEgraph;
   $("#egraph .list").onclick = (e) => { const a = e.target.closest("a[data-c]"); if (a) { e.preventDefault(); showClass(+a.dataset.c); remember(); } };
   $("#egraph .cards").onclick = (e) => { const box = e.target.closest(".cls"); if (box && !e.target.closest("a, .v")) { showClass(+box.dataset.c); remember(); } };
   state.listeners.push((name) => {
@@ -41,9 +42,16 @@ function drawEgraph() {
   });
   found.sort((x, y) => gain(y) - gain(x) || y.forms.length - x.forms.length);
   if (!CLASSES.has(classAt) || ((law || text) && !found.some((x) => x.c === classAt))) classAt = found[0]?.c ?? -1;
+  if ($("#egside").value) { drawTwin(+$("#egside").value - 1); return drawCards(); }
   const best = (cls) => (cls.forms.find((f) => f.chosen) || cls.forms[0]).text;
   $("#egraph .list").innerHTML = `<b>${found.length.toLocaleString("en")} classes</b>${found.slice(0, 300).map((cls) => `<a href="#egraph/${cls.c}" data-c="${cls.c}" class="${cls.c === classAt ? "on" : ""} ${cls.forms.some((f) => f.chosen) ? "c" : ""}">${esc(className(cls.c))} = ${esc(best(cls))} <span class="soft">${shownForms(cls).length > 1 ? shownForms(cls).length : ""}</span></a>`).join("")}${found.length > 300 ? `<p class="soft">and ${found.length - 300} more: narrow the filter</p>` : ""}`;
   drawCards();
+}
+// A program beside its e-graph: each line leads to its class, and lights it.
+function drawTwin(number) {
+  const rows = H.programs[number].lines.map((n) => H.lines[n]), c = (r) => r.value ?? r.class;
+  $("#egraph .list").innerHTML = rows.map((r) => (CLASSES.has(c(r)) && r.makes.length ? `<a href="#egraph/${c(r)}" data-c="${c(r)}" class="twin mono ${c(r) === classAt ? "on" : ""}" style="padding-left:${6 + 10 * r.depth}px">${esc(r.text.trim())}</a>` : `<span class="twin mono soft" style="padding-left:${6 + 10 * r.depth}px">${esc(r.text.trim())}</span>`)).join("");
+  for (const a of $$("#egraph .list a.twin")) a.onpointerenter = a.onpointerleave = (e) => { for (const box of $$(`#egraph .cls[data-c="${a.dataset.c}"]`)) box.classList.toggle("lit", e.type === "pointerenter"); };
 }
 // What it costs, and of the class in the middle also by itself, per step, and the law that made it.
 function told(f, c, loop) {

@@ -190,7 +190,7 @@ function paneText(side, p) {
   for (const n of order.filter((x) => x.loop).sort((x, y) => y.w * y.h - x.w * x.h)) {
     const row = n[side], closed = shut.has(n.loop);
     const pile = piledOn(n, side) ? [10, 5].map((d) => `<rect class="pile" x="${n.x + d}" y="${n.y + d}" width="${n.w}" height="${n.h}"/>`).join("") : "";
-    out.push(`<g class="loopbox ${row ? "" : "ghost"}" data-loop="${n.loop}">${pile}<rect x="${n.x}" y="${n.y}" width="${n.w}" height="${n.h}"/>${row ? `<text x="${n.x + 10}" y="${n.y + 16}">${closed ? "▸" : "▾"} ${esc(loopTitle(n, row, `${costText(p.loops.get(n.loop)?.cost)}${piledOn(n, side) ? `, and ${piledOn(n, side)} more alike` : ""}`))}</text>` : ""}</g>`);
+    out.push(`<g class="loopbox ${row ? "" : "ghost"}" data-loop="${n.loop}" style="--axis:${hueOfLoop(n.loop)}">${pile}<rect class="axis" x="${n.x}" y="${n.y}" width="${n.w}" height="${n.h}"/>${row ? `<text x="${n.x + 10}" y="${n.y + 16}">${closed ? "▸" : "▾"} ${esc(loopTitle(n, row, `${costText(p.loops.get(n.loop)?.cost)}${piledOn(n, side) ? `, and ${piledOn(n, side)} more alike` : ""}`))}</text>` : ""}</g>`);
   }
   for (const e of edges) {
     if (e.side !== side) continue;

@@ -36,6 +36,7 @@ function showLaw(name) {
   box.innerHTML = `<div class="card"><h3 style="margin-top:0">${esc(x.name)} <span class="tag">${stateOf(x)}</span></h3><div class="formula mono" title="${esc(x.formula)}">${esc(x.mathematics)}</div><p>${esc(x.says)}</p>
     <p><span class="tag">licence: ${esc(x.licence)}</span><span class="tag">${esc(x.ruleset)}</span>${n === undefined ? "" : `<a href="#steps/${n + 1}">step ${n + 1}</a>${saving(H.steps[n]) > 0 ? `, saves <span class="less">${costText(saving(H.steps[n]))}</span>` : ""}`}</p>
     ${x.conditions.length ? `<h3>It asks for</h3>${x.conditions.map((c) => `<div><span class="mono">${esc(c.text)}</span> <span class="soft">${esc(c.meaning)}</span></div>`).join("")}` : ""}
+    ${x.code ? `<details class="lawcode"><summary>as it is written in Python</summary><pre class="src">${esc(x.code)}</pre></details>` : ""}
     ${whyNot(x)}${said.length ? `<h3>What it said is equal</h3><ul class="chain mono">${said.slice(0, 12).map((e) => `<li>${linked(FORMS[e[2]].text)} = ${linked(FORMS[e[3]].text)} <a class="soft" href="#egraph/${e[0]}">class</a></li>`).join("")}</ul>${said.length > 12 ? `<p class="soft">and ${said.length - 12} more</p>` : ""}` : ""}</div>`;
 }
 function whyNot(x) {

@@ -49,7 +49,7 @@ function matches(text) {
   const t = text.toLowerCase(), out = [];
   for (const name of NAMES) {
     const row = AFTER.by.get(name) || BEFORE.by.get(name);
-    const all = `${name} ${row.text} ${row.op || ""} ${row.law || ""} ${(row.sites || []).map(shortSite).join(" ")}`.toLowerCase();
+    const all = `${name} ${row.text} ${row.type || ""} ${CLASSES.get(row.class)?.type || ""} ${row.op || ""} ${row.law || ""} ${(row.sites || []).map(shortSite).join(" ")}`.toLowerCase();
     if (all.includes(t)) out.push({ score: name.toLowerCase() === t ? 0 : row.op === t ? 1 : name.toLowerCase().startsWith(t) ? 2 : 4, html: `<b>${esc(name)}</b> <span class="mono">${esc(row.text.trim())}</span> <span class="soft">${FATES[fate(name)]}</span>`, run: () => { select(name); if (!["program", "graph", "source", "egraph"].includes(viewAt)) { open("program"); remember(); } if (viewAt === "graph") centre(name); } });
   }
   for (const x of H.laws) if (`${x.name} ${x.ruleset}`.toLowerCase().includes(t)) out.push({ score: x.name === t ? 0 : x.matches ? 3 : 5, html: `law <b>${esc(x.name)}</b> <span class="soft">${stateOf(x)}</span>`, run: () => { open("laws", x.name); remember(); } });

@@ -16,6 +16,8 @@ function setUpProgram() {
       $("code", td).innerHTML = (row.key ? `<span class="fold" data-fold="${row.key}" title="fold or unfold">▾</span>` : "") + linked(row.text.trim()) + layerMark(p, own);
       if (row.cost >= 0.001 * (BEFORE.cost || 1)) td.insertAdjacentHTML("afterbegin", `<span class="co">${costText(row.cost)}</span>`);
       td.dataset.names = row.makes.join(" ");
+      const axis = row.key || row.loop;
+      if (axis) { td.classList.add("axis"); td.style.setProperty("--axis", hueOfLoop(axis)); }
       return own;
     });
     ROWS.push({ tr, cells, same: !$("td.gone, td.new, td.changed, td.moved", tr) });
@@ -152,6 +154,7 @@ function showPanel(name) {
     <h3 style="margin-top:0"><span class="v" data-n="${name}" style="--h:${hueOf(name) | 0}">${name}</span> <span class="tag k-${what}">${FATES[what]}</span></h3>
     <div class="soft">${esc((row.type || "").replace(/ {2,}/g, ", "))}${cls?.type ? `; at these sizes ${esc(cls.type)}` : ""}</div>
     ${(row.sites || []).map((s) => `<div class="soft">from ${esc(shortSite(s))}</div>`).join("")}
+    ${H.operators[row.op] ? `<div class="soft opdoc"><b class="mono">${esc(row.op)}</b>: ${esc(H.operators[row.op])}</div>` : ""}
     <h3>As written</h3>${b ? formula(b, BEFORE) : "<p>Not there.</p>"}
     <h3>As it runs</h3>${a ? formula(a, AFTER) : "<p>Not there.</p>"}${other}
     ${saved.length ? `<h3>By which law, and what that saved</h3>${saved.map((s) => `<p>${lawLink(s.law)}: <a href="#steps/${STEP_OF.get(s.law) + 1}">step ${STEP_OF.get(s.law) + 1}</a>, ${saving(s) > 0 ? `<span class="less">${costText(s.cost_before)} → ${costText(s.cost_after)}</span>` : "enables the next"}</p>`).join("")}` : laws.length ? `<h3>By which law</h3><p>${laws.map(lawLink).join(", ")}</p>` : ""}

@@ -7,15 +7,25 @@ function setUpSteps() {
   const most = Math.max(...H.steps.map(saving), 1e-9);
   $("#steps").insertAdjacentHTML("beforeend", `<div class="bar"><button id="prev">←</button>
     <input type="range" id="slider" min="1" max="${H.steps.length}" value="1" aria-label="Step" style="flex:1;max-width:420px"/><button id="next">→</button><button id="play" title="space">play</button>
-    <b id="where"></b><label><input type="checkbox" id="rounds"/> all rounds</label></div>
+    <b id="where"></b><label><input type="checkbox" id="rounds"/> all rounds</label> <button id="derivation" title="the steps as a text in Markdown">save as Markdown</button></div>
     <div class="steps"><ol>${H.steps.map((s, n) => `<li data-step="${n}">${n + 1}. ${breakable(s.law)}<i style="width:${Math.max(0, saving(s) / most) * 100}%"></i></li>`).join("")}</ol><div id="step"></div></div>`);
   $("#slider").oninput = (e) => go(+e.target.value - 1);
   $("#prev").onclick = () => go(at() - 1);
   $("#next").onclick = () => go(at() + 1);
   $("#play").onclick = play;
+  $("#derivation").onclick = () => save(`${H.name || "function"}.md`, derivation(), "text/markdown");
   $("#rounds").onchange = (e) => { byRounds = e.target.checked; $("#slider").max = byRounds ? H.rounds.length : H.steps.length; go(at()); };
   $(".steps ol").onclick = (e) => { const li = e.target.closest("li"); if (li) { byRounds = $("#rounds").checked = false; $("#slider").max = H.steps.length; go(+li.dataset.step); } };
   drawStep();
+}
+// All steps as a text: laws, conditions, what they say is equal, and what that saved.
+function derivation() {
+  const text = (p) => p.rows.map((r) => `${"    ".repeat(r.depth)}${r.text.trim()}`).join("\n"), code = (s) => `\n\`\`\`text\n${s}\n\`\`\`\n`;
+  const parts = H.steps.map((s, n) => {
+    const law = LAWS.get(s.law), said = s.equalities.map((k) => H.egraph.equalities[k]).filter((e) => e[2] != null && e[3] != null).slice(0, 8);
+    return `## ${n + 1}. ${law.name}\n\n${law.says}\n${code(law.mathematics)}${law.conditions.map((c) => `- when \`${c.text}\`: ${c.meaning}\n`).join("")}\nCost ${costText(s.cost_before)} → ${costText(s.cost_after)}.\n${said.length ? code(said.map((e) => `${FORMS[e[2]].text} = ${FORMS[e[3]].text}`).join("\n")) : ""}`;
+  });
+  return `# ${H.name || "function"}: from the program as written to the one that runs\n\nCost ${costText(H.report.cost_before)} → ${costText(H.report.cost_after)}.\n\nAs written:\n${code(text(BEFORE))}\n${parts.join("\n")}\n## The program that runs\n${code(text(AFTER))}`;
 }
 const at = () => (byRounds ? roundAt : stepAt);
 function go(n, quiet) {
