@@ -368,6 +368,19 @@ def test_egraph_is_written_for_other_extractors() -> None:
     assert json.loads(json.dumps(made, allow_nan=False)) == made
 
 
+def test_terms_of_what_was_left_out_are_left_out() -> None:
+    """Whichever class is missing, no node names one that is not there."""
+    h = documented().history()
+    columns = h["egraph"]["form_columns"]
+    at = columns.index("class")
+    for missing in h["egraph"]["classes"]:
+        forms = [row for row in h["egraph"]["forms"] if str(row[at]) != missing]
+        made = to_egraph_serialize({"egraph": h["egraph"] | {"forms": forms}})
+        nodes = made["nodes"]
+        assert all(child in nodes for node in nodes.values() for child in node["children"])
+        assert {*made["root_eclasses"]} <= {node["eclass"] for node in nodes.values()}
+
+
 DOT_LINE = re.compile(
     r"""\s*(digraph\ scanopt\ \{ | graph\ \[.*\]; | node\ \[.*\]; | \}
     | subgraph\ cluster_n\d+\ \{ | label="([^"\\]|\\.)*";

@@ -116,23 +116,36 @@ def to_egraph_serialize(history: Mapping[str, Any]) -> dict[str, Any]:
     """
     egraph = history["egraph"]
     forms = [dict(zip(egraph["form_columns"], row, strict=True)) for row in egraph["forms"]]
-    first: dict[int, str] = {}
-    for n, form in enumerate(forms):
-        first.setdefault(form["class"], f"n{n}")
+    named = _nodes_of_classes(forms)
     nodes = {
         f"n{n}": {
             "op": form["text"] if form["kind"] in ("input", "const") else form["label"],
-            "children": [first[a] for a in form["args"]],
+            "children": [named[a] for a in form["args"]],
             "eclass": str(form["class"]),
             "cost": form["cost"] or 0.0,
             "subsumed": False,
         }
         for n, form in enumerate(forms)
-        if all(a in first for a in form["args"])
+        if all(a in named for a in form["args"])
     }
     data = {c: {"type": about.get("type", "")} for c, about in egraph["classes"].items()}
-    roots = [str(r) for r in egraph["roots"]]
+    roots = [str(r) for r in egraph["roots"] if r in named]
     return {"nodes": nodes, "root_eclasses": roots, "class_data": data}
+
+
+def _nodes_of_classes(forms: Sequence[Mapping[str, Any]]) -> dict[int, str]:
+    """By class one of its terms: those of which no argument, nor any argument of these, was left out."""
+    kept = dict(enumerate(forms))
+    while True:
+        there = {form["class"] for form in kept.values()}
+        fit = {n: form for n, form in kept.items() if there.issuperset(form["args"])}
+        if len(fit) == len(kept):
+            break
+        kept = fit
+    named: dict[int, str] = {}
+    for n, form in kept.items():
+        named.setdefault(form["class"], f"n{n}")
+    return named
 
 
 def _form_text(egraph: TermGraph, form: Form) -> str:
