@@ -76,7 +76,7 @@ def test_doctor_fails_where_something_needed_does(
 def test_cache_tells_and_clears(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(doctor, "_kernels", lambda: tmp_path)
+    monkeypatch.setattr(doctor, "folder", lambda: tmp_path)
     (tmp_path / "a.so").write_bytes(b"12345")
     assert main(["cache"]) == 0
     assert "1 compiled kernels, 5 bytes" in capsys.readouterr().out
@@ -389,10 +389,10 @@ def test_kernels_that_cannot_be_looked_up_or_deleted(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No kernels are kept where there is no folder for them; one that may not be deleted is named."""
-    monkeypatch.setattr(doctor, "_kernels", lambda: tmp_path / "none")
+    monkeypatch.setattr(doctor, "folder", lambda: tmp_path / "none")
     assert main(["cache", "--clear"]) == 0
     assert "0 compiled kernels" in capsys.readouterr().out
-    monkeypatch.setattr(doctor, "_kernels", lambda: tmp_path)
+    monkeypatch.setattr(doctor, "folder", lambda: tmp_path)
     (tmp_path / "a.so").write_bytes(b"12345")
 
     def refuse(path: Path, missing_ok: bool = False) -> None:
