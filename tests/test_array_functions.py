@@ -147,3 +147,13 @@ def test_gradient_needs_samples(length: int, order: int, known: bool) -> None:
     x = T.dvector("x", shape=(length,)) if known else T.dvector("x")
     with pytest.raises((ValueError, IndexError), match=f"{order + 1} samples" if known else "out of bounds"):
         scanopt.function([x], T.gradient(x, edge_order=order))(np.zeros(length))
+
+
+def test_repeats_of_rows_of_any_number() -> None:
+    """One count for all entries, where no length is known: the rule of the shape takes no time."""
+    x, n = T.dmatrix("x"), T.lscalar("n")
+    counts = (2, np.int64(2), np.array([2]), T.constant(2), T.constant([2]), x.shape[1], n)
+    f = scanopt.function([x, n], [T.repeat(x, count, axis=0) for count in counts])
+    value = np.arange(6.0).reshape(3, 2)
+    for found in (*f(value, 2), *f.unoptimized(value, 2)):
+        np.testing.assert_array_equal(found, np.repeat(value, 2, axis=0))

@@ -69,7 +69,8 @@ def _infer_repeat(x: Operand, repeats: Operand, axis: int) -> TensorType:
         n = same(n, repeats.shape[0], "the axis and the repeats differ in length")
     total: Dim = None
     if repeats.value is not None and n is not None:
-        total = int(np.broadcast_to(np.maximum(repeats.value, 0), (n,)).sum())
+        counts = np.maximum(repeats.value, 0)  # rules are tried on lengths beyond all arrays: one is not spread out
+        total = n * int(counts.item()) if counts.size == 1 else int(counts.sum())
     return TensorType(x.dtype, (*x.shape[:axis], total, *x.shape[axis + 1 :]))
 
 
@@ -263,11 +264,11 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
     if axis is None:
         v, axis = flatten(v), 0
     i = axis_of(axis, v)
-    if not isinstance(repeats, int):
+    if not isinstance(repeats, int | np.integer):
         return apply(Op.make("repeat", axis=i), v, as_variable(repeats))
     if repeats < 0:
         raise ValueError(f"repeats may not be negative, found {repeats}")
-    dims = dims_of(v)
+    dims, repeats = dims_of(v), int(repeats)
     wide = broadcast_to(expand(v, (i + 1,)), (*dims[: i + 1], repeats, *dims[i + 1 :]))
     return reshape_to(wide, (*dims[:i], times(dims[i], repeats), *dims[i + 1 :]))
 
