@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 from browser import Browser
-from compiled import lstm_gradient, rnn
+from compiled import lstm_gradient, rnn, stacked
 
 from scanopt.view.page import VIEWS
 
@@ -28,12 +28,20 @@ def main() -> None:
                     _take(browser, page, view, path, width, height)
                 _sheet(browser, found, DOCS / f"{name}-{kind}.webp", columns)
             browser.dark(False)
+            if name == "lstm":
+                _take(browser, page, "costs", DOCS / "lstm-kernels.webp", 1240, 760, "#kernels")
+        stack = Path(stacked(4, gradient=True).show(f"{folder}/stack.html"))
+        _take(browser, stack, "program", DOCS / "layers-program.webp", 1240, 760, "[data-layer]")
+        _take(browser, stack, "graph", DOCS / "layers-graph.webp", 1240, 760)
         _take(browser, Path(folder) / "rnn.html", "graph", DOCS / "rewrite.png", 1240, 760)
 
 
-def _take(browser: Browser, page: Path, view: str, out: Path, width: int, height: int) -> None:
+def _take(browser: Browser, page: Path, view: str, out: Path, width: int, height: int, at: str = "") -> None:
+    """A picture of a view.  at: what of it stands on top."""
     browser.resize(width, height)
     browser.open(page, f"#{view}")
+    if at:
+        browser.js(f"(() => {{ $('{at}').scrollIntoView(); scrollBy(0, -120); }})()")
     browser.picture(out)
 
 

@@ -21,7 +21,7 @@ __all__ = ["forms_by_round", "seconds_of_kernels", "seconds_of_programs"]
 
 _BUDGET = 0.05  # seconds of calls that are timed at once
 _KERNELS, _LONGEST = 0.5, 3.0  # seconds until kernels may be there, and of one program in all
-_MOST, _PART = 12, 0.01  # so many kernels are timed, of those that are so much of the cost
+_MOST, _PART = 12, 0.005  # so many kernels are timed, of those that are so much of the cost
 
 
 def seconds_of_programs(f: Function, programs: Sequence[Program]) -> list[float] | None:

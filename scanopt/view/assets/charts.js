@@ -90,6 +90,6 @@ function setUpGrowth() {
 // Per round the forms in the e-graph, and the cost of the best program that the laws so far lead to.
 function sizes(size) {
   const best = (r) => (r.best == null ? "" : `<td class="r">${costText(r.best)}</td>`);
-  const row = (r, n) => `<tr><td>${n + 1}</td><td style="width:40%;min-width:60px"><i class="bar" style="width:${(100 * r.forms) / size}%"></i></td><td class="r">${r.forms.toLocaleString("en")}</td><td class="r">${Object.values(r.matches).reduce((s, x) => s + x, 0)}</td>${best(r)}</tr>`;
-  return `<table><thead><tr><th>round</th><th></th><th class="r">forms</th><th class="r">matches</th><th class="r">best program so far</th></tr></thead>${H.rounds.map(row).join("")}</table>`;
+  const row = (r, n) => `<tr><td>${n + 1}</td><td style="width:40%;min-width:60px"><i class="bar" style="width:${(100 * r.forms) / size}%"></i></td><td class="r">${r.forms.toLocaleString("en")}</td><td class="r wideonly">${Object.values(r.matches).reduce((s, x) => s + x, 0)}</td>${best(r)}</tr>`;
+  return `<table><thead><tr><th>round</th><th></th><th class="r">forms</th><th class="r wideonly">matches</th><th class="r">best program so far</th></tr></thead>${H.rounds.map(row).join("")}</table>`;
 }
