@@ -24,7 +24,7 @@ _NEEDED = ("numpy", "scipy", "egglog", "networkx")
 _EXTRAS = {
     "cupy": "cupy",
     "ziglang": "cc",
-    "IPython": "notebook",
+    "anywidget": "notebook",
     "rich": "progress",
     "z3": "prove",
     "sklearn": "examples",
