@@ -1,14 +1,14 @@
 """States, and loops that end early, that are equal at every step: proven by coinduction.
 
-All states that could be equal are taken to be equal before step t; if what they become at step t is
-then equal too, they are.  What is refuted is taken apart, and all is tried again, until nothing is.
-Inits need not be equal: each delay carries its own, and where they matter the new values differ.
-Most of what is not equal differs at the first step, which costs less to compute than a trial.
+All states that could be equal are assumed to be equal before step t; if their new values at step t are
+then equal too, the states are.  States that are refuted are separated, and the rest is tried again, until
+none is refuted.  Initial values need not be equal: each delay carries its own, and where they matter the
+new values differ.  Most unequal states differ at the first step, which costs less to compute than a trial.
 
-An equation may be used where it is proven, and no earlier.  A loop knows all steps of the loops before
-it, so claims are tried by rank: how many loops, one after the other, a term waits for.  The trial of a
-rank holds terms of lower ranks beside its own and none of higher ones, so that no trace of a loop takes
-part in proving what that loop carries.
+An equation may be used only where it is proven.  A loop sees all steps of the loops before it, so claims
+are tried by rank: the length of the longest chain of loops that a term waits for.  The trial of a rank
+holds terms of lower ranks beside its own and none of higher ones, so that no trace of a loop takes part in
+proving what that loop carries.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Rank = tuple[int, ...]
 class Trial:
     """Which of these terms are equal, if these states and these loops are?
 
-    part: what the terms are made of; loops whose numbers of steps are among the terms have none there.
+    part: everything that the terms depend on; loops whose numbers of steps are among the terms have none in it.
     """
 
     part: Encoded
@@ -91,7 +91,7 @@ def pairs(groups: Iterable[Group]) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class _Claims:
-    """What is taken to be equal: states, and loops, of one key.  home: the loop of each state."""
+    """What is assumed to be equal: states, and loops, with the same key.  home: the loop of each state."""
 
     g: Encoded
     home: Mapping[int, int]
@@ -233,7 +233,7 @@ def _waited_for(g: TermGraph, f: Form, past: Iterable[int]) -> tuple[int, ...]:
 
 
 def facts_of(part: Encoded, given: Iterable[Given]) -> Iterator[Given]:
-    """The given facts that speak of a part alone, and of no state."""
+    """The given facts that are about a part only, and not about states."""
     there: dict[str, Container[object]] = {"Value": part.classes, "Clock": part.clocks, "State": ()}
     for name, args in given:
         sorted_ = zip(FACTS[name].sorts, args, strict=True)

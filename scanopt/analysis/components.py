@@ -1,4 +1,4 @@
-"""Strongly connected components and circles, of graphs small enough that loading a library would take longer."""
+"""Strongly connected components and cycles of graphs so small that loading a library would take longer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def components(edges: Mapping[T, Iterable[T]]) -> dict[T, T]:
 
 
 def circles(edges: Mapping[T, Iterable[T]], longest: int, most: int) -> list[frozenset[T]]:
-    """The nodes of each simple circle of two nodes or more.
+    """The nodes of each simple cycle of two nodes or more.
 
     longest: nodes of a circle, at most.  most: paths looked at from each node, at most.
 

@@ -1,4 +1,4 @@
-"""What a program itself tells of arrays that are one value everywhere."""
+"""Facts from the text of a program: arrays that have one value everywhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operators come to when their results are added up over rows: contractions, rows added at many places."""
+"""Sums over rows of results of operators: contractions, and rows added at many places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the batched operators that a program may come to are made of, as rows for the e-graph."""
+"""Recipes of the batched operators that may occur in a program, as rows for the e-graph."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ARRANGING = {"expand_dims", "transpose", "broadcast_to", "swap_rows"}
 
 @dataclass(frozen=True)
 class Expansions:
-    """What the batched operators of a program are made of.
+    """The recipes of the batched operators of a program.
 
     rows: for the e-graph.  made_of: the operators of all expansions.  whole: operators all of whose batched forms
     have an expansion.

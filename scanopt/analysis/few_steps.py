@@ -1,4 +1,4 @@
-"""What a program itself tells of its loops: which are deep, and which are of one step."""
+"""Facts from the text of a program: which loops are deep, and which take one step."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The first step of every loop on small arrays: what differs there is not equal.
 
-Terms that could be proven equal are equal there too, so the numbers only save proofs that would fail.
-They prove nothing.
+Terms that can be proven equal are equal there, too.  The numbers prove nothing; they only avoid proofs that would
+fail.
 """
 
 from __future__ import annotations

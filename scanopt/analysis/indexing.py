@@ -1,7 +1,7 @@
-"""What a program itself tells of parts of its arrays: parts of parts, and which rows a part reads.
+"""Facts from the text of a program about parts of arrays: parts of parts, and which rows a part reads.
 
-Only parts by one integer or slice of fixed bounds are looked at.  What is claimed of two of them is tried for all
-lengths up to one from which on nothing new can happen: bounds count from the start or from the end.
+Only parts by one integer or slice with fixed bounds are considered.  Claims about two of them are tried for all lengths
+up to one beyond which nothing new can happen: bounds count from the start or from the end.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a program itself tells of traces that are read late: first rows of a state, then what it becomes."""
+"""Facts from the text of a program about traces that are read late: first rows of a state, then its new values."""
 
 from __future__ import annotations
 

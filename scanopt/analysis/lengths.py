@@ -1,8 +1,8 @@
-"""Lengths of axes as far as the text of a program tells them, followed to where they come from.
+"""Lengths of axes as far as they follow from the text of a program, traced to where they come from.
 
-Each length is a key: what has the same key has the same length, whatever the values of the inputs are.  The shape rules
-of operators are not repeated here but tried, on lengths that are all different, all 0 and all 1.  What is the least of
-some lengths, as the number of rows that a loop over several sequences reads of each, has a key that says so.
+Each length has a key: axes with the same key have the same length, whatever the values of the inputs are.  The shape
+rules of operators are not repeated here but tried, on lengths that are all different, all 0 and all 1.  A minimum of
+some lengths, like the number of rows that a loop over several sequences reads of each, has a key that says so.
 """
 
 from __future__ import annotations

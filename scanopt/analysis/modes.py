@@ -1,4 +1,4 @@
-"""Modes of single loops: laws that may rewrite some loops of a program and not others ask which one they look at."""
+"""Modes of single loops: a law that may rewrite only some loops of a program checks which loop it matches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LIMITED: dict[int, tuple[Law, Law]] = {}
 
 
 def modes_of(g: Encoded) -> dict[int, Mode]:
-    """The mode of each loop, and of what is outside all loops: its own, or that of what is around it."""
+    """The mode of each loop, and of everything outside of loops: its own, or that of its surroundings."""
     out = {ROOT: g.mode}
     for c, info in g.clocks.items():  # outer ones come first
         out[c] = info.mode or out[info.level]
@@ -79,7 +79,7 @@ def _clocks(x: Term | int | str) -> Iterator[Clock]:
 
 
 def mode_facts(g: Encoded, laws: Sequence[Law]) -> Iterator[tuple[str, tuple[int | str, ...]]]:
-    """Which of the laws that ask may rewrite which loop, and which loops have one mode."""
+    """Which of these laws may rewrite which loop, and which loops have the same mode."""
     modes = modes_of(g)
     if len(set(modes.values())) == 1:
         return

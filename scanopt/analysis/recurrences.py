@@ -1,4 +1,4 @@
-"""What a program itself tells of its recurrences: their cycles, and the operators that have closed forms."""
+"""Facts from the text of a program about its recurrences: their cycles, and the operators that have closed forms."""
 
 from __future__ import annotations
 

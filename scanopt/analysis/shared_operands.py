@@ -1,4 +1,4 @@
-"""What a program itself tells of its products: which of them share their left operand, in one loop."""
+"""Facts from the text of a program about its products: which of them share their left operand, in one loop."""
 
 from __future__ import annotations
 

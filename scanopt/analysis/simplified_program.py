@@ -1,8 +1,8 @@
-"""A program with what laws found equal written once: what is looked up in its text is then looked up again.
+"""A program in which terms that laws found equal are written once, so that its text can be analysed again.
 
 States and loops that are equal at every step, products that stand side by side, what an accumulated state adds up:
-all that needs the whole program is found in its text before saturation.  Laws may show that the text says the
-same twice.
+everything that needs the whole program is found in its text before saturation.  Laws may then show that the text says
+the same thing twice.
 """
 
 from __future__ import annotations

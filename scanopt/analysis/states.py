@@ -1,4 +1,4 @@
-"""What a program itself tells of its states: which of them never change, and which only pass on what another was."""
+"""Facts from the text of a program about its states: which never change, and which only pass on another's value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops of as many steps, as far as lengths of arrays tell."""
+"""Loops with the same number of steps, as far as this follows from lengths of arrays."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Runnable:
         return s.pack(results[: len(s.outputs)])
 
     def _enter_quickly(self) -> None:
-        """Calls with arrays that are as those of a call before go straight to the kernel, where all of it is one."""
+        """Calls with arrays like those of an earlier call go straight to the kernel, if the whole program is one."""
         s = self._signature
         entry = getattr(self._compiled, "entry", None)
         if entry is None or any(x.strict for x in s.slots):
@@ -146,9 +146,9 @@ class Runnable:
     def to_graph(self) -> tuple[list[Variable], dict[Variable, Variable]]:
         """Outputs and updates as graphs of the same inputs and shared variables, as the program computes them.
 
-        updates: new values by shared variable, and by input where it has an update.  What functions take is taken
-        back: they can be printed, cloned, and compiled again.  What steers gradients alone (`truncate_gradient`,
-        `consider_constant`) is no part of a program and is not in its graph.
+        updates: new values by shared variable, and by input where it has an update.  The graphs can be printed, cloned,
+        and compiled again.  Options that affect only gradients (`truncate_gradient`, `consider_constant`) are not part
+        of a program and not in its graph.
 
         >>> from scanopt import dprint, function, map, tensor as T
         >>> x = T.dvector("x")
@@ -167,30 +167,30 @@ class Runnable:
     def to_jax(self) -> Callable[..., Any]:
         """The optimized program as a function of JAX, which may be transformed and runs under XLA.
 
-        It takes and returns what this function does.  Raises ImportError without JAX, ValueError where shared
-        variables are updated; when it is called NotImplementedError for what XLA cannot run.
+        It takes and returns the same as this function.  Raises ImportError without JAX, and ValueError if shared
+        variables are updated; when called, it raises NotImplementedError for what XLA cannot run.
         """
         return features.as_jax(self, self._signature)
 
     def to_onnx(self, name: str = "scanopt") -> Any:
         """The optimized program as an ONNX model, which is checked: an `onnx.ModelProto` with the names of the inputs.
 
-        name: of the graph, if the function has none.  Raises ImportError without onnx, ValueError where shared
-        variables are updated, NotImplementedError for operators that ONNX has no way to write.
+        name: of the graph, if the function has none.  Raises ImportError without onnx, ValueError if shared
+        variables are updated, NotImplementedError for operators that ONNX lacks.
         """
         return features.to_onnx(self, self._signature, name)
 
     def map_blocks(self, *args: Any, axis: Any = 0, schedule: str = "auto") -> Any:
-        """The function of Dask arrays, block by block: Dask arrays that are computed when they are asked for.
+        """The function applied to Dask arrays, block by block: lazy Dask arrays.
 
-        axis: along which the Dask arrays are divided, or axes by names of inputs, as `over` of `scanopt.distribute`,
-        which says what may be divided and what `schedule` is.  Raises ImportError without Dask, TypeError where no
+        axis: along which the Dask arrays are divided, or axes by names of inputs, like `over` of `scanopt.distribute`,
+        which says what may be divided and what `schedule` is.  Raises ImportError without Dask, TypeError if no
         argument is a Dask array, and what `distribute` raises.
         """
         return features.map_blocks(self, args, axis, schedule)
 
     def __dask_tokenize__(self) -> tuple[str, str]:
-        """What tells it from others, the same in every process."""
+        """A token that identifies the function, the same in every process."""
         return type(self).__name__, hashlib.sha256(text_of(self).encode()).hexdigest()
 
     def save(self, path: str | Path) -> None:

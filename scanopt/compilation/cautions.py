@@ -1,4 +1,4 @@
-"""Warnings of `function`: of what was asked for and cannot be, or is seldom meant."""
+"""Warnings of `function`: about requests that cannot be met, or that are probably mistakes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["warn_of_memory", "warn_of_streams"]
 
 
 def warn_of_memory(done: Optimized) -> None:
-    """Warn, at the user's line, where no program holds as little as it may."""
+    """Warn, at the user's line, if no program stays within the memory budget."""
     if fits(done.extraction, done.budget):
         return
     least, allowed = bytes_text(done.extraction.peak), bytes_text(done.budget)
@@ -27,7 +27,7 @@ def warn_of_memory(done: Optimized) -> None:
 
 
 def warn_of_streams(forgotten: Mapping[SharedVariable, Scan]) -> None:
-    """Warn, at the user's line, of streams of random numbers that a call does not move on."""
+    """Warn, at the user's line, about streams of random numbers that a call does not advance."""
     if not forgotten:
         return
     loops = dict.fromkeys(map(str, forgotten.values()))

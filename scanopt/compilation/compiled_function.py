@@ -42,12 +42,12 @@ class Function(Runnable, Displayed):
 
     name: as given.  example: values for sizes, or None.  last_call: values of the inputs in the
     last call, kept inside `watching()` only.  With mode="unoptimized" the interpreter runs it, and
-    `program` is the program as written.  profile: times of its calls and loops, None where they are not collected.
+    `program` is the program as written.  profile: times of its calls and loops, None if they are not collected.
 
-    It can be pickled: program, graph and the values of shared variables are kept, and compiled again
-    where it is unpickled.  Laws and cost models of one's own are not, so that `explain()` and
-    `egraph` then raise RuntimeError.  Pickles execute what they say: unpickle only what you trust, and
-    use `save` and `load` for files of others.
+    It can be pickled: program, graph and the values of shared variables are kept, and the program is compiled again
+    when it is unpickled.  Your own laws and cost models are not kept, so `explain()` and `egraph` then raise
+    RuntimeError.  Unpickling executes code: unpickle only what you trust, and use `save` and `load` for files of
+    others.
     """
 
     _rows_fit = True
@@ -124,8 +124,8 @@ class Function(Runnable, Displayed):
     ) -> Function:
         """A function that computes the same with other shared variables, or without updates.
 
-        share_memory: accepted and without effect: each function has buffers of its own.  swap: shared
-        variables by those they stand in for.  delete_updates: leave out all updates; it is optimized anew then.
+        share_memory: accepted and without effect: each function has buffers of its own.  swap: for some shared
+        variables those that replace them.  delete_updates: leave out all updates; it is then optimized again.
         name: by default this one's and "copy".
         Raises TypeError, ValueError for shared variables that do not fit or that it does not use.
 
@@ -139,8 +139,8 @@ class Function(Runnable, Displayed):
     def without(self, *names: str) -> Function:
         """The same function, compiled without some laws.
 
-        names: laws or rulesets, "inplace" for results in place.  Raises ValueError, naming those near, for one that
-        there is not.
+        names: laws or rulesets, "inplace" for results in place.  Raises ValueError for an unknown name, with similar
+        ones.
 
         >>> from scanopt import function, tensor as T
         >>> x = T.dvector("x")
@@ -273,7 +273,7 @@ class Function(Runnable, Displayed):
 
     @once
     def recording(self) -> Recording:
-        """The optimization once more, with what its engine noted down: what `explain` and `history` tell."""
+        """The optimization run once more with the engine recording: the source of `explain` and `history`."""
         p = self._plan
         asking = features.IdleLaws(p.known)
         return record(p.program, p.laws, p.settings, asking, p.found)
@@ -281,9 +281,9 @@ class Function(Runnable, Displayed):
     def history(self, measure: bool = False) -> dict[str, Any]:
         """What the optimizer did, as plain data that `json.dump` writes: see docs/history.md.
 
-        Programs before and after and after each law in use, with names that stay the same; all classes of equal terms
-        that were found, with what each costs and the law that made it; what kept the other laws from firing.  The
-        program is optimized again, and noted down what is done.
+        Programs before, after, and after each law in use, in which the same value keeps its name; all classes of equal
+        terms that were found, each with its cost and the law that made it; what kept the other laws from firing.  The
+        program is optimized again while the engine records what it does.
         measure: also the seconds of a call of each of these programs, with the example or the arguments of the last
         call inside `watching()`; and the forms that each law makes in each round.
 
@@ -297,8 +297,8 @@ class Function(Runnable, Displayed):
     def growth(self) -> Growth:
         """What each law did to the e-graph, round by round: matches, time, forms made, classes united.
 
-        The laws run again, one by one, so that each can be told from the others; where a limit stopped
-        them, `exploding` is the law that made most.
+        The laws run again, one by one, so that each is measured separately; if a limit stopped them, `exploding` is the
+        law that made most.
         """
         p = self._plan
         return features.growth(p.program, p.laws, p.settings)
@@ -309,7 +309,7 @@ class Function(Runnable, Displayed):
         name: of a law or a ruleset.  For each law: how often it fired and what that saved; where its
         pattern was found and which condition did not hold there; or that it was never found, or not
         allowed.  The program is optimized again to find out.
-        Raises ValueError where no law or ruleset has the name.
+        Raises ValueError if no law or ruleset has the name.
 
         >>> from scanopt import function, tensor as T
         >>> x = T.dvector("x")

@@ -1,11 +1,11 @@
 """Why a program is what it is: the laws that made it, one after the other, with what each saved.
 
-The fast path keeps counts only.  For an explanation the laws run once more, and the engine notes down which law made
-each form and which forms laws said to be equal; what was chosen is kept where the e-graph is the same again.  The laws
-on the way from the program as written to the one chosen are told in the order of the rounds in which they began; what
-they have saved after each is the cost of a program of the forms that those before and it had made.  (What a law saves
-by uniting forms that are there already shows at the first step.)  Where a limit of time ended the search, this one may
-have found another e-graph, and another program.
+The fast path keeps counts only.  For an explanation the laws run once more, and the engine records which law made each
+form and which forms laws stated to be equal; the choice is kept if the e-graph is the same again.  The laws that lead
+from the program as written to the one chosen are listed in the order of the rounds in which they first fired, each with
+the cost of a program made of the forms that it and the laws before it had made.  (What a law saves by uniting forms
+that exist already shows at the first step.)  If a time limit ended the search, the second run may have found another
+e-graph, and another program.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _SECONDS = 0.2
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One law beside those before it.  doc: what it says in words.
+    """One more law in use.  doc: what it says in words.
 
-    A law that saves nothing yet is there because the next ones need what it made.
+    A law that saves nothing yet is listed because the next ones need what it made.
     """
 
     law: str
@@ -77,11 +77,11 @@ class Explanation(Displayed):
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """An optimization whose engine noted down where forms come from.
+    """An optimization whose engine recorded where forms come from.
 
-    program, laws, settings: what was optimized, and under what.  written: the program as it began.  way: how the forms
-    in use follow from those as written.  stages: the laws in use, in order, each with the cheap program of what it and
-    those before it made; None where it made nothing.  asking: what asked the e-graph.
+    program, laws, settings: what was optimized, and how.  written: the program as written.  way: how the forms in use
+    follow from those as written.  stages: the laws in use, in order, each with a cheap program of the forms that it and
+    those before it made; None where it made nothing.  asking: what queried the e-graph.
     """
 
     program: Encoded

@@ -53,9 +53,9 @@ def function(
     inputs: list of variables, pairs (variable, default value) or `In`s; a computed one cuts the graph there.
     outputs: a variable, or a list or dict of them (the function returns an array, a list or a dict), or None.
     updates: dict or pairs of shared variable and new value; all are set after each call, computed from values before.
-    givens: dict or pairs of a variable and what stands in its place, as in `clone`.
+    givens: dict or pairs of a variable and its replacement, as in `clone`.
     mode: a `Mode` or its name (default: config.mode); "unoptimized" runs the interpreter, "FAST_COMPILE" leaves out
-    laws that take time to apply.  A loop with a mode of its own is rewritten by the laws that this one allows.
+    laws that take time to apply.  A loop with a mode of its own is rewritten by the laws that its mode allows.
     fp: "exact" (equal to the interpreter bit for bit), "reassoc" (rounding may differ) or "fast" (formulas may).
     backend: "auto" (NumPy, and loops that take long as kernels in C), "numpy" (no kernels), "c" (kernels at once), or
     "cupy".  exclude: names of laws or rulesets to leave out, "inplace" for results in place.  rules: further laws.
@@ -63,12 +63,12 @@ def function(
     runs), "calibrated", or a file of measured costs (default: config.cost).  schedule: a `Schedule` or its name: which
     laws run when (default: all, until nothing is new).  example: one value per input, for sizes.
     memory: the bytes that the program may hold at those sizes, beside its arguments: a number, "2GB", or "free" for
-    what the machine has free (default: config.memory).  Warns where no program that was found holds so little.
+    what the machine has free (default: config.memory).  Warns if no program that was found holds so little.
     on_unused_input: "raise", "warn" or "ignore".  allow_input_downcast: True lets all arguments lose precision, False
-    none; None (the default) Python floats, alone or in lists.  no_default_updates: True, or those shared variables
-    whose default update is left out.  profile: True or a title to collect times of calls, of all loops and of the
+    none, None (the default) only Python floats, alone or in lists.  no_default_updates: True, or the shared variables
+    whose default updates are left out.  profile: True or a title collects times of calls, of all loops and of the
     operators of their steps, as `f.profile` (default: config.profile).
-    Warns, once per function, of random numbers of a loop whose updates were not passed: they repeat.
+    Warns, once per function, about random numbers of a loop whose updates were not passed: they repeat.
     Raises TypeError or ValueError for arguments that do not fit, naming them.
 
     >>> from scanopt import tensor as T

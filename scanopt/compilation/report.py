@@ -16,15 +16,15 @@ class Report:
     """What optimization did.
 
     cost_before, cost: by the cost model; bound: no program in the e-graph costs less;
-    optimal: proven so for the result; gap: else the part that could still be saved.
-    saturated: the laws had nothing left to say (else stopped_by names the limit that was hit; aside: the laws that
-    would have hit the limit of forms, and stopped before).
+    optimal: the result is proven to be the cheapest; gap: otherwise the part that could still be saved.
+    saturated: the laws found nothing new in the end (otherwise stopped_by names the limit that was hit; aside: the laws
+    that were stopped earlier because they would have hit the limit of forms).
     seconds: per part of the work; laws: matches per law, law_seconds: seconds per law, where a round took it a
     millisecond or more (`f.growth()` measures each); growth: forms after each round.
     sizes: per input the size that costs were computed for; trips: per loop the number of steps.
     unit: "ns", or "" for a cost model of one's own.
     memory: bytes held at one time at those sizes, beside arguments and constants; budget: what was allowed (inf:
-    anything, or what is free where that could not matter); fits: whether it is kept.
+    anything, or whatever is free if that could not matter); fits: whether the program stays within it.
     """
 
     cost_before: float

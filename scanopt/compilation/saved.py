@@ -1,8 +1,8 @@
 """Functions as JSON files: `f.save(path)` writes one, `scanopt.load(path)` reads it.
 
 A file holds the program, what is known of its inputs, and the values of shared variables.  Running
-it needs NumPy alone.  It is taken for untrusted: see `scanopt.program.serial`.  Its checksum tells that
-it was damaged, and not who wrote it: whoever changes a file can make the checksum fit.
+it needs NumPy alone.  Files are not trusted: see `scanopt.program.serial`.  The checksum shows that a file was
+damaged, not who wrote it: whoever changes a file can compute a matching checksum.
 """
 
 from __future__ import annotations

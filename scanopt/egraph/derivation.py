@@ -1,8 +1,8 @@
 """How a chosen program follows from the one as written: the equalities between the forms of both.
 
-A form in use, and the forms of the program as written that are in its class, are connected by equalities that laws
-stated; so are the forms that these laws matched and made, and what all of these are made of.  Conditions are facts
-and no equalities: what led to them alone is left out.
+A form in use is connected with the forms of the program as written in its class by equalities that laws stated; so are
+the forms that these laws matched and made, and the arguments of all of these.  Conditions are facts and not equalities:
+what led only to them is left out.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Look:
 
 @dataclass(frozen=True)
 class Derivation:
-    """The laws that lead from the program as written to other forms, each with the round in which it began.
+    """The laws that lead from the program as written to other forms, each with the round in which it first fired.
 
-    forms: those on the way with the law that led to each, "" where facts and re-timing did alone.
+    forms: those on the way, with the law that led to each, "" for facts and re-timing.
     """
 
     laws: Mapping[str, int]
@@ -90,7 +90,7 @@ class _Search:
             todo += self._made_of(form)
 
     def _note(self, way: Sequence[Form], steps: Sequence[Equality | None]) -> None:
-        """Note a way from a form to the one that it comes from: what facts made comes from the step after it."""
+        """Record a path from a form to its origin: a form that facts made comes from the step after it."""
         law = self._from.made.get(way[-1], "")
         laws = [law, *(step.law if step else "" for step in reversed(steps))]
         self._used |= {*laws} - {""}
@@ -103,7 +103,7 @@ class _Search:
             self._used |= self._from.united.get(place, set())
 
     def _made_of(self, form: Form) -> Iterator[tuple[Form, bool]]:
-        """What a form is made of, where that was written in several ways."""
+        """The arguments of a form that were written in several ways."""
         for c in {*form.args} - self._seen:
             self._seen.add(c)
             written = [f for f in self._graph.classes.get(c, ()) if f in self._from.written]
@@ -111,7 +111,7 @@ class _Search:
                 yield written[0], True
 
     def _ways(self, form: Form, everything: bool) -> Iterator[tuple[list[Form], list[Equality | None]]]:
-        """Ways from a form to those that it may come from, with their steps."""
+        """Paths from a form to those that it may come from, with their steps."""
         import networkx as nx
 
         c = self._from.classes.get(form)

@@ -51,7 +51,7 @@ Task = tuple[Variable, LoopScope | None]
 class Encoder:
     """Makes terms, each once, of the variables asked for.
 
-    watched: the states of which each step asks whether they keep their shape.
+    watched: the states of which each step checks that they keep their shape.
     """
 
     def __init__(self, inputs: Sequence[Variable], watched: Set[State] = frozenset(), profiled: bool = False) -> None:
@@ -94,14 +94,14 @@ class Encoder:
         return self.graph
 
     def may_change(self) -> set[State]:
-        """The states that may change their shape without a loop that sees it: laws may take it apart."""
+        """The states that may change their shape unnoticed, since laws may take their loop apart."""
         few = self._of_few_steps
         return {few[s] for s in changing(self.graph) if s in few} if few else set()
 
     def tell_lengths(self) -> None:
-        """Beside each length that is known to be that of an array further out, or a number: that one, as a term.
+        """For each length that is known to be that of an array further out, or a number: that one, as a term.
 
-        Where x[:n] is all of x, n is its length; what is the least of some lengths is so under each of its names.
+        Where x[:n] is all of x, n is its length; a minimum of some lengths is one under each of its names.
         """
         g = self.graph
         clocks, scalar = clocks_of(g), TensorType("int64", ())
@@ -136,7 +136,7 @@ class Encoder:
         return self._new(Form("const", key=key), TensorType(value.dtype.name, value.shape))
 
     def _check(self, x: Variable, scope: LoopScope | None) -> int:
-        """A requirement inside loops is asked for at every step: what is not kept of a trace need not be computed."""
+        """The trace of a requirement inside loops is a result, since rows that are not kept need not be computed."""
         value, type = self._encode(x, scope), x.type
         while scope is not None:
             type = type.rows(None)

@@ -1,7 +1,7 @@
 """egglog's engine in a process of its own, kept with its rules from program to program.
 
-Memory that the engine does not give back ends with its process.  Where memory runs out, which ends a process that
-runs egglog, this one goes on.  And the threads of the engine, which a fork does not copy, are not here.
+Memory that the engine does not give back is freed with its process.  If memory runs out, which ends a process that
+runs egglog, this process goes on.  And the threads of the engine, which a fork does not copy, are not in this process.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ SPARE = 30_000_000
 
 
 class EngineError(RuntimeError):
-    """What the engine has to say against a command."""
+    """The engine refused a command."""
 
 
 @dataclass(frozen=True)
 class RunReport:
-    """What runs of rules came to: whether anything was new; by rule, the matches and the seconds."""
+    """The outcome of runs of rules: whether anything was new; by rule, the matches and the seconds."""
 
     updated: bool
     matches: dict[str, int]
@@ -279,7 +279,7 @@ class Engine:
 
 
 def take(text: str) -> Engine:
-    """An engine with the rules of `text`, on a level of its own; what is wrong with it is told by its first answer.
+    """An engine with the rules of `text`, on a level of its own; its first answer reports errors in the text.
 
     Raises ImportError where egglog is not installed, MemoryError where there is not enough for it.
     """

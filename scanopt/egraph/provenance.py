@@ -1,8 +1,8 @@
-"""Provenance: which law made each form, and which forms laws said to be equal, noted down by the engine itself.
+"""Provenance: which law made each form, and which forms laws stated to be equal, recorded by the engine itself.
 
-A law that is noted down does more when it fires than unite its two sides.  Each form of its right side gets its
-name, where the form was not there before, and the forms of both sides go into a table of equalities.  The engine
-keeps the rows of such tables as it keeps forms: what becomes one form becomes one row.
+A law that is recorded does more when it fires than unite its two sides.  Each form of its right side is labelled with
+the law's name, unless the form existed before, and the forms of both sides go into a table of equalities.  The engine
+maintains the rows of such tables like forms: when two forms become one, so do their rows.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ NOTE_FACTS = "(run by_facts 1)"
 
 @dataclass(frozen=True, eq=False)
 class Equality:
-    """What a law said when it fired: that two forms are equal.
+    """What a law stated when it fired: that two forms are equal.
 
-    left, right: None where the side of the law is a variable, which says no more than which class it is.  inner:
-    further forms that both sides are made of.
+    left, right: None if that side of the law is a variable, which only says which class it is.  inner: further forms
+    inside both sides.
     """
 
     law: str

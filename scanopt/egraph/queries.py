@@ -1,7 +1,7 @@
-"""What belongs together in a Scan node and what is made of what, by Datalog rules over its slots.
+"""Which variables of a Scan node belong together and which depend on which, by Datalog rules over its slots.
 
-They have an e-graph of their own, where each variable is a number: in the one of the laws equal
-values are one class, so two inputs could fall together, and what `x * 0` reads would be lost.
+The rules have an e-graph of their own, in which each variable is a number: in that of the laws equal values are one
+class, so two inputs could be united, and it would be lost what `x * 0` reads.
 """
 
 from __future__ import annotations

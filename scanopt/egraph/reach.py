@@ -1,7 +1,7 @@
-"""Which operators laws may bring into a program: those of laws that it can come to, by the operators it is made of.
+"""Which operators laws may introduce into a program: those of all laws that can fire, given the operators it has.
 
 A law needs the operators that its left side names, and introduces those of its right side.  Operators that facts and
-re-timing make are always there.
+re-timing make are always available.
 """
 
 from __future__ import annotations

@@ -34,9 +34,9 @@ UNKNOWN = -2
 class ReadBack:
     """The tables of an e-graph as they were when they were read.
 
-    questions: relations that are read as well.
-    places, loops: once `term_graph` was asked for, the class and clock of each term and loop of the program.
-    classes: of all forms, also of those that are left out of it because they are written as others.
+    questions: further relations to read.
+    places, loops: after `term_graph`, the class and clock of each term and loop of the program.
+    classes: of all forms, also of those that are left out of the term graph because they are written as others.
     """
 
     def __init__(self, engine: Engine, questions: Sequence[str] = ()) -> None:
@@ -89,7 +89,7 @@ class ReadBack:
         return out
 
     def _list(self, args: Any) -> tuple[Any, ...] | None:
-        """The values of a list; None where a run that was stopped left no end of it."""
+        """The values of a list; None if a run that was stopped left it without an end."""
         out: list[Any] = []
         while args in self._lists:
             first, args = self._lists[args]
@@ -183,7 +183,7 @@ class ReadBack:
             g.classes[c] = [f for f in forms if stays(f)]
 
     def _clocks(self) -> dict[Any, int]:
-        """Clocks whose place among the others is known."""
+        """Clocks whose place among other clocks is known."""
         root = {out for _, out in self._rows("root")}
         out: dict[Any, int] = dict.fromkeys(root, ROOT)
         for (c, _), _o in self._rows("within"):

@@ -1,6 +1,6 @@
-"""What `on(m, v)`, the value v re-timed by m, is: one rule per form, so that nothing else ever substitutes.
+"""What `on(m, v)`, the value v re-timed by m, is: one rule per form; nothing else substitutes inside terms.
 
-Loops inside move along (`under`); what has no rule stays unknown, and a term that holds it is never chosen.
+Loops inside move along (`under`).  A form without a rule stays unknown, and a term that contains it is never chosen.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ ALL_FACTS = "all_facts"
 
 
 class Same:
-    """Objects that are the same: laws and facts are many, and their texts long."""
+    """A key that compares objects by identity: there are many laws and facts, and their texts are long."""
 
     def __init__(self, objects: Iterable[object]) -> None:
         self.objects = tuple(objects)
@@ -36,9 +36,9 @@ class Same:
 
 
 def rules_text(noted: bool = False) -> str:
-    """Declarations, facts, machinery and the standard laws, for egglog: the same whichever laws run.
+    """Declarations, facts, support rules and the standard laws, for egglog: the same whichever laws run.
 
-    noted: with rules that note down where forms come from.
+    noted: with rules that record where forms come from.
     """
     return _rules_text(Same(standard_laws()), Same(FACTS.values()), noted)
 
@@ -58,7 +58,7 @@ def _ruleset(law: Law, name: str) -> str:
 
 
 def own_laws(laws: Sequence[Law]) -> list[Law]:
-    """The laws that are no standard ones."""
+    """The laws that are not standard ones."""
     standard = {id(x) for x in standard_laws()}
     return [x for x in laws if id(x) not in standard]
 

@@ -1,4 +1,4 @@
-"""How long laws run: rounds under a schedule and under limits, and what they came to."""
+"""How long laws run: rounds under a schedule and under limits, and their outcome."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NEW = 0.1
 @dataclass(frozen=True)
 class Limits:
     """When saturation stops: rounds, forms in the e-graph, forms for each form of the program (with 1,000
-    always allowed), seconds; and in any case where memory might not do for one more round.
+    always allowed), seconds; and in any case if memory might not suffice for one more round.
 
     Laws that make forms without end are set aside before they hit the limit of forms, and the others go on.
     """
@@ -45,8 +45,9 @@ class Limits:
 class Saturation:
     """How saturation went: per law the matches and seconds, per round the number of forms.
 
-    stopped_by: "" when no law had anything left to say, "schedule" when it ended before that, else the limit
-    that was hit.  aside: laws that would have hit the limit of forms and stopped before, so that the others go on.
+    stopped_by: "" if no law found anything new in the end, "schedule" if the schedule ended before that, otherwise the
+    limit that was hit.  aside: laws that were stopped because they would have hit the limit of forms; the others went
+    on.
     rounds: matches per law of each round.
     """
 
@@ -95,7 +96,7 @@ class _Watch:
         self.aside: frozenset[str] = frozenset()
 
     def over(self, names: frozenset[str], done: Round) -> bool:
-        """Note a round of the laws of these names; whether it was the last one."""
+        """Record a round of the laws of these names; whether it was the last one."""
         self._matches.update(done.matches)
         for name, t in done.seconds.items():
             self._seconds[name] += t
@@ -151,7 +152,7 @@ class _Watch:
 def run_schedule(
     schedule: Schedule, laws: Sequence[Law], run: Callable[[frozenset[str]], Round], limits: Limits, size: int
 ) -> Saturation:
-    """Rounds in the order of a schedule, until no law has anything left to say, or a limit is hit.
+    """Rounds in the order of a schedule, until no law finds anything new, or a limit is hit.
 
     run: one round of the laws of these names.  size: forms of the program as written.
     """
@@ -172,9 +173,9 @@ def run_schedule(
 
 
 def next_size(growth: Sequence[int]) -> float:
-    """What the e-graph may grow to in one more round: more of the same, unless growth itself grows.
+    """How large the e-graph may be after one more round: it grows as before, unless growth itself grows.
 
-    A round cannot be stopped half way, so an explosion has to be seen one round before.  growth: forms after each
+    A round cannot be stopped half way, so an explosion has to be recognized one round ahead.  growth: forms after each
     round.
 
     >>> next_size([10, 20, 200]), next_size([300, 600, 1200])

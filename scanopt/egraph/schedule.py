@@ -1,6 +1,6 @@
 """Schedules: which laws run when, and for how long.
 
-The default is no schedule: all laws in every round, until none has anything left to say.
+By default there is no schedule: all laws run in every round, until none finds anything new.
 """
 
 from __future__ import annotations

@@ -81,8 +81,8 @@ def _typed() -> Iterator[None]:
 class EGraph:
     """One program in an e-graph, under some laws.
 
-    more: further rules, forgotten with the program.  beside: a ruleset of these that runs wherever facts do.  noted:
-    whether it is noted down where forms come from.
+    more: further rules, removed with the program.  beside: a ruleset of these that runs wherever facts do.  noted:
+    whether to record where forms come from.
     """
 
     def __init__(
@@ -326,7 +326,7 @@ class EGraph:
 def _seconds(found: Mapping[str, float], most: float) -> dict[str, float]:
     """Seconds per rule of a run that took `most` seconds.
 
-    egglog 13.2 gives milliseconds, cut off, where it says microseconds: what is far too short is that.
+    egglog 13.2 gives truncated milliseconds and calls them microseconds: times that are far too short are such.
     """
     scale = 1000.0 if 1000.0 * sum(found.values()) <= most else 1.0
     return {n: scale * x for n, x in found.items()}
@@ -352,9 +352,9 @@ _FOLD_LIMIT = 4096
 def _evaluate(op: Operator, args: list[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any] | None:
     """The operator's value, or None where it raises or is too large to keep as a constant.
 
-    Arrays without entries are all equal.  Loops that read them take no step, where 0 and 1 are equal, too: before
-    that is known, what is 0 and what is 1 in such a loop must not become one.  So with an operator that does not run
-    because its loop takes no step (`when_runs`): any value is right, and to name one would make it equal to others.
+    Empty arrays are all equal.  Loops that read them take no step, and in such a loop 0 and 1 are equal, too: before
+    this is known, a 0 and a 1 in such a loop must not be united.  The same holds for an operator that does not run
+    because its loop takes no step (`when_runs`): any value is right, and choosing one would make it equal to others.
     """
     if isinstance(op, Batched) or op.spec.effect or (op.name == "when_runs" and not args[0]):
         return None

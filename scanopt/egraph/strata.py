@@ -1,10 +1,11 @@
 """Which rules can fire in a program at all, and in which order, read off their text.
 
-A rule fires only where each table that it looks at has rows: those that the program was loaded with, or that rules
-which can fire make.  The others are not run, so what a law asks of an operator costs nothing where it is not there.
+A rule can fire only if each table that it reads has rows: from loading the program, or from rules that can fire.  Other
+rules are not run, so a law about an operator costs nothing in programs without it.
 
-Of those left, rules that need one another run together until nothing new follows, after all that they only read.
-Which facts follow in the end does not depend on the order: facts ask for what is there, never for what is not.
+Of the remaining rules, those that feed one another run together until nothing new follows, after all rules whose
+results they only read.  Which facts follow in the end does not depend on the order: facts only ask for what is there,
+never for what is missing.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class RuleTables:
-    """A rule as far as order goes.
+    """What matters of a rule for the order.
 
-    reads: tables that it looks at; of some tables the rows that begin with a text count as one (`row`).  makes: what
-    it adds to, or hides rows of: those that read it come after both.  unites: whether it makes things equal, which
-    changes all tables.
+    reads: the tables that it reads; in some tables the rows that begin with a text count as a table (`row`).  makes:
+    the tables that it adds rows to, or hides rows of; rules that read them come after it.  unites: whether it makes
+    things equal, which changes all tables.
     """
 
     ruleset: str

@@ -81,7 +81,8 @@ def expanded(g: Op, xs: Args) -> None:
 def needless(c: Clock, X: Value) -> None:
     """c holds an integer that the rows of X are: they are not read.
 
-    Where c takes no step, the integers that it holds tell what shapes it makes, and X has no row to tell them by.
+    If c takes no step, the shapes of its results follow from the integers that it holds, and X has no row to read them
+    from.
     """
 
 
@@ -127,7 +128,7 @@ def _constants(c: Clock, p: Clock, k: Int, key: Text, v: Value, x: Value) -> Rul
 
 
 def _idle(c: Clock, k: Int, s: State, i: Value, v: Value, x: Value, X: Value) -> Rules:
-    """In a loop that takes no step all values are equal, 0 and 1 too: what it reads is out of reach of laws."""
+    """In a loop that takes no step all values are equal, even 0 and 1: laws must not reach what it reads."""
     for read in (hold(c, x), seq(c, X), delay(c, i, s, k)):
         yield when(no_steps(c), v.is_(read)).then(subsume(read))
 

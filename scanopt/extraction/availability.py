@@ -1,4 +1,4 @@
-"""What can be had, from the leaves up, and at which level."""
+"""What can be computed, from the leaves up, and at which level."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def closure(starts: Iterable[K], edges: Mapping[K, Iterable[K]]) -> set[K]:
 
 
 def settled(ways: Iterable[tuple[K, tuple[K, ...], int, int]]) -> dict[K, int]:
-    """The least level of everything that can be had, from the leaves up.
+    """The least level of everything that can be computed, from the leaves up.
 
     A way (x, needs, floor, step) gives x the level max(floor, levels of needs) + step.
     """

@@ -1,6 +1,6 @@
-"""A small search for the cheapest choice: option by option, left off where no cheaper choice can follow.
+"""Branch and bound for the cheapest choice: option by option, cut off where no cheaper choice can follow.
 
-Most programs have few choices once a cheap one is known: for these no solver is loaded or called.
+For most programs only few choices are left once a cheap one is known: for these no solver is loaded or called.
 """
 
 from __future__ import annotations

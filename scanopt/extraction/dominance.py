@@ -1,8 +1,8 @@
-"""Options that no cheapest choice needs: another one is at hand wherever they are.
+"""Dominated options: those that another option can replace in every choice at no more cost.
 
-What every way of having an instance is made of is there when the instance is: an option that needs no more than
-that, and costs no more (nor holds more, where that is limited), may take the place of another.  It asks for nothing
-that was not computed before it, so the order of the choice still holds.
+Whatever every way of computing an instance needs is available where the instance is.  An option that needs nothing
+beyond that, and costs no more (and holds no more, if that is limited), can therefore replace any other option of the
+instance.  It needs nothing that was not computed before it, so the order of the choice stays valid.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PAIRWISE = 256
 
 
 def undominated(options: dict[Instance, list[Option]], limited: bool = False) -> dict[Instance, list[Option]]:
-    """The options of each instance, without those that another one can take the place of.
+    """The options of each instance, without dominated ones.
 
     limited: what they hold counts, too.
     """
@@ -39,7 +39,7 @@ def _union(instances: Iterable[Instance], sets: dict[Instance, int]) -> int:
 
 
 def _made_of(options: dict[Instance, list[Option]], bit: dict[Instance, int]) -> dict[Instance, int]:
-    """Per instance what every way of having it is made of, itself among it, as bits: the greatest solution."""
+    """Per instance what every way of computing it needs, itself included, as bits: the greatest solution."""
     everything = (1 << len(bit)) - 1
     out = dict.fromkeys(options, everything)
     users: dict[Instance, set[Instance]] = defaultdict(set)

@@ -1,4 +1,4 @@
-"""What a graph reaches by way of one node alone."""
+"""Dominators: what a graph reaches only through one node."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["summed_by_dominator"]
 def summed_by_dominator(
     roots: Iterable[int], edges: Callable[[int], Iterable[int]], weight: Callable[[int], float]
 ) -> dict[int, float]:
-    """Per node that roots reach, the weight of all that is reached by way of it alone, itself among it.
+    """Per node that roots reach, the weight of all that is reached only through it, itself included.
 
     By the dominator tree [Cooper, Harvey and Kennedy 2001].
 
@@ -50,7 +50,7 @@ def _meeting(above: Sequence[int], a: int, b: int) -> int:
 
 
 def _postorder(roots: Iterable[int], edges: Callable[[int], Iterable[int]]) -> tuple[list[int], dict[int, list[int]]]:
-    """Nodes that roots reach, each after those first met by way of it, and what leads to each (-1: a root)."""
+    """Nodes that roots reach, each after those first met through it, and the predecessors of each (-1: a root)."""
     order: list[int] = []
     users: dict[int, list[int]] = {}
     path: list[tuple[int, list[int]]] = [(-1, [*roots])]

@@ -1,12 +1,12 @@
-"""A quick choice: the cheapest form of each class by tree cost, mended until it is causal, then improved.
+"""A greedy choice: the cheapest form of each class by tree cost, repaired until it is causal, then improved.
 
-Improved by exchanges: another option for one instance, kept if the whole gets cheaper.  This is done from several
-starts, their prices changed a little at random (always the same way), and where they find nothing from one that runs
-no loop.  A thorough search takes all starts, gives up the dearest options one by one, and makes the rest anew.  Where
-giving up options leads nowhere from any start, and an exact search finds nothing either, their prices can be raised
-instead, as nets that want the same wire are told apart in routing [McMurchie and Ebeling 1995, PathFinder].
+It is improved by exchanging the option of one instance, which is kept if the whole gets cheaper.  This is done from
+several starts, whose prices are changed a little at random (always in the same way), and if these find nothing, from
+one that runs no loop.  A thorough search uses all starts, gives up the most expensive options one by one, and chooses
+the rest anew.  If giving up options leads nowhere from any start, and an exact search finds nothing either, the prices
+of conflicting options can be raised instead, as in routing of wires [McMurchie and Ebeling 1995, PathFinder].
 
-What is done is bounded by counting, not by a clock: the same problem gives the same choice on every machine.
+The work is limited by a count, not by a clock: the same problem gives the same choice on every machine.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _THOROUGH = 2
 def greedy(problem: Problem, thorough: bool = False, first: bool = False) -> tuple[Choice, EvaluationOrder] | None:
     """A causal choice with its schedule, or None when none was found in a bounded search.
 
-    thorough: give up dear options, too.  first: no other starts than the first that leads to a choice.
+    thorough: also give up expensive options.  first: stop at the first start that leads to a choice.
     """
     numbered = Numbered(problem, _VISITS)
     best: tuple[float, list[int]] | None = None
@@ -55,7 +55,7 @@ def greedy(problem: Problem, thorough: bool = False, first: bool = False) -> tup
 
 
 def negotiated(problem: Problem, thorough: bool = False) -> tuple[Choice, EvaluationOrder] | None:
-    """A causal choice with its schedule where giving up options found none, or None.
+    """A causal choice with its schedule if giving up options found none; None if this finds none either.
 
     thorough: take more turns.
     """
@@ -73,7 +73,7 @@ def _ordered(numbered: Numbered, picked: list[int]) -> tuple[Choice, EvaluationO
 
 
 def _starts(numbered: Numbered) -> Iterator[tuple[Prices, Options]]:
-    """Prices, and options that are not to be taken: in the last start, those of running loops.
+    """Prices, and banned options: in the last start, those that run loops.
 
     Where bytes are limited, they count from the first in the first start.
     """
@@ -92,9 +92,9 @@ def _starts(numbered: Numbered) -> Iterator[tuple[Prices, Options]]:
 
 
 def _causal(numbered: Numbered, prices: Prices, barred: Options) -> list[int] | None:
-    """The cheapest option of each instance by tree cost, given up one by one while they go round in circles.
+    """The cheapest option of each instance by tree cost; options are given up one by one while there are cycles.
 
-    What a state is updated with counts when the choice is paid for, not when it is made.
+    The update of a state counts in the cost of a choice, but not while the choice is made.
     """
     banned = set(barred)
     left = [len(os) for os in numbered.options]
@@ -119,7 +119,7 @@ def _causal(numbered: Numbered, prices: Prices, barred: Options) -> list[int] | 
 
 
 def _negotiated(numbered: Numbered, factor: float) -> list[int] | None:
-    """A choice that is causal: options that go round in circles get dearer by a factor until there is none."""
+    """A causal choice: options on cycles get more expensive by a factor until there is no cycle."""
     prices = [list(xs) for xs in numbered.prices]
     known = sorted(x for xs in prices for x in xs if x > 0)
     least = known[len(known) // 2] if known else 1.0
@@ -140,7 +140,7 @@ def _negotiated(numbered: Numbered, factor: float) -> list[int] | None:
 
 
 def _made_anew(numbered: Numbered, prices: Prices, barred: Options, start: list[int]) -> list[int]:
-    """A choice without some of its dearest options, each given up for good where the rest, made anew, is cheaper."""
+    """A choice without some of its most expensive options, each given up for good if choosing anew is cheaper."""
     picked, cost, banned, tried = start, numbered.total(start), barred, set[tuple[int, int]]()
     while not numbered.spent:
         dear = {(n, picked[n]) for n in numbered.in_use(picked) if len(numbered.options[n]) > 1} - tried
@@ -172,9 +172,9 @@ def _exchanged(numbered: Numbered, start: list[int]) -> tuple[float, list[int]]:
 
 
 def _one_pass(numbered: Numbered, start: list[int], cost: float, barred: set[tuple[int, int]]) -> list[int]:
-    """Every exchange tried once, the dearest first; what is kept may go round in circles.
+    """Try every exchange once, the most expensive option first; the result may have cycles.
 
-    An exchange saves no more than what is in use for the sake of the old option alone.
+    An exchange saves no more than the cost of what is in use only for the old option.
     """
     picked = list(start)
     at_stake = numbered.at_stake(picked)

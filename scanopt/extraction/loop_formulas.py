@@ -1,7 +1,7 @@
-"""Rows of the mixed integer program beyond "an option needs an option of all it is made of".
+"""Rows of the mixed integer program beyond "an option needs an option of everything that it uses".
 
-They cut off no choice that has an order.  Without them the solver sees half a trace computed from its
-entries and half the entries read from that trace, and searches for hours where it now searches not at all.
+They cut off no choice that has an order.  Without them the relaxation computes half a trace from its entries and reads
+half of the entries from that trace, and the solver searches for hours where it now need not search at all.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Variables:
 
 @dataclass
 class _Loop:
-    """One loop, in given phases of the loops around it: what its phases leave and what they read.
+    """One loop, in given phases of the loops around it: what its phases give to the outside and what they read.
 
     keeps: option of a value outside -> phase.  keepers: those values.  reads: (option inside, value
     outside, phase).
@@ -49,10 +49,10 @@ Beside = Mapping[Instance, list[tuple[int, tuple[Instance, ...]]]]
 
 
 def order_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
-    """What phase p of a loop reads is there before it: made of nothing that phase p or a later one leaves.
+    """What phase p of a loop reads is computed before it: without anything that phase p or a later one gives.
 
-    Phases of one loop run in the order of their numbers.  For each, a value outside is early if a
-    chosen option of it is; an option is early if all that it is made of is.
+    Phases of one loop run in the order of their numbers.  For each phase, a value outside is early if a
+    chosen option of it is; an option is early if everything that it uses is.
     """
     loops, beside = _loops(problem, variables)
     users: dict[Instance, list[Instance]] = defaultdict(list)
@@ -115,7 +115,7 @@ def _early(
 
 
 def made_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
-    """Of instances that are made of one another, as a trace and its entries, one in use is made of none of them.
+    """Of the instances in a strongly connected component, like a trace and its entries, one in use uses no other.
 
     And what every way of computing one of them needs is in use when they are.
     """
@@ -137,14 +137,14 @@ def made_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
 
 
 def circle_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
-    """Of the instances on each short circle, one in use is made of none of them."""
+    """Of the instances on each short cycle, one in use uses none of the others."""
     for circle in circles(_parts(problem), _LONGEST, _PATHS):
         if len(circle) > 2:  # of two, "an option needs an option of all it is made of" says the same
             yield from formulas(problem, variables.of, circle)
 
 
 def formulas(problem: Problem, of: Mapping[Instance, list[int]], some: Set[Instance]) -> Iterator[Row]:
-    """If one of these instances is in use, then one of them is made of none of them: the first in the order.
+    """If some of these instances are in use, then one of them uses none of the others: the first in the order.
 
     The loop formulas of answer set programming [Lin and Zhao 2004, ASSAT].
     """
@@ -154,7 +154,7 @@ def formulas(problem: Problem, of: Mapping[Instance, list[int]], some: Set[Insta
 
 
 def _ways(problem: Problem, of: Mapping[Instance, list[int]], some: Set[Instance]) -> Iterator[tuple[int, Option]]:
-    """The options of these instances, with their variables, that are made of none of them."""
+    """The options of these instances, with their variables, that use none of them."""
     for i in some:
         for n, o in zip(of[i], problem.options[i], strict=True):
             if some.isdisjoint(o.needs):
@@ -162,7 +162,7 @@ def _ways(problem: Problem, of: Mapping[Instance, list[int]], some: Set[Instance
 
 
 def _parts(problem: Problem) -> dict[Instance, list[Instance]]:
-    """What each instance may be made of."""
+    """What each instance may use."""
     return {i: list(dict.fromkeys(j for o in options for j in o.needs)) for i, options in problem.options.items()}
 
 

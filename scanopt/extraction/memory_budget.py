@@ -1,9 +1,9 @@
-"""A program that holds no more memory than it may: what goes beyond is priced steeply.
+"""A program within a memory budget: bytes beyond a limit are made expensive.
 
-What a choice makes, each loop's arrays once, is a sum over its options, so searches can count it; what it holds at
-its peak is less, since not everything lives at once, and is known of a whole choice alone.  So the sum is limited: at
-first by what the cheapest choice makes, less half of what its peak is too much, and so on from choice to choice, until
-a peak is within the budget or the sum itself is.
+The bytes that a choice makes (each loop's arrays once) are a sum over its options, which searches can count.  The bytes
+that it holds at its peak are fewer, since not everything is live at once, and are only known for a whole choice.  So
+the sum is limited: at first to what the cheapest choice makes minus half of the excess of its peak, and so on from
+choice to choice, until a peak is within the budget or the sum itself is.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def fits(found: Extraction, budget: float) -> bool:
 
 
 def fitting(problem: Problem, known: Sequence[Extraction], budget: float, search: Search) -> Extraction:
-    """The cheapest choice met that holds no more than the budget; where none does, the one that holds least.
+    """The cheapest choice found within the budget; if there is none, the one that holds least.
 
     known: choices that are at hand, first the cheapest one, which holds more.  search: finds the cheapest choice of a
     problem.

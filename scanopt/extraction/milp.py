@@ -1,7 +1,7 @@
 """The cheapest choice, exactly: a mixed integer program solved by HiGHS.
 
-One binary per option, and one variable for the bytes beyond a limit.  An option needs one option of everything it is
-made of, and what a loop reads has to be there before it (`rows`).  Circles that are left are cut off when a solution
+One binary variable per option, and one variable for the bytes beyond a limit.  An option needs an option of everything
+that it uses, and what a loop reads has to be computed before it (`rows`).  Remaining cycles are cut off when a solution
 has one.
 """
 
@@ -146,7 +146,7 @@ _ADDRESSES = 200_000_000, 20_000_000
 def solve(problem: Problem, seconds: float, most: float = np.inf) -> Solution | None:
     """The cheapest causal choice, or None when time ran out before any was found, or there is no memory to look.
 
-    most: the cost of a choice that is known, which is no better than the one looked for.
+    most: the cost of a known choice; only cheaper ones are of interest.
     """
     least, core = _ADDRESSES
     if addresses_left() < least + core * (os.cpu_count() or 1):  # where SciPy's parts find too few, they wait for ever

@@ -1,9 +1,9 @@
 """How many bytes a choice holds at its peak, when it runs in the order of its schedule.
 
-Arguments and constants do not count: they are there before.  Copies of them that are results do.  Outside of loops an
-array is let go after its last use; what shares its memory (a transpose, a slice) uses it as well.  A loop holds all
-that its steps compute until it is over, loops inside it included, and while it computes the largest of them anew also
-the one of the step before.
+Arguments and constants do not count, since they exist before; copies of them that are results do.  Outside of loops an
+array is freed after its last use, uses of arrays that share its memory (a transpose, a slice) included.  A loop holds
+everything that its steps compute until it is over, inner loops included; while it computes its largest value again, it
+also holds that of the step before.
 """
 
 from __future__ import annotations

@@ -45,10 +45,10 @@ class Instance(NamedTuple):
 
 @dataclass(frozen=True)
 class Option:
-    """One way to have an instance.
+    """One way to compute an instance.
 
-    needs: what it is made of, in the order of the form.  updates: what it needs one step later (the
-    new value of a state, the condition that ends a loop), so that no order follows.  held: bytes of what it makes.
+    needs: its arguments, in the order of the form.  updates: what it needs one step later (the
+    new value of a state, the condition that ends a loop), which implies no order.  held: bytes of its result.
     """
 
     form: Form | None
@@ -125,7 +125,7 @@ class Problem:
     # Phases
 
     def _all_earliest(self) -> Iterator[tuple[int, dict[int, int]]]:
-        """Per clock the least phase of it in which each class can be had (outside: after how many phases)."""
+        """Per clock its first phase in which each class can be computed (outside: after how many phases)."""
         there = settled((x, f.args, 0, 0) for x, forms in self._forms.items() for f in forms)
         base = dict.fromkeys(self._forms, MAX_PHASES) | dict.fromkeys(there, 0)
         if isinstance(self.graph, Encoded):  # as written, each loop runs once; those that laws made one may not
@@ -153,11 +153,11 @@ class Problem:
     def _earliest(self, clock: int, some: Set[int], there: Container[int]) -> dict[int, int]:
         """The least phases of `some` classes: of those that may wait for what the clock leaves.
 
-        A class can be had in phase p (outside: once p phases have run) by a form of it if
+        A class can be computed in phase p (outside: once p phases have run) by a form of it if
 
-        - all that the form is made of can be had in phase p, and in the end of leaves, not of itself;
-        - what it keeps of the clock can be had in phase p - 1, where it is a stack, tail or at of it;
-        - what it needs one step later in the clock, or in a loop inside it, can be had in phase p, be it of itself:
+        - all arguments of the form can be computed in phase p, in the end from leaves and not from the class itself;
+        - what it keeps of the clock can be computed in phase p - 1, if it is a stack, tail or at of it;
+        - what it needs one step later in the clock, or in a loop inside it, can be computed in phase p, even by itself:
           one of the new values of its state, one of the conditions that end the loop.
 
         The least p of a class is found from below: what is needed one step later is taken for 0, then for what

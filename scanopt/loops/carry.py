@@ -40,10 +40,10 @@ def loop(
     """A loop over the first axis of `xs` that carries a value along: (last carry, results).
 
     step: from (carry, x) to (carry, y), or to (carry, y, until(condition)) to end the loop early.
-    init: the first carry.  Bare Python numbers in it take the dtype of what the step makes of them.
-    xs: what x is at each step: arrays of one length, or an int n for the numbers from 0 to n - 1.
-    length: number of steps; needed without xs, when x is None, and else equal to the length of xs.
-    reverse: from the last entry to the first; results lie where their entries do.
+    init: the first carry.  Bare Python numbers in it take the dtype that the step gives them.
+    xs: arrays of one length, of which x is an entry at each step, or an int n for the numbers from 0 to n - 1.
+    length: number of steps; needed without xs (x is then None), otherwise equal to the length of xs.
+    reverse: from the last entry to the first; results are in the order of the entries.
     init, xs and y: arrays, or tuples, lists, dicts, named tuples and dataclasses of them; None holds nothing.
 
     The last carry is `init` after 0 steps; the leaves of the results have one row for each step.

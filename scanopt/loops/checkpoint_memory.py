@@ -1,8 +1,8 @@
-"""How much memory the gradient of a loop with checkpoints takes, and how many steps a chunk best has.
+"""How much memory the gradient of a loop with checkpoints takes, and the best number of steps in a chunk.
 
-One chunk's gradient holds, for every step of it, rows of what the step computes, of derivatives and of adjoints.
-How many was measured, not proved: up to 3 times what the step computes and its outputs, where its operators are
-simple ones, and more for others (a power holds 11 rows).
+The gradient of one chunk holds, for each of its steps, the values of the step, derivatives and adjoints.  How many was
+measured, not proved: up to 3 times the values of the step and its outputs for simple operators, and more for others (a
+power holds 11 rows).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""scan_checkpoints: a loop of loops, of which gradients keep the states at a few steps only.
+"""scan_checkpoints: a loop of loops, whose gradient keeps the states of only a few steps.
 
 The outer loop keeps one state every so many steps; the gradient of its step runs the inner loop
 again from there.  Source: the documents' "Reducing Scan's memory usage".
@@ -49,15 +49,15 @@ def scan_checkpoints(
     checkpoint: str | None = None,
     memory_budget: float | None = None,
 ) -> Any:
-    """scan for gradients in little memory: (outputs, updates), of which every save_every_N-th row is there.
+    """scan for gradients in little memory: (outputs, updates), where outputs have every save_every_N-th row.
 
     fn, sequences, outputs_info, non_sequences, n_steps, name: as for `scan`, without taps; sequences have n_steps rows.
     save_every_N: steps from one kept state to the next, 10 if not given.  The last row of the outputs
         is that of the last step, whether or not N divides the number of steps.
     padding: False says that N divides the number of steps, which saves a copy of the sequences.
-    checkpoint: "auto" chooses N by an estimate of the memory that the gradient takes at its peak: the least N that
-        keeps within memory_budget (bytes); without one, or where none does, the N of least peak; the latter
-        with a UserWarning where the sizes are known before the run.
+    checkpoint: "auto" chooses N by an estimate of the gradient's peak memory: the least N that stays within
+        memory_budget (bytes); without a budget, or if no N stays within it, the N with the lowest peak; in the
+        latter case with a UserWarning if the sizes are known before the run.
     return_list, return_updates: as for `scan`.
     Values and gradients are those of `scan`; the forward loop is computed twice.
     Raises TypeError, ValueError as `scan` does; TapsError, which is the documents' RuntimeError and a ValueError, for

@@ -1,7 +1,7 @@
 """What a program says while it runs: checks that raise, and values that are printed.
 
-Statements (`check`, `debug_print`) belong to the step, branch or function that is traced: all that it returns is there
-only after them.  Functions of a value (`Assert`, `Print`) belong to that value.
+Statements (`check`, `debug_print`) belong to the step, branch or function that is being traced: all its results are
+available only after them.  Functions of a value (`Assert`, `Print`) belong to that value.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def _asked(site: Site, done: Variable, instead: str) -> None:
 def check(condition: Any, message: str, value: Any = None) -> Any:
     """Raise CheckError (an AssertionError) with this message, and the number of the step, where a condition is false.
 
-    condition: truth values, all of which must hold.  value: an array that the check belongs to, which is given back.
-    Without one it belongs to the step, branch or function that is traced, and runs if any of its results is
-    computed; outside of these, of symbolic arrays, that is an error.  No law leaves a check out while the value is
-    used; one whose condition is known to hold costs nothing.
+    condition: truth values, all of which must hold.  value: an array that the check belongs to, which is returned.
+    Without a value the check belongs to the step, branch or function that is being traced, and runs if any of its
+    results is computed; outside of these a symbolic condition is an error.  No law drops a check while the value is
+    used; a check whose condition is known to hold costs nothing.
     Raises TypeError for a condition that is no array.
 
     >>> import numpy as np
@@ -111,11 +111,11 @@ class Assert:
 class Print:
     """`Print(message, attrs)(x)`: x, which is printed wherever it is computed, in loops at each step.
 
-    message: stands before each value.  attrs: what is printed: "__str__", "shape", "dtype", "ndim", "size", "min",
+    message: printed before each value.  attrs: what is printed: "__str__", "shape", "dtype", "ndim", "size", "min",
         "max", "mean", "sum", "std", "var", "all", "any".
-    An x that nothing uses is not computed, and not printed; laws may compute it earlier or later among other values,
-    but as often as it is written, and what is computed again (by `scan_checkpoints`) is printed again.
-    Raises TypeError, ValueError for a message or attributes that are none.
+    An x that nothing uses is neither computed nor printed.  Laws may compute it earlier or later among other values,
+    but as often as written; what is computed again (by `scan_checkpoints`) is printed again.
+    Raises TypeError, ValueError for an invalid message or invalid attributes.
 
     >>> from scanopt import function, tensor as T
     >>> x = T.dvector("x")
@@ -166,12 +166,12 @@ def _numbered(site: Site, fmt: str, args: Sequence[Any], kwargs: dict[str, Any])
 
 
 def debug_print(fmt: str, *args: Any, **kwargs: Any) -> None:
-    """Print values where a step, branch or function is that is traced, as often as it runs.
+    """Print values each time that the step, branch or function runs that is being traced.
 
     fmt: text with places {}, {0}, {name}, perhaps with a format as {:.3f}.  args, kwargs: arrays for them.
-    It prints if any result of the step, branch or function is computed; the order among others is free.  A program
-    with it keeps its loops as written.  With arrays alone, where nothing is traced, it prints at once.
-    Raises ValueError for a text that does not fit, TypeError for symbolic arrays outside of what is traced.
+    It prints if any result of the step, branch or function is computed; the order among several prints is free.  A
+    loop that prints remains a loop as written.  If nothing is being traced and all arguments are arrays, it prints at
+    once.  Raises ValueError for a text that does not fit, TypeError for symbolic arrays if nothing is being traced.
 
     >>> from scanopt import jit
     >>> @jit

@@ -146,8 +146,8 @@ def filter(
 ) -> Any:
     """The entries of the sequences where fn is true, in the order of the steps; arguments as in `scan`.
 
-    fn: gives one truth value, for all sequences, or one for each of them.  Of a sequence read at
-    several taps the entry of the present step (tap 0) is kept.
+    fn: returns one truth value for all sequences, or one for each of them.  Of a sequence that is read at several
+    taps, the entry of the present step (tap 0) is kept.
     Returns an array, or a list of them for several sequences.
     Raises TypeError for a result that is no truth value, ValueError for a wrong number of them, and
     as `scan` does.

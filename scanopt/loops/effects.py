@@ -1,7 +1,7 @@
-"""What a program does beside its results: raise where something does not hold, print.
+"""What a program does beside computing its results: raise if something does not hold, and print.
 
-Both are operators that give a truth value, and `after(x, done)` is x once that is there.  So they run where, and as
-often as, x is computed.  What prints has a number of its own: no two of them are one operator.
+Both are operators that give a truth value, and `after(x, done)` is x once that value is available.  So they run where,
+and as often as, x is computed.  Each print has a number of its own, so that no two of them are the same operator.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Notes on errors of a running program: the operator, what it was given, the loops that this is about.
+"""Notes on errors of a running program: the operator, its arguments, and the loops that it belongs to.
 
 An error keeps its kind and its text.  Notes are made when one is raised; until then nothing is recorded.
 """

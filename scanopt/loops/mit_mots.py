@@ -1,7 +1,7 @@
 """Loops without mit-mots: their buffers as states, sequences and slices.
 
-Before step t a row of a mit-mot's buffer has been written last by the out-tap least above the
-in-tap that reads it, so an in-tap reads either a state some steps back or the buffer as it was:
+A row of a mit-mot's buffer that an in-tap reads at step t was last written by the smallest out-tap above that
+in-tap, so an in-tap reads either a state some steps back or the buffer as it was:
 
     in-tap i, out-tap o the least above i:   the value of o, o - i steps back, initially B[i - lo + t]
     in-tap i, no out-tap above it:           the sequence B[i - lo : i - lo + n]

@@ -1,7 +1,7 @@
 """Graphs with some variables replaced by others: what `clone` and the `givens` of a function do.
 
-All replacements happen at once: what stands in for a variable is not looked into again.  Graphs
-never change; what depends on a replaced variable is built anew, the rest is shared.
+All replacements happen at once: replacements are not replaced again.  Graphs never change; whatever depends on a
+replaced variable is built anew, and the rest is shared.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ Leaves = frozenset[Variable]
 def clone(output: Any, replace: Any = None, strict: bool = True, share_inputs: bool = True) -> Any:
     """The graph of `output` (a variable or a list of them) with some variables replaced.
 
-    replace: dict, or pairs, of a variable (an input, a computed one, a shared one) and what stands
-        in its place, inside the steps of loops too.  All at once: {a: b, b: a} swaps.
-    strict: replacements must have the dtype of what they replace; else dtypes follow from them.
-    share_inputs: read the same inputs as `output`; else new ones of the same names and types.
+    replace: dict, or pairs, of a variable (an input, a computed one, a shared one) and its replacement, also inside
+        the steps of loops.  All at once: {a: b, b: a} swaps.
+    strict: replacements must have the dtype of what they replace; otherwise dtypes follow from them.
+    share_inputs: read the same inputs as `output`; otherwise new ones with the same names and types.
         Shared variables and constants are the same either way.
     Raises TypeError for a replacement of another dtype or number of axes, naming both.
 

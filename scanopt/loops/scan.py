@@ -302,10 +302,10 @@ def scan(
     outputs_info: per output its initial state (fed back from the step before), a dict
         {initial, taps} with negative taps and one initial row for each step back, or None for an
         output that is not fed back.  A bare Python number takes the dtype of the step's result.
-    non_sequences: what the step gets unchanged.  Other variables that it uses are found.
+    non_sequences: arrays that are the same at every step.  Other variables that the step uses are found.
     n_steps: int or integer scalar; a sequence must have that many rows.  Negative: as many steps
-        the other way, from the ends of the sequences, or with go_backwards from their starts.  np.inf: as
-        many as there are until `until` ends the loop, or the sequences do.
+        the other way, from the ends of the sequences, or with go_backwards from their starts.  np.inf: until
+        `until` ends the loop, or the sequences end.
     truncate_gradient: steps that gradients go back, -1 for all.  go_backwards: read the sequences
         from their ends.  name: for prints and profiles.  strict: shared variables that the step
         uses must be in non_sequences.  return_list: a list of outputs even for one.
@@ -314,7 +314,7 @@ def scan(
         call, None for `config.scan.allow_gc`.  return_updates: False for the outputs alone.
 
     outputs: one array, a list of several, or None; each has a row per step, initial rows left out.
-    updates: per shared variable that the step updates its value after the loop, for `function`.
+    updates: for each shared variable that the step updates, its value after the loop; pass them to `function`.
     Raises TypeError or ValueError, with the place of this call, for arguments that do not fit.
 
     >>> from scanopt import tensor as T

@@ -1,8 +1,8 @@
-"""The types of states: what a state may claim at every step, found by building the step.
+"""The types of states: what is known of a state at every step, found by building the step.
 
-A state's inner variable may claim a length only where both the initial state and the step's result
-have it, so the step is built again with a more general type until nothing changes.  A bare Python
-number as initial state takes the dtype that the same loop in plain Python would arrive at.
+A length of a state is known only if both the initial state and the step's result have it, so the step is built again
+with a more general type until nothing changes.  A bare Python number as initial state takes the dtype that the same
+loop in plain Python would arrive at.
 """
 
 from __future__ import annotations

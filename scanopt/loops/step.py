@@ -65,7 +65,7 @@ def _note(site: Site, error: Exception) -> None:
 
 @dataclass(frozen=True)
 class Building(Generic[T]):
-    """Something that is made of what a step returns: asking tells what to call fn with, and is sent what it returns.
+    """Something built from the results of a step: `asking` yields the arguments for fn, and is sent what it returns.
 
     So all that is between two calls is done when a step is called: in the stack of loops in the steps of loops there
     is one frame for each, and they nest as deep as the user's own functions can.

@@ -1,7 +1,7 @@
-"""What is traced at present: a step, or a function, that is called with symbolic arrays to see what it computes.
+"""What is being traced: a step, or a function, that is called with symbolic arrays to see what it computes.
 
-What such a function asks for beside its results (`check`, `debug_print`) is kept until it returns, and then made
-part of them.
+What such a function requests beside its results (`check`, `debug_print`) is kept until it returns, and then made
+part of its results.
 """
 
 from __future__ import annotations

@@ -12,10 +12,10 @@ __all__ = ["Updates"]
 
 
 class Updates(OrderedDict[SharedVariable, Variable]):
-    """Shared variable -> its value after the loop.  Keys are checked, and so is what two of them say of one variable.
+    """Shared variable -> its value after the loop.  Keys are checked, and updates that are combined must not conflict.
 
-    That holds for `a + b`, `a | b`, `a += b`, `a |= b` and `a.update(b)`, where b may be a dict or pairs: they raise
-    KeyError where both give a variable, but not the same value.  `a[x] = y` sets a value anew.
+    `a + b`, `a | b`, `a += b`, `a |= b` and `a.update(b)`, where b may be a dict or pairs, raise KeyError if both have
+    a variable with different values.  `a[x] = y` replaces a value.
 
     >>> dict(Updates() + Updates())
     {}
