@@ -68,9 +68,7 @@ BY_NAME = {
     "scanopt.backends": "the executors",
     "scanopt.backends.kernels.numpy_loops": "where NumPy keeps a ufunc",
     "scanopt.calculus.law": "the rulesets",
-    "scanopt.bridges.jaxprs.reading": "rules for primitives",
-    "scanopt.bridges.onnx_models.reading": "rules for operators",
-    "scanopt.bridges.pytensor_graphs.reading": "rules for operators",
+    "scanopt.bridges.rules": "rules for operators of other libraries",
     "scanopt.lab.targets": "modules that a user names",
 }
 

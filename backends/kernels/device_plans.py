@@ -14,14 +14,13 @@ from scanopt.backends.kernels.lanes import Lanes, lanes_of
 from scanopt.backends.kernels.lower import lowered
 from scanopt.backends.kernels.nodes import Body, NoForm
 from scanopt.backends.kernels.print_cuda import THREADS, cuda_text
-from scanopt.backends.kernels.recipe import Given, Number, Recipe, evaluated
+from scanopt.backends.kernels.recipe import ALIGNED, Given, Number, Recipe, scratch_offsets
 from scanopt.backends.kernels.sizes import Lengths
 
 __all__ = ["DevicePlan", "DeviceVariant", "Launcher"]
 
 Array = Any
 Shape = tuple[int, ...]
-ALIGNED = 64
 MOST_NUMBERS = 400
 """A kernel is given 4 kB at most."""
 MOST_THREADS = 512
@@ -92,7 +91,7 @@ class DevicePlan:
         self.counts = [self.shapes[name][i] for name, i in lanes.axes]
         self.total = prod(self.counts)
         known = {name: self.shapes[axis[0]][axis[1]] for name, axis in recipe.lengths.numbers.items()}
-        self.offsets, self.size = _offsets(recipe.given, known)
+        self.offsets, self.size = scratch_offsets(recipe.given, known)
         loop = self.body.loop
         self.time = {r.source for r in loop.reads} | {s.init for s in loop.states}
         if lanes.numbers:
@@ -209,15 +208,3 @@ class DevicePlan:
                 return 1 if self.variant.lanes.numbers else prod(self._left(name)[1:])
             case _:
                 raise NoForm(f"a number that is {x.kind}")
-
-
-def _offsets(given: Sequence[Given], known: Mapping[str, int]) -> tuple[dict[int, int], int]:
-    """By number the places of scratch arrays in the memory of one lane, and how much that is."""
-    offsets: dict[int, int] = {}
-    size = 0
-    for i, g in enumerate(given):
-        if g.kind == "scratch":
-            offsets[i] = size
-            count = g.rows * prod(evaluated(n, known) for n in g.axes)
-            size += -(-count * np.dtype(g.dtype).itemsize // ALIGNED) * ALIGNED
-    return offsets, size

@@ -16,7 +16,7 @@ from scanopt.backends.kernels.build import Build
 from scanopt.backends.kernels.nodes import Body
 from scanopt.backends.kernels.numpy_loops import inner_loop
 from scanopt.backends.kernels.print_c import c_text
-from scanopt.backends.kernels.recipe import Given, Recipe, evaluated
+from scanopt.backends.kernels.recipe import ALIGNED, Given, Recipe, scratch_offsets
 
 __all__ = ["Plan", "Variant"]
 
@@ -25,7 +25,6 @@ Shape = tuple[int, ...]
 ROOM = 1 << 20
 """Bytes to begin with for rows of a loop that may end early, where 1,024 rows are no more."""
 NO_ROOM = -2
-ALIGNED = 64
 
 
 @dataclass
@@ -64,7 +63,7 @@ class Plan:
         taken = [g for g in recipe.given if g.kind in ("array", "source", "strided")]
         self._arguments = [(places[g.name], g.kind == "source", g.kind == "strided") for g in taken]
         known = {name: self.shapes[axis[0]][axis[1]] for name, axis in recipe.lengths.numbers.items()}
-        self._offsets, self.size = _offsets(recipe.given, known)
+        self._offsets, self.size = scratch_offsets(recipe.given, known)
         self._numbers = [self._number(name, known) for name in recipe.kernel.numbers]
         self._where = [self._place(i, taken) for i in range(len(recipe.given))]
         self.rows = [self.shapes[k.value] for k in loop.keeps]
@@ -201,18 +200,6 @@ def _laid_out(x: Array, source: bool, strided: bool, order: str) -> Array | None
     if order == "packed" or (order and (not flags.aligned or min(x.strides) < 0)):
         return None
     return np.array(x, order="C")
-
-
-def _offsets(given: Sequence[Given], known: Mapping[str, int]) -> tuple[dict[int, int], int]:
-    """By number the places of scratch arrays, and how many bytes they take together."""
-    offsets: dict[int, int] = {}
-    size = 0
-    for i, g in enumerate(given):
-        if g.kind == "scratch":
-            offsets[i] = size
-            count = g.rows * prod([evaluated(n, known) for n in g.axes])
-            size += -(-count * np.dtype(g.dtype).itemsize // ALIGNED) * ALIGNED
-    return offsets, size
 
 
 def _ended(rows: Array, taken: int) -> Array:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
+
+import numpy as np
 
 from scanopt.backends.kernels.ir import Do, Expr, Kernel, Lit, Var
 from scanopt.backends.kernels.sizes import Axis, Lengths
 
-__all__ = ["Given", "Number", "Recipe", "evaluated"]
+__all__ = ["ALIGNED", "Given", "Number", "Recipe", "evaluated", "scratch_offsets"]
+
+ALIGNED = 64
+"""Each scratch array begins at a multiple of so many bytes."""
 
 
 @dataclass(frozen=True)
@@ -66,3 +72,15 @@ def evaluated(x: Expr, numbers: Mapping[str, int]) -> int:
             return evaluated(a, numbers) + evaluated(b, numbers)
         case _:
             raise ValueError(f"{x} is no expression of lengths")
+
+
+def scratch_offsets(given: Sequence[Given], known: Mapping[str, int]) -> tuple[dict[int, int], int]:
+    """By number the places of scratch arrays, in bytes, and how many bytes they take together."""
+    offsets: dict[int, int] = {}
+    size = 0
+    for i, g in enumerate(given):
+        if g.kind == "scratch":
+            offsets[i] = size
+            count = g.rows * prod([evaluated(n, known) for n in g.axes])
+            size += -(-count * np.dtype(g.dtype).itemsize // ALIGNED) * ALIGNED
+    return offsets, size

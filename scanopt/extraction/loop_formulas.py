@@ -7,11 +7,12 @@ half of the entries from that trace, and the solver searches for hours where it 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 
 from scanopt.analysis.components import circles, components
 from scanopt.calculus.forms import KEPT
+from scanopt.extraction.availability import closure
 from scanopt.extraction.problem import Instance, Option, Problem
 
 __all__ = ["Row", "Variables", "circle_rows", "formulas", "made_rows", "order_rows"]
@@ -62,7 +63,8 @@ def order_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
             users[j].append(i)
             parts[i].append(j)
     for loop in loops.values():
-        concerned = _reached(loop.keepers, users) & _reached((j for _, j, _ in loop.reads), parts)
+        left, read = closure(loop.keepers, users), closure((j for _, j, _ in loop.reads), parts)
+        concerned = left & read
         reads = [(n, j, p) for n, j, p in loop.reads if j in concerned]
         for phase in sorted({p for _, _, p in reads}):
             early = {i: variables.fresh() for i in beside if i in concerned}
@@ -86,17 +88,6 @@ def _loops(problem: Problem, variables: Variables) -> tuple[dict[tuple[int, tupl
                 loops[clock, i.phases].keeps[n] = o.needs[0].phases[-1]
                 loops[clock, i.phases].keepers.add(i)
     return loops, beside
-
-
-def _reached(starts: Iterable[Instance], edges: Mapping[Instance, Iterable[Instance]]) -> set[Instance]:
-    out: set[Instance] = set()
-    todo = list(starts)
-    while todo:
-        i = todo.pop()
-        if i not in out:
-            out.add(i)
-            todo.extend(edges.get(i, ()))
-    return out
 
 
 def _early(

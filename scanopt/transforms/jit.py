@@ -16,7 +16,6 @@ from scanopt.array.constants import as_variable
 from scanopt.array.types import TensorType
 from scanopt.array.variable import SharedVariable, Variable
 from scanopt.compilation.compiled_function import Function
-from scanopt.compilation.explanation import Explanation
 from scanopt.compilation.function import function
 from scanopt.forks import lock, once
 from scanopt.loops.frozen import generators, warn_if_traced
@@ -25,8 +24,8 @@ from scanopt.loops.location import user_location
 from scanopt.loops.site import Site, show
 from scanopt.loops.tracing import attached, collecting, pending
 from scanopt.loops.trees import rebuilt, tree_leaves
-from scanopt.program.ir import Program
 from scanopt.transforms.calls import CallArguments, Statics, Symbolic, leaf_type, signature_of, title
+from scanopt.transforms.compiled_calls import CompiledCalls
 
 __all__ = ["Jitted", "Traced", "as_results", "jit"]
 
@@ -128,7 +127,7 @@ class _Entry:
     traced: Traced | None = None
 
 
-class Jitted:
+class Jitted(CompiledCalls):
     """A Python function of arrays that is traced and compiled at its first call for arguments of a kind.
 
     Threads may call it at the same time.  With symbolic arguments, and while another function is traced, it is the
@@ -232,28 +231,6 @@ class Jitted:
         """Forget all that was traced."""
         with self._lock:
             self._entries.clear()
-
-    # What compiled functions tell, of the one for arguments like these (default: those of the last call)
-
-    def program(self, *args: Any, **kwargs: Any) -> Program:
-        """The program that runs."""
-        return self.compiled(*args, **kwargs).program
-
-    def source(self, *args: Any, **kwargs: Any) -> str:
-        """The text that runs."""
-        return self.compiled(*args, **kwargs).source
-
-    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
-        """The laws that made the program, in order, with the cost before and after each."""
-        return self.compiled(*args, **kwargs).explain()
-
-    def report(self, *args: Any, **kwargs: Any) -> Any:
-        """What optimization did."""
-        return self.compiled(*args, **kwargs).report
-
-    def why_not(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """What kept the laws of a name from doing more."""
-        return self.compiled(*args, **kwargs).why_not(name)
 
 
 def _options(given: dict[str, Any]) -> dict[str, Any]:

@@ -15,12 +15,11 @@ from scanopt.array.variable import Variable, describe
 from scanopt.bridges.jaxprs.reading import is_key, read_jaxpr, type_of
 from scanopt.bridges.jaxprs.writing import jax_function, typed_key
 from scanopt.compilation.compiled_function import Function
-from scanopt.compilation.explanation import Explanation
 from scanopt.compilation.function import function
 from scanopt.forks import lock
 from scanopt.libraries import library
 from scanopt.loops.rebuild import rebuild
-from scanopt.program.ir import Program
+from scanopt.transforms.compiled_calls import CompiledCalls
 
 __all__ = ["FromJax", "JaxGraph", "from_jax"]
 
@@ -48,7 +47,7 @@ class JaxGraph:
         return function(self.inputs, self.outputs, on_unused_input="ignore", **{"name": self.name, **self.options})
 
 
-class FromJax:
+class FromJax(CompiledCalls):
     """A function written with JAX that scanopt optimizes and runs: call it with what that takes.
 
     It is traced by JAX and compiled at its first call for arguments of a structure, dtypes and shapes.
@@ -118,24 +117,6 @@ class FromJax:
             return _tree().tree_unflatten(graph.structure, packed)
 
         return functools.update_wrapper(optimized, self._f)
-
-    # What compiled functions tell, of the one for arguments like these (default: those of the last call)
-
-    def program(self, *args: Any, **kwargs: Any) -> Program:
-        """The program that runs."""
-        return self.compiled(*args, **kwargs).program
-
-    def source(self, *args: Any, **kwargs: Any) -> str:
-        """The text that runs."""
-        return self.compiled(*args, **kwargs).source
-
-    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
-        """The laws that made the program, in order, with the cost before and after each."""
-        return self.compiled(*args, **kwargs).explain()
-
-    def report(self, *args: Any, **kwargs: Any) -> Any:
-        """What optimization did."""
-        return self.compiled(*args, **kwargs).report
 
 
 def _tree() -> Any:

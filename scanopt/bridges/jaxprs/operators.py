@@ -13,6 +13,7 @@ from scanopt.array.operators.indexing import key_of
 from scanopt.array.shapes import ufunc_dtypes
 from scanopt.array.types import TensorType
 from scanopt.bridges.peers import Refused
+from scanopt.bridges.rules import RuleRegistry
 from scanopt.libraries import library
 
 __all__ = ["Last", "Operators", "rule_for"]
@@ -92,17 +93,10 @@ class Operators:
 _SPECIAL = {"erfinv": "erfinv", "psi": "digamma", "sigmoid": "expit"}
 _NUMPY_ALONE = {"unless_flagged", "linalg_or_flag", "lstsq", "when_runs"}
 
-RULES: dict[str, Rule] = {}
+RULES: RuleRegistry[Rule] = RuleRegistry()
+"""For each operator how it is computed: f(operators, op, *arguments)."""
 
-
-def rule_for(*names: str) -> Callable[[Rule], Rule]:
-    """Register how operators of these names are computed: f(operators, op, *arguments)."""
-
-    def keep(f: Rule) -> Rule:
-        RULES.update(dict.fromkeys(names, f))
-        return f
-
-    return keep
+rule_for = RULES.rule
 
 
 # Arithmetic

@@ -6,7 +6,6 @@ like need not know of them.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,16 +16,27 @@ from scanopt.array.registry import FUNCTIONS
 from scanopt.array.types import DTYPES, TensorType
 from scanopt.array.variable import Constant, Variable
 from scanopt.bridges.peers import Refused, folded
+from scanopt.bridges.rules import RuleRegistry
 from scanopt.libraries import library
 
 __all__ = ["RULES", "JaxprEquation", "as_constant", "read_jaxpr", "rule", "type_of"]
 
 Rule = Callable[["JaxprEquation"], Any]
 
-RULES: dict[str, Rule] = {}
+RULES: RuleRegistry[Rule] = RuleRegistry(
+    "scanopt.bridges.jaxprs",
+    "calls",
+    "contractions",
+    "elementwise",
+    "indexing",
+    "linear_algebra",
+    "random",
+    "reductions",
+    "shapes",
+)
 """For each primitive how its results are computed: a variable, or a list of them where it has several."""
 
-_HOMES = ("calls", "contractions", "elementwise", "indexing", "linear_algebra", "random", "reductions", "shapes")
+rule = RULES.rule
 
 
 @dataclass(frozen=True)
@@ -58,22 +68,6 @@ class JaxprEquation:
     def refused(self, text: str) -> Refused:
         """The error for what cannot be read."""
         return Refused(f"from_jax does not know {text} ({self.name!r} at {self.place})")
-
-
-def rule(*names: str) -> Callable[[Rule], Rule]:
-    """A decorator: the rule for primitives of these names."""
-
-    def keep(f: Rule) -> Rule:
-        RULES.update(dict.fromkeys(names, f))
-        return f
-
-    return keep
-
-
-def _rules() -> dict[str, Rule]:
-    for name in _HOMES:
-        importlib.import_module(f"scanopt.bridges.jaxprs.{name}")
-    return RULES
 
 
 _UNKNOWN = "a line that JAX did not note"
@@ -118,7 +112,7 @@ def read_jaxpr(jaxpr: Any, consts: Sequence[Any], inputs: Sequence[Variable]) ->
 
     consts: arrays or variables.  Raises Refused, naming the primitive and the user's line.
     """
-    rules = _rules()
+    rules = RULES.loaded()
     literal = library("jax.extend.core", "jax", "from_jax").Literal
     env: dict[Any, Variable] = {}
 

@@ -10,6 +10,7 @@ import numpy as np
 from scanopt.array.shapes import ufunc_dtypes
 from scanopt.array.types import TensorType
 from scanopt.bridges.peers import Refused
+from scanopt.bridges.rules import RuleRegistry
 from scanopt.program.ir import Compute
 
 if TYPE_CHECKING:
@@ -19,8 +20,10 @@ __all__ = ["WRITTEN", "emit", "written"]
 
 Rule = Callable[["ModelWriter", Compute], None]
 
-WRITTEN: dict[str, Rule] = {}
+WRITTEN: RuleRegistry[Rule] = RuleRegistry()
 """For each operator of the table how it is written."""
+
+written = WRITTEN.rule
 
 _UFUNCS = {
     "add": "Add", "subtract": "Sub", "multiply": "Mul", "divide": "Div", "negative": "Neg", "absolute": "Abs",
@@ -35,16 +38,6 @@ _UFUNCS = {
 _LOGICAL = {"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor", "logical_not": "Not"}
 _OF_BOOLS = {"bitwise_and": "And", "bitwise_or": "Or", "bitwise_xor": "Xor", "invert": "Not", "multiply": "And",
              "maximum": "Or", "minimum": "And", "add": "Or"}  # fmt: skip
-
-
-def written(*names: str) -> Callable[[Rule], Rule]:
-    """A decorator: how operators of these names are written."""
-
-    def keep(f: Rule) -> Rule:
-        WRITTEN.update(dict.fromkeys(names, f))
-        return f
-
-    return keep
 
 
 def emit(w: ModelWriter, step: Compute) -> None:

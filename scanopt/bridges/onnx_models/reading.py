@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from scanopt.array.types import DTYPES, TensorType
 from scanopt.array.variable import Constant, Variable
 from scanopt.bridges.peers import Refused, folded
+from scanopt.bridges.rules import RuleRegistry
 from scanopt.compilation.compiled_function import Function
 from scanopt.compilation.function import function
 from scanopt.libraries import library
@@ -23,9 +23,10 @@ OPSET = 21
 
 Rule = Callable[["OnnxNode"], Any]
 
-RULES: dict[str, Rule] = {}
-
-_HOMES = ("elementwise", "loops", "networks", "recurrent", "reductions", "shapes")
+RULES: RuleRegistry[Rule] = RuleRegistry(
+    "scanopt.bridges.onnx_models", "elementwise", "loops", "networks", "recurrent", "reductions", "shapes"
+)
+rule = RULES.rule
 
 
 @dataclass(frozen=True)
@@ -77,22 +78,6 @@ class OnnxNode:
         return Refused(f"from_onnx: {self.title}: {text}")
 
 
-def rule(*names: str) -> Callable[[Rule], Rule]:
-    """A decorator: the rule for operators of these names."""
-
-    def keep(f: Rule) -> Rule:
-        RULES.update(dict.fromkeys(names, f))
-        return f
-
-    return keep
-
-
-def _rules() -> dict[str, Rule]:
-    for name in _HOMES:
-        importlib.import_module(f"scanopt.bridges.onnx_models.{name}")
-    return RULES
-
-
 def dtype_of(number: int) -> str:
     """The dtype that ONNX has this number for.  Raises Refused for those that NumPy lacks."""
     helper = library("onnx.helper", "onnx", "from_onnx")
@@ -110,7 +95,7 @@ class Graph:
 
     def read(self, graph: Any, given: Mapping[str, Variable]) -> list[Variable]:
         """The outputs of a graph.  given: variables for its inputs."""
-        rules, arrays = _rules(), library("onnx.numpy_helper", "onnx", "from_onnx")
+        rules, arrays = RULES.loaded(), library("onnx.numpy_helper", "onnx", "from_onnx")
         self.scope |= {x.name: Constant(_array(arrays.to_array(x), x.name)) for x in graph.initializer}
         self.scope |= given
         for node in graph.node:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,15 +13,17 @@ from scanopt.array.variable import Constant, Variable
 from scanopt.bridges.peers import Refused, folded
 from scanopt.bridges.pytensor_graphs.generators import words_of
 from scanopt.bridges.pytensor_graphs.performing import is_generator, performed, type_of
+from scanopt.bridges.rules import RuleRegistry
 from scanopt.libraries import library
 
 __all__ = ["RULES", "Reader", "TensorNode", "rule"]
 
 Rule = Callable[["TensorNode"], Any]
 
-RULES: dict[str, Rule] = {}
-
-_HOMES = ("elementwise", "indexing", "linear_algebra", "loops", "shapes")
+RULES: RuleRegistry[Rule] = RuleRegistry(
+    "scanopt.bridges.pytensor_graphs", "elementwise", "indexing", "linear_algebra", "loops", "shapes"
+)
+rule = RULES.rule
 
 
 @dataclass(frozen=True)
@@ -53,22 +54,6 @@ class TensorNode:
         return Refused(f"from_pytensor does not know {self.op} {text}{_place(self.node)}")
 
 
-def rule(*names: str) -> Callable[[Rule], Rule]:
-    """A decorator: the rule for operators of classes of these names."""
-
-    def keep(f: Rule) -> Rule:
-        RULES.update(dict.fromkeys(names, f))
-        return f
-
-    return keep
-
-
-def _rules() -> dict[str, Rule]:
-    for name in _HOMES:
-        importlib.import_module(f"scanopt.bridges.pytensor_graphs.{name}")
-    return RULES
-
-
 def _place(node: Any) -> str:
     """Where a node was made, as PyTensor noted it."""
     for v in node.outputs:
@@ -87,7 +72,7 @@ class Reader:
 
     def read(self, outputs: Sequence[Any]) -> list[Any]:
         """What stands for some variables of PyTensor."""
-        rules = _rules()
+        rules = RULES.loaded()
         walk = library("pytensor.graph.traversal", "pytensor", "from_pytensor").io_toposort
         for node in walk(list(self.env), list(outputs)):
             if all(v in self.env for v in node.outputs):
