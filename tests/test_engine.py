@@ -90,6 +90,77 @@ def test_nothing_is_left_of_a_program_and_commands_that_are_refused_end_none() -
     assert len(pids()) == 1
 
 
+NAMED = """
+(sort Op)
+(constructor prim_with (String i64) Op)
+(relation seen (i64))
+(constructor op_0 () Op) (union (op_0) (prim_with "sum" 0))
+(rule ((= x (prim_with "sum" n))) ((seen n)))
+"""
+
+
+def rows_of_a_program(found: Engine) -> dict[str, int]:
+    return {name: n for name, n in found.sizes()[0].items() if n and name != "cleared"}
+
+
+@pytest.mark.parametrize("rules", [RULES, NAMED, f'{NAMED}\n(prim_with "max" 1)'])
+def test_what_rules_name_is_there_for_each_program_and_no_row_of_another(rules: str) -> None:
+    first: dict[str, int] | None = None
+    for n in range(4):
+        found = take(rules)
+        first = first or rows_of_a_program(found)
+        assert rows_of_a_program(found) == first
+        if rules is RULES:
+            found.run(f'(named (next (zero)) "{n}")\n(run 5)')
+            assert rows_of_a_program(found) == {"zero": 1, "next": 1, "value": 2, "named": 1}
+        else:
+            found.run(f'(prim_with "sum" {n})\n(run 1)')
+            assert rows_of_a_program(found)["seen"] == len({0, n})
+        found.close()
+    assert len(pids()) == 1
+
+
+def test_rules_that_were_added_stay_when_a_program_is_taken_out_and_go_with_it(numbers: Engine) -> None:
+    numbers.run("(ruleset more)\n(relation even (Number))\n(rule ((= a (zero))) ((even a)) :ruleset more)")
+    numbers.run("(unstable-combined-ruleset both more)")
+    for _ in range(2):
+        numbers.run("(zero)\n(run both 1)")
+        assert rows_of_a_program(numbers) == {"zero": 1, "even": 1}
+        numbers.clear()
+        assert rows_of_a_program(numbers) == {}
+    numbers.close()
+    again = take(RULES)
+    with pytest.raises(EngineError, match="no entry found"):
+        again.run("(run both 1)")
+    assert "even" not in again.sizes()[0]
+    again.close()
+
+
+def test_rows_that_no_rule_sees_are_taken_out_as_well(numbers: Engine) -> None:
+    """Of what is subsumed rules find nothing."""
+    numbers.run("(next (zero))\n(subsume (next (zero)))")
+    numbers.clear()
+    assert rows_of_a_program(numbers) == {}
+    numbers.run("(zero)\n(run 1)")
+    assert rows_of_a_program(numbers) == {"zero": 1, "value": 1}
+
+
+def test_which_program_is_chosen_does_not_depend_on_what_was_compiled_before() -> None:
+    def gradient() -> tuple[str, list[Any]]:
+        X, W, h0 = T.dmatrix("X"), T.dmatrix("W"), T.dvector("h0")
+        h, _ = scanopt.scan(lambda x, h, W: T.tanh(x + h @ W), X, h0, W)
+        f = scanopt.function([X, W, h0], scanopt.grad((h**2).sum(), [W, h0]))
+        return str(f.program), [*f._plan.done.egraph.classes.items()]
+
+    first = gradient()
+    for factor in (2.0, 3.0, 5.0):
+        compiled(factor)
+        assert gradient() == first
+    engine._end_all()
+    engine._FREE.clear()
+    assert gradient() == first
+
+
 def test_commands_are_run_one_by_one() -> None:
     class Told:
         def __init__(self) -> None:

@@ -54,14 +54,14 @@ def test_two_while_loops_that_end_alike() -> None:
     found = text([x, a], chain_until(a), chain_until(a)[-1], chain_until(a, step=follow_too))
     assert found.replace("loop1", "loop0") == dedent(
         """\
-        v2 = x.shape[0]                             int64[]
-        v3 = expand_dims(a, axis=0)                 float64[1]
-        loop loop0 for at most v2 steps, until v8:  # phase 0
-            read  v5 = x[t]                         float64[]  sequence
-            state v4 = v7 one step ago, starts v3   float64[]  sit-sot a
+        v2 = expand_dims(a, axis=0)                 float64[1]
+        v3 = x.shape[0]                             int64[]
+        loop loop0 for at most v3 steps, until v8:  # phase 0
+            read  v4 = x[t]                         float64[]  sequence
+            state v5 = v7 one step ago, starts v2   float64[]  sit-sot a
             v6 = v4 + v5                            float64[]
             v7 = tanh(v6)                           float64[]
-            v8 = v4 > 0.9                           bool[]
+            v8 = v5 > 0.9                           bool[]
             keep  v9 = all rows of v7               float64[?]  of a state
         v10 = v9[-1]                                float64[]
         return v9, v10, v9"""

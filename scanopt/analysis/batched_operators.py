@@ -96,7 +96,7 @@ def _sorted(out: Variable) -> list[Variable]:
 
 def _listed(args: Sequence[Variable], out: Variable) -> Expansion:
     nodes = _sorted(out)
-    leaves = {a for x in nodes if x.owner is not None for a in x.owner.inputs}
+    leaves = dict.fromkeys(a for x in nodes if x.owner is not None for a in x.owner.inputs)
     constants = [a for a in leaves if isinstance(a, Constant)]
     slot: dict[Variable, int] = {}
     for x in (*args, *constants, *nodes):

@@ -157,6 +157,8 @@ def batched_eval(
     if not flags:
         return evaluate([*operands])
     *inner, outer = flags
+    if any(f == "1" and not x.shape for x, f in zip(operands, outer, strict=True)):
+        raise ValueError("an operator is batched over an argument that has no axes: a law made it so")
     rows = [Operand(x.dtype, x.shape[1:]) if f == "1" else x for x, f in zip(operands, outer, strict=True)]
     found = batched_eval(evaluate, inner, rows)
     n = next(x.shape[0] for x, f in zip(operands, outer, strict=True) if f == "1")

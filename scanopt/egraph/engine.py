@@ -23,6 +23,7 @@ from typing import IO, Any
 
 from scanopt.calculus.ground import with_named_terms
 from scanopt.egraph import engine_process
+from scanopt.egraph.clearing import with_clearing
 from scanopt.egraph.engine_process import KEPT, receive, send
 from scanopt.forks import STARTING
 
@@ -104,7 +105,7 @@ class _Process:
         self.texts[text] = self._begun if known is None else known
         while len(self.texts) > KEPT:
             del self.texts[next(iter(self.texts))]
-        self.tell("begin", self.texts[text], text if known is None else "")
+        self.tell("begin", self.texts[text], with_clearing(text) if known is None else "")
 
     def ask(self, *request: Any) -> Any:
         """The answer to a request."""
@@ -262,6 +263,10 @@ class Engine:
         """Numbers of rows by table, and how many times the memory that the program takes is left."""
         sizes, taken, left = self._process.ask("room")
         return sizes, left / taken if taken else math.inf
+
+    def clear(self) -> None:
+        """Take the program out; rules that were added stay."""
+        self._process.ask("clear")
 
     def close(self) -> None:
         """Make the engine ready for the next program."""

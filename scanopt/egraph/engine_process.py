@@ -12,6 +12,7 @@ import datetime  # noqa: F401  # egglog asks for it when memory may be short, an
 import importlib.util
 import marshal
 import os
+import re
 import select
 import signal
 import sys
@@ -22,6 +23,22 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any
 
+
+def loaded(name: str, path: str) -> Any:
+    """The module of a file alone: egglog's own `__init__` imports formatters and notebooks."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+if __package__:
+    from scanopt.egraph import engine_memory as memory
+else:  # started by its path
+    memory = loaded("engine_memory", os.path.join(os.path.dirname(os.path.abspath(__file__)), "engine_memory.py"))
+
 KEPT = 3
 """Sets of rules, of those used last, for which an engine (about 20 MB) is kept: of programs, of storage, with notes."""
 
@@ -31,8 +48,17 @@ _SHARE = 20
 _AT_ONCE = 8
 """Runs of facts between two looks at what they came to."""
 
-_MOST = 1 << 62
-_PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+_LARGE = 20_000
+"""From so many rows on, a new level of the engine takes less than rules that take the rows out."""
+
+_TOGETHER = 2000
+"""Rulesets made of others that are kept, at most."""
+
+CLEARING, CLEARED, RESTORING = "clearing", "cleared", "restoring"
+"""The ruleset that deletes all rows, the relation that says so, the ruleset that brings back those of the text."""
+
+_COMBINED = re.compile(r"\s*\(unstable-combined-ruleset (\S+)")
+_ADDED = re.compile(r"\((?:relation|constructor|function|ruleset|rule|rewrite|birewrite|let|sort|datatype)\b")
 
 
 class Server:
@@ -47,9 +73,9 @@ class Server:
         self._spare = spare
         self._receive, self._send = receive, send
         self._workers: dict[int, Worker] = {}
-        self._limit = soft_limit()
+        self._limit = memory.soft_limit()
         self._start = time.process_time()
-        self._fresh = used()[0]
+        self._fresh = memory.used()[0]
         self._worn = False
 
     def serve(self) -> None:
@@ -63,7 +89,7 @@ class Server:
 
     def _worker(self, key: int, text: str) -> Worker:
         """The worker with the rules of this key; their text comes with the key where they are new."""
-        bound_memory(self._limit)
+        memory.bound_memory(self._limit)
         made = self._workers.pop(key, None)
         self._workers[key] = made or Worker(self._bindings, text, self._receive, self._send)
         while len(self._workers) > KEPT:
@@ -75,7 +101,7 @@ class Server:
         workers = self._workers.values()
         if all(x.ready for x in workers):
             self._fresh = max(self._fresh, *(x.fresh for x in workers), 0)
-            grown = used()[0] - self._fresh > self._spare
+            grown = memory.used()[0] - self._fresh > self._spare
             start = self._start + sum(x.start for x in workers)
             self._worn = grown and time.process_time() > _SHARE * start
         return self._worn
@@ -84,8 +110,9 @@ class Server:
 class Worker:
     """An engine with some rules, in the one thread that may use it.
 
-    Loading rules costs more than most programs, so each program works on a level of its own (push, pop), which is
-    ready before it comes.  start: seconds that loading took.  fresh: bytes that the process held then.
+    Loading rules costs more than most programs.  So they are loaded once, and a program is taken out again: by rules
+    that delete all rows, or, where it brought rules of its own or is large, with a level of the engine that it is on
+    (push, pop), which copies all rules.  start: seconds that loading took.  fresh: bytes that the process held then.
     """
 
     def __init__(self, bindings: Any, text: str, receive: Callable[[], Any], send: Callable[[Any], None]) -> None:
@@ -97,6 +124,11 @@ class Worker:
         self._receive, self._send = receive, send
         self._engine: Any = None
         self._begun = 0
+        self._cleared = 0
+        self._clears = True
+        self._failed = False
+        self._combined: dict[str, str] = {}
+        self._added: list[str] = []
         self._turns: SimpleQueue[bool] = SimpleQueue()
         self._over: SimpleQueue[None] = SimpleQueue()
         threading.Thread(target=self._work, daemon=True).start()
@@ -117,7 +149,9 @@ class Worker:
                 self._send(answered(self._begin))
                 while request := self._receive():
                     name, *args = request
-                    self._send(("", None) if name == "end" else answered(getattr(self, name), *args))
+                    answer = ("", None) if name == "end" else answered(getattr(self, name), *args)
+                    self._failed |= bool(answer[0])
+                    self._send(answer)
                     if name == "end":
                         break
                 self._over.put(None)
@@ -129,24 +163,64 @@ class Worker:
             start, engine = time.thread_time(), self._bindings.EGraph()
             run(engine, self._text)
             run(engine, "(push)")
-            self._engine = engine
-            self.start, self.fresh = time.thread_time() - start, used()[0]
-        self._begun = used()[1]
+            self._engine, self._failed, self._added, self._combined = engine, False, [], {}
+            self._try_clearing()
+            self.start, self.fresh = time.thread_time() - start, memory.used()[0]
+        self._begun = memory.used()[1]
+
+    def _try_clearing(self) -> None:
+        """See whether the rows that come with the rules are there again after all have been deleted."""
+        rows = self._sizes()
+        self._clears = self._cleared_out() and self._sizes() == {**rows, CLEARED: 1}
+        if not self._clears:
+            self._restart()
 
     def _end(self) -> None:
-        """Take the program out again."""
+        """Take the program out again, and the rules that came with it."""
         try:
-            run(self._engine, "(pop)")
-            run(self._engine, "(push)")
+            if self._added or len(self._combined) > _TOGETHER or not self._cleared_out():
+                self._added, self._combined = [], {}
+                self._restart()
         except BaseException:  # a panic of the engine is no Exception; it is made anew for the next program
             self._engine = None
         self.ready = True
+
+    def _cleared_out(self) -> bool:
+        """Whether nothing of the program is left, after rules that delete all rows."""
+        if self._failed or not self._clears or sum(self._sizes().values()) > _LARGE:
+            return False
+        run(self._engine, f"(run {CLEARING} 1)")
+        if any(self._sizes().values()):  # rows that no rule sees any more
+            return False
+        self._cleared += 1
+        run(self._engine, f"({CLEARED} {self._cleared}) (run {RESTORING} 1)")
+        return True
+
+    def _restart(self) -> None:
+        """Leave the level of the engine for a new one, with the rules that were added."""
+        for command in ("(pop)", "(push)", *self._added, *self._combined.values()):
+            run(self._engine, command)
+        self._failed = False
 
     # What is asked about a program
 
     def run(self, text: str) -> list[Any]:
         """What the commands of a text come to: reports of runs."""
-        return [found for x in run(self._engine, text) if (found := plain(x)) is not None]
+        found: list[Any] = []
+        for command in commands(text):
+            if together := _COMBINED.match(command):
+                if together[1] in self._combined:
+                    continue
+                self._combined[together[1]] = command
+            elif _ADDED.search(command):
+                self._added.append(command)
+            found += run(self._engine, command)
+        return [told for x in found if (told := plain(x)) is not None]
+
+    def clear(self) -> None:
+        """Take the program out; rules that were added stay."""
+        if self._added or not self._cleared_out():
+            self._restart()
 
     def round(
         self, facts: Sequence[tuple[str, bool]], more: str, counted: Sequence[str], most: int, read: float
@@ -192,8 +266,11 @@ class Worker:
 
     def room(self) -> tuple[dict[str, int], int, int]:
         """Numbers of rows by table, bytes that were taken for the program so far, and how many there are left."""
-        (sizes,) = run(self._engine, "(print-size)")
-        return dict(sizes.sizes), max(used()[1] - self._begun, 0), addresses_left()
+        return self._sizes(), max(memory.used()[1] - self._begun, 0), memory.addresses_left()
+
+    def _sizes(self) -> dict[str, int]:
+        (found,) = run(self._engine, "(print-size)")
+        return dict(found.sizes)
 
 
 def run(engine: Any, text: str) -> list[Any]:
@@ -240,84 +317,6 @@ def together(reports: Sequence[Any]) -> Any:
     return any(updated for updated, _, _ in reports), matches, times
 
 
-# Memory
-
-
-def used() -> tuple[int, int]:
-    """Bytes that this process holds, and bytes of addresses that it uses; 0 where the system does not say."""
-    with contextlib.suppress(OSError), open("/proc/self/statm", "rb") as file:
-        pages, resident = file.read().split()[:2]
-        return int(resident) * _PAGE, int(pages) * _PAGE
-    return 0, 0
-
-
-def soft_limit() -> int:
-    """Bytes of addresses that this process may use."""
-    with contextlib.suppress(ImportError, OSError):
-        import resource
-
-        soft = resource.getrlimit(resource.RLIMIT_AS)[0]
-        return _MOST if soft == resource.RLIM_INFINITY else soft
-    return _MOST
-
-
-def addresses_left() -> int:
-    """Bytes of addresses that this process may still take."""
-    return soft_limit() - used()[1]
-
-
-def bound_memory(limit: int) -> None:
-    """Take no more than there is: this process ends where that does not do, and not another one.
-
-    limit: bytes of addresses that it may use at most, whatever is free.
-    """
-    free, addresses = available(), used()[1]
-    if not addresses or free >= _MOST:
-        return
-    with contextlib.suppress(ImportError, OSError, ValueError):
-        import resource
-
-        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-        resource.setrlimit(resource.RLIMIT_AS, (min(limit, addresses + free), hard))
-
-
-def available() -> int:
-    """Bytes that are free, on the machine and in the control groups (containers) that this process is in."""
-    machine = numbers("/proc/meminfo")
-    free = [1024 * (machine["MemAvailable"] + machine.get("SwapFree", 0))] if "MemAvailable" in machine else []
-    with contextlib.suppress(OSError), open("/proc/self/cgroup", encoding="utf-8") as file:
-        for line in file.read().splitlines():
-            _, kinds, path = line.split(":", 2)
-            if not kinds:
-                free += groups(f"/sys/fs/cgroup{path}", "memory.max", "memory.current", "inactive_file")
-            elif "memory" in kinds.split(","):
-                names = "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
-                free += groups(f"/sys/fs/cgroup/memory{path}", *names)
-    return max(0, min(free, default=_MOST))
-
-
-def groups(path: str, limit: str, usage: str, cached: str) -> Iterator[int]:
-    """What is free in a control group and in those around it."""
-    while path.startswith("/sys/fs/cgroup"):
-        most, now = (numbers(f"{path}/{name}").get("") for name in (limit, usage))
-        if most is not None and now is not None:
-            yield most - now + numbers(f"{path}/memory.stat").get(cached, 0)
-        path = os.path.dirname(path.rstrip("/"))
-
-
-def numbers(path: str) -> dict[str, int]:
-    """The numbers in a file of the system by their names; the name of one that stands alone is ""."""
-    out: dict[str, int] = {}
-    with contextlib.suppress(OSError), open(path, encoding="utf-8") as file:
-        for line in file:
-            words = line.replace(":", " ").split()
-            if words and words[-1] == "kB":
-                words.pop()
-            if words and words[-1].isdecimal():
-                out[" ".join(words[:-1])] = int(words[-1])
-    return out
-
-
 # Requests
 
 
@@ -330,7 +329,7 @@ def serve(bindings: str, spare: int) -> None:
     os.dup2(2, 1)  # nothing that is printed gets between the answers
     threading.Thread(target=end_with, args=(0,), daemon=True).start()
     with ending():
-        Server(loaded(bindings), spare, partial(receive, 0), partial(send, out)).serve()
+        Server(loaded("egglog.bindings", bindings), spare, partial(receive, 0), partial(send, out)).serve()
 
 
 def answered(ask: Callable[..., Any], *args: Any) -> tuple[str, Any]:
@@ -357,16 +356,6 @@ def end_with(file: int) -> None:
         waiting.register(file, 0)  # told even so
         waiting.poll()
         os._exit(0)
-
-
-def loaded(bindings: str) -> Any:
-    """The extension module alone: egglog's own `__init__` imports formatters and notebooks."""
-    spec = importlib.util.spec_from_file_location("egglog.bindings", bindings)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def send(file: int, message: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,15 @@ from scanopt.calculus.declarations import PARAMS
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import ROOT, Batched, ClockInfo, Form, Operator, StateInfo, TermGraph
 from scanopt.calculus.terms import Op, Param, operator_of
+from scanopt.egraph.canonical import RANKED, ranks
 from scanopt.egraph.engine import Engine
 
 __all__ = ["UNKNOWN", "Binding", "ReadBack", "read_back"]
 
 _FORMS = ("hold", "seq", "stack")
 _TABLES = (
-    "node", "input", "const", "apply", *_FORMS, "tail", "at", "recent", "delay", "cons", "nil", "fold_",
-    "prim", "prim_with", *PARAMS, "vmap",
-    "root", "loop", "within", "steps", "until", "runs_all", "state", "becomes", "expanded", "needless", "lift",
+    "node", *RANKED, "fold_", "prim", "prim_with", *PARAMS, "vmap", "within", "until", "runs_all", "becomes",
+    "expanded", "needless",
 )  # fmt: skip
 
 
@@ -51,6 +52,14 @@ class ReadBack:
 
     def _rows(self, name: str) -> list[tuple[tuple[Any, ...], Any]]:
         return self._tables[name].rows if name in self._tables else []
+
+    def _sort(self) -> None:
+        """Put the rows of all tables in an order that the engine has no part in."""
+        named = ([(int(n), x) for (n,), x in self._rows(name)] for name in ("node", "loop", "state"))
+        first = [x for found in named for _, x in sorted(found)]
+        rank = ranks({name: self._rows(name) for name in RANKED}, self._operators, first)
+        for name in _TABLES:
+            self._rows(name).sort(key=lambda row: [rank.get(x, x) for x in row[0]])
 
     def _read_operators(self) -> dict[Any, Operator]:
         out: dict[Any, Operator] = {}
@@ -137,6 +146,7 @@ class ReadBack:
 
     def term_graph(self, program: Encoded, consts: dict[str, np.ndarray[Any, Any]]) -> TermGraph:
         """The classes of values with all their forms."""
+        self._sort()
         clocks = self._clocks()
         states = _Numbering()
         values = _Numbering()
@@ -155,10 +165,28 @@ class ReadBack:
             if i in program.written:
                 g.written[c] = tuple(dict.fromkeys((*g.written.get(c, ()), *program.written[i])))
         self.loops = {int(name): clocks[c] for (name,), c in self._rows("loop") if c in clocks}
+        self._written_first(g, program, states)
         g.roots = tuple(where[r] for r in program.roots)
         g.checks = tuple(where[r] for r in program.checks)
         self._bound(g, program, clocks)
         return g
+
+    def _written_first(self, g: TermGraph, program: Encoded, states: Mapping[Any, int]) -> None:
+        """Of forms that cost the same, those of the program as written are chosen."""
+        named = {int(name): states[s] for (name,), s in self._rows("state") if s in states}
+        written = {
+            replace(
+                f,
+                args=tuple(self.places[a] for a in f.args),
+                clock=self.loops.get(f.clock, f.clock),
+                state=named.get(f.state, f.state),
+            )
+            for i, f in program.forms()
+            if i in self.places and all(a in self.places for a in f.args)
+        }
+        for forms in g.classes.values():
+            if len(forms) > 1:
+                forms.sort(key=lambda f: f not in written)
 
     def _bound(self, g: TermGraph, program: Encoded, clocks: Mapping[Any, int]) -> None:
         """Loops that are to take little memory read and keep no other rows than they do as written.

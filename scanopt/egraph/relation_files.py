@@ -7,7 +7,8 @@ there are: the lines, and the texts in them.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -57,13 +58,21 @@ class Tables:
         Raises OSError where there is no folder for temporary files, or none that the engine can be told.
         """
         texts = [f"{number}\t{text}" for text, number in self._texts.items()]
-        commands: list[str] = []
-        with tempfile.TemporaryDirectory(prefix="scanopt-") as folder:
-            for relation, rows in (("line", self._lines), ("text", texts)):
-                path = Path(folder) / relation
-                path.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
-                commands.append(f"(input {relation} {quoted(_told(path))})")
-            run("\n".join([*commands, f"(run {ruleset} 1)"]))
+        with _file_of(self._lines) as lines, _file_of(texts) as named:
+            run(f"(input line {quoted(lines)})\n(input text {quoted(named)})\n(run {ruleset} 1)")
+
+
+@contextmanager
+def _file_of(rows: Sequence[str]) -> Iterator[str]:
+    """The path of a file of some lines, which is there for a while: files alone, as a folder of them takes longer."""
+    number, name = tempfile.mkstemp(prefix="scanopt-")
+    path = Path(name)
+    try:
+        with open(number, "w", encoding="utf-8") as file:
+            file.write("".join(f"{row}\n" for row in rows))
+        yield _told(path)
+    finally:
+        path.unlink()
 
 
 def _told(path: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
+from hashlib import blake2b
 from typing import Any
 
 from scanopt.calculus.condition import FACTS, facts_text
@@ -108,7 +109,7 @@ class ActiveRules:
         self._laws, self._noted = laws, noted
         self._there = frozenset({"vmap"})  # those that rules name are there in all programs (see `ground`)
         self._fire: frozenset[str] = frozenset()
-        self._made: dict[tuple[str, ...], str] = {}
+        self._made: dict[str, str] = {}
         self._commands: list[str] = []
 
     def know(self, there: Collection[str]) -> str:
@@ -143,13 +144,13 @@ class ActiveRules:
         return self._told(self._combined(rule.ruleset for rule in found if rule.ruleset.startswith("load")))
 
     def _combined(self, rulesets: Iterable[str]) -> str:
-        """One ruleset of some."""
-        together = tuple(rulesets)
+        """One ruleset of some.  It is named by what it is made of: the engine may have it from another program."""
+        together = " ".join(rulesets)
         if not together:
             return ""
         if together not in self._made:
-            name = self._made[together] = f"running_{len(self._made)}"
-            self._commands.append(f"(unstable-combined-ruleset {name} {' '.join(together)})")
+            name = self._made[together] = f"running_{blake2b(together.encode(), digest_size=8).hexdigest()}"
+            self._commands.append(f"(unstable-combined-ruleset {name} {together})")
         return self._made[together]
 
     def _told(self, name: str) -> str:

@@ -163,7 +163,6 @@ class EGraph:
         """The classes of a trial's terms by stepwise laws alone.  Nothing of it is left."""
         ops, self._folded = self._ops, set()
         stepwise = {x.name: self._rulesets[x.name] for x in self.laws if x.stepwise}
-        self._run("(push)")
         try:
             self._running = self._runs(stepwise, {})
             rows = Rows(trial.part)
@@ -180,7 +179,7 @@ class EGraph:
         except UnsoundLawError:
             return {i: i for i in trial.terms}  # what is claimed contradicts itself
         finally:
-            self._run("(pop)")
+            self._engine.clear()
             self._ops, self._folded = ops, set()
 
     # Saturation

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from scanopt.egraph.engine_process import available
+from scanopt.egraph.engine_memory import available
 from scanopt.extraction.extract import Extraction
 from scanopt.extraction.problem import Limit, NoProgramFoundError, Problem
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.egraph.engine_process import addresses_left
+from scanopt.egraph.engine_memory import addresses_left
 from scanopt.extraction.loop_formulas import Variables, circle_rows, formulas, made_rows, order_rows
 from scanopt.extraction.ordering import AcausalError, Choice, EvaluationOrder, order, reached
 from scanopt.extraction.problem import Instance, Option, Problem
