@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,84 +26,121 @@ from scanopt.array.operators.idle import when_runs
 from scanopt.calculus.encoded import Encoded, clocks_of
 from scanopt.calculus.forms import ROOT, Operator, const_key
 
-__all__ = ["Given", "More", "constant_facts", "given_facts", "operators_of", "with_elements"]
+__all__ = ["ALWAYS_ASSUMED", "Given", "More", "Told", "constant_facts", "given_facts", "operators_of", "with_elements"]
 
 Given = tuple[str, tuple[int | str | Operator, ...]]
 """A fact by name, of classes, operators and texts."""
 
 
-def _nothing_more(names: frozenset[str]) -> Iterable[Op]:
+def _nothing_more(ops: Sequence[Op], names: frozenset[str], told: Told) -> Iterable[Op]:
     return ()
 
 
-More = Callable[[frozenset[str]], Iterable[Op]]
-"""The operators that laws may introduce where there are operators of these names."""
+Told = Callable[[Op], frozenset[str]]
+"""The names of the facts of an operator, whatever else there is."""
+
+More = Callable[[Sequence[Op], frozenset[str], Told], Iterable[Op]]
+"""The operators that laws may introduce where there are some operators, and facts of some names."""
+
+ALWAYS_ASSUMED = frozenset((
+    "absorbing", "as_many_steps", "cancels", "count_of_rows", "elementwise", "ends_alike", "equal_in_time",
+    "fills", "fills_counted", "fills_vector", "fits", "guarded_by", "harmless", "in_first", "in_last", "in_two",
+    "is_false", "is_true", "left_neutral", "may_rewrite", "neutral", "nothing", "one_mode", "part_of_part",
+    "passed_on", "past_first", "past_last", "quiet", "reads_first", "reads_last", "reads_last_of", "reads_rows",
+    "rows_before", "rows_first", "safe", "takes_a_row", "takes_all", "takes_first", "takes_last", "takes_one",
+    "takes_row", "takes_rows", "unchanged", "undone", "unexpanded", "written_bound",
+))  # fmt: skip
+"""Names of given facts that depend on all operators together, on constants of laws, or on what is proven equal."""
 
 
-def operators_of(g: Encoded, more: More = _nothing_more) -> list[Op]:
-    """The operators that a program has, and may come to have."""
-    return _operators(g, expansions(g, clocks_of(g)), more)
+def operators_of(g: Encoded) -> list[Op]:
+    """The operators that a program has, and those that its facts speak of."""
+    return _related(_own_operators(g, expansions(g, clocks_of(g))))
 
 
-def _operators(g: Encoded, made: Expansions, more: More) -> list[Op]:
+def _own_operators(g: Encoded, made: Expansions) -> list[Op]:
     own = [f.operator for _, f in g.forms() if isinstance(f.operator, Op)]
-    own = list(dict.fromkeys([*own, *made.made_of]))
-    ops = list(dict.fromkeys([*own, *more(frozenset(op.name for op in [*own, *closed_operators(own)]))]))
+    return list(dict.fromkeys([*own, *made.made_of]))
+
+
+def _related(ops: Sequence[Op]) -> list[Op]:
+    """Operators, and those that are written with them once laws fire."""
     return list(dict.fromkeys([*ops, *closed_operators(ops), *summing_operators(ops), *operators_of_parts(ops)]))
 
 
 def given_facts(g: Encoded, fp: str, more: More = _nothing_more) -> Iterator[Given]:
     """All facts of a program that its own text shows, for the licence `fp`."""
     made = expansions(g, clocks_of(g))
-    ops = _operators(g, made, more)
-    dtypes = list(dict.fromkeys(t.dtype for t in g.types.values()))
-    yield from _operator_facts(ops, fp, dtypes)
+    about = [*_facts_of_program(g, made)]
+    dtypes = tuple(dict.fromkeys(t.dtype for t in g.types.values()))
+
+    def told(op: Op) -> frozenset[str]:
+        return _facts_of(op, dtypes, fp)[1]
+
+    own = _own_operators(g, made)
+    ops = _related([*own, *more([*own, *closed_operators(own)], frozenset(name for name, _ in about), told)])
+    yield from about
+    for op in ops:
+        yield from _facts_of(op, dtypes, fp)[0]
     yield from _raising(g, ops)
-    yield from _trait_facts(ops, dtypes)
-    yield from _cancelling(ops, dtypes)
-    yield from recurrence_facts(ops, dtypes, fp)
+    yield from (("unexpanded", (op,)) for op in ops if op not in made.whole)
+    yield from facts_of_parts(g, ops)
+    some = with_elements(ops)
+    yield from _cancelling(ops, some, dtypes)
+    for i, f in g.forms():
+        if f.kind == "const":
+            yield from constant_facts(i, g.consts[f.key], some, dtypes)
+
+
+def _facts_of_program(g: Encoded, made: Expansions) -> Iterator[Given]:
+    """What does not depend on the operators that may come to it."""
     yield from constants_of_states(g)
     yield from cycles(g)
     yield from products_beside(g)
-    yield from adding_up(ops)
-    yield from facts_of_parts(g, ops)
     yield from reading_late(g)
     yield from kinds_of_loops(g)
     yield from made.rows
     yield from (("same_length", pair) for pair in g.same_lengths)
-    yield from (("unexpanded", (op,)) for op in ops if op not in made.whole)
     yield from _forward(g)
     yield from _always(g)
     yield from _static_shapes(g)
-    some = with_elements(ops)
     for i, f in g.forms():
         if f.kind == "seq":
             yield "before", (f.clock, f.args[0])
         if f.kind == "const":
             yield from _equal_rows(g, i)
-            yield from constant_facts(i, g.consts[f.key], some, dtypes)
     for c, info in g.clocks.items():
         if not info.until:
             yield "runs_all", (c,)
 
 
+@lru_cache(maxsize=4096)
+def _facts_of(op: Op, dtypes: tuple[str, ...], fp: str) -> tuple[tuple[Given, ...], frozenset[str]]:
+    """The facts of one operator, and their names."""
+    facts = (
+        *_operator_facts(op, fp, dtypes),
+        *_trait_facts(op, dtypes),
+        *recurrence_facts([op], dtypes, fp),
+        *adding_up([op]),
+    )
+    return facts, frozenset(name for name, _ in facts)
+
+
 _SHAPE_FROM_REST = {"full", "broadcast_to", "reshape", "getitem", "repeat_rows", "repeat", "sum_to"}
 
 
-def _operator_facts(ops: Iterable[Op], fp: str, dtypes: Sequence[str]) -> Iterator[Given]:
-    for op in ops:
-        traits = op.spec.traits
-        if not op.data_shape:
-            yield "fixed_shape", (op,)
-        if op.name in _SHAPE_FROM_REST:
-            yield "shape_from_rest", (op,)
-        able = [d for d in dtypes if fp != "exact" or op.batch_exact(d)] if op.spec.batch is not None else []
-        if able and len(able) == len(dtypes):
-            yield "batched", (op,)
-        else:
-            yield from (("batched_as", (op, d)) for d in able)
-        if traits.inverse is not None:
-            yield "undoes", (Op.make(traits.inverse), op)
+def _operator_facts(op: Op, fp: str, dtypes: Sequence[str]) -> Iterator[Given]:
+    if not op.data_shape:
+        yield "fixed_shape", (op,)
+    if op.name in _SHAPE_FROM_REST:
+        yield "shape_from_rest", (op,)
+    able = [d for d in dtypes if fp != "exact" or op.batch_exact(d)] if op.spec.batch is not None else []
+    if able and len(able) == len(dtypes):
+        yield "batched", (op,)
+    else:
+        yield from (("batched_as", (op, d)) for d in able)
+    if op.spec.traits.inverse is not None:
+        yield "undoes", (Op.make(op.spec.traits.inverse), op)
 
 
 def _raising(g: Encoded, ops: Iterable[Op]) -> Iterator[Given]:
@@ -149,14 +187,13 @@ _TRAITS = {
 }  # fmt: skip
 
 
-def _trait_facts(ops: Iterable[Op], dtypes: Iterable[str]) -> Iterator[Given]:
-    for op in ops:
-        for d in dtypes:
-            for fact, (trait, arity) in _TRAITS.items():
-                if op.spec.traits.holds(trait, d) and _keeps(op, d, arity):
-                    yield fact, (op, d)
-            if op.spec.traits.associative and op.spec.traits.holds("idempotent", d) and _keeps(op, d, 2):
-                yield "absorbs", (op, d)
+def _trait_facts(op: Op, dtypes: Iterable[str]) -> Iterator[Given]:
+    for d in dtypes:
+        for fact, (trait, arity) in _TRAITS.items():
+            if op.spec.traits.holds(trait, d) and _keeps(op, d, arity):
+                yield fact, (op, d)
+        if op.spec.traits.associative and op.spec.traits.holds("idempotent", d) and _keeps(op, d, 2):
+            yield "absorbs", (op, d)
 
 
 def _keeps(op: Op, dtype: str, arity: int) -> bool:
@@ -164,14 +201,15 @@ def _keeps(op: Op, dtype: str, arity: int) -> bool:
     return not arity or _stays(op, dtype, *[dtype] * arity)
 
 
-def _cancelling(ops: Iterable[Op], dtypes: Iterable[str]) -> Iterator[Given]:
+def _cancelling(ops: Iterable[Op], some: Iterable[Op], dtypes: Iterable[str]) -> Iterator[Given]:
+    """Operators of which x with x is a constant.  some: those with elements (`with_elements`)."""
     for op in ops:
         for d in dtypes:
             e = op.spec.traits.self_inverse.get(np.dtype(d).kind)
             if e is not None:
                 value = np.array(e, d)
                 yield "cancels", (op, d, const_key(value))
-                yield from constant_facts("const " + const_key(value), value, ops, dtypes)
+                yield from constant_facts("const " + const_key(value), value, some, dtypes)
 
 
 def with_elements(ops: Iterable[Op]) -> list[Op]:

@@ -1,55 +1,67 @@
-"""Which operators laws may introduce into a program: those of all laws that can fire, given the operators it has.
+"""Which operators laws may introduce into a program, and which laws can fire in it, read off the text of all rules.
 
-A law needs the operators that its left side names, and introduces those of its right side.  Operators that facts and
-re-timing make are always available.
+A law fires only where what it reads has rows: operators and facts of the program, and what rules that can fire make of
+these.  The operators of such rules come with facts of their own, by which further rules may fire.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from scanopt.analysis.initial_facts import operators_of
+from scanopt.analysis.initial_facts import ALWAYS_ASSUMED, Told, operators_of
+from scanopt.analysis.recurrences import closed_operators
 from scanopt.array.op import Op
 from scanopt.calculus.condition import FACTS
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.law import Law
-from scanopt.egraph.support_rules import machinery_text
+from scanopt.calculus.terms import prim
+from scanopt.egraph.loading import Rows
+from scanopt.egraph.relation_files import quoted
+from scanopt.egraph.rulebook import some_rules
+from scanopt.egraph.strata import row, rows_of
 
 __all__ = ["Reach"]
 
-_OPERATOR = re.compile(r'\(prim(?:_with)? "(\w+)')
-_BY_FACTS = {"accumulate", "fold", "fold_in_order", "segmented", "tensordot", "setitem"}
-"""Operators that given facts name."""
-
-
-@lru_cache(maxsize=2)
-def _made_by_rules(facts: int) -> frozenset[str]:
-    """Names of the operators in the conclusions of rules.  facts: how many facts there are."""
-    heads = " ".join(atom.stated() for fact in FACTS.values() for rule in fact.rules for atom in rule.head)
-    return frozenset([*_OPERATOR.findall(heads), *_OPERATOR.findall(machinery_text()), *_BY_FACTS])
-
 
 class Reach:
-    """What some laws need and introduce."""
+    """What some laws introduce, and where they can fire.  more: further rules."""
 
-    def __init__(self, laws: Sequence[Law]) -> None:
-        self._needs = [frozenset(op.name for op in x.needed_operators()) for x in laws]
-        self._makes = [tuple(x.operators()) for x in laws]
-        self.introduced = lru_cache(maxsize=64)(self._introduced)
+    def __init__(self, laws: Sequence[Law], more: str = "") -> None:
+        self._rules, self._rulesets = some_rules(laws, more)
+        self._makes = {op: _rows_of(op) for op in dict.fromkeys(op for x in laws for op in x.operators())}
+
+    def introduced(self, rows: Rows, ops: Sequence[Op], names: frozenset[str], told: Told) -> list[Op]:
+        """The operators that laws may introduce into a program.
+
+        rows: of the program.  ops: its operators.  names: of its facts.  told: the names of those of operators.
+        """
+        there = rows.there() | _lines(ALWAYS_ASSUMED | names)
+        return [op for op in self._closed(there, ops, told)[0] if op not in {*ops}]
 
     def can_fire(self, g: Encoded) -> list[bool]:
-        """Of each law whether a program may come to have all operators that it needs."""
-        known = {op.name for op in operators_of(g, self.introduced)} | _made_by_rules(len(FACTS))
-        return [needs <= known for needs in self._needs]
+        """Of each law whether a program may come to have all that it reads, whatever facts there are."""
+        found = self._closed(Rows(g).there() | _lines(FACTS), operators_of(g), lambda op: frozenset())[1]
+        able = {rule.ruleset for rule in self._rules.fireable(found)}
+        return [x in able for x in self._rulesets]
 
-    def _introduced(self, names: frozenset[str]) -> tuple[Op, ...]:
-        """The operators that laws may introduce into a program of operators of these names."""
-        known, found, left = set(names | _made_by_rules(len(FACTS))), dict[Op, None](), set(range(len(self._needs)))
-        while ready := {n for n in left if self._needs[n] <= known}:
-            left -= ready
-            for n in sorted(ready):
-                found |= dict.fromkeys(self._makes[n])
-                known |= {op.name for op in self._makes[n]}
-        return tuple(found)
+    def _closed(self, there: set[str], ops: Sequence[Op], told: Told) -> tuple[dict[Op, None], set[str]]:
+        """All operators that may come to be, and all tables that may come to have rows."""
+        known = dict.fromkeys(ops)
+        while True:
+            facts = frozenset[str]().union(*map(told, known))
+            found = self._rules.reachable({"vmap", *there, *_lines(facts), *(x for op in known for x in _rows_of(op))})
+            new = [op for op, rows in self._makes.items() if op not in known and not rows.isdisjoint(found)]
+            if not new:
+                return known, found
+            known |= dict.fromkeys([*new, *closed_operators([*known, *new])])
+
+
+def _lines(names: Iterable[str]) -> set[str]:
+    """The rows of the table that a program is read from, of facts of these names."""
+    return {row("line", quoted(f"g_{name}")) for name in names}
+
+
+@lru_cache(maxsize=4096)
+def _rows_of(op: Op) -> frozenset[str]:
+    return frozenset(rows_of(prim(op).egglog()))

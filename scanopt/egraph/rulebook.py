@@ -16,7 +16,7 @@ from scanopt.egraph.provenance import notes_text
 from scanopt.egraph.strata import Rules, made_by, one_by_one, rules_of, strata, tables_of
 from scanopt.egraph.support_rules import machinery_text
 
-__all__ = ["ALL_FACTS", "ActiveRules", "Same", "own_laws", "rules_text", "rulesets_of"]
+__all__ = ["ALL_FACTS", "ActiveRules", "Same", "own_laws", "rules_text", "rulesets_of", "some_rules"]
 
 ALL_FACTS = "all_facts"
 """The ruleset of all facts, those added to a program among them."""
@@ -88,6 +88,13 @@ def _parsed(text: str) -> Any:
 @lru_cache(maxsize=4)
 def _tables(text: str) -> frozenset[str]:
     return frozenset(tables_of(text))
+
+
+def some_rules(laws: Sequence[Law], more: str) -> tuple[Rules, tuple[str, ...]]:
+    """All rules and further ones, of laws only those of these laws, and the rulesets of these."""
+    rulesets, own = rulesets_of(laws)
+    names = tuple(rulesets.values())
+    return _among(rules_text(), f"{own}\n{more}", names)[0], names
 
 
 class ActiveRules:

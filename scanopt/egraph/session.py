@@ -62,9 +62,9 @@ _TRIAL = 50
 
 
 @lru_cache(maxsize=8)
-def _reach(same: Same) -> Reach:
-    """What these laws need and introduce."""
-    return Reach([x for x in same.objects if isinstance(x, Law)])
+def _reach(same: Same, more: str) -> Reach:
+    """What these laws introduce, with further rules."""
+    return Reach([x for x in same.objects if isinstance(x, Law)], more)
 
 
 @contextmanager
@@ -121,13 +121,13 @@ class EGraph:
             self._run(self._more)
         if self._beside:
             self._run(f"(unstable-combined-ruleset more_facts {ALL_FACTS} {self._beside})")
-        program = self.program
-        given = list(given_facts(program, fp, _reach(Same(self.laws)).introduced))
+        program, rows = self.program, Rows(self.program)
+        given = list(given_facts(program, fp, partial(_reach(Same(self.laws), self._more).introduced, rows)))
         given += mode_facts(program, self.laws)
         self.equal = self._proven(given)
         given += [*self.equal, *passing_on(program, self.equal), *filled(program), *as_many_steps(program)]
         self._running = self._runs(self._rulesets, {} if self._notes is None else self._notes.rulesets)
-        self._load(Rows(program), given)
+        self._load(rows, given)
         if self._notes is not None:
             self._run(self._named("\n".join([*map(noting, own_laws(self.laws)), NOTE_WRITTEN])))
 

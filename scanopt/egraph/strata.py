@@ -181,7 +181,14 @@ class Rules:
 
     def fireable(self, there: Iterable[str]) -> list[RuleTables]:
         """Those that can fire where these tables have rows."""
-        known, missing, out = {*there}, [*self._reads], []
+        return [self.all[n] for n in sorted(self._reached(there)[0])]
+
+    def reachable(self, there: Iterable[str]) -> set[str]:
+        """The tables that may come to have rows where these have some."""
+        return self._reached(there)[1]
+
+    def _reached(self, there: Iterable[str]) -> tuple[list[int], set[str]]:
+        known, missing, out = {*there}, [*self._reads], list[int]()
         todo = [*known]
         while todo:
             for n in self._readers.get(todo.pop(), ()):
@@ -191,7 +198,7 @@ class Rules:
                     new = self.all[n].makes - known
                     known |= new
                     todo += new
-        return [self.all[n] for n in sorted(out)]
+        return out, known
 
 
 _UNITED = "union"

@@ -45,7 +45,7 @@ WITNESSES: dict[str, str] = {
     "moves_up 5 fixed_shape(op)": "masks in maps",
     "chunked 3 fixed_shape(op)": "masked rows in chunks",
     "fixed_shape 0 fixed_shape(op)": "filled ragged",
-    "regular 4 fixed_shape(op)": "picks: two steps",
+    "regular 4 fixed_shape(op)": "ragged traces",
     "regular 4 regular_list(xs)": "ragged traces",
     "regular 5 shape_from_rest(op)": "ranges from here",
     "regular 5 xs = (x, *r)": "ragged last rows",
