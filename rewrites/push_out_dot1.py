@@ -34,7 +34,7 @@ from scanopt.calculus.terms import (
 from scanopt.facts.loops import until, within
 from scanopt.facts.recurrences import apart
 from scanopt.facts.states import becomes
-from scanopt.facts.values import floating, nothing
+from scanopt.facts.values import floating, nothing, of_dtype
 
 ALONE = ("1", "10", "100", "1000", "10000")
 """Flags of an operator batched in its first argument."""
@@ -137,11 +137,14 @@ def sums_until(c: Clock, s: State, x: Value, *, a: Value, b: Value, g: Op, k: Te
 
 @fact
 def adds_up_freely(X: Value, S: Value, *, A: Value, a: Value, b: Value, B: Value, op: Op) -> Rules:
-    """S is the sum of the rows of X, with what they have in common taken out (infinities aside)."""
-    yield when(to_add_up(X), X.is_(vmap(op, "10")(A, b)), bilinear(op)).then(
+    """S is the sum of the rows of X, with what they have in common taken out (infinities aside).
+
+    Sums of integers are of a wider dtype.
+    """
+    yield when(to_add_up(X), X.is_(vmap(op, "10")(A, b)), bilinear(op), floating(A)).then(
         adds_up_freely(X, op(ops.sum(A, axis=(0,), keepdims=False), b))
     )
-    yield when(to_add_up(X), X.is_(vmap(op, "01")(a, B)), bilinear(op)).then(
+    yield when(to_add_up(X), X.is_(vmap(op, "01")(a, B)), bilinear(op), floating(B)).then(
         adds_up_freely(X, op(a, ops.sum(B, axis=(0,), keepdims=False)))
     )
 
@@ -191,9 +194,10 @@ def last_of_sum_of_products(init: Value, X: Value, S: Value) -> Equation:
     ),
     never=lambda X, Y: scanopt.map(lambda v, w: v * w, [X, Y])[0].sum(axis=0),
 )
-def sum_of_products(X: Value, S: Value) -> Equation:
-    """The sum of rows that are products is one product."""
-    return Equation(ops.sum(X, axis=(0,), keepdims=False), S, when=[adds_up(X, S)])
+def sum_of_products(X: Value, S: Value, d: Text) -> Equation:
+    """The sum of rows that are products is one product, of their dtype."""
+    left = ops.sum(X, axis=(0,), keepdims=False)
+    return Equation(left, S, when=[adds_up(X, S), of_dtype(left, d), of_dtype(X, d)])
 
 
 @law(

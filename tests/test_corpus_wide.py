@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from corpus import rules
 from corpus.check import check, describe
 from corpus.found import Found, found
 from corpus.noise import FAST, within_noise
@@ -22,13 +23,14 @@ from corpus.used import operators
 from corpus.ways import wide
 from corpus.wide.functions import LISTS, MATRICES, PAIRS, ROWS, SMOOTH_TEXTS, UNARY
 from corpus.wide.kinds import WIDE_KINDS, kinds
-from corpus.wide.language import DRAWS, WRITTEN
+from corpus.wide.language import BITS, DRAWS, WRITTEN
 from corpus.wide.pool import DTYPES
 from corpus.wide.program import generate, language, language_slopes, slopes
 
 import scanopt.tensor as T
 from scanopt import interpret
 from scanopt.array.op import load
+from scanopt.array.operators.bits import bitcast, threefry
 
 PROGRAMS, GRADIENTS, LANGUAGE, LANGUAGE_GRADIENTS, CHUNK = 260, 40, 160, 40, 20
 COMPILED = 6
@@ -87,9 +89,7 @@ MADE_BY_LAWS = {
     "first_true", "linalg_or_flag", "unless_flagged", "has_rows", "no_rows", "kept_row", "when_runs", "rows_read",
     "rows_left",
 }  # fmt: skip
-MADE_BY_BRIDGES = {"bitcast", "threefry"}
 EFFECTS = {"assert_true", "printed", "after"}
-OF_USERS = {"with_gradient"}  # has a rule in Python: test_custom_gradients.py
 
 
 def of_texts() -> set[str]:
@@ -107,18 +107,21 @@ def of_texts() -> set[str]:
     todo += [(f"T.random.{t.format(k='T.random.key(0)', s=(2,), x='i[0]')}", i) for t, _, _ in DRAWS]
     todo += [(f"x.at[i].{name}({one})", x) for name, one in WRITTEN]
     todo += [("T.random.uniform(T.random.fold_in(T.random.key(0), i[0]))", i)]
+    todo += [(t.format(x="x", d="int64", i="int64"), T.lmatrix("x")) for size, t in BITS if size in (0, 8)]
+    todo += [("threefry(x, x, x, x)", T.tensor("uint32", (None,), "x")), ("T.specify_shape(x, (i[0], None))", x)]
+    names = {"T": T, "i": i, "bitcast": bitcast, "threefry": threefry, "rules": rules}
     found = set[str]()
     for text, v in todo:
-        found |= operators([eval(text, {"T": T, "x": v, "i": i})])
+        found |= operators([eval(text, {**names, "x": v})])
     for text in (t for texts in SMOOTH_TEXTS.values() for t in texts):
-        result = eval(text.format(x="x", y="x", a=0, r=r, p=p), {"T": T, "x": x})
+        result = eval(text.format(x="x", y="x", a=0, r=r, p=p), {**names, "x": x})
         found |= operators([T.grad(result.sum(), x)])
     return found
 
 
 def test_every_operator_is_in_programs() -> None:
     used = of_texts().union(*(operators(built(generate(s)).outputs) for s in range(100)))
-    assert load().keys() - used == MADE_BY_LAWS | MADE_BY_BRIDGES | EFFECTS | OF_USERS
+    assert load().keys() - used == MADE_BY_LAWS | EFFECTS
 
 
 @pytest.mark.parametrize("make", [generate, language, language_slopes])

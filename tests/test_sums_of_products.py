@@ -213,3 +213,13 @@ def test_contractions_are_those_of_numpy() -> None:
             expected = np.tensordot(left, v, axes)
             assert found.shape == expected.shape
             np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int16"])
+def test_what_is_taken_out_keeps_its_dtype(dtype: str) -> None:
+    """A sum of integers is of a wider dtype: what is taken out of a sum of products of floats keeps theirs."""
+    x, s0, b = T.tensor(dtype, (None,), "x"), T.fscalar("s0"), T.fscalar("b")
+    s, _ = scanopt.scan(lambda v, s, b: s + v * b, x, s0, b)
+    f = scanopt.function([x, s0, b], s[-1], fp="fast")
+    arrays = np.array([1, 0, 1], dtype), np.float32(2), np.float32(3)
+    assert (f(*arrays), f(*arrays).dtype) == (f.unoptimized(*arrays), "float32")

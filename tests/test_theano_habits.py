@@ -250,6 +250,15 @@ def test_specified_shapes_in_steps() -> None:
             call(np.ones((1, 4)))
 
 
+def test_specify_shape_in_a_loop_of_no_steps() -> None:
+    """Nothing is checked there, and an array has the lengths that it has."""
+    x, n = T.dmatrix("x"), T.lscalar("n")
+    ys, _ = scanopt.map(lambda r, n: T.specify_shape(r, (n,)), x, n)
+    f = scanopt.function([x, n], ys)
+    for run in (f, f.unoptimized):
+        assert run(np.zeros((0, 3)), 5).shape == (0, 3)
+
+
 def test_marks_of_axes_that_broadcast() -> None:
     x = T.dmatrix("x")
     assert T.addbroadcast(x, 0, -1).broadcastable == T.patternbroadcast(x, (True, True)).broadcastable == (True, True)

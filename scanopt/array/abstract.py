@@ -71,12 +71,12 @@ def _fold(op: Op, operands: tuple[Operand, ...], result: Operand) -> Operand:
         return result if length is None else concrete(np.asarray(length, dtype=result.dtype))
     values = [_value(x) for x in operands]
     known = all(v is not None and _tiny(x) for v, x in zip(values, operands, strict=True))
-    if not known or not _tiny(result) or (op.can_raise and not _counts(result)):
+    if not known or not _tiny(result) or (op.can_raise and not _counts(result) and not cannot_raise(op, operands)):
         return result
     try:
         with np.errstate(all="ignore"):
             return concrete(op.bind(np)(*values))
-    except (IndexError, ValueError):  # as it will when it runs, if it does
+    except (IndexError, ValueError, ZeroDivisionError):  # as it will when it runs, if it does
         return result
 
 
@@ -142,7 +142,7 @@ def cannot_raise(op: Op, operands: Sequence[Operand]) -> bool:
         return not op.can_raise
     try:
         op.spec.refuse(*operands, **op.options)
-    except (IndexError, TypeError, ValueError):
+    except (IndexError, TypeError, ValueError, ZeroDivisionError):
         return False
     return True
 

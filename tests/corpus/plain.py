@@ -58,9 +58,10 @@ def evaluate(s: Statement, values: Mapping[str, Any]) -> dict[str, Any]:
 
 @cache
 def _compiled(text: str) -> CodeType:
-    if any(name in text for name in ("trng.", "T.random.", "T.grad(", "scanopt.")):
+    plain = translated(text)
+    if any(name in plain for name in ("trng.", "T.random.", "T.grad(", "scanopt.")):
         raise UnknownError(text)
-    return compile(translated(text), "<text>", "eval")
+    return compile(plain, "<text>", "eval")
 
 
 class _Scope:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from corpus.plain_functions import FUNCTIONS, MODULES
+from corpus.plain_functions import BY_NAME, FUNCTIONS, MODULES
 
 __all__ = ["NAMES", "translated"]
 
@@ -76,7 +76,7 @@ class _T:
         return new
 
 
-NAMES: dict[str, Any] = {"T": _T(), "np": np, "nan": np.nan, "inf": np.inf}
+NAMES: dict[str, Any] = {"T": _T(), "np": np, "nan": np.nan, "inf": np.inf, **BY_NAME}
 
 _SUBTENSOR = re.compile(r"T\.(set|inc)_subtensor\((\w+)\[([^\]]+)\], (.*)\)")
 _CHOICE = re.compile(r"scanopt\.ifelse\((\w+), (\w+), (\w+)\)")

@@ -13,6 +13,12 @@ from corpus.spec import Line, Loop, Spec, Statement
 __all__ = ["Built", "build", "built", "paths", "source", "tree"]
 
 _HEAD = "import numpy as np\nimport scanopt\nimport scanopt.tensor as T\nfrom numpy import inf, nan\n"
+_MORE = {
+    "bitcast(": "from scanopt.array.operators.bits import bitcast",
+    "threefry(": "from scanopt.array.operators.bits import threefry",
+    "rules.": "from corpus import rules",
+}
+"""What programs import that have such texts."""
 
 _TAIL = """
 start = [s.get_value() for s in shared]
@@ -31,6 +37,7 @@ def source(spec: Spec, tail: bool = True) -> str:
     """The program as a file of its own; with `tail` it compares the compiled function with the interpreter."""
     body = _statements(spec.statements)
     lines = [f"# seed {spec.seed}", _HEAD]
+    lines += [text for part, text in _MORE.items() if any(part in line for line in body)]
     lines += [f"{x.name} = T.tensor({x.dtype!r}, {_tuple(x.static)}, {x.name!r})" for x in spec.inputs]
     lines.append("values = {" + ", ".join(f"{x.name}: {x.text}" for x in spec.inputs) + "}")
     lines += [f"{x.name} = scanopt.shared({x.text}, {x.name!r})" for x in spec.shared]

@@ -163,12 +163,23 @@ def _batch(op: Op, flags: Flags, args: Args) -> Variable | None:
 
 def _bind(name: str) -> Callable[..., Any]:
     def bind(xp: Any, axis: int, n: Points, norm: str, inverse: bool = False) -> Callable[..., Any]:
-        f = xp.fft.ifft if inverse else getattr(xp.fft, name)
+        f = xp.fft.ifft if inverse else _of_real(xp) if name == "irfft" else getattr(xp.fft, name)
         if n == "in":
             return lambda x, points: f(x, int(points), axis, norm)
         return lambda x: f(x, n, axis, norm)
 
     return bind
+
+
+def _of_real(xp: Any) -> Callable[..., Any]:
+    """irfft, of no frequencies zeros as for the others: NumPy 2 gives memory that it has not written to."""
+
+    def irfft(x: Any, n: int | None, axis: int, norm: str) -> Any:
+        if n is not None and not x.shape[axis]:
+            x = xp.zeros([1 if i == axis % x.ndim else m for i, m in enumerate(x.shape)], x.dtype)
+        return xp.fft.irfft(x, n, axis, norm)
+
+    return irfft
 
 
 _N = integer(1)

@@ -33,7 +33,10 @@ def _infer(x: Operand, *dims: Operand, shape: tuple[Dim, ...]) -> TensorType:
     wanted = _wanted(shape, dims)
     if x.ndim != len(wanted):
         raise ValueError(f"specify_shape: expected {len(wanted)} axes for {shape_text(wanted)}, found {x.type}")
-    return TensorType(x.dtype, tuple(n if m is None else m for n, m in zip(x.shape, wanted, strict=True)))
+    parts = zip(x.shape, shape, wanted, strict=True)  # a length that is computed is only checked, where x has one
+    return TensorType(
+        x.dtype, tuple(n if m is None or (given is None and n is not None) else m for n, given, m in parts)
+    )
 
 
 def _refuse(x: Operand, *dims: Operand, shape: tuple[Dim, ...]) -> None:

@@ -27,7 +27,7 @@ UNARY: dict[str, tuple[str, ...]] = {
         "T.real({})", "T.imag({})", "T.fabs({})", "T.positive({})", "T.signbit({})", "T.copysign({}, -1)",
         "T.deg2rad({})",
         "T.disconnected_grad({})", "T.zero_grad({})", "T.grad_clip({}, -1, 1)",
-        "T.specify_shape({0}, {0}.shape)", "T.modf({})[1]", "T.unwrap(T.atleast_1d({}))", *_SPECIAL, *_SPECIAL,
+        "T.frexp({})[0]", "T.frexp({})[1]", "T.modf({})[1]", "T.unwrap(T.atleast_1d({}))", *_SPECIAL, *_SPECIAL,
     ),
     "c": (
         "T.arcsinh({})", "T.sinh({})", "T.cosh({})", "T.exp({} * 1j)", "T.angle({})", "T.isfinite({})",
@@ -160,7 +160,8 @@ SMOOTH_TEXTS: dict[str, tuple[str, ...]] = {
         "T.nnet.softplus({x})",
         "T.nnet.gelu({x})", "T.reciprocal(T.sqr({x}) + 1)", "T.cbrt(T.sqr({x}) + 1)", "T.ldexp({x}, 1)",
         "T.real({x} * 1j + {x})", "abs({x} + 1j)", "T.angle({x} + 2j)", "T.float_power(T.sqr({x}) + 1, 0.3)",
-        "T.sinh(T.tanh({x}))", "T.logaddexp2({x}, 1.0)",
+        "T.sinh(T.tanh({x}))", "T.logaddexp2({x}, 1.0)", "rules.rooted({x})", "rules.turned({x})",
+        "rules.bent({x}, T.sin({x}))", "rules.bent({x}, {x})", "T.frexp({x})[0]",
     ),
     "pair": (
         "T.arctan2({x}, T.sqr({y}) + 1)", "T.hypot({x}, T.sqr({y}) + 1)", "T.logaddexp({x}, {y})",

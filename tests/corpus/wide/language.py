@@ -9,7 +9,7 @@ from corpus.wide.functions import LISTS, MATRICES, PAIRS, ROWS, SMOOTH_TEXTS, UN
 from corpus.wide.ops import beside
 from corpus.wide.pool import Made, Pool, Value
 
-__all__ = ["DRAWS", "LANGUAGE", "SMOOTH_LANGUAGE", "WRITTEN"]
+__all__ = ["BITS", "DRAWS", "LANGUAGE", "SMOOTH_LANGUAGE", "WRITTEN"]
 
 
 def _unary(p: Pool) -> Made | None:
@@ -84,6 +84,72 @@ def _matrix(p: Pool) -> Made | None:
     return Made(text.format(x=a.name, r=regular, p=positive), f"{a.name} * 1.0" if "lu_" in text else None)
 
 
+def _lengths(p: Pool) -> Made | None:
+    """Shapes that are known from there on: some lengths, or numbers that are computed, now and then wrong ones."""
+    x = p.pick(lambda v: v.ndim > 0)
+    if x is None:
+        return None
+    lengths: list[object] = [n if p.chance(0.7) else None for n in x.shape]
+    wild = p.chance(0.5 if p.idle else 0.1)
+    i = p.pick(lambda v: v.kind in "iu" and not v.ndim and (wild or int(v.example) == x.shape[0]) and not v.risky)
+    if i is not None and (wild or not i.varies):
+        lengths[0] = i.name
+    elif wild:
+        lengths[-1] = p.rng.randrange(4)
+    text = f"({', '.join(map(str, lengths))},)"
+    return Made(f"T.specify_shape({x.name}, {text})", x.name)
+
+
+def _bits(p: Pool) -> Made | None:
+    """Bytes read as another dtype, of as many bytes, of fewer or of more."""
+    x = p.pick(lambda v: v.kind in "iufc" and v.example.size <= 24)
+    if x is None:
+        return None
+    number = f"T.where(T.isnan({x.name}), 1, {x.name})" if x.kind in "fc" else x.name  # signs of nan are open
+    number = f"({number}).astype({x.dtype!r})"
+    texts = [t for size, t in BITS if size in (0, x.example.dtype.itemsize)]
+    return Made(p.rng.choice(texts).format(x=number, d=x.dtype, i=f"int{8 * min(x.example.dtype.itemsize, 8)}"))
+
+
+BITS: tuple[tuple[int, str], ...] = (
+    (0, "bitcast({x}, {i!r})"), (0, "bitcast({x}, 'uint8')"), (0, "bitcast(bitcast({x}, 'uint8'), {d!r})"),
+    (0, "bitcast(bitcast({x}, {i!r}) ^ 1, {d!r})"), (0, "bitcast(bitcast({x}, 'uint8')[..., ::-1], {d!r})"),
+    (0, "T.bitwise_count(bitcast({x}, {i!r}))"), (2, "bitcast({x}, 'float16') * 2"),
+    (4, "bitcast({x}, 'float32')"), (4, "bitcast({x}, 'int16').sum(axis=-1)"), (4, "bitcast({x}, 'uint32') >> 23"),
+    (8, "bitcast({x}, 'float64')"), (8, "bitcast({x}, 'uint32')[..., 0]"), (8, "bitcast({x}, 'complex64').real"),
+    (16, "bitcast({x}, 'float64')"), (16, "bitcast({x}, 'int64')"),
+)  # fmt: skip
+"""Texts of bytes, by how many of them an element has, 0 for any number."""
+
+
+def _hashed(p: Pool) -> Made | None:
+    """Words of the threefry hash, of integers as keys and counters."""
+    x = p.pick(lambda v: v.kind in "iub")
+    y = x and beside(p, x)
+    if x is None or y is None or y.kind not in "iub":
+        return None
+    words = [f"{v.name}.astype('uint32')" for v in (x, y)] + [f"T.constant(np.uint32({p.rng.randrange(2**32)}))"] * 2
+    p.rng.shuffle(words)
+    return Made(f"threefry({', '.join(words)}){p.rng.choice(('', '', '[..., 0]', '[..., 1] % 5'))}")
+
+
+def _ruled(p: Pool) -> Made | None:
+    """Functions with derivatives of their own."""
+    x = p.pick(lambda v: v.kind == "f")
+    y = x and p.pick(lambda v: (v.dtype, v.shape) == (x.dtype, x.shape))
+    if x is None or y is None:
+        return None
+    texts = (f"rules.rooted({x.name})", f"rules.turned({x.name})", f"rules.bent({x.name}, {y.name})")
+    return Made(p.rng.choice(texts))
+
+
+def _powers(p: Pool) -> Made | None:
+    """Powers of one number with integers as exponents."""
+    x = p.pick(lambda v: v.kind == "f" and not v.ndim)
+    k = x and p.pick(lambda v: v.kind in "iu" and v.ndim == 1)
+    return x and Made(f"T.tanh({x.name}) ** {f'abs({k.name} % 7)' if k is not None else 'T.arange(5)'}")
+
+
 DRAWS: tuple[tuple[str, str, tuple[int, ...] | None], ...] = (
     ("uniform({k}, {s})", "float64", ()), ("uniform({k}, {s}, -1.0, 1.0, dtype='float32')", "float32", ()),
     ("normal({k}, {s})", "float64", ()), ("normal({k}, {s}, 0.0, {x})", "float64", ()), ("exponential({k}, {s})",
@@ -128,7 +194,10 @@ def _smooth(p: Pool) -> Made | None:
     return Made(p.rng.choice(texts).format(**names))
 
 
-LANGUAGE = {_unary: 24, _binary: 16, _along: 34, _vectors: 12, _counted: 8, _matrix: 16, _draw: 8}
+LANGUAGE = {
+    _unary: 24, _binary: 16, _along: 34, _vectors: 12, _counted: 8, _matrix: 16, _draw: 8, _lengths: 4, _bits: 6,
+    _hashed: 3, _ruled: 3, _powers: 2,
+}  # fmt: skip
 """Operators by how often they are used."""
 
 SMOOTH_LANGUAGE = {_smooth: 1}

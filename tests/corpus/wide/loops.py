@@ -11,6 +11,7 @@ from corpus.spec import Loop, Out, Slot
 from corpus.wide.ops import BY_LAYOUT, OPS, SMOOTH, constant
 from corpus.wide.pool import Array, Made, Pool, Value
 from corpus.wide.raising import MOST, RAISING, SMOOTH_RAISING, choice
+from corpus.wide.recurrences import add_recurrence
 
 __all__ = ["add_loop", "consume", "grow"]
 
@@ -63,6 +64,8 @@ class _Plan:
 
 def add_loop(p: Pool, rows: int) -> list[Value]:
     """One more loop over `rows` rows; its outputs."""
+    if p.more and p.chance(0.22):
+        return add_recurrence(p, rows)
     plan = _plan(p, rows)
     body = p.inside(idle=rows == 0)
     body.streams &= plan.function != "loop"
