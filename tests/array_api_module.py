@@ -10,11 +10,11 @@ on symbolic ones: those of this project, and the public suite of the standard (w
 from __future__ import annotations
 
 import builtins
+import functools
 import operator
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -80,6 +80,16 @@ def call(f: Callable[..., Any], *args: Any, **more: Any) -> Any:
         return _valued(f(*symbols, **named), inputs)
 
 
+def _eager(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of symbols as one of arrays, with its signature."""
+
+    @functools.wraps(f)
+    def eager(*args: Any, **more: Any) -> Any:
+        return call(f, *args, **more)
+
+    return eager
+
+
 class Array:
     """Values, and what the standard asks of an array."""
 
@@ -109,8 +119,10 @@ class Array:
     def __setitem__(self, key: Any, value: Any) -> None:
         self.value = call(lambda x, key, value: x[key].set(value), self, key, value).value
 
-    def __dlpack__(self, **more: Any) -> Any:
-        return self.value.__dlpack__(**more)
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
+        return self.value.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     def __dlpack_device__(self) -> Any:
         return self.value.__dlpack_device__()
@@ -143,10 +155,10 @@ for _name in ["bool", "complex", "float", "index", "int"]:
     setattr(Array, f"__{_name}__", _number(f"__{_name}__"))
 
 _ALL = {name: x for name, x in vars(namespace()).items() if callable(x) and name != "__array_namespace_info__"}
-globals().update({name: partial(call, f) for name, f in _ALL.items()})
+globals().update({name: _eager(f) for name, f in _ALL.items()})
 globals().update(CONSTANTS, **{name: name for names in DTYPES.values() for name in names})
 linalg, fft = (
-    SimpleNamespace(**{name: partial(call, f) for name, f in vars(part).items()})
+    SimpleNamespace(**{name: _eager(f) for name, f in vars(part).items()})
     for part in (namespace().linalg, namespace().fft)
 )
 __array_api_version__ = namespace().__array_api_version__

@@ -225,6 +225,24 @@ def test_finfo(dtype: str) -> None:
     assert str(found.dtype) == str(expected.dtype._np_dtype)
 
 
+@pytest.mark.parametrize("dtype", [*FLOATS, "complex64"])
+def test_finfo_is_of_python_numbers(dtype: str) -> None:
+    found = namespace().finfo(dtype)
+    assert [type(getattr(found, n)) for n in ("eps", "max", "min", "smallest_normal", "bits")] == [float] * 4 + [int]
+
+
+def test_a_place_for_an_axis_that_is_not_there() -> None:
+    x = T.dmatrix("x")
+    assert namespace().expand_dims(x, axis=-3).ndim == 3
+    for axis in (3, -4):
+        with pytest.raises(IndexError, match=r"'x' .* has no place"):
+            namespace().expand_dims(x, axis=axis)
+
+
+def test_functions_of_arrays_have_the_signatures_of_symbolic_ones() -> None:
+    assert inspect.signature(ours.sum) == inspect.signature(namespace().sum)
+
+
 @pytest.mark.parametrize("dtype", DTYPES[1:9])
 def test_iinfo(dtype: str) -> None:
     expected, found = strict.iinfo(getattr(strict, dtype)), namespace().iinfo(dtype)

@@ -13,6 +13,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from inspect import Signature
 from types import SimpleNamespace
@@ -27,7 +28,7 @@ from scanopt.array.shapes import axis_of
 from scanopt.array.standard_names import CONSTANTS, DTYPES, FFT, LINALG
 from scanopt.array.standard_names import FUNCTIONS as SIGNATURES
 from scanopt.array.types import MOST_AXES
-from scanopt.array.variable import Constant, Variable
+from scanopt.array.variable import Constant, Variable, describe
 
 __all__ = ["MISSING", "NAMES", "VERSIONS", "namespace"]
 
@@ -61,7 +62,10 @@ def _places(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
 
 
 def _expand_dims(x: Any, /, axis: Any = 0) -> Variable:
-    expanded: Variable = FUNCTIONS["expand_dims"](x, axis)
+    v = as_variable(x)
+    if not all(-v.ndim - 1 <= a <= v.ndim for a in (axis if isinstance(axis, tuple | list) else (axis,))):
+        raise IndexError(f"expand_dims: {describe(v)} has no place {axis} for a new axis")
+    expanded: Variable = FUNCTIONS["expand_dims"](v, axis)
     return expanded
 
 
@@ -83,6 +87,24 @@ def _isdtype(dtype: Any, kind: Any) -> bool:
 
 def _result_type(*xs: Any) -> str:
     return _name(FUNCTIONS["result_type"](*xs))
+
+
+@dataclass(frozen=True)
+class FloatInfo:
+    """What `finfo` tells, in Python's numbers: NumPy's are of the dtype that they are about."""
+
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: np.dtype[Any]
+
+
+def _finfo(dtype: Any, /) -> FloatInfo:
+    found = np.finfo(_name(dtype))
+    numbers = (float(x) for x in (found.eps, found.max, found.min, found.smallest_normal))
+    return FloatInfo(int(found.bits), *numbers, dtype=found.dtype)
 
 
 class _Info:
@@ -108,7 +130,7 @@ class _Info:
 _OWN: dict[str, Callable[..., Any]] = {
     "argsort": _places,
     "expand_dims": _expand_dims,
-    "finfo": lambda dtype, /: np.finfo(_name(dtype)),
+    "finfo": _finfo,
     "from_dlpack": _from_dlpack,
     "iinfo": lambda dtype, /: np.iinfo(_name(dtype)),
     "isdtype": _isdtype,

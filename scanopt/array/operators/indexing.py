@@ -2,7 +2,8 @@
 
 An index is a tuple of entries: an int; ("slice", a, b, c) where a, b, c are ints, None or "in"
 (an integer scalar among the arguments); "in" (an integer scalar); "array" (an integer array);
-"mask" (a bool array); "newaxis".  Ellipsis and trailing full slices are gone.
+"mask" (a bool array, or a bool, which takes no axis and gives one of length 1 or 0); "newaxis".
+Ellipsis and trailing full slices are gone.
 """
 
 from __future__ import annotations
@@ -130,8 +131,8 @@ def _block_shape(entry: Any, given: Sequence[Operand]) -> tuple[Dim, ...]:
 
 def _check_inputs(entry: Any, given: Sequence[Operand]) -> None:
     for x in given:
-        kinds = "b" if entry == "mask" else "iu"
-        if np.dtype(x.dtype).kind not in kinds or (x.ndim > 0) != (entry in ("array", "mask")):
+        mask = entry == "mask"
+        if np.dtype(x.dtype).kind not in ("b" if mask else "iu") or (not mask and (x.ndim > 0) != (entry == "array")):
             raise TypeError(f"{x.type} cannot be an index of the form {entry!r}")
 
 

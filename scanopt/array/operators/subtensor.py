@@ -33,9 +33,9 @@ def _read_one(item: Any) -> tuple[Any, tuple[Variable, ...]]:
     if isinstance(item, list | tuple) and v.type.shape == (0,):
         v = Constant(np.zeros(0, "int64"))
     kind = np.dtype(v.dtype).kind
-    if kind not in "iub" or (kind == "b" and v.ndim == 0):
+    if kind not in "iub":
         raise TypeError(f"an index is an integer, a slice or a mask, found {describe(v)}")
-    if v.ndim == 0:
+    if v.ndim == 0 and kind != "b":
         return (int(v.data), ()) if isinstance(v, Constant) else ("in", (v,))
     return ("mask" if kind == "b" else "array"), (v,)
 
