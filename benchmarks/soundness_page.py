@@ -114,9 +114,9 @@ def language_page(lines: list[dict[str, Any]], command: str) -> str:
 
 
 _KNOWN = {
-    3680: (
-        " (the shape of an array without entries: its loop takes no step, and an inner loop has `n_steps` over the rows"
-        " of `T.unique`, the case that is told in [Loops](loops.md#loops-of-no-steps))"
+    1053: (
+        " (the shape of an array without entries: its loop takes no step, and one side of an `ifelse` is a reshape that"
+        " could not run, the case that is told in [Loops](loops.md#loops-of-no-steps))"
     )
 }
 
@@ -175,7 +175,8 @@ Made by `{command}`; do not edit.
 
 {dates}, Python {python}, {versions}. [Wide programs](soundness-wide.md) whose lines are mostly of operators that those
 do not use: NumPy's functions, special functions, statistics, transforms, linear algebra, windows, sets, random numbers
-by keys (`tests/corpus/wide/language.py`). Each is run and compared in the same ways; one derivative of each of the
+by keys, promised lengths, bytes read as another dtype, functions with derivatives of their own
+(`tests/corpus/wide/language.py`), and recurrences that laws have operators for (`tests/corpus/wide/recurrences.py`). Each is run and compared in the same ways; one derivative of each of the
 smooth programs is compared with differences, too.
 
 A shard in which something differed is run again, whole, once that is mended."""

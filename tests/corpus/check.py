@@ -108,8 +108,8 @@ def _run(found: Ways, exclude: Sequence[str], calls: _Calls, result: Result) -> 
             text = str(broken)
         if text:
             result.failures.append(Failure(way.name, text))
-    for f in found.functions.values():
-        result.operators |= operators_of_steps(f.program.steps)
+    for program in (*(f.program for f in found.functions.values()), *found.odd):
+        result.operators |= operators_of_steps(program.steps)
     if "exact" in found.functions:
         f = found.functions["exact"]
         result.laws.update(f.laws)

@@ -21,6 +21,7 @@ from scanopt.compilation.signature import signature
 from scanopt.egraph.encode import encode
 from scanopt.extraction.cost import Work, numpy_cost
 from scanopt.program.check import check_program
+from scanopt.program.ir import Program
 from scanopt.program.lower import lower
 from scanopt.program.serial import from_json, to_json
 
@@ -53,22 +54,23 @@ def usual(seed: int) -> tuple[str, ...]:
 
 def wide(seed: int) -> tuple[str, ...]:
     """The ways of a program of the wide generator: one licence, and as written; of some seeds an odd one."""
-    fp = ("exact", "reassoc", "exact", "fast", "exact", "reassoc", "odd")[seed % 7]
-    return (fp,) if fp == "odd" else (fp, "written")
+    fp = ("exact", "reassoc", "exact", "fast", "exact", "odd reassoc", "odd")[seed % 7]
+    return (fp,) if fp.startswith("odd") else (fp, "written")
 
 
 class Ways:
-    """A program to be compiled.  functions: those made, by licence."""
+    """A program to be compiled.  functions: those made, by licence.  odd: the programs of odd ways."""
 
     def __init__(self, spec: Spec, made: Built) -> None:
         self.spec, self.made = spec, made
         self.arrays = list(made.values.values())
         self.functions: dict[str, Any] = {}
+        self.odd: list[Program] = []
 
     def way(self, name: str, exclude: Sequence[str] = ()) -> Way:
-        """A way: "exact", "reassoc", "fast", "odd", or "written"."""
-        if name == "odd":
-            return _odd_way(self.spec, self.made, exclude)
+        """A way: "exact", "reassoc", "fast", "odd", "odd reassoc", or "written"."""
+        if name.startswith("odd"):
+            return _odd_way(self, exclude, "reassoc" if name == "odd reassoc" else "exact")
         if name == "written":
             return Way("as written", self._as_written, updates=False)
         return Way(name, lambda: self._optimized(name), {"exact": 0, "reassoc": ULPS, "fast": FAST}[name])
@@ -103,18 +105,20 @@ def _made(make: Callable[[], Any]) -> Any:
         raise BrokenError(f"compiling raised {type(error).__name__}: {error}\n{where}") from error
 
 
-def _odd_way(spec: Spec, made: Built, exclude: Sequence[str]) -> Way:
+def _odd_way(ways: Ways, exclude: Sequence[str], fp: str) -> Way:
     """Costs out of thin air, so that forms other than the cheapest run; saved and loaded."""
+    spec, made = ways.spec, ways.made
     rng = random.Random(spec.seed)
     cost, exact = rng.random() < 0.8, rng.random() < 0.7
-    settings = Settings("exact", _odd_cost(spec.seed) if cost else numpy_cost, exact=exact)
+    settings = Settings(fp, _odd_cost(spec.seed) if cost else numpy_cost, exact=exact)
     s = signature(list(made.values), made.outputs, made.updates, "ignore")
     arrays = list(made.values.values())
 
     def make() -> Any:
-        done = optimize(encode([*s.inputs, *s.shared], s.results), select("exact", exclude), settings)
-        program = lower(done.extraction, exact=True)
+        done = optimize(encode([*s.inputs, *s.shared], s.results), select(fp, exclude), settings)
+        program = lower(done.extraction, exact=fp == "exact")
         check_program(program)
+        ways.odd.append(program)
         return importlib.import_module("scanopt.backends").executor("numpy").compile(from_json(to_json(program)))
 
     def prepared() -> Run:
@@ -129,7 +133,7 @@ def _odd_way(spec: Spec, made: Built, exclude: Sequence[str]) -> Way:
         return run
 
     how = f"{'odd' if cost else 'usual'} costs, {'exact' if exact else 'greedy'} extraction"
-    return Way(f"odd way: {how}, without {', '.join(exclude) or 'nothing'}", prepared)
+    return Way(f"odd way: {how}, without {', '.join(exclude) or 'nothing'}", prepared, 0 if fp == "exact" else ULPS)
 
 
 def _odd_cost(seed: int) -> Callable[[Work], float]:
