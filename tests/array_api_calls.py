@@ -87,6 +87,7 @@ for x in (M, A3, S, C, M.astype("float32")):
     call("matmul", lambda xp, x: xp.matmul(x, x.mT), x)
     call("matmul", lambda xp, x: x @ x.mT, x)
     call("vecdot", lambda xp, x: xp.vecdot(x, x), x)
+    call("vecdot", lambda xp, x: xp.vecdot(x, x, axis=-2), x)
     call("vecdot", lambda xp, x: xp.linalg.vecdot(x, x, axis=-2), x)
     call("tensordot", lambda xp, x: xp.tensordot(x, x, axes=((0,), (0,))), x)
     call("tensordot", lambda xp, x: xp.linalg.tensordot(x, x.mT, axes=1), x[0] if x.ndim > 2 else x)

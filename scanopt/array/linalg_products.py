@@ -48,8 +48,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Variable:
     >>> vecdot(np.ones((3, 5)), np.ones((3, 1)), axis=-2).type.shape
     (5,)
     """
-    a, b = (moveaxis(as_variable(x), axis, -1) for x in (x1, x2))
-    return products.vecdot(a, b)
+    return products.vecdot(x1, x2, axis=axis)
 
 
 def outer(x1: Any, x2: Any, /) -> Variable:

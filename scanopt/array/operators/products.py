@@ -22,7 +22,7 @@ from scanopt.array.operators.elementwise import elementwise
 from scanopt.array.operators.lengths import times
 from scanopt.array.operators.shaping import flatten, reshape
 from scanopt.array.parameters import PAIRS
-from scanopt.array.registry import public
+from scanopt.array.registry import FUNCTIONS, public
 from scanopt.array.shapes import axis_of, broadcast, common_dtype, same, shape_text
 from scanopt.array.types import COMPLEX, TensorType
 from scanopt.array.variable import Variable, apply, describe
@@ -308,9 +308,13 @@ def batched_tensordot(a: Any, b: Any, axes: Sequence[Sequence[int]]) -> Variable
 
 
 @public("vecdot", numpy=("vecdot",))
-def vecdot(a: Any, b: Any) -> Variable:
-    """The sum of conj(a) * b over the last axis; other axes broadcast."""
-    x, y = promoted(a, b)
+def vecdot(a: Any, b: Any, *, axis: int = -1) -> Variable:
+    """The sum of conj(a) * b over an axis, the last one by default; other axes broadcast.
+
+    >>> vecdot(np.ones((3, 5)), np.ones((3, 1)), axis=-2).type.shape
+    (5,)
+    """
+    x, y = (FUNCTIONS["moveaxis"](v, axis, -1) if axis != -1 else v for v in promoted(a, b))
     x = _conjugate(x)
     if x.ndim == 1 and y.ndim == 1:
         return dot(x, y)
