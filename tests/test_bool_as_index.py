@@ -56,3 +56,13 @@ def test_a_scalar() -> None:
     for run in (f, f.unoptimized):
         assert [y.tolist() for y in run(2.0, True)] == [[2.0], 1.0]
         assert [y.tolist() for y in run(2.0, False)] == [[], 2.0]
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0), (0, 0)])
+def test_a_mask_without_entries_fits_any_axis(shape: tuple[int, ...]) -> None:
+    x = T.tensor("float64", (2, 3), "x")
+    mask, a = np.zeros(shape, bool), np.arange(6.0).reshape(2, 3)
+    f = scanopt.function([x], [x[mask], x[T.constant(mask)], x[mask].set(1.0)])
+    for run in (f, f.unoptimized):
+        for found, expected in zip(run(a), (a[mask], a[mask], a), strict=True):
+            np.testing.assert_array_equal(found, expected, strict=True)

@@ -56,9 +56,17 @@ def _read_slice(item: slice) -> tuple[Any, tuple[Variable, ...]]:
     return ("slice", start, stop, step), tuple(inputs)
 
 
+def _picked(item: Any) -> list[Any]:
+    """A mask that is known to have no entries picks nothing, along axes of any lengths."""
+    if isinstance(item, np.ndarray | Variable) and item.dtype == "bool":
+        shape = item.type.shape if isinstance(item, Variable) else item.shape
+        return [np.zeros(0, "int64")] * len(shape) if 0 in shape else [item]
+    return [item]
+
+
 def _read(x: Variable, key: Any) -> tuple[Index, tuple[Variable, ...]]:
     """A user's index in normal form."""
-    items = list(key) if isinstance(key, tuple) else [key]
+    items = [part for item in (key if isinstance(key, tuple) else (key,)) for part in _picked(item)]
     read = [(Ellipsis, ()) if item is Ellipsis else _read_one(item) for item in items]
     taken = sum(span(e, given) for e, given in read if e is not Ellipsis)
     if taken > x.ndim:
