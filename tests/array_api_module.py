@@ -6,7 +6,7 @@ on symbolic ones: those of this project, and the public suite of the standard (w
 
     ARRAY_API_TESTS_MODULE=array_api_module pytest array-api-tests/array_api_tests
 
-With OPTIMIZE_EVERY=20 in the environment every twentieth result is computed by an optimized function, too, which must
+With OPTIMIZE_EVERY=400 in the environment every 400th result is computed by an optimized function, too, which must
 give the same.
 """
 
