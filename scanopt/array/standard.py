@@ -103,8 +103,8 @@ class FloatInfo:
 
 def _finfo(dtype: Any, /) -> FloatInfo:
     found = np.finfo(_name(dtype))
-    numbers = (float(x) for x in (found.eps, found.max, found.min, found.smallest_normal))
-    return FloatInfo(int(found.bits), *numbers, dtype=found.dtype)
+    ends = float(found.max), float(found.min), float(found.smallest_normal)
+    return FloatInfo(int(found.bits), float(found.eps), *ends, found.dtype)
 
 
 class _Info:
