@@ -33,6 +33,9 @@ struct dim3_ { unsigned x; };
 static dim3_ threadIdx, blockIdx, blockDim;
 static inline double __longlong_as_double(long long x) { double y; memcpy(&y, &x, 8); return y; }
 static inline float __int_as_float(int x) { float y; memcpy(&y, &x, 4); return y; }
+static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+    return (unsigned long long)((unsigned __int128)a * b >> 64);
+}
 struct fiber { ucontext_t at; int line; unsigned index; char *stack; };
 static ucontext_t scheduler;
 static fiber *current;

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from scanopt.array.random.on_device import PHILOX
 from scanopt.backends.kernels.c_operations import FUNCTIONS, INFIX, TYPES, operation
 
-__all__ = ["HEAD", "functor"]
+__all__ = ["DRAWS", "HEAD", "functor"]
 
 HEAD = """\
 typedef signed char int8; typedef short int16; typedef int int32; typedef long long int64;
@@ -69,6 +70,31 @@ INLINE void products(const char *a, const char *b, char *c, int64 m, int64 k, in
 }
 """
 """What every text begins with: functions that one thread runs (at = 0, by = 1) or all of a block."""
+
+DRAWS = f"""{PHILOX}\
+template <class T> INLINE void uniform(T *x, const uint64 *s, int64 n, int64 i, int64 by, int unused, T unit) {{
+    uint64 w[4];
+    for (; i < n; i += by) {{
+        philox(w, s[0], s[1], i / 4 + 1, 0, s[2], 0);
+        x[i] = (T)(w[i % 4] >> unused) * unit;
+    }}
+}}
+INLINE void uniform_float64(float64 *x, const uint64 *s, int64 n, int64 i, int64 by) {{
+    uniform(x, s, n, i, by, 11, 1.1102230246251565e-16);
+}}
+INLINE void uniform_float32(float32 *x, const uint64 *s, int64 n, int64 i, int64 by) {{
+    uniform(x, s, n, i, by, 40, 5.9604644775390625e-08f);
+}}
+INLINE void arrows_float64(float64 *x, float64 *y, const uint64 *s, int64 n, int64 i, int64 by) {{
+    uint64 w[4];
+    for (; i < n; i += by) {{
+        philox(w, s[0], s[1], i / 2 + 1, 0, s[2], 0);
+        x[i] = (float64)(w[i % 2 * 2] >> 11) * 1.1102230246251565e-16;
+        y[i] = (float64)(w[i % 2 * 2 + 1] >> 11) * 1.1102230246251565e-16;
+    }}
+}}
+"""
+"""Philox, and the random numbers of a draw: a thread's share of them."""
 
 _SAME = {
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "cbrt",

@@ -83,7 +83,7 @@ def _normal(out: str, state: str, count: Expr, w: Lowering) -> None:
     first, second = times(Lit(2), Var(i)), plus(times(Lit(2), Var(i)), ONE)
     ends = [do("multiply", Load(x, Var(i), d), Load(part, Var(i), d)) for part in (z, y)]
     odd = If(Do("less", (second, count), "bool", INDEX), (Store(out, second, ends[1]),))
-    w.code.append(Steps(i, n, (Store(out, first, ends[0]), odd)))
+    w.code.append(For(i, n, (Store(out, first, ends[0]), odd)))
 
 
 @written.register(Within)

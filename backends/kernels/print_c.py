@@ -33,7 +33,7 @@ from scanopt.backends.kernels.ir import (
 )  # fmt: skip
 from scanopt.backends.kernels.random_words import HELPERS
 
-__all__ = ["NAME", "Printer", "c_text", "literal"]
+__all__ = ["NAME", "Printer", "bare", "c_text", "literal"]
 
 NAME = "scanopt_kernel"
 HEAD = """\
@@ -72,7 +72,7 @@ def _param(i: int, p: KernelParam) -> str:
     return f"    {t} *const {p.name} = ({t} *)({start});"
 
 
-def _bare(text: str) -> str:
+def bare(text: str) -> str:
     """A text without the parentheses around all of it."""
     depth = 0
     for i, c in enumerate(text):
@@ -96,7 +96,7 @@ class Printer:
             case Var(name=name):
                 return name
             case Load(array=array, index=index, dtype=dtype):
-                text = f"{array}[{_bare(self.expression(index))}]"
+                text = f"{array}[{bare(self.expression(index))}]"
                 return f"({text} != 0)" if dtype == "bool" else text
             case Cast(arg=arg, dtype=dtype):
                 text = self.expression(arg)
@@ -119,19 +119,19 @@ class Printer:
                 start = f"[{elements}]" if elements else " = 0"
                 yield f"{space}{TYPES[dtype]} {'*' if pointer else ''}{name}{start};"
             case Let(name=name, value=value, dtype=dtype):
-                yield f"{space}const {TYPES[dtype]} {name} = {_bare(self.expression(value))};"
+                yield f"{space}const {TYPES[dtype]} {name} = {bare(self.expression(value))};"
             case Set(name=name, value=value):
-                yield f"{space}{name} = {_bare(self.expression(value))};"
+                yield f"{space}{name} = {bare(self.expression(value))};"
             case Point(name=name, array=array, index=index):
                 place = self.expression(index)
                 yield f"{space}{name} = {array}{'' if place == '0' else f' + {place}'};"
             case Store(array=array, index=index, value=value):
-                yield f"{space}{array}[{_bare(self.expression(index))}] = {_bare(self.expression(value))};"
+                yield f"{space}{array}[{bare(self.expression(index))}] = {bare(self.expression(value))};"
             case Inner():
                 yield from self._inner(x, space)
             case Helper(name=name, arrays=arrays, numbers=numbers):
                 self.helpers.add(HELPERS[name])
-                args = ", ".join([*arrays, *(_bare(self.expression(n)) for n in numbers)])
+                args = ", ".join([*arrays, *(bare(self.expression(n)) for n in numbers)])
                 yield f"{space}{name}({args});"
             case Fail(status=status):
                 yield f"{space}return {status};"
@@ -155,7 +155,7 @@ class Printer:
                 if until is not None:
                     yield f"{space}    if ({self.expression(until)}) break;"
             case If(test=test, then=then, otherwise=otherwise):
-                yield f"{space}if ({_bare(self.expression(test))}) {{"
+                yield f"{space}if ({bare(self.expression(test))}) {{"
                 yield from self._body(then, depth)
                 if otherwise:
                     yield f"{space}}} else {{"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from scanopt.backends.kernels.barriers import Access, Waiting
 from scanopt.backends.kernels.c_operations import TYPES
-from scanopt.backends.kernels.cuda_operations import HEAD, functor
+from scanopt.backends.kernels.cuda_operations import DRAWS, HEAD, functor
 from scanopt.backends.kernels.ir import (
     ONE,
     ZERO,
@@ -14,6 +15,7 @@ from scanopt.backends.kernels.ir import (
     Expr,
     Fail,
     For,
+    Helper,
     If,
     Inner,
     Kernel,
@@ -24,7 +26,7 @@ from scanopt.backends.kernels.ir import (
     Store,
 )  # fmt: skip
 from scanopt.backends.kernels.nodes import NoForm
-from scanopt.backends.kernels.print_c import NAME, Printer
+from scanopt.backends.kernels.print_c import NAME, Printer, bare
 from scanopt.backends.kernels.recipe import Recipe
 
 __all__ = ["THREADS", "cuda_text", "parameters"]
@@ -62,7 +64,7 @@ def cuda_text(recipe: Recipe, lanes: int, numbers: bool) -> str:
         if name != "matmul" and not text:
             raise NoForm(f"{name} of {', '.join(dtypes[:-1])} has no form on a device")
     body = [*_start(recipe, lanes, numbers), *w.body_of(kernel)]
-    helpers = "".join(sorted(w.helpers)).replace("static inline", "INLINE")
+    helpers = (DRAWS if w.draws else "") + "".join(sorted(w.helpers)).replace("static inline", "INLINE")
     limit = f"__launch_bounds__({THREADS}) " if numbers else ""
     text = f'{helpers}{"".join(functors)}\nextern "C" __global__ void {limit}{NAME}({head})\n{{\n' + "\n".join(body)
     return HEAD + re.sub(r"\b__builtin_(inff?|nanf?|signbit|fabs)\b", r"b_\1", text).replace("__builtin_", "") + "\n}\n"
@@ -95,7 +97,7 @@ class _Device(Printer):
     def __init__(self, recipe: Recipe) -> None:
         super().__init__()
         self.recipe = recipe
-        self.fails = "return"
+        self.fails, self.draws = "return", False
 
     def body_of(self, kernel: Kernel) -> Iterator[str]:
         """The statements of a kernel."""
@@ -175,23 +177,18 @@ class _Threads(_Device):
 class _Block(_Device):
     """Each lane is a block, all of whose threads run all statements; what writes memory is shared out among them.
 
-    Between a write and what follows, and between what reads and a write, all threads wait for one another.
+    They wait for one another where `barriers.py` says that they have to.
     """
 
     def __init__(self, recipe: Recipe) -> None:
         super().__init__(recipe)
-        self.read = False
+        self.waiting = Waiting(recipe.kernel.body)
         self.inside = 0
 
     def body_of(self, kernel: Kernel) -> Iterator[str]:
         """The statements; a thread of the first block tells how many steps there were."""
         yield from super().body_of(kernel)
         yield f"    if (lane == 0 && threadIdx.x == 0) status[1] = {kernel.result};"
-
-    def expression(self, x: Expr) -> str:
-        """As in C; noting that memory is read."""
-        self.read |= isinstance(x, Load)
-        return super().expression(x)
 
     def statement(self, x: Stmt, depth: int) -> Iterator[str]:
         """As in C, shared out among threads."""
@@ -202,33 +199,75 @@ class _Block(_Device):
         match x:
             case Declare(name=name, dtype=dtype, elements=elements) if elements:
                 yield f"{space}__shared__ {TYPES[dtype]} {name}[{elements}];"
-            case Store(array=array, index=index, value=value):
-                text = f"if (threadIdx.x == 0) {array}[{self.expression(index)}] = {self.expression(value)};"
-                yield from self._write([f"{space}{text}"], space)
-            case Inner():
-                yield from self._write([f"{space}{self._serial(x, 'threadIdx.x', 'blockDim.x')}"], space)
-            case For():
-                yield from self._write([*self._shared_out(x, depth)], space)
+            case Steps() | If():
+                yield from self._branching(x, depth)
             case Fail(status=status):
                 yield from self._failed(status, space)
-            case If() | Steps():
-                self.read = True
-                yield from super().statement(x, depth)
-                self.read = True
             case _:
+                yield from self._wait(self.waiting.of(x, self.recipe.loops), space)
+                yield from self._shared(x, depth)
+
+    def _shared(self, x: Stmt, depth: int) -> Iterator[str]:
+        """A statement that all threads run, or each a part of."""
+        space = "    " * depth
+        match x:
+            case Store(array=array, index=index, value=value):
+                yield f"{space}if (threadIdx.x == 0) {array}[{self.expression(index)}] = {self.expression(value)};"
+            case Inner(arrays=arrays, strides=strides):
+                yield f"{space}{self._serial(x, 'threadIdx.x', 'blockDim.x')}"
+                if arrays[0] == arrays[-1] and strides[0] == ZERO:  # a reduction ends with a barrier
+                    self.waiting.met()
+            case For():
+                yield from self._shared_out(x, depth)
+            case Helper(name=name, arrays=arrays, numbers=(count,)):
+                self.draws = True
+                yield f"{space}{name}({', '.join(arrays)}, {self.expression(count)}, threadIdx.x, blockDim.x);"
+            case _:
+                if isinstance(x, Point):
+                    self.waiting.moved(x.name)
                 yield from super().statement(x, depth)
 
-    def _write(self, lines: list[str], space: str) -> Iterator[str]:
-        """What writes memory, after all have read what they were to read."""
-        if self.read:
+    def _wait(self, accesses: list[Access], space: str) -> Iterator[str]:
+        """A barrier where what follows needs one."""
+        if self.waiting.needed(accesses):
             yield f"{space}BARRIER;"
-        yield from lines
-        yield f"{space}BARRIER;"
-        self.read = False
+            self.waiting.met()
+        self.waiting.note(accesses)
+
+    def _wait_for_all(self, space: str) -> Iterator[str]:
+        if self.waiting.since:
+            yield f"{space}BARRIER;"
+            self.waiting.met()
+
+    def _branching(self, x: Steps | If, depth: int) -> Iterator[str]:
+        """Steps and branches, which all threads take alike."""
+        space, waiting = "    " * depth, self.waiting
+        if isinstance(x, If):
+            yield from self._wait(waiting.read(x.test), space)
+            yield f"{space}if ({bare(self.expression(x.test))}) {{"
+            before = list(waiting.since)
+            yield from self._body(x.then, depth)
+            after, waiting.since = waiting.since, before
+            if x.otherwise:
+                yield f"{space}}} else {{"
+                yield from self._body(x.otherwise, depth)
+            waiting.since = list(dict.fromkeys([*after, *waiting.since]))
+        else:
+            yield from self._wait_for_all(space)
+            yield f"{space}int64 {x.var} = 0;"
+            yield f"{space}while ({x.var} < {self.expression(x.count)}) {{"
+            waiting.note(waiting.read(x.count, *([] if x.until is None else [x.until])))
+            yield from self._body(x.body, depth)
+            yield from self._wait_for_all(f"{space}    ")
+            yield f"{space}    {x.var}++;"
+            if x.until is not None:
+                yield f"{space}    if ({self.expression(x.until)}) break;"
+            waiting.lost()
+        yield f"{space}}}"
 
     def _shared_out(self, x: For, depth: int) -> Iterator[str]:
         """All places of loops inside one another, each by one thread."""
-        before, space = self.read, "    " * depth
+        space = "    " * depth
         nest = [x]
         while len(nest[-1].body) == 1 and isinstance(nest[-1].body[0], For):
             nest.append(nest[-1].body[0])
@@ -241,7 +280,7 @@ class _Block(_Device):
             rest = f"({rest} / {counts[i]})"
         self.inside, fails, self.fails = 1, self.fails, "continue"
         yield from self._body(nest[-1].body, depth)
-        self.inside, self.fails, self.read = 0, fails, before
+        self.inside, self.fails = 0, fails
         yield f"{space}}}"
 
     def _alone(self, x: Stmt, depth: int) -> Iterator[str]:

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.array.random.on_device import blocks_on_device, can_launch
+
 __all__ = ["FOLD", "blocks_at", "multiply_high", "philox", "unit", "word_rows"]
 
 Array = Any  # of NumPy, or of another array module
@@ -84,6 +86,8 @@ def blocks_at(xp: Any, states: Array, first: Array, lane: int = 0, attempt: int 
     if xp is np and total < _FEW:
         parts = [_native(s, int(f) - 1, 4, lane, attempt) for s, f in zip(states, first, strict=True)]
         return np.stack(parts) if parts else np.zeros((0, 4), np.uint64)
+    if can_launch(xp):
+        return blocks_on_device(xp, states, first, lane, attempt)
     out = xp.empty((total, 4), dtype="uint64")
     fixed = [xp.full(1, x, dtype="uint64") for x in (attempt, lane)]
     step = _CHUNK if xp is np else max(total, 1)

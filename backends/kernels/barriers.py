@@ -1,0 +1,218 @@
+"""Where the threads of a block have to wait for one another: what they touch in memory between two barriers.
+
+Element i of a place is touched by thread i, modulo their number, wherever a statement is shared out among them: a chain
+of elementwise operators needs no barrier, since each thread reads what it wrote itself.  All else waits: what one
+thread wrote and others read, what they read and one writes over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from scanopt.backends.kernels.ir import (
+    ONE,
+    ZERO,
+    Cast,
+    Do,
+    Expr,
+    For,
+    Helper,
+    If,
+    Inner,
+    Let,
+    Lit,
+    Load,
+    Point,
+    Set,
+    Steps,
+    Stmt,
+    Store,
+    Var,
+    plus,
+    product,
+    times,
+)  # fmt: skip
+
+__all__ = ["Access", "Waiting", "loads", "places_of"]
+
+ANYWHERE = "*"
+
+
+@dataclass(frozen=True)
+class Access:
+    """A statement touches an array through a pointer.
+
+    own: element i by thread i alone, modulo the number of threads; first: by the first thread alone.
+    """
+
+    pointer: str
+    write: bool
+    own: bool = False
+    first: bool = False
+
+
+def loads(x: Expr) -> Iterator[Load]:
+    """All that an expression reads from memory."""
+    match x:
+        case Load(index=index):
+            yield x
+            yield from loads(index)
+        case Do(args=args):
+            for a in args:
+                yield from loads(a)
+        case Cast(arg=arg):
+            yield from loads(arg)
+        case _:
+            pass
+
+
+def places_of(nest: Sequence[For]) -> Expr:
+    """The place of a nest of loops that a thread is given, as an index of a packed array."""
+    found: Expr = ZERO
+    for i, n in enumerate(nest):
+        found = plus(found, times(Var(n.var), product(tuple(m.count for m in nest[i + 1 :]))))
+    return found
+
+
+def _statements(body: Sequence[Stmt]) -> Iterator[Stmt]:
+    for x in body:
+        yield x
+        match x:
+            case For(body=inner) | Steps(body=inner):
+                yield from _statements(inner)
+            case If(then=then, otherwise=otherwise):
+                yield from _statements((*then, *otherwise))
+            case _:
+                pass
+
+
+def _expressions(x: Stmt) -> Iterator[Expr]:
+    """The expressions of a statement, not those of the statements in it."""
+    match x:
+        case Let(value=value) | Set(value=value):
+            yield value
+        case Point(index=index):
+            yield index
+        case Store(index=index, value=value):
+            yield from (index, value)
+        case For(count=count):
+            yield count
+        case Steps(count=count, until=until):
+            yield from (count, *([] if until is None else [until]))
+        case If(test=test):
+            yield test
+        case Inner(dims=dims, strides=strides):
+            yield from (*dims, *strides)
+        case Helper(numbers=numbers):
+            yield from numbers
+        case _:
+            pass
+
+
+class Waiting:
+    """What was touched since the last barrier."""
+
+    def __init__(self, body: Sequence[Stmt]) -> None:
+        self.bases = _bases(body)
+        self.since: list[tuple[Access, int]] = []
+        self.versions: dict[str, int] = {}
+
+    def moved(self, pointer: str) -> None:
+        """A pointer points elsewhere from now on."""
+        self.versions[pointer] = self.versions.get(pointer, 0) + 1
+
+    def met(self) -> None:
+        """All threads have waited for one another."""
+        self.since = []
+
+    def lost(self) -> None:
+        """Anything may have been touched."""
+        self.since = [(Access(ANYWHERE, True), 0)]
+
+    def note(self, accesses: Iterable[Access]) -> None:
+        """A statement touches memory."""
+        for a in accesses:
+            now = (a, self.versions.get(a.pointer, 0))
+            if now not in self.since:
+                self.since.append(now)
+
+    def needed(self, accesses: Iterable[Access]) -> bool:
+        """Whether a statement that touches memory so has to wait."""
+        return any(self._collide(a, *before) for a in accesses for before in self.since)
+
+    def _collide(self, now: Access, before: Access, version: int) -> bool:
+        if not (now.write or before.write) or (now.first and before.first):
+            return False
+        if now.own and before.own and now.pointer == before.pointer:
+            return version != self.versions.get(now.pointer, 0)
+        if ANYWHERE in (now.pointer, before.pointer):
+            return True
+        return not self.bases.get(now.pointer, {now.pointer}).isdisjoint(
+            self.bases.get(before.pointer, {before.pointer})
+        )
+
+    # What a statement touches
+
+    def read(self, *values: Expr) -> list[Access]:
+        """What all threads read."""
+        return [Access(x.array, False) for v in values for x in loads(v)]
+
+    def of(self, x: Stmt, loops: Sequence[tuple[str, tuple[str, ...]]]) -> list[Access]:
+        """What a statement touches that is shared out among threads."""
+        match x:
+            case Store(array=array, index=index, value=value):  # the first thread's
+                found = [Access(a.array, False, a.index == ZERO, True) for v in (index, value) for a in loads(v)]
+                return [*found, Access(array, True, index == ZERO, True)]
+            case Inner():
+                return self._of_inner(x, loops)
+            case Helper(arrays=arrays):
+                return [*(Access(a, True, True) for a in arrays[:-1]), Access(arrays[-1], False)]
+            case For():
+                return list(self._of_nest(x))
+            case _:
+                return self.read(*_expressions(x))
+
+    def _of_inner(self, x: Inner, loops: Sequence[tuple[str, tuple[str, ...]]]) -> list[Access]:
+        name, dtypes = loops[x.slot]
+        items = [np.dtype(d).itemsize for d in dtypes]
+        found = self.read(*x.dims, *x.strides)
+        if name == "matmul":
+            (_, m, _, n), (row, column) = x.dims, x.strides[-2:]
+            packed = column == Lit(items[-1]) and (m == ONE or row == times(n, column) or row == times(column, n))
+            return [*found, *(Access(a, False) for a in x.arrays[:-1]), Access(x.arrays[-1], True, packed)]
+        own = [s == Lit(i) for s, i in zip(x.strides, items, strict=True)]
+        if x.arrays[0] == x.arrays[-1] and x.strides[0] == ZERO:
+            return [*found, Access(x.arrays[1], False, own[1]), Access(x.arrays[0], True, True)]
+        given = [Access(a, False, o) for a, o in zip(x.arrays[:-1], own[:-1], strict=True)]
+        return [*found, *given, Access(x.arrays[-1], True, own[-1])]
+
+    def _of_nest(self, x: For) -> Iterator[Access]:
+        nest = [x]
+        while len(nest[-1].body) == 1 and isinstance(nest[-1].body[0], For):
+            nest.append(nest[-1].body[0])
+        yield from self.read(*(n.count for n in nest))
+        place = places_of(nest)
+        inside = list(_statements(nest[-1].body))
+        moved = {s.name for s in inside if isinstance(s, Point)}
+        for s in inside:
+            for v in _expressions(s):
+                for a in loads(v):
+                    yield Access(a.array, False, a.index == place and a.array not in moved)
+            if isinstance(s, Store):
+                yield Access(s.array, True, s.index == place and s.array not in moved)
+            elif isinstance(s, Inner | Helper):
+                yield from (Access(a, True) for a in s.arrays)
+
+
+def _bases(body: Sequence[Stmt]) -> dict[str, set[str]]:
+    """By pointer the arrays that it may point into."""
+    points = [x for x in _statements(body) if isinstance(x, Point)]
+    found: dict[str, set[str]] = {x.name: set() for x in points}
+    before = -1
+    while before != (before := sum(map(len, found.values()))):
+        for x in points:
+            found[x.name] |= found.get(x.array, {x.array})
+    return found
