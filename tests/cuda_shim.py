@@ -1,6 +1,7 @@
 """CUDA texts run on a CPU: compiled as C++, the threads of a block as fibers that wait for one another at barriers.
 
-All threads of a block must come to the same barrier; blocks run one after the other, threads in either order.
+All threads of a block must come to the same barrier.  They run in either order; blocks one after the other, or, where
+they wait for one another, as threads of the system.
 """
 
 from __future__ import annotations
@@ -23,69 +24,98 @@ PRELUDE = r"""
 #include <string.h>
 #include <stdlib.h>
 #include <ucontext.h>
+#include <pthread.h>
+#include <sched.h>
 #define __device__
 #define __forceinline__ inline
 #define __global__
-#define __shared__ static
+#define __shared__ static thread_local
 #define __launch_bounds__(n)
 #define __restrict__
 struct dim3_ { unsigned x; };
-static dim3_ threadIdx, blockIdx, blockDim;
+static thread_local dim3_ threadIdx, blockIdx;
+static dim3_ blockDim, gridDim;
 static inline double __longlong_as_double(long long x) { double y; memcpy(&y, &x, 8); return y; }
 static inline float __int_as_float(int x) { float y; memcpy(&y, &x, 4); return y; }
 static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
     return (unsigned long long)((unsigned __int128)a * b >> 64);
 }
 struct fiber { ucontext_t at; int line; unsigned index; char *stack; };
-static ucontext_t scheduler;
-static fiber *current;
+static thread_local ucontext_t scheduler;
+static thread_local fiber *current;
 static void stop_at(int line) {
     current->line = line; swapcontext(&current->at, &scheduler); threadIdx.x = current->index;
 }
 #define __syncthreads() stop_at(__LINE__)
+#define __threadfence() __sync_synchronize()
+#define __nanosleep(n) sched_yield()
+static inline unsigned long long atomicAdd(unsigned long long *p, unsigned long long n) {
+    return __atomic_fetch_add(p, n, __ATOMIC_SEQ_CST);
+}
 """
 POSTLUDE = r"""
 static long long *arguments;
-static void start() {{ kernel_of(arguments); current->line = -1; swapcontext(&current->at, &scheduler); }}
-extern "C" int run(long long *a, unsigned blocks, unsigned threads, int backward, int fibers) {{
-    arguments = a; blockDim.x = threads;
-    for (unsigned b = 0; b < blocks; b++) {{
-        blockIdx.x = b;
-        if (!fibers) {{
-            for (unsigned i = 0; i < threads; i++) {{ threadIdx.x = backward ? threads - 1 - i : i; kernel_of(a); }}
-            continue;
-        }}
-        fiber *all = (fiber *)calloc(threads, sizeof(fiber));
-        for (unsigned i = 0; i < threads; i++) {{
-            getcontext(&all[i].at); all[i].index = i; all[i].stack = (char *)malloc(1 << 16);
-            all[i].at.uc_stack.ss_sp = all[i].stack; all[i].at.uc_stack.ss_size = 1 << 16; all[i].at.uc_link = 0;
-            makecontext(&all[i].at, start, 0);
-        }}
-        int line = 0, wrong = 0;
-        while (line >= 0 && !wrong) {{
-            for (unsigned i = 0; i < threads; i++) {{
-                current = &all[backward ? threads - 1 - i : i]; threadIdx.x = current->index;
-                swapcontext(&scheduler, &current->at);
-            }}
-            line = all[0].line;
-            for (unsigned i = 1; i < threads; i++) wrong |= all[i].line != line;
-        }}
-        for (unsigned i = 0; i < threads; i++) free(all[i].stack);
-        free(all);
-        if (wrong) return 1;
-    }}
-    return 0;
-}}
+static int backward, fibers;
+static void start() { kernel_of(arguments); current->line = -1; swapcontext(&current->at, &scheduler); }
+static void *block(void *number) {
+    const unsigned threads = blockDim.x;
+    blockIdx.x = (unsigned)(long long)number;
+    if (!fibers) {
+        for (unsigned i = 0; i < threads; i++) { threadIdx.x = backward ? threads - 1 - i : i; kernel_of(arguments); }
+        return 0;
+    }
+    fiber *all = (fiber *)calloc(threads, sizeof(fiber));
+    for (unsigned i = 0; i < threads; i++) {
+        getcontext(&all[i].at); all[i].index = i; all[i].stack = (char *)malloc(1 << 16);
+        all[i].at.uc_stack.ss_sp = all[i].stack; all[i].at.uc_stack.ss_size = 1 << 16; all[i].at.uc_link = 0;
+        makecontext(&all[i].at, start, 0);
+    }
+    int line = 0, wrong = 0;
+    while (line >= 0 && !wrong) {
+        for (unsigned i = 0; i < threads; i++) {
+            current = &all[backward ? threads - 1 - i : i]; threadIdx.x = current->index;
+            swapcontext(&scheduler, &current->at);
+        }
+        line = all[0].line;
+        for (unsigned i = 1; i < threads; i++) wrong |= all[i].line != line;
+    }
+    for (unsigned i = 0; i < threads; i++) free(all[i].stack);
+    free(all);
+    return wrong ? (void *)1 : 0;
+}
+extern "C" int run(long long *a, unsigned blocks, unsigned threads, int back, int by_fibers, unsigned together) {
+    int wrong = 0;
+    pthread_t made[64];
+    arguments = a; blockDim.x = threads; gridDim.x = blocks; backward = back; fibers = by_fibers;
+    for (unsigned b = 0; b < blocks; b += together) {
+        void *found = 0;
+        if (together == 1) { wrong |= block((void *)(long long)b) != 0; continue; }
+        const unsigned n = blocks - b < together ? blocks - b : together;
+        for (unsigned i = 0; i < n; i++) {
+            const unsigned at = back ? n - 1 - i : i;
+            pthread_create(&made[at], 0, block, (void *)(long long)(b + at));
+        }
+        for (unsigned i = 0; i < n; i++) { pthread_join(made[i], &found); wrong |= found != 0; }
+    }
+    return wrong;
+}
 """
+TOGETHER = 64
+"""So many blocks run at the same time where they wait for one another."""
 
 
 @dataclass
 class Function:
-    """A compiled text.  texts: kinds of its parameters, "*" for an array."""
+    """A compiled text.  arrays: which of its parameters are arrays; together: how many blocks run at the same time.
+
+    fixed: whether the text itself says how many threads it has.
+    """
 
     run: Any
     arrays: list[bool]
     fibers: bool
+    together: int
+    fixed: bool
 
 
 @dataclass
@@ -113,14 +143,17 @@ class Shim:
         given = ", ".join(f"({t}{'*' * ('*' in k)})a[{i}]" for i, (t, k) in enumerate(zip(types, kinds, strict=True)))
         if not path.exists():
             whole = f"{PRELUDE}{text}\nstatic void kernel_of(long long *a) {{ scanopt_kernel({given}); }}"
-            source.write_text(whole + POSTLUDE.replace("{{", "{").replace("}}", "}"))
-            flags = ["-O0", "-ffp-contract=off", "-w", "-shared", "-fPIC", "-x", "c++"]
+            source.write_text(whole + POSTLUDE)
+            flags = ["-O0", "-ffp-contract=off", "-w", "-shared", "-fPIC", "-pthread", "-x", "c++"]
             subprocess.run(["g++", *flags, str(source), "-o", str(path)], check=True, capture_output=True)
-        return Function(ctypes.CDLL(str(path)).run, ["*" in k for k in kinds], "__launch_bounds__" not in text)
+        together = TOGETHER if "atomicAdd" in text else 1
+        fixed = "__launch_bounds__" in text
+        fibers = not fixed or together > 1
+        return Function(ctypes.CDLL(str(path)).run, ["*" in k for k in kinds], fibers, together, fixed)
 
     def launch(self, function: Function, blocks: int, threads: int, args: Sequence[Any]) -> None:
-        """Run it; threads: no more than `self.threads` where that is set, and there are fibers."""
-        if function.fibers and self.threads:
+        """Run it; threads: no more than `self.threads` where that is set, and the text leaves it open."""
+        if not function.fixed and self.threads:
             threads = min(threads, self.threads)
         self.launches.append((blocks, threads))
         before = [np.array(x) if a else x for x, a in zip(args, function.arrays, strict=True)]
@@ -134,5 +167,5 @@ class Shim:
         assert len(args) == len(function.arrays)
         numbers = [x.ctypes.data if a else int(x) for x, a in zip(args, function.arrays, strict=True)]
         packed = (ctypes.c_longlong * len(numbers))(*numbers)
-        code = function.run(packed, blocks, threads, int(backward), int(function.fibers))
+        code = function.run(packed, blocks, threads, int(backward), int(function.fibers), function.together)
         assert not code, "threads of a block came to different barriers"

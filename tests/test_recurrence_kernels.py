@@ -11,6 +11,7 @@ from cuda_shim import Shim
 from nvrtc import ARCHITECTURES, compiled, missing
 
 from scanopt.array.op import Op
+from scanopt.backends.one_pass import Tiles
 from scanopt.backends.recurrence_kernels import DTYPES, ENOUGH, LinearRecurrences, texts
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to compile the shim")
@@ -53,12 +54,24 @@ def test_recurrence(dtype: str, n: int, shape: tuple[int, ...], shim: Shim) -> N
         np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
 
 
-def test_chunks_run_side_by_side_on_every_level(shim: Shim) -> None:
+@pytest.mark.parametrize(("n", "lanes"), [(4500, 40), (9000, 1), (70_000, 5), (3000, 11), (600_000, 1)])
+def test_tiles_and_groups_in_one_launch(n: int, lanes: int, shim: Shim) -> None:
+    """Blocks that wait for one another run at the same time; the bits are the same at each run."""
+    rng = np.random.default_rng(n)
+    init, a, x = rng.normal(size=(1, lanes)), rng.random((n, lanes)), rng.normal(size=(n, lanes))
+    cut = Tiles(n, lanes, "float64")
     shim.launches.clear()
-    init, rows = np.zeros((1, 2)), np.ones((5000, 2))
-    LinearRecurrences(shim).recurrence(refused, init, rows * 0.5, rows)
-    blocks = [-(-2 * chunks // 128) for chunks in (313, 20, 2)]  # 5,000 steps, 313 chunks, 20 of these, 2 of these
-    assert [n for n, _ in shim.launches] == [*blocks, 1, *reversed(blocks)]
+    found = [LinearRecurrences(shim).recurrence(refused, init, a, x) for _ in range(2)]
+    np.testing.assert_allclose(found[0], one_by_one(init, a, x), rtol=1e-9, atol=1e-9)
+    assert found[0].tobytes() == found[1].tobytes()
+    assert shim.launches == [(cut.blocks, cut.threads)] * 2
+
+
+def test_steps_and_lanes_are_cut_into_tiles() -> None:
+    cut = Tiles(100_000_000, 1, "float32")
+    assert (cut.threads, cut.rows, cut.blocks) == (256, 4096, 24_415)
+    cut = Tiles(10_000, 256, "float64")
+    assert (cut.wide, cut.rows, cut.bands, cut.groups) == (8, 256, 32, 3)
 
 
 @pytest.mark.parametrize("bad", [np.inf, np.nan, 1e300])

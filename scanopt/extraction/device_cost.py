@@ -33,7 +33,7 @@ DEVICE = CostTable(
         "step": 100.0, "stack": LAUNCH, "tail": 20.0, "at": 20.0,
     },
     operators={
-        "linear_recurrence": (10 * LAUNCH, 0.03), "lfilter": (5 * LAUNCH, 2.0), "lfilter2": (5 * LAUNCH, 3.0),
+        "linear_recurrence": (5 * LAUNCH, 0.01), "lfilter": (5 * LAUNCH, 2.0), "lfilter2": (5 * LAUNCH, 3.0),
         "forward_fill": (20 * LAUNCH, 0.1), "segmented": (50 * LAUNCH, 0.2), "powers": (10 * LAUNCH, 0.02),
         "geometric": (10 * LAUNCH, 0.05), "affine_power": (30 * LAUNCH, 1.0), "polynomial": (10 * LAUNCH, 0.02),
         "masked_flips": (1e6, 0.05), "smoothing": (1e6, 0.05), "raised_sum": (1e6, 0.05), "capped_sum": (1e6, 0.05),
