@@ -12,7 +12,7 @@ from scanopt.array.device import CUPY, arrived, on_device
 from scanopt.backends.compiled import Compiled, compile_steps
 from scanopt.backends.device_operators import Watch, bind_on_device
 from scanopt.backends.kernels.device_loops import DeviceChoice
-from scanopt.backends.kernels.device_plans import Launcher
+from scanopt.backends.kernels.device_plans import DeviceLimits, Launcher
 from scanopt.backends.kernels.print_c import NAME
 from scanopt.backends.recurrence_kernels import LinearRecurrences
 from scanopt.extraction.cost import CostModel
@@ -22,6 +22,8 @@ from scanopt.program.ir import Compute, Program
 
 __all__ = ["CuPy", "OnDevice", "make"]
 
+DECLARED = 48 << 10
+"""Bytes of shared memory that each block may have."""
 NEEDS = 'backend="cupy" needs CuPy and an NVIDIA GPU: '
 
 
@@ -126,14 +128,26 @@ class RawModules:
 
     xp: Any
 
-    def load(self, text: str, exact: bool) -> Any:
-        """The function of a text.  exact: without contraction of products and sums."""
-        options = ("--std=c++17", *(("--fmad=false",) if exact else ()))
-        return self.xp.RawModule(code=text, options=options).get_function(NAME)
+    @property
+    def limits(self) -> DeviceLimits:
+        """Of the current device."""
+        told = self.xp.cuda.Device().attributes
+        shared = told.get("MaxSharedMemoryPerBlockOptin", DECLARED)
+        return DeviceLimits(told.get("MultiProcessorCount", 1), shared, bool(told.get("CooperativeLaunch", 0)))
 
-    def launch(self, function: Any, blocks: int, threads: int, args: Sequence[Any]) -> None:
-        """Run it on the current stream."""
-        function((blocks,), (threads,), tuple(args))
+    def load(self, text: str, exact: bool, together: bool = False) -> Any:
+        """The function of a text.  exact: without contraction of products and sums; together: a cooperative launch."""
+        options = ("--std=c++17", *(("--fmad=false",) if exact else ()))
+        more = {"enable_cooperative_groups": True} if together else {}
+        return self.xp.RawModule(code=text, options=options, **more).get_function(NAME)
+
+    def launch(self, function: Any, blocks: int, threads: int, args: Sequence[Any], shared: int = 0) -> None:
+        """Run it on the current stream.  shared: bytes of shared memory beside those that the text declares."""
+        if shared:
+            function.max_dynamic_shared_size_bytes = shared
+            function((blocks,), (threads,), tuple(args), shared_mem=shared)
+        else:
+            function((blocks,), (threads,), tuple(args))
 
 
 @dataclass(frozen=True)

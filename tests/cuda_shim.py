@@ -17,6 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.backends.kernels.device_plans import STATIC, DeviceLimits
+from scanopt.backends.kernels.print_grid import HELD
+
 __all__ = ["Shim"]
 
 PRELUDE = r"""
@@ -48,6 +51,7 @@ static void stop_at(int line) {
 }
 #define __syncthreads() stop_at(__LINE__)
 #define __threadfence() __sync_synchronize()
+#define SPIN sched_yield()
 #define __nanosleep(n) sched_yield()
 static inline unsigned long long atomicAdd(unsigned long long *p, unsigned long long n) {
     return __atomic_fetch_add(p, n, __ATOMIC_SEQ_CST);
@@ -100,6 +104,7 @@ extern "C" int run(long long *a, unsigned blocks, unsigned threads, int back, in
     return wrong;
 }
 """
+SHARED = 1 << 15
 TOGETHER = 64
 """So many blocks run at the same time where they wait for one another."""
 
@@ -122,18 +127,28 @@ class Function:
 class Shim:
     """Runs CUDA texts on NumPy arrays, each twice: threads forward and backward, which must give the same bits.
 
-    launches: blocks and threads of all launches; texts: of all functions.
+    launches: blocks and threads of all launches; texts: of all functions.  together: whether blocks may run together;
+    shared: bytes of shared memory that they may ask for.
     """
 
     folder: Path
     xp: Any = np
     threads: int = 0
+    together: bool = False
+    shared: int = 1 << 13
     launches: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     texts: list[str] = field(default_factory=list[str])
 
-    def load(self, text: str, exact: bool) -> Function:
+    @property
+    def limits(self) -> DeviceLimits:
+        """Few, so that blocks have more than one part of the work."""
+        return DeviceLimits(3, STATIC + self.shared, self.together)
+
+    def load(self, text: str, exact: bool, together: bool = False) -> Function:
         """The function of a text."""
         self.texts.append(text)
+        assert together == ("grid_barrier" in text)
+        text = text.replace(HELD, f"static thread_local char held[{SHARED}];")
         name = sha256(text.encode()).hexdigest()[:24]
         path, source = self.folder / f"{name}.so", self.folder / f"{name}.cpp"
         found = re.search(r"scanopt_kernel\(([^)]*)\)", text)
@@ -146,13 +161,14 @@ class Shim:
             source.write_text(whole + POSTLUDE)
             flags = ["-O0", "-ffp-contract=off", "-w", "-shared", "-fPIC", "-pthread", "-x", "c++"]
             subprocess.run(["g++", *flags, str(source), "-o", str(path)], check=True, capture_output=True)
-        together = TOGETHER if "atomicAdd" in text else 1
-        fixed = "__launch_bounds__" in text
-        fibers = not fixed or together > 1
-        return Function(ctypes.CDLL(str(path)).run, ["*" in k for k in kinds], fibers, together, fixed)
+        at_once = TOGETHER if "atomicAdd" in text else 1
+        fibers = "__launch_bounds__" not in text or at_once > 1
+        run, fixed = ctypes.CDLL(str(path)).run, not fibers or "#define THREADS" in text
+        return Function(run, ["*" in k for k in kinds], fibers, at_once, fixed)
 
-    def launch(self, function: Function, blocks: int, threads: int, args: Sequence[Any]) -> None:
+    def launch(self, function: Function, blocks: int, threads: int, args: Sequence[Any], shared: int = 0) -> None:
         """Run it; threads: no more than `self.threads` where that is set, and the text leaves it open."""
+        assert shared <= self.shared <= SHARED
         if not function.fixed and self.threads:
             threads = min(threads, self.threads)
         self.launches.append((blocks, threads))

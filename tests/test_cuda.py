@@ -25,7 +25,7 @@ import scanopt.tensor as T
 from scanopt.backends.compiled import Compiled, compile_steps
 from scanopt.backends.cupy import CuPy, RawModules
 from scanopt.backends.kernels.device_loops import DeviceChoice, DeviceLoop
-from scanopt.backends.kernels.device_plans import DeviceVariant
+from scanopt.backends.kernels.device_plans import DeviceLimits, DeviceVariant
 from scanopt.backends.numpy import bind
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to compile the shim")
@@ -254,7 +254,7 @@ class WithoutOne(Shim):
     left_out: int = 0
     count: int = 1
 
-    def load(self, text: str, exact: bool) -> Any:
+    def load(self, text: str, exact: bool, together: bool = False) -> Any:
         head, loop = text.split("int64 t = 0;", 1)
         parts = loop.split("BARRIER;")
         self.count = len(parts) - 1
@@ -332,21 +332,39 @@ def test_the_shim_sees_that_the_order_of_threads_matters(shim: Shim) -> None:
         shim.launch(shim.load(text, True), 1, 8, args)
 
 
+class Recorded:
+    """A function that CuPy would give, and the calls that it gets."""
+
+    def __init__(self, calls: list[Any]) -> None:
+        self.calls = calls
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name != "calls":
+            self.calls.append((name, value))
+        super().__setattr__(name, value)
+
+    def __call__(self, *args: Any, **options: Any) -> None:
+        self.calls.append((*args, options))
+
+
 def test_launches_through_cupy() -> None:
     """The calls that CuPy gets."""
     calls: list[Any] = []
 
-    def module(code: str, options: tuple[str, ...]) -> Any:
+    def module(code: str, **options: Any) -> Any:
         calls.append(("compile", options))
-        return SimpleNamespace(get_function=lambda name: lambda *given: calls.append((name, *given)))
+        return SimpleNamespace(get_function=lambda name: Recorded(calls))
 
-    xp = SimpleNamespace(RawModule=module)
+    told = {"MultiProcessorCount": 132, "MaxSharedMemoryPerBlockOptin": 232448, "CooperativeLaunch": 1}
+    xp = SimpleNamespace(RawModule=module, cuda=SimpleNamespace(Device=lambda: SimpleNamespace(attributes=told)))
     launcher = RawModules(xp)
+    assert launcher.limits == DeviceLimits(132, 232448, True)
     launcher.launch(launcher.load("text", True), 3, 128, [1, 2])
-    launcher.load("text", False)
+    launcher.launch(launcher.load("text", False, True), 132, 256, [1], 65536)
     assert calls == [
-        ("compile", ("--std=c++17", "--fmad=false")), ("scanopt_kernel", (3,), (128,), (1, 2)),
-        ("compile", ("--std=c++17",)),
+        ("compile", {"options": ("--std=c++17", "--fmad=false")}), ((3,), (128,), (1, 2), {}),
+        ("compile", {"options": ("--std=c++17",), "enable_cooperative_groups": True}),
+        ("max_dynamic_shared_size_bytes", 65536), ((132,), (256,), (1,), {"shared_mem": 65536}),
     ]  # fmt: skip
 
 
@@ -363,8 +381,8 @@ def test_kernels_are_told_of(shim: Shim, tmp_path: Path) -> None:
 class OnStrictDevice(Shim):
     """Kernels on arrays of a module that answers as CuPy does."""
 
-    def launch(self, function: Any, blocks: int, threads: int, args: Sequence[Any]) -> None:
-        super().launch(function, blocks, threads, [x.data if isinstance(x, StrictArray) else x for x in args])
+    def launch(self, function: Any, blocks: int, threads: int, args: Sequence[Any], shared: int = 0) -> None:
+        super().launch(function, blocks, threads, [x.data if isinstance(x, StrictArray) else x for x in args], shared)
 
 
 @pytest.mark.parametrize("name", ["logistic map", "until", "gradient of an lstm", "rows by index"])

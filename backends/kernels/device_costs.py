@@ -23,8 +23,12 @@ BANDWIDTH = 3e12
 """Bytes a second of the device's memory."""
 BLOCKS, BLOCK_FLOPS, BLOCK_BYTES = 132, 2e11, 4e10
 """Blocks that run side by side; operations, and bytes out of the cache, of one of them a second."""
-BARRIER = 1e-6
-"""Seconds of an operator in which all threads of a block wait for one another, memory's delay included."""
+BARRIER, GRID_BARRIER = 0.3e-6, 2e-6
+"""Seconds in which all threads of a block, or of all blocks, wait for one another, memory's delay included."""
+OPERATOR = 0.1e-6
+"""Seconds of an operator of elements that a thread runs by itself."""
+SHARED_BYTES = 1e11
+"""Bytes out of shared memory, of one block a second."""
 THREAD = 4e-9
 """Seconds of an operation of one thread, which waits for the one before."""
 FLOPS = 3e13
@@ -60,9 +64,14 @@ def kernel_step_seconds(plan: DevicePlan) -> float:
     flops, factors, values, count = _work(plan)
     if plan.variant.lanes.numbers:
         return max(count * THREAD, values / BANDWIDTH, flops / FLOPS)
+    if plan.variant.grid:
+        places, _ = plan.held
+        speed = SHARED_BYTES if places and min(places) >= 0 else BLOCK_BYTES
+        shared = flops / BLOCK_FLOPS + factors / speed + values / BLOCK_BYTES
+        return plan.variant.barriers * GRID_BARRIER + count * OPERATOR + shared / plan.blocks
     waves = -(-plan.blocks // BLOCKS)
-    one = count * BARRIER + flops / plan.blocks / BLOCK_FLOPS + (factors + values / plan.blocks) / BLOCK_BYTES
-    return waves * one
+    one = plan.variant.barriers * BARRIER + count * OPERATOR + flops / plan.blocks / BLOCK_FLOPS
+    return waves * (one + (factors + values / plan.blocks) / BLOCK_BYTES)
 
 
 def kernel_pays(plan: DevicePlan) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.body import body_of
 from scanopt.backends.kernels.choice import LoopReport
-from scanopt.backends.kernels.device_costs import kernel_pays
+from scanopt.backends.kernels.device_costs import kernel_pays, kernel_step_seconds
 from scanopt.backends.kernels.device_plans import DevicePlan, DeviceVariant, Launcher
 from scanopt.backends.kernels.nodes import Body, NoForm
 from scanopt.backends.kernels.sizes import lengths_of, pattern_of, shapes_of
@@ -27,7 +27,7 @@ Array = Any
 Key = tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]
 FEWEST = 2
 """A loop of so many steps is worth a launch."""
-VARIANTS, PLANS = 4, 64
+VARIANTS, PLANS = 8, 64
 
 
 @dataclass
@@ -53,11 +53,11 @@ class DeviceLoop:
     def report(self) -> LoopReport:
         """What became of the loop."""
         found = list(self.variants.values())
-        texts = tuple(v.text for v in found if isinstance(v, DeviceVariant))
-        reasons = [v for v in found if isinstance(v, str)]
+        texts = tuple(v.text for v in found if isinstance(v, DeviceVariant) and v.function is not None)
+        reasons = list(dict.fromkeys(v for v in found if isinstance(v, str)))
         if not found:
             return LoopReport(self.body.loop.label, "array steps: so far no lengths were met that fit")
-        told = [f"{self.runs} runs of {len(texts)} kernels"] if texts else []
+        told = [f"{self.runs} runs of {len(texts)} kernels"] if texts or not reasons else []
         return LoopReport(self.body.loop.label, "; ".join([*told, *(f"array steps: {r}" for r in reasons)]), texts)
 
     def __call__(self, n: int, *values: Any) -> list[Array] | None:
@@ -103,22 +103,38 @@ class DeviceLoop:
         if found is None:
             return None
         pattern = pattern_of(body, found)
-        if pattern not in self.variants and len(self.variants) < VARIANTS:
-            self.variants[pattern] = self._variant(lengths_of(body, pattern, found))
-        variant = self.variants.get(pattern)
-        if variant is None or isinstance(variant, str) or not lengths_of(body, pattern, found).hold(found):
-            return None
-        return DevicePlan(body, variant, found)
+        lengths = lengths_of(body, pattern, found)
+        limits = self.launcher.limits
+        plans: list[DevicePlan] = []
+        for grid in (False, True) if limits.together else (False,):
+            if any(p.variant.lanes.numbers for p in plans):
+                break  # nothing is better than a thread for each lane
+            key = pattern, grid
+            if key not in self.variants and len(self.variants) < VARIANTS:
+                self.variants[key] = self._variant(lengths, grid)
+            variant = self.variants.get(key)
+            if isinstance(variant, DeviceVariant) and lengths.hold(found):
+                plans.append(DevicePlan(body, variant, found, limits))
+        return self._loaded(sorted(plans, key=kernel_step_seconds), pattern)
 
-    def _variant(self, lengths: Any) -> DeviceVariant | str:
+    def _loaded(self, plans: Sequence[DevicePlan], pattern: Any) -> DevicePlan | None:
+        """The first plan whose kernel compiles."""
+        for plan in plans:
+            variant = plan.variant
+            try:
+                if variant.function is None:
+                    variant.function = self.launcher.load(variant.text, self.exact, variant.grid)
+            except Exception as error:  # a kernel is never needed
+                self.variants[pattern, variant.grid] = f"{type(error).__name__}: {str(error)[:2000]}"
+            else:
+                return plan
+        return None
+
+    def _variant(self, lengths: Any, grid: bool) -> DeviceVariant | str:
         try:
-            made = DeviceVariant.of(self.body, lengths)
-            made.function = self.launcher.load(made.text, self.exact)
+            return DeviceVariant.of(self.body, lengths, grid)
         except NoForm as reason:
             return str(reason)
-        except Exception as error:  # a kernel is never needed
-            return f"{type(error).__name__}: {str(error)[:2000]}"
-        return made
 
 
 @dataclass

@@ -4,28 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import prod
 from typing import Any, Protocol
 
 import numpy as np
 
 from scanopt.backends.kernels.ir import Fail, For, If, Steps, Stmt
-from scanopt.backends.kernels.lanes import Lanes, lanes_of
+from scanopt.backends.kernels.lanes import Lanes, lanes_of, no_lanes
 from scanopt.backends.kernels.lower import lowered
 from scanopt.backends.kernels.nodes import Body, NoForm
 from scanopt.backends.kernels.print_cuda import THREADS, cuda_text
-from scanopt.backends.kernels.recipe import ALIGNED, Given, Number, Recipe, scratch_offsets
+from scanopt.backends.kernels.print_grid import COLUMNS, GRID_THREADS, HeldFactor, grid_text
+from scanopt.backends.kernels.recipe import ALIGNED, Given, Number, Recipe, evaluated, scratch_offsets
 from scanopt.backends.kernels.sizes import Lengths
 
-__all__ = ["DevicePlan", "DeviceVariant", "Launcher"]
+__all__ = ["DeviceLimits", "DevicePlan", "DeviceVariant", "Launcher"]
 
 Array = Any
 Shape = tuple[int, ...]
 MOST_NUMBERS = 400
 """A kernel is given 4 kB at most."""
 MOST_THREADS = 512
+STATIC = 34 << 10
+"""Bytes of shared memory that the text of a grid declares itself, at most."""
 MOST_ROOM = 1 << 30
 """Bytes of rows that a loop that may end early is given room for."""
+
+
+@dataclass(frozen=True)
+class DeviceLimits:
+    """What a device has: multiprocessors, and bytes of shared memory that a block may ask for.
+
+    together: whether all blocks of a launch can be made to run at the same time.
+    """
+
+    multiprocessors: int
+    shared: int
+    together: bool
 
 
 class Launcher(Protocol):
@@ -36,35 +52,57 @@ class Launcher(Protocol):
         """The array module."""
         ...
 
-    def load(self, text: str, exact: bool) -> Any:
-        """The function of a text.  exact: without contraction."""
+    @property
+    def limits(self) -> DeviceLimits:
+        """Of the current device."""
         ...
 
-    def launch(self, function: Any, blocks: int, threads: int, args: Sequence[Any]) -> None:
-        """Run it on the current stream."""
+    def load(self, text: str, exact: bool, together: bool = False) -> Any:
+        """The function of a text.  exact: without contraction; together: all blocks run at the same time."""
+        ...
+
+    def launch(self, function: Any, blocks: int, threads: int, args: Sequence[Any], shared: int = 0) -> None:
+        """Run it on the current stream.  shared: bytes of shared memory beside those that the text declares."""
         ...
 
 
 @dataclass
 class DeviceVariant:
-    """A kernel for one pattern of lengths.  checked: it may end early, so its status has to be looked at."""
+    """A kernel for one pattern of lengths.  checked: it may end early, so its status has to be looked at.
+
+    grid: all blocks run each step together; held: factors that they may hold in shared memory; cells: bytes for
+    numbers that all of them read.
+    """
 
     lanes: Lanes
     recipe: Recipe
     text: str
     checked: bool
+    grid: bool = False
+    held: tuple[HeldFactor, ...] = ()
+    cells: int = 0
     function: Any = None
 
     @staticmethod
-    def of(body: Body, lengths: Lengths) -> DeviceVariant:
-        """The kernel of a loop.  Raises NoForm."""
-        lanes = lanes_of(body, lengths)
+    def of(body: Body, lengths: Lengths, grid: bool = False) -> DeviceVariant:
+        """The kernel of a loop, by lanes or by a grid of blocks that share each step.  Raises NoForm."""
+        lanes = no_lanes(body, lengths) if grid else lanes_of(body, lengths)
         recipe = lowered(lanes.body, lanes.lengths)
-        text = cuda_text(recipe, len(lanes.axes), lanes.numbers)
+        held: tuple[HeldFactor, ...] = ()
+        cells = 0
+        if grid:
+            text, held, cells = grid_text(recipe)
+        else:
+            text = cuda_text(recipe, len(lanes.axes), lanes.numbers)
         if len(recipe.kernel.numbers) + len(recipe.given) * (2 + len(lanes.axes)) > MOST_NUMBERS:
             raise NoForm("it has too many arrays for one kernel")
         checked = body.loop.until is not None or any(isinstance(x, Fail) for x in _walk(recipe.kernel.body))
-        return DeviceVariant(lanes, recipe, text, checked)
+        return DeviceVariant(lanes, recipe, text, checked, grid, held, cells)
+
+    @property
+    def barriers(self) -> int:
+        """How often threads wait for one another at each step, about."""
+        return self.text.rsplit("while (", 1)[-1].count("BARRIER;") if not self.lanes.numbers else 0
 
 
 def _walk(body: Sequence[Stmt]) -> Iterator[Stmt]:
@@ -83,6 +121,7 @@ class DevicePlan:
     body: Body
     variant: DeviceVariant
     shapes: Mapping[str, Shape]
+    limits: DeviceLimits
     places: Mapping[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -91,11 +130,18 @@ class DevicePlan:
         self.counts = [self.shapes[name][i] for name, i in lanes.axes]
         self.total = prod(self.counts)
         known = {name: self.shapes[axis[0]][axis[1]] for name, axis in recipe.lengths.numbers.items()}
-        self.offsets, self.size = scratch_offsets(recipe.given, known)
+        self.offsets, size = scratch_offsets(recipe.given, known)
+        self.size = -(-size // ALIGNED) * ALIGNED
+        self.sizes = known
         loop = self.body.loop
         self.time = {r.source for r in loop.reads} | {s.init for s in loop.states}
         if lanes.numbers:
             self.threads, self.blocks = THREADS, -(-self.total // THREADS)
+        elif self.variant.grid:
+            widest = max(prod(shape) for name, shape in self.shapes.items() if name not in self.body.outer)
+            columns = [-(-evaluated(h.columns, known) // COLUMNS) for h in self.variant.held]
+            self.threads = GRID_THREADS
+            self.blocks = min(self.limits.multiprocessors, max(-(-widest // GRID_THREADS), *columns, 1))
         else:
             widest = max(prod(self._left(name)) for name in self.shapes)
             self.threads = min(MOST_THREADS, max(32, -(-widest // 32) * 32))
@@ -122,18 +168,31 @@ class DevicePlan:
             x, by_lane, row = self._given(xp, g, arrays, outs)
             given.append(x)
             steps += [*by_lane, *([row] if self.variant.lanes.numbers else [])]
-        status = xp.zeros(2, "int64")
-        scratch = xp.empty(self.size * self.total + ALIGNED, "uint8")
+        status = xp.zeros(3, "int64")
+        scratch = xp.empty(self.size * self.total + self.variant.cells + ALIGNED, "uint8")
         numbers = [self._number(x, n, rows) for x in recipe.numbers]
-        own = [*self.counts, *steps, *([] if self.variant.lanes.numbers else [self.size])]
+        places, shared = self.held
+        own = [*self.counts, *steps, *places, *([] if self.variant.lanes.numbers else [self.size])]
         args = (*given, scratch, status, *(np.int64(x) for x in (*numbers, *own)))
-        launcher.launch(self.variant.function, self.blocks, self.threads, args)
+        launcher.launch(self.variant.function, self.blocks, self.threads, args, shared)
         taken = n
         if self.variant.checked:
-            code, taken = (int(x) for x in status.tolist())
+            code, taken = (int(x) for x in status[:2].tolist())
             if code < 0:
                 return None
         return [self._back(xp, i, x, taken) for i, x in enumerate(outs)]
+
+    @cached_property
+    def held(self) -> tuple[list[int], int]:
+        """Where factors are held in shared memory, -1 where there is no room, and how many bytes they take."""
+        free, places, taken = self.limits.shared - STATIC, list[int](), 0
+        for h in self.variant.held:
+            groups = -(-evaluated(h.columns, self.sizes) // COLUMNS)
+            size = -(-groups // self.blocks) * COLUMNS * evaluated(h.rows, self.sizes) * h.item
+            fits = taken + size <= free
+            places.append(taken if fits else -1)
+            taken += size if fits else 0
+        return places, taken
 
     def _rows(self, rows: int | str | None, n: int, arrays: Sequence[Array]) -> int:
         """How many rows are kept of n steps."""

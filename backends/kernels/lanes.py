@@ -35,7 +35,7 @@ from scanopt.backends.kernels.nodes import (
 )  # fmt: skip
 from scanopt.backends.kernels.sizes import Axis, Lengths
 
-__all__ = ["Lanes", "lanes_of"]
+__all__ = ["Lanes", "lanes_of", "no_lanes"]
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,12 @@ def lanes_of(body: Body, lengths: Lengths) -> Lanes:
     }
     one = replace(body, root=replace(body.root, nodes=_in_any_order(body.root.nodes)))
     return Lanes(one, replace(lengths, axes=axes), *classes.told(found), False)
+
+
+def no_lanes(body: Body, lengths: Lengths) -> Lanes:
+    """A loop all of whose steps are run whole."""
+    one = replace(body, root=replace(body.root, nodes=_in_any_order(body.root.nodes)))
+    return Lanes(one, lengths, (), dict.fromkeys(lengths.axes, ()), False)
 
 
 def _in_any_order(nodes: Sequence[Node]) -> tuple[Node, ...]:

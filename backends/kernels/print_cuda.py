@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from scanopt.backends.kernels.barriers import Access, Waiting
 from scanopt.backends.kernels.c_operations import TYPES
@@ -29,7 +29,7 @@ from scanopt.backends.kernels.nodes import NoForm
 from scanopt.backends.kernels.print_c import NAME, Printer, bare
 from scanopt.backends.kernels.recipe import Recipe
 
-__all__ = ["THREADS", "cuda_text", "parameters"]
+__all__ = ["THREADS", "Block", "CudaPrinter", "assembled", "cuda_text", "parameters", "signature"]
 
 THREADS = 128
 """Threads of a block where each has a lane of its own."""
@@ -53,21 +53,31 @@ def cuda_text(recipe: Recipe, lanes: int, numbers: bool) -> str:
     lanes: the number of lane axes.  numbers: all values are numbers, and each lane is a thread; else it is a block.
     status: two numbers, a negative one where array steps have to run, and the number of steps taken.
     """
-    kernel, w = recipe.kernel, _Threads(recipe) if numbers else _Block(recipe)
+    w = _Threads(recipe) if numbers else Block(recipe)
+    head = signature(recipe, [*recipe.kernel.numbers, *parameters(recipe, lanes, numbers)])
+    body = [*_start(recipe, lanes, numbers), *w.body_of(recipe.kernel)]
+    return assembled(recipe, w, f"__launch_bounds__({THREADS}) " if numbers else "", head, body)
+
+
+def signature(recipe: Recipe, numbers: Sequence[str]) -> str:
+    """The parameters of a kernel."""
     arrays = [f"{TYPES[g.dtype]} *__restrict__ q{i}" for i, g in enumerate(recipe.given) if g.kind != "scratch"]
-    own = [*kernel.numbers, *parameters(recipe, lanes, numbers)]
-    head = ", ".join([*arrays, "char *scratch", "int64 *status", *(f"int64 {x}" for x in own)])
+    return ", ".join([*arrays, "char *scratch", "int64 *status", *(f"int64 {x}" for x in numbers)])
+
+
+def assembled(recipe: Recipe, w: CudaPrinter, limit: str, head: str, body: Sequence[str], more: str = "") -> str:
+    """The whole text.  more: what stands behind the head.  Raises NoForm for functions that a device lacks."""
     functors = [
         functor(f"F{i}", name, dtypes) if name != "matmul" else "" for i, (name, dtypes) in enumerate(recipe.loops)
     ]
     for (name, dtypes), text in zip(recipe.loops, functors, strict=True):
         if name != "matmul" and not text:
             raise NoForm(f"{name} of {', '.join(dtypes[:-1])} has no form on a device")
-    body = [*_start(recipe, lanes, numbers), *w.body_of(kernel)]
-    helpers = (DRAWS if w.draws else "") + "".join(sorted(w.helpers)).replace("static inline", "INLINE")
-    limit = f"__launch_bounds__({THREADS}) " if numbers else ""
+    helpers = (DRAWS if w.draws else "") + "".join(sorted(w.helpers))
+    helpers = helpers.replace("static inline", "INLINE")
     text = f'{helpers}{"".join(functors)}\nextern "C" __global__ void {limit}{NAME}({head})\n{{\n' + "\n".join(body)
-    return HEAD + re.sub(r"\b__builtin_(inff?|nanf?|signbit|fabs)\b", r"b_\1", text).replace("__builtin_", "") + "\n}\n"
+    text = re.sub(r"\b__builtin_(inff?|nanf?|signbit|fabs)\b", r"b_\1", text).replace("__builtin_", "")
+    return f"{HEAD}{more}{text}\n}}\n"
 
 
 def _start(recipe: Recipe, lanes: int, numbers: bool) -> Iterator[str]:
@@ -91,7 +101,7 @@ def _start(recipe: Recipe, lanes: int, numbers: bool) -> Iterator[str]:
             yield f"    {t} *const {p.name} = q{i}{place};"
 
 
-class _Device(Printer):
+class CudaPrinter(Printer):
     """What both ways of printing have in common."""
 
     def __init__(self, recipe: Recipe) -> None:
@@ -128,7 +138,7 @@ class _Device(Printer):
         return f"for (int64 i = {at}; i < {e[0]}; i += {by}) {target} = F{x.slot}::of({given});"
 
 
-class _Threads(_Device):
+class _Threads(CudaPrinter):
     """Each lane is a thread: rows of an array lie `r` elements apart."""
 
     def __init__(self, recipe: Recipe) -> None:
@@ -174,11 +184,14 @@ class _Threads(_Device):
                 yield from super().statement(x, depth)
 
 
-class _Block(_Device):
+class Block(CudaPrinter):
     """Each lane is a block, all of whose threads run all statements; what writes memory is shared out among them.
 
     They wait for one another where `barriers.py` says that they have to.
+    me, threads: texts for the number of a thread, and how many there are.
     """
+
+    me, threads = "threadIdx.x", "blockDim.x"
 
     def __init__(self, recipe: Recipe) -> None:
         super().__init__(recipe)
@@ -188,7 +201,7 @@ class _Block(_Device):
     def body_of(self, kernel: Kernel) -> Iterator[str]:
         """The statements; a thread of the first block tells how many steps there were."""
         yield from super().body_of(kernel)
-        yield f"    if (lane == 0 && threadIdx.x == 0) status[1] = {kernel.result};"
+        yield f"    if (lane == 0 && {self.me} == 0) status[1] = {kernel.result};"
 
     def statement(self, x: Stmt, depth: int) -> Iterator[str]:
         """As in C, shared out among threads."""
@@ -197,31 +210,37 @@ class _Block(_Device):
             return
         space = "    " * depth
         match x:
-            case Declare(name=name, dtype=dtype, elements=elements) if elements:
-                yield f"{space}__shared__ {TYPES[dtype]} {name}[{elements}];"
+            case Declare(elements=elements) if elements:
+                yield from self._shared(x, depth)
             case Steps() | If():
                 yield from self._branching(x, depth)
             case Fail(status=status):
                 yield from self._failed(status, space)
             case _:
-                yield from self._wait(self.waiting.of(x, self.recipe.loops), space)
+                yield from self._wait(self.touched(x), space)
                 yield from self._shared(x, depth)
+
+    def touched(self, x: Stmt) -> list[Access]:
+        """What a statement touches in memory."""
+        return self.waiting.of(x, self.recipe.loops)
 
     def _shared(self, x: Stmt, depth: int) -> Iterator[str]:
         """A statement that all threads run, or each a part of."""
         space = "    " * depth
         match x:
+            case Declare(name=name, dtype=dtype, elements=elements) if elements:
+                yield f"{space}__shared__ {TYPES[dtype]} {name}[{elements}];"
             case Store(array=array, index=index, value=value):
-                yield f"{space}if (threadIdx.x == 0) {array}[{self.expression(index)}] = {self.expression(value)};"
+                yield f"{space}if ({self.me} == 0) {array}[{self.expression(index)}] = {self.expression(value)};"
             case Inner(arrays=arrays, strides=strides):
-                yield f"{space}{self._serial(x, 'threadIdx.x', 'blockDim.x')}"
+                yield f"{space}{self._serial(x, self.me, self.threads)}"
                 if arrays[0] == arrays[-1] and strides[0] == ZERO:  # a reduction ends with a barrier
                     self.waiting.met()
             case For():
                 yield from self._shared_out(x, depth)
             case Helper(name=name, arrays=arrays, numbers=(count,)):
                 self.draws = True
-                yield f"{space}{name}({', '.join(arrays)}, {self.expression(count)}, threadIdx.x, blockDim.x);"
+                yield f"{space}{name}({', '.join(arrays)}, {self.expression(count)}, {self.me}, {self.threads});"
             case _:
                 if isinstance(x, Point):
                     self.waiting.moved(x.name)

@@ -1,0 +1,80 @@
+"""Loops that all blocks of a device run together: barriers of a grid, factors held in shared memory, without a device.
+
+The shim runs the blocks as threads of the system, so that they do wait for one another.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cuda_shim import Shim
+from nvrtc import ARCHITECTURES, compiled, missing
+from random_programs import build, generate
+from test_cuda import BLOCK, PROGRAMS, assert_close, barriers, kernels, on_shim
+
+import scanopt
+from scanopt.backends.kernels.device_plans import DeviceVariant
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to compile the shim")
+LARGE = [name for name, (_, numbers) in PROGRAMS.items() if numbers == BLOCK]
+RANDOM = range(3000, 3020)
+
+
+@pytest.fixture(autouse=True)
+def grids_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scanopt.backends.kernels.device_loops.kernel_pays", lambda plan: True)
+    monkeypatch.setattr("scanopt.backends.kernels.device_loops.kernel_step_seconds", lambda plan: not plan.variant.grid)
+
+
+@pytest.fixture(params=[0, 1 << 13], ids=["factors in memory", "factors held"])
+def shim(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Shim:
+    return Shim(tmp_path_factory.mktemp("grid"), threads=32, together=True, shared=request.param)
+
+
+def ran(name: str, shim: Shim) -> list[DeviceVariant]:
+    inputs, outputs, values = PROGRAMS[name][0]()
+    f = scanopt.function(inputs, outputs, backend="numpy")
+    program, loops = on_shim(f, shim)
+    for found, expected in zip(program([np.asarray(v) for v in values]), f.unoptimized(*values), strict=True):
+        assert_close(found, expected)
+    assert all(x.runs for x in loops)
+    return [v for v in kernels(loops) if v.function is not None]
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_a_grid_gives_what_the_interpreter_gives(name: str, shim: Shim) -> None:
+    found = ran(name, shim)
+    assert all(v.grid for v in found)
+
+
+def test_few_barriers_of_a_grid_for_a_step(shim: Shim) -> None:
+    (lstm,) = ran("lstm", shim)
+    assert barriers(lstm) <= 6
+    assert len(lstm.held) == 1
+
+
+@pytest.mark.parametrize("seed", RANDOM)
+def test_random_programs(seed: int, tmp_path: Path) -> None:
+    try:
+        values, outputs = build(generate(seed, pure=True))
+        expected = scanopt.interpret(outputs, values)
+    except (IndexError, ValueError):
+        return
+    if not generate(seed, pure=True).smooth:
+        return
+    f = scanopt.function(list(values), outputs, backend="numpy", fp="exact", on_unused_input="ignore")
+    program, _ = on_shim(f, Shim(tmp_path, threads=32, together=True))
+    for found, e in zip(program([np.asarray(v) for v in values.values()]), expected, strict=True):
+        assert_close(found, e)
+
+
+@pytest.mark.skipif(bool(missing()), reason=missing())
+@pytest.mark.parametrize("name", LARGE)
+def test_every_kernel_compiles_for_all_architectures(name: str, tmp_path: Path) -> None:
+    for v in ran(name, Shim(tmp_path, threads=32, together=True)):
+        for architecture in ARCHITECTURES:
+            binary, said = compiled(v.text, architecture)
+            assert binary[:4] == b"\x7fELF", said
