@@ -28,6 +28,8 @@ __all__ = ["Entry", "can_enter"]
 Array = np.ndarray[Any, Any]
 MOST_PLANS, MOST_ARRAYS, SMALL = 8, 128, 1 << 16
 """Plans that are known at a time; arrays of one kernel; bytes of scratch memory that may lie on the stack."""
+SPARE = 1 << 26
+"""Bytes of scratch memory, at most, that are kept for the next call: new memory costs as much as some arithmetic."""
 LONG = 20_000.0
 """Elements times operators beyond which other threads may run meanwhile."""
 _FASTCALL = 0x80
@@ -83,11 +85,33 @@ static int fits(const Plan *p, Object *const *args, int64 count, Array *cells, d
     return 1;
 }}
 
+/* One piece of memory is kept between calls; only a thread that holds Python's lock gives it or takes it. */
+static char *spare;
+static int64 spare_size;
+
+static char *taken_memory(int64 *size)
+{{
+    char *found = spare;
+    if (!found || spare_size < *size) return malloc(*size);
+    *size = spare_size;
+    spare = 0;
+    return found;
+}}
+
+static void give_back(char *memory, int64 size)
+{{
+    if (size > {SPARE} || (spare && spare_size >= size)) {{ free(memory); return; }}
+    free(spare);
+    spare = memory;
+    spare_size = size;
+}}
+
 static int64 called(const Plan *p, Array *cells, Object **outs)
 {{
     char near[{SMALL + 64}], *G[{MOST_ARRAYS}], *memory = near;
+    int64 size = p->scratch + 64;
     Array scratch;
-    if (p->scratch > {SMALL} && !(memory = malloc(p->scratch + 64))) return -1;
+    if (p->scratch > {SMALL} && !(memory = taken_memory(&size))) return -1;
     scratch.data = (char *)(((unsigned long)memory + 63) & ~63ul);
     for (int64 i = 0; i < p->arrays; i++) {{
         const Given g = p->given[i];
@@ -97,7 +121,7 @@ static int64 called(const Plan *p, Array *cells, Object **outs)
     void *state = p->long_one ? PyEval_SaveThread() : 0;
     int64 status = p->function(G, p->numbers, p->loops);
     if (state) PyEval_RestoreThread(state);
-    if (memory != near) free(memory);
+    if (memory != near) give_back(memory, size);
     return status;
 }}
 

@@ -18,6 +18,7 @@ from scanopt.backends.kernels.ir import (
     Lit,
     Load,
     Point,
+    Steps,
     Stmt,
     Store,
     Var,
@@ -27,6 +28,7 @@ from scanopt.backends.kernels.ir import (
 )  # fmt: skip
 from scanopt.backends.kernels.nodes import Body, Product, walk
 from scanopt.backends.kernels.recipe import Given, Number, Recipe
+from scanopt.backends.kernels.scratch import lives_of
 from scanopt.backends.kernels.sizes import Lengths
 from scanopt.backends.kernels.values import Array, Axes, Scalar, Value, element_of, nest, packed
 
@@ -187,7 +189,17 @@ class Lowering:
         """The kernel, and what it is to be given."""
         params = tuple(self._param(i, g) for i, g in enumerate(self.given))
         kernel = Kernel(params, tuple(self.number_names), len(self.loops), (*self.head, *code), result)
-        return Recipe(kernel, self.lengths, tuple(self.given), tuple(self.numbers), tuple(self.loops))
+        return Recipe(
+            kernel, self.lengths, tuple(self.given), tuple(self.numbers), tuple(self.loops), self._lives(code)
+        )
+
+    def _lives(self, code: Sequence[Stmt]) -> dict[int, tuple[int, int]]:
+        """Between which statements of a program scratch arrays are needed; of a loop, the next step may need all."""
+        if not self.body.whole:
+            return {}
+        once = [x for s in code for x in (s.body if isinstance(s, Steps) and s.var == "t" else (s,))]
+        numbers = {f"g{i}": i for i, g in enumerate(self.given) if g.kind == "scratch"}
+        return {numbers[name]: life for name, life in lives_of([*self.head, *once], numbers).items()}
 
     def _param(self, i: int, g: Given) -> KernelParam:
         if g.kind != "scratch":

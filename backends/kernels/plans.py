@@ -63,7 +63,7 @@ class Plan:
         taken = [g for g in recipe.given if g.kind in ("array", "source", "strided")]
         self._arguments = [(places[g.name], g.kind == "source", g.kind == "strided") for g in taken]
         known = {name: self.shapes[axis[0]][axis[1]] for name, axis in recipe.lengths.numbers.items()}
-        self._offsets, self.size = scratch_offsets(recipe.given, known)
+        self._offsets, self.size = scratch_offsets(recipe.given, known, recipe.lives)
         self._numbers = [self._number(name, known) for name in recipe.kernel.numbers]
         self._where = [self._place(i, taken) for i in range(len(recipe.given))]
         self.rows = [self.shapes[k.value] for k in loop.keeps]

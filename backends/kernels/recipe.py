@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from scanopt.backends.kernels.ir import Do, Expr, Kernel, Lit, Var
+from scanopt.backends.kernels.scratch import placed
 from scanopt.backends.kernels.sizes import Axis, Lengths
 
 __all__ = ["ALIGNED", "Given", "Number", "Recipe", "evaluated", "scratch_offsets"]
@@ -50,13 +51,17 @@ class Number:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A kernel and what it is to be given, in order.  loops: the ufuncs and dtypes of its inner loops."""
+    """A kernel and what it is to be given, in order.  loops: the ufuncs and dtypes of its inner loops.
+
+    lives: by number of a scratch array between which statements it is needed, where it is not needed all the time.
+    """
 
     kernel: Kernel
     lengths: Lengths
     given: tuple[Given, ...]
     numbers: tuple[Number, ...]
     loops: tuple[tuple[str, tuple[str, ...]], ...]
+    lives: Mapping[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
 
 
 def evaluated(x: Expr, numbers: Mapping[str, int]) -> int:
@@ -74,13 +79,16 @@ def evaluated(x: Expr, numbers: Mapping[str, int]) -> int:
             raise ValueError(f"{x} is no expression of lengths")
 
 
-def scratch_offsets(given: Sequence[Given], known: Mapping[str, int]) -> tuple[dict[int, int], int]:
-    """By number the places of scratch arrays, in bytes, and how many bytes they take together."""
-    offsets: dict[int, int] = {}
-    size = 0
+def scratch_offsets(
+    given: Sequence[Given], known: Mapping[str, int], lives: Mapping[int, tuple[int, int]] | None = None
+) -> tuple[dict[int, int], int]:
+    """By number the places of scratch arrays, in bytes, and how many bytes they take together.
+
+    lives: between which statements they are needed; others share no memory.
+    """
+    sizes: dict[int, int] = {}
     for i, g in enumerate(given):
         if g.kind == "scratch":
-            offsets[i] = size
             count = g.rows * prod([evaluated(n, known) for n in g.axes])
-            size += -(-count * np.dtype(g.dtype).itemsize // ALIGNED) * ALIGNED
-    return offsets, size
+            sizes[i] = -(-count * np.dtype(g.dtype).itemsize // ALIGNED) * ALIGNED
+    return placed(sizes, lives or {})

@@ -1,0 +1,129 @@
+"""From where to where a kernel needs each of its scratch arrays: those that are never needed at once share memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from scanopt.backends.kernels.ir import (
+    Cast,
+    Do,
+    Expr,
+    For,
+    Helper,
+    If,
+    Inner,
+    Let,
+    Load,
+    Point,
+    Set,
+    Steps,
+    Stmt,
+    Store,
+)  # fmt: skip
+
+__all__ = ["lives_of", "placed"]
+
+
+def lives_of(statements: Sequence[Stmt], scratch: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """By scratch array the first and the last of the statements, which run once and in order, that mention it.
+
+    A pointer stands for every array that any statement sets it to.
+    """
+    wanted = frozenset(scratch)
+    targets: dict[str, set[str]] = {}
+    for x in _inside(statements):
+        if isinstance(x, Point):
+            targets.setdefault(x.name, set()).add(x.array)
+    found: dict[str, tuple[int, int]] = {}
+    for i, statement in enumerate(statements):
+        for name in wanted.intersection(_reached(set(_arrays(statement)), targets)):
+            found[name] = found.get(name, (i, i))[0], i
+    return found
+
+
+def placed(sizes: Mapping[int, int], lives: Mapping[int, tuple[int, int]]) -> tuple[dict[int, int], int]:
+    """Where arrays of so many bytes lie, and how many bytes they take together; the largest are placed first.
+
+    Arrays without a life are needed from the first statement to the last one.
+
+    >>> placed({0: 64, 1: 128, 2: 64}, {0: (0, 1), 1: (1, 2), 2: (2, 3)})
+    ({1: 0, 0: 128, 2: 128}, 192)
+    """
+    offsets: dict[int, int] = {}
+    for i in sorted(sizes, key=lambda i: -sizes[i]):
+        taken = sorted((offsets[j], offsets[j] + sizes[j]) for j in offsets if _overlap(lives.get(i), lives.get(j)))
+        start = 0
+        for low, high in taken:
+            if start + sizes[i] <= low:
+                break
+            start = max(start, high)
+        offsets[i] = start
+    return offsets, max((offsets[i] + sizes[i] for i in offsets), default=0)
+
+
+def _overlap(a: tuple[int, int] | None, b: tuple[int, int] | None) -> bool:
+    return a is None or b is None or (a[0] <= b[1] and b[0] <= a[1])
+
+
+def _reached(names: set[str], targets: Mapping[str, set[str]]) -> set[str]:
+    """Names with all that pointers among them may point to."""
+    todo = [*names]
+    while todo:
+        new = targets.get(todo.pop(), set()) - names
+        names |= new
+        todo += new
+    return names
+
+
+def _inside(statements: Iterable[Stmt]) -> Iterator[Stmt]:
+    """All statements, with those inside others."""
+    for x in statements:
+        yield x
+        match x:
+            case For(body=body) | Steps(body=body):
+                yield from _inside(body)
+            case If(then=then, otherwise=otherwise):
+                yield from _inside((*then, *otherwise))
+            case _:
+                pass
+
+
+def _arrays(statement: Stmt) -> Iterator[str]:
+    """The arrays and pointers that a statement mentions."""
+    for x in _inside((statement,)):
+        match x:
+            case Point(name=name, array=array, index=index):
+                yield from (name, array, *_read(index))
+            case Store(array=array, index=index, value=value):
+                yield from (array, *_read(index), *_read(value))
+            case Let(value=value) | Set(value=value):
+                yield from _read(value)
+            case If(test=test):
+                yield from _read(test)
+            case For(count=count):
+                yield from _read(count)
+            case Steps(count=count, until=until):
+                yield from (*_read(count), *(_read(until) if until is not None else ()))
+            case Inner(arrays=arrays, dims=dims, strides=strides):
+                yield from arrays
+                yield from (name for n in (*dims, *strides) for name in _read(n))
+            case Helper(arrays=arrays, numbers=numbers):
+                yield from arrays
+                yield from (name for n in numbers for name in _read(n))
+            case _:
+                pass
+
+
+def _read(x: Expr) -> Iterator[str]:
+    """The arrays that an expression reads."""
+    match x:
+        case Load(array=array, index=index):
+            yield array
+            yield from _read(index)
+        case Cast(arg=arg):
+            yield from _read(arg)
+        case Do(args=args):
+            for a in args:
+                yield from _read(a)
+        case _:
+            pass
