@@ -7,6 +7,7 @@ from functools import singledispatch
 
 import numpy as np
 
+from scanopt.backends.kernels.blocks import lanes_in_blocks, write_blocks
 from scanopt.backends.kernels.frames import LoopFrame, checked
 from scanopt.backends.kernels.ir import (
     ONE,
@@ -30,7 +31,7 @@ from scanopt.backends.kernels.ir import (
     product,
     times,
 )  # fmt: skip
-from scanopt.backends.kernels.lowering import Lowering, index, number_of
+from scanopt.backends.kernels.lowering import Lowering, index, number_of, operation
 from scanopt.backends.kernels.nodes import (
     Call,
     Fork,
@@ -64,12 +65,6 @@ def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
 def written(stage: Stage, w: Lowering) -> None:
     """Write a stage."""
     raise NotImplementedError(stage)
-
-
-def operation(node: Map, args: list[Expr], dtypes: list[str]) -> Expr:
-    """The value of a node, of those of its arguments."""
-    given = [x if d == want else Cast(x, want) for x, d, want in zip(args, dtypes, node.takes, strict=True)]
-    return given[0] if node.op == "copy" else Do(node.op, tuple(given), node.dtype, node.takes[-1])
 
 
 @written.register(Map)
@@ -268,9 +263,10 @@ def _fork(node: Fork, w: Lowering) -> None:
 
 @written.register(Nested)
 def _nested(node: Nested, w: Lowering) -> None:
-    outs: list[str] = []
-    for k in node.loop.keeps:
-        outs.append(w.place(k.out))
+    if axes := lanes_in_blocks(node, w):
+        write_blocks(node, axes, w, lambda nodes, wanted: emit(w, nodes, wanted))
+        return
+    outs = [w.place(k.out) for k in node.loop.keeps]
     steps = checked(w, node)
     frame = LoopFrame(w, node, w.fresh("t"), steps, outs, outermost=False)
     frame.write(lambda nodes, wanted: emit(w, nodes, wanted))

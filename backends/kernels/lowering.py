@@ -11,6 +11,7 @@ from scanopt.backends.kernels.ir import (
     ZERO,
     Cast,
     Declare,
+    Do,
     Expr,
     Kernel,
     KernelParam,
@@ -26,13 +27,13 @@ from scanopt.backends.kernels.ir import (
     product,
     times,
 )  # fmt: skip
-from scanopt.backends.kernels.nodes import Body, Product, walk
+from scanopt.backends.kernels.nodes import Body, Map, Product, walk
 from scanopt.backends.kernels.recipe import Given, Number, Recipe
 from scanopt.backends.kernels.scratch import lives_of
 from scanopt.backends.kernels.sizes import Lengths
 from scanopt.backends.kernels.values import Array, Axes, Scalar, Value, element_of, nest, packed
 
-__all__ = ["Lowering", "index", "number_of"]
+__all__ = ["Lowering", "index", "number_of", "operation"]
 
 
 class Lowering:
@@ -218,3 +219,9 @@ def number_of(value: Value) -> Expr:
     """The number that a value without axes is."""
     assert isinstance(value, Scalar)
     return value.value
+
+
+def operation(node: Map, args: list[Expr], dtypes: list[str]) -> Expr:
+    """The value of a node, of those of its arguments."""
+    given = [x if d == want else Cast(x, want) for x, d, want in zip(args, dtypes, node.takes, strict=True)]
+    return given[0] if node.op == "copy" else Do(node.op, tuple(given), node.dtype, node.takes[-1])
