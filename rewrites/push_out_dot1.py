@@ -160,6 +160,12 @@ def _until(step: Any, X: Any, Y: Any, start: Any) -> Any:
     return scanopt.scan(lambda v, w, s: (step(v, w, s), scanopt.until(v.sum() > 2)), [X, Y], [start, *more])[0]
 
 
+def _narrow_and_wide(x: Any, Y: Any) -> Any:
+    """A sum of products of 32 bits, step by step, and with 64 bits."""
+    rows, _ = scanopt.map(lambda a, v: a * v, [x, Y])
+    return _last(lambda a, v: a * v, [x, Y], Y[0] * 0) + rows.sum(axis=0)
+
+
 @law(
     licence="reassoc",
     source="Theano scan internals, PushOutDot1",
@@ -192,7 +198,10 @@ def last_of_sum_of_products(init: Value, X: Value, S: Value) -> Equation:
         lambda X, Y: scanopt.map(T.outer, [X, Y])[0].sum(axis=0),
         lambda x, Y: scanopt.map(lambda a, v: a * v, [x, Y])[0].sum(axis=0),
     ),
-    never=lambda X, Y: scanopt.map(lambda v, w: v * w, [X, Y])[0].sum(axis=0),
+    never=(
+        lambda X, Y: scanopt.map(lambda v, w: v * w, [X, Y])[0].sum(axis=0),
+        lambda x, Y: _narrow_and_wide(T.cast(x, "int32"), T.cast(Y, "int32")),
+    ),
 )
 def sum_of_products(X: Value, S: Value, d: Text) -> Equation:
     """The sum of rows that are products is one product, of their dtype."""
@@ -232,5 +241,5 @@ def last_of_sum_of_multiples(init: Value, X: Value, S: Value) -> Equation:
     return Equation(
         ops.fold(init, X, ufunc="add"),
         ops.fold(init, ops.expand_dims(S, axis=(0,)), ufunc="add"),
-        when=[adds_up_freely(X, S), floating(X)],
+        when=[adds_up_freely(X, S)],
     )
