@@ -176,8 +176,9 @@ Made by `{command}`; do not edit.
 {dates}, Python {python}, {versions}. [Wide programs](soundness-wide.md) whose lines are mostly of operators that those
 do not use: NumPy's functions, special functions, statistics, transforms, linear algebra, windows, sets, random numbers
 by keys, promised lengths, bytes read as another dtype, functions with derivatives of their own
-(`tests/corpus/wide/language.py`), and recurrences that laws have operators for (`tests/corpus/wide/recurrences.py`). Each is run and compared in the same ways; one derivative of each of the
-smooth programs is compared with differences, too.
+(`tests/corpus/wide/language.py`), and recurrences that laws have operators for (`tests/corpus/wide/recurrences.py`).
+Each is run and compared in the same ways; one derivative of each of the smooth programs is compared with differences,
+too.
 
 A shard in which something differed is run again, whole, once that is mended."""
 

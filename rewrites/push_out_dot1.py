@@ -11,7 +11,7 @@ from typing import Any
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.calculus.condition import Rules, fact, when
+from scanopt.calculus.condition import Rules, fact, hint, when
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import (
     Args,
@@ -69,18 +69,14 @@ def scatters(op: Op, k: Text, g: Op) -> None:
     """
 
 
-@fact
-def to_add_up(X: Value, *, d: Text, i: Value, op: Op, r: Args, V: Value, Y: Value) -> Rules:
-    """The rows of X, of one dtype with their sum, are added up."""
-    yield when(V.is_(ops.fold(i, X, ufunc="add")), d.is_(dtype(i)), d.is_(dtype(X))).then(to_add_up(X))
-    yield when(V.is_(ops.sum(X, axis=(0,), keepdims=False)), d.is_(dtype(V)), d.is_(dtype(X))).then(to_add_up(X))
-    yield when(to_add_up(V), V.is_(vmap(op, "11")(X, Y)), termwise(op), d.is_(dtype(X)), d.is_(dtype(Y))).then(
-        to_add_up(X), to_add_up(Y)
-    )
+@hint
+def to_add_up(X: Value, *, i: Value, op: Op, r: Args, V: Value, Y: Value) -> Rules:
+    """The rows of X are added up."""
+    yield when(V.is_(ops.fold(i, X, ufunc="add"))).then(to_add_up(X))
+    yield when(V.is_(ops.sum(X, axis=(0,), keepdims=False))).then(to_add_up(X))
+    yield when(to_add_up(V), V.is_(vmap(op, "11")(X, Y)), termwise(op)).then(to_add_up(X), to_add_up(Y))
     for flags in ALONE:
-        yield when(to_add_up(V), V.is_(vmap(op, flags)(X, r)), additive(op), d.is_(dtype(V)), d.is_(dtype(X))).then(
-            to_add_up(X)
-        )
+        yield when(to_add_up(V), V.is_(vmap(op, flags)(X, r)), additive(op)).then(to_add_up(X))
 
 
 @fact
@@ -90,6 +86,7 @@ def adds_up(
     *,
     A: Value,
     B: Value,
+    d: Text,
     g: Op,
     J: Value,
     k: Text,
@@ -101,15 +98,21 @@ def adds_up(
     Y: Value,
     z: Value,
 ) -> Rules:
-    """S is the sum of the rows of X: the same products or the same rows, added in some order."""
+    """S is the sum of the rows of X, of their dtype: the same products or the same rows, added in some order."""
     yield when(adds_up(X, S)).then(added(X).gets(S))
     yield when(
         to_add_up(X), X.is_(vmap(op, "11")(A, B)), contracts(op, k, g), k.is_(to_string(ndim(A)) + to_string(ndim(B)))
     ).then(adds_up(X, g(A, B)))
     yield when(to_add_up(X), X.is_(vmap(op, "11")(A, B)), contracts(op, "", g)).then(adds_up(X, g(A, B)))
-    yield when(to_add_up(V), V.is_(vmap(op, "11")(X, Y)), termwise(op), S.is_(added(X)), T.is_(added(Y))).then(
-        adds_up(V, op(S, T))
-    )
+    yield when(
+        to_add_up(V),
+        V.is_(vmap(op, "11")(X, Y)),
+        termwise(op),
+        d.is_(dtype(X)),
+        d.is_(dtype(Y)),
+        S.is_(added(X)),
+        T.is_(added(Y)),
+    ).then(adds_up(V, op(S, T)))
     yield when(
         to_add_up(X),
         X.is_(vmap(op, "011")(z, Y, J)),
@@ -126,7 +129,16 @@ def adds_up(
         ndim(J).is_(ndim(K)),
     ).then(adds_up(X, g(z, Y, J, K)))
     for flags in ALONE:
-        yield when(V.is_(vmap(op, flags)(X, r)), additive(op), S.is_(added(X))).then(adds_up(V, op(S, r)))
+        yield when(V.is_(vmap(op, flags)(X, r)), additive(op), d.is_(dtype(V)), d.is_(dtype(X)), S.is_(added(X))).then(
+            adds_up(V, op(S, r))
+        )
+
+
+@fact
+def sums_alike(X: Value) -> Rules:
+    """Sums of X are of its dtype: those of bools and of small integers are wider."""
+    for d in ("int64", "uint64", "float16", "float32", "float64", "complex64", "complex128"):
+        yield when(dtype(X).is_(d)).then(sums_alike(X))
 
 
 @fact
@@ -179,15 +191,18 @@ def _narrow_and_wide(x: Any, Y: Any) -> Any:
         lambda X, Y, y: _last(T.dot, [X], y, Y),
         lambda X, Y, a: _last(lambda v, w: T.tanh(v * w).sum(), [X, Y], a),
         lambda X, p, W: _last(lambda v, i: T.inc_subtensor(T.ones_like(W)[i], v), [X, p % 2], W),
+        lambda x, Y: _last(lambda a, v: a * v, [T.cast(x, "int32"), T.cast(Y, "int32")], T.cast(Y[0], "int64")),
     ),
 )
-def last_of_sum_of_products(init: Value, X: Value, S: Value) -> Equation:
-    """Rows that are products come to one row, one product.
+def last_of_sum_of_products(init: Value, X: Value, S: Value, d: Text) -> Equation:
+    """Rows that are products come to one row, one product, of the dtype of the state.
 
     Adding that row is left to the fold: it raises where the row does not fit the state.
     """
     return Equation(
-        ops.fold(init, X, ufunc="add"), ops.fold(init, ops.expand_dims(S, axis=(0,)), ufunc="add"), when=[adds_up(X, S)]
+        ops.fold(init, X, ufunc="add"),
+        ops.fold(init, ops.expand_dims(S, axis=(0,)), ufunc="add"),
+        when=[adds_up(X, S), of_dtype(init, d), of_dtype(X, d)],
     )
 
 
@@ -203,10 +218,9 @@ def last_of_sum_of_products(init: Value, X: Value, S: Value) -> Equation:
         lambda x, Y: _narrow_and_wide(T.cast(x, "int32"), T.cast(Y, "int32")),
     ),
 )
-def sum_of_products(X: Value, S: Value, d: Text) -> Equation:
+def sum_of_products(X: Value, S: Value) -> Equation:
     """The sum of rows that are products is one product, of their dtype."""
-    left = ops.sum(X, axis=(0,), keepdims=False)
-    return Equation(left, S, when=[adds_up(X, S), of_dtype(left, d), of_dtype(X, d)])
+    return Equation(ops.sum(X, axis=(0,), keepdims=False), S, when=[adds_up(X, S), sums_alike(X)])
 
 
 @law(
@@ -234,12 +248,13 @@ def last_of_sum_until(c: Clock, init: Value, s: State, x: Value, p: Clock) -> Eq
     never=(
         lambda X, Y, a: _last(T.dot, [X, Y], a),
         lambda p, n, k: scanopt.scan(lambda v, s, k: s + v * k, p, [n], [k])[0][-1],
+        lambda X, y: _last(lambda v, w: v * w, [T.cast(X, "float32")], y, T.cast(y, "float32")),
     ),
 )
-def last_of_sum_of_multiples(init: Value, X: Value, S: Value) -> Equation:
+def last_of_sum_of_multiples(init: Value, X: Value, S: Value, d: Text) -> Equation:
     """What products with one and the same value add up to is the product with what the others add up to."""
     return Equation(
         ops.fold(init, X, ufunc="add"),
         ops.fold(init, ops.expand_dims(S, axis=(0,)), ufunc="add"),
-        when=[adds_up_freely(X, S)],
+        when=[adds_up_freely(X, S), of_dtype(init, d), of_dtype(X, d)],
     )

@@ -223,3 +223,12 @@ def test_what_is_taken_out_keeps_its_dtype(dtype: str) -> None:
     f = scanopt.function([x, s0, b], s[-1], fp="fast")
     arrays = np.array([1, 0, 1], dtype), np.float32(2), np.float32(3)
     assert (f(*arrays), f(*arrays).dtype) == (f.unoptimized(*arrays), "float32")
+
+
+def test_gradient_of_a_weight_ends_in_the_product() -> None:
+    X, w, h0 = T.dmatrix("X"), T.dvector("w"), T.dscalar("h0")
+    h, _ = scanopt.scan(lambda x, h, w: T.tanh(T.dot(x, w) + h), X, h0, w)
+    f = scanopt.function([X, w, h0], scanopt.grad(h[-1], w))
+    assert "fold" not in ops(f)
+    assert "tensordot" in ops(f)
+    agrees(f, normal(5, 3), normal(3), 0.5)

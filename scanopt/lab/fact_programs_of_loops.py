@@ -107,16 +107,22 @@ def _small_sums_elsewhere(p: Any, q: Any) -> Any:
 
 
 @_kept
-def _sum_of_small_contractions(A: Any, B: Any) -> Any:
-    return map_(lambda v, w: T.tensordot(v, w, axes=1), [_bytes(A), _bytes(B)])[0].sum(axis=0)
+def _small_contractions(A: Any, B: Any) -> Any:
+    return map_(lambda v, w: T.tensordot(v, w, axes=1), [_bytes(A), _bytes(B)])[0]
 
 
 @_kept
-def _sum_of_small_additions(A: Any, p: Any, q: Any, W: Any) -> Any:
+def _small_additions(A: Any, p: Any, q: Any, W: Any) -> Any:
     return [
-        map_(lambda v, i, W: T.inc_subtensor(T.zeros_like(W)[i], v), [_bytes(A), p], [_bytes(W)])[0].sum(axis=0),
-        map_(lambda i, j, W: T.inc_subtensor(T.zeros_like(W)[i, j], _small(i)), [p, q], [_bytes(W)])[0].sum(axis=0),
+        map_(lambda v, i, W: T.inc_subtensor(T.zeros_like(W)[i], v), [_bytes(A), p], [_bytes(W)])[0],
+        map_(lambda i, j, W: T.inc_subtensor(T.zeros_like(W)[i, j], _small(i)), [p, q], [_bytes(W)])[0],
     ]
+
+
+@_kept
+def _sums_beside_products(p: Any, q: Any) -> Any:
+    products = map_(lambda i, j: [i * j, i * i, i * j - i * i], [p, q])[0]
+    return [products[0].sum(axis=0), products[1].sum(axis=0), products[2]]
 
 
 # adds_up: two indices of different numbers of axes; one number for a row.
@@ -320,11 +326,6 @@ def _added_at_tables(x: Any, y: Any, p: Any, q: Any, W: Any) -> Any:
 
 
 # to_add_up: products of small integers, in a sum of large ones; sums of small ones beside them.
-@_kept
-def _small_products_in_a_large_state(X: Any, Y: Any, k: Any) -> Any:
-    return scan(lambda v, w, s: s + T.dot(v, w), [_bytes(X), _bytes(Y)], [k])[0][-1]
-
-
 @_kept
 def _small_states_beside_sums(p: Any, q: Any, k: Any) -> Any:
     def total(more: int) -> Any:

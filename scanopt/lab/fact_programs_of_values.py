@@ -275,11 +275,6 @@ def _small(v: Any) -> Any:
 
 
 @_kept
-def _sum_of_small_products(p: Any, q: Any) -> Any:
-    return map_(lambda i, j: _small(i) * _small(j), [p, q])[0].sum(axis=0)
-
-
-@_kept
 def _small_products_and_large_ones(p: Any, q: Any) -> Any:
     return [
         map_(lambda i, j: _small(i) * _small(j) + i * j, [p, q])[0].sum(axis=0),
