@@ -52,9 +52,10 @@ def test_notebooks_are_the_tutorials(page: str) -> None:
 
 
 @pytest.mark.parametrize("page", NOTEBOOKS)
-def test_all_cells_of_a_notebook_run_and_print_what_it_says(page: str) -> None:
+def test_all_cells_of_a_notebook_run_and_print_what_it_says(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In IPython, as a notebook's kernel runs them: what a cell ends with is shown as a widget, or as a page."""
     shell_of = pytest.importorskip("IPython.core.interactiveshell", reason="pip install scanopt[notebook]")
+    monkeypatch.delenv("VIRTUAL_ENV", raising=False)  # of another environment IPython warns
     shell = shell_of.InteractiveShell()
     book = json.loads((DOCS / "notebooks" / f"{page}.ipynb").read_text(encoding="utf-8"))
     shown: list[object] = []

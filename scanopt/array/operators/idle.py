@@ -40,7 +40,8 @@ def no_rows(op: Op, flags: Sequence[str]) -> Op:
 def when_runs(op: Op) -> Op:
     """The operator, of a number of steps and its arguments: where there is no step it does not run.
 
-    What it gives then is of the shape that it would be, and has any entries: nobody reads them.
+    What it gives then is of the shape that it would be, and has the entries that are known without a step, else any:
+    only lengths may depend on them.
 
     >>> import numpy as np
     >>> first = when_runs(Op.make("getitem", index=(0,))).bind()
@@ -126,7 +127,9 @@ def _infer_no_rows(*xs: Operand, op: str, flags: tuple[str, ...]) -> TensorType:
 def _bind_no_rows(xp: Any, op: str, flags: tuple[str, ...]) -> Callable[..., Any]:
     def empty(*xs: Any) -> Any:
         found = _evaluated(op, flags, [concrete(x) for x in xs])
-        return xp.empty(concrete_shape(found.shape), found.dtype)
+        if found.value is None:
+            return xp.empty(concrete_shape(found.shape), found.dtype)
+        return xp.asarray(found.value)  # lengths may depend on it
 
     return empty
 
