@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from types import ModuleType
@@ -21,7 +21,8 @@ from typing import Any
 
 from scanopt.array.op import Op as Operator
 from scanopt.calculus.condition import FACTS, Condition, parameters
-from scanopt.calculus.terms import Int, Op, Term, operator_of
+from scanopt.calculus.term import operators_in
+from scanopt.calculus.terms import Int, Term
 from scanopt.extensions import extension_modules, load_extensions
 from scanopt.forks import STARTING
 
@@ -133,11 +134,7 @@ class Law:
 
     def operators(self) -> list[Operator]:
         """The operators of the table that it may introduce, but for those with parameters that are variables."""
-        return sorted({op for op, fixed in _operators(self.equation.right) if fixed}, key=lambda op: op.key)
-
-    def needed_operators(self) -> set[Operator]:
-        """The operators of the table that its left side names."""
-        return {op for op, _ in _operators(self.equation.left)}
+        return sorted({op for op, fixed in operators_in(self.equation.right) if fixed}, key=lambda op: op.key)
 
     def __str__(self) -> str:
         when = f"  when {', '.join(self.conditions)}" if self.conditions else ""
@@ -155,15 +152,6 @@ def numbered(x: Term, numbers: dict[Int, Int] | None = None) -> tuple[Term, dict
     if x.args is None:
         return x, known
     return replace(x, args=tuple(numbered(a, known)[0] if isinstance(a, Term) else a for a in x.args)), known
-
-
-def _operators(x: Term | int | str) -> Iterator[tuple[Operator, bool]]:
-    """The operators of the table in a pattern, and whether all their parameters are given."""
-    if isinstance(x, Op) and x.head in ("prim", "prim_with"):
-        yield operator_of(x), not x.variables()
-    elif isinstance(x, Term):
-        for a in x.args or ():
-            yield from _operators(a)
 
 
 def law(
@@ -213,7 +201,7 @@ def _check(law: Law) -> Law:
         if c.fact not in FACTS:
             raise ValueError(f"law {law.name}: {c.fact!r} is not a registered fact")
     e = law.equation
-    for op, fixed in (o for x in (e.left, e.right, *(a for c in e.when for a in c.args)) for o in _operators(x)):
+    for op, fixed in (o for x in (e.left, e.right, *(a for c in e.when for a in c.args)) for o in operators_in(x)):
         try:
             if fixed:
                 op.check()

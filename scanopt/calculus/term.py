@@ -6,7 +6,7 @@ operators by their names in the table.  The constructors are in `terms`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -32,7 +32,7 @@ from scanopt.calculus.pattern import (
 
 __all__ = [
     "Args", "Atom", "Clock", "Int", "Move", "Op", "Param", "State", "Term", "Text", "Value", "apply", "args",
-    "egglog_text", "nil", "operator_of", "ops", "prim", "variable",
+    "egglog_text", "nil", "operator_of", "operators_in", "ops", "prim", "variable",
 ]  # fmt: skip
 
 
@@ -246,3 +246,12 @@ def operator_of(op: Op) -> Operator:
     signature, params = op.args
     assert isinstance(params, Param)
     return operator(str(signature), params)
+
+
+def operators_in(x: Term | int | str) -> Iterator[tuple[Operator, bool]]:
+    """The operators of the table in a pattern, and whether all their parameters are given."""
+    if isinstance(x, Op) and x.head in ("prim", "prim_with"):
+        yield operator_of(x), not x.variables()
+    elif isinstance(x, Term):
+        for a in x.args or ():
+            yield from operators_in(a)

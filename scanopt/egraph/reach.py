@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import chain
 
 from scanopt.analysis.initial_facts import ALWAYS_ASSUMED, Told, operators_of
 from scanopt.analysis.recurrences import closed_operators
@@ -15,11 +16,13 @@ from scanopt.array.op import Op
 from scanopt.calculus.condition import FACTS
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.law import Law
+from scanopt.calculus.term import operators_in
 from scanopt.calculus.terms import prim
 from scanopt.egraph.loading import Rows
 from scanopt.egraph.relation_files import quoted
 from scanopt.egraph.rulebook import some_rules
 from scanopt.egraph.strata import row, rows_of
+from scanopt.egraph.support_rules import machinery_rules
 
 __all__ = ["Reach"]
 
@@ -29,7 +32,8 @@ class Reach:
 
     def __init__(self, laws: Sequence[Law], more: str = "") -> None:
         self._rules, self._rulesets = some_rules(laws, more)
-        self._makes = {op: _rows_of(op) for op in dict.fromkeys(op for x in laws for op in x.operators())}
+        made = [*(op for x in laws for op in x.operators()), *_made_by_rules(len(FACTS))]
+        self._makes = {op: _rows_of(op) for op in dict.fromkeys(made)}
 
     def introduced(self, rows: Rows, ops: Sequence[Op], names: frozenset[str], told: Told) -> list[Op]:
         """The operators that laws may introduce into a program.
@@ -60,6 +64,14 @@ class Reach:
 def _lines(names: Iterable[str]) -> set[str]:
     """The rows of the table that a program is read from, of facts of these names."""
     return {row("line", quoted(f"g_{name}")) for name in names}
+
+
+@lru_cache(maxsize=2)
+def _made_by_rules(facts: int) -> tuple[Op, ...]:
+    """The operators that rules of facts introduce, and rules of types and clocks.  facts: how many facts there are."""
+    rules = [*chain.from_iterable(x.rules for x in FACTS.values()), *chain.from_iterable(machinery_rules().values())]
+    made = (o for rule in rules for atom in rule.head for x in atom.args for o in operators_in(x))
+    return tuple(dict.fromkeys(op for op, fixed in made if fixed))
 
 
 @lru_cache(maxsize=4096)

@@ -105,6 +105,12 @@ def rows_of(operator: str) -> set[str]:
     return {row(head, found[0])} | ({operator} if head == "prim_with" else set())
 
 
+def _rows_made(operator: str) -> set[str]:
+    """The rows of an operator in egglog's syntax, and of those that it batches."""
+    inner = operator.removeprefix("(vmap ")
+    return rows_of(operator) | (_rows_made(inner) if inner != operator else set())
+
+
 def rules_of(text: str, tables: Collection[str] = ()) -> list[RuleTables]:
     """The rules of a text.  tables: those that it does not declare itself.
 
@@ -150,7 +156,7 @@ def _rule(text: str, tables: Collection[str], names: Mapping[str, str]) -> RuleT
             name, first = token.groups()
             unites |= name == "union"
             if name in names:
-                sides[side].update(rows_of(names[name]))
+                sides[side].update(_rows_made(names[name]) if side else rows_of(names[name]))
             elif name in tables:
                 sides[side].update(_rows(name, first, bool(side), names))
     ruleset = _RULESET.search(text)

@@ -49,7 +49,7 @@ from scanopt.facts.expansions import (
 from scanopt.facts.loops import no_steps, within
 from scanopt.facts.values import integer
 
-__all__ = ["machinery_text"]
+__all__ = ["machinery_rules", "machinery_text"]
 
 
 @fact
@@ -181,7 +181,12 @@ _GROUPS: dict[str, tuple[Callable[..., Rules], ...]] = {
 }
 
 
+def machinery_rules() -> dict[str, list[Rule]]:
+    """Typing, re-timing and expanding rules, by their rulesets."""
+    groups = {name: [rule for f in facts for rule in rules_of(f)] for name, facts in _GROUPS.items()}
+    return {**groups, "on": retiming()}
+
+
 def machinery_text() -> str:
-    """Typing, re-timing and expanding rules, for egglog."""
-    groups: dict[str, list[Rule]] = {n: [rule for f in fs for rule in rules_of(f)] for n, fs in _GROUPS.items()}
-    return "\n".join(rules_text(name, rules) for name, rules in {**groups, "on": retiming()}.items())
+    """The same, for egglog."""
+    return "\n".join(rules_text(name, rules) for name, rules in machinery_rules().items())
