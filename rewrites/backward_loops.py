@@ -9,6 +9,7 @@ from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Clock, Op, Text, Value, args, hold, seq, stack
 from scanopt.facts.lists import held
 from scanopt.facts.loops import lies_on, runs_all
+from scanopt.facts.raising import total
 from scanopt.facts.shapes import regular
 
 
@@ -56,12 +57,21 @@ def _both_ways(a: Any, end: bool) -> Any:
     return scanopt.scan(step, [rows, rows[::-1]], [a])[0]
 
 
+def _in_rows(v: Any, n: Any) -> Any:
+    """A vector in rows of length n, unless n is small."""
+    return scanopt.ifelse(n > 4, v.reshape((-1, n)), T.zeros((1, 1)))
+
+
 @law(
     licence="exact",
     source="Theano: gradients of scan read what the forward loop computed",
     example=(lambda X, W: scanopt.grad((_network(X, W) ** 2).sum(), W), lambda a: _both_ways(a, False)),
-    never=(lambda a: _both_ways(a, True), lambda x: scanopt.map(lambda v: T.exp(v) + 1, x[::-1])[0]),
+    never=(
+        lambda a: _both_ways(a, True),
+        lambda x: scanopt.map(lambda v: T.exp(v) + 1, x[::-1])[0],
+        lambda X, n: scanopt.map(lambda v, w, n: [_in_rows(v, n), _in_rows(w, n)], [X, X[::-1]], [n])[0],
+    ),
 )
 def value_seen_backwards(c: Clock, v: Value, w: Value) -> Equation:
     """What is computed at step t and again at step n-1-t is read from the trace, last row first."""
-    return Equation(v, seq(c, stack(c, w)[::-1]), when=[mirrors(c, v, w), runs_all(c)])
+    return Equation(v, seq(c, stack(c, w)[::-1]), when=[mirrors(c, v, w), runs_all(c), total(w)])

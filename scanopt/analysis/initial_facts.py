@@ -15,7 +15,7 @@ from scanopt.analysis.expansions import Expansions, expansions
 from scanopt.analysis.few_steps import kinds_of_loops
 from scanopt.analysis.indexing import facts_of_parts, operators_of_parts
 from scanopt.analysis.late_reads import reading_late
-from scanopt.analysis.lengths import known_lengths
+from scanopt.analysis.lengths import changing, known_lengths
 from scanopt.analysis.recurrences import closed_operators, constants_of_states, cycles, recurrence_facts
 from scanopt.analysis.shared_operands import products_beside
 from scanopt.array.abstract import cannot_raise
@@ -270,9 +270,11 @@ def _static_shapes(g: Encoded) -> Iterator[Given]:
 
 
 def _misfits(g: Encoded) -> set[int]:
-    """Loops in which shapes may not fit, and those around them."""
-    fitting, clocks = known_lengths(g).fitting, clocks_of(g)
-    found = {clocks[i] for i, f in g.forms() if f.kind == "apply" and i not in fitting} - {ROOT}
+    """Loops in which shapes may not fit, or that of a state may change, and those around them."""
+    known, clocks = known_lengths(g), clocks_of(g)
+    states = changing(g, known)
+    found = {clocks[i] for i, f in g.forms() if f.kind == "apply" and i not in known.fitting} - {ROOT}
+    found |= {f.clock for _, f in g.forms() if f.kind == "delay" and f.state in states}
     return {outer for c in found for outer in g.chain(c)}
 
 

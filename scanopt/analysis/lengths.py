@@ -58,9 +58,9 @@ def known_lengths(g: Encoded, raised: bool = False) -> KnownLengths:
     return out
 
 
-def changing(g: Encoded) -> set[int]:
+def changing(g: Encoded, known: KnownLengths) -> set[int]:
     """The states that may change their shape from step to step: all others keep it, as long as these do."""
-    axes = known_lengths(g).axes
+    axes = known.axes
     states = ((i, f.state, g.states[f.state].updates[0]) for i, f in g.forms() if f.kind == "delay")
     return {state for i, state, update in states if axes[update] != axes[i]}
 

@@ -96,7 +96,7 @@ class Encoder:
     def may_change(self) -> set[State]:
         """The states that may change their shape unnoticed, since laws may take their loop apart."""
         few = self._of_few_steps
-        return {few[s] for s in changing(self.graph) if s in few} if few else set()
+        return {few[s] for s in changing(self.graph, known_lengths(self.graph)) if s in few} if few else set()
 
     def tell_lengths(self) -> None:
         """For each length that is known to be that of an array further out, or a number: that one, as a term.

@@ -18,6 +18,9 @@ __all__ = ["getitem", "inc_subtensor", "set_subtensor"]
 
 Index = tuple[Any, ...]
 
+_LARGEST = 2**63 - 1
+"""No array is as long: a larger bound of a slice says the same."""
+
 
 def _read_one(item: Any) -> tuple[Any, tuple[Variable, ...]]:
     """One item of a user's index as an entry and its arguments."""
@@ -47,7 +50,7 @@ def _read_slice(item: slice) -> tuple[Any, tuple[Variable, ...]]:
         entry, given = (None, ()) if part is None else _read_one(part)
         if not (entry is None or isinstance(entry, int) or entry == "in"):
             raise TypeError(f"a bound of a slice is an integer scalar, found {part!r}")
-        parts.append(entry)
+        parts.append(max(-_LARGEST, min(entry, _LARGEST)) if isinstance(entry, int) else entry)
         inputs += given
     start, stop, step = parts
     step = None if step == 1 else step
