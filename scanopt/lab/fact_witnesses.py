@@ -207,7 +207,7 @@ WITNESSES: dict[str, str] = {
     "mirrors 3 w = op(*m)": "value_seen_backwards, example 1",
     "mirrors 3 regular(w)": "ragged backwards",
     "mirrors_all 1 v = hold(c, x)": "costly backwards",
-    "mirrors_all 1 mirrors_all(c, r, q)": "lazy_choice_as_where, never 0",
+    "mirrors_all 1 mirrors_all(c, r, q)": "counts: backwards",
     "mirrors_all 2 mirrors(c, v, w)": "value_seen_backwards, never 1",
     "mirrors_all 2 held(c, r, o, f)": "costly backwards",
     "mirrors_all 3 mirrors(c, v, w)": "slopes: one step",
