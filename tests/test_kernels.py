@@ -604,7 +604,7 @@ def test_many_numbers_of_steps() -> None:
     f = logistic()
     for n in range(1, 80):
         f(0.3, 3.9, n)
-    assert len(f.c._compiled.choice.whole.planner.plans) == 64
+    assert len(f.c._compiled.choice.whole.planner.plan) == 64
 
 
 def test_repeated_rows() -> None:

@@ -15,19 +15,12 @@ import numpy as np
 from scanopt.backends.kernels.ir import (
     ONE,
     ZERO,
-    Cast,
-    Do,
     Expr,
     For,
     Helper,
-    If,
     Inner,
-    Let,
     Lit,
-    Load,
     Point,
-    Set,
-    Steps,
     Stmt,
     Store,
     Var,
@@ -35,8 +28,9 @@ from scanopt.backends.kernels.ir import (
     product,
     times,
 )  # fmt: skip
+from scanopt.backends.kernels.walks import expressions, inside, loads
 
-__all__ = ["Access", "Waiting", "loads", "places_of"]
+__all__ = ["Access", "Waiting", "places_of"]
 
 ANYWHERE = "*"
 
@@ -54,62 +48,12 @@ class Access:
     first: bool = False
 
 
-def loads(x: Expr) -> Iterator[Load]:
-    """All that an expression reads from memory."""
-    match x:
-        case Load(index=index):
-            yield x
-            yield from loads(index)
-        case Do(args=args):
-            for a in args:
-                yield from loads(a)
-        case Cast(arg=arg):
-            yield from loads(arg)
-        case _:
-            pass
-
-
 def places_of(nest: Sequence[For]) -> Expr:
     """The place of a nest of loops that a thread is given, as an index of a packed array."""
     found: Expr = ZERO
     for i, n in enumerate(nest):
         found = plus(found, times(Var(n.var), product(tuple(m.count for m in nest[i + 1 :]))))
     return found
-
-
-def _statements(body: Sequence[Stmt]) -> Iterator[Stmt]:
-    for x in body:
-        yield x
-        match x:
-            case For(body=inner) | Steps(body=inner):
-                yield from _statements(inner)
-            case If(then=then, otherwise=otherwise):
-                yield from _statements((*then, *otherwise))
-            case _:
-                pass
-
-
-def _expressions(x: Stmt) -> Iterator[Expr]:
-    """The expressions of a statement, not those of the statements in it."""
-    match x:
-        case Let(value=value) | Set(value=value):
-            yield value
-        case Point(index=index):
-            yield index
-        case Store(index=index, value=value):
-            yield from (index, value)
-        case For(count=count):
-            yield count
-        case Steps(count=count, until=until):
-            yield from (count, *([] if until is None else [until]))
-        case If(test=test):
-            yield test
-        case Inner(dims=dims, strides=strides):
-            yield from (*dims, *strides)
-        case Helper(numbers=numbers):
-            yield from numbers
-        case _:
-            pass
 
 
 class Waiting:
@@ -173,7 +117,7 @@ class Waiting:
             case For():
                 return list(self._of_nest(x))
             case _:
-                return self.read(*_expressions(x))
+                return self.read(*expressions(x))
 
     def _of_inner(self, x: Inner, loops: Sequence[tuple[str, tuple[str, ...]]]) -> list[Access]:
         name, dtypes = loops[x.slot]
@@ -195,10 +139,10 @@ class Waiting:
             nest.append(nest[-1].body[0])
         yield from self.read(*(n.count for n in nest))
         place = places_of(nest)
-        inside = list(_statements(nest[-1].body))
-        moved = {s.name for s in inside if isinstance(s, Point)}
-        for s in inside:
-            for v in _expressions(s):
+        within = list(inside(nest[-1].body))
+        moved = {s.name for s in within if isinstance(s, Point)}
+        for s in within:
+            for v in expressions(s):
                 for a in loads(v):
                     yield Access(a.array, False, a.index == place and a.array not in moved)
             if isinstance(s, Store):
@@ -209,7 +153,7 @@ class Waiting:
 
 def _bases(body: Sequence[Stmt]) -> dict[str, set[str]]:
     """By pointer the arrays that it may point into."""
-    points = [x for x in _statements(body) if isinstance(x, Point)]
+    points = [x for x in inside(body) if isinstance(x, Point)]
     found: dict[str, set[str]] = {x.name: set() for x in points}
     before = -1
     while before != (before := sum(map(len, found.values()))):

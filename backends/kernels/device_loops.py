@@ -17,17 +17,17 @@ from scanopt.backends.kernels.choice import LoopReport
 from scanopt.backends.kernels.device_costs import kernel_pays, kernel_step_seconds
 from scanopt.backends.kernels.device_plans import DevicePlan, DeviceVariant, Launcher
 from scanopt.backends.kernels.nodes import Body, NoForm
+from scanopt.backends.kernels.plan_cache import PlanCache, Shapes
 from scanopt.backends.kernels.sizes import lengths_of, pattern_of, shapes_of
-from scanopt.forks import lock
 from scanopt.program.ir import Loop, Program
 
 __all__ = ["DeviceChoice", "DeviceLoop"]
 
 Array = Any
-Key = tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]
 FEWEST = 2
 """A loop of so many steps is worth a launch."""
-VARIANTS, PLANS = 8, 64
+VARIANTS = 8
+"""So many patterns of lengths have a kernel."""
 
 
 @dataclass
@@ -38,12 +38,11 @@ class DeviceLoop:
     body: Body
     launcher: Launcher
     exact: bool
-    plans: dict[Key, DevicePlan | None] = field(default_factory=dict[Any, Any])
     variants: dict[Any, DeviceVariant | str] = field(default_factory=dict[Any, Any])
     runs: int = 0
 
     def __post_init__(self) -> None:
-        self._lock = lock()
+        self._plan = PlanCache(self._planned)
         body, places = self.body, {name: i for i, name in enumerate(self.body.outer)}
         self._dtypes = [np.dtype(body.types[name].dtype) for name in body.outer]
         self._sources = [places[r.source] for r in body.loop.reads]
@@ -67,7 +66,7 @@ class DeviceLoop:
         if not self._fit(n, arrays):
             return None
         key = tuple(x.shape for x in arrays), tuple(int(arrays[i]) for i in self._counts)
-        plan = self.plans[key] if key in self.plans else self._plan(key)
+        plan = self._plan(key)
         if plan is None or not kernel_pays(plan):
             return None
         try:
@@ -85,18 +84,7 @@ class DeviceLoop:
             and all(len(arrays[i]) == depth for i, depth in self._inits)
         )
 
-    def _plan(self, key: Key) -> DevicePlan | None:
-        with self._lock:
-            if len(self.plans) >= PLANS:
-                self.plans.clear()
-            try:
-                plan = self._planned(*key)
-            except (ValueError, TypeError, LookupError):  # array steps tell what does not fit
-                plan = None
-            self.plans[key] = plan
-        return plan
-
-    def _planned(self, shapes: tuple[tuple[int, ...], ...], counts: tuple[int, ...]) -> DevicePlan | None:
+    def _planned(self, shapes: Shapes, counts: tuple[int, ...]) -> DevicePlan | None:
         body = self.body
         outer = dict(zip(body.outer, shapes, strict=True))
         found = shapes_of(body, outer, dict(zip(body.counts, counts, strict=True)))

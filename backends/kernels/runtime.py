@@ -15,18 +15,15 @@ import numpy as np
 from scanopt.backends.kernels.build import LONGEST
 from scanopt.backends.kernels.lower import lowered
 from scanopt.backends.kernels.nodes import Body, NoForm
+from scanopt.backends.kernels.plan_cache import PlanCache, Shapes
 from scanopt.backends.kernels.plans import Plan, Variant
 from scanopt.backends.kernels.sizes import Pattern, lengths_of, pattern_of, shapes_of
-from scanopt.forks import lock
 
-__all__ = ["PLANS", "WORTH", "LoopKernel", "Planner"]
+__all__ = ["WORTH", "LoopKernel", "Planner"]
 
 Array = np.ndarray[Any, Any]
-Shapes = tuple[tuple[int, ...], ...]
-Key = tuple[Shapes, tuple[int, ...]]
-"""Shapes, and the numbers that lengths depend on."""
-VARIANTS, PLANS = 4, 64
-"""So many patterns of lengths have a kernel, and so many lists of shapes are remembered."""
+VARIANTS = 4
+"""So many patterns of lengths have a kernel."""
 STEP = 0.7e-6
 """Seconds of an operator of an array step, about; what a compiler takes is many times that."""
 WORTH, WAIT = 2e-3, 0.1
@@ -38,11 +35,11 @@ class Planner:
     """The kernels of a body: for each pattern of lengths one, for each list of shapes a plan."""
 
     body: Body
-    plans: dict[Key, Plan | None] = field(default_factory=dict[Any, Any])
     variants: dict[Pattern, Variant | str] = field(default_factory=dict[Pattern, Any])
 
     def __post_init__(self) -> None:
-        self._lock = lock()
+        self.plan = PlanCache(self._planned)
+        """The plan for a key; None where array steps have to run."""
 
     def texts(self) -> list[str]:
         """The C texts of the variants that were made."""
@@ -53,26 +50,12 @@ class Planner:
         found = list(self.variants.values())
         if not found:
             odd = "lengths that do not fit, that values decide, or that are 0"
-            return f"array steps: {odd if self.plans else 'so far it took too little time for a kernel'}"
+            return f"array steps: {odd if self.plan else 'so far it took too little time for a kernel'}"
         reasons = [v if isinstance(v, str) else v.build.trouble for v in found]
         builds = [v.build for v in found if isinstance(v, Variant)]
         made = sum(b.function is not None for b in builds)
         told = [f"{made} of {len(builds)} kernels compiled"] if builds else []
         return "; ".join([*told, *(f"array steps: {r}" for r in reasons if r)])
-
-    def plan(self, key: Key) -> Plan | None:
-        """The plan for some shapes; None where array steps have to run."""
-        if key in self.plans:
-            return self.plans[key]
-        with self._lock:
-            if len(self.plans) >= PLANS:
-                self.plans.clear()
-            try:
-                plan = self._planned(*key)
-            except (ValueError, TypeError, LookupError):  # array steps tell what does not fit
-                plan = None
-            self.plans[key] = plan
-        return plan
 
     def _planned(self, shapes: Shapes, counts: tuple[int, ...]) -> Plan | None:
         body = self.body

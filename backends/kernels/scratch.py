@@ -4,22 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from scanopt.backends.kernels.ir import (
-    Cast,
-    Do,
-    Expr,
-    For,
-    Helper,
-    If,
-    Inner,
-    Let,
-    Load,
-    Point,
-    Set,
-    Steps,
-    Stmt,
-    Store,
-)  # fmt: skip
+from scanopt.backends.kernels.ir import Helper, Inner, Point, Stmt, Store  # fmt: skip
+from scanopt.backends.kernels.walks import expressions, inside, loads
 
 __all__ = ["lives_of", "placed"]
 
@@ -31,7 +17,7 @@ def lives_of(statements: Sequence[Stmt], scratch: Iterable[str]) -> dict[str, tu
     """
     wanted = frozenset(scratch)
     targets: dict[str, set[str]] = {}
-    for x in _inside(statements):
+    for x in inside(statements):
         if isinstance(x, Point):
             targets.setdefault(x.name, set()).add(x.array)
     found: dict[str, tuple[int, int]] = {}
@@ -75,55 +61,16 @@ def _reached(names: set[str], targets: Mapping[str, set[str]]) -> set[str]:
     return names
 
 
-def _inside(statements: Iterable[Stmt]) -> Iterator[Stmt]:
-    """All statements, with those inside others."""
-    for x in statements:
-        yield x
-        match x:
-            case For(body=body) | Steps(body=body):
-                yield from _inside(body)
-            case If(then=then, otherwise=otherwise):
-                yield from _inside((*then, *otherwise))
-            case _:
-                pass
-
-
 def _arrays(statement: Stmt) -> Iterator[str]:
     """The arrays and pointers that a statement mentions."""
-    for x in _inside((statement,)):
+    for x in inside((statement,)):
         match x:
-            case Point(name=name, array=array, index=index):
-                yield from (name, array, *_read(index))
-            case Store(array=array, index=index, value=value):
-                yield from (array, *_read(index), *_read(value))
-            case Let(value=value) | Set(value=value):
-                yield from _read(value)
-            case If(test=test):
-                yield from _read(test)
-            case For(count=count):
-                yield from _read(count)
-            case Steps(count=count, until=until):
-                yield from (*_read(count), *(_read(until) if until is not None else ()))
-            case Inner(arrays=arrays, dims=dims, strides=strides):
+            case Point(name=name, array=array):
+                yield from (name, array)
+            case Store(array=array):
+                yield array
+            case Inner(arrays=arrays) | Helper(arrays=arrays):
                 yield from arrays
-                yield from (name for n in (*dims, *strides) for name in _read(n))
-            case Helper(arrays=arrays, numbers=numbers):
-                yield from arrays
-                yield from (name for n in numbers for name in _read(n))
             case _:
                 pass
-
-
-def _read(x: Expr) -> Iterator[str]:
-    """The arrays that an expression reads."""
-    match x:
-        case Load(array=array, index=index):
-            yield array
-            yield from _read(index)
-        case Cast(arg=arg):
-            yield from _read(arg)
-        case Do(args=args):
-            for a in args:
-                yield from _read(a)
-        case _:
-            pass
+        yield from (read.array for value in expressions(x) for read in loads(value))

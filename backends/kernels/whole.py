@@ -18,7 +18,8 @@ from scanopt.backends.kernels.body import body_of
 from scanopt.backends.kernels.build import LONGEST
 from scanopt.backends.kernels.entry import Entry
 from scanopt.backends.kernels.nodes import Body, Nested, walk
-from scanopt.backends.kernels.runtime import PLANS, WORTH, Planner
+from scanopt.backends.kernels.plan_cache import PLANS
+from scanopt.backends.kernels.runtime import WORTH, Planner
 from scanopt.program.ir import Keep, Loop, Program
 
 __all__ = ["ProgramKernel", "program_body"]
@@ -76,7 +77,7 @@ class ProgramKernel:
     def _called(self, values: Sequence[Any]) -> list[Array] | None:
         arrays: list[Array] = [c if c is not None else np.asarray(values[i]) for i, c in self._outer]
         key = tuple([x.shape for x in arrays]), tuple([int(arrays[i]) for i in self._counts])
-        if key not in self.planner.plans and len(self.planner.plans) >= PLANS:
+        if key not in self.planner.plan and len(self.planner.plan) >= PLANS:
             return None  # every call has other shapes: kernels of loops do with one plan for many numbers of steps
         plan = self.planner.plan(key)
         if plan is None or plan.size > MOST_SCRATCH:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from scanopt.analysis.expansions import Expansions, expansions
 from scanopt.analysis.few_steps import kinds_of_loops
 from scanopt.analysis.indexing import facts_of_parts, operators_of_parts
 from scanopt.analysis.late_reads import reading_late
-from scanopt.analysis.lengths import changing, known_lengths
+from scanopt.analysis.lengths import KnownLengths, changing, known_lengths
 from scanopt.analysis.recurrences import closed_operators, constants_of_states, cycles, recurrence_facts
 from scanopt.analysis.shared_operands import products_beside
 from scanopt.array.abstract import cannot_raise
@@ -35,6 +35,9 @@ Given = tuple[str, tuple[int | str | Operator, ...]]
 def _nothing_more(ops: Sequence[Op], names: frozenset[str], told: Told) -> Iterable[Op]:
     return ()
 
+
+Lengths = Callable[[], KnownLengths]
+"""What is known of the lengths of a program, found when it is first asked for."""
 
 Told = Callable[[Op], frozenset[str]]
 """The names of the facts of an operator, whatever else there is."""
@@ -70,8 +73,8 @@ def _related(ops: Sequence[Op]) -> list[Op]:
 
 def given_facts(g: Encoded, fp: str, more: More = _nothing_more) -> Iterator[Given]:
     """All facts of a program that its own text shows, for the licence `fp`."""
-    made = expansions(g, clocks_of(g))
-    about = [*_facts_of_program(g, made)]
+    made, lengths = expansions(g, clocks_of(g)), cache(lambda: known_lengths(g))
+    about = [*_facts_of_program(g, made, lengths)]
     dtypes = tuple(dict.fromkeys(t.dtype for t in g.types.values()))
 
     def told(op: Op) -> frozenset[str]:
@@ -82,7 +85,7 @@ def given_facts(g: Encoded, fp: str, more: More = _nothing_more) -> Iterator[Giv
     yield from about
     for op in ops:
         yield from _facts_of(op, dtypes, fp)[0]
-    yield from _raising(g, ops)
+    yield from _raising(g, ops, lengths)
     yield from (("unexpanded", (op,)) for op in ops if op not in made.whole)
     yield from facts_of_parts(g, ops)
     some = with_elements(ops)
@@ -92,7 +95,7 @@ def given_facts(g: Encoded, fp: str, more: More = _nothing_more) -> Iterator[Giv
             yield from constant_facts(i, g.consts[f.key], some, dtypes)
 
 
-def _facts_of_program(g: Encoded, made: Expansions) -> Iterator[Given]:
+def _facts_of_program(g: Encoded, made: Expansions, lengths: Lengths) -> Iterator[Given]:
     """What does not depend on the operators that may come to it."""
     yield from constants_of_states(g)
     yield from cycles(g)
@@ -103,7 +106,7 @@ def _facts_of_program(g: Encoded, made: Expansions) -> Iterator[Given]:
     yield from (("same_length", pair) for pair in g.same_lengths)
     yield from _forward(g)
     yield from _always(g)
-    yield from _static_shapes(g)
+    yield from _static_shapes(g, lengths)
     for i, f in g.forms():
         if f.kind == "seq":
             yield "before", (f.clock, f.args[0])
@@ -143,7 +146,7 @@ def _operator_facts(op: Op, fp: str, dtypes: Sequence[str]) -> Iterator[Given]:
         yield "undoes", (Op.make(op.spec.traits.inverse), op)
 
 
-def _raising(g: Encoded, ops: Iterable[Op]) -> Iterator[Given]:
+def _raising(g: Encoded, ops: Iterable[Op], lengths: Lengths) -> Iterator[Given]:
     """What cannot raise; of a side of an ifelse that is not taken, shapes that do not fit are no error either."""
     choices = any(f.operator == IFELSE for _, f in g.forms())
     for op in ops:
@@ -160,7 +163,7 @@ def _raising(g: Encoded, ops: Iterable[Op]) -> Iterator[Given]:
             elif f.operator.name != "ifelse" and f.operator.cost not in _OF_MATRICES and not f.operator.spec.effect:
                 yield "guarded_by", (f.operator, when_runs(f.operator))
     asked = [i for i, f in g.forms() if choices or (f.operator is not None and f.operator.name in _TOGETHER)]
-    fitting = known_lengths(g).fitting if asked else frozenset[int]()
+    fitting = lengths().fitting if asked else frozenset[int]()
     yield from (("fits", (i,)) for i in asked if i in fitting)
 
 
@@ -258,21 +261,20 @@ def _is(value: np.ndarray[Any, Any], element: complex | None, dtype: str) -> boo
         return np.array(element, dtype).tobytes() == value.astype(dtype).tobytes()
 
 
-def _static_shapes(g: Encoded) -> Iterator[Given]:
+def _static_shapes(g: Encoded, lengths: Lengths) -> Iterator[Given]:
     """Shapes of traced values that are known, of loops in which all shapes are sure to fit."""
     traced = [(f.clock, f.args[0]) for _, f in g.forms() if f.clock != ROOT and f.kind in ("stack", "tail")]
     traced = [(c, v) for c, v in dict.fromkeys(traced) if None not in g.types[v].shape]
-    misfits = _misfits(g) if traced else set()
+    misfits = _misfits(g, lengths()) if traced else set()
     for c, v in traced:
         if c not in misfits:
             type = g.types[v]
             yield "static_shape", (v, ",".join([f"{type.dtype}:0", *map(str, type.shape)]))
 
 
-def _misfits(g: Encoded) -> set[int]:
+def _misfits(g: Encoded, known: KnownLengths) -> set[int]:
     """Loops in which shapes may not fit, or that of a state may change, and those around them."""
-    known, clocks = known_lengths(g), clocks_of(g)
-    states = changing(g, known)
+    clocks, states = clocks_of(g), changing(g, known)
     found = {clocks[i] for i, f in g.forms() if f.kind == "apply" and i not in known.fitting} - {ROOT}
     found |= {f.clock for _, f in g.forms() if f.kind == "delay" and f.state in states}
     return {outer for c in found for outer in g.chain(c)}

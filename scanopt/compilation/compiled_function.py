@@ -15,6 +15,7 @@ from scanopt.calculus.law import INPLACE, Law, named_laws
 from scanopt.compilation.callable import Runnable, compiled
 from scanopt.compilation.cautions import warn_of_memory
 from scanopt.compilation.explanation import Explanation, Recording, record, told
+from scanopt.compilation.pauses import without_collections
 from scanopt.compilation.planning import OptimizationPlan
 from scanopt.compilation.report import Report
 from scanopt.displayed import Displayed
@@ -52,6 +53,7 @@ class Function(Runnable, Displayed):
 
     _rows_fit = True
 
+    @without_collections()
     def __init__(
         self, plan: OptimizationPlan, name: str | None, known: tuple[Program, Report] | None = None, profile: str = ""
     ) -> None:

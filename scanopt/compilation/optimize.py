@@ -16,6 +16,7 @@ from scanopt.analysis.sizes import Sizes, assumes, example_operands
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import TermGraph
 from scanopt.calculus.law import Law
+from scanopt.compilation.pauses import without_collections
 from scanopt.egraph.derivation import Look
 from scanopt.egraph.readback import ReadBack
 from scanopt.egraph.schedule import EVERYTHING, Schedule
@@ -124,6 +125,7 @@ def _saturated(
     return found
 
 
+@without_collections()
 def optimize(
     program: Encoded,
     laws: Sequence[Law],

@@ -1,0 +1,75 @@
+"""What the statements and expressions of kernels consist of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from scanopt.backends.kernels.ir import (
+    Cast,
+    Do,
+    Expr,
+    For,
+    Helper,
+    If,
+    Inner,
+    Let,
+    Load,
+    Point,
+    Set,
+    Steps,
+    Stmt,
+    Store,
+)  # fmt: skip
+
+__all__ = ["expressions", "inside", "loads"]
+
+
+def inside(statements: Iterable[Stmt]) -> Iterator[Stmt]:
+    """All statements, with those inside others."""
+    for x in statements:
+        yield x
+        match x:
+            case For(body=inner) | Steps(body=inner):
+                yield from inside(inner)
+            case If(then=then, otherwise=otherwise):
+                yield from inside((*then, *otherwise))
+            case _:
+                pass
+
+
+def expressions(x: Stmt) -> Iterator[Expr]:
+    """The expressions of a statement, not those of the statements in it."""
+    match x:
+        case Let(value=value) | Set(value=value):
+            yield value
+        case Point(index=index):
+            yield index
+        case Store(index=index, value=value):
+            yield from (index, value)
+        case For(count=count):
+            yield count
+        case Steps(count=count, until=until):
+            yield from (count, *([] if until is None else [until]))
+        case If(test=test):
+            yield test
+        case Inner(dims=dims, strides=strides):
+            yield from (*dims, *strides)
+        case Helper(numbers=numbers):
+            yield from numbers
+        case _:
+            pass
+
+
+def loads(x: Expr) -> Iterator[Load]:
+    """All that an expression reads from memory."""
+    match x:
+        case Load(index=index):
+            yield x
+            yield from loads(index)
+        case Do(args=args):
+            for a in args:
+                yield from loads(a)
+        case Cast(arg=arg):
+            yield from loads(arg)
+        case _:
+            pass

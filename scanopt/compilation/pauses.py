@@ -1,0 +1,48 @@
+"""Collections of cyclic garbage that wait while much is made that stays."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from scanopt.forks import lock
+
+__all__ = ["without_collections"]
+
+_lock = lock(whole=True)
+_pauses: list[bool] = []
+"""Of each pause that goes on: whether collections ran before the first of them."""
+
+
+@contextmanager
+def without_collections() -> Iterator[None]:
+    """No cyclic garbage is collected within, in any thread: each collection looks at all that was made so far.
+
+    >>> with without_collections():
+    ...     gc.isenabled()
+    False
+    >>> gc.isenabled()
+    True
+    """
+    with _lock:
+        _pauses.append(_pauses[0] if _pauses else gc.isenabled())
+        gc.disable()
+    try:
+        yield
+    finally:
+        with _lock:
+            if _pauses and _pauses.pop() and not _pauses:
+                gc.enable()
+
+
+def _forked() -> None:
+    """In a process that was forked within pauses of other threads, nobody would end them."""
+    if _pauses and _pauses[0]:
+        gc.enable()
+    _pauses.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
