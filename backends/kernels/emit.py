@@ -8,6 +8,7 @@ from functools import singledispatch
 import numpy as np
 
 from scanopt.backends.kernels.blocks import lanes_in_blocks, write_blocks
+from scanopt.backends.kernels.columns import Columns, with_columns, write_columns
 from scanopt.backends.kernels.frames import LoopFrame, checked
 from scanopt.backends.kernels.ir import (
     ONE,
@@ -55,16 +56,23 @@ __all__ = ["emit", "written"]
 
 def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
     """Write some nodes.  wanted: names that are asked for after them."""
-    stages = stages_of(nodes, w.lengths.axes, wanted)
+    stages: Sequence[Stage | Columns] = stages_of(nodes, w.lengths.axes, wanted)
+    if w.body.whole:
+        stages = with_columns(stages, wanted)
     w.stored |= stored(stages, wanted, w.lengths.axes)
     for stage in stages:
         written(stage, w)
 
 
 @singledispatch
-def written(stage: Stage, w: Lowering) -> None:
+def written(stage: Stage | Columns, w: Lowering) -> None:
     """Write a stage."""
     raise NotImplementedError(stage)
+
+
+@written.register(Columns)
+def _columns(stage: Columns, w: Lowering) -> None:
+    write_columns(stage, w)
 
 
 @written.register(Map)

@@ -28,9 +28,9 @@ from scanopt.backends.kernels.lowering import Lowering, index
 from scanopt.backends.kernels.nodes import NoForm, Reduce
 from scanopt.backends.kernels.values import Axes, Scalar, nest, packed
 
-__all__ = ["reduced"]
+__all__ = ["IDENTITY", "reduced"]
 
-_IDENTITY = {"add": 0, "multiply": 1, "logical_or": False, "logical_and": True}
+IDENTITY = {"add": 0, "multiply": 1, "logical_or": False, "logical_and": True}
 """What a reduction starts from; others start from the first elements."""
 
 
@@ -49,7 +49,7 @@ def reduced(node: Reduce, slot: int, w: Lowering) -> None:
     source = w.whole(value, value.axes, node.dtype)
     out = w.place(node.out) if w.axes(node.out) else w.cell(node.dtype)
     item = Lit(np.dtype(node.dtype).itemsize)
-    from_first = node.op not in _IDENTITY
+    from_first = node.op not in IDENTITY
     if from_first and len(axes) > 2:
         raise NoForm("it starts from the first elements, along several axes")
     names, places = w.places(kept)
@@ -57,7 +57,7 @@ def reduced(node: Reduce, slot: int, w: Lowering) -> None:
         source, index(ZERO, places, [s for s, g in zip(strides, gone, strict=True) if not g]), node.dtype
     )
     if not from_first:
-        first = Lit(_IDENTITY[node.op], node.dtype)
+        first = Lit(IDENTITY[node.op], node.dtype)
     w.code += nest(kept, names, (Store(out, index(ZERO, places, packed(kept)), first),))
     starts = [ONE if g and from_first else ZERO for g in gone]
     names, places = w.places(axes[:-1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from scanopt.backends.kernels.columns import further
 from scanopt.backends.kernels.emit import written
 from scanopt.backends.kernels.ir import (
     INDEX,
@@ -80,18 +81,13 @@ def _extreme(node: Extreme, w: Lowering) -> None:
     step = w.fresh("i")
     k = plus(Var(step), ONE)
     new, was = w.fresh("v"), w.fresh("v")
-    old = Var(was, dtype)
-    further = _test(node.op, Var(new, dtype), old, dtype)
-    if np.dtype(dtype).kind == "f":
-        nan = _test("not_equal", Var(new, dtype), Var(new, dtype), dtype)
-        first = Do("logical_and", (nan, _test("equal", old, old, dtype)), "bool", "bool")
-        further = Do("logical_or", (further, first), "bool", "bool")
+    beyond = further(node.op, Var(new, dtype), Var(was, dtype), dtype)
     begin = nest(after, inner, (Store(best, lane, Load(x, start, dtype)), Store(out, there, ZERO)))
     look: tuple[Stmt, ...] = (
         Let(new, Load(x, plus(start, times(k, strides[axis])), dtype), dtype),
         Let(was, Load(best, lane, dtype), dtype),
-        Store(best, lane, Do("where", (further, Var(new, dtype), Var(was, dtype)), dtype, dtype)),
-        Store(out, there, Do("where", (further, k, Load(out, there, INDEX)), INDEX, INDEX)),
+        Store(best, lane, Do("where", (beyond, Var(new, dtype), Var(was, dtype)), dtype, dtype)),
+        Store(out, there, Do("where", (beyond, k, Load(out, there, INDEX)), INDEX, INDEX)),
     )
     steps = Steps(step, plus(axes[axis], Lit(-1)), nest(after, inner, look))
     w.code += nest(before, names[:axis], (*begin, steps))
