@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import singledispatch
 
 import numpy as np
@@ -11,12 +11,14 @@ from scanopt.backends.kernels.blocks import lanes_in_blocks, write_blocks
 from scanopt.backends.kernels.columns import Columns, with_columns, write_columns
 from scanopt.backends.kernels.frames import LoopFrame, checked
 from scanopt.backends.kernels.ir import (
+    INDEX,
     ONE,
     ZERO,
     Cast,
     Do,
     Expr,
     Fail,
+    For,
     If,
     Inner,
     Let,
@@ -46,9 +48,10 @@ from scanopt.backends.kernels.nodes import (
     SumTo,
     walk,
 )  # fmt: skip
+from scanopt.backends.kernels.prefixes import prefix_of
 from scanopt.backends.kernels.recipe import Given, Number
 from scanopt.backends.kernels.reductions import reduced
-from scanopt.backends.kernels.stages import Fused, Stage, is_few, stages_of, stored
+from scanopt.backends.kernels.stages import Fused, Stage, is_few, stages_of, stored, without_joins
 from scanopt.backends.kernels.values import Array, Axes, Scalar, element_of, nest, packed
 
 __all__ = ["emit", "written"]
@@ -56,11 +59,11 @@ __all__ = ["emit", "written"]
 
 def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
     """Write some nodes.  wanted: names that are asked for after them."""
-    stages: Sequence[Stage | Columns] = stages_of(nodes, w.lengths.axes, wanted)
+    stages = stages_of(nodes, w.lengths.axes, wanted)
     if w.body.whole:
-        stages = with_columns(stages, wanted)
+        stages = without_joins(stages, w.lengths.axes, wanted)
     w.stored |= stored(stages, wanted, w.lengths.axes)
-    for stage in stages:
+    for stage in with_columns(stages, wanted) if w.body.whole else stages:
         written(stage, w)
 
 
@@ -88,11 +91,49 @@ def _fused(stage: Fused, w: Lowering) -> None:
     if is_few(stage.axes):
         _unrolled(stage, w)
         return
-    mine: dict[str, Scalar] = {}
+    if stage.joins:
+        _in_parts(stage, w)
+        return
     outside = [w.value(a) for a in _outside(stage)]
     flat = all(isinstance(v, Scalar) or v.fills(stage.axes) or product(v.axes) == ONE for v in outside)
     lengths = (product(stage.axes),) if flat else stage.axes
+    outs = _outs(stage, w)
     names, places = w.places(lengths)
+    body = _elements(stage, outs, places, lengths, {}, w)
+    counts = (w.prefixes[stage.axes],) if stage.axes in w.prefixes else lengths
+    w.code += nest(counts, names, body)
+
+
+def _in_parts(stage: Fused, w: Lowering) -> None:
+    """Operations that read joined arrays: a loop over the elements of each part, where it lies."""
+    outs = _outs(stage, w)
+    start: Expr = ZERO
+    for parts in zip(*(j.args for j in stage.joins), strict=True):
+        (length,) = w.axes(parts[0])
+        name = w.fresh("i")
+        mine: dict[str, Scalar] = {}
+        for join, part in zip(stage.joins, parts, strict=True):
+            value = w.value(part)
+            element = element_of(value, [Var(name)], (length,))
+            element = element if value.dtype == join.dtype else Cast(element, join.dtype)
+            mine[join.out] = Scalar(element, join.dtype)
+        body = _elements(stage, outs, [plus(start, Var(name))], stage.axes, mine, w)
+        count: Expr = length
+        if stage.axes in w.prefixes:
+            left = Do("subtract", (w.prefixes[stage.axes], start), INDEX, INDEX)
+            count = Do("minimum", (length, left), INDEX, INDEX)
+        w.code.append(For(name, count, body))
+        start = plus(start, length)
+
+
+def _outs(stage: Fused, w: Lowering) -> dict[str, str]:
+    return {n.out: w.place(n.out) for n in stage.nodes if n.out in w.stored}
+
+
+def _elements(
+    stage: Fused, outs: Mapping[str, str], places: Sequence[Expr], lengths: Axes, mine: dict[str, Scalar], w: Lowering
+) -> tuple[Stmt, ...]:
+    """The operations on the elements at some places.  outs: what is stored; mine: elements that are known, by name."""
     body: list[Stmt] = []
     into = index(ZERO, places, packed(lengths))
     for node in stage.nodes:
@@ -101,9 +142,9 @@ def _fused(stage: Fused, w: Lowering) -> None:
         variable = w.fresh("v")
         body.append(Let(variable, operation(node, found, [v.dtype for v in values]), node.dtype))
         mine[node.out] = Scalar(Var(variable, node.dtype), node.dtype)
-        if node.out in w.stored:
-            body.append(Store(w.place(node.out), into, Var(variable, node.dtype)))
-    w.code += nest(lengths, names, tuple(body))
+        if node.out in outs:
+            body.append(Store(outs[node.out], into, Var(variable, node.dtype)))
+    return tuple(body)
 
 
 def _unrolled(stage: Fused, w: Lowering) -> None:
@@ -276,7 +317,16 @@ def _nested(node: Nested, w: Lowering) -> None:
         return
     outs = [w.place(k.out) for k in node.loop.keeps]
     steps = checked(w, node)
-    frame = LoopFrame(w, node, w.fresh("t"), steps, outs, outermost=False)
-    frame.write(lambda nodes, wanted: emit(w, nodes, wanted))
+    t, prefix = w.fresh("t"), prefix_of(node, w)
+
+    def step(nodes: Sequence[Node], wanted: set[str]) -> None:
+        if prefix is not None:
+            name = w.fresh("k")
+            w.code.append(Let(name, prefix.at(Var(t), steps), INDEX))
+            w.prefixes[prefix.axes] = Var(name)
+        emit(w, nodes, wanted)
+        w.prefixes.clear()
+
+    LoopFrame(w, node, t, steps, outs, outermost=False).write(step)
     if node.loop is w.body.cut:
-        w.code.append(Set(w.taken, frame.t))
+        w.code.append(Set(w.taken, Var(t)))

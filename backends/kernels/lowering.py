@@ -42,7 +42,8 @@ class Lowering:
     head: what stands before all else; code: the statements being written.  env: where values are.  homes: the rows that
     computed arrays are written to, by name; others are written to scratch memory.  stored: names that need a place in
     memory.  few: the elements of arrays that have few.  in_place: those that are written onto their first argument.
-    multiplied: factors of products.  taken: the variable for the number of steps of the loop that may end early.
+    multiplied: factors of products.  prefixes: by axes how many first
+    elements are needed, where not all are.  taken: the variable for the number of steps of the loop that may end early.
     """
 
     def __init__(self, body: Body, lengths: Lengths) -> None:
@@ -58,6 +59,7 @@ class Lowering:
         self.stored: set[str] = set()
         self.few: dict[str, list[Scalar]] = {}
         self.in_place: set[str] = set()
+        self.prefixes: dict[Axes, Expr] = {}
         products = [n for n in walk(body.root.nodes) if isinstance(n, Product) and not n.as_they_lie]
         self.multiplied = {a for n in products for a in n.args}
         self.count = 0

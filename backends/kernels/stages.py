@@ -9,7 +9,7 @@ from math import prod
 from scanopt.backends.kernels.ir import Expr, Lit
 from scanopt.backends.kernels.nodes import Join, Map, Node, SetItem, View
 
-__all__ = ["Fused", "Stage", "is_element", "is_few", "stages_of", "stored"]
+__all__ = ["Fused", "Stage", "is_element", "is_few", "stages_of", "stored", "without_joins"]
 
 FEW = 9
 """So many elements of an array are variables."""
@@ -19,10 +19,14 @@ Axes = tuple[Expr, ...]
 
 @dataclass
 class Fused:
-    """Operations over elements of one shape, in order."""
+    """Operations over elements of one shape, in order.
+
+    joins: arrays that they alone read, whose parts they take where these lie; all have parts of the same lengths.
+    """
 
     axes: Axes
     nodes: list[Map] = field(default_factory=list[Map])
+    joins: list[Join] = field(default_factory=list[Join])
 
 
 Stage = Fused | Node
@@ -74,7 +78,7 @@ def _sink(stages: list[Stage], wanted: Collection[str]) -> None:
         for node in reversed(stage.nodes[:]):
             target = readers.get(node.out, set())
             inside = [a for a in node.args if a in mine and a not in wanted and readers[a] == {i}]
-            if node.out in wanted or len(target) != 1 or inside:
+            if len(target) != 1 or inside:
                 continue
             (j,) = target
             later = stages[j]
@@ -82,8 +86,9 @@ def _sink(stages: list[Stage], wanted: Collection[str]) -> None:
             if j > i and isinstance(later, Fused) and later.axes == stage.axes and not changed:
                 stage.nodes.remove(node)
                 later.nodes.insert(0, node)
+                left = {a for n in stage.nodes for a in n.args}
                 for a in node.args:
-                    readers[a].add(j)
+                    readers[a] = (readers[a] if a in left else readers[a] - {i}) | {j}
 
 
 def _takes(stage: Stage, axes: Axes) -> bool:
@@ -100,12 +105,36 @@ def stored(stages: Sequence[Stage], wanted: Collection[str], axes: Mapping[str, 
     for stage in stages:
         if isinstance(stage, Fused):
             mine = {n.out for n in stage.nodes}
-            given = {a for n in stage.nodes for a in n.args if a not in mine}
+            given = _read(stage) - mine
             found |= {a for a in given if not is_few(stage.axes) or axes[a] != stage.axes}
         elif not (isinstance(stage, View) and is_element(stage) and is_few(axes[stage.args[0]])):
             found |= set(stage.args)
     joined = {s.out for s in stages if isinstance(s, Join) and s.new and is_few(axes[s.out])}
     return found & ({n.out for s in stages if isinstance(s, Fused) for n in s.nodes} | joined)
+
+
+def without_joins(stages: Sequence[Stage], axes: Mapping[str, Axes], wanted: Collection[str]) -> list[Stage]:
+    """The stages, without arrays made of others one after the other that only operations on elements read, once."""
+    found = [*stages]
+    for i, join in enumerate(stages):
+        if not isinstance(join, Join) or join.new or join.out in wanted or len(axes[join.out]) != 1:
+            continue
+        readers = [s for s in stages if join.out in _read(s)]
+        if len(readers) != 1 or not isinstance(readers[0], Fused) or is_few(readers[0].axes):
+            continue
+        target = readers[0]
+        parts = [axes[a] for a in join.args]
+        alike = all([axes[a] for a in j.args] == parts for j in target.joins)
+        changed = any(isinstance(s, SetItem) for s in stages[i : stages.index(target)])  # perhaps what it reads
+        if target.axes == axes[join.out] and alike and not changed:
+            target.joins.append(join)
+            found.remove(join)
+    return found
+
+
+def _read(stage: Stage) -> set[str]:
+    nodes: Sequence[Node] = (*stage.joins, *stage.nodes) if isinstance(stage, Fused) else (stage,)
+    return {a for n in nodes for a in n.args}
 
 
 def is_few(axes: Axes) -> bool:
