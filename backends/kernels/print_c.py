@@ -36,6 +36,8 @@ from scanopt.backends.kernels.random_words import HELPERS
 __all__ = ["NAME", "Printer", "bare", "c_text", "literal"]
 
 NAME = "scanopt_kernel"
+MOST_UNROLLED = 40
+"""Statements of a step that is written out several times."""
 HEAD = """\
 typedef signed char int8; typedef short int16; typedef int int32; typedef long long int64;
 typedef unsigned char uint8; typedef unsigned short uint16; typedef unsigned int uint32;
@@ -44,8 +46,10 @@ typedef void inner(char **, const int64 *, const int64 *, void *);
 #define DATA(i) (*(char **)(G[i] + %d))
 #if defined(__clang__)
 #define ANY_ORDER _Pragma("clang loop vectorize(assume_safety)")
+#define UNROLLED _Pragma("clang loop unroll_count(8)")
 #else
 #define ANY_ORDER _Pragma("GCC ivdep")
+#define UNROLLED _Pragma("GCC unroll 8")
 #endif
 """
 
@@ -149,6 +153,8 @@ class Printer:
                 yield from self._body(body, depth)
             case Steps(var=var, count=count, body=body, until=until):
                 yield f"{space}int64 {var} = 0;"
+                if _hands_on(body):
+                    yield f"{space}UNROLLED"
                 yield f"{space}while ({var} < {self.expression(count)}) {{"
                 yield from self._body(body, depth)
                 yield f"{space}    {var}++;"
@@ -174,6 +180,14 @@ class Printer:
         yield f"{space}    const int64 n[] = {{{dims}}}, s[] = {{{strides}}};"
         yield f"{space}    ((inner *)F[{2 * x.slot}])(a, n, s, F[{2 * x.slot + 1}]);"
         yield f"{space}}}"
+
+
+def _hands_on(body: tuple[Stmt, ...]) -> bool:
+    """Whether a short step moves what one variable was to another: in several steps at once, names do that."""
+    if len(body) > MOST_UNROLLED or not all(isinstance(x, Let | Set | Point | Store) for x in body):
+        return False
+    moved = {x.name: x.value for x in body if isinstance(x, Set)}
+    return any(isinstance(value, Var) and value.name in moved for value in moved.values())
 
 
 def literal(x: Lit) -> str:
