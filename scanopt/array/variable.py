@@ -336,6 +336,10 @@ class SharedVariable(Variable):
         with self.lock:
             self._value = new if borrow else new.copy()
 
+    def _take(self, new: np.ndarray[Any, Any]) -> None:
+        """Take a value that was checked, without a copy; the lock is held."""
+        self._value = new
+
     def checked(self, value: Any) -> np.ndarray[Any, Any]:
         """A value that it may have, as an array.  Raises as `set_value`."""
         old = self._value

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,6 +24,30 @@ from scanopt.loops.site import is_bare, is_truth, show
 __all__ = ["Signature", "signature"]
 
 Array = np.ndarray[Any, Any]
+
+
+class Held:
+    """A block during which locks are held, taken in order."""
+
+    def __init__(self, locks: Sequence[threading.RLock]) -> None:
+        self._locks = locks
+
+    def __enter__(self) -> None:
+        taken = 0
+        try:
+            for x in self._locks:
+                x.acquire()
+                taken += 1
+        except BaseException:
+            self._release(taken)
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self._release(len(self._locks))
+
+    def _release(self, taken: int) -> None:
+        for x in reversed(self._locks[:taken]):
+            x.release()
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,13 +88,17 @@ class Signature:
         used = sorted({*self.shared, *self.updates}, key=lambda x: x.serial)
         return [self.lock, *(x.lock for x in used)] if self.changes else []
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """During the block no other call changes what this one reads, if this one changes anything."""
-        with ExitStack() as stack:
-            for held in self._locks:
-                stack.enter_context(held)
-            yield
+    @once
+    def _held(self) -> Held:
+        return Held(self._locks)
+
+    def transaction(self) -> Held:
+        """During such a block no other call changes what this one reads, if this one changes anything."""
+        return self._held
+
+    def present(self) -> list[Array]:
+        """The values of the shared variables, inside a transaction."""
+        return [x.get_value(borrow=True) for x in self.shared]
 
     def swapped(self, swap: Mapping[SharedVariable, SharedVariable], delete_updates: bool = False) -> Signature:
         """The signature with some shared variables exchanged, and perhaps without updates."""
@@ -173,11 +200,10 @@ class Signature:
         if not values:
             return
         new = [to_host(x) if type(x) is not np.ndarray else x for x in values]
-        for x, value in zip(self.updates, new, strict=False):
-            x.checked(value)
+        checked = [x.checked(value) for x, value in zip(self.updates, new, strict=False)]
         with _MOMENT:
-            for x, value in zip(self.updates, new, strict=False):
-                x.set_value(value, borrow=True)
+            for x, value in zip(self.updates, checked, strict=True):
+                x._take(value)
             changed = [i for i, x in enumerate(self.slots) if x.update is not None]
             for i, value in zip(changed, new[len(self.updates) :], strict=True):
                 self.defaults[i] = value
