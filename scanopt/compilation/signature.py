@@ -26,7 +26,7 @@ __all__ = ["Signature", "signature"]
 Array = np.ndarray[Any, Any]
 
 
-class Held:
+class Locked:
     """A block during which locks are held, taken in order."""
 
     def __init__(self, locks: Sequence[threading.RLock]) -> None:
@@ -89,10 +89,10 @@ class Signature:
         return [self.lock, *(x.lock for x in used)] if self.changes else []
 
     @once
-    def _held(self) -> Held:
-        return Held(self._locks)
+    def _held(self) -> Locked:
+        return Locked(self._locks)
 
-    def transaction(self) -> Held:
+    def transaction(self) -> Locked:
         """During such a block no other call changes what this one reads, if this one changes anything."""
         return self._held
 
