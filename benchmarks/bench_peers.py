@@ -3,6 +3,8 @@
     python benchmarks/bench_peers.py                 every case, ten minutes
     python benchmarks/bench_peers.py --quick         its small size, one round
     python benchmarks/bench_peers.py ar2 kalman      some cases
+    python benchmarks/bench_peers.py --record docs/benchmarks.md        every case, and its section of that page
+    python benchmarks/bench_peers.py --again FILE --record PAGE         the same of times that --json wrote
 
 Each peer runs in a process of its own, and all are measured in turns; times are the least of all rounds.  Numba and JAX
 come with `pip install "scanopt[bench]"`; those that are missing are left out.
@@ -19,16 +21,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from harness import machine, table
+from peer_page import OURS, record, size_text
 from peer_values import CASES
 
-OURS = {"scanopt": "reassoc", "exact": "exact"}
 NEED = {"Numba": "numba", "JAX": "jax"}
 PEERS = ("NumPy", "Numba", "JAX", *OURS)
 ROUNDS, SECONDS, WARM = 5, 0.06, 2.0
+Found = dict[tuple[str, str], dict[str, dict[str, float]]]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -38,24 +42,37 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="small sizes, one round")
     parser.add_argument("--sizes", default="small,large", help="which sizes")
     parser.add_argument("--json", help="a file to write all times to")
+    parser.add_argument("--again", type=Path, help="such a file: nothing is measured")
+    parser.add_argument("--record", type=Path, help="the page whose section is written")
     parser.add_argument("--peer", choices=PEERS, help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
     if given.peer:
         serve(given.peer)
         return
+    if given.again:
+        told = json.loads(given.again.read_text(encoding="utf-8"))
+        found = {(key.rpartition(" ")[0], key.rpartition(" ")[2]): x for key, x in told.items()}
+    else:
+        found = all_measured(given)
+    show(found, [*next(iter(found.values()))])
+    if given.json:
+        told = {f"{case} {size}": x for (case, size), x in found.items()}
+        Path(given.json).write_text(json.dumps(told, indent=1), encoding="utf-8")
+    if given.record:
+        record(given.record, found)
+
+
+def all_measured(given: argparse.Namespace) -> Found:
+    """The times of the cases that were asked for."""
     names = [p for p in PEERS if p not in NEED or importlib.util.find_spec(NEED[p])]
     print(f"bench_peers: {machine()}; microseconds a call; missing: {sorted({*PEERS} - {*names}) or 'none'}")
     peers = {name: Peer(name) for name in names}
     sizes = ("small",) if given.quick else given.sizes.split(",")
-    found = {
+    return {
         (case, size): measured(peers, case, size, 1 if given.quick else ROUNDS)
         for case in given.cases or CASES
         for size in sizes
     }
-    show(found, names)
-    if given.json:
-        with open(given.json, "w", encoding="utf-8") as out:
-            json.dump({f"{case} {size}": x for (case, size), x in found.items()}, out, indent=1)
 
 
 class Peer:
@@ -159,7 +176,7 @@ def least(call: Callable[[], Any], seconds: float) -> float:
 # The table
 
 
-def show(found: dict[tuple[str, str], dict[str, dict[str, float]]], names: Sequence[str]) -> None:
+def show(found: Found, names: Sequence[str]) -> None:
     """Print times, and the time of the best peer by ours."""
     others = [n for n in names if n not in OURS]
     rows: list[list[str]] = []
@@ -170,7 +187,7 @@ def show(found: dict[tuple[str, str], dict[str, dict[str, float]]], names: Seque
         for n in names:
             ratios[n].append((best if n in OURS else min(calls.values())) / calls[n])
         ratios["loop / exact"].append(calls["NumPy"] / calls["exact"])
-        title = f"{CASES[case].title}, {' x '.join(_size(n) for n in getattr(CASES[case], size))}"
+        title = f"{CASES[case].title}, {' x '.join(size_text(n) for n in getattr(CASES[case], size))}"
         row = [title, *(f"{1e6 * calls[n]:.1f}" for n in names), *(f"{ratios[n][-1]:.2f}" for n in OURS)]
         rows.append(
             [*row, f"{1e3 * times['scanopt']['first']:.0f}", f"{1e3 * times.get('JAX', times['scanopt'])['first']:.0f}"]
@@ -184,10 +201,6 @@ def show(found: dict[tuple[str, str], dict[str, dict[str, float]]], names: Seque
     print(f"  NumPy loop / exact: {_mean(loop):.2f}; below 1: {sum(x < 1 for x in loop)}")
     told = ", ".join(f"{n} {_mean(ratios[n]):.3f}" for n in others)
     print(f"  of all, best time / own: {told}")
-
-
-def _size(n: int) -> str:
-    return f"{n:,}" if n < 10**9 else f"{n:.0e}"
 
 
 def _mean(values: Sequence[float]) -> float:

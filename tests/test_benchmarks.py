@@ -1,6 +1,7 @@
 """The benchmarks run and measure what they say; how fast anything is, is never tested."""
 
 import importlib
+import json
 import os
 import subprocess
 import sys
@@ -69,6 +70,21 @@ def test_times_of_peers_are_printed() -> None:
         "Geometric means",
     ):
         assert text in found
+
+
+def test_times_of_peers_are_recorded(tmp_path: Path) -> None:
+    times = {"NumPy": 4e-4, "Numba": 2e-5, "scanopt": 1e-5, "exact": 4e-5}
+    told = {"ar2 large": {name: {"call": x, "first": 0.1} for name, x in times.items()}}
+    (tmp_path / "times.json").write_text(json.dumps(told))
+    page = tmp_path / "benchmarks.md"
+    page.write_text((FOLDER.parent / "docs" / "benchmarks.md").read_text(encoding="utf-8"), encoding="utf-8")
+    for _ in range(2):
+        quick("bench_peers.py", "--again", str(tmp_path / "times.json"), "--record", str(page))
+        text = page.read_text(encoding="utf-8")
+        assert "| AR(2), 10,000 | 400 | 20.0 | 10.0 | 40.0 | 2.00 | 0.50 |" in text
+        assert "| A**k, 1,000 x 10" not in text
+        assert "Geometric means of best / scanopt: 2.00 (reassoc), 0.50 (exact); below 0.8 are 0 and 1 of 1." in text
+        assert "## Kernels" in text
 
 
 def test_times_of_explanations_are_printed_with_the_peer() -> None:
