@@ -57,20 +57,20 @@ def _both_ways(a: Any, end: bool) -> Any:
     return scanopt.scan(step, [rows, rows[::-1]], [a])[0]
 
 
-def _in_rows(v: Any, n: Any) -> Any:
-    """A vector in rows of length n, unless n is small."""
-    return scanopt.ifelse(n > 4, v.reshape((-1, n)), T.zeros((1, 1)))
+def _inverted(v: Any, n: Any) -> Any:
+    """The inverse of a matrix that has none, where n is large."""
+    return scanopt.ifelse(n > 99, T.linalg.inv(T.outer(v, v)), T.zeros((v.shape[0], v.shape[0])))
 
 
 @law(
     licence="exact",
     source="Theano: gradients of scan read what the forward loop computed",
-    example=(lambda X, W: scanopt.grad((_network(X, W) ** 2).sum(), W), lambda a: _both_ways(a, False)),
-    never=(
-        lambda a: _both_ways(a, True),
-        lambda x: scanopt.map(lambda v: T.exp(v) + 1, x[::-1])[0],
-        lambda X, n: scanopt.map(lambda v, w, n: [_in_rows(v, n), _in_rows(w, n)], [X, X[::-1]], [n])[0],
+    example=(
+        lambda X, W: scanopt.grad((_network(X, W) ** 2).sum(), W),
+        lambda a: _both_ways(a, False),
+        lambda X, n: scanopt.map(lambda v, w, n: [_inverted(v, n), _inverted(w, n)], [X, X[::-1]], [n])[0],
     ),
+    never=(lambda a: _both_ways(a, True), lambda x: scanopt.map(lambda v: T.exp(v) + 1, x[::-1])[0]),
 )
 def value_seen_backwards(c: Clock, v: Value, w: Value) -> Equation:
     """What is computed at step t and again at step n-1-t is read from the trace, last row first."""
