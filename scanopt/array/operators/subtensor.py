@@ -19,7 +19,11 @@ __all__ = ["getitem", "inc_subtensor", "set_subtensor"]
 Index = tuple[Any, ...]
 
 _LARGEST = 2**63 - 1
-"""No array is as long: a larger bound of a slice says the same."""
+"""No array is as long: a larger index or bound of a slice says the same."""
+
+
+def _whole(x: Any) -> int:
+    return max(-_LARGEST, min(int(x), _LARGEST))
 
 
 def _read_one(item: Any) -> tuple[Any, tuple[Variable, ...]]:
@@ -31,7 +35,7 @@ def _read_one(item: Any) -> tuple[Any, tuple[Variable, ...]]:
     if isinstance(item, bool | np.bool_):
         raise TypeError(f"the bool {item} cannot be an index; use a mask array")
     if isinstance(item, int | np.integer):
-        return int(item), ()
+        return _whole(item), ()
     v = as_tensor_variable(item)
     if isinstance(item, list | tuple) and v.type.shape == (0,):
         v = Constant(np.zeros(0, "int64"))
@@ -39,7 +43,7 @@ def _read_one(item: Any) -> tuple[Any, tuple[Variable, ...]]:
     if kind not in "iub":
         raise TypeError(f"an index is an integer, a slice or a mask, found {describe(v)}")
     if v.ndim == 0 and kind != "b":
-        return (int(v.data), ()) if isinstance(v, Constant) else ("in", (v,))
+        return (_whole(v.data), ()) if isinstance(v, Constant) else ("in", (v,))
     return ("mask" if kind == "b" else "array"), (v,)
 
 
@@ -50,7 +54,7 @@ def _read_slice(item: slice) -> tuple[Any, tuple[Variable, ...]]:
         entry, given = (None, ()) if part is None else _read_one(part)
         if not (entry is None or isinstance(entry, int) or entry == "in"):
             raise TypeError(f"a bound of a slice is an integer scalar, found {part!r}")
-        parts.append(max(-_LARGEST, min(entry, _LARGEST)) if isinstance(entry, int) else entry)
+        parts.append(entry)
         inputs += given
     start, stop, step = parts
     step = None if step == 1 else step
