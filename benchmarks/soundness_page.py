@@ -6,7 +6,6 @@ import importlib.metadata
 import platform
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
 __all__ = ["COUNTED", "language_page", "page", "summary", "wide_page"]
@@ -90,7 +89,7 @@ def wide_page(lines: list[dict[str, Any]], command: str, found_before: Sequence[
     slopes = [x for x in lines if x.get("what") == "wide gradients"]
     lines = [x for x in lines if x.get("what") == "wide"]
     ran = [x for x in (*lines, *slopes) if x["kind"] == "shard"]
-    text = [_WIDE.format(command=command, dates=_dates(ran), **_versions()), *_outcomes(lines, slopes)]
+    text = [_WIDE.format(command=command, dates=_dates(ran), **_versions()), *_outcomes(lines, slopes, _KNOWN["wide"])]
     both = totals([*lines, *slopes])["kinds"]
     text += ["\n## Kinds of programs\n", _table(("kind", "programs"), [(x, both[x]) for x in WIDE_KINDS])]
     text += ["\n## Found by such programs, and mended\n", *(f"- {what}" for what in found_before)]
@@ -106,19 +105,21 @@ def language_page(lines: list[dict[str, Any]], command: str) -> str:
     ran = [x for x in (*lines, *slopes) if x["kind"] == "shard"]
     counts = totals([*lines, *slopes])["operators"]
     silent = [f"`{name}`" for name in load() if not counts[name]]
-    text = [_LANGUAGE.format(command=command, dates=_dates(ran), **_versions()), *_outcomes(lines, slopes, _KNOWN)]
+    text = [
+        _LANGUAGE.format(command=command, dates=_dates(ran), **_versions()),
+        *_outcomes(lines, slopes, _KNOWN["language"]),
+    ]
     text += ["\n## Operators\n\nIn so many programs, as they are written or as they were compiled.\n"]
     text += [_table(("operator", "programs"), [(f"`{name}`", counts[name]) for name in load() if counts[name]])]
     text += [f"\nIn none: {', '.join(silent) or 'no operator'}.\n"]
     return "\n".join(text)
 
 
-_KNOWN = {
-    1053: (
-        " (the shape of an array without entries: its loop takes no step, and one side of an `ifelse` is a reshape that"
-        " could not run, the case that is told in [Loops](loops.md#loops-of-no-steps))"
-    )
-}
+_NO_STEP = " (the shape of an array without entries, a case told in [Loops](loops.md#loops-of-no-steps): "
+_SIDE = f"{_NO_STEP}one side of an `ifelse` is a reshape that could not run)"
+_ENDS = f"{_NO_STEP}laws find how many steps an inner loop takes that ends on constants)"
+_KNOWN = {"language": {1053: _SIDE}, "wide": {10160: _SIDE, 10224: _ENDS, 16745: _ENDS}}
+"""Of seeds that may differ why they do."""
 
 
 def _dates(ran: list[dict[str, Any]]) -> str:
@@ -127,9 +128,7 @@ def _dates(ran: list[dict[str, Any]]) -> str:
     return " to ".join(dict.fromkeys((dates[0], dates[-1])))
 
 
-def _outcomes(
-    lines: list[dict[str, Any]], slopes: list[dict[str, Any]], known: Mapping[int, str] = MappingProxyType({})
-) -> list[str]:
+def _outcomes(lines: list[dict[str, Any]], slopes: list[dict[str, Any]], known: Mapping[int, str]) -> list[str]:
     """What programs, and gradients, came to.  known: of seeds that may differ why they do."""
     text = list[str]()
     for title, some in (("Programs", lines), ("Gradients", slopes)):
