@@ -17,6 +17,7 @@ typedef unsigned char uint8; typedef unsigned short uint16; typedef unsigned int
 typedef unsigned long long uint64; typedef unsigned char bool8; typedef float float32; typedef double float64;
 #define INLINE __device__ __forceinline__
 #define BARRIER __syncthreads()
+#define UNROLLED _Pragma("unroll 8")
 #define ALL_THREADS(i, n) for (int64 i = threadIdx.x; i < (n); i += blockDim.x)
 INLINE float64 b_inf() { return __longlong_as_double(0x7ff0000000000000LL); }
 INLINE float32 b_inff() { return __int_as_float(0x7f800000); }

@@ -1,0 +1,96 @@
+"""Random programs whose loops run as CUDA kernels without a device, compared with the interpreter.
+
+    python benchmarks/soundness_device.py 0 2000            the kernels' text as C++, its threads as fibers
+    python benchmarks/soundness_device.py 0 2000 --nvrtc    and compiled by NVRTC for all architectures
+
+Every program runs twice: each lane or row by a thread or block, and by all blocks together where that can be.  Prints
+how many programs had kernels, how many kernels there were, and each program that differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
+from functools import partial
+from pathlib import Path
+from unittest import mock
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+LOOPS = "scanopt.backends.kernels.device_loops"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the programs of some seeds; 1 where one differs."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("first", type=int)
+    parser.add_argument("last", type=int)
+    parser.add_argument("--nvrtc", action="store_true", help="compile each kernel for all architectures, too")
+    parser.add_argument("--jobs", type=int, default=2)
+    asked = parser.parse_args(arguments)
+    total = Counter[str]()
+    with ProcessPoolExecutor(asked.jobs) as pool:
+        for found in pool.map(partial(run, nvrtc=asked.nvrtc), range(asked.first, asked.last), chunksize=10):
+            total.update(found)
+    for what, count in sorted(total.items()):
+        print(f"{count:8,}  {what}")
+    return int(any(what.startswith("seed") for what in total))
+
+
+def run(seed: int, nvrtc: bool) -> dict[str, int]:
+    """What the program of a seed came to, by blocks and by a grid."""
+    import numpy as np
+    from random_programs import build, generate
+
+    import scanopt
+
+    if not generate(seed, pure=True).smooth:
+        return {"programs left out: rounding decides what they come to": 1}
+    try:
+        values, outputs = build(generate(seed, pure=True))
+        expected = scanopt.interpret(outputs, values)
+    except (IndexError, ValueError):
+        return {"programs left out: they are refused, or raise": 1}
+    f = scanopt.function(list(values), outputs, backend="numpy", fp="exact", on_unused_input="ignore")
+    found = Counter({"programs compared": 1})
+    for together in (False, True):
+        way = "all blocks" if together else "blocks"
+        try:
+            made = list(_kernels(f, [np.asarray(v) for v in values.values()], expected, together, nvrtc))
+        except AssertionError as wrong:
+            made = []
+            found[f"seed {seed} by {way}: {' '.join(str(wrong).split())[:200]}"] = 1
+        found[f"programs with a kernel of {way}"] += bool(made)
+        found[f"kernels of {way}"] += len(made)
+    return dict(found)
+
+
+def _kernels(f: object, values: list[object], expected: list[object], together: bool, nvrtc: bool) -> Iterator[str]:
+    """The texts of the kernels that ran, once results and texts were looked at."""
+    from cuda_shim import Shim
+    from nvrtc import ARCHITECTURES, compiled
+    from test_cuda import assert_close, kernels, on_shim
+
+    grids_first = mock.patch(f"{LOOPS}.kernel_step_seconds", lambda plan: not plan.variant.grid)
+    with tempfile.TemporaryDirectory() as folder, mock.patch(f"{LOOPS}.kernel_pays", return_value=True):
+        shim = Shim(Path(folder), threads=32, together=together)
+        with grids_first if together else nullcontext():
+            program, loops = on_shim(f, shim)
+            for a, b in zip(program(values), expected, strict=True):
+                assert_close(a, b)
+    odd = [v for x in loops for v in x.variants.values() if isinstance(v, str) and "Error" in v]
+    assert not odd, odd[0]
+    for v in kernels(loops):
+        if v.function is not None:
+            for architecture in ARCHITECTURES if nvrtc else ():
+                binary, said = compiled(v.text, architecture)
+                assert binary[:4] == b"\x7fELF", said
+            yield v.text
+
+
+if __name__ == "__main__":
+    sys.exit(main())
