@@ -65,15 +65,20 @@ def compile_graph(build: Callable[[], Any]) -> tuple[Any, Any, float, float, tup
     built, engine, here = time.perf_counter(), engine_seconds(), time.process_time()
     made = scanopt.function(graph.inputs, graph.outputs)
     done, here = time.perf_counter(), time.process_time() - here
-    return graph, made, built - start, done - built, (here, engine_seconds() - engine)
+    spent = sum(seconds - engine.get(pid, 0.0) for pid, seconds in engine_seconds().items())
+    return graph, made, built - start, done - built, (here, spent)
 
 
-def engine_seconds() -> float:
-    """CPU seconds of the processes that optimize, all their threads; 0 where the system does not say."""
+def engine_seconds() -> dict[int, float]:
+    """CPU seconds of each process that optimizes now, by its number; none where the system does not say.
+
+    What a process took that was renewed meanwhile is not known.
+    """
     from scanopt.egraph import engine
 
-    tasks = [x for p in engine._ALL for x in Path(f"/proc/{p._process.pid}/task").glob("*/schedstat")]
-    return sum(int(x.read_text().split()[0]) for x in tasks) * 1e-9
+    pids = [p._process.pid for p in engine._ALL]
+    tasks = {pid: Path(f"/proc/{pid}/task").glob("*/schedstat") for pid in pids}
+    return {pid: sum(int(x.read_text().split()[0]) for x in some) * 1e-9 for pid, some in tasks.items()}
 
 
 def repeated(build: Callable[[], Any], repeats: int) -> dict[str, Any]:
