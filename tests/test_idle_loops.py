@@ -7,6 +7,8 @@ import pytest
 
 import scanopt
 import scanopt.tensor as T
+from scanopt.array.op import Op
+from scanopt.array.operators.idle import when_runs
 
 
 def same(outputs: list[Any], inputs: tuple[Any, ...] = (), values: tuple[Any, ...] = ()) -> Any:
@@ -65,3 +67,11 @@ def test_loops_over_a_part_and_the_whole_have_their_own_steps(cut: Any) -> None:
     whole, _ = scanopt.scan(lambda v, s: s * v, x, T.constant(1, dtype="int64"))
     for values in ([], [3], [2, 5]):
         same([part, whole], (x,), (np.array(values, "int64"),))
+
+
+def test_what_does_not_run_gives_what_is_known_of_it_alone() -> None:
+    """Lengths depend on it; it is an array of its own, since it may be written onto."""
+    x = np.arange(4)
+    found = when_runs(Op.make("getitem", index=(("slice", 1, None, None),))).bind()(0, x)
+    np.testing.assert_array_equal(found, [1, 2, 3])
+    assert not np.shares_memory(found, x)

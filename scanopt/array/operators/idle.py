@@ -129,7 +129,7 @@ def _bind_no_rows(xp: Any, op: str, flags: tuple[str, ...]) -> Callable[..., Any
         found = _evaluated(op, flags, [concrete(x) for x in xs])
         if found.value is None:
             return xp.empty(concrete_shape(found.shape), found.dtype)
-        return xp.asarray(found.value)  # lengths may depend on it
+        return xp.array(found.value)  # lengths may depend on it; nobody else may see what is written onto it
 
     return empty
 
