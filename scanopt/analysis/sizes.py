@@ -74,6 +74,7 @@ class Sizes:
         self._inputs = inputs
         self.of: dict[int, Sized] = {}
         self._trips: dict[int, int] = {}
+        self._results: dict[Form, Operand] = {}
         waiting: dict[int, list[tuple[int, Form]]] = defaultdict(list)
         ready: list[tuple[int, Form]] = []
         for c, f in g.forms():
@@ -107,6 +108,13 @@ class Sizes:
         """Whether everything the form is made of has a size."""
         return all(a in self.of for a in self._needs(f)) and (f.clock == ROOT or f.clock in self.graph.clocks)
 
+    def result(self, f: Form) -> Operand:
+        """dtype and shape of an operator's result, lengths that stay unknown assumed: of the form, not its class."""
+        if f not in self._results:
+            assert f.operator is not None
+            self._results[f] = operator_operand(f.operator, [self.of[a].operand for a in f.args])
+        return self._results[f]
+
     def steps(self, clock: int) -> int:
         """Number of steps of one run of a loop, as far as known or assumed."""
         found = self.of.get(self.graph.clocks[clock].steps)
@@ -139,7 +147,8 @@ class Sizes:
                 assert f.operator is not None
                 clock = self.of[f.args[0]].clock if f.args else ROOT
                 out = _open(f.operator, args)
-                return Sized(_assumed(out), clock), None in out.shape
+                self._results[f] = result = _assumed(out)
+                return Sized(result, clock), None in out.shape
             case "hold":
                 return Sized(args[0], f.clock), False
             case "seq" | "delay":

@@ -27,8 +27,12 @@ def undominated(options: dict[Instance, list[Option]], limited: bool = False) ->
     """
     bit = {i: 1 << n for n, i in enumerate(options)}
     made_of = _made_of(options, bit)
-    return {i: _kept([o for o in os if not _union(o.needs, made_of) & bit[i]], made_of, bit, limited)
-            for i, os in options.items()}  # fmt: skip
+    # What can be computed, and in one way only, does not need itself.
+    out = dict(options)
+    for i, os in options.items():
+        if len(os) > 1:
+            out[i] = _kept([o for o in os if not _union(o.needs, made_of) & bit[i]], made_of, bit, limited)
+    return out
 
 
 def _union(instances: Iterable[Instance], sets: dict[Instance, int]) -> int:

@@ -331,7 +331,8 @@ class Problem:
         price, held = 0.0, 0.0
         for op, inputs in made.steps:
             operands = tuple(slots[n] for n in inputs)
-            slots.append(operator_operand(op, list(operands)))
+            itself = inputs == tuple(range(len(args))) and op == f.operator
+            slots.append(self.sizes.result(f) if itself else operator_operand(op, list(operands)))
             inner = guarded(op)
             work = Work("apply", inner, operands[1:], slots[-1]) if inner else Work("apply", op, operands, slots[-1])
             price += self.cost(work)
