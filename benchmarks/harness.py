@@ -28,6 +28,9 @@ __all__ = [
     "verdict",
 ]
 
+# What is measured is optimized, not read from the cache of optimized programs.
+os.environ.setdefault("SCANOPT_FLAGS", "compilation_cache=False")
+
 JAX = importlib.util.find_spec("jax") is not None
 NO_JAX = "JAX is not installed: the ratio to it is not measured (pip install 'scanopt[bench]')"
 

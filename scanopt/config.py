@@ -76,6 +76,7 @@ FLAGS = {
     "scan__allow_output_prealloc": _Flag(True, _truth, "write results of a step straight into the rows that are kept"),
     "cost": _Flag("default", _cost, "cost model of function() where none is given: a name or a .json file"),
     "profile": _Flag(False, _truth, "collect times of functions and of their loops where profile is not given"),
+    "compilation_cache": _Flag(True, _truth, "keep optimized programs on disk, for the same program again"),
     "progress": _Flag("auto", _progress, "say how far long work is: 'auto' on terminals, 'always', or 'never'"),
     "memory": _Flag(FREE, _memory, "memory of function() where none is given: bytes, '2GB', or 'free' of the machine"),
 }

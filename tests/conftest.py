@@ -1,11 +1,15 @@
 """Settings of all tests."""
 
 import gc
+import os
 from collections.abc import Iterator
 from importlib.util import find_spec
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# What a test optimizes is optimized, here and in processes that it starts, and not read from the cache.
+os.environ.setdefault("SCANOPT_FLAGS", "compilation_cache=False")
 
 import scanopt
 

@@ -220,7 +220,7 @@ class Function(Runnable, Displayed):
     @property
     def laws(self) -> dict[str, int]:
         """Matches per law that fired."""
-        return self._plan.done.saturation.matches
+        return self.report.laws
 
     @property
     def seconds(self) -> dict[str, float]:

@@ -14,6 +14,7 @@ from scanopt.compilation.cautions import warn_of_streams
 from scanopt.compilation.compiled_function import Function, watched
 from scanopt.compilation.optimize import Settings
 from scanopt.compilation.planning import OptimizationPlan, Request, checked_cost
+from scanopt.compilation.program_cache import keep_program, kept_program
 from scanopt.compilation.signature import Signature, signature
 from scanopt.config import config
 from scanopt.egraph.schedule import Schedule, as_schedule
@@ -87,7 +88,16 @@ def function(
     values, optimizes = None if example is None else made_of.read_example(example), any(m.optimizes for m in modes)
     plan = OptimizationPlan(Request(made_of, laws, settings, backend, values, optimizes, chosen, known, bool(title)))
     warn_of_streams({} if no_default_updates is True else forgotten_streams(made_of.results, made_of.updates))
-    return watched(Function(plan, name, profile=title))
+    return watched(_made(plan, name, title))
+
+
+def _made(plan: OptimizationPlan, name: str | None, title: str) -> Function:
+    """The function of a plan, its program read from disk if it was optimized before, and kept there if not."""
+    kept = kept_program(plan)
+    made = Function(plan, name, kept, title)
+    if kept is None:
+        keep_program(plan, made)
+    return made
 
 
 def _modes(chosen: Mode, asked: Signature, known: Sequence[Law], order: Schedule) -> list[Mode]:

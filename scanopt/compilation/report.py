@@ -25,6 +25,7 @@ class Report:
     unit: "ns", or "" for a cost model of one's own.
     memory: bytes held at one time at those sizes, beside arguments and constants; budget: what was allowed (inf:
     anything, or whatever is free if that could not matter); fits: whether the program stays within it.
+    cached: the program was optimized before, and read from disk; seconds are then those of that.
     """
 
     cost_before: float
@@ -48,6 +49,7 @@ class Report:
     aside: tuple[str, ...] = ()
     memory: float = 0.0
     budget: float = math.inf
+    cached: bool = False
 
     @property
     def fits(self) -> bool:
@@ -62,6 +64,7 @@ class Report:
             f"cost {self.cost_before:.4g} -> {self.cost:.4g} {self.unit or 'units'} ({proof}, {self.method}); "
             f"holds {bytes_text(self.memory)}{over}; "
             f"{self.enodes} e-nodes in {self.eclasses} e-classes, {end}"
+            f"{'; optimized before, read from the cache' if self.cached else ''}"
         )
 
 

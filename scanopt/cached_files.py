@@ -1,0 +1,95 @@
+"""Files in the user's cache: private to the user, complete under their names, checked before they are used.
+
+A file is its content followed by a mark and its digest.  It appears under its name at once and complete; one that was
+changed, cut short or belongs to somebody else is taken for one that is not there.  Where nothing can be written in the
+user's cache, a directory of the process takes its place.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import os
+import shutil
+import stat
+import tempfile
+import time
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+__all__ = ["private_folder", "prune", "published", "read_published"]
+
+_MARK = b"\nscanopt cached "
+_TAIL = len(_MARK) + 32
+STALE = 3600.0
+"""Seconds after which nobody is at work on a file any more."""
+
+
+@cache
+def private_folder(name: str) -> Path:
+    """The directory of this name in the user's cache, private to the user.  Raises OSError where none can be made."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    home = Path(base) if os.path.isabs(base) else Path(os.path.expanduser("~")) / ".cache"
+    path = home / "scanopt" / name
+    with suppress(OSError):
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if _is_private(path):
+            with tempfile.TemporaryFile(dir=path):
+                return path
+    made = Path(tempfile.mkdtemp(prefix="scanopt-"))
+    owner = os.getpid()
+    atexit.register(lambda: shutil.rmtree(made, ignore_errors=True) if os.getpid() == owner else None)
+    return made
+
+
+def _is_private(path: Path) -> bool:
+    """Whether a directory or a file is the user's own, and nobody else can write to it."""
+    found = os.lstat(path)
+    return found.st_uid == os.geteuid() and not stat.S_ISLNK(found.st_mode) and not found.st_mode & 0o077
+
+
+def read_published(path: Path) -> bytes | None:
+    """What was published under a path, which then counts as used now; None where that cannot be trusted."""
+    try:
+        if not _is_private(path):
+            return None
+        data = path.read_bytes()
+    except OSError:
+        return None
+    if len(data) <= _TAIL or data[-_TAIL:] != _MARK + hashlib.sha256(data[:-_TAIL]).digest():
+        return None
+    with suppress(OSError):
+        os.utime(path)
+    return data[:-_TAIL]
+
+
+def published(path: Path, data: bytes) -> None:
+    """Put data under a path, at once and complete.  Raises OSError."""
+    handle, name = tempfile.mkstemp(dir=path.parent, suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data + _MARK + hashlib.sha256(data).digest())
+            file.flush()
+            os.fchmod(file.fileno(), 0o700)
+        os.replace(name, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def prune(path: Path, suffix: str, most: int) -> None:
+    """Delete the files of a suffix that were not used for longest, beyond `most`, and what was left half made."""
+    with suppress(OSError):
+        if len(os.listdir(path)) <= most:
+            return
+        with os.scandir(path) as entries:
+            found = sorted((x.stat().st_mtime, x.path) for x in entries)
+        whole = [name for _, name in found if name.endswith(suffix)]
+        left = [name for age, name in found if not name.endswith(suffix) and age < time.time() - STALE]
+        for name in [*whole[: max(0, len(whole) - most)], *left]:
+            if os.path.isdir(name):
+                shutil.rmtree(name, ignore_errors=True)
+            else:
+                os.unlink(name)

@@ -1,0 +1,167 @@
+"""Optimized programs on disk: a program that was optimized before, in any process, is read and not optimized again.
+
+A file's name is the hash of all that decides which program is chosen: the terms of the graph, laws, settings and sizes,
+and the files of this library.  What such a text cannot tell is not kept: laws, operators and cost models of one's own,
+schedules, programs that depend on how much memory or time there was.  Files are the user's own, and checked for changes
+(`scanopt/cached_files.py`); one that cannot be read is made anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import pickle
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import fields, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scanopt.analysis.sizes import example_operands
+from scanopt.array.op import TABLE, OpSpec
+from scanopt.cached_files import private_folder, prune, published, read_published
+from scanopt.calculus.encoded import Encoded
+from scanopt.calculus.forms import Operator, unbatched
+from scanopt.calculus.law import standard_laws
+from scanopt.compilation.report import Report
+from scanopt.config import config
+from scanopt.egraph.schedule import EVERYTHING
+from scanopt.extensions import extension_modules
+from scanopt.extraction.calibrated_cost import unit_of
+from scanopt.extraction.cost import numpy_cost
+from scanopt.program.ir import Program
+from scanopt.program.storage.placement import Storage, keep_storage, storage_of
+
+if TYPE_CHECKING:
+    from scanopt.compilation.compiled_function import Function
+    from scanopt.compilation.planning import OptimizationPlan
+
+__all__ = ["FILES", "keep_program", "kept_program"]
+
+FILES = 2000
+"""So many programs are kept; beyond that those that were not used for longest are deleted."""
+LARGEST = 2**24
+"""Bytes of a file: programs with larger constants are not kept."""
+_SUFFIX = ".program"
+
+
+def kept_program(plan: OptimizationPlan) -> tuple[Program, Report] | None:
+    """The program that a plan comes to, with its report, if it was kept; None where it has to be optimized."""
+    start = time.perf_counter()
+    found = _read(plan) if _may_be_kept(plan) else None
+    if found is None:
+        return None
+    program, storage, report = found
+    keep_storage(program, storage)
+    seconds = {"encode": plan.encode_seconds, "load": time.perf_counter() - start - plan.encode_seconds}
+    return program, replace(report, seconds=seconds, law_seconds={}, cached=True)
+
+
+def _read(plan: OptimizationPlan) -> tuple[Program, Storage, Report] | None:
+    """What was kept of a plan, if that can be read."""
+    with suppress(OSError):
+        data = read_published(_file(plan))
+        if data is not None:
+            with suppress(Exception):  # whatever is the matter with the user's own file, it is made anew
+                found: tuple[Program, Storage, Report] = pickle.loads(data)
+                return found
+    return None
+
+
+def keep_program(plan: OptimizationPlan, made: Function) -> None:
+    """Keep what a plan came to, if it may be kept; where nothing can be written, it is not."""
+    if not _may_be_kept(plan):
+        return
+    program, report = made.program, made.report
+    if report.stopped_by or not report.fits:
+        return
+    if plan.settings.memory is None and report.budget < float("inf"):  # of what was free on the machine
+        return
+    data = pickle.dumps((program, storage_of(program), report), pickle.HIGHEST_PROTOCOL)
+    if len(data) > LARGEST:
+        return
+    with suppress(OSError):
+        path = _file(plan)
+        published(path, data)
+        prune(path.parent, _SUFFIX, FILES)
+
+
+def _may_be_kept(plan: OptimizationPlan) -> bool:
+    """Whether a text tells all that decides which program is chosen."""
+    return (
+        config.compilation_cache
+        and plan.request.optimizes
+        and not plan.request.profiled
+        and plan.known == standard_laws()
+        and not extension_modules()
+        and plan.settings.schedule == EVERYTHING
+        and bool(unit_of(plan.settings.cost))
+        and all(map(_is_ours, _specs(plan.program)))
+    )
+
+
+def _specs(program: Encoded) -> set[str]:
+    """The names of the operators of a program."""
+    return {unbatched(f.operator)[0].name for _, f in program.forms() if f.operator is not None}
+
+
+@cache
+def _is_ours(name: str) -> bool:
+    """Whether an operator is one of this library's own, of which its files tell everything."""
+    spec = TABLE[name]
+    functions = [x for x in (getattr(spec, f.name) for f in fields(OpSpec)) if callable(x)]
+    return all(str(getattr(x, "__module__", "")).partition(".")[0] == "scanopt" for x in functions)
+
+
+def _file(plan: OptimizationPlan) -> Path:
+    """Where the program of a plan is kept.  Raises OSError where there is no place for it."""
+    text = "\n".join(map(repr, _told(plan)))
+    key = hashlib.sha256(f"{_installation()}\n{text}".encode()).hexdigest()[:40]
+    return private_folder("programs") / f"{key}{_SUFFIX}"
+
+
+def _told(plan: OptimizationPlan) -> Iterator[Any]:
+    """All that decides which program is chosen."""
+    s, program = plan.settings, plan.program
+    yield plan.request.backend, s.fp, s.limits, s.extraction_seconds, s.exact, s.in_place, s.memory
+    yield "numpy" if s.cost is numpy_cost else s.cost
+    yield [x.name for x in plan.laws]
+    for key, x in example_operands(program, s.example).items():
+        yield key, x.dtype, x.shape, None if x.value is None else x.value.item()
+    told: dict[int, str] = {}
+
+    def named(operator: Operator | None) -> str:
+        # By identity: equal operators may differ in what is printed (0.0 and -0.0, 1 and True).
+        return told.setdefault(id(operator), repr(operator))
+
+    for c, f in program.forms():
+        yield c, f.kind, f.args, f.key, named(f.operator), f.clock, f.state, f.k
+    yield program.clocks, program.states, program.roots, program.checks, program.inputs, program.mode
+    yield program.input_labels, program.input_axes, program.written, program.locations, program.same_lengths
+
+
+@cache
+def _installation() -> str:
+    """What this library and those that it optimizes with are, on this machine: a change of any file changes it."""
+    found = [sys.version, np.__version__, os.uname().machine if hasattr(os, "uname") else sys.platform]
+    for name in ("egglog", "scipy"):
+        spec = importlib.util.find_spec(name)
+        found.append(_stamp(spec.origin) if spec is not None and spec.origin else name)
+    for package in ("scanopt", "scanopt.rewrites", "scanopt.backends"):
+        spec = importlib.util.find_spec(package)
+        for place in (spec and spec.submodule_search_locations) or ():
+            for folder, inside, names in os.walk(place):
+                inside.sort()
+                found += [_stamp(os.path.join(folder, n)) for n in sorted(names) if n.endswith(".py")]
+    return "\n".join(found)
+
+
+def _stamp(path: str) -> str:
+    about = os.stat(path)
+    return f"{path} {about.st_size} {about.st_mtime_ns}"
