@@ -21,6 +21,7 @@ from scanopt.array.variable import Variable, apply
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Value, ops
 from scanopt.compilation import planning, program_cache
+from scanopt.compilation.compiled_function import watching
 from scanopt.program.storage.placement import storage_of
 
 
@@ -70,6 +71,14 @@ def test_questions_are_answered_by_optimizing_after_all() -> None:
     assert str(second.explain()) == str(first.explain())
     assert second.egraph.same(first.egraph)
     assert str(second.why_not("push_out_seq")) == str(first.why_not("push_out_seq"))
+
+
+def test_what_is_watched_is_optimized() -> None:
+    function(*recurrence())
+    with watching() as made:
+        function(*recurrence())
+    assert not made[0].report.cached
+    assert function(*recurrence()).report.cached
 
 
 def test_errors_name_the_same_loops() -> None:

@@ -18,6 +18,7 @@ from scanopt.compilation.explanation import Explanation, Recording, record, told
 from scanopt.compilation.pauses import without_collections
 from scanopt.compilation.planning import OptimizationPlan
 from scanopt.compilation.report import Report
+from scanopt.config import config
 from scanopt.displayed import Displayed
 from scanopt.extraction.calibrated_cost import unit_of
 from scanopt.extraction.extract import Extraction
@@ -348,6 +349,8 @@ _WATCHERS: list[list[Function]] = []
 def watching(made: list[Function] | None = None) -> Iterator[list[Function]]:
     """Collect the functions compiled inside the block, in order.  made: the list that they are appended to.
 
+    They are optimized, not read from disk, since how that goes is what people watch.
+
     >>> with watching() as made:
     ...     pass
     >>> made
@@ -356,7 +359,8 @@ def watching(made: list[Function] | None = None) -> Iterator[list[Function]]:
     made = [] if made is None else made
     _WATCHERS.append(made)
     try:
-        yield made
+        with config.change_flags(compilation_cache=False):
+            yield made
     finally:
         _WATCHERS[:] = [x for x in _WATCHERS if x is not made]
 
