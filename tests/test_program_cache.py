@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -221,12 +222,30 @@ def test_those_not_used_for_longest_are_deleted(folder: Path, monkeypatch: pytes
     assert len([*folder.iterdir()]) == 3
 
 
-def test_a_change_of_the_library_changes_every_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program_cache, "_stamp", lambda path: f"{path} changed")
-    before = program_cache._installation()
-    program_cache._installation.cache_clear()
+def test_a_change_of_the_library_changes_every_name(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = folder.with_name(f"{folder.name}-library")
+    library.mkdir()
+    law = library / "law.py"
+    law.write_text("1")
+    os.utime(law, (1000, 1000))
+    monkeypatch.setattr(program_cache, "PACKAGES", ("a_library",))
+    monkeypatch.setattr(program_cache, "find_spec", lambda _: SimpleNamespace(
+        submodule_search_locations=[str(library)], origin=None))  # fmt: skip
+
+    def installed() -> str:
+        program_cache._installation.cache_clear()
+        return program_cache._installation()
+
     try:
-        assert program_cache._installation() != before
+        before = installed()
+        os.utime(law, (1000, 1001))
+        assert "" != installed() != before
+        law.write_text("2")  # since it was loaded
+        assert installed() == ""
+        assert not function(*recurrence()).report.cached
+        assert [*folder.iterdir()] == []
+        law.unlink()
+        assert installed() == ""
     finally:
         program_cache._installation.cache_clear()
 

@@ -9,7 +9,6 @@ schedules, programs that depend on how much memory or time there was.  Files are
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import os
 import pickle
 import sys
@@ -18,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import fields, replace
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +48,9 @@ FILES = 2000
 """So many programs are kept; beyond that those that were not used for longest are deleted."""
 LARGEST = 2**24
 """Bytes of a file: programs with larger constants are not kept."""
+PACKAGES = ("scanopt", "scanopt.rewrites", "scanopt.backends")
 _SUFFIX = ".program"
+_LOADED = time.time()
 
 
 def kept_program(plan: OptimizationPlan) -> tuple[Program, Report] | None:
@@ -100,6 +102,7 @@ def _may_be_kept(plan: OptimizationPlan) -> bool:
         and not plan.request.profiled
         and plan.known == standard_laws()
         and not extension_modules()
+        and bool(_installation())
         and plan.settings.schedule == EVERYTHING
         and bool(unit_of(plan.settings.cost))
         and all(map(_is_ours, _specs(plan.program)))
@@ -148,20 +151,16 @@ def _told(plan: OptimizationPlan) -> Iterator[Any]:
 
 @cache
 def _installation() -> str:
-    """What this library and those that it optimizes with are, on this machine: a change of any file changes it."""
-    found = [sys.version, np.__version__, os.uname().machine if hasattr(os, "uname") else sys.platform]
-    for name in ("egglog", "scipy"):
-        spec = importlib.util.find_spec(name)
-        found.append(_stamp(spec.origin) if spec is not None and spec.origin else name)
-    for package in ("scanopt", "scanopt.rewrites", "scanopt.backends"):
-        spec = importlib.util.find_spec(package)
-        for place in (spec and spec.submodule_search_locations) or ():
-            for folder, inside, names in os.walk(place):
-                inside.sort()
-                found += [_stamp(os.path.join(folder, n)) for n in sorted(names) if n.endswith(".py")]
-    return "\n".join(found)
+    """What this library and those that it optimizes with are, on this machine: a change of any file changes it.
 
-
-def _stamp(path: str) -> str:
-    about = os.stat(path)
-    return f"{path} {about.st_size} {about.st_mtime_ns}"
+    "" where that is not known: the library is no files, or one of them has changed since it was loaded.
+    """
+    places = [p for name in PACKAGES if (spec := find_spec(name)) for p in spec.submodule_search_locations or ()]
+    ours = sorted(os.path.join(folder, n) for p in places for folder, _, names in os.walk(p) for n in names)
+    others = [spec.origin for name in ("egglog", "scipy") if (spec := find_spec(name)) and spec.origin]
+    found = {path: os.stat(path) for path in (*ours, *others) if path.endswith(".py")}
+    if not found or max(x.st_mtime for x in found.values()) > _LOADED:
+        return ""
+    machine = os.uname().machine if hasattr(os, "uname") else sys.platform
+    stamps = [f"{path} {about.st_size} {about.st_mtime_ns}" for path, about in found.items()]
+    return "\n".join([sys.version, np.__version__, machine, *stamps])
