@@ -81,6 +81,8 @@ def test_what_numpy_has() -> None:
         check(np.sinc, x)
     check(np.i0, X[1:11])
     check(np.i0, numbers(4, dtype="int8"))
+    for dtype in ("float16", "float32"):
+        check(np.i0, X[4:11].astype(dtype))
 
 
 GRADIENTS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from against_numpy import check
 
 import scanopt
 from scanopt import tensor as T
@@ -236,3 +237,16 @@ def test_errors_when_run() -> None:
         scanopt.function([x], T.digitize(1.0, x))([0.0, 2.0, 1.0])
     with pytest.raises(ValueError, match="negative"):
         scanopt.function([k], T.bincount(k))([-1])
+
+
+REDUCED = ["sum", "prod", "max", "min", "any", "all", "ptp", "nansum", "nanprod", "nanmax", "nanmin"]
+
+
+@pytest.mark.parametrize("name", REDUCED)
+def test_a_scalar_is_reduced_along_axis_0_as_numpys_ufuncs_do(name: str) -> None:
+    reduced = getattr(np, name)
+    for axis in (0, -1):
+        check(lambda v, axis=axis: [reduced(v, axis=axis), reduced(v, axis=axis, keepdims=True)], np.float64(2.5))  # type: ignore[misc]
+    for axis in (1, (0,), -2):
+        with pytest.raises(ValueError, match=r"axis -?[0-9] of 'a' float64\[\], which has 0 axes"):
+            reduced(T.dscalar("a"), axis=axis)

@@ -17,7 +17,7 @@ from scanopt.array.types import Dim, TensorType
 
 __all__ = [
     "axes_of", "axis_of", "broadcast", "common_dtype", "fill", "filled", "lengths", "not_negative", "probe_dtype",
-    "product", "same", "shape_text", "ufunc_dtypes",
+    "product", "reduced_axes", "same", "shape_text", "ufunc_dtypes",
 ]  # fmt: skip
 
 Shape = tuple[Dim, ...]
@@ -114,6 +114,16 @@ def axes_of(axis: Any, of: HasAxes | int) -> tuple[int, ...]:
     if len(set(axes)) < len(axes):
         raise ValueError(f"axis {axis} names one axis twice")
     return tuple(axes)
+
+
+def reduced_axes(axis: Any, of: HasAxes | int) -> tuple[int, ...]:
+    """The axes that a reduction goes over: axis 0 or -1 of a scalar is none, as NumPy's ufuncs have it.
+
+    >>> reduced_axes(-1, 0), reduced_axes(-1, 2)
+    ((), (1,))
+    """
+    scalar = (of if isinstance(of, int) else of.ndim) == 0
+    return () if scalar and isinstance(axis, int) and axis in (0, -1) else axes_of(axis, of)
 
 
 def fill(shape: Sequence[Dim], dims: Sequence[Any]) -> tuple[int, ...]:

@@ -148,9 +148,10 @@ def sinc(x: Any) -> Variable:
 
 @public(numpy=("i0",))
 def i0(x: Any) -> Variable:
-    """The modified Bessel function of order 0, as np.i0: integers count as float64."""
+    """The modified Bessel function of order 0, as np.i0: of the dtype of x; integers count as float64."""
     v = as_variable(x)
-    return special("i0", cast(v, "float64") if np.dtype(v.dtype).kind in "biu" else v)
+    v = cast(v, "float64") if np.dtype(v.dtype).kind in "biu" else v
+    return cast(special("i0", v), v.dtype)
 
 
 NUMPY_FUNCTIONS.update({f"special.{f.__name__}": f for f in (expit, log_expit)})

@@ -20,7 +20,7 @@ from scanopt.array.operators.lengths import times
 from scanopt.array.operators.reductions import reduce
 from scanopt.array.protocol import refused
 from scanopt.array.registry import FUNCTIONS, public
-from scanopt.array.shapes import axes_of
+from scanopt.array.shapes import axes_of, reduced_axes
 from scanopt.array.variable import Constant, Variable, apply, describe
 
 __all__ = ["extremum", "filled", "folded", "initial_of", "kept", "mask_of", "mean_of", "no_out", "variance_of"]
@@ -85,7 +85,7 @@ def folded(
 ) -> Variable:
     """The sum or product of the elements that count, and of `initial`."""
     ufunc, neutral = {"sum": ("add", 0), "prod": ("multiply", 1)}[name]
-    found = reduce(name, filled(v, mask, neutral), axis, keepdims, dtype)
+    found = reduce(name, filled(v, mask, neutral), reduced_axes(axis, v), keepdims, dtype)
     return found if initial is None else elementwise(ufunc, initial_of(name, initial, found.dtype), found)
 
 
@@ -97,8 +97,8 @@ def extremum(name: str, v: Variable, axis: Any, keepdims: bool, initial: Any, ma
     if initial is None:
         if mask is not None:
             raise ValueError(f"{name} with where= needs initial=, its value where no element of {describe(v)} counts")
-        return reduce(name, v, axis, keepdims)
-    first, axes = initial_of(name, initial, v.dtype), axes_of(axis, v)
+        return reduce(name, v, reduced_axes(axis, v), keepdims)
+    first, axes = initial_of(name, initial, v.dtype), reduced_axes(axis, v)
     x = v if mask is None else chosen(mask, v, first)
     if all(x.type.shape[i] for i in axes):
         return elementwise("maximum" if name == "max" else "minimum", reduce(name, x, axes, keepdims), first)
@@ -199,7 +199,8 @@ def _logic(name: str, neutral: bool, what: str) -> None:
     def f(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True) -> Variable:
         v = as_variable(a)
         keep, mask = kept(name, v, out, keepdims), mask_of(name, v, where)
-        return reduce(name, v if mask is None else filled(as_condition(v), mask, neutral), axis, keep)
+        x = v if mask is None else filled(as_condition(v), mask, neutral)
+        return reduce(name, x, reduced_axes(axis, v), keep)
 
     f.__name__ = f.__qualname__ = name
     f.__doc__ = (
@@ -285,4 +286,5 @@ def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> V
     """
     v = as_variable(a)
     keep = kept("ptp", v, out, keepdims)
-    return elementwise("subtract", reduce("max", v, axis, keep), reduce("min", v, axis, keep))
+    axes = reduced_axes(axis, v)
+    return elementwise("subtract", reduce("max", v, axes, keep), reduce("min", v, axes, keep))

@@ -17,6 +17,7 @@ from scanopt.array.operators.elementwise import where as where_
 from scanopt.array.operators.reductions import reduce, shift_axis
 from scanopt.array.parameters import AXIS
 from scanopt.array.registry import FUNCTIONS, public
+from scanopt.array.shapes import reduced_axes
 from scanopt.array.statistics.along import places
 from scanopt.array.statistics.reductions import extremum, filled, folded, kept, mask_of, mean_of, typed, variance_of
 from scanopt.array.types import TensorType
@@ -151,7 +152,7 @@ def _extremum(name: str, far: float) -> None:
         if kind not in "fc":
             return extremum(name, v, axis, keep, initial, mask)
         nan = elementwise("isnan", v)
-        none = reduce("all", nan if mask is None else filled(nan, mask, True), axis, keep)
+        none = reduce("all", nan if mask is None else filled(nan, mask, True), reduced_axes(axis, v), keep)
         away = where_(nan, cast(as_variable(complex(far, far) if kind == "c" else far), v.dtype), v)
         nothing = cast(as_variable(complex(np.nan, np.nan) if kind == "c" else np.nan), v.dtype)
         return where_(none, nothing, extremum(name, away, axis, keep, initial, mask))
