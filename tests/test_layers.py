@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
@@ -97,7 +98,12 @@ def module_name(path: Path) -> str:
 
 
 MODULES = {module_name(path): path for home in HOMES.values() for path in sorted(home.rglob("*.py"))}
-TREES = {name: ast.parse(path.read_text(encoding="utf-8"), str(path)) for name, path in MODULES.items()}
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """What each module says; read when a test asks, not when tests are collected."""
+    return {name: ast.parse(path.read_text(encoding="utf-8"), str(path)) for name, path in MODULES.items()}
 
 
 def is_typing_only(node: ast.AST) -> bool:
@@ -122,10 +128,12 @@ def imports_of(module: str) -> list[Import]:
         for child in node.orelse if is_typing_only(node) else ast.iter_child_nodes(node):
             yield from go(child)
 
-    return list(go(TREES[module]))
+    return list(go(trees()[module]))
 
 
-IMPORTS = [found for module in MODULES for found in imports_of(module)]
+@cache
+def imports() -> list[Import]:
+    return [found for module in MODULES for found in imports_of(module)]
 
 
 def layer(module: str) -> int:
@@ -156,7 +164,7 @@ def points_downward(found: Import) -> bool:
 
 def test_imports_point_downward() -> None:
     wrong = [
-        where(found) for found in IMPORTS if f"{found.target}.".startswith("scanopt.") and not points_downward(found)
+        where(found) for found in imports() if f"{found.target}.".startswith("scanopt.") and not points_downward(found)
     ]
     assert not wrong, "\n".join(wrong)
 
@@ -164,7 +172,7 @@ def test_imports_point_downward() -> None:
 def test_no_cycles() -> None:
     """Among all imports, also those inside functions."""
     graph: dict[str, set[str]] = {module: set() for module in MODULES}
-    for found in IMPORTS:
+    for found in imports():
         if found.target in MODULES and found.target != found.module:
             graph[found.module].add(found.target)
     TopologicalSorter(graph).prepare()
@@ -172,7 +180,7 @@ def test_no_cycles() -> None:
 
 def calls_by_name(module: str) -> list[ast.Call]:
     """The calls that import a module by a string."""
-    calls = (node for node in ast.walk(TREES[module]) if isinstance(node, ast.Call))
+    calls = (node for node in ast.walk(trees()[module]) if isinstance(node, ast.Call))
     return [x for x in calls if ast.unparse(x.func).split(".")[-1] in ("import_module", "__import__")]
 
 
@@ -192,7 +200,7 @@ def test_features_are_there() -> None:
 
 
 def test_only_the_e_graph_knows_egglog() -> None:
-    users = {found.module for found in IMPORTS if found.target.split(".")[0] == "egglog"}
+    users = {found.module for found in imports() if found.target.split(".")[0] == "egglog"}
     assert {package(module) for module in users} <= {"scanopt.egraph"}
 
 
@@ -229,7 +237,7 @@ def test_packages_are_installed() -> None:
 
 @pytest.mark.parametrize("module", MODULES)
 def test_module_is_small_and_says_what_it_is(module: str) -> None:
-    path, tree = MODULES[module], TREES[module]
+    path, tree = MODULES[module], trees()[module]
     assert ast.get_docstring(tree), f"{path} has no docstring"
     assert len(path.read_text(encoding="utf-8").splitlines()) <= LINES_OF_FILE, path
     assert path.stem not in ("utils", "util", "helpers", "misc", "common"), f"{path}: name it by what it is about"
@@ -242,7 +250,7 @@ def test_module_is_small_and_says_what_it_is(module: str) -> None:
 
 def test_one_public_name_is_one_class() -> None:
     homes: dict[str, list[str]] = {}
-    for module, tree in TREES.items():
+    for module, tree in trees().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes.setdefault(node.name, []).append(module)
@@ -261,15 +269,15 @@ def nesting(node: ast.AST, depth: int = 0) -> int:
 
 
 def test_blocks_are_not_deep() -> None:
-    functions = ((m, x) for m, tree in TREES.items() for x in ast.walk(tree) if isinstance(x, ast.FunctionDef))
+    functions = ((m, x) for m, tree in trees().items() for x in ast.walk(tree) if isinstance(x, ast.FunctionDef))
     assert [(module, x.name) for module, x in functions if nesting(x) > 4] == []
 
 
 def texts() -> list[Path]:
-    """All files of the project, by a walk (an unpacked sdist has no git)."""
+    """All files of the project, by a walk (an unpacked sdist has no git; in a linked worktree .git is a file)."""
     folders = ["scanopt", "rewrites", "backends", "tests", "docs", "examples", "benchmarks", ".ci"]
     files = [p for folder in folders for p in (ROOT / folder).rglob("*") if p.is_file()]
-    files += [p for p in ROOT.glob("*") if p.is_file()]
+    files += [p for p in ROOT.glob("*") if p.is_file() and p.name != ".git"]
     return [p for p in files if p.suffix in {".py", ".md", ".toml", ".csv", ".in", ".js", ".css", ".html", ".svg", ""}]
 
 
