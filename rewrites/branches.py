@@ -1,14 +1,14 @@
-"""ifelse: a choice that is known, or that need not be lazy."""
+"""Choices that are known, and those that need not be lazy: ifelse, and where with one condition for all elements."""
 
 from typing import Any
 
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Value, ops
+from scanopt.calculus.terms import Text, Value, ops
 from scanopt.facts.loops import is_false, is_true
 from scanopt.facts.raising import total
-from scanopt.facts.values import scalar
+from scanopt.facts.values import of_dtype, scalar
 
 
 def _indexed(x: Any, p: Any) -> Any:
@@ -52,3 +52,46 @@ def lazy_choice_as_where(c: Value, a: Value, b: Value) -> Equation:
     """Where neither side can raise, both may be computed: where(c, a, b), for scalars."""
     lazy = ops.ifelse(c, a, b)
     return Equation(lazy, ops.where(c, a, b), when=[total(a), total(b), scalar(lazy)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x: T.where(True, T.exp(x), 0.0),
+    never=(
+        lambda x, a: T.where(a > 0, T.exp(x), 0.0),
+        lambda p: T.where(True, p, T.constant(0.5, dtype="float64")),
+        lambda x, a: T.where(True, a, x),
+    ),
+)
+def where_of_true(m: Value, x: Value, y: Value, d: Text) -> Equation:
+    """where(True, x, y) = x for a scalar y."""
+    left = ops.where(m, x, y)
+    return Equation(left, x, when=[is_true(m), of_dtype(left, d), of_dtype(x, d), scalar(y)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x: T.where(False, 0.0, T.exp(x)),
+    never=(
+        lambda x, a: T.where(a > 0, 0.0, T.exp(x)),
+        lambda p: T.where(False, T.constant(0.5, dtype="float64"), p),
+        lambda x, a: T.where(False, x, a),
+    ),
+)
+def where_of_false(m: Value, x: Value, y: Value, d: Text) -> Equation:
+    """where(False, y, x) = x for a scalar y."""
+    left = ops.where(m, y, x)
+    return Equation(left, x, when=[is_false(m), of_dtype(left, d), of_dtype(x, d), scalar(y)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x, a: T.where(a > 0, T.exp(x), T.exp(x)),
+    never=(lambda m, a: T.where(m, a, a), lambda x, a: T.where(a > 0, T.exp(x), x)),
+)
+def where_of_equals(m: Value, x: Value) -> Equation:
+    """where(m, x, x) = x for a scalar m."""
+    return Equation(ops.where(m, x, x), x, when=[scalar(m)])

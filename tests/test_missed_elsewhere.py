@@ -190,3 +190,18 @@ def test_running_sums_and_counters_are_no_loops() -> None:
     f = scanopt.function([n], counted)
     assert not f.program.loops()
     assert f(4).tolist() == [7, 9, 11, 13]
+
+
+def test_a_choice_that_is_known_is_no_choice() -> None:
+    plain = scanopt.scan(lambda v, s: 0.5 * s + v, x, [np.float64(0)])[0]
+    ways = [
+        scanopt.scan(lambda v, s: T.switch(True, 0.5 * s + v, s), x, [np.float64(0)])[0],
+        scanopt.scan(lambda v, s: T.where(False, s, 0.5 * s + v), x, [np.float64(0)])[0],
+        scanopt.scan(lambda v, s: 0.5 * s + v, T.where(True, x, 0), [np.float64(0)])[0],
+        scanopt.scan(lambda v, s: T.where(s > 1, 0.5 * s + v, 0.5 * s + v), x, [np.float64(0)])[0],
+    ]
+    expected, data = scanopt.function([x], plain), normal(6)
+    for way in ways:
+        f = scanopt.function([x], way)
+        assert f.cost == expected.cost
+        np.testing.assert_array_equal(f(data), expected(data))
