@@ -53,8 +53,8 @@ class Compiled:
 
     @property
     def kernels(self) -> tuple[Any, ...]:
-        """What became of each loop (see `scanopt.backends.kernels.choice.LoopReport`)."""
-        return self.choice.reports() if self.choice else ()
+        """What became of each loop (see `scanopt.backends.kernels.loop_report.LoopReport`)."""
+        return self.choice.reports(self.program) if self.choice else ()
 
     def __call__(self, values: Sequence[Array]) -> list[Array]:
         """The results for these arguments.

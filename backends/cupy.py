@@ -72,7 +72,7 @@ class OnDevice:
 
     @property
     def kernels(self) -> tuple[Any, ...]:
-        """What became of each loop (see `scanopt.backends.kernels.choice.LoopReport`)."""
+        """What became of each loop (see `scanopt.backends.kernels.loop_report.LoopReport`)."""
         return tuple(r for made, _ in self._made.values() for r in made.kernels)
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:

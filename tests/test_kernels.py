@@ -1,6 +1,7 @@
 """Loops as kernels: equal to array steps bit for bit, for all operators, dtypes and layouts, whatever goes wrong."""
 
 import pickle
+import re
 import sys
 import threading
 import time
@@ -25,6 +26,7 @@ from scanopt.backends.kernels.entry import can_enter
 from scanopt.backends.kernels.executor import Kernels
 from scanopt.backends.kernels.prices import KERNELS
 from scanopt.program.ir import Program
+from scanopt.program.text import program_lines
 
 pytestmark = pytest.mark.skipif(isinstance(compiler(), str), reason=f"needs a compiler: {compiler()}")
 Array = np.ndarray[Any, Any]
@@ -368,6 +370,22 @@ def test_names_of_users_are_not_in_the_text() -> None:
     assert "*/" not in text
     assert "#include" not in text
     assert text.isascii()
+
+
+def test_kernels_are_printed_beside_the_lines_that_they_run() -> None:
+    x, weights = T.dmatrix("x"), T.dmatrix("weights")
+    states = scanopt.scan(lambda v, s, w: T.tanh(v + T.dot(s, w)), x, [T.zeros((3,))], weights, name="rnn")[0]
+    f = scanopt.function([x, weights], (states[-1] * 2.0).sum(), backend="c")
+    f(np.ones((4, 3)), np.ones((3, 3)))
+    (kernel,) = f.kernels
+    shown = str(kernel)
+    for comment in ("length of axis 0 of x", "weights", "memory for values in between"):
+        assert f"/* {comment} */" in shown
+    told = {line.text for line in program_lines(f.program) if line.kind in ("read", "state") or "tanh" in line.text}
+    assert len(told) == 3
+    assert all(f"/* {line} */" in shown for line in told)
+    bare = re.sub(r" */\* .* \*/$", "", shown, flags=re.M).splitlines()
+    assert bare[1:] == kernel.texts[0].splitlines()  # but for comments it is what was compiled
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -10,25 +10,13 @@ import numpy as np
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.body import body_of
 from scanopt.backends.kernels.compilers import compiler
+from scanopt.backends.kernels.loop_report import LoopReport
 from scanopt.backends.kernels.nodes import Body, NoForm, NoOrder
 from scanopt.backends.kernels.runtime import LoopKernel
-from scanopt.backends.kernels.whole import ONCE, ProgramKernel, program_body
+from scanopt.backends.kernels.whole import ProgramKernel, program_body
 from scanopt.program.ir import Loop, Program
 
-__all__ = ["Choice", "LoopReport"]
-
-
-@dataclass(frozen=True)
-class LoopReport:
-    """What became of one loop: its kernels as C text, one for each pattern of lengths met, and what is told of them."""
-
-    loop: str
-    state: str
-    texts: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        what = f"loop {self.loop!r}" if self.loop != ONCE else ONCE
-        return "\n".join([f"{what}: {self.state}", *self.texts])
+__all__ = ["Choice"]
 
 
 @dataclass
@@ -47,11 +35,13 @@ class Choice:
     refused: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     whole: ProgramKernel | str = "not asked for"
 
-    def reports(self) -> tuple[LoopReport, ...]:
-        """What became of all loops, those with kernels first; of the program, where one kernel is all of it."""
-        if isinstance(self.whole, ProgramKernel) and (state := self.whole.state()).endswith("compiled"):
-            return (LoopReport(ONCE, state, tuple(self.whole.planner.texts())),)
-        kernels = [LoopReport(k.body.loop.label, k.state(), tuple(k.texts())) for k in self.made.values()]
+    def reports(self, program: Program) -> tuple[LoopReport, ...]:
+        """What became of all loops of a program, those with kernels first; or of all of it, where it is one kernel."""
+        if isinstance(self.whole, ProgramKernel) and (found := self.whole.planner.report(program)).state.endswith(
+            "compiled"
+        ):
+            return (found,)
+        kernels = [k.planner.report(program) for k in self.made.values()]
         return (*kernels, *(LoopReport(label, f"array steps: {reason}") for label, reason in self.refused))
 
     def of_program(self, program: Program, types: Mapping[str, TensorType]) -> None:

@@ -13,9 +13,9 @@ import numpy as np
 
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.body import body_of
-from scanopt.backends.kernels.choice import LoopReport
 from scanopt.backends.kernels.device_costs import kernel_pays, kernel_step_seconds
 from scanopt.backends.kernels.device_plans import DevicePlan, DeviceVariant, Launcher
+from scanopt.backends.kernels.loop_report import LoopReport
 from scanopt.backends.kernels.nodes import Body, NoForm
 from scanopt.backends.kernels.plan_cache import PlanCache, Shapes
 from scanopt.backends.kernels.sizes import lengths_of, pattern_of, shapes_of
@@ -142,7 +142,7 @@ class DeviceChoice:
     def of_program(self, program: Program, types: Mapping[str, TensorType]) -> None:
         """No kernel is all of a program."""
 
-    def reports(self) -> tuple[LoopReport, ...]:
+    def reports(self, program: Program) -> tuple[LoopReport, ...]:
         """What became of all loops, those with kernels first."""
         told = (LoopReport(label, f"array steps: {reason}") for label, reason in self.refused)
         return (*(k.report() for k in self.made.values()), *told)

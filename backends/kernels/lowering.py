@@ -192,9 +192,17 @@ class Lowering:
         """The kernel, and what it is to be given."""
         params = tuple(self._param(i, g) for i, g in enumerate(self.given))
         kernel = Kernel(params, tuple(self.number_names), len(self.loops), (*self.head, *code), result)
-        return Recipe(
-            kernel, self.lengths, tuple(self.given), tuple(self.numbers), tuple(self.loops), self._lives(code)
-        )
+        given, numbers, loops = tuple(self.given), tuple(self.numbers), tuple(self.loops)
+        return Recipe(kernel, self.lengths, given, numbers, loops, self._lives(code), self._named())
+
+    def _named(self) -> dict[str, str]:
+        """By variable the name of its value; where several share it, of the first."""
+        out: dict[str, str] = {}
+        for name, value in self.env.items():
+            where = value.pointer if isinstance(value, Array) else value.value
+            if isinstance(where, str | Var):
+                out.setdefault(where.name if isinstance(where, Var) else where, name)
+        return out
 
     def _lives(self, code: Sequence[Stmt]) -> dict[int, tuple[int, int]]:
         """Between which statements of a program scratch arrays are needed; of a loop, the next step may need all."""

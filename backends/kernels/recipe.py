@@ -54,6 +54,7 @@ class Recipe:
     """A kernel and what it is to be given, in order.  loops: the ufuncs and dtypes of its inner loops.
 
     lives: by number of a scratch array between which statements it is needed, where it is not needed all the time.
+    named: by variable of the text the name that its value has in the program, where there is one.
     """
 
     kernel: Kernel
@@ -62,6 +63,7 @@ class Recipe:
     numbers: tuple[Number, ...]
     loops: tuple[tuple[str, tuple[str, ...]], ...]
     lives: Mapping[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
+    named: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def evaluated(x: Expr, numbers: Mapping[str, int]) -> int:

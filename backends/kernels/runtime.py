@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.backends.kernels.annotated import annotated
 from scanopt.backends.kernels.build import LONGEST
+from scanopt.backends.kernels.loop_report import LoopReport
 from scanopt.backends.kernels.lower import lowered
 from scanopt.backends.kernels.nodes import Body, NoForm
 from scanopt.backends.kernels.plan_cache import PlanCache, Shapes
 from scanopt.backends.kernels.plans import Plan, Variant
 from scanopt.backends.kernels.sizes import Pattern, lengths_of, pattern_of, shapes_of
+from scanopt.program.ir import Program
 
 __all__ = ["WORTH", "LoopKernel", "Planner"]
 
@@ -41,9 +44,11 @@ class Planner:
         self.plan = PlanCache(self._planned)
         """The plan for a key; None where array steps have to run."""
 
-    def texts(self) -> list[str]:
-        """The C texts of the variants that were made."""
-        return [v.text for v in list(self.variants.values()) if isinstance(v, Variant)]
+    def report(self, program: Program) -> LoopReport:
+        """What became of the loop, or of the program, of which the body is.  program: that it is in."""
+        made = [v for v in list(self.variants.values()) if isinstance(v, Variant)]
+        shown = tuple(annotated(v.text, v.recipe, self.body, program) for v in made)
+        return LoopReport(self.body.loop.label, self.state(), tuple(v.text for v in made), shown)
 
     def state(self) -> str:
         """What to tell of it."""
@@ -103,14 +108,6 @@ class LoopKernel:
     def fewest(self) -> int:
         """So many steps are run faster by a kernel that is there."""
         return 1 if self.always else max(2, 24 // self._ops)
-
-    def texts(self) -> list[str]:
-        """The C texts of the variants that were made."""
-        return self.planner.texts()
-
-    def state(self) -> str:
-        """What to tell of it."""
-        return self.planner.state()
 
     def __call__(self, n: int, *values: Any) -> list[Array] | None:
         """What the loop keeps after at most n steps; None where array steps have to run."""

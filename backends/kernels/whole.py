@@ -17,6 +17,7 @@ from scanopt.array.types import TensorType
 from scanopt.backends.kernels.body import body_of
 from scanopt.backends.kernels.build import LONGEST
 from scanopt.backends.kernels.entry import Entry
+from scanopt.backends.kernels.loop_report import ONCE
 from scanopt.backends.kernels.nodes import Body, Nested, walk
 from scanopt.backends.kernels.plan_cache import PLANS
 from scanopt.backends.kernels.runtime import WORTH, Planner
@@ -25,7 +26,6 @@ from scanopt.program.ir import Keep, Loop, Program
 __all__ = ["ProgramKernel", "program_body"]
 
 Array = np.ndarray[Any, Any]
-ONCE = "the program"
 MOST_SCRATCH = 1 << 27
 """Bytes of values in between beyond which array steps, which let go of each when it was read last, take less memory."""
 
@@ -95,7 +95,3 @@ class ProgramKernel:
         for i in self.body.ended:
             results[i] = results[i][: plan.taken].copy()
         return results
-
-    def state(self) -> str:
-        """What to tell of it; "" where it was not asked for yet or never ran."""
-        return self.planner.state() if self.planner.variants else ""

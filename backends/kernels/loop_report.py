@@ -1,0 +1,28 @@
+"""What became of a loop, or of a whole program: its kernels, or why it has none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["ONCE", "LoopReport"]
+
+ONCE = "the program"
+"""The label of the loop of one step that stands for a whole program."""
+
+
+@dataclass(frozen=True)
+class LoopReport:
+    """What became of one loop.
+
+    texts: its kernels as they are compiled, one for each pattern of lengths met.  shown: the same for people, with the
+    lines of the program as comments.
+    """
+
+    loop: str
+    state: str
+    texts: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        what = f"loop {self.loop!r}" if self.loop != ONCE else ONCE
+        return "\n".join([f"{what}: {self.state}", *(self.shown or self.texts)])
