@@ -8,6 +8,7 @@ from typing import Any
 
 import models
 import numpy as np
+import peer_numpy
 
 import scanopt
 import scanopt.tensor as T
@@ -88,17 +89,7 @@ def pid(steps: int) -> Case:
 
     (xs, _, _), _ = scanopt.scan(step, sequences=[target], outputs_info=[x, T.zeros_like(x), T.zeros_like(x)])
 
-    def by_hand(target: Array, x: Array) -> Array:
-        out, s, total, last = np.empty(len(target)), float(x), 0.0, 0.0
-        for t, wanted in enumerate(target.tolist()):
-            error = wanted - s
-            total = min(max(total + error, -10.0), 10.0)
-            force = 0.8 * error + 0.1 * total + 0.05 * (error - last)
-            s = out[t] = s + 0.1 * (min(max(force, -1.0), 1.0) - 0.2 * s)
-            last = error
-        return out
-
-    return Case(f"PID control, {steps:,} steps", models.Graph([target, x], [xs], [_normal(steps), 0.1]), by_hand)
+    return Case(f"PID control, {steps:,} steps", models.Graph([target, x], [xs], [_normal(steps), 0.1]), peer_numpy.pid)
 
 
 def lorenz(steps: int) -> Case:

@@ -209,19 +209,26 @@ def test_a_kernel_gives_what_the_interpreter_gives(name: str, shim: Shim) -> Non
     assert any(v.lanes.numbers == PROGRAMS[name][1] for v in found)
 
 
-@pytest.mark.parametrize("seed", RANDOM)
-def test_random_programs(seed: int, shim: Shim) -> None:
+def ran_random(seed: int, shim: Shim) -> list[DeviceLoop]:
+    """Run a random program by the shim and compare it with the interpreter, unless it raises or is not smooth."""
+    spec = generate(seed, pure=True)
     try:
-        values, outputs = build(generate(seed, pure=True))
+        values, outputs = build(spec)
         expected = scanopt.interpret(outputs, values)
     except (IndexError, ValueError):
-        return
-    if not generate(seed, pure=True).smooth:
-        return
+        return []
+    if not spec.smooth:
+        return []
     f = scanopt.function(list(values), outputs, backend="numpy", fp="exact", on_unused_input="ignore")
     program, loops = on_shim(f, shim)
     for found, e in zip(program([np.asarray(v) for v in values.values()]), expected, strict=True):
         assert_close(found, e)
+    return loops
+
+
+@pytest.mark.parametrize("seed", RANDOM)
+def test_random_programs(seed: int, shim: Shim) -> None:
+    loops = ran_random(seed, shim)
     assert not any("Error" in str(v) for x in loops for v in x.variants.values() if isinstance(v, str))
 
 

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from cuda_shim import Shim
 from nvrtc import ARCHITECTURES, compiled, missing
-from random_programs import build, generate
-from test_cuda import BLOCK, PROGRAMS, assert_close, barriers, kernels, on_shim
+from test_cuda import BLOCK, PROGRAMS, assert_close, barriers, kernels, on_shim, ran_random
 
 import scanopt
 from scanopt.backends.kernels.device_plans import DeviceVariant
@@ -58,17 +57,7 @@ def test_few_barriers_of_a_grid_for_a_step(shim: Shim) -> None:
 
 @pytest.mark.parametrize("seed", RANDOM)
 def test_random_programs(seed: int, tmp_path: Path) -> None:
-    try:
-        values, outputs = build(generate(seed, pure=True))
-        expected = scanopt.interpret(outputs, values)
-    except (IndexError, ValueError):
-        return
-    if not generate(seed, pure=True).smooth:
-        return
-    f = scanopt.function(list(values), outputs, backend="numpy", fp="exact", on_unused_input="ignore")
-    program, _ = on_shim(f, Shim(tmp_path, threads=32, together=True))
-    for found, e in zip(program([np.asarray(v) for v in values.values()]), expected, strict=True):
-        assert_close(found, e)
+    ran_random(seed, Shim(tmp_path, threads=32, together=True))
 
 
 @pytest.mark.skipif(bool(missing()), reason=missing())

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.batching import int_constant
 from scanopt.array.constants import as_variable, is_weak
 from scanopt.array.operators.elementwise import cast, elementwise
 from scanopt.array.operators.shaping import flatten
@@ -85,11 +84,6 @@ def plain_ints(items: Any) -> list[int] | None:
         return None
     found = [known_int(n) for n in items]
     return [n for n in found if n is not None] if None not in found else None
-
-
-def as_length(n: Any) -> Variable:
-    """A length as an int64 scalar."""
-    return int_constant(n) if isinstance(n, int) else as_variable(n)
 
 
 def as_given(x: Any) -> Any:
