@@ -133,6 +133,20 @@ def test_exact_extraction_is_the_best_of_all(name: str) -> None:
     assert found.bound == pytest.approx(found.cost, rel=1e-6)
 
 
+@pytest.mark.parametrize("large", [0, 1_000_000])
+@pytest.mark.parametrize("name", [n for n in PROGRAMS if n != "nested"])
+def test_a_known_cost_bounds_a_model_of_any_size(name: str, large: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the row that cuts off what is dearer and, as for large models, without it."""
+    monkeypatch.setattr("scanopt.extraction.milp._LARGE", large)
+    problem = problem_of(name)
+    least = cheapest_by_trying_all(problem)
+    solved = solve(problem, 10.0, 1.5 * least)
+    assert solved is not None
+    assert solved.proven
+    assert total(solved.choice) == pytest.approx(least)
+    assert solved.bound == pytest.approx(least, rel=1e-6)
+
+
 @pytest.mark.parametrize("name", [n for n in PROGRAMS if n != "nested"])
 def test_pruning_loses_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The cheapest of all choices, those among dominated forms included, costs what extraction found."""

@@ -23,6 +23,8 @@ from scanopt.progress import working
 __all__ = ["Solution", "solve"]
 
 _ROUNDS = 60
+_LARGE = 5_000
+"""Variables beyond which a row with the costs of all of them slows the solver more than it cuts off."""
 _FAR = 1000.0
 """So many times the limit is as bad as more, which would not go with the solver's tolerance."""
 
@@ -122,7 +124,7 @@ class _Model:
             costs[self.over] = self.problem.limit.price * self.problem.limit.bytes
             most[self.over] = np.inf
         constraints = [LinearConstraint(matrix, np.array(self.low), np.inf)]
-        if 0 < self.most < np.inf:
+        if 0 < self.most < np.inf and self.size <= _LARGE:
             constraints.append(LinearConstraint(costs[None] / self.most, -np.inf, 1 + 1e-9))
         # HiGHS keeps threads for each thread that calls it, and waits for ever in a process forked from that thread.
         with ThreadPoolExecutor(1) as passing:
@@ -146,7 +148,7 @@ _ADDRESSES = 200_000_000, 20_000_000
 def solve(problem: Problem, seconds: float, most: float = np.inf) -> Solution | None:
     """The cheapest causal choice, or None when time ran out before any was found, or there is no memory to look.
 
-    most: the cost of a known choice; only cheaper ones are of interest.
+    most: the cost of a known choice; only cheaper ones are of interest, though a large model may still find others.
     """
     least, core = _ADDRESSES
     if addresses_left() < least + core * (os.cpu_count() or 1):  # where SciPy's parts find too few, they wait for ever
