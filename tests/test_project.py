@@ -75,7 +75,8 @@ def test_examples_print_what_the_page_says(page: str) -> None:
     shown = [(code, output) for code, output in blocks(ROOT / page) if output]
     command = [sys.executable, "-P", "-c", RUN_BLOCKS]
     codes = json.dumps([code for code, _ in shown])
-    flags = os.environ | {"SCANOPT_FLAGS": "cost=numpy,compilation_cache=False"}  # what pages print is so on machines without a compiler, too
+    # What pages print is so on machines without a compiler, too, and whatever was optimized before.
+    flags = os.environ | {"SCANOPT_FLAGS": "cost=numpy,compilation_cache=False"}
     done = subprocess.run(command, input=codes, capture_output=True, text=True, check=False, timeout=120, env=flags)
     assert done.returncode == 0, done.stderr
     printed = [text.strip() for text in done.stdout.split("<end of block>")[:-1]]
