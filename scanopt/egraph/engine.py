@@ -229,7 +229,7 @@ class Engine:
 
         Raises EngineError for a command that is refused, MemoryError where there is not enough for it.
         """
-        return [RunReport(*x) for x in self._process.ask("run", text)]
+        return [RunReport(*x) for *x, _ in self._process.ask("run", text)]
 
     def round(
         self, facts: Sequence[tuple[str, bool]], more: str, counted: Sequence[str], most: int, read: float

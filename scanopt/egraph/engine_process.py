@@ -46,7 +46,10 @@ _SHARE = 20
 """A process does at least so many times the work of its start before it is worn out."""
 
 _AT_ONCE = 8
-"""Runs of facts between two looks at what they came to."""
+"""Runs of facts in one command, at most."""
+
+_LOOK = 2000
+"""Matches of facts between two looks at what room there is: rows are made by these alone."""
 
 _LARGE = 20_000
 """From so many rows on, a new level of the engine takes less than rules that take the rows out."""
@@ -231,12 +234,16 @@ class Worker:
         `read` times the memory taken is left.
         """
         reports: list[Any] = []
+        matches = 0
         for ruleset, again in facts:
-            reports += self.run(f"(run {ruleset} {_AT_ONCE if again else 1})")
             # The command, unlike `repeat` in a schedule, ends with the first run that finds nothing new.
-            while again and reports[-1][0]:
-                reports += self.run(f"(run {ruleset} {_AT_ONCE})")
-                if reports[-1][0]:
+            runs = most_runs = _AT_ONCE if again else 1
+            while runs == most_runs:
+                reports += self.run(f"(run {ruleset} {most_runs})")
+                runs = reports[-1][3] if again else 0
+                matches += sum(reports[-1][1].values())
+                if matches > _LOOK:
+                    matches = 0
                     rows, *memory = self._counted(counted)
                     if rows > most or memory[1] < read * memory[0]:
                         break
@@ -296,25 +303,25 @@ def commands(text: str) -> Iterator[str]:
 
 
 def plain(result: Any) -> Any:
-    """The result of a command as plain data; None where it says nothing."""
+    """The result of a command as plain data, with the number of its runs; None where it says nothing."""
     report = getattr(result, "report", None)
     if report is None:
         return None
     matches = {name: n for name, n in report.num_matches_per_rule.items() if n}
     times = {name: s for name, t in report.search_and_apply_time_per_rule.items() if (s := t.total_seconds())}
-    return report.updated, matches, times
+    return report.updated, matches, times, len(report.iterations)
 
 
 def together(reports: Sequence[Any]) -> Any:
     """Reports as one."""
     matches: dict[str, int] = {}
     times: dict[str, float] = {}
-    for _, found, took in reports:
+    for _, found, took, _ in reports:
         for name, n in found.items():
             matches[name] = matches.get(name, 0) + n
         for name, t in took.items():
             times[name] = times.get(name, 0.0) + t
-    return any(updated for updated, _, _ in reports), matches, times
+    return any(updated for updated, *_ in reports), matches, times
 
 
 # Requests

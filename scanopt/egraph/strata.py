@@ -174,6 +174,10 @@ def _rows(name: str, first: str | None, making: bool, names: Mapping[str, str]) 
             yield from (x for x in names.values() if x.startswith(f"(prim_with {first} "))
 
 
+_REMEMBERED = 64
+"""Sets of tables for which it is remembered what can be reached from them."""
+
+
 class Rules:
     """Some rules, to be asked which of them can fire."""
 
@@ -184,14 +188,24 @@ class Rules:
             for table in rule.reads:
                 self._readers[table].append(n)
         self._reads = [len(rule.reads) for rule in self.all]
+        self._known: dict[frozenset[str], tuple[list[int], set[str]]] = {}
 
     def fireable(self, there: Iterable[str]) -> list[RuleTables]:
         """Those that can fire where these tables have rows."""
-        return [self.all[n] for n in sorted(self._reached(there)[0])]
+        return [self.all[n] for n in sorted(self._found(there)[0])]
 
     def reachable(self, there: Iterable[str]) -> set[str]:
         """The tables that may come to have rows where these have some."""
-        return self._reached(there)[1]
+        return self._found(there)[1]
+
+    def _found(self, there: Iterable[str]) -> tuple[list[int], set[str]]:
+        """What is reached from these tables; remembered, as many programs have the same ones."""
+        key = frozenset(there)
+        if key not in self._known:
+            if len(self._known) >= _REMEMBERED:
+                self._known.clear()
+            self._known[key] = self._reached(key)
+        return self._known[key]
 
     def _reached(self, there: Iterable[str]) -> tuple[list[int], set[str]]:
         known, missing, out = {*there}, [*self._reads], list[int]()
