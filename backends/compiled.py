@@ -94,8 +94,13 @@ class Compiled:
         if whole is None or not can_enter():
             return None
         made = Entry(tuple(x.type.dtype for x in self.program.inputs), single)
-        whole.entries.append(made)
+        self.enter(made)
         return made
+
+    def enter(self, entry: Entry) -> None:
+        """Run through a quick way in that other programs of the same inputs and results have, too."""
+        if self._whole is not None:
+            self._whole.entries.append(entry)
 
 
 def admit(expected: Input, x: Array) -> Array:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -53,7 +53,9 @@ extern void PyEval_RestoreThread(void *), *malloc(unsigned long), free(void *);
 extern Object *PyErr_Occurred(void), _Py_NoneStruct;
 extern char PyFloat_Type, PyLong_Type;
 typedef int64 kernel(char **, const int64 *, void **);
-typedef struct {{ int64 nd, descr, bytes, real, whole, counted, value; const int64 *shape; }} Argument;
+typedef struct {{
+    int64 nd, descr, bytes, real, whole, counted, value, ranged, low, high; const int64 *shape;
+}} Argument;
 typedef struct {{ int64 kind, place; }} Given;
 typedef struct {{
     kernel *function; void **loops; const int64 *numbers; const Argument *arguments; const Given *given;
@@ -80,6 +82,10 @@ static int fits(const Plan *p, Object *const *args, int64 count, Array *cells, d
             *(int64 *)(values + i) = value;
             cells[i].data = (char *)(values + i);
         }} else return 0;
+        if (want->ranged) {{
+            int64 value = want->bytes == 8 ? *(const int64 *)cells[i].data : *(const int *)cells[i].data;
+            if (value < want->low || value > want->high) return 0;
+        }}
         if (want->counted && __builtin_memcmp(cells[i].data, &want->value, want->bytes)) return 0;
     }}
     return 1;
@@ -231,7 +237,8 @@ def _build() -> Build:
 class Entry:
     """A function in C that runs the plans it knows.
 
-    dtypes: of the inputs.  single: whether it gives its only result, not a list.
+    dtypes: of the inputs.  single: whether it gives its only result, not a list.  limits: by argument, for some that
+    are numbers, between which values a plan that did well for these values is the right one.
     """
 
     dtypes: tuple[str, ...]
@@ -239,6 +246,7 @@ class Entry:
     plans: list[tuple[Any, ...]] = field(default_factory=list[tuple[Any, ...]])
     known: list[Plan] = field(default_factory=list[Plan])
     function: Any = None
+    limits: Callable[[Sequence[Array]], Mapping[int, tuple[int, int]]] = field(default=lambda values: {})
 
     def add(self, plan: Plan, function: Any, values: Sequence[Array], outer: Sequence[tuple[int, Any]]) -> None:
         """Know a plan that did well for these values.  outer: its arguments: numbers of values, or constants."""
@@ -264,6 +272,9 @@ class Entry:
         counted = {
             i for (i, c), name in zip(outer, plan.body.outer, strict=True) if name in plan.body.counts and c is None
         }
+        limits = self.limits(values)
+        ranged = {i for i in limits if np.dtype(self.dtypes[i]).name in ("int32", "int64")}
+        counted |= {*limits} - ranged
         keep: list[Any] = [plan, function]
         arguments: list[int] = []
         for i, (x, dtype) in enumerate(zip(values, map(np.dtype, self.dtypes), strict=True)):
@@ -272,7 +283,8 @@ class Entry:
             value = int.from_bytes(x.tobytes(), "little") if i in counted else 0
             value -= (value >> 63) << 64
             real, whole = (not x.ndim and dtype.name == name for name in ("float64", "int64"))
-            arguments += [x.ndim, id(dtype), dtype.itemsize, real, whole, i in counted, value, ctypes.addressof(shape)]
+            arguments += [x.ndim, id(dtype), dtype.itemsize, real, whole, i in counted, value, i in ranged]
+            arguments += [*limits.get(i, (0, 0)), ctypes.addressof(shape)]
         given: list[int] = []
         for kind, place in plan.given:
             i, constant = outer[place] if kind == 0 else (place, None)

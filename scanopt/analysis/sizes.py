@@ -20,7 +20,7 @@ from scanopt.array.types import TensorType
 from scanopt.calculus.forms import ROOT, Form, Operator, TermGraph, const_value, unbatched
 from scanopt.loops.steps import ENDLESS
 
-__all__ = ["DEFAULT", "Sizes", "assumes", "example_operands"]
+__all__ = ["DEFAULT", "Sizes", "assumes", "example_operands", "open_operand"]
 
 DEFAULT = 64
 """Length assumed for an axis, and value assumed for an integer, that nothing tells."""
@@ -146,7 +146,7 @@ class Sizes:
             case "apply":
                 assert f.operator is not None
                 clock = self.of[f.args[0]].clock if f.args else ROOT
-                out = _open(f.operator, args)
+                out = open_operand(f.operator, args)
                 self._results[f] = result = _assumed(out)
                 return Sized(result, clock), None in out.shape
             case "hold":
@@ -173,14 +173,14 @@ class Sizes:
 
 def operator_operand(op: Operator, args: list[Operand]) -> Operand:
     """dtype and shape of an operator's result, lengths that stay unknown assumed."""
-    return _assumed(_open(op, args))
+    return _assumed(open_operand(op, args))
 
 
 def _assumed(x: Operand) -> Operand:
     return Operand(x.dtype, tuple(DEFAULT if n is None else n for n in x.shape), x.value)
 
 
-def _open(op: Operator, args: list[Operand]) -> Operand:
+def open_operand(op: Operator, args: list[Operand]) -> Operand:
     """dtype and shape of an operator's result, None for lengths that stay unknown."""
     single, flags = unbatched(op)
     return batched_eval(lambda rows: _infer(single, rows), flags, args)

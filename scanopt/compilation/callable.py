@@ -12,6 +12,7 @@ from scanopt.array.shown import shown
 from scanopt.array.variable import SharedVariable, Variable
 from scanopt.backends import executor
 from scanopt.backends.placed import Placed
+from scanopt.compilation.regions import ProgramForSizes, Regions
 from scanopt.compilation.saving import text_of
 from scanopt.compilation.signature import Signature
 from scanopt.program.graph import graph_of
@@ -44,6 +45,7 @@ class Runnable:
     _compiled: Any = None
     _entry: Any = None
     _inner: Any = None
+    _regions: Regions | None = None
 
     def __init__(self, signature: Signature, name: str | None) -> None:
         self.name = name
@@ -72,10 +74,11 @@ class Runnable:
         entry = getattr(self._compiled, "entry", None)
         if entry is None or any(x.strict for x in s.slots):
             return
-        if s.changes or s.shared or s.form not in ("single", "list"):
-            self._inner = entry(False)
-        else:
-            self._entry = entry(s.form == "single")
+        inside = s.changes or s.shared or s.form not in ("single", "list")
+        made = entry(not inside and s.form == "single")
+        if made is not None and self._regions is not None:
+            self._regions.share(made)
+        self._inner, self._entry = (made, None) if inside else (None, made)
 
     def _quickly(self, args: Sequence[Any]) -> list[Any] | None:
         """The results for arguments that the kernel takes as they are, in a transaction."""
@@ -121,6 +124,17 @@ class Runnable:
     def program(self) -> Program:
         """The program that runs."""
         raise NotImplementedError
+
+    @property
+    def programs(self) -> tuple[ProgramForSizes, ...]:
+        """The programs for sizes that were met so far, each with the regions in which it runs; `program` first.
+
+        >>> from scanopt import function, tensor as T
+        >>> x = T.dvector("x")
+        >>> [p.regions for p in function([x], x + x).programs]
+        [({'x': '[64]'},)]
+        """
+        return self._regions.programs() if self._regions else (ProgramForSizes(self.program, (), 0.0),)
 
     @property
     def backend(self) -> str:

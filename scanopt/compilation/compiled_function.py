@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from scanopt.compilation.cautions import warn_of_memory
 from scanopt.compilation.explanation import Explanation, Recording, record, told
 from scanopt.compilation.pauses import without_collections
 from scanopt.compilation.planning import OptimizationPlan
+from scanopt.compilation.regions import Regions
 from scanopt.compilation.report import Report
 from scanopt.config import config
 from scanopt.displayed import Displayed
@@ -82,8 +84,15 @@ class Function(Runnable, Displayed):
             lowered = time.perf_counter()
             self._compiled = compiled(program, plan.request.backend)
             self._seconds |= {"lower": lowered - start, "compile": time.perf_counter() - lowered}
+            self._adapt()
         if self.profile is None and not _WATCHERS:
             self._enter_quickly()
+
+    def _adapt(self) -> None:
+        """Find programs for the sizes of calls, where that was asked for and costs are of time."""
+        if self._plan.request.adapts and unit_of(self._plan.settings.cost):
+            run = partial(compiled, backend=self._plan.request.backend)
+            self._regions = Regions(self._plan, (self.program, self._compiled), self._lowered, run)
 
     # Calling
 
@@ -91,7 +100,8 @@ class Function(Runnable, Displayed):
         if _WATCHERS:
             self.last_call = values[: len(self.inputs)]
         start = time.perf_counter()
-        results: list[Any] = self._interpret(values) if self._compiled is None else self._compiled(values)
+        run = self._compiled if self._regions is None else self._regions.program_for(values)
+        results: list[Any] = self._interpret(values) if run is None else run(values)
         if self.profile is not None:
             self.profile.record(time.perf_counter() - start)
         return results

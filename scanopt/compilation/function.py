@@ -48,6 +48,7 @@ def function(
     schedule: Schedule | str | None = None,
     memory: float | str | None = None,
     profile: bool | str | None = None,
+    adapt: bool | None = None,
 ) -> Function:
     """Compile symbolic outputs into a function of symbolic inputs.
 
@@ -68,7 +69,7 @@ def function(
     on_unused_input: "raise", "warn" or "ignore".  allow_input_downcast: True lets all arguments lose precision, False
     none, None (the default) only Python floats, alone or in lists.  no_default_updates: True, or the shared variables
     whose default updates are left out.  profile: True or a title collects times of calls, of all loops and of the
-    operators of their steps, as `f.profile` (default: config.profile).
+    operators of their steps, as `f.profile` (default: config.profile).  adapt: programs by sizes (config.adapt).
     Warns, once per function, about random numbers of a loop whose updates were not passed: they repeat.
     Raises TypeError or ValueError for arguments that do not fit, naming them.
 
@@ -83,12 +84,11 @@ def function(
     known, order = known_laws(rules), as_schedule(schedule)
     modes = _modes(chosen, made_of, known, order)
     laws, in_place = _permitted(known, modes, fp, exclude)
-    model, limit = checked_cost(_costs(cost, backend)), _limit(memory, backend)
-    settings = Settings(fp, model, schedule=order, in_place=in_place, memory=limit)
+    settings = Settings(fp, _costs(cost, backend), schedule=order, in_place=in_place, memory=_limit(memory, backend))
     values, optimizes = None if example is None else made_of.read_example(example), any(m.optimizes for m in modes)
-    plan = OptimizationPlan(Request(made_of, laws, settings, backend, values, optimizes, chosen, known, bool(title)))
+    asked = Request(made_of, laws, settings, backend, values, optimizes, chosen, known, bool(title), _adapts(adapt))
     warn_of_streams({} if no_default_updates is True else forgotten_streams(made_of.results, made_of.updates))
-    return watched(_made(plan, name, title))
+    return watched(_made(OptimizationPlan(asked), name, title))
 
 
 def _made(plan: OptimizationPlan, name: str | None, title: str) -> Function:
@@ -126,14 +126,21 @@ def _profiled(profile: Any, name: str | None) -> str:
     return profile if isinstance(profile, str) else (name or "a function") if profile else ""
 
 
+def _adapts(adapt: Any) -> bool:
+    """Whether a function finds programs for the sizes of calls.  Raises TypeError for what is no truth value."""
+    if not (adapt is None or is_truth(adapt)):
+        raise TypeError(f"adapt must be True or False, found {show(adapt)}")
+    return bool(config.adapt if adapt is None else adapt)
+
+
 def _costs(cost: CostModel | str | PathLike[str] | None, backend: str) -> CostModel:
     """The cost model asked for, here or by config; by default that of the executor, which runs the program."""
     asked = config.cost if cost is None else cost
     if isinstance(asked, str) and asked == "default":
         own: CostModel | None = getattr(executor(backend), "cost", None)
         if own is not None:
-            return own
-    return as_cost(asked)
+            return checked_cost(own)
+    return checked_cost(as_cost(asked))
 
 
 def _limit(memory: float | str | None, backend: str) -> float | None:

@@ -41,7 +41,7 @@ class Request:
     laws: those that may fire; None after pickling, which keeps their names, and None for these where the laws or the
     costs are a user's own.  known: all laws that were there to choose from, None for the standard ones.
     mode: of the function; loops may have modes of their own.  example: values for sizes, or None.
-    profiled: whether the times of all loops are collected.
+    profiled: whether the times of all loops are collected.  adapts: whether other sizes may have other programs.
     """
 
     signature: Signature
@@ -53,6 +53,7 @@ class Request:
     mode: Mode = field(default_factory=Mode)
     known: tuple[Law, ...] | None = None
     profiled: bool = False
+    adapts: bool = False
     law_names: tuple[str, ...] | None = None
 
     def without_objects(self) -> Request:

@@ -2,7 +2,8 @@
 
 A file's name is the hash of all that decides which program is chosen: the terms of the graph, laws, settings and sizes,
 and the files of this library.  What such a text cannot tell is not kept: laws, operators and cost models of one's own,
-schedules, programs that depend on how much memory or time there was.  Files are the user's own, and checked for changes
+schedules, programs that depend on how much memory or time there was; nor functions with `adapt=True`, which look for
+programs in what optimization found, and so need it at hand.  Files are the user's own, and checked for changes
 (`scanopt/cached_files.py`); one that cannot be read is made anew.
 """
 
@@ -100,6 +101,7 @@ def _may_be_kept(plan: OptimizationPlan) -> bool:
         config.compilation_cache
         and plan.request.optimizes
         and not plan.request.profiled
+        and not plan.request.adapts
         and plan.known == standard_laws()
         and not extension_modules()
         and bool(_installation())

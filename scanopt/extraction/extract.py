@@ -15,7 +15,7 @@ from scanopt.extraction.ordering import AcausalError, Choice, EvaluationOrder, o
 from scanopt.extraction.peak_memory import peak
 from scanopt.extraction.problem import NoProgramFoundError, Problem
 
-__all__ = ["Extraction", "cheap", "extract", "the_only_choice"]
+__all__ = ["Extraction", "cheap", "extract", "quickly", "the_only_choice", "total"]
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,25 @@ def cheap(problem: Problem, seconds: float) -> Extraction | None:
     if found is None:
         return None
     return Extraction(problem, *found, total(found[0]), 0.0, "milp" if solution else "greedy", False)
+
+
+def quickly(problem: Problem) -> Extraction:
+    """The cheapest choice that searches find which a count limits, not a clock: always the same one.
+
+    Raises NoProgramFoundError where they find none.
+    """
+    count = math.prod(map(len, problem.options.values()))
+    if count == 1:
+        return the_only_choice(problem)
+    if count * len(problem.options) <= _FEW and (tried := _cheapest_of_all(problem)) is not None:
+        return tried
+    found = greedy(problem)
+    if found is None:
+        raise NoProgramFoundError("no causal program was found by a quick search")
+    known, less = cheaper(problem, problem.total(found[0]))
+    choice, schedule = less or found
+    cost = total(choice)
+    return Extraction(problem, choice, schedule, cost, cost if known else 0.0, "tried" if known else "greedy", known)
 
 
 def total(choice: Choice) -> float:

@@ -300,12 +300,16 @@ class Problem:
     def _runs(self, i: Instance) -> list[Option]:
         """The options of running a loop: one per form of what ends it."""
         info = self.graph.clocks[i.id]
-        entries, turns = self.sizes.trips(info.level), self.sizes.trips(i.id)
-        price = entries * self.cost(Work("loop")) + turns * self.cost(Work("step"))
+        price = self.run_price(i.id)
         needs = (Instance(info.steps, i.phases[:-1]),)
         if not info.until:
             return [Option(None, price, needs)]
         return [Option(None, price, needs, (Instance(u, i.phases),)) for u in info.until]
+
+    def run_price(self, clock: int) -> float:
+        """The price of running a loop, apart from what is in it."""
+        entries, turns = self.sizes.trips(self.graph.clocks[clock].level), self.sizes.trips(clock)
+        return entries * self.cost(Work("loop")) + turns * self.cost(Work("step"))
 
     def price(self, c: int, f: Form) -> tuple[float, float]:
         """The price of a form, and the bytes that it makes: at each step in the same place."""

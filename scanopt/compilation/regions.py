@@ -1,0 +1,179 @@
+"""The programs of one function: for each order of magnitude of its sizes the one that is the cheapest there.
+
+Which program runs depends on the sizes of a call alone, and never on earlier calls: a program is chosen for the numbers
+that stand for a region, not for those of the call that comes first, and one that is given up is found again the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scanopt.analysis.counting import counting_inputs
+from scanopt.analysis.sizes import example_operands
+from scanopt.array.op import Operand
+from scanopt.compilation.magnitudes import Magnitudes, Region
+from scanopt.compilation.pauses import without_collections
+from scanopt.compilation.planning import OptimizationPlan
+from scanopt.egraph.engine_memory import available
+from scanopt.extraction.extract import Extraction
+from scanopt.extraction.resizing import for_sizes
+from scanopt.forks import lock, once
+from scanopt.program.ir import Program
+
+__all__ = ["ProgramForSizes", "Regions"]
+
+PROGRAMS = 8
+"""Compiled programs that are kept beside the first one."""
+CALLS, REGIONS = 64, 256
+"""Sizes, and regions, of which it is remembered what runs."""
+
+
+@dataclass(frozen=True)
+class ProgramForSizes:
+    """A program of a function, and for which sizes it runs.
+
+    regions: for each region what stands for its sizes, by input.  cost: by the cost model, at the first of them.
+    """
+
+    program: Program
+    regions: tuple[Mapping[str, str], ...]
+    cost: float
+
+    def __str__(self) -> str:
+        sizes = [", ".join(f"{name} {size}" for name, size in region.items()) for region in self.regions]
+        return f"for sizes near {'; '.join(sizes)}: cost {self.cost:.4g}\n{self.program}"
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A program that was made, and what it was chosen as."""
+
+    program: Program
+    run: Any
+    cost: float
+
+
+class Regions:
+    """Finds the program for the sizes of a call.
+
+    plan: its e-graph.  first: the program for the example or the assumed sizes, compiled.  lowered, compiled: make a
+    program of what was extracted, and make it callable.
+    """
+
+    def __init__(
+        self,
+        plan: OptimizationPlan,
+        first: tuple[Program, Any],
+        lowered: Callable[[Extraction], Program],
+        compiled: Callable[[Program], Any],
+    ) -> None:
+        self._plan, self._lowered, self._compiled = plan, lowered, compiled
+        done = plan.done
+        self._first = _Made(*first, done.extraction.cost)
+        self._free = available() if plan.settings.memory is None else plan.settings.memory
+        self._lock = lock()
+        self._entry: Any = None
+        self._exactly: dict[tuple[Any, ...], Any] = {}
+        self._chosen: dict[Region, frozenset[Any]] = {}
+        self._made: dict[frozenset[Any], _Made] = {_parts(done.extraction): self._first}
+
+    @once
+    def _own(self) -> Mapping[str, Operand]:
+        """The arguments that the first program is for."""
+        return example_operands(self._plan.done.egraph, self._plan.settings.example)
+
+    @once
+    def magnitudes(self) -> Magnitudes:
+        """What of a call counts."""
+        done = self._plan.done
+        return Magnitudes.of(done.egraph.inputs, counting_inputs(done.egraph, done.extraction.problem.sizes))
+
+    def program_for(self, values: Sequence[Any]) -> Any:
+        """What runs a call with these arguments."""
+        known = self.magnitudes
+        exactly = known.exactly(values)
+        if (run := self._exactly.get(exactly)) is None:
+            run = self._found(known.region(values))
+            if len(self._exactly) >= CALLS:
+                self._exactly.clear()
+            self._exactly[exactly] = run
+        return run
+
+    def share(self, entry: Any) -> None:
+        """Let all programs run through one quick way in."""
+        entry.limits = self._limits
+        self._entry = entry
+
+    def _limits(self, values: Sequence[Any]) -> dict[int, tuple[int, int]]:
+        """By argument that is a number: from where to where calls of the same lengths run the same program."""
+        return self.magnitudes.limits(values)
+
+    def _found(self, region: Region) -> Any:
+        with self._lock:
+            if region == self._home:
+                return self._first.run
+            parts = self._chosen.get(region)
+            if parts is None or parts not in self._made:
+                parts = self._make(region)
+            return self._made[parts].run
+
+    @once
+    def _home(self) -> Region:
+        """The region of the sizes that the first program is for."""
+        own = [self._own[f"{i}"] for i in range(len(self._own))]
+        return self.magnitudes.region([x if x.value is None else x.value for x in own])
+
+    def programs(self) -> tuple[ProgramForSizes, ...]:
+        """The programs that were made so far, the first one first, each with the regions that asked for it."""
+        with self._lock:
+            made, chosen = dict(self._made), dict(self._chosen)
+            regions = {parts: [self._home] * (m is self._first) for parts, m in made.items()}
+        for region, parts in chosen.items():
+            if parts in regions:
+                regions[parts].append(region)
+        return tuple(
+            ProgramForSizes(m.program, tuple(map(self._shown, regions[parts])), m.cost) for parts, m in made.items()
+        )
+
+    def _shown(self, region: Region) -> dict[str, str]:
+        """By input what stands for its sizes in a region."""
+        found = self.magnitudes.operands(region, self._own)
+        labels, counted = self._plan.program.input_labels, {*self.magnitudes.numbers, *self.magnitudes.shaped}
+        return {
+            labels.get(key) or f"input {key}": str(list(x.shape)) if x.value is None else f"= {x.value}"
+            for key, x in found.items()
+            if int(key) in counted
+        }
+
+    @without_collections()
+    def _make(self, region: Region) -> frozenset[Any]:
+        """Choose the program of a region, and compile it unless that was done before."""
+        done, settings = self._plan.done, self._plan.settings
+        operands = self.magnitudes.operands(region, self._own)
+        found = for_sizes(done.egraph, done.extraction, operands, settings.cost, max(self._free, 1.0))
+        parts = _parts(found)
+        if parts not in self._made:
+            program = self._lowered(found)
+            self._forget()
+            run = self._compiled(program)
+            if self._entry is not None and hasattr(run, "enter"):
+                run.enter(self._entry)
+            self._made[parts] = _Made(program, run, found.cost)
+        if len(self._chosen) >= REGIONS:
+            self._chosen.clear()
+        self._chosen[region] = parts
+        return parts
+
+    def _forget(self) -> None:
+        """Make room: the program that was made first is given up; if it is wanted again, it is found again."""
+        if len(self._made) > PROGRAMS:
+            oldest = [*self._made][1]
+            del self._made[oldest]
+            self._exactly.clear()
+
+
+def _parts(found: Extraction) -> frozenset[Any]:
+    """What a choice is made of, whatever it costs."""
+    return frozenset((i, o.form, o.needs, o.updates) for i, o in found.choice.items())

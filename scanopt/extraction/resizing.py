@@ -1,0 +1,80 @@
+"""Programs for other sizes, from the same e-graph.
+
+Only searches that a count limits take part, and no clock: the same sizes give the same program, on every machine.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import replace
+
+from scanopt.analysis.sizes import Sizes
+from scanopt.array.op import Operand
+from scanopt.calculus.forms import TermGraph
+from scanopt.extraction.cost import CostModel
+from scanopt.extraction.extract import Extraction, quickly, total
+from scanopt.extraction.memory_budget import fits, fitting
+from scanopt.extraction.problem import Instance, NoProgramFoundError, Option, Problem
+
+__all__ = ["for_sizes"]
+
+QUICK = 2000.0
+"""Nanoseconds of a program that is not exchanged: a call costs about as much beside it."""
+WORTH = 0.9
+"""A program takes the place of the first one if it costs no more than this part of it."""
+MANY = 4000
+"""Forms of an e-graph in which the search would take longer than a call should wait."""
+
+
+def for_sizes(
+    graph: TermGraph, first: Extraction, operands: Mapping[str, Operand], cost: CostModel, budget: float
+) -> Extraction:
+    """The cheapest program found for arguments of these sizes; `first`, at these sizes, unless another one is cheaper.
+
+    graph: the e-graph that `first` was found in.  cost: in nanoseconds.  budget: bytes that it may hold, where one that
+    holds so little is found.
+    """
+    kept = _kept(first, operands, cost)
+    if kept and ((kept.cost <= QUICK and fits(kept, budget)) or graph.size > MANY):
+        return kept
+    try:
+        problem = Problem(graph, Sizes(graph, operands), cost)
+        found = quickly(problem)
+    except NoProgramFoundError:
+        return kept or first
+    if first.problem.graph is graph:
+        kept = resized(first, problem)
+    if kept is None or (fits(found, budget) and (found.cost <= WORTH * kept.cost or not fits(kept, budget))):
+        return found
+    return kept if fits(kept, budget) else fitting(problem, [found, kept], budget, quickly)
+
+
+def _kept(first: Extraction, operands: Mapping[str, Operand], cost: CostModel) -> Extraction | None:
+    """The first program at other sizes; None where that takes the whole e-graph."""
+    try:
+        own = _only(first)
+        return resized(first, Problem(own, Sizes(own, operands), cost))
+    except NoProgramFoundError:
+        return None
+
+
+def resized(found: Extraction, problem: Problem) -> Extraction:
+    """The same program, priced for the sizes of another problem."""
+    choice = {i: _priced(i, o, problem) for i, o in found.choice.items()}
+    cost = total(choice)
+    return replace(found, problem=problem, choice=choice, cost=cost, bound=0.0, optimal=False)
+
+
+def _priced(i: Instance, o: Option, problem: Problem) -> Option:
+    if o.form is None:
+        return replace(o, cost=problem.run_price(i.id))
+    cost, held = problem.price(i.id, o.form)
+    return replace(o, cost=cost, held=held)
+
+
+def _only(found: Extraction) -> TermGraph:
+    """The graph with the forms that a program is made of, and no other."""
+    forms = sorted(((i.id, o.form) for i, o in found.choice.items() if o.form), key=lambda x: x[0])
+    classes = {c: list(dict.fromkeys(f for _, f in same)) for c, same in itertools.groupby(forms, lambda x: x[0])}
+    return replace(found.problem.graph, classes=classes)
