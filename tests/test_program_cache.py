@@ -66,6 +66,14 @@ def test_what_is_read_is_what_was_found(no_optimizer: Callable[[], None]) -> Non
     assert np.array_equal(first(values), second(values))
 
 
+def test_what_looks_for_other_programs_is_not_kept(folder: Path) -> None:
+    for _ in range(2):
+        assert not function(*recurrence(), adapt=True).report.cached
+    assert not [*folder.iterdir()]
+    function(*recurrence())
+    assert not function(*recurrence(), adapt=True).report.cached
+
+
 def test_questions_are_answered_by_optimizing_after_all() -> None:
     first, second = function(*recurrence()), function(*recurrence())
     assert second.report.cached

@@ -181,6 +181,26 @@ def test_it_is_asked_for() -> None:
     assert len(f.programs) == 1
 
 
+def test_kernels_are_those_of_all_programs() -> None:
+    f = power()
+    f(*arguments(4, 100_000))
+    f(*arguments(1000, 10))
+    assert len(f.programs) == 3
+    assert [str(x) for x in f.kernels] == [str(x) for p in f.programs for x in p.kernels]
+    looping = [p for p in f.programs if "loop loop0" in str(p.program)]
+    assert [len(p.kernels) for p in looping] == [1]
+    assert "loop loop0" not in str(f.program)
+
+
+def test_one_program_runs_at_all_sizes_unless_others_are_asked_for() -> None:
+    f = power(adapt=False)
+    f(*arguments(4, 100_000))
+    (only,) = f.programs
+    assert only.regions == ()
+    assert only.kernels == f.kernels
+    assert str(only).startswith(f"for all sizes: cost {f.cost:.4g}\n")
+
+
 def test_pickled_functions_and_copies_keep_the_first_program() -> None:
     f = power()
     args = arguments(4, 100_000)

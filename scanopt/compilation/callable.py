@@ -12,7 +12,7 @@ from scanopt.array.shown import shown
 from scanopt.array.variable import SharedVariable, Variable
 from scanopt.backends import executor
 from scanopt.backends.placed import Placed
-from scanopt.compilation.regions import ProgramForSizes, Regions
+from scanopt.compilation.regions import ProgramForSizes, Regions, kernels_of
 from scanopt.compilation.saving import text_of
 from scanopt.compilation.signature import Signature
 from scanopt.program.graph import graph_of
@@ -129,12 +129,16 @@ class Runnable:
     def programs(self) -> tuple[ProgramForSizes, ...]:
         """The programs for sizes that were met so far, each with the regions in which it runs; `program` first.
 
+        Without `adapt=True`, and where costs are not of time, there is one, for all sizes.
+
         >>> from scanopt import function, tensor as T
         >>> x = T.dvector("x")
-        >>> [p.regions for p in function([x], x + x).programs]
+        >>> [p.regions for p in function([x], x + x, adapt=True).programs]
         [({'x': '[64]'},)]
         """
-        return self._regions.programs() if self._regions else (ProgramForSizes(self.program, (), 0.0),)
+        if self._regions is not None:
+            return self._regions.programs()
+        return (ProgramForSizes(self.program, (), getattr(self, "cost", None), kernels_of(self._compiled)),)
 
     @property
     def backend(self) -> str:
@@ -159,13 +163,14 @@ class Runnable:
     def kernels(self) -> tuple[Any, ...]:
         """What became of each loop: its kernels as C text, or why it has none.  See docs/kernels.md.
 
+        With `adapt=True` those of all of `programs`, one program after the other: each of them has its own `kernels`.
+
         >>> from scanopt import function, tensor as T
         >>> x = T.dvector("x")
         >>> function([x], x + x).kernels
         ()
         """
-        found: tuple[Any, ...] = getattr(self._compiled, "kernels", ())
-        return found
+        return tuple(x for p in self.programs for x in p.kernels)
 
     def to_graph(self) -> tuple[list[Variable], dict[Variable, Variable]]:
         """Outputs and updates as graphs of the same inputs and shared variables, as the program computes them.

@@ -22,7 +22,7 @@ from scanopt.extraction.resizing import for_sizes
 from scanopt.forks import lock, once
 from scanopt.program.ir import Program
 
-__all__ = ["ProgramForSizes", "Regions"]
+__all__ = ["ProgramForSizes", "Regions", "kernels_of"]
 
 PROGRAMS = 8
 """Compiled programs that are kept beside the first one."""
@@ -34,16 +34,20 @@ CALLS, REGIONS = 64, 256
 class ProgramForSizes:
     """A program of a function, and for which sizes it runs.
 
-    regions: for each region what stands for its sizes, by input.  cost: by the cost model, at the first of them.
+    regions: for each region what stands for its sizes, by input; none if it runs at all sizes.  cost: by the cost
+    model, at the first of them; None if it is not known.  kernels: what became of its loops, see `f.kernels`.
     """
 
     program: Program
     regions: tuple[Mapping[str, str], ...]
-    cost: float
+    cost: float | None
+    kernels: tuple[Any, ...] = ()
 
     def __str__(self) -> str:
         sizes = [", ".join(f"{name} {size}" for name, size in region.items()) for region in self.regions]
-        return f"for sizes near {'; '.join(sizes)}: cost {self.cost:.4g}\n{self.program}"
+        where = f"for sizes near {'; '.join(sizes)}" if sizes else "for all sizes"
+        cost = "" if self.cost is None else f": cost {self.cost:.4g}"
+        return f"{where}{cost}\n{self.program}"
 
 
 @dataclass(frozen=True)
@@ -134,7 +138,8 @@ class Regions:
             if parts in regions:
                 regions[parts].append(region)
         return tuple(
-            ProgramForSizes(m.program, tuple(map(self._shown, regions[parts])), m.cost) for parts, m in made.items()
+            ProgramForSizes(m.program, tuple(map(self._shown, regions[parts])), m.cost, kernels_of(m.run))
+            for parts, m in made.items()
         )
 
     def _shown(self, region: Region) -> dict[str, str]:
@@ -172,6 +177,12 @@ class Regions:
             oldest = [*self._made][1]
             del self._made[oldest]
             self._exactly.clear()
+
+
+def kernels_of(run: Any) -> tuple[Any, ...]:
+    """What became of the loops of a compiled program."""
+    found: tuple[Any, ...] = getattr(run, "kernels", ())
+    return found
 
 
 def _parts(found: Extraction) -> frozenset[Any]:
