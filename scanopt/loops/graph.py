@@ -37,8 +37,11 @@ def schedule(outputs: Iterable[Variable], given: Collection[Variable] = (), lazy
 
     The order is depth first: an output's own first.  Works on graphs of any depth.
     """
-    known: set[Variable] = set(given)
-    done: set[Node] = set()
+    return _scheduled(outputs, set(given), set(), lazy)
+
+
+def _scheduled(outputs: Iterable[Variable], known: Collection[Variable], done: set[Node], lazy: bool) -> list[Node]:
+    """As `schedule`, but for the nodes that are done; those that are listed are added to them."""
     order: list[Node] = []
     stack: list[tuple[Node, bool]] = []
 
@@ -79,10 +82,11 @@ def unconditional(outputs: Iterable[Variable]) -> set[Node]:
 def loops_of(outputs: Iterable[Variable]) -> list[Scan]:
     """All loops that the outputs rest on, those inside steps included."""
     found: dict[Scan, None] = {}
+    done: set[Node] = set()
     todo = list(outputs)
     while todo:
-        for node in schedule([todo.pop()]):
-            if isinstance(node, Scan) and node not in found:
+        for node in _scheduled([todo.pop()], (), done, lazy=False):
+            if isinstance(node, Scan):
                 found[node] = None
                 todo.extend(node.inner_outputs)
     return list(found)
