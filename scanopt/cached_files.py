@@ -82,14 +82,14 @@ def published(path: Path, data: bytes) -> None:
 def prune(path: Path, suffix: str, most: int) -> None:
     """Delete the files of a suffix that were not used for longest, beyond `most`, and what was left half made."""
     with suppress(OSError):
-        if len(os.listdir(path)) <= most:
-            return
         with os.scandir(path) as entries:
-            found = sorted((x.stat().st_mtime, x.path) for x in entries)
-        whole = [name for _, name in found if name.endswith(suffix)]
-        left = [name for age, name in found if not name.endswith(suffix) and age < time.time() - STALE]
-        for name in [*whole[: max(0, len(whole) - most)], *left]:
-            if os.path.isdir(name):
-                shutil.rmtree(name, ignore_errors=True)
+            found = [*entries]
+        whole = [x for x in found if x.name.endswith(suffix)]
+        # Most often there is nothing to delete: files are asked for their dates only where there are too many.
+        surplus = sorted(whole, key=lambda x: x.stat().st_mtime)[: len(whole) - most] if len(whole) > most else []
+        left = [x for x in found if not x.name.endswith(suffix) and x.stat().st_mtime < time.time() - STALE]
+        for x in (*surplus, *left):
+            if x.is_dir():
+                shutil.rmtree(x.path, ignore_errors=True)
             else:
-                os.unlink(name)
+                os.unlink(x.path)

@@ -37,10 +37,10 @@ class Choice:
 
     def reports(self, program: Program) -> tuple[LoopReport, ...]:
         """What became of all loops of a program, those with kernels first; or of all of it, where it is one kernel."""
-        if isinstance(self.whole, ProgramKernel) and (found := self.whole.planner.report(program)).state.endswith(
-            "compiled"
-        ):
-            return (found,)
+        if isinstance(self.whole, ProgramKernel):
+            found = self.whole.planner.report(program)
+            if found.state.endswith("compiled"):
+                return (found,)
         kernels = [k.planner.report(program) for k in self.made.values()]
         return (*kernels, *(LoopReport(label, f"array steps: {reason}") for label, reason in self.refused))
 

@@ -14,7 +14,7 @@ from scanopt.compilation.cautions import warn_of_streams
 from scanopt.compilation.compiled_function import Function, watched
 from scanopt.compilation.optimize import Settings
 from scanopt.compilation.planning import OptimizationPlan, Request, checked_cost
-from scanopt.compilation.program_cache import keep_program, kept_program
+from scanopt.compilation.program_cache import file_of, keep_program, kept_program
 from scanopt.compilation.signature import Signature, signature
 from scanopt.config import config
 from scanopt.egraph.schedule import Schedule, as_schedule
@@ -93,10 +93,11 @@ def function(
 
 def _made(plan: OptimizationPlan, name: str | None, title: str) -> Function:
     """The function of a plan, its program read from disk if it was optimized before, and kept there if not."""
-    kept = kept_program(plan)
+    file = file_of(plan)
+    kept = kept_program(file, plan.encode_seconds) if file else None
     made = Function(plan, name, kept, title)
-    if kept is None:
-        keep_program(plan, made)
+    if file and kept is None:
+        keep_program(file, made, plan.settings.memory)
     return made
 
 

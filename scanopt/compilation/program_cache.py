@@ -28,7 +28,7 @@ from scanopt.analysis.sizes import example_operands
 from scanopt.array.op import TABLE, OpSpec
 from scanopt.cached_files import private_folder, prune, published, read_published
 from scanopt.calculus.encoded import Encoded
-from scanopt.calculus.forms import Operator, unbatched
+from scanopt.calculus.forms import unbatched
 from scanopt.calculus.law import standard_laws
 from scanopt.compilation.report import Report
 from scanopt.config import config
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from scanopt.compilation.compiled_function import Function
     from scanopt.compilation.planning import OptimizationPlan
 
-__all__ = ["FILES", "keep_program", "kept_program"]
+__all__ = ["FILES", "file_of", "keep_program", "kept_program"]
 
 FILES = 2000
 """So many programs are kept; beyond that those that were not used for longest are deleted."""
@@ -54,45 +54,51 @@ _SUFFIX = ".program"
 _LOADED = time.time()
 
 
-def kept_program(plan: OptimizationPlan) -> tuple[Program, Report] | None:
-    """The program that a plan comes to, with its report, if it was kept; None where it has to be optimized."""
-    start = time.perf_counter()
-    found = _read(plan) if _may_be_kept(plan) else None
-    if found is None:
+def file_of(plan: OptimizationPlan) -> Path | None:
+    """Where the program of a plan is kept; None where it may not be, or there is no place for it."""
+    if not _may_be_kept(plan):
         return None
-    program, storage, report = found
-    keep_storage(program, storage)
-    seconds = {"encode": plan.encode_seconds, "load": time.perf_counter() - start - plan.encode_seconds}
-    return program, replace(report, seconds=seconds, law_seconds={}, cached=True)
-
-
-def _read(plan: OptimizationPlan) -> tuple[Program, Storage, Report] | None:
-    """What was kept of a plan, if that can be read."""
+    text = "\n".join(map(repr, _told(plan)))
+    key = hashlib.sha256(f"{_installation()}\n{text}".encode()).hexdigest()[:40]
     with suppress(OSError):
-        data = read_published(_file(plan))
-        if data is not None:
-            with suppress(Exception):  # whatever is the matter with the user's own file, it is made anew
-                found: tuple[Program, Storage, Report] = pickle.loads(data)
-                return found
+        return private_folder("programs") / f"{key}{_SUFFIX}"
     return None
 
 
-def keep_program(plan: OptimizationPlan, made: Function) -> None:
-    """Keep what a plan came to, if it may be kept; where nothing can be written, it is not."""
-    if not _may_be_kept(plan):
-        return
+def kept_program(file: Path, encode_seconds: float) -> tuple[Program, Report] | None:
+    """The program in a file, with its report, if it was kept there; None where it has to be optimized.
+
+    encode_seconds: what the terms of the graph took, which is told of it.
+    """
+    start = time.perf_counter()
+    data = read_published(file)
+    if data is None:
+        return None
+    try:
+        found: tuple[Program, Storage, Report] = pickle.loads(data)
+    except Exception:  # whatever is the matter with the user's own file, it is made anew
+        return None
+    program, storage, report = found
+    keep_storage(program, storage)
+    seconds = {"encode": encode_seconds, "load": time.perf_counter() - start}
+    return program, replace(report, seconds=seconds, law_seconds={}, cached=True)
+
+
+def keep_program(file: Path, made: Function, memory: float | None) -> None:
+    """Keep the program of a function in a file; where nothing can be written, it is not.
+
+    memory: the bytes that it was to hold at most, None for what was free on the machine: then it is kept only if that
+    could not matter.
+    """
     program, report = made.program, made.report
-    if report.stopped_by or not report.fits:
-        return
-    if plan.settings.memory is None and report.budget < float("inf"):  # of what was free on the machine
+    if report.stopped_by or not report.fits or (memory is None and report.budget < float("inf")):
         return
     data = pickle.dumps((program, storage_of(program), report), pickle.HIGHEST_PROTOCOL)
     if len(data) > LARGEST:
         return
     with suppress(OSError):
-        path = _file(plan)
-        published(path, data)
-        prune(path.parent, _SUFFIX, FILES)
+        published(file, data)
+        prune(file.parent, _SUFFIX, FILES)
 
 
 def _may_be_kept(plan: OptimizationPlan) -> bool:
@@ -124,13 +130,6 @@ def _is_ours(name: str) -> bool:
     return all(str(getattr(x, "__module__", "")).partition(".")[0] == "scanopt" for x in functions)
 
 
-def _file(plan: OptimizationPlan) -> Path:
-    """Where the program of a plan is kept.  Raises OSError where there is no place for it."""
-    text = "\n".join(map(repr, _told(plan)))
-    key = hashlib.sha256(f"{_installation()}\n{text}".encode()).hexdigest()[:40]
-    return private_folder("programs") / f"{key}{_SUFFIX}"
-
-
 def _told(plan: OptimizationPlan) -> Iterator[Any]:
     """All that decides which program is chosen."""
     s, program = plan.settings, plan.program
@@ -139,14 +138,8 @@ def _told(plan: OptimizationPlan) -> Iterator[Any]:
     yield [x.name for x in plan.laws]
     for key, x in example_operands(program, s.example).items():
         yield key, x.dtype, x.shape, None if x.value is None else x.value.item()
-    told: dict[int, str] = {}
-
-    def named(operator: Operator | None) -> str:
-        # By identity: equal operators may differ in what is printed (0.0 and -0.0, 1 and True).
-        return told.setdefault(id(operator), repr(operator))
-
     for c, f in program.forms():
-        yield c, f.kind, f.args, f.key, named(f.operator), f.clock, f.state, f.k
+        yield c, f.kind, f.args, f.key, f.operator, f.clock, f.state, f.k
     yield program.clocks, program.states, program.roots, program.checks, program.inputs, program.mode
     yield program.input_labels, program.input_axes, program.written, program.locations, program.same_lengths
 
