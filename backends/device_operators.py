@@ -1,7 +1,7 @@
-"""Operators that a device module computes in another way than NumPy: here they give NumPy's values and errors.
+"""Operators that CuPy computes in another way than NumPy: here they give NumPy's values and errors.
 
-Indices that are arrays wrap around on a device, and of several values that are put into one place any may stay;
-floats are divided with a remainder by another formula; floats that are no integers of a dtype become others.
+On a device, arrays of indices wrap around; when several values are put into one place, any of them may stay; the
+remainder of floats has another formula; and floats that do not fit into an integer dtype become other numbers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the writer of source text needs to know of each name: its type, its place, where it lives.
+"""What is looked up for each name while source text is written: its type, its place, where it lives.
 
 Nothing is decided here: what lives where are relations, derived by the rules of `scanopt.rewrites.inplace`.
 """

@@ -1,7 +1,7 @@
-"""The functions of a source text: what lies too deep in one is a function of its own, called where it stood.
+"""The functions of a source text: code that is nested too deeply becomes a function, called where the code was.
 
-CPython refuses more than 20 loops inside one another and more than 100 levels of indentation.  A part is given what
-it mentions of what was assigned before, and gives back what it makes for later: its results, and what it assigns anew.
+CPython refuses more than 20 nested loops and more than 100 levels of indentation.  The arguments of such a function are
+the names that it reads, its results those that are read later, including names that it assigns again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The rows of a state that looks far back, in generated text: a list, as a ring, and the initial rows beside it.
 
 Neither the text nor the time of a step grows with the number of rows, and no row is copied: the row of step t
-is at place t, modulo the number of rows.  As long as there was no such step, it is a row of the initial ones.
+is at place t, modulo the number of rows.  Rows of steps before the first one are initial rows.
 """
 
 from __future__ import annotations

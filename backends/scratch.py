@@ -1,4 +1,4 @@
-"""Scratch arrays that loops leave for the next call: which they are, and where they lie meanwhile.
+"""Scratch arrays that loops leave for the next call: which ones, and where they are kept between calls.
 
 A value computed in a loop, in an array that each step overwrites, may be computed in the same array
 at the next call, if no name outside of the loop holds that array.  Where the arguments of the

@@ -1,4 +1,4 @@
-"""What generated source text calls beside the operators: checks, buffers, results."""
+"""What generated source text calls besides operators: checks, buffers, results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times of profiled loops: what generated text calls."""
+"""Times of profiled loops: the functions that generated text calls."""
 
 from __future__ import annotations
 

@@ -60,32 +60,32 @@ _PAGE = """\
 
 Made by `python benchmarks/optimized_again.py {seeds} --record docs/again.md`; do not edit.  Each program of
 `tests/again.py` is optimized, what was chosen is read back as a graph (`f.to_graph()`), and that is optimized again, by
-the same laws and for the same sizes.  Counted are those that cost the same then, within 1 %.  The others are listed
-with the cost of the second time in parts of that of the first one: less than 1 where the first time missed a form, more
-where the program was written in a way that the second time did not see through.
+the same laws and for the same sizes.  The table counts those that cost the same again, within 1 %.  The others are
+listed with the second cost divided by the first one: it is below 1 where the first optimization missed a form, and
+above 1 where the chosen program is written in a way that the second one did not see through.
 
-| programs | all | the same cost | cheaper the second time | dearer the second time |
+| programs | all | the same cost | cheaper the second time | more expensive the second time |
 |---|---:|---:|---|---|
 {rows}
 
 {same} of {all} programs, {seconds:.0f} s.
 
-What is behind those that were looked at, and what would mend it:
+The causes that were found, and what would remove them:
 
 - *Closed forms of states in loops that laws make, or of updates that laws simplified* (`last_of_sum_until`,
   `loops_that_end_alike`): cycles of states (`analysis/recurrences.py`) as rules, or looked up again after laws.
-- *A state of integers that laws find to be written back as it was* (`state_that_never_changes`): `unchanged` is known
-  of what the text says alone, because in a loop that takes no step all values are equal.
-- *A row that may not be there, of an array that only laws wrote*: `always` is known of terms of the text alone.
+- *A state of integers that laws find to be written back as it was* (`state_that_never_changes`): `unchanged` is
+  known only from the text, because in a loop that takes no step all values are equal.
+- *A row that may not be there, of an array that only laws wrote*: `always` is known only of terms of the text.
 - *Loops cut to few steps* (`row_of_few_steps`, `first_of_one`): the law that takes a loop apart would have to write
   `shaped_like` where the states of the whole loop may change their shape.
 - *Loops over chunks, put in chunks once more* (`horner`): chunks of chunks are left out, so that the search ends.
-- *Loops that are found to take no step*: what they read is subsumed (`IDLE`) before other laws have seen it; traces
-  without rows are known of shapes that the text tells alone.
+- *Loops that are found to take no step*: what they read is subsumed (`IDLE`) before other laws have seen it; that
+  traces have no rows is known only from shapes in the text.
 - *Initial rows cut when a program is lowered*, which costs nothing there: a price for it, or terms whose initial rows
   are as many as the taps read.
-- *Lengths that nothing tells* are assumed; where laws of the first time found two of them equal, others are assumed:
-  with `example=` nothing differs.
+- *Unknown lengths* are assumed; where the first optimization found two of them to be equal, the second one assumes
+  others. With `example=` nothing differs.
 """
 
 

@@ -55,8 +55,8 @@ _PAGE = """\
 Made by `python benchmarks/rewritings.py {seeds} --record docs/rewritings.md`; do not edit.  Each program of
 `tests/rewritings.py` is written plainly and in {seeds} random ways that change nothing: times one, double negations,
 double transposes and reversals, maps of array operators, slices of everything, operands swapped, values held twice,
-equal states twice, loops split in two, idle states beside.  Counted are the pairs in which what is found costs, by the
-cost model, what is found for the plain writing, within 1 %.
+equal states twice, loops split in two, unused states added.  The table counts the pairs in which the program found
+costs as much as the one found for the plain writing, by the cost model, within 1 %.
 
 | program | the same cost | largest ratio | seeds that differ |
 |---|---:|---:|---|
@@ -64,12 +64,12 @@ cost model, what is found for the plain writing, within 1 %.
 
 {found} of {pairs} pairs, {seconds:.0f} s.
 
-Not mended: a loop whose first or last step stands beside it, which costs 1 to 6 % more than the whole loop. Such a
-law would prove, by the terms of that step, that it is the loop's own. But the whole loop checks that the state
-before it has the shape of the state after one step, which the program with a step beside it does not: it broadcasts
-`h0` where that fits. Of arrays of unknown lengths (`tanh(x + dot(h, W) + b)`) nobody knows that beforehand, and the
-whole loop would raise where the program does not. Over no rows it is the other way round: `x[0]` raises and the
-whole loop does not, so that a check of the length would remain.
+Not covered: a loop whose first or last step is written beside it costs 1 to 6 % more than the whole loop. A law that
+joins them would prove, by the terms of that step, that it is the loop's own. But the whole loop checks that the initial
+state has the shape of the state after one step, and the program with a step beside it does not: it broadcasts `h0`
+where that fits. With unknown lengths (`tanh(x + dot(h, W) + b)`) this cannot be known beforehand, and the whole loop
+would raise where the program does not. Over no rows it is the other way round: `x[0]` raises and the whole loop does
+not, so that a check of the length would remain.
 """
 
 

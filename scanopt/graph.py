@@ -1,4 +1,4 @@
-"""Looking at symbolic graphs: Theano's and its heirs' `graph_inputs`, `ancestors` and their like."""
+"""Looking at symbolic graphs: `graph_inputs`, `ancestors` and the like, as in Theano and its heirs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ clone_replace = graph_replace = clone
 def ancestors(graphs: Iterable[Variable], blockers: Iterable[Variable] = ()) -> list[Variable]:
     """All variables that these are computed from, themselves included; nothing behind the blockers.
 
-    Each stands after those that it is computed from.  What is computed in the steps of loops is not among them.
+    Each comes after those that it is computed from.  Variables inside the steps of loops are not among them.
 
     >>> from scanopt import tensor as T
     >>> x = T.dvector("x")

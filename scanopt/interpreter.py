@@ -99,8 +99,8 @@ def interpret(
     extended: compute floats in long double, to measure the rounding of other programs.
     profiled: collect the times of all loops, not only of those with a profile of their own.
     Returns new arrays of the outputs' dtypes (long double with `extended`), a list for a list.
-    Raises TypeError, ValueError for inputs that do not fit or lack; what operators raise;
-    ValueError where a loop's requirements or the constancy of its shapes fail.
+    Raises TypeError, ValueError for inputs that do not fit or are missing; what operators raise;
+    ValueError where a loop's requirements are not met, or a state changes its shape.
 
     >>> from scanopt import scan, tensor as T
     >>> x = T.vector("x", "float64")

@@ -22,14 +22,14 @@ CHEAP = frozenset({"remove_constants_and_unused_inputs", "push_out_non_seq", "sa
 
 @dataclass(frozen=True, init=False)
 class Mode:
-    """A named mode, with laws or rulesets of its own to take in or leave out.
+    """A named mode, with laws or rulesets that it takes in or leaves out.
 
-    name: one of MODES.  included, excluded: names of laws or rulesets; a law's own name counts for
-    more than that of its ruleset, and what is excluded is not included.
+    name: one of MODES.  including, excluding: names of laws or rulesets; a law's own name takes
+    precedence over that of its ruleset, and leaving out over taking in.
     Raises ValueError for an unknown name, or laws added to a mode that runs the interpreter.
 
     >>> mode = Mode("FAST_COMPILE").including("push_out_seq").excluding("save_mem")
-    >>> mode.allows("push_out_seq", "lift_apply"), mode.allows("save_mem", "last_value")
+    >>> mode.allows("push_out_seq", "stack_of_sequence"), mode.allows("save_mem", "last_value")
     (True, False)
 
     Source: the documents' "theano.function for details about possible values" of `mode`.

@@ -1,4 +1,4 @@
-"""Modules of `theano.tensor` and its heirs: other names for what `scanopt.tensor` has, as T.nlinalg.matrix_inverse."""
+"""Modules of `theano.tensor` and its heirs: other names for functions of `scanopt.tensor`: T.nlinalg.matrix_inverse."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def _members(cls: type) -> Iterator[tuple[str, Any]]:
 
 def _entry(name: str, x: Any) -> str:
     doc = inspect.getdoc(x) or inspect.getdoc(getattr(x, "fget", None) or getattr(x, "function", None))
-    if inspect.ismodule(x) or not doc:
+    if inspect.ismodule(x) or isinstance(x, bool) or not doc:
         return ""
     try:
         called = name + (_QUOTED.sub(r"\1\2", str(inspect.signature(x))) if callable(x) else "")

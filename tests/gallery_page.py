@@ -63,7 +63,7 @@ def gallery() -> dict[str, str]:
     text = [
         "# Rewrites as pictures\n",
         "Made by `tests/gallery_page.py`; do not edit.  Inputs are on top, results at the bottom, loops are boxes:\n"
-        "see [Views](views.md#pictures).  Below stand the laws that did it; all laws are in [Laws](laws.md).\n",
+        "see [Views](views.md#pictures).  The laws that did it are listed below; all laws are in [Laws](laws.md).\n",
     ]
     for make in REWRITES:
         f, name = make(), make.__name__.replace("_", "-")

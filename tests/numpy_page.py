@@ -20,9 +20,10 @@ build graphs where x is symbolic, with NumPy's arguments, dtypes and shapes. The
 (`T.tanh`, `T.linalg.svd`, `T.fft.fft`, `T.special.erf`). An argument that makes no sense for an array without memory
 (`out`, `order`) is refused by name.
 
-It is made from the tables that the functions are looked up in (NumPy {version}), by `python tests/numpy_page.py`.
+This page is made by `python tests/numpy_page.py` from the tables in which functions are looked up (NumPy {version}).
+**Have**: on symbolic arrays, the function of NumPy itself works; **As `T.name`**: only that of `scanopt.tensor` does.
 
-| | functions | have | only as `T.name`: NumPy asks nobody | not there |
+| | functions | have | only as `T.name` | not there |
 | --- | --- | --- | --- | --- |
 {summary}
 """

@@ -1068,8 +1068,8 @@ def page() -> str:
     """The text of docs/errors.md."""
     parts = [
         "# Errors\n\nMade by `python -m tests.test_bad_input`; do not edit.  An operator that fails when a function\n"
-        "runs raises what NumPy raises; notes below its text tell the operator, what it was given, and the\n"
-        "scans that this is about.\n\n"
+        "runs raises what NumPy raises; notes below the message name the operator, what it was given, and the\n"
+        "scan that it belongs to.\n\n"
         "What is used below:\n\n"
         f"```python\n{SETUP.strip()}\n```\n"
     ]

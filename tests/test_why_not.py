@@ -39,7 +39,7 @@ def test_a_condition_is_named_with_its_meaning_and_its_place() -> None:
     assert str(answer).splitlines()[0] == "stack_of_sequence: did not fire: its pattern was found once"
     assert f"at {place}" in str(answer)
     assert barrier.plain == "the loop may end early, by until"
-    assert barrier.way_out.startswith("where all steps may run, leave until out")
+    assert barrier.way_out.startswith("if all steps may run, leave out until")
     assert f"once {barrier.plain}\n        condition: runs_all(c): c runs all its steps" in str(answer)
     assert f"way out: {barrier.way_out}\n" in str(answer)
 

@@ -1,1 +1,1 @@
-"""What the text of a program tells before laws run: lengths, sizes, equal states, facts about it."""
+"""What can be read off a program before laws run: lengths, sizes, equal states, facts about it."""

@@ -1,4 +1,4 @@
-"""Recipes of batched operators: what they are in terms of a few operators of the table.
+"""Recipes of batched operators: each written with a few operators of the table.
 
 The batched form of an operator is written with symbolic functions (`OpSpec.batch`); a recipe is
 that graph as a list.  Batching twice batches every operator of the recipe.

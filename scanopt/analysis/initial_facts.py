@@ -1,4 +1,4 @@
-"""Facts about the program itself, written by the encoder: what each fact marked (given) holds of."""
+"""Facts about the program itself: where each fact that is marked (given) holds."""
 
 from __future__ import annotations
 

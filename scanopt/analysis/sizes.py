@@ -1,4 +1,4 @@
-"""Sizes for costs: what every class would be for example inputs.
+"""Sizes for costs: the dtype and shape that every class has for the example inputs.
 
 Lengths that nobody gave are guessed (`DEFAULT`), the same everywhere, so that guesses fit together.
 A class has one dtype and number of axes; two are a soundness alarm.

@@ -138,7 +138,7 @@ def shared(
     value: array, or a Python number (int64, float64).  borrow: keep the array itself, not a copy.
     shape: the lengths of its axes that never change, None for others; programs may rely on them, and values of other
         lengths are refused.  broadcastable: the same, as Theano writes it: True for axes of length 1.
-    axes: names of its axes, which messages tell.
+    axes: names of its axes, for messages.
     Raises TypeError for what is no array of numbers, ValueError for one of another shape.
 
     >>> shared(np.zeros(3), "b").get_value()
@@ -252,7 +252,7 @@ def _constructor(title: str, fixed: str | None, default: tuple[Dim, ...]) -> Cal
     make.__name__ = make.__qualname__ = title
     make.__doc__ = (
         f"A new input with {len(default)} axes, dtype {fixed or '`config.floatX`'}.\n\n"
-        "    shape: an int or None per axis.  axes: a name per axis, which messages tell.\n"
+        "    shape: an int or None per axis.  axes: a name per axis, for messages.\n"
         "    Raises ValueError, TypeError when they do not fit."
     )
     return make

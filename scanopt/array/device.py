@@ -1,4 +1,4 @@
-"""What differs where arrays lie on a device: its modules, whether an array is there, how one comes and goes."""
+"""What is different for arrays on a device: its modules, whether an array is there, how to move one there and back."""
 
 from __future__ import annotations
 

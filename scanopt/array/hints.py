@@ -1,4 +1,4 @@
-"""What to write in place of what Python asks of an array that has no values yet: truth, a number, a new entry."""
+"""Errors for what Python cannot ask of an array that has no values yet, such as its truth: what to write instead."""
 
 from __future__ import annotations
 

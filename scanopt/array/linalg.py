@@ -1,8 +1,8 @@
 """Linear algebra on symbolic arrays: `scanopt.tensor.linalg`.
 
 The functions of numpy.linalg and scipy.linalg, by their names.  All of them take stacks of matrices too.
-What is singular, or not positive definite, raises numpy.linalg.LinAlgError when the function runs; nothing
-looks for infinities and NaN.
+Matrices that are singular, or not positive definite, raise numpy.linalg.LinAlgError when the function runs;
+arguments are not searched for infinities and NaN.
 
 >>> from scanopt import function, tensor as T
 >>> A, b = T.dmatrix("A"), T.dvector("b")

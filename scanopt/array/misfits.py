@@ -1,4 +1,4 @@
-"""Which axes of which arguments an operator cannot bring together, in the user's names."""
+"""Which axes of which arguments do not fit together in an operator, in the user's names."""
 
 from __future__ import annotations
 

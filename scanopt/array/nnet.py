@@ -1,6 +1,6 @@
 """Neural networks on symbolic arrays: `scanopt.tensor.nnet`, by the names of theano.tensor.nnet and of jax.nn.
 
-Where these differ under one name, it is Theano's function: `conv2d` flips its filters, and so on.
+Where the two have different functions under one name, it is Theano's: `conv2d` flips its filters, and so on.
 """
 
 from __future__ import annotations

@@ -107,8 +107,8 @@ class OpSpec:
         computes it.  With `out=True` that function takes a result array (or None) as one more
         positional argument: C-contiguous, of exactly the result's dtype and shape.
     infer: parameters and operands -> the type of the result; raises ValueError or TypeError with a
-        readable message when the operands do not fit.  It must work with unknown axes.  For what `refuse`
-        is for it gives a type, too: a length that has no meaning is 0.
+        readable message when the operands do not fit.  It must work with unknown axes.  Where
+        `refuse` would raise, it gives a type all the same: a length that has no meaning is 0.
     refuse: called like infer; raises what the op is sure to raise when it runs, as far as it is known: an index
         out of range, a negative length.  In a step that never runs none of that is an error.
     batch: the batched form.  Called with the op, a flag per argument (does it have a new first
@@ -122,11 +122,11 @@ class OpSpec:
         matrix); shapes that do not fit do not count.
     data_shape: the shape of the result depends on values of the arguments.
     for_gradients: only gradients see it; programs have its first argument in its place.
-    effect: it does something beside giving a result, so it is not computed before, or less often than, it is written.
+    effect: it does more than give a result, so it must run neither earlier nor less often than it is written.
     cost: class of cost, a key of the cost model.
-    by_layout: of the first so many arguments it matters for rounding how they lie in memory (in which order they are
-        added up; NumPy has another exp for arrays that lie backwards): where results are to be equal bit for bit
-        they are laid out in C order first (see `in_c_order`).
+    by_layout: for so many first arguments, rounding depends on how they lie in memory (it decides in which order NumPy
+        adds, and which code computes exp).  Where results must be equal bit for bit, they are copied to C order
+        first (see `in_c_order`).
     layout_kinds: kinds of dtype for which it matters, where an argument has one of them.
     ufunc: name of the NumPy ufunc that this entry is, if it is one.
     gradient: called with the op, its symbolic arguments, its result and the gradient g of a scalar

@@ -1,8 +1,8 @@
-"""What the parameters of operators may be: each entry of the table says it of its own, by name.
+"""What the parameters of operators may be: each entry of the table describes its own, by name.
 
-A program that comes from a file names operators with parameters as text.  They are held against these
-descriptions before anything else is done with them, so that no rule of shapes and no function is
-handed what no public function makes.
+A program that comes from a file gives operators and their parameters as text.  They are checked against these
+descriptions before anything else is done with them, so that no rule of shapes and no function is ever
+given parameters that no public function makes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Names and texts of users and of files as people see them: on one line, with nothing hidden in them.
 
-What moves the cursor, starts a new line, turns the direction of reading round or cannot be seen at all stands
-as an escape, as in `repr`, wherever a name is shown; the name itself stays as it is.
+Characters that move the cursor, start a new line, reverse the direction of reading or are invisible are shown
+as escapes, as in `repr`, wherever a name is shown; the name itself stays as it is.
 """
 
 from __future__ import annotations

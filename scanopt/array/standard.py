@@ -1,7 +1,7 @@
 """The Python array API standard: `x.__array_namespace__()`, a namespace of the functions it names.
 
-Written by its functions, a program runs on NumPy's arrays and on symbolic ones.  Dtypes are their names, as x.dtype is.
-What the standard leaves open is as NumPy has it.  https://data-apis.org/array-api/2024.12/
+A program written with its functions runs on NumPy's arrays and on symbolic ones.  Dtypes are strings, as x.dtype is.
+What the standard leaves open is as in NumPy.  https://data-apis.org/array-api/2024.12/
 
 >>> from scanopt import tensor as T
 >>> x = T.dvector("x")

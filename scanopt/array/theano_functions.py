@@ -1,4 +1,4 @@
-"""Functions that Theano has under names of its own, made of operators that are there."""
+"""Functions that Theano has under names of its own, written with the operators of the table."""
 
 from __future__ import annotations
 

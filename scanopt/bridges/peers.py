@@ -1,4 +1,4 @@
-"""What bridges have in common: the error for what they do not know, and constants computed while a program is read."""
+"""What bridges have in common: the error for operators that they do not know, and the folding of constants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patterns: a constructor of the calculus applied to patterns, or a variable; and what rules say of them.
+"""Patterns: a constructor of the calculus applied to patterns, or a variable; and the atoms of rules about them.
 
 How values and operators are written is in `term`, the constructors are in `terms`.
 """

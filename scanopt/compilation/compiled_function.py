@@ -1,4 +1,4 @@
-"""A compiled function: what it computes, what optimization did, and others like it."""
+"""A compiled function: calling it, asking what optimization did, and making variants of it."""
 
 from __future__ import annotations
 
@@ -137,10 +137,10 @@ class Function(Runnable, Displayed):
     ) -> Function:
         """A function that computes the same with other shared variables, or without updates.
 
-        share_memory: accepted and without effect: each function has buffers of its own.  swap: for some shared
-        variables those that replace them.  delete_updates: leave out all updates; it is then optimized again.
-        name: by default this one's and "copy".
-        Raises TypeError, ValueError for shared variables that do not fit or that it does not use.
+        share_memory: accepted and without effect: each function has buffers of its own.  swap: shared variables,
+        each with the one that replaces it.  delete_updates: leave out all updates; the program is then optimized again.
+        name: by default the name of this function and "copy".
+        Raises TypeError, ValueError for shared variables that do not fit or that the function does not use.
 
         Source: the documents' `Function.copy`.
         """
@@ -220,7 +220,7 @@ class Function(Runnable, Displayed):
 
     @property
     def rules(self) -> tuple[Law, ...]:
-        """The laws that could fire: those of the licence but for excluded ones, and further ones."""
+        """The laws that may fire: those that the licence allows, without excluded ones, and those given by `rules`."""
         return self._plan.laws
 
     @property

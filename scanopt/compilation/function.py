@@ -69,7 +69,7 @@ def function(
     on_unused_input: "raise", "warn" or "ignore".  allow_input_downcast: True lets all arguments lose precision, False
     none, None (the default) only Python floats, alone or in lists.  no_default_updates: True, or the shared variables
     whose default updates are left out.  profile: True or a title collects times of calls, of all loops and of the
-    operators of their steps, as `f.profile` (default: config.profile).  adapt: programs by sizes (config.adapt).
+    operators of their steps, as `f.profile` (default: config.profile).  adapt: programs chosen by sizes (config.adapt).
     Warns, once per function, about random numbers of a loop whose updates were not passed: they repeat.
     Raises TypeError or ValueError for arguments that do not fit, naming them.
 

@@ -23,10 +23,10 @@ Array = np.ndarray[Any, Any]
 class In:
     """An input of `function`: a variable and how its values are given.
 
-    value: what a call takes that gives none; copied, unless `borrow`.  name: for calls by keyword,
-    in place of the variable's own.  strict: take arrays of the very dtype only.  allow_downcast:
-    as `allow_input_downcast` of `function`, for this input.  update: the default value after each
-    call, computed from that call's values; it needs a first one.
+    value: the value in calls that give none; copied, unless `borrow`.  name: for calls by keyword,
+    in place of the variable's own.  strict: accept arrays of exactly this dtype only.  allow_downcast:
+    as `allow_input_downcast` of `function`, for this input.  update: what `value` becomes after each
+    call, computed from that call's values; there must be a first `value`.
     mutable: accepted and without effect, since functions never write to their arguments.
 
     >>> from scanopt import function, tensor as T

@@ -1,4 +1,4 @@
-"""Collections of cyclic garbage that wait while much is made that stays."""
+"""Pauses of the garbage collector while many objects are made that will stay."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Optimized programs on disk: a program that was optimized before, in any process, is read and not optimized again.
 
-A file's name is the hash of all that decides which program is chosen: the terms of the graph, laws, settings and sizes,
-and the files of this library.  What such a text cannot tell is not kept: laws, operators and cost models of one's own,
-schedules, programs that depend on how much memory or time there was; nor functions with `adapt=True`, which look for
-programs in what optimization found, and so need it at hand.  Files are the user's own, and checked for changes
-(`scanopt/cached_files.py`); one that cannot be read is made anew.
+A file's name is the hash of everything that decides which program is chosen: the terms of the graph, laws, settings and
+sizes, and the files of this library.  Programs that also depend on something else are not kept: on laws, operators,
+cost models or schedules of the user's, on how much memory or time there was.  Nor are functions with `adapt=True`,
+which look for further programs in the e-graph.  Files are private to the user and checked for changes
+(`scanopt/cached_files.py`); one that cannot be read is written again.
 """
 
 from __future__ import annotations

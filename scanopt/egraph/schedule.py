@@ -16,10 +16,10 @@ __all__ = ["EVERYTHING", "Phase", "Schedule", "as_schedule", "register_schedule"
 
 @dataclass(frozen=True, init=False)
 class Phase:
-    """Rounds of some laws: in each, what facts follow, then all these laws once.
+    """Rounds of some laws: in each, first all facts that follow, then all these laws once.
 
     names: laws or rulesets; none stands for all laws.  rounds: at most so many; None: until these
-    laws find nothing new.  Raises TypeError or ValueError for what is no name or number.
+    laws find nothing new.  Raises TypeError or ValueError for anything but names and a number.
 
     >>> Phase("push_out_seq", "merge", rounds=3)
     Phase('push_out_seq', 'merge', rounds=3)
@@ -42,11 +42,11 @@ class Phase:
 
 @dataclass(frozen=True, init=False)
 class Schedule:
-    """Phases, one after the other, and all of that again.
+    """Phases that run one after the other, once or in several cycles.
 
-    cycles: how often; None: until no law of any phase finds anything new.  nodes, seconds: limits on
+    cycles: how many; None: until no law of any phase finds anything new.  nodes, seconds: limits on
     the forms in the e-graph and on time, in place of the usual ones.
-    Raises TypeError or ValueError for what is no phase or number, or where there is no phase.
+    Raises TypeError or ValueError for anything but phases and numbers, and if there is no phase.
 
     >>> Schedule(Phase("algebra", rounds=2), Phase())
     Schedule(Phase('algebra', rounds=2), Phase())
@@ -117,7 +117,7 @@ _REGISTERED: dict[str, Schedule] = {"everything": EVERYTHING}
 def register_schedule(name: str, schedule: Schedule) -> None:
     """Make a schedule known by a name, for `function(..., schedule=name)`.
 
-    Raises TypeError for what is no schedule, ValueError for a name that stands for another one.
+    Raises TypeError for anything but a schedule, ValueError for a name that another one has.
 
     >>> register_schedule("everything", Schedule(Phase("merge")))
     Traceback (most recent call last):

@@ -139,7 +139,7 @@ _REGISTERED: dict[str, CostModel] = {"default": numpy_cost, "numpy": numpy_cost}
 def register_cost(name: str, model: CostModel) -> None:
     """Make a cost model known by a name, for `function(..., cost=name)` and `config.cost`.
 
-    Raises TypeError for what is no function, ValueError for a name that stands for another one.
+    Raises TypeError for anything but a function, ValueError for a name that another one has.
 
     >>> register_cost("default", lambda work: 1.0)
     Traceback (most recent call last):

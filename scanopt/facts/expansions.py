@@ -1,7 +1,7 @@
 """Facts about what batched operators are made of: a list of steps for each, an expansion.
 
 Slots 0, 1 .. of an expansion are the arguments, further ones the results of its steps.  The terms that it stands for
-are made by `EXPANDING` (see `machinery`).
+are made by `EXPANDING` (`egraph/support_rules.py`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What grad and its relatives are given, checked: an error says which argument, what was found and where."""
+"""Checks of the arguments of grad and its relatives: an error says which argument, what was found and where."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Computed variables that steps of loops use without being passed them.
 
-A loop holds such a variable as the expression that computes it, of which only the inputs come from
-outside.  To ask for a gradient with respect to it, or to hold it constant, the loop must read it: here
-the graph is built anew with a copy in its place, which loops then take for a non-sequence.
+A loop contains the expression that computes such a variable; only the inputs of that expression come from
+outside.  For a gradient with respect to it, or to hold it constant, the loop must read the variable itself: here
+the graph is rebuilt with a copy in its place, which loops then take for a non-sequence.
 """
 
 from __future__ import annotations

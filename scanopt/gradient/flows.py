@@ -1,7 +1,7 @@
 """Which values can depend smoothly on which: by dtypes, through loops as far as their states carry it.
 
-A value is followed through operators between floats (or complex numbers); what passes through an
-integer or a bool is lost.  That is what may be connected; whether it is, the gradients themselves tell.
+A value is followed through operators between floats (or complex numbers), but not through integers and
+bools.  This says what may be connected; the gradients themselves show whether it is.
 """
 
 from __future__ import annotations

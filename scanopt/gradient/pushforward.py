@@ -41,8 +41,8 @@ def Rop(  # noqa: N802  the documented name
     """The product of the Jacobian and a column vector: how fast f changes as wrt moves along eval_points.
 
     f: an array or a list of them.  wrt: one variable or a list; eval_points: for each an array of its
-    shape, or None to keep it still.  disconnected_outputs: "raise", "warn" or "ignore" an f that does not move
-    at all; return_disconnected: what stands for it, "zero" or "none" (also "disconnected").
+    shape, or None to keep it still.  disconnected_outputs: "raise", "warn" or "ignore" for an f that does
+    not depend on wrt; return_disconnected: what is given for it, "zero" or "none" (also "disconnected").
     Returns an array of the shape of each f.  Raises TypeError, ValueError for arguments that do not fit,
     DisconnectedInputError for such an f and for an integer that is to move, NullTypeGradError where an operator
     on the way has no gradient.

@@ -1,7 +1,7 @@
 """The gradient of a loop is a loop that runs backwards: an ordinary scan over the reversed history.
 
 At its step r the backward loop is at time t = n-1-r of the forward one.  It reads again what the
-forward step read and what it gave, computes again what else the gradients need of it, and carries the gradients with
+forward step read and returned, recomputes what else the gradients need, and carries the gradients with
 respect to the states: a state with taps -k is a *mit-mot*, whose row r is the gradient with respect
 to the state at time n-1-r.  In-tap 0 is complete when step r reads it; to the row of each tap the
 step adds its own part.  Source: the internal documentation of scan (mit-mots).

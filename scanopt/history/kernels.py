@@ -1,4 +1,4 @@
-"""The kernels of a program: what each of them needs of the machine at least, beside what it is predicted to take.
+"""The kernels of a program: the least that each needs of the machine, beside the time that it is predicted to take.
 
 A kernel is what runs in one piece: a loop with all its steps, a branch, or an operator outside of them.  Values that
 live inside of one do not have to pass through memory; what it reads from outside and leaves behind does, once.

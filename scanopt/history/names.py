@@ -1,7 +1,7 @@
 """Names that stay: what is the same value in two programs of one e-graph has one name in both.
 
-The program as written keeps its names.  In every other program a value that is in the class of one that was written
-is called as that one is; new values have new names, the same in all programs.  What a loop holds is the value outside.
+The program as written keeps its names.  In every other program, a value in the class of a value that was written has
+its name; new values have new names, the same in all programs.  What a loop holds has the name of the value outside.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The programs of a history: each a list of lines, and lines that programs share are there once."""
+"""The programs of a history: each is a list of lines, and lines that programs share are stored once."""
 
 from __future__ import annotations
 

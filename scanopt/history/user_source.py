@@ -1,4 +1,4 @@
-"""Lines of Python: of a user's files those around the calls that made a loop; of a law those that define it."""
+"""Lines of Python: those of a user's files around the calls that made a loop, and those that define a law."""
 
 from __future__ import annotations
 

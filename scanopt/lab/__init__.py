@@ -1,1 +1,1 @@
-"""What a researcher does with laws: attack them, leave them out, count them; and measure what operators cost."""
+"""A researcher's instruments: laws attacked, proved, left out and counted; costs of operators measured."""

@@ -1,4 +1,4 @@
-"""Attacks on a law: everything that is checked of every law, with no test to write.
+"""Attacks on a law: everything that is checked of every law, without a test of its own.
 
 A law fires on its examples and not on its `never` programs; dropping any one condition makes it
 fire there, or is proven to change nothing; whatever programs it makes equal are equal, also for no,

@@ -136,11 +136,11 @@ def mutations_of(laws: Sequence[Law], loops: Loops = general) -> Iterator[Mutati
 _PAGE = """\
 # Conditions that laws cannot do without
 
-Made by `scanopt check-law --all --mutate --markdown`; do not edit.  Each condition of each law was dropped, alone, and
-the law attacked as [Writing laws](writing-laws.md) says.  *fires*: it then fires on one of its `never` programs, where
-it must not.  *unsound*: it then makes programs equal that are not.  *unbound*: without it nothing says what some
-variable is, so that there is no such law.  *implied*: the others imply it, which is proven on the law's pattern.
-*SURVIVES*: nothing showed; there must be none.
+Made by `scanopt check-law --all --mutate --markdown`; do not edit.  Each condition of each law was dropped, one at a
+time, and the law attacked as [Writing laws](writing-laws.md) says.  *fires*: it then fires on one of its `never`
+programs, where it must not.  *unsound*: it then makes programs equal that are not.  *unbound*: without it nothing says
+what some variable is, so there is no such law.  *implied*: the others imply it, which is proven on the law's pattern.
+*SURVIVES*: no difference was seen; there must be no such row.
 
 """
 

@@ -186,12 +186,12 @@ def checked_facts(names: Sequence[str], say: Callable[[str], None], search: bool
 _PAGE = """\
 # Atoms that rules of facts cannot do without
 
-Made by `scanopt check-facts --markdown`; do not edit.  Each atom of each rule of each fact was dropped, alone, and
-programs were optimized with that rule beside all others.  *unsound*: programs become equal that are not.  *fires*: a
-law fires on one of its `never` programs.  *unbound*: without it nothing says what some variable is, so that there is no
-such rule.  *implied*: what is left of the rule implies what it concludes, or what is asked for wherever the fact is
-asked for does; which is proven on the rules.  *grows*: it says only where it pays to look, for the reason given;
-without it the tables of that program have more rows.  *SURVIVES*: nothing showed; there must be none.
+Made by `scanopt check-facts --markdown`; do not edit.  Each atom of each rule of each fact was dropped, one at a
+time, and programs were optimized with that rule beside all others.  *unsound*: programs become equal that are not.
+*fires*: a law fires on one of its `never` programs.  *unbound*: without it nothing says what some variable is, so there
+is no such rule.  *implied*: the rest of the rule implies what it concludes, or whatever asks for the fact also asks for
+what implies it; this is proven on the rules.  *grows*: it says only where it pays to look, for the reason given;
+without it the tables of that program have more rows.  *SURVIVES*: no difference was seen; there must be no such row.
 
 """
 

@@ -1,7 +1,7 @@
-"""Mutation of facts: what the rules of a fact come to when one atom of one body is dropped.
+"""Mutation of facts: what the rules of a fact derive if one atom of one body is dropped.
 
-A rule with fewer atoms finds all that the rule finds, and more.  So a mutant stands beside the rules there are:
-nothing is loaded anew.
+A rule with fewer atoms derives all that the rule derives, and more.  So a mutant is added to the existing rules:
+nothing is loaded again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Programs kept for facts: each goes wrong as soon as a rule of some fact has one atom less.
 
-They are functions of named inputs, as the examples of laws are; above each stands what it is that must not be taken
-for granted.  `scanopt check-facts` says which atoms each of them protects.
+They are functions of named inputs, as the examples of laws are; the comment above each says what must not be taken for
+granted.  `scanopt check-facts` says which atoms each of them protects.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Random programs that contain the left side of a law: with them a law is attacked that its author has not tried.
+"""Random programs that contain the left side of a law, to attack it where its author has not tried it.
 
 Every variable of the pattern becomes something that it may stand for, every clock a loop of some kind: with an
 `until`, of no, one, few, unknown steps, backwards, inside another loop.  What the conditions say of states is taken up

@@ -1,4 +1,4 @@
-"""What a loop of array steps takes beside its operators: entering it, a turn, reading, carrying and keeping rows."""
+"""What a loop of array steps costs beside its operators: entering it, a step, reading, carrying and keeping rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""cond and switch, of whose branches one alone runs; select and select_n, element by element."""
+"""cond and switch, which run only one of their branches; select and select_n, element by element."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
 
 @at_once
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
-    """branches[index] of the operands; one of them runs.  An index out of range is the nearest one.
+    """branches[index] of the operands; one of them runs.  An index out of range counts as the nearest one.
 
     index: an integer scalar.  branches: functions as in `cond`.  Raises TypeError, ValueError for what does not fit.
 

@@ -1,4 +1,4 @@
-"""Slices whose place is computed: where they would reach out of an array they are moved inside, as in `jax.lax`."""
+"""Slices that begin at a computed place: those that would reach beyond an array are moved inside, as in `jax.lax`."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def dynamic_update_index_in_dim(operand: Any, update: Any, index: Any, axis: int
 
 
 def stop_gradient(x: Any) -> Any:
-    """x, arrays in any structure, constant to gradients.
+    """x, unchanged, but constant to gradients: an array, or arrays in any structure.
 
     >>> from scanopt import grad
     >>> grad(lambda x: x * stop_gradient(x))(3.0)

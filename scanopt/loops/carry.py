@@ -41,7 +41,7 @@ def loop(
 
     step: from (carry, x) to (carry, y), or to (carry, y, until(condition)) to end the loop early.
     init: the first carry.  Bare Python numbers in it take the dtype that the step gives them.
-    xs: arrays of one length, of which x is an entry at each step, or an int n for the numbers from 0 to n - 1.
+    xs: arrays of equal length, whose entries are x, step by step; or an int n for the numbers from 0 to n - 1.
     length: number of steps; needed without xs (x is then None), otherwise equal to the length of xs.
     reverse: from the last entry to the first; results are in the order of the entries.
     init, xs and y: arrays, or tuples, lists, dicts, named tuples and dataclasses of them; None holds nothing.

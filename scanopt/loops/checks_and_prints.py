@@ -166,7 +166,7 @@ def _numbered(site: Site, fmt: str, args: Sequence[Any], kwargs: dict[str, Any])
 
 
 def debug_print(fmt: str, *args: Any, **kwargs: Any) -> None:
-    """Print values each time that the step, branch or function runs that is being traced.
+    """Print values each time that the step, branch or function being traced runs.
 
     fmt: text with places {}, {0}, {name}, perhaps with a format as {:.3f}.  args, kwargs: arrays for them.
     It prints if any result of the step, branch or function is computed; the order among several prints is free.  A

@@ -1,4 +1,4 @@
-"""What a program does beside computing its results: raise if something does not hold, and print.
+"""What a program does besides computing its results: raise if something does not hold, and print.
 
 Both are operators that give a truth value, and `after(x, done)` is x once that value is available.  So they run where,
 and as often as, x is computed.  Each print has a number of its own, so that no two of them are the same operator.
@@ -27,7 +27,7 @@ ATTRIBUTES = ("__str__", "shape", "dtype", "ndim", "size", "min", "max", "mean",
 
 
 class CheckError(AssertionError):
-    """Something that was checked does not hold.  steps: of the loops around, outermost first, as far as known."""
+    """A check failed.  steps: at which step of each loop around it, outermost first, as far as known."""
 
     def __init__(self, message: str, steps: Sequence[int] = ()) -> None:
         super().__init__(message)

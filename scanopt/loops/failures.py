@@ -1,6 +1,6 @@
 """Notes on errors of a running program: the operator, its arguments, and the loops that it belongs to.
 
-An error keeps its kind and its text.  Notes are made when one is raised; until then nothing is recorded.
+An error keeps its type and its text.  Notes are made when an error is raised; until then nothing is recorded.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Numbers drawn by NumPy or Python while a step is built, or a function traced: drawn once, always the same."""
+"""Warnings about numbers that NumPy or Python draws while a step is built, or a function traced: they never change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Walking symbolic graphs: order of computation, and the inputs that results rest on."""
+"""Walking symbolic graphs: order of computation, and the inputs that results depend on."""
 
 from __future__ import annotations
 

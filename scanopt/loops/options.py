@@ -1,4 +1,4 @@
-"""What a call of scan says beside its arguments: the options, checked and in one form."""
+"""The options of a call of scan, checked and in one form."""
 
 from __future__ import annotations
 

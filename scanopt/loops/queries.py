@@ -1,4 +1,4 @@
-"""What can be asked of a Scan node: which variables belong together, which are made of which.
+"""What can be asked of a Scan node: which variables belong together, which depend on which.
 
 All indices count along the lists of `scan_args`.  The answers are derived by rules over slots,
 in `scanopt.egraph.queries`, when first asked for.

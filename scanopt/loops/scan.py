@@ -302,7 +302,7 @@ def scan(
     outputs_info: per output its initial state (fed back from the step before), a dict
         {initial, taps} with negative taps and one initial row for each step back, or None for an
         output that is not fed back.  A bare Python number takes the dtype of the step's result.
-    non_sequences: arrays that are the same at every step.  Other variables that the step uses are found.
+    non_sequences: arrays that are the same at every step.  Others that the step uses need not be listed.
     n_steps: int or integer scalar; a sequence must have that many rows.  Negative: as many steps
         the other way, from the ends of the sequences, or with go_backwards from their starts.  np.inf: until
         `until` ends the loop, or the sequences end.

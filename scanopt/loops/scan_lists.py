@@ -1,4 +1,4 @@
-"""The documents' four lists, taken apart by kind of slot: `scan_args` as Theano and Aesara call it."""
+"""The documents' four lists, divided by kind of slot: `scan_args`, as Theano and Aesara call it."""
 
 from __future__ import annotations
 

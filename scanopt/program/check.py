@@ -1,7 +1,7 @@
-"""Whether a loop program is one: names made once and before they are read, types that follow.
+"""Whether a loop program is valid: each name is made once, before it is read, and types follow from one another.
 
-Of what a program says of its types only inputs and constants are believed: those of its inputs are looked at
-again at each call.  All others are inferred, and what is inferred is what holds from then on.
+Only the types that a program declares for inputs and constants are believed; those of inputs are checked
+again at each call.  All others are inferred, and the inferred types are used from then on.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Loop programs as JSON, and back.
 
-What is read is taken for untrusted: nothing is executed or unpickled, every field is checked,
-names must be made before they are read.  Types are inferred anew, and the program that is given back
-has the inferred ones, so that nothing rests on what a file says of its values.
+Files are not trusted: nothing in them is executed or unpickled, every field is checked, and
+names must be made before they are read.  Types are inferred, and the program that is returned
+has the inferred ones, so that nothing depends on what a file says about its values.
 """
 
 from __future__ import annotations

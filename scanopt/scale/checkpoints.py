@@ -1,6 +1,6 @@
-"""What a long run has done, on disk: it is always whole, whenever the process that writes it is killed.
+"""What a long run has done, on disk: complete at any moment, even if the process that writes it is killed.
 
-In the folder lies `state.npz`, which is replaced in one go: how far the run is, and what its loop carries.  Rows of
+The folder has a file `state.npz`, which is replaced atomically: how far the run is, and what its loop carries.  Rows of
 traces that it counts were written before it: as arrays of Zarr, or as files of NumPy, one for each piece.  What it does
 not count is written again.
 """

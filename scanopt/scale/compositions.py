@@ -1,8 +1,8 @@
-"""Which recurrences compose: what many steps of a loop do to its state, told before the state is known.
+"""Which recurrences compose: what many steps of a loop do to its state, summarized before the state is known.
 
-The states of a loop fall into groups that feed one another.  Of a group the step, as a function of its state, is one of
+The states of a loop fall into groups that feed one another.  The step of a group, as a function of its state, is one of
 
-| kind | step | told of many steps | exact |
+| kind | step | summary of many steps | exact |
 |---|---|---|---|
 | `Folded` | op(s, c), op associative | what they make of op's identity | integers, bool, extrema |
 | `Finite` | any, entry by entry, of bool states | what they make of each state | yes |

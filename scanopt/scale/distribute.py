@@ -214,14 +214,14 @@ def distribute(
     """f, computed part by part along axes of its inputs.
 
     f: a compiled or loaded function that updates no shared variables.  over: the axis to divide, by name (or number)
-        of each input that has one; other inputs are given to all parts.  That the parts can be computed apart is
-        derived from the graph (`axis_pattern`): outputs have an entry for each lane, are sums or extrema over them, or
-        those of the last; or a loop runs over the lanes whose step composes.
-    chunks: lanes in a part; by default 8 parts at least, of 16 MB at most.
+        of each input that has one; other inputs are given to all parts.  Whether parts can be computed
+        separately is derived from the graph (`axis_pattern`): each output must have an entry for each lane, be a sum or
+        an extremum over lanes, or be that of the last lane; or lanes are steps of a loop, and its step composes.
+    chunks: lanes in a part; by default at least 8 parts of at most 16 MB.
     schedule: "auto", or "chain": loops over the lanes run one part after the other, bit for bit as f does, and may
         have any step.
     on: "threads", "processes", "here" (this thread), "dask" or a client of Dask.  workers: how many.
-    Inputs may be mapped from files, or arrays of Zarr; of Dask arrays the result is one, computed when it is asked for.
+    Inputs may be mapped from files, or arrays of Zarr.  With Dask arrays the result is a lazy Dask array.
     Raises DependenceError (a ValueError), which names the dependence, for what is not independent; TypeError and
     ValueError for arguments that do not fit.
 

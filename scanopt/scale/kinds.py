@@ -1,8 +1,8 @@
-"""What a value has to do with the entries along one axis of the inputs, its *lanes*: a small lattice.
+"""How a value depends on the entries along one axis of the inputs, the *lanes*: a small lattice.
 
-A function that is given some of the lanes computes, for each kind, so much of what it gives for all of them:
+If a function is given some of the lanes, then, compared with what it computes for all of them, a value of this kind is
 
-| kind | of all lanes |
+| kind | for some lanes |
 |---|---|
 | `WHOLE` | the same value, whichever lanes it is given |
 | `ZERO` | the same, and known to be zeros |

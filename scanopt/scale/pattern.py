@@ -92,9 +92,9 @@ def flow_of(f: Runnable, lanes: Mapping[int, int], carries: bool = False) -> tup
 
 
 def axis_pattern(f: Runnable) -> AxisPattern:
-    """For each axis of each input what each output has to do with it, derived from the graph.
+    """How each output depends on each axis of each input, derived from the graph.
 
-    f: a compiled or loaded function.  What no rule is known of counts as dependent.
+    f: a compiled or loaded function.  An operator without a rule counts as dependent.
 
     >>> from scanopt import function, tensor as T
     >>> x = T.dmatrix("x")

@@ -164,16 +164,16 @@ def _call(f: Runnable, values: Sequence[Any]) -> list[Any]:
 
 
 def resumable(f: Runnable, checkpoint: str | Path, *, steps: int | None = None, seconds: float = 0.0) -> Resumable:
-    """f, whose loops run in pieces and can be stopped: called again, it goes on where it was, bit for bit.
+    """f with loops that run in pieces, so that it can be stopped: called again, it goes on where it was, bit for bit.
 
-    f: a compiled or loaded function.  checkpoint: a folder for what has been done; with a name that ends in .zarr the
-        traces in it are arrays of Zarr, where that is installed, else they are files of NumPy.
-    steps: of a piece, by default a hundredth of the loop.  seconds: between two checkpoints at least; 0 writes one
-        after each piece.  The results of a run do not depend on when it was stopped; with fp="exact" they are those of
-        f, else they may depend on `steps`, by rounding.
+    f: a compiled or loaded function.  checkpoint: a folder for what has been done; if its name ends in .zarr and Zarr
+        is installed, the traces in it are Zarr arrays, otherwise NumPy files.
+    steps: how many steps a piece has, by default a hundredth of the loop.  seconds: the least time between two
+        checkpoints; 0 writes one after each piece.  Results do not depend on when a run was stopped; with fp="exact"
+        they are those of f, otherwise they may depend on `steps`, by rounding.
     A process that is killed leaves its last checkpoint whole; KeyboardInterrupt writes one before it is raised.  Loops
     of gradients, which write into buffers, run in one piece.
-    Raises TypeError, ValueError.
+    Raises TypeError, ValueError for arguments that do not fit.
 
     >>> import tempfile
     >>> import numpy as np

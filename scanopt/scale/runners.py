@@ -1,6 +1,6 @@
 """Who computes the parts: this thread, several threads, several processes, or the workers of a Dask cluster.
 
-All get the same functions and arguments, so what they give is the same, bit for bit.
+All of them get the same functions and arguments, so their results are the same, bit for bit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""`theano.scan_module`: the documents' home of scan and all that belongs to it.
+"""`theano.scan_module`: where the documents have scan and everything that belongs to it.
 
-Aesara and PyTensor have the same as `aesara.scan`.  That name is the function here, which has these
-names as attributes: `scanopt.scan.until`, `scanopt.scan.utils.ScanArgs`.
+In Aesara and PyTensor this module is `aesara.scan`.  Here `scanopt.scan` is the function, which has the
+names of that module as attributes: `scanopt.scan.until`, `scanopt.scan.utils.ScanArgs`.
 """
 
 from scanopt.loops.checkpoints import scan_checkpoints

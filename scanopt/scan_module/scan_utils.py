@@ -1,4 +1,4 @@
-"""`theano.scan_module.scan_utils`: helpers of those who look into loops."""
+"""`theano.scan_module.scan_utils`: helpers for programs that look into loops."""
 
 from scanopt.loops.rebuild import clone
 from scanopt.loops.scan_args import ScanArgs

@@ -1,4 +1,4 @@
-"""`theano.scan_module.scan_views`: scan and what has a simpler signature."""
+"""`theano.scan_module.scan_views`: scan, and its relatives with simpler signatures."""
 
 from scanopt.loops.checkpoints import scan_checkpoints
 from scanopt.loops.derived import filter, foldl, foldr, map, reduce

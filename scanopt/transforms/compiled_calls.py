@@ -1,4 +1,4 @@
-"""What a function that compiles for each kind of arguments tells of the compiled ones."""
+"""Questions to a function that compiles for each kind of arguments, answered by its compiled functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions with derivatives of one's own: custom_vjp and custom_jvp."""
+"""Functions with derivative rules of their own: custom_vjp and custom_jvp."""
 
 from __future__ import annotations
 
@@ -113,14 +113,14 @@ class _Custom:
 
 
 class custom_vjp(_Custom):  # noqa: N801  the name in JAX
-    """A function whose gradients a rule of one's own says.
+    """A function with a rule of its own for gradients.
 
-    fun: from arrays, and tuples, lists and dicts of them, to such.  nondiff_argnums: arguments, by number, that no
-    gradient comes to; the rule has them first.  Then `f.defvjp(forward, backward)`: forward(*args) gives the result
+    fun: from arrays, and tuples, lists and dicts of them, to the same.  nondiff_argnums: the numbers of arguments that
+    get no gradient; the rule is given them first.  Then `f.defvjp(forward, backward)`: forward(*args) gives the result
     and what backward reads; backward(*nondiff, residuals, g), with g in the structure of the result, gives a tuple with
     the gradient with respect to each argument, None for none.  It must be linear in g.
     Called with arrays it is `fun`.  Derivatives of the rule itself are those of what it computes.
-    Raises AttributeError where it is called before `defvjp`; TypeError for a rule that returns anything else.
+    Raises AttributeError if it is called before `defvjp`; TypeError for a rule that returns anything else.
 
     >>> import numpy as np
     >>> from scanopt import grad
@@ -196,12 +196,12 @@ def _fitting(owner: _Custom, number: int, x: Variable, g: Any) -> Variable:
 
 
 class custom_jvp(_Custom):  # noqa: N801  the name in JAX
-    """A function whose derivatives along tangents a rule of one's own says; gradients follow from them.
+    """A function with a rule of its own for derivatives along tangents; gradients follow from it.
 
     fun, nondiff_argnums: as for `custom_vjp`.  Then `f.defjvp(rule)`: rule(*nondiff, primals, tangents), two tuples
     with an entry for each argument, gives the result and its tangent, which must be linear in the tangents.  Or
     `f.defjvps(rule, ...)`: one for each argument, rule(tangent, result, *args), None for none.
-    Raises AttributeError where it is called before; TypeError for a rule that returns anything else.
+    Raises AttributeError if it is called before that; TypeError for a rule that returns anything else.
 
     >>> import numpy as np
     >>> from scanopt import grad

@@ -76,7 +76,7 @@ def _along(f: Callable[..., Any], has_aux: bool) -> Any:
 
 
 def jvp(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:
-    """(f of primals, how fast that changes as the primals move along the tangents).
+    """(f of the primals, its derivative along the tangents).
 
     primals: a tuple with the arguments of f.  tangents: the same structure; those of integers are not looked at.
     has_aux: f returns (result, aux), and aux comes third.  Raises TypeError for tangents that do not fit.
@@ -99,7 +99,7 @@ def _linear(f: Callable[..., Any]) -> Any:
 
 
 def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """(f of primals, the function from tangents to how fast that changes).
+    """(f of the primals, the function from tangents to the derivative of f along them).
 
     Raises as `jvp` does.  Each call of the function computes f anew.
 
@@ -148,7 +148,7 @@ def _pulled(f: Callable[..., Any], has_aux: bool) -> Any:
 
 
 def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """(f of primals, the function from cotangents of that to those of the primals, a tuple).
+    """(f of the primals, the function from a cotangent of that to the cotangents of the primals, a tuple).
 
     has_aux: f returns (result, aux), and aux comes third.  Integers get zeros.  With arrays each call of the function
     computes f anew.  Raises TypeError for cotangents that do not fit.

@@ -90,7 +90,7 @@ def gradient_function(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
 def grad(cost: Any = None, wrt: Any = None, *args: Any, **kwargs: Any) -> Any:
     """The gradient of a function, as a function; or that of a symbolic scalar, as `scanopt.tensor.grad` has it.
 
-    Of a function, `grad(f, argnums=0, has_aux=False)`: what it returns takes what f takes.
+    Of a function, `grad(f, argnums=0, has_aux=False)`: a function of the same arguments.
     f: from arrays, and tuples, lists and dicts of them, to a real scalar; with has_aux to (scalar, aux), and the
         gradient then comes as (gradient, aux).
     argnums: the argument that the gradient is with respect to, or several; gradients have their structure.
@@ -113,7 +113,7 @@ def grad(cost: Any = None, wrt: Any = None, *args: Any, **kwargs: Any) -> Any:
 
 
 def stop_gradient(x: Any) -> Any:
-    """x, arrays in any structure, constant to gradients.
+    """x, unchanged, but constant to gradients: an array, or arrays in any structure.
 
     >>> import numpy as np
     >>> grad(lambda x: x * stop_gradient(x))(np.array(3.0))

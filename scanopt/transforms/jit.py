@@ -261,7 +261,7 @@ def jit(
     f: from arrays, numbers, and tuples, lists, dicts, named tuples and dataclasses of them, to the same; it may use
         NumPy's functions, `scanopt.tensor`, loops, gradients, and other such functions.
     static_argnums, static_argnames: arguments that f gets as they are, by position and by name; it is traced anew
-        for each value of them.  Strings, functions and the like are such wherever they stand.
+        for each value of them.  Strings, functions and the like are static wherever they stand.
     static_shapes: trace anew for all shapes, so that lengths are numbers (`range(x.shape[0])`).
     cache_size: how many kinds of arguments are remembered.  options: those of `function` (fp, exclude, cost, ...);
         donate_argnums, donate_argnames, inline and keep_unused are accepted and without effect.

@@ -1,4 +1,4 @@
-"""vmap: a function of arrays made one of arrays with a further axis.  It is a map, which the laws make batched."""
+"""vmap: a function of arrays becomes one of arrays with a further axis: a map, which laws make batched operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laws and facts that there are, as text and as the page docs/laws.md."""
+"""All laws and facts, as text and as the page docs/laws.md."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _INTRODUCTION = """\
 # Laws and facts
 
 Made by `scanopt laws --markdown`; do not edit.  A law is applied from left to right, wherever its left side is found
-and its conditions hold; the form it started from stays.  What the terms mean is said in [Design](design.md), how to
-write a law in [Writing laws](writing-laws.md).
+and its conditions hold; the form on the left stays, too.  [Design](design.md#the-calculus) says what the terms mean,
+[Writing laws](writing-laws.md) how to write a law.
 
 Licences: `exact`, both sides are equal bit for bit; `reassoc`, rounding may differ; `fast`, the formula may differ.
-A law that is *enabling* saves nothing by itself: it pays through others.  `*args` is a whole list of arguments.
+A law that is *enabling* saves nothing by itself, but other laws build on it.  `*args` is a whole list of arguments.
 
 Proof: *proved*, both sides are equal, and raise alike, in loops of up to {steps} steps and on small arrays of unknowns
 ([Writing laws](writing-laws.md#a-proof)); *out of reach*, neither proved nor refuted, with the reason.  {counts}
@@ -33,8 +33,9 @@ _PROOFS = Path(__file__).with_name("proofs.json")
 
 
 _STORAGE = """\
-No laws of terms: once the program is chosen, these rules say where its values live.  Each stage is complete before the
-next one begins, so that a rule may ask for what is not so.  `(forbid x a)`: x is not written onto a.
+These are not laws about terms: once the program is chosen, these rules say where its values live.  Each stage is
+complete before the next one begins, so that a rule may also ask what does not hold.  `(forbid x a)`: x is not written
+onto a.
 """
 
 
@@ -74,7 +75,7 @@ def laws_page() -> str:
     parts.append(_storage_section())
     rows = [
         "## Facts\n",
-        "What laws list as conditions.  What is not known does not hold.\n",
+        "These are the conditions of laws.  What is not known does not hold.\n",
         "| fact | meaning |",
         "|---|---|",
         *(_fact_row(FACTS[name]) for name in sorted(FACTS)),
@@ -124,7 +125,7 @@ def _storage_section() -> str:
         "|---|---|---|---|",
         *(_cells(f"**{x.name}**", x.stage, x.meaning, "<br>".join(f"`{line}`" for line in x.lines()))
           for x in storage_rules()),
-        "\nWhat they start from, told of the program that was chosen:\n",
+        "\nWhat they start from, read off the program that was chosen:\n",
         "| relation | meaning |",
         "|---|---|",
         *(_cells(f"`{name}({', '.join(columns.split())})`", meaning) for name, (columns, meaning) in GIVEN.items()),

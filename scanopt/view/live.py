@@ -177,11 +177,11 @@ _OPEN: list[LivePages] = []
 
 @contextmanager
 def watch(port: int = 0) -> Iterator[LivePages]:
-    """Show the pages of the functions that are compiled inside the block, and show them anew with the next block.
+    """Serve the pages of all functions that are compiled inside the block; the next block updates them.
 
-    port: of this machine, 0 for any that is free; that of the first block stays.  What it gives has a `url`, which is
-    printed, and is the last page itself at the end of a notebook's cell.  Pages are served until Python ends, or until
-    its `close()`.  Raises OSError for a port that cannot be had.
+    port: on this machine, 0 for any that is free; the port of the first block stays in use.  The result has a `url`,
+    which is printed; at the end of a notebook's cell it shows the last page.  Pages are served until Python ends, or
+    until `close()` is called.  Raises OSError for a port that is not available.
 
     >>> import scanopt
     >>> from scanopt import tensor as T

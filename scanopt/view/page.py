@@ -1,7 +1,7 @@
 """The page of a history: one HTML file that needs no network and no other file.
 
-Its text can be read without JavaScript: programs before and after beside each other, steps, laws, costs, source.  The
-scripts in `assets` make of it, in the browser, what can be searched, laid out and asked.
+Its text can be read without JavaScript: programs before and after beside each other, steps, laws, costs, source.
+In the browser, the scripts in `assets` add views, search, layout and links to it.
 """
 
 from __future__ import annotations

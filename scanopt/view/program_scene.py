@@ -1,4 +1,4 @@
-"""A loop program as a scene: what enters, stays in and leaves each loop becomes its ports."""
+"""A loop program as a scene: what enters a loop, stays in it and leaves it becomes its ports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page in a notebook, as a widget: it follows what is compiled, and says what is looked at.
+"""The page in a notebook, as a widget: it shows what is compiled last, and tells which view is open.
 
 anywidget makes it work in Jupyter, JupyterLab, VS Code, Colab and marimo; it is imported when a widget is made.
 """

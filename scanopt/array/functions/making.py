@@ -1,6 +1,6 @@
 """New arrays: array, asarray and their kin, empty, identity, tri, fromfunction.
 
-What says where an array lies in memory (`copy`, `order`, `device`, `like`) changes nothing: symbolic arrays have none.
+Arguments about where an array lies in memory (`copy`, `order`, `device`, `like`) have no effect on symbolic arrays.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Arrays taken apart: split and its kin, unstack."""
+"""Arrays taken apart: split and its relatives, unstack."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Gradients of operators that take more than a line."""
+"""Gradients of operators whose rules are longer than a line."""

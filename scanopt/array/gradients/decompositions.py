@@ -1,7 +1,7 @@
-"""Gradients of decompositions, and the parts of what their operators make.
+"""Gradients of decompositions, and how their results are taken apart.
 
-Where a result is not unique (the signs of singular vectors, vectors of equal eigenvalues) the gradient is that of
-what does not depend on the choice: two equal values add nothing for how their vectors turn into each other.
+Where a result is not unique (the signs of singular vectors, vectors of equal eigenvalues), the gradient is right for
+losses that do not depend on the choice: two equal values contribute nothing for rotations between their vectors.
 
 Sources: M. Giles, "An extended collection of matrix derivative results for forward and reverse mode algorithmic
 differentiation", 2008; J. Townsend, "Differentiating the singular value decomposition", 2016; G. Golub and

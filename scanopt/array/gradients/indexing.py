@@ -1,4 +1,4 @@
-"""The gradients of indexing: what is read spreads back to where it stood, what is written is gathered."""
+"""The gradients of indexing: that of reading puts entries back where they were, that of writing reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gradients of linear algebra: what solves with a matrix has a gradient that solves with its transpose.
+"""Gradients of linear algebra: the gradient of solving with a matrix solves with its transpose.
 
 Source: M. Giles, "An extended collection of matrix derivative results for forward and reverse mode
 algorithmic differentiation", 2008; for complex numbers every transpose is a conjugate one.

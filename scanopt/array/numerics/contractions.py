@@ -1,7 +1,7 @@
-"""Contractions as one product of matrices, with as little copied as can be.
+"""Contractions as one product of matrices, with as little copied as possible.
 
-NumPy's own copies every argument whose axes do not lie in the order it wants, and element by element
-where what it wants are columns.
+NumPy's own function copies every argument whose axes are not in the order that it wants, and copies element by
+element if it wants columns.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Decompositions of matrices, each result one array, so that what has several parts is computed once.
 
-All functions take a matrix or a stack of matrices.  NumPy's functions are called; what NumPy does not have is
-SciPy's, imported when it is first called, and on a device CuPy's.
+All functions take a matrix or a stack of matrices, and call NumPy's.  Functions that NumPy does not have are SciPy's,
+which is imported when one is first called; on a device they are CuPy's.
 """
 
 from __future__ import annotations

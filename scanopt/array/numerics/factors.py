@@ -3,8 +3,8 @@
 NumPy has no function that only factors or that solves with factors: SciPy is imported when one is first
 called.  On a device CuPy's own functions stand in for it.  Nothing here looks for infinities and NaN.
 
-All functions take a matrix or a stack of matrices, of which the first axes broadcast.  Right sides are one
-vector (where they have one axis) or the columns of a matrix, as for `np.linalg.solve`.
+All functions take a matrix or a stack of matrices, whose first axes broadcast.  A right-hand side is a vector (if it
+has one axis) or a matrix of columns, as for `np.linalg.solve`.
 """
 
 from __future__ import annotations

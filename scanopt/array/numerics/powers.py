@@ -1,7 +1,7 @@
 """Powers and polynomials with few calls of the power function.
 
-What is computed here by another formula is computed by the loop after all where the formula would
-overflow, lose what the loop does not lose, or cancel: results differ from the loop's by rounding.
+Where such a formula would overflow, cancel, or lose digits that the loop keeps, the loop is run after all: so results
+differ from the loop's only by rounding.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Decompositions of matrices, pseudo-inverses, least squares, exponentials: entries of the operator table.
 
-What has several parts, as U, S and Vh, is one array that `svd_parts` and its kind take apart: it is computed once.
+A result with several parts, such as U, S and Vh, is one array, so that it is computed once; `svd_parts` and the like
+take it apart.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms along one axis: entries of the operator table, of which those of more are composed."""
+"""Discrete Fourier transforms along one axis, as entries of the operator table; those along more axes use these."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Identities that gradients see: nothing flows through, only zeros, what lies within bounds, or what a rule says."""
+"""Identities that change gradients: these stop, become zeros, are clipped, or follow a rule of the user's."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What guards operators that may raise, where the loop that they leave may take no step, or fewer than are asked for.
+"""Guards of operators that may raise and have left a loop that may take no step, or fewer than are asked for.
 
-A loop that takes no step runs no operator of its step.  The operator of all its steps at once must not run then either:
-without rows it leaves an array without entries.  Nor must an operator of what never changes, computed before the loop.
+A loop that takes no step runs no operator of its step.  Then the operator on all its steps at once must not run either:
+without rows it gives an array without entries.  Nor must an operator on values that never change, before the loop.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The operator that gives the length of an axis, and what is made of lengths: shape, size, number of axes."""
+"""The operator that gives the length of an axis, and functions written with it: shape, size, number of axes."""
 
 from __future__ import annotations
 

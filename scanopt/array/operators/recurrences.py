@@ -1,6 +1,6 @@
-"""Recurrences as operators: what a loop over one state comes to, for all steps at once.
+"""Recurrences as operators: a loop over one state, computed for all steps at once.
 
-They stand in no graph of a user: laws put them in the place of loops.  The first argument is the
+They occur in no graph of a user: laws replace loops by them.  The first argument is the
 state before the first step, with a first axis of length 1 (of as many rows as are looked back at);
 sequences have a row for each step, everything else broadcasts to a row.  Results have the dtype and
 the rows of the state: one row for each step, or (`last`) the row of the last step alone.

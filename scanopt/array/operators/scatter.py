@@ -1,4 +1,4 @@
-"""Entries of an array combined with others at places that may be named twice: np.multiply.at and the like.
+"""Values combined with entries of an array, at indices that may repeat: np.multiply.at and the like.
 
 Sums have an operator of their own, setitem with mode "inc".
 """

@@ -1,6 +1,6 @@
-"""shaped_like: a state of a loop keeps its shape, also where laws leave no loop that would see that it does not.
+"""shaped_like: checks that a state keeps its shape, also where laws leave no loop that would check it.
 
-spread_like: what is added to zeros takes on their shape, without zeros being there.
+spread_like: broadcasts a value as adding zeros of a shape would, without making these zeros.
 """
 
 from __future__ import annotations

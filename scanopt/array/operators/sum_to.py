@@ -1,4 +1,4 @@
-"""sum_to: what broadcasting spread is summed again; the gradient of every broadcast."""
+"""sum_to: sums over the axes that broadcasting added or stretched; the gradient of every broadcast."""
 
 from __future__ import annotations
 

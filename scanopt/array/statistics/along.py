@@ -1,4 +1,4 @@
-"""What NumPy computes along one axis, or of all elements in order: running sums, orders, places of extrema."""
+"""Functions along one axis, or over all elements in order: running sums, sorting, places of extrema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where elements are that are not 0, and the elements there: results are as long as values say."""
+"""Where the elements that are not 0 are, and which they are: the lengths of results depend on values."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Reductions that leave NaN out: nansum, nanmean, nanvar, nanmax and the like.
 
-Of integers and truth values, which have no NaN, they are the plain ones.
+For integers and truth values, which have no NaN, they are the plain reductions.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """gather and scatter of JAX, as indexing with arrays.
 
-Both speak of windows of an operand: where each begins is computed, how large it is is known.  Along each axis of the
-operand the places are a sum of those two, and an axis that a window takes whole is a slice.
+Both describe windows of an operand: their size is known, the place where each begins is computed.  Along each axis of
+the operand the indices are the sum of that place and the offsets in the window; an axis taken whole is a slice.
 """
 
 from __future__ import annotations

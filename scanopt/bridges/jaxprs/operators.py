@@ -1,4 +1,4 @@
-"""Operators of the table under JAX: most are their entry's function on `jax.numpy`; these are others."""
+"""Operators of the table under JAX: most are their entry's function on `jax.numpy`; the exceptions are here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random numbers of JAX: keys, and what its own definitions make of the threefry hash.
+"""Random numbers of JAX: keys, and the threefry hash that its own definitions are written with.
 
 JAX's functions of keys are traced once more down to hashes, so that bits are those of JAX whatever a release does.
 """

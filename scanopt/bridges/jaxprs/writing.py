@@ -1,7 +1,7 @@
 """A loop program as a function of JAX: loops as scan and while_loop, branches as cond, operators by `jax.numpy`.
 
-What depends on nothing that JAX traces (lengths, constants, and what is computed of them) is computed with NumPy while
-JAX traces, as shapes must be known to it then.
+What depends on nothing that JAX traces (lengths, constants, and values computed from them) is computed with NumPy while
+JAX traces, since JAX must know shapes then.
 """
 
 from __future__ import annotations

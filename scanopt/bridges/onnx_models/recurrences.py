@@ -1,4 +1,4 @@
-"""Recurrences that laws made operators of, as the Scan that they stand for."""
+"""Recurrences that laws have turned into operators, as the Scan that they stand for."""
 
 from __future__ import annotations
 

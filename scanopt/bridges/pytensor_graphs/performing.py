@@ -1,6 +1,6 @@
-"""Operators of PyTensor that have no rule: run by their own `perform`, as operators registered while a graph is read.
+"""Operators of PyTensor without a rule: they run by their own `perform`, and are registered while a graph is read.
 
-Random variables run so, too: the generator goes in and comes out as the words of its state.
+Random variables run in this way, too: the generator goes in and comes out as the words of its state.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""All worlds, one after the other: what is not said of a program is chosen, and every choice is tried in turn."""
+"""All worlds, one after the other: what a law leaves open is chosen, and every choice is tried in turn."""
 
 from __future__ import annotations
 

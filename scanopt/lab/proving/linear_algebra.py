@@ -1,6 +1,6 @@
-"""What factors, inverses and systems of matrices are, of real numbers and up to two rows: by Cramer's rule.
+"""Factors, inverses and systems of real matrices of up to two rows, by Cramer's rule.
 
-The factors that `lu_factor` makes are stood for by the matrix itself: nothing but `lu_solve` reads them.
+The matrix itself stands for the factors that `lu_factor` makes, since only `lu_solve` reads them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Operators of which a law says nothing, but for what its conditions do."""
+"""Operators about which a law says nothing, except by its conditions."""
 
 from __future__ import annotations
 

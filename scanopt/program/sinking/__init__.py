@@ -1,1 +1,1 @@
-"""Computations moved to where they are needed: into the sides of branches, beside one another."""
+"""Code motion: computations are moved to where they are needed, into the sides of branches."""

@@ -1,7 +1,7 @@
 """Writes the values of one level, those that only sides of ifelses need into branches.
 
 Ifelses of one condition are one branch with several results.  What a later branch of the same condition
-needs again is one more result; on the other side, where nothing reads it, an array without elements.
+needs again is one more result; on the other side, where nothing reads it, it is an array without elements.
 """
 
 from __future__ import annotations
