@@ -11,6 +11,7 @@ public interface; `_fits` compares the latter with what NumPy says.
 from __future__ import annotations
 
 import ctypes
+import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,8 +27,9 @@ from scanopt.backends.kernels.print_c import NAME
 __all__ = ["Entry", "can_enter"]
 
 Array = np.ndarray[Any, Any]
-MOST_PLANS, MOST_ARRAYS, SMALL = 8, 128, 1 << 16
-"""Plans that are known at a time; arrays of one kernel; bytes of scratch memory that may lie on the stack."""
+MOST_PLANS, MOST_ARRAYS, MOST_AXES, SMALL = 8, 128, 64, 1 << 16
+"""Plans that are known at a time; arrays of one kernel; axes of an array; bytes of scratch memory that may lie on the
+stack."""
 SPARE = 1 << 26
 """Bytes of scratch memory, at most, that are kept for the next call: new memory costs as much as some arithmetic."""
 LONG = 20_000.0
@@ -40,12 +42,9 @@ typedef struct {{ int64 references; void *type; }} Object;
 typedef struct {{
     Object head; char *data; int nd; const int64 *dimensions, *strides; void *base, *descr; int flags;
 }} Array;
-extern Object *PyList_GetItem(Object *, int64), *PyTuple_GetItem(Object *, int64), *PyTuple_New(int64);
-extern Object *PyObject_CallObject(Object *, Object *), *PyList_New(int64);
+extern Object *PyList_GetItem(Object *, int64), *PyTuple_GetItem(Object *, int64), *PyList_New(int64);
 extern int64 PyList_Size(Object *), PyLong_AsLongLong(Object *);
-extern int PyList_SetItem(Object *, int64, Object *), PyTuple_SetItem(Object *, int64, Object *);
-extern Object *PyLong_FromLongLong(int64);
-extern int64 PyTuple_Size(Object *);
+extern int PyList_SetItem(Object *, int64, Object *);
 extern double PyFloat_AsDouble(Object *);
 extern char *PyBytes_AsString(Object *);
 extern void Py_IncRef(Object *), Py_DecRef(Object *), PyErr_Clear(void), *PyEval_SaveThread(void);
@@ -53,13 +52,15 @@ extern void PyEval_RestoreThread(void *), *malloc(unsigned long), free(void *);
 extern Object *PyErr_Occurred(void), _Py_NoneStruct;
 extern char PyFloat_Type, PyLong_Type;
 typedef int64 kernel(char **, const int64 *, void **);
+typedef Object *maker(void *, void *, int, const int64 *, const int64 *, void *, int, Object *);
 typedef struct {{
     int64 nd, descr, bytes, real, whole, counted, value, ranged, low, high; const int64 *shape;
 }} Argument;
 typedef struct {{ int64 kind, place; }} Given;
+typedef struct {{ int64 nd; Object *descr; int64 row; const int64 *shape; }} Result;
 typedef struct {{
     kernel *function; void **loops; const int64 *numbers; const Argument *arguments; const Given *given;
-    int64 count, arrays, outs, scratch, single, long_one; void *empty, *array, *float64; const int64 *rows;
+    int64 count, arrays, outs, scratch, single, long_one; maker *make; void *array, *float64; const Result *results;
 }} Plan;
 
 static int fits(const Plan *p, Object *const *args, int64 count, Array *cells, double *values)
@@ -131,51 +132,46 @@ static int64 called(const Plan *p, Array *cells, Object **outs)
     return status;
 }}
 
-/* The first rows of an array, in an array of their own. */
-static Object *first_rows(const Plan *p, Object *made, Object *array, int64 rows, int64 bytes)
+/* A new array for a result; rows: how many it has in place of all, if not negative. */
+static Object *made(const Plan *p, const Result *r, int64 rows)
 {{
-    Object *all = PyTuple_GetItem(made, 0), *shape = PyTuple_New(PyTuple_Size(all)), *both = PyTuple_New(2), *found = 0;
-    if (shape && both) {{
-        PyTuple_SetItem(shape, 0, PyLong_FromLongLong(rows));
-        for (int64 i = 1; i < PyTuple_Size(all); i++) {{
-            Py_IncRef(PyTuple_GetItem(all, i));
-            PyTuple_SetItem(shape, i, PyTuple_GetItem(all, i));
-        }}
-        Py_IncRef(PyTuple_GetItem(made, 1));
-        PyTuple_SetItem(both, 0, shape);
-        PyTuple_SetItem(both, 1, PyTuple_GetItem(made, 1));
-        shape = 0;
-        if ((found = PyObject_CallObject(p->empty, both)))
-            __builtin_memcpy(((Array *)found)->data, ((Array *)array)->data, rows * bytes);
-    }}
-    if (shape) Py_DecRef(shape);
-    if (both) Py_DecRef(both);
+    int64 shape[{MOST_AXES}];
+    for (int64 i = 0; i < r->nd; i++) shape[i] = i || rows < 0 ? r->shape[i] : rows;
+    Py_IncRef(r->descr);
+    return p->make(p->array, r->descr, (int)r->nd, shape, 0, 0, 0, 0);
+}}
+
+/* The first rows of an array, in an array of their own. */
+static Object *first_rows(const Plan *p, const Result *r, Object *array, int64 rows)
+{{
+    Object *found = made(p, r, rows);
+    if (found) __builtin_memcpy(((Array *)found)->data, ((Array *)array)->data, rows * r->row);
     return found;
 }}
 
-static Object *run(Object *known, const Plan *p, Array *cells)
+static Object *run(const Plan *p, Array *cells)
 {{
     Object *outs[{MOST_ARRAYS}], *found = 0;
-    int64 made = 0;
-    for (; made < p->outs; made++)
-        if (!(outs[made] = PyObject_CallObject(p->empty, PyTuple_GetItem(known, made + 2)))) break;
-    int64 taken = made == p->outs ? called(p, cells, outs) : -1;
-    for (int64 i = 0; i < made && taken >= 0; i++)
-        if (p->rows[i]) {{
-            Object *cut = first_rows(p, PyTuple_GetItem(known, i + 2), outs[i], taken, p->rows[i]);
+    int64 count = 0;
+    for (; count < p->outs; count++)
+        if (!(outs[count] = made(p, p->results + count, -1))) break;
+    int64 taken = count == p->outs ? called(p, cells, outs) : -1;
+    for (int64 i = 0; i < count && taken >= 0; i++)
+        if (p->results[i].row) {{
+            Object *cut = first_rows(p, p->results + i, outs[i], taken);
             Py_DecRef(outs[i]);
             if ((outs[i] = cut)) continue;
-            outs[i] = outs[--made];
+            outs[i] = outs[--count];
             taken = -1;
         }}
     if (taken >= 0) {{
         if (p->single) return outs[0];
-        if ((found = PyList_New(made))) {{
-            for (int64 i = 0; i < made; i++) PyList_SetItem(found, i, outs[i]);
+        if ((found = PyList_New(count))) {{
+            for (int64 i = 0; i < count; i++) PyList_SetItem(found, i, outs[i]);
             return found;
         }}
     }}
-    while (made--) Py_DecRef(outs[made]);
+    while (count--) Py_DecRef(outs[count]);
     return 0;
 }}
 
@@ -188,7 +184,7 @@ Object *{NAME}(Object *self, Object *const *args, int64 count)
         const Plan *p = (const Plan *)PyBytes_AsString(PyTuple_GetItem(known, 0));
         if (!fits(p, args, count, cells, values)) continue;
         Py_IncRef(known);
-        Object *found = run(known, p, cells);
+        Object *found = run(p, cells);
         Py_DecRef(known);
         if (found) return found;
         PyErr_Clear();
@@ -212,7 +208,7 @@ class _Method(ctypes.Structure):
 def can_enter() -> bool:
     """Whether Python and NumPy keep things in memory where the text looks for them."""
     linux = sys.platform == "linux" and sys.implementation.name == "cpython" and object.__basicsize__ == 16
-    return linux and not hasattr(sys, "_is_gil_enabled") and _fits()
+    return linux and not hasattr(sys, "_is_gil_enabled") and _fits() and _maker() != 0
 
 
 def _fits() -> bool:
@@ -226,6 +222,20 @@ def _fits() -> bool:
     nd, flags = (ctypes.c_int32.from_address(id(x) + place).value for place in (24, 64))
     alike = (at(8), at(16), nd, shape, strides, at(56), flags & 0x101)
     return alike == (id(np.ndarray), x.ctypes.data, 2, x.shape, x.strides, id(np.dtype("float64")), 0x101)
+
+
+@cache
+def _maker() -> int:
+    """The address of PyArray_NewFromDescr, at its place in NumPy's table for other libraries; 0 where it is not there."""
+    numpy_2, place = 0x02000000, 94
+    try:
+        table = ctypes.pythonapi.PyCapsule_GetPointer
+        table.restype, table.argtypes = ctypes.POINTER(ctypes.c_void_p), [ctypes.py_object, ctypes.c_char_p]
+        found = table(importlib.import_module("numpy._core._multiarray_umath")._ARRAY_API, None)
+    except (ImportError, AttributeError, ValueError):
+        return 0
+    version = ctypes.CFUNCTYPE(ctypes.c_uint)(found[0] or 0)()
+    return (found[place] or 0) if version == numpy_2 else 0
 
 
 @cache
@@ -289,13 +299,15 @@ class Entry:
         for kind, place in plan.given:
             i, constant = outer[place] if kind == 0 else (place, None)
             given += [3, id(constant)] if constant is not None else [kind, i]
-        parts = [
-            (ctypes.c_int64 * max(len(x), 1))(*x) for x in (plan.packed_numbers(), arguments, given, plan.row_bytes())
-        ]
-        keep += [*parts, np.empty, *(c for _, c in outer)]
+        results: list[int] = []
+        for (lengths, dtype), row in zip(plan.results(), plan.row_bytes(), strict=True):
+            shape = (ctypes.c_int64 * max(len(lengths), 1))(*lengths)
+            keep += [shape, dtype]
+            results += [len(lengths), id(dtype), row, ctypes.addressof(shape)]
+        parts = [(ctypes.c_int64 * max(len(x), 1))(*x) for x in (plan.packed_numbers(), arguments, given, results)]
+        keep += [*parts, *(c for _, c in outer)]
         address = ctypes.cast(function, ctypes.c_void_p).value or 0
         head = [address, ctypes.addressof(plan.variant.loops), *map(ctypes.addressof, parts[:3]), len(values),
                 len(plan.given), len(plan.rows), plan.size, self.single, plan.work > LONG,
-                id(np.empty), id(np.ndarray), id(np.float64), ctypes.addressof(parts[3])]  # fmt: skip
-        outs = [(shape, dtype) for shape, dtype in plan.results()]
-        return bytes((ctypes.c_int64 * len(head))(*head)), tuple(keep), *outs
+                _maker(), id(np.ndarray), id(np.float64), ctypes.addressof(parts[3])]  # fmt: skip
+        return bytes((ctypes.c_int64 * len(head))(*head)), tuple(keep)
