@@ -21,6 +21,8 @@ from harness import asked_to_be_quick, machine, ratio, table
 from kernel_cases import Case, cases
 
 import scanopt
+from scanopt.backends.kernels import tiles
+from scanopt.backends.kernels.tiles import Tiles, Trial
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -40,6 +42,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "first call",
     ]
     table("Least time of a call", heads, rows)
+    products()
+
+
+SIZES = ((4, 4, 4), (32, 16, 16), (32, 64, 64), (16, 128, 256), (32, 64, 256), (32, 128, 512), (64, 256, 256))
+
+
+def products() -> None:
+    """Print times of products made of tiles, panels laid out before, and of NumPy's loop, which calls BLAS."""
+    if not tiles.library().poll(120.0):
+        print(f"\nno tiles: {tiles.library().trouble}")
+        return
+    rows: list[list[str]] = []
+    for dtype in ("float32", "float64"):
+        item = np.dtype(dtype).itemsize
+        for m, k, n in SIZES:
+            case = Tiles(dtype, (m, k, n), (k * item, item), (n * item, item), once=True)
+            trial = Trial(case)
+            tiled, plain = (min(trial.seconds(way) for _ in range(20)) for way in (trial.tiled, trial.plain))
+            alike = "yes" if tiles.agree(case) else "no"
+            times = [f"{1e6 * x:.2f}" for x in (tiled, plain)]
+            rows.append([f"{dtype}, {m} x {k} by {k} x {n}", *times, ratio(tiled, plain), alike])
+    table("Products, microseconds, a call from Python included", ["", "tiles", "NumPy", "NumPy / tiles", "alike"], rows)
 
 
 def row(case: Case, repeats: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Kernels of random loops under the sanitizers of addresses and of undefined behaviour, in a process of its own."""
+"""Kernels of random loops and products made of tiles, under the sanitizers of addresses and of undefined behaviour."""
 
 import os
 import shutil
@@ -41,8 +41,33 @@ def library(name: str) -> str:
     return found if os.path.isabs(found) else ""
 
 
+TILES = """
+import numpy as np
+from scanopt.backends.kernels import compilers, tiles
+
+plain = tuple(x for x in compilers.FLAGS if x != "-O3")
+compilers.FLAGS = (*plain, "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
+assert tiles.library().poll(120), tiles.library().trouble
+rng = np.random.default_rng(0)
+ran = 0
+for dtype in ("float32", "float64"):
+    item = np.dtype(dtype).itemsize
+    for _ in range(30):
+        m, k, n = (int(x) for x in rng.integers(1, 70, 3))
+        right = [(n * item, item), (item, k * item), (2 * n * item, 2 * item)][rng.integers(3)]
+        trial = tiles.Trial(tiles.Tiles(dtype, (m, k, n), (k * item, item), right, False))
+        trial.b[...] = rng.normal(size=(k, n))
+        trial.a[...] = rng.normal(size=(m, k))
+        trial.tiled()
+        np.testing.assert_allclose(trial.outs[1], trial.a @ trial.b, atol=1e-3 if dtype == "float32" else 1e-9)
+        ran += 1
+print(ran)
+"""
+
+
+@pytest.mark.parametrize(("script", "least"), [(SCRIPT, 4), (TILES, 60)], ids=["loops", "tiles"])
 @pytest.mark.skipif(not library("libasan.so") or not library("libubsan.so"), reason="needs gcc's sanitizers")
-def test_no_sanitizer_complains(tmp_path: Path) -> None:
+def test_no_sanitizer_complains(script: str, least: int, tmp_path: Path) -> None:
     tests = Path(__file__).parent
     env = {
         **os.environ,
@@ -51,7 +76,7 @@ def test_no_sanitizer_complains(tmp_path: Path) -> None:
         "XDG_CACHE_HOME": str(tmp_path),
         "PYTHONPATH": os.pathsep.join([str(tests), str(tests.parent)]),
     }
-    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False, env=env)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, env=env)
     assert done.returncode == 0, done.stderr
     assert "runtime error" not in done.stderr
-    assert int(done.stdout) >= 4
+    assert int(done.stdout) >= least

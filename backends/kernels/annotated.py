@@ -79,6 +79,8 @@ class _Shown:
                 return "place in that memory, in bytes"
             case "rows":
                 return f"rows kept of {self._kept(n.keep)}"
+            case "tiled":
+                return "whether a product of matrices is made of tiles"
             case "skipped":
                 return f"steps before the first row kept of {self._kept(n.keep)}"
             case kind:

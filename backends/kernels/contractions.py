@@ -60,11 +60,15 @@ def _contract(node: Contract, w: Lowering) -> None:
     if ONE in (rows, inner, columns):
         raise NoForm("a contraction of vectors, some of which have one element")
     out, item = w.place(node.out), Lit(np.dtype(node.dtype).itemsize)
-    key = ("matmul", (node.dtype,) * 3)
-    if key not in w.loops:
-        w.loops.append(key)
     strides = (ZERO, ZERO, ZERO, *left.strides, *right.strides, times(columns, item), item)
-    w.code.append(Inner(w.loops.index(key), (left.pointer, right.pointer, out), (ONE, rows, inner, columns), strides))
+    w.code.append(
+        Inner(
+            w.slot("matmul", (node.dtype,) * 3),
+            (left.pointer, right.pointer, out),
+            (ONE, rows, inner, columns),
+            strides,
+        )
+    )
 
 
 class _Factor:

@@ -42,14 +42,12 @@ from scanopt.backends.kernels.nodes import (
     Nested,
     Node,
     NoForm,
-    Product,
     Reduce,
     Running,
     SumTo,
     walk,
 )  # fmt: skip
 from scanopt.backends.kernels.prefixes import prefix_of
-from scanopt.backends.kernels.recipe import Given, Number
 from scanopt.backends.kernels.reductions import reduced
 from scanopt.backends.kernels.stages import Fused, Stage, is_few, stages_of, stored, without_joins
 from scanopt.backends.kernels.values import Array, Axes, Scalar, element_of, nest, packed
@@ -181,12 +179,6 @@ def _item(dtype: str) -> Lit:
     return Lit(np.dtype(dtype).itemsize)
 
 
-def _slot(w: Lowering, ufunc: str, dtypes: tuple[str, ...]) -> int:
-    if (ufunc, dtypes) not in w.loops:
-        w.loops.append((ufunc, dtypes))
-    return w.loops.index((ufunc, dtypes))
-
-
 def _in_cell(w: Lowering, value: Expr, old: str, dtype: str) -> str:
     cell = w.cell(dtype)
     w.code.append(Store(cell, ZERO, value if old == dtype else Cast(value, dtype)))
@@ -209,51 +201,15 @@ def _call(node: Call, w: Lowering) -> None:
             pointers.append(w.whole(value, axes, dtype))
             strides.append(_item(dtype))
     out = w.place(node.out) if axes else w.cell(node.dtype)
-    slot = _slot(w, node.ufunc, (*node.takes, node.dtype))
+    slot = w.slot(node.ufunc, (*node.takes, node.dtype))
     w.code.append(Inner(slot, (*pointers, out), (product(axes),), (*strides, _item(node.dtype))))
     if not axes:
         w.let(node.out, Load(out, ZERO, node.dtype), node.dtype)
 
 
-@written.register(Product)
-def _product(node: Product, w: Lowering) -> None:
-    """NumPy's loop takes matrices: a vector is one row on the left, one column on the right."""
-    item = _item(node.dtype)
-    (a, b), out_axes = node.args, w.axes(node.out)
-    pointer_a, strides_a = _factor(w, a, node)
-    pointer_b, strides_b = _factor(w, b, node)
-    axes_a, axes_b = w.axes(a), w.axes(b)
-    rows = axes_a[0] if len(axes_a) == 2 else ONE
-    columns = axes_b[1] if len(axes_b) == 2 else ONE
-    if len(axes_a) == 1:
-        strides_a = (times(axes_a[0], item), strides_a[0])
-    if len(axes_b) == 1:
-        strides_b = (strides_b[0], item)
-    out = w.place(node.out) if out_axes else w.cell(node.dtype)
-    dims = (ONE, rows, axes_a[-1], columns)
-    strides = (ZERO, ZERO, ZERO, *strides_a, *strides_b, times(columns, item), item)
-    w.code.append(Inner(_slot(w, "matmul", (node.dtype,) * 3), (pointer_a, pointer_b, out), dims, strides))
-    if not out_axes:
-        w.let(node.out, Load(out, ZERO, node.dtype), node.dtype)
-
-
-def _factor(w: Lowering, name: str, node: Product) -> tuple[str, tuple[Expr, ...]]:
-    """A pointer to a factor, and its strides in bytes; where rounding is free, an outer one is taken as it lies."""
-    axes, dtype = w.axes(name), node.dtype
-    if node.as_they_lie:
-        value = w.value(name)
-        assert isinstance(value, Array)
-        return value.pointer, tuple(times(s, _item(dtype)) for s in value.strides)
-    if not w.body.exact and name in w.body.outer and w.dtype(name) == dtype:
-        strides = tuple(w.number(Number("stride in bytes", (name, i))) for i in range(len(axes)))
-        return w.give(Given("strided", dtype, name)), strides
-    pointer = w.whole(w.value(name), axes, dtype)
-    return pointer, tuple(times(s, _item(dtype)) for s in packed(axes))
-
-
 @written.register(Reduce)
 def _reduce(node: Reduce, w: Lowering) -> None:
-    reduced(node, _slot(w, node.op, (node.dtype,) * 3), w)
+    reduced(node, w.slot(node.op, (node.dtype,) * 3), w)
 
 
 @written.register(SumTo)
@@ -261,7 +217,7 @@ def _sum_to(node: SumTo, w: Lowering) -> None:
     x, axes = w.axes(node.args[0]), w.axes(node.out)
     gone = tuple(i for i, (n, m) in enumerate(zip(x, axes, strict=True)) if n != m)
     if gone:
-        reduced(Reduce(node.out, node.args[:1], "add", gone, node.dtype), _slot(w, "add", (node.dtype,) * 3), w)
+        reduced(Reduce(node.out, node.args[:1], "add", gone, node.dtype), w.slot("add", (node.dtype,) * 3), w)
     else:
         w.env[node.out] = w.value(node.args[0])
 

@@ -226,7 +226,7 @@ def _fits() -> bool:
 
 @cache
 def _maker() -> int:
-    """The address of PyArray_NewFromDescr, at its place in NumPy's table for other libraries; 0 where it is not there."""
+    """The address of PyArray_NewFromDescr, at its place in NumPy's table for C; 0 where it is not there."""
     numpy_2, place = 0x02000000, 94
     try:
         table = ctypes.pythonapi.PyCapsule_GetPointer

@@ -135,6 +135,7 @@ class LoopFrame:
         """The whole loop.  emit: writes nodes, and what of them is wanted afterwards."""
         w, loop = self.w, self.loop
         step: list[Stmt] = []
+        w.loops_open.append((frozenset(w.env), w.code))
         for r in loop.reads:
             self._read(r.out, r.source, step)
         for i, s in enumerate(loop.states):
@@ -156,6 +157,7 @@ class LoopFrame:
             for i, k in enumerate(loop.keeps):
                 self._keep(i, k, after)
             self._move_on()
+        w.loops_open.pop()
         w.code += [Steps(self.name, self.steps, tuple(step), test), *after]
 
     def _row(self, pointer: str, step: Expr, name: str) -> tuple[str, Expr]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scanopt.backends.kernels import contractions, counts, draws, power_tables, searches, views  # noqa: F401  (these register how nodes are written)
+from scanopt.backends.kernels import contractions, counts, draws, power_tables, products, searches, views  # noqa: F401  (these register how nodes are written)
 from scanopt.backends.kernels.emit import emit
 from scanopt.backends.kernels.frames import COMPUTED, LoopFrame
 from scanopt.backends.kernels.ir import ONE, ZERO, Stmt
@@ -14,9 +14,9 @@ from scanopt.backends.kernels.sizes import Lengths
 __all__ = ["lowered"]
 
 
-def lowered(body: Body, lengths: Lengths) -> Recipe:
-    """The kernel of a loop for these lengths.  Raises NoForm."""
-    w = Lowering(body, lengths)
+def lowered(body: Body, lengths: Lengths, tiles: bool = False) -> Recipe:
+    """The kernel of a loop for these lengths.  tiles: whether products may be made of tiles.  Raises NoForm."""
+    w = Lowering(body, lengths, tiles)
     steps = ONE if body.whole else w.number(Number("steps"))
     outs = [w.give(Given("out", body.types[k.value].dtype, keep=i)) for i, k in enumerate(body.loop.keeps)]
     if body.whole:

@@ -44,10 +44,13 @@ class Lowering:
     memory.  few: the elements of arrays that have few.  in_place: those that are written onto their first argument.
     multiplied: factors of products.  prefixes: by axes how many first
     elements are needed, where not all are.  taken: the variable for the number of steps of the loop that may end early.
+    tiles: whether products may be made of tiles.  loops_open: of each loop being written the names that have a place
+    before it, and the statements that stand there.
     """
 
-    def __init__(self, body: Body, lengths: Lengths) -> None:
-        self.body, self.lengths = body, lengths
+    def __init__(self, body: Body, lengths: Lengths, tiles: bool = False) -> None:
+        self.body, self.lengths, self.tiles = body, lengths, tiles
+        self.loops_open: list[tuple[frozenset[str], list[Stmt]]] = []
         self.given: list[Given] = []
         self.numbers: list[Number] = [Number("size", axis) for axis in lengths.numbers.values()]
         self.number_names = list(lengths.numbers)
@@ -85,10 +88,22 @@ class Lowering:
             self.given.append(what)
         return f"g{self.given.index(what)}"
 
-    def scratch(self, dtype: str, axes: Axes, rows: int = 1) -> str:
-        """The pointer of new scratch memory."""
-        self.given.append(Given("scratch", dtype, name=str(len(self.given)), rows=rows, axes=axes))
+    def scratch(self, dtype: str, axes: Axes, rows: int = 1, most: int = 0) -> str:
+        """The pointer of new scratch memory; with `most`, of none where it would have more bytes."""
+        self.given.append(Given("scratch", dtype, name=str(len(self.given)), rows=rows, axes=axes, most=most))
         return f"g{len(self.given) - 1}"
+
+    def slot(self, name: str, dtypes: tuple[str, ...]) -> int:
+        """The number of an inner loop."""
+        if (name, dtypes) not in self.loops:
+            self.loops.append((name, dtypes))
+        return self.loops.index((name, dtypes))
+
+    def before(self, name: str) -> list[Stmt] | None:
+        """The statements before all loops in which a matrix is the same; None where it is made in the innermost one."""
+        if name in self.body.outer:
+            return self.head
+        return next((code for names, code in self.loops_open if name in names), None)
 
     def number(self, what: Number) -> Var:
         """A number that the kernel is given."""

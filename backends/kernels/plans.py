@@ -16,7 +16,8 @@ from scanopt.backends.kernels.build import Build
 from scanopt.backends.kernels.nodes import Body
 from scanopt.backends.kernels.numpy_loops import inner_loop
 from scanopt.backends.kernels.print_c import c_text
-from scanopt.backends.kernels.recipe import ALIGNED, Given, Recipe, scratch_offsets
+from scanopt.backends.kernels.recipe import ALIGNED, Given, Recipe, Tiling, evaluated, scratch_offsets
+from scanopt.backends.kernels.tiles import FUNCTIONS, Tiles, address, better, library
 
 __all__ = ["Plan", "Variant"]
 
@@ -29,7 +30,10 @@ NO_ROOM = -2
 
 @dataclass
 class Variant:
-    """A kernel for one pattern of lengths.  loops: addresses of NumPy's inner loops and of their data."""
+    """A kernel for one pattern of lengths.
+
+    loops: addresses of NumPy's inner loops and of their data; those of tiles are 0 until these are compiled.
+    """
 
     recipe: Recipe
     text: str
@@ -41,14 +45,23 @@ class Variant:
         """The kernel of a recipe, to be built."""
         text = c_text(recipe.kernel)
         pointers = [p for name, dtypes in recipe.loops for p in inner_loop(name, dtypes) or (0, 0)]
+        if any(n.tiling for n in recipe.numbers):
+            library().poll()  # compiled beside the kernel
         return Variant(recipe, text, Build(text), (ctypes.c_void_p * max(len(pointers), 1))(*pointers))
+
+    def with_tiles(self) -> None:
+        """Fill in the addresses of tiles."""
+        for slot, (name, dtypes) in enumerate(self.recipe.loops):
+            if name in FUNCTIONS:
+                self.loops[2 * slot] = address(name, dtypes[0])
 
 
 @dataclass
 class Plan:
     """A variant for arguments of certain shapes.
 
-    shapes: of all names of the loop.  taken: the number of steps of the last run.
+    shapes: of all names of the loop.  taken: the number of steps of the last run.  open: products of which it is not
+    known yet whether they are made of tiles, by the place of the number that says so.
     """
 
     body: Body
@@ -65,6 +78,9 @@ class Plan:
         known = {name: self.shapes[axis[0]][axis[1]] for name, axis in recipe.lengths.numbers.items()}
         self._offsets, self.size = scratch_offsets(recipe.given, known, recipe.lives)
         self._numbers = [self._number(name, known) for name in recipe.kernel.numbers]
+        numbers = dict(zip(recipe.kernel.numbers, recipe.numbers, strict=True))
+        tilings = ((i, numbers[name].tiling) for i, name in enumerate(recipe.kernel.numbers))
+        self.open = {i: _tiles(t, known) for i, t in tilings if t is not None}
         self._where = [self._place(i, taken) for i in range(len(recipe.given))]
         self.rows = [self.shapes[k.value] for k in loop.keeps]
         self._kept = [places[k.rows] if isinstance(k.rows, str) else -1 for k in loop.keeps]
@@ -118,6 +134,8 @@ class Plan:
         if number.kind == "start":
             length = self.shapes[number.axis[0]][number.axis[1]]
             return "", 0, slice(*number.slice).indices(length)[0]
+        if number.kind == "tiled":
+            return "", 0, 0
         if number.kind == "offset":
             return "", 0, self._offsets[number.keep]
         if number.kind in kinds:
@@ -126,11 +144,24 @@ class Plan:
             return number.kind, found, number.axis[1]
         return number.kind, number.keep, 0
 
+    def settle(self) -> None:
+        """Find out which products are made of tiles, once these are compiled; until then none is, of the same bits."""
+        build = library()
+        if build.function or build.poll():
+            self.variant.with_tiles()
+            for i, tiles in [*self.open.items()]:
+                self._numbers[i] = "", 0, int(better(tiles))
+            self.open = {}
+        elif build.trouble:
+            self.open = {}
+
     def run(self, function: Any, n: int, arrays: Sequence[Array], kept: Any = None) -> list[Array] | None:
         """What the loop keeps after at most n steps; None where array steps have to run.
 
         kept: has the memory of the last call as `memory`, to be used again.
         """
+        if self.open:
+            self.settle()
         given: list[Array] = []
         order = self.body.order
         for place, source, strided in self._arguments:
@@ -187,6 +218,11 @@ class Plan:
         packed = array("q", numbers)
         taken: int = function(objects.buffer_info()[0], packed.buffer_info()[0], self.variant.loops)
         return taken
+
+
+def _tiles(t: Tiling, known: Mapping[str, int]) -> Tiles:
+    m, k, n, *strides = (evaluated(x, known) for x in (*t.dims, *t.left, *t.right))
+    return Tiles(t.dtype, (m, k, n), (strides[0], strides[1]), (strides[2], strides[3]), t.once)
 
 
 def _laid_out(x: Array, source: bool, strided: bool, order: str) -> Array | None:

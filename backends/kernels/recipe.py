@@ -13,7 +13,7 @@ from scanopt.backends.kernels.ir import Do, Expr, Kernel, Lit, Var
 from scanopt.backends.kernels.scratch import placed
 from scanopt.backends.kernels.sizes import Axis, Lengths
 
-__all__ = ["ALIGNED", "Given", "Number", "Recipe", "evaluated", "scratch_offsets"]
+__all__ = ["ALIGNED", "Given", "Number", "Recipe", "Tiling", "evaluated", "scratch_offsets"]
 
 ALIGNED = 64
 """Each scratch array begins at a multiple of so many bytes."""
@@ -24,7 +24,8 @@ class Given:
     """An array that the kernel is given.
 
     kind: "array", a value made before the loop, packed; "strided", one as it lies; "source", a sequence, its rows
-    packed; "out", what is kept, by number; "scratch", memory for `rows` times `axes` elements.
+    packed; "out", what is kept, by number; "scratch", memory for `rows` times `axes` elements, none where these have
+    more bytes than `most`, if that is not 0.
     """
 
     kind: str
@@ -33,6 +34,18 @@ class Given:
     keep: int = -1
     rows: int = 1
     axes: tuple[Expr, ...] = ()
+    most: int = 0
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """A product that may be made of tiles, as `scanopt.backends.kernels.tiles.Tiles`, of lengths that a plan knows."""
+
+    dtype: str
+    dims: tuple[Expr, Expr, Expr]
+    left: tuple[Expr, Expr]
+    right: tuple[Expr, Expr]
+    once: bool
 
 
 @dataclass(frozen=True)
@@ -40,13 +53,15 @@ class Number:
     """A number that the kernel is given.
 
     kind: "steps", "size" of an axis, "stride" of an axis in bytes, "start" of a slice of an axis, "rows"
-    that are kept at most and "skipped" steps of what is kept, by number; "offset" of scratch memory, in bytes.
+    that are kept at most and "skipped" steps of what is kept, by number; "offset" of scratch memory, in bytes; "tiled",
+    whether a product is made of tiles, 1 or 0.
     """
 
     kind: str
     axis: Axis = ("", 0)
     slice: tuple[Any, ...] = ()
     keep: int = -1
+    tiling: Tiling | None = None
 
 
 @dataclass(frozen=True)
@@ -91,6 +106,6 @@ def scratch_offsets(
     sizes: dict[int, int] = {}
     for i, g in enumerate(given):
         if g.kind == "scratch":
-            count = g.rows * prod([evaluated(n, known) for n in g.axes])
-            sizes[i] = -(-count * np.dtype(g.dtype).itemsize // ALIGNED) * ALIGNED
+            size = g.rows * prod([evaluated(n, known) for n in g.axes]) * np.dtype(g.dtype).itemsize
+            sizes[i] = 0 if g.most and size > g.most else -(-size // ALIGNED) * ALIGNED
     return placed(sizes, lives or {})

@@ -71,7 +71,7 @@ class Planner:
         pattern = pattern_of(body, found)
         if pattern not in self.variants and len(self.variants) < VARIANTS:
             try:
-                self.variants[pattern] = Variant.of(lowered(body, lengths_of(body, pattern, found)))
+                self.variants[pattern] = Variant.of(lowered(body, lengths_of(body, pattern, found), tiles=True))
             except NoForm as reason:
                 self.variants[pattern] = str(reason)
             except Exception as error:  # a kernel is never needed

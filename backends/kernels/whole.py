@@ -89,7 +89,7 @@ class ProgramKernel:
         found = plan.run(function, 1, arrays, self.kept)
         if found is None:
             return None
-        for entry in self.entries if self.kept is None else ():
+        for entry in self.entries if self.kept is None and not plan.open else ():
             entry.add(plan, function, values, self._outer)
         results = [x.reshape(x.shape[1:]) for x in found]
         for i in self.body.ended:

@@ -1,0 +1,91 @@
+"""Products of matrices in kernels: calls of NumPy's inner loop, or tiles that have its bits where these are faster."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scanopt.backends.kernels.emit import written
+from scanopt.backends.kernels.ir import ONE, ZERO, Do, Expr, If, Inner, Lit, Load, Stmt, Var, plus, times
+from scanopt.backends.kernels.lowering import Lowering
+from scanopt.backends.kernels.nodes import Product
+from scanopt.backends.kernels.recipe import Given, Number, Tiling
+from scanopt.backends.kernels.tiles import MOST, SPACE
+from scanopt.backends.kernels.values import Array, packed
+
+__all__: list[str] = []
+
+Strides = tuple[Expr, ...]
+
+
+@written.register(Product)
+def _product(node: Product, w: Lowering) -> None:
+    """NumPy's loop takes matrices: a vector is one row on the left, one column on the right."""
+    item = _item(node.dtype)
+    (a, b), out_axes = node.args, w.axes(node.out)
+    left, strides_a = _factor(w, a, node)
+    right, strides_b = _factor(w, b, node)
+    axes_a, axes_b = w.axes(a), w.axes(b)
+    rows = axes_a[0] if len(axes_a) == 2 else ONE
+    columns = axes_b[1] if len(axes_b) == 2 else ONE
+    if len(axes_a) == 1:
+        strides_a = (times(axes_a[0], item), strides_a[0])
+    if len(axes_b) == 1:
+        strides_b = (strides_b[0], item)
+    out = w.place(node.out) if out_axes else w.cell(node.dtype)
+    strides = (ZERO, ZERO, ZERO, *strides_a, *strides_b, times(columns, item), item)
+    slot = w.slot("matmul", (node.dtype,) * 3)
+    plain = Inner(slot, (left, right, out), (ONE, rows, axes_a[-1], columns), strides)
+    if w.tiles and ONE not in (rows, columns) and a != b and node.dtype in ("float32", "float64"):
+        w.code.append(_tiled(node, (left, right, out), (strides_a, strides_b), plain, w))
+    else:
+        w.code.append(plain)
+    if not out_axes:
+        w.let(node.out, Load(out, ZERO, node.dtype), node.dtype)
+
+
+def _item(dtype: str) -> Lit:
+    return Lit(np.dtype(dtype).itemsize)
+
+
+def _factor(w: Lowering, name: str, node: Product) -> tuple[str, Strides]:
+    """A pointer to a factor, and its strides in bytes; where rounding is free, an outer one is taken as it lies."""
+    axes, dtype = w.axes(name), node.dtype
+    if node.as_they_lie:
+        value = w.value(name)
+        assert isinstance(value, Array)
+        return value.pointer, tuple(times(s, _item(dtype)) for s in value.strides)
+    if not w.body.exact and name in w.body.outer and w.dtype(name) == dtype:
+        strides = tuple(w.number(Number("stride in bytes", (name, i))) for i in range(len(axes)))
+        return w.give(Given("strided", dtype, name)), strides
+    pointer = w.whole(w.value(name), axes, dtype)
+    return pointer, tuple(times(s, _item(dtype)) for s in packed(axes))
+
+
+def _tiled(
+    node: Product, arrays: tuple[str, str, str], strides: tuple[Strides, Strides], plain: Stmt, w: Lowering
+) -> Stmt:
+    """The product as tiles where the plan says so; right matrices that a loop only reads are laid out before it."""
+    (left, right, out), dtype = arrays, node.dtype
+    (m, k), (_, n) = (w.axes(x) for x in node.args)
+    rows, columns = (_planned(w, x, s, dtype) for x, s in zip(node.args, strides, strict=True))
+    before = w.before(node.args[1])
+    dims = (m, k, n)
+    test: Expr = w.number(Number("tiled", tiling=Tiling(dtype, dims, rows, columns, before is not None)))
+    for planned, found in zip((*rows, *columns), (*strides[0], *strides[1]), strict=True):
+        if planned != found:
+            test = Do("bitwise_and", (test, Do("equal", (planned, found), "bool", "int64")), "int64", "int64")
+    panels = w.scratch(dtype, (k, plus(n, Lit(SPACE // np.dtype(dtype).itemsize))), most=MOST)
+    lay = Inner(w.slot("panels", (dtype,)), (right, panels), (k, n), strides[1])
+    multiply = Inner(w.slot("product", (dtype,)), (left, panels, out), dims, strides[0])
+    if before is None:
+        return If(test, (lay, multiply), (plain,))
+    before.append(If(test, (lay,)))
+    return If(test, (multiply,), (plain,))
+
+
+def _planned(w: Lowering, name: str, strides: Strides, dtype: str) -> tuple[Expr, Expr]:
+    """The strides for which a plan decides: of what is taken as it lies, those of C order."""
+    known = {v for v, n in zip(w.number_names, w.numbers, strict=True) if n.kind == "stride in bytes"}
+    if any(isinstance(s, Var) and s.name in known for s in strides):
+        strides = tuple(times(s, _item(dtype)) for s in packed(w.axes(name)))
+    return strides[0], strides[1]

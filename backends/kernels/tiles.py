@@ -1,0 +1,284 @@
+"""Products of matrices in registers: the same bits as NumPy's, where that adds products up in this order, and faster.
+
+BLAS is made for large matrices, and a loop multiplies small ones by the same weights at every step.  Here the right
+matrix is laid out once as panels, of as many columns as some vector registers hold; tiles of rows by such a panel are
+added up in registers.  An element is the sum of its products one after the other, each rounded once with its addition.
+
+NumPy's loop calls BLAS, which for most small matrices adds in just this order; for vectors, and where several sums are
+kept for one element, it does not.  The order depends on lengths and strides, never on values: so it is found out by a
+trial, for each product of a plan, and so is which of the two takes less time (`better`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from scanopt.backends.kernels.build import Build
+from scanopt.backends.kernels.numpy_loops import inner_loop
+from scanopt.backends.kernels.print_c import NAME
+
+__all__ = ["FUNCTIONS", "MOST", "SPACE", "Tiles", "Trial", "address", "agree", "better", "faster", "library"]
+
+FUNCTIONS = ("product", "panels")
+"""What the functions are called among the inner loops of a kernel."""
+
+MOST = 1 << 20
+"""Bytes of panels, at most: larger matrices are cut in blocks for the caches, as BLAS does."""
+SPACE = 64
+"""Bytes by which a row of the last panel may be longer than what is left of a row."""
+_LONGEST = 1 << 24
+"""Multiplications, at most, of a product that is tried."""
+_TRIES = 5
+
+_HEAD = f"""\
+typedef long long int64; typedef float float32; typedef double float64;
+#if defined(__AVX512F__)
+#define VECTOR 64
+#define ROWS 8
+#elif defined(__AVX__)
+#define VECTOR 32
+#define ROWS 4
+#else
+#define VECTOR 16
+#define ROWS 4
+#endif
+#define WIDE 3
+#if defined(__clang__)
+#define FUSED
+#define FUSING _Pragma("clang fp contract(fast)")
+#else
+#define FUSED __attribute__((optimize("fp-contract=fast")))
+#define FUSING
+#endif
+#define INLINE static inline __attribute__((always_inline))
+_Static_assert(VECTOR <= {SPACE}, "");
+"""
+_BODY = """\
+typedef TYPE vector_TYPE __attribute__((vector_size(VECTOR), aligned(sizeof(TYPE)), may_alias));
+enum { LANES_TYPE = VECTOR / sizeof(TYPE) };
+
+/* How many registers hold a row of the next panel, where so many columns are left. */
+INLINE int64 wide_TYPE(int64 columns)
+{
+    return columns >= WIDE * LANES_TYPE ? WIDE : (columns + LANES_TYPE - 1) / LANES_TYPE;
+}
+
+/* Some rows of the result, within a panel; `down` and `along`: strides of the left matrix, in bytes. */
+FUSED INLINE void tile_TYPE(const char *a, int64 down, int64 along, const TYPE *b, TYPE *out, int64 n, int64 k,
+                            int64 columns, const int rows, const int wide)
+{
+    FUSING
+    vector_TYPE sums[ROWS][WIDE];
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < wide; j++) sums[i][j] = (vector_TYPE){0};
+    for (int64 p = 0; p < k; p++, a += along, b += wide * LANES_TYPE)
+        for (int i = 0; i < rows; i++) {
+            const TYPE x = *(const TYPE *)(a + i * down);
+            for (int j = 0; j < wide; j++) sums[i][j] = x * ((const vector_TYPE *)b)[j] + sums[i][j];
+        }
+    for (int i = 0; i < rows; i++, out += n)
+        for (int j = 0; j < wide; j++)
+            if (columns >= (j + 1) * LANES_TYPE) *(vector_TYPE *)(out + j * LANES_TYPE) = sums[i][j];
+            else for (int64 l = j * LANES_TYPE; l < columns; l++) out[l] = sums[i][j][l - j * LANES_TYPE];
+}
+
+FUSED INLINE void rows_TYPE(const char *a, int64 down, int64 along, const TYPE *b, TYPE *out, int64 n, int64 m, int64 k,
+                            int64 columns, const int wide)
+{
+    int64 i = 0;
+    for (; i + ROWS <= m; i += ROWS) tile_TYPE(a + i * down, down, along, b, out + i * n, n, k, columns, ROWS, wide);
+    for (; ROWS > 4 && i + 4 <= m; i += 4) tile_TYPE(a + i * down, down, along, b, out + i * n, n, k, columns, 4, wide);
+    for (; i < m; i++) tile_TYPE(a + i * down, down, along, b, out + i * n, n, k, columns, 1, wide);
+}
+
+FUSED static void product_TYPE(char **G, const int64 *dims, const int64 *strides, void *data)
+{
+    const int64 m = dims[0], k = dims[1], n = dims[2], down = strides[0], along = strides[1];
+    const TYPE *b = (const TYPE *)G[1];
+    TYPE *out = (TYPE *)G[2];
+    for (int64 j = 0; j < n;) {
+        const int64 wide = wide_TYPE(n - j);
+        if (wide == 1) rows_TYPE(G[0], down, along, b, out + j, n, m, k, n - j, 1);
+        else if (wide == 2) rows_TYPE(G[0], down, along, b, out + j, n, m, k, n - j, 2);
+        else rows_TYPE(G[0], down, along, b, out + j, n, m, k, n - j, WIDE);
+        b += k * wide * LANES_TYPE;
+        j += wide * LANES_TYPE;
+    }
+}
+
+static void panels_TYPE(char **G, const int64 *dims, const int64 *strides, void *data)
+{
+    const int64 k = dims[0], n = dims[1], down = strides[0], along = strides[1];
+    TYPE *out = (TYPE *)G[1];
+    for (int64 j = 0; j < n;) {
+        const int64 columns = wide_TYPE(n - j) * LANES_TYPE, filled = columns < n - j ? columns : n - j;
+        for (int64 p = 0; p < k; p++, out += columns) {
+            const char *row = G[0] + p * down + j * along;
+            for (int64 l = 0; l < filled; l++) out[l] = *(const TYPE *)(row + l * along);
+            for (int64 l = filled; l < columns; l++) out[l] = 0;
+        }
+        j += columns;
+    }
+}
+"""
+_DTYPES = ("float32", "float64")
+_TEXT = f"""\
+{_HEAD}{"".join(_BODY.replace("TYPE", dtype) for dtype in _DTYPES)}
+int64 {NAME}(char **G, const int64 *N, void **F)
+{{
+    F[0] = product_float32; F[1] = panels_float32; F[2] = product_float64; F[3] = panels_float64;
+    return 4;
+}}
+"""
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """A product that may be made of tiles.
+
+    dims: m, k and n.  left, right: strides in bytes.  once: whether panels are laid out before the loop.
+    """
+
+    dtype: str
+    dims: tuple[int, int, int]
+    left: tuple[int, int]
+    right: tuple[int, int]
+    once: bool
+
+
+@cache
+def library() -> Build:
+    """The functions of this file, the same for all kernels: they are compiled once."""
+    return Build(_TEXT)
+
+
+@cache
+def _functions() -> dict[tuple[str, str], int]:
+    """By what they do and dtype the addresses of the functions of a library that is there."""
+    found = (ctypes.c_void_p * 4)()
+    library().function(None, None, found)
+    names = [(what, dtype) for dtype in _DTYPES for what in FUNCTIONS]
+    return dict(zip(names, (p or 0 for p in found), strict=True))
+
+
+def address(what: str, dtype: str) -> int:
+    """The address of "product" or "panels" for a dtype.  The library must be there."""
+    return _functions()[what, dtype]
+
+
+def better(tiles: Tiles) -> bool:
+    """Whether a product is made of tiles: they have NumPy's bits and take less time.  The library must be there."""
+    return agree(tiles) and faster(tiles)
+
+
+@lru_cache(maxsize=1_000)
+def agree(tiles: Tiles) -> bool:
+    """Whether a product made of tiles has the bits of NumPy's loop, for elements of all kinds."""
+    m, k, n = tiles.dims
+    item = np.dtype(tiles.dtype).itemsize
+    large = m * k * n > _LONGEST or k * (n * item + SPACE) > MOST
+    symmetric = tiles.left == tiles.right[::-1]  # of a matrix and itself, turned, NumPy computes one half
+    if large or symmetric or min(m, k, n) < 1 or min(*tiles.left, *tiles.right) < 1:
+        return False
+    trial = Trial(tiles)
+    return all(trial.agree(*values) for values in _values(tiles))
+
+
+@lru_cache(maxsize=1_000)
+def faster(tiles: Tiles) -> bool:
+    """Whether it takes less time than NumPy's loop."""
+    trial = Trial(tiles)
+    return trial.seconds(trial.tiled) < trial.seconds(trial.plain)
+
+
+def _values(tiles: Tiles) -> Iterator[tuple[Any, Any]]:
+    """Elements that tell orders and ways of rounding apart: of all sizes, tiny ones, and those that are no numbers."""
+    rng = np.random.default_rng(0)
+    m, k, n = tiles.dims
+    tiny = float(np.finfo(tiles.dtype).tiny) ** 0.5
+
+    def normal(shape: tuple[int, int], spread: int = 0) -> Any:
+        return rng.normal(size=shape) * 10.0 ** rng.integers(-spread, spread + 1, shape)
+
+    yield normal((m, k)), normal((k, n))
+    yield normal((m, k), 3), normal((k, n), 3)
+    yield normal((m, k), 2) * tiny, normal((k, n), 2) * tiny
+    odd = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan])
+    yield rng.choice(odd, (m, k)), normal((k, n))
+    yield normal((m, k)), rng.choice(odd, (k, n))
+    yield rng.choice(odd[:4], (m, k)), rng.choice(odd[:4], (k, n))
+
+
+class Trial:
+    """Memory for two matrices and two results, and both ways from the former to the latter."""
+
+    def __init__(self, tiles: Tiles) -> None:
+        self.tiles = tiles
+        (m, k, n), dtype = tiles.dims, tiles.dtype
+        item = np.dtype(dtype).itemsize
+        self.a, self.b = _matrix(dtype, (m, k), tiles.left), _matrix(dtype, (k, n), tiles.right)
+        self.panels = np.empty(k * (n + SPACE // item), dtype)
+        self.outs = [np.empty((m, n), dtype) for _ in range(2)]
+        slots = inner_loop("matmul", (dtype,) * 3)
+        assert slots is not None
+        matmul, data = slots
+        strides = (0, 0, 0, *tiles.left, *tiles.right, n * item, item)
+        self.plain = _call(matmul, (self.a, self.b, self.outs[0]), (1, m, k, n), strides, data)
+        self.laid = _call(address("panels", dtype), (self.b, self.panels), (k, n), tiles.right)
+        self.multiplied = _call(address("product", dtype), (self.a, self.panels, self.outs[1]), (m, k, n), tiles.left)
+
+    def tiled(self) -> None:
+        """As tiles, with what belongs to each step."""
+        if not self.tiles.once:
+            self.laid()
+        self.multiplied()
+
+    def agree(self, a: Any, b: Any) -> bool:
+        """Whether both ways give the same bits; one NaN is as good as another."""
+        with np.errstate(all="ignore"):
+            self.a[...], self.b[...] = a, b
+        self.laid()
+        self.multiplied()
+        self.plain()
+        x, y = self.outs
+        same = x.view(f"u{x.itemsize}") == y.view(f"u{y.itemsize}")
+        return bool(np.all(same | (np.isnan(x) & np.isnan(y))))
+
+    def seconds(self, way: Callable[[], None]) -> float:
+        """The least seconds of a way."""
+        self.laid()
+        found = []
+        for _ in range(_TRIES):
+            start = perf_counter()
+            way()
+            found.append(perf_counter() - start)
+        return min(found)
+
+
+def _matrix(dtype: str, shape: tuple[int, int], strides: tuple[int, int]) -> Any:
+    """A matrix that lies so in memory."""
+    item = np.dtype(dtype).itemsize
+    size = sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) + item
+    memory = np.zeros(-(-size // item), dtype)
+    return np.lib.stride_tricks.as_strided(memory, shape, strides)
+
+
+def _call(
+    function: int, arrays: Sequence[Any], dims: Sequence[int], strides: Sequence[int], data: int = 0
+) -> Callable[[], None]:
+    """An inner loop with what it is given."""
+    made = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(function)
+    given = [array("Q", [x.ctypes.data for x in arrays]), array("q", dims), array("q", strides)]
+
+    def call() -> None:
+        made(*(x.buffer_info()[0] for x in given), data)
+
+    return call

@@ -1,0 +1,146 @@
+"""Products made of tiles: chosen only where their bits are NumPy's, and used for every layout."""
+
+import numpy as np
+import pytest
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.backends import executor
+from scanopt.backends.kernels import tiles
+from scanopt.backends.kernels.compilers import compiler
+from scanopt.backends.kernels.tiles import Tiles
+
+pytestmark = pytest.mark.skipif(isinstance(compiler(), str), reason="needs a C compiler")
+
+
+@pytest.fixture
+def forced(monkeypatch):
+    """Tiles wherever they may be, however long they take; what was asked for."""
+    tiles.library().poll(120)
+    asked: dict[Tiles, bool] = {}
+
+    def better(x: Tiles) -> bool:
+        asked[x] = tiles.agree(x)
+        return asked[x]
+
+    monkeypatch.setattr("scanopt.backends.kernels.plans.better", better)
+    return asked
+
+
+def openblas():
+    """Whether NumPy's BLAS is one that is known to add up in this order."""
+    found = np.show_config(mode="dicts")["Build Dependencies"]["blas"]["name"]  # type: ignore[call-overload]
+    return "openblas" in found
+
+
+def packed(dtype, m, k, n, turned=False):
+    item = np.dtype(dtype).itemsize
+    return Tiles(dtype, (m, k, n), (k * item, item), (item, k * item) if turned else (n * item, item), True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_tiles_that_agree_have_the_bits_of_numpy(dtype, turned):
+    assert tiles.library().poll(120)
+    rng = np.random.default_rng(0)
+    agreed = 0
+    for _ in range(40):
+        m, k, n = (int(x) for x in rng.integers(2, 50, 3))
+        case = packed(dtype, m, k, n, turned)
+        if not tiles.agree(case):
+            continue
+        agreed += 1
+        a = rng.normal(size=(m, k)).astype(dtype)
+        b = rng.normal(size=(n, k)).astype(dtype).T if turned else rng.normal(size=(k, n)).astype(dtype)
+        trial = tiles.Trial(case)
+        assert trial.agree(a, b)
+        np.testing.assert_array_equal(trial.outs[1], a @ b)
+    assert agreed or turned or not openblas()
+
+
+def test_another_order_does_not_agree(monkeypatch):
+    assert tiles.library().poll(120)
+    case = packed("float64", 6, 40, 7)
+    called = tiles._call
+
+    def backwards(function, arrays, *rest):
+        """Of the last product of the sum first."""
+        if len(arrays) == 3 and arrays[1].ndim == 2:
+
+            def plain():
+                a, b, out = arrays
+                total = np.zeros(out.shape)
+                for p in reversed(range(a.shape[1])):
+                    total += a[:, p, None] * b[p]
+                out[...] = total
+
+            return plain
+        return called(function, arrays, *rest)
+
+    monkeypatch.setattr(tiles, "_call", backwards)
+    assert not tiles.agree.__wrapped__(case)
+
+
+def test_what_is_large_empty_or_lies_backwards_is_left_to_numpy():
+    item = 8
+    assert not tiles.better(packed("float64", 4, 0, 4))
+    assert not tiles.better(packed("float64", 2, 1000, 1000))
+    assert not tiles.better(Tiles("float64", (4, 4, 4), (32, item), (-32, item), True))
+    assert not tiles.better(Tiles("float64", (4, 4, 4), (32, item), (item, 32), True))  # perhaps of a matrix and itself
+
+
+STEPS = {
+    "weights": lambda u, s, W, V: T.tanh(s @ W + u),
+    "turned weights": lambda u, s, W, V: T.tanh(s @ W.T + u),
+    "a matrix of the step": lambda u, s, W, V: T.tanh(s @ (W * T.sum(s)) + u),
+    "the state on the right": lambda u, s, W, V: T.tanh(V @ s * 0.1 + u),
+    "two products": lambda u, s, W, V: T.tanh(V @ (s @ W) * 0.1 + s @ (W + 1.0) * 0.01 + u),
+    "in a loop in the loop": lambda u, s, W, V: scanopt.scan(
+        lambda r, W: T.tanh(r @ W), outputs_info=s + u, non_sequences=W, n_steps=3
+    )[0][-1],
+}
+
+
+@pytest.mark.parametrize("fp", ["exact", "reassoc"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", STEPS)
+def test_loops_with_tiles_have_the_bits_of_array_steps(name, dtype, fp, forced):
+    u, s, W, V = (T.TensorType(dtype, (None,) * n)() for n in (3, 2, 2, 2))
+    ys, _ = scanopt.scan(STEPS[name], u, s, non_sequences=[W, V])
+    kernel = scanopt.function([u, s, W, V], ys, fp=fp, backend="c")
+
+    def expected(values):
+        """By the array steps that stand in for the kernel, or the interpreter."""
+        return executor("auto").compile(kernel.program)(values)[0] if fp == "reassoc" else kernel.unoptimized(*values)
+
+    rng = np.random.default_rng(1)
+    for batch, units in ((5, 7), (12, 33), (9, 16), (2, 2), (1, 4), (3, 1)):
+        shapes = ((4, batch, units), (batch, units), (units, units), (batch, batch))
+        values = [rng.normal(size=shape).astype(dtype) for shape in shapes]
+        for _ in range(2):  # the second call may go in quickly
+            np.testing.assert_array_equal(kernel(*values), expected(values))
+        values[2] = np.asfortranarray(values[2])
+        np.testing.assert_array_equal(kernel(*values), expected(values))
+    assert any(forced.values()) or not openblas()
+
+
+def test_gradients_of_a_batch_with_tiles(forced):
+    u, s, W = T.dtensor3("u"), T.dmatrix("s"), T.dmatrix("W")
+    ys, _ = scanopt.scan(lambda u, s, W: T.tanh(s @ W + u), u, s, non_sequences=W)
+    f = scanopt.function([u, s, W], T.grad((ys**2).sum(), W), fp="exact", backend="c")
+    rng = np.random.default_rng(2)
+    values = [rng.normal(size=shape) for shape in ((6, 10, 9), (10, 9), (9, 9))]
+    np.testing.assert_array_equal(f(*values), f.unoptimized(*values))
+    assert forced
+
+
+def test_panels_of_weights_are_laid_out_before_the_loop(forced):
+    u, s, W = T.dtensor3("u"), T.dmatrix("s"), T.dmatrix("W")
+    ys, _ = scanopt.scan(lambda u, s, W: T.tanh(s @ W + u), u, s, non_sequences=W)
+    f = scanopt.function([u, s, W], ys, backend="c")
+    f(np.ones((3, 8, 8)), np.ones((8, 8)), np.ones((8, 8)))
+    assert [x.once for x in forced] == [True]
+    (text,) = f.kernels[0].texts
+    laid, multiplied = (i for i, line in enumerate(text.splitlines()) if line.strip().startswith("if ((m"))
+    loops = [i for i, line in enumerate(text.splitlines()) if line.strip().startswith("while (")]
+    assert laid < loops[0] < loops[1] < multiplied
