@@ -9,6 +9,7 @@ import numpy as np
 
 from scanopt.backends.kernels.blocks import lanes_in_blocks, write_blocks
 from scanopt.backends.kernels.columns import Columns, with_columns, write_columns
+from scanopt.backends.kernels.folds import Folded, with_folds, write_fold
 from scanopt.backends.kernels.frames import LoopFrame, checked
 from scanopt.backends.kernels.ir import (
     INDEX,
@@ -61,12 +62,12 @@ def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
     if w.body.whole:
         stages = without_joins(stages, w.lengths.axes, wanted)
     w.stored |= stored(stages, wanted, w.lengths.axes)
-    for stage in with_columns(stages, wanted) if w.body.whole else stages:
+    for stage in with_folds(with_columns(stages, wanted), wanted, w) if w.body.whole else stages:
         written(stage, w)
 
 
 @singledispatch
-def written(stage: Stage | Columns, w: Lowering) -> None:
+def written(stage: Stage | Columns | Folded, w: Lowering) -> None:
     """Write a stage."""
     raise NotImplementedError(stage)
 
@@ -74,6 +75,11 @@ def written(stage: Stage | Columns, w: Lowering) -> None:
 @written.register(Columns)
 def _columns(stage: Columns, w: Lowering) -> None:
     write_columns(stage, w)
+
+
+@written.register(Folded)
+def _folded(stage: Folded, w: Lowering) -> None:
+    write_fold(stage, w)
 
 
 @written.register(Map)
