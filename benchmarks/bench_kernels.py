@@ -22,7 +22,7 @@ from kernel_cases import Case, cases
 
 import scanopt
 from scanopt.backends.kernels import tiles
-from scanopt.backends.kernels.tiles import Tiles, Trial
+from scanopt.backends.kernels.tiles import ProductTrial, TiledProduct
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -57,8 +57,8 @@ def products() -> None:
     for dtype in ("float32", "float64"):
         item = np.dtype(dtype).itemsize
         for m, k, n in SIZES:
-            case = Tiles(dtype, (m, k, n), (k * item, item), (n * item, item), once=True)
-            trial = Trial(case)
+            case = TiledProduct(dtype, (m, k, n), (k * item, item), (n * item, item), once=True)
+            trial = ProductTrial(case)
             tiled, plain = (min(trial.seconds(way) for _ in range(20)) for way in (trial.tiled, trial.plain))
             alike = "yes" if tiles.agree(case) else "no"
             times = [f"{1e6 * x:.2f}" for x in (tiled, plain)]

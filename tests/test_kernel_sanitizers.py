@@ -55,7 +55,7 @@ for dtype in ("float32", "float64"):
     for _ in range(30):
         m, k, n = (int(x) for x in rng.integers(1, 70, 3))
         right = [(n * item, item), (item, k * item), (2 * n * item, 2 * item)][rng.integers(3)]
-        trial = tiles.Trial(tiles.Tiles(dtype, (m, k, n), (k * item, item), right, False))
+        trial = tiles.ProductTrial(tiles.TiledProduct(dtype, (m, k, n), (k * item, item), right, False))
         trial.b[...] = rng.normal(size=(k, n))
         trial.a[...] = rng.normal(size=(m, k))
         trial.tiled()

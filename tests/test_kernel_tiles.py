@@ -8,7 +8,7 @@ import scanopt.tensor as T
 from scanopt.backends import executor
 from scanopt.backends.kernels import tiles
 from scanopt.backends.kernels.compilers import compiler
-from scanopt.backends.kernels.tiles import Tiles
+from scanopt.backends.kernels.tiles import TiledProduct
 
 pytestmark = pytest.mark.skipif(isinstance(compiler(), str), reason="needs a C compiler")
 
@@ -17,9 +17,9 @@ pytestmark = pytest.mark.skipif(isinstance(compiler(), str), reason="needs a C c
 def forced(monkeypatch):
     """Tiles wherever they may be, however long they take; what was asked for."""
     tiles.library().poll(120)
-    asked: dict[Tiles, bool] = {}
+    asked: dict[TiledProduct, bool] = {}
 
-    def better(x: Tiles) -> bool:
+    def better(x: TiledProduct) -> bool:
         asked[x] = tiles.agree(x)
         return asked[x]
 
@@ -35,7 +35,7 @@ def openblas():
 
 def packed(dtype, m, k, n, turned=False):
     item = np.dtype(dtype).itemsize
-    return Tiles(dtype, (m, k, n), (k * item, item), (item, k * item) if turned else (n * item, item), True)
+    return TiledProduct(dtype, (m, k, n), (k * item, item), (item, k * item) if turned else (n * item, item), True)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -52,7 +52,7 @@ def test_tiles_that_agree_have_the_bits_of_numpy(dtype, turned):
         agreed += 1
         a = rng.normal(size=(m, k)).astype(dtype)
         b = rng.normal(size=(n, k)).astype(dtype).T if turned else rng.normal(size=(k, n)).astype(dtype)
-        trial = tiles.Trial(case)
+        trial = tiles.ProductTrial(case)
         assert trial.agree(a, b)
         np.testing.assert_array_equal(trial.outs[1], a @ b)
     assert agreed or turned or not openblas()
@@ -85,8 +85,10 @@ def test_what_is_large_empty_or_lies_backwards_is_left_to_numpy():
     item = 8
     assert not tiles.better(packed("float64", 4, 0, 4))
     assert not tiles.better(packed("float64", 2, 1000, 1000))
-    assert not tiles.better(Tiles("float64", (4, 4, 4), (32, item), (-32, item), True))
-    assert not tiles.better(Tiles("float64", (4, 4, 4), (32, item), (item, 32), True))  # perhaps of a matrix and itself
+    assert not tiles.better(TiledProduct("float64", (4, 4, 4), (32, item), (-32, item), True))
+    assert not tiles.better(
+        TiledProduct("float64", (4, 4, 4), (32, item), (item, 32), True)
+    )  # perhaps of a matrix and itself
 
 
 STEPS = {

@@ -11,7 +11,6 @@ public interface; `_fits` compares the latter with what NumPy says.
 from __future__ import annotations
 
 import ctypes
-import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -231,8 +230,8 @@ def _maker() -> int:
     try:
         table = ctypes.pythonapi.PyCapsule_GetPointer
         table.restype, table.argtypes = ctypes.POINTER(ctypes.c_void_p), [ctypes.py_object, ctypes.c_char_p]
-        found = table(importlib.import_module("numpy._core._multiarray_umath")._ARRAY_API, None)
-    except (ImportError, AttributeError, ValueError):
+        found = table(sys.modules["numpy._core._multiarray_umath"]._ARRAY_API, None)
+    except (KeyError, AttributeError, ValueError):
         return 0
     version = ctypes.CFUNCTYPE(ctypes.c_uint)(found[0] or 0)()
     return (found[place] or 0) if version == numpy_2 else 0

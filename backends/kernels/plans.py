@@ -17,7 +17,7 @@ from scanopt.backends.kernels.nodes import Body
 from scanopt.backends.kernels.numpy_loops import inner_loop
 from scanopt.backends.kernels.print_c import c_text
 from scanopt.backends.kernels.recipe import ALIGNED, Given, Recipe, Tiling, evaluated, scratch_offsets
-from scanopt.backends.kernels.tiles import FUNCTIONS, Tiles, address, better, library
+from scanopt.backends.kernels.tiles import FUNCTIONS, TiledProduct, address, better, library
 
 __all__ = ["Plan", "Variant"]
 
@@ -220,9 +220,9 @@ class Plan:
         return taken
 
 
-def _tiles(t: Tiling, known: Mapping[str, int]) -> Tiles:
+def _tiles(t: Tiling, known: Mapping[str, int]) -> TiledProduct:
     m, k, n, *strides = (evaluated(x, known) for x in (*t.dims, *t.left, *t.right))
-    return Tiles(t.dtype, (m, k, n), (strides[0], strides[1]), (strides[2], strides[3]), t.once)
+    return TiledProduct(t.dtype, (m, k, n), (strides[0], strides[1]), (strides[2], strides[3]), t.once)
 
 
 def _laid_out(x: Array, source: bool, strided: bool, order: str) -> Array | None:

@@ -39,7 +39,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Tiling:
-    """A product that may be made of tiles, as `scanopt.backends.kernels.tiles.Tiles`, of lengths that a plan knows."""
+    """A product that may be made of tiles, as `tiles.TiledProduct`, of lengths that a plan knows."""
 
     dtype: str
     dims: tuple[Expr, Expr, Expr]

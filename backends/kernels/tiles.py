@@ -25,7 +25,18 @@ from scanopt.backends.kernels.build import Build
 from scanopt.backends.kernels.numpy_loops import inner_loop
 from scanopt.backends.kernels.print_c import NAME
 
-__all__ = ["FUNCTIONS", "MOST", "SPACE", "Tiles", "Trial", "address", "agree", "better", "faster", "library"]
+__all__ = [
+    "FUNCTIONS",
+    "MOST",
+    "SPACE",
+    "ProductTrial",
+    "TiledProduct",
+    "address",
+    "agree",
+    "better",
+    "faster",
+    "library",
+]
 
 FUNCTIONS = ("product", "panels")
 """What the functions are called among the inner loops of a kernel."""
@@ -141,7 +152,7 @@ int64 {NAME}(char **G, const int64 *N, void **F)
 
 
 @dataclass(frozen=True)
-class Tiles:
+class TiledProduct:
     """A product that may be made of tiles.
 
     dims: m, k and n.  left, right: strides in bytes.  once: whether panels are laid out before the loop.
@@ -174,13 +185,13 @@ def address(what: str, dtype: str) -> int:
     return _functions()[what, dtype]
 
 
-def better(tiles: Tiles) -> bool:
+def better(tiles: TiledProduct) -> bool:
     """Whether a product is made of tiles: they have NumPy's bits and take less time.  The library must be there."""
     return agree(tiles) and faster(tiles)
 
 
 @lru_cache(maxsize=1_000)
-def agree(tiles: Tiles) -> bool:
+def agree(tiles: TiledProduct) -> bool:
     """Whether a product made of tiles has the bits of NumPy's loop, for elements of all kinds."""
     m, k, n = tiles.dims
     item = np.dtype(tiles.dtype).itemsize
@@ -188,18 +199,18 @@ def agree(tiles: Tiles) -> bool:
     symmetric = tiles.left == tiles.right[::-1]  # of a matrix and itself, turned, NumPy computes one half
     if large or symmetric or min(m, k, n) < 1 or min(*tiles.left, *tiles.right) < 1:
         return False
-    trial = Trial(tiles)
+    trial = ProductTrial(tiles)
     return all(trial.agree(*values) for values in _values(tiles))
 
 
 @lru_cache(maxsize=1_000)
-def faster(tiles: Tiles) -> bool:
+def faster(tiles: TiledProduct) -> bool:
     """Whether it takes less time than NumPy's loop."""
-    trial = Trial(tiles)
+    trial = ProductTrial(tiles)
     return trial.seconds(trial.tiled) < trial.seconds(trial.plain)
 
 
-def _values(tiles: Tiles) -> Iterator[tuple[Any, Any]]:
+def _values(tiles: TiledProduct) -> Iterator[tuple[Any, Any]]:
     """Elements that tell orders and ways of rounding apart: of all sizes, tiny ones, and those that are no numbers."""
     rng = np.random.default_rng(0)
     m, k, n = tiles.dims
@@ -217,10 +228,10 @@ def _values(tiles: Tiles) -> Iterator[tuple[Any, Any]]:
     yield rng.choice(odd[:4], (m, k)), rng.choice(odd[:4], (k, n))
 
 
-class Trial:
+class ProductTrial:
     """Memory for two matrices and two results, and both ways from the former to the latter."""
 
-    def __init__(self, tiles: Tiles) -> None:
+    def __init__(self, tiles: TiledProduct) -> None:
         self.tiles = tiles
         (m, k, n), dtype = tiles.dims, tiles.dtype
         item = np.dtype(dtype).itemsize
