@@ -86,7 +86,7 @@ class Compiled:
         return None if isinstance(found, str) else found
 
     def entry(self, single: bool) -> Any:
-        """The quick way in, of which `function` runs the program for arguments like those before, or gives None.
+        """The fast path: its `function` runs the program for arguments like earlier ones, or gives None.
 
         single: whether it is to give the only result, not a list.  None where there is no such way.
         """

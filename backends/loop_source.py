@@ -200,7 +200,7 @@ class LoopWriter:
         self._move_on()
 
     def _row(self, i: int, k: int) -> str | None:
-        """Text for the row of a state k steps ago; None for one that nobody reads."""
+        """Text for the row of a state k steps ago; None for one that is not read."""
         if k > self.layout.rows[self.me, i]:
             return None
         return self.rings[i].row(k) if i in self.rings else self.rows[i][-k]
@@ -391,7 +391,7 @@ class LoopWriter:
             p.line(f"{p.name(k.out)} = {p.name(first.out)}")
 
     def forget(self) -> None:
-        """Let go of the arrays of the last step; after a loop that lies in no other."""
+        """Drop the arrays of the last step, after a loop that is inside no other."""
         names = [n for n in made_in(self.loop, self.parent.apart) if self.layout.types[n].ndim]
         states = [(i, s) for i, s in enumerate(self.loop.states) if s.type.ndim]
         rows = [r for i, _ in states for r in self.rows[i]]

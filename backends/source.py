@@ -137,7 +137,7 @@ class Writer:
         self.depth -= 1
 
     def step(self, step: Loop | Branch, write: Callable[[], None]) -> None:
-        """A loop or a branch, by the function that writes it; where it lies too deep, as a part."""
+        """A loop or a branch, by the function that writes it; as a part if it is nested too deeply."""
         if self.depth < DEEPEST:
             write()
             return

@@ -38,7 +38,7 @@ def timing(
     """The functions by the names they have in generated text, which knows titles and parts by their numbers."""
 
     def record(number: int, steps: int, in_step: float, start: float | None, timer: _Timer | None = None) -> None:
-        """One run of a loop that began at `start`; None for a loop of which none is left."""
+        """One run of a loop that began at `start`; None if nothing is left of the loop."""
         total = 0.0 if start is None else clock() - start
         parts = {labels[i]: (int(calls), spent) for i, (calls, spent) in timer.parts.items()} if timer else {}
         for title in titles[number]:

@@ -11,6 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import lax
+from peer_jax import taps
 
 __all__ = ["TWINS", "gated"]
 
@@ -19,17 +20,6 @@ jax.config.update("jax_enable_x64", True)
 
 def power(A: Any, k: Any) -> Any:
     return lax.fori_loop(0, k, lambda _, prior: prior * A, jnp.ones_like(A))
-
-
-def rnn(u: Any, x0: Any, y0: Any, W: Any, V1: Any, V2: Any, F: Any, O: Any) -> Any:  # noqa: E741
-    def step(carry: Any, us: Any) -> Any:
-        x3, x2, x1, y1 = carry
-        u4, u0 = us
-        x = jnp.tanh(x1 @ W + u0 @ V1 + u4 @ V2 + y1 @ F)
-        y = x3 @ O
-        return (x2, x1, x, y), (x, y)
-
-    return lax.scan(step, (x0[0], x0[1], x0[2], y0), (u[:-4], u[4:]))[1]
 
 
 def lstm_pair(X: Any, *args: Any) -> Any:
@@ -79,6 +69,6 @@ def gated(X: Any, *args: Any) -> Any:
 
 
 TWINS: dict[str, Callable[..., Any]] = {
-    "A**k": power, "RNN": rnn, "LSTM pair": lstm_pair, "its gradient": lstm_pair_gradient,
+    "A**k": power, "RNN": taps, "LSTM pair": lstm_pair, "its gradient": lstm_pair_gradient,
 }  # fmt: skip
 """By the names of `models.MODELS`."""

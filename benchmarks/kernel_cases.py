@@ -9,6 +9,7 @@ from typing import Any
 import models
 import numpy as np
 import peer_numpy
+import peer_scanopt
 
 import scanopt
 import scanopt.tensor as T
@@ -79,17 +80,8 @@ def ar2(steps: int) -> Case:
 
 
 def pid(steps: int) -> Case:
-    target, x = T.dvector("target"), T.dscalar("x")
-
-    def step(target: Any, x: Any, total: Any, last: Any) -> list[Any]:
-        error = target - x
-        total = T.clip(total + error, -10.0, 10.0)
-        force = 0.8 * error + 0.1 * total + 0.05 * (error - last)
-        return [x + 0.1 * (T.clip(force, -1.0, 1.0) - 0.2 * x), total, error]
-
-    (xs, _, _), _ = scanopt.scan(step, sequences=[target], outputs_info=[x, T.zeros_like(x), T.zeros_like(x)])
-
-    return Case(f"PID control, {steps:,} steps", models.Graph([target, x], [xs], [_normal(steps), 0.1]), peer_numpy.pid)
+    inputs, xs, _ = peer_scanopt.pid()
+    return Case(f"PID control, {steps:,} steps", models.Graph(inputs, [xs], [_normal(steps), 0.1]), peer_numpy.pid)
 
 
 def lorenz(steps: int) -> Case:

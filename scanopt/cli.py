@@ -3,7 +3,7 @@
     scanopt run FILE        programs before and after, laws that fired, costs, measured times
     scanopt explain FILE    programs before and after, and law by law how one became the other
     scanopt show FILE       write a page for each function: before and after, steps, e-graph, why laws did not fire;
-                            --serve shows it in a browser, anew whenever the file changes
+                            --serve shows it in a browser, and updates it whenever the file changes
     scanopt diff A B        what differs between two rulesets (--without NAME) or versions, in one set of names
     scanopt bench FILE      measured times of each function beside predicted costs
     scanopt ablate FILE     cost, time and memory of each function without each law and each ruleset

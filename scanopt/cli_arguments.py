@@ -19,13 +19,13 @@ _START = """
 Start with a file that calls scanopt.function, say model.py:
 
     scanopt run model.py                        what became of each function, and how fast it is
-    scanopt explain model.py                    law by law, how
-    scanopt show --serve model.py               the same in a browser, anew whenever the file is saved
+    scanopt explain model.py                    how it was optimized, law by law
+    scanopt show --serve model.py               the same in a browser, updated whenever the file is saved
     scanopt laws --on model.py                  which laws fired, and how often
     scanopt diff --without save_mem model.py    what one ruleset does
 
 Exit status: 0 is fine; 1: the file raised an error, a check failed, or programs differ; 2: what was asked cannot be
-done, and why is said.  `scanopt COMMAND --help` says more of each."""
+done, and a message says why.  `scanopt COMMAND --help` says more about each."""
 
 _EXAMPLES = {
     "run": "scanopt run model.py\nscanopt run --html report.html model.py -- --epochs 3   (the file's own options)"
@@ -108,8 +108,8 @@ def _add_programs(commands: Any) -> None:
     )
     command.add_argument("--out", type=Path, default=Path("report.html"), help="the page (default: %(default)s)")
     command.add_argument("--measure", action="store_true", help="time the program after each law, too")
-    command.add_argument("--serve", action="store_true", help="serve the pages, anew whenever the file changes")
-    command.add_argument("--port", type=int, default=0, help="with --serve: of this machine (default: any free one)")
+    command.add_argument("--serve", action="store_true", help="serve the pages, updated whenever the file changes")
+    command.add_argument("--port", type=int, default=0, help="with --serve: the port (default: any free one)")
     _add_file(command)
 
 

@@ -71,14 +71,14 @@ class _Flag(NamedTuple):
 FLAGS = {
     "floatX": _Flag("float64", _float_dtype, "dtype of T.vector() and the like where none is given"),
     "mode": _Flag("optimized", _mode, "mode of function() where none is given"),
-    "allow_gc": _Flag(True, _truth, "free what functions compute in after each call; False keeps it for the next"),
+    "allow_gc": _Flag(True, _truth, "free the arrays that steps compute in after each call; False keeps them"),
     "scan__allow_gc": _Flag(True, _truth, "free the buffers of a loop after each call; False keeps them for the next"),
     "scan__allow_output_prealloc": _Flag(True, _truth, "write results of a step straight into the rows that are kept"),
     "cost": _Flag("default", _cost, "cost model of function() where none is given: a name or a .json file"),
     "profile": _Flag(False, _truth, "collect times of functions and of their loops where profile is not given"),
     "compilation_cache": _Flag(True, _truth, "keep optimized programs on disk, for the same program again"),
     "adapt": _Flag(False, _truth, "adapt of function() where not given: calls of other sizes may run other programs"),
-    "progress": _Flag("auto", _progress, "say how far long work is: 'auto' on terminals, 'always', or 'never'"),
+    "progress": _Flag("auto", _progress, "show the progress of long work: 'auto' (on terminals), 'always' or 'never'"),
     "memory": _Flag(FREE, _memory, "memory of function() where none is given: bytes, '2GB', or 'free' of the machine"),
 }
 """All flags by name, with `__` for the dot."""

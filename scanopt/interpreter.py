@@ -52,7 +52,7 @@ def read_value(variable: Variable, value: Any) -> Array:
     except ValueError:  # a list of lists of different lengths
         data = np.asarray(None)
     if data.dtype.kind not in "biufc":
-        raise TypeError(f"the value of {describe(variable)} is no array of numbers: {value!r}")
+        raise TypeError(f"the value of {describe(variable)} is not an array of numbers: {value!r}")
     found = TensorType(data.dtype.name, data.shape)
     data = _cast(variable, value, data)
     if data.ndim != variable.ndim:

@@ -95,7 +95,7 @@ def _wanted() -> bool:
 def working(what: str, total: int | None = None) -> Iterator[Tell]:
     """Say how far some work is, from its first second on.
 
-    total: the number of its parts, None where nobody knows.  Gives a function that takes a text and the number of
+    total: the number of its parts, None if it is not known.  Gives a function that takes a text and the number of
     parts that are done.
 
     >>> with working("rounds") as tell:

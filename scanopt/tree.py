@@ -26,7 +26,7 @@ def leaves(tree: Any) -> list[Any]:
 
 
 def map(f: Callable[..., Any], tree: Any, *rest: Any) -> Any:
-    """The structure with f of each leaf, and of the leaves of the rest that stand in the same place.
+    """The structure with f applied to each leaf and to the leaves of the others in the same place.
 
     Raises TypeError where structures differ.
 

@@ -1,6 +1,5 @@
 """scan_checkpoints: the values and gradients of scan, in less memory; the documented limits are errors."""
 
-import tracemalloc
 import warnings
 from typing import Any
 
@@ -9,6 +8,7 @@ import pytest
 
 import scanopt
 import scanopt.tensor as T
+from scanopt.compilation.measuring import peak_bytes
 from scanopt.gradient import grad
 from scanopt.loops.checkpoint_memory import peak_of as peak_of_loop
 from scanopt.loops.node import Scan
@@ -160,12 +160,7 @@ def test_more_steps_between_states_than_there_are() -> None:
 
 
 def peak_of(f: Any, args: list[Any]) -> int:
-    f(*args)
-    tracemalloc.start()
-    f(*args)
-    top = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return top
+    return peak_bytes(lambda: f(*args))
 
 
 def test_peak_memory_of_the_gradient() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from both_ways import both
 
 from scanopt import foldr, function, interpret, scan
 from scanopt import map as scan_map
@@ -27,16 +28,6 @@ def sums(x: Sequence[Any], start: float = 0.5) -> list[float]:
         start = 2 * start + value
         out.append(start)
     return out
-
-
-def both(inputs: list[Variable], outputs: list[Variable], values: list[Any]) -> list[Any]:
-    """The values of the outputs: the interpreter's, which the optimized program must have, too."""
-    expected = interpret(outputs, dict(zip(inputs, values, strict=True)))
-    found = function(inputs, outputs)(*values)
-    for a, b in zip(found, expected, strict=True):
-        assert (a.shape, a.dtype) == (b.shape, b.dtype)
-        np.testing.assert_allclose(a, b, rtol=1e-12)
-    return list(expected)
 
 
 def fails_alike(inputs: list[Variable], output: Variable, values: list[Any], kind: type[Exception], text: str) -> None:

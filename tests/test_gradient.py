@@ -79,7 +79,7 @@ def test_consider_constant() -> None:
 
 def test_disconnected() -> None:
     x, y, n = T.dscalar("x"), T.dscalar("y"), T.iscalar("n")
-    with pytest.raises(DisconnectedInputError, match=r"'y' float64\[\].*no part of the graph.*test_gradient.py"):
+    with pytest.raises(DisconnectedInputError, match=r"'y' float64\[\].*not in the graph.*test_gradient.py"):
         grad(x**2, y)
     with pytest.raises(DisconnectedInputError, match=r"'n' int32.*cast it before"):
         grad(x * n, n)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from both_ways import both
 
 import scanopt
 from scanopt import fori_loop, function, interpret, loop, shared, until, while_loop
@@ -26,16 +27,6 @@ class Cell(NamedTuple):
 class Filter:
     mean: Any
     count: Any
-
-
-def both(inputs: list[Variable], outputs: list[Variable], values: list[Any]) -> list[Any]:
-    """The values of the outputs: the interpreter's, which the optimized program must have, too."""
-    expected = interpret(outputs, dict(zip(inputs, values, strict=True)))
-    found = function(inputs, outputs)(*values)
-    for a, b in zip(found, expected, strict=True):
-        assert (a.shape, a.dtype) == (b.shape, b.dtype)
-        np.testing.assert_allclose(a, b, rtol=1e-12)
-    return list(expected)
 
 
 # ---- carries and results ----

@@ -1,7 +1,6 @@
 """Memory is part of the cost: what a program holds is predicted, priced, and kept within a budget."""
 
 import math
-import tracemalloc
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 
 import scanopt
 import scanopt.tensor as T
+from scanopt.compilation.measuring import peak_bytes
 from scanopt.extraction import memory_budget as budgets
 from scanopt.extraction.cost import Work, byte_price, numpy_cost
 from scanopt.gradient import grad
@@ -31,13 +31,9 @@ def numbers(*shape: int) -> Any:
 
 
 def traced(f: Any, args: list[Any]) -> int:
-    for _ in range(4):  # in one of which a kernel may be made
+    for _ in range(3):  # in one of which a kernel may be made
         f(*args)
-    tracemalloc.start()
-    f(*args)
-    top = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return top
+    return peak_bytes(lambda: f(*args))
 
 
 def counted(f: Any, args: list[Any]) -> int:

@@ -122,5 +122,5 @@ def test_errors_are_those_of_the_step() -> None:
         scanopt.scan(lambda h: float(h) + 1, outputs_info=1.0, n_steps=2)
     with pytest.raises(ValueError, match="describes 2 outputs but the step returned 1"):
         scanopt.scan(lambda a, b: a + b, outputs_info=[0.0, 1.0], n_steps=2)
-    with pytest.raises(ValueError, match="which is no int64"):
+    with pytest.raises(ValueError, match="which does not fit into int64"):
         scanopt.scan(lambda x, h: T.cast(x + h, "int64"), T.dvector("x"), 0.5)

@@ -12,7 +12,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 def components(edges: Mapping[T, Iterable[T]]) -> dict[T, T]:
-    """Per node one that stands for all of its component (Kosaraju).  edges: the heads of each node.
+    """For each node, one node that represents its component (Kosaraju).  edges: the heads of each node.
 
     >>> found = components({1: [2], 2: [1], 3: [1]})
     >>> found[1] == found[2], found[1] == found[3]

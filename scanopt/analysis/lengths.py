@@ -147,7 +147,7 @@ class _Argument:
 
 
 def _tried(g: Encoded, i: int, f: Form, op: Op, known: KnownLengths) -> Keys | None:
-    """What the shape rule of an operator says for lengths of which nothing is known but which are the same."""
+    """What the shape rule of an operator gives for lengths of which it is only known which are equal."""
     slots: dict[Hashable, _Slot] = {}
 
     def single(key: Hashable) -> int | _Slot:

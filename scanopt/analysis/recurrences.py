@@ -145,7 +145,7 @@ def _closed(op: Op, dtype: str) -> bool:
 
 
 def cycles(g: TermGraph) -> Iterator[Row]:
-    """Per state the cycle it lies on, and the arguments that come into the cycle from outside."""
+    """For each state, the cycle that it is on, and the arguments that enter the cycle from outside."""
     needs: dict[int, list[int]] = {}
     for i, f in g.forms():
         needs[i] = [*f.args, *(g.states[f.state].updates if f.kind == "delay" else ())]

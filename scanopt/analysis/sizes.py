@@ -23,7 +23,7 @@ from scanopt.loops.steps import ENDLESS
 __all__ = ["DEFAULT", "Sizes", "assumes", "example_operands", "open_operand"]
 
 DEFAULT = 64
-"""Length assumed for an axis, and value assumed for an integer, that nothing tells."""
+"""The length assumed for an axis, and the value assumed for an integer, that are not known."""
 
 _MOST_TRIPS = 10**100
 """Of loops 50 deep: their costs are numbers still."""
@@ -122,7 +122,7 @@ class Sizes:
         return DEFAULT if value is None or value == ENDLESS else max(int(value), 0)
 
     def trips(self, clock: int) -> int:
-        """How often a value on `clock` is computed; never more than can be told apart from more."""
+        """How often a value on `clock` is computed; capped where larger counts could not be distinguished."""
         if clock not in self._trips:
             self._trips[clock] = min(math.prod(self.steps(c) for c in self.graph.chain(clock)), _MOST_TRIPS)
         return self._trips[clock]

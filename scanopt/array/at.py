@@ -21,7 +21,7 @@ __all__ = ["At", "IndexedPart"]
 
 _IN_RANGE = (
     "an index out of range is an error; write x.at[T.clip(i, 0, n - 1)] for the nearest entry, "
-    "x.at[i[(i >= 0) & (i < n)]] to leave such out"
+    "x.at[i[(i >= 0) & (i < n)]] to leave those out"
 )
 
 

@@ -51,7 +51,7 @@ def as_tensor_variable(x: Any, name: str | None = None, ndim: int | None = None,
 
     A bare Python int gets the smallest of int8, int16, int32, int64; a float gets float32 when
     that is exact, else float64; arrays keep their dtype; lists that hold variables are stacked.
-    Raises ValueError when `ndim` is given and differs, TypeError when x is no array of numbers.
+    Raises ValueError when `ndim` is given and differs, TypeError when x is not an array of numbers.
 
     >>> as_tensor_variable(0).dtype, as_tensor_variable(0.1).dtype, as_tensor_variable([1.0]).dtype
     ('int8', 'float64', 'float64')
@@ -139,7 +139,7 @@ def shared(
     shape: the lengths of its axes that never change, None for others; programs may rely on them, and values of other
         lengths are refused.  broadcastable: the same, as Theano writes it: True for axes of length 1.
     axes: names of its axes, for messages.
-    Raises TypeError for what is no array of numbers, ValueError for one of another shape.
+    Raises TypeError for anything but an array of numbers, ValueError for one of another shape.
 
     >>> shared(np.zeros(3), "b").get_value()
     array([0., 0., 0.])

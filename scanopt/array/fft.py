@@ -58,7 +58,7 @@ def _one(name: str, x: Any, n: Any, axis: int, norm: Any, **more: Any) -> Variab
 def fft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Variable:
     """The discrete Fourier transform along an axis, as np.fft.fft.
 
-    n: how many points, of which missing ones are zeros: an int or an integer scalar.  norm: "backward" (the default:
+    n: how many points, an int or an integer scalar; missing ones are zeros.  norm: "backward" (the default:
     the inverse transform is divided by n), "ortho" or "forward".  Raises ValueError for another norm, or no points.
 
     >>> import numpy as np

@@ -77,7 +77,7 @@ def _origin(x: Variable, axis: int, known: dict[Place, int | Place]) -> int | Pl
 
 
 def _sources(x: Variable, axis: int) -> list[Place]:
-    """Axes of the arguments of which the length of this axis is one, for they agree where no other is 1."""
+    """Axes of the arguments that this axis gets its length from: those that are not 1 agree."""
     node = x.owner
     if not isinstance(node, Apply):
         return []

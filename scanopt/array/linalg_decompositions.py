@@ -67,7 +67,7 @@ class LstsqResult(NamedTuple):
 
 
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    """The singular value decomposition, as np.linalg.svd: U, S, Vh, of which a is U diag(S) Vh.
+    """The singular value decomposition, as np.linalg.svd: U, S, Vh with a = U diag(S) Vh.
 
     a: (..., m, n).  full_matrices: U is m x m and Vh is n x n, else they have k = min(m, n) columns and rows.
     compute_uv: else S alone.  hermitian: a is known to be so.  Raises ValueError for other shapes, TypeError for
@@ -130,7 +130,7 @@ def _lower(triangle: Any) -> bool:
 def eigh(a: Any, UPLO: str = "L") -> EighResult:
     """Eigenvalues and eigenvectors of a Hermitian matrix, as np.linalg.eigh.
 
-    a: (..., n, n), of which the lower (or upper) triangle is read.  Raises ValueError for other shapes and
+    a: (..., n, n); only the lower (or upper) triangle is read.  Raises ValueError for other shapes and
     letters; LinAlgError at run time where it does not converge.
 
     >>> from scanopt import interpret

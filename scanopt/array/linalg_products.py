@@ -52,7 +52,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Variable:
 
 
 def outer(x1: Any, x2: Any, /) -> Variable:
-    """All products of elements of two vectors, as np.linalg.outer.  Raises ValueError for what are no vectors."""
+    """All products of elements of two vectors, as np.linalg.outer.  Raises ValueError for anything but vectors."""
     a, b = promoted(x1, x2)
     if a.ndim != 1 or b.ndim != 1:
         raise ValueError(f"linalg.outer takes vectors, found {describe(a)} and {describe(b)}: scanopt.tensor.outer "

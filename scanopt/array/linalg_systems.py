@@ -28,9 +28,9 @@ class SlogdetResult(NamedTuple):
 def solve(a: Any, b: Any) -> Variable:
     """x with a x = b, as np.linalg.solve.
 
-    a: (..., n, n).  b: a vector of n, or (..., n, k) of k right sides; the first axes broadcast.
+    a: (..., n, n).  b: a vector of n, or (..., n, k) of k right-hand sides; the first axes broadcast.
     Raises ValueError for other shapes, TypeError for half precision; LinAlgError at run time where a is
-    singular, unless there are no right sides (k = 0).
+    singular, unless there are no right-hand sides (k = 0).
 
     >>> solve(np.eye(3), np.ones((3, 2))).type.shape
     (3, 2)
@@ -41,8 +41,8 @@ def solve(a: Any, b: Any) -> Variable:
 def solve_triangular(a: Any, b: Any, trans: Any = 0, lower: bool = False, unit_diagonal: bool = False) -> Variable:
     """x with a x = b for a triangular a, as scipy.linalg.solve_triangular.
 
-    a: (..., n, n), of which one triangle is read.  b: as for `solve`.  trans: 0 or "N", 1 or "T" (a^T x = b),
-    2 or "C" (a^H x = b).  unit_diagonal: the diagonal is not read, for it is ones.
+    a: (..., n, n); only one triangle is read.  b: as for `solve`.  trans: 0 or "N", 1 or "T" (a^T x = b),
+    2 or "C" (a^H x = b).  unit_diagonal: the diagonal is taken to be ones and not read.
     Raises ValueError for other shapes or another trans; LinAlgError at run time where the diagonal has a zero.
 
     >>> from scanopt import interpret
@@ -64,7 +64,7 @@ def _trans(trans: Any, a: Variable) -> int:
 def lu_factor(a: Any) -> Variable:
     """The factors of square matrices, for `lu_solve`: one array (..., n + 1, n).
 
-    Unlike SciPy's it is no pair: row j is column j of L and U in one, the last row are the pivots.
+    Unlike SciPy's, they are not a pair: row j is column j of L and U in one, the last row has the pivots.
     Nothing is raised for a singular matrix; `lu_solve` does.  Raises ValueError for other shapes.
 
     >>> lu_factor(np.eye(3)).type.shape
@@ -90,7 +90,7 @@ def lu_solve(lu: Any, b: Any, trans: Any = 0) -> Variable:
 def cholesky(a: Any, upper: bool = False) -> Variable:
     """The lower triangular L with L L^H = a (upper: the U with U^H U = a), as np.linalg.cholesky.
 
-    a: (..., n, n), of which the lower (or upper) triangle is read.
+    a: (..., n, n); only the lower (or upper) triangle is read.
     Raises ValueError for other shapes; LinAlgError at run time where a is not positive definite.
 
     >>> from scanopt import interpret
@@ -123,7 +123,7 @@ def cho_factor(a: Any, lower: bool = False) -> tuple[Variable, bool]:
 def cho_solve(c_and_lower: Any, b: Any) -> Variable:
     """x with a x = b, from `cho_factor(a)`: the factor and whether it is the lower one, as scipy.linalg.cho_solve.
 
-    Only one triangle of the factor is read.  b: as for `solve`.  Raises TypeError for what is no such pair,
+    Only one triangle of the factor is read.  b: as for `solve`.  Raises TypeError for anything but such a pair,
     ValueError for other shapes.
 
     >>> from scanopt import interpret

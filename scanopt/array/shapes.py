@@ -80,7 +80,7 @@ class HasAxes(Protocol):
 def axis_of(axis: Any, of: HasAxes | int) -> int:
     """An axis of an array, or of one with so many axes, counted from the front.
 
-    Raises ValueError when there is no such axis, TypeError for what is no int.
+    Raises ValueError when there is no such axis, TypeError for anything but an int.
 
     >>> axis_of(-1, 3)
     2

@@ -114,7 +114,7 @@ def to_one_hot(y: Any, nb_class: Any, dtype: Any = None) -> Variable:
 
 @public("fill_diagonal_offset")
 def fill_diagonal_offset(a: Any, val: Any, offset: Any) -> Variable:
-    """The matrix a with val on the diagonal where column - row is offset.  Raises ValueError for what is no matrix."""
+    """The matrix a with val on the diagonal where column - row is offset.  Raises ValueError unless a is a matrix."""
     v = as_variable(a)
     if v.ndim != 2:
         raise ValueError(f"fill_diagonal takes a matrix, found {describe(v)}")

@@ -98,10 +98,10 @@ class Variable(Attributes, Displayed):
         return describe(self)
 
     def eval(self, inputs_to_values: Mapping[Variable, Any] | None = None) -> Any:
-        """The value, for values of the inputs it rests on; for trying things out.
+        """The value, for given values of the inputs that it depends on; for trying things out.
 
         The function is compiled once for each set of inputs and kept with the variable.
-        Raises TypeError for keys that are no variables, and what the function raises.
+        Raises TypeError for keys that are not variables, and what the function raises.
 
         >>> from scanopt import tensor as T
         >>> x, y = T.dscalars("x", "y")

@@ -1,4 +1,4 @@
-"""What bridges have in common: the error for operators that they do not know, and the folding of constants."""
+"""What bridges have in common: the error for operators that they do not know, folding of constants, parts written."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from scanopt.array.constants import as_variable
+from scanopt.array.operators.scatter import scatter
+from scanopt.array.operators.subtensor import inc_subtensor, set_subtensor
 from scanopt.array.variable import Constant, Variable
 from scanopt.interpreter import interpret
 
-__all__ = ["Refused", "folded"]
+__all__ = ["Refused", "folded", "written"]
 
 _FOLDED = 4096
 """Constants of so many elements at most are computed while a program is read."""
@@ -29,6 +31,13 @@ def folded(inputs: list[Variable], make: Callable[[], list[Any]]) -> list[Variab
     if any(n is None or n > _FOLDED for n in sizes):
         return found
     return [x if isinstance(x, Constant) else Constant(interpret(x)) for x in found]
+
+
+def written(part: Variable, y: Variable, how: str) -> Variable:
+    """The array of a part `x[index]` with y written there: "set", or combined by "add", "mul", "min" or "max"."""
+    if how in ("set", "add"):
+        return set_subtensor(part, y) if how == "set" else inc_subtensor(part, y)
+    return scatter({"mul": "multiply", "min": "minimum", "max": "maximum"}[how], part, y)
 
 
 def _product(shape: Any) -> int:

@@ -155,7 +155,7 @@ class TermGraph:
         return sum(map(len, self.classes.values()))
 
     def same(self, other: TermGraph) -> bool:
-        """Whether another one says the same in the same numbers and the same order.
+        """Whether another one is the same, with the same numbers in the same order.
 
         Constants are compared by their keys, which tell their bits.
         """
@@ -184,7 +184,7 @@ class TermGraph:
 
 
 def const_key(value: np.ndarray[Any, Any]) -> str:
-    """A text that stands for a constant: equal only for equal dtype, shape and bits."""
+    """The key of a constant: a text that is equal only for equal dtype, shape and bits."""
     if value.ndim == 0 and value.dtype.kind in "biu":
         return f"{value.dtype.name}:{int(value)}"
     if value.ndim == 0 and value.dtype.kind == "f" and not np.isnan(value):
@@ -196,7 +196,7 @@ def const_key(value: np.ndarray[Any, Any]) -> str:
 
 
 def const_value(key: str, consts: dict[str, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
-    """The constant that `key` stands for."""
+    """The constant of a key."""
     if key in consts:
         return consts[key]
     dtype, _, text = key.partition(":")

@@ -168,7 +168,7 @@ def law(
     """Make a law of a function that states an equation of its parameters.
 
     Raises TypeError when a parameter has no sort (Clock, Value, ...) and ValueError when the
-    licence is unknown, a condition is no registered fact, or a variable is bound nowhere.
+    licence is unknown, a condition is not a registered fact, or a variable is bound nowhere.
     """
     if licence not in LICENCES:
         raise ValueError(f"licence must be one of {', '.join(LICENCES)}, found {licence!r}")
@@ -255,7 +255,7 @@ def registered(module: Any) -> list[Law]:
 def known_laws(extra: Iterable[Law] = ()) -> tuple[Law, ...]:
     """The standard laws and further ones.
 
-    Raises TypeError for a rule that is no law, ValueError for a name that is taken.
+    Raises TypeError for a rule that is not a law, ValueError for a name that is taken.
 
     >>> len(known_laws()) == len(standard_laws())
     True
@@ -294,10 +294,10 @@ def named_laws(laws: Sequence[Law], name: str) -> tuple[Law, ...]:
 
 
 def select(fp: str = "reassoc", exclude: Iterable[str] = (), extra: Iterable[Law] = ()) -> tuple[Law, ...]:
-    """The laws that may fire: those with the licence `fp` allows, but for the excluded ones.
+    """The laws that may fire: those whose licence `fp` allows, without the excluded ones.
 
     exclude: names of laws or of rulesets.  extra: further laws.
-    Raises ValueError for an unknown licence or name, TypeError for a rule that is no law.
+    Raises ValueError for an unknown licence or name, TypeError for a rule that is not a law.
 
     >>> "push_out_seq" in {x.ruleset for x in select(exclude=["push_out_seq"])}
     False
@@ -306,7 +306,7 @@ def select(fp: str = "reassoc", exclude: Iterable[str] = (), extra: Iterable[Law
 
 
 def allowed(laws: Sequence[Law], fp: str = "reassoc", exclude: Iterable[str] = ()) -> tuple[Law, ...]:
-    """Those of some laws that a licence allows, but for the excluded ones.
+    """Those of some laws that a licence allows, without the excluded ones.
 
     exclude: names of laws or of rulesets ("inplace" among them, which has none).  Raises ValueError for an unknown
     licence or name, TypeError where exclude is no list of names.

@@ -128,7 +128,7 @@ def _profiled(profile: Any, name: str | None) -> str:
 
 
 def _adapts(adapt: Any) -> bool:
-    """Whether a function finds programs for the sizes of calls.  Raises TypeError for what is no truth value."""
+    """Whether a function finds programs for the sizes of calls.  Raises TypeError for anything but a truth value."""
     if not (adapt is None or is_truth(adapt)):
         raise TypeError(f"adapt must be True or False, found {show(adapt)}")
     return bool(config.adapt if adapt is None else adapt)

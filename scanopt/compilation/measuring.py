@@ -51,7 +51,7 @@ def seconds_per_call(call: Callable[[], object], budget: float = 0.2) -> float:
 
 
 def least_seconds(call: Callable[[], object], seconds: float, clock: Callable[[], float] = perf_counter) -> float:
-    """Seconds of a call: the least of five batches, or calls, that take so many seconds together.
+    """Seconds of a call: the least of five batches, or calls, that take `seconds` together.
 
     >>> 0 < least_seconds(lambda: None, 0.001) < 1
     True

@@ -38,7 +38,7 @@ def without_collections() -> Iterator[None]:
 
 
 def _forked() -> None:
-    """In a process that was forked within pauses of other threads, nobody would end them."""
+    """In a process that was forked during pauses of other threads, these would never end."""
     if _pauses and _pauses[0]:
         gc.enable()
     _pauses.clear()

@@ -102,7 +102,7 @@ def keep_program(file: Path, made: Function, memory: float | None) -> None:
 
 
 def _may_be_kept(plan: OptimizationPlan) -> bool:
-    """Whether a text tells all that decides which program is chosen."""
+    """Whether a text contains everything that decides which program is chosen."""
     return (
         config.compilation_cache
         and plan.request.optimizes

@@ -20,7 +20,7 @@ from scanopt.compilation.inputs import In
 from scanopt.compilation.saving import FORMAT, VERSION, digest, text_of
 from scanopt.compilation.signature import Signature
 from scanopt.program.ir import Compute, Loop, Program
-from scanopt.program.reading import Json, fields, integer, list_in, read_json, text_in, texts_in
+from scanopt.program.reading import Json, check_version, fields, integer, list_in, read_json, text_in, texts_in
 from scanopt.program.serial import read_const, read_program
 
 __all__ = ["SavedFunction", "from_text", "load"]
@@ -98,11 +98,7 @@ def from_text(text: str, backend: str | None = None) -> SavedFunction:
 
 def _function(data: Json, backend: str | None) -> SavedFunction:
     where = "function"
-    head = data if isinstance(data, dict) else {}
-    if head.get("format") != FORMAT:
-        raise ValueError(f"not a {FORMAT}: no field format={FORMAT!r}")
-    if head.get("version") != VERSION or isinstance(head.get("version"), bool):
-        raise ValueError(f"version {head.get('version')!r} is not known: expected {VERSION}")
+    check_version(data, FORMAT, VERSION)
     f = fields(
         data, where, "format version name backend inputs shared reads updates form keys program sha256"
     )  # fmt: skip

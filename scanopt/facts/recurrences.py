@@ -1,4 +1,4 @@
-"""Facts about recurrences: what a state becomes by operators of which all else is known without it.
+"""Facts about recurrences: what a state becomes by operators whose other arguments are known without it.
 
 Loops are taken apart here: a recurrence is recognized by the cycle that its state lies on, and what
 feeds it from outside the cycle is a sequence, whatever else the loop computes.

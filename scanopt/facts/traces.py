@@ -1,4 +1,4 @@
-"""Facts about operators of which all rows, or the last ones, are asked for: those that can be computed at once."""
+"""Facts about operators whose rows, all or the last ones, are asked for: which can be computed at once."""
 
 from __future__ import annotations
 

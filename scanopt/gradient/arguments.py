@@ -94,7 +94,7 @@ def _reason(cost: Variable, x: Variable) -> str:
     if not smooth(x):
         return f"it is of dtype {x.dtype}, and only floats and complex numbers have gradients: cast it before its use"
     if isinstance(x, Constant):
-        return "this very constant is no part of the graph (equal numbers written twice are two constants)"
+        return "this very constant is not in the graph (a number that is written twice makes two constants)"
     if x.owner is None and x.name and unsliced(x.name) != x.name:
         return "it is a value of one step of a loop, and no part of the graph outside: ask for what the loop reads"
     if any(not v.name or unsliced(v.name) != v.name for v in leaves([cost])):
@@ -102,7 +102,7 @@ def _reason(cost: Variable, x: Variable) -> str:
             "what a step is given of a sequence is a value of its own, of which it is not known what it was computed "
             "from: pass y in non_sequences and T.arange(y.shape[0]) in sequences, and take the gradient of y[i]"
         )
-    return "it is no part of the graph, or only by way of integers, comparisons, shapes or what is considered constant"
+    return "it is not in the graph, or only behind integers, comparisons, shapes or what is considered constant"
 
 
 def scalar_cost(site: Site, cost: Any) -> Variable:

@@ -14,4 +14,4 @@ class DisconnectedInputWarning(UserWarning):
 
 
 class NullTypeGradError(TypeError):
-    """A gradient goes through an operator that has none."""
+    """A gradient would go through an operator without derivatives."""

@@ -23,7 +23,7 @@ def flows(
     stop: Collection[Variable] = (),
     given: Collection[Variable] = (),
 ) -> set[Variable]:
-    """Of all that `outputs` rest on, what may depend smoothly on one of `wrt`.
+    """Of everything that `outputs` depend on, what may depend smoothly on one of `wrt`.
 
     stop: what depends on nothing.  given: what is not looked behind.
     """

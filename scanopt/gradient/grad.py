@@ -49,7 +49,7 @@ def grad(
     add_names: name the results "d(cost)/d(x)".  return_disconnected: what stands for them: "zero",
         "none" or "disconnected" (None too).
     Returns gradients of the shapes and dtypes of wrt, a list for a list.
-    Raises TypeError for a cost that is no float scalar or an entry that is no variable, ValueError for
+    Raises TypeError for a cost that is not a float scalar or an entry that is not a variable, ValueError for
     lengths that do not fit, DisconnectedInputError, NullTypeGradError where an operator on the way has
     no gradient.
 

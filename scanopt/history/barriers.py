@@ -15,7 +15,7 @@ _PLACES = 12  # told of one condition
 
 
 def barriers(recorded: Recording) -> dict[str, dict[str, Any]]:
-    """Per law that did not fire, and whose pattern is there, what it lacks."""
+    """For each law that did not fire though its pattern was found, what it lacked."""
     assert isinstance(recorded.asking, IdleLaws)
     scene, probed = recorded.asking.answers(recorded.program)
     teller = Teller(scene)

@@ -39,7 +39,7 @@ class EGraphTables:
         self.number: dict[Form, int] = {}
 
     def tables(self) -> dict[str, Any]:
-        """All of it, as the document has it."""
+        """All of it, in the form of the document."""
         self._cheapest = _cheapest(self._graph, self._problem)
         near = self._near()
         for c in near:
@@ -101,7 +101,7 @@ class EGraphTables:
         return self._problem.price(c, f)[0] if usable and self._problem.usable(f) else None
 
     def _equalities(self, near: Sequence[int]) -> Iterator[list[Any]]:
-        """Class, law, and the two forms that it says are equal: null for a side that is no form."""
+        """Class, law, and the two forms that it says are equal: null for a side that is not a form."""
         there = {*near}
         for c, found in self._from.equalities.items():
             if c in there:

@@ -80,7 +80,7 @@ def _blocks(lines: Sequence[Line]) -> Iterator[tuple[int, int]]:
 
 
 def kernel_rows(kernels: Iterable[HistoryKernel], lines: Sequence[int], limits: MachineLimits) -> list[dict[str, Any]]:
-    """What is told of kernels.  lines: the numbers of the program's lines."""
+    """The rows about kernels.  lines: the numbers of the program's lines."""
     out = []
     for k in kernels:
         least, spent = limits.seconds(k.need)
@@ -130,7 +130,7 @@ class _Needs:
         return None if i is None or i.loop or i.id not in self._sizes.of else self._sizes.of[i.id].operand
 
     def _bytes(self, name: str) -> float:
-        """The bytes of a value, of one step; 0 where nobody knows."""
+        """The bytes of a value, of one step; 0 if not known."""
         operand = self._operand(name)
         return 0.0 if operand is None else bytes_of(operand)
 

@@ -43,7 +43,7 @@ class Mutant:
 
     @property
     def name(self) -> str:
-        """What tells it from all others."""
+        """Its unique name."""
         return f"{self.fact} {self.rule} {self.atom}"
 
     @property

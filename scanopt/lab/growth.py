@@ -153,7 +153,7 @@ class _Meter:
         return Growth(tuple(laws), tuple(self._sizes), tuple(self._facts), stopped)
 
     def _round(self) -> bool:
-        """What follows from facts, then each law alone."""
+        """First all facts that follow, then each law by itself."""
         engine = self._engine
         before = engine.size()
         facts = engine.round(frozenset())

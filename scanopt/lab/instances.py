@@ -35,7 +35,7 @@ _CHOICES = ("where", "ifelse")
 
 
 def instances(law: Law, count: int, seed: int = 0) -> Iterator[Program]:
-    """Up to so many programs that contain the left side of a law, none where no program can."""
+    """At most `count` programs that contain the left side of a law; none if no program can."""
     if any(head in _BEYOND for head in _heads(law.equation.left)):
         return
     rng = random.Random(f"{law.name} {seed}")
@@ -315,7 +315,7 @@ def _from_end(x: Any) -> bool:
 
 def _name(x: Any) -> str:
     if not isinstance(x, Term) or x.args is not None:
-        raise NotImplementedError("a clock or state that is no variable")
+        raise NotImplementedError("a clock or state that is not a variable")
     return x.head
 
 

@@ -97,7 +97,7 @@ def _regular(x: Any) -> Any:
 
 
 def _whole(part: Any) -> Any:
-    """The array of which a result is one part."""
+    """The array that a result is a part of."""
     return _whole(part.owner.inputs[0]) if part.owner.op.name in ("getitem", "transpose") else part
 
 

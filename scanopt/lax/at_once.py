@@ -23,7 +23,7 @@ def _has_variables(x: Any) -> bool:
 
 
 def at_once(build: F) -> F:
-    """`build`, run where it is called with arrays alone, outside of functions that are traced.
+    """`build`, run at once when it is called with arrays only, outside of traced functions.
 
     What reads symbolic arrays that it was not passed stays symbolic, and what reads shared variables, too.
     """

@@ -71,7 +71,7 @@ _SIMPLE = frozenset(
         "shape",
     ]
 )
-"""Operators of which each was measured to hold 3 rows at most, and some that are much like these."""
+"""Operators that were measured to hold at most 3 rows each, and some that are much like these."""
 
 _PER_HELD = 10.0
 """What a gradient with respect to a non-sequence takes, in sizes of it: sums, their copies, and the result."""
@@ -175,7 +175,7 @@ def _of(v: Variable, env: Env) -> Variable:
 
 
 def _row(x: Variable) -> Variable:
-    """An array of the shape of x's rows, of which there may be none."""
+    """An array of the shape of x's rows, even if there are none."""
     row: Variable = FUNCTIONS["zeros"](dims_of(x)[1:], dtype=x.dtype)
     return row
 

@@ -56,7 +56,7 @@ def check(condition: Any, message: str, value: Any = None) -> Any:
     Without a value the check belongs to the step, branch or function that is being traced, and runs if any of its
     results is computed; outside of these a symbolic condition is an error.  No law drops a check while the value is
     used; a check whose condition is known to hold costs nothing.
-    Raises TypeError for a condition that is no array.
+    Raises TypeError for a condition that is not an array.
 
     >>> import numpy as np
     >>> from scanopt import CheckError, interpret, loop, tensor as T
@@ -145,7 +145,7 @@ def _numbered(site: Site, fmt: str, args: Sequence[Any], kwargs: dict[str, Any])
     try:
         places = list(Formatter().parse(fmt))
     except ValueError as error:
-        raise site.error(ValueError, f"the text {fmt!r} is no format: {error}") from None
+        raise site.error(ValueError, f"the text {fmt!r} is not a format: {error}") from None
     out, used, nth = "", list[Any](), 0
     for before, name, form, conversion in places:
         out += before.replace("{", "{{").replace("}", "}}")

@@ -149,7 +149,7 @@ def filter(
     fn: returns one truth value for all sequences, or one for each of them.  Of a sequence that is read at several
     taps, the entry of the present step (tap 0) is kept.
     Returns an array, or a list of them for several sequences.
-    Raises TypeError for a result that is no truth value, ValueError for a wrong number of them, and
+    Raises TypeError for a result that is not a truth value, ValueError for a wrong number of them, and
     as `scan` does.
 
     >>> from scanopt import interpret, tensor as T

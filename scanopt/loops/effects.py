@@ -158,7 +158,7 @@ register(
 
 
 def after(x: Variable, done: Sequence[Variable]) -> Variable:
-    """x, once all of `done` are there."""
+    """x, once all of `done` are available."""
     return apply(Op.make("after"), x, *done) if done else x
 
 

@@ -93,9 +93,9 @@ def loops_of(outputs: Iterable[Variable]) -> list[Scan]:
 
 
 def leaves(outputs: Iterable[Variable], given: Collection[Variable] = ()) -> list[Variable]:
-    """The inputs and shared variables that `outputs` rest on, those in `given` aside.
+    """The inputs and shared variables that `outputs` depend on, except those in `given`.
 
-    Constants are no inputs.  A nested loop counts by what it reads from outside.
+    Constants are not inputs.  A nested loop counts by what it reads from outside.
 
     >>> from scanopt.array.types import TensorType
     >>> x = Variable(TensorType("float64", ()), "x")

@@ -60,7 +60,7 @@ class Options:
 
 
 def check_truth(site: Site, option: str, value: Any, expected: str = "True or False") -> None:
-    """Raise TypeError when the value is no truth value."""
+    """Raise TypeError when the value is not a truth value."""
     if not is_truth(value):
         raise site.error(TypeError, f"{option} must be {expected}, found {show(value)}")
 

@@ -60,7 +60,7 @@ def clone(output: Any, replace: Any = None, strict: bool = True, share_inputs: b
 def replacements(argument: str, given: Any, strict: bool = True) -> Env:
     """What the user gave as `argument`: variable -> its replacement, checked.
 
-    Raises TypeError where one is no variable or the two do not fit, ValueError where one is named twice.
+    Raises TypeError if one is not a variable or the two do not fit, ValueError if one is named twice.
     """
     if given is not None and (isinstance(given, str | Variable) or not isinstance(given, Iterable)):
         raise TypeError(f"{argument} must be a dict or pairs of a variable and its replacement, found {show(given)}")

@@ -29,7 +29,7 @@ def scan_args(
     outer_inputs: the Scan node, `xs.owner` of an output xs, and nothing else; or, with the other four, lists of
         variables in the documented order, and how many of each kind they are: `node.op.info`.  The node's own
         `inputs` and `outputs`, whose order is ours, are taken for the documented lists.
-    Raises TypeError for what is no Scan node and no lists, ValueError for lists of a wrong length.
+    Raises TypeError for anything but a Scan node or lists, ValueError for lists of a wrong length.
 
     >>> from scanopt import scan, tensor as T
     >>> xs, _ = scan(lambda u, x: u + x, T.vector("u"), outputs_info=T.scalar("x0"))

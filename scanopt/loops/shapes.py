@@ -63,7 +63,7 @@ def _step(node: Scan, outer: Known) -> tuple[list[Operand], Operand | None]:
 def abstract_values(
     outputs: Sequence[Variable], known: Known, shapes: Mapping[Variable, Shape] | None = None
 ) -> dict[Variable, Operand]:
-    """What is known of `outputs` and all they rest on, from the operands `known`.
+    """What is known of `outputs` and of all that they depend on, from the operands `known`.
 
     shapes: what some of the values must have: their lengths are those where nothing else tells.
     Of an ifelse that is the side chosen, where the condition is known; else what both sides have in

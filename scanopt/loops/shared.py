@@ -46,7 +46,7 @@ def last_values(node: Scan) -> Updates:
 
 
 def forgotten_streams(results: Iterable[Variable], updated: Collection[SharedVariable]) -> dict[SharedVariable, Scan]:
-    """The streams of random numbers that loops advance, and whose last value nobody keeps; each with its loop.
+    """The streams of random numbers that loops advance, and whose last value is not kept; each with its loop.
 
     updated: the shared variables that are set after each call.  A stream with a default update is
     left out: there it was said that it is to stay.

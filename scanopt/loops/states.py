@@ -42,7 +42,7 @@ class Calls:
 
 
 def fits(number: Any, dtype: str) -> bool:
-    """Whether a bare Python number may stand in an array of `dtype`.
+    """Whether an array of `dtype` can hold a bare Python number.
 
     >>> fits(0, "float32"), fits(0.5, "int64"), fits(-1, "uint8"), fits(True, "int8")
     (True, False, False, True)
@@ -153,7 +153,7 @@ class _Relax:
         dtype = np.promote_types(now.dtype, result.dtype).name
         raise self.site.error(
             ValueError,
-            f"{text}, which is no {result.dtype}, but the step gives {result}: cast the step's "
+            f"{text}, which does not fit into {result.dtype}, but the step gives {result}: cast the step's "
             f"result with .astype('{dtype}'), or start from np.{result.dtype}(...)",
         )
 

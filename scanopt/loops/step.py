@@ -172,7 +172,7 @@ def _result(site: Site, x: Any, i: int) -> Result:
 def step_results(site: Site, raw: Any) -> tuple[Result, ...]:
     """The results of one step in order; bare Python numbers stay as they are.
 
-    Raises TypeError for None and what is no array.
+    Raises TypeError for None, and for anything but arrays.
     """
     if raw is None:
         raise site.error(TypeError, "the step returned None: does it lack a return? A step without outputs returns []")

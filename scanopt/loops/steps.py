@@ -239,7 +239,7 @@ def plan(site: Site, args: tuple[SequenceArg, ...], n_steps: Any, go_backwards: 
     """Align the sequences and find the number of steps.
 
     Raises ValueError when neither sequences nor n_steps say how many, or a sequence is known to be
-    too short; TypeError, ValueError for an n_steps that is no integer scalar.
+    too short; TypeError, ValueError for an n_steps that is not an integer scalar.
     """
     if endless(n_steps):
         n_steps = None if args else Constant(np.int64(ENDLESS))

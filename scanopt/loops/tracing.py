@@ -39,7 +39,7 @@ def collecting() -> Iterator[list[Variable]]:
 
 
 def attached(results: Any, asked: list[Variable]) -> Any:
-    """A structure of results that are there only after what was asked for."""
+    """A structure of results that are available only after what was requested."""
     if not asked:
         return results
 

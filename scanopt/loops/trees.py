@@ -80,7 +80,7 @@ def mapped_leaves(f: Callable[[Any], Any], tree: Any) -> Any:
 
 
 def tree_key(tree: Any, leaf: Callable[[Any], Hashable]) -> Hashable:
-    """What structures are told apart by, with `leaf` of each leaf.
+    """What distinguishes structures, with `leaf` of each leaf.
 
     >>> tree_key((1, 2), type) == tree_key((3, 4), type), tree_key((1, 2), type) == tree_key([1, 2], type)
     (True, False)

@@ -15,7 +15,7 @@ __all__ = ["split_until", "until"]
 class until:  # noqa: N801  the documented name
     """Returned last by a step: the loop ends after the step where `condition` is true.
 
-    condition: a scalar.  Raises TypeError when it has axes or is no array.
+    condition: a scalar.  Raises TypeError when it has axes or is not an array.
 
     >>> from scanopt import scan, tensor as T
     >>> powers, _ = scan(lambda p: (p * 2, until(p * 2 > 45)), outputs_info=1.0, n_steps=1024)

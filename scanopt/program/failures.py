@@ -150,7 +150,7 @@ class _Step:
             yield f"where {', '.join(made)}"
 
     def places(self, around: Sequence[Loop]) -> dict[str, list[str]]:
-        """The loops that it lies in, those its operands come from, and those that its result is for.
+        """The loops that it is in, those that its operands come from, and those that use its result.
 
         around: the loops around it in the program, innermost first; each may run several scans.
         """

@@ -145,7 +145,7 @@ class _Scope:
 
 
 def _state(state: CarriedState, init: Variable, taps: tuple[Variable, ...], update: Variable) -> MitSot | SitSot:
-    """Its slot; init: as many rows as it is deep, of which the deepest tap may need less."""
+    """Its slot; init: as many rows as it is deep; the deepest tap may need fewer."""
     node, depth = init.owner, max(k for k, _ in state.taps)
     if depth == 1 and isinstance(node, Apply) and node.op == _AS_ONE_ROW:
         return SitSot(node.inputs[0], taps[0], update)

@@ -181,7 +181,7 @@ class Program(Displayed):
     """Inputs, constants, steps in order, and the names that are the results.
 
     checks: names whose steps must run although no result needs them (lengths of sequences).
-    profile: titles of profiled loops of which no loop is left.
+    profile: titles of profiled loops that are no longer in the program.
     exact: results are to be equal bit for bit to those of the program as written: see `OpSpec.by_layout`.
     origins: by name, for messages only; a program that was written to a file has none.
     """

@@ -14,7 +14,8 @@ from typing import Any, NoReturn, TypeVar
 from scanopt.array.shown import shown
 
 __all__ = [
-    "Json", "fields", "integer", "label_in", "list_in", "names_in", "read_json", "text_in", "texts_in", "truth",
+    "Json", "check_version", "fields", "integer", "label_in", "list_in", "names_in", "read_json", "text_in", "texts_in",
+    "truth",
 ]  # fmt: skip
 
 LONGEST_MESSAGE = 500
@@ -23,7 +24,7 @@ T = TypeVar("T")
 
 
 def read_json(text: str, read: Callable[[Json], T]) -> T:
-    """What `read` makes of JSON text.  No field may stand twice; NaN and infinities are no numbers."""
+    """What `read` makes of JSON text.  No field may occur twice; NaN and infinities are refused."""
     try:
         return read(json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant))
     except RecursionError:
@@ -43,6 +44,15 @@ def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
+
+
+def check_version(data: Json, kind: str, version: int) -> None:
+    """Raise ValueError unless this is an object of this kind and version of the format."""
+    head = data if isinstance(data, dict) else {}
+    if head.get("format") != kind:
+        raise ValueError(f"not a {kind}: no field format={kind!r}")
+    if head.get("version") != version or isinstance(head.get("version"), bool):
+        raise ValueError(f"version {head.get('version')!r} is not known: expected {version}")
 
 
 def fields(data: Json, where: str, names: str) -> dict[str, Json]:
@@ -73,7 +83,7 @@ def text_in(f: dict[str, Json], name: str, where: str) -> str:
 
 
 def label_in(f: dict[str, Json], name: str, where: str) -> str:
-    """A field that is a string, nothing of which would be escaped where it is shown."""
+    """A field that is a string that can be shown without escapes."""
     found = text_in(f, name, where)
     if shown(found) != found:
         raise ValueError(f"{where}: {name} must be text that can be printed on one line, found {found!r}")
@@ -103,7 +113,7 @@ def texts_in(f: dict[str, Json], name: str, where: str) -> tuple[str, ...]:
 
 
 def names_in(f: dict[str, Json], name: str, where: str) -> tuple[str, ...]:
-    """A field that is a list of names, nothing of which would be escaped where it is shown."""
+    """A field that is a list of names that can be shown without escapes."""
     found = texts_in(f, name, where)
     if any(shown(x) != x for x in found):
         raise ValueError(f"{where}: {name} must be names that can be printed on one line")

@@ -21,7 +21,18 @@ from scanopt.array.shown import shown
 from scanopt.array.types import DTYPES, LONGEST, MOST_AXES, TensorType
 from scanopt.program.check import inferred
 from scanopt.program.ir import Branch, CarriedState, Compute, Const, Either, Input, Keep, Loop, Program, Read, Step
-from scanopt.program.reading import Json, fields, integer, label_in, list_in, names_in, read_json, text_in, truth
+from scanopt.program.reading import (
+    Json,
+    check_version,
+    fields,
+    integer,
+    label_in,
+    list_in,
+    names_in,
+    read_json,
+    text_in,
+    truth,
+)  # fmt: skip
 from scanopt.program.storage.check import check_storage
 from scanopt.program.storage.data import read_storage, storage_data
 from scanopt.program.storage.placement import keep_storage, storage_of
@@ -156,11 +167,7 @@ def read_program(data: Json) -> Program:
 
 def _program(data: Json) -> Program:
     where = "program"
-    head = data if isinstance(data, dict) else {}
-    if head.get("format") != FORMAT:
-        raise ValueError(f"not a {FORMAT}: no field format={FORMAT!r}")
-    if head.get("version") != VERSION or isinstance(head.get("version"), bool):
-        raise ValueError(f"version {head.get('version')!r} is not known: expected {VERSION}")
+    check_version(data, FORMAT, VERSION)
     f = fields(data, where, "format version inputs consts steps outputs checks notes profile exact storage")
     notes = f["notes"]
     if not isinstance(notes, dict) or not all(isinstance(v, str) for v in notes.values()):

@@ -123,7 +123,7 @@ def divided(n: int, size: int) -> list[Part]:
 
 
 def usual_size(arrays: Sequence[tuple[Any, int]], n: int, least: int = 8, most: int = 1 << 24) -> int:
-    """How many lanes a part has where nobody says: at least `least` parts, each with at most `most` bytes of inputs.
+    """How many lanes a part has by default: at least `least` parts, each with at most `most` bytes of inputs.
 
     It depends on the arrays alone, and so do the bits of what is put together.
     """

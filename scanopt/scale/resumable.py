@@ -51,7 +51,7 @@ class Resumable:
         return s.pack(results[: len(s.outputs)])
 
     def _name(self, values: Sequence[Any]) -> str:
-        """What tells a run from others: the function and its arguments."""
+        """What identifies a run: the function and its arguments."""
         found = hashlib.sha256(text_of(self.f).encode())
         for x in values:
             array = np.ascontiguousarray(x)

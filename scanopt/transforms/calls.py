@@ -26,7 +26,7 @@ def title(f: Any) -> str:
 
 
 def signature_of(f: Callable[..., Any]) -> inspect.Signature | None:
-    """The signature of a function, None where it has none, as some that are written in C."""
+    """The signature of a function; None if it has none, like some functions written in C."""
     try:
         return inspect.signature(f)
     except (TypeError, ValueError):
@@ -84,7 +84,7 @@ def _is_name(x: Any) -> bool:
 
 
 def leaf_type(x: Any) -> TensorType | None:
-    """The type that an argument is traced with: lengths other than 1 are left open.  None for what is no array.
+    """The type that an argument is traced with: lengths other than 1 are left open.  None for anything but an array.
 
     >>> str(leaf_type(np.zeros((3, 1)))), str(leaf_type(2.0)), leaf_type("relu")
     ('float64[?, 1]', 'float64[]', None)
@@ -149,9 +149,9 @@ class CallArguments:
         return [(i < n and i in known.positions) or x in known.names for i, x in enumerate(self.labels)]
 
     def key(self, exact: bool) -> tuple[Hashable, list[Any]]:
-        """What traces are told apart by, and the arrays among the arguments.  exact: told apart by all lengths.
+        """What distinguishes traces, and the arrays among the arguments.  exact: all lengths count.
 
-        Raises Symbolic where an argument is, TypeError for what is no array.
+        Raises Symbolic where an argument is, TypeError for anything but an array.
         """
         reader = _Reader(self.f, exact)
         parts = [
@@ -180,7 +180,7 @@ class CallArguments:
 
 @dataclass(frozen=True, eq=False)
 class _Reader:
-    """Reads arguments once: what tells them apart, and their arrays, in order.
+    """Reads arguments once: what distinguishes them, and their arrays, in order.
 
     bare: which of them are Python's floats and complex numbers.
     """
@@ -247,12 +247,12 @@ class _Reader:
         if _is_name(x):
             return self.static(x)
         raise TypeError(
-            f"an argument of {title(self.f)} is {show(x)}, which is no array of numbers: give arrays, numbers, and "
+            f"an argument of {title(self.f)} is {show(x)}, which is not an array of numbers: give arrays, numbers, and "
             "tuples, lists and dicts of them, or name the argument in static_argnames"
         )
 
     def static(self, x: Any) -> Hashable:
-        """What a value is told apart by that the function gets as it is."""
+        """What distinguishes a static argument: a value that the function gets as it is."""
         try:
             hash(x)
         except TypeError:

@@ -25,7 +25,7 @@ __all__ = ["custom_jvp", "custom_vjp"]
 
 @dataclass(frozen=True)
 class _Call:
-    """One call: its arguments, by position, those that are no arrays for gradients, and the variables in the others."""
+    """One call: its arguments, by position, those that get no gradients, and the variables in the others."""
 
     args: tuple[Any, ...]
     still: tuple[int, ...]

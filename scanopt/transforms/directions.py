@@ -101,7 +101,7 @@ def _linear(f: Callable[..., Any]) -> Any:
 def linearize(f: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """(f of the primals, the function from tangents to the derivative of f along them).
 
-    Raises as `jvp` does.  Each call of the function computes f anew.
+    Raises as `jvp` does.  Each call of the function computes f again.
 
     >>> import numpy as np
     >>> value, speed = linearize(np.sin, np.array(0.0))

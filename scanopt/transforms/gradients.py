@@ -36,7 +36,7 @@ def scalar(f: Callable[..., Any], what: str, call: Fresh) -> Variable:
 
 
 def function_of_arrays(what: str, f: Any) -> None:
-    """Raises TypeError for what is no Python function."""
+    """Raises TypeError for anything but a Python function."""
     if not callable(f) or getattr(f, "is_compiled", False):
         raise TypeError(f"{what} takes a Python function of arrays, found {show(f)}")
 
@@ -97,7 +97,7 @@ def grad(cost: Any = None, wrt: Any = None, *args: Any, **kwargs: Any) -> Any:
     Further options are those of `jit`.  Called with symbolic arrays, or while another function is traced, it is part
     of that graph; called with arrays it is compiled as `jit` does.  What f does not depend on has gradient 0; of
     complex numbers it is dL/dRe + i dL/dIm.
-    Raises TypeError, ValueError for a function that returns no real scalar and arguments that are no floats.
+    Raises TypeError, ValueError for a function that returns no real scalar and arguments that are not floats.
 
     >>> import numpy as np
     >>> grad(lambda w, x: np.sum(w["a"] * x))({"a": 2.0}, np.array([1.0, 2.0]))

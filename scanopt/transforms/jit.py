@@ -37,7 +37,7 @@ _WITHOUT_EFFECT = ("donate_argnums", "donate_argnames", "inline", "keep_unused")
 
 
 def as_results(f: Callable[..., Any], results: Any) -> Any:
-    """The structure of results with variables as leaves.  Raises TypeError for what is no array."""
+    """The structure of results with variables as leaves.  Raises TypeError for anything but an array."""
     feed = [_result(f, path, x) for path, x in tree_leaves(results, "result")]
     return rebuilt(results, iter(feed).__next__)
 
@@ -49,8 +49,8 @@ def _result(f: Callable[..., Any], path: str, x: Any) -> Variable:
         return as_variable(x)
     except (TypeError, ValueError, OverflowError):
         raise TypeError(
-            f"{path} of {title(f)} is {show(x)}, which is no array: what is traced returns arrays, and tuples, lists "
-            "and dicts of them"
+            f"{path} of {title(f)} is {show(x)}, which is not an array: a traced function returns arrays, tuples, "
+            "lists and dicts of them"
         ) from None
 
 

@@ -86,7 +86,7 @@ class LivePages:
                 self._count += 1
 
     def add(self, name: str, page: str) -> None:
-        """One more page, or one of that name anew."""
+        """Add a page, or update the one of that name."""
         self.set({**self._pages, name: page})
         for shown_in in self._widgets:
             with shown_in.hold_sync():
@@ -147,7 +147,7 @@ class LivePages:
 
 
 def _small(title: str, body: str) -> str:
-    """A page that is no report: a list, or what went wrong."""
+    """A page that is not a report: a list, or what went wrong."""
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><link rel="icon" href="data:,">'
         f"<title>{title}</title><style>{_STYLE}</style></head>\n<body><h1>{title}</h1>{body}\n</body></html>\n"

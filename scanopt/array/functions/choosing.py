@@ -51,10 +51,10 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 @public("choose", numpy=("choose",))
 def choose(a: Any, choices: Any, mode: str = "raise") -> Variable:
-    """For each element of a the element of the choice with this number; all broadcast.
+    """For each element of a, the element of the choice with this number; all broadcast.
 
     a: integers.  choices: a list of arrays, or an array of them along its first axis.  mode: for other numbers "wrap"
-    or "clip"; "raise" raises IndexError, in the run.  Raises TypeError for what is no integer.
+    or "clip"; "raise" raises IndexError, in the run.  Raises TypeError for anything but an integer.
 
     >>> choose([1, 0], [[1, 2], [10, 20]]).eval()
     array([10,  2])

@@ -43,7 +43,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
 
 
 def _both(x: Any, y: Any) -> tuple[Any, Any]:
-    """Two operands of which a Python number has the dtype that it takes beside the other."""
+    """Two operands; a Python number takes its dtype from the other one."""
     if isinstance(x, Variable) and isinstance(y, Variable):
         return x, y
     if isinstance(x, Variable):

@@ -198,7 +198,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
 
 @public("interp", numpy=("interp",))
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Variable:
-    """Values at x of the lines between the points (xp, fp), of which xp increases.
+    """Values at x of the lines between the points (xp, fp); xp increases.
 
     left, right: values below and above all points, else those of the first and last.  period: of xp, which is sorted.
     Raises ValueError where xp and fp are no vectors, or known to have different lengths.

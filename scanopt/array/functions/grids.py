@@ -1,4 +1,4 @@
-"""Numbers at equal distances and grids of them: linspace and its kin, meshgrid, ix_, indices, broadcast_shapes."""
+"""Numbers at equal distances and grids of them: linspace and the like, meshgrid, ix_, indices, broadcast_shapes."""
 
 from __future__ import annotations
 

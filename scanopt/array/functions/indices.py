@@ -107,7 +107,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Variable,
     """The index along each axis of the entries with these numbers, in an array of a shape.
 
     indices: integers.  shape: ints and integer scalars.  order: "C", the last axis counts first, or "F".
-    Raises TypeError for numbers that are no integers, in the run IndexError for those out of range.
+    Raises TypeError for numbers that are not integers, in the run IndexError for those out of range.
 
     >>> [int(i.eval()) for i in unravel_index(5, (2, 3))]
     [1, 2]

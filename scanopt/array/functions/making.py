@@ -1,4 +1,4 @@
-"""New arrays: array, asarray and their kin, empty, identity, tri, fromfunction.
+"""New arrays: array, asarray and their relatives, empty, identity, tri, fromfunction.
 
 Arguments about where an array lies in memory (`copy`, `order`, `device`, `like`) have no effect on symbolic arrays.
 """
@@ -33,7 +33,7 @@ def array(
     """A symbolic array of numbers, symbolic arrays, or lists of them in lists.
 
     dtype: cast to it.  ndmin: with at least so many axes, new ones in front.
-    Raises ValueError where parts have different shapes, TypeError for what is no array of numbers.
+    Raises ValueError where parts have different shapes, TypeError for anything but an array of numbers.
 
     >>> array([1, 2.5]).type
     TensorType(dtype='float64', shape=(2,))

@@ -199,7 +199,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Variable:
 def polydiv(u: Any, v: Any) -> tuple[Variable, Variable]:
     """The quotient and the remainder of two polynomials, as vectors of coefficients; the first of `v` is not 0.
 
-    The remainder has no leading coefficients that are 0 but for rounding, as in NumPy.
+    Leading coefficients of the remainder that are 0 up to rounding are left out, as in NumPy.
 
     >>> [c.eval().tolist() for c in polydiv([3.0, 5.0, 2.0], [2.0, 1.0])]
     [[1.5, 1.75], [0.25]]

@@ -124,7 +124,7 @@ def of_solve_triangular(op: Op, args: Args, out: Variable, g: Variable) -> Parts
 
 
 def _read(x: Variable, lower: bool, unit: bool = False) -> Variable:
-    """The part of a gradient by a matrix of which one triangle is read, or (unit) the triangle without the diagonal."""
+    """The part of a gradient with respect to a matrix that is read: one triangle, or (unit) it without the diagonal."""
     if lower:
         return _below(x, -1 if unit else 0)
     part: Variable = FUNCTIONS["triu"](x, 1 if unit else 0)

@@ -281,7 +281,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Va
     """Numbers from start (or 0) up to stop, without it, at distance step.
 
     Integers give int64, others float64, unless `dtype` says otherwise, as np.arange.
-    Raises TypeError for arguments that are no scalars.
+    Raises TypeError for arguments that are not scalars.
 
     >>> arange(2, 7, 2).type
     TensorType(dtype='int64', shape=(3,))

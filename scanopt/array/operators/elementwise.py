@@ -1,4 +1,4 @@
-"""Elementwise operators that are no ufuncs: where, clip, cast, round, real, imag, sigmoid, and what they make."""
+"""Elementwise operators that are not ufuncs: where, clip, cast, round, real, imag, sigmoid, and what they make."""
 
 from __future__ import annotations
 

@@ -253,7 +253,7 @@ def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Variab
 
 @public("repeat", numpy=("repeat",))
 def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
-    """Each entry of x along an axis (flattened where None) so many times.
+    """Each entry of x along an axis, repeated (axis None: x is flattened).
 
     repeats: an integer, an integer scalar, or one per entry.
 
@@ -275,7 +275,7 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
 
 @public("tile", numpy=("tile",))
 def tile(x: Any, reps: Any) -> Variable:
-    """x so many times along each axis.
+    """x repeated along each axis.
 
     >>> tile(np.ones((2, 3)), (2, 1, 2)).type.shape
     (2, 2, 6)

@@ -81,7 +81,7 @@ register(
 
 @public("specify_shape")
 def specify_shape(x: Any, shape: Any) -> Variable:
-    """x, of which it is known from here on that it has this shape; it is checked when the function runs.
+    """x, promised to have this shape; the promise is checked when the function runs.
 
     shape: a length for each axis: an int, an integer scalar, or None for one that may be any.
     Raises ValueError where x is known to have another shape, and when it runs where it has.

@@ -107,7 +107,7 @@ def getitem(x: Any, key: Any) -> Variable:
 
 @public("getitem")
 def part(x: Any, key: Any) -> Variable:
-    """`x[key]` as users write it, of which `set` and `inc` make a new array: all of x, too, is a part of x alone.
+    """`x[key]` as users write it; `set` and `inc` make a new array of it.  All of x is a part of x, too.
 
     >>> v = as_tensor_variable(np.zeros(3))[1:]
     >>> part(v, slice(None)) is v, part(v, slice(None)).set(1.0).type.shape
@@ -148,7 +148,7 @@ def set_subtensor(x: Any, y: Any) -> Variable:
     """The array v with its part x = v[...] replaced by y; v itself is not changed.
 
     x: the result of indexing, as in `set_subtensor(v[1:3], 0)`.  y: broadcasts to it.
-    Raises TypeError when x is no such part, or for a cast that loses.
+    Raises TypeError when x is not such a part, or for a cast that loses precision.
 
     >>> set_subtensor(as_tensor_variable(np.zeros(3))[1:], 1.0)
     a result of setitem float64[3]

@@ -321,7 +321,7 @@ def permutation(key: Any, size: Any = (), n: Any = 1, ndim: int | None = None, d
 
 
 def shuffled(key: Any, x: Any) -> Variable:
-    """x with the entries of its last axis in random order, another one for each row."""
+    """x with the entries of its last axis in random order, a different one for each row."""
     v = as_variable(x)
     if v.ndim == 0:
         raise ValueError(f"nothing to shuffle in {describe(v)}")

@@ -14,7 +14,7 @@ __all__ = ["RandomStream"]
 class RandomStream(Streams):
     """PyTensor's `RandomStream`: symbolic random numbers that differ from call to call of a compiled function.
 
-    As `RandomStreams`, whose numbers it draws, but for the order of arguments: those of the distribution, then size.
+    It draws the numbers of `RandomStreams`, but its arguments are in another order: parameters, then the size.
 
     >>> RandomStream(1234).normal(1.0, 2.0, size=(2, 3)).type
     TensorType(dtype='float64', shape=(2, 3))

@@ -151,7 +151,7 @@ class RandomStreams(Streams):
         return self.gen(random_functions.permutation, size, n, ndim, dtype)
 
     def shuffle_row_elements(self, input: Any) -> Variable:
-        """The entries of the last axis in random order, another one for each row."""
+        """The entries of the last axis in random order, a different one for each row."""
         return self.gen(random_functions.shuffled, input)
 
 

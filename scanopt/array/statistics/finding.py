@@ -48,9 +48,9 @@ def nonzero(a: Any) -> tuple[Variable, ...]:
 
 @public("where", numpy=("where",))
 def where_of(condition: Any, x: Any = None, y: Any = None) -> Any:
-    """x where the condition holds (is not 0), y elsewhere; shapes broadcast.  Of a condition alone, where it holds.
+    """x where the condition holds (is not 0), y elsewhere; shapes broadcast.  With a condition alone: where it holds.
 
-    Raises ValueError where one of x and y is given.
+    Raises ValueError if only one of x and y is given.
 
     >>> where_of([True, False], 1, 2).eval()
     array([1, 2])
@@ -94,7 +94,7 @@ def extract(condition: Any, arr: Any) -> Variable:
 def compress(condition: Any, a: Any, axis: int | None = None) -> Variable:
     """The slices of `a` along an axis (flattened where None) where the condition, a vector, is not 0.
 
-    Raises ValueError for a condition that is no vector; IndexError when run, where it is longer than the axis.
+    Raises ValueError for a condition that is not a vector; IndexError when run, where it is longer than the axis.
 
     >>> compress([0, 1], [[1, 2], [3, 4], [5, 6]], axis=0).eval()
     array([[3, 4]])

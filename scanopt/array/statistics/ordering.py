@@ -34,7 +34,7 @@ def _checked(name: str, v: Variable, kth: Any, axis: int) -> None:
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Variable:
     """a with the elements of rank kth in their places, smaller ones before them: here all are sorted.
 
-    Raises TypeError, ValueError for a kth that is no integer, or out of bounds.
+    Raises TypeError, ValueError for a kth that is not an integer, or out of bounds.
 
     >>> partition([3, 1, 2], 1).eval()
     array([1, 2, 3])
@@ -60,9 +60,9 @@ def argpartition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introsele
 
 @public("lexsort", numpy=("lexsort",))
 def lexsort(keys: Any, axis: int = -1) -> Variable:
-    """The indices that sort by the last key, where that is equal by the one before it, and so on.
+    """The indices that sort by the last key; where it is equal, by the one before it, and so on.
 
-    keys: arrays of one shape, or an array of which each entry along the first axis is a key.
+    keys: arrays of one shape, or an array whose entries along the first axis are the keys.
     Raises TypeError for no keys, or a number of them that is not known.
 
     >>> lexsort(([1, 0, 2], [5, 5, 4])).eval()

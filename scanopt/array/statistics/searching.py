@@ -59,10 +59,10 @@ _places("digitize", lambda xp, right: lambda line, values: xp.digitize(values, l
 
 @public("searchsorted", numpy=("searchsorted",))
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Variable:
-    """Where in the sorted vector `a` elements of v are to be inserted, int64 of v's shape.
+    """Where in the sorted vector `a` the elements of v would be inserted, as int64 of v's shape.
 
     side: "left" before equal elements, "right" behind them.  sorter: the indices that sort `a`.
-    Raises ValueError where `a` is no vector, or for another side.
+    Raises ValueError if `a` is not a vector, or for another side.
 
     >>> searchsorted([1, 2, 2, 5], [2, 3]).eval()
     array([1, 3])
@@ -80,7 +80,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Variable:
     """The number of the bin that each element of x is in, int64 of x's shape.
 
     bins: a vector that increases or decreases.  right: whether bins are closed on their right.
-    Raises ValueError where bins is no vector; when run, where it is not monotonic.
+    Raises ValueError if bins is not a vector; when run, where it is not monotonic.
 
     >>> digitize([0.5, 1.0, 7.0], [0.0, 1.0, 2.0]).eval()
     array([1, 2, 3])
@@ -123,7 +123,7 @@ register(
 def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Variable:
     """How often 0, 1, 2 ... occur in a vector of integers, up to the largest: int64, float64 with weights.
 
-    weights: a vector, of which those are added up that stand where the number does.  minlength: least length.
+    weights: a vector; the weights at the places of a number are added up.  minlength: least length.
     Raises TypeError for a vector of other dtypes, ValueError for other numbers of axes; when run, for negative numbers.
 
     >>> bincount([1, 1, 3]).eval()

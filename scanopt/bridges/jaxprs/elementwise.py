@@ -35,7 +35,7 @@ SPECIAL = {
 
 
 def kind(x: Variable) -> str:
-    """The kind of its dtype, as NumPy has it."""
+    """The kind of its dtype, as in NumPy."""
     return np.dtype(x.dtype).kind
 
 
@@ -181,7 +181,7 @@ def _convert(eq: JaxprEquation) -> Variable:
 
 @rule("bitcast_convert_type")
 def _bitcast(eq: JaxprEquation) -> Variable:
-    """As JAX has it, nothing flows back through bits."""
+    """As in JAX, no gradient flows back through bits."""
     x = eq.inputs[0]
     return bitcast(T.disconnected_grad(x) if kind(x) in "fc" else x, eq.types[0].dtype)
 

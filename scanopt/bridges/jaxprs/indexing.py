@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 import scanopt.tensor as T
-from scanopt.array.operators.scatter import scatter
 from scanopt.array.variable import Constant, Variable
 from scanopt.bridges.jaxprs.reading import JaxprEquation, rule
+from scanopt.bridges.peers import written
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def _picked(x: Variable, key: tuple[Any, ...]) -> Variable:
 
 
 def _filled(eq: JaxprEquation, w: _Windows, found: Variable, batch_axes: list[int]) -> Variable:
-    """What lies outside is a fixed value, where the mode asks for it."""
+    """Entries outside become a fixed value, if the mode asks for it."""
     if "FILL" not in str(eq.params["mode"]):
         return found
     inside = w.inside()
@@ -197,11 +197,4 @@ def _put(x: Variable, key: tuple[Any, ...], y: Variable, how: str, inside: Varia
         aside = T.concatenate([x, T.zeros((1, *x.type.shape[1:]), x.dtype)], 0)
         first = T.where(T.reshape(inside, inside.type.shape[: np.ndim(key[0])]), key[0], n)
         return _put(aside, (first, *key[1:]), y, how, None, many)[:n]
-    part = x[key] if key else x[()]
-    if how == "":
-        made: Variable = T.set_subtensor(part, y)
-    elif how == "add":
-        made = T.inc_subtensor(part, y)
-    else:
-        made = scatter({"mul": "multiply", "min": "minimum", "max": "maximum"}[how], part, y)
-    return made
+    return written(x[key] if key else x[()], y, how or "set")

@@ -101,7 +101,7 @@ def _pad(eq: JaxprEquation) -> Variable:
 
 
 def padded(x: Variable, value: Variable, config: object) -> Variable:
-    """x with so many values before, after and between its entries along each axis; less than none cuts entries off."""
+    """x with values before, after and between its entries along each axis; negative numbers of them cut entries off."""
     triples = [tuple(int(n) for n in axis) for axis in config]  # type: ignore[attr-defined]
     shape = [int(n or 0) for n in x.type.shape]
     inner = [n + between * max(n - 1, 0) for n, (_, _, between) in zip(shape, triples, strict=True)]

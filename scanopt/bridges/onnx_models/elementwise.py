@@ -71,7 +71,7 @@ def _variadic(node: OnnxNode) -> Variable:
 
 @rule("Identity", "Dropout")
 def _identity(node: OnnxNode) -> Any:
-    """Dropout leaves all as it is, unless it is told to train."""
+    """Dropout changes nothing, except in training."""
     if node.op == "Dropout" and node.optional(2) is not None and node.known(2):
         raise node.refused("dropout while training draws random numbers of the runtime")
     mask = [T.ones_like(node.x(), dtype="bool")] if node.op == "Dropout" and node.count > 1 else []

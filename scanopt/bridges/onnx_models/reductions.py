@@ -104,5 +104,5 @@ def _softmax(node: OnnxNode) -> Variable:
 
 
 def kind(x: Variable) -> str:
-    """The kind of its dtype, as NumPy has it."""
+    """The kind of its dtype, as in NumPy."""
     return np.dtype(x.dtype).kind

@@ -8,10 +8,10 @@ import numpy as np
 
 import scanopt.tensor as T
 from scanopt.array.batching import dim, dims_of
-from scanopt.array.operators.scatter import scatter
 from scanopt.array.shapes import axis_of
 from scanopt.array.variable import Constant, Variable
 from scanopt.bridges.onnx_models.reading import OnnxNode, dtype_of, ints, lengths, rule
+from scanopt.bridges.peers import written
 from scanopt.libraries import library
 
 
@@ -23,7 +23,7 @@ def _constant(node: OnnxNode) -> Constant:
         for name in (f"value_{word}", f"value_{word}s"):
             if name in node.attributes:
                 return Constant(np.asarray(node.get(name), dtype))
-    raise node.refused("a constant that is no tensor")
+    raise node.refused("a constant that is not a tensor")
 
 
 @rule("ConstantOfShape")
@@ -246,14 +246,8 @@ def _rows(node: OnnxNode, places: Variable) -> tuple[Any, ...]:
 def _scatter(node: OnnxNode) -> Variable:
     x, places, y = node.x(0), node.x(1), node.x(2)
     key = _rows(node, places) if node.op == "ScatterND" else _mesh(places, axis_of(node.get("axis", 0), x.ndim))
-    how, part = node.get("reduction", "none"), x[key]
-    if how == "none":
-        found: Variable = T.set_subtensor(part, y)
-    elif how == "add":
-        found = T.inc_subtensor(part, y)
-    else:
-        found = scatter({"mul": "multiply", "min": "minimum", "max": "maximum"}[how], part, y)
-    return found
+    how = node.get("reduction", "none")
+    return written(x[key], y, "set" if how == "none" else how)
 
 
 @rule("ReverseSequence")
@@ -266,7 +260,7 @@ def _reverse_sequence(node: OnnxNode) -> Variable:
 
 
 def reversed_rows(x: Variable, counts: Variable) -> Variable:
-    """x (time, batch, ...) with the first rows of each lane backwards, so many as `counts` says; the others stay."""
+    """x (time, batch, ...) with the first `counts` rows of each lane in reverse; the others stay."""
     t = T.expand_dims(T.arange(dim(x, 0)), 1)
     n = T.expand_dims(T.cast(counts, "int64"), 0)
     source = T.where(T.lt(t, n), n - 1 - t, t)

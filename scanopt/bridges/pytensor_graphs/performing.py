@@ -30,7 +30,7 @@ def is_generator(type: Any) -> bool:
 
 
 def type_of(type: Any, what: str) -> TensorType:
-    """Our type for one of PyTensor's.  Raises Refused for what is no array, and for dtypes that we lack."""
+    """Our type for one of PyTensor's.  Raises Refused for anything but an array, and for dtypes that we lack."""
     if is_generator(type):
         return TensorType("uint64", (WORDS,))
     name = type.__class__.__name__

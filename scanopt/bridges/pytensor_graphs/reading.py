@@ -30,7 +30,7 @@ rule = RULES.rule
 class TensorNode:
     """One node of a graph of PyTensor.
 
-    inputs: variables; None, slices of them, for what is no array.  reader: of the graph it stands in.
+    inputs: variables; None, slices of them, for anything but an array.  reader: of the graph it stands in.
     """
 
     node: Any

@@ -47,7 +47,7 @@ class Choices:
 
 
 def worlds(run: Callable[[Choices], T]) -> Iterator[tuple[Choices, T]]:
-    """What `run` makes of all choices, but for those of which there is no program.
+    """The results of `run` for all choices, except those for which there is no program.
 
     >>> [x for _, x in worlds(lambda c: c.choose("a", [1, 2]) + c.choose("b", [10, 20]))]
     [11, 21, 12, 22]

@@ -1,7 +1,7 @@
 """Entries of symbolic arrays: numbers that are known, and z3 terms for those that are not; what operators make of them.
 
 dtypes: bool; int8 and int64 as bit-vectors; "real" for floats where rounding may differ, "fp" for floats of few bits
-where it may not; "A" and "B" for entries of which nothing is known, so that what holds of them holds of every dtype.
+where it may not; "A" and "B" for entries about which nothing is known: what holds for them holds for every dtype.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def disjunction(*conditions: Any) -> Any:
 
 
 def unknown_function(name: str, dtypes: tuple[str, ...], dtype: str) -> Any:
-    """A function of entries of which nothing is known."""
+    """A function of entries about which nothing is known."""
     return z3().Function(f"{name}:{','.join(dtypes)}", *map(sort, dtypes), sort(dtype))
 
 

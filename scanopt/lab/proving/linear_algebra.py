@@ -5,7 +5,7 @@ The matrix itself stands for the factors that `lu_factor` makes, since only `lu_
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,15 +19,34 @@ from scanopt.lab.proving.operators import applied, meaning, result_type, unknown
 __all__: list[str] = []
 
 Matrix = list[list[Any]]
+Shape = tuple[int, ...]
+Exact = Callable[[Model, Op, Sequence[SymbolicArray], Shape], SymbolicArray]
 
 
 def _matrix(x: SymbolicArray) -> Matrix:
     return [[lifted(e, x.dtype) for e in row] for row in x.data]
 
 
+def _meaning(*names: str) -> Callable[[Exact], Exact]:
+    """The meaning of operators on one real matrix of up to two rows; of other arguments they are unknown functions."""
+
+    def named(exact: Exact) -> Exact:
+        def of(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
+            dtype, shape = result_type(m, op, xs)
+            xs = [x.cast(dtype) for x in xs]
+            if not _small(dtype, xs) or op.options.get("unit_diagonal"):
+                return unknown_whole(m, op, dtype, shape or (), xs)
+            return exact(m, op, xs, shape or ())
+
+        meaning(*names)(of)
+        return exact
+
+    return named
+
+
 def _small(dtype: str, xs: Sequence[SymbolicArray]) -> bool:
-    """Whether these are systems that have a meaning here."""
-    return dtype == "real" and xs[0].data.ndim == 2 and min(xs[0].shape) <= 2
+    a, *right = xs
+    return dtype == "real" and a.data.ndim == 2 and min(a.shape) <= 2 and all(b.data.ndim <= 2 for b in right)
 
 
 def _inverse(m: Model, a: Matrix) -> Matrix:
@@ -41,7 +60,7 @@ def _inverse(m: Model, a: Matrix) -> Matrix:
     return [[1 / det]] if n == 1 else []
 
 
-def _solved(m: Model, a: Matrix, b: SymbolicArray, shape: tuple[int, ...]) -> SymbolicArray:
+def _solved(m: Model, a: Matrix, b: SymbolicArray, shape: Shape) -> SymbolicArray:
     inverse = _inverse(m, a)
     columns = b.data.reshape(b.shape[0], -1) if b.data.size else np.empty((0, 0), object)
     if not b.data.size:
@@ -58,50 +77,30 @@ def _transposed(a: Matrix) -> Matrix:
     return [list(column) for column in zip(*a, strict=True)]
 
 
-@meaning("inv")
-def _inv(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
-    dtype, shape = result_type(m, op, xs)
-    xs = [x.cast(dtype) for x in xs]
-    if not _small(dtype, xs):
-        return unknown_whole(m, op, dtype, shape or (), xs)
-    return filled("real", shape or (), [x for row in _inverse(m, _matrix(xs[0])) for x in row])
+@_meaning("inv")
+def _inv(m: Model, op: Op, xs: Sequence[SymbolicArray], shape: Shape) -> SymbolicArray:
+    return filled("real", shape, [x for row in _inverse(m, _matrix(xs[0])) for x in row])
 
 
-@meaning("solve")
-def _solve(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
-    dtype, shape = result_type(m, op, xs)
-    xs = [x.cast(dtype) for x in xs]
-    if not _small(dtype, xs) or xs[1].data.ndim > 2:
-        return unknown_whole(m, op, dtype, shape or (), xs)
-    return _solved(m, _matrix(xs[0]), xs[1], shape or ())
+@_meaning("solve")
+def _solve(m: Model, op: Op, xs: Sequence[SymbolicArray], shape: Shape) -> SymbolicArray:
+    return _solved(m, _matrix(xs[0]), xs[1], shape)
 
 
-@meaning("lu_factor")
-def _lu_factor(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
-    dtype, shape = result_type(m, op, xs)
-    xs = [x.cast(dtype) for x in xs]
-    if not _small(dtype, xs):
-        return unknown_whole(m, op, dtype, shape or (), xs)
-    return filled("real", shape or (), [*xs[0].entries, *[z3().RealVal(0)] * xs[0].shape[1]])
+@_meaning("lu_factor")
+def _lu_factor(m: Model, op: Op, xs: Sequence[SymbolicArray], shape: Shape) -> SymbolicArray:
+    return filled("real", shape, [*xs[0].entries, *[z3().RealVal(0)] * xs[0].shape[1]])
 
 
-@meaning("lu_solve")
-def _lu_solve(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
-    dtype, shape = result_type(m, op, xs)
-    xs = [x.cast(dtype) for x in xs]
-    if not _small(dtype, xs) or xs[1].data.ndim > 2:
-        return unknown_whole(m, op, dtype, shape or (), xs)
+@_meaning("lu_solve")
+def _lu_solve(m: Model, op: Op, xs: Sequence[SymbolicArray], shape: Shape) -> SymbolicArray:
     a = _matrix(xs[0])[:-1]
-    return _solved(m, _transposed(a) if op.options["trans"] else a, xs[1], shape or ())
+    return _solved(m, _transposed(a) if op.options["trans"] else a, xs[1], shape)
 
 
-@meaning("solve_triangular", "cho_solve")
-def _triangular(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
-    dtype, shape = result_type(m, op, xs)
-    xs, options = [x.cast(dtype) for x in xs], op.options
-    if not _small(dtype, xs) or xs[1].data.ndim > 2 or options.get("unit_diagonal"):
-        return unknown_whole(m, op, dtype, shape or (), xs)
-    n, lower = xs[0].shape[0], bool(options["lower"])
+@_meaning("solve_triangular", "cho_solve")
+def _triangular(m: Model, op: Op, xs: Sequence[SymbolicArray], shape: Shape) -> SymbolicArray:
+    n, lower = xs[0].shape[0], bool(op.options["lower"])
     zero = z3().RealVal(0)
     a = [
         [x if (j <= i if lower else j >= i) else zero for j, x in enumerate(row)]
@@ -112,7 +111,7 @@ def _triangular(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
         return _substituted(second, _substituted(first, xs[1], True), False)
     if n:
         m.raises(disjunction(*(a[i][i] == 0 for i in range(n))))
-    transposed = bool(options["trans"])
+    transposed = bool(op.options["trans"])
     return _substituted(_transposed(a) if transposed else a, xs[1], lower != transposed)
 
 

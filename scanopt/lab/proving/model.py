@@ -350,7 +350,7 @@ class Model(World):
         return self.junk(x.dtype, shape) if known(x) is None else filled(x.dtype, shape, [0] * int(np.prod(shape)))
 
     def quietly(self, run: Callable[[], SymbolicArray]) -> SymbolicArray:
-        """What would be computed, of which only the type is of use: it does not raise."""
+        """What would be computed, for its type only: it does not raise."""
         errors, self.errors = self.errors, []
         made, self._made = self._made, {}
         try:

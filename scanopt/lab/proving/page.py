@@ -45,7 +45,7 @@ def mutants(laws: Iterable[Law]) -> Iterator[tuple[str, Law]]:
 def proofs_record(laws: Sequence[Law], steps: int = 4) -> str:
     """What becomes of each law, as JSON: the file scanopt/view/proofs.json.
 
-    A law that says something else than when it was proved is not taken for proved.
+    A law that was changed since it was proved does not count as proved.
     """
     found = [(str(x), prove(x, steps)) for x in laws]
     rows = {p.law: {"outcome": p.outcome, "detail": p.detail, "worlds": p.worlds, "says": says} for says, p in found}

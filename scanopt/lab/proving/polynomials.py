@@ -15,7 +15,7 @@ _MOST = 400  # terms
 
 
 def same_polynomial(x: Any, y: Any) -> bool:
-    """Whether two terms of one sort are the same polynomial of what is no sum or product in them."""
+    """Whether two terms of one sort are the same polynomial of those of their parts that are no sums or products."""
     if not (z3().is_bv(x) or z3().is_real(x)):
         return False
     left, right = _polynomial(x), _polynomial(y)

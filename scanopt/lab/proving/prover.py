@@ -100,7 +100,7 @@ _KINDS = {
 
 
 def _together(law: Law, proofs: Sequence[_Found]) -> Proof:
-    """A proof of those for some kinds of entries: kinds of which there is no program say nothing."""
+    """A proof of those for some kinds of entries: kinds without a program say nothing."""
     found = [x for x in proofs if x.proof.outcome != "proved" or x.proof.worlds]
     for outcome in ("refuted", "out of reach"):
         bad = [x for x in found if x.proof.outcome == outcome]

@@ -79,7 +79,7 @@ class World:
         return THEORIES[self.theory]
 
     def choose(self, name: str, options: Sequence[T]) -> T:
-        """One of some options, all of which are tried in turn."""
+        """One of some options; all of them are tried in turn."""
         return self.choices.choose(name, options)
 
     def assume(self, condition: Any) -> None:
@@ -136,7 +136,7 @@ class World:
     # Unknowns
 
     def junk(self, dtype: str, shape: tuple[int, ...]) -> SymbolicArray:
-        """An array of which nothing is known, another one each time."""
+        """An array about which nothing is known, a new one each time."""
         self._number += 1
         return self.symbols(f"anything {self._number}", dtype, shape)
 
