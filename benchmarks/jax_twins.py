@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import lax
-from peer_jax import taps
+from peer_jax import taps as rnn
 
 __all__ = ["TWINS", "gated"]
 
@@ -69,6 +69,6 @@ def gated(X: Any, *args: Any) -> Any:
 
 
 TWINS: dict[str, Callable[..., Any]] = {
-    "A**k": power, "RNN": taps, "LSTM pair": lstm_pair, "its gradient": lstm_pair_gradient,
+    "A**k": power, "RNN": rnn, "LSTM pair": lstm_pair, "its gradient": lstm_pair_gradient,
 }  # fmt: skip
 """By the names of `models.MODELS`."""

@@ -755,7 +755,7 @@ def get_underlying_scalar_constant_value(v: Any) -> np.ndarray[Any, Any]:
     """The value of a scalar that is known before the run.  Raises ValueError for one that is not."""
 
 def getitem(x: Any, key: Any) -> Variable:
-    """`x[key]` as users write it, of which `set` and `inc` make a new array: all of x, too, is a part of x alone."""
+    """`x[key]` as users write it; `set` and `inc` make a new array of it.  All of x is a part of x, too."""
 
 def greater(x: Any, y: Any) -> Variable:
     """np.greater of symbolic arrays, element by element; shapes broadcast and dtypes promote"""
@@ -1187,7 +1187,7 @@ def wcols(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `wcol`, by names (or a number of them)."""
 
 def where(condition: Any, x: Any = ..., y: Any = ...) -> Any:
-    """x where the condition holds (is not 0), y elsewhere; shapes broadcast.  Of a condition alone, where it holds."""
+    """x where the condition holds (is not 0), y elsewhere; shapes broadcast.  With a condition alone: where it holds."""
 
 def wmatrices(*names: str | int, dtype: str | None = ...) -> list[Variable]:
     """Several of `wmatrix`, by names (or a number of them)."""

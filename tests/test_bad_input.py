@@ -924,7 +924,7 @@ CASES: dict[str, list[Case]] = {
         Case(
             "jit(lambda x, n: x, static_argnums=1)(1.0, [2])", TypeError, ["static argument", "[2]", "no hash", "tuple"]
         ),
-        Case("jit(lambda x: x)(object)", TypeError, ["result of <lambda>", "no array"]),
+        Case("jit(lambda x: x)(object)", TypeError, ["result of <lambda>", "not an array"]),
         Case("jit(lambda x: x)({1, 2})", TypeError, ["not an array of numbers", "{1, 2}", "static_argnames"]),
         Case("jit(lambda x, y: x)(1.0)", TypeError, ["<lambda>(x, y)", "missing a required argument: 'y'"]),
         Case("jit(lambda x: {'y': 'no'})(1.0)", TypeError, ["result['y'] of <lambda>", "'no' (str)"]),
