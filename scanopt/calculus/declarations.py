@@ -1,8 +1,13 @@
-"""The sorts, constructors and functions of the calculus, for egglog; what they mean is said in `terms`."""
+"""The sorts, constructors and functions of the calculus, for egglog; what they mean is said in `terms`.
+
+Rows of a constructor can be hidden (`subsume`), so each query of one looks through all its rows for those that are not,
+and indexes what it finds anew.  Operators and lists, which are never hidden, are the largest tables and the ones that
+most rules read: queries look them up in functions, which have neither cost.
+"""
 
 from __future__ import annotations
 
-__all__ = ["APPLIED", "DECLARATIONS", "PARAMS"]
+__all__ = ["APPLIED", "DECLARATIONS", "LISTED", "LOOKED_UP", "PARAMS"]
 
 DECLARATIONS = """
 (ruleset facts)
@@ -11,6 +16,7 @@ DECLARATIONS = """
 (constructor const (String) Value)
 (constructor const_at (Clock String) Value)
 (constructor apply (Op Args) Value)
+(function apply_any (Op Args) Value :merge old)
 (function apply_one (Op Value) Value :merge old)
 (function apply_two (Op Value Value) Value :merge old)
 (function apply_three (Op Value Value Value) Value :merge old)
@@ -25,6 +31,8 @@ DECLARATIONS = """
 (constructor on (Move Value) Value)
 (constructor nil () Args)
 (constructor cons (Value Args) Args)
+(function list_of (Value Args) Args :merge old)
+(function list_of_one (Value) Args :merge old)
 (constructor on_args (Move Args) Args)
 (constructor prim (String) Op)
 (constructor prim_with (String Param) Op)
@@ -60,11 +68,20 @@ DECLARATIONS = """
 (function dtype (Value) String :no-merge)
 (function ndim (Value) i64 :no-merge)
 (function int_value (Value) i64 :no-merge)
+(rule ((= v (apply op xs))) ((set (apply_any op xs) v)) :ruleset facts :name "look up apply")
+(rule ((= xs (cons x r))) ((set (list_of x r) xs)) :ruleset facts :name "look up cons")
+(rule ((= xs (cons x (nil)))) ((set (list_of_one x) xs)) :ruleset facts :name "look up one")
 """
 
 
 APPLIED = {1: "apply_one", 2: "apply_two", 3: "apply_three"}
 """The functions that hold, by their number of arguments, what is applied: one atom of a query, not a list."""
+
+LISTED = ("list_of", "list_of_one")
+"""The functions that hold lists: of any length, and of one value."""
+
+LOOKED_UP = ("apply_any", *APPLIED.values(), *LISTED, "held_as", "added", "slot", "dtype", "ndim", "int_value")
+"""All functions: a term of one cannot be made."""
 
 PARAMS = (
     "none_param", "bool_param", "int_param", "back_param", "large_param", "float_param", "text_param", "end_params",

@@ -10,16 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from scanopt.calculus.declarations import LOOKED_UP
 from scanopt.calculus.syntax import Node, node_text, parsed
 
 __all__ = ["ground_terms", "with_named_operators", "with_named_terms"]
 
 _OPERATOR = re.compile(r'\((?:prim_with "|vmap \(prim)')
 _COMPUTED = ("+", "-", "max", "min", "to-string")
-_LOOKED_UP = (
-    "dtype", "ndim", "int_value", "held_as", "added", "slot", "apply_one", "apply_two", "apply_three",
-)  # fmt: skip
-"""Functions: a term of one cannot be made."""
 
 
 def with_named_operators(rules: str, name: str) -> str:
@@ -57,7 +54,7 @@ def with_named_terms(query: str, name: str) -> tuple[str, str]:
     def named(x: Node) -> Node:
         if isinstance(x, str):
             return x
-        if x[0] not in _LOOKED_UP and _is_ground(x) and any(isinstance(a, tuple) for a in x):
+        if x[0] not in LOOKED_UP and _is_ground(x) and any(isinstance(a, tuple) for a in x):
             return names.setdefault(node_text(x), f"{name}_{len(names)}")
         return tuple(map(named, x))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from scanopt.calculus.declarations import APPLIED
+from scanopt.calculus.declarations import APPLIED, LISTED
 
 __all__ = [
     "SPECIAL", "Args", "Atom", "Clock", "Int", "Move", "Param", "State", "Term", "Text", "egglog_text", "elements",
@@ -60,11 +60,22 @@ class Term:
         """The pattern in egglog's syntax, to be looked up: two arguments at once, not one list after the other."""
         if self.args is None:
             return self.head
-        head, args = self.head, [x.pattern() if isinstance(x, Term) else egglog_text(x) for x in self.args]
-        if head == "apply" and isinstance(self.args[1], Term) and (fixed := list(_fixed(self.args[1]))):
-            head = APPLIED.get(len(fixed), head)
-            args = [args[0], *(x.pattern() for x in fixed)] if head != "apply" else args
-        return f"({' '.join([head, *args])})"
+        return f"({' '.join(x.pattern() if isinstance(x, Term) else x for x in self._looked_up())})"
+
+    def _looked_up(self) -> Iterator[Term | str]:
+        """The table that holds the pattern, and its arguments there (see `declarations`)."""
+        assert self.args is not None
+        first, *others = (x if isinstance(x, Term) else egglog_text(x) for x in self.args) if self.args else ("",)
+        match self.head, others:
+            case "apply", [Term() as xs]:
+                fixed = list(_fixed(xs))
+                yield from (APPLIED[len(fixed)], first, *fixed) if len(fixed) in APPLIED else ("apply_any", first, xs)
+            case "cons", [Term(head="nil")]:
+                yield from (LISTED[1], first)
+            case "cons", _:
+                yield from (LISTED[0], first, *others)
+            case _:
+                yield from (self.head, *((first, *others) if self.args else ()))
 
     def is_(self, other: Term | int | str) -> Atom:
         """The atom "both are equal", to be looked up."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from scanopt.calculus.condition import FACTS, Body, Condition, Rule
+from scanopt.calculus.declarations import APPLIED
 from scanopt.calculus.law import Law, standard_laws
 from scanopt.calculus.syntax import Node, parsed
 from scanopt.calculus.terms import Atom, Term
@@ -341,16 +342,28 @@ def _goal(a: Node, frozen: Mapping[str, str]) -> Iterator[str]:
         yield _frozen(a, frozen)
 
 
-_LOOKED_UP = {"apply_one": 1, "apply_two": 2, "apply_three": 3}
-
-
 def _frozen(x: Node, frozen: Mapping[str, str]) -> str:
     if isinstance(x, str):
         return frozen.get(x, x)
     head, args = str(x[0]), [_frozen(a, frozen) for a in x[1:]]
-    if head in _LOOKED_UP:
-        out = "(nil)"
-        for a in reversed(args[1:]):
-            out = f"(cons {a} {out})"
-        head, args = "apply", [args[0], out]
-    return f"({' '.join(['hold' if head == 'held_as' else head, *args])})"
+    match head:
+        case "held_as":
+            head = "hold"
+        case "apply_any":
+            head = "apply"
+        case "list_of":
+            head = "cons"
+        case "list_of_one":
+            return _list(args)
+        case _ if head in APPLIED.values():
+            head, args = "apply", [args[0], _list(args[1:])]
+        case _:
+            pass
+    return f"({' '.join([head, *args])})"
+
+
+def _list(values: Sequence[str]) -> str:
+    out = "(nil)"
+    for x in reversed(values):
+        out = f"(cons {x} {out})"
+    return out
