@@ -10,6 +10,7 @@ from typing import Any
 from scanopt.calculus.condition import FACTS, facts_text
 from scanopt.calculus.declarations import DECLARATIONS
 from scanopt.calculus.ground import with_named_operators
+from scanopt.calculus.joins import with_types_compared
 from scanopt.calculus.law import Law, standard_laws
 from scanopt.egraph.loading import load_text
 from scanopt.egraph.provenance import notes_text
@@ -49,7 +50,8 @@ def _rules_text(same: Same, facts: Same, noted: bool) -> str:
     laws = [x for x in same.objects if isinstance(x, Law)]
     rules = [_ruleset(x, f"law_{x.name}") for x in laws]
     notes = [notes_text(laws)] if noted else []
-    named = with_named_operators("\n".join([facts_text(), load_text(), machinery_text(), *rules, *notes]), "op")
+    text = with_types_compared("\n".join([facts_text(), load_text(), machinery_text(), *rules, *notes]))
+    named = with_named_operators(text, "op")
     return one_by_one(one_by_one(f"{DECLARATIONS}\n{named}", "facts", ALL_FACTS), "load", "all_load")
 
 

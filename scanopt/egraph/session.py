@@ -26,6 +26,7 @@ from scanopt.array.op import Op, Operand
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import Batched, Operator, TermGraph, const_key, const_value
 from scanopt.calculus.ground import with_named_operators
+from scanopt.calculus.joins import with_types_compared
 from scanopt.calculus.law import Law
 from scanopt.egraph.engine import EngineError, RunReport, take
 from scanopt.egraph.loading import Rows, integer, operator_text
@@ -250,9 +251,9 @@ class EGraph:
         self._running.add(named)
 
     def _named(self, rules: str) -> str:
-        """Rules in which operators have names of their own."""
+        """Rules in which operators have names of their own, and types are compared."""
         self._texts += 1
-        return with_named_operators(rules, f"op{self._texts}")
+        return with_named_operators(with_types_compared(rules), f"op{self._texts}")
 
     def _folded_by(self, matches: Mapping[str, int]) -> bool:
         """Whether laws that fold found operators of constants that are new."""

@@ -1,0 +1,38 @@
+"""Types of values in queries: those that must be equal are compared once the values are known, not joined by.
+
+A query is answered variable by variable, and a variable that many atoms share comes early.  Of a dtype that two values
+share this is the worst place to begin: nearly all values of a program have the same one.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["with_types_compared"]
+
+_TYPE = re.compile(r"\(= (\w+) \((dtype|ndim) (\w+)\)\)")
+_NOTHING = {"dtype": '""', "ndim": "0"}
+"""What may be added to a type: what is computed in a query is compared after all that is looked up."""
+
+
+def with_types_compared(rules: str) -> str:
+    """Rules in egglog's syntax, in which types that are asked for again are compared.
+
+    >>> print(with_types_compared("(rule ((= d (dtype v)) (= d (dtype w))) ((a v w)) :ruleset r)"))
+    (rule ((= d (dtype v)) (= dtype_of_w (dtype w)) (= dtype_of_w (+ d ""))) ((a v w)) :ruleset r)
+    """
+    return "(rule (".join(map(_compared, rules.split("(rule (")))
+
+
+def _compared(rule: str) -> str:
+    known: set[str] = set()
+
+    def compared(found: re.Match[str]) -> str:
+        type_, function, value = found.groups()
+        if type_ not in known:
+            known.add(type_)
+            return found[0]
+        own = f"{function}_of_{value}"
+        return f"(= {own} ({function} {value})) (= {own} (+ {type_} {_NOTHING[function]}))"
+
+    return _TYPE.sub(compared, rule)
