@@ -23,7 +23,7 @@ from scanopt.calculus import terms
 from scanopt.calculus.terms import Args, Atom, Clock, Int, Move, Op, State, Term, Text, Value, egglog_text, variable
 
 __all__ = [
-    "FACTS", "Body", "Condition", "Fact", "Rule", "Rules", "fact", "facts_text", "hint", "parameters", "query",
+    "FACTS", "Body", "Condition", "Fact", "Rule", "Rules", "fact", "facts_text", "hint", "noted", "parameters", "query",
     "rules_of", "rules_text", "sort_of", "sorts_of", "when",
 ]  # fmt: skip
 
@@ -43,7 +43,7 @@ class Condition:
 
     def stated(self) -> str:
         """The condition in egglog's syntax, to be noted as true."""
-        return f"({' '.join([self.fact, *map(egglog_text, self.args)])})"
+        return noted(self.fact, *map(egglog_text, self.args))
 
     def variables(self) -> set[str]:
         """Names of the variables that it speaks of."""
@@ -229,10 +229,19 @@ def _declared(f: Callable[..., Any], kind: str) -> Fact:
     return FACTS.setdefault(made.name, made)
 
 
+def noted(fact: str, *args: str) -> str:
+    """The command that notes a fact, in egglog's syntax.
+
+    >>> noted("runs_all", "c")
+    '(set (runs_all c) ())'
+    """
+    return f"(set ({' '.join([fact, *args])}) ())"
+
+
 def facts_text() -> str:
-    """Declarations and rules of all facts, for egglog."""
-    relations = [f"(relation {f.name} ({' '.join(f.sorts)}))" for f in FACTS.values() if f.kind != "query"]
-    return "\n".join([*relations, *(rules_text(f"fact {f.name}", f.rules) for f in FACTS.values())])
+    """Declarations and rules of all facts, for egglog: functions, as rows of relations can be hidden (`declarations`)."""
+    tables = [f"(function {f.name} ({' '.join(f.sorts)}) Unit :merge old)" for f in FACTS.values() if f.kind != "query"]
+    return "\n".join([*tables, *(rules_text(f"fact {f.name}", f.rules) for f in FACTS.values())])
 
 
 def rules_text(name: str, rules: Sequence[Rule]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from scanopt.analysis.initial_facts import Given
 from scanopt.array.op import Op
-from scanopt.calculus.condition import FACTS
+from scanopt.calculus.condition import FACTS, noted
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import Batched, Form, Operator, const_value
 from scanopt.calculus.terms import Term, prim
@@ -53,13 +53,13 @@ _TABLES = {
         "(union (param_node {0}) (slice_param (param_node {1}) (param_node {2}) (param_node {3})))",
     ),
     "t_clock": (
-        "i64 i64", "(union (clock_node {0}) (loop (to-string {0}))) (within (clock_node {0}) (clock_node {1}))",
+        "i64 i64", "(union (clock_node {0}) (loop (to-string {0}))) (set (within (clock_node {0}) (clock_node {1})) ())",
     ),
     "t_steps": ("i64 i64", "(union (steps (clock_node {0})) (node {1}))"),
-    "t_until": ("i64 i64", "(until (clock_node {0}) (node {1}))"),
+    "t_until": ("i64 i64", "(set (until (clock_node {0}) (node {1})) ())"),
     "t_root": ("i64", "(union (clock_node {0}) (root))"),
     "t_defines": (
-        "i64 i64", "(union (state_node {0}) (state (to-string {0}))) (becomes (state_node {0}) (node {1}))",
+        "i64 i64", "(union (state_node {0}) (state (to-string {0}))) (set (becomes (state_node {0}) (node {1})) ())",
     ),
     "t_type": ("i64 String i64", "(set (dtype (node {0})) {1}) (set (ndim (node {0})) {2})"),
     "t_int": ("i64 i64", "(set (int_value (node {0})) {1})"),
@@ -76,7 +76,7 @@ def load_text() -> str:
         if fact.kind != "query" and len(fact.sorts) <= COLUMNS and {*fact.sorts} <= _COLUMNS:
             args = [f"({_NODES[s]} {{{i}}})" if s in _NODES else f"{{{i}}}" for i, s in enumerate(fact.sorts)]
             tables[f"g_{fact.name}"] = ["String" if s == "String" else "i64" for s in fact.sorts]
-            conclusions[f"g_{fact.name}"] = f"({fact.name} {' '.join(args)})"
+            conclusions[f"g_{fact.name}"] = noted(fact.name, *args)
     nodes = [f"(constructor {node} (i64) {sort})" for sort, node in {**_NODES, "Param": "param_node"}.items()]
     return "\n".join([*nodes, "(relation fold_ (Op Args))", tables_text(tables, conclusions)])
 

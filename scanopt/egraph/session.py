@@ -23,6 +23,7 @@ from scanopt.analysis.states import passing_on
 from scanopt.analysis.step_counts import as_many_steps
 from scanopt.array.numerics.c_order import laid_out
 from scanopt.array.op import Op, Operand
+from scanopt.calculus.condition import noted
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import Batched, Operator, TermGraph, const_key, const_value
 from scanopt.calculus.ground import with_named_operators
@@ -279,7 +280,7 @@ class EGraph:
             if (number := integer(value)) is not None:
                 text.append(f"(set (int_value {const}) {number})")
             for name, about in constant_facts(0, value, ops, self._dtypes):
-                text.append(f"({name} {' '.join(_about(a, const) for a in about)})")
+                text.append(noted(name, *(_about(a, const) for a in about)))
         if text:
             self._run("\n".join(text))
             self._running.know_made(" ".join(text))

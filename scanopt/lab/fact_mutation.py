@@ -139,8 +139,9 @@ def _is_there(a: Condition | Atom) -> bool:
 
 
 def _nodes(atoms: Sequence[Condition | Atom], stated: bool = False) -> tuple[Node, ...]:
-    """Atoms as nodes of egglog's syntax."""
-    return tuple(parsed(" ".join(a.stated() if stated else a.egglog() for a in atoms)))
+    """Atoms as nodes of egglog's syntax; facts that are stated look like those that are asked for."""
+    found = parsed(" ".join(a.stated() if stated else a.egglog() for a in atoms))
+    return tuple(a[1] if a[0] == "set" and a[2] == () else a for a in found)
 
 
 # Variables
@@ -324,7 +325,7 @@ def _stated(a: Node, frozen: Mapping[str, str]) -> str | None:
             return "" if holds else '(set (dtype (input "")) "a") (set (dtype (input "")) "b")'
         return "" if a[0] == "!=" else None
     if a[0] != "=":
-        return text
+        return f"(set {text} ())"
     x, y = a[1:]
     for f, other in ((x, y), (y, x)):
         if isinstance(f, tuple) and f[0] in _FUNCTIONS:

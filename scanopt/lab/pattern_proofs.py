@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scanopt.calculus.condition import FACTS, Condition, sorts_of
+from scanopt.calculus.condition import FACTS, Condition, noted, sorts_of
 from scanopt.calculus.law import LICENCES, Law
 from scanopt.calculus.syntax import Node, node_text, parsed
 from scanopt.calculus.terms import Int, Term, Text
@@ -164,7 +164,7 @@ def _instance(law: Law, asked: Condition | None, sorts: Mapping[str, str], integ
         if sort == "Clock":
             commands.append(f"(steps (sym_{v}))")
             if f"(sym_{v})" not in placed:
-                commands += [f"(constructor sym_out_{v} () Clock)", f"(within (sym_{v}) (sym_out_{v}))"]
+                commands += [f"(constructor sym_out_{v} () Clock)", noted("within", f"(sym_{v})", f"(sym_out_{v})")]
     left, right = (_rendered(x, integers) for x in (e.left, e.right))
     commands += [x for x in (left, right) if x.startswith("(")]
     commands += [*_types(atoms), *(command for c in said for command in _stated(c))]
@@ -233,7 +233,7 @@ def _stated(atoms: Sequence[tuple[Node, ...]]) -> Iterator[str]:
                 if isinstance(x, str) and x[0].isalpha() and x not in named:
                     named[x] = f"(some_{x})"
                     yield f"(constructor some_{x} () Value)"
-            yield node_text(tuple(named.get(x, x) if isinstance(x, str) else x for x in a))
+            yield f"(set {node_text(tuple(named.get(x, x) if isinstance(x, str) else x for x in a))} ())"
             continue
         x, y = a[1], a[2]
         if any(_function(z) in _USUAL for z in (x, y)):
