@@ -239,7 +239,10 @@ def noted(fact: str, *args: str) -> str:
 
 
 def facts_text() -> str:
-    """Declarations and rules of all facts, for egglog: functions, as rows of relations can be hidden (`declarations`)."""
+    """Declarations and rules of all facts, for egglog.
+
+    They are functions, not relations, whose rows can be hidden (see `declarations`).
+    """
     tables = [f"(function {f.name} ({' '.join(f.sorts)}) Unit :merge old)" for f in FACTS.values() if f.kind != "query"]
     return "\n".join([*tables, *(rules_text(f"fact {f.name}", f.rules) for f in FACTS.values())])
 

@@ -53,7 +53,8 @@ _TABLES = {
         "(union (param_node {0}) (slice_param (param_node {1}) (param_node {2}) (param_node {3})))",
     ),
     "t_clock": (
-        "i64 i64", "(union (clock_node {0}) (loop (to-string {0}))) (set (within (clock_node {0}) (clock_node {1})) ())",
+        "i64 i64",
+        "(union (clock_node {0}) (loop (to-string {0}))) (set (within (clock_node {0}) (clock_node {1})) ())",
     ),
     "t_steps": ("i64 i64", "(union (steps (clock_node {0})) (node {1}))"),
     "t_until": ("i64 i64", "(set (until (clock_node {0}) (node {1})) ())"),
