@@ -231,7 +231,7 @@ class Worker:
         """Run rulesets of facts, then commands: a report of it all, rows of the counted tables, and memory.
 
         Those that are to run until nothing new follows stop as well with more rows than `most`, or where less than
-        `read` times the memory taken is left.
+        `read` times the memory taken is left.  Seconds are those of the commands.
         """
         reports: list[Any] = []
         matches = 0
@@ -239,7 +239,8 @@ class Worker:
             # The command, unlike `repeat` in a schedule, ends with the first run that finds nothing new.
             runs = most_runs = _AT_ONCE if again else 1
             while runs == most_runs:
-                reports += self.run(f"(run {ruleset} {most_runs})")
+                (result,) = run(self._engine, f"(run {ruleset} {most_runs})")
+                reports.append(plain(result, timed=False))
                 runs = reports[-1][3] if again else 0
                 matches += sum(reports[-1][1].values())
                 if matches > _LOOK:
@@ -302,13 +303,14 @@ def commands(text: str) -> Iterator[str]:
         yield command
 
 
-def plain(result: Any) -> Any:
-    """The result of a command as plain data, with the number of its runs; None where it says nothing."""
+def plain(result: Any, timed: bool = True) -> Any:
+    """The result of a command as plain data, with the number of its runs, and seconds; None where it says nothing."""
     report = getattr(result, "report", None)
     if report is None:
         return None
     matches = {name: n for name, n in report.num_matches_per_rule.items() if n}
-    times = {name: s for name, t in report.search_and_apply_time_per_rule.items() if (s := t.total_seconds())}
+    taken = report.search_and_apply_time_per_rule if timed else {}
+    times = {name: s for name, t in taken.items() if (s := t.total_seconds())}
     return report.updated, matches, times, len(report.iterations)
 
 
