@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import Any
 
 from scanopt.calculus.condition import FACTS, facts_text
-from scanopt.calculus.declarations import DECLARATIONS
+from scanopt.calculus.declarations import DECLARATIONS, LISTED
 from scanopt.calculus.ground import with_named_operators
 from scanopt.calculus.joins import with_types_compared
 from scanopt.calculus.law import Law, standard_laws
@@ -21,6 +21,10 @@ __all__ = ["ALL_FACTS", "ActiveRules", "Same", "own_laws", "rules_text", "rulese
 
 ALL_FACTS = "all_facts"
 """The ruleset of all facts, those added to a program among them."""
+
+
+_FIRST = frozenset({"apply_any", *LISTED})
+"""What begins a round of facts: what laws have made is looked up here by all other rules."""
 
 
 class Same:
@@ -149,7 +153,8 @@ class ActiveRules:
         found = self._rules()[0].fireable(self._there)
         self._fire = frozenset(rule.ruleset for rule in found)
         facts = tuple(rule for rule in found if rule.ruleset.startswith("facts"))
-        self.facts = [(self._combined(x.rulesets), x.again) for x in strata(facts)]
+        first = self._combined(rule.ruleset for rule in facts if rule.makes and rule.makes <= _FIRST)
+        self.facts = [(first, False)] * bool(first) + [(self._combined(x.rulesets), x.again) for x in strata(facts)]
         return self._told(self._combined(rule.ruleset for rule in found if rule.ruleset.startswith("load")))
 
     def _combined(self, rulesets: Iterable[str]) -> str:
