@@ -255,7 +255,7 @@ def test_recurrent_operator_stays_in_its_loop() -> None:
 
 def test_where_no_search_meets_a_program_it_is_the_one_as_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scanopt.extraction.extract._FEW", 0)
-    monkeypatch.setattr("scanopt.extraction.extract.solve", lambda problem, seconds, most=0.0: None)
+    monkeypatch.setattr("scanopt.extraction.extract.Solver.solve", lambda self, seconds, most=0.0: None)
     for search in ("greedy", "negotiated"):
         monkeypatch.setattr(f"scanopt.extraction.extract.{search}", lambda problem, **more: None)
     x = T.dvector("x")
@@ -271,7 +271,7 @@ def test_circles_are_cut_off_when_a_solution_has_them(name: str, monkeypatch: py
     problem = problem_of(name)
     best = solve(problem, 10.0)
     for rows in ("order_rows", "made_rows", "circle_rows"):
-        monkeypatch.setattr(f"scanopt.extraction.milp.{rows}", lambda problem, variables: iter(()))
+        monkeypatch.setattr(f"scanopt.extraction.integer_program.{rows}", lambda problem, variables: iter(()))
     found = solve(problem, 10.0)
     assert best is not None
     assert found is not None

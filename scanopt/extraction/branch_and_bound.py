@@ -11,12 +11,12 @@ from scanopt.extraction.indexed_problem import Numbered
 from scanopt.extraction.ordering import AcausalError, Choice, EvaluationOrder, order
 from scanopt.extraction.problem import Problem
 
-__all__ = ["cheaper"]
+__all__ = ["MOST", "cheaper"]
 
 _LOOKS = 3_000
 """Options looked at, at most: about as long as a solver takes to begin."""
 
-_LARGE = 200
+MOST = 200
 """Instances of a problem for which a search of so few looks has no hope."""
 
 _ROUNDING = 1e-9
@@ -31,7 +31,7 @@ def cheaper(problem: Problem, most: float) -> tuple[bool, tuple[Choice, Evaluati
 
     Where bytes are limited, options do not say alone what they cost: nothing is known then.
     """
-    if len(problem.options) > _LARGE or math.isfinite(problem.limit.bytes):
+    if len(problem.options) > MOST or math.isfinite(problem.limit.bytes):
         return False, None
     search = _Search(problem, most)
     try:

@@ -3,20 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
-__all__ = ["summed_by_dominator"]
+__all__ = ["Dominators", "dominators", "summed_by_dominator"]
 
 
-def summed_by_dominator(
-    roots: Iterable[int], edges: Callable[[int], Iterable[int]], weight: Callable[[int], float]
-) -> dict[int, float]:
-    """Per node that roots reach, the weight of all that is reached only through it, itself included.
+@dataclass(frozen=True)
+class Dominators:
+    """The dominator tree of a graph, its nodes by their places in an order in which each comes before those above it.
 
-    By the dominator tree [Cooper, Harvey and Kennedy 2001].
+    order: the nodes that roots reach.  place: of each node.  above: per place that of the next dominator; `root` above
+    those that have none.
+    """
 
-    >>> heads = {0: [1, 2], 1: [3, 4], 2: [3], 3: [], 4: [1]}
-    >>> sorted(summed_by_dominator([0], heads.__getitem__, lambda n: 10.0**n).items())
-    [(0, 11111.0), (1, 10010.0), (2, 100.0), (3, 1000.0), (4, 10000.0)]
+    order: list[int]
+    place: dict[int, int]
+    above: list[int]
+
+    @property
+    def root(self) -> int:
+        """The place above all others, which is no node's."""
+        return len(self.order)
+
+    def meeting(self, a: int, b: int) -> int:
+        """The lowest place that dominates both, itself one of them or above them."""
+        return _meeting(self.above, a, b)
+
+
+def dominators(roots: Iterable[int], edges: Callable[[int], Iterable[int]]) -> Dominators:
+    """The dominator tree of what roots reach [Cooper, Harvey and Kennedy 2001].
+
+    >>> heads = {0: [1, 2], 1: [3], 2: [3], 3: [4], 4: []}
+    >>> found = dominators([0], heads.__getitem__)
+    >>> found.order[found.above[found.place[4]]], found.order[found.above[found.place[3]]]
+    (3, 0)
     """
     order, users = _postorder(roots, edges)
     place = {n: k for k, n in enumerate(order)}
@@ -33,10 +53,23 @@ def summed_by_dominator(
                     found = u if found < 0 else _meeting(above, u, found)
             if found != above[k]:
                 above[k], changed = found, True
-    sums = [*map(weight, order), 0.0]
-    for k in range(root):
-        sums[above[k]] += sums[k]
-    return {n: sums[k] for n, k in reversed(place.items())}
+    return Dominators(order, place, above)
+
+
+def summed_by_dominator(
+    roots: Iterable[int], edges: Callable[[int], Iterable[int]], weight: Callable[[int], float]
+) -> dict[int, float]:
+    """Per node that roots reach, the weight of all that is reached only through it, itself included.
+
+    >>> heads = {0: [1, 2], 1: [3, 4], 2: [3], 3: [], 4: [1]}
+    >>> sorted(summed_by_dominator([0], heads.__getitem__, lambda n: 10.0**n).items())
+    [(0, 11111.0), (1, 10010.0), (2, 100.0), (3, 1000.0), (4, 10000.0)]
+    """
+    tree = dominators(roots, edges)
+    sums = [*map(weight, tree.order), 0.0]
+    for k in range(tree.root):
+        sums[tree.above[k]] += sums[k]
+    return {n: sums[k] for n, k in reversed(tree.place.items())}
 
 
 def _meeting(above: Sequence[int], a: int, b: int) -> int:

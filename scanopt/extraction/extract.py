@@ -8,9 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
-from scanopt.extraction.branch_and_bound import cheaper
+from scanopt.extraction.branch_and_bound import MOST, cheaper
 from scanopt.extraction.greedy import greedy, negotiated
-from scanopt.extraction.milp import solve
+from scanopt.extraction.milp import Solution, Solver, solve
 from scanopt.extraction.ordering import AcausalError, Choice, EvaluationOrder, order, reached
 from scanopt.extraction.peak_memory import peak
 from scanopt.extraction.problem import NoProgramFoundError, Problem
@@ -109,6 +109,19 @@ _LEAST_SECONDS = 1.0
 """What the exact search is always allowed."""
 
 
+_NEAR = 1.01
+"""A rounded choice that costs no more than so many times the bound needs no greedy one beside it."""
+
+
+def _quickly_found(problem: Problem, near: Solution | None, exact: bool) -> tuple[Choice, EvaluationOrder] | None:
+    """A choice that bounds what follows: the one near the relaxation, or a greedy one where that may be far from it."""
+    found = [(near.choice, near.schedule)] if near else []
+    if near is None or problem.total(near.choice) > _NEAR * near.bound:
+        greedily = greedy(problem, first=exact)  # a bound, where a proof follows
+        found += [greedily] if greedily else []
+    return min(found, key=lambda t: problem.total(t[0]), default=None)
+
+
 def _thorough(problem: Problem, known: bool) -> tuple[Choice, EvaluationOrder] | None:
     """What a thorough search finds; where it finds nothing, and nothing is known, prices are raised slowly."""
     found = greedy(problem, thorough=True)
@@ -131,8 +144,13 @@ def extract(problem: Problem, seconds: float = 10.0, exact: bool = True, patienc
         return the_only_choice(problem)
     if exact and count * len(problem.options) <= _FEW and (tried := _cheapest_of_all(problem)) is not None:
         return tried
-    quick = greedy(problem, first=exact)  # a bound, where a proof follows
-    solution = solve(problem, min(seconds, _LEAST_SECONDS)) if exact and quick is None else None
+    solver = Solver(problem)
+    near = solver.relax(seconds) if exact and len(problem.options) > MOST else None
+    if near and near.proven:
+        cost = total(near.choice)
+        return Extraction(problem, near.choice, near.schedule, cost, min(near.bound, cost), "milp", True)
+    quick = _quickly_found(problem, near, exact)
+    solution = solver.solve(min(seconds, _LEAST_SECONDS)) if exact and quick is None else None
     if quick is None:
         quick = (solution.choice, solution.schedule) if solution else negotiated(problem)
     most = problem.total(quick[0]) if quick else math.inf
@@ -144,7 +162,7 @@ def extract(problem: Problem, seconds: float = 10.0, exact: bool = True, patienc
     if quick:
         seconds = min(seconds, max(_LEAST_SECONDS, total(quick[0]) * patience))
     if exact and (solution is None or (seconds > _LEAST_SECONDS and not solution.proven)):
-        solution = solve(problem, seconds, most) or solution  # cheaper than what is known
+        solution = solver.solve(seconds, most) or solution  # cheaper than what is known
     found = [(solution.choice, solution.schedule, "milp")] if solution else []
     proven = solution is not None and solution.proven
     thorough = _thorough(problem, solution is not None) if exact and not proven else None

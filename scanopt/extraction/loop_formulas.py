@@ -7,15 +7,16 @@ half of the entries from that trace, and the solver searches for hours where it 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
-from scanopt.analysis.components import circles, components
+from scanopt.analysis.components import circles
 from scanopt.calculus.forms import KEPT
 from scanopt.extraction.availability import closure
-from scanopt.extraction.problem import Instance, Option, Problem
+from scanopt.extraction.necessary import Group, ways
+from scanopt.extraction.problem import Instance, Problem
 
-__all__ = ["Row", "Variables", "circle_rows", "formulas", "made_rows", "order_rows"]
+__all__ = ["Row", "Variables", "always_rows", "circle_rows", "formulas", "made_rows", "order_rows"]
 
 Row = dict[int, float]
 """Coefficients by variable; the sum is at least 0."""
@@ -26,10 +27,15 @@ _LONGEST, _PATHS = 8, 200
 
 @dataclass(frozen=True)
 class Variables:
-    """of: per instance those of its options, in order.  fresh: makes one more, between 0 and 1."""
+    """of: per instance those of its options, in order.  fresh: makes one more, between 0 and 1.
+
+    groups: the instances that may use one another.  always: the groups of which every choice uses something.
+    """
 
     of: Mapping[Instance, list[int]]
     fresh: Callable[[], int]
+    groups: Sequence[Group]
+    always: Set[Group]
 
 
 @dataclass
@@ -105,26 +111,32 @@ def _early(
     yield row
 
 
-def made_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
-    """Of the instances in a strongly connected component, like a trace and its entries, one in use uses no other.
+def always_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
+    """Of what every choice uses, something is computed in a way that uses nothing of its group: at least 1, each."""
+    for g in variables.always:
+        yield dict.fromkeys((variables.of[i][m] for i, m, _ in ways(problem, g)), 1.0)
 
-    And what every way of computing one of them needs is in use when they are.
+
+def made_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
+    """Of the instances in a group, like a trace and its entries, one in use uses no other.
+
+    And what every way of computing one of them needs is in use when they are.  What every choice uses is no question.
     """
-    of, group = variables.of, components(_parts(problem))
-    members: dict[Instance, list[Instance]] = defaultdict(list)
-    for i in problem.options:
-        members[group[i]].append(i)
-    used = {g: dict.fromkeys(of[g], 1.0) if len(us) == 1 else {variables.fresh(): 1.0} for g, us in members.items()}
-    for g, us in members.items():
-        ways = {
-            n: dict.fromkeys(group[j] for j in o.all_needs if group[j] != g) for n, o in _ways(problem, of, set(us))
-        }
-        if len(us) > 1:
-            yield from (_at_least(used[g], dict.fromkeys(of[i], 1.0)) for i in us)
-            yield _at_least(dict.fromkeys(ways, 1.0), used[g])
-        if ways:
-            first, *others = ways.values()
-            yield from (_at_least(used[h], used[g]) for h in first if all(h in other for other in others))
+    of, always = variables.of, variables.always
+    group = {i: g for g in variables.groups for i in g}
+    used = {
+        g: dict.fromkeys(of[g[0]], 1.0) if len(g) == 1 else {variables.fresh(): 1.0}
+        for g in variables.groups
+        if g not in always
+    }
+    for g, row in used.items():
+        found = {of[i][m]: o for i, m, o in ways(problem, g)}
+        if len(g) > 1:
+            yield from (_at_least(row, dict.fromkeys(of[i], 1.0)) for i in g)
+            yield _at_least(dict.fromkeys(found, 1.0), row)
+        if found:
+            first, *others = ({group[j] for j in o.all_needs} - {g} - always for o in found.values())
+            yield from (_at_least(used[h], row) for h in first.intersection(*others))
 
 
 def circle_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
@@ -139,17 +151,9 @@ def formulas(problem: Problem, of: Mapping[Instance, list[int]], some: Set[Insta
 
     The loop formulas of answer set programming [Lin and Zhao 2004, ASSAT].
     """
-    ways = dict.fromkeys((n for n, _ in _ways(problem, of, some)), 1.0)
-    rows = (_at_least(ways, dict.fromkeys(of[i], 1.0)) for i in some)
+    found = dict.fromkeys((of[i][m] for i, m, _ in ways(problem, some)), 1.0)
+    rows = (_at_least(found, dict.fromkeys(of[i], 1.0)) for i in some)
     yield from (row for row in rows if min(row.values(), default=0.0) < 0)
-
-
-def _ways(problem: Problem, of: Mapping[Instance, list[int]], some: Set[Instance]) -> Iterator[tuple[int, Option]]:
-    """The options of these instances, with their variables, that use none of them."""
-    for i in some:
-        for n, o in zip(of[i], problem.options[i], strict=True):
-            if some.isdisjoint(o.needs):
-                yield n, o
 
 
 def _parts(problem: Problem) -> dict[Instance, list[Instance]]:

@@ -1,0 +1,154 @@
+"""The integer program of a problem: the cheapest choice, exactly.
+
+One binary variable per option, and one variable for the bytes beyond a limit.  An option needs an option of everything
+that it uses, and what a loop reads has to be computed before it.  Further rows cut off no choice that has an order and
+holds nothing needless, but fractions of choices (`loop_formulas`, `exclusive`).  Remaining cycles are cut off when a
+solution has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from scanopt.extraction.exclusive import exclusive_rows
+from scanopt.extraction.loop_formulas import Row, Variables, always_rows, circle_rows, formulas, made_rows, order_rows
+from scanopt.extraction.necessary import always_used, groups_of
+from scanopt.extraction.ordering import Choice, reached
+from scanopt.extraction.problem import Instance, Option, Problem
+
+__all__ = ["Array", "IntegerProgram", "ProgramOfChoices"]
+
+Array = np.ndarray[Any, Any]
+
+_FAR = 1000.0
+"""So many times the limit is as bad as more, which would not go with the solver's tolerance."""
+_SOME = 1e-6
+"""So much of an option is nothing."""
+
+
+@dataclass(frozen=True)
+class IntegerProgram:
+    """Minimize costs, with matrix @ x >= low and x between `least` and `most`; those of options are whole numbers."""
+
+    matrix: Any
+    low: Array
+    costs: Array
+    least: Array
+    most: Array
+    options: Array
+
+    def whole(self, x: Array) -> bool:
+        """Whether a solution takes each option or leaves it."""
+        return bool((np.abs(x - np.round(x))[self.options] < _SOME).all())
+
+
+class ProgramOfChoices:
+    """The integer program of a problem, which grows by what solutions without an order show."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.options = [(i, o) for i, os in problem.options.items() for o in os]
+        self.number = {(i, id(o)): n for n, (i, o) in enumerate(self.options)}
+        self.of: dict[Instance, list[int]] = {}
+        for n, (i, _) in enumerate(self.options):
+            self.of.setdefault(i, []).append(n)
+        self.rows: list[Row] = []
+        self.low: list[float] = []
+        self.size = len(self.options)
+        self.over: int | None = None
+        groups = groups_of(problem)
+        variables = Variables(self.of, self._fresh, groups, always_used(problem, groups))
+        self._base({i for g in variables.always if len(g) == 1 for i in g})
+        self._limit()
+        for row in always_rows(problem, variables):
+            self.add(row, 1.0)
+        for rows in (order_rows, made_rows, circle_rows, exclusive_rows):
+            for row in rows(problem, variables):
+                self.add(row, 0.0)
+
+    def add(self, row: Row, low: float) -> None:
+        """One more row, whose sum is at least so much."""
+        self.rows.append(row)
+        self.low.append(low)
+
+    def _fresh(self) -> int:
+        """One more variable, of no cost, between 0 and 1."""
+        self.size += 1
+        return self.size - 1
+
+    def _base(self, always: Set[Instance]) -> None:
+        """always: what is in use, whatever is chosen."""
+        for r in self.problem.roots:
+            self.add(dict.fromkeys(self.of[r], 1.0), 1.0)
+        for i, numbers in self.of.items():
+            if len(numbers) > 1:
+                self.add(dict.fromkeys(numbers, -1.0), -1.0)
+            users: dict[tuple[Instance, bool], list[int]] = {}
+            for n in numbers:
+                o = self.options[n][1]
+                for j, later in dict.fromkeys([*((j, False) for j in o.needs), *((j, True) for j in o.updates)]):
+                    if j not in always:
+                        users.setdefault((j, later), []).append(n)
+            for (j, later), needing in users.items():
+                # What i is made of is not made of i, but for what is needed one step later only.
+                row = {n: 1.0 for n in self.of[j] if later or i not in self.options[n][1].needs}
+                for n in needing:
+                    row[n] = row.get(n, 0.0) - 1.0
+                self.add(row, 0.0)
+
+    def _limit(self) -> None:
+        """What is over the limit: so many times the limit."""
+        held = self._held()
+        if sum(held) > 1:
+            self.over = self._fresh()
+            row = {n: -x for n, x in enumerate(held) if x}
+            self.add(row | {self.over: 1.0}, -1.0)
+
+    def _held(self) -> list[float]:
+        return [min(o.held / self.problem.limit.bytes, _FAR) for _, o in self.options]
+
+    def forbid(self, together: tuple[tuple[Instance, Option], ...]) -> None:
+        """These options do not go together: they need one another."""
+        circle = {i for i, _ in together}
+        if all(circle.intersection(o.needs) for _, o in together):
+            for row in formulas(self.problem, self.of, circle):
+                self.add(row, 0.0)
+            return
+        numbers = {self.number[i, id(o)] for i, o in together}
+        self.add(dict.fromkeys(numbers, -1.0), 1.0 - len(numbers))
+
+    @cached_property
+    def scale(self) -> float:
+        """What costs are divided by."""
+        return max(1.0, *(o.cost for _, o in self.options)) / 1e6
+
+    def program(self) -> IntegerProgram:
+        """The matrix of all rows, and the costs to be minimized, divided by the scale."""
+        from scipy.sparse import csr_array
+
+        data = [v for row in self.rows for v in row.values()]
+        columns = [n for row in self.rows for n in row]
+        starts = np.cumsum([0, *(len(row) for row in self.rows)])
+        matrix = csr_array((data, columns, starts), shape=(len(self.rows), self.size))
+        costs, most = np.zeros(self.size), np.ones(self.size)
+        costs[: len(self.options)] = [o.cost for _, o in self.options]
+        if self.over is not None:
+            costs[self.over] = self.problem.limit.price * self.problem.limit.bytes
+            most[self.over] = sum(self._held())
+        options = np.arange(self.size) < len(self.options)
+        return IntegerProgram(matrix, np.array(self.low), costs / self.scale, np.zeros(self.size), most, options)
+
+    def rounded(self, x: Array) -> Choice:
+        """Per instance the option with the greatest part of a solution; KeyError where something needed has none."""
+        best: Choice = {}
+        for i, numbers in self.of.items():
+            parts = [(round(x[n], 6), -o.cost, -n, o) for n, o in zip(numbers, self.problem.options[i], strict=True)]
+            part, *_, option = max(parts)
+            if part > 0:
+                best[i] = option
+        return reached(best, self.problem.roots)

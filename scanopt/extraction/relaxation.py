@@ -1,0 +1,58 @@
+"""The linear relaxation of an integer program, whose solution nearly always is a choice, and so the cheapest one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from scanopt.extraction.integer_program import Array, IntegerProgram
+
+__all__ = ["Relaxed", "relaxed"]
+
+
+@dataclass(frozen=True)
+class Relaxed:
+    """A solution of the relaxation.
+
+    bound: no solution of the program costs less.  reduced: one in which a variable is not at its cheaper end costs so
+    much more than the bound, at least.
+    """
+
+    x: Array
+    bound: float
+    reduced: Array
+
+    def narrowed(self, program: IntegerProgram, most: float) -> IntegerProgram:
+        """The program without options that no solution of at most this cost takes or leaves."""
+        left = most - self.bound
+        never, ever = (program.options & (prices > left) for prices in (self.reduced, -self.reduced))
+        return replace(
+            program,
+            least=np.where(ever, program.most, program.least),
+            most=np.where(never, program.least, program.most),
+        )
+
+
+def relaxed(program: IntegerProgram, seconds: float) -> Relaxed | None:
+    """A solution of the relaxation; None where none was found in the time.
+
+    The bound is computed here from what the solver gives as prices of rows, and holds whatever they are as long as none
+    is negative.
+    """
+    from scipy.optimize import linprog
+
+    found = linprog(
+        program.costs,
+        A_ub=-program.matrix,
+        b_ub=-program.low,
+        bounds=np.stack([program.least, program.most], axis=1),
+        method="highs",
+        options={"time_limit": max(seconds, 0.01)},
+    )
+    if found.status != 0:
+        return None
+    prices = np.maximum(-found.ineqlin.marginals, 0.0)
+    reduced = program.costs - program.matrix.T @ prices
+    bound = prices @ program.low + reduced @ np.where(reduced > 0, program.least, program.most)
+    return Relaxed(found.x, float(bound), reduced)
