@@ -1,5 +1,7 @@
 """Products made of tiles: chosen only where their bits are NumPy's, and used for every layout."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -146,3 +148,51 @@ def test_panels_of_weights_are_laid_out_before_the_loop(forced):
     laid, multiplied = (i for i, line in enumerate(text.splitlines()) if line.strip().startswith("if ((m"))
     loops = [i for i, line in enumerate(text.splitlines()) if line.strip().startswith("while (")]
     assert laid < loops[0] < loops[1] < multiplied
+
+
+def rnn():
+    """A loop with a product that may be made of tiles, and values for it."""
+    u, s, W = T.dtensor3("u"), T.dmatrix("s"), T.dmatrix("W")
+    ys, _ = scanopt.scan(lambda u, s, W: T.tanh(s @ W + u), u, s, non_sequences=W)
+    rng = np.random.default_rng(3)
+    values = [rng.normal(size=shape) for shape in ((20, 8, 24), (8, 24), (24, 24))]
+    return scanopt.function([u, s, W], ys, fp="exact", backend="c"), values
+
+
+def scratch(f):
+    """Bytes of scratch memory of the only plan of a function."""
+    (plan,) = f._compiled._whole.planner.plan._plans.values()
+    return plan.size
+
+
+def test_panels_take_memory_only_where_a_product_is_made_of_them(monkeypatch):
+    tiles.library().poll(120)
+    sizes = []
+    for chosen in (False, True):
+        monkeypatch.setattr("scanopt.backends.kernels.plans.better", lambda x, chosen=chosen: chosen and tiles.agree(x))
+        f, values = rnn()
+        f(*values)
+        sizes.append(scratch(f))
+    assert sizes[0] < sizes[1] or not openblas()
+
+
+def test_threads_meet_a_plan_while_it_is_settled(forced, monkeypatch):
+    f, values = rnn()
+    expected = f.unoptimized(*values)
+    build, ready = tiles.library(), []
+
+    class Later:
+        """The library, which is there after some calls."""
+
+        trouble = ""
+        function = None
+
+        def poll(self):
+            ready.append(1)
+            return build.function if len(ready) > 20 else None
+
+    monkeypatch.setattr("scanopt.backends.kernels.plans.library", Later)
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(lambda _: f(*values), range(80)):
+            np.testing.assert_array_equal(found, expected)
+    assert forced

@@ -88,9 +88,9 @@ class Lowering:
             self.given.append(what)
         return f"g{self.given.index(what)}"
 
-    def scratch(self, dtype: str, axes: Axes, rows: int = 1, most: int = 0) -> str:
-        """The pointer of new scratch memory; with `most`, of none where it would have more bytes."""
-        self.given.append(Given("scratch", dtype, name=str(len(self.given)), rows=rows, axes=axes, most=most))
+    def scratch(self, dtype: str, axes: Axes, rows: int = 1) -> str:
+        """The pointer of new scratch memory."""
+        self.given.append(Given("scratch", dtype, name=str(len(self.given)), rows=rows, axes=axes))
         return f"g{len(self.given) - 1}"
 
     def slot(self, name: str, dtypes: tuple[str, ...]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -16,13 +16,14 @@ from scanopt.backends.kernels.build import Build
 from scanopt.backends.kernels.nodes import Body
 from scanopt.backends.kernels.numpy_loops import inner_loop
 from scanopt.backends.kernels.print_c import c_text
-from scanopt.backends.kernels.recipe import ALIGNED, Given, Recipe, Tiling, evaluated, scratch_offsets
+from scanopt.backends.kernels.recipe import ALIGNED, Given, Number, Recipe, Tiling, evaluated, scratch_offsets
 from scanopt.backends.kernels.tiles import FUNCTIONS, TiledProduct, address, better, library
 
 __all__ = ["Plan", "Variant"]
 
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
+Numbers = Sequence[tuple[str, int, int]]
 ROOM = 1 << 20
 """Bytes to begin with for rows of a loop that may end early, where 1,024 rows are no more."""
 NO_ROOM = -2
@@ -61,7 +62,7 @@ class Plan:
     """A variant for arguments of certain shapes.
 
     shapes: of all names of the loop.  taken: the number of steps of the last run.  open: products of which it is not
-    known yet whether they are made of tiles, by the place of the number that says so.
+    known yet whether they are made of tiles, by the number that says so.
     """
 
     body: Body
@@ -75,16 +76,28 @@ class Plan:
         recipe, loop = self.variant.recipe, self.body.loop
         taken = [g for g in recipe.given if g.kind in ("array", "source", "strided")]
         self._arguments = [(places[g.name], g.kind == "source", g.kind == "strided") for g in taken]
-        known = {name: self.shapes[axis[0]][axis[1]] for name, axis in recipe.lengths.numbers.items()}
-        self._offsets, self.size = scratch_offsets(recipe.given, known, recipe.lives)
-        self._numbers = [self._number(name, known) for name in recipe.kernel.numbers]
-        numbers = dict(zip(recipe.kernel.numbers, recipe.numbers, strict=True))
-        tilings = ((i, numbers[name].tiling) for i, name in enumerate(recipe.kernel.numbers))
-        self.open = {i: _tiles(t, known) for i, t in tilings if t is not None}
+        self._known = {name: self.shapes[axis[0]][axis[1]] for name, axis in recipe.lengths.numbers.items()}
+        self.open = {n: _tiles(n.tiling, self._known) for n in recipe.numbers if n.tiling}
+        self._lay_out(frozenset())
         self._where = [self._place(i, taken) for i in range(len(recipe.given))]
         self.rows = [self.shapes[k.value] for k in loop.keeps]
         self._kept = [places[k.rows] if isinstance(k.rows, str) else -1 for k in loop.keeps]
         self._dtypes = [np.dtype(k.type.dtype) for k in loop.keeps]
+
+    def _lay_out(self, tiled: frozenset[Number]) -> None:
+        """Find the places of scratch memory, and all numbers.  tiled: those of products that are made of tiles."""
+        recipe = self.variant.recipe
+        unused = {n.tiling.panels for n in recipe.numbers if n.tiling and n not in tiled}
+        given = [replace(g, rows=0) if i in unused else g for i, g in enumerate(recipe.given)]
+        offsets, size = scratch_offsets(given, self._known, recipe.lives)
+        told = {n: int(n in tiled) for n in recipe.numbers if n.tiling}
+        told |= {n: offsets[n.keep] for n in recipe.numbers if n.kind == "offset"}
+        self._layout = size, [self._number(name, told) for name in recipe.kernel.numbers]
+
+    @property
+    def size(self) -> int:
+        """Bytes of scratch memory."""
+        return self._layout[0]
 
     @property
     def given(self) -> list[tuple[int, int]]:
@@ -108,7 +121,7 @@ class Plan:
     def packed_numbers(self) -> list[int]:
         """The numbers that the kernel of a program is given where all arguments are packed."""
         found: list[int] = []
-        for kind, i, value in self._numbers:
+        for kind, i, value in self._layout[1]:
             if not kind:
                 found.append(value)
                 continue
@@ -124,20 +137,18 @@ class Plan:
             return 2, 0
         return (1, g.keep) if g.kind == "out" else (0, taken.index(g))
 
-    def _number(self, name: str, known: Mapping[str, int]) -> tuple[str, int, int]:
+    def _number(self, name: str, told: Mapping[Number, int]) -> tuple[str, int, int]:
         """Of a number that is given: its kind, what it is of, and its value where that is known."""
         recipe = self.variant.recipe
-        if name in known:
-            return "", 0, known[name]
+        if name in self._known:
+            return "", 0, self._known[name]
         number = recipe.numbers[recipe.kernel.numbers.index(name)]
+        if number in told:
+            return "", 0, told[number]
         kinds = {"stride": "source", "stride in bytes": "strided"}
         if number.kind == "start":
             length = self.shapes[number.axis[0]][number.axis[1]]
             return "", 0, slice(*number.slice).indices(length)[0]
-        if number.kind == "tiled":
-            return "", 0, 0
-        if number.kind == "offset":
-            return "", 0, self._offsets[number.keep]
         if number.kind in kinds:
             taken = [g for g in recipe.given if g.kind in ("array", "source", "strided")]
             found = next(i for i, g in enumerate(taken) if (g.kind, g.name) == (kinds[number.kind], number.axis[0]))
@@ -149,8 +160,7 @@ class Plan:
         build = library()
         if build.function or build.poll():
             self.variant.with_tiles()
-            for i, tiles in [*self.open.items()]:
-                self._numbers[i] = "", 0, int(better(tiles))
+            self._lay_out(frozenset(n for n, product in self.open.items() if better(product)))
             self.open = {}
         elif build.trouble:
             self.open = {}
@@ -174,15 +184,16 @@ class Plan:
             n if k.rows is None else min(n, int(arrays[at]) if at >= 0 else int(k.rows))
             for k, at in zip(loop.keeps, self._kept, strict=True)
         ]
+        size, known = self._layout  # which another thread may change: these belong together
         memory = getattr(kept, "memory", None)
-        if memory is None or memory.size != self.size + ALIGNED:
-            memory = np.empty(self.size + ALIGNED, "uint8")
+        if memory is None or memory.size != size + ALIGNED:
+            memory = np.empty(size + ALIGNED, "uint8")
             if kept is not None:
                 kept.memory = memory
         room = wanted if loop.until is None else [self._room(i, rows) for i, rows in enumerate(wanted)]
         while True:
             outs = [np.empty((r, *s), d) for r, s, d in zip(room, self.rows, self._dtypes, strict=True)]
-            taken = self._call(function, n, given, outs, memory)
+            taken = self._call(function, (n, known), given, outs, memory)
             if taken != NO_ROOM or self.body.whole:
                 break
             room = [min(8 * r, w) for r, w in zip(room, wanted, strict=True)]
@@ -199,12 +210,15 @@ class Plan:
             return rows
         return min(rows, max(1024, ROOM // (self._dtypes[i].itemsize * prod(self.rows[i]))))
 
-    def _call(self, function: Any, n: int, given: Sequence[Array], outs: Sequence[Array], memory: Array) -> int:
-        """The number of steps taken, or a negative status."""
+    def _call(
+        self, function: Any, told: tuple[int, Numbers], given: Sequence[Array], outs: Sequence[Array], memory: Array
+    ) -> int:
+        """The number of steps taken, or a negative status.  told: how many there are at most, and what is known."""
+        n, known = told
         kinds = (given, outs, (memory,))
         objects = array("Q", [id(kinds[kind][i]) for kind, i in self._where])
         numbers: list[int] = []
-        for kind, i, value in self._numbers:
+        for kind, i, value in known:
             if not kind:
                 numbers.append(value)
             elif kind == "steps":

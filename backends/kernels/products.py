@@ -9,7 +9,7 @@ from scanopt.backends.kernels.ir import ONE, ZERO, Do, Expr, If, Inner, Lit, Loa
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Product
 from scanopt.backends.kernels.recipe import Given, Number, Tiling
-from scanopt.backends.kernels.tiles import MOST, SPACE
+from scanopt.backends.kernels.tiles import SPACE
 from scanopt.backends.kernels.values import Array, packed
 
 __all__: list[str] = []
@@ -70,11 +70,12 @@ def _tiled(
     rows, columns = (_planned(w, x, s, dtype) for x, s in zip(node.args, strides, strict=True))
     before = w.before(node.args[1])
     dims = (m, k, n)
-    test: Expr = w.number(Number("tiled", tiling=Tiling(dtype, dims, rows, columns, before is not None)))
+    panels = w.scratch(dtype, (k, plus(n, Lit(SPACE // np.dtype(dtype).itemsize))))
+    tiling = Tiling(dtype, dims, rows, columns, before is not None, len(w.given) - 1)
+    test: Expr = w.number(Number("tiled", tiling=tiling))
     for planned, found in zip((*rows, *columns), (*strides[0], *strides[1]), strict=True):
         if planned != found:
             test = Do("bitwise_and", (test, Do("equal", (planned, found), "bool", "int64")), "int64", "int64")
-    panels = w.scratch(dtype, (k, plus(n, Lit(SPACE // np.dtype(dtype).itemsize))), most=MOST)
     lay = Inner(w.slot("panels", (dtype,)), (right, panels), (k, n), strides[1])
     multiply = Inner(w.slot("product", (dtype,)), (left, panels, out), dims, strides[0])
     if before is None:

@@ -24,8 +24,7 @@ class Given:
     """An array that the kernel is given.
 
     kind: "array", a value made before the loop, packed; "strided", one as it lies; "source", a sequence, its rows
-    packed; "out", what is kept, by number; "scratch", memory for `rows` times `axes` elements, none where these have
-    more bytes than `most`, if that is not 0.
+    packed; "out", what is kept, by number; "scratch", memory for `rows` times `axes` elements.
     """
 
     kind: str
@@ -34,18 +33,21 @@ class Given:
     keep: int = -1
     rows: int = 1
     axes: tuple[Expr, ...] = ()
-    most: int = 0
 
 
 @dataclass(frozen=True)
 class Tiling:
-    """A product that may be made of tiles, as `tiles.TiledProduct`, of lengths that a plan knows."""
+    """A product that may be made of tiles, as `tiles.TiledProduct`, of lengths that a plan knows.
+
+    panels: the number of the scratch memory for them, which is needed where it is made so.
+    """
 
     dtype: str
     dims: tuple[Expr, Expr, Expr]
     left: tuple[Expr, Expr]
     right: tuple[Expr, Expr]
     once: bool
+    panels: int
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,6 @@ def scratch_offsets(
     sizes: dict[int, int] = {}
     for i, g in enumerate(given):
         if g.kind == "scratch":
-            size = g.rows * prod([evaluated(n, known) for n in g.axes]) * np.dtype(g.dtype).itemsize
-            sizes[i] = 0 if g.most and size > g.most else -(-size // ALIGNED) * ALIGNED
+            count = g.rows * prod([evaluated(n, known) for n in g.axes])
+            sizes[i] = -(-count * np.dtype(g.dtype).itemsize // ALIGNED) * ALIGNED
     return placed(sizes, lives or {})
