@@ -52,6 +52,12 @@ def test_run_times_are_printed_with_both_peers() -> None:
         assert text in found
 
 
+def test_peak_memory_is_printed_beside_a_numpy_loop() -> None:
+    found = quick("bench_peak.py", "power", "rnn1")
+    for text in ("A**k, 1,000 x 10", "RNN, batch 1, 10 x 1 x 16", "scanopt / NumPy", "exact / NumPy"):
+        assert text in found
+
+
 def test_times_of_kernels_are_printed_with_both_peers() -> None:
     found = quick("bench_kernels.py")
     for text in ("logistic map", "PID", "Runge-Kutta", "LSTM", "doubling", "steps / kernel", "hand / kernel", "Numba"):

@@ -15,13 +15,15 @@ class LoopReport:
     """What became of one loop.
 
     texts: its kernels as they are compiled, one for each pattern of lengths met.  shown: the same for people, with the
-    lines of the program as comments.
+    lines of the program as comments.  memory: bytes that they compute in, beside results, for the sizes met so far that
+    take most.
     """
 
     loop: str
     state: str
     texts: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
+    memory: int = 0
 
     def __str__(self) -> str:
         what = f"loop {self.loop!r}" if self.loop != ONCE else ONCE

@@ -43,6 +43,10 @@ class PlanCache(Generic[Found]):
             self._plans[key] = plan
         return plan
 
+    def found(self) -> list[Found]:
+        """What was found so far."""
+        return [plan for plan in list(self._plans.values()) if plan is not None]
+
     def __contains__(self, key: Key) -> bool:
         return key in self._plans
 

@@ -48,7 +48,8 @@ class Planner:
         """What became of the loop, or of the program, of which the body is.  program: that it is in."""
         made = [v for v in list(self.variants.values()) if isinstance(v, Variant)]
         shown = tuple(annotated(v.text, v.recipe, self.body, program) for v in made)
-        return LoopReport(self.body.loop.label, self.state(), tuple(v.text for v in made), shown)
+        most = max((plan.size for plan in self.plan.found()), default=0)
+        return LoopReport(self.body.loop.label, self.state(), tuple(v.text for v in made), shown, most)
 
     def state(self) -> str:
         """What to tell of it."""
