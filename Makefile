@@ -76,6 +76,7 @@ $(VENV)/.stamp: pyproject.toml
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) install "setuptools>=77"
 	@$(PIP) install --no-build-isolation -e ".[test]"
+	@{ command -v cc || command -v gcc || command -v clang; } >/dev/null || $(PIP) install --no-build-isolation -e ".[kernels]"
 	@touch $@
 
 clean:

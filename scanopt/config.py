@@ -77,7 +77,7 @@ FLAGS = {
     "cost": _Flag("default", _cost, "cost model of function() where none is given: a name or a .json file"),
     "profile": _Flag(False, _truth, "collect times of functions and of their loops where profile is not given"),
     "compilation_cache": _Flag(True, _truth, "keep optimized programs on disk, for the same program again"),
-    "adapt": _Flag(False, _truth, "adapt of function() where not given: calls of other sizes may run other programs"),
+    "adapt": _Flag(True, _truth, "adapt of function() where not given: calls of other sizes may run other programs"),
     "progress": _Flag("auto", _progress, "show the progress of long work: 'auto' (on terminals), 'always' or 'never'"),
     "memory": _Flag(FREE, _memory, "memory of function() where none is given: bytes, '2GB', or 'free' of the machine"),
 }

@@ -607,6 +607,32 @@ def test_powers_of_one_number() -> None:
     assert f.kernels[0].state.endswith("kernels compiled")
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "uint8", "int8"])
+@pytest.mark.parametrize("ndim", [0, 1, 2])
+def test_powers_of_numbers_to_one_power(dtype: str, ndim: int) -> None:
+    """The bits of array steps; where the power is out of range, array steps run."""
+    s, A, k = T.TensorType(dtype, (None,) * ndim)("s"), T.TensorType(dtype, (None,) * ndim)("A"), T.lscalar("k")
+    out, _ = scanopt.scan(lambda s, A: s * A, outputs_info=s, non_sequences=A, n_steps=k)
+    sizes = np.ones((9,) * ndim, dtype), np.ones((9,) * ndim, dtype), 100_000
+    f, plain = (
+        scanopt.function([s, A, k], [out[-1]], backend=b, cost=KERNELS, example=sizes, adapt=False)
+        for b in ("c", "numpy")
+    )
+    assert "geometric(" in str(f.program)
+    assert str(f.program) == str(plain.program)
+    rng = np.random.default_rng(3)
+    for n in (1, 2, 3, 10, 1000, 100_000):
+        for scale in (0.0, 0.3, 1.0, 3.0):
+            start, base = (np.asarray(rng.normal(size=(3,) * ndim) * x).astype(dtype) for x in (1e-3, scale))
+            assert_same(f(start, base, n), plain(start, base, n))
+    if dtype.startswith("float") and ndim == 1:
+        edges = np.array(
+            [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, np.finfo(dtype).max, np.finfo(dtype).tiny], dtype
+        )
+        for start in edges:
+            assert_same(f(np.full(9, start, dtype), edges, 7), plain(np.full(9, start, dtype), edges, 7))
+
+
 def test_strict_inputs_have_no_quick_way() -> None:
     x = T.dscalar("x")
     f = scanopt.function([scanopt.In(x, strict=True)], T.exp(x) * 2.0, backend="c")

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -66,12 +67,26 @@ def test_what_is_read_is_what_was_found(no_optimizer: Callable[[], None]) -> Non
     assert np.array_equal(first(values), second(values))
 
 
-def test_what_looks_for_other_programs_is_not_kept(folder: Path) -> None:
-    for _ in range(2):
-        assert not function(*recurrence(), adapt=True).report.cached
-    assert not [*folder.iterdir()]
-    function(*recurrence())
+def test_programs_for_other_sizes_are_chosen_from_what_is_kept(no_optimizer: Callable[[], None]) -> None:
+    A, k = T.dvector("A"), T.lscalar("k")
+    ones = T.ones_like(A)
+    powers = scanopt.scan(lambda p, A: p * A, outputs_info=ones, non_sequences=A, n_steps=k)[0][-1]
+    first = function([A, k], powers)
+    no_optimizer()
+    second, alone = function([A, k], powers), pickle.loads(pickle.dumps(first))
+    assert second.report.cached
+    for rows, times in ((4, 100_000), (1000, 10), (64, 64)):
+        args = np.linspace(1, 1 + 1e-6, rows), times
+        expected = first(*args)
+        assert expected.tobytes() == second(*args).tobytes() == alone(*args).tobytes()
+    assert [*map(str, second.programs)] == [*map(str, alone.programs)] == [*map(str, first.programs)]
+    assert len(first.programs) == 3
+
+
+def test_one_program_for_all_sizes_is_another_file() -> None:
+    function(*recurrence(), adapt=False)
     assert not function(*recurrence(), adapt=True).report.cached
+    assert function(*recurrence(), adapt=False).report.cached
 
 
 def test_questions_are_answered_by_optimizing_after_all() -> None:

@@ -6,6 +6,7 @@ import copy
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -166,19 +167,23 @@ def test_shared_variables_count_with_their_sizes() -> None:
         np.testing.assert_array_equal(s.get_value(), np.linspace(1, 1 + 1e-6, n) * 1.5)
 
 
-def test_it_is_asked_for() -> None:
+def test_one_program_for_all_sizes_can_be_asked_for() -> None:
+    assert power(adapt=None)._regions is not None
     assert power(adapt=False)._regions is None
-    with scanopt.config.change_flags(adapt=True):
-        assert power(adapt=None)._regions is not None
-    assert power(adapt=None)._regions is None
+    with scanopt.config.change_flags(adapt=False):
+        assert power(adapt=None)._regions is None
+        assert power(adapt=True)._regions is not None
     assert power(cost=lambda work: 1.0)._regions is None
     assert power(mode="unoptimized")._regions is None
     with pytest.raises(TypeError, match="adapt must be True or False, found 3"):
         power(adapt=3)
+
+
+def test_where_types_tell_all_sizes_there_is_one_program() -> None:
     x = T.TensorType("float64", (3,))("x")
-    f = function([x], x * 2.0, adapt=True)
+    f = function([x], x * 2.0)
     assert f([1.0, 2.0, 3.0]).tolist() == [2.0, 4.0, 6.0]
-    assert len(f.programs) == 1
+    assert [p.regions for p in f.programs] == [()]
 
 
 def test_kernels_are_those_of_all_programs() -> None:
@@ -201,14 +206,23 @@ def test_one_program_runs_at_all_sizes_unless_others_are_asked_for() -> None:
     assert str(only).startswith(f"for all sizes: cost {f.cost:.4g}\n")
 
 
-def test_pickled_functions_and_copies_keep_the_first_program() -> None:
+def test_pickled_functions_and_copies_find_the_same_programs() -> None:
     f = power()
-    args = arguments(4, 100_000)
-    expected = power(adapt=False)(*args).tobytes()
-    f(*args)
-    for made in (pickle.loads(pickle.dumps(f)), f.copy(), copy.copy(f.copy())):
-        assert made(*args).tobytes() == expected
-        assert len(made.programs) == 1
+    made = pickle.loads(pickle.dumps(f)), f.copy(), copy.copy(f.copy()), pickle.loads(pickle.dumps(f.copy()))
+    for args in (arguments(4, 100_000), arguments(1000, 10)):
+        expected = f(*args).tobytes()
+        assert all(g(*args).tobytes() == expected for g in made)
+    assert len(f.programs) == 3
+    assert all([*map(str, g.programs)] == [*map(str, f.programs)] for g in made)
+
+
+def test_saved_functions_keep_the_first_program(tmp_path: Path) -> None:
+    f = power()
+    f(*arguments(4, 100_000))
+    f.save(tmp_path / "power.json")
+    g = scanopt.load(tmp_path / "power.json")
+    assert [str(p.program) for p in g.programs] == [str(f.program)]
+    np.testing.assert_allclose(g(*arguments(4, 100_000)), f(*arguments(4, 100_000)), rtol=1e-9)
 
 
 def test_a_budget_holds_at_all_sizes() -> None:

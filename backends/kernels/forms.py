@@ -33,7 +33,7 @@ OF_KIND = {
 """By kind of dtype that they compute in: ufuncs that are one operation of C."""
 
 RAISING = {"power", "float_power"}
-"""For integers an inner loop of NumPy's raises an error, which needs Python."""
+"""For integers with a sign an inner loop of NumPy's raises an error, which needs Python."""
 X86 = platform.machine().lower() in ("x86_64", "amd64")
 
 
@@ -59,7 +59,7 @@ def through_numpy(name: str, dtypes: tuple[str, ...]) -> tuple[str, ...] | None:
     found = loop_dtypes(name, dtypes)
     if found is None or inner_loop(name, found) is None:
         return None
-    return None if name in RAISING and np.dtype(found[0]).kind != "f" else found
+    return None if name in RAISING and np.dtype(found[0]).kind not in "fu" else found
 
 
 def needs_whole(op: Any, dtype: str) -> bool:

@@ -36,8 +36,8 @@ def _of_step(step: Step, types: Types) -> Iterator[Step]:
         yield replace(step, body=written_out(step.body, types))
     elif isinstance(step, Branch):
         yield replace(step, then=written_out(step.then, types), otherwise=written_out(step.otherwise, types))
-    elif step.op.name == "fold":
-        yield from _fold(step, types) or (step,)
+    elif step.op.name in _FORMULAS:
+        yield from _FORMULAS[step.op.name](step, types) or (step,)
     else:
         found = _STEPS.get(step.op.name)
         yield from (() if found is None else _Recurrence(step, types).written(*found)) or (step,)
@@ -193,3 +193,51 @@ def _fold(step: Compute, types: Types) -> Sequence[Step]:
         Compute(rest, whole, (x,), types[rest]),
         Compute(step.out, Op.make(name), (first, rest), step.type),
     ]
+
+
+class _Formula:
+    """Steps being written, the last of which gives the result."""
+
+    def __init__(self, step: Compute, types: Types) -> None:
+        self.step, self.types, self.steps = step, types, list[Step]()
+
+    def of(self, dtype: str, op: Op, *args: str, shape: Sequence[int | None] | None = None) -> str:
+        """One operator.  shape: None for that of the first argument."""
+        found = f"{self.step.out}#f{len(self.steps)}"
+        self.types[found] = TensorType(dtype, self.types[args[0]].shape if shape is None else shape)
+        self.steps.append(Compute(found, op, args, self.types[found]))
+        return found
+
+    def cast(self, x: str, dtype: str) -> str:
+        """A value in another dtype."""
+        return x if self.types[x].dtype == dtype else self.of(dtype, Op.make("cast", dtype=dtype), x)
+
+    def result(self, op: Op, *args: str) -> Sequence[Step]:
+        """All steps, the last of them this one."""
+        return [*self.steps, Compute(self.step.out, op, args, self.step.type)]
+
+
+def _geometric(step: Compute, types: Types) -> Sequence[Step]:
+    """init * factor ** n; array steps run where the power is out of range, as they then run the loop."""
+    (init, factor, n), dtype, f = step.args, step.type.dtype, _Formula(step, types)
+    if types[init].dtype != dtype or np.dtype(dtype).kind not in "fiu":
+        return ()
+    first = f.of(dtype, _FIRST, init, shape=types[init].shape[1:])
+    if np.dtype(dtype).kind != "f":
+        start, base, times = (f.cast(x, "uint64") for x in (first, factor, n))
+        power = f.of("uint64", Op.make("power"), base, times)
+        wrapped = f.of("uint64", Op.make("multiply"), start, power, shape=step.type.shape)
+        return f.result(Op.make("cast", dtype=dtype), wrapped)
+    base, times = f.cast(factor, dtype), f.cast(n, dtype)
+    power = f.of(dtype, Op.make("power"), base, times)
+    size = f.of(dtype, Op.make("absolute"), power)
+    where_zero = f.cast(f.of("bool", Op.make("logical_not"), base), dtype)
+    looked = f.of(dtype, Op.make("maximum"), size, where_zero)
+    about = np.finfo(dtype)
+    within = Op.make("random_valid", what="power", low=float(about.tiny), high=float(about.max), nan=True)
+    f.of(dtype, within, looked)
+    return f.result(Op.make("multiply"), first, power)
+
+
+_FORMULAS: dict[str, Callable[[Compute, Types], Sequence[Step]]] = {"fold": _fold, "geometric": _geometric}
+"""By operator: its formula, nothing where it has none here."""

@@ -129,11 +129,11 @@ class Runnable:
     def programs(self) -> tuple[ProgramForSizes, ...]:
         """The programs for sizes that were met so far, each with the regions in which it runs; `program` first.
 
-        Without `adapt=True`, and where costs are not of time, there is one, for all sizes.
+        With `adapt=False`, where costs are not of time, and where types tell all sizes, there is one, for all sizes.
 
         >>> from scanopt import function, tensor as T
         >>> x = T.dvector("x")
-        >>> [p.regions for p in function([x], x + x, adapt=True).programs]
+        >>> [p.regions for p in function([x], x + x).programs]
         [({'x': '[64]'},)]
         """
         if self._regions is not None:
@@ -163,7 +163,7 @@ class Runnable:
     def kernels(self) -> tuple[Any, ...]:
         """What became of each loop: its kernels as C text, or why it has none.  See docs/kernels.md.
 
-        With `adapt=True` those of all of `programs`, one program after the other: each of them has its own `kernels`.
+        Those of all of `programs`, one program after the other: each of them has its own `kernels`.
 
         >>> from scanopt import function, tensor as T
         >>> x = T.dvector("x")

@@ -13,6 +13,7 @@ from scanopt import features
 from scanopt.array.variable import SharedVariable
 from scanopt.calculus.forms import TermGraph
 from scanopt.calculus.law import INPLACE, Law, named_laws
+from scanopt.compilation.alternatives import Alternatives, Known, alternatives_of
 from scanopt.compilation.callable import Runnable, compiled
 from scanopt.compilation.cautions import warn_of_memory
 from scanopt.compilation.explanation import Explanation, Recording, record, told
@@ -57,10 +58,8 @@ class Function(Runnable, Displayed):
     _rows_fit = True
 
     @without_collections()
-    def __init__(
-        self, plan: OptimizationPlan, name: str | None, known: tuple[Program, Report] | None = None, profile: str = ""
-    ) -> None:
-        """known: program and report, where there is nothing to optimize any more.  profile: a title, "" for none."""
+    def __init__(self, plan: OptimizationPlan, name: str | None, known: Known | None = None, profile: str = "") -> None:
+        """known: where there is nothing to optimize any more.  profile: a title, "" for none."""
         super().__init__(plan.request.signature, name)
         self.example = plan.request.example
         self.last_call: Sequence[Any] | None = None
@@ -72,7 +71,7 @@ class Function(Runnable, Displayed):
         )
         self.profile = FunctionProfile(profile, titles=titles) if profile else None
         if known is not None:
-            self.program, self.report = known
+            self.program, self.report, self.alternatives = known.program, known.report, known.alternatives
             self._seconds = self.report.seconds
             self._compiled = compiled(self.program, plan.request.backend) if plan.request.optimizes else None
         elif plan.request.optimizes:
@@ -84,15 +83,25 @@ class Function(Runnable, Displayed):
             lowered = time.perf_counter()
             self._compiled = compiled(program, plan.request.backend)
             self._seconds |= {"lower": lowered - start, "compile": time.perf_counter() - lowered}
-            self._adapt()
+        self._adapt()
         if self.profile is None and not _WATCHERS:
             self._enter_quickly()
 
     def _adapt(self) -> None:
-        """Find programs for the sizes of calls, where that was asked for and costs are of time."""
-        if self._plan.request.adapts and unit_of(self._plan.settings.cost):
+        """Find programs for the sizes of calls, if there may be any."""
+        if (among := self.alternatives) is not None:
             run = partial(compiled, backend=self._plan.request.backend)
-            self._regions = Regions(self._plan, (self.program, self._compiled), self._lowered, run)
+            first = self.program, self._compiled, self.cost
+            labels = self._plan.program.input_labels
+            self._regions = Regions(among, self._plan.settings, labels, first, self._lowered, run)
+
+    @once
+    def alternatives(self) -> Alternatives | None:
+        """What programs for other sizes are chosen from, where that was asked for and costs are of time."""
+        asked = self._plan.request
+        if asked.optimizes and asked.adapts and unit_of(self._plan.settings.cost):
+            return alternatives_of(self._plan)
+        return None
 
     # Calling
 
@@ -146,7 +155,7 @@ class Function(Runnable, Displayed):
         """
         changed = self._signature.swapped(swap or {}, delete_updates)
         same = len(changed.results) == len(self._signature.results)
-        known = (self.program, self.report) if same else None
+        known = Known(self.program, self.report, self.alternatives) if same else None
         return Function(self._plan.for_signature(changed), name or (self.name and f"{self.name} copy"), known)
 
     def without(self, *names: str) -> Function:
@@ -176,10 +185,10 @@ class Function(Runnable, Displayed):
 
     def with_program(self, program: Program) -> Function:
         """The same function, run by another program of the same inputs and results."""
-        return Function(self._plan, self.name, (program, self.report))
+        return Function(self._plan, self.name, Known(program, self.report))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self._plan, self.name, to_json(self.program), self.report)
+        return _restored, (self._plan, self.name, to_json(self.program), self.report, self.alternatives)
 
     # What it is
 
@@ -382,6 +391,8 @@ def watched(made: Function) -> Function:
     return made
 
 
-def _restored(plan: OptimizationPlan, name: str | None, program: str, report: Report) -> Function:
+def _restored(
+    plan: OptimizationPlan, name: str | None, program: str, report: Report, alternatives: Alternatives | None = None
+) -> Function:
     """A function that was pickled."""
-    return Function(plan, name, (from_json(program), report))
+    return Function(plan, name, Known(from_json(program), report, alternatives))

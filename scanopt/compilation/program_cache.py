@@ -2,8 +2,8 @@
 
 A file's name is the hash of everything that decides which program is chosen: the terms of the graph, laws, settings and
 sizes, and the files of this library.  Programs that also depend on something else are not kept: on laws, operators,
-cost models or schedules of the user's, on how much memory or time there was.  Nor are functions with `adapt=True`,
-which look for further programs in the e-graph.  Files are private to the user and checked for changes
+cost models or schedules of the user's, on how much memory or time there was.  The e-graph in which programs for other
+sizes are looked for is kept beside the program.  Files are private to the user and checked for changes
 (`scanopt/cached_files.py`); one that cannot be read is written again.
 """
 
@@ -30,6 +30,7 @@ from scanopt.cached_files import private_folder, prune, published, read_publishe
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import unbatched
 from scanopt.calculus.law import standard_laws
+from scanopt.compilation.alternatives import Alternatives, Known
 from scanopt.compilation.report import Report
 from scanopt.config import config
 from scanopt.egraph.schedule import EVERYTHING
@@ -65,8 +66,8 @@ def file_of(plan: OptimizationPlan) -> Path | None:
     return None
 
 
-def kept_program(file: Path, encode_seconds: float) -> tuple[Program, Report] | None:
-    """The program in a file, with its report, if it was kept there; None where it has to be optimized.
+def kept_program(file: Path, encode_seconds: float) -> Known | None:
+    """The program in a file, with what is known of it, if it was kept there; None where it has to be optimized.
 
     encode_seconds: what the terms of the graph took, which is told of it.
     """
@@ -75,13 +76,13 @@ def kept_program(file: Path, encode_seconds: float) -> tuple[Program, Report] | 
     if data is None:
         return None
     try:
-        found: tuple[Program, Storage, Report] = pickle.loads(data)
+        found: tuple[Program, Storage, Report, Alternatives | None] = pickle.loads(data)
     except Exception:  # whatever is the matter with the user's own file, it is made anew
         return None
-    program, storage, report = found
+    program, storage, report, alternatives = found
     keep_storage(program, storage)
     seconds = {"encode": encode_seconds, "load": time.perf_counter() - start}
-    return program, replace(report, seconds=seconds, law_seconds={}, cached=True)
+    return Known(program, replace(report, seconds=seconds, law_seconds={}, cached=True), alternatives)
 
 
 def keep_program(file: Path, made: Function, memory: float | None) -> None:
@@ -93,7 +94,7 @@ def keep_program(file: Path, made: Function, memory: float | None) -> None:
     program, report = made.program, made.report
     if report.stopped_by or not report.fits or (memory is None and report.budget < float("inf")):
         return
-    data = pickle.dumps((program, storage_of(program), report), pickle.HIGHEST_PROTOCOL)
+    data = pickle.dumps((program, storage_of(program), report, made.alternatives), pickle.HIGHEST_PROTOCOL)
     if len(data) > LARGEST:
         return
     with suppress(OSError):
@@ -107,7 +108,6 @@ def _may_be_kept(plan: OptimizationPlan) -> bool:
         config.compilation_cache
         and plan.request.optimizes
         and not plan.request.profiled
-        and not plan.request.adapts
         and plan.known == standard_laws()
         and not extension_modules()
         and bool(_installation())
@@ -133,7 +133,7 @@ def _is_ours(name: str) -> bool:
 def _told(plan: OptimizationPlan) -> Iterator[Any]:
     """All that decides which program is chosen."""
     s, program = plan.settings, plan.program
-    yield plan.request.backend, s.fp, s.limits, s.extraction_seconds, s.exact, s.in_place, s.memory
+    yield plan.request.backend, plan.request.adapts, s.fp, s.limits, s.extraction_seconds, s.exact, s.in_place, s.memory
     yield "numpy" if s.cost is numpy_cost else s.cost
     yield [x.name for x in plan.laws]
     for key, x in example_operands(program, s.example).items():

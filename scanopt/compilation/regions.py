@@ -10,15 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scanopt.analysis.counting import counting_inputs
-from scanopt.analysis.sizes import example_operands
-from scanopt.array.op import Operand
-from scanopt.compilation.magnitudes import Magnitudes, Region
+from scanopt.compilation.alternatives import Alternatives
+from scanopt.compilation.magnitudes import Region
+from scanopt.compilation.optimize import Settings
 from scanopt.compilation.pauses import without_collections
-from scanopt.compilation.planning import OptimizationPlan
 from scanopt.egraph.engine_memory import available
 from scanopt.extraction.extract import Extraction
-from scanopt.extraction.resizing import for_sizes
+from scanopt.extraction.resizing import Chosen, for_sizes
 from scanopt.forks import lock, once
 from scanopt.program.ir import Program
 
@@ -28,6 +26,11 @@ PROGRAMS = 8
 """Compiled programs that are kept beside the first one."""
 CALLS, REGIONS = 64, 256
 """Sizes, and regions, of which it is remembered what runs."""
+
+
+_Parts = frozenset[Any]
+_FIRST: _Parts = frozenset()
+"""Stands for the parts of the first program, whose forms may not have been read yet."""
 
 
 @dataclass(frozen=True)
@@ -62,37 +65,35 @@ class _Made:
 class Regions:
     """Finds the program for the sizes of a call.
 
-    plan: its e-graph.  first: the program for the example or the assumed sizes, compiled.  lowered, compiled: make a
-    program of what was extracted, and make it callable.
+    among: what they are chosen from.  settings: by which costs and within how many bytes.  labels: of inputs, by their
+    keys.  first: the program for the example or the assumed sizes, what runs it, and its cost.  lowered, compiled: make
+    a program of what was extracted, and make it callable.
     """
 
     def __init__(
         self,
-        plan: OptimizationPlan,
-        first: tuple[Program, Any],
+        among: Alternatives,
+        settings: Settings,
+        labels: Mapping[str, str],
+        first: tuple[Program, Any, float],
         lowered: Callable[[Extraction], Program],
         compiled: Callable[[Program], Any],
     ) -> None:
-        self._plan, self._lowered, self._compiled = plan, lowered, compiled
-        done = plan.done
-        self._first = _Made(*first, done.extraction.cost)
-        self._free = available() if plan.settings.memory is None else plan.settings.memory
+        self.magnitudes = among.magnitudes
+        self._among, self._settings, self._labels = among, settings, labels
+        self._lowered, self._compiled = lowered, compiled
+        self._first = _Made(*first)
         self._lock = lock()
         self._entry: Any = None
         self._exactly: dict[tuple[Any, ...], Any] = {}
-        self._chosen: dict[Region, frozenset[Any]] = {}
-        self._made: dict[frozenset[Any], _Made] = {_parts(done.extraction): self._first}
+        self._chosen: dict[Region, _Parts] = {}
+        self._made: dict[_Parts, _Made] = {_FIRST: self._first}
 
     @once
-    def _own(self) -> Mapping[str, Operand]:
-        """The arguments that the first program is for."""
-        return example_operands(self._plan.done.egraph, self._plan.settings.example)
-
-    @once
-    def magnitudes(self) -> Magnitudes:
-        """What of a call counts."""
-        done = self._plan.done
-        return Magnitudes.of(done.egraph.inputs, counting_inputs(done.egraph, done.extraction.problem.sizes))
+    def _budget(self) -> float:
+        """The bytes that a program may hold."""
+        limit = self._settings.memory
+        return max(available() if limit is None else limit, 1.0)
 
     def program_for(self, values: Sequence[Any]) -> Any:
         """What runs a call with these arguments."""
@@ -126,7 +127,7 @@ class Regions:
     @once
     def _home(self) -> Region:
         """The region of the sizes that the first program is for."""
-        own = [self._own[f"{i}"] for i in range(len(self._own))]
+        own = [self._among.own[f"{i}"] for i in range(len(self._among.own))]
         return self.magnitudes.region([x if x.value is None else x.value for x in own])
 
     def programs(self) -> tuple[ProgramForSizes, ...]:
@@ -144,22 +145,22 @@ class Regions:
 
     def _shown(self, region: Region) -> dict[str, str]:
         """By input what stands for its sizes in a region."""
-        found = self.magnitudes.operands(region, self._own)
-        labels, counted = self._plan.program.input_labels, {*self.magnitudes.numbers, *self.magnitudes.shaped}
+        found = self.magnitudes.operands(region, self._among.own)
+        counted = {*self.magnitudes.numbers, *self.magnitudes.shaped}
         return {
-            labels.get(key) or f"input {key}": str(list(x.shape)) if x.value is None else f"= {x.value}"
+            self._labels.get(key) or f"input {key}": str(list(x.shape)) if x.value is None else f"= {x.value}"
             for key, x in found.items()
             if int(key) in counted
         }
 
     @without_collections()
-    def _make(self, region: Region) -> frozenset[Any]:
+    def _make(self, region: Region) -> _Parts:
         """Choose the program of a region, and compile it unless that was done before."""
-        done, settings = self._plan.done, self._plan.settings
-        operands = self.magnitudes.operands(region, self._own)
-        found = for_sizes(done.egraph, done.extraction, operands, settings.cost, max(self._free, 1.0))
-        parts = _parts(found)
-        if parts not in self._made:
+        graph, first = self._among.forms.all
+        operands = self.magnitudes.operands(region, self._among.own)
+        found = for_sizes(graph, first, operands, self._settings.cost, self._budget)
+        parts = _FIRST if found is None else _parts(found, first)
+        if found is not None and parts not in self._made:
             program = self._lowered(found)
             self._forget()
             run = self._compiled(program)
@@ -185,6 +186,7 @@ def kernels_of(run: Any) -> tuple[Any, ...]:
     return found
 
 
-def _parts(found: Extraction) -> frozenset[Any]:
+def _parts(found: Extraction, first: Chosen) -> _Parts:
     """What a choice is made of, whatever it costs."""
-    return frozenset((i, o.form, o.needs, o.updates) for i, o in found.choice.items())
+    chosen, known = (frozenset((i, o.form, o.needs, o.updates) for i, o in x.choice.items()) for x in (found, first))
+    return _FIRST if chosen == known else chosen

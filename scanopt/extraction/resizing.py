@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from scanopt.analysis.sizes import Sizes
 from scanopt.array.op import Operand
@@ -15,9 +15,10 @@ from scanopt.calculus.forms import TermGraph
 from scanopt.extraction.cost import CostModel
 from scanopt.extraction.extract import Extraction, quickly, total
 from scanopt.extraction.memory_budget import fits, fitting
+from scanopt.extraction.ordering import Choice, EvaluationOrder
 from scanopt.extraction.problem import Instance, NoProgramFoundError, Option, Problem
 
-__all__ = ["for_sizes"]
+__all__ = ["MANY", "Chosen", "for_sizes"]
 
 QUICK = 2000.0
 """Nanoseconds of a program that is not exchanged: a call costs about as much beside it."""
@@ -27,43 +28,57 @@ MANY = 4000
 """Forms of an e-graph in which the search would take longer than a call should wait."""
 
 
+@dataclass(frozen=True)
+class Chosen:
+    """A program, and the graph in which it was chosen."""
+
+    graph: TermGraph
+    choice: Choice
+    schedule: EvaluationOrder
+    method: str
+
+    def at(self, problem: Problem) -> Extraction:
+        """The same program, priced for the sizes of another problem."""
+        choice = {i: _priced(i, o, problem) for i, o in self.choice.items()}
+        return Extraction(problem, choice, self.schedule, total(choice), 0.0, self.method, False)
+
+    def only(self) -> TermGraph:
+        """The graph with the forms that the program is made of, and no other."""
+        forms = sorted(((i.id, o.form) for i, o in self.choice.items() if o.form), key=lambda x: x[0])
+        classes = {c: list(dict.fromkeys(f for _, f in same)) for c, same in itertools.groupby(forms, lambda x: x[0])}
+        return replace(self.graph, classes=classes)
+
+
 def for_sizes(
-    graph: TermGraph, first: Extraction, operands: Mapping[str, Operand], cost: CostModel, budget: float
-) -> Extraction:
+    graph: TermGraph, first: Chosen, operands: Mapping[str, Operand], cost: CostModel, budget: float
+) -> Extraction | None:
     """The cheapest program found for arguments of these sizes; `first`, at these sizes, unless another one is cheaper.
 
     graph: the e-graph that `first` was found in.  cost: in nanoseconds.  budget: bytes that it may hold, where one that
-    holds so little is found.
+    holds so little is found.  None stands for `first`, where nothing is known of it at these sizes.
     """
     kept = _kept(first, operands, cost)
-    if kept and ((kept.cost <= QUICK and fits(kept, budget)) or graph.size > MANY):
+    if kept and kept.cost <= QUICK and fits(kept, budget):
         return kept
     try:
         problem = Problem(graph, Sizes(graph, operands), cost)
         found = quickly(problem)
     except NoProgramFoundError:
-        return kept or first
-    if first.problem.graph is graph:
-        kept = resized(first, problem)
+        return kept
+    if first.graph is graph:
+        kept = first.at(problem)
     if kept is None or (fits(found, budget) and (found.cost <= WORTH * kept.cost or not fits(kept, budget))):
         return found
     return kept if fits(kept, budget) else fitting(problem, [found, kept], budget, quickly)
 
 
-def _kept(first: Extraction, operands: Mapping[str, Operand], cost: CostModel) -> Extraction | None:
+def _kept(first: Chosen, operands: Mapping[str, Operand], cost: CostModel) -> Extraction | None:
     """The first program at other sizes; None where that takes the whole e-graph."""
     try:
-        own = _only(first)
-        return resized(first, Problem(own, Sizes(own, operands), cost))
+        own = first.only()
+        return first.at(Problem(own, Sizes(own, operands), cost))
     except NoProgramFoundError:
         return None
-
-
-def resized(found: Extraction, problem: Problem) -> Extraction:
-    """The same program, priced for the sizes of another problem."""
-    choice = {i: _priced(i, o, problem) for i, o in found.choice.items()}
-    cost = total(choice)
-    return replace(found, problem=problem, choice=choice, cost=cost, bound=0.0, optimal=False)
 
 
 def _priced(i: Instance, o: Option, problem: Problem) -> Option:
@@ -71,10 +86,3 @@ def _priced(i: Instance, o: Option, problem: Problem) -> Option:
         return replace(o, cost=problem.run_price(i.id))
     cost, held = problem.price(i.id, o.form)
     return replace(o, cost=cost, held=held)
-
-
-def _only(found: Extraction) -> TermGraph:
-    """The graph with the forms that a program is made of, and no other."""
-    forms = sorted(((i.id, o.form) for i, o in found.choice.items() if o.form), key=lambda x: x[0])
-    classes = {c: list(dict.fromkeys(f for _, f in same)) for c, same in itertools.groupby(forms, lambda x: x[0])}
-    return replace(found.problem.graph, classes=classes)

@@ -23,7 +23,7 @@ __all__ = ["Diagnosis", "cache_files", "examined", "findings_text"]
 _NEEDED = ("numpy", "scipy", "egglog", "networkx")
 _EXTRAS = {
     "cupy": "cupy",
-    "ziglang": "cc",
+    "ziglang": "kernels",
     "anywidget": "notebook",
     "rich": "progress",
     "z3": "prove",
@@ -73,7 +73,10 @@ def _executors() -> Iterator[Diagnosis]:
     x = T.dvector("x")
     outputs, _ = scan_map(lambda v: T.tanh(v) * 2.0, x)
     value = np.linspace(-1.0, 1.0, 7)
-    advice = {"c": "install a C compiler, or pip install scanopt[cc]", "cupy": "pip install scanopt[cupy], with a GPU"}
+    advice = {
+        "c": "install a C compiler, or pip install scanopt[kernels]",
+        "cupy": "pip install scanopt[cupy], with a GPU",
+    }
     for backend in ("numpy", "c", "cupy"):
         try:
             found = function([x], outputs, backend=backend)(value)

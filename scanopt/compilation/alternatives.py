@@ -1,0 +1,78 @@
+"""What programs for other sizes are chosen from; it can be kept with a program, and is read when it is first needed."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scanopt.analysis.counting import counting_inputs
+from scanopt.analysis.sizes import example_operands
+from scanopt.array.op import Operand
+from scanopt.calculus.forms import TermGraph
+from scanopt.compilation.magnitudes import Magnitudes
+from scanopt.compilation.planning import OptimizationPlan
+from scanopt.compilation.report import Report
+from scanopt.extraction.resizing import MANY, Chosen
+from scanopt.forks import once
+from scanopt.program.ir import Program
+
+__all__ = ["Alternatives", "Known", "alternatives_of"]
+
+
+class Forms:
+    """All forms that were found for a function, and those chosen first; unpickled, they are read when asked for."""
+
+    def __init__(self, packed: bytes) -> None:
+        self._packed = packed
+
+    @once
+    def all(self) -> tuple[TermGraph, Chosen]:
+        """The e-graph, and what was chosen in it."""
+        found: tuple[TermGraph, Chosen] = pickle.loads(self._packed)
+        return found
+
+    @staticmethod
+    def of(graph: TermGraph, chosen: Chosen) -> Forms:
+        """These forms."""
+        made = Forms(b"")
+        vars(made)["all"] = graph, chosen
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Forms, (self._packed or pickle.dumps(self.all, pickle.HIGHEST_PROTOCOL),)
+
+
+@dataclass(frozen=True)
+class Alternatives:
+    """What programs for other sizes are chosen from.
+
+    own: the arguments that the first program is for.  magnitudes: what of a call counts.
+    """
+
+    own: Mapping[str, Operand]
+    magnitudes: Magnitudes
+    forms: Forms
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a function that was optimized before."""
+
+    program: Program
+    report: Report
+    alternatives: Alternatives | None = None
+
+
+def alternatives_of(plan: OptimizationPlan) -> Alternatives | None:
+    """Those of an optimized plan; None where no call can differ, or a search would take longer than one should wait."""
+    done = plan.done
+    if done.egraph.size > MANY:
+        return None
+    x = done.extraction
+    magnitudes = Magnitudes.of(done.egraph.inputs, counting_inputs(done.egraph, x.problem.sizes))
+    if not magnitudes:
+        return None
+    own = example_operands(done.egraph, plan.settings.example)
+    return Alternatives(own, magnitudes, Forms.of(done.egraph, Chosen(x.problem.graph, x.choice, x.schedule, x.method)))
