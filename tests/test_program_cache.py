@@ -75,7 +75,7 @@ def test_programs_for_other_sizes_are_chosen_from_what_is_kept(no_optimizer: Cal
     no_optimizer()
     second, alone = function([A, k], powers), pickle.loads(pickle.dumps(first))
     assert second.report.cached
-    for rows, times in ((4, 100_000), (1000, 10), (64, 64)):
+    for rows, times in ((100_000, 2), (1000, 10), (64, 64)):
         args = np.linspace(1, 1 + 1e-6, rows), times
         expected = first(*args)
         assert expected.tobytes() == second(*args).tobytes() == alone(*args).tobytes()

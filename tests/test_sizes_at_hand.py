@@ -106,7 +106,7 @@ def test_a_quick_way_in_gives_what_the_sizes_ask_for() -> None:
 
 def test_another_size_gets_the_program_that_is_made_for_it() -> None:
     f = power()
-    args = arguments(4, 100_000)
+    args = arguments(1000, 10)
     f(*args)
     assert len(f.programs) == 2
     assert str(f.programs[1].program) == str(power(example=args).program)
@@ -116,11 +116,11 @@ def test_another_size_gets_the_program_that_is_made_for_it() -> None:
 def test_programs_show_their_regions() -> None:
     f = power()
     assert [p.regions for p in f.programs] == [({"A": "[64]", "k": "= 64"},)]
-    f(*arguments(4, 100_000))
-    f(*arguments(4, 100_001))
+    f(*arguments(1000, 10))
+    f(*arguments(1000, 9))
     f(*arguments(64, 64))
-    assert f.programs[1].regions == ({"A": "[4]", "k": "= 131072"},)
-    assert str(f.programs[1]).startswith("for sizes near A [4], k = 131072: cost ")
+    assert f.programs[1].regions == ({"A": "[1024]", "k": "= 8"},)
+    assert str(f.programs[1]).startswith("for sizes near A [1024], k = 8: cost ")
 
 
 def test_regions_of_one_program_share_it() -> None:
@@ -188,7 +188,7 @@ def test_where_types_tell_all_sizes_there_is_one_program() -> None:
 
 def test_kernels_are_those_of_all_programs() -> None:
     f = power()
-    f(*arguments(4, 100_000))
+    f(*arguments(100_000, 2))
     f(*arguments(1000, 10))
     assert len(f.programs) == 3
     assert [str(x) for x in f.kernels] == [str(x) for p in f.programs for x in p.kernels]
@@ -197,9 +197,9 @@ def test_kernels_are_those_of_all_programs() -> None:
     assert "loop loop0" not in str(f.program)
 
 
-def test_one_program_runs_at_all_sizes_unless_others_are_asked_for() -> None:
+def test_one_program_runs_at_all_sizes_if_that_is_asked_for() -> None:
     f = power(adapt=False)
-    f(*arguments(4, 100_000))
+    f(*arguments(1000, 10))
     (only,) = f.programs
     assert only.regions == ()
     assert only.kernels == f.kernels
@@ -209,7 +209,7 @@ def test_one_program_runs_at_all_sizes_unless_others_are_asked_for() -> None:
 def test_pickled_functions_and_copies_find_the_same_programs() -> None:
     f = power()
     made = pickle.loads(pickle.dumps(f)), f.copy(), copy.copy(f.copy()), pickle.loads(pickle.dumps(f.copy()))
-    for args in (arguments(4, 100_000), arguments(1000, 10)):
+    for args in (arguments(100_000, 2), arguments(1000, 10)):
         expected = f(*args).tobytes()
         assert all(g(*args).tobytes() == expected for g in made)
     assert len(f.programs) == 3
@@ -218,11 +218,11 @@ def test_pickled_functions_and_copies_find_the_same_programs() -> None:
 
 def test_saved_functions_keep_the_first_program(tmp_path: Path) -> None:
     f = power()
-    f(*arguments(4, 100_000))
+    f(*arguments(1000, 10))
     f.save(tmp_path / "power.json")
     g = scanopt.load(tmp_path / "power.json")
     assert [str(p.program) for p in g.programs] == [str(f.program)]
-    np.testing.assert_allclose(g(*arguments(4, 100_000)), f(*arguments(4, 100_000)), rtol=1e-9)
+    np.testing.assert_allclose(g(*arguments(1000, 10)), f(*arguments(1000, 10)), rtol=1e-9)
 
 
 def test_a_budget_holds_at_all_sizes() -> None:
