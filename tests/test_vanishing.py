@@ -293,10 +293,12 @@ def test_no_steps_and_one(length: int) -> None:
             last(np.ones(0), 2.0)
 
 
-def test_rows_that_do_not_fit_raise() -> None:
-    f = scanopt.function([X, x], trace(lambda v, s: s + v, X, x))
+@pytest.mark.parametrize(("adapt", "message"), [(False, "broadcast"), (True, r"expected shape \(1,\), found \(3,\)")])
+def test_rows_that_do_not_fit_raise(adapt: bool, message: str) -> None:
+    """Of so few rows the loop runs, where it may."""
+    f = scanopt.function([X, x], trace(lambda v, s: s + v, X, x), adapt=adapt)
     assert "loop" not in str(f.program)
-    with pytest.raises(ValueError, match="broadcast"):
+    with pytest.raises(ValueError, match=message):
         f(np.ones((4, 3)), np.ones(1))
 
 

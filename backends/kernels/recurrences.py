@@ -201,7 +201,7 @@ class _Formula:
     def __init__(self, step: Compute, types: Types) -> None:
         self.step, self.types, self.steps = step, types, list[Step]()
 
-    def of(self, dtype: str, op: Op, *args: str, shape: Sequence[int | None] | None = None) -> str:
+    def of(self, dtype: str, op: Op, *args: str, shape: tuple[int | None, ...] | None = None) -> str:
         """One operator.  shape: None for that of the first argument."""
         found = f"{self.step.out}#f{len(self.steps)}"
         self.types[found] = TensorType(dtype, self.types[args[0]].shape if shape is None else shape)
