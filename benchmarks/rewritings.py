@@ -55,14 +55,18 @@ _PAGE = """\
 Made by `python benchmarks/rewritings.py {seeds} --record docs/rewritings.md`; do not edit.  Each program of
 `tests/rewritings.py` is written plainly and in {seeds} random ways that change nothing: times one, double negations,
 double transposes and reversals, maps of array operators, slices of everything, operands swapped, values held twice,
-equal states twice, loops split in two, unused states added.  The table counts the pairs in which the program found
-costs as much as the one found for the plain writing, by the cost model, within 1 %.
+equal states twice, loops split in two, unused states added, halves joined, arrays rolled there and back, halves of
+twice, zeros added, products as sums, rows looked up by number, counters carried.  The table counts the pairs in which
+the program found costs as much as the one found for the plain writing, by the cost model, within 1 %.
 
 | program | the same cost | largest ratio | seeds that differ |
 |---|---:|---:|---|
 {rows}
 
 {found} of {pairs} pairs, {seconds:.0f} s.
+
+Not covered: gradients of sums of products, in which lengths that broadcast are added up again; states of shape (1,)
+in place of numbers; states that are carried with the other sign.
 
 Not covered: a loop whose first or last step is written beside it costs 1 to 6 % more than the whole loop. A law that
 joins them would prove, by the terms of that step, that it is the loop's own. But the whole loop checks that the initial

@@ -12,7 +12,7 @@ from scanopt.calculus.terms import Clock, Op, State, Text, Value, delay, hold, o
 from scanopt.facts.loops import runs_all, within
 from scanopt.facts.recurrences import accumulates, entries, folds, folds_in_order
 from scanopt.facts.states import becomes
-from scanopt.facts.values import floating, int64, like, nothing, of_dtype, scalar
+from scanopt.facts.values import floating, int64, like, nothing, of_dtype, scalar, vector
 
 
 def _trace(step: Any, x: Any, start: Any, *more: Any) -> Any:
@@ -134,6 +134,24 @@ def sum_from_nothing(Z: Value, y: Value, e: Value, X: Value, d: Text) -> Equatio
     total = ops.sum(X, axis=(0,), keepdims=False)
     when = [nothing(e), like(Z, y, e), floating(Z), of_dtype(Z, d), of_dtype(X, d)]
     return Equation(left, ops.spread_like(total, y), when=when)
+
+
+@law(
+    licence="reassoc",
+    example=lambda x: _trace(lambda v, s: s + v, x, T.zeros(())),
+    never=(
+        lambda x: _trace(lambda v, s: s + v, x, T.ones(())),
+        lambda X: _trace(lambda v, s: s + v, X, T.zeros(3)),
+        lambda x: _trace(lambda v, s: s + v, T.expand_dims(x, 1), T.zeros(1)),
+        lambda x: _trace(lambda v, s: s + v, T.cast(x, "float32"), T.zeros(())),
+        lambda x: _trace(lambda v, s: s + v, T.cast(x, "float16"), T.zeros((), "float16")),
+    ),
+)
+def sums_from_nothing(Z: Value, x: Value, d: Text) -> Equation:
+    """Running sums of numbers that start with zero start with nothing (-0.0 aside)."""
+    left = ops.accumulate(Z, x, ufunc="add")
+    when = [nothing(Z), vector(Z), vector(x), floating(x), of_dtype(Z, d), of_dtype(x, d)]
+    return Equation(left, ops.cumsum(x, axis=0), when=when)
 
 
 @law(

@@ -210,3 +210,25 @@ def second_of_two(x: Value, y: Value) -> Equation:
 def last_of_two(x: Value, y: Value) -> Equation:
     """The same, counted from the end."""
     return Equation(_STACK(x, y)[-1], y, when=[same_type(x, y), fits(_STACK(x, y))])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x: T.concatenate([x[: x.shape[0] // 2], x[x.shape[0] // 2 :]]) * 2.0,
+    never=(lambda x, n: T.concatenate([x[:n], x[n + 1 :]]), lambda x, y, n: T.concatenate([x[:n], y[n:]])),
+)
+def halves_joined(X: Value, n: Value) -> Equation:
+    """The first rows and the others are all."""
+    return Equation(_JOIN(X[:n], X[n:]), X)
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x: T.concatenate([x[:3], x[3:]]) * 2.0,
+    never=(lambda x: T.concatenate([x[:3], x[4:]]), lambda x, y: T.concatenate([x[:3], y[3:]])),
+)
+def parts_joined(X: Value, k: Int) -> Equation:
+    """The first k rows and the others are all."""
+    return Equation(_JOIN(X[:k], X[k:]), X)

@@ -6,7 +6,10 @@ import scanopt
 import scanopt.loops.require  # an operator of its own, beside those of the table
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Value, const_int, ops, vmap
+from scanopt.calculus.terms import Clock, State, Value, const_at, const_int, delay, hold, ops, seq, steps, vmap
+from scanopt.facts.loops import runs_all, within
+from scanopt.facts.states import becomes
+from scanopt.facts.values import int64, positive, scalar, small_integer
 
 _LOOKUP = ops("getitem", index=("array",))
 _IN_BOUNDS = ops(
@@ -54,3 +57,100 @@ def first_rows_in_order(W: Value, n: Value) -> Equation:
     rows = ops.maximum(n, zero)
     checked = ops.minimum(rows, _IN_BOUNDS(W.shape[0], rows))
     return Equation(_LOOKUP(W, ops.arange(zero, n, const_int(1), dtype="int64")), W[:checked])
+
+
+def _count(start: Value, stop: Value) -> Value:
+    return ops.arange(start, stop, const_int(1), dtype="int64")
+
+
+@law(
+    licence="exact",
+    example=lambda W: scanopt.map(lambda i, w: w[i + 2], T.arange(W.shape[0] - 2), [W])[0],
+    never=(lambda n, p: T.arange(p.shape[0]) + n, lambda n, p: T.arange(n, p.shape[0]) + 2),
+)
+def count_moved_up(a: Value, n: Value, k: Value) -> Equation:
+    """A count with a number added begins and ends later."""
+    return Equation(_count(a, n) + k, _count(a + k, n + k), when=[small_integer(a), positive(k)])
+
+
+@law(
+    licence="exact",
+    example=lambda W: scanopt.map(lambda i, w: w[i - 2], T.arange(2, W.shape[0]), [W])[0],
+    never=(lambda n, p: T.arange(p.shape[0]) - n, lambda n, p: T.arange(n, p.shape[0]) - 2),
+)
+def count_moved_down(a: Value, n: Value, k: Value) -> Equation:
+    """A count with a number taken away begins and ends earlier; what would be too low to go lower is empty."""
+    right = _count(a - k, ops.maximum(n, a) - k)
+    return Equation(_count(a, n) - k, right, when=[small_integer(a), positive(k)])
+
+
+@law(
+    licence="exact",
+    source="scan-semantics: W[i] over arange(a, n) is a slice of W",
+    example=lambda W: _rows(W, 1, W.shape[0]),
+    never=(lambda W: _rows(W, -1, W.shape[0]), lambda W: _rows(W, W.shape[0]), lambda W, n: _rows(W, n, W.shape[0])),
+)
+def rows_from_a_place(W: Value, a: Value, n: Value) -> Equation:
+    """Rows a to n-1 in their order; IndexError where there are fewer, if any is looked up."""
+    end = ops.where(ops.greater(n, a), n, const_int(0))
+    checked = ops.minimum(end, _IN_BOUNDS(W.shape[0], end))
+    return Equation(_LOOKUP(W, _count(a, n)), W[a:checked], when=[positive(a)])
+
+
+@law(
+    licence="exact",
+    example=lambda x: T.exp(T.arange(x.shape[0]) % x.shape[0]),
+    never=lambda x, y: T.exp(T.arange(x.shape[0]) % y.shape[0]),
+)
+def count_below_its_end(n: Value) -> Equation:
+    """0, 1, ... n-1 are their own remainders modulo n."""
+    count = _count(const_int(0), n)
+    return Equation(ops.remainder(count, n), count)
+
+
+@law(
+    licence="exact",
+    example=lambda x: T.roll(T.roll(x, 1), -1) * 2.0,
+    never=(lambda x, n: T.roll(T.roll(x, n), 1), lambda x, n: T.roll(T.roll(x, 1), n), lambda x: T.roll(x, 1)),
+)
+def rolled_twice(X: Value, k: Value, j: Value) -> Equation:
+    """Rolled by k and then by j is rolled by j + k."""
+    n = X.shape[0]
+    count = _count(const_int(0), n)
+    once = _LOOKUP(X, ops.remainder(count - k, n))
+    twice = _LOOKUP(X, ops.remainder(count - (j + k), n))
+    when = [small_integer(k), small_integer(j)]
+    return Equation(_LOOKUP(once, ops.remainder(count - j, n)), twice, when=when)
+
+
+_ZERO, _ONE = T.constant(0, dtype="int64"), T.constant(1, dtype="int64")
+
+
+def _by_hand(x: Any, first: Any, more: Any = 1, n: Any = None) -> Any:
+    """Entries by a counter that the loop counts itself."""
+    step = lambda s, i, x: [T.tanh(s + x[i]), i + more]  # noqa: E731
+    return scanopt.scan(step, None, [T.constant(0.0, dtype="float64"), first], [x], n_steps=n)[0][0]
+
+
+def _count_until(n: Any) -> Any:
+    return scanopt.scan(lambda i, n: (i + 1, scanopt.until(i > n)), None, _ZERO, [n], n_steps=5)[0]
+
+
+@law(
+    licence="exact",
+    example=lambda x: _by_hand(x, _ZERO, n=x.shape[0]),
+    never=(
+        lambda x: _by_hand(x, _ZERO, 2, n=x.shape[0]),
+        lambda x: scanopt.scan(lambda s: s + _ONE, None, x[0], n_steps=5)[0],
+        _count_until,
+        lambda n: scanopt.scan(lambda i, s: [abs(i), i + 1], None, [n, _ZERO], n_steps=5)[0][1],
+        lambda p: scanopt.scan(lambda i: i + 1, None, p[:3], n_steps=3)[0] * 2,
+    ),
+)
+def counter_as_sequence(c: Clock, init: Value, s: State, p: Clock) -> Equation:
+    """A state that counts the steps is a sequence."""
+    left = delay(c, init, s, 1)
+    zero, one = const_at(p, "int64:0"), const_at(p, "int64:1")
+    count = ops.arange(zero, steps(c), one, dtype="int64") + init[-1]
+    when = [becomes(s, left + hold(c, const_int(1))), int64(left), scalar(left), runs_all(c), within(c, p)]
+    return Equation(left, seq(c, count), when=when)

@@ -44,6 +44,10 @@ class Writer:
         """A product of two, element by element."""
         return a * b
 
+    def product(self, v: Any, W: Any) -> Any:
+        """A vector times a matrix."""
+        return T.dot(v, W)
+
     def scan(
         self, step: Callable[..., Any], sequences: Sequence[Any], inits: Sequence[Any], held: Sequence[Any] = (),
         n: Any = None,
@@ -159,11 +163,80 @@ class _Together(Writer):
         return out[:k]
 
 
+class _Halves(Writer):
+    """Arrays put together of two halves."""
+
+    def value(self, x: Any) -> Any:
+        return T.concatenate([x[: x.shape[0] // 2], x[x.shape[0] // 2 :]])
+
+
+class _Rolled(Writer):
+    """Rows rolled there and back."""
+
+    def value(self, x: Any) -> Any:
+        return T.roll(T.roll(x, 1, axis=0), -1, axis=0)
+
+
+class _HalfOfTwice(Writer):
+    def value(self, x: Any) -> Any:
+        return (x + x) / 2 if x.dtype.startswith("float") else x
+
+    held = value
+
+
+class _ZerosAdded(Writer):
+    def value(self, x: Any) -> Any:
+        return x * 1.0 + 0.0 if x.dtype.startswith("float") else x
+
+    held = value
+
+
+class _Summed(Writer):
+    """Products as sums of arrays that broadcast."""
+
+    def product(self, v: Any, W: Any) -> Any:
+        return (v[:, None] * W).sum(axis=0)
+
+
+class _SummedOfRows(Writer):
+    def product(self, v: Any, W: Any) -> Any:
+        return (v * W.T).sum(axis=1)
+
+
+class _Indexed(Writer):
+    """What is read row by row is looked up, by numbers of rows."""
+
+    def scan(self, step: Callable[..., Any], sequences: Sequence[Any], inits: Sequence[Any], held: Sequence[Any] = (),
+             n: Any = None) -> list[Any]:  # fmt: skip
+        if len(sequences) != 1:
+            return super().scan(step, sequences, inits, held, n)
+        count = T.arange(sequences[0].shape[0])
+        return super().scan(lambda i, *xs: step(xs[-1][i], *xs[:-1]), [count], inits, [*held, sequences[0]], n)
+
+
+class _Counted(Writer):
+    """The loop counts its steps itself."""
+
+    def scan(self, step: Callable[..., Any], sequences: Sequence[Any], inits: Sequence[Any], held: Sequence[Any] = (),
+             n: Any = None) -> list[Any]:  # fmt: skip
+        if len(sequences) != 1:
+            return super().scan(step, sequences, inits, held, n)
+
+        def counting(i: Any, *xs: Any) -> Any:
+            return [i + 1, *_list(step(xs[-1][i], *xs[:-1]))]
+
+        inits = [T.constant(0, dtype="int64"), *inits]
+        return super().scan(counting, [], inits, [*held, sequences[0]], sequences[0].shape[0])[1:]
+
+
 WAYS: dict[str, Writer] = {
     "times one": _Ones(), "double negation": _Negated(), "double transposes": _Transposed(),
     "maps of operators": _Mapped(), "negated maps negated": _MappedMinus(), "slices of everything": _Sliced(),
     "operands swapped": _Swapped(), "values held twice": _HeldTwice(), "equal states twice": _StatesTwice(),
     "loops split": _Split(), "an idle state beside": _Together(),
+    "halves joined": _Halves(), "rolled there and back": _Rolled(), "half of twice": _HalfOfTwice(),
+    "zeros added": _ZerosAdded(), "sums of columns": _Summed(), "sums of rows": _SummedOfRows(),
+    "looked up": _Indexed(), "counted by hand": _Counted(),
 }  # fmt: skip
 """What changes nothing, each by itself."""
 
@@ -200,6 +273,10 @@ class Mixed(Writer):
     def times(self, a: Any, b: Any) -> Any:
         """A product of two, element by element."""
         return self._any().times(a, b)
+
+    def product(self, v: Any, W: Any) -> Any:
+        """A vector times a matrix."""
+        return self._any().product(v, W)
 
     def scan(self, step: Callable[..., Any], sequences: Sequence[Any], inits: Sequence[Any], held: Sequence[Any] = (),
              n: Any = None) -> list[Any]:  # fmt: skip
@@ -247,14 +324,18 @@ def _smoothing(w: Writer) -> Any:
 
 @_program
 def _network(w: Writer) -> Any:
+    return _network_of(w, w.product)
+
+
+def _network_of(w: Writer, product: Any) -> Any:
     X, W, U, b = T.dmatrix("X"), T.dmatrix("W"), T.dmatrix("U"), T.dvector("b")
-    step = lambda v, h, W, U, b: T.tanh(w.plus(w.plus(T.dot(v, W), T.dot(h, U)), b))  # noqa: E731
+    step = lambda v, h, W, U, b: T.tanh(w.plus(w.plus(product(v, W), product(h, U)), b))  # noqa: E731
     return [X, W, U, b], [w.scan(step, [X], [T.zeros_like(b)], [W, U, b])[0]]
 
 
 @_program
 def _slopes_of_a_network(w: Writer) -> Any:
-    inputs, (h,) = _network(w)
+    inputs, (h,) = _network_of(w, T.dot)
     return inputs, list(scanopt.grad((h**2).sum(), inputs[1:]))
 
 
@@ -263,7 +344,7 @@ def _lstm(w: Writer) -> Any:
     X, W, U, b = T.dmatrix("X"), T.dmatrix("W"), T.dmatrix("U"), T.dvector("b")
 
     def step(v: Any, h: Any, c: Any, W: Any, U: Any, b: Any) -> Any:
-        z = w.plus(w.plus(T.dot(v, W), T.dot(h, U)), b)
+        z = w.plus(w.plus(w.product(v, W), w.product(h, U)), b)
         i, f, o, g = (z[k * 8 : (k + 1) * 8] for k in range(4))
         c = w.plus(w.times(T.sigmoid(f), c), w.times(T.sigmoid(i), T.tanh(g)))
         return [w.times(T.sigmoid(o), T.tanh(c)), c]
@@ -308,7 +389,7 @@ def _kalman(w: Writer) -> Any:
 @_program
 def _norms(w: Writer) -> Any:
     X, W = T.dmatrix("X"), T.dmatrix("W")
-    return [X, W], [w.rows(lambda v, W: (T.dot(v, W) ** 2).sum(), w.value(X), held=[W]).sum()]
+    return [X, W], [w.rows(lambda v, W: (w.product(v, W) ** 2).sum(), w.value(X), held=[W]).sum()]
 
 
 @_program

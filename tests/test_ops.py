@@ -365,6 +365,13 @@ def case_spread_like(rng: Rng) -> Case:
     return Op.make("spread_like"), [layout(rng, values(rng, "float64", x)), values(rng, "float32", like)]
 
 
+def case_widen(rng: Rng) -> Case:
+    x = some_shape(rng, int(rng.integers(1, 4)))
+    axis = int(rng.integers(0, len(x)))
+    x = (*x[:axis], 1, *x[axis + 1 :]) if rng.random() < 0.6 else x
+    return Op.make("widen", axis=axis), [layout(rng, values(rng, "float64", x)), np.array(int(rng.integers(0, 4)))]
+
+
 def case_shaped_like(rng: Rng) -> Case:
     x = any_array(rng)
     axes = int(rng.integers(0, x.ndim + 1))

@@ -351,7 +351,7 @@ def _powers(step: Compute, types: Types) -> Iterator[Single]:
 
 _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "sigmoid": _sigmoid, "cast": _cast, "where": _where, "clip": _clip, "round": _round, "full_like": _full_like,
-    "shaped_like": _same, "spread_like": _same, "conjugate": _same, "getitem": _getitem,
+    "shaped_like": _same, "spread_like": _same, "widen": _same, "conjugate": _same, "getitem": _getitem,
     "setitem": _setitem, "reshape": _reshape,
     "transpose": _arranged(lambda op, ndim: list(op.options["axes"])), "expand_dims": _arranged(_expanded),
     "squeeze": _arranged(_squeezed), "stack": _joined(new=True), "concatenate": _joined(new=False),

@@ -46,12 +46,12 @@ More = Callable[[Sequence[Op], frozenset[str], Told], Iterable[Op]]
 """The operators that laws may introduce where there are some operators, and facts of some names."""
 
 ALWAYS_ASSUMED = frozenset((
-    "absorbing", "as_many_steps", "cancels", "count_of_rows", "elementwise", "ends_alike", "equal_in_time",
-    "fills", "fills_counted", "fills_vector", "fits", "guarded_by", "harmless", "in_first", "in_last", "in_two",
-    "is_false", "is_true", "left_neutral", "may_rewrite", "neutral", "nothing", "one_mode", "part_of_part",
-    "passed_on", "past_first", "past_last", "quiet", "reads_first", "reads_last", "reads_last_of", "reads_rows",
-    "rows_before", "rows_first", "safe", "takes_a_row", "takes_all", "takes_first", "takes_last", "takes_one",
-    "takes_row", "takes_rows", "unchanged", "undone", "unexpanded", "written_bound",
+    "absorbing", "as_many_steps", "cancels", "count_of_rows", "elementwise", "ends_alike", "equal_in_time", "fills",
+    "fills_counted", "fills_vector", "fits", "guarded_by", "harmless", "in_first", "in_last", "in_two", "is_false",
+    "is_true", "left_neutral", "may_rewrite", "neutral", "nothing", "one_mode", "part_of_part", "passed_on",
+    "past_first", "past_last", "positive", "power_of_two", "quiet", "reads_first", "reads_last", "reads_last_of",
+    "reads_rows", "rows_before", "rows_first", "safe", "small_integer", "takes_a_row", "takes_all", "takes_first",
+    "takes_last", "takes_one", "takes_row", "takes_rows", "unchanged", "undone", "unexpanded", "written_bound",
 ))  # fmt: skip
 """Names of given facts that depend on all operators together, on constants of laws, or on what is proven equal."""
 
@@ -129,7 +129,7 @@ def _facts_of(op: Op, dtypes: tuple[str, ...], fp: str) -> tuple[tuple[Given, ..
     return facts, frozenset(name for name, _ in facts)
 
 
-_SHAPE_FROM_REST = {"full", "broadcast_to", "reshape", "getitem", "repeat_rows", "repeat", "sum_to"}
+_SHAPE_FROM_REST = {"full", "broadcast_to", "reshape", "getitem", "repeat_rows", "repeat", "sum_to", "widen"}
 
 
 def _operator_facts(op: Op, fp: str, dtypes: Sequence[str]) -> Iterator[Given]:
@@ -225,12 +225,13 @@ def constant_facts(
     i: int | str, value: np.ndarray[Any, Any], ops: Iterable[Op], dtypes: Iterable[str]
 ) -> Iterator[Given]:
     """What a constant is to the operators of the program on arrays of their dtypes: neutral, absorbing."""
+    yield from _sizes_of_constant(i, value)
+    if not value.any():
+        yield "nothing", (i,)
     if value.ndim:
         return
     if value.dtype == bool:
         yield ("is_true" if value else "is_false"), (i,)
-    if not value.any():
-        yield "nothing", (i,)
     for op in ops:
         traits = op.spec.traits
         for d in dtypes:
@@ -243,6 +244,25 @@ def constant_facts(
                 yield "left_neutral", (op, i, d)
         if _is(value, traits.annihilator.get(value.dtype.kind), value.dtype.name):
             yield "absorbing", (op, i)
+
+
+_SMALL = 2**31
+
+
+def _sizes_of_constant(i: int | str, value: np.ndarray[Any, Any]) -> Iterator[Given]:
+    """Whether it is a power of two, and whether it is far from the numbers that its dtype cannot hold."""
+    if value.dtype == np.int64 and not value.ndim and -_SMALL < value < _SMALL:
+        yield "small_integer", (i,)
+        if value > 0:
+            yield "positive", (i,)
+    if value.dtype in (np.float32, np.float64) and not value.ndim and value > 0:
+        mantissa, exponent = np.frexp(value)
+        if mantissa == 0.5 and abs(exponent) <= _EXPONENTS:
+            yield "power_of_two", (i, str(exponent - 1))
+
+
+_EXPONENTS = 100
+"""Up to this one they are numbers of float32 that are not too small for it."""
 
 
 def _stays(op: Op, dtype: str, *dtypes: str) -> bool:

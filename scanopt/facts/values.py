@@ -7,7 +7,7 @@ from scanopt.calculus.terms import Args, Clock, Int, Text, Value, dtype, hold, n
 
 __all__ = [
     "at_least", "equal_rows", "float64", "floating", "forward", "int64", "integer", "less", "like", "matrix",
-    "nothing", "of_dtype", "same_type", "scalar", "static_shape", "vector",
+    "nothing", "of_dtype", "positive", "power_of_two", "same_type", "scalar", "small_integer", "static_shape", "vector",
 ]  # fmt: skip
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -111,3 +111,19 @@ def nothing(v: Value, *, c: Clock, e: Value, X: Value, x: Value) -> Rules:
     """Every element of v is zero (given of constants)."""
     yield when(like(X, x, e), nothing(e)).then(nothing(X))
     yield when(v.is_(hold(c, x)), nothing(x)).then(nothing(v))
+
+
+@fact
+def power_of_two(v: Value, k: Text, *, c: Clock, x: Value) -> Rules:
+    """v is the number 2^k, a constant of dtype float32 or float64 (given)."""
+    yield when(v.is_(hold(c, x)), power_of_two(x, k)).then(power_of_two(v, k))
+
+
+@fact
+def small_integer(v: Value) -> None:
+    """v is a constant number of dtype int64, far from those that int64 cannot hold (given)."""
+
+
+@fact
+def positive(v: Value) -> None:
+    """v is a constant number of dtype int64 above zero, far from those that int64 cannot hold (given)."""

@@ -1,6 +1,8 @@
 """shaped_like: checks that a state keeps its shape, also where laws leave no loop that would check it.
 
 spread_like: broadcasts a value as adding zeros of a shape would, without making these zeros.
+
+widen: repeats an axis of length 1 where another array needs it, as broadcasting does.
 """
 
 from __future__ import annotations
@@ -96,5 +98,40 @@ register(
         cost="free",
         view=True,
         doc="x, broadcast to the shape of y",
+    )
+)
+
+
+def _infer_widened(x: Operand, n: Operand, axis: int) -> TensorType:
+    was = x.shape[axis]
+    length = was if was not in (1, None) else None if was is None or n.value is None else int(n.value)
+    return TensorType(x.dtype, (*x.shape[:axis], length, *x.shape[axis + 1 :]))
+
+
+def _bind_widened(xp: Any, axis: int) -> Any:
+    def widen(x: Any, n: Any) -> Any:
+        if x.shape[axis] != 1 or n == 1:
+            return x
+        return xp.broadcast_to(x, (*x.shape[:axis], int(n), *x.shape[axis + 1 :]))
+
+    return widen
+
+
+def _batch_widened(op: Op, flags: Sequence[bool], args: Sequence[Variable]) -> Variable | None:
+    return None if flags[1] else apply(Op.make("widen", axis=op.options["axis"] + 1), *args)
+
+
+register(
+    OpSpec(
+        "widen",
+        _bind_widened,
+        _infer_widened,
+        _batch_widened,
+        batch_exact=True,
+        cost="free",
+        view=True,
+        data_shape=True,
+        doc="x, an axis of length 1 repeated n times",
+        params={"axis": integer(0, MOST_AXES)},
     )
 )

@@ -161,6 +161,7 @@ _MEANINGS: dict[tuple[str, str], Callable[..., Any]] = {
     **{("add", k): lambda x, y: x + y for k in ("int", "real")},
     **{("subtract", k): lambda x, y: x - y for k in ("int", "real")},
     **{("multiply", k): lambda x, y: x * y for k in ("int", "real")},
+    ("divide", "real"): lambda x, y: x / y,
     **{("negative", k): lambda x: -x for k in ("int", "real")},
     **{("minimum", k): lambda x, y: _if(x <= y, x, y) for k in ("int", "real")},
     **{("maximum", k): lambda x, y: _if(x >= y, x, y) for k in ("int", "real")},

@@ -164,9 +164,20 @@ def _sum(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     (x,) = xs
     dtype, shape = result_type(m, op, xs)
     axes, keep = op.options["axis"], op.options["keepdims"]
-    if axes != (0,) or keep or shape is None or m.rounds(dtype):
+    if len(axes or ()) != 1 or keep or shape is None or m.rounds(dtype):
         return unknown_whole(m, op, dtype, shape or (), xs)
-    return total(m, [x.row(t) for t in range(x.shape[0])], dtype, shape)
+    rows = arranged(lambda e: np.moveaxis(e, axes[0], 0), x.dtype, [x], [])
+    return total(m, [rows.row(t) for t in range(rows.shape[0])], dtype, shape)
+
+
+@meaning("cumsum")
+def _cumsum(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
+    (x,) = xs
+    dtype, shape = result_type(m, op, xs)
+    if op.options["axis"] != 0 or shape is None or m.rounds(dtype):
+        return unknown_whole(m, op, dtype, shape or (), xs)
+    rows = [x.row(t) for t in range(x.shape[0])]
+    return joined(dtype, [total(m, rows[: t + 1], dtype, shape[1:]) for t in range(len(rows))], shape[1:])
 
 
 @meaning("dot", "matmul")
@@ -290,6 +301,18 @@ def _spread(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     """The first, in the shape that both broadcast to."""
     shape, entries = broadcast(*xs)
     return filled(xs[0].dtype, shape, [x for x, _ in zip(*entries, strict=True)])
+
+
+@meaning("widen")
+def _widen(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
+    """The first, an axis of length 1 repeated."""
+    x, n = xs
+    axis, count = int(op.options["axis"]), known(n)
+    if x.shape[axis] != 1:
+        return x
+    if count is None:
+        raise NotImplementedError("a length that is not known")
+    return arranged(lambda e: np.repeat(e, int(count), axis), x.dtype, [x], [])
 
 
 @meaning("powers")

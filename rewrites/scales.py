@@ -1,0 +1,141 @@
+"""Signs, powers of two and zeros that change nothing, or change as much outside of running sums as inside.
+
+A factor that is a power of two rounds nothing.
+"""
+
+import scanopt.tensor as T
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import Text, Value, ops
+from scanopt.facts.values import floating, nothing, of_dtype, power_of_two, scalar
+
+_TWO = T.constant(2.0, dtype="float64")
+_ZERO = T.constant(0.0, dtype="float64")
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=lambda x: 2.0 * T.exp(x),
+    never=(lambda x: 3.0 * x, lambda x: _TWO * T.cast(x, "float32")),
+)
+def power_of_two_behind(a: Value, x: Value, k: Text, d: Text) -> Equation:
+    """2^k * x = x * 2^k."""
+    return Equation(a * x, x * a, when=[power_of_two(a, k), of_dtype(x, d), of_dtype(a, d)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda x: x * 4.0 / 4.0 + 1.0,
+    never=(lambda x: x * 3.0 / 3.0 + 1.0, lambda x: T.cast(x, "float32") * _TWO / _TWO),
+)
+def scaled_back(x: Value, a: Value, k: Text, d: Text) -> Equation:
+    """(x * 2^k) / 2^k = x, where that does not overflow."""
+    return Equation(x * a / a, x, when=[power_of_two(a, k), of_dtype(x, d), of_dtype(a, d)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda x: (x + x) / 2.0 + 1.0,
+    never=(lambda x: (x + x) / 4.0, lambda x: (T.cast(x, "float32") + T.cast(x, "float32")) / _TWO),
+)
+def half_of_twice(x: Value, a: Value, d: Text) -> Equation:
+    """(x + x) / 2 = x, where that does not overflow."""
+    return Equation((x + x) / a, x, when=[power_of_two(a, "1"), of_dtype(x, d), of_dtype(a, d)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda x: (x + x) * 0.5 + 1.0,
+    never=(
+        lambda x: (x + x) * 0.25,
+        lambda x: (T.cast(x, "float32") + T.cast(x, "float32")) * T.constant(0.5, dtype="float64"),
+    ),
+)
+def twice_a_half(x: Value, a: Value, d: Text) -> Equation:
+    """(x + x) * 1/2 = x, where that does not overflow."""
+    return Equation((x + x) * a, x, when=[power_of_two(a, "-1"), of_dtype(x, d), of_dtype(a, d)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda x: x / 2.0 + x / 2.0 + 1.0,
+    never=(lambda x: x / 4.0 + x / 4.0, lambda x: T.cast(x, "float32") / _TWO + T.cast(x, "float32") / _TWO),
+)
+def sum_of_halves(x: Value, a: Value, d: Text) -> Equation:
+    """x / 2 + x / 2 = x, where that does not underflow."""
+    half = x / a
+    return Equation(half + half, x, when=[power_of_two(a, "1"), of_dtype(x, d), of_dtype(a, d)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda x: x * 3.0 + 0.0,
+    never=(
+        lambda x: x + 1.0,
+        lambda x: x + T.zeros(3),
+        lambda x: T.cast(x, "float32") + _ZERO,
+        lambda x: T.cast(x, "float16") + T.constant(0.0, dtype="float16"),
+    ),
+)
+def nothing_added(x: Value, e: Value, d: Text) -> Equation:
+    """x + 0.0 = x, but for x = -0.0."""
+    return Equation(x + e, x, when=[nothing(e), scalar(e), floating(x), of_dtype(x, d), of_dtype(e, d)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda x: 0.0 + x * 3.0,
+    never=(
+        lambda x: 1.0 + x,
+        lambda x: T.zeros(3) + x,
+        lambda x: _ZERO + T.cast(x, "float32"),
+        lambda x: T.constant(0.0, dtype="float16") + T.cast(x, "float16"),
+    ),
+)
+def added_to_nothing(e: Value, x: Value, d: Text) -> Equation:
+    """0.0 + x = x, but for x = -0.0."""
+    return Equation(e + x, x, when=[nothing(e), scalar(e), floating(x), of_dtype(x, d), of_dtype(e, d)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x, y: x - (-y),
+    never=(lambda x, y: x - y, lambda p, q: p - (-T.cast(q, "int8"))),
+)
+def opposite_taken_away(x: Value, y: Value, d: Text) -> Equation:
+    """x - -y = x + y."""
+    return Equation(x - -y, x + y, when=[of_dtype(x, d), of_dtype(y, d)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda x: -T.cumsum(-x),
+    never=(lambda x: -T.exp(-x), lambda p: -T.cumsum(-T.cast(p, "int8"))),
+)
+def sums_of_opposites(x: Value) -> Equation:
+    """The running sums of opposites are the opposites of the sums, but for signs of zeros."""
+    return Equation(ops.cumsum(-x, axis=0), -ops.cumsum(x, axis=0), when=[floating(x)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda x: T.cumsum(x * 2.0) / 2.0,
+    never=(
+        lambda x: T.exp(x * 2.0),
+        lambda x: T.cumsum(x * 3.0),
+        lambda x: T.cumsum(T.cast(x, "float16") * T.constant(2.0, dtype="float32")),
+    ),
+)
+def sums_of_multiples(x: Value, a: Value, k: Text) -> Equation:
+    """The running sums of multiples by a power of two are that multiple of the sums."""
+    return Equation(ops.cumsum(x * a, axis=0), ops.cumsum(x, axis=0) * a, when=[power_of_two(a, k), floating(x)])

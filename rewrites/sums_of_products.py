@@ -1,0 +1,160 @@
+"""Sums of products of arrays that broadcast are products of matrices and vectors.
+
+Where one of two lengths that are summed over is 1, broadcasting repeats it: `widen` does that before the product.
+"""
+
+from typing import Any
+
+import scanopt.tensor as T
+from scanopt.calculus.condition import Rules, fact, when
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import Int, Text, Value, dtype, ndim, ops
+from scanopt.facts.values import floating, matrix, of_dtype, vector
+
+
+@fact
+def widened(v: Value, *, d: Text, k: Int, m: Int, n: Value, x: Value) -> Rules:
+    """v is an array with an axis that is wide enough: it has its dtype and number of axes."""
+    yield when(v.is_(ops.widen(x, n, axis=k)), d.is_(dtype(x))).then(dtype(v).gets(d))
+    yield when(v.is_(ops.widen(x, n, axis=k)), m.is_(ndim(x))).then(ndim(v).gets(m))
+
+
+def _product(x: Value, i: int, y: Value, j: int) -> tuple[Value, Value]:
+    """x and y, as long as each other along these axes."""
+    return ops.widen(x, y.shape[j], axis=i), ops.widen(y, x.shape[i], axis=j)
+
+
+def _sum(v: Value, axis: int) -> Value:
+    return ops.sum(v, axis=(axis,), keepdims=False)
+
+
+def _small(x: Any) -> Any:
+    return T.cast(x, "float32")
+
+
+@law(
+    licence="reassoc",
+    example=lambda x, y: (T.exp(x) * y).sum(),
+    never=(
+        lambda x, a: (a * x).sum(),
+        lambda x, a: (x * a).sum(),
+        lambda p, q: (p * q).sum(),
+        lambda x, y: (_small(x) * y).sum(),
+    ),
+)
+def sum_of_products_of_entries(x: Value, y: Value, d: Text) -> Equation:
+    """The products of the entries of two vectors."""
+    when = [vector(x), vector(y), floating(x), of_dtype(x, d), of_dtype(y, d)]
+    return Equation(_sum(x * y, 0), ops.dot(*_product(x, 0, y, 0)), when=when)
+
+
+@law(
+    licence="reassoc",
+    example=lambda X, x: (X * x).sum(axis=1),
+    never=(
+        lambda X, x: (X * x).sum(axis=0),
+        lambda X, Y: (X * Y).sum(axis=1),
+        lambda X, x: (T.expand_dims(X, 0) * x).sum(axis=1),
+        lambda X, x: (_small(X) * x).sum(axis=1),
+        lambda X, p: (T.cast(X, "int64") * p).sum(axis=1),
+    ),
+)
+def sum_of_rows_times_vector(X: Value, y: Value, d: Text) -> Equation:
+    """The rows of a matrix times a vector."""
+    when = [matrix(X), vector(y), floating(X), of_dtype(X, d), of_dtype(y, d)]
+    return Equation(_sum(X * y, 1), ops.dot(*_product(X, 1, y, 0)), when=when)
+
+
+@law(
+    licence="reassoc",
+    example=lambda X, x: (x * X).sum(axis=1),
+    never=(
+        lambda X, x: (x * X).sum(axis=0),
+        lambda X, Y: (X * Y).sum(axis=1),
+        lambda X, x: (x * T.expand_dims(X, 0)).sum(axis=1),
+        lambda X, x: (x * _small(X)).sum(axis=1),
+        lambda X, p: (p * T.cast(X, "int64")).sum(axis=1),
+    ),
+)
+def sum_of_vector_times_rows(y: Value, X: Value, d: Text) -> Equation:
+    """A vector times the rows of a matrix."""
+    when = [matrix(X), vector(y), floating(X), of_dtype(X, d), of_dtype(y, d)]
+    return Equation(_sum(y * X, 1), ops.dot(*_product(X, 1, y, 0)), when=when)
+
+
+@law(
+    licence="reassoc",
+    example=lambda X, x: (T.expand_dims(x, 1) * X).sum(axis=0),
+    never=(
+        lambda X, x: (T.expand_dims(x, 1) * X).sum(axis=1),
+        lambda x, y: (T.expand_dims(x, 1) * y).sum(axis=0),
+        lambda X, Y: (T.expand_dims(X, 1) * Y).sum(axis=0),
+        lambda X, x: (T.expand_dims(_small(x), 1) * X).sum(axis=0),
+        lambda X, p: (T.expand_dims(p, 1) * T.cast(X, "int64")).sum(axis=0),
+    ),
+)
+def sum_of_numbers_times_rows(x: Value, W: Value, d: Text) -> Equation:
+    """The entries of a vector times the rows of a matrix."""
+    when = [vector(x), matrix(W), floating(x), of_dtype(x, d), of_dtype(W, d)]
+    return Equation(_sum(ops.expand_dims(x, axis=(1,)) * W, 0), ops.dot(*_product(x, 0, W, 0)), when=when)
+
+
+@law(
+    licence="reassoc",
+    example=lambda X, W: (T.expand_dims(X, 2) * W).sum(axis=1),
+    never=(
+        lambda X, W: (T.expand_dims(X, 2) * W).sum(axis=0),
+        lambda X, x: (T.expand_dims(X, 2) * x).sum(axis=1),
+        lambda X, W: (T.expand_dims(T.expand_dims(X, 0), 2) * W).sum(axis=1),
+        lambda X, W: (T.expand_dims(_small(X), 2) * W).sum(axis=1),
+        lambda X, W: (T.expand_dims(T.cast(X, "int64"), 2) * T.cast(W, "int64")).sum(axis=1),
+    ),
+)
+def sum_of_columns_times_rows(X: Value, W: Value, d: Text) -> Equation:
+    """The columns of a matrix times the rows of another one, for each pair of them."""
+    when = [matrix(X), matrix(W), floating(X), of_dtype(X, d), of_dtype(W, d)]
+    return Equation(_sum(ops.expand_dims(X, axis=(2,)) * W, 1), ops.dot(*_product(X, 1, W, 0)), when=when)
+
+
+@law(
+    licence="reassoc",
+    example=lambda X, Y: (T.expand_dims(X, 1) * Y).sum(axis=2),
+    never=(
+        lambda X, Y: (T.expand_dims(X, 1) * Y).sum(axis=1),
+        lambda X, x: (T.expand_dims(X, 1) * x).sum(axis=2),
+        lambda X, Y: (T.expand_dims(T.expand_dims(X, 0), 1) * Y).sum(axis=2),
+        lambda X, Y: (T.expand_dims(_small(X), 1) * Y).sum(axis=2),
+        lambda X, Y: (T.expand_dims(T.cast(X, "int64"), 1) * T.cast(Y, "int64")).sum(axis=2),
+    ),
+)
+def sum_of_rows_times_rows(X: Value, Y: Value, d: Text) -> Equation:
+    """The rows of a matrix times those of another one, each with each."""
+    left, right = _product(X, 1, Y, 1)
+    when = [matrix(X), matrix(Y), floating(X), of_dtype(X, d), of_dtype(Y, d)]
+    product = ops.dot(left, ops.transpose(right, axes=(1, 0)))
+    return Equation(_sum(ops.expand_dims(X, axis=(1,)) * Y, 2), product, when=when)
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=lambda X, Y: (T.expand_dims(T.exp(X), 2) * T.expand_dims(Y, 0)).sum(axis=1),
+    never=lambda X, Y: (T.expand_dims(T.exp(X), 2) * T.expand_dims(T.expand_dims(Y, 0), 0)).sum(axis=1),
+)
+def axis_in_front(X: Value, Y: Value) -> Equation:
+    """An axis of length 1 in front is one that broadcasting adds."""
+    left = ops.expand_dims(X, axis=(2,))
+    return Equation(left * ops.expand_dims(Y, axis=(0,)), left * Y, when=[matrix(Y)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=lambda x: (T.exp(x) * T.tanh(T.exp(x))).sum(),
+    never=lambda x, y: (x * y).sum(),
+)
+def wide_enough(x: Value, k: Int) -> Equation:
+    """What is as long as itself needs no widening."""
+    return Equation(ops.widen(x, x.shape[k], axis=k), x)
