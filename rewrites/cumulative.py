@@ -150,7 +150,7 @@ def sum_from_nothing(Z: Value, y: Value, e: Value, X: Value, d: Text) -> Equatio
 def sums_from_nothing(Z: Value, x: Value, d: Text) -> Equation:
     """Running sums of numbers that start with zero start with nothing (-0.0 aside)."""
     left = ops.accumulate(Z, x, ufunc="add")
-    when = [nothing(Z), vector(Z), vector(x), floating(x), of_dtype(Z, d), of_dtype(x, d)]
+    when = [nothing(Z), vector(Z), floating(x), of_dtype(Z, d), of_dtype(x, d)]
     return Equation(left, ops.cumsum(x, axis=0), when=when)
 
 
