@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from scanopt.calculus.terms import Clock, Int, Op, State, Term, Text, Value, hold, seq, stack, tail
 from scanopt.lab.fact_mutation import CAUSAL
-from scanopt.lab.proving.arrays import SymbolicArray, array, equal, filled
+from scanopt.lab.proving.arrays import SymbolicArray, equal, filled
 from scanopt.lab.proving.entries import cast, lifted, same
 from scanopt.lab.proving.forms import is_variable
 from scanopt.lab.proving.loops import At
@@ -208,41 +206,6 @@ def is_true(m: Model, v: Term) -> None:
 @fact
 def is_false(m: Model, v: Term) -> None:
     m.assume(same(scalar_of(m, v)[0], False, "bool"))
-
-
-@fact
-def nothing(m: Model, v: Term) -> None:
-    if v.head in m.types:
-        _is(m, v, 0)
-    else:
-        say(m, v, lambda at: array(0))
-
-
-def _is(m: Model, v: Term, number: float) -> None:
-    """All entries of a value, outside of loops, are this number."""
-    found = m.value(v, {})
-    for e in found.entries:
-        m.assume(same(e, number, found.dtype))
-
-
-@fact
-def power_of_two(m: Model, v: Term, k: Text | str) -> None:
-    dtype, shape = m.type_of(v)
-    m.assume(m.kind(dtype) == "float" and shape == ())
-    exponent = k if isinstance(k, str) else m.texts.setdefault(k.head, m.choose(f"the exponent {k}", ("-1", "1")))
-    _is(m, v, 2.0 ** int(exponent))
-
-
-@fact
-def small_integer(m: Model, v: Term) -> None:
-    number = m.choose(f"the number {v}", (-1, 0, 1))
-    say(m, v, lambda at: array(np.int64(number)))
-
-
-@fact
-def positive(m: Model, v: Term) -> None:
-    number = m.choose(f"the number {v}", (1, 2))
-    say(m, v, lambda at: array(np.int64(number)))
 
 
 @fact

@@ -1,0 +1,48 @@
+"""What facts about constant numbers mean: zeros, powers of two, and small integers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scanopt.calculus.terms import Term, Text
+from scanopt.lab.proving.arrays import array
+from scanopt.lab.proving.entries import same
+from scanopt.lab.proving.facts import fact, say
+from scanopt.lab.proving.model import Model
+
+__all__: list[str] = []
+
+
+def _is(m: Model, v: Term, number: float) -> None:
+    """All entries of a value, outside of loops, are this number."""
+    found = m.value(v, {})
+    for e in found.entries:
+        m.assume(same(e, number, found.dtype))
+
+
+@fact
+def nothing(m: Model, v: Term) -> None:
+    if v.head in m.types:
+        _is(m, v, 0)
+    else:
+        say(m, v, lambda at: array(0))
+
+
+@fact
+def power_of_two(m: Model, v: Term, k: Text | str) -> None:
+    dtype, shape = m.type_of(v)
+    m.assume(m.kind(dtype) == "float" and shape == ())
+    exponent = k if isinstance(k, str) else m.texts.setdefault(k.head, m.choose(f"the exponent {k}", ("-1", "1")))
+    _is(m, v, 2.0 ** int(exponent))
+
+
+@fact
+def small_integer(m: Model, v: Term) -> None:
+    number = m.choose(f"the number {v}", (-1, 0, 1))
+    say(m, v, lambda at: array(np.int64(number)))
+
+
+@fact
+def positive(m: Model, v: Term) -> None:
+    number = m.choose(f"the number {v}", (1, 2))
+    say(m, v, lambda at: array(np.int64(number)))
