@@ -59,11 +59,12 @@ class Settings:
 class Optimized:
     """The result, the e-graph it came from, and where the time went.
 
-    looks: for each time that the program was looked at, where forms come from, if that was to be noted.  budget: the
-    bytes that it was to hold at most.
+    written: the program as written.  looks: for each time that the program was looked at, where forms come from, if
+    that was to be noted.  budget: the bytes that it was to hold at most.
     """
 
     extraction: Extraction
+    written: Extraction
     saturation: Saturation
     egraph: TermGraph
     seconds: dict[str, float]
@@ -144,18 +145,22 @@ def optimize(
     loading, saturation, graph = _saturated(program, laws, settings, looks, asking)
     saturated = time.perf_counter()
     if before is not None and before.egraph.same(graph):
-        extraction, budget, graph = before.extraction, before.budget, before.egraph
+        extraction, written, budget, graph = before.extraction, before.written, before.budget, before.egraph
         looks = looks and [*looks[:-1], replace(looks[-1], graph=graph)]
     else:
-        extraction, budget = _extracted(program, graph, settings)
+        written = as_written(program, settings)
+        extraction, budget = _extracted(written, graph, settings)
     extracted = time.perf_counter()
     loaded = start + loading
     seconds = {"encode": loading, "saturate": saturated - loaded, "extract": extracted - saturated}
-    return Optimized(extraction, saturation, graph, seconds, tuple(looks or ()), budget)
+    return Optimized(extraction, written, saturation, graph, seconds, tuple(looks or ()), budget)
 
 
-def _extracted(program: Encoded, graph: TermGraph, settings: Settings) -> tuple[Extraction, float]:
-    """The cheapest program that holds no more than it may, and how many bytes that is."""
+def _extracted(written: Extraction, graph: TermGraph, settings: Settings) -> tuple[Extraction, float]:
+    """The cheapest program that holds no more than it may, and how many bytes that is.
+
+    The program as written is compared in any case: laws may have hidden its forms behind others that are dearer.
+    """
     sizes = Sizes(graph, example_operands(graph, settings.example))
     patience = _CALLS * 1e-9 if unit_of(settings.cost) == "ns" else math.inf
 
@@ -167,10 +172,10 @@ def _extracted(program: Encoded, graph: TermGraph, settings: Settings) -> tuple[
         problem = Problem(graph, sizes, settings.cost)
         found = search(problem)
     except NoProgramFoundError:  # the program as written is one
-        found = replace(as_written(program, settings), bound=0.0, method="written", optimal=False)
-    if not found.optimal and (written := as_written(program, settings)).cost < found.cost:
-        found = replace(written, bound=min(found.bound, written.cost), optimal=False)
+        found = replace(written, bound=0.0, method="written", optimal=False)
+    if written.cost < found.cost:
+        found = replace(written, bound=min(found.bound, written.cost), method="written", optimal=found.optimal)
     budget = budget_of(settings.memory, found, assumes(graph, settings.example))
     if problem is None or fits(found, budget):
         return found, budget
-    return fitting(problem, [found, as_written(program, settings)], budget, search), budget
+    return fitting(problem, [found, written], budget, search), budget

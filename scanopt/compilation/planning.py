@@ -126,14 +126,14 @@ class OptimizationPlan:
     @once
     def written(self) -> Extraction:
         """The program as written."""
-        return as_written(self.program, self.settings)
+        return as_written(self.program, self.settings) if self.found is None else self.found.written
 
     @once
     def done(self) -> Optimized:
         """The optimized program; without optimization the one as written."""
         if self.request.optimizes:
             return optimize(self.program, self.laws, self.settings)
-        return Optimized(self.written, Saturation(), self.program, {})
+        return Optimized(self.written, self.written, Saturation(), self.program, {})
 
     @property
     def found(self) -> Optimized | None:
