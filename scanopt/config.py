@@ -54,6 +54,14 @@ def _memory(value: Any) -> Any:
     return value
 
 
+def _threads(value: Any) -> Any:
+    if isinstance(value, str) and value.isdecimal():  # of SCANOPT_FLAGS
+        value = int(value)
+    if value == "auto" or (isinstance(value, int) and not isinstance(value, bool) and value >= 0):
+        return value or "auto"
+    raise ValueError("expected 'auto' or a number of threads")
+
+
 def _progress(value: Any) -> Any:
     if value not in ("auto", "always", "never"):
         raise ValueError("expected 'auto', 'always' or 'never'")
@@ -78,6 +86,7 @@ FLAGS = {
     "profile": _Flag(False, _truth, "collect times of functions and of their loops where profile is not given"),
     "compilation_cache": _Flag(True, _truth, "keep optimized programs on disk, for the same program again"),
     "adapt": _Flag(True, _truth, "adapt of function() where not given: calls of other sizes may run other programs"),
+    "threads": _Flag("auto", _threads, "threads of function() where not given: 'auto', or how many kernels may use"),
     "progress": _Flag("auto", _progress, "show the progress of long work: 'auto' (on terminals), 'always' or 'never'"),
     "memory": _Flag(FREE, _memory, "memory of function() where none is given: bytes, '2GB', or 'free' of the machine"),
 }

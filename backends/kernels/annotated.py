@@ -75,6 +75,10 @@ class _Shown:
                 return f"length of {axis}"
             case "start":
                 return f"start of a slice of {axis}"
+            case "all":
+                return "length of the whole axis of which this is a part"
+            case "part":
+                return "where that part begins, in bytes"
             case "offset":
                 return "place in that memory, in bytes"
             case "rows":

@@ -12,6 +12,7 @@ from scanopt.backends.kernels.body import body_of
 from scanopt.backends.kernels.compilers import compiler
 from scanopt.backends.kernels.loop_report import LoopReport
 from scanopt.backends.kernels.nodes import Body, NoForm, NoOrder
+from scanopt.backends.kernels.part_plans import Threads
 from scanopt.backends.kernels.runtime import LoopKernel
 from scanopt.backends.kernels.whole import ProgramKernel, program_body
 from scanopt.program.ir import Loop, Program
@@ -24,13 +25,15 @@ class Choice:
     """The kernels of one program.
 
     always: whether they are waited for.  exact: whether arguments of array steps lie in C order.  may_be_one: whether
-    one may be all of the program.  made: by their name in the source; refused: labels of loops that have none, with the
-    reasons.  whole: the kernel of the program, or why it has none.
+    one may be all of the program.  threads: that kernels may run on.
+    made: by their name in the source; refused: labels of loops that have none, with the reasons.  whole: the kernel of
+    the program, or why it has none.
     """
 
     always: bool
     exact: bool
     may_be_one: bool = True
+    threads: Threads = field(default_factory=Threads)
     made: dict[str, LoopKernel] = field(default_factory=dict[str, LoopKernel])
     refused: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     whole: ProgramKernel | str = "not asked for"
@@ -54,7 +57,7 @@ class Choice:
             self.whole = str(reason)
             return
         constants = {c.name: np.array(c.value, order="C") for c in program.consts}
-        self.whole = ProgramKernel(body, self.always, tuple(x.name for x in program.inputs), constants)
+        self.whole = ProgramKernel(body, self.always, tuple(x.name for x in program.inputs), constants, self.threads)
 
     def _body(self, program: Program, types: Mapping[str, TensorType]) -> Body:
         """The body of a program; where array steps round by how arrays lie in memory, they are to lie in C order."""
@@ -86,6 +89,6 @@ class Choice:
         except NoForm as reason:
             self.refused.append((loop.label, str(reason)))
             return None
-        made = LoopKernel(f"kernel_{len(self.made)}", body, self.always)
+        made = LoopKernel(f"kernel_{len(self.made)}", body, self.always, self.threads)
         self.made[made.name] = made
         return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from scanopt.backends.compiled import Compiled, compile_steps
 from scanopt.backends.kernels.choice import Choice
 from scanopt.backends.kernels.compilers import compiler
+from scanopt.backends.kernels.part_plans import Threads
 from scanopt.backends.kernels.prices import KERNELS
 from scanopt.backends.numpy import bind
 from scanopt.extraction.cost import CostModel
@@ -23,12 +24,14 @@ class Kernels:
     """Runs programs on NumPy arrays, loops as kernels.
 
     always: kernels are waited for, however short a loop is; else they are made, beside array steps, for loops that
-    take long.  whole: whether a program may be one kernel, with all that stands around its loops.
+    take long.  whole: whether a program may be one kernel, with all that stands around its loops.  threads: that a
+    kernel may run on, None for as many as there are processors.
     """
 
     name: str
     always: bool
     whole: bool = True
+    threads: int | None = None
 
     @property
     def description(self) -> str:
@@ -37,12 +40,18 @@ class Kernels:
         if isinstance(found, str):
             return f"array steps on NumPy: {found}"
         when = "loops" if self.always else "loops that take long"
-        return f"array steps on NumPy, {when} as kernels compiled by {found.name}"
+        threads = Threads(self.threads).limit()
+        shared = "" if threads < 2 else f", on up to {threads} threads"
+        return f"array steps on NumPy, {when} as kernels compiled by {found.name}{shared}"
 
     @property
     def cost(self) -> CostModel | None:
         """The cost model of what it runs; None, as for array steps, where there is no compiler."""
         return None if isinstance(compiler(), str) else KERNELS
+
+    def on_threads(self, count: int | None) -> Kernels:
+        """The same on at most so many threads, None for as many as there are processors."""
+        return replace(self, threads=count)
 
     @property
     def xp(self) -> Any:
@@ -54,7 +63,9 @@ class Kernels:
 
         Raises ValueError when the program contradicts itself, as a state whose update has another dtype.
         """
-        return compile_steps(program, np, bind, choice=Choice(self.always, program.exact, self.whole))
+        return compile_steps(
+            program, np, bind, choice=Choice(self.always, program.exact, self.whole, Threads(self.threads, self.always))
+        )
 
 
 def adaptive() -> Kernels:

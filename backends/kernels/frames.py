@@ -146,7 +146,7 @@ class LoopFrame:
             elif s.taps:
                 self._in_memory(i, s, step)
         for name, i in self.trace.items():
-            w.homes[name] = self._row(self.outs[i], self.t, name)
+            w.homes[name] = self._kept_row(i, self.t)
         after: list[Stmt] = []
         with w.into(step):
             emit(self.nodes, {s.update for s in loop.states} | {k.value for k in loop.keeps})
@@ -160,15 +160,20 @@ class LoopFrame:
         w.loops_open.pop()
         w.code += [Steps(self.name, self.steps, tuple(step), test), *after]
 
-    def _row(self, pointer: str, step: Expr, name: str) -> tuple[str, Expr]:
-        return pointer, times(step, product(self.w.axes(name)))
+    def _kept_row(self, i: int, step: Expr) -> tuple[str, Expr]:
+        return self.outs[i], times(step, self._apart(i))
+
+    def _apart(self, i: int) -> Expr:
+        """How far the rows of what is kept lie apart."""
+        w, k = self.w, self.loop.keeps[i]
+        return product(w.given_axes(k.value) if self.outermost or w.is_result(k.out) else w.axes(k.value))
 
     # Sequences and states
 
     def _read(self, out: str, source: str, step: list[Stmt]) -> None:
         w, dtype, axes = self.w, self.w.dtype(out), self.w.axes(out)
         if self.outermost:
-            start, strides = w.give(Given("source", dtype, source)), packed(axes)
+            start, strides = w.give(Given("source", dtype, source)), packed(w.given_axes(out))
             stride: Expr = w.number(Number("stride", (source, 0)))
         else:
             value = w.value(source)
@@ -224,9 +229,9 @@ class LoopFrame:
         """Where the row is that state i got at a step."""
         s = self.loop.states[i]
         if s.update in self.trace:
-            return self._row(self.outs[self.trace[s.update]], step, s.update)
+            return self._kept_row(self.trace[s.update], step)
         ring, rows = self.rings[i]
-        return self._row(ring, Do("remainder", (step, Lit(rows)), INDEX, INDEX), s.update)
+        return ring, times(Do("remainder", (step, Lit(rows)), INDEX, INDEX), product(self.w.axes(s.update)))
 
     def _move_on(self) -> None:
         """The states of this step become those of one step ago."""
@@ -254,7 +259,7 @@ class LoopFrame:
     def _keep(self, i: int, k: Keep, after: list[Stmt]) -> None:
         """What is kept of a step; of the last one, after the loop."""
         w, axes, until = self.w, self.w.axes(k.value), self.loop.until is not None
-        value, size = w.value(k.value), product(axes)
+        value, size = w.value(k.value), self._apart(i)
         if k.rows == 1:
             if w.homes.get(k.value) == (self.outs[i], ZERO):
                 return  # it was computed there
@@ -262,7 +267,8 @@ class LoopFrame:
                 name = w.variable(value.dtype)
                 w.code.append(Set(name, value.value))
                 value = Scalar(Var(name, value.dtype), value.dtype)
-            after += w.copied(value, self.outs[i], ZERO, axes)
+            apart = packed(w.given_axes(k.value)) if self.outermost and not w.is_packed(k.value) else ()
+            after += w.copied(value, self.outs[i], ZERO, axes, strides=apart)
         elif k.rows is None:
             if self.trace.get(k.value) == i:
                 return

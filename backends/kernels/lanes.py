@@ -35,7 +35,7 @@ from scanopt.backends.kernels.nodes import (
 )  # fmt: skip
 from scanopt.backends.kernels.sizes import Axis, Lengths
 
-__all__ = ["Lanes", "lanes_of", "no_lanes"]
+__all__ = ["AxisClasses", "Lanes", "lanes_of", "no_lanes"]
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Lanes:
 def lanes_of(body: Body, lengths: Lengths) -> Lanes:
     """The lanes of a loop, none where its steps are independent along no axis.  Raises NoForm."""
     of_axis = {axis: number for number, axes in enumerate(lengths.classes) for axis in axes}
-    classes = _Classes(lengths, of_axis)
+    classes = AxisClasses(lengths, of_axis)
     inner = classes.of_steps(body)
     try:
         found = _ordered(body, classes, inner)
@@ -95,7 +95,7 @@ def _in_any_order(nodes: Sequence[Node]) -> tuple[Node, ...]:
 
 
 @dataclass(frozen=True)
-class _Classes:
+class AxisClasses:
     """The sets of axes that are equally long.  of: by axis the number of its set."""
 
     lengths: Lengths
@@ -104,6 +104,11 @@ class _Classes:
     def name(self, name: str) -> list[int | None]:
         """For each axis of a name its set; None for an axis of length 1."""
         return [self.of.get((name, i)) for i in range(len(self.lengths.axes[name]))]
+
+    def place(self, name: str, c: int) -> int | None:
+        """Which axis of a name is in a set."""
+        own = self.name(name)
+        return own.index(c) if c in own else None
 
     def of_steps(self, body: Body) -> list[int]:
         """The sets of the axes that values of a step have."""
@@ -123,6 +128,10 @@ class _Classes:
 
     def independent(self, body: Body, c: int) -> bool:
         """Whether all steps are independent along the axes of a set."""
+        return self.apart(body, c) and all(self.kept(node, c) for node in walk(body.root.nodes))
+
+    def apart(self, body: Body, c: int) -> bool:
+        """Whether no value has two of the axes of a set, and no loop goes along one."""
         if any(self.name(name).count(c) > 1 for name in self.lengths.axes):
             return False
         for loop in (body.loop, *(n.loop for n in walk(body.root.nodes) if isinstance(n, Nested))):
@@ -130,15 +139,15 @@ class _Classes:
             rows += [k.out for k in loop.keeps if k.out in self.lengths.axes]
             if any(self.name(name)[:1] == [c] for name in rows):
                 return False
-        return all(self._kept(node, c) for node in walk(body.root.nodes))
+        return True
 
-    def _kept(self, node: Node, c: int) -> bool:
+    def kept(self, node: Node, c: int) -> bool:
         """Whether a node does the same along the axes of a set."""
         if isinstance(node, Fork | Nested | Map | Call):
             return True
         if any(name not in self.lengths.axes for name in (node.out, *node.args)):
             return False
-        at = {name: self.name(name).index(c) if c in self.name(name) else None for name in (node.out, *node.args)}
+        at = {name: self.place(name, c) for name in (node.out, *node.args)}
         x = at[node.args[0]]
         if isinstance(node, View):
             return _passes(node, x) and (x is None) == (at[node.out] is None)
@@ -162,7 +171,7 @@ def _passes(view: View, axis: int | None) -> bool:
     return axis is None or any(x == (axis, WHOLE) for x in view.axes)
 
 
-def _ordered(body: Body, classes: _Classes, found: Sequence[int]) -> list[int]:
+def _ordered(body: Body, classes: AxisClasses, found: Sequence[int]) -> list[int]:
     """Sets in the order in which most values have them, so that neighbours lie side by side."""
     names = [*(s.update for s in body.loop.states), *(k.value for k in body.loop.keeps)]
     names += [n.out for n in walk(body.root.nodes) if isinstance(n, Map | Call) and n.out in classes.lengths.axes]
@@ -183,7 +192,7 @@ def _numbers(body: Body) -> Lengths:
     return Lengths(axes, {}, ())
 
 
-def _of_numbers(body: Body, classes: _Classes, found: Sequence[int]) -> Body:
+def _of_numbers(body: Body, classes: AxisClasses, found: Sequence[int]) -> Body:
     """The body with all values numbers.  Raises NoForm where it cannot be."""
     rows = {r.source for r in body.loop.reads} | {s.init for s in body.loop.states}
     inner = {n for node in walk(body.root.nodes) for n in (*node.outs, *node.args)}
@@ -204,11 +213,11 @@ def _of_numbers(body: Body, classes: _Classes, found: Sequence[int]) -> Body:
     return Body(root, types, True, body.counts)
 
 
-def _scalars(nodes: Sequence[Node], classes: _Classes, types: dict[str, TensorType]) -> tuple[Node, ...]:
+def _scalars(nodes: Sequence[Node], classes: AxisClasses, types: dict[str, TensorType]) -> tuple[Node, ...]:
     return tuple(x for node in nodes for x in _scalar(node, classes, types))
 
 
-def _scalar(node: Node, classes: _Classes, types: dict[str, TensorType]) -> Iterator[Node]:
+def _scalar(node: Node, classes: AxisClasses, types: dict[str, TensorType]) -> Iterator[Node]:
     for name in node.outs:
         types.setdefault(name, TensorType(getattr(node, "dtype", "bool"), ()))
         types[name] = TensorType(types[name].dtype, ())
@@ -228,7 +237,7 @@ def _scalar(node: Node, classes: _Classes, types: dict[str, TensorType]) -> Iter
         raise NoForm(f"{type(node).__name__} is no operation of numbers")
 
 
-def _same_element(node: Single, classes: _Classes) -> bool:
+def _same_element(node: Single, classes: AxisClasses) -> bool:
     """Whether each element of the result is the element of the first argument in the same lane."""
     if any(n not in classes.lengths.axes for n in (node.out, node.args[0])):
         return False
@@ -241,5 +250,5 @@ def _same_element(node: Single, classes: _Classes) -> bool:
     return isinstance(node, Reshape | SumTo | Running) and before == after and _is_single(node, classes)
 
 
-def _is_single(node: Single, classes: _Classes) -> bool:
+def _is_single(node: Single, classes: AxisClasses) -> bool:
     return not isinstance(node, Running | Length) or classes.name(node.args[0])[getattr(node, "axis", 0)] is None

@@ -16,7 +16,7 @@ class LoopReport:
 
     texts: its kernels as they are compiled, one for each pattern of lengths met.  shown: the same for people, with the
     lines of the program as comments.  memory: bytes that they compute in, beside results, for the sizes met so far that
-    take most.
+    take most.  threads: on how many threads it runs, and why on no more.
     """
 
     loop: str
@@ -24,7 +24,9 @@ class LoopReport:
     texts: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
     memory: int = 0
+    threads: str = ""
 
     def __str__(self) -> str:
         what = f"loop {self.loop!r}" if self.loop != ONCE else ONCE
-        return "\n".join([f"{what}: {self.state}", *(self.shown or self.texts)])
+        state = "; ".join(filter(None, (self.state, self.threads)))
+        return "\n".join([f"{what}: {state}", *(self.shown or self.texts)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from scanopt.backends.kernels import contractions, counts, draws, power_tables, products, searches, views  # noqa: F401  (these register how nodes are written)
 from scanopt.backends.kernels.emit import emit
 from scanopt.backends.kernels.frames import COMPUTED, LoopFrame
@@ -14,9 +16,12 @@ from scanopt.backends.kernels.sizes import Lengths
 __all__ = ["lowered"]
 
 
-def lowered(body: Body, lengths: Lengths, tiles: bool = False) -> Recipe:
-    """The kernel of a loop for these lengths.  tiles: whether products may be made of tiles.  Raises NoForm."""
-    w = Lowering(body, lengths, tiles)
+def lowered(body: Body, lengths: Lengths, tiles: bool = False, part: Mapping[str, int] | None = None) -> Recipe:
+    """The kernel of a loop for these lengths.  tiles: whether products may be made of tiles.  part: see `Lowering`.
+
+    Raises NoForm.
+    """
+    w = Lowering(body, lengths, tiles, part)
     steps = ONE if body.whole else w.number(Number("steps"))
     outs = [w.give(Given("out", body.types[k.value].dtype, keep=i)) for i, k in enumerate(body.loop.keeps)]
     if body.whole:
@@ -29,7 +34,13 @@ def lowered(body: Body, lengths: Lengths, tiles: bool = False) -> Recipe:
 
 def _at_home(w: Lowering, body: Body, outs: list[str]) -> None:
     """Results of a program are written where they are kept, not copied there."""
-    made = {out for n in body.root.nodes if isinstance(n, (*COMPUTED, Nested)) for out in n.outs if w.axes(out)}
+    makers = [n for n in body.root.nodes if isinstance(n, (*COMPUTED, Nested))]
+    made = {
+        x
+        for n in makers
+        for x in n.outs
+        if w.axes(x) and (w.is_packed(x) or (isinstance(n, Nested) and w.part[x] == 1))
+    }
     for i, k in enumerate(body.loop.keeps):
         if k.value in made:
             w.homes.setdefault(k.value, (outs[i], ZERO))

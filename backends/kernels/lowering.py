@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from scanopt.backends.kernels.ir import (
@@ -46,10 +46,14 @@ class Lowering:
     elements are needed, where not all are.  taken: the variable for the number of steps of the loop that may end early.
     tiles: whether products may be made of tiles.  loops_open: of each loop being written the names that have a place
     before it, and the statements that stand there.
+    part: by name which axis of it the kernel goes through a part of: it is given arrays that have all of that axis, and
+    knows the part alone.
     """
 
-    def __init__(self, body: Body, lengths: Lengths, tiles: bool = False) -> None:
-        self.body, self.lengths, self.tiles = body, lengths, tiles
+    def __init__(
+        self, body: Body, lengths: Lengths, tiles: bool = False, part: Mapping[str, int] | None = None
+    ) -> None:
+        self.body, self.lengths, self.tiles, self.part = body, lengths, tiles, part or {}
         self.loops_open: list[tuple[frozenset[str], list[Stmt]]] = []
         self.given: list[Given] = []
         self.numbers: list[Number] = [Number("size", axis) for axis in lengths.numbers.values()]
@@ -116,6 +120,15 @@ class Lowering:
         """The lengths of the axes of a name."""
         return self.lengths.axes[name]
 
+    def given_axes(self, name: str) -> Axes:
+        """The same of the whole array, where the kernel goes through a part of it."""
+        axes, i = self.axes(name), self.part.get(name)
+        return axes if i is None else (*axes[:i], self.number(Number("all")), *axes[i + 1 :])
+
+    def is_packed(self, name: str) -> bool:
+        """Whether the kernel's part of an array that it is given is packed."""
+        return all(n == ONE for n in self.axes(name)[: self.part.get(name, 0)])
+
     def dtype(self, name: str) -> str:
         """The dtype of a name."""
         return self.body.types[name].dtype
@@ -128,7 +141,7 @@ class Lowering:
             dtype, axes = self.dtype(name), self.axes(name)
             pointer = self.give(Given("array", dtype, name))
             if axes:
-                self.env[name] = Array(pointer, axes, packed(axes), dtype)
+                self.env[name] = Array(pointer, axes, packed(self.given_axes(name)), dtype)
             else:
                 variable = self.fresh("x")
                 self.head.append(Let(variable, Load(pointer, ZERO, dtype), dtype))
@@ -162,14 +175,20 @@ class Lowering:
     def place(self, name: str) -> str:
         """The pointer that a computed array is written to."""
         dtype, axes = self.dtype(name), self.axes(name)
+        strides = packed(self.given_axes(name) if self.is_result(name) else axes)
         if name in self.homes:
             pointer = self.pointer(dtype)
             array, index = self.homes[name]
             self.code.append(Point(pointer, array, index, dtype))
         else:
             pointer = self.scratch(dtype, axes)
-        self.env[name] = Array(pointer, axes, packed(axes), dtype)
+        self.env[name] = Array(pointer, axes, strides, dtype)
         return pointer
+
+    def is_result(self, name: str) -> bool:
+        """Whether a computed array is written where a result of the kernel is kept."""
+        array, index = self.homes.get(name, ("", ZERO))
+        return index == ZERO and any(array == f"g{i}" for i, g in enumerate(self.given) if g.kind == "out")
 
     def whole(self, value: Value, axes: Axes, dtype: str) -> str:
         """A pointer to a value as a packed array of these axes and this dtype, copied where it is not one."""
@@ -191,12 +210,14 @@ class Lowering:
         names = [self.fresh("i") for _ in axes]
         return names, [Var(name) if n != ONE else ZERO for name, n in zip(names, axes, strict=True)]
 
-    def copied(self, value: Value, pointer: str, start: Expr, axes: Axes, dtype: str | None = None) -> tuple[Stmt, ...]:
-        """A value written to the elements from `start` on, broadcast to `axes`."""
-        flat = isinstance(value, Scalar) or value.fills(axes)
+    def copied(
+        self, value: Value, pointer: str, start: Expr, axes: Axes, dtype: str | None = None, strides: Axes = ()
+    ) -> tuple[Stmt, ...]:
+        """A value written to the elements from `start` on, broadcast to `axes`.  strides: of these, if not packed."""
+        flat = not strides and (isinstance(value, Scalar) or value.fills(axes))
         lengths = (product(axes),) if flat else axes
         names, places = self.places(lengths)
-        into = index(start, places, packed(lengths))
+        into = index(start, places, strides or packed(lengths))
         element = element_of(value, places, lengths)
         element = element if dtype in (None, value.dtype) else Cast(element, str(dtype))
         return nest(lengths, names, (Store(pointer, into, element),))
@@ -228,9 +249,10 @@ class Lowering:
         return {numbers[name]: life for name, life in lives_of([*self.head, *once], numbers).items()}
 
     def _param(self, i: int, g: Given) -> KernelParam:
-        if g.kind != "scratch":
-            return KernelParam(f"g{i}", g.dtype)
-        return KernelParam(f"g{i}", g.dtype, self.number(Number("offset", keep=i)).name)
+        if g.kind == "scratch":
+            return KernelParam(f"g{i}", g.dtype, self.number(Number("offset", keep=i)).name)
+        name = self.body.loop.keeps[g.keep].value if g.kind == "out" else g.name
+        return KernelParam(f"g{i}", g.dtype, self.number(Number("part", keep=i)).name if name in self.part else "")
 
 
 def index(start: Expr, places: Sequence[Expr], strides: Sequence[Expr]) -> Expr:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -57,18 +57,31 @@ class Variant:
                 self.loops[2 * slot] = address(name, dtypes[0])
 
 
+class InParts(Protocol):
+    """A kernel that can be called in parts, each on a thread."""
+
+    def count(self, n: int) -> int:
+        """On how many threads n steps run."""
+        ...
+
+    def run(self, n: int, given: Sequence[Array], outs: Sequence[Array]) -> int | None:
+        """The number of steps taken, or a negative status; None where it is to run on one thread."""
+        ...
+
+
 @dataclass
 class Plan:
     """A variant for arguments of certain shapes.
 
     shapes: of all names of the loop.  taken: the number of steps of the last run.  open: products of which it is not
-    known yet whether they are made of tiles, by the number that says so.
+    known yet whether they are made of tiles, by the number that says so.  parted: what calls it in parts.
     """
 
     body: Body
     variant: Variant
     shapes: Mapping[str, Shape]
     taken: int = 0
+    parted: InParts | None = None
     _arguments: list[tuple[int, bool, bool]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -193,7 +206,8 @@ class Plan:
         room = wanted if loop.until is None else [self._room(i, rows) for i, rows in enumerate(wanted)]
         while True:
             outs = [np.empty((r, *s), d) for r, s, d in zip(room, self.rows, self._dtypes, strict=True)]
-            taken = self._call(function, (n, known), given, outs, memory)
+            shared = None if self.parted is None else self.parted.run(n, given, outs)
+            taken = self._call(function, (n, known), given, outs, memory) if shared is None else shared
             if taken != NO_ROOM or self.body.whole:
                 break
             room = [min(8 * r, w) for r, w in zip(room, wanted, strict=True)]
@@ -229,9 +243,7 @@ class Plan:
                 numbers.append(given[i].strides[value])
             else:
                 numbers.append(len(outs[i]) if kind == "rows" else n - len(outs[i]))
-        packed = array("q", numbers)
-        taken: int = function(objects.buffer_info()[0], packed.buffer_info()[0], self.variant.loops)
-        return taken
+        return objects, array("q", numbers)
 
 
 def _tiles(t: Tiling, known: Mapping[str, int]) -> TiledProduct:

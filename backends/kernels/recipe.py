@@ -57,6 +57,8 @@ class Number:
     kind: "steps", "size" of an axis, "stride" of an axis in bytes, "start" of a slice of an axis, "rows"
     that are kept at most and "skipped" steps of what is kept, by number; "offset" of scratch memory, in bytes; "tiled",
     whether a product is made of tiles, 1 or 0.
+    Of a kernel that goes through a part of an axis: "all" of its length, "part", where that begins in an array that is
+    given, in bytes.
     """
 
     kind: str

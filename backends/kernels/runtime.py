@@ -17,9 +17,10 @@ from scanopt.backends.kernels.build import LONGEST
 from scanopt.backends.kernels.loop_report import LoopReport
 from scanopt.backends.kernels.lower import lowered
 from scanopt.backends.kernels.nodes import Body, NoForm
+from scanopt.backends.kernels.part_plans import PartKernels, Threads
 from scanopt.backends.kernels.plan_cache import PlanCache, Shapes
 from scanopt.backends.kernels.plans import Plan, Variant
-from scanopt.backends.kernels.sizes import Pattern, lengths_of, pattern_of, shapes_of
+from scanopt.backends.kernels.sizes import Pattern, lengths_of, pattern_of, shapes_of, steps_of
 from scanopt.program.ir import Program
 
 __all__ = ["WORTH", "LoopKernel", "Planner"]
@@ -38,9 +39,11 @@ class Planner:
     """The kernels of a body: for each pattern of lengths one, for each list of shapes a plan."""
 
     body: Body
+    threads: Threads = field(default_factory=Threads)
     variants: dict[Pattern, Variant | str] = field(default_factory=dict[Pattern, Any])
 
     def __post_init__(self) -> None:
+        self.parts = PartKernels(self.body, self.threads)
         self.plan = PlanCache(self._planned)
         """The plan for a key; None where array steps have to run."""
 
@@ -49,7 +52,9 @@ class Planner:
         made = [v for v in list(self.variants.values()) if isinstance(v, Variant)]
         shown = tuple(annotated(v.text, v.recipe, self.body, program) for v in made)
         most = max((plan.size for plan in self.plan.found()), default=0)
-        return LoopReport(self.body.loop.label, self.state(), tuple(v.text for v in made), shown, most)
+        texts, parts = tuple(v.text for v in made), self.parts.texts()
+        told = self.parts.told()
+        return LoopReport(self.body.loop.label, self.state(), (*texts, *parts), (*shown, *parts), most, told)
 
     def state(self) -> str:
         """What to tell of it."""
@@ -80,7 +85,8 @@ class Planner:
         variant = self.variants.get(pattern)
         if variant is None or isinstance(variant, str) or not variant.recipe.lengths.hold(found):
             return None
-        return Plan(body, variant, found)
+        steps = steps_of(body, outer, dict(zip(body.counts, counts, strict=True)))
+        return Plan(body, variant, found, parted=self.parts.plan(pattern, variant.recipe.lengths, found, steps))
 
 
 @dataclass
@@ -93,10 +99,11 @@ class LoopKernel:
     name: str
     body: Body
     always: bool
+    threads: Threads = field(default_factory=Threads)
     spent: float = 0.0
 
     def __post_init__(self) -> None:
-        self.planner = Planner(self.body)
+        self.planner = Planner(self.body, self.threads)
         body, places = self.body, {name: i for i, name in enumerate(self.body.outer)}
         self._dtypes = [np.dtype(body.types[name].dtype) for name in body.outer]
         self._sources = [places[r.source] for r in body.loop.reads]

@@ -187,7 +187,7 @@ def _join(node: Join, w: Lowering) -> None:
 
 @written.register(Length)
 def _length(node: Length, w: Lowering) -> None:
-    w.let(node.out, w.axes(node.args[0])[node.axis], node.dtype)
+    w.let(node.out, w.given_axes(node.args[0])[node.axis], node.dtype)
 
 
 @written.register(Take)

@@ -19,6 +19,7 @@ from scanopt.backends.kernels.build import LONGEST
 from scanopt.backends.kernels.entry import Entry
 from scanopt.backends.kernels.loop_report import ONCE
 from scanopt.backends.kernels.nodes import Body, Nested, walk
+from scanopt.backends.kernels.part_plans import Threads
 from scanopt.backends.kernels.plan_cache import PLANS
 from scanopt.backends.kernels.runtime import WORTH, Planner
 from scanopt.program.ir import Keep, Loop, Program
@@ -54,11 +55,12 @@ class ProgramKernel:
     always: bool
     inputs: tuple[str, ...]
     constants: Mapping[str, Array]
+    threads: Threads = field(default_factory=Threads)
     spent: float = 0.0
     entries: list[Entry] = field(default_factory=list[Entry])
 
     def __post_init__(self) -> None:
-        self.planner = Planner(self.body)
+        self.planner = Planner(self.body, self.threads)
         places = {name: i for i, name in enumerate(self.inputs)}
         self._outer = [(places.get(name, -1), self.constants.get(name)) for name in self.body.outer]
         loops = [n.loop for n in walk(self.body.root.nodes) if isinstance(n, Nested)]
@@ -89,7 +91,8 @@ class ProgramKernel:
         found = plan.run(function, 1, arrays, self.kept)
         if found is None:
             return None
-        for entry in self.entries if self.kept is None and not plan.open else ():
+        quick = self.kept is None and not plan.open and (plan.parted is None or plan.parted.count(1) == 1)
+        for entry in self.entries if quick else ():
             entry.add(plan, function, values, self._outer)
         results = [x.reshape(x.shape[1:]) for x in found]
         for i in self.body.ended:

@@ -23,13 +23,19 @@ __all__ = ["Runnable", "compiled"]
 Values = Sequence[Any]
 
 
-def compiled(program: Program, backend: str) -> Any:
-    """The program made callable by the executor of this name."""
-    chosen = executor(backend)
+def compiled(program: Program, backend: str, threads: int | None = None) -> Any:
+    """The program made callable by the executor of this name.  threads: see `function`, None for "auto"."""
+    chosen = _on_threads(backend, threads)
     made = chosen.compile(program)
     if getattr(chosen, "on_device", False):
         return made
     return Placed(program, made, backend == "auto", backend)
+
+
+def _on_threads(backend: str, threads: int | None) -> Any:
+    """An executor that runs on at most so many threads, where it runs on several."""
+    chosen = executor(backend)
+    return chosen.on_threads(threads) if hasattr(chosen, "on_threads") else chosen
 
 
 class Runnable:
@@ -46,6 +52,7 @@ class Runnable:
     _entry: Any = None
     _inner: Any = None
     _regions: Regions | None = None
+    _threads: int | None = None
 
     def __init__(self, signature: Signature, name: str | None) -> None:
         self.name = name
@@ -156,7 +163,7 @@ class Runnable:
         """
         if self._compiled is None:
             return "the interpreter"
-        found = executor(self.backend)
+        found = _on_threads(self.backend, self._threads)
         return str(getattr(found, "description", f"array steps on {found.xp.__name__}"))
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +62,7 @@ class Function(Runnable, Displayed):
         super().__init__(plan.request.signature, name)
         self.example = plan.request.example
         self.last_call: Sequence[Any] | None = None
-        self._plan = plan
+        self._plan, self._threads = plan, plan.request.threads
         self._seconds: dict[str, float] = {}
         self._compiled: Any = None
         titles = (
@@ -73,7 +72,7 @@ class Function(Runnable, Displayed):
         if known is not None:
             self.program, self.report, self.alternatives = known.program, known.report, known.alternatives
             self._seconds = self.report.seconds
-            self._compiled = compiled(self.program, plan.request.backend) if plan.request.optimizes else None
+            self._compiled = self._run_by(self.program) if plan.request.optimizes else None
         elif plan.request.optimizes:
             warn_of_memory(plan.done)
             self._seconds = dict(plan.done.seconds)
@@ -81,7 +80,7 @@ class Function(Runnable, Displayed):
             start = time.perf_counter()
             program = self.program
             lowered = time.perf_counter()
-            self._compiled = compiled(program, plan.request.backend)
+            self._compiled = self._run_by(program)
             self._seconds |= {"lower": lowered - start, "compile": time.perf_counter() - lowered}
         self._adapt()
         if self.profile is None and not _WATCHERS:
@@ -90,10 +89,9 @@ class Function(Runnable, Displayed):
     def _adapt(self) -> None:
         """Find programs for the sizes of calls, if there may be any."""
         if (among := self.alternatives) is not None:
-            run = partial(compiled, backend=self._plan.request.backend)
             first = self.program, self._compiled, self.cost
             labels = self._plan.program.input_labels
-            self._regions = Regions(among, self._plan.settings, labels, first, self._lowered, run)
+            self._regions = Regions(among, self._plan.settings, labels, first, self._lowered, self._run_by)
 
     @once
     def alternatives(self) -> Alternatives | None:
@@ -102,6 +100,9 @@ class Function(Runnable, Displayed):
         if asked.optimizes and asked.adapts and unit_of(self._plan.settings.cost):
             return alternatives_of(self._plan)
         return None
+
+    def _run_by(self, program: Program) -> Any:
+        return compiled(program, self.backend, self._threads)
 
     # Calling
 
@@ -127,7 +128,7 @@ class Function(Runnable, Displayed):
 
     @once
     def _initial_compiled(self) -> Any:
-        return compiled(self.initial, self._plan.request.backend)
+        return self._run_by(self.initial)
 
     def _interpret(self, values: Sequence[Any]) -> list[Any]:
         s = self._plan.request.signature

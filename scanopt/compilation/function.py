@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -16,6 +17,7 @@ from scanopt.compilation.optimize import Settings
 from scanopt.compilation.planning import OptimizationPlan, Request, checked_cost
 from scanopt.compilation.program_cache import file_of, keep_program, kept_program
 from scanopt.compilation.signature import Signature, signature
+from scanopt.compilation.threads import threads_of
 from scanopt.config import config
 from scanopt.egraph.schedule import Schedule, as_schedule
 from scanopt.extraction.calibrated_cost import as_cost
@@ -49,6 +51,7 @@ def function(
     memory: float | str | None = None,
     profile: bool | str | None = None,
     adapt: bool | None = None,
+    threads: int | str | None = None,
 ) -> Function:
     """Compile symbolic outputs into a function of symbolic inputs.
 
@@ -70,6 +73,7 @@ def function(
     none, None (the default) only Python floats, alone or in lists.  no_default_updates: True, or the shared variables
     whose default updates are left out.  profile: True or a title collects times of calls, of all loops and of the
     operators of their steps, as `f.profile` (default: config.profile).  adapt: programs chosen by sizes (config.adapt).
+    threads: how many a kernel may run on, "auto" for the processors there are where it pays (default: config.threads).
     Warns, once per function, about random numbers of a loop whose updates were not passed: they repeat.
     Raises TypeError or ValueError for arguments that do not fit, naming them.
 
@@ -87,6 +91,7 @@ def function(
     settings = Settings(fp, _costs(cost, backend), schedule=order, in_place=in_place, memory=_limit(memory, backend))
     values, optimizes = None if example is None else made_of.read_example(example), any(m.optimizes for m in modes)
     asked = Request(made_of, laws, settings, backend, values, optimizes, chosen, known, bool(title), _adapts(adapt))
+    asked = replace(asked, threads=threads_of(threads))
     warn_of_streams({} if no_default_updates is True else forgotten_streams(made_of.results, made_of.updates))
     return watched(_made(OptimizationPlan(asked), name, title))
 

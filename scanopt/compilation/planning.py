@@ -42,6 +42,7 @@ class Request:
     costs are a user's own.  known: all laws that were there to choose from, None for the standard ones.
     mode: of the function; loops may have modes of their own.  example: values for sizes, or None.
     profiled: whether the times of all loops are collected.  adapts: whether other sizes may have other programs.
+    threads: that a kernel may run on, None for as many as there are processors.
     """
 
     signature: Signature
@@ -54,6 +55,7 @@ class Request:
     known: tuple[Law, ...] | None = None
     profiled: bool = False
     adapts: bool = False
+    threads: int | None = None
     law_names: tuple[str, ...] | None = None
 
     def without_objects(self) -> Request:

@@ -19,6 +19,7 @@ from scanopt.compilation.callable import Runnable, compiled
 from scanopt.compilation.inputs import In
 from scanopt.compilation.saving import FORMAT, VERSION, digest, text_of
 from scanopt.compilation.signature import Signature
+from scanopt.compilation.threads import threads_of
 from scanopt.program.ir import Compute, Loop, Program
 from scanopt.program.reading import Json, check_version, fields, integer, list_in, read_json, text_in, texts_in
 from scanopt.program.serial import read_const, read_program
@@ -36,10 +37,10 @@ class SavedFunction(Runnable):
 
     def __init__(self, signature: Signature, program: Program, name: str | None, backend: str) -> None:
         super().__init__(signature, name)
-        self._program, self._backend = program, backend
+        self._program, self._backend, self._threads = program, backend, threads_of(None)
         executor(backend)  # which says what it lacks
         try:
-            self._compiled: Any = compiled(program, backend)
+            self._compiled: Any = compiled(program, backend, self._threads)
         except Exception as error:  # parameters that no public function makes
             raise ValueError(f"the program cannot be compiled: {type(error).__name__}: {error}") from error
         self._enter_quickly()

@@ -1,0 +1,146 @@
+"""The axis along which a kernel can run in parts, each on a thread of its own: its steps are independent along it.
+
+Each part goes through the same operations as the whole, on fewer elements.  So the bits are the same: C rounds every
+element alike, and so do NumPy's inner loops, but for those that are known to round by how many elements they are given.
+These, products, random numbers and sums along the axis are left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from scanopt.backends.kernels.ir import ONE, Expr, Var, product
+from scanopt.backends.kernels.lanes import AxisClasses
+from scanopt.backends.kernels.nodes import (
+    Body,
+    Call,
+    Draw,
+    Fork,
+    Length,
+    Nested,
+    Node,
+    Nonempty,
+    Product,
+    Reduce,
+    Reshape,
+    Running,
+    SumTo,
+    Within,
+    walk,
+)  # fmt: skip
+from scanopt.backends.kernels.sizes import Axis, Lengths
+from scanopt.program.ir import Loop
+
+__all__ = ["PartAxis", "part_axes", "why_none"]
+
+VECTOR = 16
+"""Elements that lie together of which parts hold a multiple: so many are in a line of the cache, or in two."""
+
+
+@dataclass(frozen=True)
+class PartAxis:
+    """An axis that a kernel can go through in parts.
+
+    lengths: of a part.  of: by name which axis of it that is.  axis: one of these.  unit: a part has a multiple of so
+    many elements along it, but for the last.  packed: whether parts of all results are packed.
+    """
+
+    lengths: Lengths
+    of: Mapping[str, int]
+    axis: Axis
+    unit: int
+    packed: bool
+
+
+def part_axes(body: Body, lengths: Lengths) -> list[PartAxis]:
+    """The axes along which a body is independent and parts of its results can be written, the best ones first."""
+    if any(loop.until is not None for loop in _loops(body)):
+        return []
+    classes = _classes(lengths)
+    found = [_part_axis(body, classes, c) for c in _of_results(body, classes) if not _dependent(body, classes, c)]
+    return sorted(found, key=lambda p: not p.packed)
+
+
+def why_none(body: Body, lengths: Lengths) -> str:
+    """Why a body has no such axis."""
+    if any(loop.until is not None for loop in _loops(body)):
+        return "a loop may end early"
+    classes = _classes(lengths)
+    found = dict.fromkeys(_dependent(body, classes, c) for c in _of_results(body, classes))
+    return f"steps are not independent along any axis: {', '.join(found)}" if found else "its results share no axis"
+
+
+def _classes(lengths: Lengths) -> AxisClasses:
+    return AxisClasses(lengths, {axis: number for number, axes in enumerate(lengths.classes) for axis in axes})
+
+
+def _loops(body: Body) -> Iterator[Loop]:
+    yield body.loop
+    yield from (n.loop for n in walk(body.root.nodes) if isinstance(n, Nested))
+
+
+def _leads(axes: tuple[Expr, ...], place: int | None) -> bool:
+    """Whether what lies along an axis lies together."""
+    return place is not None and all(n == ONE for n in axes[:place])
+
+
+def _of_results(body: Body, classes: AxisClasses) -> list[int]:
+    """The sets of axes that all results have: of rows, the first; of the results of a program, the second as well."""
+    found: list[int] = []
+    for c in range(len(classes.lengths.classes)):
+        places = [(classes.lengths.axes[k.value], classes.place(k.value, c)) for k in body.loop.keeps]
+        if all(_leads(axes, i) or (body.whole and i == 1) for axes, i in places):
+            found.append(c)
+    return found
+
+
+def _dependent(body: Body, classes: AxisClasses, c: int) -> str:
+    """What is not independent along the axes of a set, in words; "" where all is."""
+    for node in walk(body.root.nodes):
+        if not _kept(node, classes, c):
+            return _WORDS.get(type(node), type(node).__name__.lower())
+    return "" if classes.apart(body, c) else "a loop along it"
+
+
+_WORDS: dict[type, str] = {
+    Product: "a product of matrices",
+    Draw: "random numbers",
+    Call: "a function that rounds by how many elements it is given",
+    Reduce: "a reduction",
+    SumTo: "a sum",
+    Running: "cumulation",
+}
+
+
+def _kept(node: Node, classes: AxisClasses, c: int) -> bool:
+    """Whether a node does the same, bit for bit, along a part of the axes of a set."""
+    if isinstance(node, Fork | Nested | Length | Nonempty | Within):
+        return True
+    known = classes.lengths.axes
+    here = [classes.place(name, c) for name in (node.out, *node.args) if name in known]
+    if isinstance(node, Product) or (isinstance(node, Call) and node.whole):
+        return all(i is None for i in here)
+    if isinstance(node, Reshape) and len(here) == 2 and None not in here:
+        return _between(known[node.out], here[0]) == _between(known[node.args[0]], here[1])
+    return classes.kept(node, c)
+
+
+def _between(axes: tuple[Expr, ...], place: int | None) -> tuple[Expr, Expr]:
+    """The numbers of elements before and after an axis."""
+    i = place or 0
+    return product(axes[:i]), product(axes[i + 1 :])
+
+
+def _part_axis(body: Body, classes: AxisClasses, c: int) -> PartAxis:
+    lengths = classes.lengths
+    of = {name: i for name in lengths.axes if (i := classes.place(name, c)) is not None}
+    axis = next((name, of[name]) for name in of)
+    own = next((x for x, other in lengths.numbers.items() if other in lengths.classes[c]), "np")
+    axes = {
+        name: (*x[: of[name]], Var(own), *x[of[name] + 1 :]) if name in of else x for name, x in lengths.axes.items()
+    }
+    part = replace(lengths, axes=axes, numbers={**lengths.numbers, own: axis})
+    results = [(lengths.axes[k.value], of[k.value]) for k in body.loop.keeps]
+    last = any(all(n == ONE for n in axes[i + 1 :]) for axes, i in results)
+    return PartAxis(part, of, axis, VECTOR if last else 1, all(_leads(axes, i) for axes, i in results))

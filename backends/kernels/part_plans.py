@@ -1,0 +1,194 @@
+"""A kernel called in parts, each on a thread of its own, where predicted work pays for waking the threads.
+
+How many parts there are follows from lengths, numbers of steps and processors alone, and the bits do not depend on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from scanopt.backends.kernels.build import LONGEST
+from scanopt.backends.kernels.lower import lowered
+from scanopt.backends.kernels.nodes import Body, NoForm
+from scanopt.backends.kernels.part_axes import PartAxis, part_axes, why_none
+from scanopt.backends.kernels.plans import Plan, Variant
+from scanopt.backends.kernels.recipe import ALIGNED
+from scanopt.backends.kernels.sizes import Lengths, Pattern
+from scanopt.backends.kernels.work import Predicted, predicted
+from scanopt.backends.kernels.workers import cores, run_together
+
+__all__ = ["PAYS", "PartKernels", "PartedPlan", "Threads"]
+
+Array = np.ndarray[Any, Any]
+Shapes = Mapping[str, tuple[int, ...]]
+PAYS = 75_000.0
+"""Nanoseconds of predicted work of each part: to wake a thread and to wait for it takes 10,000 to 30,000."""
+
+
+@dataclass(frozen=True)
+class Threads:
+    """On how many threads a kernel may run: `most`, or None for as many as there are processors.
+
+    wait: whether the kernel of parts is waited for; else it is made beside calls on one thread.
+    """
+
+    most: int | None = None
+    wait: bool = False
+
+    def limit(self) -> int:
+        """How many at most."""
+        return cores() if self.most is None else self.most
+
+
+@dataclass
+class PartKernels:
+    """The kernels of a body that go through parts of an axis: for each pattern of lengths and each axis one."""
+
+    body: Body
+    threads: Threads
+    axes: dict[Pattern, list[PartAxis] | str] = field(default_factory=dict[Pattern, Any])
+    made: dict[tuple[Pattern, int], Variant | str] = field(default_factory=dict[tuple[Pattern, int], Any])
+
+    def plan(self, pattern: Pattern, lengths: Lengths, shapes: Shapes, steps: Mapping[str, int]) -> PartedPlan | None:
+        """The plan for a call in parts.  steps: by name those of loops inside, where they are known."""
+        limit = self.threads.limit()
+        if limit < 2:
+            return None
+        if pattern not in self.axes:
+            self.axes[pattern] = part_axes(self.body, lengths) or why_none(self.body, lengths)
+        axes = self.axes[pattern]
+        if isinstance(axes, str):
+            return None
+        counts = [min(limit, shapes[a.axis[0]][a.axis[1]] // a.unit) for a in axes]
+        best = counts.index(max(counts))
+        work = predicted(self.body, shapes, steps, axes[best].of)
+        return PartedPlan(self, (pattern, best), axes[best], shapes, work)
+
+    def variant(self, key: tuple[Pattern, int]) -> Variant | str:
+        """A kernel of parts; or why there is none."""
+        if key not in self.made:
+            axes = self.axes[key[0]]
+            assert not isinstance(axes, str)
+            axis = axes[key[1]]
+            try:
+                self.made[key] = Variant.of(lowered(self.body, axis.lengths, part=axis.of))
+            except NoForm as reason:
+                self.made[key] = str(reason)
+            except Exception as error:  # a kernel of parts is never needed
+                self.made[key] = f"{type(error).__name__}: {error}"
+        return self.made[key]
+
+    def texts(self) -> tuple[str, ...]:
+        """The kernels of parts that are compiled."""
+        found = [v for v in list(self.made.values()) if isinstance(v, Variant)]
+        return tuple(v.text for v in found if v.build.function is not None)
+
+    def told(self) -> str:
+        """On how many threads calls run, and why on no more."""
+        limit = self.threads.limit()
+        if limit < 2:
+            return "on one thread"
+        kinds = list(self.axes.values())
+        reasons = [x for x in kinds if isinstance(x, str)]
+        reasons += [v if isinstance(v, str) else v.build.trouble for v in list(self.made.values())]
+        told = (
+            [f"on up to {limit} threads, where work pays for them"]
+            if any(not isinstance(x, str) for x in kinds)
+            else []
+        )
+        return "; ".join([*told, *dict.fromkeys(f"on one thread: {r}" for r in reasons if r)])
+
+
+@dataclass
+class PartedPlan:
+    """A call in parts for arguments of certain shapes."""
+
+    kernels: PartKernels
+    key: tuple[Pattern, int]
+    axis: PartAxis
+    shapes: Shapes
+    work: Predicted
+    _parts: dict[int, list[Part]] = field(default_factory=dict[int, Any])
+
+    @property
+    def length(self) -> int:
+        """The length of the whole axis."""
+        return self.shapes[self.axis.axis[0]][self.axis.axis[1]]
+
+    def count(self, n: int) -> int:
+        """On how many threads n steps run."""
+        if self.work.alone > self.work.shared:
+            return 1
+        return max(
+            1, min(self.kernels.threads.limit(), int(self.work.shared * n / PAYS), self.length // self.axis.unit)
+        )
+
+    def run(self, n: int, given: Sequence[Array], outs: Sequence[Array]) -> int | None:
+        """The number of steps taken, or a negative status; None where it is to run on one thread."""
+        count = self.count(n)
+        if count < 2:
+            return None
+        variant = self.kernels.variant(self.key)
+        if isinstance(variant, str):
+            return None
+        build, wait = variant.build, LONGEST if self.kernels.threads.wait else 0.0
+        function = build.function or build.poll(wait)
+        if not function:
+            return None
+        if count not in self._parts:
+            self._parts[count] = self._made(variant, count)
+        calls = [part.call(function, n, given, outs) for part in self._parts[count]]
+        found = run_together(calls)
+        return None if found is None else min(found)
+
+    def _made(self, variant: Variant, count: int) -> list[Part]:
+        units = -(-self.length // self.axis.unit)
+        ends = [min(self.length, self.axis.unit * (units * i // count)) for i in range(count + 1)]
+        return [self._part(variant, first, last) for first, last in pairwise(ends)]
+
+    def _part(self, variant: Variant, first: int, last: int) -> Part:
+        of = self.axis.of
+        own = {
+            name: (*shape[: of[name]], last - first, *shape[of[name] + 1 :]) if name in of else shape
+            for name, shape in self.shapes.items()
+        }
+        return Part(self.kernels.body, variant, own, first=first, whole=self.length, of=of)
+
+
+@dataclass
+class Part(Plan):
+    """A kernel for a part of an axis.  first: where it begins; whole: the length of the axis; of: see `PartAxis`."""
+
+    first: int = 0
+    whole: int = 0
+    of: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    def _number(self, name: str, known: Mapping[str, int]) -> tuple[str, int, int]:
+        recipe = self.variant.recipe
+        number = recipe.numbers[recipe.kernel.numbers.index(name)]
+        if number.kind == "all":
+            return "", 0, self.whole
+        if number.kind == "part":
+            g = recipe.given[number.keep]
+            array = self.body.loop.keeps[g.keep].value if g.kind == "out" else g.name
+            after = prod(self.shapes[array][self.of[array] + 1 :])
+            return "", 0, self.first * after * np.dtype(g.dtype).itemsize
+        return super()._number(name, known)
+
+    def call(self, function: Any, n: int, given: Sequence[Array], outs: Sequence[Array]) -> partial[int]:
+        """A call of it that holds all that it needs."""
+        memory = np.empty(self.size + ALIGNED, "uint8")
+        objects, numbers = self.packed(n, given, outs, memory)
+        return partial(_called, function, objects, numbers, self.variant.loops, (*given, *outs, memory))
+
+
+def _called(function: Any, objects: Any, numbers: Any, loops: Any, held: Sequence[Array]) -> int:
+    taken: int = function(objects.buffer_info()[0], numbers.buffer_info()[0], loops)
+    return taken
