@@ -64,6 +64,12 @@ def test_times_of_kernels_are_printed_with_both_peers() -> None:
         assert text in found
 
 
+def test_times_of_threads_are_printed_beside_those_of_one() -> None:
+    found = quick("bench_threads.py")
+    for text in ("logistic map", "linear recurrence", "Mandelbrot", "option tree", "1 thread / auto"):
+        assert text in found
+
+
 def test_times_of_peers_are_printed() -> None:
     """Results are compared with those of a NumPy loop before anything is measured."""
     found = quick("bench_peers.py", "ar2", "doubling")

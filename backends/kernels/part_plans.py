@@ -32,6 +32,10 @@ PAYS = 75_000.0
 """Nanoseconds of predicted work of each part: to wake a thread and to wait for it takes 10,000 to 30,000."""
 
 
+PIECES = 3
+"""Parts for each thread: one that the system does not run for a while leaves the others' work to them."""
+
+
 @dataclass(frozen=True)
 class Threads:
     """On how many threads a kernel may run: `most`, or None for as many as there are processors.
@@ -115,7 +119,7 @@ class PartedPlan:
     axis: PartAxis
     shapes: Shapes
     work: Predicted
-    _parts: dict[int, list[Part]] = field(default_factory=dict[int, Any])
+    _parts: dict[int, list[KernelPart]] = field(default_factory=dict[int, Any])
 
     @property
     def length(self) -> int:
@@ -142,28 +146,28 @@ class PartedPlan:
         function = build.function or build.poll(wait)
         if not function:
             return None
-        if count not in self._parts:
-            self._parts[count] = self._made(variant, count)
-        calls = [part.call(function, n, given, outs) for part in self._parts[count]]
-        found = run_together(calls)
+        pieces = min(PIECES * count, self.length // self.axis.unit)
+        if pieces not in self._parts:
+            self._parts[pieces] = self._made(variant, pieces)
+        found = run_together([partial(part.called, function, n, given, outs) for part in self._parts[pieces]], count)
         return None if found is None else min(found)
 
-    def _made(self, variant: Variant, count: int) -> list[Part]:
+    def _made(self, variant: Variant, count: int) -> list[KernelPart]:
         units = -(-self.length // self.axis.unit)
         ends = [min(self.length, self.axis.unit * (units * i // count)) for i in range(count + 1)]
         return [self._part(variant, first, last) for first, last in pairwise(ends)]
 
-    def _part(self, variant: Variant, first: int, last: int) -> Part:
+    def _part(self, variant: Variant, first: int, last: int) -> KernelPart:
         of = self.axis.of
         own = {
             name: (*shape[: of[name]], last - first, *shape[of[name] + 1 :]) if name in of else shape
             for name, shape in self.shapes.items()
         }
-        return Part(self.kernels.body, variant, own, first=first, whole=self.length, of=of)
+        return KernelPart(self.kernels.body, variant, own, first=first, whole=self.length, of=of)
 
 
 @dataclass
-class Part(Plan):
+class KernelPart(Plan):
     """A kernel for a part of an axis.  first: where it begins; whole: the length of the axis; of: see `PartAxis`."""
 
     first: int = 0
@@ -182,13 +186,7 @@ class Part(Plan):
             return "", 0, self.first * after * np.dtype(g.dtype).itemsize
         return super()._number(name, known)
 
-    def call(self, function: Any, n: int, given: Sequence[Array], outs: Sequence[Array]) -> partial[int]:
-        """A call of it that holds all that it needs."""
-        memory = np.empty(self.size + ALIGNED, "uint8")
-        objects, numbers = self.packed(n, given, outs, memory)
-        return partial(_called, function, objects, numbers, self.variant.loops, (*given, *outs, memory))
-
-
-def _called(function: Any, objects: Any, numbers: Any, loops: Any, held: Sequence[Array]) -> int:
-    taken: int = function(objects.buffer_info()[0], numbers.buffer_info()[0], loops)
-    return taken
+    def called(self, function: Any, n: int, given: Sequence[Array], outs: Sequence[Array]) -> int:
+        """The number of steps taken, or a negative status."""
+        size, known = self._layout
+        return self._call(function, (n, known), given, outs, np.empty(size + ALIGNED, "uint8"))

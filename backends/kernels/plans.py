@@ -243,7 +243,9 @@ class Plan:
                 numbers.append(given[i].strides[value])
             else:
                 numbers.append(len(outs[i]) if kind == "rows" else n - len(outs[i]))
-        return objects, array("q", numbers)
+        packed = array("q", numbers)
+        taken: int = function(objects.buffer_info()[0], packed.buffer_info()[0], self.variant.loops)
+        return taken
 
 
 def _tiles(t: Tiling, known: Mapping[str, int]) -> TiledProduct:

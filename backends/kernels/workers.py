@@ -2,14 +2,16 @@
 
 They are made when they are first needed, sleep when there is nothing to do, and never hold a program open.  A forked
 process makes its own.  Where they are busy with another call, a call runs on its own thread alone, so that there are
-never more threads at work than callers and workers.
+never more threads at work than callers and workers.  Whoever is free takes the next part: a thread that the system does
+not run delays nobody.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 
@@ -27,7 +29,7 @@ class _Workers:
 
     owner: int
     count: int = 0
-    todo: SimpleQueue[tuple[Call, SimpleQueue[int]]] = field(default_factory=SimpleQueue)
+    asked: SimpleQueue[_Parts] = field(default_factory=SimpleQueue)
 
     def grow(self, count: int) -> None:
         """Have so many at least.  Raises RuntimeError where the system gives no more."""
@@ -37,19 +39,32 @@ class _Workers:
 
     def _work(self) -> None:
         while True:
-            call, done = self.todo.get()
-            done.put(_status(call))
+            parts = self.asked.get()
+            for status in parts.taken():
+                parts.done.put(status)
+
+
+class _Parts:
+    """The parts of one call that are left to do, and what those gave that workers did."""
+
+    def __init__(self, calls: Sequence[Call]) -> None:
+        self.left = deque(calls)
+        self.done: SimpleQueue[int] = SimpleQueue()
+
+    def taken(self) -> Iterator[int]:
+        """Do parts until none is left, and give what each gave; a negative status where it raised."""
+        while True:
+            try:
+                call = self.left.popleft()
+            except IndexError:
+                return
+            try:
+                yield call()
+            except Exception:
+                yield -1
 
 
 _workers = _Workers(-1)
-
-
-def _status(call: Call) -> int:
-    """What a call gives; a negative status where it raises."""
-    try:
-        return call()
-    except Exception:
-        return -1
 
 
 def cores() -> int:
@@ -58,11 +73,11 @@ def cores() -> int:
     return len(known(0)) if known else os.cpu_count() or 1
 
 
-def run_together(calls: Sequence[Call]) -> list[int] | None:
-    """What some calls give, the first of them run by this thread and each other one by a worker.
+def run_together(calls: Sequence[Call], threads: int) -> list[int] | None:
+    """What some calls give, in any order, run by this thread and by workers, so many threads in all.
 
-    None where the workers are busy, or cannot be had.  Calls that were interrupted go on by themselves: they must hold
-    what they write to.
+    None where the workers are busy, or cannot be had.  After an interrupt calls may go on by themselves for a while:
+    they must hold what they write to.
     """
     global _workers
     if not _BUSY.acquire(blocking=False):
@@ -71,13 +86,15 @@ def run_together(calls: Sequence[Call]) -> list[int] | None:
         if _workers.owner != os.getpid():
             _workers = _Workers(os.getpid())
         try:
-            _workers.grow(len(calls) - 1)
+            _workers.grow(threads - 1)
         except RuntimeError:
             return None
-        done: SimpleQueue[int] = SimpleQueue()
-        for call in calls[1:]:
-            _workers.todo.put((call, done))
-        first = _status(calls[0])
-        return [first, *(done.get() for _ in calls[1:])]
+        parts = _Parts(calls)
+        for _ in range(threads - 1):
+            _workers.asked.put(parts)
+        found = [*parts.taken()]
+        while len(found) < len(calls):
+            found.append(parts.done.get())
+        return found
     finally:
         _BUSY.release()

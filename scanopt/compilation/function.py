@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -71,28 +70,25 @@ def function(
     what the machine has free (default: config.memory).  Warns if no program that was found holds so little.
     on_unused_input: "raise", "warn" or "ignore".  allow_input_downcast: True lets all arguments lose precision, False
     none, None (the default) only Python floats, alone or in lists.  no_default_updates: True, or the shared variables
-    whose default updates are left out.  profile: True or a title collects times of calls, of all loops and of the
-    operators of their steps, as `f.profile` (default: config.profile).  adapt: programs chosen by sizes (config.adapt).
-    threads: how many a kernel may run on, "auto" for the processors there are where it pays (default: config.threads).
-    Warns, once per function, about random numbers of a loop whose updates were not passed: they repeat.
-    Raises TypeError or ValueError for arguments that do not fit, naming them.
+    whose default updates are left out.  profile: True or a title collects times as `f.profile` (config.profile).
+    adapt: programs chosen by sizes (config.adapt).  threads: on how many kernels may run, or "auto" (config.threads).
+    Warns, once per function, about random numbers of a loop whose updates were not passed.  Raises TypeError, ValueError.
 
     >>> from scanopt import tensor as T
     >>> x = T.vector("x")
     >>> function([x], (x * x).sum())([1.0, 2.0])
     array(5.)
     """
-    chosen = as_mode(config.mode if mode is None else mode)
+    chosen, known, order = as_mode(config.mode if mode is None else mode), known_laws(rules), as_schedule(schedule)
     title = _profiled(config.profile if profile is None else profile, name)
     made_of = signature(inputs, outputs, updates, on_unused_input, allow_input_downcast, givens, no_default_updates)
-    known, order = known_laws(rules), as_schedule(schedule)
     modes = _modes(chosen, made_of, known, order)
     laws, in_place = _permitted(known, modes, fp, exclude)
     settings = Settings(fp, _costs(cost, backend), schedule=order, in_place=in_place, memory=_limit(memory, backend))
     values, optimizes = None if example is None else made_of.read_example(example), any(m.optimizes for m in modes)
-    asked = Request(made_of, laws, settings, backend, values, optimizes, chosen, known, bool(title), _adapts(adapt))
-    asked = replace(asked, threads=threads_of(threads))
+    run = chosen, known, bool(title), _adapts(adapt), threads_of(threads)
     warn_of_streams({} if no_default_updates is True else forgotten_streams(made_of.results, made_of.updates))
+    asked = Request(made_of, laws, settings, backend, values, optimizes, *run)
     return watched(_made(OptimizationPlan(asked), name, title))
 
 
