@@ -72,7 +72,7 @@ def function(
     none, None (the default) only Python floats, alone or in lists.  no_default_updates: True, or the shared variables
     whose default updates are left out.  profile: True or a title collects times as `f.profile` (config.profile).
     adapt: programs chosen by sizes (config.adapt).  threads: on how many kernels may run, or "auto" (config.threads).
-    Warns, once per function, about random numbers of a loop whose updates were not passed.  Raises TypeError, ValueError.
+    Warns once about random numbers of a loop whose updates were not passed.  Raises TypeError or ValueError.
 
     >>> from scanopt import tensor as T
     >>> x = T.vector("x")
