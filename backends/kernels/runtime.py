@@ -20,7 +20,7 @@ from scanopt.backends.kernels.nodes import Body, NoForm
 from scanopt.backends.kernels.part_plans import PartKernels, Threads
 from scanopt.backends.kernels.plan_cache import PlanCache, Shapes
 from scanopt.backends.kernels.plans import Plan, Variant
-from scanopt.backends.kernels.sizes import Pattern, lengths_of, pattern_of, shapes_of, steps_of
+from scanopt.backends.kernels.sizes import Pattern, lengths_of, pattern_of, sized
 from scanopt.program.ir import Program
 
 __all__ = ["WORTH", "LoopKernel", "Planner"]
@@ -71,9 +71,10 @@ class Planner:
     def _planned(self, shapes: Shapes, counts: tuple[int, ...]) -> Plan | None:
         body = self.body
         outer = dict(zip(body.outer, shapes, strict=True))
-        found = shapes_of(body, outer, dict(zip(body.counts, counts, strict=True)))
-        if found is None:
+        both = sized(body, outer, dict(zip(body.counts, counts, strict=True)))
+        if both is None:
             return None
+        found, steps = both
         pattern = pattern_of(body, found)
         if pattern not in self.variants and len(self.variants) < VARIANTS:
             try:
@@ -85,7 +86,6 @@ class Planner:
         variant = self.variants.get(pattern)
         if variant is None or isinstance(variant, str) or not variant.recipe.lengths.hold(found):
             return None
-        steps = steps_of(body, outer, dict(zip(body.counts, counts, strict=True)))
         return Plan(body, variant, found, parted=self.parts.plan(pattern, variant.recipe.lengths, found, steps))
 
 

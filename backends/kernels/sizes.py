@@ -44,7 +44,7 @@ from scanopt.backends.kernels.nodes import (
 from scanopt.program.ir import Loop
 from scanopt.program.memory import loop_shapes, shapes
 
-__all__ = ["Axis", "Lengths", "Pattern", "lengths_of", "pattern_of", "shapes_of", "steps_of"]
+__all__ = ["Axis", "Lengths", "Pattern", "lengths_of", "pattern_of", "shapes_of", "sized"]
 
 MOST_ROOM = 1 << 13
 """Bytes of rows of a loop of a program that may end early, beyond which it is a kernel of its own."""
@@ -77,6 +77,14 @@ def shapes_of(body: Body, outer: Mapping[str, Shape], counts: Mapping[str, int])
     counts: values of the outer numbers that lengths depend on.  Names of sides that do not run are left out.
     Raises the errors of shape rules.
     """
+    found = sized(body, outer, counts)
+    return None if found is None else found[0]
+
+
+def sized(
+    body: Body, outer: Mapping[str, Shape], counts: Mapping[str, int]
+) -> tuple[dict[str, Shape], dict[str, int]] | None:
+    """The shapes of all names, and by its name the number of steps, at most, of each loop inside, where it is known."""
     known = _known(body, outer, counts)
     found: dict[str, Shape] = {}
     for name in [x for x in known if x not in body.root.outs]:
@@ -84,15 +92,9 @@ def shapes_of(body: Body, outer: Mapping[str, Shape], counts: Mapping[str, int])
         if len(shape) < len(known[name].shape) or 0 in shape:
             return None
         found[name] = shape
-    return found
-
-
-def steps_of(body: Body, outer: Mapping[str, Shape], counts: Mapping[str, int]) -> dict[str, int]:
-    """By its name the number of steps, at most, of each loop inside of which that is known.  See `shapes_of`."""
-    known = _known(body, outer, counts)
     loops = [n.loop for n in walk(body.root.nodes) if isinstance(n, Nested)]
     values = {x.steps: known[x.steps].value for x in loops if x.steps in known}
-    return {name: int(value) for name, value in values.items() if value is not None}
+    return found, {name: int(value) for name, value in values.items() if value is not None}
 
 
 def _known(body: Body, outer: Mapping[str, Shape], counts: Mapping[str, int]) -> dict[str, Operand]:
