@@ -19,7 +19,7 @@ from scanopt.backends.kernels.lower import lowered
 from scanopt.backends.kernels.nodes import Body, NoForm
 from scanopt.backends.kernels.part_axes import PartAxis, part_axes, why_none
 from scanopt.backends.kernels.plans import Plan, Variant
-from scanopt.backends.kernels.recipe import ALIGNED
+from scanopt.backends.kernels.recipe import ALIGNED, Number
 from scanopt.backends.kernels.sizes import Lengths, Pattern
 from scanopt.backends.kernels.work import Predicted, predicted
 from scanopt.backends.kernels.workers import cores, run_together
@@ -174,7 +174,7 @@ class KernelPart(Plan):
     whole: int = 0
     of: Mapping[str, int] = field(default_factory=dict[str, int])
 
-    def _number(self, name: str, known: Mapping[str, int]) -> tuple[str, int, int]:
+    def _number(self, name: str, told: Mapping[Number, int]) -> tuple[str, int, int]:
         recipe = self.variant.recipe
         number = recipe.numbers[recipe.kernel.numbers.index(name)]
         if number.kind == "all":
@@ -184,7 +184,7 @@ class KernelPart(Plan):
             array = self.body.loop.keeps[g.keep].value if g.kind == "out" else g.name
             after = prod(self.shapes[array][self.of[array] + 1 :])
             return "", 0, self.first * after * np.dtype(g.dtype).itemsize
-        return super()._number(name, known)
+        return super()._number(name, told)
 
     def called(self, function: Any, n: int, given: Sequence[Array], outs: Sequence[Array]) -> int:
         """The number of steps taken, or a negative status."""
