@@ -40,6 +40,7 @@ def parts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(part_plans, "PAYS", 1e-9)
     monkeypatch.setattr(part_axes, "VECTOR", 1)
+    monkeypatch.setattr(part_axes, "PAGE", 1)
     monkeypatch.setattr(part_plans, "run_together", run)
     return found
 
@@ -173,7 +174,7 @@ def test_small_calls_take_the_quick_way() -> None:
     assert planned(f) == 1
     assert f._entry is None or f._entry.known
     g = logistic(threads=4)
-    g(start(1000), 3.7, 2000)
+    g(start(2000), 3.7, 1000)
     assert planned(g) > 1
     assert g._entry is None or not g._entry.known
 

@@ -34,8 +34,9 @@ from scanopt.program.ir import Loop
 
 __all__ = ["PartAxis", "part_axes", "why_none"]
 
-VECTOR = 16
-"""Elements that lie together of which parts hold a multiple: so many are in a line of the cache, or in two."""
+VECTOR, PAGE = 16, 512
+"""Elements that lie together of which parts hold a multiple: so many are in a line of the cache, or in two; and of
+arrays that are gone through row by row in a page of memory, below which parts of rows take longer than rows."""
 
 
 @dataclass(frozen=True)
@@ -143,4 +144,7 @@ def _part_axis(body: Body, classes: AxisClasses, c: int) -> PartAxis:
     part = replace(lengths, axes=axes, numbers={**lengths.numbers, own: axis})
     results = [(lengths.axes[k.value], of[k.value]) for k in body.loop.keeps]
     last = any(all(n == ONE for n in axes[i + 1 :]) for axes, i in results)
-    return PartAxis(part, of, axis, VECTOR if last else 1, all(_leads(axes, i) for axes, i in results))
+    names = [*(k.value for k in body.loop.keeps), *body.outer]
+    rows = not body.whole or any(not _leads(lengths.axes[x], of[x]) for x in names if x in of)
+    unit = 1 if not last else PAGE if rows else VECTOR
+    return PartAxis(part, of, axis, unit, all(_leads(axes, i) for axes, i in results))
