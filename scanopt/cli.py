@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import itertools
 import json
 import os
 import shutil
@@ -40,7 +41,7 @@ from scanopt.cli_programs import ablate, bench, diff, run, show
 from scanopt.extraction.calibrated_cost import calibration_file, write_costs
 from scanopt.lab.calibration import calibrate, calibration_text, machine
 from scanopt.lab.checking import checked, mutated, mutations_of, mutations_page, verdicts
-from scanopt.lab.doctor import cache_files, examined, findings_text
+from scanopt.lab.doctor import CACHED, cache_files, examined, findings_text
 from scanopt.lab.fact_checking import checked_facts, fact_mutations_page, outcomes
 from scanopt.lab.hits import derivable_text, hits_of, laws_rows, laws_table
 from scanopt.lab.machine_limits import limits_text, measured_limits
@@ -86,19 +87,24 @@ def _doctor(options: argparse.Namespace) -> int:
     return int(any(x.state == "fails" or (x.state == "missing" and not x.name.startswith(optional)) for x in found))
 
 
+_KEPT = {"kernels": "compiled kernels", "programs": "optimized programs"}
+
+
 def _cache(options: argparse.Namespace) -> int:
-    files = cache_files()
-    size = sum(x.stat().st_size for x in files)
+    kept = {what: cache_files(what) for what in CACHED}
+    sizes = {what: sum(x.stat().st_size for x in files) for what, files in kept.items()}
     try:
-        for x in files if options.clear else ():
+        for x in itertools.chain(*kept.values()) if options.clear else ():
             x.unlink(missing_ok=True)
     except OSError as error:
-        return fail(f"the kernels cannot be deleted ({error})")
+        return fail(f"a file of the cache cannot be deleted ({error})")
     if options.json:
-        folder = str(files[0].parent) if files else None
-        print(json.dumps({"kernels": len(files), "bytes": size, "folder": folder, "deleted": options.clear}))
+        figures = {what: {"files": len(files), "bytes": sizes[what]} for what, files in kept.items()}
+        print(json.dumps({**figures, "deleted": options.clear}))
         return 0
-    print(f"{len(files)} compiled kernels, {bytes_text(float(size))}{f', in {files[0].parent}' if files else ''}")
+    for what, files in kept.items():
+        where = f", in {files[0].parent}" if files else ""
+        print(f"{len(files)} {_KEPT[what]}, {bytes_text(float(sizes[what]))}{where}")
     if options.clear:
         print("deleted")
     return 0

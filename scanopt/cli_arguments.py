@@ -184,7 +184,7 @@ def _add_machine(commands: Any) -> None:
     text = "say what is installed, which executors work, and what to install"
     command = _command(commands, "doctor", text)
     command.add_argument("--json", action="store_true", help="print a list of findings")
-    text = "say which compiled kernels are kept for the next process"
+    text = "say which compiled kernels and optimized programs are kept for the next process"
     command = _command(commands, "cache", text)
     command.add_argument("--clear", action="store_true", help="delete them")
     command.add_argument("--json", action="store_true", help="print the figures as JSON")

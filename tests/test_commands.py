@@ -76,10 +76,13 @@ def test_doctor_fails_where_something_needed_does(
 def test_cache_tells_and_clears(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(doctor, "folder", lambda: tmp_path)
+    monkeypatch.setattr(doctor, "private_folder", lambda what: tmp_path)
     (tmp_path / "a.so").write_bytes(b"12345")
+    (tmp_path / "b.program").write_bytes(b"123")
     assert main(["cache"]) == 0
-    assert "1 compiled kernels, 5 bytes" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "1 compiled kernels, 5 bytes" in said
+    assert "1 optimized programs, 3 bytes" in said
     assert main(["cache", "--clear"]) == 0
     assert not [*tmp_path.iterdir()]
 
@@ -249,7 +252,9 @@ def test_figures_of_run_and_cache_as_data(loop: Path, capsys: pytest.CaptureFixt
     assert found["name"] == "rnn"
     assert "loop" in found["after"]
     assert main(["cache", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["deleted"] is False
+    found = json.loads(capsys.readouterr().out)
+    assert found["deleted"] is False
+    assert {*found["kernels"], *found["programs"]} == {"files", "bytes"}
 
 
 def test_measured_page_has_times(loop: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -389,10 +394,10 @@ def test_kernels_that_cannot_be_looked_up_or_deleted(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No kernels are kept where there is no folder for them; one that may not be deleted is named."""
-    monkeypatch.setattr(doctor, "folder", lambda: tmp_path / "none")
+    monkeypatch.setattr(doctor, "private_folder", lambda what: tmp_path / "none")
     assert main(["cache", "--clear"]) == 0
     assert "0 compiled kernels" in capsys.readouterr().out
-    monkeypatch.setattr(doctor, "folder", lambda: tmp_path)
+    monkeypatch.setattr(doctor, "private_folder", lambda what: tmp_path)
     (tmp_path / "a.so").write_bytes(b"12345")
 
     def refuse(path: Path, missing_ok: bool = False) -> None:

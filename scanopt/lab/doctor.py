@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 
 from scanopt import tensor as T
-from scanopt.backends.kernels.cache import folder
+from scanopt.cached_files import private_folder
 from scanopt.compilation.function import function
 from scanopt.extraction.calibrated_cost import calibration_file, read_costs
 from scanopt.loops.derived import map as scan_map
 from scanopt.memory import bytes_text
 
-__all__ = ["Diagnosis", "cache_files", "examined", "findings_text"]
+__all__ = ["CACHED", "Diagnosis", "cache_files", "examined", "findings_text"]
 
 _NEEDED = ("numpy", "scipy", "egglog", "networkx")
 _EXTRAS = {
@@ -31,6 +31,8 @@ _EXTRAS = {
     "jax": "bench",
 }
 """Modules by the extra that installs them."""
+CACHED = {"kernels": ".so", "programs": ".program"}
+"""What is kept on disk, and how the names of its files end."""
 
 
 @dataclass(frozen=True)
@@ -97,10 +99,10 @@ def _extras() -> Iterator[Diagnosis]:
 
 
 def _caches() -> Iterator[Diagnosis]:
-    files = cache_files()
-    size = bytes_text(float(sum(f.stat().st_size for f in files)))
-    where = files[0].parent if files else folder()
-    yield Diagnosis("cache of kernels", "works", f"{len(files)} files, {size}, in {where}")
+    for what in CACHED:
+        files = cache_files(what)
+        size = bytes_text(float(sum(f.stat().st_size for f in files)))
+        yield Diagnosis(f"cache of {what}", "works", f"{len(files)} files, {size}, in {private_folder(what)}")
     yield _costs()
 
 
@@ -118,6 +120,6 @@ def _costs() -> Diagnosis:
     return Diagnosis(name, "works", str(path))
 
 
-def cache_files() -> list[Path]:
-    """The files of compiled kernels that are kept for the next process."""
-    return sorted(folder().glob("*.so"))
+def cache_files(what: str) -> list[Path]:
+    """The files that are kept for the next process.  what: "kernels", compiled, or "programs", optimized."""
+    return sorted(private_folder(what).glob(f"*{CACHED[what]}"))
