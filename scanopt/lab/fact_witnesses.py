@@ -321,7 +321,7 @@ WITNESSES: dict[str, str] = {
     "shared 1 xs = (v, *r)": "four loops",
     "shared 1 v = seq(d, X)": "states: inside",
     "shared_list 0 xs = ()": "late: inside",
-    "shared_list 1 to_lift(c, d, xs)": "maps: inside",
+    "shared_list 1 to_lift(c, d, xs)": "four loops",
     "shared_list 1 xs = (v, *r)": "loop in a loop of shared values",
     "lifted_list 0 differs(v)": "loop in a loop of shared values",
     "lifted_list 0 shared_list(c, d, r, o)": "inner traces until",

@@ -105,20 +105,21 @@ register(
 def _infer_widened(x: Operand, n: Operand, axis: int) -> TensorType:
     was = x.shape[axis]
     length = was if was not in (1, None) else None if was is None or n.value is None else int(n.value)
-    return TensorType(x.dtype, (*x.shape[:axis], length, *x.shape[axis + 1 :]))
+    return TensorType(x.dtype, tuple(length if i == axis % len(x.shape) else m for i, m in enumerate(x.shape)))
 
 
 def _bind_widened(xp: Any, axis: int) -> Any:
     def widen(x: Any, n: Any) -> Any:
         if x.shape[axis] != 1 or n == 1:
             return x
-        return xp.broadcast_to(x, (*x.shape[:axis], int(n), *x.shape[axis + 1 :]))
+        return xp.broadcast_to(x, tuple(int(n) if i == axis % x.ndim else m for i, m in enumerate(x.shape)))
 
     return widen
 
 
 def _batch_widened(op: Op, flags: Sequence[bool], args: Sequence[Variable]) -> Variable | None:
-    return None if flags[1] else apply(Op.make("widen", axis=op.options["axis"] + 1), *args)
+    axis = op.options["axis"]
+    return None if flags[1] else apply(Op.make("widen", axis=axis + (axis >= 0)), *args)
 
 
 register(
