@@ -70,6 +70,12 @@ def test_what_is_said_of_it_is_kept() -> None:
     assert g.egraph.size == f.egraph.size
 
 
+def test_a_call_of_another_size_does_not_encode_the_graph_again() -> None:
+    g = again(network())
+    g(X)
+    assert "program" not in vars(g._plan)
+
+
 def test_without_optimization() -> None:
     f = network(mode="unoptimized")
     g = again(f)

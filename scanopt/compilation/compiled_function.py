@@ -90,8 +90,7 @@ class Function(Runnable, Displayed):
         """Find programs for the sizes of calls, if there may be any."""
         if (among := self.alternatives) is not None:
             first = self.program, self._compiled, self.cost
-            labels = self._plan.program.input_labels
-            self._regions = Regions(among, self._plan.settings, labels, first, self._lowered, self._run_by)
+            self._regions = Regions(among, self._plan, first, self._lowered, self._run_by)
 
     @once
     def alternatives(self) -> Alternatives | None:

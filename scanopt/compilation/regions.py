@@ -12,8 +12,8 @@ from typing import Any
 
 from scanopt.compilation.alternatives import Alternatives
 from scanopt.compilation.magnitudes import Region
-from scanopt.compilation.optimize import Settings
 from scanopt.compilation.pauses import without_collections
+from scanopt.compilation.planning import OptimizationPlan
 from scanopt.egraph.engine_memory import available
 from scanopt.extraction.extract import Extraction
 from scanopt.extraction.resizing import Chosen, for_sizes
@@ -65,22 +65,21 @@ class _Made:
 class Regions:
     """Finds the program for the sizes of a call.
 
-    among: what they are chosen from.  settings: by which costs and within how many bytes.  labels: of inputs, by their
-    keys.  first: the program for the example or the assumed sizes, what runs it, and its cost.  lowered, compiled: make
-    a program of what was extracted, and make it callable.
+    among: what they are chosen from.  plan: by which costs and within how many bytes, and what inputs are called.
+    first: the program for the example or the assumed sizes, what runs it, and its cost.  lowered, compiled: make a
+    program of what was extracted, and make it callable.
     """
 
     def __init__(
         self,
         among: Alternatives,
-        settings: Settings,
-        labels: Mapping[str, str],
+        plan: OptimizationPlan,
         first: tuple[Program, Any, float],
         lowered: Callable[[Extraction], Program],
         compiled: Callable[[Program], Any],
     ) -> None:
         self.magnitudes = among.magnitudes
-        self._among, self._settings, self._labels = among, settings, labels
+        self._among, self._plan = among, plan
         self._lowered, self._compiled = lowered, compiled
         self._first = _Made(*first)
         self._lock = lock()
@@ -92,7 +91,7 @@ class Regions:
     @once
     def _budget(self) -> float:
         """The bytes that a program may hold."""
-        limit = self._settings.memory
+        limit = self._plan.settings.memory
         return max(available() if limit is None else limit, 1.0)
 
     def program_for(self, values: Sequence[Any]) -> Any:
@@ -146,9 +145,10 @@ class Regions:
     def _shown(self, region: Region) -> dict[str, str]:
         """By input what stands for its sizes in a region."""
         found = self.magnitudes.operands(region, self._among.own)
+        labels = self._plan.program.input_labels
         counted = {*self.magnitudes.numbers, *self.magnitudes.shaped}
         return {
-            self._labels.get(key) or f"input {key}": str(list(x.shape)) if x.value is None else f"= {x.value}"
+            labels.get(key) or f"input {key}": str(list(x.shape)) if x.value is None else f"= {x.value}"
             for key, x in found.items()
             if int(key) in counted
         }
@@ -158,7 +158,7 @@ class Regions:
         """Choose the program of a region, and compile it unless that was done before."""
         graph, first = self._among.forms.all
         operands = self.magnitudes.operands(region, self._among.own)
-        found = for_sizes(graph, first, operands, self._settings.cost, self._budget)
+        found = for_sizes(graph, first, operands, self._plan.settings.cost, self._budget)
         parts = _FIRST if found is None else _parts(found, first)
         if found is not None and parts not in self._made:
             program = self._lowered(found)
