@@ -62,6 +62,16 @@ class RandomLoop:
             return np.asfortranarray(x)
         return np.repeat(x, 2, axis=0)[::2]
 
+    def entered(self, loop: Any, sources: list[str], places: str, inits: list[tuple[Any, str]]) -> list[str]:
+        """What a step reads: rows of sequences, and states."""
+        known = [self.read(loop, s) for s in sources]
+        self.place = loop.read(places)
+        for taps, init in inits:
+            for name in loop.state(init, taps):
+                self.shapes[name] = self.shapes[init][1:]
+                known.append(name)
+        return known
+
     def program(self) -> Program:
         b, pick = self.b, self.pick
         count = b.input("n", dtype="int64")
@@ -74,12 +84,7 @@ class RandomLoop:
         inits = [(taps, self.input((max(taps), *pick.choice(SHAPES)), pick.choice(self.dtypes)))
                  for taps in pick.choices(TAPS, k=pick.randrange(4))]  # fmt: skip
         with b.loop(count) as loop:
-            known = [*held, *(self.read(loop, s) for s in sources)]
-            self.place = loop.read(places)
-            for taps, init in inits:
-                for name in loop.state(init, taps):
-                    self.shapes[name] = self.shapes[init][1:]
-                    known.append(name)
+            known = [*held, *self.entered(loop, sources, places, inits)]
             for _ in range(pick.randrange(1, 14)):
                 known += self.grow(known)
             for i, (_, init) in enumerate(inits):

@@ -39,12 +39,7 @@ class RandomLanes(RandomLoop):
         if pick.random() < 0.5:
             held += self.grow(held) + self.grow(held)
         with b.loop(count) as loop:
-            known = [*held, *(self.read(loop, s) for s in sources)]
-            self.place = loop.read(places)
-            for taps, init in inits:
-                for name in loop.state(init, taps):
-                    self.shapes[name] = self.shapes[init][1:]
-                    known.append(name)
+            known = [*held, *self.entered(loop, sources, places, inits)]
             for _ in range(pick.randrange(1, 12)):
                 known += self.grow(known)
             for i, (_, init) in enumerate(inits):
