@@ -1,10 +1,14 @@
 """What makes a process that was forked from one with several threads work: only the thread that forked is in it.
 
 A lock that another thread held stays locked for ever, and what another thread was importing stays half imported.
+
+What concurrent.futures and logging register for forks takes a lock before and releases it after: were they imported
+by another thread in between, the second half would run alone.  So they are imported with this module.
 """
 
 from __future__ import annotations
 
+import concurrent.futures.thread  # noqa: F401
 import os
 import sys
 import threading

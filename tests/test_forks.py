@@ -107,6 +107,19 @@ def test_a_fork_while_another_thread_compiles(pause: float) -> None:
 
 
 @FORK
+def test_a_compile_registers_nothing_that_a_fork_would_end_without_having_begun() -> None:
+    """Another thread may fork meanwhile: it would release what it has not locked."""
+    run(
+        """
+        def registered(**hooks):
+            assert "after_in_parent" not in hooks or "before" not in hooks, hooks
+        os.register_at_fork = registered
+        check(), searched(0.5)
+        """
+    )
+
+
+@FORK
 def test_a_fork_while_another_thread_imports_under_a_lock_that_forks_wait_for() -> None:
     """Logging is configured under its lock, which a fork takes; what it imports for that needs the lock of imports."""
     run(
