@@ -1,12 +1,16 @@
 """Rows of the integer program hold for every choice in order that holds nothing needless, so they cut off none."""
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 from test_extraction import EACH, causal, problem_of
 
+import scanopt
+import scanopt.tensor as T
+from scanopt.extraction.cut_sets import CutSets
 from scanopt.extraction.exclusive import exclusive_rows
 from scanopt.extraction.integer_program import ProgramOfChoices
 from scanopt.extraction.loop_formulas import Variables
@@ -40,6 +44,11 @@ def some_choices(problem: Problem) -> Iterator[Choice]:
             yield choice
 
 
+def x_of(choice: Choice, problem: Problem) -> list[float]:
+    """A choice as a solution of the integer program."""
+    return [float(choice.get(i) is o) for i, options in problem.options.items() for o in options]
+
+
 @EACH
 def test_no_choice_is_cut_off(name: str) -> None:
     problem = problem_of(name)
@@ -48,14 +57,29 @@ def test_no_choice_is_cut_off(name: str) -> None:
     seen = 0
     for choice in some_choices(problem):
         seen += 1
-        x = {n: float(choice.get(i) is o)
-             for i, ns in variables.of.items() for n, o in zip(ns, problem.options[i], strict=True)}  # fmt: skip
+        x = x_of(choice, problem)
         assert all(any(i in choice for i in g) for g in variables.always)
         assert all(value(row, x) >= 0 for row in rows)
     assert seen
 
 
-def value(row: Mapping[int, float], x: Mapping[int, float]) -> float:
+@EACH
+def test_rows_that_fractions_break_cut_off_no_choice(name: str) -> None:
+    """Half of one choice and half of another, or a third of each of three, break rows that every choice keeps."""
+    problem = problem_of(name)
+    variables = variables_of(problem)
+    cuts = CutSets(problem, variables.of, variables.groups)
+    choices = [x_of(choice, problem) for choice in some_choices(problem)]
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        picked = [choices[n] for n in rng.integers(len(choices), size=rng.integers(2, 4))]
+        mean = [sum(x[n] for x in picked) / len(picked) for n in range(len(picked[0]))]
+        assert not list(cuts.broken(mean))  # a mean of choices keeps what they keep
+        x = [m * rng.uniform(0.3, 1.0) for m in mean]
+        assert all(value(row, choice) >= 0 for row in cuts.broken(x) for choice in choices)
+
+
+def value(row: Mapping[int, float], x: Sequence[float]) -> float:
     return sum(a * x[n] for n, a in row.items())
 
 
@@ -92,3 +116,25 @@ def test_a_bound_holds_whatever_the_solver_gives_as_prices(
         x = np.array([float(best.choice.get(i) is o) for i, o in model.options])
         assert (narrow.least[: len(x)] <= x).all()
         assert (narrow.most[: len(x)] >= x).all()
+
+
+def test_products_beside_each_other_and_sums_need_no_branching(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The gates of an LSTM are one product or four, and slopes are sums in any order: rows cut off all halves."""
+    X, h, c = T.matrix("X"), T.vector("h"), T.vector("c")
+    weights = [T.matrix(f"W{n}") for n in range(8)]
+
+    def step(x: Any, h: Any, c: Any, *W: Any) -> list[Any]:
+        i, f, o, g = (T.dot(x, W[n]) + T.dot(h, W[n + 4]) for n in range(4))
+        c = T.sigmoid(f) * c + T.sigmoid(i) * T.tanh(g)
+        return [T.sigmoid(o) * T.tanh(c), c]
+
+    (hs, _), _ = scanopt.scan(step, X, [h, c], weights)
+    inputs = [X, h, c, *weights]
+
+    def branching(*args: object) -> None:
+        raise AssertionError("the relaxation was no choice")
+
+    monkeypatch.setattr("scanopt.extraction.milp._minimized", branching)
+    f = scanopt.function(inputs, scanopt.grad(T.sqr(hs).sum(), inputs))
+    assert f.report.optimal
+    assert f.report.method == "milp"

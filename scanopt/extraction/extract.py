@@ -167,7 +167,7 @@ def extract(problem: Problem, seconds: float = 10.0, exact: bool = True, patienc
     proven = solution is not None and solution.proven
     thorough = _thorough(problem, solution is not None) if exact and not proven else None
     others = greedy(problem) if exact and quick and not proven else None
-    found += [(*choice, "greedy") for choice in (quick, others, thorough) if choice]
+    found += [(*choice, "greedy") for choice in (quick, others, thorough) if choice and not proven]
     if not found:
         raise NoProgramFoundError("no causal program was found in the e-graph within the time given")
     choice, schedule, method = min(found, key=lambda t: problem.total(t[0]))

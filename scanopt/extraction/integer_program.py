@@ -2,8 +2,8 @@
 
 One binary variable per option, and one variable for the bytes beyond a limit.  An option needs an option of everything
 that it uses, and what a loop reads has to be computed before it.  Further rows cut off no choice that has an order and
-holds nothing needless, but fractions of choices (`loop_formulas`, `exclusive`).  Remaining cycles are cut off when a
-solution has one.
+holds nothing needless, but fractions of choices (`loop_formulas`, `exclusive`, and `cut_sets` where a solution of the
+relaxation shows fractions all the same).  Remaining cycles are cut off when a solution has one.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.extraction.cut_sets import CutSets
 from scanopt.extraction.exclusive import exclusive_rows
 from scanopt.extraction.loop_formulas import Row, Variables, always_rows, circle_rows, formulas, made_rows, order_rows
 from scanopt.extraction.necessary import always_used, groups_of
@@ -29,6 +30,8 @@ _FAR = 1000.0
 """So many times the limit is as bad as more, which would not go with the solver's tolerance."""
 _SOME = 1e-6
 """So much of an option is nothing."""
+_TURNS = 8
+"""So often, at most, rows are written that a solution breaks: then the solver branches."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +64,9 @@ class ProgramOfChoices:
         self.low: list[float] = []
         self.size = len(self.options)
         self.over: int | None = None
-        groups = groups_of(problem)
-        variables = Variables(self.of, self._fresh, groups, always_used(problem, groups))
+        self._turns = _TURNS
+        self._groups = groups_of(problem)
+        variables = Variables(self.of, self._fresh, self._groups, always_used(problem, self._groups))
         self._base({i for g in variables.always if len(g) == 1 for i in g})
         self._limit()
         for row in always_rows(problem, variables):
@@ -123,6 +127,19 @@ class ProgramOfChoices:
         self.add(dict.fromkeys(numbers, -1.0), 1.0 - len(numbers))
 
     @cached_property
+    def _cut_sets(self) -> CutSets:
+        return CutSets(self.problem, self.of, self._groups)
+
+    def tighten(self, x: Array) -> bool:
+        """Write rows that a solution of the relaxation breaks; whether there are any.  Some times only."""
+        before = len(self.rows)
+        if self._turns:
+            self._turns -= 1
+            for row in self._cut_sets.broken(x.tolist()):
+                self.add(row, 0.0)
+        return len(self.rows) > before
+
+    @cached_property
     def scale(self) -> float:
         """What costs are divided by."""
         return max(1.0, *(o.cost for _, o in self.options)) / 1e6
@@ -146,8 +163,9 @@ class ProgramOfChoices:
     def rounded(self, x: Array) -> Choice:
         """Per instance the option with the greatest part of a solution; KeyError where something needed has none."""
         best: Choice = {}
+        taken = np.round(x, 6).tolist()
         for i, numbers in self.of.items():
-            parts = [(round(x[n], 6), -o.cost, -n, o) for n, o in zip(numbers, self.problem.options[i], strict=True)]
+            parts = [(taken[n], -o.cost, -n, o) for n, o in zip(numbers, self.problem.options[i], strict=True)]
             part, *_, option = max(parts)
             if part > 0:
                 best[i] = option

@@ -74,23 +74,32 @@ class Solver:
         end = time.perf_counter() + seconds
         for _ in range(_ROUNDS):
             program = model.program()
-            self._relaxed = found = _apart(relaxed, program, end - time.perf_counter())
+            found = _apart(relaxed, program, end - time.perf_counter())
             if found is None:
                 break
-            try:
-                choice = model.rounded(found.x)
-                schedule = order(self.problem, choice)
-            except KeyError:
+            self._relaxed = found
+            if not self._tighter(model, program, found):
                 break
-            except AcausalError as cycle:
-                if not program.whole(found.x):
-                    break
-                model.forbid(cycle.together)
-                continue
-            bound = found.bound * model.scale
-            self.near = Solution(choice, schedule, bound, self.problem.total(choice) <= bound * (1 + _GAP))
-            break
         return self.near
+
+    def _tighter(self, model: ProgramOfChoices, program: IntegerProgram, found: Relaxed) -> bool:
+        """Take the choice nearest to a solution of the relaxation.  Whether more rows were found, to solve it again."""
+        try:
+            choice = model.rounded(found.x)
+            schedule = order(self.problem, choice)
+        except KeyError:
+            pass
+        except AcausalError as cycle:
+            if program.whole(found.x):
+                model.forbid(cycle.together)
+                return True
+        else:
+            near = self._better(self.near, Solution(choice, schedule, found.bound * model.scale, False))
+            proven = self.problem.total(near.choice) <= near.bound * (1 + _GAP)
+            self.near = replace(near, proven=proven)
+            if proven:
+                return False
+        return model.tighten(found.x)
 
     def solve(self, seconds: float, most: float = np.inf) -> Solution | None:
         """As the function `solve`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from scanopt.analysis.components import components
@@ -10,7 +10,7 @@ from scanopt.analysis.components import components
 if TYPE_CHECKING:
     from scanopt.extraction.problem import Instance, Option, Problem
 
-__all__ = ["Group", "always_used", "groups_of", "ways"]
+__all__ = ["Group", "always_used", "groups_of", "needs_of", "ways"]
 
 Group = tuple["Instance", ...]
 """Instances that may use one another, like a trace and its entries: a strongly connected component."""
@@ -40,30 +40,38 @@ def always_used(problem: Problem, groups: Sequence[Group]) -> set[Group]:
     of one another without cycles, so for what they are made of, that is found in one pass.  What is needed one step
     later goes round in circles, and is added until nothing changes: what has no reason outside of a circle is left out.
     """
-    of = {i: g for g in groups for i in g}
-    bit = {g: 1 << n for n, g in enumerate(groups)}
-    made_of, asked = {}, {}
-    for g in groups:
-        found = ways(problem, g)
-        made_of[g] = [{of[j] for j in o.needs} for *_, o in found]
-        asked[g] = [{of[j] for j in o.all_needs} - {g} for *_, o in found]
-    needed: dict[Group, int] = {}
-    for g in groups:
-        needed[g] = bit[g] | _common(made_of[g], needed)
+    of = {i: n for n, g in enumerate(groups) for i in g}
+    found = [[o for *_, o in ways(problem, g)] for g in groups]
+    needed = needs_of([[{of[j] for j in o.needs} for o in some] for some in found])
+    asked = [[{of[j] for j in o.all_needs} - {n} for o in some] for n, some in enumerate(found)]
     changed = True
     while changed:
         changed = False
-        for g in groups:
-            more = needed[g] | _common(asked[g], needed)
-            if more != needed[g]:
-                needed[g], changed = more, True
+        for n, some in enumerate(asked):
+            more = needed[n] | _common(some, needed)
+            if more != needed[n]:
+                needed[n], changed = more, True
     roots = 0
     for r in problem.roots:
         roots |= needed[of[r]]
-    return {g for g in groups if roots & bit[g]}
+    return {g for n, g in enumerate(groups) if roots >> n & 1}
 
 
-def _common(ways: Iterable[Iterable[Group]], needed: Mapping[Group, int]) -> int:
+def needs_of(ways: Sequence[Sequence[Iterable[int]]]) -> list[int]:
+    """Per group what it cannot do without, itself included: a number with a bit for each group.
+
+    ways: of each group, after those of all that it may need, what each of its ways needs.
+
+    >>> [f"{needs:b}" for needs in needs_of([[()], [(0,)], [(0,), (1,)]])]
+    ['1', '11', '101']
+    """
+    needed: list[int] = []
+    for n, some in enumerate(ways):
+        needed.append(1 << n | _common(some, needed))
+    return needed
+
+
+def _common(ways: Iterable[Iterable[int]], needed: Sequence[int]) -> int:
     """What all of these ways need."""
     out = -1
     for parts in ways:

@@ -1,0 +1,126 @@
+"""Rows of the integer program for what solutions of the relaxation compute only half of, though it is needed in full.
+
+A value is computed half in one way and half in another, and both ways come to need the same thing in the end: row by
+row, half of it is enough for each.  Likewise of a sum with its terms in one order, and in another.  But a choice that
+uses the value, however it computes it, takes one of the options that need the thing, or one by which it does without: a
+set of options that cuts all ways.  These rows would be many, so they are written where a solution breaks them.
+
+All this is said of groups (`necessary`), which are made of one another without cycles: a value, or a trace with its
+entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from scanopt.extraction.loop_formulas import Row
+from scanopt.extraction.necessary import Group, needs_of, ways
+from scanopt.extraction.problem import Instance, Problem
+
+__all__ = ["CutSets"]
+
+_LITTLE = 1e-6
+"""So much of an option is nothing."""
+_MOST = 300
+"""Groups between a value and what it needs, at most."""
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A way to compute something of a group: its variable, and the groups that it needs, by their numbers."""
+
+    variable: int
+    needs: tuple[int, ...]
+
+
+class CutSets:
+    """The rows of a problem.  of: per instance the variables of its options."""
+
+    def __init__(self, problem: Problem, of: Mapping[Instance, list[int]], groups: Sequence[Group]) -> None:
+        self._members = [[of[i] for i in g] for g in groups]
+        self._number = {i: n for n, g in enumerate(groups) for i in g}
+        self._ways = [
+            [_Way(of[i][m], tuple(dict.fromkeys(self._number[j] for j in o.needs))) for i, m, o in ways(problem, g)]
+            for g in groups
+        ]
+        self._needs = needs_of([[way.needs for way in some] for some in self._ways])
+
+    def broken(self, x: Sequence[float]) -> Iterator[Row]:
+        """The rows that a solution of the relaxation breaks."""
+        taken = _Taken(self._members, self._ways, x)
+        for i in taken.ways:
+            for j in taken.needed_in_part(i):
+                yield from self._cut(i, j, taken, x, itself=True)
+            for j in taken.parts(i):
+                if self._needs[i] >> j & 1:
+                    yield from self._cut(i, j, taken, x, itself=False)
+
+    def _cut(self, i: int, j: int, taken: _Taken, x: Sequence[float], itself: bool) -> Iterator[Row]:
+        """The rows that say that i is not computed without j, if they are broken.
+
+        itself: j is computed, or else a way that needs it is taken, which says more where j is used by others too.
+        """
+        seen, todo, cut = {i}, [i], {w.variable: 1.0 for w in self._ways[j]} if itself else {}
+        while todo:
+            at = todo.pop()
+            for way in self._ways[at]:
+                if j in way.needs:
+                    if not itself:
+                        cut[way.variable] = 1.0
+                    continue
+                towards = next((k for k in way.needs if self._needs[k] >> j & 1), None)
+                if towards is None and x[way.variable] > _LITTLE:
+                    towards = next((k for k in way.needs if j in taken.needs.get(k, ())), None)
+                if towards is None:
+                    cut[way.variable] = 1.0
+                elif towards not in seen:
+                    seen.add(towards)
+                    todo.append(towards)
+            if len(seen) > _MOST:
+                return
+        most = sum(x[n] for n in cut)
+        for options in self._members[i]:
+            if most < sum(x[n] for n in options) - _LITTLE:
+                row = cut | {n: cut.get(n, 0.0) - 1.0 for n in options}
+                yield {n: a for n, a in row.items() if a}
+
+
+class _Taken:
+    """What a solution takes a part of.
+
+    used: the part of each group that is used.  ways: of groups that are computed in part, or in several ways, those
+    taken.  needs: what all of these need among such groups, themselves included.
+    """
+
+    def __init__(self, members: Sequence[list[list[int]]], ways: Sequence[list[_Way]], x: Sequence[float]) -> None:
+        self.used = [max(sum([x[n] for n in options]) for options in g) for g in members]
+        self.ways: dict[int, list[_Way]] = {}
+        self.needs: dict[int, set[int]] = {}
+        for g, some in enumerate(ways):  # each after all that it may need
+            if any(_LITTLE < x[w.variable] < 1 - _LITTLE for w in some):
+                self.ways[g] = taken = [w for w in some if x[w.variable] > _LITTLE]
+                self.needs[g] = {g}.union(set[int].intersection(*map(self._all_of, taken)))
+
+    def _all_of(self, way: _Way) -> set[int]:
+        return set[int]().union(*(self.needs[k] for k in way.needs if k in self.needs))
+
+    def needed_in_part(self, i: int) -> list[int]:
+        """What all ways taken to i need, used to a lesser part than i: what is nearest to i, with nothing between."""
+        needs, used = self.needs, self.used
+        between = [k for k in needs[i] if k != i and used[k] > used[i] - _LITTLE]
+        known = set[int]().union(*(needs[k] for k in between))
+        less = [j for j in needs[i] - known if used[j] < used[i] - _LITTLE]
+        return sorted(j for j in less if not any(j in needs[k] for k in less if k != j))
+
+    def parts(self, i: int) -> list[int]:
+        """What the ways need that are taken in part to compute i, each once."""
+        seen, todo, out = {i}, [i], dict[int, None]()
+        while todo:
+            for way in self.ways[todo.pop()]:
+                for j in way.needs:
+                    out[j] = None
+                    if j in self.ways and j not in seen and self.used[j] < 1 - _LITTLE:
+                        seen.add(j)
+                        todo.append(j)
+        return [*out]
