@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from scanopt.array.types import TensorType
 from scanopt.calculus.forms import ROOT, Form, Operator, TermGraph, const_value, unbatched
 from scanopt.loops.steps import ENDLESS
 
-__all__ = ["DEFAULT", "Sizes", "assumes", "example_operands", "open_operand"]
+__all__ = ["DEFAULT", "Sizes", "application", "assumes", "example_operands", "open_operand"]
 
 DEFAULT = 64
 """The length assumed for an axis, and the value assumed for an integer, that are not known."""
@@ -67,11 +67,16 @@ class Sizes:
 
     A form whose lengths all follow from those of its arguments speaks before one with a length to assume, and one that
     tells the value of an integer, which may be a length, before one that does not.
+
+    known: results by `application`, of other programs, too; more are added.
     """
 
-    def __init__(self, g: TermGraph, inputs: Mapping[str, Operand]) -> None:
+    def __init__(
+        self, g: TermGraph, inputs: Mapping[str, Operand], known: dict[Hashable, Operand] | None = None
+    ) -> None:
         self.graph = g
         self._inputs = inputs
+        self._known = {} if known is None else known
         self.of: dict[int, Sized] = {}
         self._trips: dict[int, int] = {}
         self._results: dict[Form, Operand] = {}
@@ -112,8 +117,17 @@ class Sizes:
         """dtype and shape of an operator's result, lengths that stay unknown assumed: of the form, not its class."""
         if f not in self._results:
             assert f.operator is not None
-            self._results[f] = operator_operand(f.operator, [self.of[a].operand for a in f.args])
+            self._results[f] = _assumed(self._open(f.operator, [self.of[a].operand for a in f.args]))
         return self._results[f]
+
+    def _open(self, op: Operator, args: list[Operand]) -> Operand:
+        """As `open_operand`."""
+        key = application(op, args)
+        if key is None:
+            return open_operand(op, args)
+        if key not in self._known:
+            self._known[key] = open_operand(op, args)
+        return self._known[key]
 
     def steps(self, clock: int) -> int:
         """Number of steps of one run of a loop, as far as known or assumed."""
@@ -146,7 +160,7 @@ class Sizes:
             case "apply":
                 assert f.operator is not None
                 clock = self.of[f.args[0]].clock if f.args else ROOT
-                out = open_operand(f.operator, args)
+                out = self._open(f.operator, args)
                 self._results[f] = result = _assumed(out)
                 return Sized(result, clock), None in out.shape
             case "hold":
@@ -169,6 +183,23 @@ class Sizes:
                 return n if count is None else min(n, int(count))
             case _:
                 return n
+
+
+def application(op: Operator, args: Sequence[Operand]) -> Hashable:
+    """All that decides what an operator makes of these arguments; None where values of arrays may, too.
+
+    >>> application(Op.make("neg"), [Operand("int64", (), np.array(3)), Operand("int8", (2,))])[1]
+    (('int64', 3), ('int8', (2,)))
+    """
+    parts: list[tuple[str, Hashable]] = []
+    for x in args:
+        if x.value is None:
+            parts.append((x.dtype, x.shape))
+        elif not x.shape and x.value.dtype.kind in "biu":
+            parts.append((x.dtype, x.value.item()))
+        else:
+            return None
+    return op, tuple(parts)
 
 
 def operator_operand(op: Operator, args: list[Operand]) -> Operand:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -13,6 +13,7 @@ import numpy as np
 from scanopt.analysis.initial_facts import Given
 from scanopt.analysis.simplified_program import simplified, told
 from scanopt.analysis.sizes import Sizes, assumes, example_operands
+from scanopt.array.op import Operand
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import TermGraph
 from scanopt.calculus.law import Law
@@ -72,10 +73,25 @@ class Optimized:
     budget: float = math.inf
 
 
+@dataclass(frozen=True)
+class _Known:
+    """What is known of operators of certain arguments, for the program as written and as optimized.
+
+    results: of what type and shape.  evaluations: what they cost, and their bytes.
+    """
+
+    results: dict[Hashable, Operand] = field(default_factory=dict[Hashable, Operand])
+    evaluations: dict[Hashable, tuple[float, float]] = field(default_factory=dict[Hashable, tuple[float, float]])
+
+    def problem(self, graph: TermGraph, settings: Settings) -> Problem:
+        """The choice of a program from a graph."""
+        sizes = Sizes(graph, example_operands(graph, settings.example), self.results)
+        return Problem(graph, sizes, settings.cost, evaluations=self.evaluations)
+
+
 def as_written(program: Encoded, settings: Settings) -> Extraction:
     """The program as the user wrote it, with its cost."""
-    sizes = Sizes(program, example_operands(program, settings.example))
-    return the_only_choice(Problem(program, sizes, settings.cost))
+    return the_only_choice(_Known().problem(program, settings))
 
 
 _LOOKS = 3
@@ -148,20 +164,20 @@ def optimize(
         extraction, written, budget, graph = before.extraction, before.written, before.budget, before.egraph
         looks = looks and [*looks[:-1], replace(looks[-1], graph=graph)]
     else:
-        written = as_written(program, settings)
-        extraction, budget = _extracted(written, graph, settings)
+        known = _Known()
+        written = the_only_choice(known.problem(program, settings))
+        extraction, budget = _extracted(written, graph, settings, known)
     extracted = time.perf_counter()
     loaded = start + loading
     seconds = {"encode": loading, "saturate": saturated - loaded, "extract": extracted - saturated}
     return Optimized(extraction, written, saturation, graph, seconds, tuple(looks or ()), budget)
 
 
-def _extracted(written: Extraction, graph: TermGraph, settings: Settings) -> tuple[Extraction, float]:
+def _extracted(written: Extraction, graph: TermGraph, settings: Settings, known: _Known) -> tuple[Extraction, float]:
     """The cheapest program that holds no more than it may, and how many bytes that is.
 
     The program as written is compared in any case: laws may have hidden its forms behind others that are dearer.
     """
-    sizes = Sizes(graph, example_operands(graph, settings.example))
     patience = _CALLS * 1e-9 if unit_of(settings.cost) == "ns" else math.inf
 
     def search(problem: Problem) -> Extraction:
@@ -169,7 +185,7 @@ def _extracted(written: Extraction, graph: TermGraph, settings: Settings) -> tup
 
     problem: Problem | None = None
     try:
-        problem = Problem(graph, sizes, settings.cost)
+        problem = known.problem(graph, settings)
         found = search(problem)
     except NoProgramFoundError:  # the program as written is one
         found = replace(written, bound=0.0, method="written", optimal=False)

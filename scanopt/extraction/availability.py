@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
-__all__ = ["MOST_LEVELS", "closure", "settled"]
+__all__ = ["MOST_LEVELS", "closure", "computable", "settled"]
 
 K = TypeVar("K")
 
@@ -23,6 +23,36 @@ def closure(starts: Iterable[K], edges: Mapping[K, Iterable[K]]) -> set[K]:
         if i not in out:
             out.add(i)
             todo.extend(edges.get(i, ()))
+    return out
+
+
+def computable(ways: Iterable[tuple[K, Iterable[K]]]) -> set[K]:
+    """Everything that can be computed, from the leaves up.  ways: of computing what, from what.
+
+    >>> sorted(computable([("a", ""), ("b", "a"), ("c", "bd"), ("d", "c")]))
+    ['a', 'b']
+    """
+    users: dict[K, list[int]] = defaultdict(list)
+    of: list[K] = []
+    missing: list[int] = []
+    out: set[K] = set()
+    todo: list[K] = []
+    for x, needs in ways:
+        distinct = {*needs}
+        if distinct:
+            for j in distinct:
+                users[j].append(len(of))
+            of.append(x)
+            missing.append(len(distinct))
+        elif x not in out:
+            out.add(x)
+            todo.append(x)
+    while todo:
+        for n in users[todo.pop()]:
+            missing[n] -= 1
+            if not missing[n] and of[n] not in out:
+                out.add(of[n])
+                todo.append(of[n])
     return out
 
 

@@ -7,7 +7,6 @@ instance.  It needs nothing that was not computed before it, so the order of the
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -25,6 +24,8 @@ def undominated(options: dict[Instance, list[Option]], limited: bool = False) ->
 
     limited: what they hold counts, too.
     """
+    if all(len(os) < 2 for os in options.values()):
+        return options
     bit = {i: 1 << n for n, i in enumerate(options)}
     made_of = _made_of(options, bit)
     # What can be computed, and in one way only, does not need itself.
@@ -43,26 +44,46 @@ def _union(instances: Iterable[Instance], sets: dict[Instance, int]) -> int:
 
 
 def _made_of(options: dict[Instance, list[Option]], bit: dict[Instance, int]) -> dict[Instance, int]:
-    """Per instance what every way of computing it needs, itself included, as bits: the greatest solution."""
+    """Per instance what every way of computing it needs, itself included, as bits: the greatest solution.
+
+    It is found from above, what others are made of first: again only where they are made of one another.
+    """
+    number = {i: n for n, i in enumerate(options)}
+    parts = [[[number[j] for j in dict.fromkeys(o.needs)] for o in os] for os in options.values()]
     everything = (1 << len(bit)) - 1
-    out = dict.fromkeys(options, everything)
-    users: dict[Instance, set[Instance]] = defaultdict(set)
-    for i, os in options.items():
-        for o in os:
-            for j in o.needs:
-                users[j].add(i)
-    todo, waiting = deque(options), set(options)
-    while todo:
-        i = todo.popleft()
-        waiting.discard(i)
-        found = everything
-        for o in options[i]:
-            found &= _union(o.needs, out)
-        if (found := found | bit[i]) != out[i]:
-            out[i] = found
-            new = users[i] - waiting
-            waiting |= new
-            todo.extend(new)
+    sets = [everything] * len(parts)
+    ordered = _made_first(parts)
+    changed = True
+    while changed:
+        changed = False
+        for n in ordered:
+            found = everything
+            for needs in parts[n]:
+                union = 0
+                for j in needs:
+                    union |= sets[j]
+                found &= union
+            found |= 1 << n
+            if found != sets[n]:
+                sets[n], changed = found, True
+    return dict(zip(options, sets, strict=True))
+
+
+def _made_first(parts: list[list[list[int]]]) -> list[int]:
+    """All places, most after those that they are made of."""
+    seen, out = bytearray(len(parts)), list[int]()
+    for start in range(len(parts)):
+        path = [start]
+        while path:
+            n = path[-1]
+            if not seen[n]:
+                seen[n] = 1
+                path += [j for needs in parts[n] for j in needs if not seen[j]]
+            else:
+                path.pop()
+                if seen[n] == 1:
+                    seen[n] = 2
+                    out.append(n)
     return out
 
 

@@ -10,19 +10,19 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Container, Iterator, Mapping, Set
+from collections.abc import Container, Hashable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 from scanopt.analysis.batched_operators import recipe
-from scanopt.analysis.sizes import Sizes, operator_operand
+from scanopt.analysis.sizes import Sizes, application, operator_operand
 from scanopt.array.abstract import concrete
 from scanopt.array.op import Operand
 from scanopt.array.operators.idle import guarded
 from scanopt.calculus.encoded import Encoded
-from scanopt.calculus.forms import KEPT, ROOT, Form, TermGraph
-from scanopt.extraction.availability import MOST_LEVELS, closure, settled
+from scanopt.calculus.forms import KEPT, ROOT, Form, Operator, TermGraph
+from scanopt.extraction.availability import MOST_LEVELS, closure, computable, settled
 from scanopt.extraction.cost import CostModel, Work, byte_price, bytes_of
 from scanopt.extraction.dominance import undominated
 
@@ -84,8 +84,8 @@ class Problem:
     """All instances that the results may need, with their options.
 
     limit: of the bytes that a choice makes.  prices: by class what is known of its forms' prices and bytes: of the same
-    sizes and cost.  phases: per clock how many phases are considered: as few as the results
-    allow.
+    sizes and cost.  evaluations: what one evaluation of an operator costs, and its bytes: of the same cost.
+    phases: per clock how many phases are considered: as few as the results allow.
     """
 
     graph: TermGraph
@@ -95,6 +95,7 @@ class Problem:
     prices: dict[int, dict[Form, tuple[float, float]]] = field(
         default_factory=dict[int, dict[Form, tuple[float, float]]]
     )
+    evaluations: dict[Hashable, tuple[float, float]] = field(default_factory=dict[Hashable, tuple[float, float]])
     options: dict[Instance, list[Option]] = field(default_factory=dict[Instance, list[Option]])
     roots: tuple[Instance, ...] = ()
 
@@ -126,7 +127,7 @@ class Problem:
 
     def _all_earliest(self) -> Iterator[tuple[int, dict[int, int]]]:
         """Per clock its first phase in which each class can be computed (outside: after how many phases)."""
-        there = settled((x, f.args, 0, 0) for x, forms in self._forms.items() for f in forms)
+        there = computable((x, f.args) for x, forms in self._forms.items() for f in forms)
         base = dict.fromkeys(self._forms, MAX_PHASES) | dict.fromkeys(there, 0)
         if isinstance(self.graph, Encoded):  # as written, each loop runs once; those that laws made one may not
             yield from ((clock, base) for clock in self.graph.clocks)
@@ -329,13 +330,21 @@ class Problem:
             held = bytes_of(out) * (f.k if f.kind == "delay" else f.kind in KEPT)
             kind = "tail" if f.kind == "recent" else f.kind
             return self.cost(Work(kind, None, args, args[0] if f.kind in KEPT else out)), held
-        made = recipe(f.operator, args)
+        if (key := application(f.operator, args)) is None:
+            return self._evaluation(f, f.operator, args)
+        if key not in self.evaluations:
+            self.evaluations[key] = self._evaluation(f, f.operator, args)
+        return self.evaluations[key]
+
+    def _evaluation(self, f: Form, operator: Operator, args: tuple[Operand, ...]) -> tuple[float, float]:
+        """The cost of an operator, of all that its recipe is made of, and the bytes of what is made."""
+        made = recipe(operator, args)
         assert made is not None
         slots = [*args, *(concrete(x) for x in made.constants)]
         price, held = 0.0, 0.0
         for op, inputs in made.steps:
             operands = tuple(slots[n] for n in inputs)
-            itself = inputs == tuple(range(len(args))) and op == f.operator
+            itself = inputs == tuple(range(len(args))) and op == operator
             slots.append(self.sizes.result(f) if itself else operator_operand(op, list(operands)))
             inner = guarded(op)
             work = Work("apply", inner, operands[1:], slots[-1]) if inner else Work("apply", op, operands, slots[-1])
@@ -364,7 +373,7 @@ class Problem:
             self._drop_unreached()
 
     def _feasible(self) -> set[Instance]:
-        return set(settled([(i, o.needs, 0, 0) for i, options in self.options.items() for o in options]))
+        return computable((i, o.needs) for i, options in self.options.items() for o in options)
 
     def _drop_unreached(self) -> None:
         seen: set[Instance] = set()
