@@ -30,8 +30,8 @@ _FAR = 1000.0
 """So many times the limit is as bad as more, which would not go with the solver's tolerance."""
 _SOME = 1e-6
 """So much of an option is nothing."""
-_TURNS = 8
-"""So often, at most, rows are written that a solution breaks: then the solver branches."""
+_TURNS = 4
+"""So often, at most, rows are written that a solution of the relaxation breaks."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class ProgramOfChoices:
         self.low: list[float] = []
         self.size = len(self.options)
         self.over: int | None = None
-        self._turns = _TURNS
+        self._turns, self._cuts = _TURNS, list[Row]()
         self._groups = groups_of(problem)
         variables = Variables(self.of, self._fresh, self._groups, always_used(problem, self._groups))
         self._base({i for g in variables.always if len(g) == 1 for i in g})
@@ -131,34 +131,38 @@ class ProgramOfChoices:
         return CutSets(self.problem, self.of, self._groups)
 
     def tighten(self, x: Array) -> bool:
-        """Write rows that a solution of the relaxation breaks; whether there are any.  Some times only."""
-        before = len(self.rows)
-        if self._turns:
-            self._turns -= 1
-            for row in self._cut_sets.broken(x.tolist()):
-                self.add(row, 0.0)
-        return len(self.rows) > before
+        """Write rows that a solution of the relaxation breaks; whether there are any.  A few times only."""
+        new = list(self._cut_sets.broken(x.tolist())) if self._turns else []
+        self._turns -= bool(new)
+        self._cuts += new
+        return bool(new)
 
     @cached_property
     def scale(self) -> float:
         """What costs are divided by."""
         return max(1.0, *(o.cost for _, o in self.options)) / 1e6
 
-    def program(self) -> IntegerProgram:
-        """The matrix of all rows, and the costs to be minimized, divided by the scale."""
+    def program(self, cuts: bool = False) -> IntegerProgram:
+        """The matrix of all rows, and the costs to be minimized, divided by the scale.
+
+        cuts: with the rows that solutions of the relaxation broke.  Where they did not make one whole, branching takes
+        longer with them.
+        """
         from scipy.sparse import csr_array
 
-        data = [v for row in self.rows for v in row.values()]
-        columns = [n for row in self.rows for n in row]
-        starts = np.cumsum([0, *(len(row) for row in self.rows)])
-        matrix = csr_array((data, columns, starts), shape=(len(self.rows), self.size))
+        rows = [*self.rows, *self._cuts] if cuts else self.rows
+        data = [v for row in rows for v in row.values()]
+        columns = [n for row in rows for n in row]
+        starts = np.cumsum([0, *(len(row) for row in rows)])
+        matrix = csr_array((data, columns, starts), shape=(len(rows), self.size))
+        low = np.array([*self.low, *[0.0] * (len(rows) - len(self.rows))])
         costs, most = np.zeros(self.size), np.ones(self.size)
         costs[: len(self.options)] = [o.cost for _, o in self.options]
         if self.over is not None:
             costs[self.over] = self.problem.limit.price * self.problem.limit.bytes
             most[self.over] = sum(self._held())
         options = np.arange(self.size) < len(self.options)
-        return IntegerProgram(matrix, np.array(self.low), costs / self.scale, np.zeros(self.size), most, options)
+        return IntegerProgram(matrix, low, costs / self.scale, np.zeros(self.size), most, options)
 
     def rounded(self, x: Array) -> Choice:
         """Per instance the option with the greatest part of a solution; KeyError where something needed has none."""

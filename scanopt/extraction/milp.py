@@ -73,7 +73,7 @@ class Solver:
         self._model = model = ProgramOfChoices(self.problem)
         end = time.perf_counter() + seconds
         for _ in range(_ROUNDS):
-            program = model.program()
+            program = model.program(cuts=True)
             found = _apart(relaxed, program, end - time.perf_counter())
             if found is None:
                 break
