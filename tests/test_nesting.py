@@ -403,3 +403,20 @@ def test_two_phases_of_a_loop_or_of_its_first_step() -> None:
     g = T.grad(T.sin(outer[-1]).sum(), v)
     values = {v: np.arange(8.0).reshape(4, 2) / 10, a: np.array([0.2, -0.1])}
     np.testing.assert_allclose(function([v, a], g)(*values.values()), interpret(g, values), rtol=1e-12)
+
+
+def test_requirements_of_loops_in_a_loop_of_varying_length() -> None:
+    """They are checked at every step, however many steps the loop around them takes; nothing needs their values."""
+    v = T.dvector("v")
+
+    def outer(k: Variable) -> Variable:
+        def middle(j: Variable) -> Variable:
+            sums, _ = scan(lambda x, s: s + x, v, np.float64(0), n_steps=j)
+            return sums.sum()
+
+        return scan(middle, T.arange(3)[:k])[0].shape[0]
+
+    f = function([v], scan(outer, T.arange(4))[0])
+    np.testing.assert_array_equal(f(np.ones(2)), [0, 1, 2, 3])
+    with pytest.raises(ValueError, match="asks for more than|has 1 row"):
+        f(np.ones(1))

@@ -27,6 +27,7 @@ from scanopt.loops.node import Sequence as ScanSequence
 __all__ = ["Encoder", "encode"]
 
 _LENGTH = Op.make("shape_i", axis=0)
+_SUM = Op.make("sum", axis=(0,), keepdims=False)
 FIRST_ROWS = Op.make("getitem", index=(("slice", None, "in", None),))
 MOST_TAKEN_APART = 3
 """Loops of more steps than these are not taken apart (see `rewrites/few_steps.py`)."""
@@ -136,12 +137,16 @@ class Encoder:
         return self._new(Form("const", key=key), TensorType(value.dtype.name, value.shape))
 
     def _check(self, x: Variable, scope: LoopScope | None) -> int:
-        """The trace of a requirement inside loops is a result, since rows that are not kept need not be computed."""
+        """The trace of a requirement inside loops is a result, since rows that are not kept need not be computed.
+
+        Of an inner loop it is the sum of the trace: the loop may take another number of steps each time.
+        """
         value, type = self._encode(x, scope), x.type
         while scope is not None:
-            type = type.rows(None)
-            value = self._new(Form("stack", (value,), clock=scope.clock), type)
+            value = self._new(Form("stack", (value,), clock=scope.clock), type.rows(None))
             scope = scope.parent
+            if scope is not None:
+                value = self._new(Form("apply", (value,), operator=_SUM), type)
         return value
 
     # One variable at a time, without recursion: graphs may be deep.
