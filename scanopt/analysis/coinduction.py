@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 from scanopt.analysis.first_step import told_apart
 from scanopt.analysis.initial_facts import Given
+from scanopt.analysis.lengths import KnownLengths
 from scanopt.analysis.step_counts import with_equal_lengths
 from scanopt.calculus.condition import FACTS
 from scanopt.calculus.encoded import Encoded
@@ -53,12 +54,12 @@ Answer = Callable[[Trial], Mapping[int, Hashable]]
 """Per term of a trial its class, the same for terms that are proven equal."""
 
 
-def proven(g: Encoded, answer: Answer) -> Iterator[Given]:
+def proven(g: Encoded, answer: Answer, known: KnownLengths | None = None) -> Iterator[Given]:
     """States, and loops with an `until`, that are equal at every step.
 
-    States of different loops are equal where the loops are one.
+    States of different loops are equal where the loops are one.  known: the program's lengths, if they are known.
     """
-    claims = _first(with_equal_lengths(g))
+    claims = _first(with_equal_lengths(g, known))
     if claims.any:
         claims = claims.finer(told_apart(g, claims.terms()))
     rank = _ranks(claims.g) if claims.any else {}

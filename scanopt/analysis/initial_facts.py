@@ -71,9 +71,9 @@ def _related(ops: Sequence[Op]) -> list[Op]:
     return list(dict.fromkeys([*ops, *closed_operators(ops), *summing_operators(ops), *operators_of_parts(ops)]))
 
 
-def given_facts(g: Encoded, fp: str, more: More = _nothing_more) -> Iterator[Given]:
+def given_facts(g: Encoded, fp: str, more: More = _nothing_more, lengths: Lengths | None = None) -> Iterator[Given]:
     """All facts of a program that its own text shows, for the licence `fp`."""
-    made, lengths = expansions(g, clocks_of(g)), cache(lambda: known_lengths(g))
+    made, lengths = expansions(g, clocks_of(g)), lengths or cache(lambda: known_lengths(g))
     about = [*_facts_of_program(g, made, lengths)]
     dtypes = tuple(dict.fromkeys(t.dtype for t in g.types.values()))
 

@@ -117,11 +117,12 @@ def _saturated(
     text = program
     for _ in range(_LOOKS):
         start = time.perf_counter()
-        engine = EGraph(text, laws, settings.fp, noted=looks is not None)
+        engine = EGraph(text, laws, settings.fp, noted=looks is not None, load=False)
         try:
             tells = {*engine.equal, *told(text)}
             if found is not None and tells <= known:
                 break
+            engine.load()
             loaded = time.perf_counter() - start
             saturation = engine.saturate(settings.limits, settings.schedule)
             if asking is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from scanopt.calculus.terms import Term, prim
 from scanopt.egraph.relation_files import COLUMNS, Tables, quoted, tables_text
 from scanopt.egraph.strata import row, rows_of
 
-__all__ = ["Rows", "integer", "load_text", "operator_text"]
+__all__ = ["Rows", "integer", "load_text", "operator_text", "rows_of_operator"]
 
 _NODES = {
     "Value": "node", "Args": "args_node", "Op": "op_node", "Clock": "clock_node",
@@ -87,6 +88,8 @@ class Rows:
 
     def __init__(self, g: Encoded) -> None:
         self.ops: dict[Operator, int] = {}
+        self._numbers: dict[int, int] = {}
+        self._known: list[Operator] = []  # as long as they are there, no other one has the same id
         self._g = g
         self._tables = Tables()
         self._lists: dict[tuple[int, ...], int] = {}
@@ -115,15 +118,19 @@ class Rows:
     def given(self, facts: Iterable[Given]) -> None:
         """Facts; a text "const KEY" where a value is expected stands for that constant."""
         for name, args in facts:
-            pairs = zip(FACTS[name].sorts, args, strict=True)
-            self._tables.add(f"g_{name}", *(self._argument(sort, a) for sort, a in pairs))
+            row: list[int | str] = []
+            for sort, a in zip(FACTS[name].sorts, args, strict=True):
+                if isinstance(a, int):
+                    row.append(a)
+                elif isinstance(a, str):
+                    row.append(self._constant(a) if sort == "Value" else a)
+                else:
+                    row.append(self._op(a))
+            self._tables.add(f"g_{name}", *row)
 
-    def _argument(self, sort: str, a: int | str | Operator) -> int | str:
-        if isinstance(a, Op | Batched):
-            return self._op(a)
-        if sort != "Value" or not isinstance(a, str):
-            return a
-        key = a.removeprefix("const ")
+    def _constant(self, text: str) -> int:
+        """The number of a constant that laws and facts speak of."""
+        key = text.removeprefix("const ")
         if key not in self._constants:
             i = self._constants[key] = -2 - len(self._constants)
             value = const_value(key, self._g.consts)
@@ -138,9 +145,8 @@ class Rows:
 
     def there(self) -> set[str]:
         """The tables that have rows once the program is loaded, by the rules that load it."""
-        ops = (prim(op) for op in self.ops if isinstance(op, Op))
         tables = (row("line", quoted(x)) for x in self._tables.names())
-        return {"line", "text", *tables, *(r for op in ops for r in rows_of(op.egglog()))}
+        return {"line", "text", *tables}.union(*(rows_of_operator(op) for op in self.ops if isinstance(op, Op)))
 
     def load(self, run: Callable[[str], Any], ruleset: str) -> None:
         """Hand the rows over, by a function that runs commands.  ruleset: of the rules that load them."""
@@ -165,6 +171,13 @@ class Rows:
                 raise ValueError(f"the encoder makes no {kind} terms")
 
     def _op(self, op: Operator) -> int:
+        found = self._numbers.get(id(op))  # nearly always: to find one by what it is takes longer
+        if found is None:
+            found = self._numbers[id(op)] = self._number(op)
+            self._known.append(op)
+        return found
+
+    def _number(self, op: Operator) -> int:
         if op not in self.ops:
             self.ops[op] = len(self.ops)
             if isinstance(op, Batched):
@@ -194,6 +207,12 @@ class Rows:
                 else:
                     self._tables.add("t_nil", self._lists[rest])
         return self._lists[tuple(args)]
+
+
+@lru_cache(maxsize=4096)
+def rows_of_operator(op: Op) -> frozenset[str]:
+    """The rows that an operator is looked up by (see `strata`)."""
+    return frozenset(rows_of(prim(op).egglog()))
 
 
 def fits(number: int) -> bool:

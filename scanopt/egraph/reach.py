@@ -17,11 +17,10 @@ from scanopt.calculus.condition import FACTS
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.law import Law
 from scanopt.calculus.term import operators_in
-from scanopt.calculus.terms import prim
-from scanopt.egraph.loading import Rows
+from scanopt.egraph.loading import Rows, rows_of_operator
 from scanopt.egraph.relation_files import quoted
 from scanopt.egraph.rulebook import some_rules
-from scanopt.egraph.strata import row, rows_of
+from scanopt.egraph.strata import row
 from scanopt.egraph.support_rules import machinery_rules
 
 __all__ = ["Reach"]
@@ -33,7 +32,7 @@ class Reach:
     def __init__(self, laws: Sequence[Law], more: str = "") -> None:
         self._rules, self._rulesets = some_rules(laws, more)
         made = [*(op for x in laws for op in x.operators()), *_made_by_rules(len(FACTS))]
-        self._makes = {op: _rows_of(op) for op in dict.fromkeys(made)}
+        self._makes = {op: rows_of_operator(op) for op in dict.fromkeys(made)}
 
     def introduced(self, rows: Rows, ops: Sequence[Op], names: frozenset[str], told: Told) -> list[Op]:
         """The operators that laws may introduce into a program.
@@ -54,7 +53,9 @@ class Reach:
         known = dict.fromkeys(ops)
         while True:
             facts = frozenset[str]().union(*map(told, known))
-            found = self._rules.reachable({"vmap", *there, *_lines(facts), *(x for op in known for x in _rows_of(op))})
+            found = self._rules.reachable(
+                {"vmap", *there, *_lines(facts), *(x for op in known for x in rows_of_operator(op))}
+            )
             new = [op for op, rows in self._makes.items() if op not in known and not rows.isdisjoint(found)]
             if not new:
                 return known, found
@@ -72,8 +73,3 @@ def _made_by_rules(facts: int) -> tuple[Op, ...]:
     rules = [*chain.from_iterable(x.rules for x in FACTS.values()), *chain.from_iterable(machinery_rules().values())]
     made = (o for rule in rules for atom in rule.head for x in atom.args for o in operators_in(x))
     return tuple(dict.fromkeys(op for op, fixed in made if fixed))
-
-
-@lru_cache(maxsize=4096)
-def _rows_of(op: Op) -> frozenset[str]:
-    return frozenset(rows_of(prim(op).egglog()))

@@ -17,7 +17,7 @@ __all__ = ["COLUMNS", "Tables", "quoted", "tables_text"]
 COLUMNS = 6
 """Most columns of a relation whose rows are handed over."""
 
-_PADDING = (0,) * COLUMNS
+_PADDING = ["\t0" * (COLUMNS - n) for n in range(COLUMNS + 1)]
 
 
 def tables_text(tables: Mapping[str, Sequence[str]], conclusions: Mapping[str, str] | None = None) -> str:
@@ -42,15 +42,19 @@ class Tables:
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._texts: dict[str, int] = {}
+        self._names: set[str] = set()
 
     def add(self, table: str, *row: int | str) -> None:
         """One more row.  Texts hold neither tabs nor ends of lines."""
-        numbers = [self._texts.setdefault(x, len(self._texts)) if isinstance(x, str) else x for x in row]
-        self._lines.append("\t".join(map(str, (table, *numbers, *_PADDING[len(row) :]))))
+        cells, texts = [table], self._texts
+        for x in row:
+            cells.append(str(texts.setdefault(x, len(texts)) if isinstance(x, str) else x))
+        self._lines.append("\t".join(cells) + _PADDING[len(row)])
+        self._names.add(table)
 
     def names(self) -> set[str]:
         """The tables that there are rows of."""
-        return {line.partition("\t")[0] for line in self._lines}
+        return self._names
 
     def load(self, run: Callable[[str], Any], ruleset: str = "load") -> None:
         """Put all rows into an e-graph, by a function that runs commands, and make facts of them by a ruleset.

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy as np
 from scanopt.analysis.coinduction import PROVEN, Trial, facts_of, pairs, proven
 from scanopt.analysis.constants import filled
 from scanopt.analysis.initial_facts import Given, constant_facts, given_facts, with_elements
+from scanopt.analysis.lengths import KnownLengths, known_lengths
 from scanopt.analysis.modes import laws_by_mode, mode_facts
 from scanopt.analysis.states import passing_on
 from scanopt.analysis.step_counts import as_many_steps
@@ -84,7 +85,7 @@ class EGraph:
     """One program in an e-graph, under some laws.
 
     more: further rules, removed with the program.  beside: a ruleset of these that runs wherever facts do.  noted:
-    whether to record where forms come from.
+    whether to record where forms come from.  load: whether to load the program at once, not when `load` is called.
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class EGraph:
         more: str = "",
         beside: str = "",
         noted: bool = False,
+        load: bool = True,
     ) -> None:
         self.program = program
         self.laws = laws_by_mode(laws, program)
@@ -107,16 +109,19 @@ class EGraph:
         self._beside = beside
         self._notes = Notes(self.laws) if noted else None
         self._rounds = 0
+        self._given: tuple[Rows, list[Given]] | None = None
         self._first: dict[str, int] = {}  # if noted, by law the round in which it first found something
         self._engine = take(rules_text(noted))
         try:
             self._begin(fp, more)
+            if load:
+                self.load()
         except BaseException:
             self.close()
             raise
 
     def _begin(self, fp: str, more: str) -> None:
-        """Make the rules ready, and load the program."""
+        """Make the rules ready, and find what there is to load."""
         self._rulesets, own = rulesets_of(self.laws)
         self._more = self._named("\n".join(filter(None, (own, more))))
         if self._more:
@@ -124,12 +129,21 @@ class EGraph:
         if self._beside:
             self._run(f"(unstable-combined-ruleset more_facts {ALL_FACTS} {self._beside})")
         program, rows = self.program, Rows(self.program)
-        given = list(given_facts(program, fp, partial(_reach(Same(self.laws), self._more).introduced, rows)))
+        lengths = cache(lambda: known_lengths(program))
+        introduced = partial(_reach(Same(self.laws), self._more).introduced, rows)
+        given = list(given_facts(program, fp, introduced, lengths))
         given += mode_facts(program, self.laws)
-        self.equal = self._proven(given)
-        given += [*self.equal, *passing_on(program, self.equal), *filled(program), *as_many_steps(program)]
+        self.equal = self._proven(given, lengths)
+        given += [*self.equal, *passing_on(program, self.equal), *filled(program), *as_many_steps(program, lengths())]
+        self._given = rows, given
+
+    def load(self) -> None:
+        """Load the program, if that is not done."""
+        if self._given is None:
+            return
         self._running = self._runs(self._rulesets, {} if self._notes is None else self._notes.rulesets)
-        self._load(rows, given)
+        self._load(*self._given)
+        self._given = None
         if self._notes is not None:
             self._run(self._named("\n".join([*map(noting, own_laws(self.laws)), NOTE_WRITTEN])))
 
@@ -156,10 +170,10 @@ class EGraph:
 
     # Coinduction
 
-    def _proven(self, given: Sequence[Given]) -> list[Given]:
+    def _proven(self, given: Sequence[Given], lengths: Callable[[], KnownLengths]) -> list[Given]:
         """What is equal at every step, where a law asks for it."""
         asked = {c.fact for x in self.laws for c in x.equation.when}
-        return list(proven(self.program, partial(self._answer, given))) if asked & PROVEN else []
+        return list(proven(self.program, partial(self._answer, given), lengths())) if asked & PROVEN else []
 
     def _answer(self, given: Sequence[Given], trial: Trial) -> dict[int, Any]:
         """The classes of a trial's terms by stepwise laws alone.  Nothing of it is left."""
