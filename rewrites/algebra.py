@@ -1,4 +1,4 @@
-"""Algebra by operator traits: one law for all operators that have the trait."""
+"""Algebraic laws from operator traits: one law covers all operators that have the trait."""
 
 from typing import Any
 
@@ -123,7 +123,7 @@ def left_annihilator(op: Op, z: Value, x: Value, d: Text) -> Equation:
     ),
 )
 def inverse(g: Op, op: Op, x: Value, y: Value) -> Equation:
-    """g(op(x, y), y) = x: integers, exact modulo 2^k."""
+    """g(op(x, y), y) = x, for integers: exact modulo 2^k."""
     left = g(op(x, y), y)
     return Equation(left, x, when=[undoes(g, op), integer(x), same_type(left, x), scalar(y)])
 
@@ -189,7 +189,7 @@ def involution_twice(op: Op, x: Value, d: Text) -> Equation:
     ),
 )
 def commuted_twins(op: Op, x: Value, y: Value, d: Text) -> Equation:
-    """op(x, y) = op(y, x), where both are there: neither is made for the other."""
+    """op(x, y) = op(y, x), where the program contains both: the law adds no new form."""
     when = [commutative(op, d), of_dtype(x, d), of_dtype(y, d)]
     return Equation(op(x, y), op(y, x), when=when, found=True)
 
@@ -201,6 +201,6 @@ def commuted_twins(op: Op, x: Value, y: Value, d: Text) -> Equation:
     never=(lambda x, p: [x - x, p + p], lambda p, q: p - q),
 )
 def self_inverse(op: Op, x: Value, d: Text, k: Text, c: Clock) -> Equation:
-    """op(x, x) = k everywhere, in the shape of x: integers."""
+    """op(x, x) = k everywhere, in the shape of x, for integers."""
     result = ops.full_like(x, const_at(c, k))
     return Equation(op(x, x), result, when=[cancels(op, d, k), of_dtype(x, d), lies_on(x, c)])

@@ -1,4 +1,4 @@
-"""What a loop computes again from the last step to the first, as the loop of a gradient does, is read from a trace."""
+"""Values that a loop recomputes from the last step to the first, as gradients do, are read from a trace."""
 
 from typing import Any
 
@@ -15,12 +15,12 @@ from scanopt.facts.shapes import regular
 
 @fact
 def read_late(Z: Value, w: Value) -> None:
-    """Z, first rows of a state and then its trace, has at each step the row that the delay w reads (given)."""
+    """At each step, Z (first rows of a state, then its trace) has the row that the delay w reads (given)."""
 
 
 @fact
 def mirrors(c: Clock, v: Value, w: Value, *, m: Args, op: Op, R: Value, X: Value, xs: Args, Z: Value) -> Rules:
-    """v at step t of c is w at step n-1-t, n being the steps of c, and of one shape at all steps."""
+    """With n = steps(c), v at step t equals w at step n-1-t, and its shape is the same at all steps."""
     yield when(v.is_(seq(c, R)), R.is_(X[::-1]), w.is_(seq(c, X))).then(mirrors(c, v, w))
     yield when(v.is_(seq(c, R)), R.is_(X[::-1]), X.is_(stack(c, w))).then(mirrors(c, v, w))
     yield when(v.is_(seq(c, R)), R.is_(Z[::-1]), read_late(Z, w), lies_on(w, c)).then(mirrors(c, v, w))
@@ -31,7 +31,7 @@ def mirrors(c: Clock, v: Value, w: Value, *, m: Args, op: Op, R: Value, X: Value
 def mirrors_all(
     c: Clock, xs: Args, m: Args, *, f: Text, o: Args, q: Args, r: Args, v: Value, w: Value, x: Value
 ) -> Rules:
-    """The values of the first list mirror those of the second, or never change; not all never change."""
+    """Each value of the first list mirrors one of the second or is loop-invariant; at least one of them varies."""
     yield when(xs.is_(args(v)), mirrors(c, v, w), m.is_(args(w))).then(mirrors_all(c, xs, m))
     yield when(xs.is_(args(v, r)), v.is_(hold(c, x)), mirrors_all(c, r, q), m.is_(args(v, q))).then(
         mirrors_all(c, xs, m)
@@ -47,7 +47,7 @@ def _network(X: Any, W: Any) -> Any:
 
 
 def _both_ways(a: Any, end: bool) -> Any:
-    """A loop over numbers from both ends, which may end early."""
+    """A loop that reads the same numbers from both ends and may end early."""
     rows = T.arange(5.0) * a
 
     def step(v: Any, w: Any, s: Any) -> Any:
@@ -58,7 +58,7 @@ def _both_ways(a: Any, end: bool) -> Any:
 
 
 def _inverted(v: Any, n: Any) -> Any:
-    """The inverse of a matrix that has none, where n is large."""
+    """The inverse of a matrix, which is singular where n is large."""
     return scanopt.ifelse(n > 99, T.linalg.inv(T.outer(v, v)), T.zeros((v.shape[0], v.shape[0])))
 
 
@@ -73,5 +73,5 @@ def _inverted(v: Any, n: Any) -> Any:
     never=(lambda a: _both_ways(a, True), lambda x: scanopt.map(lambda v: T.exp(v) + 1, x[::-1])[0]),
 )
 def value_seen_backwards(c: Clock, v: Value, w: Value) -> Equation:
-    """What is computed at step t and again at step n-1-t is read from the trace, last row first."""
+    """A value that is computed again in reverse order is read from the trace, last row first."""
     return Equation(v, seq(c, stack(c, w)[::-1]), when=[mirrors(c, v, w), runs_all(c), total(w)])

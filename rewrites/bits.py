@@ -1,7 +1,7 @@
 """Recurrences of bools and of the bits of integers.
 
-Whatever and, or, exclusive or and not make of one bit and of what is known keeps some bits of the state and flips
-some: (s & a) ^ x.  Two such steps are such a step.
+Any combination of and, or, xor and not of a state bit with known bits keeps or clears that bit, and then may flip it:
+(s & a) ^ x.  Such maps are closed under composition, so a prefix scan computes all steps.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ from scanopt.facts.values import of_dtype
 
 
 def _trace(step: Any, x: Any, start: Any) -> Any:
-    """All values of the states, and of what else the step returns."""
+    """All values of the states, and of the other results of the step."""
     return scanopt.scan(step, x, start)[0]
 
 
@@ -34,7 +34,7 @@ def _small(v: Any) -> Any:
     never=(lambda m: m & m[::-1], lambda p, m: T.logical_or(p, m), lambda p, m: T.logical_or(m, p)),
 )
 def bools_as_bits(op: Op, x: Value, y: Value, g: Op) -> Equation:
-    """Logic of bools is logic of bits, of which there is one."""
+    """On bools, logical operators are bitwise operators."""
     return Equation(op(x, y), g(x, y), when=[on_bools(op, g), boolean(x), boolean(y)])
 
 
@@ -42,7 +42,7 @@ def bools_as_bits(op: Op, x: Value, y: Value, g: Op) -> Equation:
     licence="exact", enabling=True, stepwise=True, example=lambda m: T.logical_not(m), never=lambda p: T.logical_not(p)
 )
 def not_of_bools(x: Value) -> Equation:
-    """So is not."""
+    """On bools, logical not is bitwise not."""
     return Equation(ops.logical_not(x), ops.invert(x), when=[boolean(x)])
 
 
@@ -54,7 +54,7 @@ def not_of_bools(x: Value) -> Equation:
     never=(lambda p, m: T.eq(p, m), lambda p, m: T.eq(m, p)),
 )
 def equality_of_bools(x: Value, y: Value) -> Equation:
-    """Equal bools do not differ."""
+    """Bools are equal if their xor is false."""
     return Equation(ops.equal(x, y), ops.invert(ops.bitwise_xor(x, y)), when=[boolean(x), boolean(y)])
 
 
@@ -68,7 +68,7 @@ def equality_of_bools(x: Value, y: Value) -> Equation:
     ),
 )
 def opposite_as_flip(c: Clock, s: State, y: Value, d: Text, k: Text, e: Value) -> Equation:
-    """Not flips all bits."""
+    """Bitwise not is xor with all ones."""
     left = ops.invert(y)
     when = [spine(s, left), of_dtype(left, d), minus_one(d, k, e), lies_on(y, c)]
     return Equation(left, ops.bitwise_xor(y, const_at(c, k)), when=when)
@@ -81,7 +81,7 @@ def opposite_as_flip(c: Clock, s: State, y: Value, d: Text, k: Text, e: Value) -
     never=(lambda p, q: p | q, lambda p, n: _trace(lambda v, s: (s | _small(v)) + T.abs(s), p, n)),
 )
 def or_as_flip(y: Value, x: Value, d: Text) -> Equation:
-    """Or keeps the bits that are not to be set, and flips the others from nothing."""
+    """Or clears the bits that it will set, then flips them: (y & ~x) ^ x."""
     left = ops.bitwise_or(y, x)
     right = ops.bitwise_xor(ops.bitwise_and(y, ops.invert(x)), x)
     return Equation(left, right, when=[leads(left, y, x), of_dtype(left, d), of_dtype(x, d)])
@@ -98,7 +98,7 @@ def or_as_flip(y: Value, x: Value, d: Text) -> Equation:
     ),
 )
 def and_of_flip(y: Value, a: Value, x: Value) -> Equation:
-    """And distributes over exclusive or."""
+    """And distributes over xor."""
     inner = ops.bitwise_xor(y, a)
     left = ops.bitwise_and(inner, x)
     right = ops.bitwise_xor(ops.bitwise_and(y, x), ops.bitwise_and(a, x))
@@ -118,7 +118,7 @@ def and_of_flip(y: Value, a: Value, x: Value) -> Equation:
     ),
 )
 def masked_flips(c: Clock, init: Value, s: State, a: Value, A: Value, x: Value, X: Value) -> Equation:
-    """(s & a) ^ x."""
+    """A state that becomes (s & a) ^ x is a prefix scan of such maps."""
     left = ops.bitwise_xor(ops.bitwise_and(delay(c, init, s, 1), a), x)
     right = seq(c, ops.masked_flips(init[-1:], A, X))
     return Equation(left, right, when=[becomes(s, left), entries(c, a, A), entries(c, x, X)])

@@ -1,4 +1,4 @@
-"""Choices that are known, and those that need not be lazy: ifelse, and where with one condition for all elements."""
+"""Choices with a known condition, and choices that need not be lazy: ifelse, and where with a scalar condition."""
 
 from typing import Any
 
@@ -49,7 +49,7 @@ def choice_of_false(c: Value, a: Value, b: Value) -> Equation:
     never=(_indexed, _indexed_or_else, lambda x, p: _indexed(x, -p - 5), lambda x, a: scanopt.ifelse(a > 0, x, -x)),
 )
 def lazy_choice_as_where(c: Value, a: Value, b: Value) -> Equation:
-    """Where neither side can raise, both may be computed: where(c, a, b), for scalars."""
+    """ifelse of scalars is where(c, a, b) if neither side can raise: then both may be computed."""
     lazy = ops.ifelse(c, a, b)
     return Equation(lazy, ops.where(c, a, b), when=[total(a), total(b), scalar(lazy)])
 

@@ -1,4 +1,4 @@
-"""Choices between what is added to a state are additions of what is chosen."""
+"""Choices between updates of a state: the operand is chosen, not the result."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from scanopt.facts.values import integer, of_dtype
 
 
 def _trace(step: Any, x: Any, start: Any, *more: Any, n: Any = None) -> Any:
-    """All values of the states, and of what else the step returns."""
+    """All values of the states, and of the other results of the step."""
     return scanopt.scan(step, x, start, list(more), n_steps=n)[0]
 
 
@@ -43,7 +43,7 @@ def _complex(v: Any) -> Any:
     ),
 )
 def chosen_operand(op: Op, m: Value, y: Value, x: Value, z: Value, d: Text, e: Text, g: Op) -> Equation:
-    """A choice between two things to do with a state is one thing done with what is chosen."""
+    """where(m, op(y, x), op(y, z)) = op(y, where(m, x, z)), where y leads to the state."""
     one, other = op(y, x), op(y, z)
     left = ops.where(m, one, other)
     when = [leads(one, y, x), leads(other, y, z), of_dtype(left, d), accumulates(op, d, g)]
@@ -64,7 +64,7 @@ def chosen_operand(op: Op, m: Value, y: Value, x: Value, z: Value, d: Text, e: T
     ),
 )
 def chosen_or_not(c: Clock, op: Op, m: Value, y: Value, x: Value, d: Text, k: Text, e: Value) -> Equation:
-    """What is done with a state or not is always done, with what does nothing where it is not."""
+    """A conditional update is an update by the neutral element where the condition is false."""
     one = op(y, x)
     left = ops.where(m, one, y)
     when = [leads(one, y, x), of_dtype(left, d), unit(op, d, k, e), lies_on(left, c)]
@@ -84,7 +84,7 @@ def chosen_or_not(c: Clock, op: Op, m: Value, y: Value, x: Value, d: Text, k: Te
     ),
 )
 def left_or_not(c: Clock, op: Op, m: Value, y: Value, x: Value, d: Text, k: Text, e: Value) -> Equation:
-    """The same with the sides exchanged."""
+    """A conditional update is an update by the neutral element where the condition is true."""
     one = op(y, x)
     left = ops.where(m, y, one)
     when = [leads(one, y, x), of_dtype(left, d), unit(op, d, k, e), lies_on(left, c)]
@@ -103,7 +103,7 @@ def left_or_not(c: Clock, op: Op, m: Value, y: Value, x: Value, d: Text, k: Text
     ),
 )
 def smaller_or_larger(op: Op, x: Value, y: Value, g: Op, d: Text) -> Equation:
-    """The smaller of two integers is their minimum, the larger one their maximum."""
+    """Choosing the smaller or larger of two integers by comparing them is minimum or maximum."""
     left = ops.where(op(x, y), x, y)
     return Equation(left, g(x, y), when=[picks(op, g), integer(left), of_dtype(x, d), of_dtype(y, d)])
 
@@ -120,6 +120,6 @@ def smaller_or_larger(op: Op, x: Value, y: Value, g: Op, d: Text) -> Equation:
     ),
 )
 def larger_or_smaller(op: Op, x: Value, y: Value, g: Op, d: Text) -> Equation:
-    """The same with the sides exchanged."""
+    """Choosing the larger or smaller of two integers by comparing them is maximum or minimum."""
     left = ops.where(op(x, y), y, x)
     return Equation(left, g(x, y), when=[picks_other(op, g), integer(left), of_dtype(x, d), of_dtype(y, d)])

@@ -1,4 +1,4 @@
-"""Sums with limits: s + x, never below or never above something, is a map whose compositions are such maps."""
+"""Clamped sums: s + x with a lower or an upper limit is a map, and such maps are closed under composition."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ _SOURCE = "max-plus maps compose"
 
 
 def _trace(step: Any, x: Any, start: Any) -> Any:
-    """All values of the states, of 500 steps, and of what else the step returns."""
+    """All values of the states over 500 steps, and of the other results of the step."""
     return scanopt.scan(step, x, start, n_steps=500)[0]
 
 
@@ -37,7 +37,7 @@ def _closed(c: Clock, op: str, init: Value, *rows: Value) -> Value:
     ),
 )
 def sum_from_below(c: Clock, init: Value, s: State, x: Value, X: Value, low: Value, L: Value) -> Equation:
-    """max(s + x, low)."""
+    """A state that becomes max(s + x, low) is a prefix scan."""
     left = ops.maximum(_sum(c, init, s, x), low)
     when = [becomes(s, left), entries(c, x, X), entries(c, low, L), floating(left)]
     return Equation(left, _closed(c, "raised_sum", init, X, L), when=when)
@@ -54,7 +54,7 @@ def sum_from_below(c: Clock, init: Value, s: State, x: Value, X: Value, low: Val
     ),
 )
 def sum_from_above(c: Clock, init: Value, s: State, x: Value, X: Value, high: Value, H: Value) -> Equation:
-    """min(s + x, high)."""
+    """A state that becomes min(s + x, high) is a prefix scan."""
     left = ops.minimum(_sum(c, init, s, x), high)
     when = [becomes(s, left), entries(c, x, X), entries(c, high, H), floating(left)]
     return Equation(left, _closed(c, "capped_sum", init, X, H), when=when)
@@ -73,7 +73,7 @@ def sum_from_above(c: Clock, init: Value, s: State, x: Value, X: Value, high: Va
 def clipped_sum(
     c: Clock, init: Value, s: State, x: Value, X: Value, low: Value, L: Value, high: Value, H: Value
 ) -> Equation:
-    """clip(s + x, low, high)."""
+    """A state that becomes clip(s + x, low, high) is a prefix scan."""
     left = ops.clip(_sum(c, init, s, x), low, high)
     when = [becomes(s, left), entries(c, x, X), entries(c, low, L), entries(c, high, H), floating(left)]
     return Equation(left, _closed(c, "clamped_sum", init, X, L, H), when=when)
@@ -94,7 +94,7 @@ def clipped_sum(
 def raised_and_capped_sum(
     c: Clock, init: Value, s: State, x: Value, X: Value, low: Value, L: Value, high: Value, H: Value
 ) -> Equation:
-    """min(max(s + x, low), high)."""
+    """A state that becomes min(max(s + x, low), high) is a prefix scan."""
     left = ops.minimum(ops.maximum(_sum(c, init, s, x), low), high)
     when = [becomes(s, left), entries(c, x, X), entries(c, low, L), entries(c, high, H), floating(left)]
     return Equation(left, _closed(c, "clamped_sum", init, X, L, H), when=when)
@@ -115,7 +115,7 @@ def raised_and_capped_sum(
 def capped_and_raised_sum(
     c: Clock, init: Value, s: State, x: Value, X: Value, low: Value, L: Value, high: Value, H: Value
 ) -> Equation:
-    """max(min(s + x, high), low), the lower limit being the stronger one."""
+    """A state that becomes max(min(s + x, high), low) is a prefix scan; the lower limit wins where they cross."""
     left = ops.maximum(ops.minimum(_sum(c, init, s, x), high), low)
     when = [becomes(s, left), entries(c, x, X), entries(c, low, L), entries(c, high, H), floating(left)]
     top = vmap(ops.maximum, "11")(H, L)

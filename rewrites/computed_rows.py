@@ -1,7 +1,7 @@
-"""Parts of traces whose bounds are computed: only the rows that they read are kept, only the steps run that they need.
+"""Parts of traces with computed bounds: the loop keeps only the rows that are read and runs only the steps they need.
 
-Where a loop runs all its steps, what a part reads is known before the loop begins.  Where it may end early, a bound
-that counts from the start still says which steps are too many, and one from the end how many last rows are enough.
+If a loop runs all its steps, the rows that a part reads are known before the loop begins.  If it may end early, a bound
+that counts from the start limits its steps, and a bound that counts from the end limits the last rows that it keeps.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ def _decay_until(x: Any, n: Any) -> Any:
 
 
 def _over(trace: Any, x: Any) -> Any:
-    """A loop over the rows of another one."""
+    """A loop over the rows of a trace."""
     return scanopt.scan(lambda v, s: T.tanh(s + v), trace, [x])[0]
 
 
@@ -34,7 +34,7 @@ def _over(trace: Any, x: Any) -> Any:
     never=(lambda x, n, k: _decay_until(x, n)[k], lambda x, n, k: _decay(x, n)[k:]),
 )
 def row_at_computed_place(c: Clock, v: Value, op: Op, k: Args, g: Op) -> Equation:
-    """A row needs the steps up to its own, and nothing of them but the last row."""
+    """Row k of a trace is the last row of a loop that stops after step k."""
     rows = args(steps(c), k)
     last = tail(upto(c, g(rows)), on(to_upto(c, g(rows)), v), 1)
     return Equation(op(stack(c, v), k), last[-1], when=[takes_row(op, g), runs_all(c)])
@@ -51,7 +51,7 @@ def row_at_computed_place(c: Clock, v: Value, op: Op, k: Args, g: Op) -> Equatio
     ),
 )
 def rows_between_computed_bounds(c: Clock, v: Value, op: Op, bounds: Args, g: Op, h: Op) -> Equation:
-    """Rows one after the other are the last rows of so many steps."""
+    """Consecutive rows of a trace are the last rows of a loop that stops after them."""
     rows = args(steps(c), bounds)
     d = upto(c, g(rows))
     kept = recent(d, on(to_upto(c, g(rows)), v), hold(d, h(rows)))
@@ -66,7 +66,7 @@ def rows_between_computed_bounds(c: Clock, v: Value, op: Op, bounds: Args, g: Op
     never=(lambda x, n, k: _decay(x, n)[k::-1], lambda x, n: _over(_decay_until(x, n), x)[2]),
 )
 def part_of_rows_near(c: Clock, v: Value, op: Op, bounds: Args, g: Op, h: Op) -> Equation:
-    """What is read of no more than so many first rows, or of no more than so many last ones, needs no others."""
+    """A part that reads only among the first n rows, or the last m, needs only these steps and these rows."""
     rows = args(steps(c), bounds)
     d = upto(c, g(rows))
     kept = recent(d, on(to_upto(c, g(rows)), v), hold(d, h(rows)))

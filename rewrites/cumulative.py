@@ -1,6 +1,6 @@
-"""Cumulative sums, products, extrema, and all other states that one ufunc takes on with what feeds them.
+"""Cumulative sums, products, extrema: states that apply one ufunc to the state and a sequence.
 
-The first row of the state is part of what is accumulated, and the dtype is that of the state.
+The first row of the state takes part in the accumulation, which has the dtype of the state.
 """
 
 from typing import Any
@@ -41,7 +41,7 @@ def _counter(step: Any, start: Any, k: Any) -> Any:
     ),
 )
 def accumulation(c: Clock, op: Op, init: Value, s: State, x: Value, d: Text, g: Op, X: Value) -> Equation:
-    """A state that takes on one entry after the other accumulates them."""
+    """A state that becomes op(s, x), with x from a sequence, is op.accumulate over its initial row and the sequence."""
     left = op(delay(c, init, s, 1), x)
     when = [becomes(s, left), of_dtype(left, d), accumulates(op, d, g), entries(c, x, X)]
     return Equation(left, seq(c, g(init[-1:], X)), when=when)
@@ -62,7 +62,7 @@ def accumulation(c: Clock, op: Op, init: Value, s: State, x: Value, d: Text, g: 
 def last_of_accumulation_in_order(
     c: Clock, op: Op, init: Value, s: State, x: Value, d: Text, g: Op, X: Value, p: Clock
 ) -> Equation:
-    """The last value of such a state needs no room for those before it."""
+    """The last row of an accumulation is a fold: it stores no rows before it."""
     new = op(delay(c, init, s, 1), x)
     when = [becomes(s, new), of_dtype(new, d), folds_in_order(op, d, g), entries(c, x, X), runs_all(c), within(c, p)]
     return Equation(tail(c, new, 1), row_of(X, g(init[-1:], X), p), when=when)
@@ -84,7 +84,7 @@ def last_of_accumulation_in_order(
 def last_of_accumulation(
     c: Clock, op: Op, init: Value, s: State, x: Value, d: Text, g: Op, X: Value, p: Clock
 ) -> Equation:
-    """The last value of such a state needs no values before it."""
+    """The last row of an accumulation is a fold, which may regroup: it computes no rows before it."""
     new = op(delay(c, init, s, 1), x)
     when = [becomes(s, new), of_dtype(new, d), folds(op, d, g), entries(c, x, X), runs_all(c), within(c, p)]
     return Equation(tail(c, new, 1), row_of(X, g(init[-1:], X), p), when=when)
@@ -101,7 +101,7 @@ def _after(init: Any, trace: Any) -> Any:
     never=lambda x, a, b: _after(T.expand_dims(b, 0), _trace(lambda v, s: s + v, x, a)),
 )
 def last_of_start_and_sum(init: Value, X: Value, p: Clock) -> Equation:
-    """Of a start and its running sums the last is the sum, also where nothing is added."""
+    """The last row of a start followed by the end of its running sums is the total, also if nothing is added."""
     total = ops.fold(init[-1:], X, ufunc="add")
     return Equation(ops.concatenate(init, row_of(X, total, p), axis=0)[-1], total)
 
@@ -113,7 +113,7 @@ def last_of_start_and_sum(init: Value, X: Value, p: Clock) -> Equation:
     never=lambda x, a, b: _after(T.expand_dims(b, 0), _trace(lambda v, s: s + v, x, a)),
 )
 def last_of_start_and_sum_in_order(init: Value, X: Value, p: Clock) -> Equation:
-    """The same, bit for bit."""
+    """The last row of a start followed by the end of its running sums is the total, bit for bit."""
     total = ops.fold_in_order(init[-1:], X, ufunc="add")
     return Equation(ops.concatenate(init, row_of(X, total, p), axis=0)[-1], total)
 
@@ -129,7 +129,7 @@ def last_of_start_and_sum_in_order(init: Value, X: Value, p: Clock) -> Equation:
     ),
 )
 def sum_from_nothing(Z: Value, y: Value, e: Value, X: Value, d: Text) -> Equation:
-    """A sum that starts with zeros starts with nothing (-0.0 aside); what is added spreads to their shape."""
+    """A fold that starts with zeros is a sum (-0.0 aside), broadcast to the shape of the zeros."""
     left = ops.fold(ops.expand_dims(Z, axis=(0,)), X, ufunc="add")
     total = ops.sum(X, axis=(0,), keepdims=False)
     when = [nothing(e), like(Z, y, e), floating(Z), of_dtype(Z, d), of_dtype(X, d)]
@@ -148,7 +148,7 @@ def sum_from_nothing(Z: Value, y: Value, e: Value, X: Value, d: Text) -> Equatio
     ),
 )
 def sums_from_nothing(Z: Value, x: Value, d: Text) -> Equation:
-    """Running sums of numbers that start with zero start with nothing (-0.0 aside)."""
+    """Running sums that start with zero are a cumulative sum of the numbers alone (-0.0 aside)."""
     left = ops.accumulate(Z, x, ufunc="add")
     when = [nothing(Z), vector(Z), floating(x), of_dtype(Z, d), of_dtype(x, d)]
     return Equation(left, ops.cumsum(x, axis=0), when=when)
@@ -168,7 +168,7 @@ def sums_from_nothing(Z: Value, x: Value, d: Text) -> Equation:
     ),
 )
 def last_of_counter(c: Clock, init: Value, s: State, k: Value, p: Clock) -> Equation:
-    """A counter ends at its start plus the number of steps times the increment (integers, modulo 2^64)."""
+    """The last value of a counter is its start plus the number of steps times the increment (integers, modulo 2^64)."""
     new = delay(c, init, s, 1) + hold(c, k)
     last = init[-1] + k * steps(c)
     when = [becomes(s, new), int64(new), int64(k), scalar(k), runs_all(c), within(c, p)]

@@ -1,6 +1,6 @@
-"""Factors of matrices are computed once: outside of a loop whose systems have one matrix, and for both of A and A^T.
+"""Matrix factorizations are shared: computed once outside a loop whose systems have one matrix, and once for A and A^T.
 
-The factors themselves raise nothing, so that they leave loops that may run no step; what solves with them does.
+A factorization raises nothing, so it may leave a loop that runs no step; the solver that uses it does the check.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from scanopt.facts.values import float64, floating, matrix, nothing, of_dtype, v
 
 @fact
 def cholesky_factor(v: Value, *, c: Clock, x: Value, X: Value, xs: Args) -> Rules:
-    """v is a Cholesky factor: of its diagonal nothing is zero."""
+    """v is a Cholesky factor, so no entry of its diagonal is zero."""
     yield when(v.is_(ops.cholesky(xs))).then(cholesky_factor(v))
     yield when(v.is_(hold(c, x)), cholesky_factor(x)).then(cholesky_factor(v))
     yield when(v.is_(seq(c, X)), cholesky_factor(X)).then(cholesky_factor(v))
@@ -50,7 +50,7 @@ def _regular(A: Any) -> Any:
     ),
 )
 def system_by_factors(A: Value, b: Value, d: Text) -> Equation:
-    """A system is solved with the factors of its matrix, in the precision of the matrix."""
+    """A system is solved by LU factors of its matrix, in the precision of the matrix."""
     left = ops.solve(A, b)
     return Equation(left, ops.lu_solve(ops.lu_factor(A), b, trans=0), when=[of_dtype(left, d), of_dtype(A, d)])
 
@@ -66,7 +66,7 @@ def system_by_factors(A: Value, b: Value, d: Text) -> Equation:
     ),
 )
 def system_of_transpose(A: Value, b: Value, d: Text) -> Equation:
-    """The factors of a matrix solve with its transpose too."""
+    """The LU factors of a matrix also solve systems with its transpose."""
     left = ops.solve(ops.transpose(A, axes=(1, 0)), b)
     return Equation(left, ops.lu_solve(ops.lu_factor(A), b, trans=1), when=[of_dtype(left, d), of_dtype(A, d)])
 
@@ -81,7 +81,7 @@ def system_of_transpose(A: Value, b: Value, d: Text) -> Equation:
     ),
 )
 def inverse_times(A: Value, b: Value, d: Text) -> Equation:
-    """The product of an inverse with right sides is the solution."""
+    """inv(A) @ b = solve(A, b)."""
     return Equation(ops.dot(ops.inv(A), b), ops.solve(A, b), when=[of_dtype(A, d), of_dtype(b, d)])
 
 
@@ -95,7 +95,7 @@ def inverse_times(A: Value, b: Value, d: Text) -> Equation:
     ),
 )
 def vector_times_inverse(A: Value, b: Value, d: Text) -> Equation:
-    """The product of a vector with an inverse solves with the transpose."""
+    """b @ inv(A) solves a system with the transpose of A."""
     right = ops.lu_solve(ops.lu_factor(A), b, trans=1)
     return Equation(ops.dot(b, ops.inv(A)), right, when=[vector(b), of_dtype(A, d), of_dtype(b, d)])
 
@@ -110,7 +110,7 @@ def vector_times_inverse(A: Value, b: Value, d: Text) -> Equation:
     ),
 )
 def matrix_times_inverse(A: Value, B: Value, d: Text) -> Equation:
-    """The same for the rows of a matrix: the gain of a Kalman filter."""
+    """B @ inv(A) solves a system with the transpose of A, as in the gain of a Kalman filter."""
     right = ops.transpose(ops.solve(ops.transpose(A, axes=(1, 0)), ops.transpose(B, axes=(1, 0))), axes=(1, 0))
     return Equation(ops.dot(B, ops.inv(A)), right, when=[matrix(B), of_dtype(A, d), of_dtype(B, d)])
 
@@ -129,7 +129,7 @@ def _with_identity(A: Any) -> Any:
     ),
 )
 def system_of_identity(A: Value, k: Value) -> Equation:
-    """The right sides of the inverse are the identity."""
+    """solve(A, I) = inv(A)."""
     n = A.shape[0]
     identity = ops.eye(n, n, k, dtype="float64")
     return Equation(ops.solve(A, identity), ops.inv(A), when=[nothing(k), float64(A)])
@@ -142,7 +142,7 @@ def system_of_identity(A: Value, k: Value) -> Equation:
     never=lambda A, x, n: _again(lambda s, A: T.tanh(s * T.linalg.det(A)), x, A, n),
 )
 def inverse_or_flag(A: Value) -> Equation:
-    """An inverse that is flagged where there is none raises nothing: it is found out when it is used."""
+    """An inverse is computed without raising, and flags singular matrices; the check is an operator of its own."""
     flagged = ops.linalg_or_flag(A, function="inv")
     return Equation(ops.inv(A), ops.unless_flagged(flagged))
 
@@ -154,7 +154,7 @@ def inverse_or_flag(A: Value) -> Equation:
     never=lambda A, x, n: _again(lambda s, A: T.tanh(s * T.linalg.det(A)), x, A, n),
 )
 def cholesky_or_flag(A: Value) -> Equation:
-    """The same for Cholesky factors."""
+    """A Cholesky factor is computed without raising, and flags failures; the check is an operator of its own."""
     flagged = ops.linalg_or_flag(A, function="cholesky")
     return Equation(ops.cholesky(A), ops.unless_flagged(flagged))
 
@@ -169,7 +169,7 @@ def cholesky_or_flag(A: Value) -> Equation:
     ),
 )
 def checked_before_loop(c: Clock, F: Value) -> Equation:
-    """What is flagged is found out before the loop, if that runs any step."""
+    """The check of a flagged result is done before the loop, if the loop runs any step."""
     left = ops.unless_flagged(hold(c, F))
     return Equation(left, hold(c, ops.unless_flagged(F, steps(c))), when=[always(left)])
 
@@ -188,7 +188,7 @@ def _with_cholesky(A: Any, x: Any, transposed: bool) -> Any:
     never=lambda A, x: T.linalg.solve_triangular(A, x),
 )
 def upper_triangle_of_transpose(L: Value, b: Value) -> Equation:
-    """The transpose of a lower triangle is an upper one: LAPACK needs no transpose."""
+    """An upper system whose matrix is L^T is solved from L with trans=1: no array is transposed."""
     return Equation(_triangular(False, 0)(ops.transpose(L, axes=(1, 0)), b), _triangular(True, 1)(L, b))
 
 
@@ -203,7 +203,7 @@ def upper_triangle_of_transpose(L: Value, b: Value) -> Equation:
     ),
 )
 def systems_of_cholesky(L: Value, b: Value) -> Equation:
-    """Solving with a Cholesky factor and its transpose is one call; its diagonal has no zero that would raise."""
+    """Two solves, with a Cholesky factor and its transpose, are one call of cho_solve; the diagonal has no zero."""
     half = _triangular(True, 0)(L, b)
     right = ops.cho_solve(L, b, lower=True)
     return Equation(_triangular(True, 1)(L, half), right, when=[cholesky_factor(L), floating(L)])

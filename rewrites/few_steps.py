@@ -1,4 +1,4 @@
-"""Loops of few steps are no loops: of none, of one (the documents' one_step_scan), of two and of three."""
+"""Loops of zero, one (the documents' one_step_scan), two or three steps are unrolled."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def _until(x: Any, n: int) -> Any:
     never=(_steps(2), _steps(0)),
 )
 def trace_of_one_step(c: Clock, v: Value) -> Equation:
-    """The trace of a loop of one step is its value at step 0, with an axis in front."""
+    """The trace of a loop of one step is its value at step 0, with a new first axis."""
     row = ops.expand_dims(on(to_step(c, 0), v), axis=(0,))
     return Equation(stack(c, v), row, when=[one_step(c)])
 
@@ -42,7 +42,7 @@ def trace_of_one_step(c: Clock, v: Value) -> Equation:
     never=(_steps(1), _steps(3), lambda x: _until(x, 2)),
 )
 def trace_of_two_steps(c: Clock, v: Value) -> Equation:
-    """The trace of a loop of two steps is its values at both."""
+    """The trace of a loop of two steps is the stack of its values at both."""
     rows = ops.stack(on(to_step(c, 0), v), on(to_step(c, 1), v), axis=0)
     return Equation(stack(c, v), rows, when=[exact_steps(c, 2)])
 
@@ -54,7 +54,7 @@ def trace_of_two_steps(c: Clock, v: Value) -> Equation:
     never=(_steps(2), _steps(4), lambda x: _until(x, 3)),
 )
 def trace_of_three_steps(c: Clock, v: Value) -> Equation:
-    """The trace of a loop of three steps is its values at all of them."""
+    """The trace of a loop of three steps is the stack of its values at all of them."""
     rows = ops.stack(on(to_step(c, 0), v), on(to_step(c, 1), v), on(to_step(c, 2), v), axis=0)
     return Equation(stack(c, v), rows, when=[exact_steps(c, 3)])
 
@@ -75,20 +75,20 @@ def row_of_few_steps(c: Clock, v: Value, k: Int, t: Int) -> Equation:
     never=(lambda x: _steps(4)(x)[-1:], lambda x: _until(x, 3)[-1:]),
 )
 def last_of_few_steps(c: Clock, v: Value, t: Int) -> Equation:
-    """The last row of the trace of a loop of two or three steps is the value at the last of them."""
+    """The last row of the trace of a loop of two or three steps is the value at its last step."""
     row = ops.expand_dims(on(to_step(c, t), v), axis=(0,))
     return Equation(tail(c, v, 1), row, when=[row_of_step(c, -1, t)])
 
 
 @law(licence="exact", stepwise=True, example=lambda x: _steps(1)(x)[-1], never=lambda x: _steps(4)(x)[-1])
 def last_of_one(x: Value) -> Equation:
-    """The last row of one row."""
+    """The last row of an array of one row is that row."""
     return Equation(ops.expand_dims(x, axis=(0,))[-1], x)
 
 
 @law(licence="exact", stepwise=True, example=lambda x: _steps(1)(x)[0], never=lambda x: _steps(4)(x)[0])
 def first_of_one(x: Value) -> Equation:
-    """The first row of one row."""
+    """The first row of an array of one row is that row."""
     return Equation(ops.expand_dims(x, axis=(0,))[0], x)
 
 
@@ -98,6 +98,6 @@ def first_of_one(x: Value) -> Equation:
     never=(lambda a: _steps(1)(T.exp(a)), lambda x: _steps(0)(x)),
 )
 def trace_of_no_steps(c: Clock, p: Clock, v: Value, shape: Text) -> Equation:
-    """The trace of a loop of no steps is empty, of the shape of its step."""
+    """The trace of a loop of no steps is empty, with rows of the shape of its step."""
     empty = const_at(p, Text("+", ("empty:", shape)))
     return Equation(stack(c, v), empty, when=[no_steps(c), static_shape(v, shape), within(c, p)])

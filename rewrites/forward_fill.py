@@ -1,4 +1,4 @@
-"""States that are held until something new comes, and states that start anew."""
+"""States that keep their value until a new one arrives (forward fill), and states that restart (segmented scans)."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from scanopt.facts.values import of_dtype
 
 
 def _trace(step: Any, x: Any, start: Any) -> Any:
-    """All values of the states, and of what else the step returns."""
+    """All values of the states, and of the other results of the step."""
     return scanopt.scan(step, x, start)[0]
 
 
@@ -26,7 +26,7 @@ def _trace(step: Any, x: Any, start: Any) -> Any:
     ),
 )
 def held_value(c: Clock, init: Value, s: State, m: Value, M: Value, x: Value, X: Value) -> Equation:
-    """x where m holds, else what was."""
+    """A state that becomes x where m holds, and keeps its value elsewhere, is a forward fill."""
     left = ops.where(m, x, delay(c, init, s, 1))
     right = seq(c, ops.forward_fill(init[-1:], M, X))
     return Equation(left, right, when=[becomes(s, left), entries(c, m, M), entries(c, x, X)])
@@ -42,7 +42,7 @@ def held_value(c: Clock, init: Value, s: State, m: Value, M: Value, x: Value, X:
     ),
 )
 def value_held_where(c: Clock, init: Value, s: State, m: Value, M: Value, x: Value, X: Value) -> Equation:
-    """What was where m holds, else x."""
+    """A state that keeps its value where m holds, and becomes x elsewhere, is a forward fill."""
     left = ops.where(m, delay(c, init, s, 1), x)
     right = seq(c, ops.forward_fill(init[-1:], ops.logical_not(M), X))
     return Equation(left, right, when=[becomes(s, left), entries(c, m, M), entries(c, x, X)])
@@ -65,7 +65,7 @@ def value_held_where(c: Clock, init: Value, s: State, m: Value, M: Value, x: Val
 def restarted_by_value(
     c: Clock, op: Op, init: Value, s: State, m: Value, M: Value, y: Value, Y: Value, x: Value, X: Value, d: Text, g: Op
 ) -> Equation:
-    """y where m holds, else op of what was and of x."""
+    """A state that becomes y where m holds, and op(s, x) elsewhere, is a segmented scan."""
     left = ops.where(m, y, op(delay(c, init, s, 1), x))
     right = seq(c, g(init[-1:], M, Y, X))
     rows = [entries(c, m, M), entries(c, y, Y), entries(c, x, X)]
@@ -89,7 +89,7 @@ def restarted_by_value(
 def continued_where(
     c: Clock, op: Op, init: Value, s: State, m: Value, M: Value, y: Value, Y: Value, x: Value, X: Value, d: Text, g: Op
 ) -> Equation:
-    """Op of what was and of x where m holds, else y."""
+    """A state that becomes op(s, x) where m holds, and y elsewhere, is a segmented scan."""
     left = ops.where(m, op(delay(c, init, s, 1), x), y)
     right = seq(c, g(init[-1:], ops.logical_not(M), Y, X))
     rows = [entries(c, m, M), entries(c, y, Y), entries(c, x, X)]
@@ -114,7 +114,7 @@ def continued_where(
 def restarted_before(
     c: Clock, op: Op, init: Value, s: State, m: Value, M: Value, z: Value, Z: Value, x: Value, X: Value, d: Text, g: Op
 ) -> Equation:
-    """Op of x and of what was, or of z where m holds."""
+    """A state that becomes op(s, x), with z in place of s where m holds, is a segmented scan."""
     left = op(ops.where(m, z, delay(c, init, s, 1)), x)
     right = seq(c, g(init[-1:], M, vmap(op, "11")(Z, X), X))
     rows = [entries(c, m, M), entries(c, z, Z), entries(c, x, X)]

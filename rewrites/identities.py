@@ -1,4 +1,4 @@
-"""What only gradients see is gone from programs: these operators give their argument."""
+"""Operators that only change gradients: in a program they return their argument."""
 
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
@@ -7,7 +7,7 @@ from scanopt.calculus.terms import Value, ops
 
 @law(licence="exact", stepwise=True, example=lambda x: T.disconnected_grad(x) * 2.0, never=lambda x: x * 2.0)
 def nothing_flows_through(x: Value) -> Equation:
-    """disconnected_grad(x) = x: gradients are built before programs."""
+    """disconnected_grad(x) = x: gradients are built before the program is optimized."""
     return Equation(ops.disconnected_grad(x), x)
 
 

@@ -1,4 +1,7 @@
-"""Parts of arrays that were put together: what is read of them may lie in one of these alone."""
+"""Parts of concatenated arrays: a part that lies in one of the arrays is read from that array.
+
+X ++ Y stands for concatenate([X, Y]) along the first axis.
+"""
 
 from typing import Any
 
@@ -23,7 +26,7 @@ def _two(x: Any) -> Any:
 
 
 def _behind(x: Any, n: Any) -> Any:
-    """The states of a loop, the initial one first."""
+    """The states of a loop, with the initial one in front."""
     return T.concatenate([T.expand_dims(x, 0), _trace(x, n)])
 
 
@@ -39,7 +42,7 @@ def _behind(x: Any, n: Any) -> Any:
     ),
 )
 def part_in_the_first(A: Value, X: Value, op: Op, k: Int, g: Op) -> Equation:
-    """A part of the first of two arrays."""
+    """A part of X ++ Y that lies in X, counted from the start, is a part of X."""
     return Equation(
         op(_JOIN(A, X)), g(A), when=[count_of_rows(A, k), in_first(op, k, g), same_type(A, X), fits(_JOIN(A, X))]
     )
@@ -56,7 +59,7 @@ def part_in_the_first(A: Value, X: Value, op: Op, k: Int, g: Op) -> Equation:
     ),
 )
 def part_past_the_first(A: Value, X: Value, op: Op, k: Int, g: Op) -> Equation:
-    """A part of the second of two arrays, counted from the start."""
+    """A part of X ++ Y that lies in Y, counted from the start, is a part of Y."""
     return Equation(
         op(_JOIN(A, X)), g(X), when=[count_of_rows(A, k), past_first(op, k, g), same_type(A, X), fits(_JOIN(A, X))]
     )
@@ -77,7 +80,7 @@ def part_past_the_first(A: Value, X: Value, op: Op, k: Int, g: Op) -> Equation:
     ),
 )
 def part_in_the_last(X: Value, A: Value, op: Op, k: Int, g: Op) -> Equation:
-    """A part of the second of two arrays, counted from the end."""
+    """A part of X ++ Y that lies in Y, counted from the end, is a part of Y."""
     return Equation(
         op(_JOIN(X, A)), g(A), when=[count_of_rows(A, k), in_last(op, k, g), same_type(X, A), fits(_JOIN(X, A))]
     )
@@ -97,7 +100,7 @@ def part_in_the_last(X: Value, A: Value, op: Op, k: Int, g: Op) -> Equation:
     ),
 )
 def part_past_the_last(X: Value, A: Value, op: Op, k: Int, g: Op) -> Equation:
-    """A part of the first of two arrays, counted from the end."""
+    """A part of X ++ Y that lies in X, counted from the end, is a part of X."""
     return Equation(
         op(_JOIN(X, A)), g(X), when=[count_of_rows(A, k), past_last(op, k, g), same_type(X, A), fits(_JOIN(X, A))]
     )
@@ -113,7 +116,7 @@ def part_past_the_last(X: Value, A: Value, op: Op, k: Int, g: Op) -> Equation:
     ),
 )
 def as_many_as_the_first(X: Value, Y: Value) -> Equation:
-    """As many rows as the first of two arrays has."""
+    """The first len(X) rows of X ++ Y are X."""
     return Equation(_JOIN(X, Y)[: X.shape[0]], X, when=[same_type(X, Y), fits(_JOIN(X, Y))])
 
 
@@ -127,7 +130,7 @@ def as_many_as_the_first(X: Value, Y: Value) -> Equation:
     ),
 )
 def all_but_the_first(X: Value, Y: Value) -> Equation:
-    """All rows but those of the first of two arrays."""
+    """The rows of X ++ Y from len(X) on are Y."""
     return Equation(_JOIN(X, Y)[X.shape[0] :], Y, when=[same_type(X, Y), fits(_JOIN(X, Y))])
 
 
@@ -142,7 +145,7 @@ def all_but_the_first(X: Value, Y: Value) -> Equation:
     ),
 )
 def joined_before(X: Value, Y: Value, Z: Value) -> Equation:
-    """Arrays that are put together, and others behind them, are put together at once."""
+    """(X ++ Y) ++ Z is one concatenation of three arrays."""
     return Equation(_JOIN(_JOIN(X, Y), Z), _JOIN(X, Y, Z), when=[same_type(X, Y), same_type(Y, Z)])
 
 
@@ -157,13 +160,13 @@ def joined_before(X: Value, Y: Value, Z: Value) -> Equation:
     ),
 )
 def joined_behind(X: Value, Y: Value, Z: Value) -> Equation:
-    """Arrays that are put together, and others before them, are put together at once."""
+    """X ++ (Y ++ Z) is one concatenation of three arrays."""
     return Equation(_JOIN(X, _JOIN(Y, Z)), _JOIN(X, Y, Z), when=[same_type(X, Y), same_type(Y, Z)])
 
 
 @law(licence="exact", stepwise=True, example=lambda X: T.concatenate([X]) * 2.0, never=lambda X: T.concatenate([X, X]))
 def joined_alone(X: Value) -> Equation:
-    """One array, put together with nothing."""
+    """The concatenation of one array is that array."""
     return Equation(_JOIN(X), X)
 
 
@@ -178,7 +181,7 @@ def joined_alone(X: Value) -> Equation:
     ),
 )
 def first_of_two(x: Value, y: Value) -> Equation:
-    """The first of two arrays along a new axis."""
+    """stack(x, y)[0] = x."""
     return Equation(_STACK(x, y)[0], x, when=[same_type(x, y), fits(_STACK(x, y))])
 
 
@@ -193,7 +196,7 @@ def first_of_two(x: Value, y: Value) -> Equation:
     ),
 )
 def second_of_two(x: Value, y: Value) -> Equation:
-    """The second of two arrays along a new axis."""
+    """stack(x, y)[1] = y."""
     return Equation(_STACK(x, y)[1], y, when=[same_type(x, y), fits(_STACK(x, y))])
 
 
@@ -208,7 +211,7 @@ def second_of_two(x: Value, y: Value) -> Equation:
     ),
 )
 def last_of_two(x: Value, y: Value) -> Equation:
-    """The same, counted from the end."""
+    """stack(x, y)[-1] = y."""
     return Equation(_STACK(x, y)[-1], y, when=[same_type(x, y), fits(_STACK(x, y))])
 
 
@@ -219,7 +222,7 @@ def last_of_two(x: Value, y: Value) -> Equation:
     never=(lambda x, n: T.concatenate([x[:n], x[n + 1 :]]), lambda x, y, n: T.concatenate([x[:n], y[n:]])),
 )
 def halves_joined(X: Value, n: Value) -> Equation:
-    """The first rows and the others are all."""
+    """X[:n] ++ X[n:] = X, for a computed n."""
     return Equation(_JOIN(X[:n], X[n:]), X)
 
 
@@ -230,5 +233,5 @@ def halves_joined(X: Value, n: Value) -> Equation:
     never=(lambda x: T.concatenate([x[:3], x[4:]]), lambda x, y: T.concatenate([x[:3], y[3:]])),
 )
 def parts_joined(X: Value, k: Int) -> Equation:
-    """The first k rows and the others are all."""
+    """X[:k] ++ X[k:] = X, for a constant k."""
     return Equation(_JOIN(X[:k], X[k:]), X)

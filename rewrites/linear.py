@@ -1,4 +1,4 @@
-"""Linear recurrences: filters where the coefficients are fixed, prefixes of composed maps where they vary."""
+"""Linear recurrences: filters if the coefficients are fixed, prefix scans of affine maps if they vary."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ from scanopt.facts.values import floating, integer, scalar
 
 
 def _trace(step: Any, x: Any, start: Any, *more: Any, n: Any = None) -> Any:
-    """All values of the states, and of what else the step returns."""
+    """All values of the states, and of the other results of the step."""
     return scanopt.scan(step, x, start, list(more), n_steps=n)[0]
 
 
@@ -35,7 +35,7 @@ def _two(y: Any) -> Any:
     ),
 )
 def smoothing(c: Clock, init: Value, s: State, a: Value, A: Value, x: Value, X: Value) -> Equation:
-    """s + (x - s)·a."""
+    """A state that becomes s + (x - s)·a (exponential smoothing) is a prefix scan of affine maps."""
     before = delay(c, init, s, 1)
     left = before + (x - before) * a
     when = [becomes(s, left), entries(c, a, A), entries(c, x, X), floating(left)]
@@ -72,7 +72,7 @@ def _power(c: Clock, init: Value, s: State, a: Value, p: Clock, when: list[Condi
     ),
 )
 def filter_of_first_order(c: Clock, init: Value, s: State, a: Value, x: Value, X: Value) -> Equation:
-    """s·a + x with a fixed number a is a filter."""
+    """A state that becomes s·a + x, with a fixed number a, is a filter."""
     left = delay(c, init, s, 1) * hold(c, a) + x
     when = [becomes(s, left), entries(c, x, X), floating(left), scalar(a)]
     return Equation(left, seq(c, ops.lfilter(init[-1:], X, a)), when=when)
@@ -91,7 +91,7 @@ def filter_of_first_order(c: Clock, init: Value, s: State, a: Value, x: Value, X
     ),
 )
 def filter_of_second_order(c: Clock, init: Value, s: State, a: Value, b: Value, x: Value, X: Value) -> Equation:
-    """(s·a + r·b) + x, with r the state before s, is a filter."""
+    """A state that becomes (s·a + r·b) + x, with r the state before s, is a filter."""
     near = delay(c, init, s, 1) * hold(c, a)
     far = delay(c, init, s, 2) * hold(c, b)
     left = near + far + x
@@ -110,7 +110,7 @@ def filter_of_second_order(c: Clock, init: Value, s: State, a: Value, b: Value, 
     ),
 )
 def linear_recurrence(c: Clock, init: Value, s: State, a: Value, A: Value, x: Value, X: Value) -> Equation:
-    """s·a + x with a that varies."""
+    """A state that becomes s·a + x, with an a that varies, is a prefix scan of affine maps."""
     left = delay(c, init, s, 1) * a + x
     when = [becomes(s, left), entries(c, a, A), entries(c, x, X), floating(left)]
     return Equation(left, seq(c, ops.linear_recurrence(init[-1:], A, X)), when=when)
@@ -130,7 +130,7 @@ def linear_recurrence(c: Clock, init: Value, s: State, a: Value, A: Value, x: Va
     ),
 )
 def linear_recurrence_of_integers(c: Clock, init: Value, s: State, a: Value, A: Value, x: Value, X: Value) -> Equation:
-    """The same for integers, modulo 2^k."""
+    """A state that becomes s·a + x is a prefix scan of affine maps, for integers modulo 2^k."""
     left = delay(c, init, s, 1) * a + x
     when = [becomes(s, left), entries(c, a, A), entries(c, x, X), integer(left)]
     return Equation(left, seq(c, ops.linear_recurrence(init[-1:], A, X)), when=when)
@@ -148,7 +148,7 @@ def linear_recurrence_of_integers(c: Clock, init: Value, s: State, a: Value, A: 
     ),
 )
 def power_of_invariant(c: Clock, init: Value, s: State, a: Value, p: Clock) -> Equation:
-    """A state times the same value again and again ends with a power of it."""
+    """The last value of s·a, with a fixed a, is the initial state times a power of a."""
     return _power(c, init, s, a, p, [floating(delay(c, init, s, 1) * hold(c, a))])
 
 
@@ -164,7 +164,7 @@ def power_of_invariant(c: Clock, init: Value, s: State, a: Value, p: Clock) -> E
     ),
 )
 def power_of_integers(c: Clock, init: Value, s: State, a: Value, p: Clock) -> Equation:
-    """The same for integers, modulo 2^k."""
+    """The last value of s·a, with a fixed a, is the initial state times a power of a, for integers modulo 2^k."""
     return _power(c, init, s, a, p, [integer(delay(c, init, s, 1) * hold(c, a))])
 
 
@@ -180,7 +180,7 @@ def power_of_integers(c: Clock, init: Value, s: State, a: Value, p: Clock) -> Eq
     ),
 )
 def affine_power(c: Clock, init: Value, s: State, a: Value, b: Value, p: Clock) -> Equation:
-    """The last of s·a + b, with a and b fixed."""
+    """The last value of s·a + b, with a and b fixed, is a power of an affine map."""
     return _affine_power(c, init, s, a, b, p, floating)
 
 
@@ -196,5 +196,5 @@ def affine_power(c: Clock, init: Value, s: State, a: Value, b: Value, p: Clock) 
     ),
 )
 def affine_power_of_integers(c: Clock, init: Value, s: State, a: Value, b: Value, p: Clock) -> Equation:
-    """The same for integers, modulo 2^k."""
+    """The last value of s·a + b, with a and b fixed, is a power of an affine map, for integers modulo 2^k."""
     return _affine_power(c, init, s, a, b, p, integer)

@@ -1,4 +1,4 @@
-"""Looking up rows 0, 1, ... n-1, as a loop over a counter does, is taking the first n rows."""
+"""Gathers by 0, 1, ... n-1, as in a loop over a counter, are slices."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def _rows(W: Any, *bounds: Any) -> Any:
     never=lambda X, p: scanopt.map(lambda row, i: row[i], [X, p])[0],
 )
 def lookups_at_once(W: Value, places: Value) -> Equation:
-    """One row for each step is all rows at once."""
+    """A gather of one row per step is one gather for all steps."""
     one_by_one = vmap(ops("getitem", index=("in",)), "01")
     return Equation(one_by_one(W, places), _LOOKUP(W, places))
 
@@ -40,7 +40,7 @@ def lookups_at_once(W: Value, places: Value) -> Equation:
     never=(lambda W, x: _rows(W, x.shape[0]), lambda W: _rows(W, 1, W.shape[0]), lambda W: _rows(W, 0, W.shape[0], 2)),
 )
 def all_rows_in_order(W: Value) -> Equation:
-    """All rows in their order are the array."""
+    """Gathering all rows in order returns the array."""
     count = ops.arange(const_int(0), W.shape[0], const_int(1), dtype="int64")
     return Equation(_LOOKUP(W, count), W)
 
@@ -52,7 +52,7 @@ def all_rows_in_order(W: Value) -> Equation:
     never=(lambda W, n: W[n], lambda W, n: _rows(W, 1, n), lambda W, n: _rows(W, 0, n, 2)),
 )
 def first_rows_in_order(W: Value, n: Value) -> Equation:
-    """The first n rows in their order; IndexError where there are fewer."""
+    """Gathering rows 0 to n-1 is the slice [:n]; it raises IndexError where there are fewer."""
     zero = const_int(0)
     rows = ops.maximum(n, zero)
     checked = ops.minimum(rows, _IN_BOUNDS(W.shape[0], rows))
@@ -69,7 +69,7 @@ def _count(start: Value, stop: Value) -> Value:
     never=(lambda n, p: T.arange(p.shape[0]) + n, lambda n, p: T.arange(n, p.shape[0]) + 2),
 )
 def count_moved_up(a: Value, n: Value, k: Value) -> Equation:
-    """A count with a number added begins and ends later."""
+    """A range plus a number is a range with both bounds moved up."""
     return Equation(_count(a, n) + k, _count(a + k, n + k), when=[small_integer(a), positive(k)])
 
 
@@ -79,7 +79,8 @@ def count_moved_up(a: Value, n: Value, k: Value) -> Equation:
     never=(lambda n, p: T.arange(p.shape[0]) - n, lambda n, p: T.arange(n, p.shape[0]) - 2),
 )
 def count_moved_down(a: Value, n: Value, k: Value) -> Equation:
-    """A count with a number taken away begins and ends earlier; what would be too low to go lower is empty."""
+    """A range minus a number is a range with both bounds moved down; max(n, a) keeps the upper one from
+    underflowing."""
     right = _count(a - k, ops.maximum(n, a) - k)
     return Equation(_count(a, n) - k, right, when=[small_integer(a), positive(k)])
 
@@ -91,7 +92,7 @@ def count_moved_down(a: Value, n: Value, k: Value) -> Equation:
     never=(lambda W: _rows(W, -1, W.shape[0]), lambda W: _rows(W, W.shape[0]), lambda W, n: _rows(W, n, W.shape[0])),
 )
 def rows_from_a_place(W: Value, a: Value, n: Value) -> Equation:
-    """Rows a to n-1 in their order; IndexError where there are fewer, if any is looked up."""
+    """Gathering rows a to n-1 is the slice [a:n]; it raises IndexError where there are fewer, if it reads any row."""
     end = ops.where(ops.greater(n, a), n, const_int(0))
     checked = ops.minimum(end, _IN_BOUNDS(W.shape[0], end))
     return Equation(_LOOKUP(W, _count(a, n)), W[a:checked], when=[positive(a)])
@@ -114,7 +115,7 @@ def count_below_its_end(n: Value) -> Equation:
     never=(lambda x, n: T.roll(T.roll(x, n), 1), lambda x, n: T.roll(T.roll(x, 1), n), lambda x: T.roll(x, 1)),
 )
 def rolled_twice(X: Value, k: Value, j: Value) -> Equation:
-    """Rolled by k and then by j is rolled by j + k."""
+    """roll by k, then by j, is roll by j + k."""
     n = X.shape[0]
     count = _count(const_int(0), n)
     once = _LOOKUP(X, ops.remainder(count - k, n))
@@ -127,7 +128,7 @@ _ZERO, _ONE = T.constant(0, dtype="int64"), T.constant(1, dtype="int64")
 
 
 def _by_hand(x: Any, first: Any, more: Any = 1, n: Any = None) -> Any:
-    """Entries by a counter that the loop counts itself."""
+    """Entries at an index that the loop counts itself."""
     step = lambda s, i, x: [T.tanh(s + x[i]), i + more]  # noqa: E731
     return scanopt.scan(step, None, [T.constant(0.0, dtype="float64"), first], [x], n_steps=n)[0][0]
 
@@ -148,7 +149,7 @@ def _count_until(n: Any) -> Any:
     ),
 )
 def counter_as_sequence(c: Clock, init: Value, s: State, p: Clock) -> Equation:
-    """A state that counts the steps is a sequence."""
+    """A state that counts the steps is a sequence, an arange."""
     left = delay(c, init, s, 1)
     zero, one = const_at(p, "int64:0"), const_at(p, "int64:1")
     count = ops.arange(zero, steps(c), one, dtype="int64") + init[-1]

@@ -1,4 +1,4 @@
-"""Loops of the same length are one loop; what one makes the other reads at once (ScanMerge)."""
+"""Loops of the same length are fused into one; what one produces, the other reads at the same step (ScanMerge)."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def _sum_until(x: Any, start: Any = None) -> Any:
     ),
 )
 def loops_of_equal_length(c: Clock, d: Clock) -> Equation:
-    """Two loops with the same number of steps, side by side, are one loop."""
+    """Two independent loops with the same number of steps are one loop."""
     return Equation(c, d, when=[same_steps(c, d), runs_all(c), runs_all(d)])
 
 
@@ -56,7 +56,8 @@ def loops_of_equal_length(c: Clock, d: Clock) -> Equation:
     ),
 )
 def loops_that_end_alike(c: Clock, d: Clock) -> Equation:
-    """Two loops with as many steps whose conditions are equal at every step, by coinduction, are one loop."""
+    """Two independent loops of equal length, whose end conditions are equal at every step (by coinduction), are one
+    loop."""
     return Equation(c, d, when=[ends_alike(c, d)])
 
 
@@ -68,7 +69,7 @@ def loops_that_end_alike(c: Clock, d: Clock) -> Equation:
     never=lambda x, n: scanopt.scan(lambda s: T.tanh(s), None, [x], n_steps=n)[0],
 )
 def sequence_of_trace(c: Clock, v: Value) -> Equation:
-    """Reading a trace entry by entry in the loop that makes it is reading the value.
+    """Reading a trace row by row in the loop that makes it is reading the value itself.
 
     A sequence has as many rows as the loop has steps, so that loop ran all of them.
     """
@@ -82,5 +83,5 @@ def sequence_of_trace(c: Clock, v: Value) -> Equation:
     never=lambda x: x.shape[0],
 )
 def length_of_sequence(c: Clock, X: Value) -> Equation:
-    """What is read entry by entry has as many rows as there are steps."""
+    """An array that is read row by row has as many rows as the loop has steps."""
     return Equation(X.shape[0], steps(c), when=[rows(X, c)])

@@ -1,6 +1,6 @@
-"""Equal inputs, equal outputs and equal states are one (ScanMergeInOut).
+"""Equal inputs, equal outputs and equal states are merged (ScanMergeInOut).
 
-Equal inputs and outputs need no law: terms that are equal are one term.
+Equal inputs and outputs need no law: equal terms are one e-class already.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ def _of_other(v: Any, s: Any, r: Any) -> Any:
 
 
 def _two(x: Any, a: Any, b: Any, first: Any, second: Any) -> Any:
-    """Two states of one loop, from a and b; how each changes."""
+    """A loop with two states, which start at a and b and are updated by the two functions."""
     s, r = scanopt.scan(lambda v, s, r: [first(v, s, r), second(v, s, r)], x, [a, b])[0]
     return s * r
 
@@ -50,7 +50,7 @@ def _apart(x: Any, a: Any, b: Any, end: bool) -> Any:
     ),
 )
 def equal_states(c: Clock, s: State, r: State) -> Equation:
-    """States of one loop that are equal at every step, by coinduction, are one."""
+    """States that are equal at every step, by coinduction, are one state."""
     return Equation(s, r, when=[equal_in_time(c, s, c, r)])
 
 
@@ -62,5 +62,5 @@ def equal_states(c: Clock, s: State, r: State) -> Equation:
     never=lambda x, a: _two(x, a, a, _tanh, lambda v, s, r: T.tanh(v)),
 )
 def states_of_equal_updates(s: State, r: State) -> Equation:
-    """States that become the same are one, whatever they start from."""
+    """States with the same update are one state; the initial values may differ."""
     return Equation(s, r, when=[become_alike(s, r)])

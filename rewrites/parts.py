@@ -1,4 +1,4 @@
-"""Parts of parts, and loops of which only a part is read: fewer steps are run, fewer rows kept (ScanSaveMem)."""
+"""Parts of parts, and loops of which only a part is read: they run fewer steps and keep fewer rows (ScanSaveMem)."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def _decay_until(x: Any, n: Any) -> Any:
     never=(lambda x, n: _decay(x, n)[:, 1:][0], lambda x: x[-3:][1], lambda x, k: x[k:][0]),
 )
 def part_of_a_part(X: Value, g: Op, h: Op, op: Op) -> Equation:
-    """A part of a part of an array is a part of it; axes in another order, and again, are in a third order."""
+    """A part of a part of an array is one part of it; two transposes are one transpose."""
     return Equation(g(h(X)), op(X), when=[part_of_part(g, h, op)])
 
 
@@ -48,7 +48,7 @@ def part_of_a_part(X: Value, g: Op, h: Op, op: Op) -> Equation:
     never=(lambda x: x[::-1][::-2], lambda X: T.transpose(T.expand_dims(X, 2), (1, 2, 0)) * 2.0),
 )
 def arranged_back(X: Value, g: Op, h: Op) -> Equation:
-    """Rows in reverse, in reverse, are the rows; axes are swapped back."""
+    """Reversing twice, or transposing there and back, does nothing."""
     return Equation(g(h(X)), X, when=[undone(g, h)])
 
 
@@ -60,7 +60,7 @@ def arranged_back(X: Value, g: Op, h: Op) -> Equation:
     never=lambda X: X[1:] * 2.0,
 )
 def all_rows_by_bounds(X: Value, op: Op) -> Equation:
-    """All rows, in order."""
+    """A slice whose constant bounds include all rows is the array."""
     return Equation(op(X), X, when=[takes_all(op)])
 
 
@@ -70,7 +70,7 @@ def all_rows_by_bounds(X: Value, op: Op) -> Equation:
     never=(lambda X, Y: X[: Y.shape[0]] * 2.0, lambda X: X[: X.shape[1]] * 2.0),
 )
 def all_rows_by_length(X: Value) -> Equation:
-    """As many rows as there are."""
+    """X[:len(X)] = X."""
     return Equation(X[: X.shape[0]], X)
 
 
@@ -81,7 +81,7 @@ def all_rows_by_length(X: Value) -> Equation:
     never=lambda x, n: _decay(x, n)[1:-1],
 )
 def part_of_last_rows(c: Clock, v: Value, op: Op, k: Int, g: Op) -> Equation:
-    """What is read of the last rows of a trace needs no more of it than these."""
+    """A part that reads only the last k rows of a trace needs only these rows of it."""
     return Equation(op(stack(c, v)), g(tail(c, v, k)), when=[reads_last(op, k, g)])
 
 
@@ -92,7 +92,7 @@ def part_of_last_rows(c: Clock, v: Value, op: Op, k: Int, g: Op) -> Equation:
     never=lambda x, n: _decay(x, n)[1:][::-2],
 )
 def part_of_part_of_last_rows(c: Clock, v: Value, g: Op, h: Op, k: Int) -> Equation:
-    """What is read of a part of a trace, if only of its last rows, needs no more of it than these."""
+    """A part of a part of a trace that reads only its last k rows needs only these rows of it."""
     return Equation(g(h(stack(c, v))), g(h(tail(c, v, k))), when=[reads_last_of(g, h, k)])
 
 
@@ -103,7 +103,7 @@ def part_of_part_of_last_rows(c: Clock, v: Value, g: Op, h: Op, k: Int) -> Equat
     never=(lambda X: X[:, 0] * 2.0, lambda X, k: X[1, :k] * 2.0),
 )
 def rows_then_their_parts(X: Value, op: Op, g: Op, h: Op, bounds: Args) -> Equation:
-    """Rows are taken first, parts of each of them then."""
+    """An index with several axes takes rows first, then a part of each row."""
     return Equation(op(X, bounds), g(h(X, bounds)), when=[in_two(op, g, h)])
 
 
@@ -114,7 +114,7 @@ def rows_then_their_parts(X: Value, op: Op, g: Op, h: Op, bounds: Args) -> Equat
     never=(lambda X: X[:, 0] * 2.0, lambda X, k: X[:k, :k] * 2.0),
 )
 def rows_then_parts_by_bounds(X: Value, op: Op, g: Op, h: Op, bounds: Args) -> Equation:
-    """Rows are taken first, parts of each of them, by computed bounds, then."""
+    """An index with several axes takes rows first, then a part of each row by computed bounds."""
     return Equation(op(X, bounds), g(h(X), bounds), when=[rows_before(op, g, h)])
 
 
@@ -125,7 +125,7 @@ def rows_then_parts_by_bounds(X: Value, op: Op, g: Op, h: Op, bounds: Args) -> E
     never=lambda X, k: X[:, :k][1] * 2.0,
 )
 def rows_before_parts(X: Value, g: Op, h: Op, f: Op, bounds: Args) -> Equation:
-    """Rows of parts of all rows are parts of these rows."""
+    """Taking rows of parts is taking parts of these rows: the rows are taken first."""
     return Equation(g(h(X), bounds), f(g(X, bounds)), when=[rows_first(g, h, f)])
 
 
@@ -136,7 +136,7 @@ def rows_before_parts(X: Value, g: Op, h: Op, f: Op, bounds: Args) -> Equation:
     never=lambda x, n: _decay(x, n)[1:],
 )
 def first_rows(c: Clock, v: Value, op: Op, k: Int) -> Equation:
-    """The first rows of a trace are the trace of so many steps, or of fewer where the loop ends before."""
+    """The first k rows of a trace are the trace of a loop that runs at most k steps."""
     rows = stack(cut(c, k), on(to_cut(c, k), v))
     return Equation(op(stack(c, v)), rows, when=[takes_first(op, k)])
 
@@ -148,7 +148,7 @@ def first_rows(c: Clock, v: Value, op: Op, k: Int) -> Equation:
     never=lambda x, n: _decay(x, n)[1:],
 )
 def part_of_first_rows(c: Clock, v: Value, op: Op, k: Int) -> Equation:
-    """What is read of the first rows of a trace needs no more steps than these."""
+    """A part that reads only the first k rows of a trace needs at most k steps."""
     rows = stack(cut(c, k), on(to_cut(c, k), v))
     return Equation(op(stack(c, v)), op(rows), when=[reads_first(op, k)])
 
@@ -160,6 +160,6 @@ def part_of_first_rows(c: Clock, v: Value, op: Op, k: Int) -> Equation:
     never=(lambda x, y: x[y.shape[0] - 1], lambda x: x[x.shape[0] - 2]),
 )
 def last_by_length(X: Value) -> Equation:
-    """The row before the end, counted from the start."""
+    """X[len(X) - 1] = X[-1]."""
     place = X.shape[0] - const_int(1)
     return Equation(X[place], X[-1])

@@ -28,7 +28,7 @@ def _horner(step: Any, x: Any, start: Any, a: Any) -> Any:
     ),
 )
 def horner(c: Clock, init: Value, s: State, x: Value, y: Value, Y: Value, p: Clock) -> Equation:
-    """The last of s·x + y with x fixed is a polynomial of x."""
+    """The last value of s·x + y, with a fixed x, is a polynomial in x."""
     new = delay(c, init, s, 1) * hold(c, x) + y
     last = ops.polynomial(init[-1:], x, Y)
     row = one_row(c, last, p)
@@ -53,6 +53,6 @@ def _terms(f: Any, x: Any, *more: Any) -> Any:
     ),
 )
 def powers_of_one_base(x: Value, E: Value) -> Equation:
-    """Powers of one base with integers as exponents, all together."""
+    """Powers of one base with a vector of integer exponents are computed together."""
     left = vmap(ops.power, "01")(x, E)
     return Equation(left, ops.powers(x, E), when=[floating(x), integer(E), vector(E)])

@@ -1,4 +1,5 @@
-"""Chains of products in the order that is cheapest: two weights in a row are one, a row before a column."""
+"""Chains of matrix products in the cheapest order: weights are multiplied once outside the loop, vectors from their
+side."""
 
 from typing import Any
 
@@ -11,7 +12,7 @@ from scanopt.calculus.terms import Text, Value, dtype, ndim, ops
 
 @fact
 def chain(x: Value, Y: Value, z: Value, *, d: Text, u: Value, v: Value) -> Rules:
-    """x Y z is a product in one order or the other: of one dtype, Y a matrix, x and z matrices or vectors."""
+    """x Y z is a product that can be associated either way: of one dtype, Y a matrix, x and z matrices or vectors."""
     yield when(
         u.is_(ops.dot(x, Y)), v.is_(ops.dot(u, z)), d.is_(dtype(x)), d.is_(dtype(Y)), d.is_(dtype(z)), ndim(Y).is_(2)
     ).then(chain(x, Y, z))
@@ -24,7 +25,7 @@ _SOURCE = "user guide of scan, Optimizing Scan's performance: Graph optimization
 
 
 def _two_weights(X: Any, W: Any) -> Any:
-    """A network whose state goes through two weights in a row."""
+    """A network whose state is multiplied by two weight matrices in a row."""
     step = lambda x, h, w, v: T.tanh(x + T.dot(T.dot(h, w), v))  # noqa: E731
     return scanopt.scan(step, X, [T.zeros_like(W[0])], [W, T.exp(W)], n_steps=X.shape[0])[0]
 

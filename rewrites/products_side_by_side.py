@@ -1,6 +1,6 @@
-"""Products that share an operand are one product: the four of an LSTM, with their weights joined outside the loop.
+"""Products that share an operand are one product: the four gates of an LSTM, with weights joined outside the loop.
 
-The documents' "Optimizing Scan's performance" describes it as what Theano cannot do.
+The documents' "Optimizing Scan's performance" describes this as something that Theano cannot do.
 """
 
 from typing import Any
@@ -15,12 +15,13 @@ from scanopt.facts.loops import within
 
 @fact
 def numbered_beside(c: Clock, x: Value, W: Value, op: Op, g: Int, k: Int) -> None:
-    """W is number k of group g, matrices that x is multiplied with in c; op reads columns of a product (given)."""
+    """W is matrix number k of group g, the matrices that x is multiplied by in c; op takes columns of a product
+    (given)."""
 
 
 @fact
 def last_beside(W: Value, g: Int, k: Int) -> None:
-    """W is the last matrix of group g, number k (given)."""
+    """W, number k, is the last matrix of group g (given)."""
 
 
 @fact
@@ -32,15 +33,16 @@ def side_by_side(g: Int, k: Int, xs: Args, *, c: Clock, op: Op, W: Value, x: Val
 
 @fact
 def begins_at(g: Int, k: Int, n: Value, *, c: Clock, op: Op, p: Clock, V: Value, W: Value, x: Value) -> Rules:
-    """The first column of number k among those of all of group g."""
+    """In the joined matrix of group g, matrix number k begins at column n."""
     yield when(numbered_beside(c, x, W, op, g, 0), within(c, p)).then(begins_at(g, 0, const_at(p, "int64:0")))
     yield when(numbered_beside(c, x, V, op, g, k), begins_at(g, k, n)).then(begins_at(g, k + 1, n + V.shape[1]))
 
 
 @fact
 def beside(c: Clock, x: Value, W: Value, C: Value, n: Value, op: Op, *, g: Int, k: Int, xs: Args) -> Rules:
-    """x is multiplied with W, and with other matrices that never change in c; C has all their columns, those of W
-    from n on; op reads columns of a product.
+    """x is multiplied by W and by other loop-invariant matrices in c; C joins their columns, those of W start at n.
+
+    op takes columns of a product.
     """
     yield when(numbered_beside(c, x, W, op, g, k), side_by_side(g, 0, xs), begins_at(g, k, n)).then(
         beside(c, x, W, ops.concatenate(xs, axis=1), n, op)
@@ -61,7 +63,7 @@ def _gates(X: Any, W: Any) -> Any:
     never=lambda X, W: scanopt.scan(lambda x, h, w: T.tanh(x + T.dot(h, w)), X, [T.zeros_like(W[0])], [W])[0],
 )
 def product_with_columns(c: Clock, x: Value, W: Value, C: Value, n: Value, op: Op) -> Equation:
-    """A product is some columns of the product with all matrices side by side."""
+    """A product with one matrix is a range of columns of the product with all matrices joined."""
     stop = n + W.shape[1]
     return Equation(
         ops.dot(x, hold(c, W)), op(ops.dot(x, hold(c, C)), hold(c, n), hold(c, stop)), when=[beside(c, x, W, C, n, op)]

@@ -1,10 +1,7 @@
-"""The last value of a sum of products is one product (PushOutDot1): it contracts the steps, too.
+"""The last value of a sum of products is one product, which contracts the steps too (PushOutDot1).
 
-Sums of outer products, of products of matrices and vectors, and of arrays that rows are added to: what
-the gradients with respect to weights are.
-
-Of products of rows it is one product that contracts the rows, too; of arrays that rows are added
-to, it is that array with all of them added.
+This covers sums of outer products, of matrix-vector products and of arrays to which rows are added (scatters): the
+gradients with respect to weights.  A sum of scatters becomes one scatter of all rows.
 """
 
 from typing import Any
@@ -42,14 +39,13 @@ ALONE = ("1", "10", "100", "1000", "10000")
 
 @fact
 def contracts(op: Op, k: Text, g: Op) -> None:
-    """The sum of op(a, b) over pairs of rows, of two arrays with so many axes (any for ""), is g of the arrays
-    (given).
-    """
+    """The sum of op(a, b) over pairs of rows of two arrays is g of the arrays; k gives their numbers of axes, or ""
+    (given)."""
 
 
 @fact
 def additive(op: Op) -> None:
-    """op(x + y) = op(x) + op(y), bit for bit, with the rest of its arguments fixed (given)."""
+    """op(x + y) = op(x) + op(y), bit for bit, if the other arguments of op are fixed (given)."""
 
 
 @fact
@@ -64,14 +60,12 @@ def bilinear(op: Op) -> None:
 
 @fact
 def scatters(op: Op, k: Text, g: Op) -> None:
-    """g adds rows at many places where op adds one, or where op adds rows at many, at more; op takes so many indices
-    (given).
-    """
+    """g adds rows at many places at once where op adds one row, or those of one step; op takes k indices (given)."""
 
 
 @hint
 def to_add_up(X: Value, *, i: Value, op: Op, r: Args, V: Value, Y: Value) -> Rules:
-    """The rows of X are added up."""
+    """The program, or a law, sums the rows of X."""
     yield when(V.is_(ops.fold(i, X, ufunc="add"))).then(to_add_up(X))
     yield when(V.is_(ops.sum(X, axis=(0,), keepdims=False))).then(to_add_up(X))
     yield when(to_add_up(V), V.is_(vmap(op, "11")(X, Y)), termwise(op)).then(to_add_up(X), to_add_up(Y))
@@ -98,7 +92,7 @@ def adds_up(
     Y: Value,
     z: Value,
 ) -> Rules:
-    """S is the sum of the rows of X, of their dtype: the same products or the same rows, added in some order."""
+    """S is the sum of the rows of X, in their dtype: the same products or rows, added in some order."""
     yield when(adds_up(X, S)).then(added(X).gets(S))
     yield when(
         to_add_up(X), X.is_(vmap(op, "11")(A, B)), contracts(op, k, g), k.is_(to_string(ndim(A)) + to_string(ndim(B)))
@@ -136,20 +130,20 @@ def adds_up(
 
 @fact
 def sums_alike(X: Value) -> Rules:
-    """Sums of X are of its dtype: those of bools and of small integers are wider."""
+    """Sums of X have the dtype of X; those of bools and small integers are wider."""
     for d in ("int64", "uint64", "float16", "float32", "float64", "complex64", "complex128"):
         yield when(dtype(X).is_(d)).then(sums_alike(X))
 
 
 @fact
 def sums_until(c: Clock, s: State, x: Value, *, a: Value, b: Value, g: Op, k: Text, op: Op, u: Value) -> Rules:
-    """c may end early; x, near the spine of s and known without it, is one of those products."""
+    """c may end early; x, an argument on the spine of s that is known without s, is such a product."""
     yield when(apart(s, x), x.is_(op(a, b)), contracts(op, k, g), until(c, u)).then(sums_until(c, s, x))
 
 
 @fact
 def adds_up_freely(X: Value, S: Value, *, A: Value, a: Value, b: Value, B: Value, op: Op) -> Rules:
-    """S is the sum of the rows of X, with what they have in common taken out (infinities aside).
+    """S is the sum of the rows of X, with a common factor taken out (infinities aside).
 
     Sums of integers are of a wider dtype.
     """
@@ -162,18 +156,18 @@ def adds_up_freely(X: Value, S: Value, *, A: Value, a: Value, b: Value, B: Value
 
 
 def _last(part: Any, xs: Any, start: Any, *more: Any) -> Any:
-    """The last of a sum of what a function makes of the entries."""
+    """The last value of a state to which part(*entries) is added at each step."""
     return scanopt.scan(lambda *a: a[len(xs)] + part(*a[: len(xs)], *a[len(xs) + 1 :]), xs, [start], more)[0][-1]
 
 
 def _until(step: Any, X: Any, Y: Any, start: Any) -> Any:
-    """All values of a state, until an entry is large."""
+    """All values of a state, until the sum of an entry is large."""
     more = [None] if isinstance(step(X[0], Y[0], start), list) else []
     return scanopt.scan(lambda v, w, s: (step(v, w, s), scanopt.until(v.sum() > 2)), [X, Y], [start, *more])[0]
 
 
 def _narrow_and_wide(x: Any, Y: Any) -> Any:
-    """A sum of products of 32 bits, step by step, and with 64 bits."""
+    """A sum of 32-bit products: once step by step in 32 bits, once in 64 bits."""
     rows, _ = scanopt.map(lambda a, v: a * v, [x, Y])
     return _last(lambda a, v: a * v, [x, Y], Y[0] * 0) + rows.sum(axis=0)
 
@@ -195,9 +189,9 @@ def _narrow_and_wide(x: Any, Y: Any) -> Any:
     ),
 )
 def last_of_sum_of_products(init: Value, X: Value, S: Value, d: Text) -> Equation:
-    """Rows that are products come to one row, one product, of the dtype of the state.
+    """A sum of products is one product, in the dtype of the state, added by a fold of one row.
 
-    Adding that row is left to the fold: it raises where the row does not fit the state.
+    The fold raises if the product does not fit the state.
     """
     return Equation(
         ops.fold(init, X, ufunc="add"),
@@ -219,7 +213,7 @@ def last_of_sum_of_products(init: Value, X: Value, S: Value, d: Text) -> Equatio
     ),
 )
 def sum_of_products(X: Value, S: Value) -> Equation:
-    """The sum of rows that are products is one product, of their dtype."""
+    """The sum of rows that are products is one product, in their dtype."""
     return Equation(ops.sum(X, axis=(0,), keepdims=False), S, when=[adds_up(X, S), sums_alike(X)])
 
 
@@ -235,7 +229,7 @@ def sum_of_products(X: Value, S: Value) -> Equation:
     ),
 )
 def last_of_sum_until(c: Clock, init: Value, s: State, x: Value, p: Clock) -> Equation:
-    """A loop that may end early has added up the products of the steps that it ran: the rows of their trace."""
+    """A loop that may end early has summed the products of the steps that it ran: the rows of their trace."""
     new = delay(c, init, s, 1) + x
     rows = stack(c, x)
     last = row_of(rows, ops.fold(init[-1:], rows, ufunc="add"), p)
@@ -252,7 +246,7 @@ def last_of_sum_until(c: Clock, init: Value, s: State, x: Value, p: Clock) -> Eq
     ),
 )
 def last_of_sum_of_multiples(init: Value, X: Value, S: Value, d: Text) -> Equation:
-    """What products with one and the same value add up to is the product with what the others add up to."""
+    """A common factor is taken out of a sum of products."""
     return Equation(
         ops.fold(init, X, ufunc="add"),
         ops.fold(init, ops.expand_dims(S, axis=(0,)), ufunc="add"),

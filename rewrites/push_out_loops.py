@@ -1,7 +1,7 @@
-"""A loop inside a loop, once for all steps of the outer one: loops change places, and the outer one is an axis.
+"""A loop inside a loop runs once for all outer steps: the loops are interchanged and the outer one becomes an axis.
 
-d is a loop inside c; lift(c, d) stands beside c.  Its values are those of d at all steps of c, along a new first axis;
-what neither loop changes, and what both read alike, is not repeated for each step of c: it is *shared*.
+d is a loop inside c; lift(c, d) stands beside c.  Its values are those of d at all steps of c, along a new first axis.
+A value that is the same at all steps of c is *shared*: it is not repeated along that axis.
 """
 
 from typing import Any
@@ -42,7 +42,7 @@ from scanopt.facts.values import forward
 
 @fact
 def liftable(c: Clock, d: Clock, *, n: Value) -> Rules:
-    """d is a loop inside c that runs as many steps at each step of c, and neither ends early."""
+    """d is a loop inside c with the same number of steps at each step of c, and neither ends early."""
     yield when(runs_all(c), runs_all(d), steps(d).is_(hold(c, n))).then(liftable(c, d))
 
 
@@ -66,14 +66,14 @@ def differing(xs: Args, *, r: Args, v: Value) -> Rules:
 
 @hint
 def to_lift(c: Clock, d: Clock, xs: Args, *, op: Op, r: Args, v: Value, w: Value) -> Rules:
-    """The values of the list, or of one that it is the rest of, are asked for at all steps of c."""
+    """The values of the list, or of one that it is a tail of, are needed at all steps of c."""
     yield when(w.is_(on(lifted(c, d), op(xs)))).then(to_lift(c, d, xs))
     yield when(to_lift(c, d, xs), xs.is_(args(v, r))).then(to_lift(c, d, r))
 
 
 @fact
 def shared(c: Clock, d: Clock, v: Value, y: Value, *, r: Args, x: Value, X: Value, xs: Args, Y: Value) -> Rules:
-    """v of d is the same at all steps of c: y of lift(c, d)."""
+    """v in d is the same at all steps of c: it is y in lift(c, d)."""
     yield when(to_lift(c, d, xs), xs.is_(args(v, r)), x.is_(held_as(d, v)), y.is_(held_as(c, x))).then(
         shared(c, d, v, hold(lift(c, d), y))
     )
@@ -84,7 +84,7 @@ def shared(c: Clock, d: Clock, v: Value, y: Value, *, r: Args, x: Value, X: Valu
 
 @fact
 def shared_list(c: Clock, d: Clock, xs: Args, o: Args, *, r: Args, v: Value, y: Value) -> Rules:
-    """All values of the list xs are shared: those of the second one."""
+    """All values of the list xs are shared; the second list has them in lift(c, d)."""
     yield when(to_lift(c, d, xs), xs.is_(args())).then(shared_list(c, d, xs, xs))
     yield when(to_lift(c, d, xs), xs.is_(args(v, r)), shared(c, d, v, y), shared_list(c, d, r, o)).then(
         shared_list(c, d, xs, args(y, o))
@@ -93,13 +93,14 @@ def shared_list(c: Clock, d: Clock, xs: Args, o: Args, *, r: Args, v: Value, y: 
 
 @fact
 def next_to_lift(c: Clock, d: Clock, xs: Args, v: Value, r: Args) -> Rules:
-    """The values of the list xs, v and those of r, are asked for at all steps of c."""
+    """The list xs, which is v followed by r, is needed at all steps of c."""
     yield when(to_lift(c, d, xs), xs.is_(args(v, r))).then(next_to_lift(c, d, xs, v, r))
 
 
 @fact
 def lifted_list(c: Clock, d: Clock, xs: Args, o: Args, f: Text, *, r: Args, v: Value, y: Value) -> Rules:
-    """The values of the list xs, shared (flag 0) or at all steps of c (flag 1), at least one of these."""
+    """The values of xs in lift(c, d), with a flag each: 0 shared, 1 with an axis for the steps of c; at least one
+    has it."""
     yield when(next_to_lift(c, d, xs, v, r), differs(v), shared_list(c, d, r, o), flags_of(o, f)).then(
         lifted_list(c, d, xs, args(on(lifted(c, d), v), o), "1" + f)
     )
@@ -113,7 +114,7 @@ def lifted_list(c: Clock, d: Clock, xs: Args, o: Args, f: Text, *, r: Args, v: V
 
 @fact
 def flags_of(o: Args, f: Text, *, c: Clock, d: Clock, p: Args, xs: Args, y: Value) -> Rules:
-    """As many flags 0 as the shared list has values."""
+    """A string of zeros, one for each value of the shared list."""
     yield when(shared_list(c, d, xs, o), o.is_(args())).then(flags_of(o, ""))
     yield when(shared_list(c, d, xs, o), o.is_(args(y, p)), flags_of(p, f)).then(flags_of(o, "0" + f))
 
@@ -141,7 +142,7 @@ def moves_up(
     X: Value,
     xs: Args,
 ) -> Rules:
-    """Values of d are asked for at all steps of c."""
+    """Values of d are needed at all steps of c: lift(c, d) computes them."""
     yield when(e.is_(lift(c, d)), within(c, p)).then(moves_up(c, d), within(e, p))
     yield when(e.is_(lift(c, d)), steps(d).is_(hold(c, n))).then(steps(e).equals(n))
     yield when(w.is_(on(m, hold(d, X))), m.is_(lifted(c, d)), regular(X)).then(w.equals(hold(lift(c, d), stack(c, X))))
@@ -172,13 +173,13 @@ def _each(X: Any) -> Any:
 
 
 def _growing(p: Any, a: Any) -> Any:
-    """Inner loops of lengths that differ."""
+    """Inner loops of different lengths."""
     step = lambda n, s: scanopt.scan(lambda v: T.tanh(v), None, [s], n_steps=n)[0][-1:]  # noqa: E731
     return scanopt.map(step, abs(p) % 4 + 1, [a])[0]
 
 
 def _recurrent(X: Any, a: Any) -> Any:
-    """The inner loop starts where the outer state is, which its trace leads to."""
+    """The inner loop starts from the outer state, which is updated from its trace."""
 
     def step(row: Any, s: Any) -> Any:
         trace = scanopt.scan(lambda v, r: T.tanh(r * v), row, [s])[0]
@@ -188,13 +189,13 @@ def _recurrent(X: Any, a: Any) -> Any:
 
 
 def _until(X: Any) -> Any:
-    """The outer loop may end early."""
+    """An outer loop that may end early."""
     return scanopt.map(lambda row: (_inner(row), _inner(row)[-1:], scanopt.until(row[0] > 1)), X)[0]
 
 
 @law(licence="exact", source=_SOURCE, example=_each, never=(lambda X: _until(X)[0], lambda X, a: _recurrent(X, a)[1]))
 def trace_of_loops(c: Clock, d: Clock, v: Value) -> Equation:
-    """The traces of a loop at all steps are one trace of it for all steps, its first axes exchanged."""
+    """The traces of d at all steps of c are one trace of lift(c, d), with its first two axes swapped."""
     at_once = stack(lift(c, d), on(lifted(c, d), v))
     return Equation(stack(c, stack(d, v)), ops.swap_rows(at_once), when=[liftable(c, d), forward(stack(d, v))])
 
@@ -206,6 +207,6 @@ def trace_of_loops(c: Clock, d: Clock, v: Value) -> Equation:
     never=(_growing, lambda X: _until(X)[1], lambda X, a: _recurrent(X, a)[2]),
 )
 def last_of_loops(c: Clock, d: Clock, v: Value, k: Int) -> Equation:
-    """The last rows of a loop at all steps are the last rows of it for all steps, its first axes exchanged."""
+    """The last rows of d at all steps of c are the last rows of lift(c, d), with the first two axes swapped."""
     at_once = tail(lift(c, d), on(lifted(c, d), v), k)
     return Equation(stack(c, tail(d, v, k)), ops.swap_rows(at_once), when=[liftable(c, d), forward(tail(d, v, k))])

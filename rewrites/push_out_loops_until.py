@@ -1,8 +1,8 @@
-"""A loop that ends early inside a loop, once for all steps of the outer one: a mask keeps states that have ended.
+"""An inner loop that ends early runs once for all outer steps: a mask freezes the states that have ended.
 
-d is a loop inside c; lift(c, d) stands beside c and goes on until d has ended at all steps of c.  Of d the last values
-are kept alone: its traces differ in length.  A state stays as it was one step before the end, so that what is computed
-of it again is what it was at the last step; this is so where no sequence is read, and no state more than one step back.
+d is a loop inside c; lift(c, d) stands beside c and runs until d has ended at all steps of c.  Only last values of d
+leave the loop, since its traces differ in length.  A state is frozen one step before the end, so that a further step
+computes the last values again; this holds if d reads no sequence, and each state only one step back.
 """
 
 from typing import Any
@@ -39,7 +39,7 @@ _ALL = ops("all", axis=(0,), keepdims=False)
 
 @fact
 def liftable_until(c: Clock, d: Clock, *, n: Value, u: Value) -> Rules:
-    """d is a loop inside c that may run as many steps at each step of c, and may end early; c does not."""
+    """d is a loop inside c with the same limit of steps at each step of c, and may end early; c does not end early."""
     yield when(runs_all(c), until(d, u), steps(d).is_(hold(c, n))).then(liftable_until(c, d))
 
 
@@ -47,7 +47,7 @@ def liftable_until(c: Clock, d: Clock, *, n: Value, u: Value) -> Rules:
 def moves_up_masked(
     c: Clock, d: Clock, *, e: Clock, m: Move, r: State, s: State, u: Value, v: Value, w: Value, X: Value
 ) -> Rules:
-    """d, which may end early, goes on until it has ended at all steps of c."""
+    """d, which may end early, runs until it has ended at all steps of c."""
     ended = on(m, u)
     yield when(e.is_(lift(c, d)), until(d, u)).then(
         moves_up_masked(c, d), until(e, _ALL(on(lifted(c, d), u))), batched(_ALL), fixed_shape(_ALL), safe(_ALL)
@@ -64,7 +64,7 @@ _SOURCE = "masked batching of loops that end early, as in JAX's vmap of while_lo
 
 
 def _root(a: Any, n: Any) -> Any:
-    """A square root by Newton's method, until it is near."""
+    """A square root by Newton's method, until it is accurate."""
 
     def step(r: Any, a: Any) -> Any:
         new = 0.5 * (r + a / r)
@@ -74,7 +74,7 @@ def _root(a: Any, n: Any) -> Any:
 
 
 def _roots_of_roots(x: Any, n: Any) -> Any:
-    """Each inner loop waits for the one before."""
+    """Each inner loop starts from the result of the one before."""
 
     def step(a: Any, s: Any, n: Any) -> Any:
         last = _root(a + s, n)[-1:]
@@ -96,7 +96,7 @@ def _roots_of_roots(x: Any, n: Any) -> Any:
     ),
 )
 def last_of_loops_until(c: Clock, d: Clock, v: Value) -> Equation:
-    """The last values of a loop that ends early, at all steps, are those of one loop for all steps."""
+    """The last values of d, which ends early, at all steps of c are the last values of lift(c, d)."""
     at_once = tail(lift(c, d), on(lifted(c, d), v), 1)
     return Equation(
         stack(c, tail(d, v, 1)), ops.swap_rows(at_once), when=[liftable_until(c, d), forward(tail(d, v, 1))]

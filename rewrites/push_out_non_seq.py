@@ -1,4 +1,5 @@
-"""What depends on non-sequences alone is computed once, before the loop (PushOutNonSeqScan)."""
+"""Loop-invariant code motion: what depends only on non-sequences is computed once, before the loop
+(PushOutNonSeqScan)."""
 
 from typing import Any
 
@@ -24,7 +25,7 @@ from scanopt.facts.shapes import same_length
     ),
 )
 def invariant_of_loop(c: Clock, op: Op, args: Args, outer: Args, flags: Text) -> Equation:
-    """An operator of values that never change never changes."""
+    """An operator of loop-invariant arguments is loop-invariant."""
     when = [held(c, args, outer, flags), hoistable(c, op, args)]
     return Equation(op(args), hold(c, op(outer)), when=when)
 
@@ -42,7 +43,8 @@ def _first_of(x: Any, a: Any, n: Any) -> Any:
     ),
 )
 def guarded_invariant(c: Clock, op: Op, guarded: Op, args: Args, outer: Args, flags: Text) -> Equation:
-    """An operator that may raise, of values that never change, is computed before the loop if that takes a step."""
+    """A loop-invariant operator that may raise is computed before the loop, guarded: it runs only if the loop takes
+    a step."""
     when = [held(c, args, outer, flags), guarded_by(op, guarded), always(op(args))]
     return Equation(op(args), hold(c, guarded(steps(c), outer)), when=when)
 
@@ -55,7 +57,7 @@ def guarded_invariant(c: Clock, op: Op, guarded: Op, args: Args, outer: Args, fl
     never=lambda X: scanopt.map(lambda row: row.sum(), X)[0],
 )
 def length_of_entry(c: Clock, X: Value, k: Int) -> Equation:
-    """All entries of a sequence have the same shape, also of one that laws have made."""
+    """All rows of a sequence have the same shape, also if a law made the sequence."""
     return Equation(seq(c, X).shape[k], hold(c, X.shape[k + 1]))
 
 
@@ -67,7 +69,7 @@ def length_of_entry(c: Clock, X: Value, k: Int) -> Equation:
     never=lambda x, n: scanopt.scan(lambda s: T.tanh(s), None, [x], n_steps=n)[0],
 )
 def length_of_state(c: Clock, init: Value, s: State, j: Int, k: Int) -> Equation:
-    """A state keeps the shape it starts with, also in a loop that laws have made."""
+    """A state keeps its initial shape, also in a loop that a law made."""
     return Equation(delay(c, init, s, j).shape[k], hold(c, init.shape[k + 1]))
 
 
@@ -77,7 +79,7 @@ def length_of_state(c: Clock, init: Value, s: State, j: Int, k: Int) -> Equation
     never=lambda X, W, n: scanopt.map(lambda row, n: T.zeros(row[:n].shape[0]) + 1.0, X, n)[0],
 )
 def length_from_outside(v: Value, w: Value) -> Equation:
-    """A length that follows from shapes alone is that of an array further out, or a number."""
+    """A length that follows from shapes alone is a length of an array further out, or a constant."""
     return Equation(v, w, when=[same_length(v, w)])
 
 
@@ -92,8 +94,8 @@ def _added(x: Any, n: Any) -> Any:
     never=(lambda x, n: _added(x, n), lambda x, y: scanopt.scan(lambda v, w: v * w, None, None, [x, y], n_steps=5)[0]),
 )
 def equal_invariants(c: Clock, x: Value, y: Value) -> Equation:
-    """Non-sequences that are equal in a loop of at least one step are equal.
+    """Non-sequences that are equal inside a loop of at least one step are equal outside it.
 
-    Without it every form of a non-sequence would make a new form of each operator of it.
+    Otherwise every form of a non-sequence would make a new form of each operator of it.
     """
     return Equation(x, y, when=[same_value(c, x, y), some_steps(c)])

@@ -17,12 +17,12 @@ def _rnn(X: Any, W: Any) -> Any:
 
 
 def _beside(X: Any) -> Any:
-    """What is computed of a state, and read by nobody."""
+    """An output that is computed from a state and not fed back."""
     return scanopt.scan(lambda v, h: [v + T.tanh(h), T.exp(v + T.tanh(h))], X, [T.zeros_like(X[0]), None])[0][1]
 
 
 def _same_until(x: Any, n: Any) -> Any:
-    """The value x at every step, until a counter says so."""
+    """The value x at every step, until a counter ends the loop."""
     return scanopt.scan(lambda k, v: (v, k + 1, scanopt.until(k > 1)), None, [None, 0], [x], n_steps=n)[0][0]
 
 
@@ -57,7 +57,7 @@ def last_of_operator(c: Clock, op: Op, k: Int, args: Args, outer: Args, flags: T
     ),
 )
 def last_of_sequence(c: Clock, X: Value, k: Int) -> Equation:
-    """The last rows of a sequence."""
+    """The last rows of the trace of a sequence are last rows of the sequence."""
     return Equation(tail(c, seq(c, X), k), X[-k:], when=[runs_all(c)])
 
 
@@ -67,5 +67,5 @@ def last_of_sequence(c: Clock, X: Value, k: Int) -> Equation:
     never=(lambda x: scanopt.map(lambda v: v, x)[0], lambda x, n: _same_until(x, n)),
 )
 def trace_of_invariant(c: Clock, x: Value) -> Equation:
-    """The trace of a value that never changes is that value, repeated."""
+    """The trace of a loop-invariant value is that value, repeated."""
     return Equation(stack(c, hold(c, x)), ops.repeat_rows(x, steps(c)), when=[runs_all(c)])

@@ -1,4 +1,4 @@
-"""What depends on sequences alone is computed for all steps at once (PushOutSeqScan)."""
+"""What depends only on sequences is computed for all steps at once (PushOutSeqScan)."""
 
 import scanopt
 import scanopt.tensor as T
@@ -24,7 +24,7 @@ from scanopt.facts.traces import batchable
     ),
 )
 def operator_of_sequences(c: Clock, op: Op, args: Args, outer: Args, flags: Text) -> Equation:
-    """An operator of entries is an entry of the batched operator."""
+    """An operator of rows of sequences is a row of the batched operator."""
     return Equation(
         op(args),
         seq(c, vmap(op, flags)(outer)),
@@ -56,8 +56,8 @@ def stack_of_sequence(c: Clock, X: Value) -> Equation:
     ),
 )
 def equal_sequences(c: Clock, X: Value, Y: Value) -> Equation:
-    """Sequences with equal entries are equal.
+    """Sequences with equal rows are equal.
 
-    Without it every form of a sequence would make a new form of each operator of it.
+    Otherwise every form of a sequence would make a new form of each operator of it.
     """
     return Equation(X, Y, when=[same_entries(c, X, Y), runs_all(c)])

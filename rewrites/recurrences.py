@@ -1,7 +1,7 @@
-"""Recurrences in one form, so that each law of a closed form has to know one: the state first, then what feeds it.
+"""Normal form of recurrences, so that a law of a closed form matches one form only: the state first, then its input.
 
-All of this happens on the spine of a state alone (what it becomes, by operators of which everything
-else is known without it), so sums and products elsewhere are left as they are.
+These laws fire only on the spine of a state: the operators that lead from the state to its update, whose other
+arguments do not depend on the state.  Sums and products elsewhere stay as they are.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ from scanopt.facts.values import integer, of_dtype
 
 
 def _trace(step: Any, x: Any, start: Any) -> Any:
-    """All values of the states, and of what else the step returns."""
+    """All values of the states, and of the other results of the step."""
     return scanopt.scan(step, x, start)[0]
 
 
@@ -37,7 +37,7 @@ def _complex(x: Any) -> Any:
     ),
 )
 def state_first(op: Op, x: Value, y: Value, d: Text) -> Equation:
-    """What leads to the state comes first."""
+    """The argument that leads to the state comes first."""
     left = op(x, y)
     return Equation(left, op(y, x), when=[leads(left, y, x), swaps(op, d), of_dtype(left, d)])
 
@@ -53,7 +53,7 @@ def state_first(op: Op, x: Value, y: Value, d: Text) -> Equation:
     ),
 )
 def state_itself_first(c: Clock, op: Op, x: Value, init: Value, s: State, d: Text) -> Equation:
-    """The state before comes first, whatever the other argument is."""
+    """The state of the step before comes first, whatever the other argument is."""
     y = delay(c, init, s, 1)
     left = op(x, y)
     return Equation(left, op(y, x), when=[becomes(s, left), swaps(op, d), of_dtype(left, d)])
@@ -74,7 +74,7 @@ def state_itself_first(c: Clock, op: Op, x: Value, init: Value, s: State, d: Tex
     ),
 )
 def regrouped(op: Op, y: Value, x: Value, z: Value, d: Text) -> Equation:
-    """What feeds the state is put together first."""
+    """Arguments that do not depend on the state are combined first: op(op(y, x), z) = op(y, op(x, z))."""
     inner = op(y, x)
     left = op(inner, z)
     when = [leads(left, inner, z), leads(inner, y, x), regroups(op, d), of_dtype(y, d), of_dtype(x, d), of_dtype(z, d)]
@@ -92,7 +92,7 @@ def regrouped(op: Op, y: Value, x: Value, z: Value, d: Text) -> Equation:
     ),
 )
 def subtracted(y: Value, x: Value, d: Text) -> Equation:
-    """Taking away is adding the opposite."""
+    """y - x = y + -x."""
     left = y - x
     right = y + -x
     return Equation(left, right, when=[leads(left, y, x), of_dtype(left, d), of_dtype(x, d)])
@@ -111,7 +111,7 @@ def subtracted(y: Value, x: Value, d: Text) -> Equation:
     ),
 )
 def product_taken_away(x: Value, y: Value, a: Value, d: Text) -> Equation:
-    """Taking a product away is adding that with the opposite."""
+    """x - y·a = y·(-a) + x."""
     product = y * a
     left = x - product
     right = y * -a + x
@@ -129,7 +129,7 @@ def product_taken_away(x: Value, y: Value, a: Value, d: Text) -> Equation:
     ),
 )
 def taken_from(c: Clock, x: Value, y: Value, d: Text, k: Text, e: Value) -> Equation:
-    """Taking the state from something is adding its opposite."""
+    """x - y = y·(-1) + x, where y leads to the state."""
     left = x - y
     right = y * const_at(c, k) + x
     return Equation(left, right, when=[leads(left, y, x), of_dtype(left, d), minus_one(d, k, e), lies_on(left, c)])
@@ -145,7 +145,7 @@ def taken_from(c: Clock, x: Value, y: Value, d: Text, k: Text, e: Value) -> Equa
     ),
 )
 def opposite_as_product(c: Clock, s: State, y: Value, d: Text, k: Text, e: Value) -> Equation:
-    """The opposite is a product."""
+    """-y = y·(-1)."""
     left = -y
     when = [spine(s, left), of_dtype(left, d), minus_one(d, k, e), lies_on(left, c)]
     return Equation(left, y * const_at(c, k), when=when)
@@ -166,7 +166,7 @@ def opposite_as_product(c: Clock, s: State, y: Value, d: Text, k: Text, e: Value
     ),
 )
 def product_of_sum(y: Value, x: Value, a: Value, d: Text) -> Equation:
-    """Products distribute over sums: integers, modulo 2^k."""
+    """(y + x)·a = y·a + x·a, for integers modulo 2^k."""
     inner = y + x
     left = inner * a
     when = [leads(left, inner, a), leads(inner, y, x), integer(left), of_dtype(left, d), of_dtype(y, d), of_dtype(x, d)]
@@ -182,7 +182,7 @@ def product_of_sum(y: Value, x: Value, a: Value, d: Text) -> Equation:
     ),
 )
 def nearer_first(c: Clock, init: Value, s: State, a: Value, b: Value) -> Equation:
-    """Of two earlier values of a state the later one comes first."""
+    """In a sum of two earlier values of a state, the later value comes first."""
     near = delay(c, init, s, 1) * a
     far = delay(c, init, s, 2) * b
     left = far + near

@@ -1,6 +1,6 @@
-"""Constants are folded, constant sequences are non-sequences; what nothing needs is never reached.
+"""Constants are folded, and constant sequences become non-sequences (remove_constants_and_unused_inputs_scan).
 
-Unused inputs, outputs and states need no law: only what the results, and what ends a loop, reach is extracted.
+Unused inputs, outputs and states need no law: extraction takes only what results and end conditions need.
 """
 
 import scanopt
@@ -31,7 +31,7 @@ def fills_counted(op: Op, g: Op) -> None:
 
 @fact
 def full_rows(Y: Value, x: Value, *, e: Value, g: Op, m: Value, op: Op, r: Args, xs: Args) -> Rules:
-    """Y is one value everywhere, and so is x, one row of it."""
+    """Every row of Y equals x, and Y is filled with one value."""
     yield when(fills(op, g), Y.is_(op(xs))).then(full_rows(Y, g(xs)))
     yield when(fills_counted(op, g), Y.is_(op(e, m, r))).then(full_rows(Y, g(e, r)))
     yield when(fills_vector(op), Y.is_(op(e, r))).then(full_rows(Y, e))
@@ -51,7 +51,7 @@ def full_rows(Y: Value, x: Value, *, e: Value, g: Op, m: Value, op: Op, r: Args,
     never=lambda x: T.exp(x),
 )
 def constant_folding(op: Op, args: Args) -> Equation:
-    """An operator of constants is a constant, where it does not raise."""
+    """An operator of constants is a constant, if it does not raise."""
     return Equation(op(args), op(args), when=[constants(args)])
 
 
@@ -72,7 +72,7 @@ def constant_folding(op: Op, args: Args) -> Equation:
     ),
 )
 def held_constant_folding(c: Clock, op: Op, args: Args, outer: Args, flags: Text) -> Equation:
-    """In a loop, too, an operator of constants is a constant."""
+    """Inside a loop too, an operator of constants is a constant."""
     when = [held(c, args, outer, flags), held_constants(outer), safe(op)]
     return Equation(op(args), hold(c, op(outer)), when=when)
 
@@ -97,5 +97,5 @@ def held_constant_folding(c: Clock, op: Op, args: Args, outer: Args, flags: Text
     ),
 )
 def sequence_of_equal_entries(c: Clock, X: Value, x: Value) -> Equation:
-    """A sequence whose entries are all the same is a non-sequence."""
+    """A sequence whose rows are all equal is a non-sequence."""
     return Equation(seq(c, X), hold(c, x), when=[equal_rows(X, x), tells_no_length(c, seq(c, X))])

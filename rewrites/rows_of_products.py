@@ -1,4 +1,4 @@
-"""A row of a product of matrices is the product of that row."""
+"""A row of a matrix product is the product of that row."""
 
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
@@ -13,6 +13,6 @@ from scanopt.facts.values import matrix
     never=(lambda x, X: T.dot(x, X)[2], lambda X, W: T.dot(X, W)[1:]),
 )
 def row_of_product(X: Value, W: Value, row: Op, place: Args) -> Equation:
-    """A row of a product of matrices is the product of that row."""
+    """(X @ W)[k] = X[k] @ W."""
     product = ops.dot(row(X, place), W)
     return Equation(row(ops.dot(X, W), place), product, when=[takes_a_row(row), matrix(X)])

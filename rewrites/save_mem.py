@@ -1,4 +1,4 @@
-"""Only the rows that are read are kept, only the steps that matter are run (ScanSaveMem)."""
+"""A loop keeps only the rows that are read and runs only the steps that matter (ScanSaveMem)."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def _powers_until(a: Any, n: Any) -> Any:
     never=(lambda x, n: _power(x, n).sum(axis=0), lambda x, n: _power(x, n)[2]),
 )
 def row_from_the_end(c: Clock, v: Value, k: Int) -> Equation:
-    """A row counted from the end needs that many last rows."""
+    """Row -k of a trace needs only its last k rows."""
     trace, last = stack(c, v), tail(c, v, -k)
     return Equation(trace[k], last[k], when=[less(k, 0)])
 
@@ -41,7 +41,7 @@ def row_from_the_end(c: Clock, v: Value, k: Int) -> Equation:
     never=lambda x, n: _power(x, n)[:2],
 )
 def rows_from_the_end(c: Clock, v: Value, k: Int) -> Equation:
-    """The last rows of a trace are all that is kept of it."""
+    """The last k rows of a trace are a tail: nothing else of it is kept."""
     return Equation(stack(c, v)[-k:], tail(c, v, k))
 
 
@@ -52,7 +52,7 @@ def rows_from_the_end(c: Clock, v: Value, k: Int) -> Equation:
     never=(lambda x, n: _power(x, n)[-1], lambda a, n: _powers_until(a, n)[2]),
 )
 def row_from_the_start(c: Clock, v: Value, k: Int) -> Equation:
-    """Row k of a trace needs k + 1 steps, with or without the steps after them."""
+    """Row k of a trace needs a loop of k + 1 steps, which keeps that row alone."""
     row = at(cut(c, k + 1), on(to_cut(c, k + 1), v), k)
     return Equation(stack(c, v)[k], row, when=[at_least(k, 0), runs_all(c)])
 
@@ -64,7 +64,7 @@ def row_from_the_start(c: Clock, v: Value, k: Int) -> Equation:
     never=lambda x, n: T.concatenate([x, x])[-1] + n,
 )
 def last_value(c: Clock, init: Value, v: Value) -> Equation:
-    """The last of some first rows and a trace: of the trace its last row is enough."""
+    """The last row of some rows followed by a trace needs only the last row of the trace."""
     both = ops("concatenate", axis=0)
     trace, last = both(init, stack(c, v)), both(init, tail(c, v, 1))
     return Equation(trace[-1], last[-1])
@@ -77,5 +77,5 @@ def last_value(c: Clock, init: Value, v: Value) -> Equation:
     never=lambda a, n: _power(a, n)[-1],
 )
 def row_of_one(c: Clock, x: Value, p: Clock) -> Equation:
-    """The only row of what a loop of at least one step leaves."""
+    """A loop of at least one step leaves one last row."""
     return Equation(one_row(c, x, p)[-1], x, when=[some_steps(c)])

@@ -1,6 +1,6 @@
-"""Signs, powers of two and zeros that change nothing, or change as much outside of running sums as inside.
+"""Signs, powers of two and zeros: they cancel, or move out of running sums.
 
-A factor that is a power of two rounds nothing.
+Multiplying by a power of two does not round.
 """
 
 import scanopt.tensor as T
@@ -31,7 +31,7 @@ def power_of_two_behind(a: Value, x: Value, k: Text, d: Text) -> Equation:
     never=(lambda x: x * 3.0 / 3.0 + 1.0, lambda x: T.cast(x, "float32") * _TWO / _TWO),
 )
 def scaled_back(x: Value, a: Value, k: Text, d: Text) -> Equation:
-    """(x * 2^k) / 2^k = x, where that does not overflow."""
+    """(x * 2^k) / 2^k = x, if that does not overflow."""
     return Equation(x * a / a, x, when=[power_of_two(a, k), of_dtype(x, d), of_dtype(a, d)])
 
 
@@ -42,7 +42,7 @@ def scaled_back(x: Value, a: Value, k: Text, d: Text) -> Equation:
     never=(lambda x: (x + x) / 4.0, lambda x: (T.cast(x, "float32") + T.cast(x, "float32")) / _TWO),
 )
 def half_of_twice(x: Value, a: Value, d: Text) -> Equation:
-    """(x + x) / 2 = x, where that does not overflow."""
+    """(x + x) / 2 = x, if that does not overflow."""
     return Equation((x + x) / a, x, when=[power_of_two(a, "1"), of_dtype(x, d), of_dtype(a, d)])
 
 
@@ -56,7 +56,7 @@ def half_of_twice(x: Value, a: Value, d: Text) -> Equation:
     ),
 )
 def twice_a_half(x: Value, a: Value, d: Text) -> Equation:
-    """(x + x) * 1/2 = x, where that does not overflow."""
+    """(x + x) * 1/2 = x, if that does not overflow."""
     return Equation((x + x) * a, x, when=[power_of_two(a, "-1"), of_dtype(x, d), of_dtype(a, d)])
 
 
@@ -67,7 +67,7 @@ def twice_a_half(x: Value, a: Value, d: Text) -> Equation:
     never=(lambda x: x / 4.0 + x / 4.0, lambda x: T.cast(x, "float32") / _TWO + T.cast(x, "float32") / _TWO),
 )
 def sum_of_halves(x: Value, a: Value, d: Text) -> Equation:
-    """x / 2 + x / 2 = x, where that does not underflow."""
+    """x / 2 + x / 2 = x, if that does not underflow."""
     half = x / a
     return Equation(half + half, x, when=[power_of_two(a, "1"), of_dtype(x, d), of_dtype(a, d)])
 
@@ -84,7 +84,7 @@ def sum_of_halves(x: Value, a: Value, d: Text) -> Equation:
     ),
 )
 def nothing_added(x: Value, e: Value, d: Text) -> Equation:
-    """x + 0.0 = x, but for x = -0.0."""
+    """x + 0.0 = x, except for x = -0.0."""
     return Equation(x + e, x, when=[nothing(e), scalar(e), floating(x), of_dtype(x, d), of_dtype(e, d)])
 
 
@@ -100,7 +100,7 @@ def nothing_added(x: Value, e: Value, d: Text) -> Equation:
     ),
 )
 def added_to_nothing(e: Value, x: Value, d: Text) -> Equation:
-    """0.0 + x = x, but for x = -0.0."""
+    """0.0 + x = x, except for x = -0.0."""
     return Equation(e + x, x, when=[nothing(e), scalar(e), floating(x), of_dtype(x, d), of_dtype(e, d)])
 
 
@@ -122,7 +122,7 @@ def opposite_taken_away(x: Value, y: Value, d: Text) -> Equation:
     never=(lambda x: -T.exp(-x), lambda p: -T.cumsum(-T.cast(p, "int8"))),
 )
 def sums_of_opposites(x: Value) -> Equation:
-    """The running sums of opposites are the opposites of the sums, but for signs of zeros."""
+    """Running sums of -x are the negated running sums of x, except for signs of zeros."""
     return Equation(ops.cumsum(-x, axis=0), -ops.cumsum(x, axis=0), when=[floating(x)])
 
 
@@ -137,5 +137,5 @@ def sums_of_opposites(x: Value) -> Equation:
     ),
 )
 def sums_of_multiples(x: Value, a: Value, k: Text) -> Equation:
-    """The running sums of multiples by a power of two are that multiple of the sums."""
+    """Running sums of x * 2^k are the running sums of x, times 2^k."""
     return Equation(ops.cumsum(x * a, axis=0), ops.cumsum(x, axis=0) * a, when=[power_of_two(a, k), floating(x)])

@@ -1,6 +1,6 @@
-"""States that need no carrying: they never change, repeat their first rows, forget what they were, or pass on another.
+"""States that need not be carried: they are constant, periodic, forget their past, or copy another state.
 
-While t < k, a state read k steps back has the rows of its own init; from then on it has what it became.
+While t < k, a state read k steps back is a row of its own init; from then on it is the update of step t-k.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _PICK = ops("getitem", index=("array",))
 
 
 def _beside(own: Any, start: Any, y: Any, end: bool = False) -> Any:
-    """What a function makes of a state, own(v, *taps) being what that state becomes."""
+    """An output computed from a state whose update is own(v, *taps)."""
 
     def step(v: Any, *taps: Any) -> Any:
         out = [own(v, *taps), T.exp(taps[0]) * v]
@@ -44,7 +44,7 @@ def _taps(x: Any, taps: Sequence[int]) -> Any:
     ),
 )
 def state_that_never_changes(c: Clock, init: Value, s: State) -> Equation:
-    """A state that becomes what it was is the last row of its init."""
+    """A state whose update is its own value is the last row of its init."""
     left = delay(c, init, s, 1)
     return Equation(left, hold(c, init[-1]), when=[becomes(s, left), tells_no_length(c, left)])
 
@@ -59,7 +59,7 @@ def state_that_never_changes(c: Clock, init: Value, s: State) -> Equation:
     ),
 )
 def state_that_repeats(c: Clock, init: Value, s: State, j: Int, p: Clock) -> Equation:
-    """A state that becomes what it was j steps before repeats the last j rows of its init."""
+    """A state whose update is its value j steps before repeats the last j rows of its init."""
     left = delay(c, init, s, j)
     number = ops.arange(const_at(p, "int64:0"), steps(c), const_at(p, "int64:1"), dtype="int64")
     row = ops.remainder(number, const_at(p, Text("+", ("int64:", Text("to-string", (j,))))))
@@ -80,7 +80,7 @@ def state_that_repeats(c: Clock, init: Value, s: State, j: Int, p: Clock) -> Equ
     ),
 )
 def state_of_sequence(c: Clock, init: Value, s: State, k: Int, X: Value) -> Equation:
-    """A state that becomes an entry of a sequence is that sequence, k steps late, after rows of its init."""
+    """A state whose update is a row of a sequence is that sequence, k steps late, after rows of its init."""
     late = ops.concatenate(init[-k:], X, axis=0)[: steps(c)]
     return Equation(delay(c, init, s, k), seq(c, late), when=[becomes(s, seq(c, X)), before(c, X)])
 
@@ -92,7 +92,7 @@ def state_of_sequence(c: Clock, init: Value, s: State, k: Int, X: Value) -> Equa
     never=lambda x, y, a: _beside(lambda v, s: T.exp(a) + s, x[0], y),
 )
 def state_of_invariant(c: Clock, init: Value, s: State, k: Int, x: Value) -> Equation:
-    """A state that always becomes x is x at every step, but for first rows of its init."""
+    """A state whose update is a loop-invariant x is a sequence: rows of its init, then x at every step."""
     rows = ops.concatenate(init[-k:], ops.repeat_rows(x, steps(c)), axis=0)
     return Equation(delay(c, init, s, k), seq(c, rows[: steps(c)]), when=[becomes(s, hold(c, x))])
 
@@ -110,7 +110,7 @@ def state_of_invariant(c: Clock, init: Value, s: State, k: Int, x: Value) -> Equ
     ),
 )
 def state_of_state(c: Clock, init: Value, s: State, k: Int, other: Value, r: State, j: Int) -> Equation:
-    """What becomes an earlier value of another state is that state, read further back."""
+    """A state whose update is an earlier value of another state is that state, read further back."""
     both = ops.concatenate(init[-k:], other[-j:], axis=0)
     when = [passes_on(s, r), becomes(s, delay(c, other, r, j))]
     return Equation(delay(c, init, s, k), delay(c, both, r, Int("+", (k, j))), when=when)
@@ -124,7 +124,7 @@ def state_of_state(c: Clock, init: Value, s: State, k: Int, other: Value, r: Sta
     never=lambda x, y: x[-2:].sum() + y,
 )
 def last_rows_of_one(x: Value, k: Int) -> Equation:
-    """The last rows of one row."""
+    """The last rows of an array of one row are that array."""
     row = ops.expand_dims(x, axis=(0,))
     return Equation(row[-k:], row)
 
@@ -136,6 +136,6 @@ def last_rows_of_one(x: Value, k: Int) -> Equation:
     never=(lambda x, y: x[::-1] * y, lambda x, y: T.expand_dims(x, 0)[1:].sum() + y),
 )
 def part_of_one_row(x: Value, op: Op) -> Equation:
-    """What takes one row of one row takes all."""
+    """A slice that keeps the only row of an array is the array."""
     row = ops.expand_dims(x, axis=(0,))
     return Equation(op(row), row, when=[takes_one(op)])

@@ -1,6 +1,6 @@
-"""Sums of products of arrays that broadcast are products of matrices and vectors.
+"""Sums of broadcast products are products of matrices and vectors.
 
-Where one of two lengths that are summed over is 1, broadcasting repeats it: `widen` does that before the product.
+An axis of length 1 that is summed over is broadcast; `widen` repeats it before the product.
 """
 
 from typing import Any
@@ -14,13 +14,13 @@ from scanopt.facts.values import floating, matrix, of_dtype, vector
 
 @fact
 def widened(v: Value, *, d: Text, k: Int, m: Int, n: Value, x: Value) -> Rules:
-    """v is an array with an axis that is wide enough: it has its dtype and number of axes."""
+    """v is an array with an axis that is widened: it keeps its dtype and number of axes."""
     yield when(v.is_(ops.widen(x, n, axis=k)), d.is_(dtype(x))).then(dtype(v).gets(d))
     yield when(v.is_(ops.widen(x, n, axis=k)), m.is_(ndim(x))).then(ndim(v).gets(m))
 
 
 def _product(x: Value, i: int, y: Value, j: int) -> tuple[Value, Value]:
-    """x and y, as long as each other along these axes."""
+    """x and y, of equal length along these axes."""
     return ops.widen(x, y.shape[j], axis=i), ops.widen(y, x.shape[i], axis=j)
 
 
@@ -43,7 +43,7 @@ def _small(x: Any) -> Any:
     ),
 )
 def sum_of_products_of_entries(x: Value, y: Value, d: Text) -> Equation:
-    """The products of the entries of two vectors."""
+    """(x * y).sum() = x @ y, for vectors."""
     when = [vector(x), vector(y), floating(x), of_dtype(x, d), of_dtype(y, d)]
     return Equation(_sum(x * y, 0), ops.dot(*_product(x, 0, y, 0)), when=when)
 
@@ -60,7 +60,7 @@ def sum_of_products_of_entries(x: Value, y: Value, d: Text) -> Equation:
     ),
 )
 def sum_of_rows_times_vector(X: Value, y: Value, d: Text) -> Equation:
-    """The rows of a matrix times a vector."""
+    """(X * y).sum(axis=1) = X @ y."""
     when = [matrix(X), vector(y), floating(X), of_dtype(X, d), of_dtype(y, d)]
     return Equation(_sum(X * y, 1), ops.dot(*_product(X, 1, y, 0)), when=when)
 
@@ -77,7 +77,7 @@ def sum_of_rows_times_vector(X: Value, y: Value, d: Text) -> Equation:
     ),
 )
 def sum_of_vector_times_rows(y: Value, X: Value, d: Text) -> Equation:
-    """A vector times the rows of a matrix."""
+    """(y * X).sum(axis=1) = X @ y."""
     when = [matrix(X), vector(y), floating(X), of_dtype(X, d), of_dtype(y, d)]
     return Equation(_sum(y * X, 1), ops.dot(*_product(X, 1, y, 0)), when=when)
 
@@ -94,7 +94,7 @@ def sum_of_vector_times_rows(y: Value, X: Value, d: Text) -> Equation:
     ),
 )
 def sum_of_numbers_times_rows(x: Value, W: Value, d: Text) -> Equation:
-    """The entries of a vector times the rows of a matrix."""
+    """(x[:, None] * W).sum(axis=0) = x @ W."""
     when = [vector(x), matrix(W), floating(x), of_dtype(x, d), of_dtype(W, d)]
     return Equation(_sum(ops.expand_dims(x, axis=(1,)) * W, 0), ops.dot(*_product(x, 0, W, 0)), when=when)
 
@@ -111,7 +111,7 @@ def sum_of_numbers_times_rows(x: Value, W: Value, d: Text) -> Equation:
     ),
 )
 def sum_of_columns_times_rows(X: Value, W: Value, d: Text) -> Equation:
-    """The columns of a matrix times the rows of another one, for each pair of them."""
+    """(X[:, :, None] * W).sum(axis=1) = X @ W."""
     when = [matrix(X), matrix(W), floating(X), of_dtype(X, d), of_dtype(W, d)]
     return Equation(_sum(ops.expand_dims(X, axis=(2,)) * W, 1), ops.dot(*_product(X, 1, W, 0)), when=when)
 
@@ -128,7 +128,7 @@ def sum_of_columns_times_rows(X: Value, W: Value, d: Text) -> Equation:
     ),
 )
 def sum_of_rows_times_rows(X: Value, Y: Value, d: Text) -> Equation:
-    """The rows of a matrix times those of another one, each with each."""
+    """(X[:, None] * Y).sum(axis=2) = X @ Y.T."""
     left, right = _product(X, 1, Y, 1)
     when = [matrix(X), matrix(Y), floating(X), of_dtype(X, d), of_dtype(Y, d)]
     product = ops.dot(left, ops.transpose(right, axes=(1, 0)))
@@ -143,7 +143,7 @@ def sum_of_rows_times_rows(X: Value, Y: Value, d: Text) -> Equation:
     never=lambda X, Y: (T.expand_dims(T.exp(X), 2) * T.expand_dims(T.expand_dims(Y, 0), 0)).sum(axis=1),
 )
 def axis_in_front(X: Value, Y: Value) -> Equation:
-    """An axis of length 1 in front is one that broadcasting adds."""
+    """X[:, :, None] * Y[None] = X[:, :, None] * Y: broadcasting adds the first axis."""
     left = ops.expand_dims(X, axis=(2,))
     return Equation(left * ops.expand_dims(Y, axis=(0,)), left * Y, when=[matrix(Y)])
 
@@ -156,5 +156,5 @@ def axis_in_front(X: Value, Y: Value) -> Equation:
     never=lambda x, y: (x * y).sum(),
 )
 def wide_enough(x: Value, k: Int) -> Equation:
-    """What is as long as itself needs no widening."""
+    """Widening to its own length does nothing."""
     return Equation(ops.widen(x, x.shape[k], axis=k), x)

@@ -1,4 +1,4 @@
-"""Conditions that end a loop after its first step, and so are none.
+"""End conditions that hold after the first step, or never.
 
 A condition that never holds ends nothing: see the fact runs_all.
 """
@@ -13,7 +13,7 @@ from scanopt.facts.loops import ends_at_once
 
 
 def _until(condition: Any) -> Any:
-    """A state that sums x, until a condition of that sum holds."""
+    """A state that sums x, until a condition on the sum holds."""
     return lambda x, a: scanopt.scan(lambda v, s: (T.tanh(s) + v, scanopt.until(condition(s))), x, [a])[0]
 
 
@@ -24,7 +24,7 @@ def _until(condition: Any) -> Any:
     never=(_until(lambda s: s > 9), _until(lambda s: False)),
 )
 def trace_of_first_step(c: Clock, v: Value) -> Equation:
-    """A loop that ends after its first step runs one step, if any."""
+    """A loop that ends after its first step runs at most one step."""
     return Equation(stack(c, v), stack(cut(c, 1), on(to_cut(c, 1), v)), when=[ends_at_once(c)])
 
 
@@ -36,5 +36,5 @@ def trace_of_first_step(c: Clock, v: Value) -> Equation:
     never=(lambda x, a: _until(lambda s: s > 9)(x, a)[-1], lambda x, a: _until(lambda s: False)(x, a)[-1]),
 )
 def last_of_first_step(c: Clock, v: Value, k: Int) -> Equation:
-    """Of a loop that ends after its first step, the last rows are those of one step, if any."""
+    """The last rows of a loop that ends after its first step are those of a loop of at most one step."""
     return Equation(tail(c, v, k), tail(cut(c, 1), on(to_cut(c, 1), v), k), when=[ends_at_once(c)])

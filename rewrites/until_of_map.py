@@ -1,6 +1,6 @@
-"""Loops that end early but carry nothing: they compute a chunk of steps at once, and cut off what came too late.
+"""Maps that end early: they compute a chunk of steps at once and drop the steps after the end.
 
-What a chunk computes beyond the last step is thrown away; it can neither raise nor be seen.
+Steps computed beyond the end can neither raise nor be observed.
 """
 
 from typing import Any
@@ -41,7 +41,7 @@ SIZE = 1024
 
 @hint
 def to_chunk(c: Clock, v: Value, *, k: Int, n: Text, op: Op, r: Args, u: Value, V: Value, xs: Args) -> Rules:
-    """v, on a loop of the program that may end early, is asked for in chunks."""
+    """v, in a loop of the program that may end early, is needed in chunks."""
     yield when(until(c, v), c.is_(loop(n))).then(to_chunk(c, v))
     yield when(until(c, u), c.is_(loop(n)), V.is_(stack(c, v))).then(to_chunk(c, v))
     yield when(until(c, u), c.is_(loop(n)), V.is_(tail(c, v, k))).then(to_chunk(c, v))
@@ -51,7 +51,7 @@ def to_chunk(c: Clock, v: Value, *, k: Int, n: Text, op: Op, r: Args, u: Value, 
 
 @hint
 def to_chunk_all(c: Clock, xs: Args, *, r: Args, v: Value) -> Rules:
-    """All values of the list are asked for in chunks."""
+    """All values of the list are needed in chunks."""
     yield when(to_chunk_all(c, xs), xs.is_(args(v, r))).then(to_chunk_all(c, r))
 
 
@@ -76,7 +76,7 @@ def chunked(
     xs: Args,
     Y: Value,
 ) -> Rules:
-    """w, on the chunks of c, has rows of v: sequences and safe operators of them alone."""
+    """w, in the chunks of c, holds rows of v: v is made of sequences by safe operators."""
     yield when(to_chunk(c, v), v.is_(seq(c, X))).then(rows_to_chunk(c, v, X))
     yield when(to_chunk(c, v), v.is_(delay(c, i, s, k)), becomes(s, u), u.is_(seq(c, Y))).then(
         rows_to_chunk(c, v, ops.concatenate(i[-k:], Y, axis=0)[: steps(c)])
@@ -94,25 +94,25 @@ def chunked(
 
 @fact
 def rows_to_chunk(c: Clock, v: Value, X: Value) -> None:
-    """The rows of X are what v is at each step of c, which is asked for in chunks."""
+    """v, which is needed in chunks of c, is a row of X at each step."""
 
 
 @fact
 def chunked_on(c: Clock, e: Clock, *, p: Clock, v: Value, X: Value) -> Rules:
-    """The chunks of c are steps of e, which is c itself where a chunk is one step: chunks of chunks never end."""
+    """The chunks of c are the steps of e, which is c itself if a chunk is one step: chunks have no chunks."""
     yield when(rows_to_chunk(c, v, X)).then(chunked_on(c, chunks(c)))
     yield when(chunked_on(c, e), within(c, p)).then(within(e, p), steps(e).equals(ops.chunk_count(steps(c), size=1024)))
 
 
 @fact
 def unchunked(c: Clock, v: Value, w: Value, *, e: Clock, x: Value) -> Rules:
-    """w, on the chunks of c, is what v is at every step."""
+    """v is the same at every step of c: it is w in the chunks of c."""
     yield when(to_chunk(c, v), v.is_(hold(c, x)), chunked_on(c, e)).then(unchunked(c, v, hold(e, x)))
 
 
 @fact
 def unchunked_all(c: Clock, xs: Args, o: Args, f: Text, *, r: Args, v: Value, w: Value) -> Rules:
-    """The second list has, on the chunks of c, what the values of the first are at every step."""
+    """The second list has the values of the first in the chunks of c; all are the same at every step."""
     yield when(unchunked(c, v, w), xs.is_(args(v))).then(unchunked_all(c, xs, args(w), "0"))
     yield when(unchunked(c, v, w), xs.is_(args(v, r)), unchunked_all(c, r, o, f)).then(
         unchunked_all(c, xs, args(w, o), "0" + f)
@@ -121,7 +121,7 @@ def unchunked_all(c: Clock, xs: Args, o: Args, f: Text, *, r: Args, v: Value, w:
 
 @fact
 def chunked_all(c: Clock, xs: Args, o: Args, f: Text, *, r: Args, v: Value, w: Value) -> Rules:
-    """The second list has, on the chunks of c, what the first has; one of them at least has rows."""
+    """The second list has the values of the first in the chunks of c; at least one of them has rows."""
     yield when(chunked(c, v, w), to_chunk_all(c, xs), xs.is_(args(v))).then(chunked_all(c, xs, args(w), "1"))
     yield when(chunked(c, v, w), xs.is_(args(v, r)), chunked_all(c, r, o, f)).then(
         chunked_all(c, xs, args(w, o), "1" + f)
@@ -136,7 +136,7 @@ def chunked_all(c: Clock, xs: Args, o: Args, f: Text, *, r: Args, v: Value, w: V
 
 @fact
 def ends_in_chunks(c: Clock, w: Value, *, e: Clock, u: Value) -> Rules:
-    """c ends where a condition of sequences says so; w has the condition, in chunks."""
+    """The end condition of c depends on sequences alone; w is that condition, in chunks."""
     yield when(until(c, u), chunked(c, u, w)).then(ends_in_chunks(c, w))
     yield when(ends_in_chunks(c, w), chunked_on(c, e)).then(until(e, ops.any(w, axis=(0,), keepdims=False)))
 
@@ -145,22 +145,22 @@ _SOURCE = "strip mining: what is computed for nothing is one chunk at most"
 
 
 def _map_until(step: Any, condition: Any) -> Any:
-    """A map over 500 entries, until a condition of an entry holds."""
+    """A map over 500 entries, until a condition on the entry holds."""
     return lambda x, a: scanopt.scan(lambda v, a: (step(v, a), scanopt.until(condition(v))), x, None, a, n_steps=500)[0]
 
 
 def _sum_until(x: Any, a: Any) -> Any:
-    """A sum of what it was, until it is large."""
+    """A recurrence that ends once its state is large."""
     return scanopt.scan(lambda v, s: (T.tanh(s) + v, scanopt.until(s > 1)), x, a)[0]
 
 
 def _rows(c: Clock, w: Value) -> Value:
-    """The rows of all chunks that were run, without what fills up the last one."""
+    """The rows of all chunks that ran, without the padding of the last chunk."""
     return ops.join_rows(stack(chunks(c), w))[: steps(c)]
 
 
 def _taken(c: Clock, u: Value) -> Value:
-    """How many steps are run."""
+    """The number of steps that ran."""
     return ops.first_true(_rows(c, u), axis=0)
 
 
@@ -178,7 +178,7 @@ def _taken(c: Clock, u: Value) -> Value:
     ),
 )
 def trace_until(c: Clock, v: Value, w: Value, u: Value) -> Equation:
-    """The trace of a map of a loop that ends early."""
+    """The trace of a map that ends early is computed in chunks."""
     right = _rows(c, w)[: _taken(c, u)]
     return Equation(stack(c, v), right, when=[chunked(c, v, w), ends_in_chunks(c, u)])
 
@@ -190,7 +190,7 @@ def trace_until(c: Clock, v: Value, w: Value, u: Value) -> Equation:
     never=(lambda x, a: _sum_until(x, a)[-1], lambda x, a: scanopt.map(lambda v: T.exp(v), x)[0][-1] * a),
 )
 def last_until(c: Clock, v: Value, w: Value, u: Value, k: Int) -> Equation:
-    """The last rows of a map of a loop that ends early."""
+    """The last rows of a map that ends early are computed in chunks."""
     right = _rows(c, w)[: _taken(c, u)][-k:]
     return Equation(tail(c, v, k), right, when=[chunked(c, v, w), ends_in_chunks(c, u)])
 
@@ -202,6 +202,6 @@ def last_until(c: Clock, v: Value, w: Value, u: Value, k: Int) -> Equation:
     never=(_sum_until, lambda x, a: scanopt.map(lambda v, a: a, x, a)[0]),
 )
 def trace_of_invariant_until(c: Clock, x: Value, u: Value) -> Equation:
-    """The trace of what never changes, of a loop that ends early."""
+    """The trace of a loop-invariant value, in a map that ends early, is that value repeated."""
     left = stack(c, hold(c, x))
     return Equation(left, ops.repeat_rows(x, _taken(c, u)), when=[ends_in_chunks(c, u)])

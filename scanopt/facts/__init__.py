@@ -1,1 +1,1 @@
-"""Facts that several laws ask for: their meaning, and the Datalog rules that derive them."""
+"""Facts that several laws use: their meaning, and the Datalog rules that derive them."""

@@ -1,4 +1,4 @@
-"""Facts about bools and bits, and about choices between what is done with a state."""
+"""Facts about bools and bits, and about choices between updates of a state."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["boolean", "minus_one", "on_bools", "picks", "picks_other", "unit"]
 
 @query
 def boolean(v: Value) -> Body:
-    """v is of bools."""
+    """v has dtype bool."""
     return (dtype(v).is_("bool"),)
 
 
@@ -21,12 +21,12 @@ def on_bools(op: Op, g: Op) -> None:
 
 @fact
 def minus_one(d: Text, k: Text, e: Value) -> None:
-    """e, of key k, is the constant -1 of dtype d, or True: of integers and bools all its bits are set (given)."""
+    """e, of key k, is the constant of dtype d with all bits set: -1 for integers, True for bools (given)."""
 
 
 @fact
 def unit(op: Op, d: Text, k: Text, e: Value) -> None:
-    """e, of key k, is the constant of dtype d with op(x, e) = x, bit for bit, op being elementwise (given)."""
+    """e, of key k, is the constant of dtype d with op(x, e) = x, bit for bit; op is elementwise (given)."""
 
 
 @fact

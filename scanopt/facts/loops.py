@@ -1,4 +1,4 @@
-"""Facts about loops: where they lie, how many steps they run, what they read."""
+"""Facts about loops: their nesting, their numbers of steps, the arrays that they read."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ INEXACT = ("float16", "float32", "float64", "complex64", "complex128")
 
 @fact
 def within(c: Clock, p: Clock) -> None:
-    """c is a loop of p (given, and kept where loops are made)."""
+    """c is a loop directly inside p (given, and derived where laws make loops)."""
 
 
 @fact
 def until(c: Clock, v: Value) -> None:
-    """c ends after the first step at which v is true (given, and kept where loops are made)."""
+    """c ends after the first step at which v is true (given, and derived where laws make loops)."""
 
 
 @fact
@@ -62,7 +62,7 @@ def is_false(v: Value, *, c: Clock, x: Value) -> Rules:
 
 @fact
 def runs_all(c: Clock, *, d: Clock, m: Move, n: Value, v: Value) -> Rules:
-    """c runs all its steps (it has no `until`, or one that is never true)."""
+    """c runs all its steps: it has no `until`, or one that is never true."""
     yield when(until(c, v), is_false(v)).then(runs_all(c))
     yield when(d.is_(upto(c, n)), runs_all(c)).then(runs_all(d))
     yield when(d.is_(under(m, c)), runs_all(c)).then(runs_all(d))
@@ -88,13 +88,13 @@ def same_steps(c: Clock, d: Clock, *, n: Value) -> Rules:
 
 @fact
 def as_many_steps(c: Clock, d: Clock) -> Rules:
-    """c and d lie in the same clock and have the same number of steps (given: by lengths of arrays)."""
+    """c and d lie in the same clock and have the same number of steps (given, from lengths of arrays)."""
     yield when(as_many_steps(c, d)).then(same_steps(c, d))
 
 
 @fact
 def at_most_one(c: Clock, *, d: Clock, k: Int, n: Int, w: Value) -> Rules:
-    """c runs one step or none: all its steps, whatever its `until`."""
+    """c runs at most one step: all its steps, whatever its `until`."""
     yield when(c.is_(cut(d, n)), n <= 1).then(at_most_one(c))
     yield when(w.is_(steps(c)), k.is_(int_value(w)), k <= 1).then(at_most_one(c))
     yield when(at_most_one(c)).then(runs_all(c))
@@ -102,14 +102,14 @@ def at_most_one(c: Clock, *, d: Clock, k: Int, n: Int, w: Value) -> Rules:
 
 @fact
 def ends_at_once(c: Clock, *, n: Text, v: Value) -> Rules:
-    """The condition that ends c, a loop of the program, is true after the first step."""
+    """The end condition of c, a loop of the program, is true after the first step."""
     yield when(until(c, v), is_true(v), c.is_(loop(n))).then(ends_at_once(c))
 
 
 @fact
 def ends_alike(c: Clock, d: Clock) -> None:
-    """c and d run as many steps, one beside the other: their conditions have the same values at every step (given:
-    proven by coinduction).
+    """c and d, side by side, have the same number of steps, and end conditions that are equal at every step (given,
+    by coinduction).
     """
 
 
@@ -122,25 +122,25 @@ def rows(X: Value, c: Clock, *, v: Value) -> Rules:
 
 @query
 def same_entries(c: Clock, X: Value, Y: Value, *, e: Value) -> Body:
-    """X and Y are read by c and have the same entries at every step that it runs."""
+    """X and Y are read by c and have the same rows at every step that c runs."""
     return e.is_(seq(c, X)), e.is_(seq(c, Y)), X.differs_from(Y)
 
 
 @query
 def same_value(c: Clock, x: Value, y: Value, *, e: Value) -> Body:
-    """x and y are the same when held by c."""
+    """x and y are equal where c holds them."""
     return e.is_(hold(c, x)), e.is_(hold(c, y)), x.differs_from(y)
 
 
 @fact
 def unchanged(v: Value) -> None:
-    """v is a state that the program itself writes back as it was (given)."""
+    """v is a state whose update in the program is its own value (given)."""
 
 
 @fact
 def tells_no_length(c: Clock, v: Value, *, i: Value, k: Int, s: State, X: Value) -> Rules:
-    """v, read by c, tells no length that is unknown where c runs no step: c runs a step, or v is of floats, or a
-    state that is written back as it was.
+    """v, read by c, determines no length that is unknown if c runs no step: c runs a step, or v is of floats, or a
+    state that is never changed.
     """
     for v_is in (v.is_(seq(c, X)), v.is_(delay(c, i, s, k))):
         yield when(v_is, some_steps(c)).then(tells_no_length(c, v))
@@ -153,7 +153,7 @@ def tells_no_length(c: Clock, v: Value, *, i: Value, k: Int, s: State, X: Value)
 def lies_on(
     v: Value, c: Clock, *, i: Value, j: Int, k: Text, op: Op, p: Clock, r: Args, s: State, V: Value, x: Value, X: Value
 ) -> Rules:
-    """v is on c, which is the root outside all loops."""
+    """v is on the clock c, which is the root if v is outside all loops."""
     yield when(v.is_(input_(k)), c.is_(root())).then(lies_on(v, c))
     yield when(v.is_(const(k)), c.is_(root())).then(lies_on(v, c))
     yield when(v.is_(hold(c, x))).then(lies_on(v, c))

@@ -14,7 +14,7 @@ __all__ = [
 
 @fact
 def fixed_shape(op: Op, *, f: Text, g: Op) -> Rules:
-    """The shape of op's result follows from the shapes of its arguments (given, and kept by batching)."""
+    """The shape of op's result follows from the shapes of its arguments (given, and preserved by batching)."""
     yield when(g.is_(vmap(op, f)), fixed_shape(op)).then(fixed_shape(g))
 
 
@@ -25,40 +25,40 @@ def shape_from_rest(op: Op) -> None:
 
 @fact
 def safe(op: Op, *, f: Text, g: Op) -> Rules:
-    """op cannot raise, whatever its values, where the shapes of its arguments fit (given, and kept by batching)."""
+    """op cannot raise, whatever its values, if the shapes of its arguments fit (given, and preserved by batching)."""
     yield when(g.is_(vmap(op, f)), safe(op)).then(safe(g))
 
 
 @fact
 def quiet(op: Op, *, f: Text, g: Op) -> Rules:
-    """op is safe, and the program computes all of its text: shapes that do not fit raise anyway (given, and kept by
-    batching).
+    """op is safe, and the program computes all of its text: shapes that do not fit raise anyway (given, and
+    preserved by batching).
     """
     yield when(g.is_(vmap(op, f)), quiet(op)).then(quiet(g))
 
 
 @fact
 def elementwise(op: Op) -> None:
-    """op is safe and computes each entry of its result of entries of its arguments (given of programs with an
-    ifelse).
+    """op is safe, and each element of its result depends only on the same element of its arguments (given for
+    programs with an ifelse).
     """
 
 
 @fact
 def unexpanded(op: Op, *, f: Text, g: Op) -> Rules:
-    """Batched forms of op are not written as operators of the table (given, kept by batching)."""
+    """Batched forms of op are not expanded into operators of the table (given, preserved by batching)."""
     yield when(unexpanded(op), g.is_(vmap(op, f))).then(unexpanded(g))
 
 
 @fact
 def batched(op: Op, *, f: Text, g: Op) -> Rules:
-    """op has a batched form that the licence of the call allows (given, kept by batching where need be)."""
+    """op has a batched form that the licence of the call allows (given, preserved by batching if needed)."""
     yield when(unexpanded(op), g.is_(vmap(op, f))).then(batched(g))
 
 
 @fact
 def batched_as(op: Op, d: Text) -> None:
-    """op has a batched form that the licence of the call allows where its result is of dtype d (given, for operators
+    """op has a batched form that the licence of the call allows if its result has dtype d (given, for operators
     that are not batched for all dtypes of the program).
     """
 
@@ -125,7 +125,7 @@ def cancels(op: Op, d: Text, k: Text) -> None:
 
 @fact
 def like_argument(op: Op, d: Text, *, n: Int, v: Value, x: Value) -> Rules:
-    """The result of op has dtype and number of axes of its argument, if that is of dtype d (given)."""
+    """The result of op has the dtype and number of axes of its argument, if that is of dtype d (given)."""
     yield when(like_argument(op, d), v.is_(op(x)), d.is_(dtype(x))).then(dtype(v).gets(d))
     yield when(like_argument(op, d), v.is_(op(x)), n.is_(ndim(x))).then(ndim(v).gets(n))
 

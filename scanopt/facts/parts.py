@@ -1,4 +1,4 @@
-"""Facts about parts of arrays, by integers and slices, and about arrays arranged anew."""
+"""Facts about parts of arrays (indexing by integers and slices) and about transposes and reversals."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = [
 
 @fact
 def part_of_part(g: Op, h: Op, op: Op) -> None:
-    """g(h(X)) is op(X), parts or arrangements of an array (given)."""
+    """g(h(X)) is op(X), for parts or transposes of an array (given)."""
 
 
 @fact
 def undone(g: Op, h: Op) -> None:
-    """g(h(X)) is X, parts or arrangements of an array (given)."""
+    """g(h(X)) is X, for parts or transposes of an array (given)."""
 
 
 @fact
@@ -29,45 +29,45 @@ def reads_last(op: Op, k: Int, g: Op) -> None:
 
 @fact
 def reads_first(op: Op, k: Int) -> None:
-    """op reads no more than the first k rows (given)."""
+    """op reads only the first k rows (given)."""
 
 
 @fact
 def reads_last_of(g: Op, h: Op, k: Int) -> None:
-    """g(h(X)) is that of the last k rows of X, g and h parts of an array (given)."""
+    """g(h(X)) reads only the last k rows of X, for parts g and h of an array (given)."""
 
 
 @fact
 def in_two(op: Op, g: Op, h: Op) -> None:
-    """op(X, ...) is g(h(X, ...)): h takes rows, by its bounds, and g parts of each (given)."""
+    """op(X, ...) is g(h(X, ...)): h takes rows by the bounds, g takes a part of each row (given)."""
 
 
 @fact
 def rows_before(op: Op, g: Op, h: Op) -> None:
-    """op(X, ...) is g(h(X), ...): h takes rows, and g parts of each, by its bounds (given)."""
+    """op(X, ...) is g(h(X), ...): h takes rows, g takes a part of each row by the bounds (given)."""
 
 
 @fact
 def rows_first(g: Op, h: Op, f: Op) -> None:
-    """g(h(X), ...) is f(g(X, ...)): g takes rows, by its bounds, h and f parts of each (given)."""
+    """g(h(X), ...) is f(g(X, ...)): g takes rows by the bounds, h and f take a part of each row (given)."""
 
 
 @fact
 def takes_row(op: Op, g: Op) -> None:
-    """op(X, k) is a row of X, a computed one; it is the last of the first g(n, k) where X has n rows (given)."""
+    """op(X, k) is the row of X at a computed index: the last of the first g(n, k) rows, if X has n rows (given)."""
 
 
 @fact
 def takes_rows(op: Op, g: Op, h: Op) -> None:
-    """op(X, ...) is rows of X one after the other, by computed bounds: the last h(n, ...) of the first
-    g(n, ...) where X has n rows (given).
+    """op(X, ...) is consecutive rows of X by computed bounds: the last h(n, ...) of the first g(n, ...) rows,
+    if X has n rows (given).
     """
 
 
 @fact
 def reads_rows(op: Op, g: Op, h: Op) -> None:
-    """op(X, ...), by computed bounds, is op(Y, ...), Y being the last h(n, ...) of the first g(n, ...) rows of X,
-    where X has at most n rows (given).
+    """op(X, ...), by computed bounds, is op(Y, ...), where Y is the last h(n, ...) of the first g(n, ...) rows of X
+    and X has at most n rows (given).
     """
 
 
@@ -88,32 +88,32 @@ def takes_all(op: Op) -> None:
 
 @fact
 def takes_one(op: Op) -> None:
-    """op(X) is X where X has one row (given)."""
+    """op(X) is X if X has one row (given)."""
 
 
 @fact
 def in_first(op: Op, k: Int, g: Op) -> None:
-    """op(X) is g of the first k rows of X, which has so many (given)."""
+    """op(X) is g of the first k rows of X, and X has at least k rows (given)."""
 
 
 @fact
 def in_last(op: Op, k: Int, g: Op) -> None:
-    """op(X) is g of the last k rows of X, which has so many (given)."""
+    """op(X) is g of the last k rows of X, and X has at least k rows (given)."""
 
 
 @fact
 def past_first(op: Op, k: Int, g: Op) -> None:
-    """op(X) is g of all but the first k rows of X, which has so many (given)."""
+    """op(X) is g of all but the first k rows of X, and X has at least k rows (given)."""
 
 
 @fact
 def past_last(op: Op, k: Int, g: Op) -> None:
-    """op(X) is g of all but the last k rows of X, which has so many (given)."""
+    """op(X) is g of all but the last k rows of X, and X has at least k rows (given)."""
 
 
 @fact
 def count_of_rows(A: Value, k: Int, *, x: Value) -> Rules:
-    """A has k rows (given, and one of one row)."""
+    """A has k rows (given; derived for expand_dims, which makes one row)."""
     yield when(A.is_(ops.expand_dims(x, axis=(0,)))).then(count_of_rows(A, 1))
 
 
@@ -125,6 +125,6 @@ def written_bound(k: Value, *, c: Clock, n: Value) -> Rules:
 
 @hint
 def written_bounds(bounds: Args, *, k: Value, r: Args) -> Rules:
-    """Bounds of the program: a loop that is cut to fewer steps cuts what it reads, and this would cut it again."""
+    """The bounds occur in the program.  A loop cut to fewer steps cuts what it reads; this must not cut it again."""
     yield when(written_bound(k), bounds.is_(args(k))).then(written_bounds(bounds))
     yield when(written_bound(k), written_bounds(r), bounds.is_(args(k, r))).then(written_bounds(bounds))

@@ -1,4 +1,4 @@
-"""Facts about what cannot raise: operators, and uses of them whose shapes are sure to fit."""
+"""Facts about operators that cannot raise, and uses of operators whose shapes are sure to fit."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ __all__ = ["always", "fits", "harmless", "hoistable", "raises_alike", "sure", "t
 
 @fact
 def always(v: Value, *, c: Clock, f: Text, o: Args, op: Op, xs: Args, Y: Value) -> Rules:
-    """v is computed whenever the program is: no untaken side of an ifelse hides it (given)."""
+    """v is computed whenever the program runs: it is in no untaken side of an ifelse (given)."""
     yield when(sliced(c, xs, o, f), v.is_(op(xs)), always(v), Y.is_(vmap(op, f)(o))).then(always(Y))
 
 
 @fact
 def fits(v: Value) -> None:
-    """The arguments of the operators that the program computes v with have shapes that fit, whatever its inputs are
-    (given of arrays that are put together, and of all values where there is an ifelse).
+    """The program computes v from arguments whose shapes fit, for all inputs (given for concatenated arrays, and for
+    all values if there is an ifelse).
     """
 
 
 @fact
 def harmless(v: Value) -> None:
-    """The operators that the program computes v with may raise, and shapes show that they do not (given)."""
+    """Operators that the program computes v with may raise, and shapes show that they do not (given)."""
 
 
 @fact

@@ -1,7 +1,7 @@
-"""Facts about recurrences: what a state becomes by operators whose other arguments are known without it.
+"""Facts about recurrences: how the update of a state depends on the state and on values known without it.
 
-Loops are taken apart here: a recurrence is recognized by the cycle that its state lies on, and what
-feeds it from outside the cycle is a sequence, whatever else the loop computes.
+A recurrence is recognized by the cycle that its state lies on.  Its inputs from outside the cycle are sequences,
+whatever else the loop computes, so a loop can be split.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ __all__ = [
 
 @fact
 def cycle(s: State, k: Text) -> None:
-    """The state s goes round in the cycle k of the program (given)."""
+    """The state s lies on the cycle k of the program (given)."""
 
 
 @fact
 def outside(k: Text, v: Value) -> None:
-    """v feeds the cycle k and is no part of it (given)."""
+    """v is an argument of the cycle k and not part of it (given)."""
 
 
 @fact
 def spine(s: State, v: Value, *, h: Value, low: Value, m: Value, op: Op, x: Value, y: Value) -> Rules:
-    """v is what s becomes, or leads there by operators whose other arguments are known without s."""
+    """v is the update of s, or an argument on the way to it by operators whose other arguments do not depend on s."""
     yield when(becomes(s, v)).then(spine(s, v))
     yield when(spine(s, v), v.is_(op(x, y)), apart(s, x)).then(spine(s, y))
     yield when(spine(s, v), v.is_(op(x, y)), apart(s, y)).then(spine(s, x))
@@ -70,7 +70,7 @@ def near(s: State, x: Value, *, h: Value, low: Value, m: Value, op: Op, v: Value
 
 @fact
 def apart(s: State, v: Value, *, c: Clock, k: Text, op: Op, x: Value, X: Value, y: Value) -> Rules:
-    """v, near the spine of s, is known without s."""
+    """v, an argument on the spine of s, does not depend on s."""
     yield when(near(s, v), v.is_(hold(c, x))).then(apart(s, v))
     yield when(near(s, v), v.is_(seq(c, X)), before(c, X)).then(apart(s, v))
     yield when(near(s, v), cycle(s, k), outside(k, v)).then(apart(s, v))
@@ -79,21 +79,22 @@ def apart(s: State, v: Value, *, c: Clock, k: Text, op: Op, x: Value, X: Value, 
 
 @fact
 def leads(v: Value, y: Value, x: Value, *, op: Op, s: State) -> Rules:
-    """v, on the spine of a state, is an operator of y, further down it, and of x, known without the state."""
+    """v, on the spine of a state, is an operator of y, further down the spine, and of x, which does not depend on
+    it."""
     yield when(spine(s, v), v.is_(op(y, x)), apart(s, x)).then(leads(v, y, x))
     yield when(spine(s, v), v.is_(op(x, y)), apart(s, x)).then(leads(v, y, x))
 
 
 @fact
 def kept(c: Clock, s: State, *, k: Int, v: Value, V: Value) -> Rules:
-    """Rows of what s becomes are kept of the loop c."""
+    """The loop c keeps rows of the update of s."""
     yield when(becomes(s, v), V.is_(stack(c, v))).then(kept(c, s))
     yield when(becomes(s, v), V.is_(tail(c, v, k))).then(kept(c, s))
 
 
 @fact
 def entries(c: Clock, x: Value, X: Value, *, n: Value, p: Clock, s: State, y: Value) -> Rules:
-    """x, which feeds a recurrence of c, is the row of X at every step, and X is known without it."""
+    """x, an argument of a recurrence of c, is the row of X at every step, and X does not depend on the recurrence."""
     yield when(apart(s, x), x.is_(seq(c, X)), before(c, X)).then(entries(c, x, X))
     yield when(apart(s, x), x.is_(hold(c, y)), runs_all(c)).then(entries(c, x, ops.repeat_rows(y, steps(c))))
     yield when(apart(s, x), runs_all(c), kept(c, s)).then(entries(c, x, stack(c, x)))
@@ -104,14 +105,14 @@ def entries(c: Clock, x: Value, X: Value, *, n: Value, p: Clock, s: State, y: Va
 
 @fact
 def recurrent(op: Op) -> None:
-    """op makes rows for all steps of rows for all steps (given)."""
+    """op computes rows for all steps from rows for all steps (given)."""
 
 
 @fact
 def first_rows(
     c: Clock, xs: Args, *, i: Value, op: Op, r: Args, v: Value, x: Value, X: Value, Y: Value, y: Value
 ) -> Rules:
-    """The list begins with rows of an init, or is the rest of such a list, and all of it is known before c."""
+    """The list, or one that it is a tail of, begins with rows of an init; all of it is known before c."""
     yield when(v.is_(seq(c, Y)), Y.is_(op(xs)), recurrent(op), runs_all(c)).then(to_know(c, xs))
     yield when(to_know(c, xs), xs.is_(args(x, r))).then(to_know(c, r))
     yield when(to_know(c, xs), xs.is_(args())).then(first_rows(c, xs))
@@ -122,27 +123,27 @@ def first_rows(
 
 @hint
 def to_know(c: Clock, xs: Args) -> None:
-    """A closed form of c has the list as arguments, or as the rest of them."""
+    """The list, or one that it is a tail of, has the arguments of a closed form of c."""
 
 
 @fact
 def accumulates(op: Op, d: Text, g: Op) -> None:
-    """g makes all steps of op at once, bit for bit, for states of dtype d (tried on NumPy, given)."""
+    """g computes all steps of op at once, bit for bit, for states of dtype d (given, tried on NumPy)."""
 
 
 @fact
 def folds(op: Op, d: Text, g: Op) -> None:
-    """g makes the last step of op at once for states of dtype d, as far as the licence allows (given)."""
+    """g computes the last step of op directly, for states of dtype d, as far as the licence allows (given)."""
 
 
 @fact
 def folds_in_order(op: Op, d: Text, g: Op) -> None:
-    """g makes the last step of op at once, bit for bit, for states of dtype d (given)."""
+    """g computes the last step of op directly, bit for bit, for states of dtype d (given)."""
 
 
 @fact
 def segments(op: Op, d: Text, g: Op) -> None:
-    """g makes all steps of op at once, bit for bit, with states of dtype d that start anew (tried, given)."""
+    """g computes all steps of op at once, bit for bit, for states of dtype d that restart (given, tried on NumPy)."""
 
 
 @fact

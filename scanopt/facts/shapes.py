@@ -1,4 +1,4 @@
-"""Facts about shapes: which values have one shape at all steps, of their loop or of all loops around them."""
+"""Facts about shapes: which values have the same shape at all steps, of their loop or of all loops around them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ __all__ = ["regular", "regular_list", "same_length", "unchanging", "unchanging_l
 
 @fact
 def same_length(v: Value, w: Value) -> None:
-    """v, a length, is w, a length of an array further out or a number, as shape rules of operators say (given)."""
+    """v, a length, equals w, a length of an array further out or a constant, by the shape rules of operators
+    (given)."""
 
 
 @fact
@@ -75,7 +76,7 @@ def regular_list(xs: Args, *, r: Args, v: Value) -> Rules:
 
 @fact
 def unchanging(v: Value, *, c: Clock, x: Value) -> Rules:
-    """v is outside all loops, or held by each of those that it is in."""
+    """v is outside all loops, or held by every loop that it is in."""
     yield when(lies_on(v, root())).then(unchanging(v))
     yield when(v.is_(hold(c, x)), unchanging(x)).then(unchanging(v))
 
@@ -104,7 +105,7 @@ def uniform(
     x: Value,
     xs: Args,
 ) -> Rules:
-    """v has the same shape at every step of all the loops that it is in."""
+    """v has the same shape at every step of all loops that it is in."""
     yield when(unchanging(v)).then(uniform(v))
     yield when(v.is_(seq(c, X)), uniform(X)).then(uniform(v))
     yield when(v.is_(hold(c, x)), uniform(x)).then(uniform(v))

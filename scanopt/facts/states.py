@@ -1,4 +1,4 @@
-"""Facts about carried states, and about what ends loops: what they become, what they pass on, which are equal."""
+"""Facts about states and end conditions: their updates, copies of other states, equal states."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ __all__ = ["become_alike", "becomes", "equal_in_time", "late", "passed_on", "pas
 
 @fact
 def becomes(s: State, v: Value) -> None:
-    """The value of the state s at each step is v (given, and kept where states are made)."""
+    """v is the update of the state s: its value after each step (given, and derived where laws make states)."""
 
 
 @fact
 def passed_on(s: State, r: State) -> None:
-    """What the program writes into s is an earlier value of r, and r passes on nothing of s (given)."""
+    """The update of s in the program is an earlier value of r, and r does not depend on s (given)."""
 
 
 @query
 def passes_on(s: State, r: State) -> Body:
-    """What the program writes into s is an earlier value of r, another state, which passes on nothing of s."""
+    """The update of s in the program is an earlier value of r, another state, which does not depend on s."""
     return passed_on(s, r), s.differs_from(r)
 
 
 @fact
 def late(c: Clock, Z: Value, *, init: Value, n: Value, X: Value, Y: Value) -> Rules:
-    """Z is first rows of a state, then what it becomes, all known before c begins."""
+    """Z is first rows of a state followed by its updates, all known before c begins."""
     yield when(before(c, X), Z.is_(ops.concatenate(init, X, axis=0))).then(late(c, Z))
     yield when(late(c, Z), Y.is_(Z[:n])).then(before(c, Y))
 
 
 @fact
 def repeated(init: Value, Y: Value, *, c: Clock, j: Int, q: Args, R: Value, s: State, v: Value) -> Rules:
-    """Y repeats the last rows of a state's initial rows init."""
+    """Y repeats the last rows of init, the initial rows of a state."""
     yield when(R.is_(init[-j:]), Y.is_(ops("getitem", index=("array",))(R, q))).then(repeated(init, Y))
     yield when(v.is_(delay(c, init, s, j)), repeated(init, Y)).then(before(c, Y))
 
 
 @fact
 def equal_in_time(c: Clock, s: State, d: Clock, r: State) -> None:
-    """Where c and d are one loop, s of c has the values of r of d at every step (given: proven by coinduction)."""
+    """If c and d are one loop, s of c equals r of d at every step (given, by coinduction)."""
 
 
 @query
 def become_alike(s: State, r: State, *, v: Value) -> Body:
-    """s and r become the same value at every step."""
+    """s and r have the same update at every step."""
     return becomes(s, v), becomes(r, v), s.differs_from(r)

@@ -1,4 +1,4 @@
-"""Facts about operators whose rows, all or the last ones, are asked for: which can be computed at once."""
+"""Facts about operators whose trace or last rows are needed: which can be computed for all steps at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["alike", "asked", "batchable", "rows_of", "traceable", "traced", "tra
 
 @fact
 def batchable(c: Clock, op: Op, xs: Args, *, f: Text, g: Text, o: Args, p: Args, r: Args, v: Value, x: Value) -> Rules:
-    """op has a batched form for the sliced list: rows of one length, as far as they come from op."""
+    """op has a batched form for the sliced list, with rows of equal length where op makes them."""
     yield when(sliced(c, xs, o, f), batched_here(v, op, xs), fixed_shape(op)).then(batchable(c, op, xs))
     yield when(sliced(c, xs, o, f), batched_here(v, op, xs), xs.is_(args(x, r)), held(c, r, p, g)).then(
         batchable(c, op, xs)
@@ -23,9 +23,9 @@ def batchable(c: Clock, op: Op, xs: Args, *, f: Text, g: Text, o: Args, p: Args,
 
 @fact
 def traceable(c: Clock, k: Int, op: Op, xs: Args, *, S: Value, v: Value) -> Rules:
-    """The trace (k = 0) or last k rows of op of the list are asked for, and op can do all rows at once.
+    """The trace (k = 0) or last k rows of op of the list are needed, and op can compute all rows at once.
 
-    What op raises of other rows must not be lost.
+    Errors that op raises at other rows must not be lost.
     """
     yield when(S.is_(stack(c, v)), forward(v), batched_here(v, op, xs), regular(v)).then(traceable(c, 0, op, xs))
     yield when(S.is_(tail(c, v, k)), forward(v), batched_here(v, op, xs), regular(v), safe(op)).then(
@@ -35,14 +35,14 @@ def traceable(c: Clock, k: Int, op: Op, xs: Args, *, S: Value, v: Value) -> Rule
 
 @hint
 def wanted(c: Clock, k: Int, xs: Args, *, op: Op, r: Args, v: Value) -> Rules:
-    """The traces (k = 0) or last k rows of the values of the list are asked for."""
+    """The traces (k = 0) or last k rows of the values of the list are needed."""
     yield when(traceable(c, k, op, xs)).then(wanted(c, k, xs))
     yield when(wanted(c, k, xs), xs.is_(args(v, r))).then(wanted(c, k, r))
 
 
 @hint
 def asked(c: Clock, k: Int, v: Value, *, r: Args, xs: Args) -> Rules:
-    """The trace of v (k = 0) or its last k rows are asked for."""
+    """The trace of v (k = 0) or its last k rows are needed."""
     yield when(wanted(c, k, xs), xs.is_(args(v, r))).then(asked(c, k, v))
 
 
@@ -61,7 +61,7 @@ def alike(c: Clock, k: Int, xs: Args, o: Args, f: Text) -> Rules:
 
 @fact
 def rows_of(c: Clock, k: Int, xs: Args, o: Args, f: Text, *, r: Args, v: Value, V: Value, x: Value) -> Rules:
-    """The second list has the traces (k = 0) or last k rows of what varies, x of hold(c, x)."""
+    """The second list has the traces (k = 0) or last k rows of values that vary, and x for hold(c, x)."""
     yield when(xs.is_(args(v)), traced(c, k, v, V)).then(rows_of(c, k, xs, args(V), "1"))
     yield when(xs.is_(args(v, r)), traced(c, k, v, V), alike(c, k, r, o, f)).then(
         rows_of(c, k, xs, args(V, o), "1" + f)
@@ -76,5 +76,5 @@ def rows_of(c: Clock, k: Int, xs: Args, o: Args, f: Text, *, r: Args, v: Value, 
 
 @fact
 def traced_all(c: Clock, k: Int, op: Op, xs: Args, o: Args, f: Text) -> Rules:
-    """op can do all rows of the list at once, which are those of the second one: k = 0 all, else the last k."""
+    """op can compute all rows of the list at once; the second list has these rows: all (k = 0), or the last k."""
     yield when(traceable(c, k, op, xs), rows_of(c, k, xs, o, f)).then(traced_all(c, k, op, xs, o, f))

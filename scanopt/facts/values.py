@@ -1,4 +1,4 @@
-"""Facts about values: their types, and which are equal to simpler ones."""
+"""Facts about values: their types, and which of them are equal to simpler ones."""
 
 from __future__ import annotations
 
@@ -76,18 +76,18 @@ def static_shape(v: Value, shape: Text) -> None:
 
 @fact
 def forward(v: Value) -> None:
-    """v lies in no recurrence: its strongly connected component is v alone (given)."""
+    """v is in no recurrence: it is alone in its strongly connected component (given)."""
 
 
 @fact
 def like(X: Value, x: Value, e: Value) -> Rules:
-    """X has the shape of x and every element equals the scalar e (full_like)."""
+    """X has the shape of x, and every element equals the scalar e (full_like)."""
     yield when(X.is_(ops.full_like(x, e))).then(like(X, x, e))
 
 
 @fact
 def equal_rows(Y: Value, x: Value, *, n: Value, r: Args, X: Value) -> Rules:
-    """Every row of X equals x (given, of repeat_rows, and kept by X[:n])."""
+    """Every row of X equals x (given for repeat_rows, and preserved by X[:n])."""
     yield when(Y.is_(ops.repeat_rows(x, n))).then(equal_rows(Y, x))
     yield when(equal_rows(X, x), Y.is_(ops("getitem", index=(("slice", None, "in", None),))(X, r))).then(
         equal_rows(Y, x)
@@ -108,7 +108,7 @@ def less(a: Int, b: Int) -> Body:
 
 @fact
 def nothing(v: Value, *, c: Clock, e: Value, X: Value, x: Value) -> Rules:
-    """Every element of v is zero (given of constants)."""
+    """Every element of v is zero (given for constants)."""
     yield when(like(X, x, e), nothing(e)).then(nothing(X))
     yield when(v.is_(hold(c, x)), nothing(x)).then(nothing(v))
 
@@ -121,9 +121,9 @@ def power_of_two(v: Value, k: Text, *, c: Clock, x: Value) -> Rules:
 
 @fact
 def small_integer(v: Value) -> None:
-    """v is a constant number of dtype int64, far from those that int64 cannot hold (given)."""
+    """v is an int64 constant far from the limits of int64 (given)."""
 
 
 @fact
 def positive(v: Value) -> None:
-    """v is a constant number of dtype int64 above zero, far from those that int64 cannot hold (given)."""
+    """v is a positive int64 constant far from the limits of int64 (given)."""
