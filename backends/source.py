@@ -27,6 +27,7 @@ from scanopt.program.text import made_in, names_made, names_read
 
 if TYPE_CHECKING:
     from scanopt.backends.kernels.choice import Choice
+    from scanopt.backends.kernels.segments import Segment, SegmentPart
 
 __all__ = ["Source", "program_source"]
 
@@ -238,7 +239,14 @@ class Writer:
     def _straight(self, steps: tuple[Step, ...], at_end: bool = True) -> None:
         """Steps outside of loops.  at_end: let go of arrays after the last step too."""
         mine = {name for step in steps for name in names_made(step)}
+        found = self.choice.segments(steps, self.layout.types, self.layout.last_use) if self.choice else []
+        starts = {segment.start: segment for segment in found}
+        inside = {i for segment in found for i in range(segment.start, segment.stop)}
         for position, step in enumerate(steps):
+            if position in inside:
+                if position in starts:
+                    self._segment(starts[position], steps, mine)
+                continue
             if isinstance(step, Loop):
                 self.step(step, LoopWriter(self, step).write)
             elif isinstance(step, Branch):
@@ -247,6 +255,27 @@ class Writer:
                 self.compute(step)
             if at_end or position < len(steps) - 1:
                 self._forget(position, step, mine)
+
+    def _segment(self, segment: Segment, steps: tuple[Step, ...], mine: set[str]) -> None:
+        """Operators that are kernels together, and array steps for where these give None."""
+        inside = {s.out: i for i, s in enumerate(steps) if isinstance(s, Compute) and segment.start <= i < segment.stop}
+
+        def array_steps(part: SegmentPart) -> None:
+            for step in part.steps:
+                self.compute(step)
+                self._forget(inside[step.out], step, {s.out for s in part.steps})
+
+        for part in segment.parts:
+            if part.body is None or self.choice is None:
+                array_steps(part)
+                continue
+            kernel = self.choice.segment_kernel(part.body)
+            z, results = f"z_{kernel}", ", ".join(map(self.name, part.results))
+            self.line(f"{z} = {kernel}({', '.join(map(self.name, part.body.outer))})")
+            self.block(f"if {z}:", partial(self.line, f"[{results}], {z} = {z}, None"))
+            self.block("else:", partial(array_steps, part))
+        for i in range(segment.start, segment.stop):
+            self._forget(i, steps[i], mine - inside.keys())
 
     def branch(
         self, step: Branch, write: Callable[[tuple[Step, ...]], None], leave: Callable[[tuple[Step, ...]], None]

@@ -14,6 +14,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # steadier on few cores, for
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from harness import asked_to_be_quick, machine, ratio, table
 from kernel_cases import Case, cases
 
 import scanopt
+import scanopt.tensor as T
 from scanopt.backends.kernels import tiles
 from scanopt.backends.kernels.tiles import ProductTrial, TiledProduct
 
@@ -42,7 +44,31 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "first call",
     ]
     table("Least time of a call", heads, rows)
+    segments(quick)
     products()
+
+
+def segments(quick: bool) -> None:
+    """Print times of programs that an operator without a form in C divides, and of array steps."""
+    x, v = T.dmatrix("x"), T.dvector("v")
+
+    def smooth(x: Any) -> Any:
+        return T.exp(-abs(x)) * 2 + x / (1 + x * x) - v
+
+    programs = {
+        "a sort between two stretches": [smooth(T.sort(smooth(x), axis=0))],
+        "a sort, a loop, a stretch": [smooth(scanopt.scan(lambda x, h: T.tanh(x + h), T.sort(x, axis=1), v)[0])],
+        "eigenvalues of a stretch": [T.linalg.eigvalsh(smooth(x).T.dot(smooth(x)))],
+    }
+    rows: list[list[str]] = []
+    for title, outputs in programs.items():
+        f, steps = (scanopt.function([x, v], outputs, backend=b) for b in ("c", "numpy"))
+        for shape in ((20, 20), (200, 100)):
+            given = [np.random.default_rng(0).normal(size=s) for s in (shape, shape[1:])]
+            kernels, plain = (least(partial(f, *given), 20 if quick else 300) for f in (f, steps))
+            times = [f"{1e6 * t:.0f}" for t in (kernels, plain)]
+            rows.append([f"{title}, {shape[0]} x {shape[1]}", *times, ratio(kernels, plain)])
+    table("Segments", ["program", "kernels", "array steps", "steps / kernels"], rows)
 
 
 SIZES = ((4, 4, 4), (32, 16, 16), (32, 64, 64), (16, 128, 256), (32, 64, 256), (32, 128, 512), (64, 256, 256))

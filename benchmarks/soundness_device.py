@@ -21,7 +21,7 @@ from pathlib import Path
 from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-LOOPS = "scanopt.backends.kernels.device_loops"
+LOOPS, PLANS = (f"scanopt.backends.kernels.device_{x}" for x in ("loops", "plans"))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -76,7 +76,7 @@ def _kernels(f: object, values: list[object], expected: list[object], together: 
     from test_cuda import assert_close, kernels, on_shim
 
     grids_first = mock.patch(f"{LOOPS}.kernel_step_seconds", lambda plan: not plan.variant.grid)
-    with tempfile.TemporaryDirectory() as folder, mock.patch(f"{LOOPS}.kernel_pays", return_value=True):
+    with tempfile.TemporaryDirectory() as folder, mock.patch(f"{PLANS}.fewest_steps", return_value=0.0):
         shim = Shim(Path(folder), threads=32, together=together)
         with grids_first if together else nullcontext():
             program, loops = on_shim(f, shim)

@@ -24,7 +24,7 @@ RANDOM = range(3000, 3020)
 
 @pytest.fixture(autouse=True)
 def grids_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scanopt.backends.kernels.device_loops.kernel_pays", lambda plan: True)
+    monkeypatch.setattr("scanopt.backends.kernels.device_plans.fewest_steps", lambda plan: 0.0)
     monkeypatch.setattr("scanopt.backends.kernels.device_loops.kernel_step_seconds", lambda plan: not plan.variant.grid)
 
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from scanopt.array.types import TensorType
+from scanopt.backends.kernels import segments
 from scanopt.backends.kernels.body import body_of
 from scanopt.backends.kernels.compilers import compiler
 from scanopt.backends.kernels.loop_report import LoopReport
 from scanopt.backends.kernels.nodes import Body, NoForm, NoOrder
 from scanopt.backends.kernels.part_plans import Threads
 from scanopt.backends.kernels.runtime import LoopKernel
+from scanopt.backends.kernels.segments import Segment, Segmenter, SegmentKernel
 from scanopt.backends.kernels.whole import ProgramKernel, program_body
-from scanopt.program.ir import Loop, Program
+from scanopt.program.ir import Loop, Program, Step
 
 __all__ = ["Choice"]
 
@@ -26,15 +29,15 @@ class Choice:
 
     always: whether they are waited for.  exact: whether arguments of array steps lie in C order.  may_be_one: whether
     one may be all of the program.  threads: that kernels may run on.
-    made: by their name in the source; refused: labels of loops that have none, with the reasons.  whole: the kernel of
-    the program, or why it has none.
+    made: kernels of loops and of segments, by their name in the source; refused: labels of loops that have none, with
+    the reasons.  whole: the kernel of the program, or why it has none.
     """
 
     always: bool
     exact: bool
     may_be_one: bool = True
     threads: Threads = field(default_factory=Threads)
-    made: dict[str, LoopKernel] = field(default_factory=dict[str, LoopKernel])
+    made: dict[str, LoopKernel | SegmentKernel[LoopKernel]] = field(default_factory=dict[str, Any])
     refused: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     whole: ProgramKernel | str = "not asked for"
 
@@ -44,8 +47,13 @@ class Choice:
             found = self.whole.planner.report(program)
             if found.state.endswith("compiled"):
                 return (found,)
-        kernels = [k.planner.report(program) for k in self.made.values()]
+        kernels = [k.planner.report(program) for k in self.kernels]
         return (*kernels, *(LoopReport(label, f"array steps: {reason}") for label, reason in self.refused))
+
+    @property
+    def kernels(self) -> list[LoopKernel]:
+        """Those of loops and of segments."""
+        return [k.loop if isinstance(k, SegmentKernel) else k for k in self.made.values()]
 
     def of_program(self, program: Program, types: Mapping[str, TensorType]) -> None:
         """Look for the kernel of a whole program."""
@@ -78,6 +86,20 @@ class Choice:
             return ""
         args = ", ".join([n, *(names[x] for x in made.body.outer)])
         return f"{made.name}({args}) if {n} >= {made.fewest} else None"
+
+    def segments(
+        self, steps: Sequence[Step], types: Mapping[str, TensorType], last_use: Mapping[str, int]
+    ) -> list[Segment]:
+        """The segments of some steps outside loops."""
+        if isinstance(self.whole, ProgramKernel) or isinstance(compiler(), str) or not self.may_be_one:
+            return []
+        return list(Segmenter(types, last_use, self.exact).segments(steps))
+
+    def segment_kernel(self, body: Body) -> str:
+        """The name in the source of the kernel of a part of a segment."""
+        name = f"kernel_{len(self.made)}"
+        self.made[name] = SegmentKernel(LoopKernel(name, body, self.always, self.threads), body.size, segments.OVERHEAD)
+        return name
 
     def kernel(self, loop: Loop, types: Mapping[str, TensorType]) -> LoopKernel | None:
         """The kernel of a loop, which is to be called by its name; None where the loop runs as array steps alone."""

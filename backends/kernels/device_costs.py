@@ -5,6 +5,7 @@ The numbers are of a server card: a launch from Python, what one thread block co
 
 from __future__ import annotations
 
+import math
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -15,10 +16,12 @@ from scanopt.backends.kernels.nodes import Fork, Nested, Product, walk
 if TYPE_CHECKING:
     from scanopt.backends.kernels.device_plans import DevicePlan
 
-__all__ = ["BANDWIDTH", "LAUNCH", "array_step_seconds", "kernel_pays", "kernel_step_seconds"]
+__all__ = ["BANDWIDTH", "LAUNCH", "array_step_seconds", "fewest_steps", "kernel_step_seconds"]
 
 LAUNCH = 12e-6
 """Seconds of one operator of an array step: CuPy's call and the launch."""
+CALL = 3e-5
+"""Seconds of a call of a kernel: its arrays, and the launch."""
 BANDWIDTH = 3e12
 """Bytes a second of the device's memory."""
 BLOCKS, BLOCK_FLOPS, BLOCK_BYTES = 132, 2e11, 4e10
@@ -63,7 +66,7 @@ def kernel_step_seconds(plan: DevicePlan) -> float:
     """Of one step as a kernel; factors of products are read anew by each block."""
     flops, factors, values, count = _work(plan)
     if plan.variant.lanes.numbers:
-        return max(count * THREAD, values / BANDWIDTH, flops / FLOPS)
+        return max(count * THREAD, values / BANDWIDTH, plan.total * count / FLOPS)
     if plan.variant.grid:
         places, _ = plan.held
         speed = SHARED_BYTES if places and min(places) >= 0 else BLOCK_BYTES
@@ -74,6 +77,7 @@ def kernel_step_seconds(plan: DevicePlan) -> float:
     return waves * (one + (factors + values / plan.blocks) / BLOCK_BYTES)
 
 
-def kernel_pays(plan: DevicePlan) -> bool:
-    """Whether a kernel is expected to take less time than array steps."""
-    return kernel_step_seconds(plan) < array_step_seconds(plan)
+def fewest_steps(plan: DevicePlan) -> float:
+    """From how many steps on a kernel is expected to take less time than array steps."""
+    saved = array_step_seconds(plan) - kernel_step_seconds(plan)
+    return CALL / saved if saved > 0 else math.inf

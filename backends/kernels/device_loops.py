@@ -13,13 +13,14 @@ import numpy as np
 
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.body import body_of
-from scanopt.backends.kernels.device_costs import kernel_pays, kernel_step_seconds
+from scanopt.backends.kernels.device_costs import kernel_step_seconds
 from scanopt.backends.kernels.device_plans import DevicePlan, DeviceVariant, Launcher
 from scanopt.backends.kernels.loop_report import LoopReport
-from scanopt.backends.kernels.nodes import Body, NoForm
+from scanopt.backends.kernels.nodes import Body, Call, Map, NoForm
 from scanopt.backends.kernels.plan_cache import PlanCache, Shapes
+from scanopt.backends.kernels.segments import Segment, Segmenter, SegmentKernel
 from scanopt.backends.kernels.sizes import lengths_of, pattern_of, shapes_of
-from scanopt.program.ir import Loop, Program
+from scanopt.program.ir import Loop, Program, Step
 
 __all__ = ["DeviceChoice", "DeviceLoop"]
 
@@ -67,7 +68,7 @@ class DeviceLoop:
             return None
         key = tuple(x.shape for x in arrays), tuple(int(arrays[i]) for i in self._counts)
         plan = self._plan(key)
-        if plan is None or not kernel_pays(plan):
+        if plan is None or n < plan.fewest:
             return None
         try:
             found = plan.run(self.launcher, n, arrays)
@@ -136,7 +137,7 @@ class DeviceChoice:
     launcher: Launcher
     exact: bool
     whole: str = "on a device loops alone are kernels"
-    made: dict[str, DeviceLoop] = field(default_factory=dict[str, DeviceLoop])
+    made: dict[str, DeviceLoop | SegmentKernel[DeviceLoop]] = field(default_factory=dict[str, Any])
     refused: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
     def of_program(self, program: Program, types: Mapping[str, TensorType]) -> None:
@@ -145,7 +146,25 @@ class DeviceChoice:
     def reports(self, program: Program) -> tuple[LoopReport, ...]:
         """What became of all loops, those with kernels first."""
         told = (LoopReport(label, f"array steps: {reason}") for label, reason in self.refused)
-        return (*(k.report() for k in self.made.values()), *told)
+        return (*(k.report() for k in self.kernels), *told)
+
+    @property
+    def kernels(self) -> list[DeviceLoop]:
+        """Those of loops and of segments."""
+        return [k.loop if isinstance(k, SegmentKernel) else k for k in self.made.values()]
+
+    def segments(
+        self, steps: Sequence[Step], types: Mapping[str, TensorType], last_use: Mapping[str, int]
+    ) -> list[Segment]:
+        """The segments of some steps outside loops: operators on elements alone, a thread for each element."""
+        elements = Segmenter(types, last_use, True, lambda node: isinstance(node, Map | Call), apart=True)
+        return list(elements.segments(steps))
+
+    def segment_kernel(self, body: Body) -> str:
+        """The name in the source of the kernel of a part of a segment."""
+        name = f"kernel_{len(self.made)}"
+        self.made[name] = SegmentKernel(DeviceLoop(name, body, self.launcher, self.exact), body.size, 0.0)
+        return name
 
     def call(self, loop: Loop, types: Mapping[str, TensorType], n: str, names: Mapping[str, str]) -> str:
         """The text that calls the kernel of a loop of `n` steps; "" where the loop runs as array steps alone."""

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from scanopt.backends.kernels.device_costs import fewest_steps
 from scanopt.backends.kernels.ir import Fail, For, If, Steps, Stmt
 from scanopt.backends.kernels.lanes import Lanes, lanes_of, no_lanes
 from scanopt.backends.kernels.lower import lowered
@@ -168,7 +169,7 @@ class DevicePlan:
             x, by_lane, row = self._given(xp, g, arrays, outs)
             given.append(x)
             steps += [*by_lane, *([row] if self.variant.lanes.numbers else [])]
-        status = xp.zeros(3, "int64")
+        status = xp.zeros(3, "int64") if self.variant.checked or self.variant.grid else xp.empty(3, "int64")
         scratch = xp.empty(self.size * self.total + self.variant.cells + ALIGNED, "uint8")
         numbers = [self._number(x, n, rows) for x in recipe.numbers]
         places, shared = self.held
@@ -181,6 +182,11 @@ class DevicePlan:
             if code < 0:
                 return None
         return [self._back(xp, i, x, taken) for i, x in enumerate(outs)]
+
+    @cached_property
+    def fewest(self) -> float:
+        """From how many steps on it is expected to take less time than array steps."""
+        return fewest_steps(self)
 
     @cached_property
     def held(self) -> tuple[list[int], int]:

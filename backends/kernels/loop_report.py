@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["ONCE", "LoopReport"]
+__all__ = ["ONCE", "LoopReport", "segment_label"]
 
 ONCE = "the program"
 """The label of the loop of one step that stands for a whole program."""
+_SEGMENT = "a segment of "
+
+
+def segment_label(count: int) -> str:
+    """The label of the loop of one step that stands for operators outside loops."""
+    return f"{_SEGMENT}{count} operators"
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,6 @@ class LoopReport:
     threads: str = ""
 
     def __str__(self) -> str:
-        what = f"loop {self.loop!r}" if self.loop != ONCE else ONCE
+        what = self.loop if self.loop == ONCE or self.loop.startswith(_SEGMENT) else f"loop {self.loop!r}"
         state = "; ".join(filter(None, (self.state, self.threads)))
         return "\n".join([f"{what}: {state}", *(self.shown or self.texts)])

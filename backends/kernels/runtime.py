@@ -23,7 +23,7 @@ from scanopt.backends.kernels.plans import Plan, Variant
 from scanopt.backends.kernels.sizes import Pattern, lengths_of, pattern_of, sized
 from scanopt.program.ir import Program
 
-__all__ = ["WORTH", "LoopKernel", "Planner"]
+__all__ = ["MOST_SCRATCH", "WORTH", "LoopKernel", "Planner"]
 
 Array = np.ndarray[Any, Any]
 VARIANTS = 4
@@ -32,6 +32,9 @@ STEP = 0.7e-6
 """Seconds of an operator of an array step, about; what a compiler takes is many times that."""
 WORTH, WAIT = 2e-3, 0.1
 """Seconds of array steps, in all, after which a kernel is made, and in one call, from which on it is waited for."""
+
+MOST_SCRATCH = 1 << 27
+"""Bytes of values in between beyond which array steps, which let go of each when it was read last, take less memory."""
 
 
 @dataclass
@@ -133,7 +136,7 @@ class LoopKernel:
             return None
         key = tuple([x.shape for x in arrays]), tuple([int(arrays[i]) for i in self._counts])
         plan = self.planner.plan(key)
-        if plan is None:
+        if plan is None or (self.body.whole and plan.size > MOST_SCRATCH):
             return None
         build = plan.variant.build
         function = build.function or build.poll(self._patience(cost))

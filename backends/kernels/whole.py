@@ -21,26 +21,31 @@ from scanopt.backends.kernels.loop_report import ONCE
 from scanopt.backends.kernels.nodes import Body, Nested, walk
 from scanopt.backends.kernels.part_plans import Threads
 from scanopt.backends.kernels.plan_cache import PLANS
-from scanopt.backends.kernels.runtime import WORTH, Planner
-from scanopt.program.ir import Keep, Loop, Program
+from scanopt.backends.kernels.runtime import MOST_SCRATCH, WORTH, Planner
+from scanopt.program.ir import Keep, Loop, Program, Step
 
-__all__ = ["ProgramKernel", "program_body"]
+__all__ = ["ProgramKernel", "program_body", "single_step"]
 
 Array = np.ndarray[Any, Any]
-MOST_SCRATCH = 1 << 27
-"""Bytes of values in between beyond which array steps, which let go of each when it was read last, take less memory."""
 
 
 def program_body(program: Program, types: Mapping[str, TensorType], exact: bool) -> Body:
     """A program as the body of a loop of one step.  types: of all its names.  exact: whether all
     arguments of array steps lie in C order.  Raises NoForm."""
+    loop, known = single_step(program.steps, program.outputs, types, ONCE)
+    return body_of(loop, known, exact, whole=True)
+
+
+def single_step(
+    steps: tuple[Step, ...], results: Sequence[str], types: Mapping[str, TensorType], label: str
+) -> tuple[Loop, dict[str, TensorType]]:
+    """A loop of one step that runs some steps and keeps their results, and the types of all names."""
     keeps = tuple(
         Keep(f"{i}#out", name, 1, TensorType(types[name].dtype, (1, *types[name].shape)))
-        for i, name in enumerate(program.outputs)
+        for i, name in enumerate(results)
     )
-    loop = Loop(ONCE, ONCE, (), (), program.steps, keeps)
     known = {**types, ONCE: TensorType("int64", ()), **{k.out: k.type for k in keeps}}
-    return body_of(loop, known, exact, whole=True)
+    return Loop(label, ONCE, (), (), steps, keeps), known
 
 
 @dataclass

@@ -1,0 +1,137 @@
+"""Segments: operators outside loops that follow one another and are one kernel together.
+
+Where a whole program is no kernel, because something in it has no form, each stretch between such operators still is.
+As for loops, the array steps of a segment stand behind the call of its kernel, and run where that gives None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+import networkx as nx
+
+from scanopt.array.types import TensorType
+from scanopt.backends.kernels.body import body_of, nodes_of_steps
+from scanopt.backends.kernels.loop_report import segment_label
+from scanopt.backends.kernels.nodes import Body, Node, NoForm, Reshape, View
+from scanopt.backends.kernels.recurrences import written_out
+from scanopt.backends.kernels.whole import single_step
+from scanopt.program.ir import Compute, Step
+
+__all__ = ["Segment", "SegmentKernel", "SegmentPart", "Segmenter"]
+
+FEWEST = 3
+"""So many operators that compute something are worth a kernel."""
+OVERHEAD = 24.0
+"""What a call of a kernel takes on a CPU, in operators of NumPy on few elements."""
+ELEMENTS = 1500.0
+"""So many elements take NumPy as long as an operator on few."""
+
+
+class OfLoop(Protocol):
+    """The kernel of a loop."""
+
+    def __call__(self, n: int, *values: Any) -> list[Any] | None:
+        """What the loop keeps after n steps; None where array steps have to run."""
+        ...
+
+
+Kernel = TypeVar("Kernel", bound=OfLoop)
+
+
+@dataclass(frozen=True)
+class SegmentPart:
+    """Operators of a segment that no value connects with the others.
+
+    steps: in order.  results: those of their values that are read elsewhere.  body: None where it has no kernel.
+    """
+
+    steps: tuple[Compute, ...]
+    results: tuple[str, ...]
+    body: Body | None
+
+
+@dataclass(frozen=True)
+class Segment:
+    """The steps from `start` up to `stop` of a list of steps, in parts of which any may be the first."""
+
+    start: int
+    stop: int
+    parts: tuple[SegmentPart, ...]
+
+
+@dataclass
+class SegmentKernel(Generic[Kernel]):
+    """The kernel of a part of a segment, called with the values that it reads; it gives its results, or None.
+
+    loop: the same as the kernel of a loop of one step.  overhead: what a call takes, in operators on few elements.
+    """
+
+    loop: Kernel
+    operators: int
+    overhead: float
+
+    def __call__(self, *values: Any) -> list[Any] | None:
+        """The results; None where array steps have to run."""
+        largest = max((v.size for v in values), default=0)
+        if self.operators * (1 + largest / ELEMENTS) < self.overhead:
+            return None
+        found = self.loop(1, *values)
+        return found and [x[0] for x in found]
+
+
+@dataclass(frozen=True)
+class Segmenter:
+    """Finds the segments of some steps.
+
+    last_use: as in `scanopt.backends.layout.Layout`.  exact: whether arguments of array steps lie in C order.
+    fits: which nodes a segment may have.  apart: whether operators that no value connects have kernels of their own.
+    """
+
+    types: Mapping[str, TensorType]
+    last_use: Mapping[str, int]
+    exact: bool
+    fits: Callable[[Node], bool] = lambda node: True
+    apart: bool = False
+
+    def segments(self, steps: Sequence[Step]) -> Iterator[Segment]:
+        """Those in which a part has a kernel."""
+        mine: list[Compute] = []
+        for i, step in enumerate((*steps, None)):
+            if isinstance(step, Compute) and (nodes := self._nodes(step)) and all(map(self.fits, nodes)):
+                mine.append(step)
+                continue
+            found = Segment(i - len(mine), i, tuple(self._part(x, i) for x in self._parts(mine)))
+            if any(part.body for part in found.parts):
+                yield found
+            mine = []
+
+    def _nodes(self, step: Compute) -> tuple[Node, ...]:
+        known = dict(self.types)
+        try:
+            return nodes_of_steps(written_out((step,), known), known)
+        except NoForm:
+            return ()
+
+    def _parts(self, steps: Sequence[Compute]) -> Iterator[tuple[Compute, ...]]:
+        if not self.apart:
+            yield tuple(steps)
+            return
+        made = {s.out for s in steps}
+        values: nx.Graph[str] = nx.Graph()
+        values.add_nodes_from(made)
+        values.add_edges_from((s.out, a) for s in steps for a in s.args if a in made)
+        for together in nx.connected_components(values):
+            yield tuple(s for s in steps if s.out in together)
+
+    def _part(self, steps: tuple[Compute, ...], stop: int) -> SegmentPart:
+        results = tuple(s.out for s in steps if self.last_use.get(s.out, -1) >= stop)
+        if sum(not all(isinstance(n, View | Reshape) for n in self._nodes(s)) for s in steps) < FEWEST:
+            return SegmentPart(steps, results, None)
+        loop, known = single_step(steps, results, self.types, segment_label(len(steps)))
+        try:
+            return SegmentPart(steps, results, body_of(loop, known, self.exact, whole=True))
+        except NoForm:
+            return SegmentPart(steps, results, None)
