@@ -659,3 +659,45 @@ def test_repeated_rows() -> None:
         for columns in (1, 3):
             f(np.arange(2.0 * columns).reshape(2, columns), np.arange(3.0), count)
     assert kernels_of(f)[0].endswith("kernels compiled")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_inverses_and_systems_of_narrow_floats(dtype: str) -> None:
+    a, b = T.TensorType(dtype, (None, None))("a"), T.TensorType(dtype, (None, None))("b")
+    f = both([a, b], [T.linalg.inv(a), T.linalg.inv(a.T), T.linalg.solve(a, b), T.linalg.solve(a, b[:, 0])])
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 5):
+        f(rng.normal(size=(n, n)).astype(dtype), rng.normal(size=(n, 3)).astype(dtype))
+    assert kernels_of(f)[0].endswith("kernels compiled")
+    with pytest.raises(np.linalg.LinAlgError):
+        f.c(np.zeros((2, 2), dtype), np.ones((2, 1), dtype))
+
+
+def test_places_along_any_axis() -> None:
+    x, i, j = T.dtensor3("x"), T.lvector("i"), T.lmatrix("j")
+    f = both([x, i, j], [x[:, i], x[:, :, i], x[:, j], x[j], T.sum(x[:, :, i] * 1.1, axis=1)])
+    rng = np.random.default_rng(0)
+    for shape in ((3, 3, 3), (5, 4, 7), (3, 9, 3)):
+        f(rng.normal(size=shape), rng.integers(-3, 3, 6), rng.integers(-3, 3, (2, 4)))
+    assert kernels_of(f)[0].endswith("kernels compiled")
+    with pytest.raises(IndexError):
+        f.c(np.ones((3, 3, 3)), np.array([3]), np.zeros((1, 1), "int64"))
+
+
+def test_what_a_step_computes_of_lengths_alone() -> None:
+    """It leaves the loop, to run only where there is a step: the program is one kernel all the same."""
+    x, n = T.dmatrix("x"), T.lscalar("n")
+    f = both([x, n], scanopt.scan(lambda s: T.roll(s, 1, 1) + T.roll(s, -2, 0), outputs_info=x, n_steps=n)[0][-1])
+    for steps in (1, 2, 7):
+        f(np.arange(12.0).reshape(3, 4), steps)
+    assert [k.loop for k in f.c.kernels] == ["the program"]
+    with pytest.raises(IndexError):
+        f.c(np.ones((3, 4)), 0)
+
+
+@pytest.mark.parametrize("by", [1, 2, 3, 7, 2**33])
+def test_divisions_by_numbers_of_the_program(by: int) -> None:
+    x, n = T.lscalar("x"), T.lscalar("n")
+    f = both([x, n], scanopt.scan(lambda s: [s % by + s // by - 3 * s, s], outputs_info=[x, None], n_steps=n)[0])
+    for start in (0, 5, -7, 2**62, -(2**63)):
+        f(start, 50)

@@ -28,6 +28,7 @@ from scanopt.backends.kernels.nodes import (
     Reshape,
     SetItem,
     SumTo,
+    Take,
     View,
     walk,
 )  # fmt: skip
@@ -176,7 +177,7 @@ def _disorder(body: Body) -> None:
 
 def _views(body: Body, starts: Callable[[View], bool], kept: bool) -> set[str]:
     """The views that a test finds, and all that may lie in memory as they do.  kept: results of elements too."""
-    found: set[str] = set()
+    found = {n.out for n in walk(body.root.nodes) if kept and isinstance(n, Take) and n.axis}  # rows by place lie first
     before = -1
     through = (View, Reshape, SumTo, *((Map, Call) if kept else ()))
     while before < len(found):  # a state may be read before it is written

@@ -100,10 +100,10 @@ def _within(node: Within, w: Lowering) -> None:
     good: list[Expr] = []
     if node.low is not None:
         good.append(
-            test("greater" if node.strict else "greater_equal", x, Lit(float(np.dtype(dtype).type(node.low)), dtype))
+            test("greater" if node.strict else "greater_equal", x, Lit(np.dtype(dtype).type(node.low).item(), dtype))
         )
     if node.high is not None:
-        good.append(test("less_equal", x, Lit(float(np.dtype(dtype).type(node.high)), dtype)))
+        good.append(test("less_equal", x, Lit(np.dtype(dtype).type(node.high).item(), dtype)))
     wrong: Expr = Lit(False, "bool")
     for g in good:
         fails = Do("logical_not", (g,), "bool", "bool")

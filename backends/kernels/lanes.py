@@ -160,7 +160,7 @@ class AxisClasses:
         if isinstance(node, Running | Join):
             return node.axis not in (at[node.out], *(at[a] for a in node.args))
         if isinstance(node, Take):
-            return x != 0
+            return x != node.axis
         if isinstance(node, SumTo):
             return x == at[node.out]
         return all(place is None for place in at.values())  # Reshape, Length

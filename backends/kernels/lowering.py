@@ -137,7 +137,9 @@ class Lowering:
 
     def value(self, name: str) -> Value:
         """Where a value is; outer ones are given when they are first asked for."""
-        if name not in self.env:
+        if name not in self.env and name in self.body.integers:  # compilers make shifts of divisions by them
+            self.env[name] = Scalar(Lit(self.body.integers[name]), INDEX)
+        elif name not in self.env:
             dtype, axes = self.dtype(name), self.axes(name)
             pointer = self.give(Given("array", dtype, name))
             if axes:

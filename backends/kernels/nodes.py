@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -199,10 +199,11 @@ class SetItem(_One):
 
 @dataclass(frozen=True)
 class Take(_One):
-    """Parts of an array by an array of indices along its first axis."""
+    """Parts of an array by an array of indices along one of its axes."""
 
     out: str
     args: tuple[str, ...]
+    axis: int
     dtype: str
 
 
@@ -264,10 +265,11 @@ class Search(_One):
 
 @dataclass(frozen=True)
 class Solve(_One):
-    """The solution of a system, by NumPy's inner loop."""
+    """The solution of a system (op: solve) or the inverse of a matrix (op: inv), by NumPy's inner loop."""
 
     out: str
     args: tuple[str, ...]
+    op: str
     dtype: str
 
 
@@ -355,7 +357,7 @@ class Body:
 
     types: of all names that it mentions, those made here included.  outer: names made before it, of which `counts` are
     numbers that lengths depend on.  whole: it stands for a program, not for one of its loops.  cut: the loop of a
-    program that may end early, all rows of which are results and read by nobody.
+    program that may end early, all rows of which are results and read by nobody.  integers: values of constants.
     """
 
     root: Nested
@@ -364,6 +366,7 @@ class Body:
     counts: tuple[str, ...] = ()
     whole: bool = False
     cut: Loop | None = None
+    integers: Mapping[str, int] = field(default_factory=dict[str, int])
 
     @property
     def loop(self) -> Loop:

@@ -32,9 +32,10 @@ class _Ufunc(ctypes.Structure):
 
 
 def ufunc(name: str) -> Any:
-    """The ufunc of this name; those of np.clip and np.linalg.solve by their own names."""
-    place = {"clip": "numpy._core.umath", "solve": "numpy.linalg._umath_linalg", "solve1": "numpy.linalg._umath_linalg"}
-    return getattr(importlib.import_module(place.get(name, "numpy")), name, None)
+    """The ufunc of this name; those of np.clip and np.linalg by their own names."""
+    linalg = dict.fromkeys(("solve", "solve1", "inv"), "numpy.linalg._umath_linalg")
+    place = {"clip": "numpy._core.umath", **linalg}.get(name, "numpy")
+    return getattr(importlib.import_module(place), name, None)
 
 
 @cache

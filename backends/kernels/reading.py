@@ -6,11 +6,13 @@ What has none raises NoForm with the reason.  Each function gives the nodes of o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from scanopt.array.op import Op
+from scanopt.array.operators.idle import guarded
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.forms import cast_is_known, in_c, needs_whole, through_numpy
 from scanopt.backends.kernels.nodes import (
@@ -177,8 +179,8 @@ def _slice(parts: tuple[Any, ...], rest: list[str], types: Types) -> tuple[Any, 
 
 def _getitem(step: Compute, types: Types) -> Iterator[Single]:
     index, places = step.op.options["index"], step.args[1:]
-    if index == ("array",) and types[places[0]].dtype in INDICES:
-        yield Take(step.out, step.args, step.type.dtype)
+    if index[-1:] == ("array",) and {*index[:-1]} <= {("slice", *WHOLE)} and types[places[0]].dtype in INDICES:
+        yield Take(step.out, step.args, len(index) - 1, step.type.dtype)
     elif part := _part(step, places, step.out, step.type.dtype, types):
         yield part
 
@@ -282,6 +284,15 @@ def _require(step: Compute, types: Types) -> Iterator[Single]:
         yield Check(step.out, step.args, relations[step.op.options["relation"]])
 
 
+def _when_runs(step: Compute, types: Types) -> Iterator[Single]:
+    """The operator itself, after a look whether there is a step: where there is none array steps run."""
+    runs, op = f"{step.out}#runs", guarded(step.op)
+    types[runs] = TensorType("int64", ())
+    if op is not None and types[step.args[0]].dtype == "int64":
+        yield Within(runs, step.args[:1], 1, None, False, False, "int64")
+        yield from nodes_of(replace(step, op=op, args=step.args[1:]), types)
+
+
 def _has_rows(step: Compute, types: Types) -> Iterator[Single]:
     yield Nonempty(step.out, step.args)
 
@@ -359,10 +370,10 @@ _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "prod": _reduced("multiply"), "max": _reduced("maximum"), "min": _reduced("minimum"), "mean": _reduced("add"),
     "sum_to": _sum_to, "outer": outer_nodes, "cumsum": _running("add"), "cumprod": _running("multiply"),
     "repeat_rows": _repeated, "broadcast_to": _repeated,
-    "require": _require, "has_rows": _has_rows, "arange": _arange,
+    "require": _require, "when_runs": _when_runs, "has_rows": _has_rows, "arange": _arange,
     "rows_read": _rows_of_part("read"), "rows_left": _rows_of_part("left"),
     "argmax": _extreme("greater"), "argmin": _extreme("less"),
-    "searchsorted": _search, "solve": solve_nodes, "powers": _powers, "tensordot": tensordot_nodes,
+    "searchsorted": _search, "solve": solve_nodes, "inv": solve_nodes, "powers": _powers, "tensordot": tensordot_nodes,
     "random_uniform": _draw(normal=False), "random_normal": _draw(normal=True), "random_valid": _valid,
     "any": _reduced("logical_or"), "all": _reduced("logical_and"),
 }  # fmt: skip

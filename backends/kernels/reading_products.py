@@ -37,11 +37,22 @@ def product_nodes(step: Compute, types: Types) -> Iterator[Single]:
 
 
 def solve_nodes(step: Compute, types: Types) -> Iterator[Single]:
-    """A system of equations, by NumPy's inner loop."""
-    (a, b), dtype = step.args, step.type.dtype
-    fits = types[a].ndim == 2 and types[b].ndim in (1, 2) and {types[a].dtype, types[b].dtype} == {dtype}
-    if fits and inner_loop("solve", (dtype,) * 3) is not None:
-        yield Solve(step.out, step.args, dtype)
+    """A system of equations or an inverse, by NumPy's inner loop: np.linalg computes those of float32 in float64."""
+    dtype, double = step.type.dtype, "float64"
+    matrix, *right = (types[a] for a in step.args)
+    fits = matrix.ndim == 2 and all(x.ndim in (1, 2) for x in right) and {x.dtype for x in (matrix, *right)} == {dtype}
+    if not fits or inner_loop(step.op.name, (double,) * (len(step.args) + 1)) is None:
+        return
+    if dtype == double:
+        yield Solve(step.out, step.args, step.op.name, double)
+    elif dtype == "float32":
+        wide = [f"{step.out}#w{i}" for i in range(len(step.args))]
+        types.update({w: TensorType(double, types[a].shape) for w, a in zip(wide, step.args, strict=True)})
+        types[out := f"{step.out}#w"] = TensorType(double, step.type.shape)
+        for w, a in zip(wide, step.args, strict=True):
+            yield Map(w, (a,), "copy", (double,), double, a)
+        yield Solve(out, tuple(wide), step.op.name, double)
+        yield Map(step.out, (out,), "copy", (dtype,), dtype, out)
 
 
 def tensordot_nodes(step: Compute, types: Types) -> Iterator[Single]:

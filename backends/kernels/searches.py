@@ -155,19 +155,15 @@ def _before(a: Expr, b: Expr, dtype: str, right: bool) -> Expr:
 @written.register(Solve)
 def _solve(node: Solve, w: Lowering) -> None:
     """Array steps run where there is no solution, of which the inner loop makes NaN."""
-    (a, b), dtype = node.args, node.dtype
-    item = Lit(np.dtype(dtype).itemsize)
-    axes_a, axes_b = w.axes(a), w.axes(b)
-    left, right = w.whole(w.value(a), axes_a, dtype), w.whole(w.value(b), axes_b, dtype)
-    out, n = w.place(node.out), axes_a[0]
-    vector = len(axes_b) == 1
-    apart = [times(s, item) for s in packed(axes_b)]
-    key = ("solve1" if vector else "solve", (dtype,) * 3)
-    if key not in w.loops:
-        w.loops.append(key)
-    strides = (ZERO, ZERO, ZERO, *(times(s, item) for s in packed(axes_a)), *apart, *apart)
-    dims = (ONE, n) if vector else (ONE, n, axes_b[1])
-    w.code.append(Inner(w.loops.index(key), (left, right, out), dims, strides))
+    dtype, (n, _) = node.dtype, w.axes(node.args[0])
+    arrays = [w.whole(w.value(a), w.axes(a), dtype) for a in node.args]
+    out, axes = w.place(node.out), w.axes(node.out)
+    apart = [[times(s, Lit(np.dtype(dtype).itemsize)) for s in packed(w.axes(x))] for x in (*node.args, node.out)]
+    vector = len(axes) == 1
+    name = f"{node.op}1" if vector else node.op
+    dims = (ONE, n) if vector or node.op == "inv" else (ONE, n, axes[1])
+    strides = (*(ZERO for _ in apart), *(s for each in apart for s in each))
+    w.code.append(Inner(w.slot(name, (dtype,) * len(apart)), (*arrays, out), dims, strides))
     i = w.fresh("i")
     x = Load(out, Var(i), dtype)
-    w.code.append(Steps(i, product(axes_b), (If(_test("not_equal", x, x, dtype), (Fail(),)),)))
+    w.code.append(Steps(i, product(axes), (If(_test("not_equal", x, x, dtype), (Fail(),)),)))

@@ -132,6 +132,8 @@ def _complete(node: Node, known: dict[str, Operand]) -> None:
     """The shape of what a node makes, where the program has no name for it."""
     if isinstance(node, Map | Call) and node.out not in known and node.like in known:
         known[node.out] = known[node.like]
+    elif isinstance(node, Solve) and node.out not in known and node.args[-1] in known:
+        known[node.out] = known[node.args[-1]]
     elif isinstance(node, Reduce) and node.out not in known and node.args[0] in known:
         x = known[node.args[0]]
         known[node.out] = Operand(x.dtype, tuple(n for i, n in enumerate(x.shape) if i not in node.axes))
@@ -267,8 +269,10 @@ def _ties_of(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis
         yield from (((out, i), (node.args[0], i)) for i in range(n))
     elif isinstance(node, Take):
         x, places = node.args
-        yield from (((out, i), (places, i)) for i in range(ndim[places]))
-        yield from (((out, i + ndim[places] - 1), (x, i)) for i in range(1, ndim[x]))
+        yield from (((out, i + node.axis), (places, i)) for i in range(ndim[places]))
+        yield from (
+            ((out, i if i < node.axis else i + ndim[places] - 1), (x, i)) for i in range(ndim[x]) if i != node.axis
+        )
     elif isinstance(node, Contract):
         (a, b), (ia, ib) = node.args, node.axes
         kept = [(a, i) for i in range(ndim[a]) if i not in ia] + [(b, i) for i in range(ndim[b]) if i not in ib]
@@ -279,7 +283,7 @@ def _ties_of(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis
     elif isinstance(node, Search | Powers):
         yield from (((out, i), (node.args[1], i)) for i in range(n))
     elif isinstance(node, Solve):
-        a, b = node.args
+        a, b = node.args[0], node.args[-1]
         yield (a, 0), (a, 1)
         yield (a, 0), (b, 0)
         yield from (((out, i), (b, i)) for i in range(n))

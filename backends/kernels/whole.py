@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from scanopt.array.types import TensorType
 from scanopt.backends.kernels.body import body_of
 from scanopt.backends.kernels.build import LONGEST
 from scanopt.backends.kernels.entry import Entry
+from scanopt.backends.kernels.ir import INDEX
 from scanopt.backends.kernels.loop_report import ONCE
 from scanopt.backends.kernels.nodes import Body, Nested, walk
 from scanopt.backends.kernels.part_plans import Threads
@@ -33,7 +34,8 @@ def program_body(program: Program, types: Mapping[str, TensorType], exact: bool)
     """A program as the body of a loop of one step.  types: of all its names.  exact: whether all
     arguments of array steps lie in C order.  Raises NoForm."""
     loop, known = single_step(program.steps, program.outputs, types, ONCE)
-    return body_of(loop, known, exact, whole=True)
+    integers = {c.name: int(c.value) for c in program.consts if c.type == TensorType(INDEX, ())}
+    return replace(body_of(loop, known, exact, whole=True), integers=integers)
 
 
 def single_step(
