@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -178,7 +178,7 @@ def parameters(f: Callable[..., Any]) -> tuple[dict[str, Term], dict[str, Term]]
 
     Raises TypeError when a parameter has no sort (Clock, Value, ...).
     """
-    hints = typing.get_type_hints(f, vars(terms) | f.__globals__)
+    hints = _annotations(f)
     by_place: dict[str, Term] = {}
     by_name: dict[str, Term] = {}
     for name, parameter in inspect.signature(f).parameters.items():
@@ -187,6 +187,18 @@ def parameters(f: Callable[..., Any]) -> tuple[dict[str, Term], dict[str, Term]]
             raise TypeError(f"{f.__name__}: parameter {name!r} needs a sort such as Value")
         (by_name if parameter.kind is parameter.KEYWORD_ONLY else by_place)[name] = variable(sort, name)
     return by_place, by_name
+
+
+def _annotations(f: Callable[..., Any]) -> Mapping[str, Any]:
+    """The annotations of a function, in which sorts need not be imported.  Names alone are looked up, which is fast."""
+    known: dict[str, Any] = {}
+    for name, written in f.__annotations__.items():
+        if isinstance(written, str):
+            written = f.__globals__.get(written, getattr(terms, written, None) if written.isidentifier() else None)
+            if written is None and name != "return":
+                return typing.get_type_hints(f, vars(terms) | f.__globals__)
+        known[name] = written
+    return known
 
 
 def rules_of(f: Callable[..., Rules | None]) -> tuple[Rule, ...]:

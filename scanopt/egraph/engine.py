@@ -27,7 +27,7 @@ from scanopt.egraph.clearing import with_clearing
 from scanopt.egraph.engine_process import KEPT, receive, send
 from scanopt.forks import STARTING
 
-__all__ = ["Engine", "EngineError", "RunReport", "TableRows", "take"]
+__all__ = ["Engine", "EngineError", "RunReport", "TableRows", "begin_to_start", "take"]
 
 _IDLE = max(2, os.cpu_count() or 1)
 """Processes that are kept when no thread needs them."""
@@ -295,6 +295,17 @@ def take(text: str) -> Engine:
         process = _Process()
     process.begin(text)
     return Engine(process)
+
+
+def begin_to_start() -> None:
+    """Have a process start where none is free: meanwhile the rules that it is to have can be written.
+
+    Raises as `take` does.
+    """
+    if not _FREE:
+        started = _Process()
+        with STARTING:
+            _FREE.append(started)
 
 
 def _free(text: str) -> _Process | None:

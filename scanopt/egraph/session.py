@@ -30,7 +30,7 @@ from scanopt.calculus.forms import Batched, Operator, TermGraph, const_key, cons
 from scanopt.calculus.ground import with_named_operators
 from scanopt.calculus.joins import with_types_compared
 from scanopt.calculus.law import Law
-from scanopt.egraph.engine import EngineError, RunReport, take
+from scanopt.egraph.engine import EngineError, RunReport, begin_to_start, take
 from scanopt.egraph.loading import Rows, integer, operator_text
 from scanopt.egraph.provenance import NOTE_FACTS, NOTE_WRITTEN, Notes, Provenance, noting
 from scanopt.egraph.reach import Reach
@@ -111,6 +111,7 @@ class EGraph:
         self._rounds = 0
         self._given: tuple[Rows, list[Given]] | None = None
         self._first: dict[str, int] = {}  # if noted, by law the round in which it first found something
+        begin_to_start()
         self._engine = take(rules_text(noted))
         try:
             self._begin(fp, more)
