@@ -157,3 +157,20 @@ def test_repeats_of_rows_of_any_number() -> None:
     value = np.arange(6.0).reshape(3, 2)
     for found in (*f(value, 2), *f.unoptimized(value, 2)):
         np.testing.assert_array_equal(found, np.repeat(value, 2, axis=0))
+
+
+def test_one_row_repeated_is_what_numpy_repeats() -> None:
+    x, n = T.dvector("x"), T.lscalar("n")
+    row = T.expand_dims(x, 0)
+    outs = [T.repeat(row, 3, axis=0), T.tile(row, (3, 1)), T.repeat(row, 0, axis=0), T.tile(row, (2, 2)), T.tile(x, 2)]
+    value = np.array([1.0, -2.0])
+    expected = [
+        np.repeat(value[None], 3, 0), np.tile(value[None], (3, 1)), np.repeat(value[None], 0, 0),
+        np.tile(value[None], (2, 2)), np.tile(value, 2),
+    ]  # fmt: skip
+    for found, wanted in zip(scanopt.function([x], outs)(value), expected, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    f = scanopt.function([x, n], T.tile(row, (n, 1)))
+    np.testing.assert_array_equal(f(value, 2), np.tile(value[None], (2, 1)))
+    with pytest.raises(ValueError, match="negative"):
+        f(value, -1)

@@ -651,6 +651,15 @@ def test_many_numbers_of_steps() -> None:
     assert len(f.c._compiled.choice.whole.planner.plan) == 64
 
 
+def test_numbers_everywhere() -> None:
+    a, n = T.dscalar("a"), T.lscalar("n")
+    f = both([a, n], [T.full((n, 3), a) * 2.0, T.zeros(n) + a, T.full((2, n), a)])
+    for count in (4, 1, 0):
+        f(1.5, count)
+    with pytest.raises(ValueError, match="negative"):
+        f(1.5, -1)
+
+
 def test_repeated_rows() -> None:
     x, v, n = T.dmatrix("x"), T.dvector("v"), T.lscalar("n")
     rows, _ = scanopt.map(lambda i, v: v, T.arange(n), [v])

@@ -140,6 +140,12 @@ def _repeated(step: Compute, types: Types) -> Iterator[Single]:
         yield Repeat(step.out, (x,), "copy", (step.type.dtype,), step.type.dtype, step.out, tuple(counts))
 
 
+def _full(step: Compute, types: Types) -> Iterator[Single]:
+    """One number everywhere."""
+    if not types[step.args[0]].ndim:
+        yield from _repeated(step, types)
+
+
 INDICES = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}
 
 
@@ -369,7 +375,7 @@ _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "dot": product_nodes, "matmul": product_nodes, "shape_i": _length, "sum": _reduced("add"),
     "prod": _reduced("multiply"), "max": _reduced("maximum"), "min": _reduced("minimum"), "mean": _reduced("add"),
     "sum_to": _sum_to, "outer": outer_nodes, "cumsum": _running("add"), "cumprod": _running("multiply"),
-    "repeat_rows": _repeated, "broadcast_to": _repeated,
+    "repeat_rows": _repeated, "broadcast_to": _repeated, "full": _full,
     "require": _require, "when_runs": _when_runs, "has_rows": _has_rows, "arange": _arange,
     "rows_read": _rows_of_part("read"), "rows_left": _rows_of_part("left"),
     "argmax": _extreme("greater"), "argmin": _extreme("less"),

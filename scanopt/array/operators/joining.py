@@ -14,6 +14,7 @@ from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.operators.axes import atleast_1d, atleast_2d, shape_padleft
 from scanopt.array.operators.elementwise import cast
 from scanopt.array.operators.lengths import times
+from scanopt.array.operators.rows import repeat_rows
 from scanopt.array.operators.shaping import as_dims, flatten, reshape_to
 from scanopt.array.parameters import AXIS
 from scanopt.array.registry import FUNCTIONS, public
@@ -268,6 +269,8 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
         return apply(Op.make("repeat", axis=i), v, as_variable(repeats))
     if repeats < 0:
         raise ValueError(f"repeats may not be negative, found {repeats}")
+    if i == 0 and v.type.shape[0] == 1:
+        return repeat_rows(apply(Op.make("squeeze", axis=(0,)), v), as_variable(np.int64(repeats)))
     dims, repeats = dims_of(v), int(repeats)
     wide = broadcast_to(expand(v, (i + 1,)), (*dims[: i + 1], repeats, *dims[i + 1 :]))
     return reshape_to(wide, (*dims[:i], times(dims[i], repeats), *dims[i + 1 :]))
@@ -284,6 +287,8 @@ def tile(x: Any, reps: Any) -> Variable:
     v = as_variable(x)
     v = shape_padleft(v, max(len(counts) - v.ndim, 0))
     counts = (1,) * (v.ndim - len(counts)) + counts
+    if v.ndim and v.type.shape[0] == 1 and all(isinstance(n, int) and n == 1 for n in counts[1:]):
+        return repeat(v, counts[0], 0)
     dims = dims_of(v)
     pairs = [n for pair in zip(counts, dims, strict=True) for n in pair]
     wide = broadcast_to(expand(v, range(0, 2 * v.ndim, 2)), pairs)
