@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-import networkx as nx
-
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.body import body_of, nodes_of_steps
 from scanopt.backends.kernels.loop_report import segment_label
@@ -119,6 +117,8 @@ class Segmenter:
         if not self.apart:
             yield tuple(steps)
             return
+        import networkx as nx  # saved functions run with NumPy alone
+
         made = {s.out for s in steps}
         values: nx.Graph[str] = nx.Graph()
         values.add_nodes_from(made)
