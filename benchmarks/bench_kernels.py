@@ -63,7 +63,7 @@ def segments(quick: bool) -> None:
     rows: list[list[str]] = []
     for title, outputs in programs.items():
         f, steps = (scanopt.function([x, v], outputs, backend=b) for b in ("c", "numpy"))
-        for shape in ((20, 20), (200, 100)):
+        for shape in ((200, 100), (1000, 200)):
             given = [np.random.default_rng(0).normal(size=s) for s in (shape, shape[1:])]
             kernels, plain = (least(partial(f, *given), 20 if quick else 300) for f in (f, steps))
             times = [f"{1e6 * t:.0f}" for t in (kernels, plain)]

@@ -30,12 +30,6 @@ def states_of(f: Any) -> list[str]:
     return [str(k).splitlines()[0].split("; on ")[0] for k in f.kernels]
 
 
-@pytest.fixture(autouse=True)
-def however_few_elements(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    if "few_elements" not in request.node.name:
-        monkeypatch.setattr("scanopt.backends.kernels.segments.OVERHEAD", 0.0)
-
-
 def values(rows: int = 5, columns: int = 7) -> list[np.ndarray[Any, Any]]:
     g = np.random.default_rng(rows)
     return [g.normal(size=(rows, columns)), g.normal(size=columns)]
@@ -92,6 +86,7 @@ def test_lengths_that_do_not_fit_are_told_as_by_array_steps() -> None:
 
 
 def test_few_elements_are_left_to_array_steps() -> None:
+    """With the executor "auto", for which a call of a kernel has to be worth it."""
     f = scanopt.function([X, v], [smooth(T.sort(smooth(X), axis=0))])
     for _ in range(400):
         f(*values(2, 2))

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.types import TensorType
-from scanopt.backends.kernels import segments
 from scanopt.backends.kernels.body import body_of
 from scanopt.backends.kernels.compilers import compiler
 from scanopt.backends.kernels.loop_report import LoopReport
 from scanopt.backends.kernels.nodes import Body, NoForm, NoOrder
 from scanopt.backends.kernels.part_plans import Threads
 from scanopt.backends.kernels.runtime import LoopKernel
-from scanopt.backends.kernels.segments import Segment, Segmenter, SegmentKernel
+from scanopt.backends.kernels.segments import OVERHEAD, Segment, Segmenter, SegmentKernel
 from scanopt.backends.kernels.whole import ProgramKernel, program_body
 from scanopt.program.ir import Loop, Program, Step
 
@@ -98,7 +97,8 @@ class Choice:
     def segment_kernel(self, body: Body) -> str:
         """The name in the source of the kernel of a part of a segment."""
         name = f"kernel_{len(self.made)}"
-        self.made[name] = SegmentKernel(LoopKernel(name, body, self.always, self.threads), body.size, segments.OVERHEAD)
+        overhead = 0.0 if self.always else OVERHEAD
+        self.made[name] = SegmentKernel(LoopKernel(name, body, self.always, self.threads), body.size, overhead)
         return name
 
     def kernel(self, loop: Loop, types: Mapping[str, TensorType]) -> LoopKernel | None:

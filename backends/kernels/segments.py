@@ -18,7 +18,7 @@ from scanopt.backends.kernels.recurrences import written_out
 from scanopt.backends.kernels.whole import single_step
 from scanopt.program.ir import Compute, Step
 
-__all__ = ["Segment", "SegmentKernel", "SegmentPart", "Segmenter"]
+__all__ = ["OVERHEAD", "Segment", "SegmentKernel", "SegmentPart", "Segmenter"]
 
 FEWEST = 3
 """So many operators that compute something are worth a kernel."""
