@@ -13,6 +13,7 @@ from scanopt.backends.kernels.nodes import (
     Body,
     Call,
     Contract,
+    Diagonal,
     Draw,
     Evenly,
     Fork,
@@ -91,7 +92,7 @@ def _counts(root: Nested, types: Mapping[str, TensorType]) -> tuple[str, ...]:
     todo = [x.steps for x in loops] + [k.rows for x in loops for k in x.keeps if isinstance(k.rows, str)]
     for n in made.values():
         part = n.part if isinstance(n, SetItem) else n
-        todo += part.ends if isinstance(part, View) else n.args if isinstance(n, Draw | Evenly) else ()
+        todo += part.ends if isinstance(part, View) else n.args if isinstance(n, Diagonal | Draw | Evenly) else ()
         todo += n.counts if isinstance(n, Repeat) else n.args[1:] if isinstance(n, SumTo) else ()
     found: dict[str, None] = {}
     seen: set[str] = set()

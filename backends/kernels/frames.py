@@ -35,6 +35,7 @@ from scanopt.backends.kernels.lowering import Lowering, number_of
 from scanopt.backends.kernels.nodes import (
     Call,
     Contract,
+    Diagonal,
     Draw,
     Evenly,
     Extreme,
@@ -71,6 +72,7 @@ COMPUTED = (
     Running,
     SetItem,
     Take,
+    Diagonal,
     Draw,
     Evenly,
     Extreme,

@@ -11,9 +11,9 @@ from scanopt.array.types import TensorType
 from scanopt.program.ir import Branch, Loop
 
 __all__ = [
-    "WHOLE", "Body", "Call", "Check", "Contract", "Count", "Draw", "Evenly", "Extreme", "Fork", "Join", "Length", "Map",
-    "Nested", "NoForm", "NoOrder", "Node", "Nonempty", "Powers", "Product", "Reduce", "Repeat", "Reshape", "Running",
-    "Search", "SetItem", "Single", "Solve", "SumTo", "Take", "View", "Within", "walk",
+    "WHOLE", "Body", "Call", "Check", "Contract", "Count", "Diagonal", "Draw", "Evenly", "Extreme", "Fork", "Join",
+    "Length", "Map", "Nested", "NoForm", "NoOrder", "Node", "Nonempty", "Powers", "Product", "Reduce", "Repeat",
+    "Reshape", "Running", "Search", "SetItem", "Single", "Solve", "SumTo", "Take", "View", "Within", "walk",
 ]  # fmt: skip
 
 WHOLE = (None, None, None)
@@ -37,6 +37,15 @@ class _One:
     def outs(self) -> tuple[str, ...]:
         """The names that it makes."""
         return (self.out,)
+
+
+@dataclass(frozen=True)
+class _Made(_One):
+    """A node of which that value, what it reads and its dtype are said."""
+
+    out: str
+    args: tuple[str, ...]
+    dtype: str
 
 
 @dataclass(frozen=True)
@@ -92,12 +101,9 @@ class View(_One):
 
 
 @dataclass(frozen=True)
-class Reshape(_One):
+class Reshape(_Made):
     """The same elements in order, in another shape.  merged: the axes of x that each axis of the result is made of."""
 
-    out: str
-    args: tuple[str, ...]
-    dtype: str
     merged: tuple[tuple[int, ...], ...] | None = None
 
 
@@ -113,12 +119,9 @@ class Join(_One):
 
 
 @dataclass(frozen=True)
-class Product(_One):
+class Product(_Made):
     """The product of two matrices or vectors, by NumPy's inner loop.  as_they_lie: with the strides that they have."""
 
-    out: str
-    args: tuple[str, ...]
-    dtype: str
     as_they_lie: bool = False
 
 
@@ -133,12 +136,8 @@ class Contract(_One):
 
 
 @dataclass(frozen=True)
-class Powers(_One):
+class Powers(_Made):
     """A number raised to 0, 1, 2 ...: its second argument, which must be these."""
-
-    out: str
-    args: tuple[str, ...]
-    dtype: str
 
 
 @dataclass(frozen=True)
@@ -167,12 +166,8 @@ class Reduce(_One):
 
 
 @dataclass(frozen=True)
-class SumTo(_One):
+class SumTo(_Made):
     """The first argument, summed along axes on which the result has length 1."""
-
-    out: str
-    args: tuple[str, ...]
-    dtype: str
 
 
 @dataclass(frozen=True)
@@ -209,7 +204,10 @@ class Take(_One):
 
 @dataclass(frozen=True)
 class Check(_One):
-    """The first of two numbers, where a comparison of both holds; else array steps run, which say what is wrong."""
+    """The first of two numbers, where a comparison of both holds; else array steps run, which say what is wrong.
+
+    A number alone is compared with 0.
+    """
 
     out: str
     args: tuple[str, ...]
@@ -234,12 +232,13 @@ class Count(_One):
 
 
 @dataclass(frozen=True)
-class Evenly(_One):
+class Evenly(_Made):
     """Integers from a first one on, by steps: of three numbers the first and the last say which."""
 
-    out: str
-    args: tuple[str, ...]
-    dtype: str
+
+@dataclass(frozen=True)
+class Diagonal(_Made):
+    """A matrix of ones on a diagonal and zeros beside it; args: its two lengths, and the column where it begins."""
 
 
 @dataclass(frozen=True)
@@ -336,7 +335,7 @@ class Nested:
 
 Single = (
     Map | Call | View | Reshape | Join | Product | Length | Reduce | SumTo | Running | SetItem | Take
-    | Check | Count | Draw | Evenly | Extreme | Search | Solve | Within | Nonempty | Contract | Powers
+    | Check | Count | Diagonal | Draw | Evenly | Extreme | Search | Solve | Within | Nonempty | Contract | Powers
 )  # fmt: skip
 Node = Single | Fork | Nested
 

@@ -20,6 +20,7 @@ from scanopt.backends.kernels.nodes import (
     Call,
     Check,
     Count,
+    Diagonal,
     Draw,
     Evenly,
     Extreme,
@@ -326,6 +327,11 @@ def _arange(step: Compute, types: Types) -> Iterator[Single]:
         yield Evenly(step.out, step.args, step.type.dtype)
 
 
+def _eye(step: Compute, types: Types) -> Iterator[Single]:
+    if all(types[a].dtype in INDICES and not types[a].ndim for a in step.args):
+        yield Diagonal(step.out, step.args, step.type.dtype)
+
+
 def _extreme(op: str) -> Callable[[Compute, Types], Iterator[Single]]:
     def extreme(step: Compute, types: Types) -> Iterator[Single]:
         axis, ndim = step.op.options["axis"], types[step.args[0]].ndim
@@ -376,7 +382,7 @@ _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "prod": _reduced("multiply"), "max": _reduced("maximum"), "min": _reduced("minimum"), "mean": _reduced("add"),
     "sum_to": _sum_to, "outer": outer_nodes, "cumsum": _running("add"), "cumprod": _running("multiply"),
     "repeat_rows": _repeated, "broadcast_to": _repeated, "full": _full,
-    "require": _require, "when_runs": _when_runs, "has_rows": _has_rows, "arange": _arange,
+    "require": _require, "when_runs": _when_runs, "has_rows": _has_rows, "arange": _arange, "eye": _eye,
     "rows_read": _rows_of_part("read"), "rows_left": _rows_of_part("left"),
     "argmax": _extreme("greater"), "argmin": _extreme("less"),
     "searchsorted": _search, "solve": solve_nodes, "inv": solve_nodes, "powers": _powers, "tensordot": tensordot_nodes,

@@ -29,7 +29,7 @@ from scanopt.backends.kernels.ir import (
     times,
 )  # fmt: skip
 from scanopt.backends.kernels.lowering import Lowering, index, number_of
-from scanopt.backends.kernels.nodes import Check, Evenly, Extreme, NoForm, Nonempty, Search, Solve
+from scanopt.backends.kernels.nodes import Check, Diagonal, Evenly, Extreme, NoForm, Nonempty, Search, Solve
 from scanopt.backends.kernels.values import Scalar, element_of, nest, packed
 
 __all__: list[str] = []
@@ -59,6 +59,15 @@ def _evenly(node: Evenly, w: Lowering) -> None:
     value: Expr = Do("add", (start, Do("multiply", (places[0], step), INDEX, INDEX)), INDEX, INDEX)
     value = value if node.dtype == INDEX else Cast(value, node.dtype)
     w.code += nest(axes, names, (Store(out, places[0], value),))
+
+
+@written.register(Diagonal)
+def _diagonal(node: Diagonal, w: Lowering) -> None:
+    first = Cast(number_of(w.value(node.args[2])), INDEX)
+    out, axes = w.place(node.out), w.axes(node.out)
+    names, (row, column) = w.places(axes)
+    one = _test("equal", Do("add", (row, first), INDEX, INDEX), column, INDEX)
+    w.code += nest(axes, names, (Store(out, index(ZERO, (row, column), packed(axes)), Cast(one, node.dtype)),))
 
 
 @written.register(Extreme)
