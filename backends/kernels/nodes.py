@@ -204,10 +204,7 @@ class Take(_One):
 
 @dataclass(frozen=True)
 class Check(_One):
-    """The first of two numbers, where a comparison of both holds; else array steps run, which say what is wrong.
-
-    A number alone is compared with 0.
-    """
+    """The first of two numbers, where a comparison of both holds; else array steps run, which say what is wrong."""
 
     out: str
     args: tuple[str, ...]
