@@ -70,7 +70,7 @@ def _imported(name: str, target: str, distribution: str) -> ModuleType:
     except BaseException as error:  # also one that ends the program
         raise ImportError(
             f"the extension {name!r} of the distribution {distribution!r} cannot be loaded from {target!r} "
-            f"({type(error).__name__}: {error}); mend or uninstall that distribution"
+            f"({type(error).__name__}: {error}); fix or uninstall that distribution"
         ) from error
 
 
@@ -84,8 +84,8 @@ def _named() -> list[tuple[str, str, str]]:
         found = {(p.name, p.value, (p.dist and p.dist.name) or "?") for p in entry_points(group=GROUP)}
     except Exception as error:
         raise ImportError(
-            f"the extensions that are installed cannot be listed, for {_unreadable()} cannot be read "
-            f"({type(error).__name__}: {error}); mend or uninstall that distribution"
+            f"the extensions that are installed cannot be listed: {_unreadable()} cannot be read "
+            f"({type(error).__name__}: {error}); fix or uninstall that distribution"
         ) from error
     return sorted(found)
 

@@ -355,14 +355,14 @@ def test_broken_branches(changes: dict[str, Any], message: str) -> None:
         ({"out": ...}, "step 2, result 0: no field 'out'"),
         ({"more": 1}, "step 2, result 0: unknown field 'more'"),
         ({"then": None}, "then must be a string, found None"),
-        ({"otherwise": "v22"}, "'v22' is not made before it is read, or not to be seen here"),
-        ({"then": "v23"}, "'v23' is not made before it is read, or not to be seen here"),
-        ({"then": "v24"}, "'v24' is not made before it is read, or not to be seen here"),
+        ({"otherwise": "v22"}, "'v22' is not defined before it is read, or not visible here"),
+        ({"then": "v23"}, "'v23' is not defined before it is read, or not visible here"),
+        ({"then": "v24"}, "'v24' is not defined before it is read, or not visible here"),
         ({"otherwise": "v3"}, "TypeError: ifelse needs two values of one dtype and number of axes"),
-        ({"type": {"dtype": "float32", "shape": [None]}}, "its type is said to be float32"),
-        ({"type": {"dtype": "float64", "shape": []}}, r"its type is said to be float64\[\], but is float64\[\?\]"),
-        ({"out": "v23"}, "'v23' is made twice"),
-        ({"out": "v1"}, "'v1' is made twice"),
+        ({"type": {"dtype": "float32", "shape": [None]}}, "its type is declared as float32"),
+        ({"type": {"dtype": "float64", "shape": []}}, r"its type is declared as float64\[\], but is float64\[\?\]"),
+        ({"out": "v23"}, "'v23' is defined twice"),
+        ({"out": "v1"}, "'v1' is defined twice"),
     ],
 )  # fmt: skip
 def test_broken_results_of_branches(result: dict[str, Any], message: str) -> None:
@@ -372,7 +372,7 @@ def test_broken_results_of_branches(result: dict[str, Any], message: str) -> Non
 
 def test_a_result_is_no_value_of_another() -> None:
     """Nor may two results have one name, or one be read on a side."""
-    for name, message in (("v24", "'v24' is made twice"), ("v25", "'v25' is not made before it is read")):
+    for name, message in (("v24", "'v24' is defined twice"), ("v25", "'v25' is not made before it is read")):
         data = json.loads(to_json(gated()))
         first = data["steps"][-1]["results"][0]
         second = {**first, "out": name} | ({} if name == "v24" else {"then": "v25"})
@@ -384,7 +384,7 @@ def test_a_result_is_no_value_of_another() -> None:
 def test_names_of_a_side_are_not_seen_outside() -> None:
     data = json.loads(to_json(gated()))
     data["outputs"].append("v23")
-    with pytest.raises(ValueError, match="'v23' is not made before it is read, or not to be seen here"):
+    with pytest.raises(ValueError, match="'v23' is not defined before it is read, or not visible here"):
         from_json(json.dumps(data))
     flag = TensorType("bool", ())
     branch = Branch("x", (), (), (Either("y", "x", "nothing", flag),))

@@ -123,8 +123,8 @@ def test_where_the_costs_of_a_machine_are(monkeypatch: pytest.MonkeyPatch, tmp_p
     ("text", "message"),
     [
         ("{", "it is not JSON"),
-        ("[]", "no file of costs: expected"),
-        ('{"scanopt costs": 2}', "no file of costs: expected"),
+        ("[]", "not a cost file: expected"),
+        ('{"scanopt costs": 2}', "not a cost file: expected"),
         ('{"scanopt costs": 1, "call": []}', "call must be a table by name"),
         ('{"scanopt costs": 1, "call": {"arith": -1}}', r"call\['arith'\] must be a number"),
         ('{"scanopt costs": 1, "call": {"arith": true}}', r"call\['arith'\] must be a number"),

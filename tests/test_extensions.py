@@ -150,7 +150,7 @@ def test_a_broken_extension_is_named(tmp_path: Path) -> None:
         ("mine = ..", "", "the extension 'mine' of .*TypeError"),
         ("mine =", "", "the extension 'mine' of .*Empty module name"),
         ("\x1b[31m = a\x1b[0mb", "", r"the extension '\\x1b\[31m' of .* from 'a\\x1b\[0mb'"),
-        ("garbage", "", "the extensions that are installed cannot be listed, for what is written in '.*odd_thing-1.0"),
+        ("garbage", "", "the extensions that are installed cannot be listed: what is written in '.*odd_thing-1.0"),
         ("mine = \udcff", "", "the extensions that are installed cannot be listed.*UnicodeDecodeError"),
     ],
 )  # fmt: skip

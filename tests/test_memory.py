@@ -231,7 +231,7 @@ def test_wrong_prices_of_bytes(held: Any) -> None:
         return 1.0
 
     model.held = held  # type: ignore[attr-defined]
-    with pytest.raises(ValueError, match="the price of a byte is a finite number, not negative"):
+    with pytest.raises(ValueError, match="the price of a byte must be a finite number that is not negative"):
         scanopt.function([h], h, cost=model)
 
 

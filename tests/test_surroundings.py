@@ -191,7 +191,7 @@ def test_what_cannot_be_run_is_named(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 def test_targets_that_are_no_module() -> None:
     for target in ("..", ":x", "a b:x", ".mod:x", "a..b:c"):
-        with pytest.raises(UnknownTargetError, match="is no module"):
+        with pytest.raises(UnknownTargetError, match="is not a module"):
             find_laws([target])
 
 

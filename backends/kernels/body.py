@@ -56,7 +56,7 @@ def body_of(loop: Loop, types: Mapping[str, TensorType], exact: bool, whole: boo
     root = replace(root, args=tuple(name for name in root.args if name in inside))
     body = Body(root, made, exact, _counts(root, made), whole, _cut(root) if whole else None)
     if body.size > MOST:
-        raise NoForm(f"{body.size} operators take a compiler long")
+        raise NoForm(f"{body.size} operators would take too long to compile")
     if not exact:
         _disorder(body)
     return body
@@ -64,7 +64,7 @@ def body_of(loop: Loop, types: Mapping[str, TensorType], exact: bool, whole: boo
 
 def _nested(loop: Loop, types: dict[str, TensorType]) -> Nested:
     if loop.profile:
-        raise NoForm("its times are collected")
+        raise NoForm("its times are measured")
     if not loop.keeps:
         raise NoForm("it keeps nothing")
     names = [*(s for x in loop.states for _, s in x.taps), *(r.out for r in loop.reads), *names_read(loop)]
@@ -173,7 +173,7 @@ def _disorder(body: Body) -> None:
             else set()
         )
         if found.intersection(node.args):
-            raise NoOrder("it rounds by how a view lies in memory")
+            raise NoOrder("its rounding depends on the memory layout of a view")
 
 
 def _views(body: Body, starts: Callable[[View], bool], kept: bool) -> set[str]:

@@ -195,7 +195,7 @@ def _in_cell(w: Lowering, value: Expr, old: str, dtype: str) -> str:
 def _call(node: Call, w: Lowering) -> None:
     axes = w.axes(node.out)
     if node.whole and axes and (product(axes) == ONE or not all(w.axes(a) in (axes, ()) for a in node.args)):
-        raise NoForm(f"{node.ufunc} rounds by how many elements NumPy gives it at a time")
+        raise NoForm(f"{node.ufunc} rounds differently depending on how many elements NumPy passes at a time")
     pointers: list[str] = []
     strides: list[Expr] = []
     for a, dtype in zip(node.args, node.takes, strict=True):

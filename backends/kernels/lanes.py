@@ -199,9 +199,9 @@ def _of_numbers(body: Body, classes: AxisClasses, found: Sequence[int]) -> Body:
     for name in classes.lengths.axes:
         own = classes.name(name)[1 if name in rows else 0 :]
         if any(own.count(c) > 1 for c in own if c is not None) or not set(own) <= {None, *found}:
-            raise NoForm("a value has other axes than lanes")
+            raise NoForm("a value has axes other than lanes")
         if name in rows and (name in inner or classes.name(name)[:1][0] in found):
-            raise NoForm("all rows of a sequence are read at once")
+            raise NoForm("a step reads all rows of a sequence")
     types = {name: TensorType(t.dtype, ()) for name, t in body.types.items()}
     types |= {name: TensorType(body.types[name].dtype, (None,)) for name in rows}
     loop = body.loop
@@ -234,7 +234,7 @@ def _scalar(node: Node, classes: AxisClasses, types: dict[str, TensorType]) -> I
     elif not isinstance(node, Nested) and _same_element(node, classes):
         yield Map(node.out, node.args[:1], "copy", (node.dtype,), node.dtype, node.out)
     else:
-        raise NoForm(f"{type(node).__name__} is no operation of numbers")
+        raise NoForm(f"{type(node).__name__} is not an operation on numbers")
 
 
 def _same_element(node: Single, classes: AxisClasses) -> bool:

@@ -97,7 +97,7 @@ def evaluated(x: Expr, numbers: Mapping[str, int]) -> int:
         case Do(op="add", args=(a, b)):
             return evaluated(a, numbers) + evaluated(b, numbers)
         case _:
-            raise ValueError(f"{x} is no expression of lengths")
+            raise ValueError(f"{x} is not an expression of lengths")
 
 
 def scratch_offsets(

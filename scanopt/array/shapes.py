@@ -89,7 +89,7 @@ def axis_of(axis: Any, of: HasAxes | int) -> int:
     try:
         i = operator.index(axis)
     except TypeError:
-        raise TypeError(f"an axis is an integer, found {axis!r}") from None
+        raise TypeError(f"an axis must be an integer, found {axis!r}") from None
     if not -ndim <= i < ndim:
         raise ValueError(f"axis {i} of {_with_axes(of)}")
     return i % ndim
@@ -112,7 +112,7 @@ def axes_of(axis: Any, of: HasAxes | int) -> tuple[int, ...]:
     many: Iterable[Any] = axis if isinstance(axis, Iterable) and not isinstance(axis, str) else (axis,)
     axes = sorted(axis_of(a, of) for a in many)
     if len(set(axes)) < len(axes):
-        raise ValueError(f"axis {axis} names one axis twice")
+        raise ValueError(f"axis {axis} repeats an axis")
     return tuple(axes)
 
 
@@ -141,7 +141,7 @@ def filled(shape: Sequence[Dim], dims: Sequence[Operand]) -> Shape:
     (2, 3)
     """
     if sum(n is None for n in shape) != len(dims):
-        raise ValueError(f"{shape_text(shape)} has other unknown lengths than {len(dims)} given")
+        raise ValueError(f"{shape_text(shape)} does not have {len(dims)} unknown lengths, as many as were given")
     for d in dims:
         if d.ndim or np.dtype(d.dtype).kind not in "iu":
             raise TypeError(f"a length must be an integer scalar, found {d.type}")

@@ -200,7 +200,9 @@ def checked_cost(cost: CostModel) -> CostModel:
         return cost
     held = getattr(cost, "held", 0.0)
     if isinstance(held, bool) or not isinstance(held, Real) or not 0 <= float(held) < math.inf:
-        raise ValueError(f"the cost model has held = {held!r}: the price of a byte is a finite number, not negative")
+        raise ValueError(
+            f"the cost model has held = {held!r}: the price of a byte must be a finite number that is not negative"
+        )
 
     def price(work: Work) -> float:
         what = work.kind if work.op is None else str(work.op)
@@ -212,7 +214,9 @@ def checked_cost(cost: CostModel) -> CostModel:
             raise
         if isinstance(value, Real) and 0 <= float(value) < math.inf:
             return float(value)
-        raise ValueError(f"the cost model gave {value!r} for {what}: a cost is a finite number, not negative")
+        raise ValueError(
+            f"the cost model gave {value!r} for {what}: a cost must be a finite number that is not negative"
+        )
 
     price.held = float(held)  # type: ignore[attr-defined]
     return price

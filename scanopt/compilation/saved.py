@@ -108,7 +108,7 @@ def _function(data: Json, backend: str | None) -> SavedFunction:
     name = None if f["name"] is None else text_in(f, "name", where)
     text_in(f, "backend", where)
     if f["sha256"] != digest({k: v for k, v in f.items() if k != "sha256"}):
-        raise ValueError("the checksum does not fit: the file was changed after it was saved")
+        raise ValueError("the checksum does not match: the file was changed after it was saved")
     return SavedFunction(signature, program, name, backend or f["backend"])
 
 
@@ -174,7 +174,7 @@ def _slot(data: Json, type: TensorType, where: str) -> In:
 
 def _same_kind(a: TensorType, b: TensorType, where: str) -> None:
     if (a.dtype, a.ndim) != (b.dtype, b.ndim):
-        raise ValueError(f"{where}: its type is said to be {a}, but is {b}")
+        raise ValueError(f"{where}: its type is declared as {a}, but is {b}")
 
 
 def _types(program: Program) -> dict[str, TensorType]:

@@ -105,7 +105,7 @@ class Signature:
         used = {*self.shared, *self.updates}
         for old, new in swap.items():
             if old not in used:
-                raise ValueError(f"swap names {show(old)}, which is no shared variable of {self}")
+                raise ValueError(f"swap names {show(old)}, which is not a shared variable of {self}")
             if not isinstance(new, SharedVariable):
                 raise TypeError(f"swap gives {show(new)} for {describe(old)}: it must be a shared variable")
         replaced = replacements("swap", swap)

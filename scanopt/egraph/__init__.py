@@ -1,1 +1,1 @@
-"""The e-graph: programs as terms, the engine with its rules, saturation, and what is read back."""
+"""The e-graph: programs as terms, the engine and its rules, saturation, and reading classes back."""

@@ -1,7 +1,8 @@
-"""An order of what is in an e-graph that its engine has no part in.
+"""An order of e-classes that does not depend on the engine.
 
-The engine numbers classes, and lists rows, as it came upon them: where two programs cost the same, the one chosen
-would depend on what was compiled before.  Here classes are ranked by the terms in them, those of the program first.
+The engine numbers classes and lists rows in the order in which it meets them, so the choice among programs of equal
+cost would depend on what was compiled before.  Here classes are ranked by the terms in them, those of the program
+first.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ Row = tuple[tuple[Any, ...], Any]
 
 
 def ranks(rows: Mapping[str, Iterable[Row]], operators: Mapping[Any, object], first: Iterable[Any]) -> dict[Any, int]:
-    """The rank of each class, as the engine calls it, and of each operator.
+    """The rank of each class, by the engine's number, and of each operator.
 
-    rows: of the tables in `RANKED`.  operators: by what the engine calls them.  first: the classes that come first.
-    Classes that only have terms of one another have none.
+    rows: those of the tables in `RANKED`.  operators: by the engine's numbers.  first: classes to rank before all
+    others. Classes that contain only terms of one another (cycles) have no rank.
     """
     rank: dict[Any, int] = {}
     for x in (*sorted(operators, key=lambda o: str(operators[o])), *first):
@@ -57,7 +58,8 @@ def _terms(rows: Mapping[str, Iterable[Row]]) -> Iterator[_Waiting]:
 
 
 class _Waiting:
-    """A term whose arguments have no ranks yet.  place: of its constructor.  classes: which arguments are classes."""
+    """A term with arguments that are not ranked yet.  place: of its constructor.  classes: which arguments are
+    classes."""
 
     __slots__ = ("_args", "_classes", "_missing", "_place", "out")
 
@@ -66,7 +68,7 @@ class _Waiting:
         self._missing = 0
 
     def needs(self, rank: Mapping[Any, int], waiting: Mapping[Any, list[_Waiting]]) -> bool:
-        """Wait for the arguments that have no ranks; whether there are none of these."""
+        """Register for the arguments that have no rank yet; return whether all have one."""
         missing = {a for a, is_class in zip(self._args, self._classes, strict=True) if is_class and a not in rank}
         self._missing = len(missing)
         for a in missing:
@@ -74,11 +76,11 @@ class _Waiting:
         return not missing
 
     def has_one_more(self) -> bool:
-        """One more of its arguments has a rank: whether all have one now."""
+        """Count one more ranked argument; return whether all are ranked."""
         self._missing -= 1
         return not self._missing
 
     def key(self, rank: Mapping[Any, int]) -> tuple[Any, ...]:
-        """What terms are sorted by."""
+        """The sort key of the term."""
         args = zip(self._args, self._classes, strict=True)
         return (self._place, *(rank[a] if is_class else a for a, is_class in args))

@@ -1,4 +1,4 @@
-"""Rules that take a program out of the engine: far less work than a new engine, which has all other rules, too."""
+"""Rules that remove a program from the engine: far cheaper than a new engine, which must load all rules again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAMED = re.compile(r"^\(constructor (\S+) \(\) Op\) (\(union \(\1\) .+\))$", re
 
 
 def with_clearing(text: str) -> str:
-    """Rules, and those that delete the rows of all their tables, and bring back the operators with names (`ground`).
+    """Rules, with added rules that delete the rows of all their tables and restore named operators (`ground`).
 
     >>> print(with_clearing("(relation near (i64 i64))"))
     (relation near (i64 i64))
@@ -29,7 +29,7 @@ def with_clearing(text: str) -> str:
 
 
 def _clearing(table: tuple[str, str, str]) -> str:
-    """The rule that deletes the rows of a table, of its kind, name and sorts."""
+    """The rule that deletes the rows of a table, given its kind, name and sorts."""
     kind, name, sorts = table
     row = f"({' '.join([name, *(f'{CLEARED}_{i}' for i in range(len(sorts.split())))])})"
     seen = row if kind == "relation" else f"(= {CLEARED}_as {row})"
@@ -37,6 +37,6 @@ def _clearing(table: tuple[str, str, str]) -> str:
 
 
 def _restoring(text: str) -> list[str]:
-    """The ruleset that brings back what a text has named."""
+    """The ruleset that restores what a text has named."""
     named = " ".join(union for _, union in _NAMED.findall(text))
     return [f"(ruleset {RESTORING})", f"(rule (({CLEARED} {CLEARED}_0)) ({named}) :ruleset {RESTORING})"]

@@ -1,8 +1,8 @@
-"""How a chosen program follows from the one as written: the equalities between the forms of both.
+"""How a chosen program follows from the one as written: the equalities that connect the forms of both.
 
-A form in use is connected with the forms of the program as written in its class by equalities that laws stated; so are
-the forms that these laws matched and made, and the arguments of all of these.  Conditions are facts and not equalities:
-what led only to them is left out.
+Equalities stated by laws connect a form in use with the forms of the program as written in its class.  The forms that
+these laws matched and made, and the arguments of all of these, are connected in the same way.  Conditions are facts and
+not equalities: laws that contributed only to a condition are left out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ facts and re-timing, which go on from what a law made, to another form; and to o
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """An e-graph, where its forms come from, and what the terms and loops that it began with are in it."""
+    """An e-graph, the origins of its forms, and the classes of the terms and loops of the program as written."""
 
     graph: TermGraph
     provenance: Provenance
@@ -48,7 +48,8 @@ class Derivation:
 
 
 def derivation(look: Look, chosen: Iterable[Form] | None = None) -> Derivation:
-    """How chosen forms follow from those of the program as written; by default these from one another."""
+    """How chosen forms follow from those of the program as written; by default, how the written forms follow from
+    each other."""
     found = _Search(look)
     for form in look.provenance.written if chosen is None else chosen:
         found.reach(form, all_written=True)
@@ -73,9 +74,9 @@ class _Search:
         return Derivation(laws, self._forms)
 
     def reach(self, form: Form, all_written: bool = False) -> None:
-        """Note what leads to a form from one of its class that was written, or made first.
+        """Record what leads to a form from a form of its class that was written, or made first.
 
-        all_written: from each that was written.
+        all_written: from every written form.
         """
         todo = [(form, all_written)]
         while todo:
@@ -111,7 +112,7 @@ class _Search:
                 yield written[0], True
 
     def _ways(self, form: Form, everything: bool) -> Iterator[tuple[list[Form], list[Equality | None]]]:
-        """Paths from a form to those that it may come from, with their steps."""
+        """Paths from a form to its possible origins, with their steps."""
         import networkx as nx
 
         c = self._from.classes.get(form)
@@ -134,7 +135,7 @@ class _Search:
         return self._nets[c]
 
     def _made_net(self, c: int) -> nx.Graph[Form]:
-        """The forms of a class, and what is known to be equal."""
+        """The graph of the forms of a class, with an edge for each stated equality."""
         import networkx as nx
 
         forms, rounds = self._graph.classes[c], self._from.rounds

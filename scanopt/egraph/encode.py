@@ -1,6 +1,6 @@
-"""From the symbolic graph to terms: inputs sit where they are used, every loop gets a clock.
+"""Encodes the symbolic graph as terms: inputs stand where they are used, and every loop gets a clock.
 
-A scope is a way into nested loops; a variable is encoded once per scope it is read in.
+A scope is a path into nested loops; a variable is encoded once for each scope in which it is read.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Slot = ScanSequence | NonSequence | tuple[State, int]
 
 @dataclass(frozen=True, eq=False)
 class LoopScope:
-    """Inside one loop: its clock, what its inner variables stand for, and the scope around it."""
+    """The inside of a loop: its clock, the terms of its inner variables, and the enclosing scope."""
 
     scan: Scan
     parent: LoopScope | None
@@ -50,9 +50,9 @@ Task = tuple[Variable, LoopScope | None]
 
 
 class Encoder:
-    """Makes terms, each once, of the variables asked for.
+    """Encodes the requested variables as terms, each once.
 
-    watched: the states of which each step checks that they keep their shape.
+    watched: states whose shape each step checks.
     """
 
     def __init__(self, inputs: Sequence[Variable], watched: Set[State] = frozenset(), profiled: bool = False) -> None:
@@ -95,14 +95,14 @@ class Encoder:
         return self.graph
 
     def may_change(self) -> set[State]:
-        """The states that may change their shape unnoticed, since laws may take their loop apart."""
+        """States whose shape may change unnoticed, since laws may split or remove their loop."""
         few = self._of_few_steps
         return {few[s] for s in changing(self.graph, known_lengths(self.graph)) if s in few} if few else set()
 
     def tell_lengths(self) -> None:
-        """For each length that is known to be that of an array further out, or a number: that one, as a term.
+        """State equalities of lengths: each length that equals one of an array further out, or a number.
 
-        Where x[:n] is all of x, n is its length; a minimum of some lengths is one under each of its names.
+        If x[:n] is all of x, n is its length; a minimum of some lengths is added under each of its names.
         """
         g = self.graph
         clocks, scalar = clocks_of(g), TensorType("int64", ())
@@ -137,9 +137,9 @@ class Encoder:
         return self._new(Form("const", key=key), TensorType(value.dtype.name, value.shape))
 
     def _check(self, x: Variable, scope: LoopScope | None) -> int:
-        """The trace of a requirement inside loops is a result, since rows that are not kept need not be computed.
+        """Make a result of the trace of a requirement inside loops: rows that are not kept need not be computed.
 
-        Of an inner loop it is the sum of the trace: the loop may take another number of steps each time.
+        For an inner loop it is the sum of the trace, since the loop may take another number of steps each time.
         """
         value, type = self._encode(x, scope), x.type
         while scope is not None:
@@ -211,7 +211,7 @@ class Encoder:
         return self._new(Form("delay", (init,), clock=c, state=scope.states[state], k=-tap), x.type)
 
     def _update(self, state: State, scope: LoopScope) -> int:
-        """What a state becomes."""
+        """The update of a state: its value after a step."""
         update, before = state.output_state, state.input_states[0]
         found = self._encode(update, scope)
         if state not in self._watched:
@@ -265,7 +265,7 @@ class Encoder:
         return scope
 
     def _checked_steps(self, scan: Scan, steps: int, parent: LoopScope | None) -> int:
-        """max(n, min(check, n)) = n: a loop that may not run checks its requirements when it does."""
+        """Steps of a loop that also checks its requirements if it runs none: max(n, min(check, n)) = n."""
         for r in scan.requires:
             check, type = self._encode(r.check, parent), scan.n_steps.type
             low = self._new(Form("apply", (check, steps), operator=Op.make("minimum")), type)
@@ -282,7 +282,7 @@ class Encoder:
 
 
 def _may_be_few(scan: Scan) -> bool:
-    """Whether laws may find that a loop takes so few steps that they take it apart."""
+    """Whether laws may find that a loop has so few steps that they unroll it."""
     n = scan.n_steps
     if isinstance(n, Constant) and not isinstance(scan.until, Constant):
         return bool(n.data <= MOST_TAKEN_APART)
@@ -302,13 +302,13 @@ def _label(s: State) -> str:
 
 
 def _written(graph: Encoded) -> dict[int, tuple[str, ...]]:
-    """By term the scan in whose step it stands, where there is one."""
+    """The scan whose step contains each term, if any."""
     found = {i: graph.clocks[c].sites for i, c in clocks_of(graph).items() if c != ROOT}
     return {i: sites for i, sites in found.items() if sites}
 
 
 def encode(inputs: Sequence[Variable], outputs: Sequence[Variable], profiled: bool = False) -> Encoded:
-    """The terms of a program.  Inputs: the variables that calls will give values for.  profiled: all loops are."""
+    """Encode a program.  inputs: the variables that calls give values for.  profiled: whether all loops are."""
     outputs = without_mit_mots(outputs)
     encoder = Encoder(inputs, profiled=profiled)
     graph = encoder.run(outputs)

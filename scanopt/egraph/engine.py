@@ -1,7 +1,7 @@
-"""egglog's engine in a process of its own, kept with its rules from program to program.
+"""egglog's engine in a separate process, which keeps its rules from program to program.
 
-Memory that the engine does not give back is freed with its process.  If memory runs out, which ends a process that
-runs egglog, this process goes on.  And the threads of the engine, which a fork does not copy, are not in this process.
+Ending the process frees memory that the engine does not give back.  If egglog runs out of memory and aborts, only its
+own process ends.  The threads of the engine, which a fork does not copy, are not in the user's process.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class EngineError(RuntimeError):
 
 @dataclass(frozen=True)
 class RunReport:
-    """The outcome of runs of rules: whether anything was new; by rule, the matches and the seconds."""
+    """The outcome of running rules: whether anything was new, and matches and seconds by rule."""
 
     updated: bool
     matches: dict[str, int]
@@ -54,7 +54,7 @@ class RunReport:
 class TableRows:
     """The rows of a relation or function: arguments and value.
 
-    Integers and texts are themselves, a class is a number.  sort: of the values.
+    Integers and strings are themselves, a class is a number.  sort: of the values.
     """
 
     sort: str
@@ -62,7 +62,7 @@ class TableRows:
 
 
 class _Process:
-    """A process with engines.  Its answers come in the order of the requests."""
+    """A process that runs engines.  It answers requests in order."""
 
     def __init__(self) -> None:
         command = [_python(), "-P", "-s", "-S", engine_process.__file__, _bindings(), str(SPARE)]
@@ -99,7 +99,7 @@ class _Process:
             raise
 
     def begin(self, text: str) -> None:
-        """Requests are about a new program with these rules from now on.  Their text is sent once."""
+        """Start a new program with these rules.  Their text is sent only once."""
         self._begun += 1
         known = self.texts.pop(text, None)
         self.texts[text] = self._begun if known is None else known
@@ -108,12 +108,12 @@ class _Process:
         self.tell("begin", self.texts[text], with_clearing(text) if known is None else "")
 
     def ask(self, *request: Any) -> Any:
-        """The answer to a request."""
+        """Send a request and return the answer."""
         self.tell(*request)
         return self.last()
 
     def last(self) -> Any:
-        """The answer to the last request.  Raises what any of them that are not answered came to."""
+        """The answer to the last request.  Raises the first error of the unanswered ones."""
         answers: list[tuple[str, Any]] = []
         try:
             while self._owed and (found := receive(self._files[1].fileno())):
@@ -132,7 +132,7 @@ class _Process:
         return answers[-1][1]
 
     def worn(self) -> bool:
-        """Whether another one should take its place."""
+        """Whether the process should be replaced."""
         try:
             if self.broken or self._process.poll() is not None:
                 return True
@@ -141,7 +141,7 @@ class _Process:
             return True
 
     def _ended(self) -> Exception:
-        """The error to raise where the process has ended by itself."""
+        """The error to raise if the process has ended by itself."""
         self._files[0].close()
         status = self._process.wait()
         self._told.seek(0)
@@ -163,7 +163,7 @@ class _Process:
             self._process.wait()
 
     def leave(self) -> None:
-        """Let go of a process that is another one's child."""
+        """Forget a process that belongs to the parent of a fork."""
         self.broken = True
         for file in (*self._files, self._told):
             file.close()
@@ -189,7 +189,7 @@ def _no_memory(told: str) -> str:
 
 
 def _bindings() -> str:
-    """The file of egglog's extension module.  Raises ImportError where egglog is not installed."""
+    """The file of egglog's extension module.  Raises ImportError if egglog is not installed."""
     if (package := importlib.util.find_spec("egglog")) is not None:
         found = PathFinder.find_spec("egglog.bindings", package.submodule_search_locations)
         if found is not None and found.origin is not None:
@@ -202,7 +202,7 @@ def _bindings() -> str:
 
 
 def _python() -> str:
-    """The interpreter for new processes."""
+    """The interpreter that new processes run."""
     found = sys.executable
     if not found or getattr(sys, "frozen", False):
         from multiprocessing.spawn import get_executable
@@ -218,16 +218,16 @@ def _python() -> str:
 
 
 class Engine:
-    """An engine with the rules of a text, and one program; `close` takes the program out."""
+    """An engine with the rules of a text and one program; `close` removes the program."""
 
     def __init__(self, process: _Process) -> None:
         self._process = process
         self._checks = 0
 
     def run(self, text: str) -> list[RunReport]:
-        """What the runs among the commands of a text come to.
+        """Run the commands of a text and return the reports of its runs.
 
-        Raises EngineError for a command that is refused, MemoryError where there is not enough for it.
+        Raises EngineError if a command is refused, MemoryError if memory is short.
         """
         return [RunReport(*x) for *x, _ in self._process.ask("run", text)]
 
@@ -244,7 +244,7 @@ class Engine:
         return RunReport(*report), rows, left / taken if taken else math.inf
 
     def holds(self, query: str) -> bool:
-        """Whether there is an answer to a query.  Raises EngineError where it is none."""
+        """Whether a query has an answer.  Raises EngineError if it is not a valid query."""
         self._checks += 1
         names, query = with_named_terms(query, f"$asked_{self._checks}")
         try:
@@ -256,16 +256,16 @@ class Engine:
         return True
 
     def tables(self, names: Sequence[str]) -> dict[str, TableRows]:
-        """The tables of these names that there are."""
+        """The tables of these names that exist."""
         return {name: TableRows(*x) for name, x in self._process.ask("tables", names).items()}
 
     def sizes(self) -> tuple[dict[str, int], float]:
-        """Numbers of rows by table, and how many times the memory that the program takes is left."""
+        """The number of rows by table, and the ratio of free memory to the memory that the program takes."""
         sizes, taken, left = self._process.ask("room")
         return sizes, left / taken if taken else math.inf
 
     def clear(self) -> None:
-        """Take the program out; rules that were added stay."""
+        """Remove the program; rules that were added stay."""
         self._process.ask("clear")
 
     def close(self) -> None:
@@ -284,9 +284,9 @@ class Engine:
 
 
 def take(text: str) -> Engine:
-    """An engine with the rules of `text`, on a level of its own; its first answer reports errors in the text.
+    """An engine with the rules of `text`, at its own level; its first answer reports errors in the text.
 
-    Raises ImportError where egglog is not installed, MemoryError where there is not enough for it.
+    Raises ImportError if egglog is not installed, MemoryError if memory is short.
     """
     process = _free(text)
     if process is None or process.worn():
@@ -309,7 +309,7 @@ def begin_to_start() -> None:
 
 
 def _free(text: str) -> _Process | None:
-    """One of the processes that are kept, with these rules if there is one."""
+    """A process that is kept idle, preferably one with these rules."""
     with STARTING:
         found = [x for x in _FREE if text in x.texts] or _FREE
         return _FREE.pop(_FREE.index(found[-1])) if found else None

@@ -1,6 +1,6 @@
-"""How much memory this process holds, and how much there is left for it.
+"""How much memory this process uses, and how much is left.
 
-Imported by its path as well, by the process of the engine: it imports nothing of the project.
+The engine's process imports this file by its path, so it imports nothing of the project.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
 def used() -> tuple[int, int]:
-    """Bytes that this process holds, and bytes of addresses that it uses; 0 where the system does not say."""
+    """Resident bytes and bytes of address space of this process; 0 if the system does not say."""
     with contextlib.suppress(OSError), open("/proc/self/statm", "rb") as file:
         pages, resident = file.read().split()[:2]
         return int(resident) * _PAGE, int(pages) * _PAGE
@@ -24,7 +24,7 @@ def used() -> tuple[int, int]:
 
 
 def soft_limit() -> int:
-    """Bytes of addresses that this process may use."""
+    """The limit of address space of this process, in bytes."""
     with contextlib.suppress(ImportError, OSError):
         import resource
 
@@ -34,14 +34,14 @@ def soft_limit() -> int:
 
 
 def addresses_left() -> int:
-    """Bytes of addresses that this process may still take."""
+    """Bytes of address space that this process may still take."""
     return soft_limit() - used()[1]
 
 
 def bound_memory(limit: int) -> None:
-    """Take no more than there is: this process ends where that does not do, and not another one.
+    """Limit this process to the free memory: if that is too little, this process ends and no other.
 
-    limit: bytes of addresses that it may use at most, whatever is free.
+    limit: bytes of address space that it may use at most, however much is free.
     """
     free, addresses = available(), used()[1]
     if not addresses or free >= _MOST:
@@ -54,7 +54,7 @@ def bound_memory(limit: int) -> None:
 
 
 def available() -> int:
-    """Bytes that are free, on the machine and in the control groups (containers) that this process is in."""
+    """Free bytes on the machine and in the control groups (containers) of this process."""
     machine = numbers("/proc/meminfo")
     free = [1024 * (machine["MemAvailable"] + machine.get("SwapFree", 0))] if "MemAvailable" in machine else []
     with contextlib.suppress(OSError), open("/proc/self/cgroup", encoding="utf-8") as file:
@@ -69,7 +69,7 @@ def available() -> int:
 
 
 def groups(path: str, limit: str, usage: str, cached: str) -> Iterator[int]:
-    """What is free in a control group and in those around it."""
+    """Free bytes in a control group and in its parents."""
     while path.startswith("/sys/fs/cgroup"):
         most, now = (numbers(f"{path}/{name}").get("") for name in (limit, usage))
         if most is not None and now is not None:
@@ -78,7 +78,7 @@ def groups(path: str, limit: str, usage: str, cached: str) -> Iterator[int]:
 
 
 def numbers(path: str) -> dict[str, int]:
-    """The numbers in a file of the system by their names; the name of one that stands alone is ""."""
+    """The numbers in a system file by name; a number without a name is under ""."""
     out: dict[str, int] = {}
     with contextlib.suppress(OSError), open(path, encoding="utf-8") as file:
         for line in file:

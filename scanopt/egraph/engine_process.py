@@ -1,8 +1,8 @@
-"""The process in which egglog runs: it answers requests until there are no more.
+"""The process in which egglog runs: it answers requests until its input ends.
 
-It is started by its path and imports nothing of the project.  Its arguments are the file of egglog's extension
-module, and the bytes that it may grow by before it is worn out.  Requests and answers are marshalled, each after its
-length in eight bytes.
+It is started by its path and imports nothing of the project.  Its arguments are the file of egglog's extension module,
+and the number of bytes that it may grow by before it is replaced.  Requests and answers are marshalled, each preceded
+by its length in eight bytes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 
 
 def loaded(name: str, path: str) -> Any:
-    """The module of a file alone: egglog's own `__init__` imports formatters and notebooks."""
+    """Import a module from its file alone: egglog's own `__init__` imports formatters and notebooks."""
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
@@ -65,10 +65,10 @@ _ADDED = re.compile(r"\((?:relation|constructor|function|ruleset|rule|rewrite|bi
 
 
 class Server:
-    """Engines with rules loaded, each in a thread of its own; requests are about one of them at a time.
+    """Engines with loaded rules, each in a thread of its own; requests are about one of them at a time.
 
-    The thread of an engine answers from `begin` to `end`.  Then it makes itself ready for the next program, which takes
-    as long as a small program does, while another one answers.
+    The thread of an engine answers from `begin` to `end`.  Then it prepares for the next program while another engine
+    answers; that takes as long as a small program does.
     """
 
     def __init__(self, bindings: Any, spare: int, receive: Callable[[], Any], send: Callable[[Any], None]) -> None:
@@ -82,7 +82,7 @@ class Server:
         self._worn = False
 
     def serve(self) -> None:
-        """Answer requests until there are no more."""
+        """Answer requests until the input ends."""
         while request := self._receive():
             name, *args = request
             if name == "begin":
@@ -91,7 +91,7 @@ class Server:
                 self._send(("", not self._is_worn()))
 
     def _worker(self, key: int, text: str) -> Worker:
-        """The worker with the rules of this key; their text comes with the key where they are new."""
+        """The worker with the rules of this key; their text comes with the first request for the key."""
         memory.bound_memory(self._limit)
         made = self._workers.pop(key, None)
         self._workers[key] = made or Worker(self._bindings, text, self._receive, self._send)
@@ -100,7 +100,7 @@ class Server:
         return self._workers[key]
 
     def _is_worn(self) -> bool:
-        """Whether another process should take the place of this one.  While an engine is made ready nobody knows."""
+        """Whether this process should be replaced.  While an engine is being prepared, the last answer holds."""
         workers = self._workers.values()
         if all(x.ready for x in workers):
             self._fresh = max(self._fresh, *(x.fresh for x in workers), 0)
@@ -113,9 +113,9 @@ class Server:
 class Worker:
     """An engine with some rules, in the one thread that may use it.
 
-    Loading rules costs more than most programs.  So they are loaded once, and a program is taken out again: by rules
-    that delete all rows, or, where it brought rules of its own or is large, with a level of the engine that it is on
-    (push, pop), which copies all rules.  start: seconds that loading took.  fresh: bytes that the process held then.
+    Loading rules costs more than most programs, so they are loaded once and each program is removed afterwards: by
+    rules that delete all rows or, if it brought rules of its own or is large, by leaving the engine's level (push,
+    pop), which copies all rules.  start: seconds that loading took.  fresh: bytes that the process held then.
     """
 
     def __init__(self, bindings: Any, text: str, receive: Callable[[], Any], send: Callable[[Any], None]) -> None:
@@ -143,7 +143,7 @@ class Worker:
         self._over.get()
 
     def stop(self) -> None:
-        """End the thread, and the engine with it."""
+        """End the thread and its engine."""
         self._turns.put(False)
 
     def _work(self) -> None:
@@ -161,7 +161,7 @@ class Worker:
                 self._end()
 
     def _begin(self) -> None:
-        """Load the rules where that is not done."""
+        """Load the rules, if they are not loaded yet."""
         if self._engine is None:
             start, engine = time.thread_time(), self._bindings.EGraph()
             run(engine, self._text)
@@ -172,14 +172,14 @@ class Worker:
         self._begun = memory.used()[1]
 
     def _try_clearing(self) -> None:
-        """See whether the rows that come with the rules are there again after all have been deleted."""
+        """Check that deleting all rows and restoring brings back the rows of the rules themselves."""
         rows = self._sizes()
         self._clears = self._cleared_out() and self._sizes() == {**rows, CLEARED: 1}
         if not self._clears:
             self._restart()
 
     def _end(self) -> None:
-        """Take the program out again, and the rules that came with it."""
+        """Remove the program and the rules that it brought."""
         try:
             if self._added or len(self._combined) > _TOGETHER or not self._cleared_out():
                 self._added, self._combined = [], {}
@@ -189,7 +189,7 @@ class Worker:
         self.ready = True
 
     def _cleared_out(self) -> bool:
-        """Whether nothing of the program is left, after rules that delete all rows."""
+        """Delete all rows by rules; return whether nothing of the program is left."""
         if self._failed or not self._clears or sum(self._sizes().values()) > _LARGE:
             return False
         run(self._engine, f"(run {CLEARING} 1)")
@@ -200,7 +200,7 @@ class Worker:
         return True
 
     def _restart(self) -> None:
-        """Leave the level of the engine for a new one, with the rules that were added."""
+        """Replace the level of the engine by a new one, with the added rules."""
         for command in ("(pop)", "(push)", *self._added, *self._combined.values()):
             run(self._engine, command)
         self._failed = False
@@ -221,7 +221,7 @@ class Worker:
         return [told for x in found if (told := plain(x)) is not None]
 
     def clear(self) -> None:
-        """Take the program out; rules that were added stay."""
+        """Remove the program; rules that were added stay."""
         if self._added or not self._cleared_out():
             self._restart()
 
@@ -256,9 +256,9 @@ class Worker:
         return sum(sizes.get(name, 0) for name in names), taken, left
 
     def tables(self, names: Sequence[str]) -> dict[str, tuple[str, list[tuple[tuple[Any, ...], Any]]]]:
-        """Of some tables the sort of the values, and the rows: arguments and value.
+        """The sort of the values and the rows (arguments and value) of some tables.
 
-        Integers and texts are themselves; anything else is a number, the same for what is equal.
+        Integers and strings are themselves; any other value is a number, the same for equal values.
         """
         numbers: dict[Any, int] = {}
         read = {"i64": self._engine.value_to_i64, "String": self._engine.value_to_string}
@@ -273,7 +273,7 @@ class Worker:
         return out
 
     def room(self) -> tuple[dict[str, int], int, int]:
-        """Numbers of rows by table, bytes that were taken for the program so far, and how many there are left."""
+        """The number of rows by table, the bytes taken for the program so far, and the bytes left."""
         return self._sizes(), max(memory.used()[1] - self._begun, 0), memory.addresses_left()
 
     def _sizes(self) -> dict[str, int]:
@@ -304,7 +304,7 @@ def commands(text: str) -> Iterator[str]:
 
 
 def plain(result: Any, timed: bool = True) -> Any:
-    """The result of a command as plain data, with the number of its runs, and seconds; None where it says nothing."""
+    """The result of a command as plain data, with the number of runs and seconds; None if it has no result."""
     report = getattr(result, "report", None)
     if report is None:
         return None
@@ -315,7 +315,7 @@ def plain(result: Any, timed: bool = True) -> Any:
 
 
 def together(reports: Sequence[Any]) -> Any:
-    """Reports as one."""
+    """Several reports, merged into one."""
     matches: dict[str, int] = {}
     times: dict[str, float] = {}
     for _, found, took, _ in reports:
@@ -351,7 +351,7 @@ def answered(ask: Callable[..., Any], *args: Any) -> tuple[str, Any]:
 
 @contextlib.contextmanager
 def ending() -> Iterator[None]:
-    """End this process where the other side has gone; giving all memory back one by one takes time."""
+    """End this process when the other side has gone; freeing memory piece by piece would take long."""
     try:
         yield
     except BrokenPipeError:
@@ -359,7 +359,7 @@ def ending() -> Iterator[None]:
 
 
 def end_with(file: int) -> None:
-    """End this process, whatever it is doing, when the other side of a pipe has gone."""
+    """End this process, whatever it is doing, when the other side of a pipe closes."""
     if hasattr(select, "poll"):
         waiting = select.poll()
         waiting.register(file, 0)  # told even so
@@ -377,14 +377,14 @@ def send(file: int, message: Any) -> None:
 
 
 def receive(file: int) -> Any:
-    """Read a message; None where there are no more."""
+    """Read a message; None at the end of the input."""
     size = _read(file, 8)
     data = _read(file, int.from_bytes(size, "little")) if size else b""
     return marshal.loads(data) if data else None
 
 
 def _read(file: int, size: int) -> bytes:
-    """So many bytes; none where the other side ends before."""
+    """Read that many bytes; none if the input ends before."""
     out = bytearray()
     while len(out) < size:
         if not (part := os.read(file, min(size - len(out), 1 << 24))):

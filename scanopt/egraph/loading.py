@@ -71,7 +71,7 @@ _TABLES = {
 
 
 def load_text() -> str:
-    """The tables, and the rules that turn their rows into terms and facts."""
+    """Declarations of the tables, and the rules that turn their rows into terms and facts."""
     tables = {name: columns.split() for name, (columns, _) in _TABLES.items()}
     conclusions = {name: conclusion for name, (_, conclusion) in _TABLES.items()}
     for fact in FACTS.values():
@@ -110,13 +110,13 @@ class Rows:
                 self._tables.add("t_defines", s, u)
 
     def integers(self) -> None:
-        """Note the values of constants that are integers."""
+        """Record the values of integer constants."""
         for i, f in self._g.forms():
             if f.kind == "const" and (number := integer(self._g.consts[f.key])) is not None:
                 self._tables.add("t_int", i, number)
 
     def given(self, facts: Iterable[Given]) -> None:
-        """Facts; a text "const KEY" where a value is expected stands for that constant."""
+        """Record facts; the string "const KEY" in place of a value stands for that constant."""
         for name, args in facts:
             row: list[int | str] = []
             for sort, a in zip(FACTS[name].sorts, args, strict=True):
@@ -129,7 +129,7 @@ class Rows:
             self._tables.add(f"g_{name}", *row)
 
     def _constant(self, text: str) -> int:
-        """The number of a constant that laws and facts speak of."""
+        """The number of a constant that laws and facts mention."""
         key = text.removeprefix("const ")
         if key not in self._constants:
             i = self._constants[key] = -2 - len(self._constants)
@@ -139,7 +139,7 @@ class Rows:
         return self._constants[key]
 
     def equal(self, what: str, pairs: Iterable[tuple[int, int]]) -> None:
-        """Pairs that are to be united.  what: "states" or "clocks"."""
+        """Record pairs that are to be united.  what: "states" or "clocks"."""
         for a, b in pairs:
             self._tables.add(f"t_equal_{what}", a, b)
 
@@ -149,7 +149,7 @@ class Rows:
         return {"line", "text", *tables}.union(*(rows_of_operator(op) for op in self.ops if isinstance(op, Op)))
 
     def load(self, run: Callable[[str], Any], ruleset: str) -> None:
-        """Hand the rows over, by a function that runs commands.  ruleset: of the rules that load them."""
+        """Load the rows by a function that runs commands.  ruleset: the one that loads them."""
         self._tables.load(run, ruleset)
 
     # Terms
@@ -181,14 +181,14 @@ class Rows:
         if op not in self.ops:
             self.ops[op] = len(self.ops)
             if isinstance(op, Batched):
-                raise TypeError("programs hold no batched operators")
+                raise TypeError("programs contain no batched operators")
             term = prim(op)
             name, *params = term.args or ()
             self._tables.add(f"t_{term.head}", self.ops[op], str(name), *map(self._param, params))
         return self.ops[op]
 
     def _param(self, x: Term | int | str) -> int:
-        """The number of a parameter of operators."""
+        """The number of an operator parameter."""
         assert isinstance(x, Term)
         parts = [self._param(a) if isinstance(a, Term) else a for a in x.args or ()]
         row = (x.head, *parts)
@@ -216,12 +216,12 @@ def rows_of_operator(op: Op) -> frozenset[str]:
 
 
 def fits(number: int) -> bool:
-    """Whether the engine, whose numbers have 64 bits, has this one."""
+    """Whether the engine, with its 64-bit integers, can represent this one."""
     return -(2**63) <= number < 2**63
 
 
 def integer(value: np.ndarray[Any, Any]) -> int | None:
-    """The value of a constant that is one integer, if the engine has it."""
+    """The value of a constant that is a single integer, if the engine can represent it."""
     if value.ndim or value.dtype.kind not in "iu":
         return None
     return int(value) if fits(int(value)) else None

@@ -40,7 +40,7 @@ NOTE_FACTS = "(run by_facts 1)"
 
 @dataclass(frozen=True, eq=False)
 class Equality:
-    """What a law stated when it fired: that two forms are equal.
+    """An equality that a law stated when it fired: two forms.
 
     left, right: None if that side of the law is a variable, which only says which class it is.  inner: further forms
     inside both sides.
@@ -71,7 +71,7 @@ class Provenance:
 
 @dataclass(frozen=True)
 class _Side:
-    """A side of a law, or a part of one: what it is made of where it is a form, else itself.
+    """A side of a law, or a subterm of it: its parts if it is a form, else itself.
 
     columns: sorts and terms.  head: of a form.
     """
@@ -88,7 +88,7 @@ def _side(x: Term) -> _Side:
 
 
 def _parts(x: Term) -> Iterator[Term]:
-    """The terms that a term is made of."""
+    """The direct subterms of a term."""
     for a in x.args or ():
         if isinstance(a, Term):
             yield a
@@ -96,7 +96,7 @@ def _parts(x: Term) -> Iterator[Term]:
 
 
 def notes_text(laws: Sequence[Law]) -> str:
-    """Tables, and rules of laws that note down what they do, for egglog."""
+    """Tables, and rules of laws that record what they do, for egglog."""
     return "\n".join([*_tables(), *map(noting, laws)])
 
 
@@ -105,7 +105,7 @@ def _ruleset(law: Law) -> str:
 
 
 def noting(law: Law) -> str:
-    """A law that notes down what it does, as a ruleset of its own."""
+    """A law that records what it does, as a ruleset of its own."""
     columns = [c for s in _sides(law) for c in s.columns]
     actions = [f"(equal_{law.name} {' '.join(text for _, text in columns)})"]
     if law.makes_forms and not law.folds:
@@ -120,14 +120,14 @@ def noting(law: Law) -> str:
 
 
 def _sides(law: Law) -> tuple[_Side, ...]:
-    """What is noted when a law fires: its left side, its right side, and the forms that both are made of."""
+    """What is recorded when a law fires: its left side, its right side, and the forms in both."""
     left, right = law.equation.left, numbered(law.equation.right)[0]
     inner = [s for x in (*_parts(left), *(() if law.folds else _parts(right))) if (s := _side(x)).head]
     return _side(left), _Side("", ()) if law.folds else _side(right), *inner
 
 
 class Notes:
-    """What was noted of some laws."""
+    """The records of some laws."""
 
     def __init__(self, laws: Sequence[Law]) -> None:
         self._laws = tuple(laws)
@@ -138,11 +138,11 @@ class Notes:
         return {x.name: _ruleset(x) for x in self._laws}
 
     def tables(self, fired: Container[str]) -> list[str]:
-        """What has to be read back where laws of these names fired."""
+        """The tables that must be read back if laws of these names fired."""
         return [*(f"made_{head}" for head in _SORTS), *(f"equal_{x.name}" for x in self._laws if x.name in fired)]
 
     def provenance(self, back: ReadBack, rounds: Mapping[str, int]) -> Provenance:
-        """What was noted, in the numbers of a term graph that was read back before."""
+        """The records, in the numbers of a term graph that was read back before."""
         makers: dict[Form, str] = {}
         for head, sorts in _SORTS.items():
             for row, name in back.valued(f"made_{head}", sorts):
@@ -164,7 +164,7 @@ class Notes:
 
 
 def _equalities(law: Law, back: ReadBack) -> Iterator[tuple[int, Equality]]:
-    """What was noted of a law, with the number of the class, loop or state that its left side is."""
+    """The records of a law, each with the number of the class, loop or state on its left side."""
     sides = _sides(law)
     sorts = [sort for s in sides for sort, _ in s.columns]
     for row, _ in back.valued(f"equal_{law.name}", sorts):
@@ -187,7 +187,7 @@ def _tables() -> Iterator[str]:
 
 
 def _form(head: str, row: tuple[Binding, ...]) -> Form | None:
-    """A form of the term graph; None where something of it is not in there."""
+    """A form of the term graph; None if part of it is not in the graph."""
     match head, row:
         case (("input" | "const"), (str() as key,)):
             return Form(head, key=key)

@@ -1,7 +1,7 @@
-"""Which variables of a Scan node belong together and which depend on which, by Datalog rules over its slots.
+"""Which variables of a Scan node belong together, and which depend on which, by Datalog rules over its slots.
 
-The rules have an e-graph of their own, in which each variable is a number: in that of the laws equal values are one
-class, so two inputs could be united, and it would be lost what `x * 0` reads.
+The rules have an e-graph of their own, in which each variable is a number.  In the e-graph of the laws equal values are
+one class: two inputs could be united, and it would be lost that `x * 0` reads x.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ _FOUND: WeakKeyDictionary[Scan, Queries] = WeakKeyDictionary()
 
 
 def queries(node: Scan) -> Queries:
-    """The answers for a loop, kept as long as the loop is.
+    """The answers for a loop, kept as long as the loop lives.
 
     >>> from scanopt import scan, tensor as T
     >>> xs, _ = scan(lambda u, x: u + x, T.vector("u"), outputs_info=T.scalar("x0"))

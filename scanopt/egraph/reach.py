@@ -1,7 +1,8 @@
-"""Which operators laws may introduce into a program, and which laws can fire in it, read off the text of all rules.
+"""Which operators laws may introduce into a program, and which laws can fire in it, found from the text of all rules.
 
-A law fires only where what it reads has rows: operators and facts of the program, and what rules that can fire make of
-these.  The operators of such rules come with facts of their own, by which further rules may fire.
+A law can fire only if the tables that it reads may have rows: operators and facts of the program, and what rules that
+can fire derive from these.  The operators that such rules make bring facts of their own, so that further rules may
+fire.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ __all__ = ["Reach"]
 
 
 class Reach:
-    """What some laws introduce, and where they can fire.  more: further rules."""
+    """What some laws introduce, and in which programs they can fire.  more: further rules."""
 
     def __init__(self, laws: Sequence[Law], more: str = "") -> None:
         self._rules, self._rulesets = some_rules(laws, more)
@@ -43,13 +44,13 @@ class Reach:
         return [op for op in self._closed(there, ops, told)[0] if op not in {*ops}]
 
     def can_fire(self, g: Encoded) -> list[bool]:
-        """Of each law whether a program may come to have all that it reads, whatever facts there are."""
+        """Whether each law can fire: whether a program may come to have all that it reads."""
         found = self._closed(Rows(g).there() | _lines(FACTS), operators_of(g), lambda op: frozenset())[1]
         able = {rule.ruleset for rule in self._rules.fireable(found)}
         return [x in able for x in self._rulesets]
 
     def _closed(self, there: set[str], ops: Sequence[Op], told: Told) -> tuple[dict[Op, None], set[str]]:
-        """All operators that may come to be, and all tables that may come to have rows."""
+        """All operators that may appear, and all tables that may get rows."""
         known = dict.fromkeys(ops)
         while True:
             facts = frozenset[str]().union(*map(told, known))
@@ -69,7 +70,7 @@ def _lines(names: Iterable[str]) -> set[str]:
 
 @lru_cache(maxsize=2)
 def _made_by_rules(facts: int) -> tuple[Op, ...]:
-    """The operators that rules of facts introduce, and rules of types and clocks.  facts: how many facts there are."""
+    """The operators introduced by rules of facts, types and clocks.  facts: the number of facts."""
     rules = [*chain.from_iterable(x.rules for x in FACTS.values()), *chain.from_iterable(machinery_rules().values())]
     made = (o for rule in rules for atom in rule.head for x in atom.args for o in operators_in(x))
     return tuple(dict.fromkeys(op for op, fixed in made if fixed))

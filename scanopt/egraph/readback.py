@@ -54,7 +54,7 @@ class ReadBack:
         return self._tables[name].rows if name in self._tables else []
 
     def _sort(self) -> None:
-        """Put the rows of all tables in an order that the engine has no part in."""
+        """Sort the rows of all tables in an order that does not depend on the engine."""
         named = ([(int(n), x) for (n,), x in self._rows(name)] for name in ("node", "loop", "state"))
         first = [x for found in named for _, x in sorted(found)]
         rank = ranks({name: self._rows(name) for name in RANKED}, self._operators, first)
@@ -81,7 +81,7 @@ class ReadBack:
         return out
 
     def _read_params(self) -> dict[Any, Param]:
-        """The parameters of operators, by what they are made of."""
+        """Read the parameters of operators."""
         out: dict[Any, Param] = {}
         waiting = [(name, row, o) for name in PARAMS for row, o in self._rows(name)]
         while waiting:
@@ -98,7 +98,7 @@ class ReadBack:
         return out
 
     def _list(self, args: Any) -> tuple[Any, ...] | None:
-        """The values of a list; None if a run that was stopped left it without an end."""
+        """The values of a list; None if an interrupted run left it incomplete."""
         out: list[Any] = []
         while args in self._lists:
             first, args = self._lists[args]
@@ -106,7 +106,7 @@ class ReadBack:
         return tuple(out) if args in self._empty else None
 
     def nodes(self) -> dict[int, Any]:
-        """Per term of the program its class."""
+        """The class of each term of the program."""
         return {i: v for (i,), v in self._rows("node")}
 
     def foldings(self) -> list[tuple[Operator, list[str]]]:
@@ -116,7 +116,7 @@ class ReadBack:
         return [(op, [consts[a] for a in x]) for op, x in found if x is not None and all(a in consts for a in x)]
 
     def rows(self, relation: str) -> Iterator[tuple[Any, ...]]:
-        """The rows of a relation, as the engine has them."""
+        """The rows of a relation, in the engine's numbers."""
         return (row for row, _ in self._rows(relation))
 
     def binding(self, row: Sequence[Any], sorts: Sequence[str]) -> tuple[Binding, ...]:
@@ -172,7 +172,7 @@ class ReadBack:
         return g
 
     def _written_first(self, g: TermGraph, program: Encoded, states: Mapping[Any, int]) -> None:
-        """Of forms that cost the same, those of the program as written are chosen."""
+        """Put forms of the program as written first, so that they win among forms of equal cost."""
         named = {int(name): states[s] for (name,), s in self._rows("state") if s in states}
         written = {
             replace(
@@ -189,9 +189,9 @@ class ReadBack:
                 forms.sort(key=lambda f: f not in written)
 
     def _bound(self, g: TermGraph, program: Encoded, clocks: Mapping[Any, int]) -> None:
-        """Loops that are to take little memory read and keep no other rows than they do as written.
+        """Restrict bounded loops to the rows that they read and keep as written, to save memory.
 
-        Nor does a loop inside run for all their steps at once.
+        No loop inside them runs for all their steps at once.
         """
         bounded = {c for c, info in g.clocks.items() if info.bounded}
         if not bounded:
@@ -211,7 +211,7 @@ class ReadBack:
             g.classes[c] = [f for f in forms if stays(f)]
 
     def _clocks(self) -> dict[Any, int]:
-        """Clocks whose place among other clocks is known."""
+        """The clocks whose parent is known."""
         root = {out for _, out in self._rows("root")}
         out: dict[Any, int] = dict.fromkeys(root, ROOT)
         for (c, _), _o in self._rows("within"):
@@ -281,7 +281,7 @@ class ReadBack:
 
 
 class _Numbering(dict[Any, int]):
-    """Small numbers for e-class values, in the order of their first use."""
+    """Small numbers for e-class values, in the order of first use."""
 
     def __missing__(self, key: Any) -> int:
         self[key] = len(self)
@@ -289,5 +289,5 @@ class _Numbering(dict[Any, int]):
 
 
 def read_back(engine: Engine, questions: Sequence[str] = ()) -> ReadBack:
-    """The tables of an e-graph as they are now."""
+    """Read the tables of an e-graph as they are now."""
     return ReadBack(engine, questions)

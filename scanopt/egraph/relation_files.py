@@ -45,7 +45,7 @@ class Tables:
         self._names: set[str] = set()
 
     def add(self, table: str, *row: int | str) -> None:
-        """One more row.  Texts hold neither tabs nor ends of lines."""
+        """Add a row.  Strings must not contain tabs or line breaks."""
         cells, texts = [table], self._texts
         for x in row:
             cells.append(str(texts.setdefault(x, len(texts)) if isinstance(x, str) else x))
@@ -53,7 +53,7 @@ class Tables:
         self._names.add(table)
 
     def names(self) -> set[str]:
-        """The tables that there are rows of."""
+        """The tables that have rows."""
         return self._names
 
     def load(self, run: Callable[[str], Any], ruleset: str = "load") -> None:
@@ -68,7 +68,7 @@ class Tables:
 
 @contextmanager
 def _file_of(rows: Sequence[str]) -> Iterator[str]:
-    """The path of a file of some lines, which is there for a while: files alone, as a folder of them takes longer."""
+    """The path of a temporary file with some lines: a file alone, since making a folder takes longer."""
     number, name = tempfile.mkstemp(prefix="scanopt-")
     path = Path(name)
     try:
@@ -80,7 +80,7 @@ def _file_of(rows: Sequence[str]) -> Iterator[str]:
 
 
 def _told(path: Path) -> str:
-    """A path as text for the engine, which knows UTF-8 alone."""
+    """A path as text for the engine, which accepts only UTF-8."""
     text = path.as_posix()
     try:
         text.encode()
@@ -92,5 +92,5 @@ def _told(path: Path) -> str:
 
 
 def quoted(text: str) -> str:
-    """A text in egglog's syntax."""
+    """A string in egglog's syntax."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,6 +1,7 @@
-"""What `on(m, v)`, the value v re-timed by m, is: one rule per form; nothing else substitutes inside terms.
+"""Rules for `on(m, v)`, the value v re-timed by m: one rule per form; no other rule substitutes inside terms.
 
-Loops inside move along (`under`).  A form without a rule stays unknown, and a term that contains it is never chosen.
+Inner loops are re-timed with the outer one (`under`).  A form without a rule stays unknown; a term that contains it is
+never chosen.
 """
 
 from __future__ import annotations
@@ -46,16 +47,16 @@ __all__ = ["keeps_shapes", "retiming", "way_out"]
 
 @fact
 def keeps_shapes(m: Move) -> None:
-    """What m re-times keeps its shape."""
+    """The re-timing m keeps shapes."""
 
 
 @fact
 def way_out(m: Move, c: Clock, p: Clock) -> None:
-    """m leads from c to one step of it, and so to p, the clock around it."""
+    """m leads from c to one step of c, and so to p, the clock around it."""
 
 
 def retiming() -> list[Rule]:
-    """All these rules."""
+    """All re-timing rules."""
     parts = (_moves, _arguments, _fewer_steps, _one_step, _only_step, _loops_moved, _loops_of_one_step, _values_moved)
     return [rule for part in parts for rule in rules_of(part)]
 
@@ -79,9 +80,9 @@ def _fewer_steps(
     c: Clock, d: Clock, e: Clock, p: Clock, m: Move, n: Value, k: Int, j: Int, v: Value, x: Value, X: Value, i: Value,
     s: State,
 ) -> Rules:  # fmt: skip
-    """To `upto(c, n)`.  What takes no step away leaves every value as it is: c and d are one clock then.
+    """Re-timing to `upto(c, n)`.  If it removes no step, c and d are one clock and all values stay.
 
-    Without that case values of c would be re-timed to c again and again.
+    Otherwise values of c would be re-timed to c again and again.
     """
     number = const_at(p, "int64:" + to_string(j))
     fewer = ops.minimum(steps(c), number)
@@ -100,7 +101,7 @@ def _fewer_steps(
 
 
 def _one_step(c: Clock, m: Move, t: Int, k: Int, v: Value, w: Value, x: Value, X: Value, i: Value, s: State) -> Rules:
-    """To step t of c, outside."""
+    """Re-timing to step t of c, outside c."""
     yield when(v.is_(on(m, hold(c, x))), m.is_(to_step(c, t))).then(v.equals(x))
     yield when(v.is_(on(m, seq(c, X))), m.is_(to_step(c, t))).then(v.equals(X[t]))
     yield when(v.is_(on(m, delay(c, i, s, k))), m.is_(to_step(c, t)), t < k).then(v.equals(i[t - k]))
@@ -110,7 +111,7 @@ def _one_step(c: Clock, m: Move, t: Int, k: Int, v: Value, w: Value, x: Value, X
 
 
 def _only_step(d: Clock, m: Move, n: Move, k: Int, w: Value, x: Value, X: Value, i: Value, s: State) -> Rules:
-    """A loop of one step does not move along but goes: `only(n, d)` is the only step of d, where n leads to."""
+    """A loop of one step is not re-timed but removed: `only(n, d)` is the only step of d, where n leads to."""
     yield when(w.is_(on(m, hold(d, x))), m.is_(only(n, d))).then(w.equals(on(n, x)))
     yield when(w.is_(on(m, seq(d, X))), m.is_(only(n, d))).then(w.equals(on(n, X)[0]))
     yield when(w.is_(on(m, delay(d, i, s, k))), m.is_(only(n, d))).then(w.equals(on(n, i)[-k]))
@@ -119,7 +120,7 @@ def _only_step(d: Clock, m: Move, n: Move, k: Int, w: Value, x: Value, X: Value,
 def _loops_moved(
     c: Clock, d: Clock, e: Clock, f: Clock, p: Clock, m: Move, n: Value, k: Int, v: Value, w: Value
 ) -> Rules:
-    """Loops inside move along: d, where m leads to, is e; f is around d."""
+    """Inner loops are re-timed too: e is d re-timed by m; f is the clock around d."""
     for trace in (stack(d, v), tail(d, v, k)):
         yield when(w.is_(on(to_upto(c, n), trace)), within(d, c), e.is_(upto(c, n)), c.differs_from(e)).then(
             within(under(to_upto(c, n), d), e)
@@ -141,7 +142,7 @@ def _loops_of_one_step(c: Clock, d: Clock, p: Clock, m: Move, k: Int, v: Value, 
 def _values_moved(
     d: Clock, e: Clock, m: Move, k: Int, v: Value, w: Value, x: Value, X: Value, i: Value, s: State
 ) -> Rules:
-    """What lies on a loop that moved along."""
+    """Values in an inner loop that was re-timed."""
     yield when(w.is_(on(m, stack(d, v))), e.is_(under(m, d))).then(w.equals(stack(e, on(m, v))))
     yield when(w.is_(on(m, tail(d, v, k))), e.is_(under(m, d))).then(w.equals(tail(e, on(m, v), k)))
     yield when(w.is_(on(m, recent(d, v, x))), e.is_(under(m, d))).then(w.equals(recent(e, on(m, v), on(m, x))))

@@ -71,7 +71,7 @@ def own_laws(laws: Sequence[Law]) -> list[Law]:
 
 
 def rulesets_of(laws: Sequence[Law]) -> tuple[dict[str, str], str]:
-    """The ruleset of each law by its name, and the rules of those that are no standard laws."""
+    """The ruleset of each law by name, and the rules of the laws that are not standard."""
     own = own_laws(laws)
     names = {x.name: f"law_{x.name}" for x in laws} | {x.name: f"own_{x.name}" for x in own}
     return names, "\n".join(_ruleset(x, names[x.name]) for x in own)
@@ -79,7 +79,7 @@ def rulesets_of(laws: Sequence[Law]) -> tuple[dict[str, str], str]:
 
 @lru_cache(maxsize=8)
 def _among(text: str, more: str, laws: tuple[str, ...]) -> tuple[Rules, frozenset[str]]:
-    """The rules of a text and of further ones, without laws that are not among these; and all tables."""
+    """The rules of a text and further rules, without laws that are not among these; and all tables."""
     tables = _tables(text) | {*tables_of(more)}
     chosen = {*laws}
     known = [x for x in _parsed(text) if x.ruleset in chosen or x.ruleset.startswith(("facts", "load"))]
@@ -97,14 +97,14 @@ def _tables(text: str) -> frozenset[str]:
 
 
 def some_rules(laws: Sequence[Law], more: str) -> tuple[Rules, tuple[str, ...]]:
-    """All rules and further ones, of laws only those of these laws, and the rulesets of these."""
+    """All rules and further ones, with only these laws among the laws, and the rulesets of these."""
     rulesets, own = rulesets_of(laws)
     names = tuple(rulesets.values())
     return _among(rules_text(), f"{own}\n{more}", names)[0], names
 
 
 class ActiveRules:
-    """What runs in a program: of facts and laws those that can fire in it, facts by strata.
+    """The rules that run in a program: laws and facts that can fire in it, facts by strata.
 
     facts: rulesets, and whether each runs until nothing new follows.
     """
@@ -126,23 +126,23 @@ class ActiveRules:
         self._commands: list[str] = []
 
     def know(self, there: Collection[str]) -> str:
-        """These tables have rows now, too.  Gives the ruleset that loads those of a program."""
+        """Note that these tables have rows now.  Returns the ruleset that loads those of a program."""
         self._there |= frozenset(there)
         return self._choose()
 
     def know_made(self, commands: str) -> None:
-        """What commands add is there, too."""
+        """Note what commands add."""
         new = made_by(commands, self._rules()[1])
         if not new <= self._there:
             self.know(new)
 
     def add(self, more: str) -> None:
-        """There are further rules."""
+        """Add rules."""
         self._more = f"{self._more}\n{more}"
         self._choose()
 
     def laws(self, names: Collection[str]) -> str:
-        """The ruleset of those of some laws that can fire; "" where none can."""
+        """The ruleset of those of some laws that can fire; "" if none can."""
         fire = [n for n, ruleset in self._laws.items() if n in names and ruleset in self._fire]
         return self._told(self._combined(self._noted.get(n, self._laws[n]) for n in fire))
 
@@ -158,7 +158,7 @@ class ActiveRules:
         return self._told(self._combined(rule.ruleset for rule in found if rule.ruleset.startswith("load")))
 
     def _combined(self, rulesets: Iterable[str]) -> str:
-        """One ruleset of some.  It is named by what it is made of: the engine may have it from another program."""
+        """One ruleset made of several, named by its parts: the engine may have it from another program."""
         together = " ".join(rulesets)
         if not together:
             return ""
@@ -168,7 +168,7 @@ class ActiveRules:
         return self._made[together]
 
     def _told(self, name: str) -> str:
-        """A ruleset, once the engine knows it."""
+        """A ruleset, after the engine was told about it."""
         if self._commands:
             self._run("\n".join(self._commands))
             self._commands = []

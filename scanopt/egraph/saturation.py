@@ -1,4 +1,4 @@
-"""How long laws run: rounds under a schedule and under limits, and their outcome."""
+"""How long laws run: rounds under a schedule and limits, and their outcome."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Limits:
     seconds: float = 20.0
 
     def most(self, size: int) -> int:
-        """Most forms for a program of so many."""
+        """The limit of forms for a program of this size."""
         return min(self.nodes, max(1_000, self.ratio * size))
 
 
@@ -79,7 +79,7 @@ def laws_of_phase(phase: Phase, laws: Sequence[Law]) -> frozenset[str]:
 
 
 class _Watch:
-    """What the rounds came to so far, and whether it is time to stop."""
+    """The outcome of the rounds so far, and whether it is time to stop."""
 
     def __init__(self, wanted: frozenset[str], laws: Sequence[Law], seconds: float, nodes: int, rounds: int) -> None:
         self._wanted = wanted
@@ -96,7 +96,7 @@ class _Watch:
         self.aside: frozenset[str] = frozenset()
 
     def over(self, names: frozenset[str], done: Round) -> bool:
-        """Record a round of the laws of these names; whether it was the last one."""
+        """Record a round of the laws of these names; return whether it was the last one."""
         self._matches.update(done.matches)
         for name, t in done.seconds.items():
             self._seconds[name] += t
@@ -124,9 +124,9 @@ class _Watch:
         return False
 
     def _set_aside(self, matches: Mapping[str, int]) -> None:
-        """The laws with most matches of a round stop, until those left have a quarter of the matches.
+        """Stop the laws with most matches of a round, until those left have a quarter of the matches.
 
-        Those that only unite what is there go on: without them there is more to say, not less.
+        Laws that only unite existing forms go on: they add no forms.
         """
         found = Counter({x.name: matches.get(x.name, 0) for x in self._laws if x.makes_forms})
         left = total = found.total()
@@ -137,7 +137,7 @@ class _Watch:
         self._found[-1] = left
 
     def saturation(self) -> Saturation:
-        """All of it."""
+        """The outcome of all rounds."""
         fired = [x.name for x in self._laws if self._matches[x.name]]
         return Saturation(
             {n: self._matches[n] for n in fired},
@@ -192,7 +192,7 @@ def next_size(growth: Sequence[int]) -> float:
 
 
 def next_matches(found: Sequence[int]) -> float:
-    """Matches of laws that make forms, in one more round, where they explode; else 0.
+    """Expected matches, in one more round, of laws that make forms, if they explode; else 0.
 
     >>> next_matches([3000, 30_000]), next_matches([3000, 6000])
     (300000.0, 0.0)

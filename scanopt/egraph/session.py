@@ -72,7 +72,7 @@ def _reach(same: Same, more: str) -> Reach:
 
 @contextmanager
 def _typed() -> Iterator[None]:
-    """Raise UnsoundLawError where values of different types became equal."""
+    """Raise UnsoundLawError if values of different types became equal."""
     try:
         yield
     except EngineError as error:
@@ -122,7 +122,7 @@ class EGraph:
             raise
 
     def _begin(self, fp: str, more: str) -> None:
-        """Make the rules ready, and find what there is to load."""
+        """Prepare the rules, and find what there is to load."""
         self._rulesets, own = rulesets_of(self.laws)
         self._more = self._named("\n".join(filter(None, (own, more))))
         if self._more:
@@ -139,7 +139,7 @@ class EGraph:
         self._given = rows, given
 
     def load(self) -> None:
-        """Load the program, if that is not done."""
+        """Load the program, if it is not loaded yet."""
         if self._given is None:
             return
         self._running = self._runs(self._rulesets, {} if self._notes is None else self._notes.rulesets)
@@ -149,11 +149,11 @@ class EGraph:
             self._run(self._named("\n".join([*map(noting, own_laws(self.laws)), NOTE_WRITTEN])))
 
     def _runs(self, laws: Mapping[str, str], noted: Mapping[str, str]) -> ActiveRules:
-        """What runs of these laws, and of facts.  noted: rulesets in their place."""
+        """The runs of these laws and of facts.  noted: rulesets that replace theirs."""
         return ActiveRules(self._run, rules_text(self._notes is not None), self._more, laws, noted)
 
     def close(self) -> None:
-        """Hand the engine back, emptied, for the next program."""
+        """Return the engine, emptied, for the next program."""
         self._engine.close()
 
     def _run(self, text: str) -> list[RunReport]:
@@ -172,12 +172,12 @@ class EGraph:
     # Coinduction
 
     def _proven(self, given: Sequence[Given], lengths: Callable[[], KnownLengths]) -> list[Given]:
-        """What is equal at every step, where a law asks for it."""
+        """Find states and loops that are equal at every step, if a law asks for them."""
         asked = {c.fact for x in self.laws for c in x.equation.when}
         return list(proven(self.program, partial(self._answer, given), lengths())) if asked & PROVEN else []
 
     def _answer(self, given: Sequence[Given], trial: Trial) -> dict[int, Any]:
-        """The classes of a trial's terms by stepwise laws alone.  Nothing of it is left."""
+        """The classes of a trial's terms by stepwise laws alone.  The trial leaves nothing behind."""
         ops, self._folded = self._ops, set()
         stepwise = {x.name: self._rulesets[x.name] for x in self.laws if x.stepwise}
         try:
@@ -206,9 +206,9 @@ class EGraph:
         return run_schedule(schedule, self.laws, self.round, limits or Limits(), self.program.size)
 
     def round(self, names: frozenset[str]) -> Round:
-        """All that follows from facts, then the laws of these names once.
+        """Derive all facts, then run the laws of these names once.
 
-        Of rules beside the facts nothing is reported.
+        Rules beside the facts are not reported.
         """
         start = time.perf_counter()
         report, size = self._all_facts(self._running.laws(names))
@@ -224,14 +224,14 @@ class EGraph:
         return self._round(report, self.size(), start)
 
     def _round(self, report: RunReport, size: int, start: float) -> Round:
-        """What some runs came to, constants folded."""
+        """The result of some runs, with constants folded."""
         seconds = _seconds(report.seconds, time.perf_counter() - start)
         folded = self._folded_by(report.matches)
         size = self.size() if folded else size
         return Round(report.matches, seconds, folded or report.updated, size, self._room)
 
     def _all_facts(self, laws: str) -> tuple[RunReport, int]:
-        """Run facts until nothing new follows, then a ruleset of laws, if any; the number of forms after that.
+        """Run facts until nothing new follows, then a ruleset of laws, if any; return the number of forms.
 
         Facts should end by themselves, and are watched.
         """
@@ -248,7 +248,7 @@ class EGraph:
         return report, size
 
     def size(self) -> int:
-        """The number of forms; what room is left in memory is noted."""
+        """The number of forms; also records the memory that is left."""
         sizes, self._room = self._engine.sizes()
         return sum(sizes.get(k, 0) for k in _FORMS)
 
@@ -257,22 +257,22 @@ class EGraph:
         return self._engine.sizes()[0]
 
     def pairs(self, relation: str) -> list[tuple[Any, Any]]:
-        """The rows of a relation of two classes that are not the same."""
+        """The rows of a relation of two classes, without pairs of equal ones."""
         return [(a, b) for (a, b), _ in self._engine.tables([relation])[relation].rows if a != b]
 
     def add(self, rules: str) -> None:
-        """Further rules, forgotten with the program."""
+        """Add rules, which are removed with the program."""
         named = self._named(rules)
         self._run(named)
         self._running.add(named)
 
     def _named(self, rules: str) -> str:
-        """Rules in which operators have names of their own, and types are compared."""
+        """Rules with named operators and checks of types."""
         self._texts += 1
         return with_named_operators(with_types_compared(rules), f"op{self._texts}")
 
     def _folded_by(self, matches: Mapping[str, int]) -> bool:
-        """Whether laws that fold found operators of constants that are new."""
+        """The folding laws that found new operators of constants."""
         return any(x.folds and matches.get(x.name) for x in self.laws) and self._fold()
 
     def _fold(self) -> bool:
@@ -322,20 +322,20 @@ class EGraph:
         return out
 
     def read_back(self) -> tuple[ReadBack, TermGraph]:
-        """All tables, and all classes of values."""
+        """Read all tables and all classes of values."""
         noted = self._notes.tables(self._first) if self._notes is not None else []
         back = read_back(self._engine, [*(f"question_{n}" for n in range(self._asked)), *noted])
         return back, back.term_graph(self.program, self._consts)
 
     def provenance(self, back: ReadBack) -> Provenance:
-        """Where forms come from, in the numbers of what was read back.  It has to be noted down."""
+        """The origins of forms, in the numbers of the term graph.  They must have been recorded."""
         assert self._notes is not None
         return self._notes.provenance(back, self._first)
 
     # Reading back
 
     def snapshot(self) -> TermGraph:
-        """All classes of values (constants made by folding included)."""
+        """All classes of values, including constants made by folding."""
         return self.read_back()[1]
 
 

@@ -1,11 +1,11 @@
-"""Which rules can fire in a program at all, and in which order, read off their text.
+"""Which rules can fire in a program, and in which order they run, found from their text.
 
 A rule can fire only if each table that it reads has rows: from loading the program, or from rules that can fire.  Other
-rules are not run, so a law about an operator costs nothing in programs without it.
+rules do not run, so a law about an operator costs nothing in programs without that operator.
 
-Of the remaining rules, those that feed one another run together until nothing new follows, after all rules whose
-results they only read.  Which facts follow in the end does not depend on the order: facts only ask for what is there,
-never for what is missing.
+Of the remaining rules, those that feed one another (a strongly connected component) run together until nothing new
+follows, after all rules whose results they only read.  The facts that follow do not depend on the order: no rule asks
+for the absence of a fact.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class RuleTables:
-    """What matters of a rule for the order.
+    """The tables of a rule that matter for the order.
 
     reads: the tables that it reads; in some tables the rows that begin with a text count as a table (`row`).  makes:
     the tables that it adds rows to, or hides rows of; rules that read them come after it.  unites: whether it makes
@@ -49,14 +49,14 @@ class RuleTables:
 
 @dataclass(frozen=True)
 class Stratum:
-    """Rulesets that run together.  again: until nothing new follows, as they feed one another."""
+    """Rulesets that run together.  again: until nothing new follows, since they feed one another."""
 
     rulesets: tuple[str, ...]
     again: bool
 
 
 def one_by_one(text: str, ruleset: str, together: str) -> str:
-    """A text in which each rule of a ruleset has a ruleset of its own.
+    """A text in which each rule of a ruleset becomes a ruleset of its own.
 
     together: a ruleset of all of them, and of this one, to which rules may be added.
 
@@ -78,7 +78,7 @@ def one_by_one(text: str, ruleset: str, together: str) -> str:
 
 
 def row(table: str, text: str) -> str:
-    """The rows of a table that begin with a text in egglog's syntax.  It is one of those where this is looked at."""
+    """The rows of a table that begin with a text in egglog's syntax, which count as a table of their own."""
     return f"{table} {text}"
 
 
@@ -106,13 +106,13 @@ def rows_of(operator: str) -> set[str]:
 
 
 def _rows_made(operator: str) -> set[str]:
-    """The rows of an operator in egglog's syntax, and of those that it batches."""
+    """The rows of an operator in egglog's syntax, and of the operators that it batches."""
     inner = operator.removeprefix("(vmap ")
     return rows_of(operator) | (_rows_made(inner) if inner != operator else set())
 
 
 def rules_of(text: str, tables: Collection[str] = ()) -> list[RuleTables]:
-    """The rules of a text.  tables: those that it does not declare itself.
+    """The rules of a text.  tables: those that it reads but does not declare.
 
     >>> (found,) = rules_of('(relation a (i64)) (rule ((a 1) (= x (prim "exp"))) ((b x)) :ruleset r)', ["b", "prim"])
     >>> sorted(found.reads), sorted(found.makes)
@@ -141,7 +141,7 @@ def made_by(commands: str, tables: Collection[str]) -> frozenset[str]:
 def _rule(text: str, tables: Collection[str], names: Mapping[str, str]) -> RuleTables:
     """The rule whose body begins with a text.  names: of operators.
 
-    A rule that makes an operator with some variables may make any of those with names that are called the same.
+    A rule that makes an operator with variables in its parameters may make any named operator of that kind.
     """
     sides: tuple[set[str], set[str]] = set(), set()
     depth, side, unites = 1, 0, False
@@ -165,7 +165,7 @@ def _rule(text: str, tables: Collection[str], names: Mapping[str, str]) -> RuleT
 
 
 def _rows(name: str, first: str | None, making: bool, names: Mapping[str, str]) -> Iterator[str]:
-    """What a side that names a table reads, or makes; first: its first argument, where that is a text."""
+    """What an expression that names a table reads or makes; first: its first argument, if that is a string."""
     if making or not first or name not in _BY_TEXT:
         yield name
     if first and name in _BY_TEXT:
@@ -179,7 +179,7 @@ _REMEMBERED = 64
 
 
 class Rules:
-    """Some rules, to be asked which of them can fire."""
+    """A set of rules, to be asked which of them can fire."""
 
     def __init__(self, rules: Iterable[RuleTables]) -> None:
         self.all = tuple(rules)
@@ -191,15 +191,15 @@ class Rules:
         self._known: dict[frozenset[str], tuple[list[int], set[str]]] = {}
 
     def fireable(self, there: Iterable[str]) -> list[RuleTables]:
-        """Those that can fire where these tables have rows."""
+        """The rules that can fire if these tables have rows."""
         return [self.all[n] for n in sorted(self._found(there)[0])]
 
     def reachable(self, there: Iterable[str]) -> set[str]:
-        """The tables that may come to have rows where these have some."""
+        """The tables that may get rows if these have some."""
         return self._found(there)[1]
 
     def _found(self, there: Iterable[str]) -> tuple[list[int], set[str]]:
-        """What is reached from these tables; remembered, as many programs have the same ones."""
+        """What is reached from these tables; cached, as many programs have the same ones."""
         key = frozenset(there)
         if key not in self._known:
             if len(self._known) >= _REMEMBERED:
@@ -226,7 +226,7 @@ _UNITED = "union"
 
 @lru_cache(maxsize=64)
 def strata(rules: tuple[RuleTables, ...]) -> tuple[Stratum, ...]:
-    """The order in which rules run once: each after all that makes what it reads, or together with it."""
+    """The order in which rules run once: each after all rules that make what it reads, or together with them."""
     edges: dict[RuleTables | str, set[RuleTables | str]] = defaultdict(set)
     for rule in rules:
         edges[rule] |= rule.makes | {_UNITED} if rule.unites else rule.makes

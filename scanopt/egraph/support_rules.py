@@ -1,4 +1,4 @@
-"""Rules beside facts and laws: types of new terms, what batched operators are made of, constants of loops."""
+"""Rules beside facts and laws: types of new terms, expansions of batched operators, constants of loops."""
 
 from __future__ import annotations
 
@@ -69,17 +69,17 @@ def list_three(xs: Args, x: Value, y: Value, z: Value) -> None:
 
 @fact
 def expanding(xs: Args, r: Int, v: Value, g: Op) -> None:
-    """v is g, a batched operator, of the list, and expansion r of it."""
+    """v is g, a batched operator, applied to the list, and r is its expansion."""
 
 
 @fact
 def expanded(g: Op, xs: Args) -> None:
-    """g of the list is known as operators of the table."""
+    """g applied to the list is known as operators of the table."""
 
 
 @fact
 def needless(c: Clock, X: Value) -> None:
-    """c holds an integer that the rows of X are: they are not read.
+    """c holds an integer that equals the rows of X, so X is not read.
 
     If c takes no step, the shapes of its results follow from the integers that it holds, and X has no row to read them
     from.
@@ -104,7 +104,7 @@ def _looked_up_at_once(c: Clock, op: Op, xs: Args, r: Args, v: Value, x: Value, 
 def _types(
     c: Clock, e: Clock, m: Move, k: Int, n: Int, d: Text, v: Value, w: Value, x: Value, V: Value, X: Value
 ) -> Rules:
-    """A class with two types stops egglog: the cheapest soundness alarm there is."""
+    """A class with two types stops egglog: the cheapest alarm for an unsound law."""
     yield when(v.is_(seq(c, X)), d.is_(dtype(v))).then(dtype(X).gets(d))
     yield when(v.is_(seq(c, X)), d.is_(dtype(X))).then(dtype(v).gets(d))
     yield when(v.is_(seq(c, X)), n.is_(ndim(v))).then(ndim(X).gets(n + 1))
@@ -140,7 +140,7 @@ def _needless(c: Clock, n: Int, v: Value, x: Value, X: Value) -> Rules:
 def _expansions(
     op: Op, g: Op, f: Text, xs: Args, r: Int, k: Int, m: Int, n: Int, v: Value, x: Value, y: Value, z: Value
 ) -> Rules:
-    """Batched operators as the operators of the table that they are made of: v is g of the list, and expansion r."""
+    """Batched operators are expanded into operators of the table: v is g of the list, and expansion r."""
     batch = (g.is_(vmap(op, f)), v.is_(g(xs)))
     first, second, third = (slot(xs, r, i) for i in range(3))
     yield when(*batch, list_one(xs, x), n.is_(ndim(x)), expands_one(op, f, n, r)).then(
@@ -188,5 +188,5 @@ def machinery_rules() -> dict[str, list[Rule]]:
 
 
 def machinery_text() -> str:
-    """The same, for egglog."""
+    """The same rules as text for egglog."""
     return "\n".join(rules_text(name, rules) for name, rules in machinery_rules().items())

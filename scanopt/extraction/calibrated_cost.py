@@ -112,7 +112,7 @@ def _text_of(path: str | PathLike[str]) -> tuple[str, str]:
             f"{file}: there are no measured costs; write them with: scanopt calibrate --out {shlex.quote(str(file))}"
         ) from None
     except (OSError, ValueError) as error:  # a folder, one that may not be read, no UTF-8, no path
-        raise ValueError(f"{file}: no file of costs, for it cannot be read ({error})") from None
+        raise ValueError(f"{file}: not a cost file: it cannot be read ({error})") from None
 
 
 @lru_cache(maxsize=8)
@@ -121,9 +121,9 @@ def _parsed(text: str, where: str) -> tuple[CostTable, MachineLimits | None]:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{where}: no file of costs, for it is not JSON ({error})") from None
+        raise ValueError(f"{where}: not a cost file: it is not JSON ({error})") from None
     if not isinstance(data, dict) or data.get(FORMAT) != VERSION:
-        raise ValueError(f'{where}: no file of costs: expected {{"{FORMAT}": {VERSION}, ...}}')
+        raise ValueError(f'{where}: not a cost file: expected {{"{FORMAT}": {VERSION}, ...}}')
     if unknown := sorted(data.keys() - {*PARTS}):
         raise ValueError(f"{where}: it has {unknown[0]!r}; its parts are {', '.join(PARTS)}")
     tables = {

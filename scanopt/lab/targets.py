@@ -47,7 +47,7 @@ def _laws_of(target: str) -> Sequence[Law]:
     known = {n for x in standard_laws() for n in (x.name, x.ruleset)}
     if name or ("." in place and place not in known):
         if not all(map(str.isidentifier, place.split("."))):
-            raise UnknownTargetError(f"{place!r} is no module: write module:law, file.py:law or a law's name")
+            raise UnknownTargetError(f"{place!r} is not a module: write module:law, file.py:law or a law's name")
         with importable(""):
             try:
                 module = importlib.import_module(place)

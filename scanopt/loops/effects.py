@@ -56,7 +56,7 @@ def _check(xp: Any, message: str) -> Callable[[Any], Any]:
 
 def _infer_check(ok: Operand, message: str) -> TensorType:
     if ok.dtype != "bool":
-        raise TypeError(f"a check is of truth values, found {ok.type}")
+        raise TypeError(f"a check must be of truth values, found {ok.type}")
     return ok.type
 
 

@@ -176,7 +176,7 @@ class Scan(Node, ScanQueries):
     location: "file:line" of the user's call.  n_steps: an int64 scalar.  u_outer of every sequence
     has exactly n_steps rows, init_outer of every mit-sot exactly `depth`.  labels: the user's word
     for each trace, for error messages.  order: for each result of the step, its place in outputs.
-    profile: the title that its times are collected under, "" for none.  allow_gc, mode: as given to
+    profile: the title that its times are measured under, "" for none.  allow_gc, mode: as given to
     scan, None for the general setting.  bounded: whether it was written to take little memory, so that nothing more
     is read or kept row by row than it says; its gradient is too.
 
@@ -279,7 +279,7 @@ class Scan(Node, ScanQueries):
 
     @property
     def title(self) -> str:
-        """What its times are collected under where all loops are profiled."""
+        """What its times are measured under where all loops are profiled."""
         return self.profile or self.name or f"scan at {self.location}"
 
     @property

@@ -70,7 +70,7 @@ def replacements(argument: str, given: Any, strict: bool = True) -> Env:
             raise TypeError(f"{argument} must be pairs of a variable and its replacement, found {show(pair)}")
         old, new = pair
         if not isinstance(old, Variable):
-            raise TypeError(f"{argument} replaces {show(old)}, which is no symbolic array")
+            raise TypeError(f"{argument} replaces {show(old)}, which is not a symbolic array")
         if old in out:
             raise ValueError(f"{argument} replaces {describe(old)} twice")
         out[old] = _fitting(argument, old, new, strict)

@@ -59,7 +59,7 @@ class _Checker:
         if not name:
             raise ValueError(f"{where}: a name is empty")
         if name in self.made:
-            raise ValueError(f"{where}: {name!r} is made twice")
+            raise ValueError(f"{where}: {name!r} is defined twice")
         self.made.add(name)
         self._here.append(name)
         self.known[name] = value
@@ -67,7 +67,7 @@ class _Checker:
     def read(self, name: str, where: str) -> Operand:
         """What is known of a name."""
         if name not in self.known:
-            raise ValueError(f"{where}: {name!r} is not made before it is read, or not to be seen here")
+            raise ValueError(f"{where}: {name!r} is not defined before it is read, or not visible here")
         return self.known[name]
 
     @contextmanager
@@ -110,7 +110,7 @@ class _Checker:
 
     def _agree(self, declared: TensorType, found: TensorType, where: str) -> None:
         if not declared.compatible(found):
-            raise ValueError(f"{where}: its type is said to be {declared}, but is {found}")
+            raise ValueError(f"{where}: its type is declared as {declared}, but is {found}")
 
     def _branch(self, step: Branch) -> Branch:
         """What a side makes is not to be seen after it, but for the results."""

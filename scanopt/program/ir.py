@@ -146,7 +146,7 @@ class Loop:
     """Runs its body `steps` times (an int64 scalar, not negative).
 
     until: a name of the body, a bool scalar: after the step where it is true the loop ends.
-    profile: titles that its times are collected under.  keep_buffers: arrays that its steps only
+    profile: titles that its times are measured under.  keep_buffers: arrays that its steps only
     compute in may be kept for the next call of the program.  sites: the user's scans that it runs,
     for messages only; a program that was written to a file has none.
     """

@@ -38,7 +38,7 @@ def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(k for k, n in Counter(k for k, _ in pairs).items() if n > 1)
-        raise ValueError(f"field {twice!r} stands twice in one object")
+        raise ValueError(f"field {twice!r} appears twice in one object")
     return found
 
 

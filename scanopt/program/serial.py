@@ -194,7 +194,7 @@ def read_type(data: Json, where: str) -> TensorType:
     if any(n is not None and n < 0 for n in shape):
         raise ValueError(f"{where}: a length is negative")
     if len(shape) > MOST_AXES or any(n is not None and n > LONGEST for n in shape):
-        raise ValueError(f"{where}: no array has so many axes, or one of such a length")
+        raise ValueError(f"{where}: no array has that many axes, or an axis of that length")
     return TensorType(f["dtype"], shape)
 
 
@@ -219,7 +219,7 @@ def read_const(data: Json, where: str) -> Const:
     if len(raw) != expected:
         raise ValueError(f"{where}: expected {expected} bytes, found {len(raw)}")
     if type.dtype == "bool" and raw.strip(b"\0\1"):
-        raise ValueError(f"{where}: a byte of a bool is 0 or 1")
+        raise ValueError(f"{where}: a byte of a bool must be 0 or 1")
     try:
         value = np.frombuffer(raw, dtype).astype(type.dtype).reshape(shape)
     except ValueError as error:
@@ -311,7 +311,7 @@ def _state(data: Json, where: str) -> CarriedState:
 def _taps(pairs: list[Json], where: str) -> Iterable[tuple[int, str]]:
     for pair in pairs:
         if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[1], str) or shown(pair[1]) != pair[1]:
-            raise ValueError(f"{where}: a tap is a list of a number and a name, found {pair!r}")
+            raise ValueError(f"{where}: a tap must be a list of a number and a name, found {pair!r}")
         yield integer(pair[0], "a tap", where), pair[1]
 
 

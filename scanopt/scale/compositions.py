@@ -158,7 +158,7 @@ def _folded(step: _Step, kinds: set[str]) -> Composition:
     names = {x.op.name for x in found if isinstance(x, Apply)}
     name = next(iter(names), "")
     if len(names) != 1 or name not in ASSOCIATIVE or any(isinstance(x, Scan) for x in found):
-        raise step.refuse("it is no fold by one associative operator")
+        raise step.refuse("it is not a fold by one associative operator")
     for x in found:
         if sum(v in step.dependent for v in x.inputs) != 1 or x.outputs[0].dtype != step.updates[0].dtype:
             raise step.refuse(f"{name} of {named(x.outputs[0])} takes the state twice, or changes its dtype")
@@ -203,7 +203,7 @@ def _text(x: Any) -> str:
 def _check_linear(step: _Step, x: Any) -> bool:
     """Whether one operator works entry by entry.  Raises where it is not affine in the states."""
     if isinstance(x, Scan):
-        raise step.refuse(f"{_text(x)} in its step is not looked into")
+        raise step.refuse(f"{_text(x)} in its step cannot be analysed")
     name, dependent = x.op.name, [v in step.dependent for v in x.inputs]
     integers = np.dtype(x.outputs[0].dtype).kind in "iu"
     if name in _SUMS or name in _SIGNS:

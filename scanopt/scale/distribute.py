@@ -85,7 +85,7 @@ def _places(plan: PartPlan, out: Any, n: int) -> list[Sink | None]:
     if s.form == "dict" and isinstance(out, Mapping):
         unknown = [k for k in out if k not in s.keys]
         if unknown:
-            raise ValueError(f"out names {show(unknown[0])}, which is no output: they are {', '.join(s.keys)}")
+            raise ValueError(f"out names {show(unknown[0])}, which is not an output: they are {', '.join(s.keys)}")
         listed = [out.get(k) for k in s.keys]
     else:
         listed = [out] if s.form == "single" else list(out)

@@ -76,7 +76,7 @@ def lanes_of(f: Runnable, over: Any, what: str) -> dict[int, int]:
         place = key if type(key) is int else names.index(key) if names.count(key) == 1 else None
         if place is None or not 0 <= place < len(inputs):
             known = ", ".join(quoted(n) for n in names if n) or f"0 to {len(inputs) - 1}, as none has a name"
-            raise ValueError(f"{what}: over names {show(key)}, which is no input of {f!r}: it has {known}")
+            raise ValueError(f"{what}: over names {show(key)}, which is not an input of {f!r}: it has {known}")
         v = inputs[place]
         if type(axis) is not int or not -v.ndim <= axis < v.ndim:
             raise ValueError(f"{what}: over gives {v!r} the axis {show(axis)}: it has {v.ndim} axes")

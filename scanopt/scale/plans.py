@@ -192,7 +192,7 @@ def _text(what: str, where: str, name: str, k: Mixed | None) -> str:
 def _check_bits(f: Runnable, flow: Flow, what: str, where: str) -> None:
     if flow.noted and _is_exact(f):
         raise DependenceError(
-            f"{what}: entries along {where} are rounded by which of them are computed together, and the function is "
-            f'compiled with fp="exact": {", ".join(flow.noted)}.  Compile it with fp="reassoc", or write it for one '
-            "entry and map it over them"
+            f"{what}: the rounding of entries along {where} depends on which of them are computed together, and "
+            f'the function is compiled with fp="exact": {", ".join(flow.noted)}.  '
+            'Compile it with fp="reassoc", or write it for one entry and map it over them'
         )

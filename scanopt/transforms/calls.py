@@ -257,7 +257,7 @@ class _Reader:
             hash(x)
         except TypeError:
             raise TypeError(
-                f"a static argument of {title(self.f)} is {show(x)}, which has no hash: pass a tuple in place of a "
+                f"a static argument of {title(self.f)} is {show(x)}, which is not hashable: pass a tuple in place of a "
                 "list, or an array as an argument that is not static"
             ) from None
         return type(x), x

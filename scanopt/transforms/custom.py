@@ -96,7 +96,7 @@ class _Custom:
         bound = known.bind(*args, **kwargs)
         if bound.kwargs:
             text = f"{title(self.fun)} was given {', '.join(bound.kwargs)}, which it takes by keyword alone"
-            raise self.site.error(TypeError, f"{text}: rules have arguments by position")
+            raise self.site.error(TypeError, f"{text}: rules take their arguments by position")
         bound.apply_defaults()
         return bound.args
 

@@ -107,7 +107,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     axes_of(axes, v)
     for x in (v, *(as_variable(x) for x in varargs)):
         if x.dtype == "bool":
-            raise TypeError(f"gradient takes differences, which bools have not, found {describe(x)}: cast it")
+            raise TypeError(f"gradient takes differences, which bools do not have, found {describe(x)}: cast it")
     v = cast(v, "float64") if np.dtype(v.dtype).kind in "iu" else v
     for i in axes:
         n = v.type.shape[i]

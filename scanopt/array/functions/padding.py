@@ -92,7 +92,9 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Va
         if given not in (None, "even", "odd"):
             raise ValueError(f"reflect_type is 'even' or 'odd', found {given!r}")
         if given == "odd" and v.dtype == "bool":
-            raise TypeError(f"reflect_type 'odd' takes differences, which bools have not, found {describe(v)}: cast it")
+            raise TypeError(
+                f"reflect_type 'odd' takes differences, which bools do not have, found {describe(v)}: cast it"
+            )
         options: list[Any] = [given == "odd"] * v.ndim
     else:
         default = None if mode in _STATISTICS else 0

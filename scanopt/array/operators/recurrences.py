@@ -64,9 +64,9 @@ class ArgumentKinds:
 
     def _check(self, kind: str, dtype: str, state: str, ufunc: str | None) -> None:
         if kind == "m" and dtype != "bool":
-            raise TypeError(f"a mask is bool, found {dtype}")
+            raise TypeError(f"a mask must be bool, found {dtype}")
         if kind == "n" and np.dtype(dtype).kind not in "iu":
-            raise TypeError(f"a number of steps is an integer, found {dtype}")
+            raise TypeError(f"a number of steps must be an integer, found {dtype}")
         found = ufunc_dtypes(ufunc, (state, dtype))[-1] if ufunc and kind == "s" else np.result_type(state, dtype).name
         if kind in "sp" and found != state:
             raise TypeError(f"a state of {state} cannot take up {dtype}")

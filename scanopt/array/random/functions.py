@@ -324,7 +324,7 @@ def shuffled(key: Any, x: Any) -> Variable:
     """x with the entries of its last axis in random order, a different one for each row."""
     v = as_variable(x)
     if v.ndim == 0:
-        raise ValueError(f"nothing to shuffle in {describe(v)}")
+        raise ValueError(f"{describe(v)} has no axis to shuffle")
     order = _draw("permutation", key, dims_of(v), "int64")
     found: Variable = FUNCTIONS["take_along_axis"](v, order, -1)
     return found

@@ -54,7 +54,7 @@ class Streams:
         for known, _ in self.state_updates:
             if known is state:
                 return known
-        raise KeyError(f"{describe(of)} is no result of these streams")
+        raise KeyError(f"{describe(of)} is not a result of these streams")
 
     def gen(self, sampler: Callable[..., Variable], *args: Any, **kwargs: Any) -> Variable:
         """The result of `sampler(state, *args, **kwargs)` for a new stream, named after both: "normal_0".

@@ -110,7 +110,9 @@ class Graph:
         helper = library("onnx.helper", "onnx", "from_onnx")
         missing = [name for name in node.input if name and name not in self.scope]
         if missing:
-            raise ValueError(f"from_onnx: node {node.name!r} ({node.op_type}) reads {missing[0]!r}, which is not there")
+            raise ValueError(
+                f"from_onnx: node {node.name!r} ({node.op_type}) reads {missing[0]!r}, which does not exist"
+            )
         inputs = [self.scope[name] if name else None for name in node.input]
         attributes = {a.name: _attribute(helper.get_attribute_value(a)) for a in node.attribute}
         outputs = list(node.output)
@@ -143,7 +145,7 @@ def _input(x: Any) -> Variable:
     """A variable for an input of a model."""
     t = x.type.tensor_type
     if not x.type.HasField("tensor_type") or not t.HasField("shape"):
-        raise Refused(f"from_onnx: the input {x.name!r} is no tensor of a known number of axes")
+        raise Refused(f"from_onnx: the input {x.name!r} is not a tensor of a known number of axes")
     shape = tuple(d.dim_value if d.HasField("dim_value") else None for d in t.shape.dim)
     return Variable(TensorType(dtype_of(t.elem_type), shape), x.name)
 
