@@ -1,6 +1,6 @@
-"""Loops as kernels: one C function that runs all steps of a loop, beside the array steps of the same loop.
+"""Loops as kernels: one C function runs all steps of a loop; the array steps of the same loop are the fallback.
 
-The way of a loop: its operators become nodes (`nodes`), their axes lengths (`sizes`), the nodes stages (`stages`), and
-these a kernel (`lower`) in the language of `ir`, which `print_c` writes.  `compilers` and `cache` make a shared object
-of the text, and `runtime` calls it from the generated Python source.
+A loop is compiled in stages: its operators become nodes (`nodes`), their axes become lengths (`sizes`), the nodes are
+grouped into stages (`stages`) and lowered (`lower`) to the kernel language of `ir`, which `print_c` prints.
+`compilers` and `cache` turn the text into a shared object, and `runtime` calls it from the generated Python source.
 """

@@ -1,6 +1,6 @@
-"""The C text of a kernel for people: what is compiled, with comments that say which lines of the program it is.
+"""The C text of a kernel for readers: the compiled text, with comments that name the lines of the program.
 
-What is compiled has none of the user's names (`print_c.py`); they stand in this copy alone.
+The compiled text contains no names of the user (`print_c.py`); only this copy does.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _COLUMN = 60
 
 
 def annotated(text: str, recipe: Recipe, body: Body, program: Program) -> str:
-    """A kernel's text with the program's names: of arrays and lengths, and the line that each value is made by.
+    """A kernel's text with the program's names: of arrays and lengths, and the line that computes each value.
 
     Each line of the program stands where its value is first written.
     """
@@ -47,7 +47,7 @@ def annotated(text: str, recipe: Recipe, body: Body, program: Program) -> str:
 
 @dataclass(frozen=True)
 class _Shown:
-    """What a kernel is given, in words.  names: how the program's names are shown, where otherwise."""
+    """The arguments of a kernel, in words.  names: how to show the program's names, where that differs."""
 
     body: Body
     names: Mapping[str, str]

@@ -1,8 +1,8 @@
-"""Where the threads of a block have to wait for one another: what they touch in memory between two barriers.
+"""Where the threads of a block need a barrier: the memory accesses between two barriers.
 
-Element i of a place is touched by thread i, modulo their number, wherever a statement is shared out among them: a chain
-of elementwise operators needs no barrier, since each thread reads what it wrote itself.  All else waits: what one
-thread wrote and others read, what they read and one writes over.
+If a statement is shared out among threads, thread i (modulo their number) accesses element i.  A chain of elementwise
+operators needs no barrier, since each thread reads only what it wrote.  All other pairs of accesses to one place need
+one: reading what another thread wrote, or overwriting what another thread read.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Access:
 
 
 def places_of(nest: Sequence[For]) -> Expr:
-    """The place of a nest of loops that a thread is given, as an index of a packed array."""
+    """The place of a nest of loops that a thread handles, as an index of a packed array."""
     found: Expr = ZERO
     for i, n in enumerate(nest):
         found = plus(found, times(Var(n.var), product(tuple(m.count for m in nest[i + 1 :]))))
@@ -57,7 +57,7 @@ def places_of(nest: Sequence[For]) -> Expr:
 
 
 class Waiting:
-    """What was touched since the last barrier."""
+    """The accesses since the last barrier."""
 
     def __init__(self, body: Sequence[Stmt]) -> None:
         self.bases = _bases(body)
@@ -69,22 +69,22 @@ class Waiting:
         self.versions[pointer] = self.versions.get(pointer, 0) + 1
 
     def met(self) -> None:
-        """All threads have waited for one another."""
+        """Record a barrier."""
         self.since = []
 
     def lost(self) -> None:
-        """Anything may have been touched."""
+        """Record that anything may have been accessed."""
         self.since = [(Access(ANYWHERE, True), 0)]
 
     def note(self, accesses: Iterable[Access]) -> None:
-        """A statement touches memory."""
+        """Record the accesses of a statement."""
         for a in accesses:
             now = (a, self.versions.get(a.pointer, 0))
             if now not in self.since:
                 self.since.append(now)
 
     def needed(self, accesses: Iterable[Access]) -> bool:
-        """Whether a statement that touches memory so has to wait."""
+        """Whether a statement with these accesses needs a barrier before it."""
         return any(self._collide(a, *before) for a in accesses for before in self.since)
 
     def _collide(self, now: Access, before: Access, version: int) -> bool:
@@ -101,11 +101,11 @@ class Waiting:
     # What a statement touches
 
     def read(self, *values: Expr) -> list[Access]:
-        """What all threads read."""
+        """The accesses of a value that all threads read."""
         return [Access(x.array, False) for v in values for x in loads(v)]
 
     def of(self, x: Stmt, loops: Sequence[tuple[str, tuple[str, ...]]]) -> list[Access]:
-        """What a statement touches that is shared out among threads."""
+        """The accesses of a statement that is shared out among threads."""
         match x:
             case Store(array=array, index=index, value=value):  # the first thread's
                 found = [Access(a.array, False, a.index == ZERO, True) for v in (index, value) for a in loads(v)]
@@ -152,7 +152,7 @@ class Waiting:
 
 
 def _bases(body: Sequence[Stmt]) -> dict[str, set[str]]:
-    """By pointer the arrays that it may point into."""
+    """The arrays that each pointer may point into."""
     points = [x for x in inside(body) if isinstance(x, Point)]
     found: dict[str, set[str]] = {x.name: set() for x in points}
     before = -1

@@ -1,6 +1,6 @@
-"""Loops whose steps are the same operations on every element: each block of elements runs all steps before the next.
+"""Cache blocking: if all steps are elementwise, each block of elements runs all steps before the next block starts.
 
-So its states stay in the nearest cache, whatever their length, and are not carried from step to step through memory.
+The states of a block stay in the nearest cache and are not moved through memory at each step.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ BLOCK, MOST_STATES = 256, 8
 
 
 def lanes_in_blocks(node: Nested, w: Lowering) -> Axes:
-    """The axes of a loop's states where its steps are operations on elements and its last states are all it keeps.
+    """The axes of a loop's states if its steps are elementwise and it keeps only its last states.
 
-    () for other loops, also where rows of a sequence are read: they lie apart from step to step.
+    () for other loops, and for loops that read rows of a sequence, which are far apart from step to step.
     """
     loop = node.loop
     axes = w.axes(loop.states[0].update) if loop.states else ()
@@ -62,7 +62,7 @@ def lanes_in_blocks(node: Nested, w: Lowering) -> Axes:
 
 
 def _fits(name: str, axes: Axes, inside: set[str], w: Lowering) -> bool:
-    """Whether a value has one element for each of the axes, in order, or one for all of them."""
+    """Whether a value has one element for each of the axes, in order, or is a single number."""
     if name in inside:
         return w.axes(name) in ((), axes)
     value = w.value(name)
@@ -70,7 +70,7 @@ def _fits(name: str, axes: Axes, inside: set[str], w: Lowering) -> bool:
 
 
 def write_blocks(node: Nested, axes: Axes, w: Lowering, emit: Callable[[Sequence[Node], set[str]], None]) -> None:
-    """Write such a loop.  emit: writes nodes, here those of numbers."""
+    """Write such a loop.  emit: writes nodes, here of scalars."""
     states = node.loop.states
     outs = [w.place(k.out) for k in node.loop.keeps]
     steps, size = checked(w, node), product(axes)
@@ -103,7 +103,7 @@ def write_blocks(node: Nested, axes: Axes, w: Lowering, emit: Callable[[Sequence
 
 
 def _lanes(node: Nested, kept: Sequence[str], start: Expr, size: Expr, width: Expr, w: Lowering) -> For:
-    """One step of the elements of a block."""
+    """Write one step of the elements of a block."""
     i = w.fresh("i")
     mine: dict[str, Scalar] = {}
     body: list[Stmt] = []

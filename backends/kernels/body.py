@@ -1,4 +1,4 @@
-"""The body of a loop that can be a kernel: its nodes, with those of loops and branches inside it."""
+"""The body of a loop that may be a kernel: its nodes, including those of nested loops and branches."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ MOST = 1000
 
 
 def body_of(loop: Loop, types: Mapping[str, TensorType], exact: bool, whole: bool = False) -> Body:
-    """The body of a loop.  types: of all names of the program.  whole: it stands for a program, not for a loop.
+    """The body of a loop.  types: of all names of the program.  whole: whether it stands for a program, not for a loop.
 
-    Raises NoForm, saying why, where it cannot be a kernel.
+    Raises NoForm, with the reason, if it cannot be a kernel.
     """
     made = dict(types)
     root = _nested(replace(loop, body=written_out(loop.body, made)), made)
@@ -77,7 +77,7 @@ def _nested(loop: Loop, types: dict[str, TensorType]) -> Nested:
 
 
 def _cut(root: Nested) -> Loop | None:
-    """The loop of a program that may end early, where there is one and nothing reads all its rows."""
+    """The loop of a program that may end early, if there is one and nothing reads all its rows."""
     found = [n.loop for n in root.nodes if isinstance(n, Nested) and n.loop.until is not None]
     if len(found) != 1:
         return None
@@ -113,7 +113,7 @@ def _given(loop: Loop) -> set[str]:
 
 
 def _deeper(steps: Sequence[Step]) -> set[str]:
-    """The names made in loops and on sides inside some steps."""
+    """The names defined in nested loops and branches of some steps."""
     found: set[str] = set()
     todo = [*steps]
     while todo:
@@ -130,7 +130,7 @@ def _deeper(steps: Sequence[Step]) -> set[str]:
 
 
 def nodes_of_steps(steps: Sequence[Step], types: dict[str, TensorType]) -> tuple[Node, ...]:
-    """The nodes of some steps.  types: of all names, to which names made here are added.  Raises NoForm."""
+    """The nodes of some steps.  types: of all names; names defined here are added.  Raises NoForm."""
     found: list[Node] = []
     true = {s.out for s in steps if isinstance(s, Compute) and s.op.name == "has_rows"}
     for step in steps:
@@ -157,9 +157,9 @@ def _alias(out: str, x: str, types: Mapping[str, TensorType]) -> View:
 
 
 def _disorder(body: Body) -> None:
-    """Raises NoForm where NumPy may round by how a view made here lies in memory, so that array steps round otherwise.
+    """Raise NoForm if NumPy may round array steps differently because of the memory layout of a view made here.
 
-    Exact programs lay such arguments out in C order first, as kernels do.
+    Exact programs copy such arguments to C order first, as kernels do.
     """
     turned = _views(body, _is_turned, kept=True)  # NumPy's results lie as what they are computed of
     crooked = turned | _views(body, lambda view: not _in_order(view), kept=False)
@@ -202,7 +202,7 @@ def _is_turned(view: View) -> bool:
 
 
 def _passed_on(nested: Nested) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Values that are memory of others, in a loop and those inside it."""
+    """Values that share memory with others, in a loop and the loops inside it."""
     for node in (nested, *walk(nested.nodes)):
         if isinstance(node, Nested):
             loop = node.loop
@@ -214,7 +214,7 @@ def _passed_on(nested: Nested) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _in_order(view: View) -> bool:
-    """Whether its elements lie one after the other, as those of x do."""
+    """Whether its elements are contiguous, as those of x are."""
     axes = [i for i in view.axes if i is not None]
     first = not axes or axes[0][1][2] in (None, 1)  # rows one after the other, some left out at the ends
     whole = first and all(part == WHOLE for _, part in axes[1:])

@@ -1,4 +1,4 @@
-"""From a text to a function that can be called: compilers run beside the program, and it waits only where it pays."""
+"""From a text to a callable function: compilers run in the background, and a call waits only if that pays."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _STARTING = lock(whole=True)
 
 @dataclass(frozen=True)
 class _Run:
-    """A compiler at work, of the process `owner`, since `start`."""
+    """A running compiler, of the process `owner`, since `start`."""
 
     process: subprocess.Popen[bytes]
     room: Path
@@ -41,7 +41,7 @@ class _Run:
 class Build:
     """The shared object of one text.
 
-    function: it, once it is there.  trouble: why it will never be there, or "".
+    function: its function, once compiled.  trouble: why it will never be compiled, or "".
     """
 
     def __init__(self, text: str) -> None:
@@ -54,7 +54,7 @@ class Build:
         self._lock = lock()
 
     def poll(self, wait: float = 0.0) -> Any:
-        """The function, or None where it is not there yet.  The first call starts what is to be done.
+        """The function, or None if it is not compiled yet.  The first call starts the compiler.
 
         wait: seconds to wait for it.
         """
@@ -116,7 +116,7 @@ class Build:
         _RUNNING.add(self)
 
     def _finish(self, found: Compiler) -> None:
-        """What became of the compiler's work; tried twice where somebody stopped it or tampered with it."""
+        """The outcome of the compiler; it is run again if somebody stopped it or tampered with its file."""
         assert self._run is not None
         code, room = self._run.process.poll(), self._run.room
         if code == 0:
@@ -136,7 +136,7 @@ class Build:
 
 
 def _tidy(here: Build) -> None:
-    """Look at compilers that are done and that nobody asks for any more."""
+    """Check on compilers that have ended and that nobody polls any more."""
     for other in _RUNNING - {here}:
         run = other._run
         if run is None or run.owner != os.getpid() or run.process.poll() is None:

@@ -1,4 +1,4 @@
-"""Scalar operations as C text: what NumPy computes, for every value of every dtype."""
+"""Scalar operations as C text: they compute what NumPy computes, for every value of every dtype."""
 
 from __future__ import annotations
 
@@ -119,9 +119,9 @@ HIGH = {"int32": "< 2147483648.0", "int64": "< 9223372036854775808.0"}
 
 
 def cast_helper(old: str, new: str) -> str:
-    """The text of the function that casts one dtype to another; "" where C's own cast is meant.
+    """The text of the function that casts one dtype to another; "" if C's own cast is right.
 
-    What no integer is near becomes the least one, as the instructions of x86 have it; in C it is undefined.
+    A value that no integer is near becomes the least integer, as x86 instructions do; in C it is undefined.
     """
     if (old, new) not in LOW:
         return ""
@@ -132,7 +132,7 @@ def cast_helper(old: str, new: str) -> str:
 
 
 def operation_helper(op: str, dtype: str) -> str:
-    """The text of the function that an operation calls; "" where it calls none."""
+    """The text of the function that an operation calls; "" if it calls none."""
     kind = np.dtype(dtype).kind
     body = FUNCTIONS[kind].get(op, "")
     if not body or op in INFIX[kind]:

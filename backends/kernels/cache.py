@@ -1,6 +1,6 @@
 """Shared objects on disk: one file per kernel, among the user's cached files (`scanopt/cached_files.py`).
 
-What is loaded is a copy without a name of what was checked, which nobody can change any more.
+A file is checked and copied to an unnamed file before it is loaded, so that nobody can change it in between.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _GUARD = lock()
 
 
 def key_of(text: str, identity: str) -> str:
-    """The name of what a text becomes, compiled by a compiler of this identity."""
+    """The file name for a text, compiled by a compiler of this identity."""
     return hashlib.sha256(f"{identity}\0{text}".encode()).hexdigest()[:40]
 
 
 def folder() -> Path:
-    """The directory of shared objects, private to the user.  Raises OSError where none can be made."""
+    """The directory of shared objects, private to the user.  Raises OSError if none can be made."""
     return private_folder("kernels")
 
 
 def load(key: str, name: str) -> Any:
-    """The function `name` of a shared object that was published; None where there is none that can be trusted."""
+    """The function `name` of a published shared object; None if there is none that can be trusted."""
     with _GUARD:
         if key not in _LOADED:
             found = _read(folder() / f"{key}{_SUFFIX}", name)
@@ -69,7 +69,7 @@ def _loaded(data: bytes, place: Path) -> ctypes.CDLL:
 
 
 def publish(key: str, made: Path) -> None:
-    """Put a shared object under its name, its digest behind it.  Raises OSError."""
+    """Store a shared object under its name, followed by its digest.  Raises OSError."""
     target = folder() / f"{key}{_SUFFIX}"
     published(target, made.read_bytes())
     prune(target.parent, _SUFFIX, FILES)

@@ -1,4 +1,4 @@
-"""Which loops of a program may run as kernels, decided when its source is written."""
+"""Which loops of a program may run as kernels; this is decided when its source is written."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Choice:
         return [k.loop if isinstance(k, SegmentKernel) else k for k in self.made.values()]
 
     def of_program(self, program: Program, types: Mapping[str, TensorType]) -> None:
-        """Look for the kernel of a whole program."""
+        """Look for a kernel of the whole program."""
         if isinstance(compiler(), str) or program.profile or not self.may_be_one:
             return
         try:

@@ -1,6 +1,6 @@
-"""Reductions over the rows of a matrix that nothing else reads: its elements are computed where they are put together.
+"""Reductions over the rows of a matrix that nothing else reads: its elements are computed as they are reduced.
 
-The matrix is never in memory.  Some columns at a time go through all rows, what is found of them so far in registers.
+The matrix is never stored.  A block of columns goes through all rows, with the partial results in registers.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Elements = Callable[[Expr, Expr], tuple[list[Stmt], Mapping[str, Expr]]]
 
 @dataclass(frozen=True)
 class Columns:
-    """Operations over the elements of a matrix, and the reductions over its rows that read them."""
+    """Elementwise operations that make a matrix, and the reductions over its rows that read it."""
 
     axes: Axes
     nodes: tuple[Map, ...]
@@ -56,7 +56,7 @@ class Columns:
 
     @property
     def outs(self) -> tuple[str, ...]:
-        """The names that it makes."""
+        """The names that it defines."""
         return tuple(e.out for e in self.ends)
 
     @property
@@ -67,7 +67,8 @@ class Columns:
 
 
 def with_columns(stages: Sequence[Stage], wanted: Collection[str]) -> list[Stage | Columns]:
-    """The stages, those that make a matrix for such reductions alone together with them.  wanted: afterwards."""
+    """The stages, with such reductions fused into what makes their matrices.  wanted: names that are read
+    afterwards."""
     found: list[Stage | Columns] = []
     gone: set[str] = set()
     for stage in stages:
@@ -81,7 +82,7 @@ def with_columns(stages: Sequence[Stage], wanted: Collection[str]) -> list[Stage
 
 
 def _ends(stage: Fused, stages: Sequence[Stage], wanted: Collection[str]) -> tuple[End, ...]:
-    """The reductions over rows that read what a stage makes, none where something else does."""
+    """The reductions over rows that read what a stage makes; none if something else reads it."""
     made = {n.out: n.dtype for n in stage.nodes}
     if len(stage.axes) != 2 or ONE in stage.axes or is_few(stage.axes) or not made.keys().isdisjoint(wanted):
         return ()
@@ -97,7 +98,7 @@ def _ends(stage: Fused, stages: Sequence[Stage], wanted: Collection[str]) -> tup
 
 
 def _by_rows(node: End, dtype: str) -> bool:
-    """Whether elements of a dtype are put together row by row, in C as by NumPy's inner loop."""
+    """Whether elements of a dtype are reduced row by row, in C as by NumPy's inner loop."""
     if isinstance(node, Extreme):
         return node.axis == 0
     in_order = node.axes == (0,) and not node.counted and node.dtype == dtype
@@ -105,7 +106,7 @@ def _by_rows(node: End, dtype: str) -> bool:
 
 
 def further(op: str, new: Expr, old: Expr, dtype: str) -> Expr:
-    """Whether an element takes the place of the greatest or least one before it; NaN is beyond all."""
+    """Whether an element replaces the extreme found so far; NaN beats all."""
     if np.dtype(dtype).kind != "f":
         return Do(op, (new, old), "bool", dtype)
     not_beyond = Do({"greater": "less_equal", "less": "greater_equal"}[op], (new, old), "bool", dtype)
@@ -114,7 +115,7 @@ def further(op: str, new: Expr, old: Expr, dtype: str) -> Expr:
 
 
 def write_columns(stage: Columns, w: Lowering) -> None:
-    """Write such reductions: whole blocks of columns, then those that are left."""
+    """Write such reductions: full blocks of columns, then the remaining columns."""
     outs = [w.place(e.out) for e in stage.ends]
     size = stage.axes[1]
     block, left = w.fresh("b"), w.fresh("k")
@@ -145,7 +146,7 @@ def _elements(stage: Columns, places: Sequence[Expr], w: Lowering) -> tuple[list
 def _block(
     stage: Columns, outs: Sequence[str], start: Expr, width: Expr, elements: Elements, w: Lowering
 ) -> tuple[Stmt, ...]:
-    """Some columns through all rows: what was found of each is in an array, of an extreme its place in another."""
+    """Write a block of columns through all rows: partial results are in an array, places of extremes in another."""
     dtypes = {n.out: n.dtype for n in stage.nodes}
     of = [dtypes[e.args[0]] for e in stage.ends]
     kept = [w.fresh("s") for _ in stage.ends]

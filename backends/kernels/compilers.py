@@ -1,4 +1,4 @@
-"""C compilers: which one there is, and how it is called."""
+"""C compilers: which one is available, and how it is called."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ FLAGS = (
 
 @dataclass(frozen=True)
 class Compiler:
-    """How a compiler is called.  identity: what its work depends on beside the text: compiler, flags, machine."""
+    """How a compiler is called.  identity: what its output depends on beside the text: compiler, flags, machine."""
 
     name: str
     command: tuple[str, ...]
     identity: str
 
     def arguments(self, text: str, out: str) -> list[str]:
-        """The command that makes the shared object `out` of the file `text`."""
+        """The command that compiles the file `text` to the shared object `out`."""
         return [*self.command, *FLAGS, "-o", out, text, "-lm"]
 
 
@@ -67,7 +67,7 @@ def _made(name: str, command: tuple[str, ...], file: Path) -> Compiler:
 
 
 def _processor() -> str:
-    """What the processor can do: a home that machines share must not mix their shared objects."""
+    """The features of the processor: machines that share a home must not mix their shared objects."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -1,7 +1,7 @@
-"""Sums of products over any axes, laid out as `scanopt.array.numerics.contractions` lays out its matrices.
+"""Sums of products over any axes, with matrices laid out as in `scanopt.array.numerics.contractions`.
 
-Where axes summed over do not lie together, which of the two matrices is copied, and how, follows from the number of
-elements: the kernel has both ways, for in which order products are added up is rounding.
+If the axes summed over are not adjacent, the number of elements decides which matrix is copied, and how.  The kernel
+contains both ways, since the order of additions affects rounding.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _contract(node: Contract, w: Lowering) -> None:
 
 
 class _Factor:
-    """A factor as a matrix: a pointer and two strides that are set by how it is laid out."""
+    """A factor as a matrix: a pointer and two strides, which depend on its layout."""
 
     def __init__(self, w: Lowering, name: str, rows: Sequence[int], columns: Sequence[int], summed: list[int]) -> None:
         value = w.value(name)
@@ -85,7 +85,7 @@ class _Factor:
         self.copy = ""
 
     def lay(self, rows: Sequence[int], columns: Sequence[int], large: int) -> None:
-        """As the axes `rows` by the axes `columns`; large: turned, where columns lie further apart."""
+        """Lay out as the axes `rows` by the axes `columns`; large: transposed, if columns are further apart."""
         w, item = self.w, Lit(np.dtype(self.dtype).itemsize)
         r, c = ([i for i in x if self.axes[i] != ONE] for x in (rows, columns))
         apart = packed(self.axes)
@@ -109,6 +109,6 @@ class _Factor:
         return i < j and any(n != ONE for n in self.axes[i + 1 : j + 1])
 
     def _together(self, axes: Sequence[int]) -> bool:
-        """Whether axes follow one another in memory, but for those of length 1 between them."""
+        """Whether axes are adjacent in memory, except for those of length 1 between them."""
         between = (range(i + 1, j) if i < j else None for i, j in pairwise(axes))
         return all(x is not None and all(self.axes[k] == ONE for k in x) for x in between)

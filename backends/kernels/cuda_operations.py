@@ -1,4 +1,4 @@
-"""The functions of NumPy's inner loops as CUDA text, of one element at a time."""
+"""The functions of NumPy's inner loops as CUDA text, one element at a time."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ _DIVIDED = """\
 
 
 def functor(name: str, ufunc: str, dtypes: Sequence[str]) -> str:
-    """The text of a struct with a function `of` that computes a ufunc; "" where it has no form.
+    """The text of a struct with a function `of` that computes a ufunc; "" if it has no form.
 
     >>> print(functor("F0", "exp", ("float32", "float32")))
     struct F0 { typedef float32 result; typedef float32 T; static INLINE result of(T a) { return (result)(expf(a)); } };

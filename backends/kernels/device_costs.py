@@ -1,6 +1,6 @@
-"""What a step of a loop takes on a device, as a kernel and as array steps: estimates, none of them measured.
+"""The time of a step of a loop on a device, as a kernel and as array steps: estimates, none of them measured.
 
-The numbers are of a server card: a launch from Python, what one thread block computes and reads, memory.
+The numbers are those of a server card: a launch from Python, what one thread block computes and reads, memory.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ FLOPS = 3e13
 
 
 def _work(plan: DevicePlan) -> tuple[float, float, float, int]:
-    """Of one step of all lanes: operations, bytes of factors of products, bytes of values; and the operators."""
+    """The work of one step of all lanes: operations, bytes of factors of products, bytes of values; and the
+    operators."""
     flops = factors = values = 0.0
     count = 0
     for node in walk(plan.body.root.nodes):
@@ -57,13 +58,13 @@ def _work(plan: DevicePlan) -> tuple[float, float, float, int]:
 
 
 def array_step_seconds(plan: DevicePlan) -> float:
-    """Of one step as array steps."""
+    """Seconds of one step as array steps."""
     flops, factors, values, count = _work(plan)
     return max(count * LAUNCH, flops / FLOPS + (factors + 3 * values) / BANDWIDTH)
 
 
 def kernel_step_seconds(plan: DevicePlan) -> float:
-    """Of one step as a kernel; factors of products are read anew by each block."""
+    """Seconds of one step as a kernel; each block reads factors of products again."""
     flops, factors, values, count = _work(plan)
     if plan.variant.lanes.numbers:
         return max(count * THREAD, values / BANDWIDTH, plan.total * count / FLOPS)

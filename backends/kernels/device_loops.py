@@ -1,6 +1,6 @@
-"""Which loops of a program run as kernels on a device, and what is called in their place.
+"""Which loops of a program run as kernels on a device, and what the source calls for them.
 
-As on a CPU, a kernel that finds something not as it needs it gives None, and the array steps of the loop run.
+As on a CPU, a kernel that does not fit its arguments returns None, and the array steps of the loop run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ VARIANTS = 8
 
 @dataclass
 class DeviceLoop:
-    """The kernel of one loop.  name: that it is called by in the source."""
+    """The kernel of one loop.  name: by which the source calls it."""
 
     name: str
     body: Body
@@ -51,7 +51,7 @@ class DeviceLoop:
         self._counts = [places[name] for name in body.counts]
 
     def report(self) -> LoopReport:
-        """What became of the loop."""
+        """The outcome for the loop."""
         found = list(self.variants.values())
         texts = tuple(v.text for v in found if isinstance(v, DeviceVariant) and v.function is not None)
         reasons = list(dict.fromkeys(v for v in found if isinstance(v, str)))
@@ -78,7 +78,7 @@ class DeviceLoop:
         return found
 
     def _fit(self, n: int, arrays: Sequence[Array]) -> bool:
-        """Whether dtypes and numbers of rows are what the loop expects."""
+        """Whether dtypes and numbers of rows are those that the loop expects."""
         return (
             all(x.dtype == dtype for x, dtype in zip(arrays, self._dtypes, strict=True))
             and all(len(arrays[i]) >= n for i in self._sources)
@@ -141,10 +141,10 @@ class DeviceChoice:
     refused: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
     def of_program(self, program: Program, types: Mapping[str, TensorType]) -> None:
-        """No kernel is all of a program."""
+        """No whole program is a kernel on a device."""
 
     def reports(self, program: Program) -> tuple[LoopReport, ...]:
-        """What became of all loops, those with kernels first."""
+        """The outcome for all loops, those with kernels first."""
         told = (LoopReport(label, f"array steps: {reason}") for label, reason in self.refused)
         return (*(k.report() for k in self.kernels), *told)
 

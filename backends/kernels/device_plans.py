@@ -1,4 +1,4 @@
-"""A loop on a device for arguments of certain shapes: one kernel, how it is launched, what it gives back."""
+"""A loop on a device for arguments of certain shapes: one kernel, how it is launched, and its results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MOST_ROOM = 1 << 30
 
 @dataclass(frozen=True)
 class DeviceLimits:
-    """What a device has: multiprocessors, and bytes of shared memory that a block may ask for.
+    """The limits of a device: multiprocessors, and bytes of shared memory that a block may use.
 
     together: whether all blocks of a launch can be made to run at the same time.
     """
@@ -46,7 +46,7 @@ class DeviceLimits:
 
 
 class Launcher(Protocol):
-    """What makes functions of texts and runs them."""
+    """Compiles texts to functions and launches them."""
 
     @property
     def xp(self) -> Any:
@@ -59,11 +59,11 @@ class Launcher(Protocol):
         ...
 
     def load(self, text: str, exact: bool, together: bool = False) -> Any:
-        """The function of a text.  exact: without contraction; together: all blocks run at the same time."""
+        """Compile the function of a text.  exact: without contraction; together: all blocks run at the same time."""
         ...
 
     def launch(self, function: Any, blocks: int, threads: int, args: Sequence[Any], shared: int = 0) -> None:
-        """Run it on the current stream.  shared: bytes of shared memory beside those that the text declares."""
+        """Launch it on the current stream.  shared: bytes of shared memory beside those that the text declares."""
         ...
 
 
@@ -102,7 +102,7 @@ class DeviceVariant:
 
     @property
     def barriers(self) -> int:
-        """How often threads wait for one another at each step, about."""
+        """About how many barriers each step has."""
         return self.text.rsplit("while (", 1)[-1].count("BARRIER;") if not self.lanes.numbers else 0
 
 
@@ -149,7 +149,7 @@ class DevicePlan:
             self.blocks = self.total
 
     def _left(self, name: str) -> list[int]:
-        """The axes of a name that are no lanes."""
+        """The axes of a name that are not lanes."""
         of = self.variant.lanes.of.get(name, ())
         return [n for i, n in enumerate(self.shapes[name]) if i not in of]
 
@@ -190,7 +190,7 @@ class DevicePlan:
 
     @cached_property
     def held(self) -> tuple[list[int], int]:
-        """Where factors are held in shared memory, -1 where there is no room, and how many bytes they take."""
+        """Where factors are held in shared memory, -1 if there is no room, and their bytes."""
         free, places, taken = self.limits.shared - STATIC, list[int](), 0
         for h in self.variant.held:
             groups = -(-evaluated(h.columns, self.sizes) // COLUMNS)
@@ -201,7 +201,7 @@ class DevicePlan:
         return places, taken
 
     def _rows(self, rows: int | str | None, n: int, arrays: Sequence[Array]) -> int:
-        """How many rows are kept of n steps."""
+        """How many rows of n steps are kept."""
         return n if rows is None else min(n, int(arrays[self.places[rows]]) if isinstance(rows, str) else rows)
 
     # Where arrays lie

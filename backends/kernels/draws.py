@@ -1,4 +1,4 @@
-"""How random numbers are written, and checks of what they are drawn from."""
+"""Writes nodes of random numbers, and checks of their parameters."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _draw(node: Draw, w: Lowering) -> None:
 
 
 def _normal(out: str, state: str, count: Expr, w: Lowering) -> None:
-    """Ends of random arrows, two at a time: their lengths and angles from two words each."""
+    """Pairs of normal numbers (Box-Muller): each pair from a length and an angle, of two words each."""
     d = "float64"
     x, y, z = (w.scratch(d, (plus(count, ONE),)) for _ in range(3))
     pairs = w.fresh("k")

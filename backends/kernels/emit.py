@@ -1,4 +1,4 @@
-"""What the stages of a step become: loops over elements, calls of NumPy's inner loops, pointers."""
+"""Writes the stages of a step: loops over elements, calls of NumPy's inner loops, pointers."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ __all__ = ["emit", "written"]
 
 
 def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
-    """Write some nodes.  wanted: names that are asked for after them."""
+    """Write some nodes.  wanted: names that are read after them."""
     stages = stages_of(nodes, w.lengths.axes, wanted)
     if w.body.whole:
         stages = without_joins(stages, w.lengths.axes, wanted)
@@ -91,7 +91,7 @@ def _scalar(node: Map, w: Lowering) -> None:
 
 @written.register(Fused)
 def _fused(stage: Fused, w: Lowering) -> None:
-    """One loop over all elements where all arrays are packed alike, else one for each axis."""
+    """One loop over all elements if all arrays have the same packed layout, else a loop for each axis."""
     if is_few(stage.axes):
         _unrolled(stage, w)
         return
@@ -109,7 +109,7 @@ def _fused(stage: Fused, w: Lowering) -> None:
 
 
 def _in_parts(stage: Fused, w: Lowering) -> None:
-    """Operations that read joined arrays: a loop over the elements of each part, where it lies."""
+    """Operations that read joined arrays: one loop over the elements of each part, without copying it."""
     outs = _outs(stage, w)
     start: Expr = ZERO
     for parts in zip(*(j.args for j in stage.joins), strict=True):
@@ -152,7 +152,7 @@ def _elements(
 
 
 def _unrolled(stage: Fused, w: Lowering) -> None:
-    """The elements of few, each a variable."""
+    """Operations on arrays of few elements, each element a variable."""
     lengths = [int(n.value) for n in stage.axes if isinstance(n, Lit)]
     places = [tuple(map(Lit, place)) for place in np.ndindex(*lengths)]
     for node in stage.nodes:

@@ -1,11 +1,11 @@
-"""The quick way into a kernel: a function of Python's own kind, in C, that looks at its arguments and calls the kernel.
+"""The fast entry into a kernel: a built-in function, written in C, that checks its arguments and calls the kernel.
 
-What it knows are plans: for arguments of certain shapes the kernel, and all that it is to be given.  Where an argument
-is not as one of the plans has it, or the kernel cannot go on, it gives None, and the way through Python is taken: that
-converts arguments, says what is wrong with them, and makes plans.
+It knows plans: for arguments of certain shapes, the kernel and all its arguments.  If no plan fits the arguments, or
+the kernel cannot go on, it returns None and the slower way through Python is taken, which converts arguments, reports
+errors and makes plans.
 
-The text declares the functions of CPython that it calls and the beginning of NumPy's arrays, which is part of NumPy's
-public interface; `_fits` compares the latter with what NumPy says.
+The text declares the functions of CPython that it calls and the head of NumPy's arrays, which is part of NumPy's public
+interface; `_fits` compares the latter with what NumPy says.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ class _Method(ctypes.Structure):
 
 @cache
 def can_enter() -> bool:
-    """Whether Python and NumPy keep things in memory where the text looks for them."""
+    """Whether Python and NumPy have the memory layout that the text assumes."""
     linux = sys.platform == "linux" and sys.implementation.name == "cpython" and object.__basicsize__ == 16
     return linux and not hasattr(sys, "_is_gil_enabled") and _fits() and _maker() != 0
 
@@ -258,7 +258,7 @@ class Entry:
     limits: Callable[[Sequence[Array]], Mapping[int, tuple[int, int]]] = field(default=lambda values: {})
 
     def add(self, plan: Plan, function: Any, values: Sequence[Array], outer: Sequence[tuple[int, Any]]) -> None:
-        """Know a plan that did well for these values.  outer: its arguments: numbers of values, or constants."""
+        """Add a plan that worked for these values.  outer: its arguments: numbers of values, or constants."""
         made = _build().poll()
         if any(p is plan for p in self.known) or not made or len(plan.given) > MOST_ARRAYS:
             return
@@ -277,7 +277,7 @@ class Entry:
         self.function = new(ctypes.addressof(self._method), self.plans, None)
 
     def _packed(self, plan: Plan, function: Any, values: Sequence[Array], outer: Sequence[tuple[int, Any]]) -> Any:
-        """A plan as the text has it, with all that it points to."""
+        """A plan in the layout of the text, with all that it points to."""
         counted = {
             i for (i, c), name in zip(outer, plan.body.outer, strict=True) if name in plan.body.counts and c is None
         }

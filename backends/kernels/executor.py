@@ -35,7 +35,7 @@ class Kernels:
 
     @property
     def description(self) -> str:
-        """What runs programs, and why no kernels do where there is no compiler."""
+        """A description of the executor; if there is no compiler, why kernels are not used."""
         found = compiler()
         if isinstance(found, str):
             return f"array steps on NumPy: {found}"
@@ -46,11 +46,11 @@ class Kernels:
 
     @property
     def cost(self) -> CostModel | None:
-        """The cost model of what it runs; None, as for array steps, where there is no compiler."""
+        """The cost model of the executor; None, as for array steps, if there is no compiler."""
         return None if isinstance(compiler(), str) else KERNELS
 
     def on_threads(self, count: int | None) -> Kernels:
-        """The same on at most so many threads, None for as many as there are processors."""
+        """The same executor on at most this many threads; None for the number of processors."""
         return replace(self, threads=count)
 
     @property
@@ -69,12 +69,12 @@ class Kernels:
 
 
 def adaptive() -> Kernels:
-    """The executor "auto": array steps alone where there is no compiler."""
+    """The executor "auto": only array steps if there is no compiler."""
     return Kernels("auto", always=False)
 
 
 def always() -> Kernels:
-    """The executor "c".  Raises RuntimeError where there is no compiler."""
+    """The executor "c".  Raises RuntimeError if there is no compiler."""
     found = compiler()
     if isinstance(found, str):
         raise RuntimeError(f"backend 'c': {found}")

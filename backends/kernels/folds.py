@@ -1,7 +1,7 @@
-"""Loops that put matrices together which are made for them alone, as gradients of weights do with outer products.
+"""Loops that sum up matrices made for them alone, as gradients of weights sum outer products.
 
-The sequence of matrices is never in memory: some elements at a time go through all steps, what is found so far in
-registers, and of each matrix an element is computed where it is put to the others, in the order of the steps.
+The sequence of matrices is never stored: a block of elements goes through all steps with its sums in registers, and
+each matrix element is computed when it is added, in the order of the steps.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MOST = 4
 
 @dataclass(frozen=True)
 class Folded:
-    """Operations over the elements of some matrices, one after the other, and the loop that reads these, row by row.
+    """Elementwise operations that make some matrices, and the loop that reads these, row by row.
 
     axes: of the matrices, those of the steps first.
     """
@@ -56,7 +56,7 @@ class Folded:
 
     @property
     def outs(self) -> tuple[str, ...]:
-        """The names that it makes."""
+        """The names that it defines."""
         return self.loop.outs
 
     @property
@@ -70,7 +70,7 @@ class Folded:
 def with_folds(
     stages: Sequence[Stage | Columns], wanted: Collection[str], w: Lowering
 ) -> list[Stage | Columns | Folded]:
-    """The stages, such loops together with what makes their matrices.  wanted: names that are asked for afterwards."""
+    """The stages, with such loops fused into what makes their matrices.  wanted: names that are read afterwards."""
     found: list[Stage | Columns | Folded] = [*stages]
     for i, stage in enumerate(stages):
         if not isinstance(stage, Nested) or not _puts_together(stage, w):
@@ -89,7 +89,7 @@ def with_folds(
 
 
 def _puts_together(node: Nested, w: Lowering) -> bool:
-    """Whether a loop's states are matrices of one shape, of which it keeps the last, and its steps work by elements."""
+    """Whether a loop's states are matrices of one shape, it keeps only the last ones, and its steps are elementwise."""
     loop = node.loop
     axes = w.axes(loop.states[0].update) if loop.states else ()
     updates = {s.update for s in loop.states}
@@ -106,7 +106,7 @@ def _puts_together(node: Nested, w: Lowering) -> bool:
 
 
 def _made_for(loop: Nested, made: Fused, stages: Sequence[Stage | Columns], wanted: Collection[str]) -> tuple[Map, ...]:
-    """The operations of a stage whose results a loop reads as its sequences, and nothing else does."""
+    """The operations of a stage whose results only this loop reads, as sequences."""
     if len(made.axes) != 3 or made.joins:
         return ()
     need = {r.source for r in loop.loop.reads}
@@ -123,7 +123,7 @@ def _made_for(loop: Nested, made: Fused, stages: Sequence[Stage | Columns], want
 
 
 def _args(stage: Stage | Columns) -> set[str]:
-    """The arrays that a stage reads the elements of."""
+    """The arrays whose elements a stage reads."""
     if isinstance(stage, Length):
         return set()
     if isinstance(stage, Fused):
@@ -132,7 +132,7 @@ def _args(stage: Stage | Columns) -> set[str]:
 
 
 def write_fold(stage: Folded, w: Lowering) -> None:
-    """Write such a loop: blocks of columns, in each the rows, of each some elements through all steps."""
+    """Write such a loop: blocks of columns, their rows, and a block of elements of each through all steps."""
     node = stage.loop
     outs = [w.place(k.out) for k in node.loop.keeps]
     steps, (_, rows, columns) = checked(w, node), stage.axes
@@ -154,7 +154,7 @@ def write_fold(stage: Folded, w: Lowering) -> None:
 def _elements(
     stage: Folded, outs: Sequence[str], place: tuple[Expr, Expr], width: Expr, steps: Expr, w: Lowering
 ) -> tuple[Stmt, ...]:
-    """Some elements of a row through all steps.  place: the row and the first of them."""
+    """A block of elements of a row through all steps.  place: the row and the first element."""
     loop, (row, start) = stage.loop.loop, place
     states, axes = loop.states, stage.axes[1:]
     kept = [w.fresh("s") for _ in states]

@@ -1,6 +1,6 @@
 """Which operators have a form in the kernel language, and for which dtypes.
 
-Everything here rounds as NumPy does: an operation written in C is one that rounds once, or not at all; all others are
+Everything rounds as NumPy does: an operation is written in C only if it rounds once or not at all; all others call
 NumPy's own inner loops.
 """
 
@@ -38,7 +38,7 @@ X86 = platform.machine().lower() in ("x86_64", "amd64")
 
 
 def in_c(name: str, dtypes: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The dtypes in which a ufunc is written in C, its result last; None where it is not.
+    """The dtypes in which a ufunc is written in C, its result last; None if it is not.
 
     >>> in_c("add", ("int8", "float32"))
     ('float32', 'float32', 'float32')
@@ -55,7 +55,7 @@ def in_c(name: str, dtypes: tuple[str, ...]) -> tuple[str, ...] | None:
 
 
 def through_numpy(name: str, dtypes: tuple[str, ...]) -> tuple[str, ...] | None:
-    """The dtypes in which an inner loop of NumPy's computes a ufunc, its result last; None where none may be called."""
+    """The dtypes in which an inner loop of NumPy computes a ufunc, its result last; None if none may be called."""
     found = loop_dtypes(name, dtypes)
     if found is None or inner_loop(name, found) is None:
         return None
@@ -63,7 +63,7 @@ def through_numpy(name: str, dtypes: tuple[str, ...]) -> tuple[str, ...] | None:
 
 
 def needs_whole(op: Any, dtype: str) -> bool:
-    """Whether NumPy rounds by how many elements there are, so that its inner loops are called for as many."""
+    """Whether NumPy's rounding depends on the number of elements, so that its inner loops get all elements at once."""
     return not op.batch_exact(dtype)
 
 

@@ -1,8 +1,8 @@
-"""One loop of a kernel: the rows it reads, its states, what it keeps.
+"""One loop of a kernel: the rows it reads, its states, the rows it keeps.
 
-A scalar state lives in variables.  The rows of other states are those of what is kept, where all are, else a ring of
-as many rows as it looks back and one more, for the row of the step at hand; before there were so many steps, they are
-initial rows.  Nothing is moved but the variables.
+A scalar state is held in variables.  Other states are held in the rows that are kept, if all rows are, else in a ring
+buffer: as many rows as the loop looks back, and one for the current step.  During the first steps a state reads its
+initial rows.  Only variables are copied from step to step.
 """
 
 from __future__ import annotations
@@ -107,9 +107,9 @@ class LoopFrame:
         return {name: i for name, i in reversed(all_rows) if name in self.computed}
 
     def _in_place(self, s: CarriedState) -> tuple[str, ...]:
-        """The names that a state has while a step changes it in place, the last one its update; none where it may not.
+        """The names of a state while a step updates it in place, the last one its update; none if it may not.
 
-        Nothing may read it after it was changed.
+        Nothing may read the state after it was updated.
         """
         if s.depth != 1 or len(s.taps) != 1 or not s.type.ndim or s.update in self.trace:
             return ()
@@ -124,7 +124,7 @@ class LoopFrame:
         return tuple(names[1:]) if fits and all(self._is_last(x, made[y]) for x, y in pairwise(names)) else ()
 
     def _is_last(self, name: str, last: SetItem) -> bool:
-        """Whether a node is the last one that reads a value, and there are no views of it."""
+        """Whether a node is the last one that reads a value, and the value has no views."""
         at = self.nodes.index(last)
         for i, n in enumerate(self.nodes):
             if i != at and name in n.args:
@@ -134,7 +134,7 @@ class LoopFrame:
         return name not in last.args[1:]
 
     def write(self, emit: Emit) -> None:
-        """The whole loop.  emit: writes nodes, and what of them is wanted afterwards."""
+        """Write the whole loop.  emit: writes nodes, and which of their results are wanted afterwards."""
         w, loop = self.w, self.loop
         step: list[Stmt] = []
         w.loops_open.append((frozenset(w.env), w.code))
@@ -202,7 +202,7 @@ class LoopFrame:
         self.registers[i] = names
 
     def _changed(self, s: CarriedState, names: tuple[str, ...]) -> None:
-        """A state that each step changes in place, in memory of its own."""
+        """A state that each step updates in place, in memory of its own."""
         w, dtype, tap = self.w, s.type.dtype, s.taps[0][1]
         pointer, axes = w.scratch(dtype, w.axes(tap)), w.axes(tap)
         w.code += w.copied(w.value(s.init), pointer, ZERO, (ONE, *axes))
@@ -236,7 +236,7 @@ class LoopFrame:
         return ring, times(Do("remainder", (step, Lit(rows)), INDEX, INDEX), product(self.w.axes(s.update)))
 
     def _move_on(self) -> None:
-        """The states of this step become those of one step ago."""
+        """Advance: the states of this step become those of one step ago."""
         w = self.w
         new: dict[int, Expr] = {}
         for i in self.registers:
@@ -259,7 +259,7 @@ class LoopFrame:
     # What is kept
 
     def _keep(self, i: int, k: Keep, after: list[Stmt]) -> None:
-        """What is kept of a step; of the last one, after the loop."""
+        """Store the kept rows of a step; those of the last step, after the loop."""
         w, axes, until = self.w, self.w.axes(k.value), self.loop.until is not None
         value, size = w.value(k.value), self._apart(i)
         if k.rows == 1:

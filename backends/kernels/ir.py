@@ -1,7 +1,7 @@
 """The kernel language: typed scalars, arrays in memory, loops over them, and calls of NumPy's inner loops.
 
-Nothing in it is of Python or of NumPy's arrays, so that it can be printed for a CPU and for a device.  All names are
-made by scanopt.  An index counts elements of the array, not bytes.
+It does not depend on Python or on NumPy's arrays, so it can be printed for a CPU and for a device.  All names in it are
+generated.  An index counts elements of the array, not bytes.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ ZERO, ONE = Lit(0), Lit(1)
 
 @dataclass(frozen=True)
 class Declare:
-    """A variable that is set later; with `elements`, an array of so many; pointer: the place of an array."""
+    """Declare a variable that is set later; with `elements`, an array of that many; pointer: the place of an array."""
 
     name: str
     dtype: str
@@ -101,7 +101,7 @@ class Declare:
 
 @dataclass(frozen=True)
 class Let:
-    """A new variable, which keeps its value."""
+    """Define a variable that keeps its value."""
 
     name: str
     value: Expr
@@ -110,7 +110,7 @@ class Let:
 
 @dataclass(frozen=True)
 class Set:
-    """A declared variable gets another value."""
+    """Assign to a declared variable."""
 
     name: str
     value: Expr
@@ -118,7 +118,7 @@ class Set:
 
 @dataclass(frozen=True)
 class Point:
-    """A declared pointer is set to an element of an array; with `test`, to one of two where that holds."""
+    """Set a declared pointer to an element of an array; with `test`, to one of two, depending on it."""
 
     name: str
     array: str
@@ -128,7 +128,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Store:
-    """An element of an array is written."""
+    """Write an element of an array."""
 
     array: str
     index: Expr
@@ -190,14 +190,14 @@ class Helper:
 
 @dataclass(frozen=True)
 class Fail:
-    """The kernel ends: what is to be done is not for it."""
+    """End the kernel: it cannot handle this call."""
 
     status: int = -1
 
 
 @dataclass(frozen=True)
 class Break:
-    """The innermost `Steps` ends."""
+    """End the innermost `Steps`."""
 
 
 Stmt = Declare | Let | Set | Point | Store | For | Steps | If | Inner | Helper | Fail | Break

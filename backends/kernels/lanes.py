@@ -1,7 +1,7 @@
-"""Along which axes the steps of a loop are independent: the lanes that a device runs side by side.
+"""The axes along which the steps of a loop are independent: the lanes that a device runs side by side.
 
-A loop all of whose values have no other axes is one of numbers, with a lane for each thread.  Else there is a block of
-threads for each lane, and its threads share the work of a step.
+A loop whose values have no other axes becomes a loop of scalars with one thread per lane.  Other loops get one block of
+threads per lane, whose threads share the work of a step.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = ["AxisClasses", "Lanes", "lanes_of", "no_lanes"]
 
 @dataclass(frozen=True)
 class Lanes:
-    """A loop as one lane has it.
+    """A loop as one lane sees it.
 
     body, lengths: of one lane.  axes: of each lane axis one that is as long.  of: by name, for each lane axis the axis
     of the whole array that runs along it, or None.  numbers: each lane is one thread, and all its values are numbers.
@@ -54,7 +54,7 @@ class Lanes:
 
 
 def lanes_of(body: Body, lengths: Lengths) -> Lanes:
-    """The lanes of a loop, none where its steps are independent along no axis.  Raises NoForm."""
+    """The lanes of a loop, none if its steps are independent along no axis.  Raises NoForm."""
     of_axis = {axis: number for number, axes in enumerate(lengths.classes) for axis in axes}
     classes = AxisClasses(lengths, of_axis)
     inner = classes.of_steps(body)
@@ -75,13 +75,13 @@ def lanes_of(body: Body, lengths: Lengths) -> Lanes:
 
 
 def no_lanes(body: Body, lengths: Lengths) -> Lanes:
-    """A loop all of whose steps are run whole."""
+    """A loop without lanes."""
     one = replace(body, root=replace(body.root, nodes=_in_any_order(body.root.nodes)))
     return Lanes(one, lengths, (), dict.fromkeys(lengths.axes, ()), False)
 
 
 def _in_any_order(nodes: Sequence[Node]) -> tuple[Node, ...]:
-    """Nodes that may round by how many elements they have."""
+    """Nodes whose rounding may depend on their number of elements."""
     found: list[Node] = []
     for n in nodes:
         if isinstance(n, Call):
@@ -96,7 +96,7 @@ def _in_any_order(nodes: Sequence[Node]) -> tuple[Node, ...]:
 
 @dataclass(frozen=True)
 class AxisClasses:
-    """The sets of axes that are equally long.  of: by axis the number of its set."""
+    """The sets of axes of equal length.  of: by axis the number of its set."""
 
     lengths: Lengths
     of: Mapping[Axis, int]
@@ -131,7 +131,7 @@ class AxisClasses:
         return self.apart(body, c) and all(self.kept(node, c) for node in walk(body.root.nodes))
 
     def apart(self, body: Body, c: int) -> bool:
-        """Whether no value has two of the axes of a set, and no loop goes along one."""
+        """Whether no value has two of the axes of a set, and no loop runs along one."""
         if any(self.name(name).count(c) > 1 for name in self.lengths.axes):
             return False
         for loop in (body.loop, *(n.loop for n in walk(body.root.nodes) if isinstance(n, Nested))):
@@ -193,7 +193,7 @@ def _numbers(body: Body) -> Lengths:
 
 
 def _of_numbers(body: Body, classes: AxisClasses, found: Sequence[int]) -> Body:
-    """The body with all values numbers.  Raises NoForm where it cannot be."""
+    """The body with all values as scalars.  Raises NoForm if that is impossible."""
     rows = {r.source for r in body.loop.reads} | {s.init for s in body.loop.states}
     inner = {n for node in walk(body.root.nodes) for n in (*node.outs, *node.args)}
     for name in classes.lengths.axes:

@@ -1,4 +1,4 @@
-"""What became of a loop, or of a whole program: its kernels, or why it has none."""
+"""The outcome for a loop, or a whole program: its kernels, or why it has none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A loop as a kernel, for one pattern of lengths."""
+"""Lowers a loop to a kernel, for one pattern of lengths."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["lowered"]
 
 
 def lowered(body: Body, lengths: Lengths, tiles: bool = False, part: Mapping[str, int] | None = None) -> Recipe:
-    """The kernel of a loop for these lengths.  tiles: whether products may be made of tiles.  part: see `Lowering`.
+    """The kernel of a loop for these lengths.  tiles: whether products may use tiles.  part: see `Lowering`.
 
     Raises NoForm.
     """
@@ -33,7 +33,7 @@ def lowered(body: Body, lengths: Lengths, tiles: bool = False, part: Mapping[str
 
 
 def _at_home(w: Lowering, body: Body, outs: list[str]) -> None:
-    """Results of a program are written where they are kept, not copied there."""
+    """Write results of a program directly where they are kept, without a copy."""
     makers = [n for n in body.root.nodes if isinstance(n, (*COMPUTED, Nested))]
     made = {
         x

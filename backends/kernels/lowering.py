@@ -1,4 +1,4 @@
-"""A kernel being written: what it is given, where its values are, the statements of the place at hand."""
+"""The state of a kernel being written: its arguments, the places of its values, the statements so far."""
 
 from __future__ import annotations
 
@@ -82,18 +82,18 @@ class Lowering:
     # Names, what is given
 
     def fresh(self, what: str) -> str:
-        """A name that nothing has yet."""
+        """An unused name."""
         self.count += 1
         return f"{what}{self.count}"
 
     def give(self, what: Given) -> str:
-        """The pointer of an array that the kernel is given."""
+        """The pointer of an array argument."""
         if what not in self.given:
             self.given.append(what)
         return f"g{self.given.index(what)}"
 
     def scratch(self, dtype: str, axes: Axes, rows: int = 1) -> str:
-        """The pointer of new scratch memory."""
+        """A pointer to new scratch memory."""
         self.given.append(Given("scratch", dtype, name=str(len(self.given)), rows=rows, axes=axes))
         return f"g{len(self.given) - 1}"
 
@@ -110,7 +110,7 @@ class Lowering:
         return next((code for names, code in self.loops_open if name in names), None)
 
     def number(self, what: Number) -> Var:
-        """A number that the kernel is given."""
+        """A numeric argument of the kernel."""
         if what not in self.numbers:
             self.numbers.append(what)
             self.number_names.append(f"m{len(self.numbers)}")
@@ -121,7 +121,7 @@ class Lowering:
         return self.lengths.axes[name]
 
     def given_axes(self, name: str) -> Axes:
-        """The same of the whole array, where the kernel goes through a part of it."""
+        """The same of the whole array, if the kernel handles a part of it."""
         axes, i = self.axes(name), self.part.get(name)
         return axes if i is None else (*axes[:i], self.number(Number("all")), *axes[i + 1 :])
 
@@ -136,7 +136,7 @@ class Lowering:
     # Values
 
     def value(self, name: str) -> Value:
-        """Where a value is; outer ones are given when they are first asked for."""
+        """The place of a value; outer values become arguments at their first use."""
         if name not in self.env and name in self.body.integers:  # compilers make shifts of divisions by them
             self.env[name] = Scalar(Lit(self.body.integers[name]), INDEX)
         elif name not in self.env:
@@ -157,7 +157,7 @@ class Lowering:
         self.env[name] = Scalar(Var(variable, dtype), dtype)
 
     def variable(self, dtype: str) -> str:
-        """A number that is set later."""
+        """A scalar variable that is set later."""
         name = self.fresh("s")
         self.head.append(Declare(name, dtype))
         return name
@@ -215,7 +215,7 @@ class Lowering:
     def copied(
         self, value: Value, pointer: str, start: Expr, axes: Axes, dtype: str | None = None, strides: Axes = ()
     ) -> tuple[Stmt, ...]:
-        """A value written to the elements from `start` on, broadcast to `axes`.  strides: of these, if not packed."""
+        """A value copied to the elements from `start` on, broadcast to `axes`.  strides: of these, if not packed."""
         flat = not strides and (isinstance(value, Scalar) or value.fills(axes))
         lengths = (product(axes),) if flat else axes
         names, places = self.places(lengths)
@@ -227,7 +227,7 @@ class Lowering:
     # All together
 
     def recipe(self, code: Sequence[Stmt], result: str) -> Recipe:
-        """The kernel, and what it is to be given."""
+        """The kernel, and its arguments."""
         params = tuple(self._param(i, g) for i, g in enumerate(self.given))
         kernel = Kernel(params, tuple(self.number_names), len(self.loops), (*self.head, *code), result)
         given, numbers, loops = tuple(self.given), tuple(self.numbers), tuple(self.loops)
@@ -243,7 +243,8 @@ class Lowering:
         return out
 
     def _lives(self, code: Sequence[Stmt]) -> dict[int, tuple[int, int]]:
-        """Between which statements of a program scratch arrays are needed; of a loop, the next step may need all."""
+        """The statements of a program between which each scratch array is live; in a loop, the next step may need
+        all."""
         if not self.body.whole:
             return {}
         once = [x for s in code for x in (s.body if isinstance(s, Steps) and s.var == "t" else (s,))]
@@ -271,6 +272,6 @@ def number_of(value: Value) -> Expr:
 
 
 def operation(node: Map, args: list[Expr], dtypes: list[str]) -> Expr:
-    """The value of a node, of those of its arguments."""
+    """The expression of a node, from those of its arguments."""
     given = [x if d == want else Cast(x, want) for x, d, want in zip(args, dtypes, node.takes, strict=True)]
     return given[0] if node.op == "copy" else Do(node.op, tuple(given), node.dtype, node.takes[-1])

@@ -1,4 +1,4 @@
-"""The operators of a loop as nodes of few kinds, known from the text of a program, before any length is."""
+"""The nodes of a loop: its operators in few kinds, derived from the program before any length is known."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class NoForm(Exception):  # noqa: N818 (no error: the loop stays a loop of array
 
 
 class NoOrder(NoForm):
-    """It has none because array steps round by how an array lies in memory; with C order everywhere it has one."""
+    """No kernel, because array steps round depending on memory layout; with C order everywhere there is one."""
 
 
 class _One:
@@ -41,7 +41,7 @@ class _One:
 
 @dataclass(frozen=True)
 class _Made(_One):
-    """A node of which that value, what it reads and its dtype are said."""
+    """A node given by that value, its arguments and its dtype."""
 
     out: str
     args: tuple[str, ...]
@@ -50,7 +50,7 @@ class _Made(_One):
 
 @dataclass(frozen=True)
 class Map(_One):
-    """One operation of C for each element.  takes: dtypes that its arguments are cast to; like: what has its shape."""
+    """An elementwise operation in C.  takes: dtypes that its arguments are cast to; like: what has its shape."""
 
     out: str
     args: tuple[str, ...]
@@ -62,14 +62,14 @@ class Map(_One):
 
 @dataclass(frozen=True)
 class Repeat(Map):
-    """The elements of an array along new axes, of lengths that values say: `counts`, the names of these."""
+    """An array broadcast along new axes; `counts` are the names of their lengths."""
 
     counts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Call(_One):
-    """An inner loop of NumPy's over all elements.  whole: it must be one call, over what NumPy would give it."""
+    """A NumPy inner loop over all elements.  whole: it must be one call, over the elements that NumPy would pass."""
 
     out: str
     args: tuple[str, ...]
@@ -102,14 +102,14 @@ class View(_One):
 
 @dataclass(frozen=True)
 class Reshape(_Made):
-    """The same elements in order, in another shape.  merged: the axes of x that each axis of the result is made of."""
+    """The same elements in order, in another shape.  merged: the axes of x that form each axis of the result."""
 
     merged: tuple[tuple[int, ...], ...] | None = None
 
 
 @dataclass(frozen=True)
 class Join(_One):
-    """Arrays one after the other along an axis; new: one that they do not have yet."""
+    """A concatenation along an axis; new: along an axis that the arrays do not have yet (stack)."""
 
     out: str
     args: tuple[str, ...]
@@ -120,7 +120,7 @@ class Join(_One):
 
 @dataclass(frozen=True)
 class Product(_Made):
-    """The product of two matrices or vectors, by NumPy's inner loop.  as_they_lie: with the strides that they have."""
+    """The product of two matrices or vectors, by NumPy's inner loop.  as_they_lie: with their own strides."""
 
     as_they_lie: bool = False
 
@@ -137,7 +137,7 @@ class Contract(_One):
 
 @dataclass(frozen=True)
 class Powers(_Made):
-    """A number raised to 0, 1, 2 ...: its second argument, which must be these."""
+    """A number raised to 0, 1, 2 ...: its second argument, which must be this range."""
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class Length(_One):
 
 @dataclass(frozen=True)
 class Reduce(_One):
-    """What is left of some axes of an array: op is the ufunc that puts elements together, in NumPy's order.
+    """A reduction of an array over some axes: op is the ufunc that combines elements, in NumPy's order.
 
     counted: the result is divided by the number of elements.
     """
@@ -172,7 +172,7 @@ class SumTo(_Made):
 
 @dataclass(frozen=True)
 class Running(_One):
-    """Elements put together along an axis by an operation of C, one after the other, each of them kept."""
+    """A cumulative operation in C along an axis."""
 
     out: str
     args: tuple[str, ...]
@@ -183,7 +183,7 @@ class Running(_One):
 
 @dataclass(frozen=True)
 class SetItem(_One):
-    """The first argument with a part replaced by the second, or with that added."""
+    """The first argument with a part replaced by the second, or with the second added to the part."""
 
     out: str
     args: tuple[str, ...]
@@ -204,7 +204,7 @@ class Take(_One):
 
 @dataclass(frozen=True)
 class Check(_One):
-    """The first of two numbers, where a comparison of both holds; else array steps run, which say what is wrong."""
+    """The first of two numbers, if a comparison of both holds; otherwise array steps run and report the error."""
 
     out: str
     args: tuple[str, ...]
@@ -230,7 +230,7 @@ class Count(_One):
 
 @dataclass(frozen=True)
 class Evenly(_Made):
-    """Integers from a first one on, by steps: of three numbers the first and the last say which."""
+    """Evenly spaced integers: from three numbers, the first and the last determine the start and the step."""
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,7 @@ class Diagonal(_Made):
 
 @dataclass(frozen=True)
 class Extreme(_One):
-    """Where the first greatest (op: greater) or least (op: less) element lies along an axis; NaN is beyond all."""
+    """The index of the first greatest (op: greater) or least (op: less) element along an axis; NaN beats all."""
 
     out: str
     args: tuple[str, ...]
@@ -251,7 +251,7 @@ class Extreme(_One):
 
 @dataclass(frozen=True)
 class Search(_One):
-    """Places in a sorted array before which elements are to be inserted.  right: after those that are equal."""
+    """Indices at which elements are to be inserted into a sorted array.  right: after equal elements."""
 
     out: str
     args: tuple[str, ...]
@@ -281,7 +281,7 @@ class Draw(_One):
 
 @dataclass(frozen=True)
 class Within(_One):
-    """Its argument, all elements of which must lie between bounds; else array steps run, which say what is wrong."""
+    """Its argument, all elements of which must lie between bounds; otherwise array steps run and report the error."""
 
     out: str
     args: tuple[str, ...]
@@ -303,7 +303,7 @@ class Nonempty(_One):
 
 @dataclass(frozen=True)
 class Fork:
-    """The nodes of one of two sides run; each result is a value of that side."""
+    """A branch: the nodes of one of two sides run; each result is a value of that side."""
 
     branch: Branch
     then: tuple[Node, ...]
@@ -318,7 +318,7 @@ class Fork:
 
 @dataclass(frozen=True)
 class Nested:
-    """A loop, its steps nodes.  args: the names that it reads of those made before it."""
+    """A nested loop, its steps given as nodes.  args: the earlier names that it reads."""
 
     loop: Loop
     nodes: tuple[Node, ...]
@@ -338,7 +338,7 @@ Node = Single | Fork | Nested
 
 
 def walk(nodes: Iterable[Node]) -> Iterator[Node]:
-    """All nodes, those inside others after them."""
+    """All nodes, nested ones after the node that contains them."""
     for node in nodes:
         yield node
         if isinstance(node, Fork):

@@ -1,8 +1,8 @@
-"""The axis along which a kernel can run in parts, each on a thread of its own: its steps are independent along it.
+"""The axis along which a kernel can be split into parts, each on a thread: its steps are independent along it.
 
-Each part goes through the same operations as the whole, on fewer elements.  So the bits are the same: C rounds every
-element alike, and so do NumPy's inner loops, but for those that are known to round by how many elements they are given.
-These, products, random numbers and sums along the axis are left alone.
+Each part runs the same operations as the whole, on fewer elements, so the bits are the same: C rounds every element
+alike, and so do NumPy's inner loops, except for those whose rounding is known to depend on the number of elements.
+Axes of these, of products, random numbers and sums are not split.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ arrays that are gone through row by row in a page of memory, below which parts o
 
 @dataclass(frozen=True)
 class PartAxis:
-    """An axis that a kernel can go through in parts.
+    """An axis along which a kernel can be split into parts.
 
     lengths: of a part.  of: by name which axis of it that is.  axis: one of these.  unit: a part has a multiple of so
     many elements along it, but for the last.  packed: whether parts of all results are packed.
@@ -97,7 +97,7 @@ def _of_results(body: Body, classes: AxisClasses) -> list[int]:
 
 
 def _dependent(body: Body, classes: AxisClasses, c: int) -> str:
-    """What is not independent along the axes of a set, in words; "" where all is."""
+    """What is not independent along the axes of a set, in words; "" if nothing."""
     for node in walk(body.root.nodes):
         if not _kept(node, classes, c):
             return _WORDS.get(type(node), type(node).__name__.lower())
@@ -115,7 +115,7 @@ _WORDS: dict[type, str] = {
 
 
 def _kept(node: Node, classes: AxisClasses, c: int) -> bool:
-    """Whether a node does the same, bit for bit, along a part of the axes of a set."""
+    """Whether a node computes the same bits along a part of the axes of a set."""
     if isinstance(node, Fork | Nested | Length | Nonempty | Within):
         return True
     known = classes.lengths.axes

@@ -1,6 +1,6 @@
-"""A kernel called in parts, each on a thread of its own, where predicted work pays for waking the threads.
+"""A kernel called in parts, each on a thread, if the predicted work pays for waking the threads.
 
-How many parts there are follows from lengths, numbers of steps and processors alone, and the bits do not depend on it.
+The number of parts depends only on lengths, numbers of steps and processors; the bits do not depend on it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Threads:
     wait: bool = False
 
     def limit(self) -> int:
-        """How many at most."""
+        """The maximal number of threads."""
         return cores() if self.most is None else self.most
 
 

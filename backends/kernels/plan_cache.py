@@ -1,4 +1,4 @@
-"""Plans of kernels by shapes, each found once."""
+"""Plans of kernels by shapes; each is found once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class PlanCache(Generic[Found]):
         return plan
 
     def found(self) -> list[Found]:
-        """What was found so far."""
+        """The plans found so far."""
         return [plan for plan in list(self._plans.values()) if plan is not None]
 
     def __contains__(self, key: Key) -> bool:

@@ -1,4 +1,4 @@
-"""One kernel for arguments of certain shapes: what it is to be given is found once, and calling it costs little."""
+"""One kernel for arguments of certain shapes: its arguments are prepared once, so that calling it is cheap."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Variant:
 
     @staticmethod
     def of(recipe: Recipe) -> Variant:
-        """The kernel of a recipe, to be built."""
+        """The kernel of a recipe, yet to be built."""
         text = c_text(recipe.kernel)
         pointers = [p for name, dtypes in recipe.loops for p in inner_loop(name, dtypes) or (0, 0)]
         if any(n.tiling for n in recipe.numbers):
@@ -254,7 +254,7 @@ def _tiles(t: Tiling, known: Mapping[str, int]) -> TiledProduct:
 
 
 def _laid_out(x: Array, source: bool, strided: bool, order: str) -> Array | None:
-    """An argument as the kernel takes it; None where array steps would round in another way."""
+    """An argument in the layout that the kernel takes; None if array steps would round differently."""
     flags = x.flags
     if flags.aligned:
         if strided or flags.c_contiguous or not x.ndim:

@@ -1,4 +1,4 @@
-"""Reductions by NumPy's inner loops, called as NumPy calls them: in which order elements are added is rounding."""
+"""Reductions by NumPy's inner loops, called as NumPy calls them: the order of additions affects rounding."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _merged(axes: Axes, gone: tuple[int, ...]) -> tuple[Axes, tuple[bool, ...]]:
 
 
 def _divided(w: Lowering, out: str, kept: Expr, count: Expr, dtype: str) -> None:
-    """Sums to averages: NumPy divides in double precision."""
+    """Turn sums into averages: NumPy divides in double precision."""
     names, (place,) = w.places((kept,))
     total = Cast(Load(out, place, dtype), "float64")
     value = Do("divide", (total, Cast(count, "float64")), "float64", "float64")

@@ -1,7 +1,7 @@
-"""What the generated Python source calls in place of a loop: its kernel, or None where array steps have to run.
+"""What the generated Python source calls in place of a loop: its kernel, or None if array steps have to run.
 
-Whatever is not as a kernel needs it (a length that does not fit, an index out of range, no memory, no compiler) is left
-to the array steps of the same loop, which stand behind it in the source: they give the result, or say what is wrong.
+A kernel declines whatever it does not handle (a length that does not fit, an index out of range, no memory, no
+compiler).  Then the array steps of the same loop, which follow in the source, compute the result or report the error.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MOST_SCRATCH = 1 << 27
 
 @dataclass
 class Planner:
-    """The kernels of a body: for each pattern of lengths one, for each list of shapes a plan."""
+    """The kernels of a body: one for each pattern of lengths, and a plan for each list of shapes."""
 
     body: Body
     threads: Threads = field(default_factory=Threads)
@@ -117,7 +117,7 @@ class LoopKernel:
 
     @property
     def fewest(self) -> int:
-        """So many steps are run faster by a kernel that is there."""
+        """From this number of steps on, a compiled kernel is faster."""
         return 1 if self.always else max(2, 24 // self._ops)
 
     def __call__(self, n: int, *values: Any) -> list[Array] | None:
@@ -147,7 +147,7 @@ class LoopKernel:
         return found
 
     def _patience(self, cost: float) -> float:
-        """Seconds to wait for a compiler: as many as array steps would take."""
+        """Seconds to wait for a compiler: the time that array steps would take."""
         return LONGEST if self.always else cost if cost > WAIT and not self._ends_early else 0.0
 
     def _pays(self, cost: float) -> bool:
@@ -162,7 +162,7 @@ class LoopKernel:
         return not self._ends_early or self._taken >= self.fewest or self._calls % 16 == 0
 
     def _fit(self, n: int, arrays: Sequence[Array]) -> bool:
-        """Whether dtypes and numbers of rows are what the loop expects."""
+        """Whether dtypes and numbers of rows are those that the loop expects."""
         for x, dtype in zip(arrays, self._dtypes, strict=True):
             if x.dtype != dtype:
                 return False

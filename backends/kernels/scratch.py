@@ -1,4 +1,4 @@
-"""From where to where a kernel needs each of its scratch arrays: those that are never needed at once share memory."""
+"""Live ranges of a kernel's scratch arrays: arrays that are never live at once share memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["lives_of", "placed"]
 
 
 def lives_of(statements: Sequence[Stmt], scratch: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """By scratch array the first and the last of the statements, which run once and in order, that mention it.
+    """The live range of each scratch array: the first and last statement, in the order they run, that mention it.
 
     A pointer stands for every array that any statement sets it to.
     """
@@ -28,7 +28,7 @@ def lives_of(statements: Sequence[Stmt], scratch: Iterable[str]) -> dict[str, tu
 
 
 def placed(sizes: Mapping[int, int], lives: Mapping[int, tuple[int, int]]) -> tuple[dict[int, int], int]:
-    """Where arrays of so many bytes lie, and how many bytes they take together; the largest are placed first.
+    """Offsets for arrays of these sizes, and their total size; the largest arrays are placed first.
 
     Arrays without a life are needed from the first statement to the last one.
 
@@ -52,7 +52,7 @@ def _overlap(a: tuple[int, int] | None, b: tuple[int, int] | None) -> bool:
 
 
 def _reached(names: set[str], targets: Mapping[str, set[str]]) -> set[str]:
-    """Names with all that pointers among them may point to."""
+    """Names, with all that the pointers among them may point to."""
     todo = [*names]
     while todo:
         new = targets.get(todo.pop(), set()) - names

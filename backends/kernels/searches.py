@@ -1,4 +1,4 @@
-"""How nodes are written that look for something: checks, places of extremes, places in sorted arrays, solutions."""
+"""Writes nodes that search: checks, places of extremes, places in sorted arrays; and solutions of systems."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _extreme(node: Extreme, w: Lowering) -> None:
 
 @written.register(Search)
 def _search(node: Search, w: Lowering) -> None:
-    """As NumPy: a place is looked for from the one before, on the side on which it must be where all is sorted."""
+    """As NumPy: the search starts from the last place, on the side where the next one must be if all is sorted."""
     value, wanted = (w.value(x) for x in node.args)
     dtype, axes = w.dtype(node.args[0]), w.axes(node.out)
     if isinstance(value, Scalar):
@@ -151,7 +151,7 @@ def _search(node: Search, w: Lowering) -> None:
 
 
 def _before(a: Expr, b: Expr, dtype: str, right: bool) -> Expr:
-    """Whether a place after a is meant for b; NaN is sorted behind all."""
+    """Whether the insertion point of b is after a; NaN sorts last."""
     found = _test("less_equal" if right else "less", a, b, dtype)
     if np.dtype(dtype).kind != "f":
         return found
@@ -163,7 +163,7 @@ def _before(a: Expr, b: Expr, dtype: str, right: bool) -> Expr:
 
 @written.register(Solve)
 def _solve(node: Solve, w: Lowering) -> None:
-    """Array steps run where there is no solution, of which the inner loop makes NaN."""
+    """Array steps run if there is no solution: then the inner loop returns NaN."""
     dtype, (n, _) = node.dtype, w.axes(node.args[0])
     arrays = [w.whole(w.value(a), w.axes(a), dtype) for a in node.args]
     out, axes = w.place(node.out), w.axes(node.out)

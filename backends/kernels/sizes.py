@@ -1,7 +1,7 @@
 """The lengths of a loop's axes: which are 1, which are known, which are equal.  Each pattern has a kernel.
 
-A kernel is generic in lengths, but for axes of length 1, which broadcast.  Axes that must be as long as one another are
-one length of the kernel; that they are is checked for each call.
+A kernel is generic in lengths, except for axes of length 1, which broadcast.  Axes that must be equally long share one
+length of the kernel; each call checks that they are.
 """
 
 from __future__ import annotations
@@ -161,12 +161,12 @@ def _ends(part: tuple[Any, ...], known: Mapping[str, Operand]) -> tuple[Any, ...
 
 
 def _left(n: int | None, part: tuple[Any, ...] | None) -> int | None:
-    """How many of n elements a slice takes."""
+    """How many of n elements a slice selects."""
     return None if n is None or part is None else len(range(*slice(*part).indices(n)))
 
 
 def pattern_of(body: Body, shapes: Mapping[str, Shape]) -> Pattern:
-    """The axes of length 1; the first one of initial rows counts initial rows."""
+    """The axes of length 1; the first axis of initial rows counts those rows."""
     return frozenset((name, i) for name, shape in shapes.items() for i, n in enumerate(shape) if n == 1)
 
 
@@ -196,7 +196,7 @@ def _length(body: Body, number: int, axes: list[Axis]) -> Expr:
 
 
 class _Classes:
-    """Sets of axes that are equally long, those of length 1 left out."""
+    """Sets of equally long axes, without those of length 1."""
 
     def __init__(self, ones: Pattern) -> None:
         self.ones, self.parent = ones, dict[Axis, Axis]()

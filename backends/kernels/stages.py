@@ -1,4 +1,4 @@
-"""Which nodes run together: operations over arrays of one shape are one loop over its elements."""
+"""Loop fusion: which nodes run together; operations over arrays of one shape are one loop over its elements."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def stages_of(nodes: Sequence[Node], axes: Mapping[str, Axes], wanted: Collectio
 
 
 def _sink(stages: list[Stage], wanted: Collection[str]) -> None:
-    """Move operations to the one later stage that reads them, where that saves a place in memory."""
+    """Move operations into the only later stage that reads them, if that saves an array in memory."""
     readers: dict[str, set[int]] = {}
     for i, stage in enumerate(stages):
         for n in stage.nodes if isinstance(stage, Fused) else (stage,):
@@ -138,7 +138,7 @@ def _read(stage: Stage) -> set[str]:
 
 
 def is_few(axes: Axes) -> bool:
-    """Whether an array of these axes has few elements, which are variables."""
+    """Whether an array of these axes has so few elements that they are variables."""
     sizes = [int(n.value) for n in axes if isinstance(n, Lit)]
     return bool(axes) and len(sizes) == len(axes) and 1 < prod(sizes) <= FEW
 

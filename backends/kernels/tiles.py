@@ -205,7 +205,7 @@ def agree(tiles: TiledProduct) -> bool:
 
 @lru_cache(maxsize=1_000)
 def faster(tiles: TiledProduct) -> bool:
-    """Whether it takes less time than NumPy's loop."""
+    """Whether a product made of tiles takes less time than NumPy's loop."""
     trial = ProductTrial(tiles)
     return trial.seconds(trial.tiled) < trial.seconds(trial.plain)
 
@@ -253,7 +253,7 @@ class ProductTrial:
         self.multiplied()
 
     def agree(self, a: Any, b: Any) -> bool:
-        """Whether both ways give the same bits; one NaN is as good as another."""
+        """Whether both give the same bits; NaNs count as equal."""
         with np.errstate(all="ignore"):
             self.a[...], self.b[...] = a, b
         self.laid()

@@ -1,4 +1,4 @@
-"""How views are written, and what moves elements: parts of arrays, other shapes, arrays one after the other."""
+"""Writes views and data movement: parts of arrays, other shapes, concatenations."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _view(node: View, w: Lowering) -> None:
 
 
 def _part(node: View, x: Array, w: Lowering) -> tuple[Expr, Axes]:
-    """Where a part of x starts in it, and its strides."""
+    """The offset of a part of x, and its strides."""
     offset: Expr = ZERO
     for axis, at in node.at:
         offset = plus(offset, times(_index(w, at, x.axes[axis]), x.strides[axis]))
@@ -117,7 +117,7 @@ def _setitem(node: SetItem, w: Lowering) -> None:
 
 
 def _index(w: Lowering, place: int | str, length: Expr) -> Expr:
-    """An index from 0 on, after a check: else the loop is left to array steps, which tell what is wrong."""
+    """A nonnegative index, after a check; if that fails, the loop is left to array steps, which report the error."""
     if isinstance(place, str):
         return _row(w, Cast(number_of(w.value(place)), INDEX), length)
     if not isinstance(length, Lit):
@@ -128,7 +128,7 @@ def _index(w: Lowering, place: int | str, length: Expr) -> Expr:
 
 
 def _row(w: Lowering, place: Expr, length: Expr) -> Expr:
-    """A computed index, counted from the end where it is negative."""
+    """A computed index; a negative one counts from the end."""
     name = w.fresh("j")
     below = Do("less", (place, ZERO), "bool", INDEX)
     w.code.append(Let(name, Do("where", (below, plus(place, length), place), INDEX, INDEX), INDEX))

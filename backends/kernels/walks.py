@@ -1,4 +1,4 @@
-"""What the statements and expressions of kernels consist of."""
+"""Traversal of the statements and expressions of kernels."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["expressions", "inside", "loads"]
 
 
 def inside(statements: Iterable[Stmt]) -> Iterator[Stmt]:
-    """All statements, with those inside others."""
+    """All statements, including nested ones."""
     for x in statements:
         yield x
         match x:
@@ -61,7 +61,7 @@ def expressions(x: Stmt) -> Iterator[Expr]:
 
 
 def loads(x: Expr) -> Iterator[Load]:
-    """All that an expression reads from memory."""
+    """All memory reads of an expression."""
     match x:
         case Load(index=index):
             yield x

@@ -1,7 +1,7 @@
-"""A whole program as one kernel: its loops and all that stands around them, called once.
+"""A whole program as one kernel: its loops and everything around them, in one call.
 
-The program is taken for the body of a loop of one step, of which the results are kept: so everything that a loop's
-kernel can have inside it, a program can have.
+The program is treated as the body of a loop of one step that keeps its results, so a program may contain all that a
+loop's kernel may.
 """
 
 from __future__ import annotations

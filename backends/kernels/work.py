@@ -1,6 +1,6 @@
-"""How long what lies along an axis takes in a kernel, and how long all else, by the prices of kernels.
+"""Predicted time of a kernel, split into work along an axis and the rest, by the prices of kernels.
 
-Of the two sides of a branch both are counted.
+Both sides of a branch are counted.
 """
 
 from __future__ import annotations

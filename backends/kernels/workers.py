@@ -1,9 +1,8 @@
-"""The threads on which parts of a kernel run beside the thread that called it: a few for each process.
+"""The threads that run parts of a kernel beside the calling thread: a small pool for each process.
 
-They are made when they are first needed, sleep when there is nothing to do, and never hold a program open.  A forked
-process makes its own.  Where they are busy with another call, a call runs on its own thread alone, so that there are
-never more threads at work than callers and workers.  Whoever is free takes the next part: a thread that the system does
-not run delays nobody.
+They are started at first use, sleep when idle, and do not keep a program from ending.  A forked process starts its own.
+If they are busy with another call, a call runs on its own thread alone, so there are never more active threads than
+callers and workers.  Idle threads take the next part, so a thread that the system does not schedule delays nobody.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ _BUSY = lock()
 
 @dataclass
 class _Workers:
-    """The workers of the process `owner`: how many there are, and what they are to do."""
+    """The workers of the process `owner`: their number and their queue."""
 
     owner: int
     count: int = 0
     asked: SimpleQueue[_Parts] = field(default_factory=SimpleQueue)
 
     def grow(self, count: int) -> None:
-        """Have so many at least.  Raises RuntimeError where the system gives no more."""
+        """Start workers until there are this many.  Raises RuntimeError if the system allows no more."""
         while self.count < count:
             threading.Thread(target=self._work, name=f"scanopt-{self.count}", daemon=True).start()
             self.count += 1
@@ -45,7 +44,7 @@ class _Workers:
 
 
 class _Parts:
-    """The parts of one call that are left to do, and what those gave that workers did."""
+    """The parts of one call that are left, and the results of those that workers ran."""
 
     def __init__(self, calls: Sequence[Call]) -> None:
         self.left = deque(calls)
@@ -74,10 +73,10 @@ def cores() -> int:
 
 
 def run_together(calls: Sequence[Call], threads: int) -> list[int] | None:
-    """What some calls give, in any order, run by this thread and by workers, so many threads in all.
+    """Run some calls, in any order, on this thread and workers, this many threads in all; return their results.
 
-    None where the workers are busy, or cannot be had.  After an interrupt calls may go on by themselves for a while:
-    they must hold what they write to.
+    None if the workers are busy or cannot be started.  After an interrupt calls may go on for a while: they must keep
+    alive what they write to.
     """
     global _workers
     if not _BUSY.acquire(blocking=False):

@@ -1,4 +1,4 @@
-"""What can be computed, from the leaves up, and at which level."""
+"""What can be computed, and at which level, found from the leaves up."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_LEVELS = 1_000
 
 
 def closure(starts: Iterable[K], edges: Mapping[K, Iterable[K]]) -> set[K]:
-    """All that edges lead to."""
+    """All nodes reachable from `starts`."""
     out: set[K] = set()
     todo = list(starts)
     while todo:
@@ -27,7 +27,7 @@ def closure(starts: Iterable[K], edges: Mapping[K, Iterable[K]]) -> set[K]:
 
 
 def computable(ways: Iterable[tuple[K, Iterable[K]]]) -> set[K]:
-    """Everything that can be computed, from the leaves up.  ways: of computing what, from what.
+    """Everything that can be computed, from the leaves up.  ways: pairs of a result and what it needs.
 
     >>> sorted(computable([("a", ""), ("b", "a"), ("c", "bd"), ("d", "c")]))
     ['a', 'b']

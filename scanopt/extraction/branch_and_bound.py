@@ -1,6 +1,6 @@
-"""Branch and bound for the cheapest choice: option by option, cut off where no cheaper choice can follow.
+"""Branch and bound for the cheapest choice: option by option, pruned where no cheaper choice can follow.
 
-For most programs only few choices are left once a cheap one is known: for these no solver is loaded or called.
+For most programs few choices remain once a cheap one is known; for these no solver is loaded or called.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _ROUNDING = 1e-9
 
 
 class _TooManyError(Exception):
-    """There are more choices than may be looked at."""
+    """There are more choices than the search may look at."""
 
 
 def cheaper(problem: Problem, most: float) -> tuple[bool, tuple[Choice, EvaluationOrder] | None]:
-    """Whether it is known if there is a causal choice of less cost, and the cheapest one where there is.
+    """Whether the search is conclusive, and the cheapest causal choice of less cost, if there is one.
 
-    Where bytes are limited, options do not say alone what they cost: nothing is known then.
+    If bytes are limited, the cost of a choice is no sum over its options, so the search is not conclusive.
     """
     if len(problem.options) > MOST or math.isfinite(problem.limit.bytes):
         return False, None
@@ -42,7 +42,7 @@ def cheaper(problem: Problem, most: float) -> tuple[bool, tuple[Choice, Evaluati
 
 
 class _Search:
-    """begun: what the results need, not yet chosen."""
+    """begun: needed by the results and not chosen yet."""
 
     def __init__(self, problem: Problem, most: float) -> None:
         self.problem = problem
@@ -55,7 +55,8 @@ class _Search:
         self.begun = tuple(dict.fromkeys(numbered.roots))
 
     def go_on(self, open_: tuple[int, ...], cost: float) -> None:
-        """Choose for what is open.  cost: of what is chosen; what is open costs its cheapest option at least."""
+        """Choose for what is open.  cost: of the chosen options; an open instance costs at least its cheapest
+        option."""
         numbered = self._numbered
         if not open_:
             self._note(cost)
@@ -76,7 +77,7 @@ class _Search:
         self._picked[n] = -1
 
     def _note(self, cost: float) -> None:
-        """All is chosen."""
+        """Record a complete choice."""
         choice = {self._numbered.instances[n]: self._numbered.options[n][m]
                   for n, m in enumerate(self._picked) if m >= 0}  # fmt: skip
         try:

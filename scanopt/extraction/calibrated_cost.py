@@ -1,8 +1,8 @@
-"""Measured costs: a small JSON file of this machine, and the cost model that it is.
+"""Measured costs: a small JSON file for this machine, and the cost model read from it.
 
-`scanopt calibrate` writes it; `function(..., cost="calibrated")` and `config.cost` read it.  The
-file says what was measured; the rest is as in the default model.  It also says what the machine can do at most, which
-pages compare kernels with.
+`scanopt calibrate` writes it; `function(..., cost="calibrated")` and `config.cost` read it.  The file contains what was
+measured; the rest is as in the default model.  It also contains the limits of the machine, which pages compare kernels
+with.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FASTEST = 1e18
 
 
 def calibration_file() -> Path:
-    """Where the measured costs of this machine are kept.
+    """The file with the measured costs of this machine.
 
     SCANOPT_CACHE names the folder; else it is `scanopt` in the user's folder for caches.
     Raises RuntimeError where the user has none.
@@ -63,9 +63,9 @@ def _caches() -> Path:
 def write_costs(
     table: CostTable, path: str | PathLike[str], machine: str = "", limits: MachineLimits | None = None
 ) -> Path:
-    """Write a table of costs as JSON; folders are made.  Returns the path.
+    """Write a table of costs as JSON, creating folders as needed.  Returns the path.
 
-    machine: what it was measured on, for people.  limits: what that machine can do at most.
+    machine: a description of the machine that was measured.  limits: of that machine.
     """
     target = Path(path)
     rounded = {
@@ -86,16 +86,15 @@ def _short(x: float) -> float:
 
 
 def read_costs(path: str | PathLike[str]) -> CostTable:
-    """The cost model that a file of measured costs is.
+    """The cost model in a file of measured costs.
 
-    Raises FileNotFoundError where there is no file, ValueError where it is not such a file, saying
-    which part is wrong.
+    Raises FileNotFoundError if there is no file, and ValueError, which names the wrong part, if it is not such a file.
     """
     return _parsed(*_text_of(path))[0]
 
 
 def read_limits(path: str | PathLike[str]) -> MachineLimits | None:
-    """What a machine can do at most, by its file of measured costs; None where that does not say.
+    """The limits of a machine, from its file of measured costs; None if the file has none.
 
     Raises as `read_costs` does.
     """
@@ -103,7 +102,7 @@ def read_limits(path: str | PathLike[str]) -> MachineLimits | None:
 
 
 def _text_of(path: str | PathLike[str]) -> tuple[str, str]:
-    """The text of a file of costs, and what to call it."""
+    """The text of a cost file, and a name for it in messages."""
     file = Path(path)
     try:
         return file.read_text(encoding="utf-8"), str(file)
@@ -117,7 +116,7 @@ def _text_of(path: str | PathLike[str]) -> tuple[str, str]:
 
 @lru_cache(maxsize=8)
 def _parsed(text: str, where: str) -> tuple[CostTable, MachineLimits | None]:
-    """The same text is the same model, so that functions can tell whether two models are one."""
+    """Parse a cost file, cached by its text, so that functions can tell whether two models are the same."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -206,5 +205,5 @@ def as_cost(cost: CostModel | str | PathLike[str] | None) -> CostModel:
 
 
 def unit_of(cost: CostModel) -> str:
-    """ "ns" for models of nanoseconds, "" for a model of one's own."""
+    """ "ns" for models of nanoseconds, "" for a user's own model."""
     return "ns" if cost is numpy_cost or isinstance(cost, CostTable) else ""

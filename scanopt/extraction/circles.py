@@ -1,6 +1,6 @@
-"""Options of a choice that need one another, found among numbers: what `order` finds, many times as fast.
+"""Cycles among the options of a choice: as `order` finds them, but by numbers and many times as fast.
 
-Searches ask it of each choice that they try.  Where an instance stands does not depend on the choice, so what must come
+Searches check each choice that they try.  The loops around an instance do not depend on the choice, so what must come
 before what is found once per option.
 """
 
@@ -20,7 +20,7 @@ Edges = dict[int, dict[int, int]]
 
 
 class Circles:
-    """The circles of choices of a problem, whose instances and their options are told by position."""
+    """Finds cycles in choices of a problem, whose instances and options are given by position."""
 
     def __init__(self, problem: Problem) -> None:
         self._instances = list(problem.options)
@@ -31,9 +31,9 @@ class Circles:
         self._known: dict[tuple[int, int], list[tuple[int, int]]] = {}
 
     def of(self, used: Sequence[int], picked: Sequence[int]) -> list[tuple[int, int]]:
-        """Options of a choice that need one another; none where it has an order.
+        """Options of a choice that form a cycle; none if the choice has an order.
 
-        used: the instances in use.  picked: per instance its option.
+        used: the instances in use.  picked: the option of each instance.
         """
         edges: Edges = {}
         members: defaultdict[int, list[int]] = defaultdict(list)
@@ -49,7 +49,7 @@ class Circles:
         return []
 
     def _before(self, n: int, m: int) -> list[tuple[int, int]]:
-        """For the sake of an option: pairs of what comes later and what comes first."""
+        """The order that an option demands: pairs of a later and an earlier instance."""
         if (found := self._known.get((n, m))) is None:
             i = self._instances[n]
             met = [meet(self._places, i, j) for j in self._options[n][m].needs]
@@ -62,9 +62,9 @@ class Circles:
 
 
 def _circle(start: int, edges: Edges, done: dict[int, bool]) -> set[int]:
-    """Depth first, without recursion; done[n] is False while n waits for what comes before it.
+    """Depth-first search, without recursion; done[n] is False while n waits for its predecessors.
 
-    Gives those for whose sake the numbers of a circle come before one another; none where there is no circle.
+    Returns the options that cause a cycle; none if there is no cycle.
     """
     path = [(start, iter(edges.get(start, ())))]
     done[start] = False

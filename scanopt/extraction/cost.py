@@ -1,7 +1,7 @@
 """The default cost model: nanoseconds of one evaluation as array steps on NumPy.
 
-A cost model is a function of `Work`; extraction multiplies by how often the work is done.  One that has a number
-`held` asks that much for each byte that a program holds, too.
+A cost model is a function of `Work`; extraction multiplies its price by how often the work is done.  If a model has a
+number `held`, each byte that a program holds costs that much, too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Work:
-    """One thing to pay for.
+    """A piece of work with a price.
 
     kind: "apply" (op of args giving out), "seq" (a row read from args[0]), "delay" (a state
     read), "stack" (a row kept of the whole trace), "tail" and "at" (a row kept for the last steps
@@ -124,7 +124,7 @@ def numpy_cost(work: Work) -> float:
 
 
 def byte_price(model: CostModel) -> float:
-    """What a cost model asks for each byte held: its number `held`, nothing where it has none.
+    """The price of each byte held: the model's number `held`, 0 if it has none.
 
     >>> byte_price(numpy_cost) == NUMPY.held, byte_price(lambda work: 1.0)
     (True, 0.0)
@@ -152,7 +152,7 @@ def register_cost(name: str, model: CostModel) -> None:
 
 
 def registered_cost(name: str) -> CostModel:
-    """The cost model of this name.  Raises ValueError, naming those near, where there is none.
+    """The cost model of this name.  Raises ValueError, which suggests close names, if there is none.
 
     >>> registered_cost("default") is numpy_cost
     True

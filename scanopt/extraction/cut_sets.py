@@ -1,11 +1,11 @@
-"""Rows of the integer program for what solutions of the relaxation compute only half of, though it is needed in full.
+"""Cutting planes: rows of the integer program for values that the relaxation computes in part but needs in full.
 
-A value is computed half in one way and half in another, and both ways come to need the same thing in the end: row by
-row, half of it is enough for each.  Likewise of a sum with its terms in one order, and in another.  But a choice that
-uses the value, however it computes it, takes one of the options that need the thing, or one by which it does without: a
-set of options that cuts all ways.  These rows would be many, so they are written where a solution breaks them.
+The relaxation computes a value half in one way and half in another, and both ways may need the same thing: row by row,
+half of it is enough for each.  But a choice that uses the value takes one of the options that need the thing, or one
+that avoids it: a set of options that cuts all ways.  There are many such rows, so only those that a solution breaks are
+written.
 
-All this is said of groups (`necessary`), which are made of one another without cycles: a value, or a trace with its
+All this is done for groups (`necessary`), which depend on one another without cycles: a value, or a trace with its
 entries.
 """
 
@@ -28,7 +28,7 @@ _MOST = 300
 
 @dataclass(frozen=True)
 class _Way:
-    """A way to compute something of a group: its variable, and the groups that it needs, by their numbers."""
+    """A way to compute a member of a group: its variable, and the numbers of the groups that it needs."""
 
     variable: int
     needs: tuple[int, ...]
@@ -47,7 +47,7 @@ class CutSets:
         self._needs = needs_of([[way.needs for way in some] for some in self._ways])
 
     def broken(self, x: Sequence[float]) -> Iterator[Row]:
-        """The rows that a solution of the relaxation breaks."""
+        """The rows that a solution of the relaxation violates."""
         taken = _Taken(self._members, self._ways, x)
         for i in taken.ways:
             for j in taken.needed_in_part(i):
@@ -57,9 +57,9 @@ class CutSets:
                     yield from self._cut(i, j, taken, x, itself=False)
 
     def _cut(self, i: int, j: int, taken: _Taken, x: Sequence[float], itself: bool) -> Iterator[Row]:
-        """The rows that say that i is not computed without j, if they are broken.
+        """The violated rows which say that i is not computed without j.
 
-        itself: j is computed, or else a way that needs it is taken, which says more where j is used by others too.
+        itself: j is computed, or a way that needs it is taken; this says more if others use j, too.
         """
         seen, todo, cut = {i}, [i], {w.variable: 1.0 for w in self._ways[j]} if itself else {}
         while todo:
@@ -114,7 +114,7 @@ class _Taken:
         return sorted(j for j in less if not any(j in needs[k] for k in less if k != j))
 
     def parts(self, i: int) -> list[int]:
-        """What the ways need that are taken in part to compute i, each once."""
+        """The groups needed by the ways that are taken in part to compute i, each once."""
         seen, todo, out = {i}, [i], dict[int, None]()
         while todo:
             for way in self.ways[todo.pop()]:

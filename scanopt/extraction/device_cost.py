@@ -1,7 +1,7 @@
 """The cost model of a device: nanoseconds of one evaluation as array steps of CuPy.  Estimates; none was measured.
 
-A call costs a launch, whatever it computes; elements cost their way through the device's memory; multiply-adds of
-products next to nothing.  So what is done in few calls is cheap.
+A call costs a launch, whatever it computes; elements cost memory traffic; multiply-adds of products cost next to
+nothing.  So few large calls are cheap.
 """
 
 from __future__ import annotations

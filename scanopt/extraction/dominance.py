@@ -1,8 +1,8 @@
-"""Dominated options: those that another option can replace in every choice at no more cost.
+"""Dominated options: options that another one can replace in every choice at no more cost.
 
-Whatever every way of computing an instance needs is available where the instance is.  An option that needs nothing
-beyond that, and costs no more (and holds no more, if that is limited), can therefore replace any other option of the
-instance.  It needs nothing that was not computed before it, so the order of the choice stays valid.
+If every way of computing an instance needs some other instances, these are available wherever the instance is.  An
+option that needs only these, and costs no more (and holds no more, if that is limited), can replace any other option of
+the instance.  It needs nothing that was not computed before it, so the order of the choice stays valid.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PAIRWISE = 256
 def undominated(options: dict[Instance, list[Option]], limited: bool = False) -> dict[Instance, list[Option]]:
     """The options of each instance, without dominated ones.
 
-    limited: what they hold counts, too.
+    limited: whether held bytes count, too.
     """
     if all(len(os) < 2 for os in options.values()):
         return options
@@ -44,9 +44,9 @@ def _union(instances: Iterable[Instance], sets: dict[Instance, int]) -> int:
 
 
 def _made_of(options: dict[Instance, list[Option]], bit: dict[Instance, int]) -> dict[Instance, int]:
-    """Per instance what every way of computing it needs, itself included, as bits: the greatest solution.
+    """The instances that every way of computing each one needs, itself included, as bits: the greatest fixed point.
 
-    It is found from above, what others are made of first: again only where they are made of one another.
+    In dependency order, so that only cycles need more than one pass.
     """
     number = {i: n for n, i in enumerate(options)}
     parts = [[[number[j] for j in dict.fromkeys(o.needs)] for o in os] for os in options.values()]
@@ -70,7 +70,7 @@ def _made_of(options: dict[Instance, list[Option]], bit: dict[Instance, int]) ->
 
 
 def _made_first(parts: list[list[list[int]]]) -> list[int]:
-    """All places, most after those that they are made of."""
+    """All instances, most of them after their dependencies."""
     seen, out = bytearray(len(parts)), list[int]()
     for start in range(len(parts)):
         path = [start]

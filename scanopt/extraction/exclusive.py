@@ -1,8 +1,8 @@
-"""Rows of the integer program for values that are used in only one of several ways of computing something else.
+"""Rows of the integer program for options that exclude one another and need the same value.
 
-Of two options that are never chosen together, each of which needs the same value, a fraction of one and a fraction of
-the other add up: the value has to be computed to the sum of both, not to the greater.  Without these rows the
-relaxation computes a third of a value, and uses it for a third of one sum and of each of its parts.
+The relaxation may take a fraction of each such option.  Then the value has to be computed to the sum of the fractions,
+not to their maximum.  Without these rows the relaxation computes a third of a value, and uses it for a third of a sum
+and of each of its parts.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _NODES = 300
 
 
 def exclusive_rows(problem: Problem, variables: Variables) -> Iterator[Row]:
-    """Of options that need an instance and exclude one another, one is chosen, and then the instance is in use.
+    """One row per set of options that need an instance and exclude one another: their sum is at most the instance's.
 
-    True of choices in which everything is there for the sake of a result; the cheapest ones are such.
+    This holds for choices without needless parts, as the cheapest choices are.
     """
     uses = _Uses(problem, variables)
     for i, users in uses.users.items():

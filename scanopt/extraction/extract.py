@@ -37,12 +37,12 @@ class Extraction:
 
     @property
     def gap(self) -> float:
-        """Part of the cost that a better choice could at most save."""
+        """The fraction of the cost that a better choice could save at most."""
         return max(0.0, 1.0 - self.bound / self.cost) if self.cost else 0.0
 
     @cached_property
     def held(self) -> float:
-        """The bytes of all that it makes, each loop's once."""
+        """The bytes of all arrays that it makes, a loop's arrays counted once."""
         return sum(o.held for o in self.choice.values())
 
     @cached_property
@@ -52,7 +52,7 @@ class Extraction:
 
 
 def cheap(problem: Problem, seconds: float) -> Extraction | None:
-    """A cheap choice found in little time, proven or not; None where there was none."""
+    """A cheap choice, found in little time, proven or not; None if there is none."""
     solution = solve(problem, seconds)
     found = (solution.choice, solution.schedule) if solution else greedy(problem)
     if found is None:
@@ -61,9 +61,9 @@ def cheap(problem: Problem, seconds: float) -> Extraction | None:
 
 
 def quickly(problem: Problem) -> Extraction:
-    """The cheapest choice that searches find which a count limits, not a clock: always the same one.
+    """The cheapest choice found by searches that are limited by a count, not a clock: it is always the same one.
 
-    Raises NoProgramFoundError where they find none.
+    Raises NoProgramFoundError if they find none.
     """
     count = math.prod(map(len, problem.options.values()))
     if count == 1:
@@ -114,7 +114,7 @@ _NEAR = 1.01
 
 
 def _quickly_found(problem: Problem, near: Solution | None, exact: bool) -> tuple[Choice, EvaluationOrder] | None:
-    """A choice that bounds what follows: the one near the relaxation, or a greedy one where that may be far from it."""
+    """A first upper bound: the choice near the relaxation, or a greedy one if that may be far from it."""
     found = [(near.choice, near.schedule)] if near else []
     if near is None or problem.total(near.choice) > _NEAR * near.bound:
         greedily = greedy(problem, first=exact)  # a bound, where a proof follows
@@ -123,7 +123,7 @@ def _quickly_found(problem: Problem, near: Solution | None, exact: bool) -> tupl
 
 
 def _thorough(problem: Problem, known: bool) -> tuple[Choice, EvaluationOrder] | None:
-    """What a thorough search finds; where it finds nothing, and nothing is known, prices are raised slowly."""
+    """The result of a thorough search; if it finds nothing, and nothing is known, prices are raised slowly."""
     found = greedy(problem, thorough=True)
     return found if found or known else negotiated(problem, thorough=True)
 

@@ -94,7 +94,7 @@ def _starts(numbered: Numbered) -> Iterator[tuple[Prices, Options]]:
 def _causal(numbered: Numbered, prices: Prices, barred: Options) -> list[int] | None:
     """The cheapest option of each instance by tree cost; options are given up one by one while there are cycles.
 
-    The update of a state counts in the cost of a choice, but not while the choice is made.
+    The update of a state counts in the cost of the result, but not in the choice.
     """
     banned = set(barred)
     left = [len(os) for os in numbered.options]
@@ -155,7 +155,7 @@ def _made_anew(numbered: Numbered, prices: Prices, barred: Options, start: list[
 
 
 def _exchanged(numbered: Numbered, start: list[int]) -> tuple[float, list[int]]:
-    """A choice that no exchange of one option makes cheaper (or none was found in the time), and its cost."""
+    """A choice that no single exchange makes cheaper (or the search found none), and its cost."""
     best, cost, before = list(start), numbered.total(start), float("inf")
     barred: set[tuple[int, int]] = set()
     while cost < before and not numbered.spent:

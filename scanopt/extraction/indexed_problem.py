@@ -23,7 +23,7 @@ Options = Set[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Trees:
-    """Per instance an option, -1 for none, and the cost of the tree of all that it needs."""
+    """For each instance an option, -1 for none, and the cost of its dependency tree."""
 
     picked: list[int]
     cost: list[float]
@@ -58,7 +58,7 @@ class Numbered:
 
     @property
     def limited(self) -> bool:
-        """Whether a choice may not hold as much as it likes."""
+        """Whether the bytes of a choice are limited."""
         return math.isfinite(self.limit.bytes)
 
     @property
@@ -67,7 +67,7 @@ class Numbered:
         return self.visits > self.most
 
     def cheapest(self, prices: Prices, banned: Options) -> Trees:
-        """Per instance the option of least tree cost, -1 where it has none.
+        """For each instance the option of least tree cost, -1 if it has none.
 
         Knuth's generalization of Dijkstra's algorithm: settled from the leaves up, cheapest first.
         """
@@ -77,7 +77,7 @@ class Numbered:
         return trees
 
     def give_up(self, trees: Trees, dear: Iterable[int], prices: Prices, banned: Options) -> None:
-        """Choose again where a tree has instances in it whose choice was banned or got dearer: all others stay."""
+        """Choose again for instances whose tree contains a choice that was banned or became dearer; others stay."""
         picked = trees.picked
         again = {*dear}
         todo = [*again]
@@ -92,7 +92,7 @@ class Numbered:
         self._settle(trees, missing, prices, banned)
 
     def _settle(self, trees: Trees, missing: dict[int, list[int]], prices: Prices, banned: Options) -> None:
-        """Choose for these instances.  missing: per option, of how many of its needs the cost is not known."""
+        """Choose for these instances.  missing: by option, how many of its needs have no cost yet."""
         picked, cost = trees.picked, trees.cost
 
         def total(n: int, m: int) -> float:
@@ -113,7 +113,7 @@ class Numbered:
         self.visits += len(self.instances)  # as much again is done to see whether the choice has an order
 
     def in_use(self, picked: Sequence[int]) -> list[int]:
-        """What the results need; empty where something of it has no option."""
+        """The instances that the results need; empty if one of them has no option."""
         seen = bytearray(len(self.instances))
         todo, out = list(self.roots), list[int]()
         for n in todo:
@@ -131,7 +131,7 @@ class Numbered:
         return out
 
     def total(self, picked: Sequence[int]) -> float:
-        """What a choice costs; without end where something has no option."""
+        """The cost of a choice; infinite if an instance has no option."""
         used = self.in_use(picked)
         if not used:
             return math.inf
@@ -139,7 +139,7 @@ class Numbered:
         return cost + self.limit.excess(sum(self.held[n][picked[n]] for n in used)) if self.limited else cost
 
     def at_stake(self, picked: Sequence[int]) -> dict[int, float]:
-        """Per instance in use the cost of what is in use for its sake alone, itself among it."""
+        """For each instance in use, the cost of all that is used only for it, itself included (dominator tree)."""
         found = summed_by_dominator(
             self.roots, lambda n: self.all_needs[n][picked[n]], lambda n: self.prices[n][picked[n]]
         )
@@ -147,7 +147,8 @@ class Numbered:
         return found
 
     def least_more(self, n: int, m: int, used: Container[int]) -> float:
-        """What an option costs at least with what it needs beside what is in use, rounded down a little."""
+        """A lower bound on the added cost of an option, with what it needs beyond what is in use, rounded down a
+        little."""
         new = sum([self.least[j] for j in self.all_needs[n][m] if j not in used])
         return (self.prices[n][m] + new) * (1 - 1e-9)
 
@@ -156,11 +157,11 @@ class Numbered:
         return {self.instances[n]: self.options[n][picked[n]] for n in self._reached(picked)}
 
     def circle(self, picked: Sequence[int]) -> list[tuple[int, int]]:
-        """Options of a choice that need one another; none where it has an order."""
+        """Options of a choice that form a cycle; none if it has an order."""
         return self._circles.of(self._reached(picked), picked)
 
     def _reached(self, picked: Sequence[int]) -> list[int]:
-        """What the results need, in the order in which they reach it."""
+        """The instances that the results need, in the order they are reached."""
         seen = bytearray(len(self.instances))
         todo, out = list(self.roots), list[int]()
         while todo:

@@ -36,7 +36,8 @@ _TURNS = 4
 
 @dataclass(frozen=True)
 class IntegerProgram:
-    """Minimize costs, with matrix @ x >= low and x between `least` and `most`; those of options are whole numbers."""
+    """Minimize costs, with matrix @ x >= low and x between `least` and `most`; the variables of options are
+    integers."""
 
     matrix: Any
     low: Array
@@ -46,12 +47,12 @@ class IntegerProgram:
     options: Array
 
     def whole(self, x: Array) -> bool:
-        """Whether a solution takes each option or leaves it."""
+        """Whether a solution is integral: it takes each option or leaves it."""
         return bool((np.abs(x - np.round(x))[self.options] < _SOME).all())
 
 
 class ProgramOfChoices:
-    """The integer program of a problem, which grows by what solutions without an order show."""
+    """The integer program of a problem; it grows by rows that cut off solutions without an order."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -76,17 +77,17 @@ class ProgramOfChoices:
                 self.add(row, 0.0)
 
     def add(self, row: Row, low: float) -> None:
-        """One more row, whose sum is at least so much."""
+        """Add a row, whose sum is at least this."""
         self.rows.append(row)
         self.low.append(low)
 
     def _fresh(self) -> int:
-        """One more variable, of no cost, between 0 and 1."""
+        """Add a variable, of no cost, between 0 and 1."""
         self.size += 1
         return self.size - 1
 
     def _base(self, always: Set[Instance]) -> None:
-        """always: what is in use, whatever is chosen."""
+        """The rows of needs.  always: instances that every choice uses."""
         for r in self.problem.roots:
             self.add(dict.fromkeys(self.of[r], 1.0), 1.0)
         for i, numbers in self.of.items():
@@ -117,7 +118,7 @@ class ProgramOfChoices:
         return [min(o.held / self.problem.limit.bytes, _FAR) for _, o in self.options]
 
     def forbid(self, together: tuple[tuple[Instance, Option], ...]) -> None:
-        """These options do not go together: they need one another."""
+        """Forbid a cycle: these options must not all be chosen."""
         circle = {i for i, _ in together}
         if all(circle.intersection(o.needs) for _, o in together):
             for row in formulas(self.problem, self.of, circle):
@@ -131,7 +132,8 @@ class ProgramOfChoices:
         return CutSets(self.problem, self.of, self._groups)
 
     def tighten(self, x: Array) -> bool:
-        """Write rows that a solution of the relaxation breaks; whether there are any.  A few times only."""
+        """Add rows that a solution of the relaxation violates; return whether there were any.  This is done a few
+        times only."""
         new = list(self._cut_sets.broken(x.tolist())) if self._turns else []
         self._turns -= bool(new)
         self._cuts += new
@@ -165,7 +167,8 @@ class ProgramOfChoices:
         return IntegerProgram(matrix, low, costs / self.scale, np.zeros(self.size), most, options)
 
     def rounded(self, x: Array) -> Choice:
-        """Per instance the option with the greatest part of a solution; KeyError where something needed has none."""
+        """For each instance the option with the largest fraction in a solution; KeyError if a needed instance has
+        none."""
         best: Choice = {}
         taken = np.round(x, 6).tolist()
         for i, numbers in self.of.items():

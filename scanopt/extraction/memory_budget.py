@@ -31,9 +31,9 @@ _TRIES = 8
 
 
 def budget_of(memory: float | None, found: Extraction, assumed: bool) -> float:
-    """The bytes that a program may hold: as given, or what is free where that may matter.
+    """The bytes that a program may hold: as given, or the free memory if that may matter.
 
-    assumed: whether sizes are, which tell nothing of what will be free.
+    assumed: whether sizes are assumed; then free memory tells nothing.
     """
     if memory is None:
         memory = available() if found.held > NEGLIGIBLE and not assumed else math.inf
@@ -41,7 +41,7 @@ def budget_of(memory: float | None, found: Extraction, assumed: bool) -> float:
 
 
 def fits(found: Extraction, budget: float) -> bool:
-    """Whether a choice holds no more than it may.  (Its peak is at most twice what it makes.)"""
+    """Whether a choice is within the budget.  (Its peak is at most twice the bytes that it makes.)"""
     return 2 * found.held <= budget or found.peak <= budget
 
 

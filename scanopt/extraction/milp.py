@@ -46,7 +46,7 @@ class Solution:
 
 
 def solve(problem: Problem, seconds: float, most: float = np.inf) -> Solution | None:
-    """The cheapest causal choice, or None when time ran out before any was found, or there is no memory to look.
+    """The cheapest causal choice, or None if time ran out before any was found, or memory is short.
 
     most: the cost of a known choice; only cheaper ones are of interest, though a large model may still find others.
     """
@@ -54,7 +54,7 @@ def solve(problem: Problem, seconds: float, most: float = np.inf) -> Solution | 
 
 
 class Solver:
-    """The searches for one problem: what the first one learns serves the second."""
+    """The searches for one problem; the second reuses what the first one learned."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -63,9 +63,9 @@ class Solver:
         self._relaxed: Relaxed | None = None
 
     def relax(self, seconds: float) -> Solution | None:
-        """The choice nearest to the solution of the relaxation; proven where it is that solution.
+        """The choice nearest to the solution of the relaxation; proven if it is that solution.
 
-        None where that is no choice, or has no order, or time ran out, or there is no memory to look.
+        None if that is no choice or has no order, or if time or memory ran out.
         """
         least, core = _ADDRESSES
         if addresses_left() < least + core * (os.cpu_count() or 1):  # where SciPy's parts find too few, they wait
@@ -83,7 +83,8 @@ class Solver:
         return self.near
 
     def _tighter(self, model: ProgramOfChoices, program: IntegerProgram, found: Relaxed) -> bool:
-        """Take the choice nearest to a solution of the relaxation.  Whether more rows were found, to solve it again."""
+        """Take the choice nearest to a solution of the relaxation; return whether rows were added, to solve it
+        again."""
         try:
             choice = model.rounded(found.x)
             schedule = order(self.problem, choice)
@@ -129,14 +130,14 @@ class Solver:
         return near
 
     def _program(self, model: ProgramOfChoices, most: float) -> IntegerProgram:
-        """The rows known by now, without options that the relaxation rules out."""
+        """The rows known so far, without options that the relaxation rules out."""
         program = model.program()
         if self._relaxed is None or not np.isfinite(most):
             return program
         return self._relaxed.narrowed(program, most / model.scale * (1 + _GAP))
 
     def _better(self, near: Solution | None, found: Solution) -> Solution:
-        """The cheaper of two; what is ruled out by the cost of one is no cheaper than that."""
+        """The cheaper of two choices; what the cost of one rules out is not cheaper."""
         if near is None:
             return found
         bound = max(near.bound, min(found.bound, self.problem.total(near.choice)))
@@ -146,9 +147,9 @@ class Solver:
 
 
 def _apart(call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-    """What a call gives, made in a thread that ends.
+    """The result of a call, made in a thread that ends.
 
-    HiGHS keeps threads for each thread that calls it, and waits for ever in a process forked from that thread.
+    HiGHS keeps threads for each thread that calls it, and would wait forever in a process forked from that thread.
     """
     with ThreadPoolExecutor(1) as passing:
         return passing.submit(call, *args, **kwargs).result()

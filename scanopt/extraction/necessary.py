@@ -1,4 +1,4 @@
-"""What every choice uses, however the rest of it is chosen."""
+"""What every choice uses, whichever options it takes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Group = tuple["Instance", ...]
 
 
 def groups_of(problem: Problem) -> list[Group]:
-    """The strongly connected components of what instances may be made of, each after all that it may use."""
+    """The strongly connected components of the dependencies of instances, each after all that it may use."""
     parts = {i: list(dict.fromkeys(j for o in os for j in o.needs)) for i, os in problem.options.items()}
     members: dict[Instance, list[Instance]] = {}
     for i, g in components(parts).items():
@@ -58,7 +58,7 @@ def always_used(problem: Problem, groups: Sequence[Group]) -> set[Group]:
 
 
 def needs_of(ways: Sequence[Sequence[Iterable[int]]]) -> list[int]:
-    """Per group what it cannot do without, itself included: a number with a bit for each group.
+    """For each group all groups that it cannot do without, itself included, as the bits of a number.
 
     ways: of each group, after those of all that it may need, what each of its ways needs.
 
@@ -72,7 +72,7 @@ def needs_of(ways: Sequence[Sequence[Iterable[int]]]) -> list[int]:
 
 
 def _common(ways: Iterable[Iterable[int]], needed: Sequence[int]) -> int:
-    """What all of these ways need."""
+    """The needs that all of these ways share."""
     out = -1
     for parts in ways:
         union = 0

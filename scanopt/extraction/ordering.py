@@ -1,7 +1,7 @@
-"""Putting a choice of forms in order, loops as units; a choice that has no order is not causal.
+"""Orders a choice of forms for evaluation, loops as units; a choice without an order is not causal.
 
-Inside a loop a state's update may come after its uses (it is read one step later).  Everything
-that enters a loop comes before the loop, everything that a loop leaves comes after it.
+Inside a loop a state's update may come after its uses, since it is read one step later.  Everything that enters a loop
+comes before the loop, everything that leaves it comes after it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def reached(choice: Choice, roots: tuple[Instance, ...]) -> Choice:
 
 
 def order(problem: Problem, choice: Choice) -> EvaluationOrder:
-    """The schedule of a choice.  Raises AcausalError when there is none."""
+    """The schedule of a choice.  Raises AcausalError if there is none."""
     places = places_of(problem, choice)
     before: dict[Instance | None, dict[Instance, dict[Instance, Instance]]] = {}
     members: dict[Instance | None, list[Instance]] = defaultdict(list)
@@ -83,7 +83,7 @@ def places_of(problem: Problem, choice: Iterable[Instance]) -> dict[Instance, tu
 def meet(
     places: dict[Instance, tuple[Instance, ...]], i: Instance, j: Instance
 ) -> tuple[Instance | None, Instance, Instance]:
-    """The innermost loop around both, and which of its members must come before which."""
+    """The innermost loop around both, and which of its members must come first."""
     around, other = places[i], places[j]
     n = len(around)
     if around is not other:
@@ -121,7 +121,7 @@ def _visit(
     out: list[Instance],
     choice: Choice,
 ) -> None:
-    """Depth first, without recursion; done[i] is False while i waits for what comes before it."""
+    """Depth-first search, without recursion; done[i] is False while i waits for its predecessors."""
     path: list[tuple[Instance, list[Instance]]] = []
 
     def enter(i: Instance) -> None:

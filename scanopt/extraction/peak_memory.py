@@ -1,8 +1,8 @@
-"""How many bytes a choice holds at its peak, when it runs in the order of its schedule.
+"""The peak memory of a choice, in bytes, when it runs in the order of its schedule.
 
-Arguments and constants do not count, since they exist before; copies of them that are results do.  Outside of loops an
-array is freed after its last use, uses of arrays that share its memory (a transpose, a slice) included.  A loop holds
-everything that its steps compute until it is over, inner loops included; while it computes its largest value again, it
+Arguments and constants do not count, since they exist before; copies of them that are results do.  Outside loops an
+array is freed after its last use, or that of an array that shares its memory (a transpose, a slice).  A loop holds
+everything that its steps compute until it ends, inner loops included; while it computes its largest value again, it
 also holds that of the step before.
 """
 
@@ -20,7 +20,7 @@ __all__ = ["peak"]
 
 
 def peak(problem: Problem, choice: Choice, schedule: EvaluationOrder) -> float:
-    """The most bytes that a choice holds at one time: no less than it takes, but for copies inside operators."""
+    """An upper bound on the bytes that a choice holds at one time, except for copies inside operators."""
     places = places_of(problem, choice)
     position = {i: n for n, i in enumerate(schedule.items)}
     when = {i: position[around[0] if around else i] for i, around in places.items()}
@@ -56,13 +56,13 @@ def _copied(problem: Problem, choice: Choice) -> Iterator[float]:
 
 
 def _begin(i: Instance, o: Option, when: Mapping[Instance, int]) -> int:
-    """What a loop keeps is there from its first step on."""
+    """Allocate the arrays that a loop keeps: they exist from its first step on."""
     assert o.form is not None
     return when[o.needs[0]] if o.form.kind in KEPT else when[i]
 
 
 def _last_uses(choice: Choice, when: Mapping[Instance, int], last: dict[Instance, int]) -> dict[Instance, int]:
-    """When everything is read last, by itself or by what shares its memory.  last: what is known of it."""
+    """The last use of each array, by itself or by arrays that share its memory.  last: the uses known so far."""
     for i, o in choice.items():
         for j in (i, *o.all_needs):
             last[j] = max(last.get(j, 0), when[i])

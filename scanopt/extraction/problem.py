@@ -59,7 +59,7 @@ class Option:
 
     @property
     def all_needs(self) -> tuple[Instance, ...]:
-        """Everything that must be chosen with it."""
+        """All instances that must be chosen with it."""
         return (*self.needs, *self.updates)
 
 
@@ -75,7 +75,7 @@ class Limit:
     price: float = 0.0
 
     def excess(self, held: float) -> float:
-        """What a choice that makes so many bytes costs beyond its prices."""
+        """The extra cost of a choice that makes this many bytes."""
         return self.price * max(0.0, held - self.bytes)
 
 
@@ -117,7 +117,7 @@ class Problem:
             self._allow_more_phases()
 
     def usable(self, f: Form) -> bool:
-        """Whether a form can be computed at all."""
+        """Whether a form can be computed."""
         return self.sizes.usable(f) and (f.operator is None or recipe(f.operator, self._operands(f)) is not None)
 
     def _operands(self, f: Form) -> tuple[Operand, ...]:
@@ -145,7 +145,7 @@ class Problem:
             yield clock, base | self._earliest(clock, closure((*kept[clock], *never), waiting), there)
 
     def _late(self, f: Form) -> tuple[int, ...]:
-        """What a form needs one step later: new values of states, and what ends the loop."""
+        """The arguments that a form needs one step later: updates of states, and end conditions."""
         if f.kind not in ("seq", "delay", "hold"):
             return ()
         until = self.graph.clocks[f.clock].until
@@ -179,7 +179,7 @@ class Problem:
             late = found
 
     def _complete(self) -> bool:
-        """Find all options; whether every result has one."""
+        """Find all options; return whether every result has one."""
         self.options = {}
         self._expand()
         self._prune()
@@ -207,7 +207,7 @@ class Problem:
 
     @cached_property
     def _carried(self) -> dict[int, list[int]]:
-        """Per clock the new values of its states."""
+        """The updates of the states of each clock."""
         states = dict.fromkeys((f.clock, f.state) for fs in self._forms.values() for f in fs if f.kind == "delay")
         out: dict[int, list[int]] = defaultdict(list)
         for clock, state in states:
@@ -215,7 +215,7 @@ class Problem:
         return out
 
     def _floor(self, f: Form, clock: int, late: Mapping[int, int]) -> int:
-        """The phase that a form waits for beside what it is made of.  late: 0 where it has none."""
+        """The phase that a form waits for, beside those of its arguments.  late: 0 if it has none."""
         floor = 0
         if f.kind in ("seq", "delay", "hold") and clock in self._around[f.clock]:
             # A state of another clock does not tie the phases of this one together.
@@ -248,7 +248,7 @@ class Problem:
         return [o for f in forms for o in self._ways(i, f) if i not in o.needs]
 
     def _in_time(self, i: Instance, f: Form) -> bool:
-        """Whether the phases of i are late enough for what f is made of."""
+        """Whether the phases of i are late enough for the arguments of f."""
         clock = self.sizes.of[i.id].clock
         return all(
             self.earliest[c].get(a, MAX_PHASES) <= p

@@ -1,4 +1,4 @@
-"""The linear relaxation of an integer program, whose solution nearly always is a choice, and so the cheapest one."""
+"""The linear relaxation of an integer program; its solution is nearly always a choice, and then the cheapest one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Relaxed:
     reduced: Array
 
     def narrowed(self, program: IntegerProgram, most: float) -> IntegerProgram:
-        """The program without options that no solution of at most this cost takes or leaves."""
+        """The program without the options that a solution of at most this cost must take or must leave."""
         left = most - self.bound
         never, ever = (program.options & (prices > left) for prices in (self.reduced, -self.reduced))
         return replace(
@@ -35,10 +35,9 @@ class Relaxed:
 
 
 def relaxed(program: IntegerProgram, seconds: float) -> Relaxed | None:
-    """A solution of the relaxation; None where none was found in the time.
+    """A solution of the relaxation; None if none was found in time.
 
-    The bound is computed here from what the solver gives as prices of rows, and holds whatever they are as long as none
-    is negative.
+    The bound is computed here from the solver's dual values, and holds for any dual values that are not negative.
     """
     from scipy.optimize import linprog
 

@@ -1,6 +1,6 @@
 """Programs for other sizes, from the same e-graph.
 
-Only searches that a count limits take part, and no clock: the same sizes give the same program, on every machine.
+All searches here are limited by a count, not a clock, so the same sizes give the same program on every machine.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Chosen:
         return Extraction(problem, choice, self.schedule, total(choice), 0.0, self.method, False)
 
     def only(self) -> TermGraph:
-        """The graph with the forms that the program is made of, and no other."""
+        """The graph restricted to the forms of the program."""
         forms = sorted(((i.id, o.form) for i, o in self.choice.items() if o.form), key=lambda x: x[0])
         classes = {c: list(dict.fromkeys(f for _, f in same)) for c, same in itertools.groupby(forms, lambda x: x[0])}
         return replace(self.graph, classes=classes)
@@ -73,7 +73,7 @@ def for_sizes(
 
 
 def _kept(first: Chosen, operands: Mapping[str, Operand], cost: CostModel) -> Extraction | None:
-    """The first program at other sizes; None where that takes the whole e-graph."""
+    """The first program at other sizes; None if that needs the whole e-graph."""
     try:
         own = first.only()
         return first.at(Problem(own, Sizes(own, operands), cost))

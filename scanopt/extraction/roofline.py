@@ -1,8 +1,8 @@
-"""Rooflines: the operations and bytes that a computation cannot do without, and the time a machine takes for them.
+"""Rooflines: the operations and bytes that a computation needs at least, and the time a machine takes for them.
 
-No program that computes the same values in the same operations is faster than `MachineLimits.seconds`: each operation
-is done once, and each array that is read or made passes between memory and processor once, at the rates measured.
-A multiply-add counts as two operations, any other operation on an element as one, a copy as none.
+No program that computes the same values by the same operations is faster than `MachineLimits.seconds`: each operation
+is done once, and each array that is read or made moves between memory and processor once, at the measured rates.  A
+multiply-add counts as two operations, any other operation on an element as one, a copy as none.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _COPIES = ("free", "memory", "gather")
 
 @dataclass(frozen=True)
 class Need:
-    """What a computation cannot do without.
+    """The least work of a computation.
 
     operations: on numbers, by their dtype.  bytes: of what it reads from elsewhere and leaves behind.
     """
@@ -37,7 +37,7 @@ class Need:
 
     @classmethod
     def all_of(cls, needs: Iterable[Need]) -> Need:
-        """What several computations need, one after the other."""
+        """The work of several computations, one after the other."""
         together, moved = dict[str, float](), 0.0
         for need in needs:
             moved += need.bytes
@@ -70,7 +70,7 @@ class MachineLimits:
     source: str = ""
 
     def seconds(self, need: Need) -> tuple[float, str]:
-        """The least seconds, and what they are spent on: "operations" or "bytes"."""
+        """The least number of seconds, and the bottleneck: "operations" or "bytes"."""
         rates = self.operations
         computing = sum(n / rates["float32" if x in ("float32", "float16") else "float64"]
                         for x, n in need.operations.items())  # fmt: skip
