@@ -25,7 +25,7 @@ class CompiledProgram(Protocol):
 
     @property
     def source(self) -> str:
-        """The text that runs, for people."""
+        """The source text, for readers."""
         ...
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:

@@ -145,7 +145,7 @@ def _file(text: str) -> str:
 def _in_c_order(
     xp: Any, bind: Callable[[Op], Callable[..., Any]], kinds: Mapping[Op, Collection[str]]
 ) -> Callable[[Op], Callable[..., Any]]:
-    """The functions of ops whose rounding depends on how arguments lie in memory, for arguments in C order.
+    """The functions of ops whose rounding depends on memory layout, for arguments in C order.
 
     kinds: of the dtypes of their arguments in the program.
     """
@@ -162,7 +162,7 @@ def _in_c_order(
 
 
 def _namespace(source: Source, xp: Any, bind: Callable[[Op], Callable[..., Any]]) -> dict[str, Any]:
-    """All that the text can reach: no builtin but these four, no module."""
+    """The names that the text can use: four builtins, no modules."""
     return {
         "__builtins__": {"len": len, "range": range, "zip": zip},
         "__name__": "scanopt program",

@@ -1,7 +1,7 @@
-"""Operators that CuPy computes in another way than NumPy: here they give NumPy's values and errors.
+"""Operators that CuPy computes differently from NumPy: here they give NumPy's values and errors.
 
-On a device, arrays of indices wrap around; when several values are put into one place, any of them may stay; the
-remainder of floats has another formula; and floats that do not fit into an integer dtype become other numbers.
+On a device, index arrays wrap around; if several values are put into one place, any of them may win; the remainder of
+floats has another formula; and floats that do not fit into an integer dtype become other numbers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Array = Any
 
 
 class Watch(threading.local):
-    """Whether an index was out of range, noted on the device and asked for once, at the end of a call.
+    """Whether an index was out of range: noted on the device, and read once, at the end of a call.
 
     at_once: it is asked for at each index, so that the error names it.
     """
@@ -38,7 +38,7 @@ class Watch(threading.local):
         self.flags, self.at_once = [], at_once
 
     def look(self, bad: Array, index: Array, length: int, axis: int) -> None:
-        """Note that some indices are out of range.  Raises IndexError at once where that is asked for."""
+        """Note that some indices are out of range.  Raises IndexError at once if requested."""
         found = bad.any()
         if not self.at_once:
             self.flags = [self.xp.logical_or(self.flags[0], found)] if self.flags else [found]
@@ -123,7 +123,7 @@ def _parts(entry: Any) -> int:
 
 
 def _last_of_each(xp: Any, x: Array, key: Any, y: Array) -> Array:
-    """What is put into each place of a part: of several values for one place, always the last."""
+    """The values to put into each place of a part: if there are several for one place, the last."""
     part = xp.broadcast_to(xp.zeros((), "bool"), x.shape)[key]
     order = xp.arange(1, part.size + 1, dtype="uint64").reshape(part.shape)
     last = xp.zeros(x.shape, "uint64")
@@ -199,7 +199,7 @@ def _spacing(op: Op, xp: Any, watch: Watch) -> Callable[..., Any]:
 
 
 def _cast(op: Op, xp: Any, watch: Watch) -> Callable[..., Any]:
-    """Casts of floats to integers as x86 has them: what no integer is near becomes the least one, then wraps."""
+    """Casts of floats to integers as on x86: a value that no integer is near becomes the least one, then wraps."""
     plain, new = op.bind(xp), np.dtype(op.options["dtype"])
     if new.kind not in "iu":
         return plain

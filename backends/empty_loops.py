@@ -1,4 +1,4 @@
-"""What is left of a loop that runs no step: arrays without rows, found without running the body."""
+"""Results of a loop that runs no step: arrays without rows, found without running the body."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["no_steps"]
 
 
 def no_steps(xp: Any, loop: Loop, outer: Sequence[str]) -> Callable[..., list[Any]]:
-    """A function of the values of the names `outer` that gives what the loop keeps."""
+    """A function of the values of the names `outer` that returns what the loop keeps."""
 
     def empty(*values: Any) -> list[Any]:
         known = {name: concrete(v) for name, v in zip(outer, values, strict=True)}

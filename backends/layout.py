@@ -1,6 +1,6 @@
-"""What is looked up for each name while source text is written: its type, its place, where it lives.
+"""Facts about each name that the writer of source text looks up: its type, its place, its memory.
 
-Nothing is decided here: what lives where are relations, derived by the rules of `scanopt.rewrites.inplace`.
+Nothing is decided here: memory is assigned by relations, derived by the rules of `scanopt.rewrites.inplace`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["Layout", "layout"]
 
 @dataclass(frozen=True)
 class Layout:
-    """What the writer of source text needs to know of each name.
+    """What the writer of source text looks up about each name.
 
     number: loops by id, in the order of Program.loops().  path: the loops and the sides of branches
     around a name (see `Names`); scope: the loops alone.  varies: loops over whose steps its shape
@@ -74,7 +74,7 @@ def layout(program: Program) -> Layout:
 
 
 def _views(program: Program) -> Iterator[str]:
-    """What may be no array of its own, by the kind of step that makes it."""
+    """The names that may be views of other arrays, by the kind of step that defines them."""
     for step in program.walk():
         if isinstance(step, Compute):
             if step.op.view and step.args:

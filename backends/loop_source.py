@@ -100,7 +100,7 @@ class LoopWriter:
         return "el"
 
     def _end(self) -> None:
-        """What is left to do: buffers for the next call, times."""
+        """Finish a loop: buffers for the next call, times."""
         p, me = self.parent, self.me
         for name in self.layout.reset_by.get(me, ()):
             if name in p.kept:
@@ -111,7 +111,7 @@ class LoopWriter:
             p.line(f"record({number}, {steps}, {in_step}, k{me}, g{me})")
 
     def _reset_buffers(self) -> None:
-        """Buffers that start anew at each run of this loop, those of inner loops included."""
+        """Buffers that are reset at each run of this loop, including those of inner loops."""
         names: list[str] = []
         for name in self.layout.reset_by.get(self.me, ()):
             place = self.layout.places[name]
@@ -225,7 +225,7 @@ class LoopWriter:
             self.parent.line(text)
 
     def _take(self, step: Compute) -> None:
-        """Before the first use of a buffer: the one of the last call, if it was kept and fits."""
+        """Before the first use of a buffer: reuse that of the last call, if it was kept and fits."""
         p = self.parent
         if step.out in p.kept:
             name, number = p.name(step.out), str(p.kept[step.out])
@@ -354,7 +354,7 @@ class LoopWriter:
                 self.parent.line(f"if {self.t} + 1 == len({out}) < {most}: {out} = grow({out}, {most})")
 
     def _move_on(self) -> None:
-        """The states of this step become those of one step ago, all at once."""
+        """Advance: the states of this step become those of one step ago, all at once."""
         moves: list[Assignment] = []
         for i, state in enumerate(self.loop.states):
             rows, new = self.rows[i], self.parent.name(state.update)

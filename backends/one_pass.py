@@ -183,7 +183,7 @@ class Tiles:
 def one_pass(
     launcher: Launcher, function: Any, given: tuple[Any, ...], start: Array, out: Array, n: int, lanes: int
 ) -> Array:
-    """Write all rows; whether two chunks did not meet, an array of one number.
+    """Write all rows; return whether two chunks disagreed where they meet, as an array of one number.
 
     given: factors and terms, each with the elements from row to row and from lane to lane.
     """

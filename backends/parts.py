@@ -1,4 +1,4 @@
-"""The functions of a source text: code that is nested too deeply becomes a function, called where the code was.
+"""Functions of a source text: code that is nested too deeply becomes a function, called in its place.
 
 CPython refuses more than 20 nested loops and more than 100 levels of indentation.  The arguments of such a function are
 the names that it reads, its results those that are read later, including names that it assigns again.

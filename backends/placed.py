@@ -1,4 +1,4 @@
-"""A program that runs on NumPy arrays, called with arrays that lie on a device."""
+"""A NumPy program, called with arrays that may be on a device."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Placed"]
 
 
 class Placed:
-    """A program where its arguments are: on a device if one of them is there and `follow` holds.
+    """A program that runs where its arguments are: on a device if one of them is there and `follow` holds.
 
     host: it, made for NumPy arrays, whose attributes this has.
     """

@@ -1,8 +1,8 @@
 """Scratch arrays that loops leave for the next call: which ones, and where they are kept between calls.
 
-A value computed in a loop, in an array that each step overwrites, may be computed in the same array
-at the next call, if no name outside of the loop holds that array.  Where the arguments of the
-operator that computes it have other shapes, a new array is made.
+A value that is computed in a loop, in an array that each step overwrites, may be computed in the same array at the next
+call, if no name outside the loop refers to it.  If the arguments of its operator have other shapes, a new array is
+made.
 """
 
 from __future__ import annotations

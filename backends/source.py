@@ -189,7 +189,7 @@ class Writer:
         return self.ops[op]
 
     def _unused(self, name: str) -> str:
-        """A name that nothing has yet.  taken: by name the number that it was last given with."""
+        """An unused name.  taken: by name the number that it was last given with."""
         bad = keyword.iskeyword(name) or re.fullmatch(r"[a-z]\d+\w*|[bf]_.*|part_.*|kernel_.*|_.*|\d.*|", name)
         i, found = self.taken.get(name, 0), name
         while found in self.taken or (bad and found == name):
@@ -280,7 +280,7 @@ class Writer:
     def branch(
         self, step: Branch, write: Callable[[tuple[Step, ...]], None], leave: Callable[[tuple[Step, ...]], None]
     ) -> None:
-        """A branch.  write: writes the steps of one side; leave: what else is to do at its end."""
+        """Write a branch.  write: writes the steps of one side; leave: what else to do at its end."""
         test = self.name(step.condition)
         if not step.then and not step.otherwise:
             for r in step.results:
@@ -332,14 +332,14 @@ class Writer:
         return f"{plain}s" if plain[0] == "x" else plain
 
     def _forget(self, position: int, step: Step, mine: set[str]) -> None:
-        """Let go of arrays that nothing reads any more, and of what a loop leaves behind."""
+        """Release arrays that nothing reads any more, and what a loop leaves behind."""
         if isinstance(step, Loop) and id(step) not in self.apart:
             LoopWriter(self, step).forget()
         read = [n for n in dict.fromkeys(names_read(step)) if n in mine]
         self._delete([n for n in read if self.layout.last_use.get(n) == position])
 
     def _leave(self, steps: tuple[Step, ...]) -> None:
-        """At the end of a side, let go of all its arrays."""
+        """At the end of a side, release all its arrays."""
         made = [n for step in steps for n in names_made(step)]
         self._delete([n for n in made if self.layout.last_use.get(n, len(steps)) == len(steps)])
 
@@ -365,7 +365,7 @@ class Writer:
     # What loops need
 
     def empty(self, loop: Loop) -> str:
-        """The call that gives what is kept of a loop without steps."""
+        """The call that computes what a loop without steps keeps."""
         inner = set(made_in(loop, ()))
         outer = tuple(n for n in dict.fromkeys(names_read(loop)) if n not in inner)
         name = f"no_steps_{len(self.empties)}"

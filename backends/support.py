@@ -1,4 +1,4 @@
-"""What generated source text calls besides operators: checks, buffers, results."""
+"""Functions that generated source text calls besides operators: checks, buffers, results."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _buffers(xp: Any) -> dict[str, Callable[..., Any]]:
         return row
 
     def spare(row: Array, *others: Array) -> Array | None:
-        """A row that can be written to, if a result of it and others has just its shape."""
+        """A row that may be overwritten, if a result of these operands has exactly its shape."""
         fits = np.broadcast_shapes(row.shape, *(x.shape for x in others)) == row.shape
         writable = row.flags.c_contiguous and getattr(row.flags, "writeable", True)
         return row if fits and writable else None
@@ -66,7 +66,7 @@ def _buffers(xp: Any) -> dict[str, Callable[..., Any]]:
         return min(n, int(rows))
 
     def room(n: int) -> int:
-        """Rows to begin with when at most n will be written."""
+        """The initial number of rows if at most n will be written."""
         return n if n < FIRST_ROOM else FIRST_ROOM
 
     def grow(rows: Array, n: int) -> Array:
@@ -80,7 +80,7 @@ def _buffers(xp: Any) -> dict[str, Callable[..., Any]]:
         return rows if len(rows) == n else rows[:n].copy()
 
     def recent(rows: Array, n: int) -> Array:
-        """After n writes in a circle: the rows written last, oldest first."""
+        """After n writes to a ring buffer: the rows written last, oldest first."""
         if n <= len(rows) or not len(rows):
             return cut(rows, n)
         return xp.roll(rows, -(n % len(rows)), axis=0)

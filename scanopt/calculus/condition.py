@@ -42,11 +42,11 @@ class Condition:
         return fact.pattern.format(*parts) if fact.pattern else f"({' '.join([fact.name, *parts])})"
 
     def stated(self) -> str:
-        """The condition in egglog's syntax, to be noted as true."""
+        """The condition in egglog's syntax, to be asserted."""
         return noted(self.fact, *map(egglog_text, self.args))
 
     def variables(self) -> set[str]:
-        """Names of the variables that it speaks of."""
+        """Names of the variables in it."""
         return {v for a in self.args if isinstance(a, Term) for v in a.variables()}
 
     def __str__(self) -> str:
@@ -140,7 +140,7 @@ class Fact:
         return Condition(self.name, args)
 
     def same_as(self, other: Fact) -> bool:
-        """Whether both say the same."""
+        """Whether both have the same meaning."""
         mine, its = ((x.name, x.sorts, x.meaning, x.kind, x.rules, x.pattern) for x in (self, other))
         return mine == its
 

@@ -1,8 +1,8 @@
-"""The sorts, constructors and functions of the calculus, for egglog; what they mean is said in `terms`.
+"""The sorts, constructors and functions of the calculus, for egglog; `terms` gives their meaning.
 
-Rows of a constructor can be hidden (`subsume`), so each query of one looks through all its rows for those that are not,
-and indexes what it finds anew.  Operators and lists, which are never hidden, are the largest tables and the ones that
-most rules read: queries look them up in functions, which have neither cost.
+Rows of a constructor can be hidden (`subsume`), so each query of one scans all its rows for those that are visible, and
+indexes them anew.  Operators and lists, which are never hidden, are the largest tables and those that most rules read:
+queries look them up in functions, which have neither cost.
 """
 
 from __future__ import annotations

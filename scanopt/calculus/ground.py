@@ -1,8 +1,8 @@
-"""Terms without variables in queries: each has a name, so that no query looks up a term in a term without variables.
+"""Ground terms in queries: each gets a name, so that no query looks up a ground term inside another.
 
-egglog 13.2 answers such queries wrongly: of f(g(1), a) and f(g(1), b) it may find that they are equal, which they are
-not.  (Of 20,000 random queries without such terms none was answered wrongly; of 3,000 with them, two.)  Also, an
-operator with parameters is several nodes deep: each is one more join for every rule that speaks of it.
+egglog 13.2 answers such queries wrongly: it may find that f(g(1), a) and f(g(1), b) are equal, which they are not. (Of
+20,000 random queries without such terms none was answered wrongly; of 3,000 with them, two.)  Also, an operator with
+parameters is several nodes deep, and each node is one more join for every rule that mentions it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def with_named_terms(query: str, name: str) -> tuple[str, str]:
 
 
 def ground_terms(query: str) -> Iterator[str]:
-    """The terms without variables in a query that hold other terms."""
+    """The ground terms in a query that contain other terms."""
     todo = [x for a in parsed(query) if isinstance(a, tuple) for x in a[1:]]
     while todo:
         x = todo.pop()

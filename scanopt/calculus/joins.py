@@ -1,7 +1,7 @@
-"""Types of values in queries: those that must be equal are compared once the values are known, not joined by.
+"""Types of values in queries: types that must be equal are compared once the values are known, not joined by.
 
-A query is answered variable by variable, and a variable that many atoms share comes early.  Of a dtype that two values
-share this is the worst place to begin: nearly all values of a program have the same one.
+A query is answered variable by variable, and a variable that many atoms share comes early.  A shared dtype is the worst
+variable to begin with: nearly all values of a program have the same one.
 """
 
 from __future__ import annotations

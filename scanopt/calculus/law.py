@@ -113,7 +113,7 @@ class Law:
 
     @property
     def makes_forms(self) -> bool:
-        """Whether its right side may be new: neither a value of the left side, nor asked for as there already."""
+        """Whether its right side may be new: neither a value of the left side, nor required to exist."""
         return self.equation.right.args is not None and not self.equation.found
 
     def without(self, condition: int) -> Law:
@@ -125,7 +125,7 @@ class Law:
         return replace(self, equation=replace(self.equation, when=when))
 
     def unbound(self) -> set[str]:
-        """Variables that neither the left side nor a condition says anything of: there must be none."""
+        """Variables that neither the left side nor a condition binds: there must be none."""
         e = self.equation
         bound = e.left.variables() if e.left.args is not None else set[str]()
         for c in e.when:

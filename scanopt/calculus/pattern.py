@@ -18,7 +18,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Atom:
-    """A part of a rule: what is looked up (`=`, `!=`, `>=` and their like), or what is done (set, union, subsume)."""
+    """A part of a rule: a query (`=`, `!=`, `>=` and their like), or an action (set, union, subsume)."""
 
     head: str
     args: tuple[Term | int | str, ...]
@@ -78,11 +78,11 @@ class Term:
                 yield from (self.head, *((first, *others) if self.args else ()))
 
     def is_(self, other: Term | int | str) -> Atom:
-        """The atom "both are equal", to be looked up."""
+        """The query "both are equal"."""
         return Atom("=", (self, other))
 
     def differs_from(self, other: Term | int | str) -> Atom:
-        """The atom "both differ, as far as is known", to be looked up."""
+        """The query "both differ, as far as is known"."""
         return Atom("!=", (self, other))
 
     def equals(self, other: Term | int | str) -> Atom:
@@ -90,7 +90,7 @@ class Term:
         return Atom("union", (self, other))
 
     def gets(self, value: Term | int | str) -> Atom:
-        """The atom that notes the value of a function: dtype(v).gets(d)."""
+        """The atom that sets the value of a function: dtype(v).gets(d)."""
         return Atom("set", (self, value))
 
     def variables(self) -> set[str]:

@@ -1,1 +1,1 @@
-"""One compilation and what it gives: plan, compiled function, its calls, report and explanation."""
+"""One compilation: the plan, the compiled function, its calls, its report and explanation."""

@@ -58,7 +58,7 @@ class Alternatives:
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a function that was optimized before."""
+    """Results that are kept of a function that was optimized before."""
 
     program: Program
     report: Report

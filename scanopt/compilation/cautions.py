@@ -1,4 +1,4 @@
-"""Warnings of `function`: about requests that cannot be met, or that are probably mistakes."""
+"""Warnings of `function`: requests that cannot be met, and probable mistakes."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class Function(Runnable, Displayed):
 
     @once
     def alternatives(self) -> Alternatives | None:
-        """What programs for other sizes are chosen from, where that was asked for and costs are of time."""
+        """What programs for other sizes are chosen from, if that was requested and costs are times."""
         asked = self._plan.request
         if asked.optimizes and asked.adapts and unit_of(self._plan.settings.cost):
             return alternatives_of(self._plan)
@@ -220,7 +220,7 @@ class Function(Runnable, Displayed):
 
     @property
     def source(self) -> str:
-        """The text that runs."""
+        """The source text of the program."""
         if self._compiled is None:
             return "# mode='unoptimized': the interpreter runs the graph step by step"
         return str(self._compiled.source)

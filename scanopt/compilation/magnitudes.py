@@ -28,7 +28,7 @@ Region = tuple[int, ...]
 
 
 def magnitude(n: int) -> int:
-    """The power of two next to n > 0, by ratio; 0 for 0.
+    """The power of two nearest to n > 0, by ratio; 0 for 0.
 
     >>> [magnitude(n) for n in (0, 1, 2, 3, 5, 6, 64, 90, 91)]
     [0, 0, 1, 2, 2, 3, 6, 6, 7]
@@ -37,7 +37,7 @@ def magnitude(n: int) -> int:
 
 
 def bounds(n: int) -> tuple[int, int]:
-    """The least and the greatest number that count as n does.
+    """The least and greatest number with the same magnitude as n.
 
     >>> bounds(64), bounds(1), bounds(-3)
     ((46, 90), (0, 1), (-5, -3))

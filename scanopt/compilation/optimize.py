@@ -75,7 +75,7 @@ class Optimized:
 
 @dataclass(frozen=True)
 class _Known:
-    """What is known of operators of certain arguments, for the program as written and as optimized.
+    """Prices and sizes of operators of certain arguments, shared by the programs as written and as optimized.
 
     results: of what type and shape.  evaluations: what they cost, and their bytes.
     """
@@ -99,13 +99,13 @@ _LOOKS = 3
 
 
 class Asking(Protocol):
-    """What asks an e-graph before it is given up: once it is saturated, and once it was read back."""
+    """Questions to an e-graph while it lives: once it is saturated, and once it was read back."""
 
     def ask(self, engine: EGraph, saturation: Saturation) -> None:
-        """Put questions."""
+        """Ask the questions."""
 
     def hear(self, back: ReadBack, graph: TermGraph) -> None:
-        """Take the answers."""
+        """Receive the answers."""
 
 
 def _saturated(

@@ -1,4 +1,4 @@
-"""What one compilation starts from, and what optimization makes of it."""
+"""The starting point of a compilation, and the result of its optimization."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NOT_KEPT = (
 
 @dataclass(frozen=True)
 class Request:
-    """What a compilation was asked for.
+    """The request of a compilation.
 
     laws: those that may fire; None after pickling, which keeps their names, and None for these where the laws or the
     costs are a user's own.  known: all laws that were there to choose from, None for the standard ones.
@@ -132,14 +132,14 @@ class OptimizationPlan:
 
     @once
     def done(self) -> Optimized:
-        """The optimized program; without optimization the one as written."""
+        """The optimized program; the program as written if optimization is off."""
         if self.request.optimizes:
             return optimize(self.program, self.laws, self.settings)
         return Optimized(self.written, self.written, Saturation(), self.program, {})
 
     @property
     def found(self) -> Optimized | None:
-        """What optimization found, if that was asked for before."""
+        """The result of optimization, if it was requested before."""
         made: Optimized | None = vars(self).get("done")
         return made if self.request.optimizes else None
 
@@ -195,7 +195,7 @@ class OptimizationPlan:
 
 
 def checked_cost(cost: CostModel) -> CostModel:
-    """A cost model; the results of a user's own are looked at."""
+    """A cost model; if it is a user's own, its results are checked."""
     if unit_of(cost):
         return cost
     held = getattr(cost, "held", 0.0)

@@ -56,7 +56,7 @@ _LOADED = time.time()
 
 
 def file_of(plan: OptimizationPlan) -> Path | None:
-    """Where the program of a plan is kept; None where it may not be, or there is no place for it."""
+    """The file of a plan's program; None if it may not be kept, or there is no folder for it."""
     if not _may_be_kept(plan):
         return None
     text = "\n".join(map(repr, _told(plan)))
@@ -131,7 +131,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _told(plan: OptimizationPlan) -> Iterator[Any]:
-    """All that decides which program is chosen."""
+    """A text of all that decides which program is chosen."""
     s, program = plan.settings, plan.program
     yield plan.request.backend, plan.request.adapts, s.fp, s.limits, s.extraction_seconds, s.exact, s.in_place, s.memory
     yield "numpy" if s.cost is numpy_cost else s.cost

@@ -1,4 +1,4 @@
-"""What optimization did to one function, in figures."""
+"""The result of optimizing one function, in figures."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Report:
 
     @property
     def fits(self) -> bool:
-        """Whether the program holds no more than it may."""
+        """Whether the program is within the memory budget."""
         return self.memory <= self.budget
 
     def __str__(self) -> str:

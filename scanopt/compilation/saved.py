@@ -61,7 +61,7 @@ class SavedFunction(Runnable):
 
     @property
     def source(self) -> str:
-        """The text that runs."""
+        """The source text of the program."""
         return str(self._compiled.source)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -93,7 +93,7 @@ def load(path: str | Path, backend: str | None = None) -> SavedFunction:
 
 
 def from_text(text: str, backend: str | None = None) -> SavedFunction:
-    """The function of such a text: see `load`.  Raises ValueError."""
+    """The function in such a text: see `load`.  Raises ValueError."""
     return read_json(text, lambda data: _function(data, backend))
 
 

@@ -1,4 +1,4 @@
-"""What a compiled function takes and gives: checking, converting, packing."""
+"""The arguments and results of a compiled function: checking, converting, packing."""
 
 from __future__ import annotations
 
@@ -79,12 +79,12 @@ class Signature:
 
     @once
     def changes(self) -> bool:
-        """Whether a call changes anything: a shared variable or a default value."""
+        """Whether a call changes a shared variable or a default value."""
         return len(self.results) > len(self.outputs)
 
     @once
     def _locks(self) -> list[threading.RLock]:
-        """What a call that changes something holds, always in the same order."""
+        """The locks that a call with changes holds, always in the same order."""
         used = sorted({*self.shared, *self.updates}, key=lambda x: x.serial)
         return [self.lock, *(x.lock for x in used)] if self.changes else []
 
@@ -248,7 +248,7 @@ _MOMENT = lock(whole=True)  # while the values of shared variables are read, or 
 
 
 def _as_it_is(value: Any) -> Array | None:
-    """An argument that needs no conversion but, perhaps, by its dtype; else None."""
+    """An argument that needs no conversion, except perhaps of its dtype; else None."""
     return np.asarray(value) if isinstance(value, np.ndarray | np.generic | float) else None
 
 
@@ -299,7 +299,7 @@ def signature(
 
 
 def _cut(slots: tuple[In, ...]) -> tuple[tuple[In, ...], dict[Variable, Variable]]:
-    """The inputs with new variables for those that are computed, and what stands in the place of which."""
+    """The inputs with new variables in place of computed ones, and a map from these to the new ones."""
     cut = {x.variable: Variable(x.variable.type, x.variable.name) for x in slots if x.variable.owner is not None}
     return tuple(replace(x, variable=cut.get(x.variable, x.variable)) for x in slots), cut
 

@@ -1,4 +1,4 @@
-"""Ablation: what a function would cost, and how fast it would be, without each law and each ruleset."""
+"""Ablation: the cost and speed of a function without each law and each ruleset."""
 
 from __future__ import annotations
 

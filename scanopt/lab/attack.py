@@ -39,7 +39,7 @@ def _none(law: Law) -> Iterable[tuple[str, Program]]:
 
 @dataclass(frozen=True)
 class Finding:
-    """One attack that succeeded: what failed, and on which program.
+    """A successful attack: what failed, and on which program.
 
     counterexample: a program that is made wrong, as text: before, after, values, both results.
     """
@@ -68,7 +68,7 @@ class Attack:
         self._known: dict[Program, tuple[Subject, Saturated]] = {}
 
     def _with_all(self, program: Program) -> tuple[Subject, Saturated]:
-        """A program of the law, and what all laws find in it: looked for once."""
+        """A program of the law, and the e-graph that all laws make of it, cached."""
         if program not in self._known:
             subject = Subject(program, self._ways)
             self._known[program] = subject, subject.saturated(self.laws)
@@ -108,7 +108,7 @@ class Attack:
         return out
 
     def mutations(self) -> list[Mutation]:
-        """What becomes of the law without each of its conditions."""
+        """The outcome for the law without each of its conditions."""
         proofs: list[Proofs] = []
 
         def implied(law: Law, place: int) -> bool:

@@ -1,4 +1,4 @@
-"""A program under attack: what laws make of it, on values of all kinds, against what the interpreter says."""
+"""A program under attack: programs that laws make of it, on values of all kinds, compared with the interpreter."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Ways:
 
 @dataclass(frozen=True)
 class Saturated:
-    """What laws came to: per law its matches, and the e-graph, None where they mixed types, as `error` says.
+    """The result of saturation: matches per law, and the e-graph, None if laws mixed types, as `error` says.
 
     stopped_by: the limit that was hit.
     """
@@ -134,7 +134,7 @@ class Subject:
     def saturated(
         self, laws: Sequence[Law], more: str = "", beside: str = "", limits: Limits | None = None
     ) -> Saturated:
-        """What laws find in it, with further rules and a ruleset of these beside the facts."""
+        """Saturate it, with further rules and a ruleset of these beside the facts."""
         exact = all(x.licence == "exact" for x in laws)
         engine = None
         try:
@@ -150,7 +150,7 @@ class Subject:
     def differences(
         self, laws: Sequence[Law], found: Saturated, tries: int, quick: bool = False, cheapest: bool = False
     ) -> Iterator[Difference]:
-        """What is wrong with programs of the e-graph that laws made: random ones, for few steps and some.
+        """Differences from programs of the e-graph that laws made: random ones, for few steps and some.
 
         quick: no exact search for the cheapest.  cheapest: first the one that is cheap by the usual costs.
         """
@@ -206,6 +206,6 @@ def _some_program(problem: Problem, rng: random.Random, quick: bool) -> Extracti
 
 
 def _random_cost(salt: float, work: Work) -> float:
-    """Costs out of thin air."""
+    """A random cost model."""
     text = f"{work.kind} {work.op} {salt}"
     return random.Random(text).uniform(0.0, 1.0) ** 3 * 100 if work.kind != "loop" else numpy_cost(work) / 100

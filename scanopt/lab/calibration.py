@@ -1,8 +1,7 @@
-"""Measured costs: what operators and loops take on this machine, as a table of costs.
+"""Measured costs: the times of operators and loops on this machine, as a table of costs.
 
-Each operator is called on few elements and on many; the difference is the price of an element, the
-rest that of a call.  What loops take for reading, carrying and keeping rows is the difference of
-loops that do it and loops that do not.
+Each operator is called on few elements and on many; the difference is the price of an element, the rest that of a call.
+The prices of reading, carrying and keeping rows are differences between loops that do it and loops that do not.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ FEW, MANY = 4, 20_000
 
 
 def calibrate(operators: Iterable[str] | None = None, seconds: float = 0.02, loops: bool = True) -> CostTable:
-    """Measure operators and loops, one after the other; what is not measured is as in the default table.
+    """Measure operators and loops, one after the other; whatever is not measured is as in the default table.
 
     operators: names, default: all that there is a sample of.  seconds: for each measurement.
     Raises ValueError for an operator that there is no sample of.

@@ -62,7 +62,7 @@ def attack_on(law: Law, loops: Loops = general) -> Attack:
 
 
 def checked(laws: Sequence[Law], say: Callable[[str], None], loops: Loops = general) -> bool:
-    """Attack each law and say what was found: "stands", or findings with a counterexample.  Whether all stand.
+    """Attack each law and print the outcome: "stands", or findings with a counterexample.  Returns whether all stand.
 
     loops: programs beside its own.
     """
@@ -117,7 +117,7 @@ def follows_from(laws: tuple[str, ...] | None) -> str:
 
 
 def mutated(laws: Sequence[Law], say: Callable[[str], None], loops: Loops = general) -> bool:
-    """Drop each condition of each law in turn and say what goes wrong.  Whether something does, each time."""
+    """Drop each condition of each law in turn and print what goes wrong.  Returns whether something does, each time."""
     survivors = count = 0
     for m in mutations_of(laws, loops):
         count += 1
@@ -128,7 +128,7 @@ def mutated(laws: Sequence[Law], say: Callable[[str], None], loops: Loops = gene
 
 
 def mutations_of(laws: Sequence[Law], loops: Loops = general) -> Iterator[Mutation]:
-    """What goes wrong with each law without each of its conditions."""
+    """The errors that each law without each of its conditions leads to."""
     for x in each("dropping conditions", laws, _name):
         yield from attack_on(x, loops).mutations()
 

@@ -51,7 +51,7 @@ class ProgramsApart:
 
 
 def histories_in(file: Path) -> list[Any]:
-    """What `scanopt explain --json` printed.  Raises NotAHistoryError for any other file."""
+    """The histories that `scanopt explain --json` printed.  Raises NotAHistoryError for any other file."""
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -88,7 +88,7 @@ def compared(left: History, right: History) -> ProgramsApart:
 
 
 def comparison_text(x: ProgramsApart, coloured: bool = False) -> str:
-    """What differs.  coloured: for a terminal."""
+    """The differences as text.  coloured: for a terminal."""
     head = f"{shown(x.name) or 'function'}: "
     if x.same:
         return f"{head}the same program, {cost_text(x.cost[0], x.unit)}"

@@ -1,4 +1,4 @@
-"""Two ways to run one program: do they agree, and if not, the simplest values that show it, as a program."""
+"""Compares two ways to run one program; if they differ, finds the simplest values that show it, as a program."""
 
 from __future__ import annotations
 

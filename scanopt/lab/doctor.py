@@ -1,4 +1,4 @@
-"""What works on this machine: versions, executors tried on a loop, extras that are installed, folders of caches."""
+"""The doctor: versions, executors tried on a loop, installed extras, cache folders."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CACHED = {"kernels": ".so", "programs": ".program"}
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """One thing that was looked at.  state: "works", "missing" or "fails".  advice: what to do, "" for nothing."""
+    """The result of one check.  state: "works", "missing" or "fails".  advice: what to do, "" for nothing."""
 
     name: str
     state: str

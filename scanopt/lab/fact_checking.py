@@ -31,7 +31,7 @@ _TRIES = 2
 
 @dataclass(frozen=True)
 class Outcome:
-    """What becomes of a rule without an atom.
+    """The outcome for a rule without one atom.
 
     kind: "unbound" (there is no such rule), "implied" (by what is left of the body, or by all that ask for the fact),
     "fires" (a law, on a program where it must not), "unsound" (unequal programs are equal), "grows" (the atom only says
@@ -52,7 +52,7 @@ class Outcome:
         return [f"`{self.mutant.fact}`", f"`{rule}`", f"`{self.mutant.atom}`", kind, where]
 
     def told(self) -> dict[str, str]:
-        """It as plain data."""
+        """As plain data."""
         m = self.mutant
         about = {"fact": m.fact, "rule": str(m.whole), "without": str(m.atom), "outcome": self.kind}
         return about | {"detail": self.detail, "witness": self.witness}
@@ -71,12 +71,12 @@ class _Case:
         self._right: set[frozenset[str]] = set()
 
     def difference(self, laws: Sequence[Law], found: Saturated) -> str | None:
-        """What is wrong with programs of an e-graph of it, if anything."""
+        """A wrong result of a program of its e-graph, if there is one."""
         differences = self.subject.differences(laws, found, _TRIES, quick=True, cheapest=True)
         return next((d.text for d in differences), None)
 
     def must_be_right(self, laws: Sequence[Law]) -> None:
-        """Raises RuntimeError where something is wrong with it while all facts are as they are."""
+        """Raise RuntimeError if a result is wrong although all facts are as they are."""
         names = frozenset(x.name for x in laws)
         if names not in self._right and (wrong := self.difference(laws, self.subject.saturated(laws))) is not None:
             raise RuntimeError(f"the program is wrong without any mutant: {wrong}")
@@ -110,7 +110,7 @@ class FactCheck:
         self._search = search
 
     def outcome(self, m: Mutant) -> Outcome:
-        """What becomes of one mutant."""
+        """The outcome for one mutant."""
         if m.unbound:
             return Outcome(m, "unbound", ", ".join(m.unbound))
         if self._chase.implied(m):
@@ -163,7 +163,7 @@ def _case(name: str) -> _Case:
 
 
 def outcomes(names: Sequence[str], search: bool = False) -> Iterator[Outcome]:
-    """What goes wrong without each atom of each rule of some facts (default: all)."""
+    """The outcomes without each atom of each rule of some facts (default: all)."""
     check = FactCheck(search)
     asked = [m for m in mutants() if not names or m.fact in names]
     yield from map(check.outcome, each("dropping atoms", asked, lambda m: m.fact))

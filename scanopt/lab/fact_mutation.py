@@ -49,12 +49,12 @@ class Mutant:
 
     @property
     def left(self) -> Rule:
-        """The rule that is left."""
+        """The remaining rule."""
         return Rule(self.body, self.head)
 
     @property
     def whole(self) -> Rule:
-        """The rule as it is."""
+        """The original rule."""
         return FACTS[self.fact].rules[self.rule]
 
     @property
