@@ -341,7 +341,7 @@ def test_json_round_trip() -> None:
         ({"results": [7]}, "step 2, result 0: expected an object, found int"),
         ({"then": [{"kind": "exec"}]}, "step 2, then, step 0: unknown kind of step 'exec'"),
         ({"condition": "v0"}, "v24 = if v0: TypeError: ifelse needs a bool scalar as condition"),
-        ({"condition": "nothing"}, "'nothing' is not made before it is read"),
+        ({"condition": "nothing"}, "'nothing' is not defined before it is read"),
     ],
 )  # fmt: skip
 def test_broken_branches(changes: dict[str, Any], message: str) -> None:
@@ -372,7 +372,7 @@ def test_broken_results_of_branches(result: dict[str, Any], message: str) -> Non
 
 def test_a_result_is_no_value_of_another() -> None:
     """Nor may two results have one name, or one be read on a side."""
-    for name, message in (("v24", "'v24' is defined twice"), ("v25", "'v25' is not made before it is read")):
+    for name, message in (("v24", "'v24' is defined twice"), ("v25", "'v25' is not defined before it is read")):
         data = json.loads(to_json(gated()))
         first = data["steps"][-1]["results"][0]
         second = {**first, "out": name} | ({} if name == "v24" else {"then": "v25"})

@@ -179,7 +179,7 @@ F3 = {"dtype": "float64", "shape": [3]}
         ("more", 1, "program: unknown field 'more'"),
         ("checks", ..., "program: no field 'checks'"),
         ("outputs", ["v1", 3], "outputs must be a list of names"),
-        ("outputs", ["nothing"], "'nothing' is not made before it is read"),
+        ("outputs", ["nothing"], "'nothing' is not defined before it is read"),
         ("outputs", ["v8"], "'v8' is not defined before it is read, or not visible here"),
         ("notes", {"a": 1}, "notes must be an object of strings"),
         ("inputs/0/type/dtype", "object", "input 0: unknown dtype 'object'"),
@@ -196,11 +196,11 @@ F3 = {"dtype": "float64", "shape": [3]}
         ("steps/0/body/0/op", 'dot{"a":1}', "dot has no parameter 'a': it has none"),
         ("steps/0/body/0/op", "dot{", "step 0"),
         ("steps/0/body/0/args", ["v1"], "v6 = dot: TypeError"),
-        ("steps/0/body/0/args/1", "v8", "'v8' is not made before it is read"),
+        ("steps/0/body/0/args/1", "v8", "'v8' is not defined before it is read"),
         ("steps/0/body/0/out", "v5", "'v5' is defined twice"),
-        ("steps/0/body/0/type/dtype", "float32", r"said to be float32\[\?\], but is float64\[\?\]"),
+        ("steps/0/body/0/type/dtype", "float32", r"declared as float32\[\?\], but is float64\[\?\]"),
         ("steps/0/reads/0/source", "v3", "'v3' has no axis of rows"),
-        ("steps/0/reads/0/type", {"dtype": "float64", "shape": []}, r"said to be float64\[\]"),
+        ("steps/0/reads/0/type", {"dtype": "float64", "shape": []}, r"declared as float64\[\]"),
         ("steps/0/states/0/depth", 2, "depth 2 with initial rows"),
         ("steps/0/states/0/taps", [[2, "v5"]], "a tap 2 steps back with depth 1"),
         ("steps/0/states/0/taps", ["v5"], "a tap must be a list of a number and a name"),
@@ -242,7 +242,7 @@ def test_broken_constants(base64: str, message: str) -> None:
 def test_a_program_is_checked() -> None:
     scalar = TensorType("float64", ())
     step = Compute("y", Op.make("tanh"), ("x",), scalar)
-    with pytest.raises(ValueError, match="'x' is not made before it is read"):
+    with pytest.raises(ValueError, match="'x' is not defined before it is read"):
         check_program(Program((), (), (step,), ("y",)))
     with pytest.raises(ValueError, match="reads 'x' before it is made"):
         executor().compile(Program((), (), (step,), ("y",)))
