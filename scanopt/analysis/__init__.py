@@ -1,1 +1,1 @@
-"""What can be read off a program before laws run: lengths, sizes, equal states, facts about it."""
+"""Analyses of a program before laws run: lengths, sizes, equal states, facts about it."""

@@ -32,7 +32,7 @@ class Expansion:
 
 
 def recipe(operator: Operator, args: Sequence[Operand]) -> Expansion | None:
-    """How an operator of these arguments is computed; None when it has no such batched form.
+    """The computation of an operator of these arguments; None if it has no such batched form.
 
     Only dtypes and numbers of axes of the arguments count.
     """
@@ -78,7 +78,7 @@ def _batch_graph(out: Variable, batched: dict[Variable, Variable]) -> Variable |
 
 
 def _sorted(out: Variable) -> list[Variable]:
-    """The applied variables under `out`, each after what it is made of."""
+    """The applied variables under `out`, each after its dependencies."""
     order: list[Variable] = []
     seen: set[Variable] = set()
 

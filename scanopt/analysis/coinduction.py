@@ -92,7 +92,7 @@ def pairs(groups: Iterable[Group]) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class _Claims:
-    """What is assumed to be equal: states, and loops, with the same key.  home: the loop of each state."""
+    """Assumed equalities: states, and loops, with the same key.  home: the loop of each state."""
 
     g: Encoded
     home: Mapping[int, int]
@@ -106,12 +106,12 @@ class _Claims:
 
     @property
     def any(self) -> bool:
-        """Whether anything is claimed that the laws of loops alone do not know: of states, or of what ends loops."""
+        """Whether anything is claimed that the laws of loops alone do not know: about states, or end conditions."""
         states, clocks = self.groups
         return bool(states) or any(self.g.clocks[group[0]].until for group in clocks)
 
     def facts(self) -> Iterator[Given]:
-        """What is claimed, as facts."""
+        """The claims, as facts."""
         states, clocks = self.groups
         for s, r in pairs(states):
             yield "equal_in_time", (self.home[s], s, self.home[r], r)
@@ -120,7 +120,7 @@ class _Claims:
                 yield "ends_alike", (c, d)
 
     def terms(self) -> list[int]:
-        """The terms that must be equal: what states become, what ends loops, numbers of steps."""
+        """The terms that must be equal: updates of states, end conditions, numbers of steps."""
         states, clocks = self.groups
         terms = [u for group in states for s in group for u in self.g.states[s].updates]
         terms += [u for group in clocks for c in group for u in self.g.clocks[c].until]
@@ -188,7 +188,7 @@ def _first(g: Encoded) -> _Claims:
 
 
 def _ranks(g: TermGraph) -> dict[int, Rank]:
-    """The rank of what states become, of what ends loops and of numbers of steps."""
+    """The rank of updates of states, of end conditions and of numbers of steps."""
     around: dict[int, tuple[int, ...]] = {}
     for _, f in g.forms():
         if f.kind == "delay":

@@ -42,7 +42,7 @@ def adding_up(ops: Iterable[Op]) -> Iterator[Row]:
 
 
 def _contractions(op: Op) -> Iterator[tuple[str, Op]]:
-    """What the sum of op over rows is, by the axes of its arguments, the axis of rows included."""
+    """The sum of op over rows, by the axes of its arguments, the axis of rows included."""
     match op.name:
         case "dot":
             for a in (1, 2):
@@ -64,7 +64,7 @@ def _tensordot(a: tuple[int, ...], b: tuple[int, ...]) -> Op:
 
 
 def _scatters(ops: Iterable[Op]) -> Iterator[Op]:
-    """What adds to many places at once where an operator adds to one, or to some."""
+    """The operator that adds to many places at once where an operator adds to one, or to some."""
     for op in ops:
         if op.name == "setitem" and op.options["mode"] == "inc":
             index = op.options["index"]

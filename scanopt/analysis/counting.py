@@ -1,4 +1,4 @@
-"""Numbers among the inputs whose values decide lengths or numbers of steps, and so what a program costs."""
+"""Integer inputs whose values determine lengths or numbers of steps, and so the cost of a program."""
 
 from __future__ import annotations
 

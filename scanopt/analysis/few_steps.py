@@ -1,4 +1,4 @@
-"""Facts from the text of a program: which loops are deep, and which take one step."""
+"""Facts from the text of a program: which loops are deeply nested, and which take one step."""
 
 from __future__ import annotations
 

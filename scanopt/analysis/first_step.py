@@ -1,4 +1,4 @@
-"""The first step of every loop on small arrays: what differs there is not equal.
+"""The first step of every loop on small arrays: terms that differ there are not equal.
 
 Terms that can be proven equal are equal there, too.  The numbers prove nothing; they only avoid proofs that would
 fail.

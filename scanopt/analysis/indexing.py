@@ -75,7 +75,7 @@ def parts(ops: Iterable[Op]) -> Iterator[Row]:
 
 
 def arrangements(ops: Iterable[Op]) -> Iterator[Row]:
-    """Facts about what two operators, one after the other, do that only arrange axes anew."""
+    """Facts about two operators, one after the other, that only rearrange axes."""
     known = list(dict.fromkeys(op for op in ops if op.name in ("transpose", "expand_dims", "squeeze")))
     for outer, inner in product(known, known):
         match outer.name, inner.name:
@@ -151,7 +151,7 @@ def joined(g: Encoded, ops: Iterable[Op]) -> Iterator[Row]:
 
 @lru_cache(maxsize=4096)
 def of_two(entry: Entry, k: int) -> tuple[Row, ...]:
-    """What a part reads of the first or last k rows, or of all but these."""
+    """What a part reads of the first or last k rows, or of all others."""
     found: list[Row] = []
     for name, rows in (
         ("in_first", ("slice", None, k, None)), ("past_first", ("slice", k, None, None)),
@@ -219,7 +219,7 @@ def _positive(step: Any) -> bool:
 
 @lru_cache(maxsize=4096)
 def _read(entry: Entry) -> tuple[Row, ...]:
-    """Which rows at the end or at the start are all that a part reads."""
+    """The last or first rows that contain all rows of a part."""
     return () if isinstance(entry, int) else tuple(_rows_read(entry))
 
 

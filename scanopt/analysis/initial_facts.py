@@ -147,7 +147,7 @@ def _operator_facts(op: Op, fp: str, dtypes: Sequence[str]) -> Iterator[Given]:
 
 
 def _raising(g: Encoded, ops: Iterable[Op], lengths: Lengths) -> Iterator[Given]:
-    """What cannot raise; of a side of an ifelse that is not taken, shapes that do not fit are no error either."""
+    """Facts about operators that cannot raise; in an untaken side of an ifelse, shapes that do not fit are no error."""
     choices = any(f.operator == IFELSE for _, f in g.forms())
     for op in ops:
         if not op.can_raise:
@@ -224,7 +224,7 @@ def with_elements(ops: Iterable[Op]) -> list[Op]:
 def constant_facts(
     i: int | str, value: np.ndarray[Any, Any], ops: Iterable[Op], dtypes: Iterable[str]
 ) -> Iterator[Given]:
-    """What a constant is to the operators of the program on arrays of their dtypes: neutral, absorbing."""
+    """The roles of a constant for the operators of the program on arrays of their dtypes: neutral, absorbing."""
     yield from _sizes_of_constant(i, value)
     if not value.any():
         yield "nothing", (i,)
@@ -266,7 +266,7 @@ _EXPONENTS = 100
 
 
 def _stays(op: Op, dtype: str, *dtypes: str) -> bool:
-    """Whether op of such arguments is of that dtype."""
+    """Whether op of such arguments has that dtype."""
     try:
         return op.infer(*(Operand(d, ()) for d in dtypes)).dtype == dtype
     except (TypeError, ValueError):
@@ -327,7 +327,7 @@ def _forward(g: Encoded) -> Iterator[Given]:
 
 
 def _always(g: Encoded) -> Iterator[Given]:
-    """Terms that are computed whatever the conditions of the program turn out to be."""
+    """Terms that are computed whatever the conditions of the program are."""
     seen: set[int] = set()
     todo = [*g.roots, *g.checks]
     while todo:

@@ -35,7 +35,7 @@ def reading_late(g: Encoded) -> Iterator[tuple[str, tuple[Any, ...]]]:
 
 
 def _without_end(f: Form) -> tuple[int, int] | None:
-    """a and k of rows [a:-k]."""
+    """a and k of the rows [a:-k]."""
     if not isinstance(f.operator, Op) or f.operator.name != "getitem":
         return None
     index = f.operator.options["index"]

@@ -1,4 +1,4 @@
-"""Lengths of axes as far as they follow from the text of a program, traced to where they come from.
+"""Lengths of axes, as far as they follow from the text of a program, traced to their origins.
 
 Each length has a key: axes with the same key have the same length, whatever the values of the inputs are.  The shape
 rules of operators are not repeated here but tried, on lengths that are all different, all 0 and all 1.  A minimum of
@@ -147,7 +147,7 @@ class _Argument:
 
 
 def _tried(g: Encoded, i: int, f: Form, op: Op, known: KnownLengths) -> Keys | None:
-    """What the shape rule of an operator gives for lengths of which it is only known which are equal."""
+    """The result of an operator's shape rule for lengths of which only equality is known."""
     slots: dict[Hashable, _Slot] = {}
 
     def single(key: Hashable) -> int | _Slot:
@@ -266,7 +266,7 @@ def _is_length(value: Hashable) -> bool:
 
 
 def _recognized(n: Dim, lengths: Sequence[int], few: Sequence[Dim]) -> _Entry | None:
-    """What a length in a result is that is n for different lengths, and these where all are 0 and 1."""
+    """A length in a result as a function of n, found from different lengths, and from all 0 and all 1."""
     if n is None:
         return None
     if n < _NEAR:
@@ -310,7 +310,7 @@ def _some(key: Hashable) -> frozenset[Hashable]:
 
 
 def _least(keys: Iterable[Hashable]) -> Hashable:
-    """The key of the least of some lengths."""
+    """The key of the minimum of some lengths."""
     some = {x for key in keys for x in _some(key) or (key,)}
     numbers = {n for x in some if (n := _number(x)) is not None}
     rest = {x for x in some if _number(x) is None}

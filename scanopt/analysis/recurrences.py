@@ -59,7 +59,7 @@ def _segmented(ufunc: str) -> Op:
 
 
 def recurrence_facts(ops: Sequence[Op], dtypes: Sequence[str], fp: str) -> Iterator[Row]:
-    """What recurrences by these operators, with states of these dtypes, come to for the licence `fp`."""
+    """The closed forms of recurrences by these operators, with states of these dtypes, for the licence `fp`."""
     for op in ops:
         if op.name in _ROWS or op.name in ("accumulate", "segmented"):
             yield "recurrent", (op,)

@@ -56,7 +56,7 @@ def assumes(g: TermGraph, example: Mapping[str, np.ndarray[Any, Any]] | None = N
 
 @dataclass(frozen=True)
 class Sized:
-    """What a class is: its operand (all lengths known) and the clock it is on."""
+    """The size of a class: its operand (all lengths known) and its clock."""
 
     operand: Operand
     clock: int
@@ -142,14 +142,14 @@ class Sizes:
         return self._trips[clock]
 
     def _sized(self, f: Form) -> tuple[Sized, int]:
-        """What a form is, and how much of it is assumed: 0 nothing, 1 the value of an integer, 2 lengths."""
+        """The size of a form, and how much of it is assumed: 0 nothing, 1 the value of an integer, 2 lengths."""
         sized, assumed = self._found(f)
         x = sized.operand
         unknown = x.value is None and not x.ndim and np.dtype(x.dtype).kind in "iu"
         return sized, 2 if assumed else int(unknown)
 
     def _found(self, f: Form) -> tuple[Sized, bool]:
-        """What a form is, and whether lengths of it are assumed."""
+        """The size of a form, and whether lengths of it are assumed."""
         args = [self.of[a].operand for a in f.args]
         match f.kind:
             case "input":
