@@ -170,7 +170,7 @@ def constant(dtype: str, shape: list[int], raw: bytes) -> str:
     [
         ("bool", [3], b"\x00\x02\x01", "a byte of a bool must be 0 or 1"),
         ("int8", [0, 2**62, 2**62], b"", "const 0: "),
-        ("int8", [0, 2**64], b"", "no array has that many axes, or an axis of that length"),
+        ("int8", [0, 2**64], b"", "no array has so many axes, or one of such a length"),
         ("int8", [1] * 65, b"\0", "no array has so many axes"),
         ("int8", [2**40], b"\0", "expected 1099511627776 bytes, found 1"),
     ],

@@ -194,7 +194,7 @@ def read_type(data: Json, where: str) -> TensorType:
     if any(n is not None and n < 0 for n in shape):
         raise ValueError(f"{where}: a length is negative")
     if len(shape) > MOST_AXES or any(n is not None and n > LONGEST for n in shape):
-        raise ValueError(f"{where}: no array has that many axes, or an axis of that length")
+        raise ValueError(f"{where}: no array has so many axes, or one of such a length")
     return TensorType(f["dtype"], shape)
 
 
