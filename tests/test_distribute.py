@@ -198,7 +198,7 @@ def test_places_that_do_not_fit() -> None:
         d(data, out={"y": np.empty((5, 3))})
     with pytest.raises(ValueError, match="out for s has no place"):
         d(data, out={"s": np.empty(3)})
-    with pytest.raises(ValueError, match="no output"):
+    with pytest.raises(ValueError, match="not an output"):
         d(data, out={"z": np.empty(3)})
 
 
@@ -208,7 +208,7 @@ def test_arguments() -> None:
     with pytest.raises(ValueError, match=r"different lengths: 'x' .* has 3 along axis 0, 'y' .* has 4"):
         d(np.ones(3), np.ones(4))
     assert d(np.ones(0), np.ones(0)).shape == (0,)
-    with pytest.raises(ValueError, match="no input"):
+    with pytest.raises(ValueError, match="not an input"):
         scanopt.distribute(scanopt.function([x], x), {"z": 0})
     with pytest.raises(ValueError, match="1 axes"):
         scanopt.distribute(scanopt.function([x], x), {"x": 1})

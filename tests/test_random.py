@@ -419,7 +419,7 @@ def test_a_stream_goes_on_with_its_update() -> None:
     np.testing.assert_array_equal(f(), first)
     streams.seed(6)
     assert not (f() == first).any()
-    with pytest.raises(KeyError, match="no result of these streams"):
+    with pytest.raises(KeyError, match="not a result of these streams"):
         streams[T.vector("v")]
 
 

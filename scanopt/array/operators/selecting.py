@@ -83,20 +83,15 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Variable:
         return reshape(roll(flatten(v), shift, 0), dims_of(v)) if v.ndim != 1 else roll(v, shift, 0)
     i = axis_of(axis, v)
     before, n = (slice(None),) * i, dim(v, i)
-    if isinstance(shift, int) and (shift == 0 or isinstance(n, int)):
-        cut = -shift % n if shift and n else 0
-        return _turned(v, cut, i) if cut else v
-    if isinstance(shift, int):  # around the end even of what is shorter; a remainder by 0 would be warned of
-        return _turned(v, elementwise("remainder", -shift, elementwise("maximum", n, 1)), i)
+    if isinstance(shift, int) and isinstance(n, int):
+        cut = -shift % n if n else 0
+        if cut == 0:
+            return v
+        parts = (getitem(v, (*before, slice(cut, None))), getitem(v, (*before, slice(None, cut))))
+        return concatenate(parts, i)
     if isinstance(shift, Variable | np.ndarray | np.generic) and shift.dtype == "uint64":  # with int64, a float
         shift = cast(elementwise("remainder", as_variable(shift), cast(as_variable(n), "uint64")), "int64")
     return getitem(v, (*before, elementwise("remainder", elementwise("subtract", arange(n), shift), n)))
-
-
-def _turned(x: Variable, cut: Any, axis: int) -> Variable:
-    """What lies from `cut` on along an axis, then what lies before it."""
-    before = (slice(None),) * axis
-    return concatenate((getitem(x, (*before, slice(cut, None))), getitem(x, (*before, slice(None, cut)))), axis)
 
 
 @public("diff", numpy=("diff",))
