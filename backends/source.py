@@ -258,12 +258,15 @@ class Writer:
 
     def _segment(self, segment: Segment, steps: tuple[Step, ...], mine: set[str]) -> None:
         """Operators that are kernels together, and array steps for where these give None."""
-        inside = {s.out: i for i, s in enumerate(steps) if isinstance(s, Compute) and segment.start <= i < segment.stop}
+        inside = range(segment.start, segment.stop)
+        place = {name: i for i in inside for name in names_made(steps[i])}
+        before = mine - place.keys()
 
         def array_steps(part: SegmentPart) -> None:
+            made = {s.out for s in part.steps}
             for step in part.steps:
                 self.compute(step)
-                self._forget(inside[step.out], step, {s.out for s in part.steps})
+                self._forget(place[step.out], step, made)
 
         for part in segment.parts:
             if part.body is None or self.choice is None:
@@ -274,8 +277,8 @@ class Writer:
             self.line(f"{z} = {kernel}({', '.join(map(self.name, part.body.outer))})")
             self.block(f"if {z}:", partial(self.line, f"[{results}], {z} = {z}, None"))
             self.block("else:", partial(array_steps, part))
-        for i in range(segment.start, segment.stop):
-            self._forget(i, steps[i], mine - inside.keys())
+        for i in inside:
+            self._forget(i, steps[i], before)
 
     def branch(
         self, step: Branch, write: Callable[[tuple[Step, ...]], None], leave: Callable[[tuple[Step, ...]], None]

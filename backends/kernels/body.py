@@ -39,7 +39,7 @@ from scanopt.backends.kernels.recurrences import written_out
 from scanopt.program.ir import Branch, Compute, Loop, Step
 from scanopt.program.text import names_made, names_read
 
-__all__ = ["body_of", "nodes_of_steps"]
+__all__ = ["body_of", "nodes_of_operator", "nodes_of_steps"]
 
 MOST = 1000
 """Operators for which a compiler takes about two seconds."""
@@ -127,6 +127,12 @@ def _deeper(steps: Sequence[Step]) -> set[str]:
         found.update(n for x in inner for n in names_made(x))
         todo += inner
     return found
+
+
+def nodes_of_operator(step: Compute, types: Mapping[str, TensorType]) -> tuple[Node, ...]:
+    """The nodes of one operator by itself.  types: of its arguments and its result.  Raises NoForm."""
+    known = {name: types[name] for name in (step.out, *step.args)}
+    return nodes_of_steps(written_out((step,), known), known)
 
 
 def nodes_of_steps(steps: Sequence[Step], types: dict[str, TensorType]) -> tuple[Node, ...]:

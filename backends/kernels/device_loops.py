@@ -136,7 +136,7 @@ class DeviceChoice:
 
     launcher: Launcher
     exact: bool
-    whole: str = "on a device loops alone are kernels"
+    whole: str = "on a device loops and chains of elementwise operators are kernels"
     made: dict[str, DeviceLoop | SegmentKernel[DeviceLoop]] = field(default_factory=dict[str, Any])
     refused: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 

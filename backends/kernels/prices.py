@@ -11,10 +11,9 @@ from functools import lru_cache
 
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
-from scanopt.backends.kernels.body import nodes_of_steps
+from scanopt.backends.kernels.body import nodes_of_operator
 from scanopt.backends.kernels.nodes import Call, Contract, NoForm, Product, Reduce, Running
 from scanopt.backends.kernels.numpy_loops import DTYPES
-from scanopt.backends.kernels.recurrences import written_out
 from scanopt.extraction.cost import NUMPY, CostTable, Work, bytes_of, elements
 from scanopt.program.ir import Compute
 
@@ -55,7 +54,7 @@ def _form(op: Op, args: tuple[TensorType, ...], out: TensorType) -> str:
     names = tuple(f"a{i}" for i in range(len(args)))
     types = {**dict(zip(names, args, strict=True)), "out": out}
     try:
-        nodes = nodes_of_steps(written_out((Compute("out", op, names, out),), types), types)
+        nodes = nodes_of_operator(Compute("out", op, names, out), types)
     except (NoForm, ValueError, TypeError, LookupError):
         return "none"
     return "inner" if any(isinstance(n, Call | Contract | Product | Reduce | Running) for n in nodes) else "plain"

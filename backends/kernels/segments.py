@@ -6,15 +6,14 @@ As for loops, the array steps of a segment stand behind the call of its kernel, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from scanopt.array.types import TensorType
-from scanopt.backends.kernels.body import body_of, nodes_of_steps
+from scanopt.backends.kernels.body import body_of, nodes_of_operator
 from scanopt.backends.kernels.loop_report import segment_label
 from scanopt.backends.kernels.nodes import Body, Node, NoForm, Reshape, View
-from scanopt.backends.kernels.recurrences import written_out
 from scanopt.backends.kernels.whole import single_step
 from scanopt.program.ir import Compute, Step
 
@@ -97,25 +96,29 @@ class Segmenter:
     def segments(self, steps: Sequence[Step]) -> Iterator[Segment]:
         """Those in which a part has a kernel."""
         mine: list[Compute] = []
+        computing: set[str] = set()
         for i, step in enumerate((*steps, None)):
-            if isinstance(step, Compute) and (nodes := self._nodes(step)) and all(map(self.fits, nodes)):
+            if isinstance(step, Compute) and (nodes := self._nodes(step)):
                 mine.append(step)
+                if not all(isinstance(n, View | Reshape) for n in nodes):
+                    computing.add(step.out)
                 continue
-            found = Segment(i - len(mine), i, tuple(self._part(x, i) for x in self._parts(mine)))
-            if any(part.body for part in found.parts):
-                yield found
+            parts = tuple(self._part(x, i, computing) for x in self._parts(tuple(mine)))
+            if any(part.body for part in parts):
+                yield Segment(i - len(mine), i, parts)
             mine = []
 
     def _nodes(self, step: Compute) -> tuple[Node, ...]:
-        known = dict(self.types)
+        """The nodes of an operator that a segment may have; none of others."""
         try:
-            return nodes_of_steps(written_out((step,), known), known)
+            nodes = nodes_of_operator(step, self.types)
         except NoForm:
             return ()
+        return nodes if all(map(self.fits, nodes)) else ()
 
-    def _parts(self, steps: Sequence[Compute]) -> Iterator[tuple[Compute, ...]]:
+    def _parts(self, steps: tuple[Compute, ...]) -> Iterator[tuple[Compute, ...]]:
         if not self.apart:
-            yield tuple(steps)
+            yield steps
             return
         import networkx as nx  # saved functions run with NumPy alone
 
@@ -126,9 +129,9 @@ class Segmenter:
         for together in nx.connected_components(values):
             yield tuple(s for s in steps if s.out in together)
 
-    def _part(self, steps: tuple[Compute, ...], stop: int) -> SegmentPart:
+    def _part(self, steps: tuple[Compute, ...], stop: int, computing: Collection[str]) -> SegmentPart:
         results = tuple(s.out for s in steps if self.last_use.get(s.out, -1) >= stop)
-        if sum(not all(isinstance(n, View | Reshape) for n in self._nodes(s)) for s in steps) < FEWEST:
+        if sum(s.out in computing for s in steps) < FEWEST:
             return SegmentPart(steps, results, None)
         loop, known = single_step(steps, results, self.types, segment_label(len(steps)))
         try:

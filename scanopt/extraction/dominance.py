@@ -8,7 +8,10 @@ the instance.  It needs nothing that was not computed before it, so the order of
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import TYPE_CHECKING
+
+from scanopt.extraction.dominators import postorder
 
 if TYPE_CHECKING:
     from scanopt.extraction.problem import Instance, Option
@@ -52,7 +55,7 @@ def _made_of(options: dict[Instance, list[Option]], bit: dict[Instance, int]) ->
     parts = [[[number[j] for j in dict.fromkeys(o.needs)] for o in os] for os in options.values()]
     everything = (1 << len(bit)) - 1
     sets = [everything] * len(parts)
-    ordered = _made_first(parts)
+    ordered, _ = postorder(range(len(parts)), lambda n: chain.from_iterable(parts[n]))
     changed = True
     while changed:
         changed = False
@@ -67,24 +70,6 @@ def _made_of(options: dict[Instance, list[Option]], bit: dict[Instance, int]) ->
             if found != sets[n]:
                 sets[n], changed = found, True
     return dict(zip(options, sets, strict=True))
-
-
-def _made_first(parts: list[list[list[int]]]) -> list[int]:
-    """All instances, most of them after their dependencies."""
-    seen, out = bytearray(len(parts)), list[int]()
-    for start in range(len(parts)):
-        path = [start]
-        while path:
-            n = path[-1]
-            if not seen[n]:
-                seen[n] = 1
-                path += [j for needs in parts[n] for j in needs if not seen[j]]
-            else:
-                path.pop()
-                if seen[n] == 1:
-                    seen[n] = 2
-                    out.append(n)
-    return out
 
 
 def _kept(options: list[Option], made_of: dict[Instance, int], bit: dict[Instance, int], limited: bool) -> list[Option]:

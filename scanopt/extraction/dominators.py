@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Dominators", "dominators", "summed_by_dominator"]
+__all__ = ["Dominators", "dominators", "postorder", "summed_by_dominator"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def dominators(roots: Iterable[int], edges: Callable[[int], Iterable[int]]) -> D
     >>> found.order[found.above[found.place[4]]], found.order[found.above[found.place[3]]]
     (3, 0)
     """
-    order, users = _postorder(roots, edges)
+    order, users = postorder(roots, edges)
     place = {n: k for k, n in enumerate(order)}
     root = len(order)
     above = [-1] * root + [root]
@@ -82,7 +82,7 @@ def _meeting(above: Sequence[int], a: int, b: int) -> int:
     return a
 
 
-def _postorder(roots: Iterable[int], edges: Callable[[int], Iterable[int]]) -> tuple[list[int], dict[int, list[int]]]:
+def postorder(roots: Iterable[int], edges: Callable[[int], Iterable[int]]) -> tuple[list[int], dict[int, list[int]]]:
     """Nodes that roots reach, each after those first met through it, and the predecessors of each (-1: a root)."""
     order: list[int] = []
     users: dict[int, list[int]] = {}
