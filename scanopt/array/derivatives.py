@@ -12,7 +12,7 @@ from scanopt.array.lengths import lengths, same_length, same_shape
 from scanopt.array.op import Gradient, Op
 from scanopt.array.operators.sum_to import sum_to
 from scanopt.array.registry import FUNCTIONS
-from scanopt.array.variable import Apply, Constant, Variable
+from scanopt.array.variable import Apply, Variable
 
 __all__ = [
     "UNKNOWN",
@@ -79,34 +79,36 @@ def _part(
 
 
 def _times(g: Variable, d: Any) -> Variable:
-    """g by the derivative d: its conjugate where it is complex."""
+    """g by the derivative d, its conjugate where it is complex, in the shape of g."""
+    if not isinstance(d, tuple | Variable) and d == 1:
+        return g
+    return _spread_to(_by(_number(g), d), g)
+
+
+def _by(x: Variable, d: Any) -> Variable:
     product: Variable
     if isinstance(d, tuple):
-        product = _times(_number(g, d[1]), d[0]) / _conjugate(d[1])
+        product = _by(x, d[0]) / _conjugate(d[1])
     elif not isinstance(d, Variable):
-        product = g if d == 1 else _scaled(g, d.conjugate())
+        product = FUNCTIONS["neg"](x) if d == -1 else x if d == 1 else x * d.conjugate()
     elif d.dtype == "bool":
-        product = FUNCTIONS["where"](d, _number(g, d), 0)
-    elif isinstance(d, Constant) and not d.ndim:
-        product = _scaled(g, _conjugate(d))
+        product = FUNCTIONS["where"](d, x, 0)
     else:
-        product = _number(g, d) * _conjugate(d)
+        product = x * _conjugate(d)
     return product
 
 
-def _number(g: Variable, d: Variable | None = None) -> Variable:
-    """The number that g, as the gradient of a sum, repeats (in the shape of d, if given); else g."""
+def _number(g: Variable) -> Variable:
+    """The number that g, as the gradient of a sum, repeats; else g."""
     x = g
     while isinstance(x.owner, Apply) and x.owner.op.name in ("broadcast_to", "expand_dims"):
         x = x.owner.inputs[0]
-    return g if x.ndim or (d is not None and not same_shape(g, d)) else x
+    return g if x.ndim else x
 
 
-def _scaled(g: Variable, factor: Any) -> Variable:
-    """g by a number; what repeats a number still does."""
-    x = _number(g)
-    scaled: Variable = FUNCTIONS["neg"](x) if not isinstance(factor, Variable) and factor == -1 else x * factor
-    return scaled if x is g else broadcast_to(scaled, lengths(g))
+def _spread_to(x: Variable, g: Variable) -> Variable:
+    """x, which broadcasts to the shape of g, in that shape."""
+    return x if x.ndim == g.ndim and same_shape(x, g) else broadcast_to(x, lengths(g))
 
 
 def _conjugate(d: Variable) -> Variable:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
+
 from scanopt.array import batching
+from scanopt.array.registry import FUNCTIONS
 from scanopt.array.variable import Apply, Variable
 
-__all__ = ["Place", "length", "lengths", "origin", "same_shape"]
+__all__ = ["Place", "length", "lengths", "origins", "same_length", "same_shape"]
 
 Place = tuple[Variable, int]
 """An axis of a variable."""
@@ -14,28 +18,58 @@ _KEEPING = {"full_like", "cumsum", "cumprod", "cumaffine", "sort", "argsort", "s
             "zero_grad", "grad_clip", "inv", "cholesky"}  # fmt: skip
 """Operators, no elementwise ones, whose result has the shape of the first argument."""
 
+_WITH_AXES = {"sum", "prod", "mean", "var", "std", "max", "min", "any", "all", "squeeze", "expand_dims", "sum_to"}
+"""Operators that sum over axes, add or remove them, and leave the others as they are."""
+
 _SYSTEMS = {"solve", "solve_triangular", "cho_solve", "lu_solve"}
 """Operators whose result has the shape of the second argument, where the first is one matrix."""
 
 _LOOKS = 200
 """So many axes are looked at for one question."""
 
+_MOST = 6
+"""A length that may come from more axes than these is that of the array itself."""
 
-def origin(x: Variable, axis: int) -> int | Place:
-    """The length of an axis where it is known, else the axis that it is the length of, as far back as can be seen.
+
+def origins(x: Variable, axis: int) -> int | tuple[Place, ...]:
+    """The length of an axis where it is known, else the axes that it is the length of, as far back as can be seen.
+
+    Where there are several, those that are not 1 are equally long.
 
     >>> from scanopt import tensor as T
     >>> x, W = T.dvector("x"), T.dmatrix("W")
-    >>> origin(T.tanh(T.dot(x, W) + 1.0), 0)
-    ('W' float64[?, ?], 1)
+    >>> origins(T.tanh(T.dot(x, W) + 1.0), 0)
+    (('W' float64[?, ?], 1),)
     """
-    return _origin(x, axis, {})
+    return _origins(x, axis, {})
 
 
 def length(x: Variable, axis: int) -> int | Variable:
-    """The length of an axis, asked of what it comes from: x itself need not be computed for it."""
-    found = origin(x, axis)
-    return found if isinstance(found, int) else batching.dim(*found)
+    """The length of an axis, asked of what it comes from: x itself need not be computed for it.
+
+    Of lengths that fit together the least common multiple is the one that is not 1, if there is one.
+    """
+    found = origins(x, axis)
+    return found if isinstance(found, int) else reduce(FUNCTIONS["lcm"], map(_asked, found))
+
+
+def _asked(place: Place) -> int | Variable:
+    """The length of an axis, or what it was asked to be."""
+    given = _given(*place)
+    return batching.dim(*place) if given is None else given
+
+
+def _given(x: Variable, axis: int) -> Variable | None:
+    """The length that an array was broadcast or summed to."""
+    node = x.owner
+    if not isinstance(node, Apply):
+        return None
+    op, place = node.op, None
+    if op.name == "broadcast_to":
+        place = op.options["shape"][:axis].count(None)
+    elif op.name == "sum_to" and axis in op.options["axis"]:
+        place = op.options["axis"].index(axis)
+    return None if place is None else node.inputs[1 + place]
 
 
 def lengths(x: Variable) -> list[int | Variable]:
@@ -56,24 +90,32 @@ def same_shape(x: Variable, y: Variable) -> bool:
 
 def same_length(x: Variable, i: int, y: Variable, j: int) -> bool:
     """Whether it can be seen that axis i of x is as long as axis j of y."""
-    a, b = origin(x, i), origin(y, j)
-    if isinstance(a, int) or isinstance(b, int):
-        return a == b
-    return a[0] is b[0] and a[1] == b[1]
+    a, b = origins(x, i), origins(y, j)
+    return a == b if isinstance(a, int) or isinstance(b, int) else _placed(a) == _placed(b)
 
 
-def _origin(x: Variable, axis: int, known: dict[Place, int | Place]) -> int | Place:
+def _placed(found: Sequence[Place]) -> set[tuple[int, int]]:
+    return {(id(x), axis) for x, axis in found}
+
+
+def _origins(x: Variable, axis: int, known: dict[Place, int | tuple[Place, ...]]) -> int | tuple[Place, ...]:
     n = x.type.shape[axis]
     if n is not None:
         return n
     here = (x, axis)
     if here not in known:
-        known[here] = here
+        known[here] = (here,)
         sources = _sources(x, axis) if len(known) < _LOOKS else []
-        found = {_origin(*place, known) for place in sources}
-        if len(found) == 1:
-            known[here] = found.pop()
+        known[here] = _together([_origins(*place, known) for place in sources]) or (here,)
     return known[here]
+
+
+def _together(found: Sequence[int | tuple[Place, ...]]) -> int | tuple[Place, ...]:
+    """All of these; none where they are too many, or of different kinds."""
+    if any(isinstance(x, int) for x in found):
+        return found[0] if len({*found}) == 1 else ()
+    places = dict.fromkeys(place for some in found if not isinstance(some, int) for place in some)
+    return tuple(places) if len(places) <= _MOST else ()
 
 
 def _sources(x: Variable, axis: int) -> list[Place]:
@@ -91,11 +133,26 @@ def _sources(x: Variable, axis: int) -> list[Place]:
         return [(args[0], op.options["axes"][axis])]
     if op.name in _SYSTEMS and args[0].ndim == 2:
         return [(args[1], axis)]
-    if op.name == "broadcast_to":
-        asked = args[1 + op.options["shape"][:axis].count(None)].owner
-        if isinstance(asked, Apply) and asked.op.name == "shape_i":
-            return [(asked.inputs[0], asked.op.options["axis"])]
+    if (given := _given(x, axis)) is not None:
+        return _measured(given)
+    if op.name in _WITH_AXES:
+        stay = op.name in ("expand_dims", "sum_to") or op.options.get("keepdims")
+        gone = () if stay else op.options["axis"]
+        new = op.options["axis"] if op.name == "expand_dims" else ()
+        kept = [i for i in range(args[0].ndim) if i not in gone]
+        return [(args[0], kept[axis - sum(i < axis for i in new)])]
     if op.name in ("dot", "matmul") and max(a.ndim for a in args) <= 2:
         a, b = args
         return [(a, axis)] if axis < a.ndim - 1 else [(b, b.ndim - 1)]
     return []
+
+
+def _measured(length: Variable | None) -> list[Place]:
+    """The axes that a symbolic length was asked of; none if it is something else."""
+    node = None if length is None else length.owner
+    if not isinstance(node, Apply):
+        return []
+    if node.op.name == "shape_i":
+        return [(node.inputs[0], node.op.options["axis"])]
+    parts = [_measured(n) for n in node.inputs] if node.op.name == "lcm" else []
+    return [place for part in parts for place in part] if all(parts) else []

@@ -25,6 +25,7 @@ __all__ = [
     "byte_price",
     "bytes_of",
     "elements",
+    "is_its_argument",
     "numpy_cost",
     "register_cost",
     "registered_cost",
@@ -171,6 +172,8 @@ def registered_cost(name: str) -> CostModel:
 def elements(work: Work, kind: str) -> float:
     """How many elements an operator of this class of cost works on; of a product, multiply-adds."""
     out = _size(work.out)
+    if is_its_argument(work):
+        return 0.0
     if kind == "product":
         # Multiply-adds: the size of the result times the contracted length k; |a| |b| = |out| k^2.
         return out * math.sqrt(max(1.0, math.prod(map(_size, work.args)) / max(out, 1.0)))
@@ -182,6 +185,14 @@ def elements(work: Work, kind: str) -> float:
         return _of_matrices(work, kind, out)
     weight = _bytes(work.out.dtype) / 8
     return (out if kind in ("memory", "gather") else max([out, *map(_size, work.args)])) * weight
+
+
+def is_its_argument(work: Work) -> bool:
+    """Whether an operator returns its argument as it is: what sums over stretched axes does so where none is."""
+    if work.op is None or not work.op.view:
+        return False
+    x, *_ = work.args
+    return (work.out.dtype, work.out.shape) == (x.dtype, x.shape)
 
 
 def _of_matrices(work: Work, kind: str, out: float) -> float:

@@ -23,7 +23,7 @@ from scanopt.array.operators.idle import guarded
 from scanopt.calculus.encoded import Encoded
 from scanopt.calculus.forms import KEPT, ROOT, Form, Operator, TermGraph
 from scanopt.extraction.availability import MOST_LEVELS, closure, computable, settled
-from scanopt.extraction.cost import CostModel, Work, byte_price, bytes_of
+from scanopt.extraction.cost import CostModel, Work, byte_price, bytes_of, is_its_argument
 from scanopt.extraction.dominance import undominated
 
 __all__ = ["Instance", "Limit", "NoProgramFoundError", "Option", "Problem"]
@@ -349,7 +349,7 @@ class Problem:
             inner = guarded(op)
             work = Work("apply", inner, operands[1:], slots[-1]) if inner else Work("apply", op, operands, slots[-1])
             price += self.cost(work)
-            if not (op.cost == "free" and op.view):
+            if not (op.view and (op.cost == "free" or is_its_argument(work))):
                 held += bytes_of(slots[-1])
         return price, held
 
