@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from scanopt.array.device import CUPY, arrived, on_device
+from scanopt.array.op import Op
+from scanopt.backends.captured_loops import STEPS, CapturedLoop, Captures
+from scanopt.backends.captured_steps import steps_program
 from scanopt.backends.compiled import Compiled, compile_steps
 from scanopt.backends.device_operators import Watch, bind_on_device
 from scanopt.backends.kernels.device_loops import DeviceChoice
 from scanopt.backends.kernels.device_plans import DeviceLimits, Launcher
 from scanopt.backends.kernels.print_c import NAME
 from scanopt.backends.recurrence_kernels import LinearRecurrences
+from scanopt.backends.stream_capture import StreamCapture
 from scanopt.extraction.cost import CostModel
 from scanopt.extraction.device_cost import DEVICE
 from scanopt.forks import lock
@@ -22,6 +27,7 @@ from scanopt.program.ir import Compute, Program
 
 __all__ = ["CuPy", "OnDevice", "make"]
 
+Bind = Callable[[Op], Callable[..., Any]]
 DECLARED = 48 << 10
 """Bytes of shared memory that each block may have."""
 NEEDS = 'backend="cupy" needs CuPy and an NVIDIA GPU: '
@@ -52,13 +58,21 @@ class OnDevice:
             if number not in self._made:
                 watch = Watch(xp)
                 launcher = self.executor.launcher
-                choice: Any = None if launcher is None else DeviceChoice(launcher, self.program.exact)
                 linear = None if launcher is None else LinearRecurrences(launcher)
-                made = compile_steps(
-                    self.program, xp, lambda op: bind_on_device(op, xp, watch, linear), self.executor.clock, choice
-                )  # fmt: skip
+                bind = partial(bind_on_device, xp=xp, watch=watch, recurrences=linear)
+                choice: Any = DeviceChoice(launcher, self.program.exact, self._capture(bind, watch))
+                made = compile_steps(self.program, xp, bind, self.executor.clock, choice)
                 self._made[number] = made, watch
             return self._made[number]
+
+    def _capture(self, bind: Bind, watch: Watch) -> Callable[..., CapturedLoop] | None:
+        """Gives the CUDA graphs of a loop of the program, on the current device; None where nothing can be captured."""
+        captures, xp, exact = self.executor.captures, self.executor.xp, self.program.exact
+        if captures is None:
+            return None
+        return lambda loop, types: CapturedLoop(
+            loop, steps_program(loop, types, STEPS, exact), captures, xp, bind, watch
+        )  # fmt: skip
 
     @property
     def source(self) -> str:
@@ -152,12 +166,17 @@ class RawModules:
 
 @dataclass(frozen=True)
 class CuPy:
-    """Runs programs on CuPy arrays.  launcher: what runs loops as kernels; None for array steps alone."""
+    """Runs programs on CuPy arrays.
+
+    launcher: what runs loops as kernels; None where none does.  captures: what makes CUDA graphs of their array steps;
+    None where each is launched by itself.
+    """
 
     xp: Any
     name: str = "cupy"
     on_device: bool = True
     launcher: Launcher | None = None
+    captures: Captures | None = None
 
     @property
     def cost(self) -> CostModel:
@@ -167,7 +186,8 @@ class CuPy:
     @property
     def description(self) -> str:
         """What runs programs."""
-        return "array steps on CuPy" + ("" if self.launcher is None else ", loops as CUDA kernels")
+        loops = ["CUDA kernels"] * (self.launcher is not None) + ["CUDA graphs"] * (self.captures is not None)
+        return "array steps on CuPy" + (f", loops as {' or '.join(loops)}" if loops else "")
 
     def compile(self, program: Program) -> OnDevice:
         """The program as array steps."""
@@ -189,4 +209,8 @@ def make() -> CuPy:
         ) from None
     if not cupy.cuda.is_available():
         raise RuntimeError(NEEDS + "no CUDA device found")
-    return CuPy(cupy, launcher=RawModules(cupy) if hasattr(cupy, "RawModule") else None)
+    return CuPy(
+        cupy,
+        launcher=RawModules(cupy) if hasattr(cupy, "RawModule") else None,
+        captures=StreamCapture(cupy) if hasattr(cupy.cuda, "Graph") and not cupy.cuda.runtime.is_hip else None,
+    )

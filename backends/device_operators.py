@@ -7,7 +7,8 @@ floats has another formula; and floats that do not fit into an integer dtype bec
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -41,10 +42,23 @@ class Watch(threading.local):
         """Note that some indices are out of range.  Raises IndexError at once if requested."""
         found = bad.any()
         if not self.at_once:
-            self.flags = [self.xp.logical_or(self.flags[0], found)] if self.flags else [found]
+            self.note(found)
         elif bool(found):
             wrong = int(to_host(index[bad]).flat[0])
             raise IndexError(f"index {wrong} is out of bounds for axis {axis} with length {length}")
+
+    def note(self, found: Array) -> None:
+        """Note whether an index was out of range; the array is read at the end of the call."""
+        self.flags = [self.xp.logical_or(self.flags[0], found)] if self.flags else [found]
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """What is noted inside is noted there alone."""
+        before, self.flags = self.flags, []
+        try:
+            yield
+        finally:
+            self.flags = before
 
     def failed(self) -> bool:
         """Whether an index was out of range in this call."""

@@ -69,6 +69,26 @@ def _wrapped(x: np.ndarray[Any, Any], key: Any) -> Any:
     return tuple(found) if isinstance(key, tuple) else found[0]
 
 
+def _launched(name: str, run: Callable[[], Any], *args: Any) -> Any:
+    """The result of a launch, or of what captures it.  args: NumPy's arrays that it may read or write."""
+    device = StrictDevice.shared()
+    if device.capture is not None:
+        return device.capture.launched(name, run, args)
+    found = run()
+    if device.pool is not None and isinstance(found, np.ndarray):
+        device.pool.add(found)
+    return found
+
+
+def _taken(x: np.ndarray[Any, Any], key: Any) -> np.ndarray[Any, Any]:
+    """A part of an array: where the key has no arrays a view, also of a single element."""
+    keys = _wrapped(x, key)
+    found = x[keys]
+    if isinstance(found, np.ndarray):
+        return found
+    return np.asarray(x[(*keys, ...) if isinstance(keys, tuple) else (keys, ...)])
+
+
 class StrictArray:
     """An array of the device."""
 
@@ -100,6 +120,8 @@ class StrictArray:
 
     def get(self) -> np.ndarray[Any, Any]:
         """A copy on the host."""
+        if StrictDevice.shared().capture is not None:
+            raise RuntimeError("the current stream is capturing, so synchronous API calls are disallowed")
         StrictDevice.shared().waited += 1
         return self.data.copy()
 
@@ -109,14 +131,24 @@ class StrictArray:
         found = getattr(self.data, name)
         if not callable(found):
             return _Flags(found) if name == "flags" else _there(found)
-        return lambda *a, **k: _there(found(*(_host(x, name) for x in a), **{n: _host(x, name) for n, x in k.items()}))
+
+        def method(*args: Any, **options: Any) -> Any:
+            given = [_host(x, name) for x in args]
+            named = {n: _host(x, name) for n, x in options.items()}
+            return _there(_launched(name, lambda: found(*given, **named), self.data, *given, *named.values()))
+
+        return method
 
     def __getitem__(self, key: Any) -> Any:
-        return StrictArray(np.asarray(self.data[_wrapped(self.data, key)]))
+        return StrictArray(_launched("getitem", lambda: _taken(self.data, key), self.data, key))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         value = value if isinstance(value, np.ndarray) and value.ndim == 0 else _host(value, "setitem")
-        self.data[_wrapped(self.data, key)] = value
+
+        def put() -> None:
+            self.data[_wrapped(self.data, key)] = value
+
+        _launched("setitem", put, self.data, key, value)
 
     def __len__(self) -> int:
         return len(self.data)
@@ -186,10 +218,12 @@ class _Function:
         else:
             args = tuple(x.data if isinstance(x, StrictArray) else _host_in_list(x) for x in args)
         out = options.get("out")
-        result = self._own(*args, **options)
+        if self.name in HOST:
+            return self.f(*args, **options)
+        result = _launched(self.name, lambda: self._own(*args, **options), *args, *options.values())
         if out is not None:
             return StrictArray(out[0] if isinstance(out, tuple) else out)
-        return _there(result) if self.name not in HOST else result
+        return _there(result)
 
     def _check(self, args: tuple[Any, ...], options: dict[str, Any]) -> None:
         if self.kind[0] == "ufunc" and set(options) - {"out", "dtype", "casting"}:
@@ -219,19 +253,23 @@ class _Function:
             raise NotImplementedError(f"`cupy_{self.name}.at` is not supported yet")
         if x.data.dtype.name not in ATOMIC[self.name]:
             raise TypeError(f"cupyx.scatter_{self.name} does not support {x.data.dtype}")
-        self.f.at(x.data, _wrapped(x.data, key), _host(value, self.name))  # type: ignore[attr-defined]
+        added = _host(value, self.name)
+        put = lambda: self.f.at(x.data, _wrapped(x.data, key), added)  # type: ignore[attr-defined]  # noqa: E731
+        _launched(self.name, put, x.data, key, added)
 
     def reduce(self, x: StrictArray, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         """Of sums and products alone."""
         if self.name not in ("add", "multiply"):
             raise NotImplementedError(f"`cupy_{self.name}.reduce` is not supported yet")
-        return _there(self.f.reduce(x.data, axis, dtype, _host(out, self.name), keepdims))  # type: ignore[attr-defined]
+        run = lambda: self.f.reduce(x.data, axis, dtype, _host(out, self.name), keepdims)  # type: ignore[attr-defined]  # noqa: E731
+        return _there(_launched(self.name, run, x.data, _host(out, self.name)))
 
     def accumulate(self, x: StrictArray, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
         """Of sums and products alone."""
         if self.name not in ("add", "multiply"):
             raise NotImplementedError(f"`cupy_{self.name}.accumulate` is not supported yet")
-        return _there(self.f.accumulate(x.data, axis, dtype, _host(out, self.name)))  # type: ignore[attr-defined]
+        run = lambda: self.f.accumulate(x.data, axis, dtype, _host(out, self.name))  # type: ignore[attr-defined]  # noqa: E731
+        return _there(_launched(self.name, run, x.data, _host(out, self.name)))
 
 
 ATOMIC = {
@@ -256,6 +294,10 @@ class StrictDevice:
     float32, float64, inf, newaxis = np.float32, np.float64, np.inf, None
     _shared: StrictDevice | None = None
     __name__ = "cupy"
+    capture: Any = None
+    """What records launches, in place of making them (see `capturing_device`)."""
+    pool: Any = None
+    """Where memory is taken from, if it matters."""
 
     def __init__(self, prefix: str = "") -> None:
         self._prefix = prefix

@@ -16,10 +16,12 @@ from scanopt.backends.kernels.nodes import Fork, Nested, Product, walk
 if TYPE_CHECKING:
     from scanopt.backends.kernels.device_plans import DevicePlan
 
-__all__ = ["BANDWIDTH", "LAUNCH", "array_step_seconds", "fewest_steps", "kernel_step_seconds"]
+__all__ = ["BANDWIDTH", "LAUNCH", "NODE", "array_step_seconds", "fewest_steps", "kernel_step_seconds"]
 
 LAUNCH = 12e-6
 """Seconds of one operator of an array step: CuPy's call and the launch."""
+NODE = 1.5e-6
+"""Seconds of one operator of an array step that is launched as part of a CUDA graph."""
 CALL = 3e-5
 """Seconds of a call of a kernel: its arrays, and the launch."""
 BANDWIDTH = 3e12
@@ -60,7 +62,7 @@ def _work(plan: DevicePlan) -> tuple[float, float, float, int]:
 def array_step_seconds(plan: DevicePlan) -> float:
     """Seconds of one step as array steps."""
     flops, factors, values, count = _work(plan)
-    return max(count * LAUNCH, flops / FLOPS + (factors + 3 * values) / BANDWIDTH)
+    return max(count * (NODE if plan.captured else LAUNCH), flops / FLOPS + (factors + 3 * values) / BANDWIDTH)
 
 
 def kernel_step_seconds(plan: DevicePlan) -> float:

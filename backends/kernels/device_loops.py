@@ -1,17 +1,20 @@
-"""Which loops of a program run as kernels on a device, and what the source calls for them.
+"""Which loops of a program run as kernels or CUDA graphs on a device, and what the source calls for them.
 
-As on a CPU, a kernel that does not fit its arguments returns None, and the array steps of the loop run.
+As on a CPU, a kernel that does not fit its arguments returns None; then the CUDA graphs of the loop run, if it has any,
+and where these give None, too, its array steps do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from scanopt.array.types import TensorType
+from scanopt.backends.captured_loops import CapturedLoop
+from scanopt.backends.captured_steps import NoCapture
 from scanopt.backends.kernels.body import body_of
 from scanopt.backends.kernels.device_costs import kernel_step_seconds
 from scanopt.backends.kernels.device_plans import DevicePlan, DeviceVariant, Launcher
@@ -22,7 +25,7 @@ from scanopt.backends.kernels.segments import Segment, Segmenter, SegmentKernel
 from scanopt.backends.kernels.sizes import lengths_of, pattern_of, shapes_of
 from scanopt.program.ir import Loop, Program, Step
 
-__all__ = ["DeviceChoice", "DeviceLoop"]
+__all__ = ["DeviceChoice", "DeviceLoop", "LoopWays"]
 
 Array = Any
 FEWEST = 2
@@ -33,12 +36,12 @@ VARIANTS = 8
 
 @dataclass
 class DeviceLoop:
-    """The kernel of one loop.  name: by which the source calls it."""
+    """The kernel of one loop.  captured: whether its array steps are CUDA graphs."""
 
-    name: str
     body: Body
     launcher: Launcher
     exact: bool
+    captured: bool = False
     variants: dict[Any, DeviceVariant | str] = field(default_factory=dict[Any, Any])
     runs: int = 0
 
@@ -103,7 +106,7 @@ class DeviceLoop:
                 self.variants[key] = self._variant(lengths, grid)
             variant = self.variants.get(key)
             if isinstance(variant, DeviceVariant) and lengths.hold(found):
-                plans.append(DevicePlan(body, variant, found, limits))
+                plans.append(DevicePlan(body, variant, found, limits, self.captured))
         return self._loaded(sorted(plans, key=kernel_step_seconds), pattern)
 
     def _loaded(self, plans: Sequence[DevicePlan], pattern: Any) -> DevicePlan | None:
@@ -126,54 +129,105 @@ class DeviceLoop:
             return str(reason)
 
 
+@dataclass(frozen=True)
+class LoopWays:
+    """How a loop may run beside array steps: its kernel and its CUDA graphs, or why it has none."""
+
+    label: str
+    kernel: DeviceLoop | str
+    graph: CapturedLoop | str
+
+    def report(self) -> LoopReport:
+        """The outcome for the loop."""
+        found = self.kernel.report() if isinstance(self.kernel, DeviceLoop) else None
+        told = [found.state if found else f"array steps: {self.kernel}"]
+        if isinstance(self.graph, CapturedLoop):
+            told += [self.graph.report()] if self.graph.runs or self.graph.failed or not found else []
+        elif self.graph and not found:
+            told.append(f"no CUDA graph: {self.graph}")
+        return replace(found or LoopReport(self.label, ""), state="; ".join(told))
+
+
 @dataclass
 class DeviceChoice:
-    """The kernels of one program on a device.
+    """The kernels and CUDA graphs of one program on a device.
 
-    exact: of the program.  made: by their name in the source; refused: labels of loops that have none, with the
-    reasons.  whole: why no kernel is all of a program.
+    launcher: None where loops have no kernels.  exact: of the program.  capture: gives the graphs of a loop, or raises
+    NoCapture; None where none has any.  made: by their name in the source; loops: in the order of the source.
+    whole: why no kernel is all of a program.
     """
 
-    launcher: Launcher
+    launcher: Launcher | None
     exact: bool
+    capture: Callable[[Loop, Mapping[str, TensorType]], CapturedLoop] | None = None
     whole: str = "on a device loops and chains of elementwise operators are kernels"
-    made: dict[str, DeviceLoop | SegmentKernel[DeviceLoop]] = field(default_factory=dict[str, Any])
-    refused: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    made: dict[str, DeviceLoop | SegmentKernel[DeviceLoop] | CapturedLoop] = field(default_factory=dict[str, Any])
+    loops: list[LoopWays] = field(default_factory=list[LoopWays])
 
     def of_program(self, program: Program, types: Mapping[str, TensorType]) -> None:
         """No whole program is a kernel on a device."""
 
     def reports(self, program: Program) -> tuple[LoopReport, ...]:
-        """The outcome for all loops, those with kernels first."""
-        told = (LoopReport(label, f"array steps: {reason}") for label, reason in self.refused)
-        return (*(k.report() for k in self.kernels), *told)
+        """The outcome for all loops and segments, those with kernels first."""
+        segments = [k.loop.report() for k in self.made.values() if isinstance(k, SegmentKernel)]
+        first = sorted(self.loops, key=lambda way: isinstance(way.kernel, str))
+        return (*segments, *(way.report() for way in first))
 
     @property
     def kernels(self) -> list[DeviceLoop]:
         """Those of loops and of segments."""
-        return [k.loop if isinstance(k, SegmentKernel) else k for k in self.made.values()]
+        found = (k.loop if isinstance(k, SegmentKernel) else k for k in self.made.values())
+        return [k for k in found if isinstance(k, DeviceLoop)]
 
     def segments(
         self, steps: Sequence[Step], types: Mapping[str, TensorType], last_use: Mapping[str, int]
     ) -> list[Segment]:
         """The segments of some steps outside loops: operators on elements alone, a thread for each element."""
+        if self.launcher is None:
+            return []
         elements = Segmenter(types, last_use, True, lambda node: isinstance(node, Map | Call), apart=True)
         return list(elements.segments(steps))
 
     def segment_kernel(self, body: Body) -> str:
         """The name in the source of the kernel of a part of a segment."""
         name = f"kernel_{len(self.made)}"
-        self.made[name] = SegmentKernel(DeviceLoop(name, body, self.launcher, self.exact), body.size, 0.0)
+        self.made[name] = SegmentKernel(self._loop(body), body.size, 0.0)
         return name
 
     def call(self, loop: Loop, types: Mapping[str, TensorType], n: str, names: Mapping[str, str]) -> str:
-        """The text that calls the kernel of a loop of `n` steps; "" where the loop runs as array steps alone."""
+        """The text that calls what runs a loop of `n` steps; "" where the loop runs as array steps alone."""
+        graph, body = self._graph(loop, types), self._body(loop, types)
+        kernel = body if isinstance(body, str) else self._loop(body, isinstance(graph, CapturedLoop))
+        self.loops.append(LoopWays(loop.label, kernel, graph))
+        calls: list[str] = []
+        if isinstance(kernel, DeviceLoop):
+            calls.append(self._call(kernel, kernel.body.outer, FEWEST, n, names))
+        if isinstance(graph, CapturedLoop):
+            calls.append(self._call(graph, graph.outer, graph.steps.most, n, names))
+        return " or ".join(f"({call})" for call in calls) if len(calls) > 1 else "".join(calls)
+
+    def _call(
+        self, way: DeviceLoop | CapturedLoop, outer: Sequence[str], fewest: int, n: str, names: Mapping[str, str]
+    ) -> str:
+        name = f"kernel_{len(self.made)}"
+        self.made[name] = way
+        return f"{name}({', '.join([n, *(names[x] for x in outer)])}) if {n} >= {fewest} else None"
+
+    def _loop(self, body: Body, captured: bool = False) -> DeviceLoop:
+        assert self.launcher is not None
+        return DeviceLoop(body, self.launcher, self.exact, captured)
+
+    def _body(self, loop: Loop, types: Mapping[str, TensorType]) -> Body | str:
+        """The loop as a kernel has it, or why it has no kernel."""
+        if self.launcher is None:
+            return "kernels are off"
         try:
-            body = body_of(loop, types, exact=True)  # on a device no order of NumPy's is kept
+            return body_of(loop, types, exact=True)  # on a device no order of NumPy's is kept
         except NoForm as reason:
-            self.refused.append((loop.label, str(reason)))
-            return ""
-        made = DeviceLoop(f"kernel_{len(self.made)}", body, self.launcher, self.exact)
-        self.made[made.name] = made
-        args = ", ".join([n, *(names[x] for x in body.outer)])
-        return f"{made.name}({args}) if {n} >= {FEWEST} else None"
+            return str(reason)
+
+    def _graph(self, loop: Loop, types: Mapping[str, TensorType]) -> CapturedLoop | str:
+        try:
+            return self.capture(loop, types) if self.capture else ""
+        except NoCapture as reason:
+            return str(reason)

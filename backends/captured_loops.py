@@ -1,0 +1,229 @@
+"""Loops of array steps as CUDA graphs: some steps are captured once, and launched together from then on.
+
+A captured step reads and writes the addresses that it was captured with.  So a graph has arrays of its own: the rows of
+sequences are copied into them before each launch, what is kept is copied out of them after it, and the graph itself
+moves the states on.  The first steps of a loop run as they are, which compiles their kernels; so do those that are left
+over at the end.  Whatever goes wrong, the array steps of the loop run from its start, and give the result or the error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+from scanopt.array.op import Op
+from scanopt.backends.captured_steps import StepsProgram
+from scanopt.backends.compiled import compile_steps
+from scanopt.backends.device_operators import Watch
+from scanopt.forks import lock
+from scanopt.program.ir import Loop
+
+__all__ = ["FEWEST", "STEPS", "CapturedLoop", "Captures", "Replay"]
+
+Array = Any
+Shapes = tuple[tuple[int, ...], ...]
+STEPS = 32
+"""So many steps are one graph."""
+FEWEST = 4
+"""Graphs of so many times their steps, in all calls with arguments of the same shapes, are worth capturing."""
+GRAPHS = 4
+"""So many graphs of a loop are kept, each for arguments of other shapes or for another thread."""
+MOST_SHAPES = 1000
+"""Of so many shapes the steps are counted."""
+MOST_BYTES = 1 << 28
+"""Of the arrays of a graph.  Launches on larger ones take the device longer than the host."""
+
+
+class Replay(Protocol):
+    """Launches that were captured."""
+
+    @property
+    def given(self) -> Sequence[Array]:
+        """The arrays that they read, to be filled before."""
+        ...
+
+    @property
+    def results(self) -> Sequence[Array]:
+        """The arrays that they write."""
+        ...
+
+    def begin(self) -> None:
+        """Let the current stream wait until an earlier use is over."""
+        ...
+
+    def launch(self) -> None:
+        """Repeat all launches, on the current stream."""
+        ...
+
+    def end(self) -> None:
+        """The use on the current stream is over."""
+        ...
+
+
+class Captures(Protocol):
+    """Captures launches on a device."""
+
+    def capture(self, like: Sequence[Array], run: Callable[[Sequence[Array]], Sequence[Array]]) -> Replay:
+        """The launches of `run`, given arrays of the shapes and dtypes of `like`.
+
+        Raises what `run` raises, and whatever the device has against it.
+        """
+        ...
+
+
+@dataclass(eq=False)
+class CapturedLoop:
+    """A loop by graphs of some of its steps.
+
+    captures, xp, bind: of the device.  watch: what its operators note indices in.
+    """
+
+    loop: Loop
+    steps: StepsProgram
+    captures: Captures
+    xp: Any
+    bind: Callable[[Op], Callable[..., Any]]
+    watch: Watch
+    runs: int = 0
+    failed: dict[Shapes, str] = field(default_factory=dict[Shapes, str])
+
+    def __post_init__(self) -> None:
+        loop = self.loop
+        counts = (k.rows for k in loop.keeps if isinstance(k.rows, str))
+        read = (*(r.source for r in loop.reads), *(s.init for s in loop.states), *self.steps.held, *counts)
+        self.outer = tuple(dict.fromkeys(read))
+        self._lock = lock()
+        self._seen: dict[Shapes, int] = {}
+        self._graphs: dict[Shapes, list[Replay]] = {}
+
+    def report(self) -> str:
+        """What became of the loop."""
+        told = f"{self.runs} runs by CUDA graphs of {self.steps.most} steps, {self.steps.launches} operators each"
+        return "; ".join([told, *(f"array steps: {x}" for x in dict.fromkeys(self.failed.values()))])
+
+    def __call__(self, n: int, *values: Array) -> list[Array] | None:
+        """What the loop keeps after n steps; None where array steps have to run."""
+        outer, most = dict(zip(self.outer, values, strict=True)), self.steps.most
+        if not self._fit(n, outer):
+            return None
+        parts = (*(outer[r.source][0] for r in self.loop.reads), *(outer[s.init] for s in self.loop.states))
+        shapes = tuple(x.shape for x in (*parts, *(outer[x] for x in self.steps.held)))
+        with self._lock:
+            if len(self._seen) > MOST_SHAPES:
+                self._seen.clear()
+            self._seen[shapes] = self._seen.get(shapes, 0) + n
+            waiting = self._graphs.get(shapes)
+            graph = waiting.pop() if waiting else None
+            if shapes in self.failed or (graph is None and (n < 2 * most or self._seen[shapes] < FEWEST * most)):
+                return None
+        try:
+            found, graph = self._run(n, outer, graph)
+        except MemoryError:  # array steps may hold less, or tell
+            return None
+        except Exception as error:  # a graph is never needed
+            self.failed[shapes] = f"{type(error).__name__}: {str(error)[:200]}"
+            return None
+        with self._lock:
+            self.runs += 1
+            self._graphs.setdefault(shapes, []).append(graph)
+            if sum(map(len, self._graphs.values())) > GRAPHS:
+                oldest = next(iter(self._graphs))
+                self._graphs[oldest].pop(0)
+            self._graphs = {key: some for key, some in self._graphs.items() if some}
+        return found
+
+    def _fit(self, n: int, outer: Mapping[str, Array]) -> bool:
+        """Whether there are as many rows as the loop expects, and room for a graph."""
+        if self.watch.at_once:
+            return False
+        reads = [outer[r.source] for r in self.loop.reads]
+        starts, most = [outer[s.init] for s in self.loop.states], self.steps.most
+        sizes = [most * x[0].nbytes if len(x) else 0 for x in reads]
+        sizes += [x.nbytes for x in (*starts, *(outer[name] for name in self.steps.held))]
+        return (
+            all(len(x) >= n for x in reads)
+            and all(len(x) == s.depth for x, s in zip(starts, self.loop.states, strict=True))
+            and sum(sizes) <= MOST_BYTES
+        )
+
+    @cached_property
+    def _some_steps(self) -> Callable[..., list[Array]]:
+        """Runs some steps."""
+        made: Callable[..., list[Array]] = compile_steps(self.steps.program, self.xp, self.bind).run
+        return made
+
+    def _run(self, n: int, outer: Mapping[str, Array], graph: Replay | None) -> tuple[list[Array], Replay]:
+        reads = [outer[r.source] for r in self.loop.reads]
+        starts: Sequence[Array] = [outer[s.init] for s in self.loop.states]
+        held = [outer[x] for x in self.steps.held]
+        kept = _Kept(self.loop, self.steps, self.xp, n, outer)
+        done, most = 0, self.steps.most
+        if graph is None:
+            rows = [x[:most] for x in reads]
+            graph = self._captured(rows, starts, held)
+            starts = kept.add(self._some_steps(most, *rows, *starts, *held), most)
+            done = most
+        graph.begin()
+        try:
+            places = len(reads)
+            for place, x in zip(graph.given[places:], (*starts, *held), strict=True):
+                self.xp.copyto(place, x)
+            while n - done >= most:
+                for place, x in zip(graph.given, reads, strict=False):
+                    self.xp.copyto(place, x[done : done + most])
+                graph.launch()
+                for flag in graph.results[self.steps.states :]:
+                    self.watch.note(self.xp.array(flag))
+                kept.add(graph.results, most)
+                done += most
+            if done < n:
+                starts = graph.given[places : places + len(starts)]
+                kept.add(self._some_steps(n - done, *(x[done:n] for x in reads), *starts, *held), n - done)
+        finally:
+            graph.end()
+        return kept.results(), graph
+
+    def _captured(self, rows: Sequence[Array], starts: Sequence[Array], held: Sequence[Array]) -> Replay:
+        """A graph whose results are what the steps keep, and whether an index was out of range, if there are any."""
+
+        def run(given: Sequence[Array]) -> list[Array]:
+            found = self._some_steps(self.steps.most, *given)
+            count = self.steps.states
+            for start, last in zip(given[len(rows) :], found[count:], strict=False):
+                self.xp.copyto(start, last)
+            return [*found[:count], *self.watch.flags]
+
+        with self.watch.apart():
+            return self.captures.capture([*rows, *starts, *held], run)
+
+
+class _Kept:
+    """What a loop of n steps keeps, put together from the rows of some steps at a time.
+
+    wanted: of each, so many last rows.
+    """
+
+    def __init__(self, loop: Loop, steps: StepsProgram, xp: Any, n: int, outer: Mapping[str, Array]) -> None:
+        self.xp, self.n, self.done, self.steps = xp, n, 0, steps
+        counts = [int(outer[k.rows]) if isinstance(k.rows, str) else k.rows for k in loop.keeps]
+        self.wanted = [n if count is None else min(n, count) for count in counts]
+        self.made: dict[int, Array] = {}
+
+    def add(self, found: Sequence[Array], count: int) -> Sequence[Array]:
+        """The results of the next steps, so many; gives those that are not kept."""
+        self.done += count
+        for i, (place, wanted) in enumerate(zip(self.steps.kept, self.wanted, strict=True)):
+            rows = found[place]
+            if i not in self.made:
+                self.made[i] = self.xp.empty((wanted, *rows.shape[1:]), rows.dtype)
+            stop = self.done - (self.n - wanted)
+            if stop > 0:
+                new = min(stop, count)
+                self.made[i][stop - new : stop] = rows[len(rows) - new :]
+        return found[self.steps.states :]
+
+    def results(self) -> list[Array]:
+        """All of it."""
+        return [self.made[i] for i in range(len(self.wanted))]

@@ -1,0 +1,114 @@
+"""Which loops of array steps may be captured as CUDA graphs, and a number of their steps as a program of its own.
+
+A graph repeats the launches that were made while it was captured: the same kernels on the same addresses, with the same
+numbers.  So operators may be captured of which CuPy makes launches alone, whatever the values are: none that waits for
+the device, copies from the host, or calls a library that refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from scanopt.array.types import TensorType
+from scanopt.program.ir import CarriedState, Compute, Input, Keep, Loop, Program, Read
+from scanopt.program.storage.placement import elementwise
+from scanopt.program.text import made_in
+
+__all__ = ["NoCapture", "StepsProgram", "may_be_captured", "steps_program"]
+
+PLAIN = {
+    "where", "cast", "clip", "round", "outer", "sigmoid", "real", "imag",
+    "reshape", "transpose", "expand_dims", "squeeze", "broadcast_to", "with_gradient", "full_like",
+    "sum", "prod", "mean", "var", "std", "max", "min", "any", "all", "argmax", "argmin", "cumsum", "cumprod",
+    "erf", "erfc", "erfcx", "erfinv", "erfcinv", "ndtr", "gamma", "gammaln", "psi", "i0", "i1", "i0e", "i1e", "j0",
+    "j1",
+}  # fmt: skip
+"""Operators that are launches alone, beside those on elements.  Not `concatenate` and `stack`: of more than three
+arrays CuPy copies the addresses from the host."""
+COUNT = "number of steps"
+"""The input of a program of some steps that says how many."""
+
+
+class NoCapture(Exception):  # noqa: N818 (no error: each operator is launched by itself)
+    """Why a loop is no CUDA graph."""
+
+
+@dataclass(frozen=True, eq=False)
+class StepsProgram:
+    """Some steps of a loop as a program.
+
+    Its inputs are, in this order, the number of steps, the rows of the sequences in these steps, the rows of each state
+    before them, and the values `held` from outside the loop.  Its results are rows of what the loop keeps (`kept` says
+    for each thing kept which result), at all these steps or at so many last ones, and then the last rows of each state,
+    from the result `states` on.  most: so many steps at most.  launches: in a step, at least.
+    """
+
+    program: Program
+    most: int
+    held: tuple[str, ...]
+    kept: tuple[int, ...]
+    states: int
+    launches: int
+
+
+def may_be_captured(step: Compute) -> bool:
+    """Whether an operator is launches alone, whatever its arguments are."""
+    op = step.op
+    if op.data_shape or op.spec.effect:
+        return False
+    if op.name in ("getitem", "setitem"):
+        return all(_plain(entry) for entry in op.options["index"])
+    return op.name in PLAIN or (elementwise(op) and op.name != "matmul")
+
+
+def _plain(entry: object) -> bool:
+    """Whether an entry of an index asks the device for no number."""
+    return entry not in ("in", "mask") if isinstance(entry, str) else not (isinstance(entry, tuple) and "in" in entry)
+
+
+def steps_program(loop: Loop, types: Mapping[str, TensorType], most: int, exact: bool) -> StepsProgram:
+    """Up to `most` steps of a loop as a program.  exact: of the program of the loop.
+
+    types: of all names.  Raises NoCapture where they are more than launches.
+    """
+    for reason in _reasons(loop, most):
+        raise NoCapture(reason)
+    inside = set(made_in(loop, ()))
+    at_end = (*(s.update for s in loop.states), *(k.value for k in loop.keeps))
+    read = (*(a for step in loop.body for a in getattr(step, "args", ())), *at_end)
+    held = tuple(x for x in dict.fromkeys(read) if x not in inside)
+    inputs = [Input(COUNT, TensorType("int64", ()))]
+    reads, states = list[Read](), list[CarriedState]()
+    for i, r in enumerate(loop.reads):
+        inputs.append(Input(f"sequence {i}", r.type.rows(None)))
+        reads.append(Read(r.out, inputs[-1].name, r.type))
+    for i, s in enumerate(loop.states):
+        inputs.append(Input(f"start {i}", s.type.rows(s.depth)))
+        states.append(CarriedState(inputs[-1].name, s.depth, s.taps, s.update, s.type))
+    inputs += [Input(x, types[x]) for x in held]
+    wanted = [(k.value, min(k.rows, most) if isinstance(k.rows, int) else None) for k in loop.keeps]
+    each = list(dict.fromkeys(wanted))
+    rows = (*each, *((s.update, s.depth) for s in loop.states))
+    keeps = tuple(Keep(f"rows {i}", value, n, types[value].rows(None)) for i, (value, n) in enumerate(rows))
+    part = Loop(loop.label, COUNT, tuple(reads), tuple(states), loop.body, keeps, phase=loop.phase)
+    program = Program(tuple(inputs), (), (part,), tuple(k.out for k in keeps), exact=exact)
+    launches = sum(not step.op.view for step in loop.body if isinstance(step, Compute))
+    return StepsProgram(program, most, held, tuple(map(each.index, wanted)), len(each), launches)
+
+
+def _reasons(loop: Loop, most: int) -> Iterator[str]:
+    """Why a loop is more than launches."""
+    if loop.profile:
+        yield "it is profiled"
+    if loop.until is not None:
+        yield "it may end early"
+    for step in loop.body:
+        if not isinstance(step, Compute):
+            yield f"a {'loop' if isinstance(step, Loop) else 'branch'} in it asks the device for a number"
+        elif not may_be_captured(step):
+            yield f"{step.op.name} is more than launches"
+    if any(s.depth > most for s in loop.states):
+        yield f"a state looks more than {most} steps back"
+    if not any(isinstance(step, Compute) and not step.op.view for step in loop.body):
+        yield "it launches nothing"

@@ -1,0 +1,70 @@
+"""Captures what CuPy launches, as a CUDA graph with memory of its own.
+
+A graph has the addresses of all arrays that its launches read and write.  They come from a pool that nothing else uses
+and that lives as long as the graph, so that nobody is given the memory of a value that was dropped while capturing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["StreamCapture", "StreamReplay"]
+
+Array = Any
+
+
+@dataclass(frozen=True, eq=False)
+class StreamReplay:
+    """A CUDA graph, the arrays that it reads and writes, and the pool of their memory.
+
+    used: recorded at the end of each use, for the next one may be on another stream.
+    """
+
+    xp: Any
+    graph: Any
+    given: Sequence[Array]
+    results: Sequence[Array]
+    pool: Any
+    used: Any
+
+    def begin(self) -> None:
+        """Let the current stream wait until an earlier use is over."""
+        self.xp.cuda.get_current_stream().wait_event(self.used)
+
+    def launch(self) -> None:
+        """Repeat all launches, on the current stream."""
+        self.graph.launch()
+
+    def end(self) -> None:
+        """The use on the current stream is over."""
+        self.used.record()
+
+
+@dataclass(frozen=True)
+class StreamCapture:
+    """Captures on a stream of its own: CuPy refuses to on the default stream."""
+
+    xp: Any
+
+    def capture(self, like: Sequence[Array], run: Callable[[Sequence[Array]], Sequence[Array]]) -> StreamReplay:
+        """The launches of `run`, given arrays of the shapes and dtypes of `like`.
+
+        Raises what `run` raises: CuPy does where the host would wait for the device, and for cuBLAS, cuSOLVER and
+        cuRAND.
+        """
+        cuda = self.xp.cuda
+        pool, stream = cuda.MemoryPool(), cuda.Stream(non_blocking=True)
+        with cuda.using_allocator(pool.malloc), stream:
+            given = [self.xp.empty(x.shape, x.dtype) for x in like]
+            stream.begin_capture()
+            try:
+                results = run(given)
+            except BaseException:
+                with suppress(Exception):  # which the device raises for what was captured so far
+                    stream.end_capture()
+                raise
+            graph = stream.end_capture()
+        return StreamReplay(self.xp, graph, given, results, pool, cuda.Event(disable_timing=True))

@@ -1,0 +1,213 @@
+"""Loops of array steps as CUDA graphs, on a device that refuses while capturing what CuPy refuses."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from capturing_device import cuda_with_graphs
+from programs import reference
+from random_kernels import RandomLoop
+from strict_device import StrictArray, StrictDevice
+from test_ops import CASES, NAMES, SPECIAL, close
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.array.abstract import concrete
+from scanopt.array.op import Op
+from scanopt.backends.captured_loops import FEWEST as TIMES
+from scanopt.backends.captured_loops import GRAPHS, STEPS
+from scanopt.backends.captured_steps import may_be_captured
+from scanopt.backends.cupy import CuPy
+from scanopt.backends.device_operators import Watch, bind_on_device
+from scanopt.backends.stream_capture import StreamCapture
+from scanopt.program.ir import Compute
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+PROGRAMS = 60
+FEWEST = TIMES * STEPS
+"""So many steps are captured at the first call."""
+
+
+@pytest.fixture(autouse=True)
+def device(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The array module; its `cuda.streams.graphs` are what was captured."""
+    found = StrictDevice.shared()
+    monkeypatch.setattr(found, "cuda", cuda_with_graphs())
+    monkeypatch.setitem(sys.modules, "cupy", found)
+    return found
+
+
+def mandelbrot() -> Any:
+    """Steps of complex numbers, which have no kernel."""
+    c, n = T.zvector("c"), T.lscalar("n")
+    z, _ = scanopt.scan(lambda z: z * z + c, outputs_info=T.zeros_like(c), n_steps=n)
+    return scanopt.function([c, n], z, backend="cupy")
+
+
+C = np.array([0.1 + 0.2j, -0.5, 0.3j])
+
+
+def test_some_steps_are_captured_once_and_launched_together(device: Any) -> None:
+    f = mandelbrot()
+    for n in (3, 40, FEWEST + 1, 2 * STEPS, 100, STEPS, STEPS - 1):
+        np.testing.assert_allclose(f(C, n), f.unoptimized(C, n))
+    (graph,) = device.cuda.streams.graphs
+    assert graph.launches == 3 + 2 + 3 + 1  # the first steps of the call that captured ran as they are
+    assert f.executor == "array steps on CuPy, loops as CUDA graphs"
+    assert f.kernels[0].state.endswith(f"4 runs by CUDA graphs of {STEPS} steps, 2 operators each")
+
+
+def test_results_are_not_written_to_by_later_calls() -> None:
+    f = mandelbrot()
+    first = f(StrictArray(C), FEWEST)
+    before = first.data.copy()
+    f(StrictArray(2 * C), FEWEST)
+    np.testing.assert_array_equal(first.data, before)
+
+
+def test_graphs_are_for_shapes_and_few_are_kept(device: Any) -> None:
+    f = mandelbrot()
+    for size in [*range(1, GRAPHS + 2), 1]:
+        c = np.linspace(0.0, 0.3, size) + 0j
+        np.testing.assert_allclose(f(c, FEWEST), f.unoptimized(c, FEWEST))
+    assert len(device.cuda.streams.graphs) == GRAPHS + 2
+
+
+def test_taps_sequences_and_rows_kept(device: Any) -> None:
+    X, h, n = T.zmatrix("X"), T.zmatrix("h"), T.lscalar("n")
+    step = lambda x, y, a, b: a * 0.5 + b * x * y  # noqa: E731
+    taps = {"initial": h, "taps": [-1, -3]}
+    H, _ = scanopt.scan(step, [{"input": X, "taps": [0, 1]}], taps, n_steps=n)
+    f = scanopt.function([X, h, n], [H, H[-1], H[-50:], H[-2:].sum(axis=0)], backend="cupy")
+    rng = np.random.default_rng(0)
+    for steps in (FEWEST, FEWEST + 3, 70):
+        given = rng.normal(size=(steps + 1, 4)) / 2 + 0j, rng.normal(size=(3, 4)) + 0j, steps
+        for found, expected in zip(f(*given), f.unoptimized(*given), strict=True):
+            np.testing.assert_allclose(found, expected)
+    assert len(device.cuda.streams.graphs) == 1
+    assert "3 runs by CUDA graphs" in f.kernels[0].state
+
+
+def test_an_index_out_of_range_is_the_error_of_the_cpu(device: Any) -> None:
+    x, i, n = T.zvector("x"), T.lmatrix("i"), T.lscalar("n")
+    y, _ = scanopt.scan(lambda j, s: s * 0.5 + x[j], i, T.zeros_like(x))
+    f = scanopt.function([x, i, n], y, backend="cupy", on_unused_input="ignore")
+    places = np.tile([1, 0, 2], (FEWEST, 1))
+    np.testing.assert_allclose(f(C, places, 0), f.unoptimized(C, places, 0))
+    assert sum(g.launches for g in device.cuda.streams.graphs) == FEWEST // STEPS - 1
+    places[100, 1] = -5
+    with pytest.raises(IndexError, match=r"index -5 is out of bounds for axis 0 with (length|size) 3"):
+        f(C, places, 0)
+    places[100, 1] = -3
+    np.testing.assert_allclose(f(C, places, 0), f.unoptimized(C, places, 0))
+
+
+@pytest.mark.parametrize(
+    ("step", "reason"),
+    [
+        (lambda z, c: T.dot(c, z) + z, "dot is more than launches"),
+        (lambda z, c: T.sort(T.real(z)) + c, "sort is more than launches"),
+        (lambda z, c: z[T.argmax(T.real(z))] + c, "getitem is more than launches"),
+        (lambda z, c: T.concatenate([z[1:], c[:1]]), "concatenate is more than launches"),
+    ],
+)
+def test_why_there_is_no_graph(device: Any, step: Callable[..., Any], reason: str) -> None:
+    c, n = T.zvector("c"), T.lscalar("n")
+    z, _ = scanopt.scan(lambda z: step(z, c), outputs_info=T.zeros_like(c), n_steps=n)
+    f = scanopt.function([c, n], z, backend="cupy", fp="exact")
+    np.testing.assert_allclose(f(C / 9, FEWEST), f.unoptimized(C / 9, FEWEST))
+    assert not device.cuda.streams.graphs
+    assert f"no CUDA graph: {reason}" in f.kernels[0].state
+
+
+def test_where_capturing_fails_array_steps_run(monkeypatch: pytest.MonkeyPatch, device: Any) -> None:
+    """As where the device has other ideas of what may be captured: it is tried once."""
+    monkeypatch.setattr("scanopt.backends.captured_steps.may_be_captured", lambda step: True)
+    c, n = T.zvector("c"), T.lscalar("n")
+    z, _ = scanopt.scan(lambda z: T.dot(c, z) + z, outputs_info=T.zeros_like(c), n_steps=n)
+    f = scanopt.function([c, n], z, backend="cupy", fp="exact")
+    for _ in range(2):
+        np.testing.assert_allclose(f(C / 9, FEWEST), f.unoptimized(C / 9, FEWEST))
+    assert device.capture is None
+    assert "array steps: NotImplementedError: calling cuBLAS API during stream capture" in f.kernels[0].state
+
+
+def test_where_memory_runs_out_array_steps_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Any, like: Any, run: Any) -> Any:
+        raise MemoryError
+
+    f = mandelbrot()
+    with monkeypatch.context() as patch:
+        patch.setattr(StreamCapture, "capture", full)
+        np.testing.assert_allclose(f(C, FEWEST), f.unoptimized(C, FEWEST))
+    f(C, FEWEST)
+    assert "1 runs by CUDA graphs" in f.kernels[0].state
+
+
+def captured_case(name: str) -> tuple[Op, list[Any]] | None:
+    """An operator and its arguments, if it may be captured.  The device here has no special functions."""
+    with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+        op, args = CASES[name](np.random.default_rng(0))
+    type = op.infer(*(concrete(np.asarray(x)) for x in args))
+    return (op, args) if name not in SPECIAL and may_be_captured(Compute("out", op, (), type)) else None
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if captured_case(name)])
+def test_operators_are_launches_alone(name: str, device: Any) -> None:
+    """What they launched gives their results for other values than those of the capture."""
+    op, args = captured_case(name) or pytest.fail(name)
+    function = bind_on_device(op, device, Watch(device))
+    like = [StrictArray(np.array(x)) for x in args]
+    replay = StreamCapture(device).capture(like, lambda given: [function(*given)])
+    for place, x in zip(replay.given, like, strict=True):
+        device.copyto(place, x)
+    replay.launch()
+    with np.errstate(all="ignore"):
+        close(replay.results[0].data, np.asarray(op.bind(np)(*args)))
+
+
+class CapturableLoop(RandomLoop):
+    """A random loop whose operators may be captured."""
+
+    def attempt(self, make: Callable[[], str]) -> str:
+        count, shapes = len(self.b.body), dict(self.shapes)
+        name = super().attempt(make)
+        if name and all(isinstance(step, Compute) and may_be_captured(step) for step in self.b.body[count:]):
+            return name
+        del self.b.body[count:]
+        self.shapes = shapes
+        return ""
+
+
+def compared(seed: int, device: Any) -> int:
+    """How many launches of graphs the loop of a seed took; its results are compared with the interpreter's."""
+    loop = CapturableLoop(seed)
+    program = loop.program()
+    if not loop.steps:
+        return 0
+    try:
+        expected = reference(program, loop.values)
+    except (IndexError, ValueError):
+        return 0
+    f = CuPy(device, captures=StreamCapture(device)).compile(program)
+    for _ in range(2):
+        for found, e in zip(f(loop.values), expected, strict=True):
+            assert (found.dtype, found.shape) == (e.dtype, e.shape)
+            np.testing.assert_allclose(found, e, rtol=1e-4 if e.dtype == np.float32 else 1e-9)
+    assert "Error" not in "".join(report.state for report in f.kernels)
+    return sum(graph.launches for graph in device.cuda.streams.graphs)
+
+
+def test_random_loops(monkeypatch: pytest.MonkeyPatch, device: Any) -> None:
+    """`python benchmarks/soundness_graphs.py 0 2000` compares more."""
+    for steps in (3, 11):
+        monkeypatch.setattr("scanopt.backends.cupy.STEPS", steps)
+        monkeypatch.setattr("scanopt.backends.captured_loops.FEWEST", 0)
+        for seed in range(PROGRAMS // 2):
+            compared(seed, device)
+    assert len(device.cuda.streams.graphs) > PROGRAMS // 6
