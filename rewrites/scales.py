@@ -3,13 +3,16 @@
 Multiplying by a power of two does not round.
 """
 
+import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Text, Value, ops
+from scanopt.facts.bits import negates
 from scanopt.facts.values import floating, nothing, of_dtype, power_of_two, scalar
 
 _TWO = T.constant(2.0, dtype="float64")
 _ZERO = T.constant(0.0, dtype="float64")
+_MINUS_ONE = T.constant(-1.0, dtype="float64")
 
 
 @law(
@@ -139,3 +142,31 @@ def sums_of_opposites(x: Value) -> Equation:
 def sums_of_multiples(x: Value, a: Value, k: Text) -> Equation:
     """Running sums of x * 2^k are the running sums of x, times 2^k."""
     return Equation(ops.cumsum(x * a, axis=0), ops.cumsum(x, axis=0) * a, when=[power_of_two(a, k), floating(x)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x, a: -scanopt.scan(lambda v, s: T.tanh(s * -1.0 + v), x, a)[0],
+    never=(
+        lambda x, a: -scanopt.scan(lambda v, s: T.tanh(s * -2.0 + v), x, a)[0],
+        lambda x, a: -scanopt.scan(lambda v, s: T.tanh(s + T.cast(v, "float32") * _MINUS_ONE), x, a)[0],
+    ),
+)
+def times_minus_one(x: Value, e: Value, d: Text) -> Equation:
+    """x * -1 = -x."""
+    return Equation(x * e, -x, when=[negates(e, d), of_dtype(x, d)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x, a: -scanopt.scan(lambda v, s: T.tanh(-1.0 * s + v), x, a)[0],
+    never=(
+        lambda x, a: -scanopt.scan(lambda v, s: T.tanh(-2.0 * s + v), x, a)[0],
+        lambda x, a: -scanopt.scan(lambda v, s: T.tanh(s + _MINUS_ONE * T.cast(v, "float32")), x, a)[0],
+    ),
+)
+def minus_one_times(e: Value, x: Value, d: Text) -> Equation:
+    """-1 * x = -x."""
+    return Equation(e * x, -x, when=[negates(e, d), of_dtype(x, d)])

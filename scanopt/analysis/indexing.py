@@ -76,9 +76,11 @@ def parts(ops: Iterable[Op]) -> Iterator[Row]:
 
 def arrangements(ops: Iterable[Op]) -> Iterator[Row]:
     """Facts about two operators, one after the other, that only rearrange axes."""
-    known = list(dict.fromkeys(op for op in ops if op.name in ("transpose", "expand_dims", "squeeze")))
+    known = list(dict.fromkeys(op for op in ops if op.name in ("transpose", "expand_dims", "squeeze", "getitem")))
     for outer, inner in product(known, known):
         match outer.name, inner.name:
+            case "getitem", "expand_dims" if _only_entry(outer) == inner.options["axis"]:
+                yield "undone", (outer, inner)
             case "squeeze", "expand_dims" if outer.options["axis"] == inner.options["axis"]:
                 yield "undone", (outer, inner)
             case "transpose", "transpose" if len(outer.options["axes"]) == len(inner.options["axes"]):
@@ -89,6 +91,13 @@ def arrangements(ops: Iterable[Op]) -> Iterator[Row]:
                     yield "part_of_part", (outer, inner, Op.make("transpose", axes=axes))
             case _:
                 pass
+
+
+def _only_entry(op: Op) -> tuple[int, ...]:
+    """The axis of which an index takes the only entry, if the axis has length 1, and all of the others; else none."""
+    index = op.options["index"]
+    found = tuple(axis for axis, entry in enumerate(index) if entry != _ALL)
+    return found if [index[axis] for axis in found] in ([0], [-1]) else ()
 
 
 def in_two(ops: Iterable[Op]) -> Iterator[Row]:

@@ -103,11 +103,18 @@ def constants_of_states(g: Encoded) -> Iterator[Row]:
     names = {f.operator.name for _, f in g.forms() if f.operator is not None} if dtypes else set()
     accumulated = {_OPPOSITES.get(n, n) for n in names} if names & {"where", "ifelse"} else set()
     for d in dtypes:
-        if names & _OPPOSITES.keys():
-            yield "minus_one", (d, *_constant(np.array(-1).astype(d)))
+        if names & _OPPOSITES.keys() or _has_minus_one(g, d):
+            key, minus_one = _constant(np.array(-1).astype(d))
+            yield "minus_one", (d, key, minus_one)
+            if d != "bool":
+                yield "negates", (minus_one, d)
         for op in map(Op.make, ACCUMULATED):
             if op.name in accumulated and (e := _identity(op, d)) is not None and _closed(op, d):
                 yield "unit", (op, d, *_constant(np.array(e).astype(d)))
+
+
+def _has_minus_one(g: Encoded, dtype: str) -> bool:
+    return any(x.dtype == dtype and not x.ndim and x == -1 for x in g.consts.values())
 
 
 def _constant(value: np.ndarray[Any, Any]) -> tuple[str, str]:

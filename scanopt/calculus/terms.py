@@ -33,7 +33,7 @@ __all__ = [
     "Args", "Atom", "Clock", "Int", "Move", "Op", "Param", "State", "Term", "Text", "Value", "added", "applied",
     "apply", "args", "at", "chunks", "const", "const_at", "const_int", "cut", "delay", "dtype", "egglog_text",
     "greatest", "held_as", "hold", "input_", "int_value", "lift", "lifted", "loop", "masked", "moved", "ndim", "nil",
-    "on", "on_args", "one_row", "only", "operator_of", "ops", "prim", "recent", "root", "row_of", "seq", "slot",
+    "on", "on_args", "one_row", "only", "operator_of", "ops", "prim", "recent", "root", "row_of", "seen", "seq", "slot",
     "stack", "steps", "subsume", "tail", "to_cut", "to_step", "to_string", "to_upto", "under", "upto", "variable",
     "vmap",
 ]  # fmt: skip
@@ -189,6 +189,11 @@ def moved(m: Move, s: State) -> State:
 def masked(c: Clock, d: Clock, s: State) -> State:
     """State s of d at all steps of c: where d has ended it stays as it was."""
     return State("masked", (c, d, s))
+
+
+def seen(op: Op, s: State) -> State:
+    """The state whose values are op of those of s."""
+    return State("seen", (op, s))
 
 
 def only(m: Move, d: Clock) -> Move:

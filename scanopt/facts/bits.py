@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from scanopt.calculus.condition import Body, fact, query
-from scanopt.calculus.terms import Op, Text, Value, dtype
+from scanopt.calculus.condition import Body, Rules, fact, query, when
+from scanopt.calculus.terms import Clock, Op, Text, Value, dtype, hold
 
-__all__ = ["boolean", "minus_one", "on_bools", "picks", "picks_other", "unit"]
+__all__ = ["boolean", "minus_one", "negates", "on_bools", "picks", "picks_other", "unit"]
 
 
 @query
@@ -22,6 +22,12 @@ def on_bools(op: Op, g: Op) -> None:
 @fact
 def minus_one(d: Text, k: Text, e: Value) -> None:
     """e, of key k, is the constant of dtype d with all bits set: -1 for integers, True for bools (given)."""
+
+
+@fact
+def negates(e: Value, d: Text, *, c: Clock, x: Value) -> Rules:
+    """e is the number -1 of dtype d, outside of loops (given) or held by them."""
+    yield when(e.is_(hold(c, x)), negates(x, d)).then(negates(e, d))
 
 
 @fact

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from scanopt.calculus.condition import Body, Rules, fact, query, when
-from scanopt.calculus.terms import Args, Clock, Int, State, Value, delay, ops
+from scanopt.calculus.condition import Body, Rules, fact, hint, query, when
+from scanopt.calculus.terms import Args, Clock, Int, Op, State, Value, delay, ops, seen
 from scanopt.facts.lists import before
+from scanopt.facts.values import forward
 
-__all__ = ["become_alike", "becomes", "equal_in_time", "late", "passed_on", "passes_on", "repeated"]
+__all__ = ["become_alike", "becomes", "equal_in_time", "kept_as", "late", "passed_on", "passes_on", "repeated"]
 
 
 @fact
-def becomes(s: State, v: Value) -> None:
+def becomes(s: State, v: Value, *, op: Op, r: State) -> Rules:
     """v is the update of the state s: its value after each step (given, and derived where laws make states)."""
+    yield when(becomes(s, v), r.is_(seen(op, s))).then(becomes(r, op(v)))
+
+
+@hint
+def kept_as(s: State, h: Op, *, op: Op, r: State, u: Value, v: Value) -> Rules:
+    """The update of s is h of a value."""
+    yield when(becomes(s, v), v.is_(h(u))).then(kept_as(s, h))
+    yield when(becomes(s, v), r.is_(seen(op, s))).then(forward(v))
 
 
 @fact

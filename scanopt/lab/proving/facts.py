@@ -23,6 +23,7 @@ __all__ = ["MEANINGS", "STEERING", "Meaning", "assume", "fact", "say", "scalar_o
 STEERING = CAUSAL | {
     "within",
     "passes_on",
+    "kept_as",
     "sums_until",
     "lies_on",
     "constants",

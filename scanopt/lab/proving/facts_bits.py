@@ -77,3 +77,12 @@ MEANINGS |= {
     "picks": _as_another(tuple((op, same) for op, (same, _) in PICKS.items())),
     "picks_other": _as_another(tuple((op, other) for op, (_, other) in PICKS.items())),
 }
+
+
+@fact
+def negates(m: Model, e: Term, d: Text) -> None:
+    dtype = dtype_of(m, d)
+    if m.theory == "free":
+        raise NotImplementedError("a constant of a dtype that is not known")
+    m.assume(dtype != "bool")
+    say(m, e, lambda at: filled(dtype, (), [lifted(-1, dtype)]))

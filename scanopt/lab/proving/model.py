@@ -49,6 +49,7 @@ class Model(World):
     variables: dict[tuple[str, Any], SymbolicArray] = field(default_factory=dict[tuple[str, Any], SymbolicArray])
     computed: int | None = None
     _carried: set[Any] = field(default_factory=set[Any])
+    _rows_of_states: dict[str, tuple[str, tuple[int, ...]]] = field(default_factory=dict[str, Any])
     _made: dict[Any, Any] = field(default_factory=dict[Any, Any])
 
     def __post_init__(self) -> None:
@@ -242,6 +243,7 @@ class Model(World):
 
     def _carries(self, s: State, c: Clock, outside: At, start: SymbolicArray) -> None:
         """What a state becomes has its type, also in a loop that runs no step."""
+        self._rows_of_states[s.head] = start.dtype, start.shape[1:]
         if s.head in self.updates and (s.head, start.shape) not in self._carried:
             self._carried.add((s.head, start.shape))
             self.state(s, c, None, outside, start.dtype, start.shape[1:])
@@ -250,12 +252,23 @@ class Model(World):
         self, s: State, c: Clock, t: int | None, outside: At, dtype: str, shape: tuple[int, ...]
     ) -> SymbolicArray:
         """What a state becomes at a step."""
-        if s.head not in self.updates:
+        if s.args is not None:
+            new = self._seen(s, c, t, outside)
+        elif s.head not in self.updates:
             return self.symbols(f"{s.head} at step {', '.join(map(str, [*outside.values(), t]))}", dtype, shape)
-        new = self.value(self.updates[s.head], {**outside, c: t})
+        else:
+            new = self.value(self.updates[s.head], {**outside, c: t})
         if new.dtype != dtype or new.shape != shape:
             raise NoProgramError(f"a state of shape {shape} that becomes one of shape {new.shape}")
         return new
+
+    def _seen(self, s: State, c: Clock, t: int | None, outside: At) -> SymbolicArray:
+        """What another state becomes at a step, through an operator."""
+        match s.head, s.args:
+            case "seen", (Term() as op, State(args=None) as kept) if kept.head in self._rows_of_states:
+                return self.operator(op)(self.state(kept, c, t, outside, *self._rows_of_states[kept.head]))
+            case head, _:
+                raise NotImplementedError(f"states {head}(..)")
 
     def trace(self, c: Clock, x: Term, at: At, k: int | None) -> SymbolicArray:
         """A value at all steps that are run, or (k) at the last ones."""

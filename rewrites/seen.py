@@ -1,0 +1,72 @@
+"""States that are kept in one form and read in another: what is read is a state of its own.
+
+`seen(g, s)` is the state whose values are g of those of s.  It becomes g of what s becomes.  Where s becomes h(u), and
+g undoes h, that is u: if all that reads s reads g of it, s itself is not carried any more.
+"""
+
+from typing import Any
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import Clock, Op, State, Text, Value, delay, ops, seen
+from scanopt.facts.operators import involution
+from scanopt.facts.parts import undone
+from scanopt.facts.states import kept_as
+from scanopt.facts.values import of_dtype
+
+
+def _row(x: Value) -> Value:
+    return ops.expand_dims(x, axis=(0,))
+
+
+def _loop(step: Any, x: Any, start: Any) -> Any:
+    """All values of a state."""
+    return scanopt.scan(step, x, start)[0]
+
+
+@law(
+    licence="exact",
+    example=(
+        lambda x, y: _loop(lambda v, s: T.expand_dims(T.tanh(s[0] + v), 0), x, T.expand_dims(y, 0))[:, 0],
+        lambda X, Y: _loop(lambda v, s: T.tanh(s.T * v).T, X, Y.T),
+    ),
+    never=(
+        lambda x, y: _loop(lambda v, s: T.expand_dims(T.tanh(s[0] + v), 0), x, y)[:, 0],
+        lambda x, Y: _loop(lambda v, s: T.tanh(s[0] + v + s), x, T.expand_dims(Y[0], 0)),
+        lambda x, Y: _loop(lambda v, s: (T.tanh(s) * v).T, x, Y.T),
+    ),
+)
+def state_read_back(c: Clock, g: Op, h: Op, x: Value, s: State) -> Equation:
+    """A state that starts as h(x), becomes h of something and is read by g, which undoes h, is a state without h."""
+    left = g(delay(c, _row(h(x)), s, 1))
+    return Equation(left, delay(c, _row(x), seen(g, s), 1), when=[undone(g, h), kept_as(s, h)])
+
+
+@law(
+    licence="exact",
+    example=lambda x, a: -_loop(lambda v, s: -T.tanh(v * -s), x, a),
+    never=(
+        lambda x, a: _loop(lambda v, s: T.tanh(T.tanh(s) + v), x, a),
+        lambda x, a: _loop(lambda v, s: T.tanh(v * -s), x, a),
+    ),
+)
+def state_of_opposites(c: Clock, g: Op, x: Value, s: State, d: Text) -> Equation:
+    """A state that becomes g of something and is read by g, with g(g(x)) = x, is a state without g."""
+    right = delay(c, _row(g(x)), seen(g, s), 1)
+    return Equation(g(delay(c, _row(x), s, 1)), right, when=[kept_as(s, g), involution(g, d)])
+
+
+@law(
+    licence="exact",
+    example=lambda x, a: -_loop(lambda v, s: -T.tanh(v - s), x, a),
+    never=(
+        lambda x, a: _loop(lambda v, s: T.tanh(v - s), x, a) * -a,
+        lambda x, a: -_loop(lambda v, s: -T.tanh(T.cast(v, "float32") - s), x, a),
+    ),
+)
+def opposite_state_taken_away(c: Clock, y: Value, init: Value, s: State, d: Text) -> Equation:
+    """y - s = y + -s for a state s that becomes the opposite of something."""
+    before = delay(c, init, s, 1)
+    when = [kept_as(s, ops.negative), of_dtype(y, d), of_dtype(before, d)]
+    return Equation(y - before, y + -before, when=when)
