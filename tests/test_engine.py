@@ -136,6 +136,60 @@ def test_rules_that_were_added_stay_when_a_program_is_taken_out_and_go_with_it(n
     again.close()
 
 
+LASTING = """
+(constructor lasting_op_1 () Op) (union (lasting_op_1) (prim_with "max" 7))
+(ruleset lasting_rules_1)
+(rule ((= x (lasting_op_1))) ((seen 7)) :ruleset lasting_rules_1)
+"""
+
+
+def test_what_is_named_by_what_it_says_may_be_added_again_and_leaves_no_row() -> None:
+    for n in range(3):
+        found = take(NAMED)
+        before = rows_of_a_program(found)
+        found.run(LASTING)
+        found.run("(run lasting_rules_1 1)")
+        assert rows_of_a_program(found) == before | {"lasting_op_1": 1, "prim_with": 2, "seen": 1}
+        if n == 1:
+            found.clear()
+            assert rows_of_a_program(found) == before | {"lasting_op_1": 1, "prim_with": 2}
+        found.close()
+        other = take(NAMED)
+        assert rows_of_a_program(other) == before
+        assert "lasting_op_1" in other.sizes()[0]
+        other.close()
+    assert len(pids()) == 1
+
+
+def test_lasting_rules_go_with_others_that_may_not_stay_and_are_added_again() -> None:
+    for _ in range(2):
+        found = take(NAMED)
+        found.run(LASTING)
+        found.run("(relation own (i64))\n(unstable-combined-ruleset both lasting_rules_1)")
+        found.clear()
+        (report,) = found.run("(run both 1)")
+        assert report.updated
+        found.close()
+        other = take(NAMED)
+        assert not {"own", "lasting_op_1"} & other.sizes()[0].keys()
+        other.close()
+
+
+def test_rules_in_a_ruleset_that_others_may_use_do_not_stay() -> None:
+    for _ in range(2):
+        found = take(NAMED)
+        found.run("(ruleset more)\n(rule ((prim_with a b)) ((seen 9)) :ruleset more)\n(run more 1)")
+        assert rows_of_a_program(found)["seen"] == 1
+        found.close()
+
+
+def test_a_check_that_does_not_hold_leaves_the_engine_as_it_is(numbers: Engine) -> None:
+    numbers.run("(zero)")
+    assert not numbers.holds("(named (zero) x)")
+    numbers.run("(run 1)")
+    assert rows_of_a_program(numbers) == {"zero": 1, "value": 1}
+
+
 def test_rows_that_no_rule_sees_are_taken_out_as_well(numbers: Engine) -> None:
     """Of what is subsumed rules find nothing."""
     numbers.run("(next (zero))\n(subsume (next (zero)))")

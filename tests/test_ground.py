@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scanopt.calculus.ground import ground_terms, with_named_operators, with_named_terms
+from scanopt.calculus.ground import digest, ground_terms, with_named_operators, with_named_terms
 from scanopt.calculus.syntax import node_text, parsed
 from scanopt.egraph.engine import take
 from scanopt.egraph.session import rules_text
@@ -49,9 +49,11 @@ def test_equality_of_terms_without_variables() -> None:
 def test_names_stand_for_terms() -> None:
     rules = '(= v (apply (prim_with "f(k)" (int_param 1)) xs)) (= w (apply (prim_with "f(k)" (int_param k)) xs))'
     named = with_named_operators(rules, "own")
-    assert '(union (own_0) (prim_with "f(k)" (int_param 1)))' in named
-    assert '(= v (apply (own_0) xs)) (= w (apply (prim_with "f(k)" (int_param k)) xs))' in named
-    assert with_named_operators('(= v (apply (vmap (prim "exp") "1") xs))', "own").endswith("(= v (apply (own_0) xs))")
+    name = "(own_" + digest('(prim_with "f(k)" (int_param 1))') + ")"
+    assert f'(union {name} (prim_with "f(k)" (int_param 1)))' in named
+    assert f'(= v (apply {name} xs)) (= w (apply (prim_with "f(k)" (int_param k)) xs))' in named
+    name = "(own_" + digest('(vmap (prim "exp") "1")') + ")"
+    assert with_named_operators('(= v (apply (vmap (prim "exp") "1") xs))', "own").endswith(f"(= v (apply {name} xs))")
     assert with_named_terms("(until (loop (f 1)) v)", "$t") == ("(let $t_0 (loop (f 1)))", "(until $t_0 v)")
 
 

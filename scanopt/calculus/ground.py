@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from hashlib import blake2b
 
 from scanopt.calculus.declarations import LOOKED_UP
 from scanopt.calculus.syntax import Node, node_text, parsed
 
-__all__ = ["ground_terms", "with_named_operators", "with_named_terms"]
+__all__ = ["digest", "ground_terms", "with_named_operators", "with_named_terms"]
 
 _OPERATOR = re.compile(r'\((?:prim_with "|vmap \(prim)')
 _COMPUTED = ("+", "-", "max", "min", "to-string")
@@ -24,11 +25,11 @@ def with_named_operators(rules: str, name: str) -> str:
 
     Those with a variable are left as they are.
 
-    name: what these names begin with.
+    name: what these names begin with; the same operator always gets the same name.
 
     >>> print(with_named_operators('(= v (apply (prim_with "sum(axis)" (int_param 0)) l))', "op"))
-    (constructor op_0 () Op) (union (op_0) (prim_with "sum(axis)" (int_param 0)))
-    (= v (apply (op_0) l))
+    (constructor op_35e206dccb () Op) (union (op_35e206dccb) (prim_with "sum(axis)" (int_param 0)))
+    (= v (apply (op_35e206dccb) l))
     """
     names: dict[str, str] = {}
     parts: list[str] = []
@@ -37,10 +38,15 @@ def with_named_operators(rules: str, name: str) -> str:
         begin, end = found.start(), _end(rules, found.start())
         text = rules[begin:end]
         parts.append(rules[at:begin])
-        parts.append(names.setdefault(text, f"({name}_{len(names)})") if _is_ground(*parsed(text)) else text)
+        parts.append(names.setdefault(text, f"({name}_{digest(text)})") if _is_ground(*parsed(text)) else text)
         at = end
     declared = [f"(constructor {x[1:-1]} () Op) (union {x} {text})" for text, x in names.items()]
     return "\n".join([*declared, "".join(parts) + rules[at:]])
+
+
+def digest(text: str) -> str:
+    """What stands for a text in a name."""
+    return blake2b(text.encode(), digest_size=5).hexdigest()
 
 
 def with_named_terms(query: str, name: str) -> tuple[str, str]:

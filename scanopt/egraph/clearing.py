@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from scanopt.egraph.engine_process import CLEARED, CLEARING, RESTORING
+from scanopt.egraph.engine_additions import CLEARED, CLEARING, RESTORING
 
 __all__ = ["with_clearing"]
 

@@ -24,7 +24,7 @@ from typing import IO, Any
 from scanopt.calculus.ground import with_named_terms
 from scanopt.egraph import engine_process
 from scanopt.egraph.clearing import with_clearing
-from scanopt.egraph.engine_process import KEPT, receive, send
+from scanopt.egraph.engine_process import CHECK_FAILED, KEPT, receive, send
 from scanopt.forks import STARTING
 
 __all__ = ["Engine", "EngineError", "RunReport", "TableRows", "begin_to_start", "take"]
@@ -250,7 +250,7 @@ class Engine:
         try:
             self.run(f"{names} (check {query})")
         except EngineError as error:
-            if "heck failed" in str(error):
+            if CHECK_FAILED in str(error):
                 return False
             raise
         return True

@@ -12,7 +12,6 @@ import datetime  # noqa: F401  # egglog asks for it when memory may be short, an
 import importlib.util
 import marshal
 import os
-import re
 import select
 import signal
 import sys
@@ -35,9 +34,12 @@ def loaded(name: str, path: str) -> Any:
 
 
 if __package__:
+    from scanopt.egraph import engine_additions as additions
     from scanopt.egraph import engine_memory as memory
 else:  # started by its path
-    memory = loaded("engine_memory", os.path.join(os.path.dirname(os.path.abspath(__file__)), "engine_memory.py"))
+    here = os.path.dirname(os.path.abspath(__file__))
+    memory = loaded("engine_memory", os.path.join(here, "engine_memory.py"))
+    additions = loaded("engine_additions", os.path.join(here, "engine_additions.py"))
 
 KEPT = 3
 """Sets of rules, of those used last, for which an engine (about 20 MB) is kept: of programs, of storage, with notes."""
@@ -51,17 +53,11 @@ _AT_ONCE = 8
 _LOOK = 2000
 """Matches of facts between two looks at what room there is: rows are made by these alone."""
 
+CHECK_FAILED = "heck failed"
+"""What egglog says of a check that does not hold, which changes nothing."""
+
 _LARGE = 20_000
 """From so many rows on, a new level of the engine takes less than rules that take the rows out."""
-
-_TOGETHER = 2000
-"""Rulesets made of others that are kept, at most."""
-
-CLEARING, CLEARED, RESTORING = "clearing", "cleared", "restoring"
-"""The ruleset that deletes all rows, the relation that says so, the ruleset that brings back those of the text."""
-
-_COMBINED = re.compile(r"\s*\(unstable-combined-ruleset (\S+)")
-_ADDED = re.compile(r"\((?:relation|constructor|function|ruleset|rule|rewrite|birewrite|let|sort|datatype)\b")
 
 
 class Server:
@@ -130,8 +126,7 @@ class Worker:
         self._cleared = 0
         self._clears = True
         self._failed = False
-        self._combined: dict[str, str] = {}
-        self._added: list[str] = []
+        self._additions = additions.Additions(lambda command: run(self._engine, command))
         self._turns: SimpleQueue[bool] = SimpleQueue()
         self._over: SimpleQueue[None] = SimpleQueue()
         threading.Thread(target=self._work, daemon=True).start()
@@ -153,7 +148,7 @@ class Worker:
                 while request := self._receive():
                     name, *args = request
                     answer = ("", None) if name == "end" else answered(getattr(self, name), *args)
-                    self._failed |= bool(answer[0])
+                    self._failed |= bool(answer[0]) and CHECK_FAILED not in str(answer[1])
                     self._send(answer)
                     if name == "end":
                         break
@@ -166,7 +161,8 @@ class Worker:
             start, engine = time.thread_time(), self._bindings.EGraph()
             run(engine, self._text)
             run(engine, "(push)")
-            self._engine, self._failed, self._added, self._combined = engine, False, [], {}
+            self._engine, self._failed = engine, False
+            self._additions.forget()
             self._try_clearing()
             self.start, self.fresh = time.thread_time() - start, memory.used()[0]
         self._begun = memory.used()[1]
@@ -174,15 +170,16 @@ class Worker:
     def _try_clearing(self) -> None:
         """Check that deleting all rows and restoring brings back the rows of the rules themselves."""
         rows = self._sizes()
-        self._clears = self._cleared_out() and self._sizes() == {**rows, CLEARED: 1}
+        self._clears = self._cleared_out() and self._sizes() == {**rows, additions.CLEARED: 1}
         if not self._clears:
             self._restart()
 
     def _end(self) -> None:
         """Remove the program and the rules that it brought."""
         try:
-            if self._added or len(self._combined) > _TOGETHER or not self._cleared_out():
-                self._added, self._combined = [], {}
+            self._additions.end()
+            if self._additions.must_go or not self._cleared_out():
+                self._additions.forget()
                 self._restart()
         except BaseException:  # a panic of the engine is no Exception; it is made anew for the next program
             self._engine = None
@@ -192,17 +189,18 @@ class Worker:
         """Delete all rows by rules; return whether nothing of the program is left."""
         if self._failed or not self._clears or sum(self._sizes().values()) > _LARGE:
             return False
-        run(self._engine, f"(run {CLEARING} 1)")
+        run(self._engine, f"(run {additions.CLEARING} 1)")
         if any(self._sizes().values()):  # rows that no rule sees any more
             return False
         self._cleared += 1
-        run(self._engine, f"({CLEARED} {self._cleared}) (run {RESTORING} 1)")
+        run(self._engine, f"({additions.CLEARED} {self._cleared}) (run {additions.RESTORING} 1)")
         return True
 
     def _restart(self) -> None:
-        """Replace the level of the engine by a new one, with the added rules."""
-        for command in ("(pop)", "(push)", *self._added, *self._combined.values()):
+        """Replace the level of the engine by a new one, with the rules that this program added."""
+        for command in ("(pop)", "(push)"):
             run(self._engine, command)
+        self._additions.again()
         self._failed = False
 
     # What is asked about a program
@@ -211,19 +209,15 @@ class Worker:
         """What the commands of a text come to: reports of runs."""
         found: list[Any] = []
         for command in commands(text):
-            if together := _COMBINED.match(command):
-                if together[1] in self._combined:
-                    continue
-                self._combined[together[1]] = command
-            elif _ADDED.search(command):
-                self._added.append(command)
-            found += run(self._engine, command)
+            found += self._additions.run(command)
         return [told for x in found if (told := plain(x)) is not None]
 
     def clear(self) -> None:
         """Remove the program; rules that were added stay."""
-        if self._added or not self._cleared_out():
+        if self._additions.must_go or not self._cleared_out():
             self._restart()
+        else:
+            self._additions.restore()
 
     def round(
         self, facts: Sequence[tuple[str, bool]], more: str, counted: Sequence[str], most: int, read: float

@@ -17,7 +17,7 @@ from scanopt.calculus.terms import Term, prim
 from scanopt.egraph.relation_files import COLUMNS, Tables, quoted, tables_text
 from scanopt.egraph.strata import row, rows_of
 
-__all__ = ["Rows", "integer", "load_text", "operator_text", "rows_of_operator"]
+__all__ = ["Rows", "integer", "load_text", "operator_text", "rows_of_operator", "unknown"]
 
 _NODES = {
     "Value": "node", "Args": "args_node", "Op": "op_node", "Clock": "clock_node",
@@ -68,6 +68,15 @@ _TABLES = {
     "t_equal_states": ("i64 i64", "(union (state_node {0}) (state_node {1}))"),
     "t_equal_clocks": ("i64 i64", "(union (clock_node {0}) (clock_node {1}))"),
 }  # fmt: skip
+
+
+def unknown(sort: str, number: int) -> str:
+    """A term in egglog's syntax of which nothing is known; "" for a sort of which programs have no numbered terms.
+
+    >>> unknown("Value", 1), unknown("Move", 1)
+    ('(node -1000001)', '')
+    """
+    return f"({_NODES[sort]} {-1_000_000 - number})" if sort in _NODES else ""
 
 
 def load_text() -> str:

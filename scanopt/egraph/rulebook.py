@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
@@ -9,15 +10,16 @@ from typing import Any
 
 from scanopt.calculus.condition import FACTS, facts_text
 from scanopt.calculus.declarations import DECLARATIONS, LISTED
-from scanopt.calculus.ground import with_named_operators
+from scanopt.calculus.ground import digest, with_named_operators
 from scanopt.calculus.joins import with_types_compared
 from scanopt.calculus.law import Law, standard_laws
+from scanopt.egraph.engine_additions import LASTING
 from scanopt.egraph.loading import load_text
 from scanopt.egraph.provenance import notes_text
 from scanopt.egraph.strata import Rules, made_by, one_by_one, rules_of, strata, tables_of
 from scanopt.egraph.support_rules import machinery_text
 
-__all__ = ["ALL_FACTS", "ActiveRules", "Same", "own_laws", "rules_text", "rulesets_of", "some_rules"]
+__all__ = ["ALL_FACTS", "ActiveRules", "Same", "facts_apart", "own_laws", "rules_text", "rulesets_of", "some_rules"]
 
 ALL_FACTS = "all_facts"
 """The ruleset of all facts, those added to a program among them."""
@@ -73,8 +75,30 @@ def own_laws(laws: Sequence[Law]) -> list[Law]:
 def rulesets_of(laws: Sequence[Law]) -> tuple[dict[str, str], str]:
     """The ruleset of each law by name, and the rules of the laws that are not standard."""
     own = own_laws(laws)
-    names = {x.name: f"law_{x.name}" for x in laws} | {x.name: f"own_{x.name}" for x in own}
+    names = {x.name: f"law_{x.name}" for x in laws} | {x.name: _own_ruleset(x) for x in own}
     return names, "\n".join(_ruleset(x, names[x.name]) for x in own)
+
+
+def _own_ruleset(law: Law) -> str:
+    """The ruleset of a law that is not standard: of its name, and of what it says."""
+    return f"{LASTING}{law.name}_{digest(law.rule(law.name))}"
+
+
+_FACT_RULE = re.compile(r"^(\(rule .*) :ruleset facts\)$", re.MULTILINE)
+
+
+def facts_apart(rules: str) -> str:
+    """Rules in which each one among the facts is in a ruleset of its own, named by what the rule says.
+
+    >>> print(facts_apart("(rule ((a)) ((b)) :ruleset facts)"))
+    (ruleset facts_lasting_4f75f5afc2) (rule ((a)) ((b)) :ruleset facts_lasting_4f75f5afc2)
+    """
+
+    def apart(found: re.Match[str]) -> str:
+        name = f"facts_{LASTING}{digest(found[1])}"
+        return f"(ruleset {name}) {found[1]} :ruleset {name})"
+
+    return _FACT_RULE.sub(apart, rules)
 
 
 @lru_cache(maxsize=8)

@@ -150,11 +150,17 @@ class _Watch:
 
 
 def run_schedule(
-    schedule: Schedule, laws: Sequence[Law], run: Callable[[frozenset[str]], Round], limits: Limits, size: int
+    schedule: Schedule,
+    laws: Sequence[Law],
+    run: Callable[[frozenset[str]], Round],
+    limits: Limits,
+    size: int,
+    sought: str = "",
 ) -> Saturation:
     """Rounds in the order of a schedule, until no law finds anything new, or a limit is hit.
 
-    run: one round of the laws of these names.  size: forms of the program as written.
+    run: one round of the laws of these names.  size: forms of the program as written.  sought: a law; rounds end as
+    soon as it has found something.
     """
     wanted = frozenset[str]().union(*(laws_of_phase(p, laws) for p in schedule.phases))
     nodes = limits.most(size) if schedule.nodes is None else schedule.nodes
@@ -165,7 +171,7 @@ def run_schedule(
             for n in itertools.count(1) if phase.rounds is None else range(1, phase.rounds + 1):
                 done = run(names - watch.aside)
                 tell(f"round {n}, {done.size:,} forms")
-                if watch.over(names, done):
+                if watch.over(names, done) or done.matches.get(sought):
                     return watch.saturation()
                 if not done.changed:
                     break

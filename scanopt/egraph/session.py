@@ -31,24 +31,22 @@ from scanopt.calculus.ground import with_named_operators
 from scanopt.calculus.joins import with_types_compared
 from scanopt.calculus.law import Law
 from scanopt.egraph.engine import EngineError, RunReport, begin_to_start, take
+from scanopt.egraph.engine_additions import LASTING
 from scanopt.egraph.loading import Rows, integer, operator_text
 from scanopt.egraph.provenance import NOTE_FACTS, NOTE_WRITTEN, Notes, Provenance, noting
 from scanopt.egraph.reach import Reach
 from scanopt.egraph.readback import ReadBack, read_back
 from scanopt.egraph.relation_files import quoted
-from scanopt.egraph.rulebook import ALL_FACTS, ActiveRules, Same, own_laws, rules_text, rulesets_of
+from scanopt.egraph.rulebook import ActiveRules, Same, facts_apart, own_laws, rules_text, rulesets_of
 from scanopt.egraph.saturation import READ, Limits, Round, Saturation, run_schedule
 from scanopt.egraph.schedule import EVERYTHING, Schedule
+from scanopt.egraph.strata import rulesets_in
 
-__all__ = ["EGraph", "EndlessError", "Limits", "Saturation", "UnsoundLawError"]
+__all__ = ["EGraph", "Limits", "Saturation", "UnsoundLawError"]
 
 
 class UnsoundLawError(RuntimeError):
     """Laws made two values of different types equal."""
-
-
-class EndlessError(RuntimeError):
-    """Rules beside the facts find something new without end."""
 
 
 _FORMS = ("apply", "hold", "seq", "delay", "stack", "tail", "on")
@@ -56,9 +54,6 @@ _FORMS = ("apply", "hold", "seq", "delay", "stack", "tail", "on")
 
 _TOO_MANY = 4
 """How many times as many forms as a program may have end facts."""
-
-_ROWS = 20_000
-"""Rows of all tables that rules beside the facts may make."""
 
 _TRIAL = 50
 """Rounds of a trial, at most."""
@@ -84,8 +79,8 @@ def _typed() -> Iterator[None]:
 class EGraph:
     """One program in an e-graph, under some laws.
 
-    more: further rules, removed with the program.  beside: a ruleset of these that runs wherever facts do.  noted:
-    whether to record where forms come from.  load: whether to load the program at once, not when `load` is called.
+    more: further rules, removed with the program; those among the facts run with them.  noted: whether to record where
+    forms come from.  load: whether to load the program at once, not when `load` is called.
     """
 
     def __init__(
@@ -94,19 +89,17 @@ class EGraph:
         laws: Sequence[Law],
         fp: str = "reassoc",
         more: str = "",
-        beside: str = "",
         noted: bool = False,
         load: bool = True,
     ) -> None:
         self.program = program
         self.laws = laws_by_mode(laws, program)
-        self._asked = self._texts = 0
+        self._asked = 0
         self._room = math.inf
         self._ops: dict[Operator, int] = {}
         self._consts = dict(program.consts)
         self._folded: set[str] = set()
         self._dtypes = list(dict.fromkeys(t.dtype for t in program.types.values()))
-        self._beside = beside
         self._notes = Notes(self.laws) if noted else None
         self._rounds = 0
         self._given: tuple[Rows, list[Given]] | None = None
@@ -127,8 +120,6 @@ class EGraph:
         self._more = self._named("\n".join(filter(None, (own, more))))
         if self._more:
             self._run(self._more)
-        if self._beside:
-            self._run(f"(unstable-combined-ruleset more_facts {ALL_FACTS} {self._beside})")
         program, rows = self.program, Rows(self.program)
         lengths = cache(lambda: known_lengths(program))
         introduced = partial(_reach(Same(self.laws), self._more).introduced, rows)
@@ -201,15 +192,15 @@ class EGraph:
 
     # Saturation
 
-    def saturate(self, limits: Limits | None = None, schedule: Schedule = EVERYTHING) -> Saturation:
-        """Run facts and laws in rounds until nothing new is found, a limit is hit, or the schedule ends."""
-        return run_schedule(schedule, self.laws, self.round, limits or Limits(), self.program.size)
+    def saturate(self, limits: Limits | None = None, schedule: Schedule = EVERYTHING, sought: str = "") -> Saturation:
+        """Run facts and laws in rounds until nothing new is found, a limit is hit, or the schedule ends.
+
+        sought: a law; rounds end as soon as it has found something.
+        """
+        return run_schedule(schedule, self.laws, self.round, limits or Limits(), self.program.size, sought)
 
     def round(self, names: frozenset[str]) -> Round:
-        """Derive all facts, then run the laws of these names once.
-
-        Rules beside the facts are not reported.
-        """
+        """Derive all facts, then run the laws of these names once."""
         start = time.perf_counter()
         report, size = self._all_facts(self._running.laws(names))
         if self._notes is not None:
@@ -235,11 +226,6 @@ class EGraph:
 
         Facts should end by themselves, and are watched.
         """
-        updated = bool(self._beside)
-        while updated:
-            updated = self._run("(run more_facts 1)")[-1].updated
-            if sum(self.sizes().values()) > _ROWS:
-                raise EndlessError
         most = _TOO_MANY * Limits().most(self.program.size)
         commands = "" if self._notes is None else NOTE_FACTS
         commands += f"\n(run {laws} 1)" if laws else ""
@@ -260,16 +246,16 @@ class EGraph:
         """The rows of a relation of two classes, without pairs of equal ones."""
         return [(a, b) for (a, b), _ in self._engine.tables([relation])[relation].rows if a != b]
 
-    def add(self, rules: str) -> None:
-        """Add rules, which are removed with the program."""
+    def add(self, rules: str) -> list[str]:
+        """Add rules, which are removed with the program; gives their rulesets."""
         named = self._named(rules)
         self._run(named)
         self._running.add(named)
+        return rulesets_in(named)
 
     def _named(self, rules: str) -> str:
-        """Rules with named operators and checks of types."""
-        self._texts += 1
-        return with_named_operators(with_types_compared(rules), f"op{self._texts}")
+        """Rules with named operators and checks of types, those among the facts in rulesets of their own."""
+        return with_named_operators(facts_apart(with_types_compared(rules)), f"{LASTING}op")
 
     def _folded_by(self, matches: Mapping[str, int]) -> bool:
         """The folding laws that found new operators of constants."""
@@ -308,7 +294,7 @@ class EGraph:
 
         asked: columns, and the questions of them.  Nothing else changes.
         """
-        ruleset = f"questions_{self._texts}"
+        ruleset = f"questions_{self._asked}"
         text = [f"(ruleset {ruleset})"]
         out: list[list[str]] = []
         for columns, questions in asked:

@@ -27,6 +27,7 @@ __all__ = [
     "row",
     "rows_of",
     "rules_of",
+    "rulesets_in",
     "strata",
     "tables_of",
 ]
@@ -131,6 +132,11 @@ def tables_of(text: str) -> list[str]:
     """The tables that a text declares."""
     found: list[str] = _TABLE.findall(text)
     return found
+
+
+def rulesets_in(rules: str) -> list[str]:
+    """The rulesets of some rules."""
+    return list(dict.fromkeys(_RULESET.findall(rules)))
 
 
 def made_by(commands: str, tables: Collection[str]) -> frozenset[str]:

@@ -90,7 +90,7 @@ class Attack:
         inputs, outputs = build(program)
         engine = EGraph(encode(inputs, outputs), laws, "reassoc")
         try:
-            return engine.saturate().matches.get(law.name, 0) > 0
+            return engine.saturate(sought=law.name).matches.get(law.name, 0) > 0
         except UnsoundLawError:
             return True
         finally:

@@ -19,7 +19,7 @@ from scanopt.calculus.forms import TermGraph
 from scanopt.calculus.law import Law, Program
 from scanopt.compilation.optimize import Settings, as_written
 from scanopt.egraph.encode import encode
-from scanopt.egraph.session import EGraph, Limits, UnsoundLawError
+from scanopt.egraph.session import EGraph, UnsoundLawError
 from scanopt.extraction.cost import Work, numpy_cost
 from scanopt.extraction.extract import Extraction, extract
 from scanopt.extraction.greedy import greedy
@@ -131,15 +131,15 @@ class Subject:
         """Its terms."""
         return encode(self.inputs, self.outputs)
 
-    def saturated(
-        self, laws: Sequence[Law], more: str = "", beside: str = "", limits: Limits | None = None
-    ) -> Saturated:
-        """Saturate it, with further rules and a ruleset of these beside the facts."""
+    def saturated(self, laws: Sequence[Law], more: str = "", sought: str = "") -> Saturated:
+        """Saturate it, with further rules.  sought: a law; where it finds something, only matches are told."""
         exact = all(x.licence == "exact" for x in laws)
         engine = None
         try:
-            engine = EGraph(self.encoded, laws, "exact" if exact else "reassoc", more=more, beside=beside)
-            done = engine.saturate(limits)
+            engine = EGraph(self.encoded, laws, "exact" if exact else "reassoc", more=more)
+            done = engine.saturate(sought=sought)
+            if done.matches.get(sought):
+                return Saturated(done.matches, None)
             return Saturated(done.matches, engine.snapshot(), stopped_by=done.stopped_by)
         except UnsoundLawError as error:
             return Saturated({}, None, str(error))

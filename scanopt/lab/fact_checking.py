@@ -88,8 +88,8 @@ class _Case:
         try:
             engine.saturate()
             before = sum(engine.sizes().values())
-            engine.add(wrong)
-            engine.run("facts")
+            for ruleset in engine.add(wrong):
+                engine.run(ruleset)
             return sum(engine.sizes().values()) > before
         except UnsoundLawError:
             return False
@@ -135,9 +135,10 @@ class FactCheck:
     def _wrong(self, m: Mutant, case: _Case) -> tuple[str, str] | None:
         for laws in (self._laws, self._exact):
             try:
-                found = case.subject.saturated(laws, more=m.wrong)
-                if case.never is not None and found.matches.get(case.never.name):
-                    return "fires", case.never.name
+                never = case.never.name if case.never is not None else ""
+                found = case.subject.saturated(laws, more=m.wrong, sought=never)
+                if found.matches.get(never):
+                    return "fires", never
                 wrong = case.difference(laws, found)
             except (IndexError, KeyError) as error:  # terms that say nothing
                 wrong = f"no program: {error!r}"

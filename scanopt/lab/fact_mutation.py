@@ -18,6 +18,7 @@ from scanopt.calculus.law import Law, standard_laws
 from scanopt.calculus.syntax import Node, parsed
 from scanopt.calculus.terms import Atom, Term
 from scanopt.egraph.engine import EngineError, take
+from scanopt.egraph.loading import unknown
 from scanopt.egraph.rulebook import ALL_FACTS, rules_text
 
 __all__ = ["Chase", "Mutant", "mutants"]
@@ -260,12 +261,16 @@ class Chase:
 
     def _asked(self, fact: str) -> Iterator[tuple[list[Node], Node]]:
         """Where a fact is asked for: what else is asked there, and the question."""
-        bodies = [parsed(" ".join(x.atoms(x.equation.when))) for x in self._laws]
-        bodies += [list(_nodes(rule.body)) for known in FACTS.values() for rule in known.rules]
-        for atoms in bodies:
+        for atoms in self._bodies:
             for k, a in enumerate(atoms):
                 if a[0] == fact:
                     yield [*atoms[:k], *atoms[k + 1 :]], a
+
+    @cached_property
+    def _bodies(self) -> list[list[Node]]:
+        """What laws and the rules of facts ask for."""
+        bodies = [parsed(" ".join(x.atoms(x.equation.when))) for x in self._laws]
+        return bodies + [list(_nodes(rule.body)) for known in FACTS.values() for rule in known.rules]
 
     def _follows(self, body: Sequence[Node], head: Sequence[Node], sorts: Mapping[str, str], atom: Node) -> bool:
         integers = [v for v, sort in sorts.items() if sort == "i64"]
@@ -273,7 +278,7 @@ class Chase:
             return False
         tried = 0
         for values in itertools.product(_INTEGERS, repeat=len(integers)):
-            frozen = {v: f"(frozen_{v})" for v in sorts}
+            frozen = {v: unknown(sort, n) or f"(frozen_{v})" for n, (v, sort) in enumerate(sorts.items())}
             if atom[0] == "!=":  # with it, they differ: without it, they may be the same
                 frozen[str(atom[2])] = frozen[str(atom[1])]
             frozen |= {v: f'"text of {v}"' for v, sort in sorts.items() if sort == "String"}
@@ -288,7 +293,7 @@ class Chase:
         self, body: Sequence[Node], head: Sequence[Node], sorts: Mapping[str, str], frozen: Mapping[str, str]
     ) -> bool | None:
         """None where what is left of the body contradicts itself."""
-        commands = [f"(constructor frozen_{v} () {s})" for v, s in sorts.items() if s not in ("i64", "String")]
+        commands = [f"(constructor frozen_{v} () {sorts[v]})" for v, x in frozen.items() if x == f"(frozen_{v})"]
         stated = [_stated(a, frozen) for a in body]
         if any(x is None for x in stated):
             return False
