@@ -17,7 +17,9 @@ from scanopt.backends.compiled import Compiled, compile_steps
 from scanopt.backends.device_operators import Watch, bind_on_device
 from scanopt.backends.kernels.device_loops import DeviceChoice
 from scanopt.backends.kernels.device_plans import DeviceLimits, Launcher
+from scanopt.backends.kernels.device_predictions import DevicePredictions
 from scanopt.backends.kernels.print_c import NAME
+from scanopt.backends.predicted import Known
 from scanopt.backends.recurrence_kernels import LinearRecurrences
 from scanopt.backends.stream_capture import StreamCapture
 from scanopt.extraction.cost import CostModel
@@ -88,6 +90,14 @@ class OnDevice:
     def kernels(self) -> tuple[Any, ...]:
         """What became of each loop (see `scanopt.backends.kernels.loop_report.LoopReport`)."""
         return tuple(r for made, _ in self._made.values() for r in made.kernels)
+
+    def predicted(self, known: Known) -> float:
+        """Predicted seconds of a call, its arguments on the device.  known: of all names of the program.
+
+        Raises UnknownSizesError where that is not enough.
+        """
+        choice: Any = self._here()[0].choice
+        return DevicePredictions(self.executor.cost, choice).prices.seconds(self.program.steps, known)
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         """The results for these arguments.

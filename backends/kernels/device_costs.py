@@ -16,7 +16,7 @@ from scanopt.backends.kernels.nodes import Fork, Nested, Product, walk
 if TYPE_CHECKING:
     from scanopt.backends.kernels.device_plans import DevicePlan
 
-__all__ = ["BANDWIDTH", "LAUNCH", "NODE", "array_step_seconds", "fewest_steps", "kernel_step_seconds"]
+__all__ = ["BANDWIDTH", "CALL", "LAUNCH", "NODE", "array_step_seconds", "fewest_steps", "kernel_step_seconds"]
 
 LAUNCH = 12e-6
 """Seconds of one operator of an array step: CuPy's call and the launch."""

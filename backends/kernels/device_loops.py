@@ -16,7 +16,7 @@ from scanopt.array.types import TensorType
 from scanopt.backends.captured_loops import CapturedLoop
 from scanopt.backends.captured_steps import NoCapture
 from scanopt.backends.kernels.body import body_of
-from scanopt.backends.kernels.device_costs import kernel_step_seconds
+from scanopt.backends.kernels.device_costs import CALL, kernel_step_seconds
 from scanopt.backends.kernels.device_plans import DevicePlan, DeviceVariant, Launcher
 from scanopt.backends.kernels.loop_report import LoopReport
 from scanopt.backends.kernels.nodes import Body, Call, Map, NoForm
@@ -88,12 +88,32 @@ class DeviceLoop:
             and all(len(arrays[i]) == depth for i, depth in self._inits)
         )
 
+    def seconds(self, n: int, shapes: Shapes, counts: tuple[int, ...]) -> float | None:
+        """Predicted seconds of n steps; None where no kernel fits."""
+        plans = self._plans(shapes, counts)
+        return CALL + n * kernel_step_seconds(plans[0]) if plans else None
+
     def _planned(self, shapes: Shapes, counts: tuple[int, ...]) -> DevicePlan | None:
+        """The first plan whose kernel compiles."""
+        for plan in self._plans(shapes, counts):
+            variant = plan.variant
+            try:
+                if variant.function is None:
+                    variant.function = self.launcher.load(variant.text, self.exact, variant.grid)
+            except Exception as error:  # a kernel is never needed
+                key = next(key for key, found in self.variants.items() if found is variant)
+                self.variants[key] = f"{type(error).__name__}: {str(error)[:2000]}"
+            else:
+                return plan
+        return None
+
+    def _plans(self, shapes: Shapes, counts: tuple[int, ...]) -> list[DevicePlan]:
+        """How kernels may run for arguments of these shapes, the one first that is predicted to be the fastest."""
         body = self.body
         outer = dict(zip(body.outer, shapes, strict=True))
         found = shapes_of(body, outer, dict(zip(body.counts, counts, strict=True)))
         if found is None:
-            return None
+            return []
         pattern = pattern_of(body, found)
         lengths = lengths_of(body, pattern, found)
         limits = self.launcher.limits
@@ -107,20 +127,7 @@ class DeviceLoop:
             variant = self.variants.get(key)
             if isinstance(variant, DeviceVariant) and lengths.hold(found):
                 plans.append(DevicePlan(body, variant, found, limits, self.captured))
-        return self._loaded(sorted(plans, key=kernel_step_seconds), pattern)
-
-    def _loaded(self, plans: Sequence[DevicePlan], pattern: Any) -> DevicePlan | None:
-        """The first plan whose kernel compiles."""
-        for plan in plans:
-            variant = plan.variant
-            try:
-                if variant.function is None:
-                    variant.function = self.launcher.load(variant.text, self.exact, variant.grid)
-            except Exception as error:  # a kernel is never needed
-                self.variants[pattern, variant.grid] = f"{type(error).__name__}: {str(error)[:2000]}"
-            else:
-                return plan
-        return None
+        return sorted(plans, key=kernel_step_seconds)
 
     def _variant(self, lengths: Any, grid: bool) -> DeviceVariant | str:
         try:
@@ -133,7 +140,7 @@ class DeviceLoop:
 class LoopWays:
     """How a loop may run beside array steps: its kernel and its CUDA graphs, or why it has none."""
 
-    label: str
+    loop: Loop
     kernel: DeviceLoop | str
     graph: CapturedLoop | str
 
@@ -145,7 +152,7 @@ class LoopWays:
             told += [self.graph.report()] if self.graph.runs or self.graph.failed or not found else []
         elif self.graph and not found:
             told.append(f"no CUDA graph: {self.graph}")
-        return replace(found or LoopReport(self.label, ""), state="; ".join(told))
+        return replace(found or LoopReport(self.loop.label, ""), state="; ".join(told))
 
 
 @dataclass
@@ -198,7 +205,7 @@ class DeviceChoice:
         """The text that calls what runs a loop of `n` steps; "" where the loop runs as array steps alone."""
         graph, body = self._graph(loop, types), self._body(loop, types)
         kernel = body if isinstance(body, str) else self._loop(body, isinstance(graph, CapturedLoop))
-        self.loops.append(LoopWays(loop.label, kernel, graph))
+        self.loops.append(LoopWays(loop, kernel, graph))
         calls: list[str] = []
         if isinstance(kernel, DeviceLoop):
             calls.append(self._call(kernel, kernel.body.outer, FEWEST, n, names))

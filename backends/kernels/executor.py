@@ -40,14 +40,18 @@ class Kernels:
         if isinstance(found, str):
             return f"array steps on NumPy: {found}"
         when = "loops" if self.always else "loops that take long"
-        threads = Threads(self.threads).limit()
-        shared = "" if threads < 2 else f", on up to {threads} threads"
+        shared = "" if self.limit < 2 else f", on up to {self.limit} threads"
         return f"array steps on NumPy, {when} as kernels compiled by {found.name}{shared}"
 
     @property
     def cost(self) -> CostModel | None:
         """The cost model of the executor; None, as for array steps, if there is no compiler."""
         return None if isinstance(compiler(), str) else KERNELS
+
+    @property
+    def limit(self) -> int:
+        """On how many threads programs run at most."""
+        return Threads(self.threads).limit()
 
     def on_threads(self, count: int | None) -> Kernels:
         """The same executor on at most this many threads; None for the number of processors."""

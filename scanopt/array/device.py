@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import sys
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 __all__ = ["CUPY", "Device", "arrived", "device_of", "on_device", "to_host"]
@@ -28,9 +31,21 @@ class Device:
     stacks: bool = False
     hermitian: bool = False
 
+    @property
+    def installed(self) -> bool:
+        """Whether there is the module; it is not imported."""
+        if self.module in sys.modules:
+            return sys.modules[self.module] is not None
+        return _findable(self.module)
+
     def load(self, other: str = "") -> Any:
         """The module, or another one of the same library.  Raises ImportError where it is not installed."""
         return importlib.import_module(other or self.module)
+
+
+@cache
+def _findable(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
 
 
 CUPY = Device("cupy", "cupyx.scipy.special", "cupyx.scipy.linalg", "cupyx")

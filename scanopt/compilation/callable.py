@@ -29,7 +29,8 @@ def compiled(program: Program, backend: str, threads: int | None = None) -> Any:
     made = chosen.compile(program)
     if getattr(chosen, "on_device", False):
         return made
-    return Placed(program, made, backend == "auto", backend)
+    limit = getattr(chosen, "limit", 1)
+    return Placed(program, made, backend == "auto", backend, getattr(chosen, "cost", None), limit)
 
 
 def _on_threads(backend: str, threads: int | None) -> Any:
@@ -164,7 +165,13 @@ class Runnable:
         if self._compiled is None:
             return "the interpreter"
         found = _on_threads(self.backend, self._threads)
-        return str(getattr(found, "description", f"array steps on {found.xp.__name__}"))
+        told = (x for run in self._runs for x in getattr(run, "told", ()))
+        return "; ".join([getattr(found, "description", f"array steps on {found.xp.__name__}"), *told])
+
+    @property
+    def _runs(self) -> tuple[Any, ...]:
+        """What runs the programs that were made so far."""
+        return (self._compiled,) if self._regions is None else self._regions.runs()
 
     @property
     def kernels(self) -> tuple[Any, ...]:

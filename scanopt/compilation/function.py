@@ -61,7 +61,7 @@ def function(
     mode: a `Mode` or its name (default: config.mode); "unoptimized" runs the interpreter, "FAST_COMPILE" leaves out
     laws that take time to apply.  A loop with a mode of its own is rewritten by the laws that its mode allows.
     fp: "exact" (equal to the interpreter bit for bit), "reassoc" (rounding may differ) or "fast" (formulas may).
-    backend: "auto" (NumPy, and loops that take long as kernels in C), "numpy" (no kernels), "c" (kernels at once), or
+    backend: "auto" (NumPy, kernels in C for what takes long, CuPy where that pays), "numpy", "c" (kernels at once), or
     "cupy".  exclude: names of laws or rulesets to leave out, "inplace" for results in place.  rules: further laws.
     cost: a cost model: a function of `Work`, the name of one ("numpy" prices array steps, "default" what the executor
     runs), "calibrated", or a file of measured costs (default: config.cost).  schedule: a `Schedule` or its name: which

@@ -129,6 +129,11 @@ class Regions:
         own = [self._among.own[f"{i}"] for i in range(len(self._among.own))]
         return self.magnitudes.region([x if x.value is None else x.value for x in own])
 
+    def runs(self) -> tuple[Any, ...]:
+        """What runs the programs that were made so far."""
+        with self._lock:
+            return tuple(made.run for made in self._made.values())
+
     def programs(self) -> tuple[ProgramForSizes, ...]:
         """The programs that were made so far, the first one first, each with the regions that asked for it."""
         with self._lock:
