@@ -33,7 +33,7 @@ _IDLE = max(2, os.cpu_count() or 1)
 """Processes that are kept when no thread needs them."""
 
 
-SPARE = 30_000_000
+SPARE = 80_000_000
 """Bytes that a process may grow by before another one takes its place: an engine keeps reports of all that was run."""
 
 

@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from scanopt.calculus.condition import FACTS, Condition, noted, sorts_of
+from scanopt.calculus.ground import digest
 from scanopt.calculus.law import LICENCES, Law
 from scanopt.calculus.syntax import Node, node_text, parsed
-from scanopt.calculus.terms import Int, Term, Text
+from scanopt.calculus.terms import Term, egglog_text
 from scanopt.egraph.engine import Engine, EngineError, take
+from scanopt.egraph.loading import unknown
 from scanopt.egraph.rulebook import ALL_FACTS, rules_text, rulesets_of
 
 __all__ = ["Proofs"]
@@ -86,11 +88,14 @@ class Proofs:
     def _run(self, instance: _Instance, laws: Sequence[Law]) -> set[str] | None:
         """The laws that matched on the way, None where both sides stay apart."""
 
+        rulesets = " ".join(self._rulesets[x.name] for x in laws)
+        together = f"proof_{digest(rulesets)}"
+
         def rounds(engine: Engine) -> set[str] | None:
-            engine.run(f"(unstable-combined-ruleset proof {' '.join(self._rulesets[x.name] for x in laws)})")
+            engine.run(f"(unstable-combined-ruleset {together} {rulesets})")
             matched: set[str] = set()
             for _ in range(_ROUNDS):
-                (report,) = engine.run(f"(run-schedule (seq (repeat 100 (run {ALL_FACTS})) (run proof)))")
+                (report,) = engine.run(f"(run-schedule (seq (repeat 100 (run {ALL_FACTS})) (run {together})))")
                 matched |= report.matches.keys() & self._laws.keys()
                 if engine.holds(f"(= {instance.left} {instance.right})"):
                     return matched
@@ -156,25 +161,33 @@ def _value(a: Term | int | str, integers: Mapping[str, int]) -> int:
 
 def _instance(law: Law, asked: Condition | None, sorts: Mapping[str, str], integers: Mapping[str, int]) -> _Instance:
     e = law.equation
-    said = [_said(c, n, integers) for n, c in enumerate(e.when)]
+    names = {v: _name(v, n, sort, integers) for n, (v, sort) in enumerate(sorts.items())}
+    said = [_said(c, n, names) for n, c in enumerate(e.when)]
     atoms = [a for c in said for a in c]
-    commands = [f"(constructor sym_{v} () {sort})" for v, sort in sorts.items() if sort not in ("i64", "String")]
+    commands = [f"(constructor sym_{v} () {sort})" for v, sort in sorts.items() if names[v] == f"(sym_{v})"]
     placed = {node_text(a[1]) for a in atoms if a[0] == "within"}
-    for v, sort in sorts.items():
+    for n, (v, sort) in enumerate(sorts.items(), len(sorts)):
         if sort == "Clock":
-            commands.append(f"(steps (sym_{v}))")
-            if f"(sym_{v})" not in placed:
-                commands += [f"(constructor sym_out_{v} () Clock)", noted("within", f"(sym_{v})", f"(sym_out_{v})")]
-    left, right = (_rendered(x, integers) for x in (e.left, e.right))
+            commands.append(f"(steps {names[v]})")
+            if names[v] not in placed:
+                commands.append(noted("within", names[v], unknown("Clock", n)))
+    left, right = (_rendered(x, names) for x in (e.left, e.right))
     commands += [x for x in (left, right) if x.startswith("(")]
     commands += [*_types(atoms), *(command for c in said for command in _stated(c))]
-    queries = tuple(map(node_text, _said(asked, len(said), integers))) if asked is not None else ()
+    queries = tuple(map(node_text, _said(asked, len(said), names))) if asked is not None else ()
     return _Instance(tuple(commands), left, right, queries)
 
 
-def _said(c: Condition, place: int, integers: Mapping[str, int]) -> list[tuple[Node, ...]]:
+def _name(variable: str, place: int, sort: str, integers: Mapping[str, int]) -> str:
+    """What stands for a variable of a law: a term of which nothing is known, or a text or an integer."""
+    if sort == "i64":
+        return str(integers[variable])
+    return f'"text of {variable}"' if sort == "String" else unknown(sort, place) or f"(sym_{variable})"
+
+
+def _said(c: Condition, place: int, names: Mapping[str, str]) -> list[tuple[Node, ...]]:
     """A condition as atoms; names that its pattern makes up are its own."""
-    parts = [_rendered(a, integers) for a in c.args]
+    parts = [_rendered(a, names) for a in c.args]
     pattern = FACTS[c.fact].pattern
     atoms = parsed(pattern.format(*parts) if pattern else f"({c.fact} {' '.join(parts)})")
     return [_renamed(a, place) for a in atoms if isinstance(a, tuple)]
@@ -184,17 +197,11 @@ def _renamed(x: tuple[Node, ...], place: int) -> tuple[Node, ...]:
     return tuple(_renamed(a, place) if isinstance(a, tuple) else f"{a}{place}" if a.endswith("_") else a for a in x)
 
 
-def _rendered(x: Term | int | str, integers: Mapping[str, int]) -> str:
-    """A pattern in egglog's syntax, with constants for variables."""
-    if isinstance(x, int):
-        return str(x)
-    if isinstance(x, str):
-        return '"' + x.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    if x.args is not None:
-        return f"({' '.join([x.head, *(_rendered(a, integers) for a in x.args)])})"
-    if isinstance(x, Int):
-        return str(integers[x.head])
-    return f'"text of {x.head}"' if isinstance(x, Text) else f"(sym_{x.head})"
+def _rendered(x: Term | int | str, names: Mapping[str, str]) -> str:
+    """A pattern in egglog's syntax, with names for variables."""
+    if not isinstance(x, Term):
+        return egglog_text(x)
+    return names[x.head] if x.args is None else f"({' '.join([x.head, *(_rendered(a, names) for a in x.args)])})"
 
 
 # What conditions say, as commands
