@@ -3,7 +3,10 @@
 A captured step reads and writes the addresses that it was captured with.  So a graph has arrays of its own: the rows of
 sequences are copied into them before each launch, what is kept is copied out of them after it, and the graph itself
 moves the states on.  The first steps of a loop run as they are, which compiles their kernels; so do those that are left
-over at the end.  Whatever goes wrong, the array steps of the loop run from its start, and give the result or the error.
+over at the end.  Where a loop may end early, the host asks once for all steps of a graph, and drops what came after the
+end.
+
+Whatever goes wrong, the array steps of the loop run from its start, and give the result or the error.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from scanopt.array.op import Op
 from scanopt.backends.captured_steps import StepsProgram
 from scanopt.backends.compiled import compile_steps
 from scanopt.backends.device_operators import Watch
+from scanopt.backends.kept_rows import KeptRows
 from scanopt.forks import lock
 from scanopt.program.ir import Loop
 
@@ -103,6 +107,12 @@ class CapturedLoop:
         told = f"{self.runs} runs by CUDA graphs of {self.steps.most} steps, {self.steps.launches} operators each"
         return "; ".join([told, *(f"array steps: {x}" for x in dict.fromkeys(self.failed.values()))])
 
+    def forget(self) -> bool:
+        """Let go of all graphs and their memory; whether there were any."""
+        with self._lock:
+            held, self._graphs = self._graphs, {}
+        return bool(held)
+
     def __call__(self, n: int, *values: Array) -> list[Array] | None:
         """What the loop keeps after n steps; None where array steps have to run."""
         outer, most = dict(zip(self.outer, values, strict=True)), self.steps.most
@@ -113,6 +123,7 @@ class CapturedLoop:
         with self._lock:
             if len(self._seen) > MOST_SHAPES:
                 self._seen.clear()
+                self.failed.clear()
             self._seen[shapes] = self._seen.get(shapes, 0) + n
             waiting = self._graphs.get(shapes)
             graph = waiting.pop() if waiting else None
@@ -126,6 +137,9 @@ class CapturedLoop:
             self.failed[shapes] = f"{type(error).__name__}: {str(error)[:200]}"
             return None
         with self._lock:
+            if graph is None:
+                self.failed[shapes] = f"it ended within {most} steps"
+                return found
             self.runs += 1
             self._graphs.setdefault(shapes, []).append(graph)
             if sum(map(len, self._graphs.values())) > GRAPHS:
@@ -154,23 +168,25 @@ class CapturedLoop:
         made: Callable[..., list[Array]] = compile_steps(self.steps.program, self.xp, self.bind).run
         return made
 
-    def _run(self, n: int, outer: Mapping[str, Array], graph: Replay | None) -> tuple[list[Array], Replay]:
+    def _run(self, n: int, outer: Mapping[str, Array], graph: Replay | None) -> tuple[list[Array], Replay | None]:
         reads = [outer[r.source] for r in self.loop.reads]
         starts: Sequence[Array] = [outer[s.init] for s in self.loop.states]
         held = [outer[x] for x in self.steps.held]
-        kept = _Kept(self.loop, self.steps, self.xp, n, outer)
+        kept = KeptRows(self.loop, self.steps, self.xp, n, outer)
         done, most = 0, self.steps.most
         if graph is None:
-            rows = [x[:most] for x in reads]
-            graph = self._captured(rows, starts, held)
-            starts = kept.add(self._some_steps(most, *rows, *starts, *held), most)
+            given = [*(x[:most] for x in reads), *starts, *held]
+            starts = kept.add(self._some_steps(most, *given), most)
+            if kept.ended:
+                return kept.results(), None
+            graph = self._captured(given)
             done = most
         graph.begin()
         try:
             places = len(reads)
             for place, x in zip(graph.given[places:], (*starts, *held), strict=True):
                 self.xp.copyto(place, x)
-            while n - done >= most:
+            while n - done >= most and not kept.ended:
                 for place, x in zip(graph.given, reads, strict=False):
                     self.xp.copyto(place, x[done : done + most])
                 graph.launch()
@@ -178,52 +194,22 @@ class CapturedLoop:
                     self.watch.note(self.xp.array(flag))
                 kept.add(graph.results, most)
                 done += most
-            if done < n:
+            if done < n and not kept.ended:
                 starts = graph.given[places : places + len(starts)]
                 kept.add(self._some_steps(n - done, *(x[done:n] for x in reads), *starts, *held), n - done)
         finally:
             graph.end()
         return kept.results(), graph
 
-    def _captured(self, rows: Sequence[Array], starts: Sequence[Array], held: Sequence[Array]) -> Replay:
+    def _captured(self, like: Sequence[Array]) -> Replay:
         """A graph whose results are what the steps keep, and whether an index was out of range, if there are any."""
 
         def run(given: Sequence[Array]) -> list[Array]:
             found = self._some_steps(self.steps.most, *given)
             count = self.steps.states
-            for start, last in zip(given[len(rows) :], found[count:], strict=False):
+            for start, last in zip(given[len(self.loop.reads) :], found[count:], strict=False):
                 self.xp.copyto(start, last)
             return [*found[:count], *self.watch.flags]
 
         with self.watch.apart():
-            return self.captures.capture([*rows, *starts, *held], run)
-
-
-class _Kept:
-    """What a loop of n steps keeps, put together from the rows of some steps at a time.
-
-    wanted: of each, so many last rows.
-    """
-
-    def __init__(self, loop: Loop, steps: StepsProgram, xp: Any, n: int, outer: Mapping[str, Array]) -> None:
-        self.xp, self.n, self.done, self.steps = xp, n, 0, steps
-        counts = [int(outer[k.rows]) if isinstance(k.rows, str) else k.rows for k in loop.keeps]
-        self.wanted = [n if count is None else min(n, count) for count in counts]
-        self.made: dict[int, Array] = {}
-
-    def add(self, found: Sequence[Array], count: int) -> Sequence[Array]:
-        """The results of the next steps, so many; gives those that are not kept."""
-        self.done += count
-        for i, (place, wanted) in enumerate(zip(self.steps.kept, self.wanted, strict=True)):
-            rows = found[place]
-            if i not in self.made:
-                self.made[i] = self.xp.empty((wanted, *rows.shape[1:]), rows.dtype)
-            stop = self.done - (self.n - wanted)
-            if stop > 0:
-                new = min(stop, count)
-                self.made[i][stop - new : stop] = rows[len(rows) - new :]
-        return found[self.steps.states :]
-
-    def results(self) -> list[Array]:
-        """All of it."""
-        return [self.made[i] for i in range(len(self.wanted))]
+            return self.captures.capture(like, run)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from scanopt.array.types import TensorType
 from scanopt.program.ir import CarriedState, Compute, Input, Keep, Loop, Program, Read
+from scanopt.program.names import used_at_end
 from scanopt.program.storage.placement import elementwise
 from scanopt.program.text import made_in
 
@@ -41,7 +42,9 @@ class StepsProgram:
     Its inputs are, in this order, the number of steps, the rows of the sequences in these steps, the rows of each state
     before them, and the values `held` from outside the loop.  Its results are rows of what the loop keeps (`kept` says
     for each thing kept which result), at all these steps or at so many last ones, and then the last rows of each state,
-    from the result `states` on.  most: so many steps at most.  launches: in a step, at least.
+    from the result `states` on.  until: where the loop may end early, which result says of each step whether it is the
+    last one; then the rows of all steps are results, also of those after the end.  most: so many steps at most.
+    launches: in a step, at least.
     """
 
     program: Program
@@ -49,6 +52,7 @@ class StepsProgram:
     held: tuple[str, ...]
     kept: tuple[int, ...]
     states: int
+    until: int | None
     launches: int
 
 
@@ -75,7 +79,7 @@ def steps_program(loop: Loop, types: Mapping[str, TensorType], most: int, exact:
     for reason in _reasons(loop, most):
         raise NoCapture(reason)
     inside = set(made_in(loop, ()))
-    at_end = (*(s.update for s in loop.states), *(k.value for k in loop.keeps))
+    at_end = used_at_end(loop)
     read = (*(a for step in loop.body for a in getattr(step, "args", ())), *at_end)
     held = tuple(x for x in dict.fromkeys(read) if x not in inside)
     inputs = [Input(COUNT, TensorType("int64", ()))]
@@ -87,27 +91,31 @@ def steps_program(loop: Loop, types: Mapping[str, TensorType], most: int, exact:
         inputs.append(Input(f"start {i}", s.type.rows(s.depth)))
         states.append(CarriedState(inputs[-1].name, s.depth, s.taps, s.update, s.type))
     inputs += [Input(x, types[x]) for x in held]
-    wanted = [(k.value, min(k.rows, most) if isinstance(k.rows, int) else None) for k in loop.keeps]
-    each = list(dict.fromkeys(wanted))
+    few = loop.until is None
+    wanted = [(k.value, min(k.rows, most) if few and isinstance(k.rows, int) else None) for k in loop.keeps]
+    end = [] if loop.until is None else [(loop.until, None)]
+    each = list(dict.fromkeys([*wanted, *end]))
     rows = (*each, *((s.update, s.depth) for s in loop.states))
     keeps = tuple(Keep(f"rows {i}", value, n, types[value].rows(None)) for i, (value, n) in enumerate(rows))
     part = Loop(loop.label, COUNT, tuple(reads), tuple(states), loop.body, keeps, phase=loop.phase)
     program = Program(tuple(inputs), (), (part,), tuple(k.out for k in keeps), exact=exact)
     launches = sum(not step.op.view for step in loop.body if isinstance(step, Compute))
-    return StepsProgram(program, most, held, tuple(map(each.index, wanted)), len(each), launches)
+    return StepsProgram(
+        program, most, held, tuple(map(each.index, wanted)), len(each), each.index(end[0]) if end else None, launches
+    )
 
 
 def _reasons(loop: Loop, most: int) -> Iterator[str]:
     """Why a loop is more than launches."""
     if loop.profile:
         yield "it is profiled"
-    if loop.until is not None:
-        yield "it may end early"
     for step in loop.body:
         if not isinstance(step, Compute):
             yield f"a {'loop' if isinstance(step, Loop) else 'branch'} in it asks the device for a number"
         elif not may_be_captured(step):
             yield f"{step.op.name} is more than launches"
+        elif loop.until is not None and "array" in step.op.options.get("index", ()):
+            yield "it may end early, and an index after the end may be out of range"
     if any(s.depth > most for s in loop.states):
         yield f"a state looks more than {most} steps back"
     if not any(isinstance(step, Compute) and not step.op.view for step in loop.body):

@@ -115,6 +115,15 @@ class OnDevice:
             return results if places else [xp.asnumpy(r) for r in results]
 
     def _run(self, values: Sequence[Any]) -> list[Any]:
+        try:
+            return self._once(values)
+        except MemoryError:
+            choice: Any = self._here()[0].choice
+            if self._effects or not choice.forget():
+                raise
+        return self._once(values)
+
+    def _once(self, values: Sequence[Any]) -> list[Any]:
         made, watch = self._here()
         watch.start(self._effects)
         try:

@@ -57,14 +57,17 @@ class StreamCapture:
         """
         cuda = self.xp.cuda
         pool, stream = cuda.MemoryPool(), cuda.Stream(non_blocking=True)
-        with cuda.using_allocator(pool.malloc), stream:
+        with cuda.using_allocator(pool.malloc):
             given = [self.xp.empty(x.shape, x.dtype) for x in like]
-            stream.begin_capture()
-            try:
-                results = run(given)
-            except BaseException:
-                with suppress(Exception):  # which the device raises for what was captured so far
-                    stream.end_capture()
-                raise
-            graph = stream.end_capture()
+            for place, x in zip(given, like, strict=True):
+                self.xp.copyto(place, x)  # nothing is compiled while capturing: this, too, runs before
+            with stream:
+                stream.begin_capture()
+                try:
+                    results = run(given)
+                except BaseException:
+                    with suppress(Exception):  # which the device raises for what was captured so far
+                        stream.end_capture()
+                    raise
+                graph = stream.end_capture()
         return StreamReplay(self.xp, graph, given, results, pool, cuda.Event(disable_timing=True))

@@ -61,6 +61,7 @@ class Capture:
         """Record a launch; its results, which nothing was computed for."""
         if name in LIBRARIES:
             raise NotImplementedError(f"calling cuBLAS API during stream capture is currently unsupported: {name}")
+        assert name in StrictDevice.shared().compiled, f"{name} is compiled while capturing"
         read = [*_arrays(args)]
         assert name not in ADDRESSES, f"{name} copies addresses from the host"
         assert name not in MADE_OF_HOST or read, f"{name} copies from the host"
@@ -185,6 +186,7 @@ class Stream:
 def cuda_with_graphs() -> Any:
     """The module `cupy.cuda` of a device that captures; its `streams` tell what was done."""
     streams = Streams()
+    StrictDevice.shared().compiled.clear()
     return SimpleNamespace(
         is_available=lambda: True,
         runtime=SimpleNamespace(getDevice=lambda: 0, is_hip=False),

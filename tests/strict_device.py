@@ -74,6 +74,7 @@ def _launched(name: str, run: Callable[[], Any], *args: Any) -> Any:
     device = StrictDevice.shared()
     if device.capture is not None:
         return device.capture.launched(name, run, args)
+    device.compiled.add(name)
     found = run()
     if device.pool is not None and isinstance(found, np.ndarray):
         device.pool.add(found)
@@ -301,6 +302,7 @@ class StrictDevice:
 
     def __init__(self, prefix: str = "") -> None:
         self._prefix = prefix
+        self.compiled: set[str] = set()
         self.waited = 0
         if prefix:
             return

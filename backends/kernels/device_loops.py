@@ -180,6 +180,11 @@ class DeviceChoice:
         first = sorted(self.loops, key=lambda way: isinstance(way.kernel, str))
         return (*segments, *(way.report() for way in first))
 
+    def forget(self) -> bool:
+        """Let go of memory that is kept between calls; whether there was any."""
+        gone = [k.forget() for k in self.made.values() if isinstance(k, CapturedLoop)]
+        return any(gone)
+
     @property
     def kernels(self) -> list[DeviceLoop]:
         """Those of loops and of segments."""
