@@ -175,7 +175,7 @@ def test_text_of_lanes() -> None:
     u, x = T.dmatrix("u"), T.dvector("x")
     ys, _ = scanopt.scan(lambda u, s: T.tanh(s * 0.5 + u), sequences=[u], outputs_info=[x])
     f = both([u, x], ys)
-    f(np.ones((4, 3)), np.ones(3))
+    f(np.ones((4, 30)), np.ones(30))
     assert (
         text_of(f)
         == """\

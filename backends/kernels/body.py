@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from scanopt.array.types import TensorType
+from scanopt.backends.kernels.bodies import Body, walk
 from scanopt.backends.kernels.nodes import (
     WHOLE,
-    Body,
     Call,
     Contract,
     Diagonal,
@@ -31,7 +31,6 @@ from scanopt.backends.kernels.nodes import (
     SumTo,
     Take,
     View,
-    walk,
 )  # fmt: skip
 from scanopt.backends.kernels.numpy_loops import DTYPES
 from scanopt.backends.kernels.reading import nodes_of

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.types import TensorType
+from scanopt.backends.kernels.bodies import Body
 from scanopt.backends.kernels.body import body_of
 from scanopt.backends.kernels.compilers import compiler
 from scanopt.backends.kernels.loop_report import LoopReport
-from scanopt.backends.kernels.nodes import Body, NoForm, NoOrder
+from scanopt.backends.kernels.nodes import NoForm, NoOrder
 from scanopt.backends.kernels.part_plans import Threads
 from scanopt.backends.kernels.runtime import LoopKernel
 from scanopt.backends.kernels.segments import OVERHEAD, Segment, Segmenter, SegmentKernel

@@ -31,9 +31,9 @@ from scanopt.backends.kernels.ir import (
     product,
     times,
 )  # fmt: skip
-from scanopt.backends.kernels.lowering import Lowering, index
+from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Contract, NoForm
-from scanopt.backends.kernels.values import Axes, Scalar, nest, packed
+from scanopt.backends.kernels.values import Axes, Scalar, index, nest, packed
 
 __all__: list[str] = []
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scanopt.backends.kernels.nodes import Fork, Nested, Product, walk
+from scanopt.backends.kernels.bodies import walk
+from scanopt.backends.kernels.nodes import Fork, Nested, Product
 
 if TYPE_CHECKING:
     from scanopt.backends.kernels.device_plans import DevicePlan

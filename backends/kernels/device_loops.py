@@ -15,11 +15,12 @@ import numpy as np
 from scanopt.array.types import TensorType
 from scanopt.backends.captured_loops import CapturedLoop
 from scanopt.backends.captured_steps import NoCapture
+from scanopt.backends.kernels.bodies import Body
 from scanopt.backends.kernels.body import body_of
 from scanopt.backends.kernels.device_costs import CALL, kernel_step_seconds
 from scanopt.backends.kernels.device_plans import DevicePlan, DeviceVariant, Launcher
 from scanopt.backends.kernels.loop_report import LoopReport
-from scanopt.backends.kernels.nodes import Body, Call, Map, NoForm
+from scanopt.backends.kernels.nodes import Call, Map, NoForm
 from scanopt.backends.kernels.plan_cache import PlanCache, Shapes
 from scanopt.backends.kernels.segments import Segment, Segmenter, SegmentKernel
 from scanopt.backends.kernels.sizes import lengths_of, pattern_of, shapes_of

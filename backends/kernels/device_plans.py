@@ -10,11 +10,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from scanopt.backends.kernels.bodies import Body
 from scanopt.backends.kernels.device_costs import fewest_steps
 from scanopt.backends.kernels.ir import Fail, For, If, Steps, Stmt
 from scanopt.backends.kernels.lanes import Lanes, lanes_of, no_lanes
 from scanopt.backends.kernels.lower import lowered
-from scanopt.backends.kernels.nodes import Body, NoForm
+from scanopt.backends.kernels.nodes import NoForm
 from scanopt.backends.kernels.print_cuda import THREADS, cuda_text
 from scanopt.backends.kernels.print_grid import COLUMNS, GRID_THREADS, HeldFactor, grid_text
 from scanopt.backends.kernels.recipe import ALIGNED, Given, Number, Recipe, evaluated, scratch_offsets
@@ -88,7 +89,7 @@ class DeviceVariant:
     def of(body: Body, lengths: Lengths, grid: bool = False) -> DeviceVariant:
         """The kernel of a loop, by lanes or by a grid of blocks that share each step.  Raises NoForm."""
         lanes = no_lanes(body, lengths) if grid else lanes_of(body, lengths)
-        recipe = lowered(lanes.body, lanes.lengths)
+        recipe = lowered(lanes.body, lanes.lengths, device=True)
         held: tuple[HeldFactor, ...] = ()
         cells = 0
         if grid:

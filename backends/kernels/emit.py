@@ -8,6 +8,7 @@ from functools import singledispatch
 import numpy as np
 
 from scanopt.backends.kernels.blocks import lanes_in_blocks, write_blocks
+from scanopt.backends.kernels.bodies import walk
 from scanopt.backends.kernels.columns import Columns, with_columns, write_columns
 from scanopt.backends.kernels.folds import Folded, with_folds, write_fold
 from scanopt.backends.kernels.frames import LoopFrame, checked
@@ -35,23 +36,16 @@ from scanopt.backends.kernels.ir import (
     product,
     times,
 )  # fmt: skip
-from scanopt.backends.kernels.lowering import Lowering, index, number_of, operation
-from scanopt.backends.kernels.nodes import (
-    Call,
-    Fork,
-    Map,
-    Nested,
-    Node,
-    NoForm,
-    Reduce,
-    Running,
-    SumTo,
-    walk,
-)  # fmt: skip
+from scanopt.backends.kernels.lookups import copy_one_by_one, looked_up, write_lookup, write_scatter
+from scanopt.backends.kernels.lowering import Lowering, number_of, operation
+from scanopt.backends.kernels.nodes import Call, Fork, Map, Nested, Node, NoForm, Reduce, Running, Scatter, SumTo, Take
+from scanopt.backends.kernels.parts_set import part_to_set, with_parts_set
 from scanopt.backends.kernels.prefixes import prefix_of
 from scanopt.backends.kernels.reductions import reduced
+from scanopt.backends.kernels.rows import ReducedRows, with_rows, write_rows
+from scanopt.backends.kernels.runs import row_of_lookups
 from scanopt.backends.kernels.stages import Fused, Stage, is_few, stages_of, stored, without_joins
-from scanopt.backends.kernels.values import Array, Axes, Scalar, element_of, nest, packed
+from scanopt.backends.kernels.values import Array, Axes, Scalar, element_of, index, nest, packed
 
 __all__ = ["emit", "written"]
 
@@ -62,12 +56,15 @@ def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
     if w.body.whole:
         stages = without_joins(stages, w.lengths.axes, wanted)
     w.stored |= stored(stages, wanted, w.lengths.axes)
-    for stage in with_folds(with_columns(stages, wanted), wanted, w) if w.body.whole else stages:
+    folded = with_folds(with_columns(stages, wanted), wanted, w) if w.body.whole else stages
+    found = folded if w.device else with_rows(folded, wanted)
+    w.looked_up |= looked_up(found, wanted) if not w.device else set()
+    for stage in found if w.prefixes else with_parts_set(found, w.lengths.axes, wanted, w.in_place):
         written(stage, w)
 
 
 @singledispatch
-def written(stage: Stage | Columns | Folded, w: Lowering) -> None:
+def written(stage: Stage | Columns | Folded | ReducedRows, w: Lowering) -> None:
     """Write a stage."""
     raise NotImplementedError(stage)
 
@@ -80,6 +77,24 @@ def _columns(stage: Columns, w: Lowering) -> None:
 @written.register(Folded)
 def _folded(stage: Folded, w: Lowering) -> None:
     write_fold(stage, w)
+
+
+@written.register(ReducedRows)
+def _rows(stage: ReducedRows, w: Lowering) -> None:
+    write_rows(stage, w, lambda places, outs, mine: _elements(stage.stage, outs, places, stage.stage.axes, mine, w))
+
+
+@written.register(Take)
+def _take(node: Take, w: Lowering) -> None:
+    if w.device:
+        copy_one_by_one(node, w)
+    else:
+        write_lookup(node, w)
+
+
+@written.register(Scatter)
+def _scatter(node: Scatter, w: Lowering) -> None:
+    write_scatter(node, w)
 
 
 @written.register(Map)
@@ -99,10 +114,21 @@ def _fused(stage: Fused, w: Lowering) -> None:
         _in_parts(stage, w)
         return
     outside = [w.value(a) for a in _outside(stage)]
-    flat = all(isinstance(v, Scalar) or v.fills(stage.axes) or product(v.axes) == ONE for v in outside)
-    lengths = (product(stage.axes),) if flat else stage.axes
     outs = _outs(stage, w)
+    flat = all(
+        isinstance(v, Scalar) or v.fills(stage.axes) or product(v.axes) == ONE for v in (*outside, *outs.values())
+    )
+    lengths = (product(stage.axes),) if flat else stage.axes
     names, places = w.places(lengths)
+    if any(isinstance(v, Array) and v.picks for v in outside):
+
+        def part(start: Expr, count: Expr) -> tuple[Stmt, ...]:
+            each = w.fresh("i")
+            return (For(each, count, _elements(stage, outs, [*places[:-1], plus(start, Var(each))], lengths, {}, w)),)
+
+        row = row_of_lookups({a: w.value(a) for a in _outside(stage)}, lengths, places[:-1], w, part)
+        w.code += nest(lengths[:-1], names[:-1], row)
+        return
     body = _elements(stage, outs, places, lengths, {}, w)
     counts = (w.prefixes[stage.axes],) if stage.axes in w.prefixes else lengths
     w.code += nest(counts, names, body)
@@ -130,16 +156,20 @@ def _in_parts(stage: Fused, w: Lowering) -> None:
         start = plus(start, length)
 
 
-def _outs(stage: Fused, w: Lowering) -> dict[str, str]:
-    return {n.out: w.place(n.out) for n in stage.nodes if n.out in w.stored}
+def _outs(stage: Fused, w: Lowering) -> dict[str, Array]:
+    """Where results are stored."""
+    outs = {node.args[1]: part_to_set(node, w) for node in stage.filled}
+    for n in stage.nodes:
+        if n.out in w.stored and n.out not in outs:
+            outs[n.out] = Array(w.place(n.out), stage.axes, packed(stage.axes), n.dtype)
+    return outs
 
 
 def _elements(
-    stage: Fused, outs: Mapping[str, str], places: Sequence[Expr], lengths: Axes, mine: dict[str, Scalar], w: Lowering
+    stage: Fused, outs: Mapping[str, Array], places: Sequence[Expr], lengths: Axes, mine: dict[str, Scalar], w: Lowering
 ) -> tuple[Stmt, ...]:
     """The operations on the elements at some places.  outs: what is stored; mine: elements that are known, by name."""
     body: list[Stmt] = []
-    into = index(ZERO, places, packed(lengths))
     for node in stage.nodes:
         values = [mine[a] if a in mine else w.value(a) for a in node.args]
         found = [element_of(v, places, lengths) for v in values]
@@ -147,7 +177,8 @@ def _elements(
         body.append(Let(variable, operation(node, found, [v.dtype for v in values]), node.dtype))
         mine[node.out] = Scalar(Var(variable, node.dtype), node.dtype)
         if node.out in outs:
-            body.append(Store(outs[node.out], into, Var(variable, node.dtype)))
+            strides = outs[node.out].strides if lengths == stage.axes else (ONE,)
+            body.append(Store(outs[node.out].pointer, index(ZERO, places, strides), Var(variable, node.dtype)))
     return tuple(body)
 
 

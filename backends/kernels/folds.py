@@ -31,7 +31,7 @@ from scanopt.backends.kernels.ir import (
     times,
 )  # fmt: skip
 from scanopt.backends.kernels.lowering import Lowering, operation
-from scanopt.backends.kernels.nodes import Length, Map, Nested, Repeat, SetItem
+from scanopt.backends.kernels.nodes import Length, Map, Nested, Repeat, Setting
 from scanopt.backends.kernels.stages import Fused, Stage, is_few
 from scanopt.backends.kernels.values import Axes, Scalar, element_of
 
@@ -78,7 +78,7 @@ def with_folds(
         sources = {r.source for r in stage.loop.reads}
         for j, made in enumerate(stages[:i]):
             own = _made_for(stage, made, stages, wanted) if isinstance(made, Fused) else ()
-            between = any(isinstance(s, SetItem) for s in stages[j:i])  # perhaps it changes what they read
+            between = any(isinstance(s, Setting) for s in stages[j:i])  # perhaps it changes what they read
             if not isinstance(made, Fused) or not own or between or not sources <= {n.out for n in own}:
                 continue
             rest = found[j]

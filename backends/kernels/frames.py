@@ -47,8 +47,10 @@ from scanopt.backends.kernels.nodes import (
     Product,
     Reduce,
     Running,
+    Scatter,
     Search,
     SetItem,
+    Setting,
     Solve,
     Take,
     View,
@@ -70,6 +72,7 @@ COMPUTED = (
     Product,
     Reduce,
     Running,
+    Scatter,
     SetItem,
     Take,
     Diagonal,
@@ -113,7 +116,7 @@ class LoopFrame:
         """
         if s.depth != 1 or len(s.taps) != 1 or not s.type.ndim or s.update in self.trace:
             return ()
-        made = {n.out: n for n in self.nodes if isinstance(n, SetItem)}
+        made = {n.out: n for n in self.nodes if isinstance(n, Setting)}
         names = [s.update]
         while names[0] in made:
             names.insert(0, made[names[0]].args[0])
@@ -123,13 +126,13 @@ class LoopFrame:
         fits = names[0] == tap and len(names) > 1 and not seen and s.update not in others
         return tuple(names[1:]) if fits and all(self._is_last(x, made[y]) for x, y in pairwise(names)) else ()
 
-    def _is_last(self, name: str, last: SetItem) -> bool:
+    def _is_last(self, name: str, last: Setting) -> bool:
         """Whether a node is the last one that reads a value, and the value has no views."""
         at = self.nodes.index(last)
         for i, n in enumerate(self.nodes):
             if i != at and name in n.args:
                 view = isinstance(n, View) and self.w.axes(n.out)
-                if i > at or view or not isinstance(n, Map | Call | View | SetItem):
+                if i > at or view or not isinstance(n, Map | Call | View | Setting):
                     return False
         return name not in last.args[1:]
 

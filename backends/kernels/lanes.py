@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from scanopt.array.types import TensorType
+from scanopt.backends.kernels.bodies import Body, walk
 from scanopt.backends.kernels.ir import ONE, Expr, Lit, Var
 from scanopt.backends.kernels.nodes import (
     WHOLE,
-    Body,
     Call,
     Fork,
     Join,
@@ -31,7 +31,6 @@ from scanopt.backends.kernels.nodes import (
     SumTo,
     Take,
     View,
-    walk,
 )  # fmt: skip
 from scanopt.backends.kernels.sizes import Axis, Lengths
 

@@ -5,23 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from scanopt.backends.kernels import contractions, counts, draws, power_tables, products, searches, views  # noqa: F401  (these register how nodes are written)
+from scanopt.backends.kernels.bodies import Body
 from scanopt.backends.kernels.emit import emit
 from scanopt.backends.kernels.frames import COMPUTED, LoopFrame
 from scanopt.backends.kernels.ir import ONE, ZERO, Stmt
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import Body, Nested
+from scanopt.backends.kernels.nodes import Nested
 from scanopt.backends.kernels.recipe import Given, Number, Recipe
 from scanopt.backends.kernels.sizes import Lengths
 
 __all__ = ["lowered"]
 
 
-def lowered(body: Body, lengths: Lengths, tiles: bool = False, part: Mapping[str, int] | None = None) -> Recipe:
-    """The kernel of a loop for these lengths.  tiles: whether products may use tiles.  part: see `Lowering`.
+def lowered(
+    body: Body, lengths: Lengths, tiles: bool = False, part: Mapping[str, int] | None = None, device: bool = False
+) -> Recipe:
+    """The kernel of a loop for these lengths.  tiles: whether products may use tiles.  part, device: see `Lowering`.
 
     Raises NoForm.
     """
-    w = Lowering(body, lengths, tiles, part)
+    w = Lowering(body, lengths, tiles, part, device)
     steps = ONE if body.whole else w.number(Number("steps"))
     outs = [w.give(Given("out", body.types[k.value].dtype, keep=i)) for i, k in enumerate(body.loop.keeps)]
     if body.whole:

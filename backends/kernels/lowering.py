@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+from scanopt.backends.kernels.bodies import Body, walk
 from scanopt.backends.kernels.ir import (
     INDEX,
     ONE,
@@ -23,17 +24,15 @@ from scanopt.backends.kernels.ir import (
     Stmt,
     Store,
     Var,
-    plus,
     product,
-    times,
 )  # fmt: skip
-from scanopt.backends.kernels.nodes import Body, Map, Product, walk
+from scanopt.backends.kernels.nodes import Map, Product
 from scanopt.backends.kernels.recipe import Given, Number, Recipe
 from scanopt.backends.kernels.scratch import lives_of
 from scanopt.backends.kernels.sizes import Lengths
-from scanopt.backends.kernels.values import Array, Axes, Scalar, Value, element_of, nest, packed
+from scanopt.backends.kernels.values import Array, Axes, Scalar, Value, element_of, index, nest, packed
 
-__all__ = ["Lowering", "index", "number_of", "operation"]
+__all__ = ["Lowering", "number_of", "operation"]
 
 
 class Lowering:
@@ -42,18 +41,25 @@ class Lowering:
     head: what stands before all else; code: the statements being written.  env: where values are.  homes: the rows that
     computed arrays are written to, by name; others are written to scratch memory.  stored: names that need a place in
     memory.  few: the elements of arrays that have few.  in_place: those that are written onto their first argument.
+    looked_up: parts at places in an array that are not copied.
     multiplied: factors of products.  prefixes: by axes how many first
     elements are needed, where not all are.  taken: the variable for the number of steps of the loop that may end early.
     tiles: whether products may be made of tiles.  loops_open: of each loop being written the names that have a place
     before it, and the statements that stand there.
+    device: whether it is for a device, where threads put the elements of a reduction together.
     part: by name which axis of it the kernel goes through a part of: it is given arrays that have all of that axis, and
     knows the part alone.
     """
 
     def __init__(
-        self, body: Body, lengths: Lengths, tiles: bool = False, part: Mapping[str, int] | None = None
+        self,
+        body: Body,
+        lengths: Lengths,
+        tiles: bool = False,
+        part: Mapping[str, int] | None = None,
+        device: bool = False,
     ) -> None:
-        self.body, self.lengths, self.tiles, self.part = body, lengths, tiles, part or {}
+        self.body, self.lengths, self.tiles, self.part, self.device = body, lengths, tiles, part or {}, device
         self.loops_open: list[tuple[frozenset[str], list[Stmt]]] = []
         self.given: list[Given] = []
         self.numbers: list[Number] = [Number("size", axis) for axis in lengths.numbers.values()]
@@ -66,6 +72,7 @@ class Lowering:
         self.stored: set[str] = set()
         self.few: dict[str, list[Scalar]] = {}
         self.in_place: set[str] = set()
+        self.looked_up: set[str] = set()
         self.prefixes: dict[Axes, Expr] = {}
         products = [n for n in walk(body.root.nodes) if isinstance(n, Product) and not n.as_they_lie]
         self.multiplied = {a for n in products for a in n.args}
@@ -256,13 +263,6 @@ class Lowering:
             return KernelParam(f"g{i}", g.dtype, self.number(Number("offset", keep=i)).name)
         name = self.body.loop.keeps[g.keep].value if g.kind == "out" else g.name
         return KernelParam(f"g{i}", g.dtype, self.number(Number("part", keep=i)).name if name in self.part else "")
-
-
-def index(start: Expr, places: Sequence[Expr], strides: Sequence[Expr]) -> Expr:
-    """The index of an element, of its place along each axis."""
-    for place, stride in zip(places, strides, strict=True):
-        start = plus(start, times(place, stride))
-    return start
 
 
 def number_of(value: Value) -> Expr:

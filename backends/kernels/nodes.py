@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
 
-from scanopt.array.types import TensorType
 from scanopt.program.ir import Branch, Loop
 
 __all__ = [
-    "WHOLE", "Body", "Call", "Check", "Contract", "Count", "Diagonal", "Draw", "Evenly", "Extreme", "Fork", "Join",
+    "WHOLE", "Call", "Check", "Contract", "Count", "Diagonal", "Draw", "Evenly", "Extreme", "Fork", "Join",
     "Length", "Map", "Nested", "NoForm", "NoOrder", "Node", "Nonempty", "Powers", "Product", "Reduce", "Repeat",
-    "Reshape", "Running", "Search", "SetItem", "Single", "Solve", "SumTo", "Take", "View", "Within", "walk",
+    "Reshape", "Running", "Scatter", "Search", "SetItem", "Setting", "Single", "Solve", "SumTo", "Take", "View",
+    "Within",
 ]  # fmt: skip
 
 WHOLE = (None, None, None)
@@ -154,7 +152,7 @@ class Length(_One):
 class Reduce(_One):
     """A reduction of an array over some axes: op is the ufunc that combines elements, in NumPy's order.
 
-    counted: the result is divided by the number of elements.
+    counted: the result is divided by the number of elements, of which `less` do not count.
     """
 
     out: str
@@ -163,6 +161,7 @@ class Reduce(_One):
     axes: tuple[int, ...]
     dtype: str
     counted: bool = False
+    less: int = 0
 
 
 @dataclass(frozen=True)
@@ -188,6 +187,17 @@ class SetItem(_One):
     out: str
     args: tuple[str, ...]
     part: View
+    added: bool
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Scatter(_One):
+    """The first argument with parts along an axis, at indices, replaced by those of the second or increased by them."""
+
+    out: str
+    args: tuple[str, ...]
+    axis: int
     added: bool
     dtype: str
 
@@ -331,65 +341,9 @@ class Nested:
 
 
 Single = (
-    Map | Call | View | Reshape | Join | Product | Length | Reduce | SumTo | Running | SetItem | Take
+    Map | Call | View | Reshape | Join | Product | Length | Reduce | SumTo | Running | Scatter | SetItem | Take
     | Check | Count | Diagonal | Draw | Evenly | Extreme | Search | Solve | Within | Nonempty | Contract | Powers
 )  # fmt: skip
 Node = Single | Fork | Nested
-
-
-def walk(nodes: Iterable[Node]) -> Iterator[Node]:
-    """All nodes, nested ones after the node that contains them."""
-    for node in nodes:
-        yield node
-        if isinstance(node, Fork):
-            yield from walk((*node.then, *node.otherwise))
-        elif isinstance(node, Nested):
-            yield from walk(node.nodes)
-
-
-@dataclass(frozen=True)
-class Body:
-    """A loop all of whose operators are nodes.
-
-    types: of all names that it mentions, those made here included.  outer: names made before it, of which `counts` are
-    numbers that lengths depend on.  whole: it stands for a program, not for one of its loops.  cut: the loop of a
-    program that may end early, all rows of which are results and read by nobody.  integers: values of constants.
-    """
-
-    root: Nested
-    types: Mapping[str, TensorType]
-    exact: bool
-    counts: tuple[str, ...] = ()
-    whole: bool = False
-    cut: Loop | None = None
-    integers: Mapping[str, int] = field(default_factory=dict[str, int])
-
-    @property
-    def loop(self) -> Loop:
-        """The loop."""
-        return self.root.loop
-
-    @property
-    def outer(self) -> tuple[str, ...]:
-        """The names made before it, in the order in which it reads them."""
-        return self.root.args
-
-    @cached_property
-    def ended(self) -> tuple[int, ...]:
-        """The numbers of the results that have as many rows as there were steps of the loop that may end early."""
-        rows = {k.out for k in self.cut.keeps if k.rows is None} if self.cut else set()
-        return tuple(i for i, k in enumerate(self.loop.keeps) if k.value in rows)
-
-    @cached_property
-    def size(self) -> int:
-        """The number of its operators."""
-        return sum(not isinstance(n, Fork | Nested) for n in walk(self.root.nodes))
-
-    @cached_property
-    def order(self) -> str:
-        """How arguments have to lie in memory for array steps to round as a kernel does: "packed", "forward" or "".
-
-        What exact programs ask for they lay out themselves.
-        """
-        kinds = set() if self.exact else {type(n) for n in walk(self.root.nodes)}
-        return "packed" if kinds & {Contract, Product, Reduce, SumTo} else "forward" if Call in kinds else ""
+Setting = SetItem | Scatter
+"""What may change an array in place."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from scanopt.backends.kernels.bodies import Body, walk
 from scanopt.backends.kernels.ir import ONE, Expr, Var, product
 from scanopt.backends.kernels.lanes import AxisClasses
 from scanopt.backends.kernels.nodes import (
-    Body,
     Call,
     Draw,
     Fork,
@@ -27,7 +27,6 @@ from scanopt.backends.kernels.nodes import (
     Running,
     SumTo,
     Within,
-    walk,
 )  # fmt: skip
 from scanopt.backends.kernels.sizes import Axis, Lengths
 from scanopt.program.ir import Loop

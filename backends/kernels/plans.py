@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from scanopt.backends.kernels.bodies import Body
 from scanopt.backends.kernels.build import Build
-from scanopt.backends.kernels.nodes import Body
 from scanopt.backends.kernels.numpy_loops import inner_loop
 from scanopt.backends.kernels.print_c import c_text
 from scanopt.backends.kernels.recipe import ALIGNED, Given, Number, Recipe, Tiling, evaluated, scratch_offsets
@@ -44,7 +44,7 @@ class Variant:
     @staticmethod
     def of(recipe: Recipe) -> Variant:
         """The kernel of a recipe, yet to be built."""
-        text = c_text(recipe.kernel)
+        text = c_text(recipe.kernel, recipe.loops)
         pointers = [p for name, dtypes in recipe.loops for p in inner_loop(name, dtypes) or (0, 0)]
         if any(n.tiling for n in recipe.numbers):
             library().poll()  # compiled beside the kernel

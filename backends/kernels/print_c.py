@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from scanopt.backends.kernels.c_operations import TYPES, cast_helper, operation, operation_helper
+from scanopt.backends.kernels.c_reductions import reduction
 from scanopt.backends.kernels.ir import (
+    ZERO,
     Break,
     Cast,
     Declare,
@@ -54,12 +56,12 @@ typedef void inner(char **, const int64 *, const int64 *, void *);
 """
 
 
-def c_text(kernel: Kernel) -> str:
-    """The text of a C function NAME(arrays, numbers, inner loops and their data).
+def c_text(kernel: Kernel, loops: Sequence[tuple[str, tuple[str, ...]]] = ()) -> str:
+    """The text of a C function NAME(arrays, numbers, inner loops and their data).  loops: ufuncs and dtypes of these.
 
     The arrays are NumPy's own objects: where their elements are stands behind the head of the object.
     """
-    w = Printer()
+    w = Printer(loops)
     lines = [f"    const int64 {name} = N[{i}];" for i, name in enumerate(kernel.numbers)]
     lines += [_param(i, p) for i, p in enumerate(kernel.params)]
     lines += [line for stmt in kernel.body for line in w.statement(stmt, 1)]
@@ -87,10 +89,11 @@ def bare(text: str) -> str:
 
 
 class Printer:
-    """helpers: texts of functions that the text calls."""
+    """helpers: texts of functions that the text calls.  loops: ufuncs and dtypes of inner loops, by slot."""
 
-    def __init__(self) -> None:
+    def __init__(self, loops: Sequence[tuple[str, tuple[str, ...]]] = ()) -> None:
         self.helpers: set[str] = set()
+        self.loops = loops
 
     def expression(self, x: Expr) -> str:
         """The text of a value."""
@@ -173,6 +176,10 @@ class Printer:
             yield from self.statement(stmt, depth + 1)
 
     def _inner(self, x: Inner, space: str) -> Iterator[str]:
+        if found := self._reduction(x):
+            name, text = found
+            self.helpers.add(text)
+            yield f"{space}if (!{name}({x.arrays[0]}, {x.arrays[1]}, {bare(self.expression(x.dims[0]))}))"
         arrays = ", ".join(f"(char *){a}" for a in x.arrays)
         dims, strides = (", ".join(map(self.expression, xs)) for xs in (x.dims, x.strides))
         yield f"{space}{{"
@@ -180,6 +187,14 @@ class Printer:
         yield f"{space}    const int64 n[] = {{{dims}}}, s[] = {{{strides}}};"
         yield f"{space}    ((inner *)F[{2 * x.slot}])(a, n, s, F[{2 * x.slot + 1}]);"
         yield f"{space}}}"
+
+    def _reduction(self, x: Inner) -> tuple[str, str] | None:
+        """The function that stands for a call, where that puts a packed row together."""
+        if len(x.arrays) != 3 or x.arrays[0] != x.arrays[2] or x.slot >= len(self.loops) or len(x.dims) != 1:
+            return None
+        op, (dtype, *_) = self.loops[x.slot]
+        packed = x.strides == (ZERO, Lit(np.dtype(dtype).itemsize), ZERO)
+        return reduction(op, dtype) if packed else None
 
 
 def _hands_on(body: tuple[Stmt, ...]) -> bool:

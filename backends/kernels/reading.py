@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -35,14 +34,13 @@ from scanopt.backends.kernels.nodes import (
     Reshape,
     Running,
     Search,
-    SetItem,
     Single,
     SumTo,
-    Take,
     View,
     Within,
 )  # fmt: skip
 from scanopt.backends.kernels.numpy_loops import DTYPES, inner_loop, loop_dtypes
+from scanopt.backends.kernels.reading_parts import INDICES, part_nodes, set_nodes
 from scanopt.backends.kernels.reading_products import outer_nodes, product_nodes, solve_nodes, tensordot_nodes
 from scanopt.program.ir import Compute
 
@@ -147,63 +145,6 @@ def _full(step: Compute, types: Types) -> Iterator[Single]:
         yield from _repeated(step, types)
 
 
-INDICES = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}
-
-
-def _part(step: Compute, inputs: tuple[str, ...], out: str, dtype: str, types: Types) -> View | None:
-    """The part of the first argument that an index of integers, slices of numbers and new axes stands for."""
-    index, rest = step.op.options["index"], list(inputs)
-    axes: list[tuple[int, tuple[Any, ...]] | None] = []
-    at: list[tuple[int, int | str]] = []
-    axis = 0
-    for entry in index:
-        if entry == "newaxis":
-            axes.append(None)
-            continue
-        if isinstance(entry, tuple) and entry[3] != 0 and (found := _slice(entry[1:], rest, types)):
-            axes.append((axis, found))
-        elif entry == "in" and not types[rest[0]].ndim and types[rest[0]].dtype in INDICES:
-            at.append((axis, rest.pop(0)))
-        elif isinstance(entry, int) and not isinstance(entry, bool):
-            at.append((axis, entry))
-        else:
-            return None
-        axis += 1
-    axes += [(i, WHOLE) for i in range(axis, types[step.args[0]].ndim)]
-    return View(out, (step.args[0], *inputs), tuple(axes), tuple(at), dtype)
-
-
-def _slice(parts: tuple[Any, ...], rest: list[str], types: Types) -> tuple[Any, ...] | None:
-    """A slice, names in the place of those of its ends that are computed."""
-    if "in" not in parts:
-        return parts
-    if parts[2] not in (None, 1):
-        return None
-    found = tuple(rest.pop(0) if p == "in" else p for p in parts)
-    names = [p for p in found if isinstance(p, str)]
-    return found if all(not types[p].ndim and types[p].dtype in INDICES for p in names) else None
-
-
-def _getitem(step: Compute, types: Types) -> Iterator[Single]:
-    index, places = step.op.options["index"], step.args[1:]
-    if index[-1:] == ("array",) and {*index[:-1]} <= {("slice", *WHOLE)} and types[places[0]].dtype in INDICES:
-        yield Take(step.out, step.args, len(index) - 1, step.type.dtype)
-    elif part := _part(step, places, step.out, step.type.dtype, types):
-        yield part
-
-
-def _setitem(step: Compute, types: Types) -> Iterator[Single]:
-    x, y, *places = step.args
-    name, dtype = f"{step.out}#p", types[x].dtype
-    part = _part(step, tuple(places), name, dtype, types)
-    if part is None or types[y].ndim > len(part.axes) or not cast_is_known(types[y].dtype, dtype):
-        return
-    added = step.op.options["mode"] == "inc"
-    if dtype == step.type.dtype and (not added or types[y].dtype == dtype):
-        types[name] = TensorType(dtype, (None,) * len(part.axes))
-        yield SetItem(step.out, step.args, part, added, dtype)
-
-
 def _arranged(order: Callable[[Op, int], list[int | None]]) -> Callable[[Compute, Types], Iterator[Single]]:
     """A view of all elements.  order: by axis of the result, that of x."""
 
@@ -283,6 +224,37 @@ def _reduced(ufunc: str) -> Callable[[Compute, Types], Iterator[Single]]:
             yield Reshape(step.out, (out,), dtype)
 
     return reduce
+
+
+def _spread(root: bool) -> Callable[[Compute, Types], Iterator[Single]]:
+    """The variance along axes, or its square root."""
+
+    def spread(step: Compute, types: Types) -> Iterator[Single]:
+        options, (a,), dtype = step.op.options, step.args, step.type.dtype
+        less = options.get("ddof", 0)
+        if dtype != types[a].dtype or np.dtype(dtype).kind != "f" or less != int(less) or not options["axis"]:
+            return
+        total, average, apart, squares = (f"{step.out}#{x}" for x in "tmds")
+        gone = {j % types[a].ndim for j in options["axis"]}
+        left = [i for i in range(types[a].ndim) if i not in gone]
+        types[total] = TensorType(dtype, tuple(types[a].shape[i] for i in left))
+        types[average] = TensorType(dtype, tuple(1 if i in gone else n for i, n in enumerate(types[a].shape)))
+        types[apart] = types[squares] = types[a]
+        yield Reduce(total, (a,), "add", tuple(sorted(gone)), dtype, counted=True)
+        places = tuple(None if i in gone else (left.index(i), WHOLE) for i in range(types[a].ndim))
+        yield View(average, (total,), places, (), dtype)
+        yield Map(apart, (a, average), "subtract", (dtype, dtype), dtype, a)
+        yield Map(squares, (apart, apart), "multiply", (dtype, dtype), dtype, a)
+        found = f"{step.out}#v" if options["keepdims"] else step.out
+        variance = f"{step.out}#r" if root else found
+        types |= dict.fromkeys((variance, found), types[total])
+        yield Reduce(variance, (squares,), "add", tuple(sorted(gone)), dtype, counted=True, less=int(less))
+        if root:
+            yield Map(found, (variance,), "sqrt", (dtype,), dtype, variance)
+        if options["keepdims"]:
+            yield View(step.out, (found,), places, (), dtype)
+
+    return spread
 
 
 def _require(step: Compute, types: Types) -> Iterator[Single]:
@@ -374,12 +346,13 @@ def _powers(step: Compute, types: Types) -> Iterator[Single]:
 
 _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "sigmoid": _sigmoid, "cast": _cast, "where": _where, "clip": _clip, "round": _round, "full_like": _full_like,
-    "shaped_like": _same, "spread_like": _same, "widen": _same, "conjugate": _same, "getitem": _getitem,
-    "setitem": _setitem, "reshape": _reshape,
+    "shaped_like": _same, "spread_like": _same, "widen": _same, "conjugate": _same, "getitem": part_nodes,
+    "setitem": set_nodes, "reshape": _reshape,
     "transpose": _arranged(lambda op, ndim: list(op.options["axes"])), "expand_dims": _arranged(_expanded),
     "squeeze": _arranged(_squeezed), "stack": _joined(new=True), "concatenate": _joined(new=False),
     "dot": product_nodes, "matmul": product_nodes, "shape_i": _length, "sum": _reduced("add"),
     "prod": _reduced("multiply"), "max": _reduced("maximum"), "min": _reduced("minimum"), "mean": _reduced("add"),
+    "var": _spread(root=False), "std": _spread(root=True),
     "sum_to": _sum_to, "outer": outer_nodes, "cumsum": _running("add"), "cumprod": _running("multiply"),
     "repeat_rows": _repeated, "broadcast_to": _repeated, "full": _full,
     "require": _require, "when_runs": _when_runs, "has_rows": _has_rows, "arange": _arange, "eye": _eye,

@@ -6,6 +6,7 @@ import numpy as np
 
 from scanopt.backends.kernels.forms import in_c
 from scanopt.backends.kernels.ir import (
+    INDEX,
     ONE,
     ZERO,
     Cast,
@@ -24,11 +25,11 @@ from scanopt.backends.kernels.ir import (
     product,
     times,
 )  # fmt: skip
-from scanopt.backends.kernels.lowering import Lowering, index
+from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import NoForm, Reduce
-from scanopt.backends.kernels.values import Axes, Scalar, nest, packed
+from scanopt.backends.kernels.values import Axes, Scalar, index, nest, packed
 
-__all__ = ["IDENTITY", "reduced"]
+__all__ = ["IDENTITY", "divided", "reduced"]
 
 IDENTITY = {"add": 0, "multiply": 1, "logical_or": False, "logical_and": True}
 """What a reduction starts from; others start from the first elements."""
@@ -78,7 +79,7 @@ def reduced(node: Reduce, slot: int, w: Lowering) -> None:
         body = (Steps(name, times_run, body) if g else For(name, times_run, body),)
     w.code += body
     if node.counted:
-        _divided(w, out, product(kept), product(tuple(n for n, g in zip(axes, gone, strict=True) if g)), node.dtype)
+        divided(node, out, product(kept), product(tuple(n for n, g in zip(axes, gone, strict=True) if g)), w)
     if not w.axes(node.out):
         w.let(node.out, Load(out, ZERO, node.dtype), node.dtype)
 
@@ -97,8 +98,11 @@ def _merged(axes: Axes, gone: tuple[int, ...]) -> tuple[Axes, tuple[bool, ...]]:
     return tuple(n for n, _ in found), tuple(g for _, g in found)
 
 
-def _divided(w: Lowering, out: str, kept: Expr, count: Expr, dtype: str) -> None:
+def divided(node: Reduce, out: str, kept: Expr, count: Expr, w: Lowering) -> None:
     """Turn sums into averages: NumPy divides in double precision."""
+    dtype = node.dtype
+    if node.less:
+        count = Do("maximum", (plus(count, Lit(-node.less)), ZERO), INDEX, INDEX)
     names, (place,) = w.places((kept,))
     total = Cast(Load(out, place, dtype), "float64")
     value = Do("divide", (total, Cast(count, "float64")), "float64", "float64")

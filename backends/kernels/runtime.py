@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from scanopt.backends.kernels.annotated import annotated
+from scanopt.backends.kernels.bodies import Body
 from scanopt.backends.kernels.build import LONGEST
 from scanopt.backends.kernels.loop_report import LoopReport
 from scanopt.backends.kernels.lower import lowered
-from scanopt.backends.kernels.nodes import Body, NoForm
+from scanopt.backends.kernels.nodes import NoForm
 from scanopt.backends.kernels.part_plans import PartKernels, Threads
 from scanopt.backends.kernels.plan_cache import PlanCache, Shapes
 from scanopt.backends.kernels.plans import Plan, Variant
@@ -26,8 +27,8 @@ from scanopt.program.ir import Program
 __all__ = ["MOST_SCRATCH", "WORTH", "LoopKernel", "Planner"]
 
 Array = np.ndarray[Any, Any]
-VARIANTS = 4
-"""So many patterns of lengths have a kernel."""
+VARIANTS, SPECIAL = 4, 2
+"""So many patterns of lengths have a kernel; so many kernels are for short axes of given lengths."""
 STEP = 0.7e-6
 """Seconds of an operator of an array step, about; what a compiler takes is many times that."""
 WORTH, WAIT = 2e-3, 0.1
@@ -78,7 +79,9 @@ class Planner:
         if both is None:
             return None
         found, steps = both
-        pattern = pattern_of(body, found)
+        pattern = pattern_of(body, found, short=True)
+        if pattern not in self.variants and len(self.variants) >= SPECIAL:
+            pattern = pattern_of(body, found)
         if pattern not in self.variants and len(self.variants) < VARIANTS:
             try:
                 self.variants[pattern] = Variant.of(lowered(body, lengths_of(body, pattern, found), tiles=True))

@@ -28,9 +28,9 @@ from scanopt.backends.kernels.ir import (
     product,
     times,
 )  # fmt: skip
-from scanopt.backends.kernels.lowering import Lowering, index, number_of
+from scanopt.backends.kernels.lowering import Lowering, number_of
 from scanopt.backends.kernels.nodes import Check, Diagonal, Evenly, Extreme, NoForm, Nonempty, Search, Solve
-from scanopt.backends.kernels.values import Scalar, element_of, nest, packed
+from scanopt.backends.kernels.values import Scalar, element_of, index, nest, packed
 
 __all__: list[str] = []
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from scanopt.array.types import TensorType
+from scanopt.backends.kernels.bodies import Body
 from scanopt.backends.kernels.body import body_of, nodes_of_operator
 from scanopt.backends.kernels.loop_report import segment_label
-from scanopt.backends.kernels.nodes import Body, Node, NoForm, Reshape, View
+from scanopt.backends.kernels.nodes import Node, NoForm, Reshape, View
 from scanopt.backends.kernels.whole import single_step
 from scanopt.program.ir import Compute, Step
 

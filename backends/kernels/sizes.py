@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.op import Operand
-from scanopt.backends.kernels.ir import ONE, Expr, Lit, Var
+from scanopt.array.types import TensorType
+from scanopt.backends.kernels.bodies import Body, walk
+from scanopt.backends.kernels.ir import INDEX, ONE, Expr, Lit, Var
 from scanopt.backends.kernels.nodes import (
     WHOLE,
-    Body,
     Call,
     Contract,
     Extreme,
@@ -31,6 +32,7 @@ from scanopt.backends.kernels.nodes import (
     Reduce,
     Reshape,
     Running,
+    Scatter,
     Search,
     SetItem,
     Single,
@@ -39,8 +41,8 @@ from scanopt.backends.kernels.nodes import (
     Take,
     View,
     Within,
-    walk,
 )  # fmt: skip
+from scanopt.backends.kernels.windows import windows_of
 from scanopt.program.ir import Loop
 from scanopt.program.memory import loop_shapes, shapes
 
@@ -50,8 +52,10 @@ MOST_ROOM = 1 << 13
 """Bytes of rows of a loop of a program that may end early, beyond which it is a kernel of its own."""
 Axis = tuple[str, int]
 Shape = tuple[int, ...]
-Pattern = frozenset[Axis]
-"""The axes that have length 1."""
+Pattern = frozenset[tuple[Axis, int]]
+"""The axes whose lengths a kernel knows, with these: those of length 1, perhaps short ones."""
+SHORT = 8
+"""An axis is short that has so many elements at most: compilers write loops over it out."""
 
 
 @dataclass(frozen=True)
@@ -98,22 +102,34 @@ def sized(
 
 
 def _known(body: Body, outer: Mapping[str, Shape], counts: Mapping[str, int]) -> dict[str, Operand]:
+    found = _told(body, outer, counts, {})
+    numbers = {
+        name: int(x.value) for name, x in found.items() if x.value is not None and x.type == TensorType(INDEX, ())
+    }
+    windows = windows_of(body, numbers)
+    return _told(body, outer, counts, windows) if windows else found
+
+
+def _told(
+    body: Body, outer: Mapping[str, Shape], counts: Mapping[str, int], told: Mapping[str, tuple[int | None, ...]]
+) -> dict[str, Operand]:
+    """What is known of all names.  told: names whose shapes are known beforehand, None for other lengths."""
     known = {name: Operand(body.types[name].dtype, shape) for name, shape in outer.items()}
     for name, value in counts.items():
         known[name] = Operand(known[name].dtype, (), np.asarray(value, known[name].dtype))
     if body.whole:
-        _program_shapes(body, known)
+        _program_shapes(body, known, told)
     else:
-        loop_shapes(body.loop, known, None)
+        loop_shapes(body.loop, known, None, told)
     for node in walk(body.root.nodes):
-        _complete(node, known)
+        _complete(node, known, told)
     return known
 
 
-def _program_shapes(body: Body, known: dict[str, Operand]) -> None:
+def _program_shapes(body: Body, known: dict[str, Operand], told: Mapping[str, tuple[int | None, ...]]) -> None:
     """The shapes of a program; of a loop that may end early, those that there is room for at most."""
     for step in body.loop.body:
-        shapes((step,), known)
+        shapes((step,), known, told)
         if step is not body.cut:
             continue
         steps = known[step.steps].value
@@ -128,7 +144,7 @@ def _program_shapes(body: Body, known: dict[str, Operand]) -> None:
             known[k.out] = Operand(k.type.dtype, (room, *row))
 
 
-def _complete(node: Node, known: dict[str, Operand]) -> None:
+def _complete(node: Node, known: dict[str, Operand], told: Mapping[str, tuple[int | None, ...]]) -> None:
     """The shape of what a node makes, where the program has no name for it."""
     if isinstance(node, Map | Call) and node.out not in known and node.like in known:
         known[node.out] = known[node.like]
@@ -140,7 +156,8 @@ def _complete(node: Node, known: dict[str, Operand]) -> None:
     elif isinstance(node, View) and node.out not in known and node.args[0] in known:
         x = known[node.args[0]]
         kept = (None if i is None else (x.shape[i[0]], _ends(i[1], known)) for i in node.axes)
-        known[node.out] = Operand(x.dtype, tuple(1 if i is None else _left(*i) for i in kept))
+        part = Operand(x.dtype, tuple(1 if i is None else _left(*i) for i in kept))
+        known[node.out] = part.within(told[node.out]) if node.out in told else part
     elif isinstance(node, Reshape) and node.merged and node.out not in known and node.args[0] in known:
         x = known[node.args[0]]
         lengths = ([x.shape[i] for i in axes] for axes in node.merged)
@@ -149,7 +166,7 @@ def _complete(node: Node, known: dict[str, Operand]) -> None:
         a, b = (known[x] for x in node.args)
         known[node.out] = Operand(node.dtype, (*a.shape[:-1], *b.shape[1:]))
     elif isinstance(node, SetItem) and node.args[0] in known:
-        _complete(node.part, known)
+        _complete(node.part, known, told)
 
 
 def _ends(part: tuple[Any, ...], known: Mapping[str, Operand]) -> tuple[Any, ...] | None:
@@ -165,28 +182,59 @@ def _left(n: int | None, part: tuple[Any, ...] | None) -> int | None:
     return None if n is None or part is None else len(range(*slice(*part).indices(n)))
 
 
-def pattern_of(body: Body, shapes: Mapping[str, Shape]) -> Pattern:
-    """The axes of length 1; the first axis of initial rows counts those rows."""
-    return frozenset((name, i) for name, shape in shapes.items() for i, n in enumerate(shape) if n == 1)
+def pattern_of(body: Body, shapes: Mapping[str, Shape], short: bool = False) -> Pattern:
+    """The axes of length 1, and the short ones; the first axis of initial rows counts those rows.
+
+    Axes along which loops go are never short: one kernel is for all numbers of steps.
+    """
+    found = {(name, i): n for name, shape in shapes.items() for i, n in enumerate(shape)}
+    ones = {axis for axis, n in found.items() if n == 1}
+    if not short or not any(1 < n <= SHORT for n in found.values()):
+        return frozenset((axis, 1) for axis in ones)
+    gone_through = {axis for loop in _loops(body) for axis in _step_axes(loop)}
+    classes = _classes(body, ones, {name: len(shape) for name, shape in shapes.items()})
+    few = [c for c in classes if found[c[0]] <= SHORT and not gone_through.intersection(c)]
+    return frozenset([*((axis, 1) for axis in ones), *((axis, found[c[0]]) for c in few for axis in c)])
+
+
+def _loops(body: Body) -> list[Loop]:
+    return [body.loop, *(n.loop for n in walk(body.root.nodes) if isinstance(n, Nested))]
+
+
+def _step_axes(loop: Loop) -> Iterator[Axis]:
+    yield from ((r.source, 0) for r in loop.reads)
+    yield from ((k.out, 0) for k in loop.keeps)
+    yield from ((s.init, 0) for s in loop.states)
 
 
 def lengths_of(body: Body, pattern: Pattern, shapes: Mapping[str, Shape]) -> Lengths:
     """The lengths of a variant.  shapes: of one call that follows the pattern, for the numbers of axes alone."""
-    found = _Classes(pattern)
+    known = dict(pattern)
+    ones = {axis for axis, n in pattern if n == 1}
     ndim = {name: len(shape) for name, shape in shapes.items()}
+    axes: dict[Axis, Expr] = dict.fromkeys(ones, ONE)
+    numbers: dict[str, Axis] = {}
+    classes = _classes(body, ones, ndim)
+    for number, c in enumerate(classes):
+        length = Lit(known[c[0]]) if c[0] in known else _length(body, number, c)
+        axes |= dict.fromkeys(c, length)
+        if isinstance(length, Var):
+            numbers[length.name] = c[0]
+    found = {name: tuple(axes[name, i] for i in range(n)) for name, n in ndim.items()}
+    return Lengths(found, numbers, tuple(tuple(c) for c in classes))
+
+
+def _classes(body: Body, ones: set[Axis], ndim: Mapping[str, int]) -> list[list[Axis]]:
+    """The axes that are equally long, together; those of length 1 are left out."""
+    found = _Classes(ones)
     for one, other in _ties(body, ndim):
         found.unite(one, other)
-    axes: dict[str, tuple[Expr, ...]] = {}
     members: dict[Axis, list[Axis]] = {}
     for name, n in ndim.items():
         for i in range(n):
-            if (name, i) not in pattern:
+            if (name, i) not in ones:
                 members.setdefault(found.root((name, i)), []).append((name, i))
-    lengths = {root: _length(body, number, c) for number, (root, c) in enumerate(members.items())}
-    for name, n in ndim.items():
-        axes[name] = tuple(ONE if (name, i) in pattern else lengths[found.root((name, i))] for i in range(n))
-    numbers = {x.name: members[root][0] for root, x in lengths.items() if isinstance(x, Var)}
-    return Lengths(axes, numbers, tuple(tuple(c) for c in members.values()))
+    return [*members.values()]
 
 
 def _length(body: Body, number: int, axes: list[Axis]) -> Expr:
@@ -198,7 +246,7 @@ def _length(body: Body, number: int, axes: list[Axis]) -> Expr:
 class _Classes:
     """Sets of equally long axes, without those of length 1."""
 
-    def __init__(self, ones: Pattern) -> None:
+    def __init__(self, ones: set[Axis]) -> None:
         self.ones, self.parent = ones, dict[Axis, Axis]()
 
     def root(self, axis: Axis) -> Axis:
@@ -265,6 +313,13 @@ def _ties_of(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis
         lead = ndim[part] - ndim[node.args[1]]
         yield from (((part, i + lead), (node.args[1], i)) for i in range(ndim[part] - lead))
         yield from _ties_of(node.part, ndim)
+    elif isinstance(node, Scatter):
+        x, y, places = node.args
+        yield from (((out, i), (x, i)) for i in range(n))
+        put = [*((x, i) for i in range(node.axis)), *((places, i) for i in range(ndim[places]))]
+        put += [(x, i) for i in range(node.axis + 1, n)]
+        lead = len(put) - ndim[y]
+        yield from ((axis, (y, i - lead)) for i, axis in enumerate(put) if i >= lead)
     elif isinstance(node, SumTo | Running | Within):
         yield from (((out, i), (node.args[0], i)) for i in range(n))
     elif isinstance(node, Take):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
+from typing import Protocol
 
 from scanopt.backends.kernels.ir import Expr, Lit
-from scanopt.backends.kernels.nodes import Join, Map, Node, SetItem, View
+from scanopt.backends.kernels.nodes import Join, Length, Map, Node, Reshape, SetItem, Setting, Take, View
 
-__all__ = ["Fused", "Stage", "is_element", "is_few", "stages_of", "stored", "without_joins"]
+__all__ = ["Fused", "Stage", "is_element", "is_few", "read_by", "stages_of", "stored", "without_joins"]
 
 FEW = 9
 """So many elements of an array are variables."""
@@ -22,14 +23,25 @@ class Fused:
     """Operations over elements of one shape, in order.
 
     joins: arrays that they alone read, whose parts they take where these lie; all have parts of the same lengths.
+    filled: parts of other arrays that are set to their results, which nothing else reads.
     """
 
     axes: Axes
     nodes: list[Map] = field(default_factory=list[Map])
     joins: list[Join] = field(default_factory=list[Join])
+    filled: list[SetItem] = field(default_factory=list[SetItem])
 
 
 Stage = Fused | Node
+
+
+class Reading(Protocol):
+    """A node, or what passes make of several."""
+
+    @property
+    def args(self) -> tuple[str, ...]:
+        """The names that it reads."""
+        ...
 
 
 def stages_of(nodes: Sequence[Node], axes: Mapping[str, Axes], wanted: Collection[str] = ()) -> list[Stage]:
@@ -39,7 +51,7 @@ def stages_of(nodes: Sequence[Node], axes: Mapping[str, Axes], wanted: Collectio
     """
     stages: list[Stage] = []
     made: dict[str, int] = {}
-    for node in nodes:
+    for node in _views_first(nodes):
         shape = axes[node.out] if isinstance(node, Map) else ()
         if not isinstance(node, Map) or not shape:
             made |= dict.fromkeys(node.outs, len(stages))
@@ -64,6 +76,18 @@ def stages_of(nodes: Sequence[Node], axes: Mapping[str, Axes], wanted: Collectio
     return [s for s in stages if not isinstance(s, Fused) or s.nodes]
 
 
+def _views_first(nodes: Sequence[Node]) -> list[Node]:
+    """The nodes, those that only point into an array directly behind what makes it: they divide no stage."""
+    places: dict[str, int] = {}
+    found: list[tuple[int, Node]] = []
+    for i, node in enumerate(nodes):
+        made = (places[a] for a in node.args if a in places)
+        place = max(made, default=-1) if isinstance(node, Length | Reshape | Take | View) else i
+        places |= dict.fromkeys(node.outs, place)
+        found.append((place, node))
+    return [node for _, node in sorted(found, key=lambda x: x[0])]
+
+
 def _sink(stages: list[Stage], wanted: Collection[str]) -> None:
     """Move operations into the only later stage that reads them, if that saves an array in memory."""
     readers: dict[str, set[int]] = {}
@@ -82,7 +106,7 @@ def _sink(stages: list[Stage], wanted: Collection[str]) -> None:
                 continue
             (j,) = target
             later = stages[j]
-            changed = any(isinstance(s, SetItem) for s in stages[i:j])  # perhaps what it reads
+            changed = any(isinstance(s, Setting) for s in stages[i:j])  # perhaps what it reads
             if j > i and isinstance(later, Fused) and later.axes == stage.axes and not changed:
                 stage.nodes.remove(node)
                 later.nodes.insert(0, node)
@@ -105,7 +129,7 @@ def stored(stages: Sequence[Stage], wanted: Collection[str], axes: Mapping[str, 
     for stage in stages:
         if isinstance(stage, Fused):
             mine = {n.out for n in stage.nodes}
-            given = _read(stage) - mine
+            given = read_by(stage) - mine
             found |= {a for a in given if not is_few(stage.axes) or axes[a] != stage.axes}
         elif not (isinstance(stage, View) and is_element(stage) and is_few(axes[stage.args[0]])):
             found |= set(stage.args)
@@ -119,21 +143,22 @@ def without_joins(stages: Sequence[Stage], axes: Mapping[str, Axes], wanted: Col
     for i, join in enumerate(stages):
         if not isinstance(join, Join) or join.new or join.out in wanted or len(axes[join.out]) != 1:
             continue
-        readers = [s for s in stages if join.out in _read(s)]
+        readers = [s for s in stages if join.out in read_by(s)]
         if len(readers) != 1 or not isinstance(readers[0], Fused) or is_few(readers[0].axes):
             continue
         target = readers[0]
         parts = [axes[a] for a in join.args]
         alike = all([axes[a] for a in j.args] == parts for j in target.joins)
-        changed = any(isinstance(s, SetItem) for s in stages[i : stages.index(target)])  # perhaps what it reads
+        changed = any(isinstance(s, Setting) for s in stages[i : stages.index(target)])  # perhaps what it reads
         if target.axes == axes[join.out] and alike and not changed:
             target.joins.append(join)
             found.remove(join)
     return found
 
 
-def _read(stage: Stage) -> set[str]:
-    nodes: Sequence[Node] = (*stage.joins, *stage.nodes) if isinstance(stage, Fused) else (stage,)
+def read_by(stage: Fused | Reading) -> set[str]:
+    """The names that a stage reads."""
+    nodes: Sequence[Reading] = (*stage.joins, *stage.nodes) if isinstance(stage, Fused) else (stage,)
     return {a for n in nodes for a in n.args}
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from scanopt.backends.kernels.ir import ONE, ZERO, Expr, For, Load, Stmt, plus, product, times
+from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Expr, For, Load, Stmt, plus, product, times
 
-__all__ = ["Array", "Scalar", "Value", "element_of", "nest", "packed"]
+__all__ = ["Array", "Pick", "Scalar", "Value", "element_of", "index", "nest", "packed"]
 
 Axes = tuple[Expr, ...]
 
@@ -21,19 +21,49 @@ class Scalar:
 
 
 @dataclass(frozen=True)
+class Pick:
+    """Places along an axis of an array, looked up in another array: pointer, of places in range.
+
+    first, axes: which axes of the result it has.  stride: how far apart the places lie.  ends: of each place an array
+    says where the places end that follow it one by one, and the variable `runs` how often that is; "" if not known.
+    moved: by how much the places differ from their numbers, where that is known.
+    """
+
+    pointer: str
+    first: int
+    axes: Axes
+    stride: Expr
+    ends: str = ""
+    runs: str = ""
+    moved: Expr | None = None
+
+    def at(self, places: Sequence[Expr]) -> Expr:
+        """How far on the elements are at some places of the result."""
+        if self.moved is not None:
+            return times(plus(places[self.first], self.moved), self.stride)
+        own = zip(places[self.first :], self.axes, packed(self.axes), strict=False)
+        where = ((ZERO if n == ONE else place, stride) for place, n, stride in own)
+        return times(Load(self.pointer, index(ZERO, *zip(*where, strict=True)), INDEX), self.stride)
+
+
+@dataclass(frozen=True)
 class Array:
-    """Elements from a pointer on, their axes and strides counted in elements."""
+    """Elements from a pointer on, their axes and strides counted in elements.
+
+    picks: of axes along which places are looked up, which have no strides.
+    """
 
     pointer: str
     axes: Axes
     strides: Axes
     dtype: str
+    picks: tuple[Pick, ...] = ()
 
     @property
     def packed(self) -> bool:
         """Whether the elements lie one after the other, in order."""
         pairs = zip(self.strides, packed(self.axes), self.axes, strict=True)
-        return all(a == b or n == ONE for a, b, n in pairs)
+        return not self.picks and all(a == b or n == ONE for a, b, n in pairs)
 
     def within(self, axes: Axes) -> Axes:
         """The strides by which it broadcasts to more axes."""
@@ -47,10 +77,20 @@ class Array:
 
     def at(self, places: Sequence[Expr], axes: Axes) -> Load:
         """The element at some places of an array that it broadcasts to."""
-        index: Expr = ZERO
-        for place, stride in zip(places, self.within(axes), strict=True):
-            index = plus(index, times(place, stride))
-        return Load(self.pointer, index, self.dtype)
+        found = index(ZERO, places, self.within(axes))
+        for pick in self.picks:
+            found = plus(found, pick.at(places[len(axes) - len(self.axes) :]))
+        return Load(self.pointer, found, self.dtype)
+
+    def picked(self, axis: int, pointer: str, places: Axes, ends: str = "", runs: str = "") -> Array | None:
+        """Its parts at places along an axis; None along one whose places are looked up already."""
+        if any(p.first <= axis < p.first + len(p.axes) for p in self.picks):
+            return None
+        picks = [replace(p, first=p.first + (len(places) - 1) * (p.first > axis)) for p in self.picks]
+        axes = (*self.axes[:axis], *places, *self.axes[axis + 1 :])
+        strides = (*self.strides[:axis], *(ZERO for _ in places), *self.strides[axis + 1 :])
+        pick = Pick(pointer, axis, places, self.strides[axis], ends, runs)
+        return Array(self.pointer, axes, strides, self.dtype, (*picks, pick))
 
 
 Value = Scalar | Array
@@ -64,6 +104,13 @@ def element_of(value: Value, places: Sequence[Expr], lengths: Axes) -> Expr:
         one = product(value.axes) == ONE
         return Load(value.pointer, ZERO if one else places[0], value.dtype)
     return value.at(places, lengths)
+
+
+def index(start: Expr, places: Sequence[Expr], strides: Sequence[Expr]) -> Expr:
+    """The index of an element, of its place along each axis."""
+    for place, stride in zip(places, strides, strict=True):
+        start = plus(start, times(place, stride))
+    return start
 
 
 def packed(axes: Axes) -> Axes:

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.types import TensorType
+from scanopt.backends.kernels.bodies import Body, walk
 from scanopt.backends.kernels.body import body_of
 from scanopt.backends.kernels.build import LONGEST
 from scanopt.backends.kernels.entry import Entry
 from scanopt.backends.kernels.ir import INDEX
 from scanopt.backends.kernels.loop_report import ONCE
-from scanopt.backends.kernels.nodes import Body, Nested, walk
+from scanopt.backends.kernels.nodes import Nested
 from scanopt.backends.kernels.part_plans import Threads
 from scanopt.backends.kernels.plan_cache import PLANS
 from scanopt.backends.kernels.runtime import MOST_SCRATCH, WORTH, Planner

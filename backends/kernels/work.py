@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from math import prod
 
 from scanopt.array.op import load
+from scanopt.backends.kernels.bodies import Body
 from scanopt.backends.kernels.nodes import (
-    Body,
     Call,
     Contract,
     Draw,
@@ -23,6 +23,7 @@ from scanopt.backends.kernels.nodes import (
     Product,
     Reduce,
     Running,
+    Scatter,
     SetItem,
     Single,
     SumTo,
@@ -35,7 +36,7 @@ __all__ = ["Predicted", "predicted"]
 Shapes = Mapping[str, tuple[int, ...]]
 CLASSES: dict[type, str] = {
     Call: "transcendental", Draw: "transcendental", Reduce: "reduction", SumTo: "reduction", Running: "cumulative",
-    Join: "memory", SetItem: "memory", Take: "gather", Product: "product", Contract: "product",
+    Join: "memory", SetItem: "memory", Take: "gather", Scatter: "gather", Product: "product", Contract: "product",
 }  # fmt: skip
 """By kind of node the class whose price an element has."""
 AT_ONCE = 6

@@ -107,7 +107,7 @@ def shapes(steps: Sequence[Step], known: Known, states: Mapping[str, Shape] | No
             _branch(step, known, told)
         else:
             value = known[step.steps].value
-            loop_shapes(step, known, None if value is None else int(value))
+            loop_shapes(step, known, None if value is None else int(value), told)
         known.update((name, known[name].within(told[name])) for name in names_made(step) if name in told)
 
 
@@ -163,8 +163,8 @@ def _taken(step: Branch, known: Known) -> Iterable[Sequence[Step]]:
     return [side for side in sides if _may_run(side, known)]
 
 
-def loop_shapes(loop: Loop, known: Known, steps: int | None) -> None:
-    """The same for one loop that runs so many steps (None: unknown).
+def loop_shapes(loop: Loop, known: Known, steps: int | None, told: Mapping[str, Shape] | None = None) -> None:
+    """The same for one loop that runs so many steps (None: unknown).  told: names that must have some shape.
 
     Raises the errors of shape rules, and ValueError for a state that would change its shape.
     """
@@ -174,7 +174,7 @@ def loop_shapes(loop: Loop, known: Known, steps: int | None) -> None:
         known.update((name, _row(known[s.init])) for _, name in s.taps)
         if (1, s.update) in s.taps:  # it never changes
             known[s.update] = last_row(known[s.init])
-    shapes(loop.body, known, {s.update: known[s.init].shape[1:] for s in loop.states})
+    shapes(loop.body, known, {**(told or {}), **{s.update: known[s.init].shape[1:] for s in loop.states}})
     for s in loop.states:
         found, expected = known[s.update].shape, known[s.init].shape[1:]
         if not TensorType("bool", expected).compatible(TensorType("bool", found)):

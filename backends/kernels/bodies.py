@@ -1,0 +1,71 @@
+"""Loops, or programs, all of whose operators are nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from scanopt.array.types import TensorType
+from scanopt.backends.kernels.nodes import Call, Contract, Fork, Nested, Node, Product, Reduce, SumTo
+from scanopt.program.ir import Loop
+
+__all__ = ["Body", "walk"]
+
+
+def walk(nodes: Iterable[Node]) -> Iterator[Node]:
+    """All nodes, nested ones after the node that contains them."""
+    for node in nodes:
+        yield node
+        if isinstance(node, Fork):
+            yield from walk((*node.then, *node.otherwise))
+        elif isinstance(node, Nested):
+            yield from walk(node.nodes)
+
+
+@dataclass(frozen=True)
+class Body:
+    """A loop all of whose operators are nodes.
+
+    types: of all names that it mentions, those made here included.  outer: names made before it, of which `counts` are
+    numbers that lengths depend on.  whole: it stands for a program, not for one of its loops.  cut: the loop of a
+    program that may end early, all rows of which are results and read by nobody.  integers: values of constants.
+    """
+
+    root: Nested
+    types: Mapping[str, TensorType]
+    exact: bool
+    counts: tuple[str, ...] = ()
+    whole: bool = False
+    cut: Loop | None = None
+    integers: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def loop(self) -> Loop:
+        """The loop."""
+        return self.root.loop
+
+    @property
+    def outer(self) -> tuple[str, ...]:
+        """The names made before it, in the order in which it reads them."""
+        return self.root.args
+
+    @cached_property
+    def ended(self) -> tuple[int, ...]:
+        """The numbers of the results that have as many rows as there were steps of the loop that may end early."""
+        rows = {k.out for k in self.cut.keeps if k.rows is None} if self.cut else set()
+        return tuple(i for i, k in enumerate(self.loop.keeps) if k.value in rows)
+
+    @cached_property
+    def size(self) -> int:
+        """The number of its operators."""
+        return sum(not isinstance(n, Fork | Nested) for n in walk(self.root.nodes))
+
+    @cached_property
+    def order(self) -> str:
+        """How arguments have to lie in memory for array steps to round as a kernel does: "packed", "forward" or "".
+
+        What exact programs ask for they lay out themselves.
+        """
+        kinds = set() if self.exact else {type(n) for n in walk(self.root.nodes)}
+        return "packed" if kinds & {Contract, Product, Reduce, SumTo} else "forward" if Call in kinds else ""

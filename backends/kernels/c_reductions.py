@@ -1,0 +1,107 @@
+"""Reductions of rows that lie packed, in C: with the bits of NumPy's inner loops, without a call for each row.
+
+NumPy adds up to 128 floats in eight sums, longer rows in halves.  Of extremes the order only decides which of two zeros
+or which NaN is found.  NumPy's loop is called there, and for long rows, for which it takes several vectors at a time.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from scanopt.backends.kernels.c_operations import TYPES, operation, operation_helper
+
+__all__ = ["reduction"]
+
+IN_ORDER = ("multiply", "logical_and", "logical_or")
+EXTREMES = {"maximum": ">", "minimum": "<"}
+_SUM = """\
+static inline int reduce_add_T(T *y, const T *x, int64 n)
+{
+    if (n > 128) return 0;
+    T sum = -0.0;
+    int64 i = 0;
+    if (n >= 8) {
+        T a = x[0], b = x[1], c = x[2], d = x[3], e = x[4], f = x[5], g = x[6], h = x[7];
+        for (i = 8; i < n - n % 8; i += 8) {
+            a += x[i]; b += x[i + 1]; c += x[i + 2]; d += x[i + 3];
+            e += x[i + 4]; f += x[i + 5]; g += x[i + 6]; h += x[i + 7];
+        }
+        sum = ((a + b) + (c + d)) + ((e + f) + (g + h));
+    }
+    for (; i < n; i++) sum += x[i];
+    *y = *y + sum;
+    return 1;
+}
+"""
+_EXTREME = """\
+static inline int reduce_OP_T(T *y, const T *x, int64 n)
+{
+    if (n > 32) return 0;
+    T found = *y;
+    for (int64 i = 0; i < n; i++) found = (found SIGN x[i]) | (found != found) ? found : x[i];
+    if ((found == 0) | (found != found)) return 0;
+    *y = found;
+    return 1;
+}
+"""
+_PLAIN = """\
+static inline int reduce_OP_T(T *y, const T *x, int64 n)
+{
+    T found = *y;
+    for (int64 i = 0; i < n; i++) found = DO;
+    *y = found;
+    return 1;
+}
+"""
+
+
+def reduction(op: str, dtype: str) -> tuple[str, str] | None:
+    """The name of a function that puts a row together, and its text; it returns 0 where NumPy's loop is to do that.
+
+    None where there is none.
+    """
+    t, kind = TYPES[dtype], np.dtype(dtype).kind
+    if op == "add" and kind == "f":
+        text = _SUM if adds_in_eight_sums() else ""
+    elif op in EXTREMES and kind == "f":
+        text = _EXTREME.replace("SIGN", EXTREMES[op])
+    elif op in IN_ORDER or (kind in "iu" and op in ("add", *EXTREMES)):
+        element = "(x[i] != 0)" if dtype == "bool" else "x[i]"
+        text = operation_helper(op, dtype) + _PLAIN.replace("DO", operation(op, dtype, ["found", element]))
+    else:
+        text = ""
+    name = f"reduce_{op}_{t}"
+    return (name, text.replace("OP", op).replace("T ", f"{t} ").replace("_T(", f"_{t}(")) if text else None
+
+
+@cache
+def adds_in_eight_sums() -> bool:
+    """Whether NumPy adds so many floats in this order: tried with numbers of which any other order shows.
+
+    >>> adds_in_eight_sums()
+    True
+    """
+    rng = np.random.default_rng(0)
+    for dtype in (np.float32, np.float64):
+        x = (rng.normal(size=128) * 10.0 ** rng.integers(-6, 7, 128)).astype(dtype)
+        if any(np.add.reduce(x[:n]) != _in_eight_sums(x[:n]) for n in (3, 7, 8, 15, 77, 121, 128)):
+            return False
+    return True
+
+
+def _in_eight_sums(x: Any) -> Any:
+    whole = len(x) - len(x) % 8
+    total = x.dtype.type(-0.0)
+    if whole:
+        a, b, c, d, e, f, g, h = (_in_order(x[i:whole:8]) for i in range(8))
+        total = ((a + b) + (c + d)) + ((e + f) + (g + h))
+    return _in_order(x[whole:], total)
+
+
+def _in_order(x: Any, total: Any = None) -> Any:
+    for element in x:
+        total = element if total is None else total + element
+    return total

@@ -1,0 +1,87 @@
+"""Parts of arrays that are set: what lies around them is copied, and operations write their results into them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from scanopt.backends.kernels.columns import Columns
+from scanopt.backends.kernels.folds import Folded
+from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Do, Point, Store, plus
+from scanopt.backends.kernels.lowering import Lowering
+from scanopt.backends.kernels.nodes import SetItem
+from scanopt.backends.kernels.places import part_of
+from scanopt.backends.kernels.rows import ReducedRows
+from scanopt.backends.kernels.stages import Fused, Stage, is_few, read_by
+from scanopt.backends.kernels.values import Array, Axes, Scalar, index, nest
+
+__all__ = ["part_to_set", "with_parts_set"]
+
+AnyStage = Stage | Columns | Folded | ReducedRows
+
+
+def with_parts_set(
+    stages: Sequence[AnyStage], axes: Mapping[str, Axes], wanted: Collection[str], in_place: Collection[str]
+) -> list[AnyStage]:
+    """The stages, where operations whose results only become a part of an array write them there.
+
+    in_place: the arrays that are changed, not copied.
+    """
+    found = [*stages]
+    for node in stages:
+        if not isinstance(node, SetItem) or node.added or node.out in in_place:
+            continue
+        x, y, *places = node.args
+        maker = next((s for s in stages if isinstance(s, Fused) and y in _made(s)), None)
+        if maker is None or maker.joins or is_few(maker.axes) or maker.axes != axes[node.part.out] or y in wanted:
+            continue
+        if next(n.dtype for n in maker.nodes if n.out == y) != node.dtype:
+            continue
+        late = {name for s in stages[stages.index(maker) :] for name in _made(s)}
+        if not late & {x, *places} and [s for s in stages if y in read_by(s) and s is not maker] == [node]:
+            maker.filled.append(node)
+            found.remove(node)
+    return found
+
+
+def _made(stage: AnyStage) -> set[str]:
+    return {n.out for n in stage.nodes} if isinstance(stage, Fused) else {*stage.outs}
+
+
+def part_to_set(node: SetItem, w: Lowering) -> Array:
+    """The part of the result that a node sets.  What lies around it is copied first, unless it is there already."""
+    x, axes = w.value(node.args[0]), w.axes(node.out)
+    if node.out in w.in_place:
+        assert isinstance(x, Array)
+        w.env[node.out] = x
+    else:
+        w.place(node.out)
+    whole = w.env[node.out]
+    assert isinstance(whole, Array)
+    starts, strides = part_of(node.part, whole, w)
+    pointer = w.pointer(node.dtype)
+    if node.out not in w.in_place:
+        if node.added or isinstance(x, Scalar) or any(i and i[1][2] not in (None, 1) for i in node.part.axes):
+            w.code += w.copied(x, whole.pointer, ZERO, axes, strides=() if whole.packed else whole.strides)
+        else:
+            _copied_around(node, x, whole, starts, w)
+    w.code.append(Point(pointer, whole.pointer, index(ZERO, starts, whole.strides), node.dtype))
+    return Array(pointer, w.axes(node.part.out), strides, node.dtype)
+
+
+def _copied_around(node: SetItem, x: Array, whole: Array, starts: Axes, w: Lowering) -> None:
+    """Copy what lies before and behind the part, axis by axis: the rest of the axes before is done by then."""
+    part = dict(zip((i and i[0] for i in node.part.axes), w.axes(node.part.out), strict=True))
+    for axis, (start, length) in enumerate(zip(starts, whole.axes, strict=True)):
+        size = part.get(axis, ONE)
+        if size == length:
+            continue
+        stop = plus(start, size)
+        for begin, count in ((ZERO, start), (stop, Do("subtract", (length, stop), INDEX, INDEX))):
+            if count == ZERO:
+                continue
+            sides = [*(part.get(i, ONE) for i in range(axis)), count, *whole.axes[axis + 1 :]]
+            first = [*starts[:axis], begin, *(ZERO for _ in whole.axes[axis + 1 :])]
+            names, places = w.places(tuple(sides))
+            here = [plus(a, b) for a, b in zip(first, places, strict=True)]
+            store = Store(whole.pointer, index(ZERO, here, whole.strides), x.at(here, whole.axes))
+            w.code += nest(tuple(sides), names, (store,))

@@ -1,0 +1,85 @@
+"""Parts of arrays as nodes: by numbers, slices, computed integers, or an array of integers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from scanopt.array.types import TensorType
+from scanopt.backends.kernels.forms import cast_is_known
+from scanopt.backends.kernels.nodes import WHOLE, Scatter, SetItem, Single, Take, View
+from scanopt.program.ir import Compute
+
+__all__ = ["INDICES", "part_nodes", "set_nodes"]
+
+INDICES = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}
+"""Dtypes of indices."""
+Types = dict[str, TensorType]
+
+
+def _part(step: Compute, inputs: tuple[str, ...], out: str, dtype: str, types: Types) -> View | None:
+    """The part of the first argument that an index of integers, slices of numbers and new axes stands for."""
+    index, rest = step.op.options["index"], list(inputs)
+    axes: list[tuple[int, tuple[Any, ...]] | None] = []
+    at: list[tuple[int, int | str]] = []
+    axis = 0
+    for entry in index:
+        if entry == "newaxis":
+            axes.append(None)
+            continue
+        if isinstance(entry, tuple) and entry[3] != 0 and (found := _slice(entry[1:], rest, types)):
+            axes.append((axis, found))
+        elif entry == "in" and not types[rest[0]].ndim and types[rest[0]].dtype in INDICES:
+            at.append((axis, rest.pop(0)))
+        elif isinstance(entry, int) and not isinstance(entry, bool):
+            at.append((axis, entry))
+        else:
+            return None
+        axis += 1
+    axes += [(i, WHOLE) for i in range(axis, types[step.args[0]].ndim)]
+    return View(out, (step.args[0], *inputs), tuple(axes), tuple(at), dtype)
+
+
+def _slice(parts: tuple[Any, ...], rest: list[str], types: Types) -> tuple[Any, ...] | None:
+    """A slice, names in the place of those of its ends that are computed."""
+    if "in" not in parts:
+        return parts
+    if parts[2] not in (None, 1):
+        return None
+    found = tuple(rest.pop(0) if p == "in" else p for p in parts)
+    names = [p for p in found if isinstance(p, str)]
+    return found if all(not types[p].ndim and types[p].dtype in INDICES for p in names) else None
+
+
+def _by_array(index: tuple[Any, ...], places: Sequence[str], types: Types) -> bool:
+    """Whether an index is an array of integers along one axis, all of the axes before."""
+    return index[-1:] == ("array",) and {*index[:-1]} <= {("slice", *WHOLE)} and types[places[0]].dtype in INDICES
+
+
+def part_nodes(step: Compute, types: Types) -> Iterator[Single]:
+    """A part of an array."""
+    index, places = step.op.options["index"], step.args[1:]
+    if _by_array(index, places, types):
+        yield Take(step.out, step.args, len(index) - 1, step.type.dtype)
+    elif part := _part(step, places, step.out, step.type.dtype, types):
+        yield part
+
+
+def set_nodes(step: Compute, types: Types) -> Iterator[Single]:
+    """An array with a part set or added to."""
+    x, y, *places = step.args
+    name, dtype = f"{step.out}#p", types[x].dtype
+    added = step.op.options["mode"] == "inc"
+    if _by_array(step.op.options["index"], places, types):
+        alike = dtype == step.type.dtype and (
+            types[y].dtype == dtype if added else cast_is_known(types[y].dtype, dtype)
+        )
+        if alike and (added or types[places[0]].ndim == 1):  # of places met twice NumPy's order is known
+            yield Scatter(step.out, step.args, len(step.op.options["index"]) - 1, added, dtype)
+        return
+    part = _part(step, tuple(places), name, dtype, types)
+    if part is None or types[y].ndim > len(part.axes) or not cast_is_known(types[y].dtype, dtype):
+        return
+    if dtype == step.type.dtype and (not added or types[y].dtype == dtype):
+        types[name] = TensorType(dtype, (None,) * len(part.axes))
+        yield SetItem(step.out, step.args, part, added, dtype)

@@ -1,0 +1,197 @@
+"""Reductions that nothing else reads the elements of: these are put together as they are computed, and not stored.
+
+Axes are gone through in their order, as by NumPy's inner loops.  Where the last axis is reduced, a row of elements at a
+time lies in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from scanopt.backends.kernels.columns import Columns
+from scanopt.backends.kernels.folds import Folded
+from scanopt.backends.kernels.forms import in_c
+from scanopt.backends.kernels.ir import (
+    ONE,
+    ZERO,
+    Do,
+    Expr,
+    Inner,
+    Lit,
+    Load,
+    Point,
+    Steps,
+    Stmt,
+    Store,
+    plus,
+    product,
+)  # fmt: skip
+from scanopt.backends.kernels.lowering import Lowering
+from scanopt.backends.kernels.nodes import Reduce
+from scanopt.backends.kernels.reductions import IDENTITY, divided
+from scanopt.backends.kernels.stages import Fused, Stage, is_few, read_by
+from scanopt.backends.kernels.values import Array, Axes, Scalar, index, nest, packed
+
+__all__ = ["ReducedRows", "with_rows", "write_rows"]
+
+
+Others = Stage | Columns | Folded
+Elements = Callable[[Sequence[Expr], Mapping[str, Array], dict[str, Scalar]], tuple[Stmt, ...]]
+"""Of places: statements that compute the elements there, store some of them, and add all of them, by name."""
+
+
+@dataclass(frozen=True)
+class ReducedRows:
+    """Operations over elements, and reductions over the same axes of what they make.
+
+    hidden: results that only these reductions read.
+    """
+
+    stage: Fused
+    ends: tuple[Reduce, ...]
+    hidden: frozenset[str]
+
+    @property
+    def outs(self) -> tuple[str, ...]:
+        """The names that it defines."""
+        return (*(n.out for n in self.stage.nodes), *(e.out for e in self.ends))
+
+    @property
+    def args(self) -> tuple[str, ...]:
+        """The names that it reads."""
+        return tuple(read_by(self.stage) - {n.out for n in self.stage.nodes})
+
+    @property
+    def inner(self) -> int:
+        """From which axis on all are reduced, or none is."""
+        axes, gone = self.stage.axes, self.ends[0].axes
+        kinds = [(i, i in gone) for i, n in enumerate(axes) if n != ONE]
+        return next((i + 1 for i, kind in reversed(kinds) if kind != kinds[-1][1]), 0)
+
+    @property
+    def to_numbers(self) -> bool:
+        """Whether all from there on are reduced."""
+        return max(i for i, n in enumerate(self.stage.axes) if n != ONE) in self.ends[0].axes
+
+    @property
+    def at_once(self) -> bool:
+        """Whether each row gives a result of its own."""
+        return self.to_numbers and all(n == ONE or i not in self.ends[0].axes for i, n in self.outer)
+
+    @property
+    def outer(self) -> list[tuple[int, Expr]]:
+        """The axes before, with their lengths."""
+        return list(enumerate(self.stage.axes[: self.inner]))
+
+
+def with_rows(stages: Sequence[Others], wanted: Collection[str]) -> list[Others | ReducedRows]:
+    """The stages, with such reductions done where their elements are computed.  wanted: names that are read later."""
+    found: list[Others | ReducedRows] = []
+    done: set[str] = set()
+    for stage in stages:
+        if not isinstance(stage, Fused):
+            found += [] if done.intersection(stage.outs) else [stage]
+            continue
+        ends = _ends(stage, stages)
+        others = {a for s in stages if s is not stage and s not in ends for a in read_by(s)}
+        hidden = frozenset({e.args[0] for e in ends} - others - {*wanted})
+        found.append(ReducedRows(stage, ends, hidden) if hidden else stage)
+        done |= {e.out for e in ends if hidden}
+    return found
+
+
+def _ends(stage: Fused, stages: Sequence[Others]) -> tuple[Reduce, ...]:
+    """The reductions over the same axes of what a stage makes."""
+    if stage.joins or is_few(stage.axes) or product(stage.axes) == ONE:
+        return ()
+    dtypes = {n.out: n.dtype for n in stage.nodes}
+    found = [s for s in stages if isinstance(s, Reduce) and dtypes.get(s.args[0]) == s.dtype and _fits(s, stage.axes)]
+    return tuple(e for e in found if e.axes == found[0].axes)
+
+
+def _fits(node: Reduce, axes: Axes) -> bool:
+    """Whether a reduction starts from a number and goes through rows, or starts from the first elements of rows."""
+    long = [i for i, n in enumerate(axes) if n != ONE]
+    if node.op not in IDENTITY:
+        return long[-1] in node.axes and not {*long[:-1]} & {*node.axes}
+    return long[-1] in node.axes or in_c(node.op, (node.dtype, node.dtype)) == (node.dtype,) * 3
+
+
+def write_rows(rows: ReducedRows, w: Lowering, elements: Elements) -> None:
+    """Write such a stage."""
+    axes, gone, inner = rows.stage.axes, rows.ends[0].axes, rows.inner
+    names, places = w.places(axes)
+    outs = {n.out: _packed(w.place(n.out), axes, n.dtype) for n in rows.stage.nodes if n.out in w.stored - rows.hidden}
+    targets = {e: _target(e, axes, w) for e in rows.ends}
+    if not rows.at_once:
+        left = tuple(ONE if i in gone else n for i, n in enumerate(axes))
+        for e, out in targets.items():
+            mine, there = w.places(left)
+            w.code += nest(left, mine, (Store(out.pointer, index(ZERO, there, out.strides), _identity(e)),))
+    if rows.to_numbers:
+        body = _row(rows, targets, outs, (names, places), w, elements)
+    else:
+        made: dict[str, Scalar] = {}
+        body = elements(places, outs, made)
+        for e, out in targets.items():
+            at = index(ZERO, places, out.strides)
+            both = (Load(out.pointer, at, e.dtype), made[e.args[0]].value)
+            body = (*body, Store(out.pointer, at, Do(e.op, both, e.dtype, e.dtype)))
+        body = nest(axes[inner:], names[inner:], body)
+    for i, n in reversed(rows.outer):
+        body = (Steps(names[i], n, body),) if n != ONE else body
+    w.code += body
+    for e, out in targets.items():
+        if e.counted:
+            kept, count = (product(tuple(n for i, n in enumerate(axes) if (i in gone) == g)) for g in (False, True))
+            divided(e, out.pointer, kept, count, w)
+        if not w.axes(e.out):
+            w.let(e.out, Load(out.pointer, ZERO, e.dtype), e.dtype)
+
+
+def _row(
+    rows: ReducedRows,
+    targets: Mapping[Reduce, Array],
+    outs: dict[str, Array],
+    where: tuple[list[str], list[Expr]],
+    w: Lowering,
+    elements: Elements,
+) -> tuple[Stmt, ...]:
+    """Compute a row of elements and put it together, as `reductions` does."""
+    axes, inner, (names, places) = rows.stage.axes, rows.inner, where
+    size, first = product(axes[inner:]), [*places[:inner], *(ZERO for _ in axes[inner:])]
+    for e in rows.ends:
+        if e.args[0] not in outs:
+            strides = (*(ZERO for _ in axes[:inner]), *packed(axes[inner:]))
+            outs[e.args[0]] = Array(w.scratch(e.dtype, axes[inner:]), axes, strides, e.dtype)
+    code = [*nest(axes[inner:], names[inner:], elements(places, outs, {}))]
+    for e, out in targets.items():
+        source, item = outs[e.args[0]], Lit(np.dtype(e.dtype).itemsize)
+        x, y = w.pointer(e.dtype), w.pointer(e.dtype)
+        begin = index(ZERO, first, source.strides)
+        if rows.at_once:
+            start = _identity(e) if e.op in IDENTITY else Load(source.pointer, begin, e.dtype)
+            code.append(Store(out.pointer, index(ZERO, first, out.strides), start))
+        left = size if e.op in IDENTITY else plus(size, Lit(-1))
+        code.append(Point(x, source.pointer, begin if e.op in IDENTITY else plus(begin, ONE), e.dtype))
+        code.append(Point(y, out.pointer, index(ZERO, first, out.strides), e.dtype))
+        code.append(Inner(w.slot(e.op, (e.dtype,) * 3), (y, x, y), (left,), (ZERO, item, ZERO)))
+    return tuple(code)
+
+
+def _identity(e: Reduce) -> Expr:
+    return Lit(IDENTITY[e.op], e.dtype)
+
+
+def _packed(pointer: str, axes: Axes, dtype: str) -> Array:
+    return Array(pointer, axes, packed(axes), dtype)
+
+
+def _target(node: Reduce, axes: Axes, w: Lowering) -> Array:
+    """Where a reduction is put together, as an array over all axes."""
+    out = w.place(node.out) if w.axes(node.out) else w.cell(node.dtype)
+    apart = iter(packed(tuple(n for i, n in enumerate(axes) if i not in node.axes)))
+    return Array(out, axes, tuple(ZERO if i in node.axes else next(apart) for i in range(len(axes))), node.dtype)

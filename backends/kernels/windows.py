@@ -1,0 +1,53 @@
+"""Slices whose ends are computed but a known number of elements apart, as x[i:i+k] has k elements at each step i."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from scanopt.backends.kernels.bodies import Body, walk
+from scanopt.backends.kernels.nodes import WHOLE, Map, Node, SetItem, View
+
+__all__ = ["windows_of"]
+
+Shape = tuple[int | None, ...]
+
+
+def windows_of(body: Body, known: Mapping[str, int]) -> dict[str, Shape]:
+    """By name of such a part its lengths, where they are known.  known: the values of numbers.
+
+    A slice that is cut off at an end has fewer elements: kernels look at that when they come to it.
+    """
+    made = {n.out: n for n in walk(body.root.nodes) if isinstance(n, Map)}
+    found = {view.out: tuple(_length(entry, made, known) for entry in view.axes) for view in _views(body.root.nodes)}
+    return {name: shape for name, shape in found.items() if any(n is not None for n in shape)}
+
+
+def _views(nodes: tuple[Node, ...]) -> Iterator[View]:
+    for n in walk(nodes):
+        view = n.part if isinstance(n, SetItem) else n
+        if isinstance(view, View) and view.ends:
+            yield view
+
+
+def _length(entry: tuple[int, tuple[Any, ...]] | None, made: Mapping[str, Map], known: Mapping[str, int]) -> int | None:
+    start, stop, step = WHOLE if entry is None else entry[1]
+    if not (isinstance(start, str) and isinstance(stop, str)) or step not in (None, 1):
+        return None
+    (first, more), (last, most) = (_moved(name, made, known) for name in (start, stop))
+    return max(most - more, 0) if first == last else None
+
+
+def _moved(name: str, made: Mapping[str, Map], known: Mapping[str, int]) -> tuple[str, int]:
+    """A number as another one, and how much is added to that."""
+    moved = 0
+    while name in made and made[name].op in ("add", "subtract") and made[name].dtype == "int64":
+        a, b = made[name].args
+        sign = 1 if made[name].op == "add" else -1
+        if b in known:
+            name, moved = a, moved + sign * known[b]
+        elif a in known and sign == 1:
+            name, moved = b, moved + known[a]
+        else:
+            break
+    return name, moved

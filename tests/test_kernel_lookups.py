@@ -1,0 +1,96 @@
+"""Parts at arrays of indices: looked up where they are read, set and added to, with the bits of the interpreter."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from exact_kernels import exact_kernel
+
+import scanopt
+import scanopt.tensor as T
+
+RNG = np.random.default_rng(8)
+
+
+def test_rolled_arrays_are_gone_through_run_by_run() -> None:
+    b = T.lmatrix("b")
+
+    def step(b: Any) -> Any:
+        return sum(T.roll(T.roll(b, i, axis=0), j, axis=1) for i in (-1, 0, 2) for j in (-1, 0, 1)) % 7
+
+    found, _ = scanopt.scan(step, outputs_info=b, n_steps=3)
+    f = scanopt.function([b], found[-1], fp="exact", backend="c")
+    for shape in ((17, 40), (9, 11)):
+        exact_kernel(f, [RNG.integers(0, 7, shape)])
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("places", [(12,), (3, 5), (1,)])
+def test_elements_are_looked_up_along_any_axis(axis: int, places: tuple[int, ...]) -> None:
+    x, at = T.tensor3("x"), T.TensorType("int64", (None,) * len(places))("at")
+    key = (slice(None),) * axis
+
+    def step(s: Any, x: Any, at: Any) -> Any:
+        return s + T.max(x[(*key, at)] * 2.0 + x[(*key, -at - 1)])
+
+    found, _ = scanopt.scan(step, outputs_info=T.constant(0.0, dtype="float64"), non_sequences=[x, at], n_steps=2)
+    f = scanopt.function([x, at], found, fp="exact", backend="c")
+    for shape in ((11, 12, 13), (10, 9, 1)):
+        indices = RNG.integers(0, min(shape[axis], 9), places)
+        exactly(f, [RNG.normal(size=shape), indices])
+
+
+def test_places_that_a_step_computes() -> None:
+    s, table = T.lvector("s"), T.lvector("table")
+    found, _ = scanopt.scan(
+        lambda s, t: t[(s * 5 + T.roll(s, 1)) % 11 - 3], outputs_info=s, non_sequences=table, n_steps=9
+    )
+    f = scanopt.function([s, table], found, fp="exact", backend="c")
+    exact_kernel(f, [RNG.integers(0, 20, 30), RNG.integers(0, 20, 13)])
+
+
+def test_places_out_of_range_are_told_of() -> None:
+    x, at = T.dvector("x"), T.lvector("at")
+    found, _ = scanopt.scan(
+        lambda s, x, at: s * 0.5 + x[at], outputs_info=T.zeros_like(x), non_sequences=[x, at], n_steps=4
+    )
+    f = scanopt.function([x, at], found, fp="exact", backend="c")
+    values = RNG.normal(size=9)
+    np.testing.assert_array_equal(f(values, np.arange(-9, 0)), f.unoptimized(values, np.arange(-9, 0)))
+    for wrong in (9, -10):
+        with pytest.raises(IndexError, match="out of bounds"):
+            f(values, np.array([0] * 8 + [wrong]))
+
+
+@pytest.mark.parametrize("added", [False, True])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "bool"])
+def test_parts_at_places_that_occur_twice_are_set_in_order(added: bool, dtype: str) -> None:
+    at, y, h = T.lmatrix("at"), T.matrix("y", dtype=dtype), T.matrix("h", dtype=dtype)
+    put = T.inc_subtensor if added else T.set_subtensor
+
+    def rows(at: Any, y: Any, h: Any) -> Any:
+        return put(h[at], y[:, None])
+
+    def columns(at: Any, y: Any, h: Any) -> Any:
+        return put(h[:, at], y)
+
+    for step in (rows, columns):
+        found, _ = scanopt.scan(step, [at, y[:, :1] if step is columns else y], h)
+        f = scanopt.function([at, y, h], found[-1], fp="exact", backend="c")
+        for places in (10, 3):
+            values = [RNG.integers(-9, 9, (5, places)), (RNG.normal(size=(5, places)) * 50).astype(dtype),
+                      RNG.normal(size=(9, 9)).astype(dtype)]  # fmt: skip
+            exactly(f, values)
+
+
+def exactly(f: Any, values: list[Any]) -> None:
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(f(*values), f.unoptimized(*values))
+    assert "array steps" not in str(f.kernels[0]), f.kernels
+
+
+def test_tables_of_places_are_added_to() -> None:
+    at, h = T.ltensor3("at"), T.dvector("h")
+    found, _ = scanopt.scan(lambda at, h: T.inc_subtensor(h[at], 0.1) * 0.5, at, h)
+    f = scanopt.function([at, h], found, fp="exact", backend="c")
+    exact_kernel(f, [RNG.integers(0, 12, (4, 3, 10)), RNG.normal(size=12)])
