@@ -84,6 +84,17 @@ def test_the_order_of_sums_is_that_of_numpy() -> None:
     assert c_reductions.adds_in_eight_sums()
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint32", "int64"])
+def test_extremes_and_sums_of_integers(dtype: str) -> None:
+    x = T.matrix("x", dtype=dtype)
+    kinds = [g(x + 1, axis=1) for g in (T.max, T.min, T.sum, T.prod)]
+    f = scanopt.function([x], [*kinds, T.maximum(*kinds[:2]), T.minimum(*kinds[:2])], fp="exact", backend="c")
+    values = RNG.integers(0, 100, (6, 21)).astype(dtype)
+    for found, expected in zip(f(values), f.unoptimized(values), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    assert "1 of 1 kernels" in str(f.kernels[0])
+
+
 def test_reductions_without_a_form_in_c() -> None:
     assert c_reductions.reduction("add", "bool") is None
     assert c_reductions.reduction("bitwise_xor", "int64") is None

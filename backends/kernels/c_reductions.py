@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.backends.kernels.c_operations import TYPES, operation, operation_helper
+from scanopt.backends.kernels.c_operations import TYPES, operation
 
 __all__ = ["reduction"]
 
@@ -70,7 +70,8 @@ def reduction(op: str, dtype: str) -> tuple[str, str] | None:
         text = _EXTREME.replace("SIGN", EXTREMES[op])
     elif op in IN_ORDER or (kind in "iu" and op in ("add", *EXTREMES)):
         element = "(x[i] != 0)" if dtype == "bool" else "x[i]"
-        text = operation_helper(op, dtype) + _PLAIN.replace("DO", operation(op, dtype, ["found", element]))
+        either = f"found {EXTREMES.get(op, '')} x[i] ? found : x[i]"
+        text = _PLAIN.replace("DO", either if op in EXTREMES else operation(op, dtype, ["found", element]))
     else:
         text = ""
     name = f"reduce_{op}_{t}"

@@ -21,6 +21,7 @@ from scanopt.backends.kernels.ir import (
     Let,
     Lit,
     Load,
+    Point,
     Set,
     Steps,
     Store,
@@ -31,31 +32,49 @@ from scanopt.backends.kernels.ir import (
 )
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Draw, Within
-from scanopt.backends.kernels.values import element_of
+from scanopt.backends.kernels.values import element_of, nest
 
 __all__: list[str] = []
 
 
 @written.register(Draw)
 def _draw(node: Draw, w: Lowering) -> None:
-    axes = w.axes(node.out)
-    state = w.whole(w.value(node.args[0]), w.axes(node.args[0]), "uint64")
+    axes, of_state = w.axes(node.out), w.axes(node.args[0])
+    states = w.whole(w.value(node.args[0]), of_state, "uint64")
     out = w.place(node.out) if axes else w.cell(node.dtype)
+    rows, count = product(axes[: node.lead]), product(axes[node.lead :])
     if node.normal:
-        _normal(out, state, product(axes), w)
+        _normal(out, states, (rows, count), w)
     else:
-        w.code.append(Helper(f"uniform_{node.dtype}", (out, state), (product(axes),)))
+        _by_rows(w, f"uniform_{node.dtype}", [(out, node.dtype)], states, (rows, count))
     if not axes:
         w.let(node.out, Load(out, ZERO, node.dtype), node.dtype)
 
 
-def _normal(out: str, state: str, count: Expr, w: Lowering) -> None:
+def _by_rows(w: Lowering, helper: str, into: list[tuple[str, str]], states: str, shape: tuple[Expr, Expr]) -> None:
+    """Call a function for each state.  into: arrays and their dtypes; shape: states, elements for each."""
+    rows, count = shape
+    if rows == ONE:
+        w.code.append(Helper(helper, (*(x for x, _ in into), states), (count,)))
+        return
+    row, state = w.fresh("i"), w.pointer("uint64")
+    pointers = [w.pointer(dtype) for _, dtype in into]
+    here = [Point(p, x, times(Var(row), count), dtype) for p, (x, dtype) in zip(pointers, into, strict=True)]
+    body = (
+        *here,
+        Point(state, states, times(Var(row), Lit(3)), "uint64"),
+        Helper(helper, (*pointers, state), (count,)),
+    )
+    w.code.append(Steps(row, rows, body))
+
+
+def _normal(out: str, states: str, shape: tuple[Expr, Expr], w: Lowering) -> None:
     """Pairs of normal numbers (Box-Muller): each pair from a length and an angle, of two words each."""
-    d = "float64"
-    x, y, z = (w.scratch(d, (plus(count, ONE),)) for _ in range(3))
+    d, (rows, count) = "float64", shape
+    x, y, z = (w.scratch(d, (rows, plus(count, ONE))) for _ in range(3))
     pairs = w.fresh("k")
     w.code.append(Let(pairs, Do("right_shift", (plus(count, ONE), ONE), INDEX, INDEX), INDEX))
-    n = Var(pairs)
+    own, n = Var(pairs), times(rows, Var(pairs))
 
     def each(array: str, value: Expr, i: str) -> None:
         w.code.append(For(i, n, (Store(array, Var(i), value),)))
@@ -64,12 +83,9 @@ def _normal(out: str, state: str, count: Expr, w: Lowering) -> None:
         return Do(op, args, d, d)
 
     def inner(ufunc: str, source: str, target: str) -> None:
-        key = (ufunc, (d, d))
-        if key not in w.loops:
-            w.loops.append(key)
-        w.code.append(Inner(w.loops.index(key), (source, target), (n,), (Lit(8), Lit(8))))
+        w.code.append(Inner(w.slot(ufunc, (d, d)), (source, target), (n,), (Lit(8), Lit(8))))
 
-    w.code.append(Helper("arrows_float64", (x, y, state), (n,)))
+    _by_rows(w, "arrows_float64", [(x, d), (y, d)], states, (rows, own))
     i = w.fresh("i")
     each(x, do("add", Load(x, Var(i), d), Lit(2.0**-53, d)), i)
     inner("log", x, x)
@@ -79,11 +95,13 @@ def _normal(out: str, state: str, count: Expr, w: Lowering) -> None:
     each(y, do("multiply", Load(y, Var(i), d), Lit(2 * pi, d)), i)
     inner("cos", y, z)
     inner("sin", y, y)
-    i = w.fresh("i")
+    row, i = w.fresh("i"), w.fresh("i")
+    pair = Var(i) if rows == ONE else plus(times(Var(row), own), Var(i))
     first, second = times(Lit(2), Var(i)), plus(times(Lit(2), Var(i)), ONE)
-    ends = [do("multiply", Load(x, Var(i), d), Load(part, Var(i), d)) for part in (z, y)]
-    odd = If(Do("less", (second, count), "bool", INDEX), (Store(out, second, ends[1]),))
-    w.code.append(For(i, n, (Store(out, first, ends[0]), odd)))
+    ends = [do("multiply", Load(x, pair, d), Load(part, pair, d)) for part in (z, y)]
+    start = ZERO if rows == ONE else times(Var(row), count)
+    odd = If(Do("less", (second, count), "bool", INDEX), (Store(out, plus(start, second), ends[1]),))
+    w.code += nest((rows, own), (row, i), (Store(out, plus(start, first), ends[0]), odd))
 
 
 @written.register(Within)

@@ -281,12 +281,13 @@ class Solve(_One):
 
 @dataclass(frozen=True)
 class Draw(_One):
-    """Random numbers of a state, its first argument: uniform in [0, 1), or normal."""
+    """Random numbers of a state, its first argument: uniform in [0, 1), or normal.  lead: how many axes states have."""
 
     out: str
     args: tuple[str, ...]
     normal: bool
     dtype: str
+    lead: int = 0
 
 
 @dataclass(frozen=True)

@@ -322,9 +322,9 @@ def _search(step: Compute, types: Types) -> Iterator[Single]:
 def _draw(normal: bool) -> Callable[[Compute, Types], Iterator[Single]]:
     def draw(step: Compute, types: Types) -> Iterator[Single]:
         options, state = step.op.options, types[step.args[0]]
-        plain = set(options) <= {"shape", "dtype", "lead"} and not options.get("lead", 0)
-        if plain and state.ndim == 1 and step.type.dtype in ("float64", *(() if normal else ("float32",))):
-            yield Draw(step.out, step.args, normal, step.type.dtype)
+        lead, dtypes = options.get("lead", 0), ("float64",) if normal else ("float32", "float64")
+        if set(options) <= {"shape", "dtype", "lead"} and state.ndim == lead + 1 and step.type.dtype in dtypes:
+            yield Draw(step.out, step.args, normal, step.type.dtype, lead)
 
     return draw
 

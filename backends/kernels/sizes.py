@@ -21,6 +21,7 @@ from scanopt.backends.kernels.nodes import (
     WHOLE,
     Call,
     Contract,
+    Draw,
     Extreme,
     Fork,
     Join,
@@ -313,6 +314,8 @@ def _ties_of(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis
         lead = ndim[part] - ndim[node.args[1]]
         yield from (((part, i + lead), (node.args[1], i)) for i in range(ndim[part] - lead))
         yield from _ties_of(node.part, ndim)
+    elif isinstance(node, Draw):
+        yield from (((out, i), (node.args[0], i)) for i in range(node.lead))
     elif isinstance(node, Scatter):
         x, y, places = node.args
         yield from (((out, i), (x, i)) for i in range(n))
