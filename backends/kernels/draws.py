@@ -31,7 +31,7 @@ from scanopt.backends.kernels.ir import (
     times,
 )
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import Draw, Within
+from scanopt.backends.kernels.nodes import Draw, NoForm, Within
 from scanopt.backends.kernels.values import element_of, nest
 
 __all__: list[str] = []
@@ -39,6 +39,8 @@ __all__: list[str] = []
 
 @written.register(Draw)
 def _draw(node: Draw, w: Lowering) -> None:
+    if w.device and node.lead:
+        raise NoForm("draws of many states, which array steps make at once")
     axes, of_state = w.axes(node.out), w.axes(node.args[0])
     states = w.whole(w.value(node.args[0]), of_state, "uint64")
     out = w.place(node.out) if axes else w.cell(node.dtype)
