@@ -24,6 +24,7 @@ from scanopt.backends.kernels.ir import (
     Point,
     Set,
     Steps,
+    Stmt,
     Store,
     Var,
     plus,
@@ -61,7 +62,9 @@ def _by_rows(w: Lowering, helper: str, into: list[tuple[str, str]], states: str,
         return
     row, state = w.fresh("i"), w.pointer("uint64")
     pointers = [w.pointer(dtype) for _, dtype in into]
-    here = [Point(p, x, times(Var(row), count), dtype) for p, (x, dtype) in zip(pointers, into, strict=True)]
+    here: list[Stmt] = [
+        Point(p, x, times(Var(row), count), dtype) for p, (x, dtype) in zip(pointers, into, strict=True)
+    ]
     body = (
         *here,
         Point(state, states, times(Var(row), Lit(3)), "uint64"),

@@ -18,31 +18,18 @@ from scanopt.array.types import TensorType
 from scanopt.backends.kernels.bodies import Body, walk
 from scanopt.backends.kernels.ir import INDEX, ONE, Expr, Lit, Var
 from scanopt.backends.kernels.nodes import (
-    WHOLE,
     Call,
-    Contract,
-    Draw,
-    Extreme,
-    Fork,
-    Join,
     Map,
     Nested,
     Node,
-    Powers,
     Product,
     Reduce,
     Reshape,
-    Running,
-    Scatter,
-    Search,
     SetItem,
-    Single,
     Solve,
-    SumTo,
-    Take,
     View,
-    Within,
 )  # fmt: skip
+from scanopt.backends.kernels.ties import Axis, ties
 from scanopt.backends.kernels.windows import windows_of
 from scanopt.program.ir import Loop
 from scanopt.program.memory import loop_shapes, shapes
@@ -51,7 +38,6 @@ __all__ = ["Axis", "Lengths", "Pattern", "lengths_of", "pattern_of", "shapes_of"
 
 MOST_ROOM = 1 << 13
 """Bytes of rows of a loop of a program that may end early, beyond which it is a kernel of its own."""
-Axis = tuple[str, int]
 Shape = tuple[int, ...]
 Pattern = frozenset[tuple[Axis, int]]
 """The axes whose lengths a kernel knows, with these: those of length 1, perhaps short ones."""
@@ -228,7 +214,7 @@ def lengths_of(body: Body, pattern: Pattern, shapes: Mapping[str, Shape]) -> Len
 def _classes(body: Body, ones: set[Axis], ndim: Mapping[str, int]) -> list[list[Axis]]:
     """The axes that are equally long, together; those of length 1 are left out."""
     found = _Classes(ones)
-    for one, other in _ties(body, ndim):
+    for one, other in ties(body, ndim):
         found.unite(one, other)
     members: dict[Axis, list[Axis]] = {}
     for name, n in ndim.items():
@@ -261,92 +247,3 @@ class _Classes:
         a, b = self.root(a), self.root(b)
         if a != b:
             self.parent[a] = b
-
-
-def _ties(body: Body, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis]]:
-    """Pairs of axes that must be equally long unless one of them has length 1."""
-    yield from _ties_of_loop(body.loop, ndim)
-    for node in walk(body.root.nodes):
-        if any(name not in ndim for name in (*node.outs, *node.args)):  # on a side that does not run
-            continue
-        if isinstance(node, Nested):
-            yield from _ties_of_loop(node.loop, ndim)
-            yield from (((k.out, i + 1), (k.value, i)) for k in node.loop.keeps for i in range(ndim[k.value]))
-        elif isinstance(node, Fork):
-            results = node.branch.results
-            pairs = [(r.out, x) for r in results for x in (r.then, r.otherwise) if x in ndim]
-            yield from (((out, i), (x, i)) for out, x in pairs for i in range(ndim[x]))
-        else:
-            yield from _ties_of(node, ndim)
-
-
-def _ties_of_loop(loop: Loop, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis]]:
-    for r in loop.reads:
-        yield from (((r.source, i + 1), (r.out, i)) for i in range(ndim[r.out]))
-    for s in loop.states:
-        for name in [*(name for _, name in s.taps), s.update]:
-            yield from (((s.init, i + 1), (name, i)) for i in range(ndim[name]))
-
-
-def _ties_of(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis]]:
-    out, n = node.out, ndim[node.out]
-    if isinstance(node, Map | Call):
-        yield from (((out, i), (node.like, i)) for i in range(n) if node.like != out)
-        for a in node.args:
-            yield from (((out, n - 1 - i), (a, ndim[a] - 1 - i)) for i in range(min(n, ndim[a])))
-    elif isinstance(node, View):
-        whole = [(i, x[0]) for i, x in enumerate(node.axes) if x is not None and x[1] == WHOLE]
-        yield from (((out, i), (node.args[0], j)) for i, j in whole)
-    elif isinstance(node, Join):
-        for a in node.args:
-            others = [i for i in range(n) if i != node.axis]
-            yield from (((out, i), (a, i - (node.new and i > node.axis))) for i in others)
-    elif isinstance(node, Product):
-        a, b = node.args
-        yield (a, ndim[a] - 1), (b, 0)
-        if ndim[a] == 2:
-            yield (out, 0), (a, 0)
-        if ndim[b] == 2:
-            yield (out, n - 1), (b, 1)
-    elif isinstance(node, SetItem):
-        part = node.part.out
-        yield from (((out, i), (node.args[0], i)) for i in range(n))
-        lead = ndim[part] - ndim[node.args[1]]
-        yield from (((part, i + lead), (node.args[1], i)) for i in range(ndim[part] - lead))
-        yield from _ties_of(node.part, ndim)
-    elif isinstance(node, Draw):
-        yield from (((out, i), (node.args[0], i)) for i in range(node.lead))
-    elif isinstance(node, Scatter):
-        x, y, places = node.args
-        yield from (((out, i), (x, i)) for i in range(n))
-        put = [*((x, i) for i in range(node.axis)), *((places, i) for i in range(ndim[places]))]
-        put += [(x, i) for i in range(node.axis + 1, n)]
-        lead = len(put) - ndim[y]
-        yield from ((axis, (y, i - lead)) for i, axis in enumerate(put) if i >= lead)
-    elif isinstance(node, SumTo | Running | Within):
-        yield from (((out, i), (node.args[0], i)) for i in range(n))
-    elif isinstance(node, Take):
-        x, places = node.args
-        yield from (((out, i + node.axis), (places, i)) for i in range(ndim[places]))
-        yield from (
-            ((out, i if i < node.axis else i + ndim[places] - 1), (x, i)) for i in range(ndim[x]) if i != node.axis
-        )
-    elif isinstance(node, Contract):
-        (a, b), (ia, ib) = node.args, node.axes
-        kept = [(a, i) for i in range(ndim[a]) if i not in ia] + [(b, i) for i in range(ndim[b]) if i not in ib]
-        yield from (((out, i), axis) for i, axis in enumerate(kept))
-        yield from (((a, i), (b, j)) for i, j in zip(ia, ib, strict=True))
-    elif isinstance(node, Extreme):
-        yield from (((out, i), (node.args[0], i + (i >= node.axis))) for i in range(n))
-    elif isinstance(node, Search | Powers):
-        yield from (((out, i), (node.args[1], i)) for i in range(n))
-    elif isinstance(node, Solve):
-        a, b = node.args[0], node.args[-1]
-        yield (a, 0), (a, 1)
-        yield (a, 0), (b, 0)
-        yield from (((out, i), (b, i)) for i in range(n))
-    elif isinstance(node, Reshape) and node.merged:
-        yield from (((out, i), (node.args[0], axes[0])) for i, axes in enumerate(node.merged) if len(axes) == 1)
-    elif isinstance(node, Reduce):
-        axes = (j for j in range(ndim[node.args[0]]) if j not in node.axes)
-        yield from (((out, i), (node.args[0], j)) for i, j in enumerate(axes))
