@@ -40,6 +40,10 @@ def placed(f: Any) -> Placed:
     return f._compiled
 
 
+def moves(run: Placed, values: list[Any]) -> bool:
+    return run._choice(values).there is not None
+
+
 def lanes(n: int) -> Any:
     """An array of n elements that takes no memory."""
     return np.broadcast_to(np.zeros((), "complex128"), (n,))
@@ -48,9 +52,9 @@ def lanes(n: int) -> Any:
 def test_what_takes_long_here_is_moved() -> None:
     run = placed(waves())
     few, many, steps = lanes(10), lanes(1_000_000), np.asarray(1000)
-    assert run._moves([many, steps])
-    assert not run._moves([few, steps])
-    assert not run._moves([many, np.asarray(1)]), "moving takes longer"
+    assert moves(run, [many, steps])
+    assert not moves(run, [few, steps])
+    assert not moves(run, [many, np.asarray(1)]), "moving takes longer"
     assert [text.split(":")[0] for text in run.told] == ["on CuPy", "here"]
 
 
@@ -60,7 +64,7 @@ def test_transfers_count() -> None:
     array = np.broadcast_to(0.0, (100_000_000,))
     known = sizes_of(run.program, [array])
     assert moved_seconds(run.program, known) == pytest.approx(2 * (ARRAY + 8e8 / RATE))
-    assert not run._moves([array])
+    assert not moves(run, [array])
     assert run._there.predicted(known) < 0.01
 
 
@@ -75,6 +79,19 @@ def test_results_come_back(monkeypatch: pytest.MonkeyPatch, device: Any) -> None
     assert sum(graph.launches for graph in device.cuda.streams.graphs) == 3
     assert "; on CuPy: " in f.executor
     assert f.executor.endswith("ms here")
+
+
+def test_a_program_chosen_for_the_device_runs_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One call for all steps, where here a loop is cheaper."""
+    monkeypatch.setattr("scanopt.backends.placed.WORTH", 0.0)
+    monkeypatch.setattr("scanopt.backends.placed.MARGIN", 0.0)
+    a, x = T.dmatrix("a"), T.dmatrix("x")
+    y, _ = scanopt.scan(lambda a, x, s: a * s + x, [a, x], T.zeros(8))
+    f = scanopt.function([a, x], y)
+    given = [np.random.default_rng(seed).normal(size=(50, 8)) for seed in range(2)]
+    np.testing.assert_allclose(f(*given), f.unoptimized(*given))
+    assert f.program.loops()
+    assert placed(f)._choice(given).there.program.loops() == []
 
 
 @pytest.mark.parametrize("options", [{"fp": "exact"}, {"backend": "numpy"}, {"backend": "c"}])
@@ -109,7 +126,7 @@ def test_what_only_the_run_tells_is_not_predicted() -> None:
     run = placed(scanopt.function([x, limit], T.exp(ys)))
     with pytest.raises(UnknownSizesError):
         Prices(NUMPY).seconds(run.program.steps, sizes_of(run.program, [np.zeros(3), np.asarray(1.0)]))
-    assert not run._moves([np.zeros(3), np.asarray(1.0)])
+    assert not moves(run, [np.zeros(3), np.asarray(1.0)])
 
 
 def test_prices_add_up() -> None:

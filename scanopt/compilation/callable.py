@@ -21,16 +21,20 @@ from scanopt.program.ir import Program
 __all__ = ["Runnable", "compiled"]
 
 Values = Sequence[Any]
+Others = Callable[[Values], Sequence[Program]]
 
 
-def compiled(program: Program, backend: str, threads: int | None = None) -> Any:
-    """The program made callable by the executor of this name.  threads: see `function`, None for "auto"."""
+def compiled(program: Program, backend: str, threads: int | None = None, others: Others | None = None) -> Any:
+    """The program made callable by the executor of this name.
+
+    threads: see `function`, None for "auto".  others: see `Placed`.
+    """
     chosen = _on_threads(backend, threads)
     made = chosen.compile(program)
     if getattr(chosen, "on_device", False):
         return made
     limit = getattr(chosen, "limit", 1)
-    return Placed(program, made, backend == "auto", backend, getattr(chosen, "cost", None), limit)
+    return Placed(program, made, backend == "auto", backend, getattr(chosen, "cost", None), limit, others)
 
 
 def _on_threads(backend: str, threads: int | None) -> Any:
@@ -167,6 +171,10 @@ class Runnable:
         found = _on_threads(self.backend, self._threads)
         told = (x for run in self._runs for x in getattr(run, "told", ()))
         return "; ".join([getattr(found, "description", f"array steps on {found.xp.__name__}"), *told])
+
+    def _for_device(self, values: Values) -> tuple[Program, ...]:
+        """Programs that may be faster on a device than the one that runs here."""
+        return () if self._regions is None else self._regions.for_device(values)
 
     @property
     def _runs(self) -> tuple[Any, ...]:

@@ -101,7 +101,7 @@ class Function(Runnable, Displayed):
         return None
 
     def _run_by(self, program: Program) -> Any:
-        return compiled(program, self.backend, self._threads)
+        return compiled(program, self.backend, self._threads, self._for_device)
 
     # Calling
 

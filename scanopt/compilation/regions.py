@@ -6,6 +6,7 @@ that stand for a region, not for those of the call that comes first, and one tha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from scanopt.compilation.magnitudes import Region
 from scanopt.compilation.pauses import without_collections
 from scanopt.compilation.planning import OptimizationPlan
 from scanopt.egraph.engine_memory import available
+from scanopt.extraction.device_cost import DEVICE
 from scanopt.extraction.extract import Extraction
 from scanopt.extraction.resizing import Chosen, for_sizes
 from scanopt.forks import lock, once
@@ -87,6 +89,7 @@ class Regions:
         self._exactly: dict[tuple[Any, ...], Any] = {}
         self._chosen: dict[Region, _Parts] = {}
         self._made: dict[_Parts, _Made] = {_FIRST: self._first}
+        self._there: dict[Region, tuple[Program, ...]] = {}
 
     @once
     def _budget(self) -> float:
@@ -128,6 +131,20 @@ class Regions:
         """The region of the sizes that the first program is for."""
         own = [self._among.own[f"{i}"] for i in range(len(self._among.own))]
         return self.magnitudes.region([x if x.value is None else x.value for x in own])
+
+    def for_device(self, values: Sequence[Any]) -> tuple[Program, ...]:
+        """The cheapest program by the costs of a device, for the sizes of a call; none if that is the first one."""
+        region = self.magnitudes.region(values)
+        with self._lock:
+            if region not in self._there:
+                graph, first = self._among.forms.all
+                operands = self.magnitudes.operands(region, self._among.own)
+                found = for_sizes(graph, first, operands, DEVICE, math.inf)
+                new = found is not None and _parts(found, first) is not _FIRST
+                if len(self._there) >= PROGRAMS:
+                    self._there.clear()
+                self._there[region] = (self._lowered(found),) if found is not None and new else ()
+            return self._there[region]
 
     def runs(self) -> tuple[Any, ...]:
         """What runs the programs that were made so far."""
