@@ -8,13 +8,12 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Int, Op, Value, ops
-from scanopt.facts.parts import count_of_rows, in_first, in_last, past_first, past_last
+from scanopt.calculus.terms import Args, Int, Op, Text, Value, ops
+from scanopt.facts.parts import count_of_rows, entry, in_first, in_last, past_first, past_last, takes_entry
 from scanopt.facts.raising import fits
-from scanopt.facts.values import same_type
+from scanopt.facts.values import of_dtype, same_type
 
 _JOIN = ops("concatenate", axis=0)
-_STACK = ops("stack", axis=0)
 
 
 def _trace(x: Any, n: Any) -> Any:
@@ -173,46 +172,24 @@ def joined_alone(X: Value) -> Equation:
 @law(
     licence="exact",
     stepwise=True,
-    example=lambda x: T.stack([x, T.exp(x)])[0] * 2.0,
+    example=(
+        lambda x: T.stack([x, T.exp(x)])[0] * 2.0,
+        lambda x: T.stack([x, T.exp(x), T.tanh(x)])[-1] * 2.0,
+        lambda x: T.stack([x, T.exp(x)], axis=1)[:, 1] * 2.0,
+    ),
     never=(
-        lambda x: T.stack([x, T.exp(x)])[1] * 2.0,
+        lambda x: T.stack([x, T.exp(x)])[1:] * 2.0,
         lambda x, y: T.stack([x, y])[0] * 2.0,
         lambda x, p: T.stack([p[0], x[0]])[0] * 2.0,
+        lambda X, Y: scanopt.map(lambda v, w: T.stack([v, w]), [X, Y])[0][:, 0] * 2.0,
+        lambda X, Y: scanopt.map(lambda v, w: T.stack([v, w]), [X, Y])[0][-2:][:, 0] * 2.0,
     ),
 )
-def first_of_two(x: Value, y: Value) -> Equation:
-    """stack(x, y)[0] = x."""
-    return Equation(_STACK(x, y)[0], x, when=[same_type(x, y), fits(_STACK(x, y))])
-
-
-@law(
-    licence="exact",
-    stepwise=True,
-    example=lambda x: T.stack([x, T.exp(x)])[1] * 2.0,
-    never=(
-        lambda x: T.stack([x, T.exp(x)])[0] * 2.0,
-        lambda x, y: T.stack([x, y])[1] * 2.0,
-        lambda x, p: T.stack([x[0], p[0]])[1] * 2.0,
-    ),
-)
-def second_of_two(x: Value, y: Value) -> Equation:
-    """stack(x, y)[1] = y."""
-    return Equation(_STACK(x, y)[1], y, when=[same_type(x, y), fits(_STACK(x, y))])
-
-
-@law(
-    licence="exact",
-    stepwise=True,
-    example=lambda x: T.stack([x, T.exp(x)])[-1] * 2.0,
-    never=(
-        lambda x: T.stack([x, T.exp(x)])[0] * 2.0,
-        lambda x, y: T.stack([x, y])[-1] * 2.0,
-        lambda x, p: T.stack([x[0], p[0]])[-1] * 2.0,
-    ),
-)
-def last_of_two(x: Value, y: Value) -> Equation:
-    """stack(x, y)[-1] = y."""
-    return Equation(_STACK(x, y)[-1], y, when=[same_type(x, y), fits(_STACK(x, y))])
+def entry_of_stack(op: Op, xs: Args, j: Int, k: Int, x: Value, d: Text) -> Equation:
+    """stack(x, y, ...)[k] is the k-th of them, along any axis."""
+    stacked = ops.stack(xs, axis=j)
+    when = [takes_entry(op, j, k), entry(xs, k, x), of_dtype(x, d), of_dtype(stacked, d), fits(stacked)]
+    return Equation(op(stacked), x, when=when)
 
 
 @law(

@@ -87,3 +87,26 @@ def test_a_form_that_is_read_in_another_way_stays() -> None:
     out, _ = scanopt.scan(lambda v, s: -T.tanh(v * -s + T.exp(s)), X, h)
     f = scanopt.function([X, h], out, fp="exact")
     np.testing.assert_array_equal(f(GIVEN["X"], GIVEN["h"]), f.unoptimized(GIVEN["X"], GIVEN["h"]))
+
+
+def _oscillator(x: Any, v: Any, a: Any) -> list[Any]:
+    return [x + 0.1 * v, v - a * x]
+
+
+def test_states_in_one_stack_are_states_of_their_own() -> None:
+    x, v, n = T.dscalar("x"), T.dscalar("v"), T.lscalar("n")
+    (xs, vs), _ = scanopt.scan(_oscillator, None, [x, v], [a], n_steps=n)
+    S, _ = scanopt.scan(lambda s, a: T.stack(_oscillator(s[0], s[1], a)), None, T.stack([x, v]), [a], n_steps=n)
+    plain = scanopt.function([x, v, a, n], [xs, vs])
+    f = scanopt.function([x, v, a, n], [S[:, 0], S[:, -1]])
+    assert f.cost <= 1.001 * plain.cost
+    for steps in (0, 1, 9):
+        np.testing.assert_array_equal(f(1.0, 0.0, 0.3, steps), f.unoptimized(1.0, 0.0, 0.3, steps))
+
+
+def test_entries_of_stacks_that_may_not_fit_are_read_from_the_stack() -> None:
+    y = T.dvector("y")
+    S, _ = scanopt.scan(lambda v, s: T.stack([s[0] + v, s[1]]), X, T.stack([h, y]))
+    f = scanopt.function([X, h, y], S[:, 0])
+    with pytest.raises(ValueError, match="shape"):
+        f(GIVEN["X"], GIVEN["h"], np.ones(2))

@@ -15,7 +15,7 @@ from scanopt.array.op import Op
 from scanopt.array.operators.parts import rows_left, rows_read
 from scanopt.calculus.encoded import Encoded
 
-__all__ = ["arrangements", "facts_of_parts", "of_two", "operators_of_parts", "parts", "whole_rows"]
+__all__ = ["arrangements", "entries_taken", "facts_of_parts", "of_two", "operators_of_parts", "parts", "whole_rows"]
 
 Entry = Any  # an integer, or ("slice", start, stop, step)
 Row = tuple[str, tuple[Any, ...]]
@@ -45,6 +45,7 @@ def facts_of_parts(g: Encoded, ops: Sequence[Op]) -> Iterator[Row]:
     yield from computed_parts(ops)
     yield from whole_rows(dict.fromkeys([*ops, *(x for _, row in found for x in row if isinstance(x, Op))]))
     yield from arrangements(ops)
+    yield from entries_taken(ops)
 
 
 def written_bounds(g: Encoded) -> Iterator[Row]:
@@ -91,6 +92,16 @@ def arrangements(ops: Iterable[Op]) -> Iterator[Row]:
                     yield "part_of_part", (outer, inner, Op.make("transpose", axes=axes))
             case _:
                 pass
+
+
+def entries_taken(ops: Iterable[Op]) -> Iterator[Row]:
+    """Facts about parts that are one entry of one axis."""
+    for op in ops:
+        if op.name == "getitem":
+            index = op.options["index"]
+            some = [axis for axis, entry in enumerate(index) if entry != _ALL]
+            if len(some) == 1 and isinstance(index[some[0]], int):
+                yield "takes_entry", (op, some[0], index[some[0]])
 
 
 def _only_entry(op: Op) -> tuple[int, ...]:

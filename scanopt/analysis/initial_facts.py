@@ -50,8 +50,9 @@ ALWAYS_ASSUMED = frozenset((
     "fills_counted", "fills_vector", "fits", "guarded_by", "harmless", "in_first", "in_last", "in_two", "is_false",
     "is_true", "left_neutral", "may_rewrite", "neutral", "nothing", "one_mode", "part_of_part", "passed_on",
     "past_first", "past_last", "positive", "power_of_two", "quiet", "reads_first", "reads_last", "reads_last_of",
-    "reads_rows", "rows_before", "rows_first", "safe", "small_integer", "takes_a_row", "takes_all", "takes_first",
-    "takes_last", "takes_one", "takes_row", "takes_rows", "unchanged", "undone", "unexpanded", "written_bound",
+    "reads_rows", "rows_before", "rows_first", "safe", "small_integer", "takes_a_row", "takes_all", "takes_entry",
+    "takes_first", "takes_last", "takes_one", "takes_row", "takes_rows", "unchanged", "undone", "unexpanded",
+    "written_bound",
 ))  # fmt: skip
 """Names of given facts that depend on all operators together, on constants of laws, or on what is proven equal."""
 

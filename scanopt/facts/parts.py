@@ -6,9 +6,9 @@ from scanopt.calculus.condition import Rules, fact, hint, when
 from scanopt.calculus.terms import Args, Clock, Int, Op, Value, args, hold, ops
 
 __all__ = [
-    "count_of_rows", "in_first", "in_last", "in_two", "part_of_part", "past_first", "past_last", "reads_first",
-    "reads_last", "reads_last_of", "reads_rows", "rows_before", "rows_first", "takes_a_row", "takes_all",
-    "takes_first", "takes_one", "takes_row", "takes_rows", "undone", "written_bound", "written_bounds",
+    "behind", "count_of_rows", "entry", "in_first", "in_last", "in_two", "part_of_part", "past_first", "past_last",
+    "reads_first", "reads_last", "reads_last_of", "reads_rows", "rows_before", "rows_first", "takes_a_row", "takes_all",
+    "takes_entry", "takes_first", "takes_one", "takes_row", "takes_rows", "undone", "written_bound", "written_bounds",
 ]  # fmt: skip
 
 
@@ -128,3 +128,22 @@ def written_bounds(bounds: Args, *, k: Value, r: Args) -> Rules:
     """The bounds occur in the program.  A loop cut to fewer steps cuts what it reads; this must not cut it again."""
     yield when(written_bound(k), bounds.is_(args(k))).then(written_bounds(bounds))
     yield when(written_bound(k), written_bounds(r), bounds.is_(args(k, r))).then(written_bounds(bounds))
+
+
+@fact
+def takes_entry(op: Op, j: Int, k: Int) -> None:
+    """op takes entry k of axis j, and all of the other axes (given)."""
+
+
+@fact
+def behind(xs: Args, k: Int, r: Args, *, j: Int, q: Args, v: Value, x: Value) -> Rules:
+    """r is a list that is stacked, xs, without its first k values."""
+    yield when(v.is_(ops.stack(xs, axis=j))).then(behind(xs, 0, xs))
+    yield when(behind(xs, k, r), r.is_(args(x, q))).then(behind(xs, k + 1, q))
+
+
+@fact
+def entry(xs: Args, k: Int, x: Value, *, q: Args, r: Args) -> Rules:
+    """x is value k of a list that is stacked, or the last one (k = -1)."""
+    yield when(behind(xs, k, r), r.is_(args(x, q))).then(entry(xs, k, x))
+    yield when(behind(xs, k, r), r.is_(args(x))).then(entry(xs, -1, x))

@@ -18,6 +18,8 @@ from scanopt.calculus.terms import (
     input_,
     ndim,
     seq,
+    stack,
+    tail,
     vmap,
 )  # fmt: skip
 from scanopt.facts.lists import held, sliced
@@ -34,10 +36,12 @@ def always(v: Value, *, c: Clock, f: Text, o: Args, op: Op, xs: Args, Y: Value) 
 
 
 @fact
-def fits(v: Value) -> None:
+def fits(v: Value, *, c: Clock, k: Int, V: Value) -> Rules:
     """The program computes v from arguments whose shapes fit, for all inputs (given for concatenated arrays, and for
-    all values if there is an ifelse).
+    all values if there is an ifelse; traces of these are put together of traces that fit).
     """
+    yield when(fits(v), V.is_(stack(c, v))).then(fits(V))
+    yield when(fits(v), V.is_(tail(c, v, k))).then(fits(V))
 
 
 @fact

@@ -17,9 +17,9 @@ def becomes(s: State, v: Value, *, op: Op, r: State) -> Rules:
 
 
 @hint
-def kept_as(s: State, h: Op, *, op: Op, r: State, u: Value, v: Value) -> Rules:
-    """The update of s is h of a value."""
-    yield when(becomes(s, v), v.is_(h(u))).then(kept_as(s, h))
+def kept_as(s: State, h: Op, *, op: Op, r: State, v: Value, xs: Args) -> Rules:
+    """The update of s is h of some values."""
+    yield when(becomes(s, v), v.is_(h(xs))).then(kept_as(s, h))
     yield when(becomes(s, v), r.is_(seen(op, s))).then(forward(v))
 
 

@@ -195,6 +195,8 @@ WITNESSES: dict[str, str] = {
     "held_constants 1 held_constant(v)": "held_constant_folding, never 2",
     "held_constants 1 held_constants(r)": "ragged traces",
     "kept_as 1 r = seen(op, s)": "state_of_opposites, never 0",
+    "fits 0 fits(v)": "entry_of_stack, never 3",
+    "fits 1 fits(v)": "entry_of_stack, never 4",
     "full_rows 0 Y = op(*xs)": "filled ragged more",
     "full_rows 2 fills_vector(op)": "first rows until",
     "full_rows 3 Y = full_like(x, e)": "first rows until",

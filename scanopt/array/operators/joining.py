@@ -57,7 +57,8 @@ def _infer_stack(*xs: Operand, axis: int) -> TensorType:
             raise ValueError(f"arrays to stack have {len(shape)} and {x.ndim} axes")
         what = f"shapes to stack differ: {shape_text(xs[0].shape)} and {shape_text(x.shape)}"
         shape = tuple(same(a, b, what) for a, b in zip(shape, x.shape, strict=True))
-    axis_of(axis, len(shape) + 1)
+    if axis_of(axis, len(shape) + 1) != axis:
+        raise ValueError(f"the axis along which arrays are stacked counts from the first one, found {axis}")
     dtype = common_dtype(tuple(x.dtype for x in xs))
     return TensorType(dtype, (*shape[:axis], len(xs), *shape[axis:]))
 

@@ -6,11 +6,12 @@ from functools import cache
 from itertools import product
 from typing import Any
 
-from scanopt.analysis.indexing import arrangements, computed_parts, in_two, of_two, parts, whole_rows
+from scanopt.analysis.indexing import arrangements, computed_parts, entries_taken, in_two, of_two, parts, whole_rows
 from scanopt.array.op import Op
 from scanopt.calculus.terms import Int, Term
 from scanopt.lab.proving.arrays import SymbolicArray
-from scanopt.lab.proving.facts import MEANINGS, fact
+from scanopt.lab.proving.choices import NoProgramError
+from scanopt.lab.proving.facts import MEANINGS, fact, say
 from scanopt.lab.proving.model import Model, Operator
 from scanopt.lab.proving.operators import applied
 
@@ -60,6 +61,7 @@ def _given(fact: str) -> tuple[tuple[Any, ...], ...]:
         *computed_parts(taking),
         *in_two([*several, *taking]),
         *arrangements(_ARRANGING),
+        *entries_taken([*rows, *(Op.make("getitem", index=(_ALL, i)) for i in (0, 1, -1))]),
     ]
     of_fact = [args for name, args in found if name == fact]
     return tuple(of_fact[:: 1 + len(of_fact) // _MOST])
@@ -80,7 +82,7 @@ def _operator(m: Model, op: Op) -> Operator:
 def _meaning(fact: str) -> None:
     def mean(m: Model, *terms: Term) -> None:
         chosen = m.choose(fact, _given(fact))
-        if isinstance(chosen[0], Op) and chosen[0].name == "getitem":
+        if fact != "takes_entry" and isinstance(chosen[0], Op) and chosen[0].name == "getitem":  # lists are bounds
             m.computed = sum(_computed(entry) for entry in chosen[0].options["index"])
         for x, what in zip(terms, chosen, strict=True):
             if isinstance(x, Int):
@@ -94,7 +96,7 @@ def _meaning(fact: str) -> None:
 for _fact in (
     "part_of_part", "undone", "reads_last", "reads_first", "takes_first", "reads_last_of", "takes_all", "takes_one",
     "in_first", "past_first", "in_last", "past_last", "in_two", "rows_before", "rows_first", "takes_a_row",
-    "takes_row", "takes_rows", "reads_rows",
+    "takes_row", "takes_rows", "reads_rows", "takes_entry",
 ):  # fmt: skip
     _meaning(_fact)
 
@@ -102,3 +104,11 @@ for _fact in (
 @fact
 def count_of_rows(m: Model, A: Term, k: Int | int) -> None:
     m.assume(m.value(A, {}).shape[:1] == (m.number(k),))
+
+
+@fact
+def entry(m: Model, xs: Term, k: Int | int, x: Term) -> None:
+    values, place = m.elements(xs), m.number(k)
+    if not -1 <= place < len(values):
+        raise NoProgramError(f"no value {place} of {len(values)}")
+    say(m, x, values[place])

@@ -11,6 +11,7 @@ from scanopt.calculus.terms import Args, Int, Term, Text, operator_of
 from scanopt.calculus.terms import Op as Operator
 
 __all__ = [
+    "Along",
     "Named",
     "TableOperator",
     "Taken",
@@ -47,6 +48,14 @@ class Taken:
 
 
 @dataclass(frozen=True)
+class Along:
+    """An operator of the table along an axis that is a variable."""
+
+    name: str
+    axis: Int
+
+
+@dataclass(frozen=True)
 class Vmap:
     """An operator along the first axis of the arguments that are flagged."""
 
@@ -54,7 +63,7 @@ class Vmap:
     flags: Text | str
 
 
-def operator_form(op: Term) -> Named | TableOperator | Taken | Vmap:
+def operator_form(op: Term) -> Named | TableOperator | Taken | Along | Vmap:
     """What an operator of a law is."""
     match op.head, op.args:
         case name, None:
@@ -67,7 +76,7 @@ def operator_form(op: Term) -> Named | TableOperator | Taken | Vmap:
             raise NotImplementedError(f"the operator {op}")
 
 
-def _of_table(op: Op, open_: bool) -> TableOperator | Taken:
+def _of_table(op: Op, open_: bool) -> TableOperator | Taken | Along:
     """An operator of the table.  open_: some of its parameters are variables."""
     match op.name, *(value for _, value in op.params):
         case "shape_i", (Int() | int()) as axis:
@@ -78,6 +87,8 @@ def _of_table(op: Op, open_: bool) -> TableOperator | Taken:
             return Taken("last_rows", k)
         case "getitem", (("slice", int() as k, None, None),) if k < 0:
             return Taken("last_rows", -k)
+        case "stack", Int() as axis:
+            return Along(op.name, axis)
         case _ if open_:
             raise NotImplementedError(f"the operator {op}, with parameters that are variables")
         case _:

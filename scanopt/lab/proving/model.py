@@ -13,11 +13,22 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.array.op import Op
 from scanopt.calculus.terms import Clock, State, Term, Text, Value
 from scanopt.lab.proving.arrays import SymbolicArray, array, filled, joined, known
 from scanopt.lab.proving.choices import NoProgramError
 from scanopt.lab.proving.entries import same, symbol
-from scanopt.lab.proving.forms import Named, TableOperator, Taken, Vmap, arguments, free_list, is_choice, operator_form
+from scanopt.lab.proving.forms import (
+    Along,
+    Named,
+    TableOperator,
+    Taken,
+    Vmap,
+    arguments,
+    free_list,
+    is_choice,
+    operator_form,
+)
 from scanopt.lab.proving.loops import At, Loops, path
 from scanopt.lab.proving.operators import applied
 from scanopt.lab.proving.places import LawPlaces
@@ -329,6 +340,9 @@ class Model(World):
             case Taken(what, k):
                 n = self.number(k)
                 return lambda x: self._taken(what, x, n)
+            case Along(name, axis):
+                made = Op.make(name, axis=self.number(axis))
+                return lambda *xs: applied(self, made, xs)
             case Vmap(inner, flags):
                 return lambda *xs: self.batched(inner, self.text(flags), *xs)
 
