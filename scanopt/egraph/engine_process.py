@@ -246,8 +246,8 @@ class Worker:
         return [together(reports), *self._counted(counted)]
 
     def _counted(self, names: Sequence[str]) -> tuple[int, int, int]:
-        sizes, taken, left = self.room()
-        return sum(sizes.get(name, 0) for name in names), taken, left
+        rows = run(self._engine, " ".join(f"(print-size {name})" for name in names))
+        return sum(found.size for found in rows), *self._memory()
 
     def tables(self, names: Sequence[str]) -> dict[str, tuple[str, list[tuple[tuple[Any, ...], Any]]]]:
         """The sort of the values and the rows (arguments and value) of some tables.
@@ -268,7 +268,10 @@ class Worker:
 
     def room(self) -> tuple[dict[str, int], int, int]:
         """The number of rows by table, the bytes taken for the program so far, and the bytes left."""
-        return self._sizes(), max(memory.used()[1] - self._begun, 0), memory.addresses_left()
+        return self._sizes(), *self._memory()
+
+    def _memory(self) -> tuple[int, int]:
+        return max(memory.used()[1] - self._begun, 0), memory.addresses_left()
 
     def _sizes(self) -> dict[str, int]:
         (found,) = run(self._engine, "(print-size)")
