@@ -102,6 +102,11 @@ class CapturedLoop:
         self._seen: dict[Shapes, int] = {}
         self._graphs: dict[Shapes, list[Replay]] = {}
 
+    @property
+    def fewest(self) -> int:
+        """From how many steps on a call may be captured."""
+        return 2 * self.steps.most
+
     def report(self) -> str:
         """What became of the loop."""
         told = f"{self.runs} runs by CUDA graphs of {self.steps.most} steps, {self.steps.launches} operators each"
@@ -127,7 +132,7 @@ class CapturedLoop:
             self._seen[shapes] = self._seen.get(shapes, 0) + n
             waiting = self._graphs.get(shapes)
             graph = waiting.pop() if waiting else None
-            if shapes in self.failed or (graph is None and (n < 2 * most or self._seen[shapes] < FEWEST * most)):
+            if shapes in self.failed or (graph is None and (n < self.fewest or self._seen[shapes] < FEWEST * most)):
                 return None
         try:
             found, graph = self._run(n, outer, graph)

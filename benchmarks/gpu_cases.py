@@ -38,6 +38,7 @@ def cases(scale: float) -> list[Case]:
         _logistic(int(1e6 * scale), 1000), _recurrence(10_000, int(1e5 * scale)), _recurrence(10_000, 256),
         _recurrence(int(1e8 * scale), 1), *_lstm(64, max(int(512 * scale), 8), max(int(512 * scale), 8)),
         _rnn(max(int(1000 * scale), 20)), _gibbs(max(int(10_000 * scale), 20)),
+        _quadratic(10_000, max(int(10_000 * scale), 200)),
     ]  # fmt: skip
 
 
@@ -140,3 +141,17 @@ def _gibbs(steps: int) -> Case:
 
     (x, y), updates = scanopt.scan(step, outputs_info=[T.zeros(chains), T.zeros(chains)], n_steps=n)
     return Case(f"Gibbs chain, {chains} chains, {steps} steps", [n], [x[-1], y[-1]], [steps], 0.0, updates=updates)
+
+
+def _quadratic(lanes: int, steps: int) -> Case:
+    """Complex numbers, which have no kernel: array steps, captured as CUDA graphs."""
+    c, n = T.cvector("c"), T.lscalar("n")
+    z, _ = scanopt.scan(lambda z: z * z + c, outputs_info=T.zeros_like(c), n_steps=n)
+    rng = np.random.default_rng(0)
+    values = [((rng.random(lanes) + 1j * rng.random(lanes)) / 8).astype("complex64"), steps]
+
+    def twin(jax: Any, jnp: Any, lax: Any) -> Callable[..., Any]:
+        run = lambda c, n: lax.scan(lambda z, _: (z * z + c, None), c * 0, length=n)[0]  # noqa: E731
+        return jax.jit(run, static_argnums=1)
+
+    return Case(f"complex map, {lanes:.0e} lanes x {steps}", [c, n], z[-1], values, 0.0, jax=twin)

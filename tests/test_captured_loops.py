@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,13 @@ from scanopt.array.op import Op
 from scanopt.backends.captured_loops import FEWEST as TIMES
 from scanopt.backends.captured_loops import GRAPHS, STEPS
 from scanopt.backends.captured_steps import may_be_captured
-from scanopt.backends.compiled import Compiled
+from scanopt.backends.compiled import Compiled, compile_steps
 from scanopt.backends.cupy import CuPy
 from scanopt.backends.device_operators import Watch, bind_on_device
+from scanopt.backends.kernels.device_costs import beats_graphs
+from scanopt.backends.kernels.device_loops import DeviceChoice
+from scanopt.backends.kernels.device_plans import DeviceLimits
+from scanopt.backends.numpy import bind
 from scanopt.backends.stream_capture import StreamCapture
 from scanopt.program.ir import Compute
 
@@ -215,27 +220,35 @@ def test_an_index_of_a_step_after_the_end_is_no_error(device: Any) -> None:
     assert not device.cuda.streams.graphs
 
 
-def captured_case(name: str) -> tuple[Op, list[Any]] | None:
-    """An operator and its arguments, if it may be captured.  The device here has no special functions."""
+def captured_cases(name: str) -> list[tuple[Op, list[Any]]]:
+    """Uses of an operator that may be captured, with arguments.  The device here has no special functions."""
     with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
-        op, args = CASES[name](np.random.default_rng(0))
-    type = op.infer(*(concrete(np.asarray(x)) for x in args))
-    return (op, args) if name not in SPECIAL and may_be_captured(Compute("out", op, (), type)) else None
+        found = [CASES[name](np.random.default_rng(seed)) for seed in range(4)] if name not in SPECIAL else []
+        types = [op.infer(*(concrete(np.asarray(x)) for x in args)) for op, args in found]
+    return [
+        (op, args)
+        for (op, args), type in zip(found, types, strict=True)
+        if may_be_captured(Compute("out", op, (), type)) and all(np.size(x) for x in args)
+    ]
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if captured_case(name)])
+@pytest.mark.parametrize("name", [name for name in NAMES if captured_cases(name)])
 def test_operators_are_launches_alone(name: str, device: Any) -> None:
     """What they launched gives their results for other values than those of the capture."""
-    op, args = captured_case(name) or pytest.fail(name)
-    function = bind_on_device(op, device, Watch(device))
-    like = [StrictArray(np.array(x)) for x in args]
-    function(*like)
-    replay = StreamCapture(device).capture(like, lambda given: [function(*given)])
-    for place, x in zip(replay.given, like, strict=True):
-        device.copyto(place, x)
-    replay.launch()
-    with np.errstate(all="ignore"):
-        close(replay.results[0].data, np.asarray(op.bind(np)(*args)))
+    for op, args in captured_cases(name):
+        with np.errstate(all="ignore"):
+            try:
+                expected = np.asarray(op.bind(np)(*args))
+            except (IndexError, ValueError):
+                continue
+            function = bind_on_device(op, device, Watch(device))
+            like = [StrictArray(np.array(x)) for x in args]
+            function(*like)
+            replay = StreamCapture(device).capture(like, lambda given, f=function: [f(*given)])
+            for place, x in zip(replay.given, like, strict=True):
+                device.copyto(place, x)
+            replay.launch()
+            close(replay.results[0].data, expected)
 
 
 class CapturableLoop(RandomLoop):
@@ -286,3 +299,48 @@ def test_random_loops(monkeypatch: pytest.MonkeyPatch, device: Any) -> None:
         for seed in range(PROGRAMS // 2):
             compared(seed, device)
     assert len(device.cuda.streams.graphs) > PROGRAMS // 6
+
+
+@dataclass
+class OnlyLaunches:
+    """Counts launches of kernels, and computes nothing."""
+
+    xp: Any
+    count: int = 0
+    limits = DeviceLimits(8, 1 << 16, False)
+
+    def load(self, text: str, exact: bool, together: bool = False) -> str:
+        return text
+
+    def launch(self, *args: Any) -> None:
+        self.count += 1
+
+
+@pytest.mark.parametrize("beats", [True, False])
+def test_a_kernel_or_graphs_by_what_they_are_expected_to_take(
+    beats: bool, device: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Loops of few steps have no graphs, so that kernels need not beat them."""
+    monkeypatch.setattr("scanopt.backends.kernels.device_plans.fewest_steps", lambda plan: 0.0)
+    monkeypatch.setattr("scanopt.backends.kernels.device_loops.beats_graphs", lambda plan, n: beats)
+    launcher = OnlyLaunches(device)
+    x, n = T.dvector("x"), T.lscalar("n")
+    z, _ = scanopt.scan(lambda z: z * z + x, outputs_info=T.zeros_like(x), n_steps=n)
+    program = scanopt.function([x, n], z, backend="numpy").program
+    f = CuPy(device, launcher=launcher, captures=StreamCapture(device)).compile(program)
+    for steps in (STEPS, FEWEST, FEWEST):
+        f([np.ones(3) / 9, np.asarray(steps)])
+    assert launcher.count == (3 if beats else 1)
+    assert len(device.cuda.streams.graphs) == (not beats)
+
+
+def test_graphs_are_compared_by_their_nodes() -> None:
+    """Steps of few elements, which a thread for each lane does in less than a node."""
+    x, n = T.dvector("x"), T.lscalar("n")
+    z, _ = scanopt.scan(lambda z: z * z + x, outputs_info=T.zeros_like(x), n_steps=n)
+    loops = DeviceChoice(OnlyLaunches(np), False)
+    program = scanopt.function([x, n], z, backend="numpy").program
+    compile_steps(program, np, bind, choice=loops)  # type: ignore[arg-type]
+    (loop,) = loops.kernels
+    (plan,) = loop._plans(((1, 3), (3,)), ())
+    assert [beats_graphs(plan, steps) for steps in (2, 1000)] == [False, True]

@@ -122,6 +122,19 @@ def test_options_of_loops(device: Any) -> None:
     reset_profiles()
 
 
+def test_steps_of_complex_numbers(device: Any) -> None:
+    """They have no kernels; on a GPU they are captured as CUDA graphs, and again for arrays of other shapes."""
+    c, n = T.zvector("c"), T.lscalar("n")
+    z, _ = scanopt.scan(lambda z: z * z + c, outputs_info=T.zeros_like(c), n_steps=n)
+    f = scanopt.function([c, n], z, backend="cupy")
+    rng = np.random.default_rng(0)
+    for size, steps in ((3, 200), (3, 37), (5, 200), (3, 129)):
+        given = (rng.normal(size=size) + 1j * rng.normal(size=size)) / 8, steps
+        assert_close(f(*given), f.unoptimized(*given))
+    if not isinstance(device, FakeDevice):
+        assert "4 runs by CUDA graphs" in f.kernels[0].state, f.kernels[0].state
+
+
 # ---- without one ----
 
 

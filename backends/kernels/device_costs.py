@@ -17,7 +17,16 @@ from scanopt.backends.kernels.nodes import Fork, Nested, Product
 if TYPE_CHECKING:
     from scanopt.backends.kernels.device_plans import DevicePlan
 
-__all__ = ["BANDWIDTH", "CALL", "LAUNCH", "NODE", "array_step_seconds", "fewest_steps", "kernel_step_seconds"]
+__all__ = [
+    "BANDWIDTH",
+    "CALL",
+    "LAUNCH",
+    "NODE",
+    "array_step_seconds",
+    "beats_graphs",
+    "fewest_steps",
+    "kernel_step_seconds",
+]
 
 LAUNCH = 12e-6
 """Seconds of one operator of an array step: CuPy's call and the launch."""
@@ -60,10 +69,10 @@ def _work(plan: DevicePlan) -> tuple[float, float, float, int]:
     return flops, factors, values, count
 
 
-def array_step_seconds(plan: DevicePlan) -> float:
-    """Seconds of one step as array steps."""
+def array_step_seconds(plan: DevicePlan, launch: float = LAUNCH) -> float:
+    """Seconds of one step as array steps.  launch: of each operator."""
     flops, factors, values, count = _work(plan)
-    return max(count * (NODE if plan.captured else LAUNCH), flops / FLOPS + (factors + 3 * values) / BANDWIDTH)
+    return max(count * launch, flops / FLOPS + (factors + 3 * values) / BANDWIDTH)
 
 
 def kernel_step_seconds(plan: DevicePlan) -> float:
@@ -79,6 +88,11 @@ def kernel_step_seconds(plan: DevicePlan) -> float:
     waves = -(-plan.blocks // BLOCKS)
     one = plan.variant.barriers * BARRIER + count * OPERATOR + flops / plan.blocks / BLOCK_FLOPS
     return waves * (one + (factors + values / plan.blocks) / BLOCK_BYTES)
+
+
+def beats_graphs(plan: DevicePlan, n: int) -> bool:
+    """Whether a kernel is expected to take less time for n steps than CUDA graphs of array steps."""
+    return CALL + n * kernel_step_seconds(plan) < n * array_step_seconds(plan, NODE)
 
 
 def fewest_steps(plan: DevicePlan) -> float:

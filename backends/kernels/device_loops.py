@@ -17,7 +17,7 @@ from scanopt.backends.captured_loops import CapturedLoop
 from scanopt.backends.captured_steps import NoCapture
 from scanopt.backends.kernels.bodies import Body
 from scanopt.backends.kernels.body import body_of
-from scanopt.backends.kernels.device_costs import CALL, kernel_step_seconds
+from scanopt.backends.kernels.device_costs import CALL, beats_graphs, kernel_step_seconds
 from scanopt.backends.kernels.device_plans import DevicePlan, DeviceVariant, Launcher
 from scanopt.backends.kernels.loop_report import LoopReport
 from scanopt.backends.kernels.nodes import Call, Map, NoForm
@@ -37,12 +37,12 @@ VARIANTS = 8
 
 @dataclass
 class DeviceLoop:
-    """The kernel of one loop.  captured: whether its array steps are CUDA graphs."""
+    """The kernel of one loop.  captured: from how many steps on its array steps may be CUDA graphs; 0 for never."""
 
     body: Body
     launcher: Launcher
     exact: bool
-    captured: bool = False
+    captured: int = 0
     variants: dict[Any, DeviceVariant | str] = field(default_factory=dict[Any, Any])
     runs: int = 0
 
@@ -72,7 +72,7 @@ class DeviceLoop:
             return None
         key = tuple(x.shape for x in arrays), tuple(int(arrays[i]) for i in self._counts)
         plan = self._plan(key)
-        if plan is None or n < plan.fewest:
+        if plan is None or n < plan.fewest or (self.captured and n >= self.captured and not beats_graphs(plan, n)):
             return None
         try:
             found = plan.run(self.launcher, n, arrays)
@@ -127,7 +127,7 @@ class DeviceLoop:
                 self.variants[key] = self._variant(lengths, grid)
             variant = self.variants.get(key)
             if isinstance(variant, DeviceVariant) and lengths.hold(found):
-                plans.append(DevicePlan(body, variant, found, limits, self.captured))
+                plans.append(DevicePlan(body, variant, found, limits))
         return sorted(plans, key=kernel_step_seconds)
 
     def _variant(self, lengths: Any, grid: bool) -> DeviceVariant | str:
@@ -210,7 +210,7 @@ class DeviceChoice:
     def call(self, loop: Loop, types: Mapping[str, TensorType], n: str, names: Mapping[str, str]) -> str:
         """The text that calls what runs a loop of `n` steps; "" where the loop runs as array steps alone."""
         graph, body = self._graph(loop, types), self._body(loop, types)
-        kernel = body if isinstance(body, str) else self._loop(body, isinstance(graph, CapturedLoop))
+        kernel = body if isinstance(body, str) else self._loop(body, 0 if isinstance(graph, str) else graph.fewest)
         self.loops.append(LoopWays(loop, kernel, graph))
         calls: list[str] = []
         if isinstance(kernel, DeviceLoop):
@@ -226,7 +226,7 @@ class DeviceChoice:
         self.made[name] = way
         return f"{name}({', '.join([n, *(names[x] for x in outer)])}) if {n} >= {fewest} else None"
 
-    def _loop(self, body: Body, captured: bool = False) -> DeviceLoop:
+    def _loop(self, body: Body, captured: int = 0) -> DeviceLoop:
         assert self.launcher is not None
         return DeviceLoop(body, self.launcher, self.exact, captured)
 

@@ -118,16 +118,12 @@ def _walk(body: Sequence[Stmt]) -> Iterator[Stmt]:
 
 @dataclass
 class DevicePlan:
-    """A variant for arguments of certain shapes.
-
-    shapes: of all names of the loop.  captured: whether the array steps beside it are CUDA graphs.
-    """
+    """A variant for arguments of certain shapes.  shapes: of all names of the loop."""
 
     body: Body
     variant: DeviceVariant
     shapes: Mapping[str, Shape]
     limits: DeviceLimits
-    captured: bool = False
     places: Mapping[str, int] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -43,6 +43,6 @@ def _ways(ways: LoopWays, step: float, n: int, known: Known) -> Iterator[float]:
         if not any(None in shape for shape in shapes) and not any(x is None for x in counts):
             found = ways.kernel.seconds(n, shapes, tuple(int(x) for x in counts))  # type: ignore[arg-type]
             yield from [] if found is None else [found]
-    if isinstance(ways.graph, CapturedLoop) and n >= 2 * ways.graph.steps.most:
+    if isinstance(ways.graph, CapturedLoop) and n >= ways.graph.fewest:
         steps, copies = ways.graph.steps, len(ways.loop.reads) + len(ways.loop.keeps) + 1
         yield n * (max(step - steps.launches * (LAUNCH - NODE), steps.launches * NODE) + copies * LAUNCH / steps.most)
