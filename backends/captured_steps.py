@@ -20,7 +20,8 @@ __all__ = ["NoCapture", "StepsProgram", "may_be_captured", "steps_program"]
 
 PLAIN = {
     "where", "cast", "clip", "round", "outer", "sigmoid", "real", "imag",
-    "reshape", "transpose", "expand_dims", "squeeze", "broadcast_to", "with_gradient", "full_like",
+    "reshape", "transpose", "expand_dims", "squeeze", "broadcast_to", "with_gradient", "full_like", "shaped_like",
+    "spread_like",
     "sum", "prod", "mean", "var", "std", "max", "min", "any", "all", "argmax", "argmin", "cumsum", "cumprod",
     "erf", "erfc", "erfcx", "erfinv", "erfcinv", "ndtr", "gamma", "gammaln", "psi", "i0", "i1", "i0e", "i1e", "j0",
     "j1",
