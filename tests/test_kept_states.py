@@ -38,6 +38,7 @@ class Form:
 FORMS = {
     "negated": Form(T.neg, T.neg, T.neg),
     "times -1": Form(*[lambda h: h * -1.0] * 3),
+    "doubled": Form(lambda h: 2.0 * h, lambda h: 0.5 * h, lambda H: H * 0.5),
     "rows": Form(lambda h: T.expand_dims(h, 0), lambda h: h[0], lambda H: H[:, 0]),
     "squeezed": Form(lambda h: T.expand_dims(h, 0), lambda h: T.squeeze(h, 0), lambda H: T.squeeze(H, 1)),
     "columns": Form(lambda h: T.expand_dims(h, 1), lambda h: h[:, 0], lambda H: H[:, :, 0]),

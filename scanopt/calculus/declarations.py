@@ -58,6 +58,7 @@ DECLARATIONS = """
 (constructor moved (Move State) State)
 (constructor masked (Clock Clock State) State)
 (constructor seen (Op State) State)
+(constructor scaled (State Value) State)
 (constructor to_cut (Clock i64) Move)
 (constructor to_upto (Clock Value) Move)
 (constructor to_step (Clock i64) Move)

@@ -33,9 +33,9 @@ __all__ = [
     "Args", "Atom", "Clock", "Int", "Move", "Op", "Param", "State", "Term", "Text", "Value", "added", "applied",
     "apply", "args", "at", "chunks", "const", "const_at", "const_int", "cut", "delay", "dtype", "egglog_text",
     "greatest", "held_as", "hold", "input_", "int_value", "lift", "lifted", "loop", "masked", "moved", "ndim", "nil",
-    "on", "on_args", "one_row", "only", "operator_of", "ops", "prim", "recent", "root", "row_of", "seen", "seq", "slot",
-    "stack", "steps", "subsume", "tail", "to_cut", "to_step", "to_string", "to_upto", "under", "upto", "variable",
-    "vmap",
+    "on", "on_args", "one_row", "only", "operator_of", "ops", "prim", "recent", "root", "row_of", "scaled", "seen",
+    "seq", "slot", "stack", "steps", "subsume", "tail", "to_cut", "to_step", "to_string", "to_upto", "under", "upto",
+    "variable", "vmap",
 ]  # fmt: skip
 
 
@@ -194,6 +194,11 @@ def masked(c: Clock, d: Clock, s: State) -> State:
 def seen(op: Op, s: State) -> State:
     """The state whose values are op of those of s."""
     return State("seen", (op, s))
+
+
+def scaled(s: State, a: Value) -> State:
+    """The state whose values are those of s times a, a number from outside of the loop of s."""
+    return State("scaled", (s, a))
 
 
 def only(m: Move, d: Clock) -> Move:

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from scanopt.calculus.condition import Body, Rules, fact, hint, query, when
-from scanopt.calculus.terms import Args, Clock, Int, Op, State, Value, delay, ops, seen
+from scanopt.calculus.terms import Args, Clock, Int, Op, State, Text, Value, delay, hold, ops, scaled, seen
 from scanopt.facts.lists import before
-from scanopt.facts.values import forward
+from scanopt.facts.values import forward, power_of_two
 
-__all__ = ["become_alike", "becomes", "equal_in_time", "kept_as", "late", "passed_on", "passes_on", "repeated"]
+__all__ = [
+    "become_alike",
+    "becomes",
+    "equal_in_time",
+    "kept_as",
+    "kept_times",
+    "late",
+    "passed_on",
+    "passes_on",
+    "repeated",
+]
 
 
 @fact
-def becomes(s: State, v: Value, *, op: Op, r: State) -> Rules:
+def becomes(s: State, v: Value, *, a: Value, c: Clock, i: Value, k: Int, op: Op, r: State, w: Value) -> Rules:
     """v is the update of the state s: its value after each step (given, and derived where laws make states)."""
     yield when(becomes(s, v), r.is_(seen(op, s))).then(becomes(r, op(v)))
+    yield when(becomes(s, v), r.is_(scaled(s, a)), w.is_(delay(c, i, s, k))).then(becomes(r, v * hold(c, a)))
 
 
 @hint
@@ -21,6 +32,13 @@ def kept_as(s: State, h: Op, *, op: Op, r: State, v: Value, xs: Args) -> Rules:
     """The update of s is h of some values."""
     yield when(becomes(s, v), v.is_(h(xs))).then(kept_as(s, h))
     yield when(becomes(s, v), r.is_(seen(op, s))).then(forward(v))
+
+
+@hint
+def kept_times(s: State, *, a: Value, k: Text, r: State, v: Value, x: Value) -> Rules:
+    """The update of s is a multiple by a power of two."""
+    yield when(becomes(s, v), v.is_(x * a), power_of_two(a, k)).then(kept_times(s))
+    yield when(becomes(s, v), r.is_(scaled(s, a))).then(forward(v))
 
 
 @fact

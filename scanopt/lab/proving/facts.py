@@ -24,6 +24,7 @@ STEERING = CAUSAL | {
     "within",
     "passes_on",
     "kept_as",
+    "kept_times",
     "sums_until",
     "lies_on",
     "constants",

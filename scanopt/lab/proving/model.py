@@ -263,21 +263,21 @@ class Model(World):
         self, s: State, c: Clock, t: int | None, outside: At, dtype: str, shape: tuple[int, ...]
     ) -> SymbolicArray:
         """What a state becomes at a step."""
-        if s.args is not None:
-            new = self._seen(s, c, t, outside)
-        elif s.head not in self.updates:
+        if s.args is None and s.head not in self.updates:
             return self.symbols(f"{s.head} at step {', '.join(map(str, [*outside.values(), t]))}", dtype, shape)
-        else:
-            new = self.value(self.updates[s.head], {**outside, c: t})
+        new = self._seen(s, c, t, outside) if s.args else self.value(self.updates[s.head], {**outside, c: t})
         if new.dtype != dtype or new.shape != shape:
             raise NoProgramError(f"a state of shape {shape} that becomes one of shape {new.shape}")
         return new
 
     def _seen(self, s: State, c: Clock, t: int | None, outside: At) -> SymbolicArray:
-        """What another state becomes at a step, through an operator."""
+        """What another state becomes at a step, through an operator or times a number."""
         match s.head, s.args:
-            case "seen", (Term() as op, State(args=None) as kept) if kept.head in self._rows_of_states:
+            case "seen", (Term() as op, State(args=None) as kept):
                 return self.operator(op)(self.state(kept, c, t, outside, *self._rows_of_states[kept.head]))
+            case "scaled", (State(args=None) as kept, Term() as a):
+                before = self.state(kept, c, t, outside, *self._rows_of_states[kept.head])
+                return applied(self, Op("multiply"), (before, self.value(a, outside)))
             case head, _:
                 raise NotImplementedError(f"states {head}(..)")
 

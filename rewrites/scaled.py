@@ -1,0 +1,59 @@
+"""States that are kept as multiples by a power of two and read as what they are multiples of.
+
+`scaled(s, a)` is the state whose values are those of s times a.  Where s becomes u * b, with a * b = 1, it becomes u.
+"""
+
+from typing import Any
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import Clock, State, Text, Value, delay, hold, ops, scaled
+from scanopt.facts.states import kept_times
+from scanopt.facts.values import of_dtype, power_of_two
+
+_TWO = T.constant(2.0, dtype="float64")
+
+
+def _loop(step: Any, x: Any, start: Any) -> Any:
+    """All values of a state."""
+    return scanopt.scan(step, x, start)[0]
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda x: T.exp(x) * 2.0 * 0.5,
+    never=(
+        lambda x: T.exp(x) * 3.0 * 0.5,
+        lambda x: T.exp(x) * 0.5 * 3.0,
+        lambda x: T.cast(x, "float32") * _TWO * T.constant(0.5, dtype="float64"),
+        lambda x: T.exp(x) * T.constant(2.0, dtype="float32") * _TWO,
+        lambda x: T.cast(x, "float32") * T.constant(2.0, dtype="float32") * _TWO,
+    ),
+)
+def powers_of_two_together(x: Value, a: Value, b: Value, j: Text, k: Text, d: Text) -> Equation:
+    """(x * 2^j) * 2^k = x * (2^j * 2^k), if that does not overflow."""
+    when = [power_of_two(a, j), power_of_two(b, k), of_dtype(x, d), of_dtype(a, d), of_dtype(b, d)]
+    return Equation(x * a * b, x * (a * b), when=when)
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda x, a: _loop(lambda v, s: T.tanh(s * 0.5 + v) * 2.0, x, a) * 0.5,
+    never=(
+        lambda x, a: _loop(lambda v, s: T.tanh(s * 0.5 + v) * 3.0, x, a) * 0.5,
+        lambda x, a: _loop(lambda v, s: T.tanh(s * 3.0 + v) * 2.0, x, a) * 0.5,
+        lambda x, a: _loop(
+            lambda v, s: T.cast(T.tanh(s * _TWO + v), "float32") * T.constant(2.0, dtype="float32"),
+            x, T.cast(a, "float32"),
+        ),
+    ),
+)  # fmt: skip
+def state_of_multiples(c: Clock, x: Value, s: State, a: Value, k: Text, d: Text) -> Equation:
+    """A state that becomes a multiple and is read as one is kept as what is read."""
+    start = ops.expand_dims(x, axis=(0,))
+    right = delay(c, ops.expand_dims(x * a, axis=(0,)), scaled(s, a), 1)
+    when = [kept_times(s), power_of_two(a, k), of_dtype(x, d), of_dtype(a, d)]
+    return Equation(delay(c, start, s, 1) * hold(c, a), right, when=when)
