@@ -65,8 +65,10 @@ the program found costs as much as the one found for the plain writing, by the c
 
 {found} of {pairs} pairs, {seconds:.0f} s.
 
-Not covered: gradients of sums of products, in which lengths that broadcast are added up again; states of shape (1,)
-in place of numbers; states that are carried with the other sign.
+States that are kept in another form and read back are in `tests/test_kept_states.py`.
+
+Not covered: gradients of sums of products, in which lengths that broadcast are added up again; gradients of states that
+are kept in another form; states that are put together of parts of lengths that are not known, or of halves.
 
 Not covered: a loop whose first or last step is written beside it costs 1 to 6 % more than the whole loop. A law that
 joins them would prove, by the terms of that step, that it is the loop's own. But the whole loop checks that the initial
