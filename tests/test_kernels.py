@@ -710,3 +710,12 @@ def test_divisions_by_numbers_of_the_program(by: int) -> None:
     f = both([x, n], scanopt.scan(lambda s: [s % by + s // by - 3 * s, s], outputs_info=[x, None], n_steps=n)[0])
     for start in (0, 5, -7, 2**62, -(2**63)):
         f(start, 50)
+
+
+@pytest.mark.parametrize("n", [1, 2, 8, 2**31, 2**62, 3, -2, -4])
+def test_division_by_powers_of_two(n: int) -> None:
+    x = T.lvector("x")
+    found, _ = scanopt.scan(lambda x, s: s * 3 + x % n + x // n + s // n, x, T.constant(0, dtype="int64"))
+    f = both([x], found)
+    f(np.array([0, 1, -1, 7, -8, 2**31, -(2**31) - 1, 2**63 - 1, -(2**63), 12345678901, -12345678901]))
+    assert kernels_of(f) == ["1 of 1 kernels compiled"]

@@ -113,6 +113,10 @@ class Printer:
                 return f"({text} != 0)" if dtype == "bool" else f"(({TYPES[dtype]}){text})"
             case Do(op="add", args=(a, Lit(value=value)), dtype="int64") if value < 0:
                 return f"({self.expression(a)} - {-value})"
+            case Do(op="remainder", args=(a, Lit(value=value) as b)) if _power_of_two(value):
+                return f"({self.expression(a)} & {literal(Lit(int(value) - 1, b.dtype))})"
+            case Do(op="floor_divide", args=(a, Lit(value=value))) if _power_of_two(value):
+                return f"({self.expression(a)} >> {int(value).bit_length() - 1})"
             case Do(op=op, args=args, of=of):
                 if found := operation_helper(op, of):
                     self.helpers.add(found)
@@ -203,6 +207,10 @@ def _hands_on(body: tuple[Stmt, ...]) -> bool:
         return False
     moved = {x.name: x.value for x in body if isinstance(x, Set)}
     return any(isinstance(value, Var) and value.name in moved for value in moved.values())
+
+
+def _power_of_two(x: float) -> bool:
+    return isinstance(x, int) and not isinstance(x, bool) and x > 0 and not x & (x - 1)
 
 
 def literal(x: Lit) -> str:
