@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from scanopt.backends.kernels.bodies import Body, walk
 from scanopt.backends.kernels.ir import (
@@ -46,6 +47,7 @@ class Lowering:
     elements are needed, where not all are.  taken: the variable for the number of steps of the loop that may end early.
     tiles: whether products may be made of tiles.  loops_open: of each loop being written the names that have a place
     before it, and the statements that stand there.
+    rows: names of rows that programs have no name for, and of what they are.
     device: whether it is for a device, where threads put the elements of a reduction together.
     part: by name which axis of it the kernel goes through a part of: it is given arrays that have all of that axis, and
     knows the part alone.
@@ -59,7 +61,10 @@ class Lowering:
         part: Mapping[str, int] | None = None,
         device: bool = False,
     ) -> None:
-        self.body, self.lengths, self.tiles, self.part, self.device = body, lengths, tiles, part or {}, device
+        self.body, self.tiles, self.part, self.device = body, tiles, part or {}, device
+        self.rows: dict[str, str] = {}
+        self._axes = dict(lengths.axes)
+        self.lengths = replace(lengths, axes=self._axes)
         self.loops_open: list[tuple[frozenset[str], list[Stmt]]] = []
         self.given: list[Given] = []
         self.numbers: list[Number] = [Number("size", axis) for axis in lengths.numbers.values()]
@@ -138,7 +143,12 @@ class Lowering:
 
     def dtype(self, name: str) -> str:
         """The dtype of a name."""
-        return self.body.types[name].dtype
+        return self.body.types[self.rows.get(name, name)].dtype
+
+    def name_row(self, row: str, source: str) -> None:
+        """Give a name to the rows of an array."""
+        if row not in self._axes:
+            self.rows[row], self._axes[row] = source, self._axes[source][1:]
 
     # Values
 
