@@ -42,6 +42,7 @@ from scanopt.backends.kernels.nodes import Call, Fork, Map, Nested, Node, NoForm
 from scanopt.backends.kernels.parts_set import part_to_set, with_parts_set
 from scanopt.backends.kernels.prefixes import prefix_of
 from scanopt.backends.kernels.reductions import reduced
+from scanopt.backends.kernels.row_results import with_traces_computed
 from scanopt.backends.kernels.row_sources import with_rows_computed
 from scanopt.backends.kernels.rows import ReducedRows, with_rows, write_rows
 from scanopt.backends.kernels.runs import row_of_lookups
@@ -58,7 +59,9 @@ def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
         stages = without_joins(stages, w.lengths.axes, wanted)
     w.stored |= stored(stages, wanted, w.lengths.axes)
     folded = with_folds(with_columns(stages, wanted), wanted, w) if w.body.whole else stages
-    found = folded if w.device else with_rows(with_rows_computed(folded, wanted, w), wanted)
+    if not w.device:
+        folded = with_rows_computed(with_traces_computed(folded, wanted, w), wanted, w)
+    found = folded if w.device else with_rows(folded, wanted)
     w.looked_up |= looked_up(found, wanted) if not w.device else set()
     for stage in found if w.prefixes else with_parts_set(found, w.lengths.axes, wanted, w.in_place):
         written(stage, w)
