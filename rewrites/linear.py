@@ -7,11 +7,26 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.condition import Condition
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, State, Value, delay, hold, one_row, ops, seq, steps, tail
+from scanopt.calculus.terms import (
+    Clock,
+    State,
+    Text,
+    Value,
+    const_at,
+    delay,
+    hold,
+    one_row,
+    ops,
+    seq,
+    steps,
+    tail,
+    vmap,
+)
+from scanopt.facts.bits import minus_one
 from scanopt.facts.loops import runs_all, within
 from scanopt.facts.recurrences import entries
 from scanopt.facts.states import becomes
-from scanopt.facts.values import floating, integer, scalar
+from scanopt.facts.values import floating, integer, of_dtype, scalar
 
 
 def _trace(step: Any, x: Any, start: Any, *more: Any, n: Any = None) -> Any:
@@ -40,6 +55,28 @@ def smoothing(c: Clock, init: Value, s: State, a: Value, A: Value, x: Value, X: 
     left = before + (x - before) * a
     when = [becomes(s, left), entries(c, a, A), entries(c, x, X), floating(left)]
     return Equation(left, seq(c, ops.smoothing(init[-1:], A, X)), when=when)
+
+
+@law(
+    licence="reassoc",
+    source="exponential smoothing, as a filter",
+    example=lambda x, a, b: _trace(lambda v, s, b: s + b * (v - s), x, a, b, n=500),
+    never=(
+        lambda x, a: _trace(lambda v, s: T.tanh(s) + 0.5 * (v - s), x, a),
+        lambda x, a: _trace(lambda v, s: [s + v, s + (v - s) * 0.5], x, [a, None])[1],
+        lambda X, y: _trace(lambda v, s, y: s + (v - s) * y, X, X[0], y),
+        lambda p, n, k: _trace(lambda v, s, k: s + (v - s) * k, p, n, k),
+    ),
+)
+def filter_of_smoothing(
+    c: Clock, init: Value, s: State, a: Value, x: Value, X: Value, p: Clock, d: Text, k: Text, e: Value
+) -> Equation:
+    """A state that becomes s + (x - s)·a, with a fixed number a, is s·(1 - a) + x·a; 1 - a is -(a + -1)."""
+    before = delay(c, init, s, 1)
+    left = before + (x - before) * hold(c, a)
+    filtered = ops.lfilter(init[-1:], vmap(ops.multiply, "10")(X, a), -(a + const_at(p, k)))
+    when = [becomes(s, left), entries(c, x, X), floating(left), scalar(a), of_dtype(left, d), minus_one(d, k, e)]
+    return Equation(left, seq(c, filtered), when=[*when, within(c, p)])
 
 
 def _affine_power(
@@ -97,6 +134,30 @@ def filter_of_second_order(c: Clock, init: Value, s: State, a: Value, b: Value, 
     left = near + far + x
     when = [becomes(s, left), entries(c, x, X), floating(left), scalar(a), scalar(b)]
     return Equation(left, seq(c, ops.lfilter2(init[-2:], X, a, b)), when=when)
+
+
+@law(
+    licence="exact",
+    source="scipy.signal.lfilter, bit for bit",
+    example=lambda x, a, b: _trace(lambda v, s, r, a, b: [a * s + b * r + v, s], x, [b, a], a, b)[0],
+    never=(
+        lambda x, a, b: _trace(lambda v, s, r, b: [T.tanh(s) * 0.5 + 0.2 * r + v, s], x, [b, a], b)[0],
+        lambda x, a, b: _trace(lambda v, s, r: [s + v, s, s * 0.5 + r * 0.2 + v], x, [b, a, None])[2],
+        lambda X, y: _trace(lambda v, s, r, b: [b * s + 0.2 * r + v, s], X, [X[0], X[1]], y)[0],
+        lambda X, y: _trace(lambda v, s, r, b: [0.5 * s + b * r + v, s], X, [X[0], X[1]], y)[0],
+        lambda p, n: _trace(lambda v, s, r: [3 * s + 2 * r + v, s], p, [n, n])[0],
+    ),
+)
+def filter_of_two_states(
+    c: Clock, init: Value, first: Value, s: State, a: Value, b: Value, x: Value, X: Value
+) -> Equation:
+    """The same where the state before s is a state of its own, which starts with a row of its own."""
+    rows = ops.concatenate(first, init[-1:], axis=0)
+    near = delay(c, init, s, 1) * hold(c, a)
+    far = delay(c, rows, s, 2) * hold(c, b)
+    left = near + far + x
+    when = [becomes(s, left), entries(c, x, X), floating(left), scalar(a), scalar(b)]
+    return Equation(left, seq(c, ops.lfilter2(rows[-2:], X, a, b)), when=when)
 
 
 @law(

@@ -181,9 +181,9 @@ def product_of_sum(y: Value, x: Value, a: Value, d: Text) -> Equation:
         lambda v, r, s: [T.tanh(r), r * v + s * v], x, [dict(initial=y[:2], taps=[-2, -1]), None]
     ),
 )
-def nearer_first(c: Clock, init: Value, s: State, a: Value, b: Value) -> Equation:
+def nearer_first(c: Clock, init: Value, last: Value, s: State, a: Value, b: Value) -> Equation:
     """In a sum of two earlier values of a state, the later value comes first."""
-    near = delay(c, init, s, 1) * a
+    near = delay(c, last, s, 1) * a
     far = delay(c, init, s, 2) * b
     left = far + near
     return Equation(left, (near + far), when=[spine(s, left)])

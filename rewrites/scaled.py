@@ -21,24 +21,6 @@ def _loop(step: Any, x: Any, start: Any) -> Any:
 
 
 @law(
-    licence="reassoc",
-    stepwise=True,
-    example=lambda x: T.exp(x) * 2.0 * 0.5,
-    never=(
-        lambda x: T.exp(x) * 3.0 * 0.5,
-        lambda x: T.exp(x) * 0.5 * 3.0,
-        lambda x: T.cast(x, "float32") * _TWO * T.constant(0.5, dtype="float64"),
-        lambda x: T.exp(x) * T.constant(2.0, dtype="float32") * _TWO,
-        lambda x: T.cast(x, "float32") * T.constant(2.0, dtype="float32") * _TWO,
-    ),
-)
-def powers_of_two_together(x: Value, a: Value, b: Value, j: Text, k: Text, d: Text) -> Equation:
-    """(x * 2^j) * 2^k = x * (2^j * 2^k), if that does not overflow."""
-    when = [power_of_two(a, j), power_of_two(b, k), of_dtype(x, d), of_dtype(a, d), of_dtype(b, d)]
-    return Equation(x * a * b, x * (a * b), when=when)
-
-
-@law(
     licence="exact",
     enabling=True,
     example=lambda x, a: _loop(lambda v, s: T.tanh(s * 0.5 + v) * 2.0, x, a) * 0.5,

@@ -16,18 +16,6 @@ _MINUS_ONE = T.constant(-1.0, dtype="float64")
 
 
 @law(
-    licence="exact",
-    stepwise=True,
-    enabling=True,
-    example=lambda x: 2.0 * T.exp(x),
-    never=(lambda x: 3.0 * x, lambda x: _TWO * T.cast(x, "float32")),
-)
-def power_of_two_behind(a: Value, x: Value, k: Text, d: Text) -> Equation:
-    """2^k * x = x * 2^k."""
-    return Equation(a * x, x * a, when=[power_of_two(a, k), of_dtype(x, d), of_dtype(a, d)])
-
-
-@law(
     licence="reassoc",
     stepwise=True,
     example=lambda x: x * 4.0 / 4.0 + 1.0,

@@ -48,11 +48,11 @@ More = Callable[[Sequence[Op], frozenset[str], Told], Iterable[Op]]
 ALWAYS_ASSUMED = frozenset((
     "absorbing", "as_many_steps", "cancels", "count_of_rows", "elementwise", "ends_alike", "equal_in_time", "fills",
     "fills_counted", "fills_vector", "fits", "guarded_by", "harmless", "in_first", "in_last", "in_two", "is_false",
-    "is_true", "left_neutral", "may_rewrite", "neutral", "nothing", "one_mode", "part_of_part", "passed_on",
+    "is_true", "left_neutral", "may_rewrite", "moderate", "neutral", "nothing", "one_mode", "part_of_part", "passed_on",
     "past_first", "past_last", "positive", "power_of_two", "quiet", "reads_first", "reads_last", "reads_last_of",
     "reads_rows", "rows_before", "rows_first", "safe", "small_integer", "takes_a_row", "takes_all", "takes_entry",
     "takes_first", "takes_last", "takes_one", "takes_row", "takes_rows", "unchanged", "undone", "unexpanded",
-    "written_bound",
+    "whole", "written_bound",
 ))  # fmt: skip
 """Names of given facts that depend on all operators together, on constants of laws, or on what is proven equal."""
 
@@ -133,9 +133,15 @@ def _facts_of(op: Op, dtypes: tuple[str, ...], fp: str) -> tuple[tuple[Given, ..
 _SHAPE_FROM_REST = {"full", "broadcast_to", "reshape", "getitem", "repeat_rows", "repeat", "sum_to", "widen"}
 
 
+_LINEAR = {"sum", "mean"}
+"""Operators of one array that a number may leave."""
+
+
 def _operator_facts(op: Op, fp: str, dtypes: Sequence[str]) -> Iterator[Given]:
     if not op.data_shape:
         yield "fixed_shape", (op,)
+    if op.name in _LINEAR and "dtype" not in op.options:
+        yield "linear", (op,)
     if op.name in _SHAPE_FROM_REST:
         yield "shape_from_rest", (op,)
     able = [d for d in dtypes if fp != "exact" or op.batch_exact(d)] if op.spec.batch is not None else []
@@ -222,6 +228,10 @@ def with_elements(ops: Iterable[Op]) -> list[Op]:
     return [op for op, t in traits if t.identity or t.left_identity or t.annihilator]
 
 
+_WHOLE = (-1, 3, 4)
+"""Exponents of powers that are products."""
+
+
 def constant_facts(
     i: int | str, value: np.ndarray[Any, Any], ops: Iterable[Op], dtypes: Iterable[str]
 ) -> Iterator[Given]:
@@ -231,6 +241,8 @@ def constant_facts(
         yield "nothing", (i,)
     if value.ndim:
         return
+    if value.dtype in (np.float32, np.float64) and value in _WHOLE:
+        yield "whole", (i, str(int(value)))
     if value.dtype == bool:
         yield ("is_true" if value else "is_false"), (i,)
     for op in ops:
@@ -256,10 +268,12 @@ def _sizes_of_constant(i: int | str, value: np.ndarray[Any, Any]) -> Iterator[Gi
         yield "small_integer", (i,)
         if value > 0:
             yield "positive", (i,)
-    if value.dtype in (np.float32, np.float64) and not value.ndim and value > 0:
+    if value.dtype in (np.float32, np.float64) and not value.ndim and np.isfinite(value) and value:
         mantissa, exponent = np.frexp(value)
-        if mantissa == 0.5 and abs(exponent) <= _EXPONENTS:
-            yield "power_of_two", (i, str(exponent - 1))
+        if abs(exponent) <= _EXPONENTS:
+            yield "moderate", (i,)
+            if mantissa == 0.5:
+                yield "power_of_two", (i, str(exponent - 1))
 
 
 _EXPONENTS = 100

@@ -7,7 +7,7 @@ from scanopt.calculus.terms import Args, Clock, Int, Op, Text, Value, dtype, hol
 
 __all__ = [
     "absorbing", "absorbs", "batched", "batched_as", "batched_here", "cancels", "commutative", "elementwise",
-    "fixed_shape", "guarded_by", "idempotent", "involution", "left_neutral", "like_argument", "neutral",
+    "fixed_shape", "guarded_by", "idempotent", "involution", "left_neutral", "like_argument", "linear", "neutral",
     "projection", "quiet", "safe", "shape_from_rest", "undoes", "unexpanded",
 ]  # fmt: skip
 
@@ -93,6 +93,11 @@ def projection(op: Op, d: Text) -> None:
 @fact
 def involution(op: Op, d: Text) -> None:
     """op(op(x)) = x for x of dtype d (trait)."""
+
+
+@fact
+def linear(op: Op) -> None:
+    """op(x * a) = op(x) * a for a number a, in the dtype of x, up to rounding (given)."""
 
 
 @fact

@@ -6,8 +6,9 @@ from scanopt.calculus.condition import Body, Rules, fact, query, when
 from scanopt.calculus.terms import Args, Clock, Int, Text, Value, dtype, hold, ndim, ops
 
 __all__ = [
-    "at_least", "equal_rows", "float64", "floating", "forward", "int64", "integer", "less", "like", "matrix",
-    "nothing", "of_dtype", "positive", "power_of_two", "same_type", "scalar", "small_integer", "static_shape", "vector",
+    "at_least", "equal_rows", "float64", "floating", "forward", "has_axes", "int64", "integer", "less", "like",
+    "matrix", "moderate", "nothing", "of_dtype", "positive", "power_of_two", "same_type", "scalar", "small_integer",
+    "static_shape", "vector", "whole",
 ]  # fmt: skip
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -29,6 +30,12 @@ def vector(v: Value) -> Body:
 def matrix(v: Value) -> Body:
     """v has two axes."""
     return (ndim(v).is_(2),)
+
+
+@query
+def has_axes(v: Value, *, n: Int) -> Body:
+    """v has at least one axis."""
+    return n.is_(ndim(v)), n >= 1
 
 
 @fact
@@ -117,6 +124,18 @@ def nothing(v: Value, *, c: Clock, e: Value, X: Value, x: Value) -> Rules:
 def power_of_two(v: Value, k: Text, *, c: Clock, x: Value) -> Rules:
     """v is the number 2^k, a constant of dtype float32 or float64 (given)."""
     yield when(v.is_(hold(c, x)), power_of_two(x, k)).then(power_of_two(v, k))
+
+
+@fact
+def moderate(v: Value, *, c: Clock, x: Value) -> Rules:
+    """v is a number far from zero and from infinity, a constant of dtype float32 or float64 (given)."""
+    yield when(v.is_(hold(c, x)), moderate(x)).then(moderate(v))
+
+
+@fact
+def whole(v: Value, k: Text, *, c: Clock, x: Value) -> Rules:
+    """v is the number k, -1, 3 or 4, a constant of dtype float32 or float64 (given)."""
+    yield when(v.is_(hold(c, x)), whole(x, k)).then(whole(v, k))
 
 
 @fact

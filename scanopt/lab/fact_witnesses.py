@@ -29,6 +29,7 @@ STEERING: dict[str, str] = {
 """Atoms without which nothing is wrong, that say only where it pays to look, and why."""
 
 WITNESSES: dict[str, str] = {
+    "moderate 0 moderate(x)": "number_behind, never 2",
     "may_rewrite 4 may_rewrite(name, c)": "outer loop of another mode",
     "may_rewrite 4 may_rewrite(name, d)": "inner loop of another mode",
     "carried_by 0 one_mode(c, c)": "loops_of_equal_length, never 0",

@@ -45,8 +45,8 @@ MEANINGS: dict[str, Meaning] = {}
 
 _FIRST = (
     "runs_all", "liftable", "liftable_until", "exact_steps", "one_step", "no_steps", "some_steps", "row_of_step",
-    "same_steps",
-    "ends_alike", "held", "sliced", "traced_all", "becomes", "entries", "mirrors", "scalar", "vector", "matrix",
+    "same_steps", "ends_alike", "held", "sliced", "traced_all", "becomes", "entries", "mirrors", "scalar", "vector",
+    "matrix", "has_axes",
 )  # fmt: skip
 """Facts that say how loops run and what lists hold, in this order: those about what is computed there come later."""
 
@@ -151,8 +151,8 @@ def less(m: Model, a: Int | int, b: Int | int) -> None:
 # Types
 
 
-def _axes(count: int) -> Meaning:
-    return lambda m, v: m.assume(len(m.type_of(v)[1]) == count)
+def _axes(*counts: int) -> Meaning:
+    return lambda m, v: m.assume(len(m.type_of(v)[1]) in counts)
 
 
 def _kind(*kinds: str) -> Meaning:
@@ -160,7 +160,7 @@ def _kind(*kinds: str) -> Meaning:
 
 
 MEANINGS |= {
-    "scalar": _axes(0), "vector": _axes(1), "matrix": _axes(2),
+    "scalar": _axes(0), "vector": _axes(1), "matrix": _axes(2), "has_axes": _axes(1, 2),
     "boolean": _kind("bool"), "integer": _kind("int", "int8"),
     "int64": _kind("int"), "floating": _kind("float"), "float64": _kind("float"),
 }  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from scanopt.calculus.terms import Term, Text
-from scanopt.lab.proving.arrays import array
+from scanopt.lab.proving.arrays import array, filled
 from scanopt.lab.proving.entries import same
 from scanopt.lab.proving.facts import fact, say
 from scanopt.lab.proving.model import Model
@@ -34,6 +34,19 @@ def power_of_two(m: Model, v: Term, k: Text | str) -> None:
     m.assume(m.kind(dtype) == "float" and shape == ())
     exponent = k if isinstance(k, str) else m.texts.setdefault(k.head, m.choose(f"the exponent {k}", ("-1", "1")))
     _is(m, v, 2.0 ** int(exponent))
+
+
+@fact
+def moderate(m: Model, v: Term) -> None:
+    dtype, shape = m.type_of(v)
+    m.assume(m.kind(dtype) == "float" and shape == ())
+    _is(m, v, m.choose(f"the number {v}", (-2.0, 0.5)))
+
+
+@fact
+def whole(m: Model, v: Term, k: Text | str) -> None:
+    m.assume(m.kind(m.dtypes[0]) == "float")
+    say(m, v, lambda at: filled(m.dtypes[0], (), [float(str(k))]))
 
 
 @fact

@@ -8,6 +8,7 @@ does without its meaning holds, a refutation says nothing, and so it is noted (`
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -313,6 +314,20 @@ def _widen(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     if count is None:
         raise NotImplementedError("a length that is not known")
     return arranged(lambda e: np.repeat(e, int(count), axis), x.dtype, [x], [])
+
+
+@meaning("power")
+def _power(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
+    """A product of known length, or one divided by the base."""
+    x, exponent = xs
+    dtype, _ = result_type(m, op, xs)
+    match exponent.entries:
+        case [-1.0]:
+            return pointwise(m, "reciprocal", x, dtype=dtype)
+        case [3.0 | 4.0 as k]:
+            return reduce(lambda y, _: pointwise(m, "multiply", y, x, dtype=dtype), range(int(k) - 1), x)
+        case _:
+            return pointwise(m, "power", x, exponent, dtype=dtype)
 
 
 @meaning("powers")

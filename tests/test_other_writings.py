@@ -1,0 +1,56 @@
+"""Formulas written in other ways: each has to cost what the plain one costs, and to give what the interpreter gives."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scanopt
+import scanopt.tensor as T
+
+Formula = Callable[..., Any]
+
+
+def _filter(step: Any, x: Any, starts: Any, *more: Any) -> Any:
+    found = scanopt.scan(step, x, starts, list(more))[0]
+    return found[0] if isinstance(found, list) else found
+
+
+WRITINGS: dict[str, Sequence[Formula]] = {
+    "numbers": (lambda x, y: y * x * 0.6, lambda x, y: y * (x / 5) * 3, lambda x, y: 2 * (x * 0.3 * y)),
+    "quarters": (lambda x, y: x * 0.25, lambda x, y: x / 4, lambda x, y: x / 2 / 2),
+    "sums": (lambda x, y: 3 * x.sum(), lambda x, y: (3 * x).sum(), lambda x, y: (x / 5 * 15).sum()),
+    "products": (lambda x, y: -0.5 * T.dot(x, y), lambda x, y: T.dot(x / -2, y), lambda x, y: T.dot(x, y * -0.5)),
+    "differences": (lambda x, y: x - y, lambda x, y: -(y - x), lambda x, y: -y + x),
+    "squares": (lambda x, y: x**2, lambda x, y: abs(x) ** 2, lambda x, y: (-x) ** 2),
+    "cubes": (lambda x, y: x**2 * x, lambda x, y: x**3, lambda x, y: x * x * x),
+    "smoothing": (
+        lambda x, y: _filter(lambda v, s, a: a * s + (1 - a) * v, x, x[0], y[0]),
+        lambda x, y: _filter(lambda v, s, a: s + a * (v - s), x, x[0], y[0]),
+    ),
+    "two states": (
+        lambda x, y: _filter(lambda v, r, s, a: a * s - 0.5 * r + v, x, dict(initial=y[:2], taps=[-2, -1]), y[0]),
+        lambda x, y: _filter(lambda v, s, r, a: [a * s - 0.5 * r + v, s], x, [y[1], y[0]], y[0]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRITINGS)
+def test_other_writings_cost_the_same(name: str) -> None:
+    costs, values = [], [np.random.default_rng(0).uniform(0.5, 1, 9) for _ in range(2)]
+    for formula in WRITINGS[name]:
+        inputs = [T.dvector("x"), T.dvector("y")]
+        f = scanopt.function(inputs, formula(*inputs), on_unused_input="ignore")
+        costs.append(f.cost)
+        assert np.allclose(f(*values), f.unoptimized(*values), rtol=1e-12)
+    assert max(costs) <= 1.1 * min(costs)
+
+
+@pytest.mark.parametrize("number", [0.0, 1e300, 1e-300, np.inf, np.nan])
+def test_numbers_near_zero_and_infinity_stay_where_they_are(number: float) -> None:
+    x, values = T.dvector("x"), np.array([1e200, -1e200, 1.0, np.inf])
+    f = scanopt.function([x], [(x * number).sum(), x * number * 1e-300, x / number, T.dot(x * number, x)])
+    with np.errstate(all="ignore"):
+        for got, want in zip(f(values), f.unoptimized(values), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-12)
