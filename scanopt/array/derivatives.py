@@ -82,7 +82,9 @@ def _times(g: Variable, d: Any) -> Variable:
     """g by the derivative d, its conjugate where it is complex, in the shape of g."""
     if not isinstance(d, tuple | Variable) and d == 1:
         return g
-    return _spread_to(_by(_number(g), d), g)
+    x = _number(g)
+    product = _by(x, d)
+    return product if x is g else _spread_to(product, g)  # d broadcasts to the shape of g
 
 
 def _by(x: Variable, d: Any) -> Variable:
