@@ -10,7 +10,6 @@ from scanopt.array.constants import as_variable
 from scanopt.array.lengths import length
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.parameters import AXES
-from scanopt.array.shapes import same
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Variable, apply
 
@@ -22,10 +21,8 @@ def _infer(x: Operand, *lengths: Operand, axis: tuple[int, ...]) -> TensorType:
     for i, n in zip(axis, lengths, strict=True):
         if n.value is None:
             shape[i] = 1 if x.shape[i] == 1 else None
-        elif int(n.value) == 1:
-            shape[i] = 1
-        else:
-            shape[i] = same(x.shape[i], int(n.value), f"axis {i} is to be summed to another length than 1")
+        else:  # whether x has that length, or 1, is asked when it is summed: in a loop of no steps nothing need fit
+            shape[i] = int(n.value)
     return TensorType(x.dtype, tuple(shape))
 
 
@@ -34,10 +31,18 @@ def _bind(xp: Any, axis: tuple[int, ...]) -> Any:
         shape = x.shape
         for i, n in zip(axis, lengths):  # noqa: B905  twice as fast; mostly nothing was spread
             if shape[i] != int(n):
+                if not x.size:
+                    return xp.zeros(_asked(shape, axis, lengths), x.dtype)
                 return x.sum(axis=_spread(shape, axis, lengths), keepdims=True)
         return x
 
     return sum_to
+
+
+def _asked(shape: Sequence[int], axis: Sequence[int], lengths: Sequence[Any]) -> list[int]:
+    """The shape with these lengths.  Rows of no steps may have any lengths, since nothing was computed of them."""
+    asked = dict(zip(axis, map(int, lengths), strict=True))
+    return [asked.get(i, n) for i, n in enumerate(shape)]
 
 
 def _spread(shape: Sequence[int], axis: Sequence[int], lengths: Sequence[Any]) -> tuple[int, ...]:
