@@ -5,7 +5,7 @@ from typing import Any
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Text, Value, ops
-from scanopt.facts.values import of_dtype, whole
+from scanopt.facts.values import exponent, of_dtype
 
 _THREE, _FOUR, _MINUS_ONE = (T.constant(float(k), dtype="float64") for k in (3, 4, -1))
 
@@ -22,7 +22,7 @@ def _narrow(x: Any) -> Any:
 )
 def third_power(x: Value, e: Value, d: Text) -> Equation:
     """x^3 = x^2 * x."""
-    return Equation(ops.power(x, e), ops.square(x) * x, when=[whole(e, "3"), of_dtype(x, d), of_dtype(e, d)])
+    return Equation(ops.power(x, e), ops.square(x) * x, when=[exponent(e, "3"), of_dtype(x, d), of_dtype(e, d)])
 
 
 @law(
@@ -33,7 +33,7 @@ def third_power(x: Value, e: Value, d: Text) -> Equation:
 )
 def fourth_power(x: Value, e: Value, d: Text) -> Equation:
     """x^4 = (x^2)^2."""
-    when = [whole(e, "4"), of_dtype(x, d), of_dtype(e, d)]
+    when = [exponent(e, "4"), of_dtype(x, d), of_dtype(e, d)]
     return Equation(ops.power(x, e), ops.square(ops.square(x)), when=when)
 
 
@@ -45,4 +45,4 @@ def fourth_power(x: Value, e: Value, d: Text) -> Equation:
 )
 def power_of_minus_one(x: Value, e: Value, d: Text) -> Equation:
     """x^-1 = 1 / x."""
-    return Equation(ops.power(x, e), ops.reciprocal(x), when=[whole(e, "-1"), of_dtype(x, d), of_dtype(e, d)])
+    return Equation(ops.power(x, e), ops.reciprocal(x), when=[exponent(e, "-1"), of_dtype(x, d), of_dtype(e, d)])

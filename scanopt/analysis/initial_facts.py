@@ -46,13 +46,13 @@ More = Callable[[Sequence[Op], frozenset[str], Told], Iterable[Op]]
 """The operators that laws may introduce where there are some operators, and facts of some names."""
 
 ALWAYS_ASSUMED = frozenset((
-    "absorbing", "as_many_steps", "cancels", "count_of_rows", "elementwise", "ends_alike", "equal_in_time", "fills",
-    "fills_counted", "fills_vector", "fits", "guarded_by", "harmless", "in_first", "in_last", "in_two", "is_false",
-    "is_true", "left_neutral", "may_rewrite", "moderate", "neutral", "nothing", "one_mode", "part_of_part", "passed_on",
-    "past_first", "past_last", "positive", "power_of_two", "quiet", "reads_first", "reads_last", "reads_last_of",
-    "reads_rows", "rows_before", "rows_first", "safe", "small_integer", "takes_a_row", "takes_all", "takes_entry",
-    "takes_first", "takes_last", "takes_one", "takes_row", "takes_rows", "unchanged", "undone", "unexpanded",
-    "whole", "written_bound",
+    "absorbing", "as_many_steps", "cancels", "count_of_rows", "elementwise", "ends_alike", "equal_in_time",
+    "exponent", "fills", "fills_counted", "fills_vector", "fits", "guarded_by", "harmless", "in_first", "in_last",
+    "in_two", "is_false", "is_true", "left_neutral", "may_rewrite", "moderate", "neutral", "nothing", "one_mode",
+    "part_of_part", "passed_on", "past_first", "past_last", "positive", "power_of_two", "quiet", "reads_first",
+    "reads_last", "reads_last_of", "reads_rows", "rows_before", "rows_first", "safe", "small_integer",
+    "takes_a_row", "takes_all", "takes_entry", "takes_first", "takes_last", "takes_one", "takes_row", "takes_rows",
+    "unchanged", "undone", "unexpanded", "written_bound",
 ))  # fmt: skip
 """Names of given facts that depend on all operators together, on constants of laws, or on what is proven equal."""
 
@@ -242,7 +242,7 @@ def constant_facts(
     if value.ndim:
         return
     if value.dtype in (np.float32, np.float64) and value in _WHOLE:
-        yield "whole", (i, str(int(value)))
+        yield "exponent", (i, str(int(value)))
     if value.dtype == bool:
         yield ("is_true" if value else "is_false"), (i,)
     for op in ops:

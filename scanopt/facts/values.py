@@ -6,9 +6,9 @@ from scanopt.calculus.condition import Body, Rules, fact, query, when
 from scanopt.calculus.terms import Args, Clock, Int, Text, Value, dtype, hold, ndim, ops
 
 __all__ = [
-    "at_least", "equal_rows", "float64", "floating", "forward", "has_axes", "int64", "integer", "less", "like",
-    "matrix", "moderate", "nothing", "of_dtype", "positive", "power_of_two", "same_type", "scalar", "small_integer",
-    "static_shape", "vector", "whole",
+    "at_least", "equal_rows", "exponent", "float64", "floating", "forward", "has_axes", "int64", "integer", "less",
+    "like", "matrix", "moderate", "nothing", "of_dtype", "positive", "power_of_two", "same_type", "scalar",
+    "small_integer", "static_shape", "vector",
 ]  # fmt: skip
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -133,9 +133,9 @@ def moderate(v: Value, *, c: Clock, x: Value) -> Rules:
 
 
 @fact
-def whole(v: Value, k: Text, *, c: Clock, x: Value) -> Rules:
+def exponent(v: Value, k: Text, *, c: Clock, x: Value) -> Rules:
     """v is the number k, -1, 3 or 4, a constant of dtype float32 or float64 (given)."""
-    yield when(v.is_(hold(c, x)), whole(x, k)).then(whole(v, k))
+    yield when(v.is_(hold(c, x)), exponent(x, k)).then(exponent(v, k))
 
 
 @fact

@@ -44,7 +44,7 @@ def moderate(m: Model, v: Term) -> None:
 
 
 @fact
-def whole(m: Model, v: Term, k: Text | str) -> None:
+def exponent(m: Model, v: Term, k: Text | str) -> None:
     m.assume(m.kind(m.dtypes[0]) == "float")
     say(m, v, lambda at: filled(m.dtypes[0], (), [float(str(k))]))
 
