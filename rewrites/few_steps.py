@@ -80,13 +80,15 @@ def last_of_few_steps(c: Clock, v: Value, t: Int) -> Equation:
     return Equation(tail(c, v, 1), row, when=[row_of_step(c, -1, t)])
 
 
-@law(licence="exact", stepwise=True, example=lambda x: _steps(1)(x)[-1], never=lambda x: _steps(4)(x)[-1])
+@law(
+    licence="exact", stepwise=True, enabling=True, example=lambda x: _steps(1)(x)[-1], never=lambda x: _steps(4)(x)[-1]
+)
 def last_of_one(x: Value) -> Equation:
     """The last row of an array of one row is that row."""
     return Equation(ops.expand_dims(x, axis=(0,))[-1], x)
 
 
-@law(licence="exact", stepwise=True, example=lambda x: _steps(1)(x)[0], never=lambda x: _steps(4)(x)[0])
+@law(licence="exact", stepwise=True, enabling=True, example=lambda x: _steps(1)(x)[0], never=lambda x: _steps(4)(x)[0])
 def first_of_one(x: Value) -> Equation:
     """The first row of an array of one row is that row."""
     return Equation(ops.expand_dims(x, axis=(0,))[0], x)

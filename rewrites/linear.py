@@ -42,7 +42,10 @@ def _two(y: Any) -> Any:
 @law(
     licence="reassoc",
     source="exponential smoothing, as a prefix of composed maps",
-    example=lambda x, a, b: _trace(lambda v, s, b: s + b * (v - s), x, a, b, n=500),
+    example=(
+        lambda x, a, b: _trace(lambda v, s, b: s + b * (v - s), x, a, b, n=500),
+        lambda x, y, a: _trace(lambda v, w, s: s + w * (v - s), [x, y], a, n=500),
+    ),
     never=(
         lambda x, a: _trace(lambda v, s: T.tanh(s) + 0.5 * (v - s), x, a),
         lambda x, a: _trace(lambda v, s: [s + v, s + (v - s) * v], x, [a, None])[1],
