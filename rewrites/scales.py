@@ -18,28 +18,6 @@ _MINUS_ONE = T.constant(-1.0, dtype="float64")
 @law(
     licence="reassoc",
     stepwise=True,
-    example=lambda x: x * 4.0 / 4.0 + 1.0,
-    never=(lambda x: x * 3.0 / 3.0 + 1.0, lambda x: T.cast(x, "float32") * _TWO / _TWO),
-)
-def scaled_back(x: Value, a: Value, k: Text, d: Text) -> Equation:
-    """(x * 2^k) / 2^k = x, if that does not overflow."""
-    return Equation(x * a / a, x, when=[power_of_two(a, k), of_dtype(x, d), of_dtype(a, d)])
-
-
-@law(
-    licence="reassoc",
-    stepwise=True,
-    example=lambda x: (x + x) / 2.0 + 1.0,
-    never=(lambda x: (x + x) / 4.0, lambda x: (T.cast(x, "float32") + T.cast(x, "float32")) / _TWO),
-)
-def half_of_twice(x: Value, a: Value, d: Text) -> Equation:
-    """(x + x) / 2 = x, if that does not overflow."""
-    return Equation((x + x) / a, x, when=[power_of_two(a, "1"), of_dtype(x, d), of_dtype(a, d)])
-
-
-@law(
-    licence="reassoc",
-    stepwise=True,
     example=lambda x: (x + x) * 0.5 + 1.0,
     never=(
         lambda x: (x + x) * 0.25,
@@ -144,17 +122,3 @@ def sums_of_multiples(x: Value, a: Value, k: Text) -> Equation:
 def times_minus_one(x: Value, e: Value, d: Text) -> Equation:
     """x * -1 = -x."""
     return Equation(x * e, -x, when=[negates(e, d), of_dtype(x, d)])
-
-
-@law(
-    licence="exact",
-    stepwise=True,
-    example=lambda x, a: -scanopt.scan(lambda v, s: T.tanh(-1.0 * s + v), x, a)[0],
-    never=(
-        lambda x, a: -scanopt.scan(lambda v, s: T.tanh(-2.0 * s + v), x, a)[0],
-        lambda x, a: -scanopt.scan(lambda v, s: T.tanh(s + _MINUS_ONE * T.cast(v, "float32")), x, a)[0],
-    ),
-)
-def minus_one_times(e: Value, x: Value, d: Text) -> Equation:
-    """-1 * x = -x."""
-    return Equation(e * x, -x, when=[negates(e, d), of_dtype(x, d)])
