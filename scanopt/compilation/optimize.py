@@ -40,9 +40,9 @@ class Settings:
     """What steers one optimization, beside the laws.
 
     example: values of inputs by key, for sizes.  extraction_seconds: limit of the exact search, which also takes no
-    longer than three hundred calls of the program if costs are nanoseconds (but a second is always allowed).  in_place:
-    once the program is chosen, results may be written onto arrays that nobody reads any more.  memory: the bytes that
-    a program may hold, None for what the machine has free.
+    longer than three hundred calls of the program if costs are nanoseconds (but three seconds are always allowed).
+    in_place: once the program is chosen, results may be written onto arrays that nobody reads any more.  memory: the
+    bytes that a program may hold, None for what the machine has free.
     """
 
     fp: str = "reassoc"

@@ -105,7 +105,7 @@ def _cheapest_of_all(problem: Problem) -> Extraction | None:
     return None
 
 
-_LEAST_SECONDS = 1.0
+_LEAST_SECONDS = 3.0
 """What the exact search is always allowed."""
 
 
@@ -135,7 +135,7 @@ def extract(problem: Problem, seconds: float = 10.0, exact: bool = True, patienc
     what goes beyond counts in the search, and neither in the cost nor in the bound of what is found.
 
     seconds: for the exact search, at most; where the quick one finds nothing, one of a second comes before it.
-    patience: seconds that it may take per unit of cost of what was found quickly (a second is always allowed).
+    patience: seconds that it may take per unit of cost of what was found quickly (three seconds are always allowed).
 
     Raises NoProgramFoundError when no causal choice is found at all.
     """
