@@ -19,10 +19,8 @@ __all__ = ["sum_to"]
 def _infer(x: Operand, *lengths: Operand, axis: tuple[int, ...]) -> TensorType:
     shape = list(x.shape)
     for i, n in zip(axis, lengths, strict=True):
-        if n.value is None:
-            shape[i] = 1 if x.shape[i] == 1 else None
-        else:  # whether x has that length, or 1, is asked when it is summed: in a loop of no steps nothing need fit
-            shape[i] = int(n.value)
+        # whether x has that length, or 1, is asked when it is summed: in a loop of no steps nothing need fit
+        shape[i] = None if n.value is None else int(n.value)
     return TensorType(x.dtype, tuple(shape))
 
 
