@@ -29,7 +29,7 @@ from scanopt.backends.kernels.ir import (
 )
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import NoForm, Scatter, Take
-from scanopt.backends.kernels.places import row_of
+from scanopt.backends.kernels.places import from_the_start, out_of_range, row_of
 from scanopt.backends.kernels.rows import ReducedRows
 from scanopt.backends.kernels.stages import Fused, Stage
 from scanopt.backends.kernels.values import Array, Axes, element_of, index, nest, packed
@@ -72,11 +72,9 @@ def _places_in_range(name: str, length: Expr, w: Lowering) -> str:
     lengths: Axes = (product(axes),) if isinstance(value, Array) and value.fills(axes) else axes
     names, there = w.places(lengths)
     at = Cast(element_of(value, there, lengths), INDEX)
-    place = Do("where", (Do("less", (at, ZERO), "bool", INDEX), plus(at, length), at), INDEX, INDEX)
-    low, high = Do("less", (Var(j), ZERO), "bool", INDEX), Do("greater_equal", (Var(j), length), "bool", INDEX)
-    out = Cast(Do("logical_or", (low, high), "bool", "bool"), INDEX)
+    out = Cast(out_of_range(Var(j), length), INDEX)
     body: tuple[Stmt, ...] = (
-        Let(j, place, INDEX),
+        Let(j, from_the_start(at, length), INDEX),
         Store(places, index(ZERO, there, packed(lengths)), Var(j)),
         Set(wrong, Do("bitwise_or", (Var(wrong), out), INDEX, INDEX)),
     )

@@ -22,7 +22,7 @@ from scanopt.backends.kernels.nodes import WHOLE, NoForm, View
 from scanopt.backends.kernels.recipe import Number
 from scanopt.backends.kernels.values import Array, Axes
 
-__all__ = ["index_of", "part_of", "row_of"]
+__all__ = ["from_the_start", "index_of", "out_of_range", "part_of", "row_of"]
 
 
 def part_of(node: View, x: Array, w: Lowering) -> tuple[Axes, Axes]:
@@ -58,9 +58,7 @@ def _start(w: Lowering, part: tuple[int | str | None, ...], length: Expr, wanted
 def _end(w: Lowering, end: int | str, length: Expr) -> Expr:
     place: Expr = Cast(number_of(w.value(end)), INDEX) if isinstance(end, str) else Lit(end)
     name = w.fresh("j")
-    below = Do("less", (place, ZERO), "bool", INDEX)
-    counted = Do("where", (below, plus(place, length), place), INDEX, INDEX)
-    w.code.append(Let(name, Do("clip", (counted, ZERO, length), INDEX, INDEX), INDEX))
+    w.code.append(Let(name, Do("clip", (from_the_start(place, length), ZERO, length), INDEX, INDEX), INDEX))
     return Var(name)
 
 
@@ -78,12 +76,22 @@ def index_of(w: Lowering, place: int | str, length: Expr) -> Expr:
 def row_of(w: Lowering, place: Expr, length: Expr) -> Expr:
     """A computed index; a negative one counts from the end."""
     name = w.fresh("j")
-    below = Do("less", (place, ZERO), "bool", INDEX)
-    w.code.append(Let(name, Do("where", (below, plus(place, length), place), INDEX, INDEX), INDEX))
+    w.code.append(Let(name, from_the_start(place, length), INDEX))
     return _in_range(w, Var(name), length)
 
 
 def _in_range(w: Lowering, place: Expr, length: Expr) -> Expr:
-    low, high = Do("less", (place, ZERO), "bool", INDEX), Do("greater_equal", (place, length), "bool", INDEX)
-    w.code.append(If(Do("logical_or", (low, high), "bool", "bool"), (Fail(),)))
+    w.code.append(If(out_of_range(place, length), (Fail(),)))
     return place
+
+
+def from_the_start(place: Expr, length: Expr) -> Expr:
+    """A place; a negative one counts from the end."""
+    below = Do("less", (place, ZERO), "bool", INDEX)
+    return Do("where", (below, plus(place, length), place), INDEX, INDEX)
+
+
+def out_of_range(place: Expr, length: Expr) -> Expr:
+    """Whether a place is none of an axis of this length."""
+    low, high = Do("less", (place, ZERO), "bool", INDEX), Do("greater_equal", (place, length), "bool", INDEX)
+    return Do("logical_or", (low, high), "bool", "bool")

@@ -28,8 +28,8 @@ def with_named_operators(rules: str, name: str) -> str:
     name: what these names begin with; the same operator always gets the same name.
 
     >>> print(with_named_operators('(= v (apply (prim_with "sum(axis)" (int_param 0)) l))', "op"))
-    (constructor op_35e206dccb () Op) (union (op_35e206dccb) (prim_with "sum(axis)" (int_param 0)))
-    (= v (apply (op_35e206dccb) l))
+    (constructor op_f78536a0835cd8c3 () Op) (union (op_f78536a0835cd8c3) (prim_with "sum(axis)" (int_param 0)))
+    (= v (apply (op_f78536a0835cd8c3) l))
     """
     names: dict[str, str] = {}
     parts: list[str] = []
@@ -46,7 +46,7 @@ def with_named_operators(rules: str, name: str) -> str:
 
 def digest(text: str) -> str:
     """What stands for a text in a name."""
-    return blake2b(text.encode(), digest_size=5).hexdigest()
+    return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def with_named_terms(query: str, name: str) -> tuple[str, str]:

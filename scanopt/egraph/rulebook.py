@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from hashlib import blake2b
 from typing import Any
 
 from scanopt.calculus.condition import FACTS, facts_text
@@ -91,7 +90,7 @@ def facts_apart(rules: str) -> str:
     """Rules in which each one among the facts is in a ruleset of its own, named by what the rule says.
 
     >>> print(facts_apart("(rule ((a)) ((b)) :ruleset facts)"))
-    (ruleset facts_lasting_4f75f5afc2) (rule ((a)) ((b)) :ruleset facts_lasting_4f75f5afc2)
+    (ruleset facts_lasting_1f480d01f92ec9ed) (rule ((a)) ((b)) :ruleset facts_lasting_1f480d01f92ec9ed)
     """
 
     def apart(found: re.Match[str]) -> str:
@@ -187,7 +186,7 @@ class ActiveRules:
         if not together:
             return ""
         if together not in self._made:
-            name = self._made[together] = f"running_{blake2b(together.encode(), digest_size=8).hexdigest()}"
+            name = self._made[together] = f"running_{digest(together)}"
             self._commands.append(f"(unstable-combined-ruleset {name} {together})")
         return self._made[together]
 
