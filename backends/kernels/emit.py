@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import singledispatch
 
 import numpy as np
@@ -17,6 +18,7 @@ from scanopt.backends.kernels.ir import (
     ONE,
     ZERO,
     Cast,
+    Declare,
     Do,
     Expr,
     Fail,
@@ -39,7 +41,7 @@ from scanopt.backends.kernels.ir import (
 from scanopt.backends.kernels.lookups import copy_one_by_one, looked_up, write_lookup, write_scatter
 from scanopt.backends.kernels.lowering import Lowering, number_of, operation
 from scanopt.backends.kernels.nodes import Call, Fork, Map, Nested, Node, NoForm, Reduce, Running, Scatter, SumTo, Take
-from scanopt.backends.kernels.parts_set import part_to_set, with_parts_set
+from scanopt.backends.kernels.parts_set import part_to_set, repeated_numbers, with_parts_set
 from scanopt.backends.kernels.prefixes import prefix_of
 from scanopt.backends.kernels.reductions import reduced
 from scanopt.backends.kernels.row_results import with_traces_computed
@@ -54,6 +56,7 @@ __all__ = ["emit", "written"]
 
 def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
     """Write some nodes.  wanted: names that are read after them."""
+    w.repeated |= repeated_numbers(nodes, wanted, w)
     stages = stages_of(nodes, w.lengths.axes, wanted)
     if w.body.whole:
         stages = without_joins(stages, w.lengths.axes, wanted)
@@ -111,6 +114,13 @@ def _scalar(node: Map, w: Lowering) -> None:
 @written.register(Fused)
 def _fused(stage: Fused, w: Lowering) -> None:
     """One loop over all elements if all arrays have the same packed layout, else a loop for each axis."""
+    for n in stage.nodes if w.repeated else ():
+        if n.out in w.repeated:
+            value = w.value(n.args[0])
+            w.env[n.out] = Scalar(operation(n, [element_of(value, [], ())], [value.dtype]), n.dtype)
+    stage = replace(stage, nodes=[n for n in stage.nodes if n.out not in w.repeated])
+    if not stage.nodes:
+        return
     if is_few(stage.axes):
         _unrolled(stage, w)
         return
@@ -265,18 +275,32 @@ def _sum_to(node: SumTo, w: Lowering) -> None:
 
 @written.register(Running)
 def _running(node: Running, w: Lowering) -> None:
-    axes, dtype = w.axes(node.out), node.dtype
-    out, stride = w.place(node.out), packed(axes)[node.axis]
-    w.code += w.copied(w.value(node.args[0]), out, ZERO, axes, dtype)
+    axes, dtype, axis = w.axes(node.out), node.dtype, node.axis
+    out, source = w.place(node.out), w.value(node.args[0])
     names, places = w.places(axes)
     step = w.fresh("i")
-    places[node.axis] = plus(Var(step), ONE)
-    here = index(ZERO, places, packed(axes))
-    before = plus(here, times(Lit(-1), stride))
-    value = Do(node.op, (Load(out, before, dtype), Load(out, here, dtype)), dtype, dtype)
-    inside = nest(axes[node.axis + 1 :], names[node.axis + 1 :], (Store(out, here, value),))
-    steps = Steps(step, plus(axes[node.axis], Lit(-1)), inside)
-    w.code += nest(axes[: node.axis], names[: node.axis], (steps,))
+
+    def element(at: Expr) -> tuple[Expr, Expr]:
+        """Where an element of the result lies, and what it adds."""
+        here = [*places[:axis], at, *places[axis + 1 :]]
+        x = element_of(source, here, axes)
+        return index(ZERO, here, packed(axes)), x if source.dtype == dtype else Cast(x, dtype)
+
+    (start, first), (here, x) = element(ZERO), element(plus(Var(step), ONE))
+    left = plus(axes[axis], Lit(-1))
+    if axis == len(axes) - 1:
+        so_far = w.fresh("s")
+        added = (Set(so_far, Do(node.op, (Var(so_far, dtype), x), dtype, dtype)), Store(out, here, Var(so_far, dtype)))
+        begin: tuple[Stmt, ...] = (Declare(so_far, dtype), Set(so_far, first), Store(out, start, Var(so_far, dtype)))
+        code = (*begin, Steps(step, left, added))
+    else:
+        before = plus(here, times(Lit(-1), packed(axes)[axis]))
+        value = Do(node.op, (Load(out, before, dtype), x), dtype, dtype)
+        code = nest(axes[axis + 1 :], names[axis + 1 :], (Store(out, start, first),))
+        code += (Steps(step, left, nest(axes[axis + 1 :], names[axis + 1 :], (Store(out, here, value),))),)
+    code = nest(axes[:axis], names[:axis], code)
+    some = Do("greater", (axes[axis], ZERO), "bool", INDEX)
+    w.code += code if isinstance(axes[axis], Lit) else (If(some, code),)  # a length that is known is not 0
 
 
 # Branches and loops inside

@@ -11,6 +11,7 @@ interface; `_fits` compares the latter with what NumPy says.
 from __future__ import annotations
 
 import ctypes
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from scanopt.backends.kernels import result_memory
 from scanopt.backends.kernels.build import Build
+from scanopt.backends.kernels.numpy_table import entry_of
 from scanopt.backends.kernels.plans import Plan
 from scanopt.backends.kernels.print_c import NAME
 
@@ -50,6 +53,7 @@ extern void Py_IncRef(Object *), Py_DecRef(Object *), PyErr_Clear(void), *PyEval
 extern void PyEval_RestoreThread(void *), *malloc(unsigned long), free(void *);
 extern Object *PyErr_Occurred(void), _Py_NoneStruct;
 extern char PyFloat_Type, PyLong_Type;
+{result_memory.TEXT}
 typedef int64 kernel(char **, const int64 *, void **);
 typedef Object *maker(void *, void *, int, const int64 *, const int64 *, void *, int, Object *);
 typedef struct {{
@@ -60,6 +64,7 @@ typedef struct {{ int64 nd; Object *descr; int64 row; const int64 *shape; }} Res
 typedef struct {{
     kernel *function; void **loops; const int64 *numbers; const Argument *arguments; const Given *given;
     int64 count, arrays, outs, scratch, single, long_one; maker *make; void *array, *float64; const Result *results;
+    setter *set; Object *usual; int64 pages;
 }} Plan;
 
 static int fits(const Plan *p, Object *const *args, int64 count, Array *cells, double *values)
@@ -152,8 +157,10 @@ static Object *run(const Plan *p, Array *cells)
 {{
     Object *outs[{MOST_ARRAYS}], *found = 0;
     int64 count = 0;
+    Object *before = p->set ? begin_lines(p->set, p->usual, p->pages) : 0;
     for (; count < p->outs; count++)
         if (!(outs[count] = made(p, p->results + count, -1))) break;
+    if (before) end_lines(p->set, before);
     int64 taken = count == p->outs ? called(p, cells, outs) : -1;
     for (int64 i = 0; i < count && taken >= 0; i++)
         if (p->results[i].row) {{
@@ -223,18 +230,9 @@ def _fits() -> bool:
     return alike == (id(np.ndarray), x.ctypes.data, 2, x.shape, x.strides, id(np.dtype("float64")), 0x101)
 
 
-@cache
 def _maker() -> int:
-    """The address of PyArray_NewFromDescr, at its place in NumPy's table for C; 0 where it is not there."""
-    numpy_2, place = 0x02000000, 94
-    try:
-        table = ctypes.pythonapi.PyCapsule_GetPointer
-        table.restype, table.argtypes = ctypes.POINTER(ctypes.c_void_p), [ctypes.py_object, ctypes.c_char_p]
-        found = table(sys.modules["numpy._core._multiarray_umath"]._ARRAY_API, None)
-    except (KeyError, AttributeError, ValueError):
-        return 0
-    version = ctypes.CFUNCTYPE(ctypes.c_uint)(found[0] or 0)()
-    return (found[place] or 0) if version == numpy_2 else 0
+    """The address of PyArray_NewFromDescr, or 0."""
+    return entry_of(94)
 
 
 @cache
@@ -299,6 +297,7 @@ class Entry:
             i, constant = outer[place] if kind == 0 else (place, None)
             given += [3, id(constant)] if constant is not None else [kind, i]
         results: list[int] = []
+        large = any(math.prod(n) * dtype.itemsize >= result_memory.LARGE for n, dtype in plan.results())
         for (lengths, dtype), row in zip(plan.results(), plan.row_bytes(), strict=True):
             shape = (ctypes.c_int64 * max(len(lengths), 1))(*lengths)
             keep += [shape, dtype]
@@ -308,5 +307,6 @@ class Entry:
         address = ctypes.cast(function, ctypes.c_void_p).value or 0
         head = [address, ctypes.addressof(plan.variant.loops), *map(ctypes.addressof, parts[:3]), len(values),
                 len(plan.given), len(plan.rows), plan.size, self.single, plan.work > LONG,
-                _maker(), id(np.ndarray), id(np.float64), ctypes.addressof(parts[3])]  # fmt: skip
+                _maker(), id(np.ndarray), id(np.float64), ctypes.addressof(parts[3]),
+                *result_memory.handlers(large), result_memory.large_pages()]  # fmt: skip
         return bytes((ctypes.c_int64 * len(head))(*head)), tuple(keep)

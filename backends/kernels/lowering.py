@@ -42,7 +42,7 @@ class Lowering:
     head: what stands before all else; code: the statements being written.  env: where values are.  homes: the rows that
     computed arrays are written to, by name; others are written to scratch memory.  stored: names that need a place in
     memory.  few: the elements of arrays that have few.  in_place: those that are written onto their first argument.
-    looked_up: parts at places in an array that are not copied.
+    looked_up: parts at places in an array that are not copied.  repeated: arrays that are not made, of one number.
     multiplied: factors of products.  prefixes: by axes how many first
     elements are needed, where not all are.  taken: the variable for the number of steps of the loop that may end early.
     tiles: whether products may be made of tiles.  loops_open: of each loop being written the names that have a place
@@ -78,6 +78,7 @@ class Lowering:
         self.few: dict[str, list[Scalar]] = {}
         self.in_place: set[str] = set()
         self.looked_up: set[str] = set()
+        self.repeated: set[str] = set()
         self.prefixes: dict[Axes, Expr] = {}
         products = [n for n in walk(body.root.nodes) if isinstance(n, Product) and not n.as_they_lie]
         self.multiplied = {a for n in products for a in n.args}

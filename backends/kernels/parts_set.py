@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from scanopt.backends.kernels.bodies import walk
 from scanopt.backends.kernels.columns import Columns
 from scanopt.backends.kernels.folds import Folded
 from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Do, Point, Store, plus
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import SetItem
+from scanopt.backends.kernels.nodes import Fork, Map, Nested, Node, SetItem
 from scanopt.backends.kernels.places import part_of
 from scanopt.backends.kernels.rows import ReducedRows
 from scanopt.backends.kernels.stages import Fused, Stage, is_few, read_by
 from scanopt.backends.kernels.values import Array, Axes, Scalar, index, nest
 
-__all__ = ["part_to_set", "with_parts_set"]
+__all__ = ["part_to_set", "repeated_numbers", "with_parts_set"]
 
 AnyStage = Stage | Columns | Folded | ReducedRows
 
@@ -41,6 +42,20 @@ def with_parts_set(
             maker.filled.append(node)
             found.remove(node)
     return found
+
+
+def repeated_numbers(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> set[str]:
+    """The arrays that repeat a number, and only have parts of copies set: a copy repeats the number once more."""
+    found = {n.out for n in nodes if isinstance(n, Map) and n.op == "copy" and w.axes(n.out) and not w.axes(n.args[0])}
+    for n in walk(nodes):
+        if isinstance(n, Nested):
+            found -= {*(r.source for r in n.loop.reads), *(s.init for s in n.loop.states), n.loop.steps}
+            found -= {*(s.update for s in n.loop.states), *(k.value for k in n.loop.keeps)}
+        elif isinstance(n, Fork):
+            found -= {name for _, values in n.branch.sides for name in values}
+        else:
+            found -= {*(n.args[1:] if isinstance(n, SetItem) and n.dtype == w.dtype(n.args[0]) else n.args)}
+    return found - {*wanted}
 
 
 def _made(stage: AnyStage) -> set[str]:

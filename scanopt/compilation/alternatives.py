@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scanopt.analysis.counting import counting_inputs
-from scanopt.analysis.sizes import example_operands
+from scanopt.analysis.sizes import Sizes, example_operands
 from scanopt.array.op import Operand
 from scanopt.calculus.forms import TermGraph
 from scanopt.compilation.magnitudes import Magnitudes
@@ -71,8 +71,10 @@ def alternatives_of(plan: OptimizationPlan) -> Alternatives | None:
     if done.egraph.size > MANY:
         return None
     x = done.extraction
-    magnitudes = Magnitudes.of(done.egraph.inputs, counting_inputs(done.egraph, x.problem.sizes))
+    own = example_operands(done.egraph, plan.settings.example)
+    # The program as written was chosen from a graph of its own.
+    sizes = x.problem.sizes if x.problem.graph is done.egraph else Sizes(done.egraph, own)
+    magnitudes = Magnitudes.of(done.egraph.inputs, counting_inputs(done.egraph, sizes))
     if not magnitudes:
         return None
-    own = example_operands(done.egraph, plan.settings.example)
     return Alternatives(own, magnitudes, Forms.of(done.egraph, Chosen(x.problem.graph, x.choice, x.schedule, x.method)))
