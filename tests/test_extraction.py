@@ -390,8 +390,9 @@ def test_a_check_of_a_length_never_asks_for_that_length() -> None:
 
 
 @pytest.mark.parametrize("seed", [19, 71])
-def test_what_is_chosen_never_costs_more_than_what_was_written(seed: int) -> None:
+def test_what_is_chosen_never_costs_more_than_what_was_written(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Laws hide forms of these gradients behind others that are dearer at these sizes."""
+    monkeypatch.setattr("scanopt.extraction.extract._LEAST_SECONDS", 60.0)  # a proof of the optimum may take this long
     made = _with_gradients(built(generate(seed)))
     inputs = [x for x in made.values if x not in {*made.shared}]
     f = scanopt.function(inputs, made.outputs, on_unused_input="ignore")

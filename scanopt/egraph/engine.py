@@ -24,7 +24,8 @@ from typing import IO, Any
 from scanopt.calculus.ground import with_named_terms
 from scanopt.egraph import engine_process
 from scanopt.egraph.clearing import with_clearing
-from scanopt.egraph.engine_process import CHECK_FAILED, KEPT, receive, send
+from scanopt.egraph.engine_messages import receive, send
+from scanopt.egraph.engine_process import CHECK_FAILED, KEPT
 from scanopt.forks import STARTING
 
 __all__ = ["Engine", "EngineError", "RunReport", "TableRows", "begin_to_start", "take"]
@@ -232,13 +233,14 @@ class Engine:
         return [RunReport(*x) for *x, _ in self._process.ask("run", text)]
 
     def round(
-        self, facts: Sequence[tuple[str, bool]], more: str, counted: Sequence[str], most: int, read: float
+        self, facts: Sequence[tuple[str, bool, bool]], more: str, counted: Sequence[str], most: int, read: float
     ) -> tuple[RunReport, int, float]:
         """Run rulesets of facts, one after the other, then commands, in one request.
 
-        facts: with each ruleset whether it runs until nothing new follows.  Gives a report of it all, the number of
-        rows of the counted tables, and how many times the memory that the program takes is left.  Facts stop as well
-        with more rows than `most`, or less memory left than `read` times.  Raises as `run` does.
+        facts: with each ruleset whether it runs until nothing new follows, and whether all of them run again if it has
+        found something.  Gives a report of it all, the number of rows of the counted tables, and how many times the
+        memory that the program takes is left.  Facts stop as well with more rows than `most`, or less memory left than
+        `read` times.  Raises as `run` does.
         """
         report, rows, taken, left = self._process.ask("round", facts, more, counted, most, read)
         return RunReport(*report), rows, left / taken if taken else math.inf

@@ -1,8 +1,7 @@
 """The process in which egglog runs: it answers requests until its input ends.
 
 It is started by its path and imports nothing of the project.  Its arguments are the file of egglog's extension module,
-and the number of bytes that it may grow by before it is replaced.  Requests and answers are marshalled, each preceded
-by its length in eight bytes.
+and the number of bytes that it may grow by before it is replaced.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import datetime  # noqa: F401  # egglog asks for it when memory may be short, and tells of no MemoryError then
 import importlib.util
-import marshal
 import os
 import select
 import signal
@@ -36,9 +34,11 @@ def loaded(name: str, path: str) -> Any:
 if __package__:
     from scanopt.egraph import engine_additions as additions
     from scanopt.egraph import engine_memory as memory
+    from scanopt.egraph import engine_messages as messages
 else:  # started by its path
     here = os.path.dirname(os.path.abspath(__file__))
     memory = loaded("engine_memory", os.path.join(here, "engine_memory.py"))
+    messages = loaded("engine_messages", os.path.join(here, "engine_messages.py"))
     additions = loaded("engine_additions", os.path.join(here, "engine_additions.py"))
 
 KEPT = 3
@@ -220,30 +220,48 @@ class Worker:
             self._additions.restore()
 
     def round(
-        self, facts: Sequence[tuple[str, bool]], more: str, counted: Sequence[str], most: int, read: float
+        self, facts: Sequence[tuple[str, bool, bool]], more: str, counted: Sequence[str], most: int, read: float
     ) -> list[Any]:
         """Run rulesets of facts, then commands: a report of it all, rows of the counted tables, and memory.
 
-        Those that are to run until nothing new follows stop as well with more rows than `most`, or where less than
-        `read` times the memory taken is left.  Seconds are those of the commands.
+        Facts stop with more rows than `most`, or where less than `read` times the memory taken is left.  Seconds are
+        those of the commands.
         """
         reports: list[Any] = []
-        matches = 0
-        for ruleset, again in facts:
-            # The command, unlike `repeat` in a schedule, ends with the first run that finds nothing new.
-            runs = most_runs = _AT_ONCE if again else 1
-            while runs == most_runs:
-                (result,) = run(self._engine, f"(run {ruleset} {most_runs})")
-                reports.append(plain(result, timed=False))
-                runs = reports[-1][3] if again else 0
-                matches += sum(reports[-1][1].values())
-                if matches > _LOOK:
-                    matches = 0
-                    rows, *memory = self._counted(counted)
-                    if rows > most or memory[1] < read * memory[0]:
-                        break
+        seen = 0
+        for report in self._facts(facts):
+            reports.append(report)
+            seen += sum(report[1].values())
+            if seen > _LOOK:
+                seen = 0
+                if self._is_full(counted, most, read):
+                    break
         reports += self.run(more)
         return [together(reports), *self._counted(counted)]
+
+    def _facts(self, facts: Sequence[tuple[str, bool, bool]]) -> Iterator[Any]:
+        """Run rulesets of facts; the reports of that."""
+        found = True
+        while found:
+            found = False
+            for ruleset, again, terms in facts:
+                for report in self._runs(ruleset, again):
+                    found |= terms and any(report[1].values())
+                    yield report
+
+    def _runs(self, ruleset: str, again: bool) -> Iterator[Any]:
+        """Run a ruleset once, or until nothing new follows; the reports of it."""
+        runs = most = _AT_ONCE if again else 1
+        while runs == most:  # the command, unlike `repeat` in a schedule, ends with the first run that finds nothing
+            (result,) = run(self._engine, f"(run {ruleset} {most})")
+            report = plain(result, timed=False)
+            yield report
+            runs = report[3] if again else 0
+
+    def _is_full(self, counted: Sequence[str], most: int, read: float) -> bool:
+        """Whether there are too many rows, or there is too little memory left."""
+        rows, taken, left = self._counted(counted)
+        return rows > most or left < read * taken
 
     def _counted(self, names: Sequence[str]) -> tuple[int, int, int]:
         rows = run(self._engine, " ".join(f"(print-size {name})" for name in names))
@@ -335,7 +353,8 @@ def serve(bindings: str, spare: int) -> None:
     os.dup2(2, 1)  # nothing that is printed gets between the answers
     threading.Thread(target=end_with, args=(0,), daemon=True).start()
     with ending():
-        Server(loaded("egglog.bindings", bindings), spare, partial(receive, 0), partial(send, out)).serve()
+        told, tell = partial(messages.receive, 0), partial(messages.send, out)
+        Server(loaded("egglog.bindings", bindings), spare, told, tell).serve()
 
 
 def answered(ask: Callable[..., Any], *args: Any) -> tuple[str, Any]:
@@ -362,32 +381,6 @@ def end_with(file: int) -> None:
         waiting.register(file, 0)  # told even so
         waiting.poll()
         os._exit(0)
-
-
-def send(file: int, message: Any) -> None:
-    """Write a message."""
-    data = marshal.dumps(message)
-    for part in (len(data).to_bytes(8, "little"), data):
-        view = memoryview(part)
-        while view:
-            view = view[os.write(file, view) :]
-
-
-def receive(file: int) -> Any:
-    """Read a message; None at the end of the input."""
-    size = _read(file, 8)
-    data = _read(file, int.from_bytes(size, "little")) if size else b""
-    return marshal.loads(data) if data else None
-
-
-def _read(file: int, size: int) -> bytes:
-    """Read that many bytes; none if the input ends before."""
-    out = bytearray()
-    while len(out) < size:
-        if not (part := os.read(file, min(size - len(out), 1 << 24))):
-            return b""
-        out += part
-    return bytes(out)
 
 
 if __name__ == "__main__":
