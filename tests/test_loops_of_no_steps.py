@@ -242,3 +242,15 @@ def test_what_does_not_run_has_no_value_that_laws_could_name() -> None:
         out, _ = scanopt.scan(last, outputs_info=start, n_steps=0)
         f = scanopt.function([rows], out, fp="exact", on_unused_input="ignore")
         assert f(np.ones((2, 2))).shape == f.unoptimized(np.ones((2, 2))).shape == (0, *start.type.shape)
+
+
+@pytest.mark.parametrize("read", [lambda v, w, k: v[::k], lambda v, w, k: w[::k], lambda v, w, k: v + w[::k].sum()])
+@pytest.mark.parametrize("fp", ["exact", "reassoc"])
+def test_a_part_with_steps_of_0_is_an_error_only_where_a_step_is_taken(read: Any, fp: str) -> None:
+    rows, w, k = T.dmatrix("rows"), T.dvector("w"), T.constant(0)
+    found, _ = scanopt.scan(lambda v, w: read(v, w, k), sequences=rows, non_sequences=w)
+    f = scanopt.function([rows, w], found, fp=fp, on_unused_input="ignore")
+    none = np.zeros((0, 3))
+    np.testing.assert_array_equal(f(none, np.ones(3)), f.unoptimized(none, np.ones(3)))
+    with pytest.raises(ValueError, match="slice step cannot be zero"):
+        f(np.zeros((2, 3)), np.ones(3))

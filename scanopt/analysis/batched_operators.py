@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.op import Op, Operand
+from scanopt.array.op import Op, Operand, step_of
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, Variable
 from scanopt.calculus.forms import Operator
@@ -42,7 +42,8 @@ def recipe(operator: Operator, args: Sequence[Operand]) -> Expansion | None:
 @lru_cache(maxsize=10_000)
 def _recipe(operator: Operator, types: tuple[tuple[str, int], ...]) -> Expansion | None:
     args = [Variable(TensorType(d, (None,) * n)) for d, n in types]
-    out = _apply(operator, args)
+    with step_of(Operand("int64", ())):  # there may be no row for which it runs
+        out = _apply(operator, args)
     return None if out is None else _listed(args, out)
 
 

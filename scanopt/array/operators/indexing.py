@@ -348,7 +348,7 @@ def may_miss(op: Op) -> bool:
     index = op.options["index"]
     if index == ("mask",):
         return False
-    return any(e[3] == "in" if _is_slice(e) else e != "newaxis" for e in index)
+    return any(e[3] in ("in", 0) if _is_slice(e) else e != "newaxis" for e in index)
 
 
 def _depends_on_values(op: Op) -> bool:
