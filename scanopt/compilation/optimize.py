@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -109,9 +110,17 @@ class Asking(Protocol):
 
 
 def _saturated(
-    program: Encoded, laws: Sequence[Law], settings: Settings, looks: list[Look] | None, asking: Asking | None
+    program: Encoded,
+    laws: Sequence[Law],
+    settings: Settings,
+    looks: list[Look] | None,
+    asking: Asking | None,
+    meanwhile: Callable[[], object],
 ) -> tuple[float, Saturation, TermGraph]:
-    """The seconds until a program is loaded, how saturation went, and the e-graph."""
+    """The seconds until a program is loaded, how saturation went, and the e-graph.
+
+    meanwhile: what this process does while laws run.
+    """
     known: set[Given] = set()
     found: tuple[float, Saturation, TermGraph] | None = None
     text = program
@@ -124,7 +133,7 @@ def _saturated(
                 break
             engine.load()
             loaded = time.perf_counter() - start
-            saturation = engine.saturate(settings.limits, settings.schedule)
+            saturation = engine.saturate(settings.limits, settings.schedule, meanwhile=meanwhile)
             if asking is not None:
                 asking.ask(engine, saturation)
             back, graph = engine.read_back()
@@ -159,14 +168,15 @@ def optimize(
     """
     start = time.perf_counter()
     looks: list[Look] | None = [] if noted else None
-    loading, saturation, graph = _saturated(program, laws, settings, looks, asking)
+    known = _Known()
+    as_it_is = cache(lambda: the_only_choice(known.problem(program, settings)))
+    loading, saturation, graph = _saturated(program, laws, settings, looks, asking, as_it_is)
     saturated = time.perf_counter()
     if before is not None and before.egraph.same(graph):
         extraction, written, budget, graph = before.extraction, before.written, before.budget, before.egraph
         looks = looks and [*looks[:-1], replace(looks[-1], graph=graph)]
     else:
-        known = _Known()
-        written = the_only_choice(known.problem(program, settings))
+        written = as_it_is()
         extraction, budget = _extracted(written, graph, settings, known)
     extracted = time.perf_counter()
     loaded = start + loading

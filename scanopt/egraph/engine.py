@@ -16,7 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.machinery import PathFinder
 from typing import IO, Any
@@ -233,16 +233,24 @@ class Engine:
         return [RunReport(*x) for *x, _ in self._process.ask("run", text)]
 
     def round(
-        self, facts: Sequence[tuple[str, bool, bool]], more: str, counted: Sequence[str], most: int, read: float
+        self,
+        facts: Sequence[tuple[str, bool, bool]],
+        more: str,
+        counted: Sequence[str],
+        most: int,
+        read: float,
+        meanwhile: Callable[[], object] = lambda: None,
     ) -> tuple[RunReport, int, float]:
         """Run rulesets of facts, one after the other, then commands, in one request.
 
         facts: with each ruleset whether it runs until nothing new follows, and whether all of them run again if it has
         found something.  Gives a report of it all, the number of rows of the counted tables, and how many times the
         memory that the program takes is left.  Facts stop as well with more rows than `most`, or less memory left than
-        `read` times.  Raises as `run` does.
+        `read` times.  meanwhile: what this process does while that runs.  Raises as `run` does.
         """
-        report, rows, taken, left = self._process.ask("round", facts, more, counted, most, read)
+        self._process.tell("round", facts, more, counted, most, read)
+        meanwhile()
+        report, rows, taken, left = self._process.last()
         return RunReport(*report), rows, left / taken if taken else math.inf
 
     def holds(self, query: str) -> bool:

@@ -102,6 +102,7 @@ class EGraph:
         self._dtypes = list(dict.fromkeys(t.dtype for t in program.types.values()))
         self._notes = Notes(self.laws) if noted else None
         self._rounds = 0
+        self._meanwhile: Callable[[], object] = lambda: None
         self._given: tuple[Rows, list[Given]] | None = None
         self._first: dict[str, int] = {}  # if noted, by law the round in which it first found something
         begin_to_start()
@@ -192,11 +193,19 @@ class EGraph:
 
     # Saturation
 
-    def saturate(self, limits: Limits | None = None, schedule: Schedule = EVERYTHING, sought: str = "") -> Saturation:
+    def saturate(
+        self,
+        limits: Limits | None = None,
+        schedule: Schedule = EVERYTHING,
+        sought: str = "",
+        meanwhile: Callable[[], object] = lambda: None,
+    ) -> Saturation:
         """Run facts and laws in rounds until nothing new is found, a limit is hit, or the schedule ends.
 
-        sought: a law; rounds end as soon as it has found something.
+        sought: a law; rounds end as soon as it has found something.  meanwhile: what this process does during the first
+        round.
         """
+        self._meanwhile = meanwhile
         return run_schedule(schedule, self.laws, self.round, limits or Limits(), self.program.size, sought)
 
     def round(self, names: frozenset[str]) -> Round:
@@ -230,7 +239,8 @@ class EGraph:
         commands = "" if self._notes is None else NOTE_FACTS
         commands += f"\n(run {laws} 1)" if laws else ""
         with _typed():
-            report, size, self._room = self._engine.round(self._running.facts, commands, _FORMS, most, READ)
+            meanwhile, self._meanwhile = self._meanwhile, lambda: None
+            report, size, self._room = self._engine.round(self._running.facts, commands, _FORMS, most, READ, meanwhile)
         return report, size
 
     def size(self) -> int:
