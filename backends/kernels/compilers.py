@@ -18,10 +18,12 @@ __all__ = ["Compiler", "compiler"]
 
 NAMES = ("cc", "gcc", "clang")
 FLAGS = (
-    "-O3", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing", "-fno-math-errno", "-fPIC", "-shared", "-w",
+    "-O3", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing", "-fno-math-errno", "-fno-tree-slp-vectorize",
+    "-fPIC", "-shared", "-w",
 )  # fmt: skip
 """No rounding is left to the compiler: no contraction, no other order of sums.  Integers wrap.  With
--fno-trapping-math gcc makes a cast to an integer and back a truncation, which keeps the sign of -0.5."""
+-fno-trapping-math gcc makes a cast to an integer and back a truncation, which keeps the sign of -0.5.  Where a
+difference and a sum of products stand side by side, gcc 12 contracts both as it makes one vector of them."""
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,7 @@ typedef void inner(char **, const int64 *, const int64 *, void *);
 #define ANY_ORDER _Pragma("GCC ivdep")
 #define UNROLLED _Pragma("GCC unroll 8")
 #endif
+#define ONE_BY_ONE __asm__ volatile ("");
 """
 
 
@@ -176,6 +177,8 @@ class Printer:
         yield f"{space}}}"
 
     def _body(self, body: tuple[Stmt, ...], depth: int) -> Iterator[str]:
+        if sum(isinstance(x, Store) and _apart(x.index) for x in body) > 1:
+            yield "    " * (depth + 1) + "ONE_BY_ONE"  # of what stands side by side, gcc 12 contracts products
         for stmt in body:
             yield from self.statement(stmt, depth + 1)
 
@@ -207,6 +210,18 @@ def _hands_on(body: tuple[Stmt, ...]) -> bool:
         return False
     moved = {x.name: x.value for x in body if isinstance(x, Set)}
     return any(isinstance(value, Var) and value.name in moved for value in moved.values())
+
+
+def _apart(index: Expr) -> bool:
+    """Whether what is stored there lies apart from what the next run of a loop stores, by a number."""
+    match index:
+        case Lit():
+            return True
+        case Do(op="multiply", args=(_, Lit())):
+            return True
+        case Do(op="add", args=args):
+            return any(map(_apart, args)) and not any(isinstance(a, Var) for a in args)
+    return False
 
 
 def _power_of_two(x: float) -> bool:
