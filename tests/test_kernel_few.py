@@ -32,3 +32,49 @@ def test_columns_of_rows_are_not_contracted(count: int) -> None:
     x = T.stack([w[..., 0] * w[..., 1] - w[..., 0], w[..., 0] * w[..., 1] + w[..., 1]] * (count // 2), axis=2)
     f = scanopt.function([w], x, fp="exact", backend="c")
     exact_kernel(f, [RNG.normal(size=(30, 5, 2))])
+
+
+LAYOUTS = {
+    "matrices": lambda x, a: T.dot(a, x),
+    "a row by a matrix": lambda x, a: T.dot(x[0], a) * x,
+    "a matrix by a column": lambda x, a: T.dot(a, x[:, 0])[:, None] * x,
+    "a matrix turned": lambda x, a: T.dot(a.T, x),
+    "rows": lambda x, a: T.dot(x[0], x[-1]) * a,
+    "a matrix and itself": lambda x, a: T.dot(x, x) + T.dot(x, x.T),
+    "of sums": lambda x, a: T.dot(x + a, x - a),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("n", [2, 3, 4, 6])
+def test_small_products_are_written_out(layout: str, n: int, dtype: str) -> None:
+    x, a, steps = T.matrix("x", dtype), T.tensor3("a", dtype), T.lscalar("n")
+    found, _ = scanopt.scan(lambda a, x: x / 2 + LAYOUTS[layout](x, a), sequences=a, outputs_info=x, n_steps=steps)
+    f = scanopt.function([x, a, steps], found, fp="exact", backend="c")
+    values = [RNG.normal(size=shape).astype(dtype) for shape in ((n, n), (20, n, n))]
+    exact_kernel(f, [*values, 20])
+    values[0][0] = -0.0
+    values[1][:, 1] = RNG.choice(np.array([0.0, -0.0, 1.0, np.inf, np.nan], dtype), (20, n))
+    exact_kernel(f, [*values, 20])
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_small_products_of_arrays_that_are_not_packed(turned: bool) -> None:
+    """Where rounding is free, what a call is given lies as it does: a kernel has the bits of array steps for all."""
+    x, a, n = T.dvector("x"), T.dmatrix("a"), T.lscalar("n")
+    found, _ = scanopt.scan(lambda x, a: T.dot(a, x) / T.sum(x), outputs_info=x, non_sequences=a, n_steps=n)
+    f, plain = (scanopt.function([x, a, n], found, backend=b, cost="numpy") for b in ("c", "numpy"))
+    a_value = RNG.normal(size=(4, 4)) ** 2
+    values = [RNG.normal(size=4) ** 2, a_value.T if turned else a_value, 30]
+    np.testing.assert_array_equal(f(*values), plain(*values))
+    assert "1 of 1 kernels" in str(f.kernels[0])
+
+
+def test_orders_that_are_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where NumPy adds in an order that is not among those tried, its loop is called."""
+    monkeypatch.setattr("scanopt.backends.kernels.small_products.orders_of", lambda *_: None)
+    x, a = T.dmatrix("x"), T.dtensor3("a")
+    found, _ = scanopt.scan(lambda a, x: T.dot(a, x), sequences=a, outputs_info=x)
+    f = scanopt.function([x, a], found, fp="exact", backend="c")
+    assert "F[0]" in exact_kernel(f, [RNG.normal(size=(3, 3)), RNG.normal(size=(10, 3, 3))])

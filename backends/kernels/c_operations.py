@@ -46,7 +46,7 @@ INFIX: dict[str, dict[str, str]] = {
 
 BUILTIN = {
     "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint", "fabs": "fabs",
-    "absolute": "fabs", "copysign": "copysign",
+    "absolute": "fabs", "copysign": "copysign", "fma": "fma",
 }  # fmt: skip
 """Functions of C on floats that round once at most."""
 

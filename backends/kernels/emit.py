@@ -40,7 +40,9 @@ from scanopt.backends.kernels.ir import (
 )  # fmt: skip
 from scanopt.backends.kernels.lookups import copy_one_by_one, looked_up, write_lookup, write_scatter
 from scanopt.backends.kernels.lowering import Lowering, number_of, operation
-from scanopt.backends.kernels.nodes import Call, Fork, Map, Nested, Node, NoForm, Reduce, Running, Scatter, SumTo, Take
+from scanopt.backends.kernels.nodes import (
+    Call, Fork, Map, Nested, Node, NoForm, Product, Reduce, Running, Scatter, SumTo, Take,
+)  # fmt: skip
 from scanopt.backends.kernels.parts_set import part_to_set, repeated_numbers, with_parts_set
 from scanopt.backends.kernels.prefixes import prefix_of
 from scanopt.backends.kernels.reductions import reduced
@@ -48,6 +50,7 @@ from scanopt.backends.kernels.row_results import with_traces_computed
 from scanopt.backends.kernels.row_sources import with_rows_computed
 from scanopt.backends.kernels.rows import ReducedRows, with_rows, write_rows
 from scanopt.backends.kernels.runs import row_of_lookups
+from scanopt.backends.kernels.small_products import known_sums
 from scanopt.backends.kernels.stages import Fused, Stage, is_few, stages_of, stored, without_joins
 from scanopt.backends.kernels.values import Array, Axes, Scalar, element_of, index, nest, packed
 
@@ -60,7 +63,8 @@ def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
     stages = stages_of(nodes, w.lengths.axes, wanted)
     if w.body.whole:
         stages = without_joins(stages, w.lengths.axes, wanted)
-    w.stored |= stored(stages, wanted, w.lengths.axes)
+    written_out = {n.out for n in nodes if isinstance(n, Product) and known_sums(n, w)}
+    w.stored |= stored(stages, wanted, w.lengths.axes, written_out)
     folded = with_folds(with_columns(stages, wanted), wanted, w) if w.body.whole else stages
     if not w.device:
         folded = with_rows_computed(with_traces_computed(folded, wanted, w), wanted, w)

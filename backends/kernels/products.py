@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from scanopt.backends.kernels.emit import written
-from scanopt.backends.kernels.ir import ONE, ZERO, Do, Expr, If, Inner, Lit, Load, Stmt, Var, plus, times
+from scanopt.backends.kernels.ir import ONE, ZERO, Do, Expr, If, Inner, Lit, Load, Stmt, Store, Var, plus, times
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Product
 from scanopt.backends.kernels.recipe import Given, Number, Tiling
+from scanopt.backends.kernels.small_products import known_sums, write_out
 from scanopt.backends.kernels.tiles import SPACE
 from scanopt.backends.kernels.values import Array, packed
 
@@ -19,9 +20,20 @@ Strides = tuple[Expr, ...]
 
 @written.register(Product)
 def _product(node: Product, w: Lowering) -> None:
+    """A small product is written out where the order of its sums is known."""
+    if sums := known_sums(node, w):
+        write_out(node, sums, _packed(node, w), lambda out: _called(node, out, w), w)
+        return
+    out = w.place(node.out) if w.axes(node.out) else w.cell(node.dtype)
+    _called(node, out, w)
+    if not w.axes(node.out):
+        w.let(node.out, Load(out, ZERO, node.dtype), node.dtype)
+
+
+def _called(node: Product, out: str, w: Lowering) -> None:
     """NumPy's loop takes matrices: a vector is one row on the left, one column on the right."""
     item = _item(node.dtype)
-    (a, b), out_axes = node.args, w.axes(node.out)
+    a, b = node.args
     left, strides_a = _factor(w, a, node)
     right, strides_b = _factor(w, b, node)
     axes_a, axes_b = w.axes(a), w.axes(b)
@@ -31,7 +43,6 @@ def _product(node: Product, w: Lowering) -> None:
         strides_a = (times(axes_a[0], item), strides_a[0])
     if len(axes_b) == 1:
         strides_b = (strides_b[0], item)
-    out = w.place(node.out) if out_axes else w.cell(node.dtype)
     strides = (ZERO, ZERO, ZERO, *strides_a, *strides_b, times(columns, item), item)
     slot = w.slot("matmul", (node.dtype,) * 3)
     plain = Inner(slot, (left, right, out), (ONE, rows, axes_a[-1], columns), strides)
@@ -39,8 +50,19 @@ def _product(node: Product, w: Lowering) -> None:
         w.code.append(_tiled(node, (left, right, out), (strides_a, strides_b), plain, w))
     else:
         w.code.append(plain)
-    if not out_axes:
-        w.let(node.out, Load(out, ZERO, node.dtype), node.dtype)
+
+
+def _packed(node: Product, w: Lowering) -> Expr | None:
+    """Whether factors that are taken as they lie are packed; None where none are."""
+    test: Expr | None = None
+    for name in node.args:
+        if w.body.exact or name not in w.body.outer:
+            continue
+        _, strides = _factor(w, name, node)
+        for found, want in zip(strides, packed(w.axes(name)), strict=True):
+            one = Do("equal", (found, times(want, _item(node.dtype))), "bool", "int64")
+            test = one if test is None else Do("bitwise_and", (test, one), "bool", "bool")
+    return test
 
 
 def _item(dtype: str) -> Lit:
@@ -50,6 +72,10 @@ def _item(dtype: str) -> Lit:
 def _factor(w: Lowering, name: str, node: Product) -> tuple[str, Strides]:
     """A pointer to a factor, and its strides in bytes; where rounding is free, an outer one is taken as it lies."""
     axes, dtype = w.axes(name), node.dtype
+    if name in w.few and name not in w.env:
+        pointer = w.scratch(dtype, axes)
+        w.code += [Store(pointer, Lit(i), x.value) for i, x in enumerate(w.few[name])]
+        return pointer, tuple(times(s, _item(dtype)) for s in packed(axes))
     if node.as_they_lie:
         value = w.value(name)
         assert isinstance(value, Array)

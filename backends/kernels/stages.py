@@ -8,7 +8,7 @@ from math import prod
 from typing import Protocol
 
 from scanopt.backends.kernels.ir import Expr, Lit
-from scanopt.backends.kernels.nodes import Join, Length, Map, Node, Reshape, SetItem, Setting, Take, View
+from scanopt.backends.kernels.nodes import Join, Length, Map, Node, Product, Reshape, SetItem, Setting, Take, View
 
 __all__ = ["Fused", "Stage", "is_element", "is_few", "read_by", "stages_of", "stored", "without_joins"]
 
@@ -119,11 +119,15 @@ def _takes(stage: Stage, axes: Axes) -> bool:
     return isinstance(stage, Fused) and stage.axes == axes
 
 
-def stored(stages: Sequence[Stage], wanted: Collection[str], axes: Mapping[str, Axes]) -> set[str]:
-    """The names of fused nodes and of joined numbers that need a place in memory.  wanted: those needed after the step.
+def stored(
+    stages: Sequence[Stage], wanted: Collection[str], axes: Mapping[str, Axes], written_out: Collection[str]
+) -> set[str]:
+    """The names of fused nodes, joined numbers and small products that need a place in memory.
 
-    Of an array of few elements, each may be a variable: so it is for operations over such arrays, and for single
-    elements that are taken of it.
+    Of an array of few elements, each may be a variable: so it is for operations over such arrays, for single elements
+    that are taken of it, and for products that are written out.
+
+    wanted: those needed after the step.  written_out: the names of these products.
     """
     found = set(wanted)
     for stage in stages:
@@ -131,10 +135,12 @@ def stored(stages: Sequence[Stage], wanted: Collection[str], axes: Mapping[str, 
             mine = {n.out for n in stage.nodes}
             given = read_by(stage) - mine
             found |= {a for a in given if not is_few(stage.axes) or axes[a] != stage.axes}
+        elif isinstance(stage, Product) and stage.out in written_out:
+            found |= {a for a in stage.args if not is_few(axes[a])}
         elif not (isinstance(stage, View) and is_element(stage) and is_few(axes[stage.args[0]])):
             found |= set(stage.args)
     joined = {s.out for s in stages if isinstance(s, Join) and s.new and is_few(axes[s.out])}
-    return found & ({n.out for s in stages if isinstance(s, Fused) for n in s.nodes} | joined)
+    return found & ({n.out for s in stages if isinstance(s, Fused) for n in s.nodes} | joined | {*written_out})
 
 
 def without_joins(stages: Sequence[Stage], axes: Mapping[str, Axes], wanted: Collection[str]) -> list[Stage]:

@@ -12,8 +12,7 @@ trial, for each product of a plan, and so is which of the two takes less time (`
 from __future__ import annotations
 
 import ctypes
-from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from time import perf_counter
@@ -22,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from scanopt.backends.kernels.build import Build
-from scanopt.backends.kernels.numpy_loops import inner_loop
 from scanopt.backends.kernels.print_c import NAME
+from scanopt.backends.kernels.trials import PlainProduct, call_of, values_of
 
 __all__ = [
     "FUNCTIONS",
@@ -200,7 +199,7 @@ def agree(tiles: TiledProduct) -> bool:
     if large or symmetric or min(m, k, n) < 1 or min(*tiles.left, *tiles.right) < 1:
         return False
     trial = ProductTrial(tiles)
-    return all(trial.agree(*values) for values in _values(tiles))
+    return all(trial.agree(*values) for values in values_of(tiles.dtype, tiles.dims))
 
 
 @lru_cache(maxsize=1_000)
@@ -210,41 +209,17 @@ def faster(tiles: TiledProduct) -> bool:
     return trial.seconds(trial.tiled) < trial.seconds(trial.plain)
 
 
-def _values(tiles: TiledProduct) -> Iterator[tuple[Any, Any]]:
-    """Elements that tell orders and ways of rounding apart: of all sizes, tiny ones, and those that are no numbers."""
-    rng = np.random.default_rng(0)
-    m, k, n = tiles.dims
-    tiny = float(np.finfo(tiles.dtype).tiny) ** 0.5
-
-    def normal(shape: tuple[int, int], spread: int = 0) -> Any:
-        return rng.normal(size=shape) * 10.0 ** rng.integers(-spread, spread + 1, shape)
-
-    yield normal((m, k)), normal((k, n))
-    yield normal((m, k), 3), normal((k, n), 3)
-    yield normal((m, k), 2) * tiny, normal((k, n), 2) * tiny
-    odd = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan])
-    yield rng.choice(odd, (m, k)), normal((k, n))
-    yield normal((m, k)), rng.choice(odd, (k, n))
-    yield rng.choice(odd[:4], (m, k)), rng.choice(odd[:4], (k, n))
-
-
-class ProductTrial:
+class ProductTrial(PlainProduct):
     """Memory for two matrices and two results, and both ways from the former to the latter."""
 
     def __init__(self, tiles: TiledProduct) -> None:
-        self.tiles = tiles
         (m, k, n), dtype = tiles.dims, tiles.dtype
-        item = np.dtype(dtype).itemsize
-        self.a, self.b = _matrix(dtype, (m, k), tiles.left), _matrix(dtype, (k, n), tiles.right)
-        self.panels = np.empty(k * (n + SPACE // item), dtype)
-        self.outs = [np.empty((m, n), dtype) for _ in range(2)]
-        slots = inner_loop("matmul", (dtype,) * 3)
-        assert slots is not None
-        matmul, data = slots
-        strides = (0, 0, 0, *tiles.left, *tiles.right, n * item, item)
-        self.plain = _call(matmul, (self.a, self.b, self.outs[0]), (1, m, k, n), strides, data)
-        self.laid = _call(address("panels", dtype), (self.b, self.panels), (k, n), tiles.right)
-        self.multiplied = _call(address("product", dtype), (self.a, self.panels, self.outs[1]), (m, k, n), tiles.left)
+        super().__init__(dtype, tiles.dims, tiles.left, tiles.right)
+        self.tiles = tiles
+        self.panels = np.empty(k * (n + SPACE // np.dtype(dtype).itemsize), dtype)
+        self.other = np.empty((m, n), dtype)
+        self.laid = call_of(address("panels", dtype), (self.b, self.panels), (k, n), tiles.right)
+        self.multiplied = call_of(address("product", dtype), (self.a, self.panels, self.other), (m, k, n), tiles.left)
 
     def tiled(self) -> None:
         """As tiles, with what belongs to each step."""
@@ -254,12 +229,11 @@ class ProductTrial:
 
     def agree(self, a: Any, b: Any) -> bool:
         """Whether both give the same bits; NaNs count as equal."""
-        with np.errstate(all="ignore"):
-            self.a[...], self.b[...] = a, b
+        self.put(a, b)
         self.laid()
         self.multiplied()
         self.plain()
-        x, y = self.outs
+        x, y = self.out, self.other
         same = x.view(f"u{x.itemsize}") == y.view(f"u{y.itemsize}")
         return bool(np.all(same | (np.isnan(x) & np.isnan(y))))
 
@@ -272,24 +246,3 @@ class ProductTrial:
             way()
             found.append(perf_counter() - start)
         return min(found)
-
-
-def _matrix(dtype: str, shape: tuple[int, int], strides: tuple[int, int]) -> Any:
-    """A matrix that lies so in memory."""
-    item = np.dtype(dtype).itemsize
-    size = sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) + item
-    memory = np.zeros(-(-size // item), dtype)
-    return np.lib.stride_tricks.as_strided(memory, shape, strides)
-
-
-def _call(
-    function: int, arrays: Sequence[Any], dims: Sequence[int], strides: Sequence[int], data: int = 0
-) -> Callable[[], None]:
-    """An inner loop with what it is given."""
-    made = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(function)
-    given = [array("Q", [x.ctypes.data for x in arrays]), array("q", dims), array("q", strides)]
-
-    def call() -> None:
-        made(*(x.buffer_info()[0] for x in given), data)
-
-    return call

@@ -1,0 +1,111 @@
+"""Small products of matrices and vectors, written out: without a call, in the order in which NumPy adds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product as pairs
+
+import numpy as np
+
+from scanopt.backends.kernels.ir import ONE, Declare, Do, Expr, If, Let, Lit, Load, Set, Store, Var
+from scanopt.backends.kernels.lowering import Lowering
+from scanopt.backends.kernels.nodes import Product
+from scanopt.backends.kernels.orders import FusedSum, OneProduct, Order, SumOfTwo, orders_of
+from scanopt.backends.kernels.stages import is_few
+from scanopt.backends.kernels.values import Array, Scalar
+
+__all__ = ["known_sums", "write_out"]
+
+MOST = 64
+"""Multiplications of a product that is written out, at most."""
+Sums = tuple[Order, ...]
+Call = Callable[[str], None]
+"""Writes the call of NumPy's loop, by where its result is to be."""
+
+
+def known_sums(node: Product, w: Lowering) -> Sums | None:
+    """Of a small product of packed factors the order of the sum that each element is; None for others.
+
+    Programs in which rounding is free take arrays that they are given as they lie: calls show if these are packed.
+    """
+    dims = _dims(node, w)
+    fits = w.tiles and not node.as_they_lie and node.dtype in ("float32", "float64")
+    if dims is None or not fits or any(w.dtype(x) != node.dtype for x in node.args):
+        return None
+    _, k, n = dims
+    item = np.dtype(node.dtype).itemsize
+    return orders_of(node.dtype, dims, (k * item, item), (n * item, item))
+
+
+def _dims(node: Product, w: Lowering) -> tuple[int, int, int] | None:
+    """m, k and n of a small product."""
+    a, b = (w.axes(x) for x in node.args)
+    lengths = (a[0] if len(a) == 2 else ONE, a[-1], b[1] if len(b) == 2 else ONE)
+    found = [int(n.value) for n in lengths if isinstance(n, Lit)]
+    if len(found) < len(lengths) or found[0] * found[1] * found[2] > MOST:
+        return None
+    return found[0], found[1], found[2]
+
+
+def write_out(node: Product, sums: Sums, packed: Expr | None, call: Call, w: Lowering) -> None:
+    """Write a product out.
+
+    packed: whether the factors are, where that is not certain: if they are not, NumPy's loop is called.
+    """
+    values = _values(node, sums, w)
+    if packed is None:
+        names = [w.fresh("v") for _ in values]
+        w.code += [Let(name, x, node.dtype) for name, x in zip(names, values, strict=True)]
+    else:
+        names = [w.variable(node.dtype) for _ in values]
+        here = tuple(Set(name, x) for name, x in zip(names, values, strict=True))
+        cells = w.fresh("c")
+        w.head.append(Declare(cells, node.dtype, elements=len(values)))
+        with w.into([]) as there:
+            call(cells)
+            there += [Set(name, Load(cells, Lit(i), node.dtype)) for i, name in enumerate(names)]
+        w.code.append(If(packed, here, tuple(there)))
+    _named(node, [Scalar(Var(name, node.dtype), node.dtype) for name in names], w)
+
+
+def _named(node: Product, found: list[Scalar], w: Lowering) -> None:
+    """Give the elements of a product its name."""
+    if not w.axes(node.out):
+        w.env[node.out] = found[0]
+    elif is_few(w.axes(node.out)):
+        w.keep_few(node.out, found)
+    else:
+        pointer = w.place(node.out)
+        w.code += [Store(pointer, Lit(i), x.value) for i, x in enumerate(found)]
+
+
+def _values(node: Product, sums: Sums, w: Lowering) -> list[Expr]:
+    """The elements of a product, row by row."""
+    m, k, n = _dims(node, w) or (0, 0, 0)
+    left, right = (_elements(name, w) for name in node.args)
+    return [
+        _sum(order, left[i * k : i * k + k], right[j::n], node.dtype)
+        for order, (i, j) in zip(sums, pairs(range(m), range(n)), strict=True)
+    ]
+
+
+def _elements(name: str, w: Lowering) -> list[Expr]:
+    """The elements of a factor."""
+    if name in w.few:
+        return [x.value for x in w.few[name]]
+    lengths = [int(n.value) for n in w.axes(name) if isinstance(n, Lit)]
+    value = w.value(name)
+    assert isinstance(value, Array)
+    return [value.at(tuple(map(Lit, place)), value.axes) for place in np.ndindex(*lengths)]
+
+
+def _sum(order: Order, x: Sequence[Expr], y: Sequence[Expr], dtype: str) -> Expr:
+    """A sum of products.  x, y: the factors of each."""
+    match order:
+        case OneProduct(place=i):
+            return Do("multiply", (x[i], y[i]), dtype, dtype)
+        case FusedSum(place=i, sum=rest):
+            return Do("fma", (x[i], y[i], _sum(rest, x, y, dtype)), dtype, dtype)
+        case SumOfTwo(left=a, right=b):
+            return Do("add", (_sum(a, x, y, dtype), _sum(b, x, y, dtype)), dtype, dtype)
+    return Lit(0.0, dtype)

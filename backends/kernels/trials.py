@@ -1,0 +1,81 @@
+"""Products of matrices by NumPy's inner loop, for elements that tell orders of additions and ways of rounding apart."""
+
+from __future__ import annotations
+
+import ctypes
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from scanopt.backends.kernels.numpy_loops import inner_loop
+
+__all__ = ["PlainProduct", "call_of", "matrix_of", "values_of"]
+
+
+def values_of(dtype: str, dims: tuple[int, int, int], seed: int = 0) -> Iterator[tuple[Any, Any]]:
+    """Two matrices at a time: elements of all sizes, tiny ones, and those that are no numbers.  dims: m, k and n."""
+    rng = np.random.default_rng(seed)
+    m, k, n = dims
+    tiny = float(np.finfo(dtype).tiny) ** 0.5
+
+    def normal(shape: tuple[int, int], spread: int = 0) -> Any:
+        return (rng.normal(size=shape) * 10.0 ** rng.integers(-spread, spread + 1, shape)).astype(dtype)
+
+    yield normal((m, k)), normal((k, n))
+    yield normal((m, k), 3), normal((k, n), 3)
+    yield (normal((m, k), 2) * tiny).astype(dtype), (normal((k, n), 2) * tiny).astype(dtype)
+    odd = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan], dtype)
+    yield rng.choice(odd, (m, k)), normal((k, n))
+    yield normal((m, k)), rng.choice(odd, (k, n))
+    yield rng.choice(odd[:4], (m, k)), rng.choice(odd[:4], (k, n))
+    yield np.full((m, k), -0.0, dtype), abs(normal((k, n)))
+    yield np.full((m, k), tiny**1.9, dtype), -abs(normal((k, n))) * np.full((k, n), tiny, dtype)
+
+
+class PlainProduct:
+    """Memory for two matrices and their product.  dims: m, k and n; left, right: strides in bytes."""
+
+    def __init__(self, dtype: str, dims: tuple[int, int, int], left: tuple[int, int], right: tuple[int, int]) -> None:
+        m, k, n = dims
+        item = np.dtype(dtype).itemsize
+        self.a, self.b = matrix_of(dtype, (m, k), left), matrix_of(dtype, (k, n), right)
+        self.out = np.empty((m, n), dtype)
+        slots = inner_loop("matmul", (dtype,) * 3)
+        assert slots is not None
+        matmul, data = slots
+        strides = (0, 0, 0, *left, *right, n * item, item)
+        self.plain = call_of(matmul, (self.a, self.b, self.out), (1, m, k, n), strides, data)
+
+    def product(self, a: Any, b: Any) -> Any:
+        """What NumPy's loop gives."""
+        self.put(a, b)
+        self.plain()
+        return self.out.copy()
+
+    def put(self, a: Any, b: Any) -> None:
+        """Set both matrices."""
+        with np.errstate(all="ignore"):
+            self.a[...], self.b[...] = a, b
+
+
+def matrix_of(dtype: str, shape: tuple[int, int], strides: tuple[int, int]) -> Any:
+    """A matrix that lies so in memory."""
+    item = np.dtype(dtype).itemsize
+    size = sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) + item
+    memory = np.zeros(-(-size // item), dtype)
+    return np.lib.stride_tricks.as_strided(memory, shape, strides)
+
+
+def call_of(
+    function: int, arrays: Sequence[Any], dims: Sequence[int], strides: Sequence[int], data: int = 0
+) -> Callable[[], None]:
+    """An inner loop with what it is given."""
+    made = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)(function)
+    given = [array("Q", [x.ctypes.data for x in arrays]), array("q", dims), array("q", strides)]
+
+    def call() -> None:
+        made(*(x.buffer_info()[0] for x in given), data)
+
+    return call
