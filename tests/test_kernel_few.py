@@ -78,3 +78,44 @@ def test_orders_that_are_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
     found, _ = scanopt.scan(lambda a, x: T.dot(a, x), sequences=a, outputs_info=x)
     f = scanopt.function([x, a], found, fp="exact", backend="c")
     assert "F[0]" in exact_kernel(f, [RNG.normal(size=(3, 3)), RNG.normal(size=(10, 3, 3))])
+
+
+def test_states_of_few_elements_are_variables() -> None:
+    a, b, n = T.dvector("a"), T.dvector("b"), T.lscalar("n")
+
+    def step(a: Any, b: Any) -> list[Any]:
+        return [b, T.stack([a[1] - b[0], a[0] * b[1]]) / 2, T.cast(a[::-1] * 3, "int64")]
+
+    (xs, ys, zs), _ = scanopt.scan(step, outputs_info=[a, b, None], n_steps=n)
+    for results in ([xs[-1], ys[-1]], [xs, zs], [ys, xs[-3:], zs[-1]]):
+        f = scanopt.function([a, b, n], results, fp="exact", backend="c")
+        exact_kernel(f, [RNG.normal(size=2), RNG.normal(size=2), 9])
+
+
+def test_states_of_few_elements_that_change_their_place() -> None:
+    """Each state becomes the other one, and one of them is read as an array, not by its elements."""
+    a, b, w = T.dvector("a"), T.dvector("b"), T.dmatrix("w")
+
+    def step(w: Any, a: Any, b: Any) -> list[Any]:
+        return [b + 0.0, T.where(w > 0, a, T.max(b * w)), T.concatenate([a, b])]
+
+    (xs, ys, zs), _ = scanopt.scan(step, sequences=w, outputs_info=[a, b, None])
+    f = scanopt.function([a, b, w], [xs, ys, zs], fp="exact", backend="c")
+    exact_kernel(f, [RNG.normal(size=3), RNG.normal(size=3), RNG.normal(size=(12, 3))])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int8", "bool"])
+@pytest.mark.parametrize("shape", [(2,), (7,), (8,), (3, 3)])
+def test_reductions_of_few_elements(shape: tuple[int, ...], dtype: str) -> None:
+    x, w = T.TensorType(dtype, (None,) * len(shape))("x"), T.TensorType(dtype, (None,) * (len(shape) + 1))("w")
+
+    def step(w: Any, x: Any) -> list[Any]:
+        y = x + w
+        rest = [T.mean(y * w)] if dtype[0] == "f" else [T.all(y)]
+        return [T.where(w > 1, y, w), T.sum(y), T.prod(y), T.any(w), T.max(y), *rest]
+
+    found, _ = scanopt.scan(step, sequences=w, outputs_info=[x, None, None, None, None, None])
+    f = scanopt.function([x, w], found, fp="exact", backend="c")
+    values = [RNG.normal(size=n) * 3 for n in (shape, (15, *shape))]
+    values[1][3:6] = RNG.choice([0.0, -0.0, np.inf, -1.0], (3, *shape)) if dtype[0] == "f" else 0
+    exact_kernel(f, [v.astype(dtype) for v in values])

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from scanopt.array.types import TensorType
+from scanopt.backends.kernels.ir import Lit
 from scanopt.backends.kernels.nodes import Call, Contract, Fork, Nested, Node, Product, Reduce, SumTo
 from scanopt.program.ir import Loop
 
@@ -29,7 +30,7 @@ class Body:
 
     types: of all names that it mentions, those made here included.  outer: names made before it, of which `counts` are
     numbers that lengths depend on.  whole: it stands for a program, not for one of its loops.  cut: the loop of a
-    program that may end early, all rows of which are results and read by nobody.  integers: values of constants.
+    program that may end early, all rows of which are results and read by nobody.  numbers: constants.
     """
 
     root: Nested
@@ -38,7 +39,7 @@ class Body:
     counts: tuple[str, ...] = ()
     whole: bool = False
     cut: Loop | None = None
-    integers: Mapping[str, int] = field(default_factory=dict[str, int])
+    numbers: Mapping[str, Lit] = field(default_factory=dict[str, Lit])
 
     @property
     def loop(self) -> Loop:

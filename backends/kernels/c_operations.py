@@ -52,14 +52,22 @@ BUILTIN = {
 
 _FLOATS = {
     "clip": "a != a ? a : b != b ? b : c != c ? c : (a < b ? b : a) > c ? c : (a < b ? b : a)",
-    "maximum": "a > b || a != a ? a : b",
-    "minimum": "a < b || a != a ? a : b",
+    "maximum": "(a > b) | (a != a) ? a : b",
+    "minimum": "(a < b) | (a != a) ? a : b",
+    "maximum_in_step": "({ T r = a > b ? a : b; if (a != a) { ONE_BY_ONE r = a; } r; })",
+    "minimum_in_step": "({ T r = a < b ? a : b; if (a != a) { ONE_BY_ONE r = a; } r; })",
+    "maximum_of_number": "b > a ? b : a",
+    "minimum_of_number": "b < a ? b : a",
+    "maximum_of_zero": "a <= b ? b : a",
+    "minimum_of_zero": "a >= b ? b : a",
     "square": "a * a",
     "sign": "a > 0 ? 1 : a < 0 ? -1 : a == 0 ? 0 : a",
     "isinf": "__builtin_fabs(a) == __builtin_inf()",
     "isfinite": "__builtin_fabs(a) < __builtin_inf()",
     "signbit": "__builtin_signbit(a) != 0",
 }
+"""An extreme is one instruction of x86, which takes the second of two of which one is NaN: of a and a number b that is
+all.  In steps that wait for each other gcc makes a branch of other forms, which is often predicted wrong."""
 _START = "(b < 0 ? (b + a < 0 ? 0 : b + a) : b > a ? a : b)"
 _STOP = "(c < 0 ? (c + a < 0 ? 0 : c + a) : c > a ? a : c)"
 _ROWS = {

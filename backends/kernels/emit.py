@@ -11,6 +11,7 @@ import numpy as np
 from scanopt.backends.kernels.blocks import lanes_in_blocks, write_blocks
 from scanopt.backends.kernels.bodies import walk
 from scanopt.backends.kernels.columns import Columns, with_columns, write_columns
+from scanopt.backends.kernels.few_reduced import is_written_out, write_few
 from scanopt.backends.kernels.folds import Folded, with_folds, write_fold
 from scanopt.backends.kernels.frames import LoopFrame, checked
 from scanopt.backends.kernels.ir import (
@@ -64,6 +65,7 @@ def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
     if w.body.whole:
         stages = without_joins(stages, w.lengths.axes, wanted)
     written_out = {n.out for n in nodes if isinstance(n, Product) and known_sums(n, w)}
+    written_out |= {n.out for n in nodes if isinstance(n, Reduce) and is_written_out(n, w)}
     w.stored |= stored(stages, wanted, w.lengths.axes, written_out)
     folded = with_folds(with_columns(stages, wanted), wanted, w) if w.body.whole else stages
     if not w.device:
@@ -264,6 +266,9 @@ def _call(node: Call, w: Lowering) -> None:
 
 @written.register(Reduce)
 def _reduce(node: Reduce, w: Lowering) -> None:
+    if is_written_out(node, w):
+        write_few(node, w)
+        return
     reduced(node, w.slot(node.op, (node.dtype,) * 3), w)
 
 

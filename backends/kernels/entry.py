@@ -34,6 +34,8 @@ MOST_PLANS, MOST_ARRAYS, MOST_AXES, SMALL = 8, 128, 64, 1 << 16
 stack."""
 SPARE = 1 << 26
 """Bytes of scratch memory, at most, that are kept for the next call: new memory costs as much as some arithmetic."""
+EXACT = 1 << 53
+"""Integers up to this one are floats, too."""
 LONG = 20_000.0
 """Elements times operators beyond which other threads may run meanwhile."""
 _FASTCALL = 0x80
@@ -57,13 +59,13 @@ extern char PyFloat_Type, PyLong_Type;
 typedef int64 kernel(char **, const int64 *, void **);
 typedef Object *maker(void *, void *, int, const int64 *, const int64 *, void *, int, Object *);
 typedef struct {{
-    int64 nd, descr, bytes, real, whole, counted, value, ranged, low, high; const int64 *shape;
+    int64 nd, descr, bytes, real, whole, counted, value, ranged, low, high; const int64 *shape; void *number;
 }} Argument;
 typedef struct {{ int64 kind, place; }} Given;
 typedef struct {{ int64 nd; Object *descr; int64 row; const int64 *shape; }} Result;
 typedef struct {{
     kernel *function; void **loops; const int64 *numbers; const Argument *arguments; const Given *given;
-    int64 count, arrays, outs, scratch, single, long_one; maker *make; void *array, *float64; const Result *results;
+    int64 count, arrays, outs, scratch, single, long_one; maker *make; void *array; const Result *results;
     setter *set; Object *usual; int64 pages;
 }} Plan;
 
@@ -78,13 +80,17 @@ static int fits(const Plan *p, Object *const *args, int64 count, Array *cells, d
             for (int64 k = 0; k < want->nd; k++)
                 if (x->dimensions[k] != want->shape[k]) return 0;
             cells[i].data = x->data;
-        }} else if (want->real && (x->head.type == (void *)&PyFloat_Type || x->head.type == p->float64)) {{
+        }} else if (x->head.type == want->number) {{
+            cells[i].data = (char *)&x->data;
+        }} else if (want->real && x->head.type == (void *)&PyFloat_Type) {{
             values[i] = PyFloat_AsDouble(args[i]);
             cells[i].data = (char *)(values + i);
-        }} else if (want->whole && x->head.type == (void *)&PyLong_Type) {{
+        }} else if ((want->whole || want->real) && x->head.type == (void *)&PyLong_Type) {{
             int64 value = PyLong_AsLongLong(args[i]);
             if (value == -1 && PyErr_Occurred()) {{ PyErr_Clear(); return 0; }}
-            *(int64 *)(values + i) = value;
+            if (want->whole) *(int64 *)(values + i) = value;
+            else if (-{EXACT} <= value && value <= {EXACT}) values[i] = value;
+            else return 0;
             cells[i].data = (char *)(values + i);
         }} else return 0;
         if (want->ranged) {{
@@ -230,6 +236,13 @@ def _fits() -> bool:
     return alike == (id(np.ndarray), x.ctypes.data, 2, x.shape, x.strides, id(np.dtype("float64")), 0x101)
 
 
+@cache
+def _number_is_behind_head(dtype: str) -> bool:
+    """Whether NumPy's numbers of this dtype keep their value where arrays keep the place of their elements."""
+    x = np.dtype(dtype).type(1)
+    return x.dtype.kind in "biuf" and ctypes.string_at(id(x) + object.__basicsize__, x.itemsize) == x.tobytes()
+
+
 def _maker() -> int:
     """The address of PyArray_NewFromDescr, or 0."""
     return entry_of(94)
@@ -291,7 +304,8 @@ class Entry:
             value -= (value >> 63) << 64
             real, whole = (not x.ndim and dtype.name == name for name in ("float64", "int64"))
             arguments += [x.ndim, id(dtype), dtype.itemsize, real, whole, i in counted, value, i in ranged]
-            arguments += [*limits.get(i, (0, 0)), ctypes.addressof(shape)]
+            number = id(dtype.type) if not x.ndim and _number_is_behind_head(dtype.name) else 0
+            arguments += [*limits.get(i, (0, 0)), ctypes.addressof(shape), number]
         given: list[int] = []
         for kind, place in plan.given:
             i, constant = outer[place] if kind == 0 else (place, None)
@@ -307,6 +321,6 @@ class Entry:
         address = ctypes.cast(function, ctypes.c_void_p).value or 0
         head = [address, ctypes.addressof(plan.variant.loops), *map(ctypes.addressof, parts[:3]), len(values),
                 len(plan.given), len(plan.rows), plan.size, self.single, plan.work > LONG,
-                _maker(), id(np.ndarray), id(np.float64), ctypes.addressof(parts[3]),
+                _maker(), id(np.ndarray), ctypes.addressof(parts[3]),
                 *result_memory.handlers(large), result_memory.large_pages()]  # fmt: skip
         return bytes((ctypes.c_int64 * len(head))(*head)), tuple(keep)

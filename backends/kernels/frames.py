@@ -2,13 +2,14 @@
 
 A scalar state is held in variables.  Other states are held in the rows that are kept, if all rows are, else in a ring
 buffer: as many rows as the loop looks back, and one for the current step.  During the first steps a state reads its
-initial rows.  Only variables are copied from step to step.
+initial rows.  Only variables are copied from step to step; the elements of a state that has few are variables as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from math import prod
 
 from scanopt.backends.kernels.ir import (
     INDEX,
@@ -56,6 +57,7 @@ from scanopt.backends.kernels.nodes import (
     View,
 )  # fmt: skip
 from scanopt.backends.kernels.recipe import Given, Number
+from scanopt.backends.kernels.stages import is_few
 from scanopt.backends.kernels.values import Array, Scalar, packed
 from scanopt.program.ir import CarriedState, Keep
 
@@ -97,6 +99,7 @@ class LoopFrame:
         self.w, self.loop, self.nodes = w, nested.loop, nested.nodes
         self.t, self.name, self.steps, self.outs, self.outermost = Var(t), t, steps, outs, outermost
         self.registers: dict[int, list[str]] = {}
+        self.variables: dict[int, list[str]] = {}
         self.rings: dict[int, tuple[str, int]] = {}
         self.computed = {n.out for n in nested.nodes if isinstance(n, COMPUTED) and w.axes(n.out)}
         self.trace = self._traces()
@@ -150,6 +153,7 @@ class LoopFrame:
                 self._changed(s, self.onto[i])
             elif s.taps:
                 self._in_memory(i, s, step)
+                self._in_variables(i, s)
         for name, i in self.trace.items():
             w.homes[name] = self._kept_row(i, self.t)
         after: list[Stmt] = []
@@ -230,6 +234,18 @@ class LoopFrame:
             with w.into(step):
                 w.let(tap, Load(pointer, ZERO, dtype), dtype)
 
+    def _in_variables(self, i: int, s: CarriedState) -> None:
+        """Of a state of few elements, which are variables where they are made: hand on these, too."""
+        w, axes = self.w, self.w.axes(s.taps[0][1])
+        made = next((n for n in self.nodes if s.update in n.outs), None)
+        if w.device or s.depth != 1 or not is_few(axes) or not isinstance(made, Map | Product | Join):
+            return
+        dtype, init = s.type.dtype, self._init(s)
+        names = [w.variable(dtype) for _ in range(prod(int(n.value) for n in axes if isinstance(n, Lit)))]
+        w.code += [Set(name, Load(init, Lit(k), dtype)) for k, name in enumerate(names)]
+        w.few[s.taps[0][1]] = [Scalar(Var(name, dtype), dtype) for name in names]
+        self.variables[i] = names
+
     def _written(self, i: int, step: Expr) -> tuple[str, Expr]:
         """Where the row is that state i got at a step."""
         s = self.loop.states[i]
@@ -251,6 +267,7 @@ class LoopFrame:
             dtype = self.loop.states[i].type.dtype
             newer = [*(Var(name, dtype) for name in reversed(names[:-1])), new[i]]
             w.code += [Set(old, x) for old, x in zip(reversed(names), newer, strict=True)]
+        self._hand_on()
         for i in self.rings:
             s = self.loop.states[i]
             if w.homes.get(s.update) == self._written(i, self.t):
@@ -258,6 +275,21 @@ class LoopFrame:
             pointer = w.pointer(s.type.dtype)
             w.code.append(Point(pointer, *self._written(i, self.t), s.type.dtype))
             w.code += w.copied(w.value(s.update), pointer, ZERO, w.axes(s.update))
+
+    def _hand_on(self) -> None:
+        """The elements of this step become those of one step ago."""
+        w = self.w
+        new: dict[str, Var] = {}
+        for i, names in self.variables.items():
+            update, dtype = self.loop.states[i].update, self.loop.states[i].type.dtype
+            found = w.few.get(update)
+            for k, name in enumerate(names):
+                value = (
+                    found[k].value if found else Load(w.whole(w.value(update), w.axes(update), dtype), Lit(k), dtype)
+                )
+                new[name] = Var(w.fresh("u"), dtype)
+                w.code.append(Let(new[name].name, value, dtype))
+        w.code += [Set(name, value) for name, value in new.items()]
 
     # What is kept
 

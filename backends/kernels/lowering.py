@@ -155,8 +155,8 @@ class Lowering:
 
     def value(self, name: str) -> Value:
         """The place of a value; outer values become arguments at their first use."""
-        if name not in self.env and name in self.body.integers:  # compilers make shifts of divisions by them
-            self.env[name] = Scalar(Lit(self.body.integers[name]), INDEX)
+        if name not in self.env and name in self.body.numbers:  # compilers make shifts of divisions by them
+            self.env[name] = Scalar(self.body.numbers[name], self.body.numbers[name].dtype)
         elif name not in self.env:
             dtype, axes = self.dtype(name), self.axes(name)
             pointer = self.give(Given("array", dtype, name))

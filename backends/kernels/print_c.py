@@ -90,11 +90,17 @@ def bare(text: str) -> str:
 
 
 class Printer:
-    """helpers: texts of functions that the text calls.  loops: ufuncs and dtypes of inner loops, by slot."""
+    """helpers: texts of functions that the text calls.  loops: ufuncs and dtypes of inner loops, by slot.
+
+    in_step: whether what is being printed stands in a step, not in a loop over elements.
+    """
+
+    one_by_one = "ONE_BY_ONE"
 
     def __init__(self, loops: Sequence[tuple[str, tuple[str, ...]]] = ()) -> None:
         self.helpers: set[str] = set()
         self.loops = loops
+        self.in_step = False
 
     def expression(self, x: Expr) -> str:
         """The text of a value."""
@@ -118,6 +124,10 @@ class Printer:
                 return f"({self.expression(a)} & {literal(Lit(int(value) - 1, b.dtype))})"
             case Do(op="floor_divide", args=(a, Lit(value=value))) if _power_of_two(value):
                 return f"({self.expression(a)} >> {int(value).bit_length() - 1})"
+            case Do(op="maximum" | "minimum" as op, args=(a, Lit(value=b)), dtype=dtype, of=of) if _known(b, of):
+                return self.expression(Do(f"{op}_of_{'number' if b else 'zero'}", x.args, dtype, of))
+            case Do(op="maximum" | "minimum" as op, dtype=dtype, of=of) if self.in_step and np.dtype(of).kind == "f":
+                return self.expression(Do(f"{op}_in_step", x.args, dtype, of))
             case Do(op=op, args=args, of=of):
                 if found := operation_helper(op, of):
                     self.helpers.add(found)
@@ -154,6 +164,8 @@ class Printer:
 
     def _nested(self, x: For | Steps | If, depth: int) -> Iterator[str]:
         space = "    " * depth
+        before = self.in_step
+        self.in_step = bool(self.one_by_one) and (before if isinstance(x, If) else isinstance(x, Steps))
         match x:
             case For(var=var, count=count, body=body):
                 yield f"{space}ANY_ORDER"
@@ -174,11 +186,12 @@ class Printer:
                 if otherwise:
                     yield f"{space}}} else {{"
                     yield from self._body(otherwise, depth)
+        self.in_step = before
         yield f"{space}}}"
 
     def _body(self, body: tuple[Stmt, ...], depth: int) -> Iterator[str]:
-        if sum(isinstance(x, Store) and _apart(x.index) for x in body) > 1:
-            yield "    " * (depth + 1) + "ONE_BY_ONE"  # of what stands side by side, gcc 12 contracts products
+        if self.one_by_one and sum(isinstance(x, Store) and _apart(x.index) for x in body) > 1:
+            yield "    " * (depth + 1) + self.one_by_one  # of what stands side by side, gcc 12 contracts products
         for stmt in body:
             yield from self.statement(stmt, depth + 1)
 
@@ -222,6 +235,11 @@ def _apart(index: Expr) -> bool:
         case Do(op="add", args=args):
             return any(map(_apart, args)) and not any(isinstance(a, Var) for a in args)
     return False
+
+
+def _known(x: float, dtype: str) -> bool:
+    """Whether it is a number, of floats."""
+    return np.dtype(dtype).kind == "f" and not math.isnan(x)
 
 
 def _power_of_two(x: float) -> bool:

@@ -104,6 +104,8 @@ def _start(recipe: Recipe, lanes: int, numbers: bool) -> Iterator[str]:
 class CudaPrinter(Printer):
     """What both ways of printing have in common."""
 
+    one_by_one = ""
+
     def __init__(self, recipe: Recipe) -> None:
         super().__init__()
         self.recipe = recipe

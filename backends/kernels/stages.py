@@ -8,7 +8,19 @@ from math import prod
 from typing import Protocol
 
 from scanopt.backends.kernels.ir import Expr, Lit
-from scanopt.backends.kernels.nodes import Join, Length, Map, Node, Product, Reshape, SetItem, Setting, Take, View
+from scanopt.backends.kernels.nodes import (
+    Join,
+    Length,
+    Map,
+    Node,
+    Product,
+    Reduce,
+    Reshape,
+    SetItem,
+    Setting,
+    Take,
+    View,
+)
 
 __all__ = ["Fused", "Stage", "is_element", "is_few", "read_by", "stages_of", "stored", "without_joins"]
 
@@ -125,9 +137,9 @@ def stored(
     """The names of fused nodes, joined numbers and small products that need a place in memory.
 
     Of an array of few elements, each may be a variable: so it is for operations over such arrays, for single elements
-    that are taken of it, and for products that are written out.
+    that are taken of it, and for products and reductions that are written out.
 
-    wanted: those needed after the step.  written_out: the names of these products.
+    wanted: those needed after the step.  written_out: the names of these.
     """
     found = set(wanted)
     for stage in stages:
@@ -135,7 +147,7 @@ def stored(
             mine = {n.out for n in stage.nodes}
             given = read_by(stage) - mine
             found |= {a for a in given if not is_few(stage.axes) or axes[a] != stage.axes}
-        elif isinstance(stage, Product) and stage.out in written_out:
+        elif isinstance(stage, Product | Reduce) and stage.out in written_out:
             found |= {a for a in stage.args if not is_few(axes[a])}
         elif not (isinstance(stage, View) and is_element(stage) and is_few(axes[stage.args[0]])):
             found |= set(stage.args)

@@ -18,7 +18,7 @@ from scanopt.backends.kernels.bodies import Body, walk
 from scanopt.backends.kernels.body import body_of
 from scanopt.backends.kernels.build import LONGEST
 from scanopt.backends.kernels.entry import Entry
-from scanopt.backends.kernels.ir import INDEX
+from scanopt.backends.kernels.ir import Lit
 from scanopt.backends.kernels.loop_report import ONCE
 from scanopt.backends.kernels.nodes import Nested
 from scanopt.backends.kernels.part_plans import Threads
@@ -35,8 +35,17 @@ def program_body(program: Program, types: Mapping[str, TensorType], exact: bool)
     """A program as the body of a loop of one step.  types: of all its names.  exact: whether all
     arguments of array steps lie in C order.  Raises NoForm."""
     loop, known = single_step(program.steps, program.outputs, types, ONCE)
-    integers = {c.name: int(c.value) for c in program.consts if c.type == TensorType(INDEX, ())}
-    return replace(body_of(loop, known, exact, whole=True), integers=integers)
+    numbers = {c.name: Lit(c.value.item(), c.type.dtype) for c in program.consts if not c.type.ndim and _tells(c.value)}
+    return replace(body_of(loop, known, exact, whole=True), numbers=numbers)
+
+
+def _tells(value: Array) -> bool:
+    """Whether compilers make use of what a number is: they do of integers, of powers of two, 0 and infinity.
+
+    All other numbers a kernel is given, so that programs that differ in these alone share one.
+    """
+    kind = value.dtype.kind
+    return kind in "iu" or (kind == "f" and (not np.isfinite(value) or abs(np.frexp(value)[0]) in (0.0, 0.5)))
 
 
 def single_step(

@@ -1,0 +1,57 @@
+"""Sums and products of all elements of an array that has few, written out: with the bits of NumPy's inner loops."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scanopt.backends.kernels.c_reductions import IN_ORDER, adds_in_eight_sums
+from scanopt.backends.kernels.ir import Cast, Do, Expr, Lit, Load
+from scanopt.backends.kernels.lowering import Lowering
+from scanopt.backends.kernels.nodes import Reduce
+from scanopt.backends.kernels.reductions import IDENTITY
+from scanopt.backends.kernels.stages import is_few
+from scanopt.backends.kernels.values import Array
+
+__all__ = ["is_written_out", "write_few"]
+
+
+def is_written_out(node: Reduce, w: Lowering) -> bool:
+    """Whether it puts few elements together to one number, in an order that is known."""
+    (x,), kind = node.args, np.dtype(node.dtype).kind
+    known = node.op in IN_ORDER or (node.op == "add" and (kind in "iu" or (kind == "f" and adds_in_eight_sums())))
+    whole = is_few(w.axes(x)) and not w.axes(node.out) and w.dtype(x) == node.dtype
+    return known and whole and not node.less and not w.device
+
+
+def write_few(node: Reduce, w: Lowering) -> None:
+    """Write the reduction of the elements."""
+    (x,), dtype = node.args, node.dtype
+    count = int(np.prod([int(n.value) for n in w.axes(x) if isinstance(n, Lit)]))
+    if x in w.few:
+        elements = [e.value for e in w.few[x]]
+    else:
+        value = w.value(x)
+        assert isinstance(value, Array)
+        pointer = w.whole(value, value.axes, dtype)
+        elements = [Load(pointer, Lit(i), dtype) for i in range(count)]
+    total = _put(node.op, Lit(IDENTITY[node.op], dtype), _together(node.op, elements, dtype), dtype)
+    if node.counted:
+        average = Do("divide", (Cast(total, "float64"), Lit(float(count), "float64")), "float64", "float64")
+        total = Cast(average, dtype)
+    w.let(node.out, total, dtype)
+
+
+def _together(op: str, elements: list[Expr], dtype: str) -> Expr:
+    """Floats are added in eight sums, where there are as many; all else one after the other."""
+    found, *rest = elements
+    if op == "add" and np.dtype(dtype).kind == "f" and len(elements) >= 8:
+        a, b, c, d, e, f, g, h, *rest = elements
+        p, q, r, s = (_put(op, x, y, dtype) for x, y in ((a, b), (c, d), (e, f), (g, h)))
+        found = _put(op, _put(op, p, q, dtype), _put(op, r, s, dtype), dtype)
+    for x in rest:
+        found = _put(op, found, x, dtype)
+    return found
+
+
+def _put(op: str, x: Expr, y: Expr, dtype: str) -> Expr:
+    return Do(op, (x, y), dtype, dtype)
