@@ -94,3 +94,26 @@ def test_tables_of_places_are_added_to() -> None:
     found, _ = scanopt.scan(lambda at, h: T.inc_subtensor(h[at], 0.1) * 0.5, at, h)
     f = scanopt.function([at, h], found, fp="exact", backend="c")
     exact_kernel(f, [RNG.integers(0, 12, (4, 3, 10)), RNG.normal(size=12)])
+
+
+def test_rows_are_read_before_others_are_set_in_place() -> None:
+    q, at, to, r = T.dmatrix("q"), T.lvector("at"), T.lvector("to"), T.dvector("r")
+    rows, _ = scanopt.scan(
+        lambda i, j, r, q: T.inc_subtensor(q[i, j % 3], r + T.max(q[j]) - T.sum(q[i] * q[j]) - T.argmax(q[j])),
+        sequences=[at, to, r], outputs_info=q,
+    )  # fmt: skip
+    f = scanopt.function([q, at, to, r], rows[-1], fp="exact", backend="c")
+    values = [RNG.normal(size=(9, 3)), *(RNG.integers(0, 9, 40) for _ in range(2)), RNG.normal(size=40)]
+    text = exact_kernel(f, values)
+    assert "+=" not in text
+    assert "% 2" not in text
+    assert "& 1" not in text
+
+
+def test_rows_that_are_needed_after_the_step_keep_their_values() -> None:
+    q, at = T.dmatrix("q"), T.lvector("at")
+    (rows, read), _ = scanopt.scan(
+        lambda i, q: [T.set_subtensor(q[i], q[i] * 2.0), q[i]], sequences=at, outputs_info=[q, None]
+    )
+    f = scanopt.function([q, at], [rows[-1], read], fp="exact", backend="c")
+    exact_kernel(f, [RNG.normal(size=(5, 12)), RNG.integers(0, 5, 20)])

@@ -1,7 +1,7 @@
 """Reductions of rows that lie packed, in C: with the bits of NumPy's inner loops, without a call for each row.
 
-NumPy adds up to 128 floats in eight sums, longer rows in halves.  Of extremes the order only decides which of two zeros
-or which NaN is found.  NumPy's loop is called there, and for long rows, for which it takes several vectors at a time.
+NumPy adds up to 128 floats in eight sums, longer rows in halves.  Of extremes the order only decides which NaN is found
+and which of 0.0 and -0.0.  NumPy's loop is called there, and for long rows: it takes several vectors at a time.
 """
 
 from __future__ import annotations
@@ -41,8 +41,18 @@ static inline int reduce_OP_T(T *y, const T *x, int64 n)
 {
     if (n > 32) return 0;
     T found = *y;
-    for (int64 i = 0; i < n; i++) found = (found SIGN x[i]) | (found != found) ? found : x[i];
-    if ((found == 0) | (found != found)) return 0;
+    int odd = found != found;
+    for (int64 i = 0; i < n; i++) {
+        const T element = x[i];
+        odd |= element != element;
+        found = found SIGN element ? found : element;
+    }
+    if (odd) return 0;
+    if (found == 0) {
+        int other = (*y == 0) & (!__builtin_signbit(*y) != !__builtin_signbit(found));
+        for (int64 i = 0; i < n; i++) other |= (x[i] == 0) & (!__builtin_signbit(x[i]) != !__builtin_signbit(found));
+        if (other) return 0;
+    }
     *y = found;
     return 1;
 }

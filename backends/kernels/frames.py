@@ -85,6 +85,8 @@ COMPUTED = (
     Solve,
 )
 """What writes its result where it is told to."""
+READING = (Map, Call, View, Setting, Reduce, Extreme, Product)
+"""What reads its arguments where it stands."""
 Emit = Callable[[Sequence[Node], set[str]], None]
 
 
@@ -130,14 +132,18 @@ class LoopFrame:
         return tuple(names[1:]) if fits and all(self._is_last(x, made[y]) for x, y in pairwise(names)) else ()
 
     def _is_last(self, name: str, last: Setting) -> bool:
-        """Whether a node is the last one that reads a value, and the value has no views."""
-        at = self.nodes.index(last)
+        """Whether a node is the last one that reads a value or its views, and no view is needed after the step."""
+        at, names = self.nodes.index(last), {name}
         for i, n in enumerate(self.nodes):
-            if i != at and name in n.args:
-                view = isinstance(n, View) and self.w.axes(n.out)
-                if i > at or view or not isinstance(n, Map | Call | View | Setting):
-                    return False
-        return name not in last.args[1:]
+            if i == at or names.isdisjoint(n.args):
+                continue
+            if i > at or not isinstance(n, READING):
+                return False
+            if isinstance(n, View) and self.w.axes(n.out):
+                names.add(n.out)
+        views = names - {name}
+        later = {*(s.update for s in self.loop.states), *(k.value for k in self.loop.keeps), self.loop.until}
+        return names.isdisjoint(last.args[1:]) and views.isdisjoint(later)
 
     def write(self, emit: Emit) -> None:
         """Write the whole loop.  emit: writes nodes, and which of their results are wanted afterwards."""
