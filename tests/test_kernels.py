@@ -554,9 +554,10 @@ def test_the_quick_way_in() -> None:
     expected = plain(given, 0.5, 3)
     for values in [(given, 0.5, 3), (given.copy(), np.float64(0.5), np.array(3)), (given, np.array(0.5), 3)]:
         assert_same(call(*values), expected)
+    assert_same(call(given, 1, np.int64(3)), plain(given, 1, 3))
     strange = [
         (given, 0.5), (given, 0.5, 3, 4), (given.tolist(), 0.5, 3), (given[::-1], 0.5, 3), (given[:4], 0.5, 3),
-        (given.astype("float32"), 0.5, 3), (given[:, None], 0.5, 3), (given, 1, 3), (given, 0.5, 4),
+        (given.astype("float32"), 0.5, 3), (given[:, None], 0.5, 3), (given, 2**53 + 1, 3), (given, 0.5, 4),
         (given, 0.5, 2**70),
         (given, 0.5, True), (given, 0.5, np.int32(3)), (given, None, 3), (given, np.array([0.5]), 3),
         (given.astype(">f8"), 0.5, 3), (np.ma.array(given), 0.5, 3),

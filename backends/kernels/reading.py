@@ -106,12 +106,30 @@ def _where(step: Compute, types: Types) -> Iterator[Single]:
 
 
 def _clip(step: Compute, types: Types) -> Iterator[Single]:
-    """By bounds that are numbers."""
-    dtypes = _dtypes(step, types)
-    if any(types[a].ndim for a in step.args[1:]) or not (found := loop_dtypes("clip", dtypes)):
-        return
-    if found[-1] == step.type.dtype and np.dtype(found[-1]).kind in "iuf" and len(set(found)) == 1:
+    found = loop_dtypes("clip", _dtypes(step, types))
+    if found and found[-1] == step.type.dtype and np.dtype(found[-1]).kind in "iuf" and len(set(found)) == 1:
         yield Map(step.out, step.args, "clip", found[:-1], found[-1], step.out)
+
+
+def _softmax(step: Compute, types: Types) -> Iterator[Single]:
+    dtype, (x,), out = step.type.dtype, step.args, step.out
+    axis, shape = step.op.options["axis"], types[x].shape
+    if dtype != types[x].dtype or any(inner_loop(f, (dtype,) * k) is None for f, k in (("exp", 2), ("maximum", 3))):
+        return
+    left = [i for i in range(len(shape)) if i != axis]
+    places = tuple(None if i == axis else (left.index(i), WHOLE) for i in range(len(shape)))
+    most, wide, apart, grown, total, wide_total = (f"{out}#{k}" for k in "mwaetv")
+    types |= dict.fromkeys((most, total), TensorType(dtype, tuple(shape[i] for i in left)))
+    spread = TensorType(dtype, tuple(1 if i == axis else n for i, n in enumerate(shape)))
+    types |= dict.fromkeys((wide, wide_total), spread)
+    types |= dict.fromkeys((apart, grown), types[x])
+    yield Reduce(most, (x,), "maximum", (axis,), dtype)
+    yield View(wide, (most,), places, (), dtype)
+    yield Map(apart, (x, wide), "subtract", (dtype, dtype), dtype, x)
+    yield Call(grown, (apart,), "exp", (dtype,), dtype, x)
+    yield Reduce(total, (grown,), "add", (axis,), dtype)
+    yield View(wide_total, (total,), places, (), dtype)
+    yield Map(out, (grown, wide_total), "divide", (dtype, dtype), dtype, x)
 
 
 def _round(step: Compute, types: Types) -> Iterator[Single]:
@@ -345,7 +363,8 @@ def _powers(step: Compute, types: Types) -> Iterator[Single]:
 
 
 _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
-    "sigmoid": _sigmoid, "cast": _cast, "where": _where, "clip": _clip, "round": _round, "full_like": _full_like,
+    "sigmoid": _sigmoid, "softmax": _softmax, "cast": _cast, "where": _where, "clip": _clip, "round": _round,
+    "full_like": _full_like,
     "shaped_like": _same, "spread_like": _same, "widen": _same, "conjugate": _same, "getitem": part_nodes,
     "setitem": set_nodes, "reshape": _reshape,
     "transpose": _arranged(lambda op, ndim: list(op.options["axes"])), "expand_dims": _arranged(_expanded),
