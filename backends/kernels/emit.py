@@ -42,7 +42,18 @@ from scanopt.backends.kernels.ir import (
 from scanopt.backends.kernels.lookups import copy_one_by_one, looked_up, write_lookup, write_scatter
 from scanopt.backends.kernels.lowering import Lowering, number_of, operation
 from scanopt.backends.kernels.nodes import (
-    Call, Fork, Map, Nested, Node, NoForm, Product, Reduce, Running, Scatter, SumTo, Take,
+    Call,
+    Fork,
+    Map,
+    Nested,
+    Node,
+    NoForm,
+    Product,
+    Reduce,
+    Running,
+    Scatter,
+    SumTo,
+    Take,
 )  # fmt: skip
 from scanopt.backends.kernels.parts_set import part_to_set, repeated_numbers, with_parts_set
 from scanopt.backends.kernels.prefixes import prefix_of
