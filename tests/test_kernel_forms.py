@@ -37,3 +37,28 @@ def test_clip_by_arrays(dtype: str) -> None:
     for n in (24, 3):
         f = scanopt.function([x, low, high], found, fp="exact", backend="c")
         exact_kernel(f, [RNG.choice(odd, shape).astype(dtype) for shape in (n, (7, n), n)])
+
+
+def test_calls_on_few_elements_come_together() -> None:
+    x, a, n = T.dvector("x"), T.dscalar("a"), T.lscalar("n")
+
+    def step(x: Any, a: Any) -> list[Any]:
+        first, second = T.exp(-x), T.sigmoid(x[::-1])
+        third = T.exp(T.exp(a) - T.exp(x[0]) * T.exp(second[1]))
+        return [T.tanh(first - second) + T.sin(x) * T.cos(a), T.arctan2(third, a) + T.arctan2(T.sin(a), x[1])]
+
+    found, _ = scanopt.scan(step, outputs_info=[x, a], n_steps=n)
+    f = scanopt.function([x, a, n], found, fp="exact", backend="c")
+    text = exact_kernel(f, [RNG.normal(size=3), 0.3, 12])
+    assert text.count("inner *)F") < 9  # of 13
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_calls_on_integers_and_floats_come_together(dtype: str) -> None:
+    x, k, n = T.scalar("x", dtype), T.lscalar("k"), T.lscalar("n")
+    found, _ = scanopt.scan(
+        lambda x, k: [T.cast(T.log1p(abs(x)) + T.log1p(k + 1.5), dtype), k + 1, T.log1p(T.cast(k, "float64"))],
+        outputs_info=[x, k, None], n_steps=n,
+    )  # fmt: skip
+    f = scanopt.function([x, k, n], found, fp="exact", backend="c")
+    exact_kernel(f, [np.dtype(dtype).type(0.7), 2, 9])

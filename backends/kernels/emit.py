@@ -10,6 +10,7 @@ import numpy as np
 
 from scanopt.backends.kernels.blocks import lanes_in_blocks, write_blocks
 from scanopt.backends.kernels.bodies import walk
+from scanopt.backends.kernels.calls_together import with_calls_together, write_calls
 from scanopt.backends.kernels.columns import Columns, with_columns, write_columns
 from scanopt.backends.kernels.few_reduced import is_written_out, write_few
 from scanopt.backends.kernels.folds import Folded, with_folds, write_fold
@@ -63,7 +64,7 @@ from scanopt.backends.kernels.row_sources import with_rows_computed
 from scanopt.backends.kernels.rows import ReducedRows, with_rows, write_rows
 from scanopt.backends.kernels.runs import row_of_lookups
 from scanopt.backends.kernels.small_products import known_sums
-from scanopt.backends.kernels.stages import Fused, Stage, is_few, stages_of, stored, without_joins
+from scanopt.backends.kernels.stages import Calls, Fused, Stage, is_few, stages_of, stored, without_joins
 from scanopt.backends.kernels.values import Array, Axes, Scalar, element_of, index, nest, packed
 
 __all__ = ["emit", "written"]
@@ -77,8 +78,10 @@ def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
         stages = without_joins(stages, w.lengths.axes, wanted)
     written_out = {n.out for n in nodes if isinstance(n, Product) and known_sums(n, w)}
     written_out |= {n.out for n in nodes if isinstance(n, Reduce) and is_written_out(n, w)}
-    w.stored |= stored(stages, wanted, w.lengths.axes, written_out)
-    folded = with_folds(with_columns(stages, wanted), wanted, w) if w.body.whole else stages
+    together = with_calls_together(stages, w)
+    written_out |= {name for s in together if isinstance(s, Calls) for name in s.outs}
+    w.stored |= stored(together, wanted, w.lengths.axes, written_out)
+    folded = with_folds(with_columns(together, wanted), wanted, w) if w.body.whole else together
     if not w.device:
         folded = with_rows_computed(with_traces_computed(folded, wanted, w), wanted, w)
     found = folded if w.device else with_rows(folded, wanted)
@@ -91,6 +94,11 @@ def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
 def written(stage: Stage | Columns | Folded | ReducedRows, w: Lowering) -> None:
     """Write a stage."""
     raise NotImplementedError(stage)
+
+
+@written.register(Calls)
+def _calls(stage: Calls, w: Lowering) -> None:
+    write_calls(stage, w)
 
 
 @written.register(Columns)

@@ -12,7 +12,7 @@ from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Fork, Map, Nested, Node, SetItem
 from scanopt.backends.kernels.places import part_of
 from scanopt.backends.kernels.rows import ReducedRows
-from scanopt.backends.kernels.stages import Fused, Stage, is_few, read_by
+from scanopt.backends.kernels.stages import Fused, Stage, is_few, made_by, read_by
 from scanopt.backends.kernels.values import Array, Axes, Scalar, index, nest
 
 __all__ = ["part_to_set", "repeated_numbers", "with_parts_set"]
@@ -32,12 +32,12 @@ def with_parts_set(
         if not isinstance(node, SetItem) or node.added or node.out in in_place:
             continue
         x, y, *places = node.args
-        maker = next((s for s in stages if isinstance(s, Fused) and y in _made(s)), None)
+        maker = next((s for s in stages if isinstance(s, Fused) and y in made_by(s)), None)
         if maker is None or maker.joins or is_few(maker.axes) or maker.axes != axes[node.part.out] or y in wanted:
             continue
         if next(n.dtype for n in maker.nodes if n.out == y) != node.dtype:
             continue
-        late = {name for s in stages[stages.index(maker) :] for name in _made(s)}
+        late = {name for s in stages[stages.index(maker) :] for name in made_by(s)}
         if not late & {x, *places} and [s for s in stages if y in read_by(s) and s is not maker] == [node]:
             maker.filled.append(node)
             found.remove(node)
@@ -56,10 +56,6 @@ def repeated_numbers(nodes: Sequence[Node], wanted: Collection[str], w: Lowering
         else:
             found -= {*(n.args[1:] if isinstance(n, SetItem) and n.dtype == w.dtype(n.args[0]) else n.args)}
     return found - {*wanted}
-
-
-def _made(stage: AnyStage) -> set[str]:
-    return {n.out for n in stage.nodes} if isinstance(stage, Fused) else {*stage.outs}
 
 
 def part_to_set(node: SetItem, w: Lowering) -> Array:

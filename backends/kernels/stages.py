@@ -8,21 +8,20 @@ from math import prod
 from typing import Protocol
 
 from scanopt.backends.kernels.ir import Expr, Lit
-from scanopt.backends.kernels.nodes import (
-    Join,
-    Length,
-    Map,
-    Node,
-    Product,
-    Reduce,
-    Reshape,
-    SetItem,
-    Setting,
-    Take,
-    View,
-)
+from scanopt.backends.kernels.nodes import Call, Join, Length, Map, Node, Reshape, SetItem, Setting, Take, View
 
-__all__ = ["Fused", "Stage", "is_element", "is_few", "read_by", "stages_of", "stored", "without_joins"]
+__all__ = [
+    "Calls",
+    "Fused",
+    "Stage",
+    "is_element",
+    "is_few",
+    "made_by",
+    "read_by",
+    "stages_of",
+    "stored",
+    "without_joins",
+]
 
 FEW = 9
 """So many elements of an array are variables."""
@@ -44,7 +43,24 @@ class Fused:
     filled: list[SetItem] = field(default_factory=list[SetItem])
 
 
-Stage = Fused | Node
+@dataclass(frozen=True)
+class Calls:
+    """Calls of the same inner loop that do not wait for each other."""
+
+    nodes: tuple[Call, ...]
+
+    @property
+    def outs(self) -> tuple[str, ...]:
+        """The names that they make."""
+        return tuple(n.out for n in self.nodes)
+
+    @property
+    def args(self) -> tuple[str, ...]:
+        """The names that they read."""
+        return tuple(a for n in self.nodes for a in n.args)
+
+
+Stage = Fused | Calls | Node
 
 
 class Reading(Protocol):
@@ -53,6 +69,11 @@ class Reading(Protocol):
     @property
     def args(self) -> tuple[str, ...]:
         """The names that it reads."""
+        ...
+
+    @property
+    def outs(self) -> tuple[str, ...]:
+        """The names that it makes."""
         ...
 
 
@@ -137,9 +158,9 @@ def stored(
     """The names of fused nodes, joined numbers and small products that need a place in memory.
 
     Of an array of few elements, each may be a variable: so it is for operations over such arrays, for single elements
-    that are taken of it, and for products and reductions that are written out.
+    that are taken of it, for products and reductions that are written out and for calls on few elements together.
 
-    wanted: those needed after the step.  written_out: the names of these.
+    wanted: those needed after the step.  written_out: the names of what these make.
     """
     found = set(wanted)
     for stage in stages:
@@ -147,7 +168,7 @@ def stored(
             mine = {n.out for n in stage.nodes}
             given = read_by(stage) - mine
             found |= {a for a in given if not is_few(stage.axes) or axes[a] != stage.axes}
-        elif isinstance(stage, Product | Reduce) and stage.out in written_out:
+        elif stage.outs and {*stage.outs} <= {*written_out}:
             found |= {a for a in stage.args if not is_few(axes[a])}
         elif not (isinstance(stage, View) and is_element(stage) and is_few(axes[stage.args[0]])):
             found |= set(stage.args)
@@ -178,6 +199,11 @@ def read_by(stage: Fused | Reading) -> set[str]:
     """The names that a stage reads."""
     nodes: Sequence[Reading] = (*stage.joins, *stage.nodes) if isinstance(stage, Fused) else (stage,)
     return {a for n in nodes for a in n.args}
+
+
+def made_by(stage: Fused | Reading) -> set[str]:
+    """The names that a stage makes."""
+    return {n.out for n in stage.nodes} if isinstance(stage, Fused) else {*stage.outs}
 
 
 def is_few(axes: Axes) -> bool:

@@ -1,0 +1,93 @@
+"""Calls of one of NumPy's inner loops on a few elements each, made as one call on all of them.
+
+A call takes as long as the elements of a vector register: six exponentials of numbers in six calls take six times as
+long as in one.  What each element becomes does not depend on the others; functions of which that is not true are left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from scanopt.backends.kernels.ir import Cast, Declare, Expr, Inner, Let, Lit, Load, Store, Var
+from scanopt.backends.kernels.lowering import Lowering
+from scanopt.backends.kernels.nodes import Call, Draw, Fork, Nested, Setting
+from scanopt.backends.kernels.stages import Calls, Stage, is_few, made_by, read_by
+from scanopt.backends.kernels.values import Array, Scalar
+
+__all__ = ["with_calls_together", "write_calls"]
+
+
+def with_calls_together(stages: Sequence[Stage], w: Lowering) -> list[Stage]:
+    """The stages, in an order in which such calls come together; as they are where there are none."""
+    if w.device or any(isinstance(s, Setting | Nested | Fork | Draw) for s in stages):
+        return [*stages]
+    if sum(_is_short(s, w) for s in stages) < 2:
+        return [*stages]
+    found: list[Stage] = []
+    todo, missing = [*stages], {name for s in stages for name in made_by(s)}
+    while todo:
+        ready = [s for s in todo if missing.isdisjoint(read_by(s) - made_by(s))]
+        now: list[Stage] = [s for s in ready if not _is_short(s, w)]
+        if not now:
+            now = [s for s in ready if _alike(s, ready[0])]
+        calls = tuple(s for s in now if isinstance(s, Call))
+        found += [Calls(calls)] if len(calls) == len(now) > 1 and _is_short(calls[0], w) else now
+        missing.difference_update(*map(made_by, now))
+        todo = [s for s in todo if s not in now]
+    return found if any(isinstance(s, Calls) for s in found) else [*stages]
+
+
+def _is_short(stage: Stage, w: Lowering) -> bool:
+    """Whether it is a call on a number, or on an array of few elements."""
+    if not isinstance(stage, Call) or stage.whole:
+        return False
+    axes = w.axes(stage.out)
+    return (not axes or is_few(axes)) and all(w.axes(a) in (axes, ()) for a in stage.args)
+
+
+def _alike(a: Stage, b: Stage) -> bool:
+    both = isinstance(a, Call) and isinstance(b, Call)
+    return both and (a.ufunc, a.takes, a.dtype) == (b.ufunc, b.takes, b.dtype)  # type: ignore[union-attr]
+
+
+def write_calls(stage: Calls, w: Lowering) -> None:
+    """Write the call: the arguments side by side in memory, then the results."""
+    first, counts = stage.nodes[0], [_count(n.out, w) for n in stage.nodes]
+    total, dtypes = sum(counts), (*first.takes, first.dtype)
+    cells = [w.fresh("c") for _ in dtypes]
+    w.head += [Declare(cell, dtype, elements=total) for cell, dtype in zip(cells, dtypes, strict=True)]
+    for i, (cell, dtype) in enumerate(zip(cells, first.takes, strict=False)):
+        given = [x for n, count in zip(stage.nodes, counts, strict=True) for x in _elements(n.args[i], count, dtype, w)]
+        w.code += [Store(cell, Lit(k), x) for k, x in enumerate(given)]
+    items = tuple(Lit(np.dtype(d).itemsize) for d in dtypes)
+    w.code.append(Inner(w.slot(first.ufunc, dtypes), tuple(cells), (Lit(total),), items))
+    names = [w.fresh("v") for _ in range(total)]
+    w.code += [Let(name, Load(cells[-1], Lit(k), first.dtype), first.dtype) for k, name in enumerate(names)]
+    found = [Scalar(Var(name, first.dtype), first.dtype) for name in names]
+    for node, count in zip(stage.nodes, counts, strict=True):
+        mine, found = found[:count], found[count:]
+        if w.axes(node.out):
+            w.keep_few(node.out, mine)
+        else:
+            w.env[node.out] = mine[0]
+
+
+def _count(name: str, w: Lowering) -> int:
+    return prod(int(n.value) for n in w.axes(name) if isinstance(n, Lit))
+
+
+def _elements(name: str, count: int, dtype: str, w: Lowering) -> list[Expr]:
+    """The elements of an argument, as many as the result has."""
+    if name in w.few:
+        values: list[Expr] = [x.value for x in w.few[name]]
+    else:
+        value = w.value(name)
+        if isinstance(value, Array):
+            lengths = [int(n.value) for n in value.axes if isinstance(n, Lit)]
+            values = [value.at(tuple(map(Lit, place)), value.axes) for place in np.ndindex(*lengths)]
+        else:
+            values = [value.value] * count
+    return [x if w.dtype(name) == dtype else Cast(x, dtype) for x in values]
