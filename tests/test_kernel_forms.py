@@ -62,3 +62,19 @@ def test_calls_on_integers_and_floats_come_together(dtype: str) -> None:
     )  # fmt: skip
     f = scanopt.function([x, k, n], found, fp="exact", backend="c")
     exact_kernel(f, [np.dtype(dtype).type(0.7), 2, 9])
+
+
+@pytest.mark.parametrize("size", [3, 4, 12])
+def test_rows_moved_to_both_sides_are_not_made(size: int) -> None:
+    """Joined of parts of different lengths: a loop for what each pair of parts has in common."""
+    u, a, n = T.dvector("u"), T.dvector("a"), T.lscalar("n")
+
+    def step(u: Any, a: Any) -> Any:
+        left, right = T.concatenate([u[1:], a]), T.concatenate([a, u[:-1]])
+        three = T.concatenate([a, u[2:], a * 2.0])
+        return 0.3 * (left + right) - u * 0.5 + three
+
+    found, _ = scanopt.scan(step, outputs_info=u, non_sequences=a, n_steps=n)
+    f = scanopt.function([u, a, n], found, fp="exact", backend="c")
+    text = exact_kernel(f, [RNG.normal(size=size), RNG.normal(size=1), 6])
+    assert size < 12 or text.count("for (int64") < 14

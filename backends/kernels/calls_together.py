@@ -14,7 +14,7 @@ import numpy as np
 from scanopt.backends.kernels.ir import Cast, Declare, Expr, Inner, Let, Lit, Load, Store, Var
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Call, Draw, Fork, Nested, Setting
-from scanopt.backends.kernels.stages import Calls, Stage, is_few, made_by, read_by
+from scanopt.backends.kernels.stages import CallsTogether, Stage, is_few, made_by, read_by
 from scanopt.backends.kernels.values import Array, Scalar
 
 __all__ = ["with_calls_together", "write_calls"]
@@ -34,10 +34,10 @@ def with_calls_together(stages: Sequence[Stage], w: Lowering) -> list[Stage]:
         if not now:
             now = [s for s in ready if _alike(s, ready[0])]
         calls = tuple(s for s in now if isinstance(s, Call))
-        found += [Calls(calls)] if len(calls) == len(now) > 1 and _is_short(calls[0], w) else now
+        found += [CallsTogether(calls)] if len(calls) == len(now) > 1 and _is_short(calls[0], w) else now
         missing.difference_update(*map(made_by, now))
         todo = [s for s in todo if s not in now]
-    return found if any(isinstance(s, Calls) for s in found) else [*stages]
+    return found if any(isinstance(s, CallsTogether) for s in found) else [*stages]
 
 
 def _is_short(stage: Stage, w: Lowering) -> bool:
@@ -53,7 +53,7 @@ def _alike(a: Stage, b: Stage) -> bool:
     return both and (a.ufunc, a.takes, a.dtype) == (b.ufunc, b.takes, b.dtype)  # type: ignore[union-attr]
 
 
-def write_calls(stage: Calls, w: Lowering) -> None:
+def write_calls(stage: CallsTogether, w: Lowering) -> None:
     """Write the call: the arguments side by side in memory, then the results."""
     first, counts = stage.nodes[0], [_count(n.out, w) for n in stage.nodes]
     total, dtypes = sum(counts), (*first.takes, first.dtype)

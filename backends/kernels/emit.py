@@ -40,6 +40,7 @@ from scanopt.backends.kernels.ir import (
     product,
     times,
 )  # fmt: skip
+from scanopt.backends.kernels.joined_parts import write_parts
 from scanopt.backends.kernels.lookups import copy_one_by_one, looked_up, write_lookup, write_scatter
 from scanopt.backends.kernels.lowering import Lowering, number_of, operation
 from scanopt.backends.kernels.nodes import (
@@ -64,7 +65,7 @@ from scanopt.backends.kernels.row_sources import with_rows_computed
 from scanopt.backends.kernels.rows import ReducedRows, with_rows, write_rows
 from scanopt.backends.kernels.runs import row_of_lookups
 from scanopt.backends.kernels.small_products import known_sums
-from scanopt.backends.kernels.stages import Calls, Fused, Stage, is_few, stages_of, stored, without_joins
+from scanopt.backends.kernels.stages import CallsTogether, Fused, Stage, is_few, stages_of, stored, without_joins
 from scanopt.backends.kernels.values import Array, Axes, Scalar, element_of, index, nest, packed
 
 __all__ = ["emit", "written"]
@@ -79,7 +80,7 @@ def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
     written_out = {n.out for n in nodes if isinstance(n, Product) and known_sums(n, w)}
     written_out |= {n.out for n in nodes if isinstance(n, Reduce) and is_written_out(n, w)}
     together = with_calls_together(stages, w)
-    written_out |= {name for s in together if isinstance(s, Calls) for name in s.outs}
+    written_out |= {name for s in together if isinstance(s, CallsTogether) for name in s.outs}
     w.stored |= stored(together, wanted, w.lengths.axes, written_out)
     folded = with_folds(with_columns(together, wanted), wanted, w) if w.body.whole else together
     if not w.device:
@@ -96,8 +97,8 @@ def written(stage: Stage | Columns | Folded | ReducedRows, w: Lowering) -> None:
     raise NotImplementedError(stage)
 
 
-@written.register(Calls)
-def _calls(stage: Calls, w: Lowering) -> None:
+@written.register(CallsTogether)
+def _calls(stage: CallsTogether, w: Lowering) -> None:
     write_calls(stage, w)
 
 
@@ -150,7 +151,8 @@ def _fused(stage: Fused, w: Lowering) -> None:
         _unrolled(stage, w)
         return
     if stage.joins:
-        _in_parts(stage, w)
+        outs = _outs(stage, w)
+        write_parts(stage, w, lambda place, mine: _elements(stage, outs, [place], stage.axes, mine, w))
         return
     outside = [w.value(a) for a in _outside(stage)]
     outs = _outs(stage, w)
@@ -171,28 +173,6 @@ def _fused(stage: Fused, w: Lowering) -> None:
     body = _elements(stage, outs, places, lengths, {}, w)
     counts = (w.prefixes[stage.axes],) if stage.axes in w.prefixes else lengths
     w.code += nest(counts, names, body)
-
-
-def _in_parts(stage: Fused, w: Lowering) -> None:
-    """Operations that read joined arrays: one loop over the elements of each part, without copying it."""
-    outs = _outs(stage, w)
-    start: Expr = ZERO
-    for parts in zip(*(j.args for j in stage.joins), strict=True):
-        (length,) = w.axes(parts[0])
-        name = w.fresh("i")
-        mine: dict[str, Scalar] = {}
-        for join, part in zip(stage.joins, parts, strict=True):
-            value = w.value(part)
-            element = element_of(value, [Var(name)], (length,))
-            element = element if value.dtype == join.dtype else Cast(element, join.dtype)
-            mine[join.out] = Scalar(element, join.dtype)
-        body = _elements(stage, outs, [plus(start, Var(name))], stage.axes, mine, w)
-        count: Expr = length
-        if stage.axes in w.prefixes:
-            left = Do("subtract", (w.prefixes[stage.axes], start), INDEX, INDEX)
-            count = Do("minimum", (length, left), INDEX, INDEX)
-        w.code.append(For(name, count, body))
-        start = plus(start, length)
 
 
 def _outs(stage: Fused, w: Lowering) -> dict[str, Array]:

@@ -19,7 +19,7 @@ __all__ = ["known_sums", "write_out"]
 MOST = 64
 """Multiplications of a product that is written out, at most."""
 Sums = tuple[Order, ...]
-Call = Callable[[str], None]
+Calling = Callable[[str], None]
 """Writes the call of NumPy's loop, by where its result is to be."""
 
 
@@ -47,7 +47,7 @@ def _dims(node: Product, w: Lowering) -> tuple[int, int, int] | None:
     return found[0], found[1], found[2]
 
 
-def write_out(node: Product, sums: Sums, packed: Expr | None, call: Call, w: Lowering) -> None:
+def write_out(node: Product, sums: Sums, packed: Expr | None, call: Calling, w: Lowering) -> None:
     """Write a product out.
 
     packed: whether the factors are, where that is not certain: if they are not, NumPy's loop is called.

@@ -11,7 +11,7 @@ from scanopt.backends.kernels.ir import Expr, Lit
 from scanopt.backends.kernels.nodes import Call, Join, Length, Map, Node, Reshape, SetItem, Setting, Take, View
 
 __all__ = [
-    "Calls",
+    "CallsTogether",
     "Fused",
     "Stage",
     "is_element",
@@ -25,6 +25,8 @@ __all__ = [
 
 FEW = 9
 """So many elements of an array are variables."""
+MOST_LOOPS = 9
+"""So many loops, at most, stand for one that reads arrays joined of several parts."""
 
 Axes = tuple[Expr, ...]
 
@@ -33,7 +35,7 @@ Axes = tuple[Expr, ...]
 class Fused:
     """Operations over elements of one shape, in order.
 
-    joins: arrays that they alone read, whose parts they take where these lie; all have parts of the same lengths.
+    joins: arrays that they alone read, whose parts they take where these lie.
     filled: parts of other arrays that are set to their results, which nothing else reads.
     """
 
@@ -44,7 +46,7 @@ class Fused:
 
 
 @dataclass(frozen=True)
-class Calls:
+class CallsTogether:
     """Calls of the same inner loop that do not wait for each other."""
 
     nodes: tuple[Call, ...]
@@ -60,7 +62,7 @@ class Calls:
         return tuple(a for n in self.nodes for a in n.args)
 
 
-Stage = Fused | Calls | Node
+Stage = Fused | CallsTogether | Node
 
 
 class Reading(Protocol):
@@ -186,8 +188,8 @@ def without_joins(stages: Sequence[Stage], axes: Mapping[str, Axes], wanted: Col
         if len(readers) != 1 or not isinstance(readers[0], Fused) or is_few(readers[0].axes):
             continue
         target = readers[0]
-        parts = [axes[a] for a in join.args]
-        alike = all([axes[a] for a in j.args] == parts for j in target.joins)
+        parts = {tuple(axes[a] for a in j.args) for j in (*target.joins, join)}
+        alike = prod(map(len, parts)) <= MOST_LOOPS
         changed = any(isinstance(s, Setting) for s in stages[i : stages.index(target)])  # perhaps what it reads
         if target.axes == axes[join.out] and alike and not changed:
             target.joins.append(join)
