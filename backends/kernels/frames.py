@@ -134,12 +134,15 @@ class LoopFrame:
     def _is_last(self, name: str, last: Setting) -> bool:
         """Whether a node is the last one that reads a value or its views, and no view is needed after the step."""
         at, names = self.nodes.index(last), {name}
+        small = isinstance(last, Scatter) or bool(last.part.at)  # a larger part is computed in a place of its own
         for i, n in enumerate(self.nodes):
             if i == at or names.isdisjoint(n.args):
                 continue
             if i > at or not isinstance(n, READING):
                 return False
             if isinstance(n, View) and self.w.axes(n.out):
+                if not small:
+                    return False
                 names.add(n.out)
         views = names - {name}
         later = {*(s.update for s in self.loop.states), *(k.value for k in self.loop.keeps), self.loop.until}
