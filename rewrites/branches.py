@@ -95,3 +95,14 @@ def where_of_false(m: Value, x: Value, y: Value, d: Text) -> Equation:
 def where_of_equals(m: Value, x: Value) -> Equation:
     """where(m, x, x) = x for a scalar m."""
     return Equation(ops.where(m, x, x), x, when=[scalar(m)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=(lambda x, y, m: T.where(~m, T.exp(x), y), lambda x, y: T.where(T.logical_not(x > y), T.exp(x), y)),
+    never=(lambda x, y, m: T.where(m, T.exp(x), y), lambda x, y: T.where(x > y, T.exp(x), y)),
+)
+def where_not(m: Value, x: Value, y: Value) -> Equation:
+    """where(~m, x, y) = where(m, y, x)."""
+    return Equation(ops.where(ops.invert(m), x, y), ops.where(m, y, x))

@@ -11,7 +11,7 @@ from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Int, Op, Text, Value, ops
 from scanopt.facts.parts import count_of_rows, entry, in_first, in_last, past_first, past_last, takes_entry
 from scanopt.facts.raising import fits
-from scanopt.facts.values import of_dtype, same_type
+from scanopt.facts.values import at_least, of_dtype, same_type
 
 _JOIN = ops("concatenate", axis=0)
 
@@ -212,3 +212,18 @@ def halves_joined(X: Value, n: Value) -> Equation:
 def parts_joined(X: Value, k: Int) -> Equation:
     """X[:k] ++ X[k:] = X, for a constant k."""
     return Equation(_JOIN(X[:k], X[k:]), X)
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x: T.concatenate([x[:3], x[3:5], x[5:]]) * 2.0,
+    never=(
+        lambda x: T.concatenate([x[:3], x[3:1], x[1:]]),
+        lambda x: T.concatenate([x[:3], x[4:5], x[5:]]),
+        lambda x, y: T.concatenate([x[:3], y[3:5], x[5:]]),
+    ),
+)
+def next_part_joined(X: Value, j: Int, k: Int, r: Args) -> Equation:
+    """X[:j] ++ X[j:k] ++ ... = X[:k] ++ ..."""
+    return Equation(_JOIN(X[:j], X[j:k], r), _JOIN(X[:k], r), when=[at_least(k, j)])

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Text, Value, ops
@@ -66,3 +67,27 @@ def size_of_opposite(x: Value) -> Equation:
 def square_of_size(x: Value) -> Equation:
     """|x|^2 = x^2 for real x."""
     return Equation(ops.square(ops.absolute(x)), ops.square(x), when=[floating(x)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda x, a, b: scanopt.scan(lambda v, s, b: s - (s - v) * b, x, a, b)[0],
+    never=(lambda x, y: x - (x + y) * 3.0, lambda p, q: p - (p - q) * 3),
+)
+def difference_taken_away(x: Value, y: Value, z: Value, a: Value) -> Equation:
+    """x - (y - z) * a = x + (z - y) * a, except for the sign of a zero."""
+    left = x - (y - z) * a
+    return Equation(left, x + (z - y) * a, when=[floating(left)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda x, a, b: scanopt.scan(lambda v, s, b: s - b * (s - v), x, a, b)[0],
+    never=(lambda x, y, a: x - a * (x + y), lambda p, q, n: p - n * (p - q)),
+)
+def difference_times_taken_away(x: Value, a: Value, y: Value, z: Value) -> Equation:
+    """x - a * (y - z) = x + (z - y) * a, except for the sign of a zero."""
+    left = x - a * (y - z)
+    return Equation(left, x + (z - y) * a, when=[floating(left)])

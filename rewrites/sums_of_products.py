@@ -101,6 +101,23 @@ def sum_of_numbers_times_rows(x: Value, W: Value, d: Text) -> Equation:
 
 @law(
     licence="reassoc",
+    example=lambda X, x: (X * T.expand_dims(x, 1)).sum(axis=0),
+    never=(
+        lambda X, x: (X * T.expand_dims(x, 1)).sum(axis=1),
+        lambda x, y: (y * T.expand_dims(x, 1)).sum(axis=0),
+        lambda X, Y: (Y * T.expand_dims(X, 1)).sum(axis=0),
+        lambda X, x: (X * T.expand_dims(_small(x), 1)).sum(axis=0),
+        lambda X, p: (T.cast(X, "int64") * T.expand_dims(p, 1)).sum(axis=0),
+    ),
+)
+def sum_of_rows_times_numbers(W: Value, x: Value, d: Text) -> Equation:
+    """(W * x[:, None]).sum(axis=0) = x @ W."""
+    when = [vector(x), matrix(W), floating(x), of_dtype(x, d), of_dtype(W, d)]
+    return Equation(_sum(W * ops.expand_dims(x, axis=(1,)), 0), ops.dot(*_product(x, 0, W, 0)), when=when)
+
+
+@law(
+    licence="reassoc",
     example=lambda X, W: (T.expand_dims(X, 2) * W).sum(axis=1),
     never=(
         lambda X, W: (T.expand_dims(X, 2) * W).sum(axis=0),

@@ -11,6 +11,7 @@ import numpy as np
 
 from scanopt.analysis.components import components
 from scanopt.analysis.contractions import adding_up, summing_operators
+from scanopt.analysis.conversions import conversions
 from scanopt.analysis.expansions import Expansions, expansions
 from scanopt.analysis.few_steps import kinds_of_loops
 from scanopt.analysis.indexing import facts_of_parts, operators_of_parts
@@ -46,11 +47,11 @@ More = Callable[[Sequence[Op], frozenset[str], Told], Iterable[Op]]
 """The operators that laws may introduce where there are some operators, and facts of some names."""
 
 ALWAYS_ASSUMED = frozenset((
-    "absorbing", "as_many_steps", "cancels", "count_of_rows", "elementwise", "ends_alike", "equal_in_time",
+    "absorbing", "as_many_steps", "cancels", "cast_back", "count_of_rows", "elementwise", "ends_alike", "equal_in_time",
     "exponent", "fills", "fills_counted", "fills_vector", "fits", "guarded_by", "harmless", "in_first", "in_last",
     "in_two", "is_false", "is_true", "left_neutral", "may_rewrite", "moderate", "neutral", "nothing", "one_mode",
-    "part_of_part", "passed_on", "past_first", "past_last", "positive", "power_of_two", "quiet", "reads_first",
-    "reads_last", "reads_last_of", "reads_rows", "rows_before", "rows_first", "safe", "small_integer",
+    "order_alone", "part_of_part", "passed_on", "past_first", "past_last", "positive", "power_of_two", "quiet",
+    "reads_first", "reads_last", "reads_last_of", "reads_rows", "rows_before", "rows_first", "safe", "small_integer",
     "takes_a_row", "takes_all", "takes_entry", "takes_first", "takes_last", "takes_one", "takes_row", "takes_rows",
     "unchanged", "undone", "unexpanded", "written_bound",
 ))  # fmt: skip
@@ -89,6 +90,7 @@ def given_facts(g: Encoded, fp: str, more: More = _nothing_more, lengths: Length
     yield from _raising(g, ops, lengths)
     yield from (("unexpanded", (op,)) for op in ops if op not in made.whole)
     yield from facts_of_parts(g, ops)
+    yield from conversions(ops)
     some = with_elements(ops)
     yield from _cancelling(ops, some, dtypes)
     for i, f in g.forms():
@@ -202,6 +204,8 @@ def _trait_facts(op: Op, dtypes: Iterable[str]) -> Iterator[Given]:
         for fact, (trait, arity) in _TRAITS.items():
             if op.spec.traits.holds(trait, d) and _keeps(op, d, arity):
                 yield fact, (op, d)
+        if op.spec.traits.one_of_two and not op.spec.traits.holds("idempotent", d) and _keeps(op, d, 2):
+            yield "idempotent", (op, d)
         if op.spec.traits.associative and op.spec.traits.holds("idempotent", d) and _keeps(op, d, 2):
             yield "absorbs", (op, d)
 

@@ -13,10 +13,10 @@ import numpy as np
 from scanopt.array.op import Op
 from scanopt.array.shapes import broadcast
 from scanopt.array.types import Dim
-from scanopt.array.variable import Constant, Variable, apply
+from scanopt.array.variable import Apply, Constant, Variable, apply
 
 __all__ = [
-    "align", "broadcast_to", "dim", "dims_of", "expand", "front", "rows", "split_dims", "spread",
+    "align", "broadcast_to", "dim", "dims_of", "expand", "front", "has_lengths", "rows", "split_dims", "spread",
     "transpose",
 ]  # fmt: skip
 
@@ -33,6 +33,19 @@ def dim(x: Variable, axis: int) -> Length:
 def dims_of(x: Variable) -> tuple[Length, ...]:
     """The length of each axis."""
     return tuple(dim(x, i) for i in range(x.ndim))
+
+
+def has_lengths(x: Variable, dims: Sequence[Length]) -> bool:
+    """Whether x is known to have these lengths: numbers, or what tells its own lengths."""
+    return len(dims) == x.ndim and all(_is_length(d, x, i) for i, d in enumerate(dims))
+
+
+def _is_length(d: Length, x: Variable, axis: int) -> bool:
+    known = x.type.shape[axis]
+    if known is not None:
+        return isinstance(d, int | Constant) and int(d.data if isinstance(d, Constant) else d) == known
+    made = d.owner if isinstance(d, Variable) else None
+    return isinstance(made, Apply) and made.op == Op.make("shape_i", axis=axis) and made.inputs[0] is x
 
 
 def split_dims(dims: Sequence[Length]) -> tuple[tuple[Dim, ...], tuple[Variable, ...]]:
@@ -56,7 +69,7 @@ def transpose(x: Variable, axes: Sequence[int]) -> Variable:
 def broadcast_to(x: Variable, dims: Sequence[Length]) -> Variable:
     """x broadcast to these lengths."""
     shape, inputs = split_dims(dims)
-    if x.type.shape == shape and None not in shape:
+    if has_lengths(x, dims):
         return x
     return apply(Op.make("broadcast_to", shape=shape), x, *inputs)
 

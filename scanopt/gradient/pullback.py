@@ -11,6 +11,9 @@ from scanopt.array.registry import FUNCTIONS
 from scanopt.array.variable import Apply, Node, Variable, apply, describe
 from scanopt.gradient.errors import NullTypeGradError
 from scanopt.gradient.flows import flows
+from scanopt.gradient.one_row import row_gradient
+from scanopt.gradient.returned import returned
+from scanopt.gradient.sums_of_products import factors, product_gradient
 from scanopt.loops.graph import is_lazy, schedule
 from scanopt.loops.location import user_location
 from scanopt.loops.node import Scan
@@ -99,8 +102,26 @@ def _backwards(order: Sequence[Node], sums: Sums, wrt: Collection[Variable]) -> 
         elif is_lazy(node):
             assert regions is not None
             skip |= _through_ifelse(node, sums, regions)
-        else:
+        elif not _passed_by(node, sums, wrt):
             _through_operator(node, sums)
+
+
+def _passed_by(node: Node, sums: Sums, wrt: Collection[Variable]) -> bool:
+    """Give parts to variables further back, if nothing is asked of those in between.
+
+    They are the one whose value the operator returns, or the two whose product it is.
+    """
+    g = sums.total(node.outputs[0])
+    assert g is not None
+    same, product = returned(node), factors(node)
+    if same is not None and not any(v in wrt or v not in sums.varying for v in same[1]):
+        sums.add(same[0], g)
+        return True
+    if not isinstance(node, Apply) or product is None or any(v in wrt for v in product[2]):
+        return False
+    for v, part in product_gradient(node, *product[:2], g):
+        sums.add(v, part)
+    return True
 
 
 def _through_operator(node: Node, sums: Sums) -> None:
@@ -113,7 +134,8 @@ def _through_operator(node: Node, sums: Sums) -> None:
     gradient = node.op.spec.gradient
     if gradient is None:
         raise no_way_through(node, [x for x in node.inputs if x in sums.varying])
-    for i, (x, part) in enumerate(zip(node.inputs, gradient(node.op, node.inputs, out, g), strict=True)):
+    parts = row_gradient(node, g) or gradient(node.op, node.inputs, out, g)
+    for i, (x, part) in enumerate(zip(node.inputs, parts, strict=True)):
         if part is UNKNOWN:
             if x in sums.varying:
                 raise no_derivative(node, i)

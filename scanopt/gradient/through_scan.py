@@ -17,8 +17,9 @@ import numpy as np
 from scanopt.array.derivatives import smooth
 from scanopt.array.op import Op, step_of
 from scanopt.array.registry import FUNCTIONS
-from scanopt.array.variable import Apply, Variable, apply
+from scanopt.array.variable import Variable, apply
 from scanopt.gradient.flows import flows, inner_flows
+from scanopt.gradient.one_row import only_row
 from scanopt.gradient.pullback import Contributions, pull, register_loop_rule, zeros_like
 from scanopt.loops.graph import leaves
 from scanopt.loops.mit_mots import desugared
@@ -315,15 +316,8 @@ class _Loop:
 
 def _last_alone(g: Variable | None) -> Variable | None:
     """The gradient with respect to the last row, if g is 0 for all others: what `trace[-1]` passes back."""
-    node = None if g is None else g.owner
-    if not isinstance(node, Apply) or node.op != Op.make("setitem", index=(-1,), mode="inc"):
-        return None
-    zeros, row = node.inputs
-    made = zeros.owner
-    if not isinstance(made, Apply) or made.op.name != "full_like" or row.ndim != zeros.ndim - 1:
-        return None
-    value = made.inputs[1].operand.value
-    return row if value is not None and not value.any() else None
+    found = None if g is None else only_row(g)
+    return found[1] if found is not None and found[0] == -1 else None
 
 
 def _last(s: SitSot, trace: Variable) -> Variable:

@@ -18,10 +18,34 @@ Args = Sequence[Variable]
 
 
 def gradient_of_getitem(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:
-    """Zeros, and g added where the entries were read: an entry read twice gets both."""
+    """Zeros, and g added where the entries were read: an entry read twice gets both.
+
+    Where each entry of x was read once, that is g in the order of x.
+    """
     x, *inputs = args
+    if _reads_each_once(op.options["index"], x):
+        return [_in_order(op.options["index"], g)]
     back = Op.make("setitem", index=op.options["index"], mode="inc")
     return [apply(back, FUNCTIONS["zeros_like"](x), g, *inputs), *(None for _ in inputs)]
+
+
+_FULL = ("slice", None, None, None)
+_BACKWARDS = ("slice", None, None, -1)
+
+
+def _reads_each_once(index: tuple[Any, ...], x: Variable) -> bool:
+    """Whether the index takes all axes whole or backwards, and of axes of length 1 perhaps their only entry."""
+    return "newaxis" not in index and all(
+        e in (_FULL, _BACKWARDS) or (n == 1 and isinstance(e, int)) for e, n in zip(index, x.type.shape, strict=False)
+    )
+
+
+def _in_order(index: tuple[Any, ...], g: Variable) -> Variable:
+    kept = [e for e in index if not isinstance(e, int)]
+    if _BACKWARDS in kept:
+        g = FUNCTIONS["getitem"](g, tuple(slice(None, None, e[3]) for e in kept))
+    found: Variable = FUNCTIONS["expand_dims"](g, [i for i, e in enumerate(index) if isinstance(e, int)])
+    return found
 
 
 def gradient_of_setitem(op: Op, args: Args, out: Variable, g: Variable) -> list[Variable | None]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from scanopt.array.batching import dim, expand, rows, spread
 from scanopt.array.op import Op, Operand, OpSpec, register
+from scanopt.array.operators.sum_to import sum_to
 from scanopt.array.parameters import integer
 from scanopt.array.shapes import broadcast, shape_text
 from scanopt.array.types import MOST_AXES, Dim, TensorType
@@ -122,6 +123,10 @@ def _batch_widened(op: Op, flags: Sequence[bool], args: Sequence[Variable]) -> V
     return None if flags[1] else apply(Op.make("widen", axis=axis + (axis >= 0)), *args)
 
 
+def _gradient_widened(op: Op, args: Sequence[Variable], out: Variable, g: Variable) -> list[Variable | None]:
+    return [sum_to(g, args[0], [op.options["axis"]]), None]
+
+
 register(
     OpSpec(
         "widen",
@@ -132,6 +137,7 @@ register(
         cost="free",
         view=True,
         data_shape=True,
+        gradient=_gradient_widened,
         doc="x, an axis of length 1 repeated n times",
         params={"axis": integer(0, MOST_AXES)},
     )

@@ -165,6 +165,7 @@ _MEANINGS: dict[tuple[str, str], Callable[..., Any]] = {
     **{("absolute", k): lambda x: _if(x < 0, -x, x) for k in ("int", "real")},
     ("divide", "real"): lambda x, y: x / y,
     ("reciprocal", "real"): lambda x: 1 / x,
+    ("sigmoid", "real"): lambda x: 1 / (1 + unknown_function("exp", ("real",), "real")(-x)),
     **{("negative", k): lambda x: -x for k in ("int", "real")},
     **{("minimum", k): lambda x, y: _if(x <= y, x, y) for k in ("int", "real")},
     **{("maximum", k): lambda x, y: _if(x >= y, x, y) for k in ("int", "real")},

@@ -6,6 +6,7 @@ from functools import cache
 from itertools import product
 from typing import Any
 
+from scanopt.analysis.conversions import conversions
 from scanopt.analysis.indexing import arrangements, computed_parts, entries_taken, in_two, of_two, parts, whole_rows
 from scanopt.array.op import Op
 from scanopt.calculus.terms import Int, Term
@@ -29,7 +30,10 @@ _ARRANGING = (
     Op.make("transpose", axes=(1, 0)), Op.make("transpose", axes=(0, 1)), Op.make("expand_dims", axis=(0,)),
     Op.make("squeeze", axis=(0,)), Op.make("expand_dims", axis=(1,)),
 )  # fmt: skip
-
+_SHAPING = (
+    Op.make("reshape", shape=(None,)), Op.make("reshape", shape=(None, None)), Op.make("reshape", shape=(2, None)),
+    Op.make("reshape", shape=(-1,)), Op.make("expand_dims", axis=(0,)), Op.make("expand_dims", axis=(1,)),
+)  # fmt: skip
 
 _ALL = ("slice", None, None, None)
 _MOST = 80
@@ -61,6 +65,7 @@ def _given(fact: str) -> tuple[tuple[Any, ...], ...]:
         *computed_parts(taking),
         *in_two([*several, *taking]),
         *arrangements(_ARRANGING),
+        *conversions(_SHAPING),
         *entries_taken([*rows, *(Op.make("getitem", index=(_ALL, i)) for i in (0, 1, -1))]),
     ]
     of_fact = [args for name, args in found if name == fact]
@@ -84,6 +89,8 @@ def _meaning(fact: str) -> None:
         chosen = m.choose(fact, _given(fact))
         if fact != "takes_entry" and isinstance(chosen[0], Op) and chosen[0].name == "getitem":  # lists are bounds
             m.computed = sum(_computed(entry) for entry in chosen[0].options["index"])
+        elif fact == "order_alone":
+            m.computed = chosen[0].options["shape"].count(None)
         for x, what in zip(terms, chosen, strict=True):
             if isinstance(x, Int):
                 m.set_number(x, what)
@@ -96,9 +103,15 @@ def _meaning(fact: str) -> None:
 for _fact in (
     "part_of_part", "undone", "reads_last", "reads_first", "takes_first", "reads_last_of", "takes_all", "takes_one",
     "in_first", "past_first", "in_last", "past_last", "in_two", "rows_before", "rows_first", "takes_a_row",
-    "takes_row", "takes_rows", "reads_rows", "takes_entry",
+    "takes_row", "takes_rows", "reads_rows", "takes_entry", "order_alone",
 ):  # fmt: skip
     _meaning(_fact)
+
+
+@fact
+def cast_back(m: Model, g: Term, h: Term, d: Term) -> None:
+    """What a cast keeps are the numbers: in the model it is the array itself, and so is what returns."""
+    m.operators[g.head] = m.operators[h.head] = lambda *xs: xs[0]
 
 
 @fact

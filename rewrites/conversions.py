@@ -1,0 +1,83 @@
+"""Arrays that are brought to the shape or the dtype that they have, perhaps on a way round."""
+
+from typing import Any
+
+import scanopt.tensor as T
+from scanopt.calculus.condition import fact
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import Args, Op, Text, Value, ops
+from scanopt.facts.values import matrix, of_dtype, vector
+
+
+@fact
+def order_alone(g: Op, h: Op) -> None:
+    """g(h(x), ...) is g(x, ...): g makes the shape, and h, which never raises, keeps the elements in order (given)."""
+
+
+@fact
+def cast_back(g: Op, h: Op, d: Text) -> None:
+    """g(h(x)) is x for x of dtype d: h casts to a dtype that has all values of d, and g returns (given)."""
+
+
+def _small(x: Any) -> Any:
+    return T.cast(x, "float32")
+
+
+def _flat(X: Any) -> Any:
+    """An array in the shape of its first two axes: its last one has to have length 1."""
+    return T.reshape(X, (X.shape[0], X.shape[1]))
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x: T.reshape(x[None], (x.shape[0],)) * 2.0,
+    never=(lambda x, n: T.reshape(x, (n,)), lambda X: T.reshape(X, (X.shape[0],), ndim=1)),
+)
+def own_length(x: Value) -> Equation:
+    """A vector reshaped to its own length is itself."""
+    return Equation(ops.reshape(x, x.shape[0], shape=(None,)), x, when=[vector(x)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda X: T.reshape(T.flatten(X), X.shape) * 2.0,
+    never=(lambda X: T.reshape(X, (X.shape[1], X.shape[0])), lambda X: _flat(T.stack([X], axis=2))),
+)
+def own_lengths(X: Value) -> Equation:
+    """A matrix reshaped to its own lengths is itself."""
+    return Equation(ops.reshape(X, X.shape[0], X.shape[1], shape=(None, None)), X, when=[matrix(X)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=(
+        lambda X, n: T.reshape(T.flatten(X), (n, 2)) * 2.0,
+        lambda x, n: T.reshape(T.expand_dims(x, 0), (n, 2)) * 2.0,
+    ),
+    never=(lambda X, n: T.reshape(X.T, (n, 2)), lambda X, k, n: T.reshape(T.reshape(X, (k, 3)), (n, 2))),
+)
+def reshaped_once(g: Op, h: Op, x: Value, r: Args) -> Equation:
+    """An array that is flattened, or gets axes of length 1, before it is reshaped is reshaped once."""
+    return Equation(g(h(x), r), g(x, r), when=[order_alone(g, h)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=(
+        lambda x: T.real(T.cast(T.exp(x), "complex128")) * 2.0,
+        lambda x: T.cast(T.cast(_small(x), "float64"), "float32") * 2.0,
+    ),
+    never=(
+        lambda x: T.cast(_small(x), "float64"),
+        lambda p: T.cast(T.cast(p, "float64"), "int64"),
+        lambda x: T.real(T.cast(x, "complex64")),
+        lambda x: T.real(T.cast(_small(x), "complex128")),
+    ),
+)
+def there_and_back(g: Op, h: Op, x: Value, d: Text) -> Equation:
+    """An array that is cast to a wider dtype and back is itself."""
+    return Equation(g(h(x)), x, when=[cast_back(g, h, d), of_dtype(x, d)])

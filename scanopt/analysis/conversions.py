@@ -1,0 +1,46 @@
+"""Facts about operators that bring arrays to a shape or to a dtype, by what they are alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from scanopt.array.op import Op
+
+__all__ = ["conversions"]
+
+Row = tuple[str, tuple[Any, ...]]
+
+_EXACT = {
+    "float16": ("float32", "float64", "complex64", "complex128"),
+    "float32": ("float64", "complex64", "complex128"),
+    "float64": ("complex128",),
+}
+"""What has all values of a dtype of floats."""
+
+
+def conversions(ops: Iterable[Op]) -> Iterator[Row]:
+    """Facts about two operators, one after the other, of which the first leaves no trace."""
+    known = list(dict.fromkeys(op for op in ops if op.name in ("cast", "real", "reshape", "expand_dims")))
+    for outer, inner in product(known, known):
+        if outer.name == "reshape" and "lead" not in outer.options and _keeps_order(inner):
+            yield "order_alone", (outer, inner)
+        if inner.name == "cast":
+            yield from (("cast_back", (outer, inner, d)) for d in _EXACT if _returns(outer, inner, d))
+
+
+def _keeps_order(op: Op) -> bool:
+    return op.name == "expand_dims" or (op.name == "reshape" and op.options == {"shape": (-1,)})
+
+
+def _returns(outer: Op, inner: Op, d: str) -> bool:
+    """Whether an array of dtype d comes back from these two as it was."""
+    wide = inner.options["dtype"]
+    if wide not in _EXACT[d]:
+        return False
+    if outer.name == "real":
+        return np.zeros((), wide).real.dtype == d
+    return outer.name == "cast" and outer.options["dtype"] == d and np.dtype(wide).kind == "f"
