@@ -9,7 +9,7 @@ from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, State, Value, const_at, const_int, delay, hold, ops, seq, steps, vmap
 from scanopt.facts.loops import runs_all, within
 from scanopt.facts.states import becomes
-from scanopt.facts.values import int64, positive, scalar, small_integer
+from scanopt.facts.values import int64, nothing, positive, scalar, small_integer
 
 _LOOKUP = ops("getitem", index=("array",))
 _IN_BOUNDS = ops(
@@ -96,6 +96,22 @@ def rows_from_a_place(W: Value, a: Value, n: Value) -> Equation:
     end = ops.where(ops.greater(n, a), n, const_int(0))
     checked = ops.minimum(end, _IN_BOUNDS(W.shape[0], end))
     return Equation(_LOOKUP(W, _count(a, n)), W[a:checked], when=[positive(a)])
+
+
+@law(
+    licence="reassoc",
+    source="gradients of W[i] over arange(n)",
+    example=lambda W: T.inc_subtensor(T.zeros_like(W)[T.arange(W.shape[0])], T.exp(W)),
+    never=(
+        lambda W, x: T.inc_subtensor(T.ones_like(W)[T.arange(W.shape[0])], T.exp(W)),
+        lambda W: T.inc_subtensor(T.zeros_like(W)[T.arange(1, W.shape[0])], T.exp(W[1:])),
+    ),
+)
+def rows_added_in_order(W: Value, e: Value, X: Value) -> Equation:
+    """Rows that are added to all rows of zeros, in order, are these rows (-0.0 aside)."""
+    count = _count(const_int(0), W.shape[0])
+    left = ops("setitem", index=("array",), mode="inc")(ops.full_like(W, e), X, count)
+    return Equation(left, ops.spread_like(X, W), when=[nothing(e)])
 
 
 @law(

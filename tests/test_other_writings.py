@@ -28,6 +28,27 @@ WRITINGS: dict[str, Sequence[Formula]] = {
     "smoothing": (
         lambda x, y: _filter(lambda v, s, a: a * s + (1 - a) * v, x, x[0], y[0]),
         lambda x, y: _filter(lambda v, s, a: s + a * (v - s), x, x[0], y[0]),
+        lambda x, y: _filter(lambda v, s, a: s - a * (s - v), x, x[0], y[0]),
+        lambda x, y: _filter(lambda v, a, s: s - (s - v) * a, [x, T.repeat(y[0][None], x.shape[0])], x[0]),
+    ),
+    "itself": (
+        lambda x, y: T.exp(x),
+        lambda x, y: T.exp(T.where(x > 0, x, x)),
+        lambda x, y: T.exp(T.maximum(x, x)),
+        lambda x, y: T.exp(T.set_subtensor(T.zeros_like(x)[:], x)),
+        lambda x, y: T.exp(T.reshape(x[None], x.shape)),
+        lambda x, y: T.exp(T.real(T.cast(x, "complex128"))),
+        lambda x, y: T.exp(T.concatenate([x[:2], x[2:5], x[5:]])),
+    ),
+    "choices": (lambda x, y: T.where(x > y, x, 0.5), lambda x, y: T.where(~(x > y), 0.5, x)),
+    "sigmoids": (
+        lambda x, y: T.sigmoid(x * y),
+        lambda x, y: 1 / (1 + T.exp(-(x * y))),
+        lambda x, y: 1 / (T.exp(-(x * y)) + 1),
+    ),
+    "slopes": (
+        lambda x, y: scanopt.grad(((x + y) ** 2).sum(), y),
+        lambda x, y: scanopt.grad(((x - (-y)) ** 2).sum(), y),
     ),
     "two states": (
         lambda x, y: _filter(lambda v, r, s, a: a * s - 0.5 * r + v, x, dict(initial=y[:2], taps=[-2, -1]), y[0]),

@@ -75,6 +75,8 @@ def _part(
     if isinstance(d, complex | float | int) and d == 0:
         zeros: Variable = FUNCTIONS["zeros_like"](args[i])
         return zeros
+    if not isinstance(d, tuple | Variable) and d == -1:  # -(-x) is x, also where what was spread is summed
+        return _times(unspread(g, args, i), d)
     return unspread(_times(g, d), args, i)
 
 

@@ -118,4 +118,13 @@ def _before(v: Variable) -> Iterator[Variable]:
         yield v
 
 
-_RULES = {"getitem": _entry, "concatenate": _joined, "real": _back, "cast": _back, "reshape": _reshaped}
+def _either(node: Apply) -> Found:
+    """One of two that are the same."""
+    x, y = node.inputs
+    return (x, []) if x is y else None
+
+
+_RULES = {
+    "getitem": _entry, "concatenate": _joined, "real": _back, "cast": _back, "reshape": _reshaped, "maximum": _either,
+    "minimum": _either,
+}  # fmt: skip
