@@ -36,7 +36,7 @@ NO_GRADIENT = {
     **dict.fromkeys(("linalg_or_flag", "unless_flagged"), "laws put it in the place of inv and cholesky"),
     **dict.fromkeys(("has_rows", "kept_row", "no_rows"), "made when a program is lowered"),
     **dict.fromkeys(
-        ("rows_left", "rows_read", "shaped_like", "spread_like", "when_runs", "widen"),
+        ("rows_left", "rows_read", "shaped_like", "spread_like", "when_runs"),
         "made when a program is encoded, and by laws",
     ),
     **dict.fromkeys(
