@@ -11,8 +11,10 @@ from scanopt.backends.kernels.ir import ONE, Declare, Do, Expr, If, Let, Lit, Lo
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Product
 from scanopt.backends.kernels.orders import FusedSum, OneProduct, Order, SumOfTwo, orders_of
+from scanopt.backends.kernels.recipe import Given
 from scanopt.backends.kernels.stages import is_few
 from scanopt.backends.kernels.values import Array, Scalar
+from scanopt.backends.kernels.values import packed as strides_of
 
 __all__ = ["known_sums", "write_out"]
 
@@ -94,7 +96,11 @@ def _elements(name: str, w: Lowering) -> list[Expr]:
     if name in w.few:
         return [x.value for x in w.few[name]]
     lengths = [int(n.value) for n in w.axes(name) if isinstance(n, Lit)]
-    value = w.value(name)
+    if w.body.exact or name not in w.body.outer:
+        value = w.value(name)
+    else:  # as it lies, see `write_out`
+        axes, dtype = w.axes(name), w.dtype(name)
+        value = Array(w.give(Given("strided", dtype, name)), axes, strides_of(axes), dtype)
     assert isinstance(value, Array)
     return [value.at(tuple(map(Lit, place)), value.axes) for place in np.ndindex(*lengths)]
 
