@@ -73,21 +73,27 @@ def square_of_size(x: Value) -> Equation:
     licence="reassoc",
     stepwise=True,
     example=lambda x, a, b: scanopt.scan(lambda v, s, b: s - (s - v) * b, x, a, b)[0],
-    never=(lambda x, y: x - (x + y) * 3.0, lambda p, q: p - (p - q) * 3),
+    never=(
+        lambda x, y: x - (x + y) * 3.0,
+        lambda p, q: p - (p - q) * 3,
+        lambda x, y, p, q: x - (_small(p) - _small(q)) * y,
+    ),
 )
 def difference_taken_away(x: Value, y: Value, z: Value, a: Value) -> Equation:
     """x - (y - z) * a = x + (z - y) * a, except for the sign of a zero."""
-    left = x - (y - z) * a
-    return Equation(left, x + (z - y) * a, when=[floating(left)])
+    return Equation(x - (y - z) * a, x + (z - y) * a, when=[floating(y - z)])
 
 
 @law(
     licence="reassoc",
     stepwise=True,
     example=lambda x, a, b: scanopt.scan(lambda v, s, b: s - b * (s - v), x, a, b)[0],
-    never=(lambda x, y, a: x - a * (x + y), lambda p, q, n: p - n * (p - q)),
+    never=(
+        lambda x, y, a: x - a * (x + y),
+        lambda p, q, n: p - n * (p - q),
+        lambda x, y, p, q: x - y * (_small(p) - _small(q)),
+    ),
 )
 def difference_times_taken_away(x: Value, a: Value, y: Value, z: Value) -> Equation:
     """x - a * (y - z) = x + (z - y) * a, except for the sign of a zero."""
-    left = x - a * (y - z)
-    return Equation(left, x + (z - y) * a, when=[floating(left)])
+    return Equation(x - a * (y - z), x + (z - y) * a, when=[floating(y - z)])

@@ -120,3 +120,39 @@ def test_lengths_that_broadcast_are_added_up(way: str, rows: int, numbers: int) 
         assert got.shape == like.shape
         np.testing.assert_allclose(got, want, rtol=1e-12)
     assert scanopt.grad(scanopt.grad(loss, x).sum(), W).ndim == 2
+
+
+ON_THE_WAY: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
+    "an entry": (lambda: T.stack([x, T.exp(x)]), lambda v: v[0]),
+    "an array with an axis": (lambda: T.expand_dims(x, 1), lambda v: T.reshape(v, x.shape)),
+    "a column": (lambda: T.expand_dims(x, 1), lambda v: (v * W).sum(axis=0)),
+    "a product": (lambda: T.expand_dims(x, 1) * W, lambda v: v.sum(axis=0)),
+}
+
+
+@pytest.mark.parametrize("way", [*ON_THE_WAY])
+def test_gradients_stop_at_constants_on_the_way(way: str) -> None:
+    make, read = ON_THE_WAY[way]
+    v = make()
+    cost = (read(v) ** 2).sum() + (3.0 * x).sum() + W.sum()
+    slopes = scanopt.grad(cost, [x, W], consider_constant=[v])
+    f = scanopt.function([x, W], slopes[0], on_unused_input="ignore")
+    np.testing.assert_array_equal(f(VALUES["x"], VALUES["W"]), [3.0] * 3)
+
+
+@pytest.mark.parametrize("way", [*ON_THE_WAY])
+def test_known_gradients_on_the_way_are_all(way: str) -> None:
+    make, read = ON_THE_WAY[way]
+    v = make()
+    known = {v: T.ones_like(v) * 2.0}
+    slopes = [scanopt.grad(cost, x, known_grads=known) for cost in ((read(v) ** 2).sum(), None)]
+    f = scanopt.function([x, W], slopes, on_unused_input="ignore")
+    np.testing.assert_array_equal(*f(VALUES["x"], VALUES["W"]))
+
+
+def test_the_gradient_of_a_number_times_one_row() -> None:
+    number = T.constant(2.0)
+    row = VALUES["X"][-1].sum()
+    for loss, want in ((lambda v: v * number, row), (lambda v: v / number, -row / 4)):
+        f = scanopt.function([X], scanopt.grad(loss(X)[-1].sum(), number))
+        np.testing.assert_allclose(f(VALUES["X"]), want)

@@ -43,7 +43,7 @@ def row_gradient(node: Apply, g: Variable) -> list[Variable | None] | None:
     rule = op.spec.gradient
     assert rule is not None
     parts = rule(op, args, apply(op, *args), row)
-    return [_spread(x, k, part) if x.ndim else None for x, part in zip(node.inputs, parts, strict=True)]
+    return [_spread(x, k, part) if x.ndim else part for x, part in zip(node.inputs, parts, strict=True)]
 
 
 def _spread(x: Variable, k: int, part: Variable | None) -> Variable | None:

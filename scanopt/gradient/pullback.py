@@ -114,14 +114,20 @@ def _passed_by(node: Node, sums: Sums, wrt: Collection[Variable]) -> bool:
     g = sums.total(node.outputs[0])
     assert g is not None
     same, product = returned(node), factors(node)
-    if same is not None and not any(v in wrt or v not in sums.varying for v in same[1]):
+    if same is not None and not any(_stops(v, sums, wrt) for v in same[1]):
         sums.add(same[0], g)
         return True
-    if not isinstance(node, Apply) or product is None or any(v in wrt for v in product[2]):
+    if not isinstance(node, Apply) or product is None or any(_stops(v, sums, wrt) for v in product[2]):
         return False
     for v, part in product_gradient(node, *product[:2], g):
         sums.add(v, part)
     return True
+
+
+def _stops(v: Variable, sums: Sums, wrt: Collection[Variable]) -> bool:
+    """Whether gradients must not pass v by: it is asked for, or what is behind v gets none through it."""
+    behind = v.owner is not None and any(x in sums.varying for x in v.owner.inputs)
+    return v in wrt or v in sums.known or (behind and v not in sums.varying)
 
 
 def _through_operator(node: Node, sums: Sums) -> None:
