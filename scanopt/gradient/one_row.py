@@ -8,6 +8,7 @@ whose last row is read.
 from __future__ import annotations
 
 from scanopt.array.op import Op
+from scanopt.array.operators.indexing import FULL
 from scanopt.array.registry import FUNCTIONS
 from scanopt.array.variable import Apply, Constant, Variable, apply
 
@@ -64,13 +65,10 @@ def _of_row(node: Apply) -> Op | None:
         return op if sum(numbers) == 1 and (numbers[1] or op.name == "multiply") else None
     if op.name == "getitem":
         rest = options["index"][1:]
-        return Op.make("getitem", index=rest) if len(args) == 1 and options["index"][0] == _FULL and rest else None
+        return Op.make("getitem", index=rest) if len(args) == 1 and options["index"][0] == FULL and rest else None
     if op.name in ("expand_dims", "squeeze"):
         return Op.make(op.name, axis=tuple(i - 1 for i in options["axis"])) if 0 not in options["axis"] else None
     if op.name == "transpose":
         axes = options["axes"]
         return Op.make("transpose", axes=tuple(i - 1 for i in axes[1:])) if axes[:1] == (0,) and len(axes) > 2 else None
     return Op.make("concatenate", axis=options["axis"] - 1) if op.name == "concatenate" and options["axis"] else None
-
-
-_FULL = ("slice", None, None, None)

@@ -13,23 +13,22 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.batching import has_lengths
+from scanopt.array.operators.indexing import FULL
 from scanopt.array.variable import Apply, Constant, Node, Variable
 
 __all__ = ["returned"]
 
-_FULL = ("slice", None, None, None)
+Found = tuple[Variable, list[Variable]] | None
+"""The variable whose value an operator returns, and those in between."""
 
 
-def returned(node: Node) -> tuple[Variable, list[Variable]] | None:
+def returned(node: Node) -> Found:
     """The variable whose value an operator returns, and those in between."""
     rule = _RULES.get(node.op.name) if isinstance(node, Apply) else None
     found = None if rule is None or not isinstance(node, Apply) else rule(node)
     if found is None or (found[0].dtype, found[0].ndim) != (node.outputs[0].dtype, node.outputs[0].ndim):
         return None
     return found
-
-
-Found = tuple[Variable, list[Variable]] | None
 
 
 def _made(v: Variable, *names: str) -> Apply | None:
@@ -40,14 +39,17 @@ def _entry(node: Apply) -> Found:
     """One of stacked arrays."""
     (x, *bounds), index = node.inputs, node.op.options["index"]
     made = _made(x, "stack")
-    if made is None or bounds or not isinstance(index[-1], int) or any(e != _FULL for e in index[:-1]):
+    if made is None or bounds or not isinstance(index[-1], int) or any(e != FULL for e in index[:-1]):
         return None
     k, n = index[-1], len(made.inputs)
     return (made.inputs[k], [x]) if len(index) - 1 == made.op.options["axis"] and -n <= k < n else None
 
 
 def _joined(node: Apply) -> Found:
-    """All parts of one array, one after the other."""
+    """All parts of one array, one after the other.
+
+    x[:k] and x[k:] are that for any k, more parts if their bounds ascend from 0.
+    """
     cuts = [made for v in node.inputs if (made := _made(v, "getitem")) is not None]
     if node.op.options["axis"] or len(cuts) < len(node.inputs) or len({c.inputs[0] for c in cuts}) > 1:
         return None
