@@ -204,8 +204,6 @@ def _trait_facts(op: Op, dtypes: Iterable[str]) -> Iterator[Given]:
         for fact, (trait, arity) in _TRAITS.items():
             if op.spec.traits.holds(trait, d) and _keeps(op, d, arity):
                 yield fact, (op, d)
-        if op.spec.traits.one_of_two and not op.spec.traits.holds("idempotent", d) and _keeps(op, d, 2):
-            yield "idempotent", (op, d)
         if op.spec.traits.associative and op.spec.traits.holds("idempotent", d) and _keeps(op, d, 2):
             yield "absorbs", (op, d)
 

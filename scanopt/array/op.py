@@ -86,7 +86,6 @@ class Traits:
     self_inverse: dict[str, complex] = field(default_factory=dict[str, complex])
     fast_self_inverse: dict[str, complex] = field(default_factory=dict[str, complex])
     inverse: str | None = None  # op(x, y) undone by inverse(., y), integers only: exact mod 2^k
-    one_of_two: bool = False  # op(x, y) is x or y, bit for bit, whatever the dtype
     but: str = ""  # kinds of dtype for which commutative, idempotent, involution do not hold
 
     def holds(self, trait: str, dtype: str) -> bool:

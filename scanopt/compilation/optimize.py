@@ -84,10 +84,10 @@ class _Known:
     results: dict[Hashable, Operand] = field(default_factory=dict[Hashable, Operand])
     evaluations: dict[Hashable, tuple[float, float]] = field(default_factory=dict[Hashable, tuple[float, float]])
 
-    def problem(self, graph: TermGraph, settings: Settings) -> Problem:
+    def problem(self, graph: TermGraph, settings: Settings, more_phases: int = 0) -> Problem:
         """The choice of a program from a graph."""
         sizes = Sizes(graph, example_operands(graph, settings.example), self.results)
-        return Problem(graph, sizes, settings.cost, evaluations=self.evaluations)
+        return Problem(graph, sizes, settings.cost, evaluations=self.evaluations, more_phases=more_phases)
 
 
 def as_written(program: Encoded, settings: Settings) -> Extraction:
@@ -184,6 +184,11 @@ def optimize(
     return Optimized(extraction, written, saturation, graph, seconds, tuple(looks or ()), budget)
 
 
+_FEW = 100
+"""Where there are no more values to choose: if the program as written is cheaper than what was found, some of its loops
+are one loop in the e-graph, which pays to run over once more than the results ask for."""
+
+
 def _extracted(written: Extraction, graph: TermGraph, settings: Settings, known: _Known) -> tuple[Extraction, float]:
     """The cheapest program that holds no more than it may, and how many bytes that is.
 
@@ -198,10 +203,15 @@ def _extracted(written: Extraction, graph: TermGraph, settings: Settings, known:
     try:
         problem = known.problem(graph, settings)
         found = search(problem)
+        if written.cost < found.cost and len(problem.options) <= _FEW:
+            wider = known.problem(graph, settings, more_phases=1)
+            if (better := search(wider)).cost < written.cost:
+                problem, found = wider, better
     except NoProgramFoundError:  # the program as written is one
         found = replace(written, bound=0.0, method="written", optimal=False)
     if written.cost < found.cost:
-        found = replace(written, bound=min(found.bound, written.cost), method="written", optimal=found.optimal)
+        optimal = found.optimal or found.bound >= written.cost
+        found = replace(written, bound=min(found.bound, written.cost), method="written", optimal=optimal)
     budget = budget_of(settings.memory, found, assumes(graph, settings.example))
     if problem is None or fits(found, budget):
         return found, budget

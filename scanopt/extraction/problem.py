@@ -85,7 +85,7 @@ class Problem:
 
     limit: of the bytes that a choice makes.  prices: by class what is known of its forms' prices and bytes: of the same
     sizes and cost.  evaluations: what one evaluation of an operator costs, and its bytes: of the same cost.
-    phases: per clock how many phases are considered: as few as the results allow.
+    phases: per clock how many phases are considered: as few as the results allow, and `more_phases`.
     """
 
     graph: TermGraph
@@ -96,6 +96,7 @@ class Problem:
         default_factory=dict[int, dict[Form, tuple[float, float]]]
     )
     evaluations: dict[Hashable, tuple[float, float]] = field(default_factory=dict[Hashable, tuple[float, float]])
+    more_phases: int = 0
     options: dict[Instance, list[Option]] = field(default_factory=dict[Instance, list[Option]])
     roots: tuple[Instance, ...] = ()
 
@@ -112,6 +113,7 @@ class Problem:
         self.phases = {
             c: max([1, *(e.get(r, MAX_PHASES) for r in wanted), *self._later(c)]) for c, e in self.earliest.items()
         }
+        self.phases = {c: n + self.more_phases for c, n in self.phases.items()}
         self.roots = tuple(Instance(r) for r in dict.fromkeys(wanted))
         while not self._complete():
             self._allow_more_phases()
@@ -284,7 +286,7 @@ class Problem:
         """
         if (clock, around) not in self._phases:
             there = (first for *outer, first in self._first[clock] if all(map(int.__le__, outer, around)))
-            self._phases[clock, around] = min(self.phases[clock], max(there, default=0) + 1)
+            self._phases[clock, around] = min(self.phases[clock], max(there, default=0) + 1 + self.more_phases)
         return self._phases[clock, around]
 
     @cached_property

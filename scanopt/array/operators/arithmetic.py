@@ -121,7 +121,6 @@ unary("trunc", partial=0, idempotent=True)
 _extremum: dict[str, Any] = {
     "partial": (lambda x, y, out: _share(x, y, out), lambda x, y, out: _share(y, x, out)),
     "idempotent": True,
-    "one_of_two": True,
     "but": "fc",
     **ASSOCIATIVE,
 }
