@@ -29,11 +29,8 @@ def test_rules_run_after_what_they_read_and_together_where_they_feed_one_another
     assert orders(["two", "three", "four"]) == (Stratum(("two", "three"), True), Stratum(("four",), False))
 
 
-def test_rules_that_unite_or_make_terms_run_last_and_all_run_again_where_they_found_something() -> None:
-    first = (Stratum(("one",), False), Stratum(("three",), False))
-    assert orders(["one", "three", "five"]) == (*first, Stratum(("five",), True, True))
-    making = rules_of("(rule ((b x)) ((hold c x)) :ruleset making)", ["b", "hold"])
-    assert strata(tuple(making)) == (Stratum(("making",), True, True),)
+def test_a_rule_that_unites_changes_all_tables() -> None:
+    assert orders(["one", "three", "five"]) == (Stratum(("one", "three", "five"), True),)
 
 
 def test_a_rule_that_hides_rows_runs_before_others_read_them() -> None:

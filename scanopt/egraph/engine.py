@@ -234,7 +234,7 @@ class Engine:
 
     def round(
         self,
-        facts: Sequence[tuple[str, bool, bool]],
+        facts: Sequence[tuple[str, bool]],
         more: str,
         counted: Sequence[str],
         most: int,
@@ -243,10 +243,10 @@ class Engine:
     ) -> tuple[RunReport, int, float]:
         """Run rulesets of facts, one after the other, then commands, in one request.
 
-        facts: with each ruleset whether it runs until nothing new follows, and whether all of them run again if it has
-        found something.  Gives a report of it all, the number of rows of the counted tables, and how many times the
-        memory that the program takes is left.  Facts stop as well with more rows than `most`, or less memory left than
-        `read` times.  meanwhile: what this process does while that runs.  Raises as `run` does.
+        facts: with each ruleset whether it runs until nothing new follows.  Gives a report of it all, the number of
+        rows of the counted tables, and how many times the memory that the program takes is left.  Facts stop as well
+        with more rows than `most`, or less memory left than `read` times.  meanwhile: what this process does while that
+        runs.  Raises as `run` does.
         """
         self._process.tell("round", facts, more, counted, most, read)
         meanwhile()

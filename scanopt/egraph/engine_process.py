@@ -220,7 +220,7 @@ class Worker:
             self._additions.restore()
 
     def round(
-        self, facts: Sequence[tuple[str, bool, bool]], more: str, counted: Sequence[str], most: int, read: float
+        self, facts: Sequence[tuple[str, bool]], more: str, counted: Sequence[str], most: int, read: float
     ) -> list[Any]:
         """Run rulesets of facts, then commands: a report of it all, rows of the counted tables, and memory.
 
@@ -229,7 +229,7 @@ class Worker:
         """
         reports: list[Any] = []
         seen = 0
-        for report in self._facts(facts):
+        for report in (x for ruleset, again in facts for x in self._runs(ruleset, again)):
             reports.append(report)
             seen += sum(report[1].values())
             if seen > _LOOK:
@@ -238,16 +238,6 @@ class Worker:
                     break
         reports += self.run(more)
         return [together(reports), *self._counted(counted)]
-
-    def _facts(self, facts: Sequence[tuple[str, bool, bool]]) -> Iterator[Any]:
-        """Run rulesets of facts; the reports of that."""
-        found = True
-        while found:
-            found = False
-            for ruleset, again, terms in facts:
-                for report in self._runs(ruleset, again):
-                    found |= terms and any(report[1].values())
-                    yield report
 
     def _runs(self, ruleset: str, again: bool) -> Iterator[Any]:
         """Run a ruleset once, or until nothing new follows; the reports of it."""

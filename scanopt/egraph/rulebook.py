@@ -129,7 +129,7 @@ def some_rules(laws: Sequence[Law], more: str) -> tuple[Rules, tuple[str, ...]]:
 class ActiveRules:
     """The rules that run in a program: laws and facts that can fire in it, facts by strata.
 
-    facts: rulesets, whether each runs until nothing new follows, and whether all run again if it has found something.
+    facts: rulesets, and whether each runs until nothing new follows.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class ActiveRules:
 
         laws: the ruleset of each law.  noted: rulesets that run in place of these, where there are any.
         """
-        self.facts: list[tuple[str, bool, bool]] = []
+        self.facts: list[tuple[str, bool]] = []
         self._run = run
         self._text, self._more = text, more
         self._laws, self._noted = laws, noted
@@ -177,8 +177,7 @@ class ActiveRules:
         self._fire = frozenset(rule.ruleset for rule in found)
         facts = tuple(rule for rule in found if rule.ruleset.startswith("facts"))
         first = self._combined(rule.ruleset for rule in facts if rule.makes and rule.makes <= _FIRST)
-        self.facts = [(first, False, False)] * bool(first)
-        self.facts += [(self._combined(x.rulesets), x.again, x.terms) for x in strata(facts)]
+        self.facts = [(first, False)] * bool(first) + [(self._combined(x.rulesets), x.again) for x in strata(facts)]
         return self._told(self._combined(rule.ruleset for rule in found if rule.ruleset.startswith("load")))
 
     def _combined(self, rulesets: Iterable[str]) -> str:

@@ -4,21 +4,19 @@ A rule can fire only if each table that it reads has rows: from loading the prog
 rules do not run, so a law about an operator costs nothing in programs without that operator.
 
 Of the remaining rules, those that feed one another (a strongly connected component) run together until nothing new
-follows, after all rules whose results they only read.  A rule that makes terms or unites them feeds nearly all others,
-and finds something in few rounds.  These rules run last, and if they have found something, all run once more.  The
-facts that follow do not depend on the order: no rule asks for the absence of a fact.
+follows, after all rules whose results they only read.  The facts that follow do not depend on the order: no rule asks
+for the absence of a fact.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from scanopt.analysis.components import components
-from scanopt.calculus.declarations import DECLARATIONS
 
 __all__ = [
     "RuleTables",
@@ -40,26 +38,22 @@ class RuleTables:
     """The tables of a rule that matter for the order.
 
     reads: the tables that it reads; in some tables the rows that begin with a text count as a table (`row`).  makes:
-    the tables that it adds rows to, or hides rows of; rules that read them come after it.  terms: whether it makes
-    terms or unites them, and hides none.
+    the tables that it adds rows to, or hides rows of; rules that read them come after it.  unites: whether it makes
+    things equal, which changes all tables.
     """
 
     ruleset: str
     reads: frozenset[str]
     makes: frozenset[str]
-    terms: bool
+    unites: bool
 
 
 @dataclass(frozen=True)
 class Stratum:
-    """Rulesets that run together.
-
-    again: until nothing new follows, since they feed one another.  terms: if they find something, all strata run again.
-    """
+    """Rulesets that run together.  again: until nothing new follows, since they feed one another."""
 
     rulesets: tuple[str, ...]
     again: bool
-    terms: bool = False
 
 
 def one_by_one(text: str, ruleset: str, together: str) -> str:
@@ -96,11 +90,6 @@ _TEXT = r'"(?:[^"\\]|\\.)*"'
 _TOKEN = re.compile(rf"\(([^\s()\"]+)(?: ({_TEXT}))?|{_TEXT}|[()]")
 _TABLE = re.compile(r"\((?:constructor|relation|function) ([^\s()]+)")
 _RULESET = re.compile(r":ruleset ([^\s()]+)")
-_TERMS = {
-    name
-    for name, sort in re.findall(r"\(constructor ([^\s()]+) \([^()]*\) (\w+)", DECLARATIONS)
-    if sort in ("Args", "Clock", "State", "Value")
-}
 
 
 def rows_of(operator: str) -> set[str]:
@@ -161,7 +150,7 @@ def _rule(text: str, tables: Collection[str], names: Mapping[str, str]) -> RuleT
     A rule that makes an operator with variables in its parameters may make any named operator of that kind.
     """
     sides: tuple[set[str], set[str]] = set(), set()
-    depth, side, done = 1, 0, set[str]()
+    depth, side, unites = 1, 0, False
     for token in _TOKEN.finditer(text):
         if token[0] == ")":
             depth -= 1
@@ -171,15 +160,14 @@ def _rule(text: str, tables: Collection[str], names: Mapping[str, str]) -> RuleT
         elif token[0][0] == "(":
             depth += 1
             name, first = token.groups()
-            done.add(name)
+            unites |= name == "union"
             if name in names:
                 sides[side].update(_rows_made(names[name]) if side else rows_of(names[name]))
             elif name in tables:
                 sides[side].update(_rows(name, first, bool(side), names))
     ruleset = _RULESET.search(text)
     assert ruleset is not None
-    terms = ("union" in done or not _TERMS.isdisjoint(sides[1])) and "subsume" not in done
-    return RuleTables(ruleset[1], frozenset(sides[0]), frozenset(sides[1]), terms)
+    return RuleTables(ruleset[1], frozenset(sides[0]), frozenset(sides[1]), unites)
 
 
 def _rows(name: str, first: str | None, making: bool, names: Mapping[str, str]) -> Iterator[str]:
@@ -239,19 +227,16 @@ class Rules:
         return out, known
 
 
+_UNITED = "union"
+
+
 @lru_cache(maxsize=64)
 def strata(rules: tuple[RuleTables, ...]) -> tuple[Stratum, ...]:
     """The order in which rules run once: each after all rules that make what it reads, or together with them."""
-    last = tuple(dict.fromkeys(rule.ruleset for rule in rules if rule.terms))
-    first = _in_order([rule for rule in rules if not rule.terms])
-    return (*first, Stratum(last, True, True)) if last else first
-
-
-def _in_order(rules: Sequence[RuleTables]) -> tuple[Stratum, ...]:
     edges: dict[RuleTables | str, set[RuleTables | str]] = defaultdict(set)
     for rule in rules:
-        edges[rule] |= rule.makes
-        for table in rule.reads:
+        edges[rule] |= rule.makes | {_UNITED} if rule.unites else rule.makes
+        for table in (*rule.reads, _UNITED):
             edges[table].add(rule)
     for table in {table for rule in rules for table in rule.makes}:
         edges[table] |= set()
