@@ -1133,7 +1133,7 @@ def sum(a: Any, axis: Any = ..., dtype: Any = ..., out: None = ..., keepdims: bo
     """The sum over axis: an int, several, or None for all; with keepdims they stay with length 1."""
 
 def switch(condition: Any, x: Any, y: Any) -> Variable:
-    """x where the condition holds (is not 0), y elsewhere; shapes broadcast.  x itself where y is x."""
+    """x where the condition holds (is not 0), y elsewhere; shapes broadcast."""
 
 def tan(x: Any) -> Variable:
     """np.tan of symbolic arrays, element by element; shapes broadcast and dtypes promote"""

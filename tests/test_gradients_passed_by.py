@@ -156,3 +156,22 @@ def test_the_gradient_of_a_number_times_one_row() -> None:
     for loss, want in ((lambda v: v * number, row), (lambda v: v / number, -row / 4)):
         f = scanopt.function([X], scanopt.grad(loss(X)[-1].sum(), number))
         np.testing.assert_allclose(f(VALUES["X"]), want)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda x: T.where(x > 0, x, x),
+        lambda x: T.reshape(x, x.shape),
+        lambda x: T.set_subtensor(T.zeros_like(x)[:], x),
+        lambda x: T.broadcast_to(x, x.shape),
+    ],
+)
+def test_what_returns_an_array_is_a_variable_of_its_own(made: Any) -> None:
+    """So it has a name and a gradient of its own."""
+    x = T.dvector("x")
+    y = made(x)
+    assert y is not x
+    f = scanopt.function([x], scanopt.grad((y * x).sum(), y))
+    values = np.array([1.0, -2.0, 3.0])
+    np.testing.assert_array_equal(f(values), values)

@@ -10,7 +10,6 @@ import numpy as np
 from scanopt.array.batching import elementwise as batch_elementwise
 from scanopt.array.constants import as_variable, promoted
 from scanopt.array.derivatives import elementwise_gradient, unspread
-from scanopt.array.lengths import same_shape
 from scanopt.array.op import Op, Operand, OpSpec, Traits, register
 from scanopt.array.parameters import DTYPE, integer
 from scanopt.array.registry import public
@@ -149,13 +148,12 @@ def cast(x: Any, dtype: Any) -> Variable:
 
 
 def where(condition: Any, x: Any, y: Any) -> Variable:
-    """x where the condition holds (is not 0), y elsewhere; shapes broadcast.  x itself where y is x.
+    """x where the condition holds (is not 0), y elsewhere; shapes broadcast.
 
     >>> where(np.array([True, False]), 1.0, np.float32(2)).dtype
     'float32'
     """
-    test, (a, b) = as_condition(condition), promoted(x, y)
-    return a if a is b and (test.ndim == 0 or same_shape(test, a)) else apply(Op.make("where"), test, a, b)
+    return apply(Op.make("where"), as_condition(condition), *promoted(x, y))
 
 
 public("switch")(where)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array import batching
-from scanopt.array.batching import dims_of, expand, has_lengths, split_dims
+from scanopt.array.batching import dims_of, expand, split_dims
 from scanopt.array.constants import as_variable
 from scanopt.array.op import Op, Operand, OpSpec, register
 from scanopt.array.operators.lengths import times
@@ -231,10 +231,10 @@ def _one_dim(n: Any) -> Any:
 
 
 def reshape_to(x: Variable, dims: Sequence[Any]) -> Variable:
-    """x in a shape of ints and integer scalars; x itself where it is known to have it."""
-    if has_lengths(x, dims):
-        return x
+    """x in a shape of ints and integer scalars; x itself where these are ints and it has it."""
     shape, inputs = split_dims(dims)
+    if shape == x.type.shape and None not in shape:
+        return x
     return apply(Op.make("reshape", shape=shape), x, *inputs)
 
 

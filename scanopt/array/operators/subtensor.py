@@ -8,7 +8,6 @@ import numpy as np
 
 from scanopt.array.batching import expand
 from scanopt.array.constants import as_tensor_variable, as_variable, is_weak, weak_constant
-from scanopt.array.lengths import same_shape
 from scanopt.array.op import Op
 from scanopt.array.operators.elementwise import cast
 from scanopt.array.operators.indexing import FULL, span
@@ -140,9 +139,8 @@ def _update(part: Variable, y: Any, mode: str) -> Variable:
         index: Any = tuple("newaxis" if i in options["axis"] else FULL for i in range(part.ndim))
     else:
         index = options["index"]
-    op, value = Op.make("setitem", index=index, mode=mode), cast(value, x.dtype)
-    whole = mode == "set" and all(e == FULL for e in index) and same_shape(value, x)
-    return value if whole else apply(op, x, value, *inputs)
+    op = Op.make("setitem", index=index, mode=mode)
+    return apply(op, x, cast(value, x.dtype), *inputs)
 
 
 @public()
