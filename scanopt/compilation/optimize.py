@@ -170,7 +170,8 @@ def optimize(
     looks: list[Look] | None = [] if noted else None
     known = _Known()
     as_it_is = cache(lambda: the_only_choice(known.problem(program, settings)))
-    loading, saturation, graph = _saturated(program, laws, settings, looks, asking, as_it_is)
+    meanwhile = as_it_is if before is None else lambda: None  # it is known where the e-graph is the same again
+    loading, saturation, graph = _saturated(program, laws, settings, looks, asking, meanwhile)
     saturated = time.perf_counter()
     if before is not None and before.egraph.same(graph):
         extraction, written, budget, graph = before.extraction, before.written, before.budget, before.egraph
