@@ -145,6 +145,7 @@ class RandomLoop:
             lambda: self.make("outer", x, y),
             *[lambda: self.set(x, y)] * 2,
             lambda: self.make("getitem", x, self.indices(), index=("array",)),
+            lambda: self.part_summed(x),
             lambda: self.make("sum_to", x, self.make("shape_i", y, axis=0), axis=(0,)),
             lambda: self.nested(known),
             lambda: self.make("cast", x, dtype=pick.choice(DTYPES)),
@@ -202,6 +203,13 @@ class RandomLoop:
         name = self.pick.choice(("sum", "sum", "prod", "mean", "max", "min", "any", "all"))
         x = self.truth(x) if name in ("any", "all") else x
         return self.make(name, x, axis=axes, keepdims=self.pick.random() < 0.3)
+
+    def part_summed(self, x: str) -> str:
+        """The sum of rows, as many as a number says that is another one at each step."""
+        bounds = self.pick.choice(((None, "in", None), ("in", None, None), ("in", None, -1)))
+        part = self.b("getitem", x, self.place, index=(("slice", *bounds),))
+        self.shapes[part] = self.shapes[x]
+        return self.make("sum", self.make("absolute", part), axis=(0,))
 
     def branch(self, known: list[str]) -> str:
         """A branch whose sides are of one dtype and shape."""

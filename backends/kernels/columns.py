@@ -31,8 +31,7 @@ from scanopt.backends.kernels.ir import (
     times,
 )  # fmt: skip
 from scanopt.backends.kernels.lowering import Lowering, operation
-from scanopt.backends.kernels.nodes import Extreme, Map, Reduce
-from scanopt.backends.kernels.reductions import IDENTITY
+from scanopt.backends.kernels.nodes import IDENTITY, Extreme, Map, Reduce
 from scanopt.backends.kernels.stages import Fused, Stage, is_few
 from scanopt.backends.kernels.values import Axes, Scalar, element_of
 

@@ -7,8 +7,7 @@ import numpy as np
 from scanopt.backends.kernels.c_reductions import IN_ORDER, adds_in_eight_sums
 from scanopt.backends.kernels.ir import Cast, Do, Expr, Lit, Load
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import Reduce
-from scanopt.backends.kernels.reductions import IDENTITY
+from scanopt.backends.kernels.nodes import IDENTITY, Reduce
 from scanopt.backends.kernels.stages import is_few
 from scanopt.backends.kernels.values import Array
 

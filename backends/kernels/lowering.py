@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from scanopt.backends.kernels.bodies import Body, walk
+from scanopt.backends.kernels.growing import never_empty
 from scanopt.backends.kernels.ir import (
     INDEX,
     ONE,
@@ -70,7 +71,7 @@ class Lowering:
         self.numbers: list[Number] = [Number("size", axis) for axis in lengths.numbers.values()]
         self.number_names = list(lengths.numbers)
         self.loops: list[tuple[str, tuple[str, ...]]] = []
-        self.head: list[Stmt] = []
+        self.head: list[Stmt] = [Declare(name, INDEX) for name in lengths.growing]
         self.code: list[Stmt] = []
         self.env: dict[str, Value] = {}
         self.homes: dict[str, tuple[str, Expr]] = {}
@@ -80,6 +81,8 @@ class Lowering:
         self.looked_up: set[str] = set()
         self.repeated: set[str] = set()
         self.prefixes: dict[Axes, Expr] = {}
+        self.lengths_set: set[str] = set()
+        self.never_empty = {self.lengths.axes[name][i] for name, i in never_empty(body) if name in lengths.axes}
         products = [n for n in walk(body.root.nodes) if isinstance(n, Product) and not n.as_they_lie]
         self.multiplied = {a for n in products for a in n.args}
         self.count = 0
@@ -204,6 +207,10 @@ class Lowering:
             pointer = self.scratch(dtype, axes)
         self.env[name] = Array(pointer, axes, strides, dtype)
         return pointer
+
+    def grows(self, length: Expr) -> bool:
+        """Whether steps decide a length."""
+        return isinstance(length, Var) and length.name in self.lengths.growing
 
     def is_result(self, name: str) -> bool:
         """Whether a computed array is written where a result of the kernel is kept."""

@@ -8,14 +8,20 @@ from typing import Any
 from scanopt.program.ir import Branch, Loop
 
 __all__ = [
-    "WHOLE", "Call", "Check", "Contract", "Count", "Diagonal", "Draw", "Evenly", "Extreme", "Fork", "Join",
-    "Length", "Map", "Nested", "NoForm", "NoOrder", "Node", "Nonempty", "Powers", "Product", "Reduce", "Repeat",
-    "Reshape", "Running", "Scatter", "Search", "SetItem", "Setting", "Single", "Solve", "SumTo", "Take", "View",
-    "Within",
+    "IDENTITY", "REVERSED", "WHOLE", "Call", "Check", "Contract", "Count", "Diagonal", "Draw", "Evenly", "Extreme",
+    "Fork", "Join", "Length", "Map", "Nested", "NoForm", "NoOrder", "Node", "Nonempty", "Powers", "Product", "Reduce",
+    "Repeat", "Reshape", "Running", "Scatter", "Search", "SetItem", "Setting", "Single", "Solve", "SumTo", "Take",
+    "View", "Within",
 ]  # fmt: skip
 
 WHOLE = (None, None, None)
 """The slice of all of an axis."""
+REVERSED = (None, None, -1)
+"""The same backwards."""
+
+
+IDENTITY = {"add": 0, "multiply": 1, "logical_or": False, "logical_and": True}
+"""What a reduction starts from; others start from the first elements."""
 
 
 class NoForm(Exception):  # noqa: N818 (no error: the loop stays a loop of array steps)

@@ -67,7 +67,8 @@ class PartKernels:
         if limit < 2:
             return None
         if pattern not in self.axes:
-            self.axes[pattern] = part_axes(self.body, lengths) or why_none(self.body, lengths)
+            none = "lengths change from step to step" if lengths.growing else ""
+            self.axes[pattern] = none or part_axes(self.body, lengths) or why_none(self.body, lengths)
         axes = self.axes[pattern]
         if isinstance(axes, str):
             return None

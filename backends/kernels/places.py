@@ -13,12 +13,13 @@ from scanopt.backends.kernels.ir import (
     If,
     Let,
     Lit,
+    Set,
     Var,
     plus,
     times,
 )  # fmt: skip
 from scanopt.backends.kernels.lowering import Lowering, number_of
-from scanopt.backends.kernels.nodes import WHOLE, NoForm, View
+from scanopt.backends.kernels.nodes import REVERSED, WHOLE, NoForm, View
 from scanopt.backends.kernels.recipe import Number
 from scanopt.backends.kernels.values import Array, Axes
 
@@ -36,7 +37,9 @@ def part_of(node: View, x: Array, w: Lowering) -> tuple[Axes, Axes]:
             strides.append(ONE)
             continue
         axis, part = entry
-        if any(isinstance(p, str) for p in part):
+        if part == REVERSED:
+            starts[axis] = plus(x.axes[axis], Lit(-1))
+        elif any(isinstance(p, str) for p in part) or (part != WHOLE and w.grows(x.axes[axis])):
             starts[axis] = _start(w, part, x.axes[axis], length)
         elif part != WHOLE:
             starts[axis] = w.number(Number("start", (node.args[0], axis), part))
@@ -45,20 +48,38 @@ def part_of(node: View, x: Array, w: Lowering) -> tuple[Axes, Axes]:
 
 
 def _start(w: Lowering, part: tuple[int | str | None, ...], length: Expr, wanted: Expr) -> Expr:
-    """Where a slice starts whose ends are computed, after a check that it has as many elements as planned for."""
-    ends = [
-        ZERO if part[0] is None else _end(w, part[0], length),
-        length if part[1] is None else _end(w, part[1], length),
-    ]
-    found = Do("subtract", (ends[1], ends[0]), INDEX, INDEX)
+    """Where a slice starts whose ends are computed, after a check that it has as many elements as planned for.
+
+    The first slice of those whose length steps decide says what that is.
+    """
+    first, found = _ends(w, part, length)
+    if isinstance(wanted, Var) and w.grows(wanted):
+        found = Do("maximum", (found, ZERO), INDEX, INDEX)
+        if wanted in w.never_empty:
+            w.code.append(If(Do("less", (found, ONE), "bool", INDEX), (Fail(),)))
+        if wanted.name not in w.lengths_set:
+            w.lengths_set.add(wanted.name)
+            w.code.append(Set(wanted.name, found))
+            return first
     w.code.append(If(Do("not_equal", (found, wanted), "bool", INDEX), (Fail(),)))
-    return ends[0]
+    return first
 
 
-def _end(w: Lowering, end: int | str, length: Expr) -> Expr:
+def _ends(w: Lowering, part: tuple[int | str | None, ...], length: Expr) -> tuple[Expr, Expr]:
+    """Where a slice starts, and how many elements it has; a negative number for none."""
+    start, stop, step = part
+    if step == -1 and start is not None:  # down to the first element
+        first = _end(w, start, Lit(-1), length, plus(length, Lit(-1)))
+        return first, plus(first, ONE)
+    first = ZERO if start is None else _end(w, start, ZERO, length, length)
+    last = length if stop is None else _end(w, stop, ZERO, length, length)
+    return first, Do("subtract", (last, first), INDEX, INDEX)
+
+
+def _end(w: Lowering, end: int | str, least: Expr, length: Expr, most: Expr) -> Expr:
     place: Expr = Cast(number_of(w.value(end)), INDEX) if isinstance(end, str) else Lit(end)
     name = w.fresh("j")
-    w.code.append(Let(name, Do("clip", (from_the_start(place, length), ZERO, length), INDEX, INDEX), INDEX))
+    w.code.append(Let(name, Do("clip", (from_the_start(place, length), least, most), INDEX, INDEX), INDEX))
     return Var(name)
 
 

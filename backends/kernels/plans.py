@@ -89,7 +89,7 @@ class Plan:
         recipe, loop = self.variant.recipe, self.body.loop
         taken = [g for g in recipe.given if g.kind in ("array", "source", "strided")]
         self._arguments = [(places[g.name], g.kind == "source", g.kind == "strided") for g in taken]
-        self._known = {name: self.shapes[axis[0]][axis[1]] for name, axis in recipe.lengths.numbers.items()}
+        self._known = recipe.lengths.known(self.shapes)
         self.open = {n: _tiles(n.tiling, self._known) for n in recipe.numbers if n.tiling}
         self._lay_out(frozenset())
         self._where = [self._place(i, taken) for i in range(len(recipe.given))]

@@ -46,7 +46,8 @@ def _called(node: Product, out: str, w: Lowering) -> None:
     strides = (ZERO, ZERO, ZERO, *strides_a, *strides_b, times(columns, item), item)
     slot = w.slot("matmul", (node.dtype,) * 3)
     plain = Inner(slot, (left, right, out), (ONE, rows, axes_a[-1], columns), strides)
-    if w.tiles and ONE not in (rows, columns) and a != b and node.dtype in ("float32", "float64"):
+    known = not any(map(w.grows, (rows, axes_a[-1], columns)))
+    if w.tiles and known and ONE not in (rows, columns) and a != b and node.dtype in ("float32", "float64"):
         w.code.append(_tiled(node, (left, right, out), (strides_a, strides_b), plain, w))
     else:
         w.code.append(plain)

@@ -44,7 +44,7 @@ def _slice(parts: tuple[Any, ...], rest: list[str], types: Types) -> tuple[Any, 
     """A slice, names in the place of those of its ends that are computed."""
     if "in" not in parts:
         return parts
-    if parts[2] not in (None, 1):
+    if parts[2] not in (None, 1) and parts[1:] != (None, -1):
         return None
     found = tuple(rest.pop(0) if p == "in" else p for p in parts)
     names = [p for p in found if isinstance(p, str)]

@@ -26,13 +26,10 @@ from scanopt.backends.kernels.ir import (
     times,
 )  # fmt: skip
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import NoForm, Reduce
+from scanopt.backends.kernels.nodes import IDENTITY, NoForm, Reduce
 from scanopt.backends.kernels.values import Axes, Scalar, index, nest, packed
 
-__all__ = ["IDENTITY", "divided", "reduced"]
-
-IDENTITY = {"add": 0, "multiply": 1, "logical_or": False, "logical_and": True}
-"""What a reduction starts from; others start from the first elements."""
+__all__ = ["divided", "reduced"]
 
 
 def reduced(node: Reduce, slot: int, w: Lowering) -> None:

@@ -30,8 +30,8 @@ from scanopt.backends.kernels.ir import (
     product,
 )  # fmt: skip
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import Reduce
-from scanopt.backends.kernels.reductions import IDENTITY, divided
+from scanopt.backends.kernels.nodes import IDENTITY, Reduce
+from scanopt.backends.kernels.reductions import divided
 from scanopt.backends.kernels.stages import Fused, Stage, is_few, read_by
 from scanopt.backends.kernels.values import Array, Axes, Scalar, index, nest, packed
 

@@ -75,13 +75,13 @@ class Planner:
     def _planned(self, shapes: Shapes, counts: tuple[int, ...]) -> Plan | None:
         body = self.body
         outer = dict(zip(body.outer, shapes, strict=True))
-        both = sized(body, outer, dict(zip(body.counts, counts, strict=True)))
-        if both is None:
+        known = sized(body, outer, dict(zip(body.counts, counts, strict=True)))
+        if known is None:
             return None
-        found, steps = both
-        pattern = pattern_of(body, found, short=True)
+        found = known.shapes
+        pattern = pattern_of(body, found, known.growing, short=True)
         if pattern not in self.variants and len(self.variants) >= SPECIAL:
-            pattern = pattern_of(body, found)
+            pattern = pattern_of(body, found, known.growing)
         if pattern not in self.variants and len(self.variants) < VARIANTS:
             try:
                 self.variants[pattern] = Variant.of(lowered(body, lengths_of(body, pattern, found), tiles=True))
@@ -92,7 +92,7 @@ class Planner:
         variant = self.variants.get(pattern)
         if variant is None or isinstance(variant, str) or not variant.recipe.lengths.hold(found):
             return None
-        return Plan(body, variant, found, parted=self.parts.plan(pattern, variant.recipe.lengths, found, steps))
+        return Plan(body, variant, found, parted=self.parts.plan(pattern, variant.recipe.lengths, found, known.steps))
 
 
 @dataclass

@@ -7,7 +7,7 @@ length of the kernel; each call checks that they are.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from scanopt.array.op import Operand
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.bodies import Body, walk
+from scanopt.backends.kernels.growing import all_growing, grown
 from scanopt.backends.kernels.ir import INDEX, ONE, Expr, Lit, Var
 from scanopt.backends.kernels.nodes import (
     Call,
@@ -29,18 +30,19 @@ from scanopt.backends.kernels.nodes import (
     Solve,
     View,
 )  # fmt: skip
-from scanopt.backends.kernels.ties import Axis, ties
+from scanopt.backends.kernels.ties import Axis, classes_of
 from scanopt.backends.kernels.windows import windows_of
 from scanopt.program.ir import Loop
 from scanopt.program.memory import loop_shapes, shapes
 
-__all__ = ["Axis", "Lengths", "Pattern", "lengths_of", "pattern_of", "shapes_of", "sized"]
+__all__ = ["Axis", "KnownShapes", "Lengths", "Pattern", "lengths_of", "pattern_of", "shapes_of", "sized"]
 
 MOST_ROOM = 1 << 13
 """Bytes of rows of a loop of a program that may end early, beyond which it is a kernel of its own."""
 Shape = tuple[int, ...]
 Pattern = frozenset[tuple[Axis, int]]
-"""The axes whose lengths a kernel knows, with these: those of length 1, perhaps short ones."""
+"""The axes whose lengths a kernel knows, with these: those of length 1, perhaps short ones; and with 0 those whose
+lengths steps decide."""
 SHORT = 8
 """An axis is short that has so many elements at most: compilers write loops over it out."""
 
@@ -50,12 +52,17 @@ class Lengths:
     """The axes of each name as lengths of a kernel.
 
     axes: by name.  numbers: the lengths that a kernel is given, with an axis that has it.  classes: the axes that are
-    equally long.
+    equally long.  growing: the lengths that steps decide, as numbers; shapes have the greatest.
     """
 
     axes: Mapping[str, tuple[Expr, ...]]
     numbers: Mapping[str, Axis]
     classes: tuple[tuple[Axis, ...], ...]
+    growing: Mapping[str, Axis] = field(default_factory=dict[str, Axis])
+
+    def known(self, shapes: Mapping[str, Shape]) -> dict[str, int]:
+        """The lengths by name, the greatest of those that steps decide."""
+        return {x: shapes[name][i] for x, (name, i) in (*self.numbers.items(), *self.growing.items())}
 
     def hold(self, shapes: Mapping[str, Shape]) -> bool:
         """Whether axes that are one length here are equally long in these shapes."""
@@ -69,32 +76,63 @@ def shapes_of(body: Body, outer: Mapping[str, Shape], counts: Mapping[str, int])
     Raises the errors of shape rules.
     """
     found = sized(body, outer, counts)
-    return None if found is None else found[0]
+    return None if found is None or found.growing else found.shapes
 
 
-def sized(
-    body: Body, outer: Mapping[str, Shape], counts: Mapping[str, int]
-) -> tuple[dict[str, Shape], dict[str, int]] | None:
-    """The shapes of all names, and by its name the number of steps, at most, of each loop inside, where it is known."""
-    known = _known(body, outer, counts)
+@dataclass(frozen=True)
+class KnownShapes:
+    """shapes: of all names.  steps: by its name the number of steps, at most, of each loop inside, where it is known.
+
+    growing: axes whose lengths steps decide, among them one of each such length; shapes have the greatest.
+    """
+
+    shapes: dict[str, Shape]
+    steps: dict[str, int]
+    growing: frozenset[Axis]
+
+
+def sized(body: Body, outer: Mapping[str, Shape], counts: Mapping[str, int]) -> KnownShapes | None:
+    """The shapes of all names; None where they are not known or a length is 0."""
+    known, starts = _known(body, outer, counts)
     found: dict[str, Shape] = {}
     for name in [x for x in known if x not in body.root.outs]:
         shape = tuple(n for n in known[name].shape if n is not None)
         if len(shape) < len(known[name].shape) or 0 in shape:
             return None
         found[name] = shape
+    growing: frozenset[Axis] | None = frozenset()
+    if starts:
+        ones = {(name, i) for name, shape in found.items() for i, n in enumerate(shape) if n == 1}
+        classes = classes_of(body, ones, {name: len(shape) for name, shape in found.items()})
+        growing = None if starts & ones else all_growing(body, starts, classes)
+    if growing is None:
+        return None
     loops = [n.loop for n in walk(body.root.nodes) if isinstance(n, Nested)]
     values = {x.steps: known[x.steps].value for x in loops if x.steps in known}
-    return found, {name: int(value) for name, value in values.items() if value is not None}
+    return KnownShapes(found, {name: int(value) for name, value in values.items() if value is not None}, growing)
 
 
-def _known(body: Body, outer: Mapping[str, Shape], counts: Mapping[str, int]) -> dict[str, Operand]:
+def _known(
+    body: Body, outer: Mapping[str, Shape], counts: Mapping[str, int]
+) -> tuple[dict[str, Operand], frozenset[Axis]]:
+    """What is known of all names, and which of their lengths are only the greatest, because steps decide them."""
     found = _told(body, outer, counts, {})
     numbers = {
         name: int(x.value) for name, x in found.items() if x.value is not None and x.type == TensorType(INDEX, ())
     }
-    windows = windows_of(body, numbers)
-    return _told(body, outer, counts, windows) if windows else found
+    told = windows_of(body, numbers)
+    if told:
+        found = _told(body, outer, counts, told)
+    starts: set[Axis] = set()
+    while more := grown(body, found):
+        starts.update((name, i) for name, shape in more.items() for i, n in enumerate(shape) if n is not None)
+        told |= {name: _either(told.get(name, shape), shape) for name, shape in more.items()}
+        found = _told(body, outer, counts, told)
+    return found, frozenset(starts)
+
+
+def _either(a: tuple[int | None, ...], b: tuple[int | None, ...]) -> tuple[int | None, ...]:
+    return tuple(n if m is None else m for m, n in zip(a, b, strict=True))
 
 
 def _told(
@@ -169,19 +207,23 @@ def _left(n: int | None, part: tuple[Any, ...] | None) -> int | None:
     return None if n is None or part is None else len(range(*slice(*part).indices(n)))
 
 
-def pattern_of(body: Body, shapes: Mapping[str, Shape], short: bool = False) -> Pattern:
+def pattern_of(
+    body: Body, shapes: Mapping[str, Shape], growing: frozenset[Axis] = frozenset(), short: bool = False
+) -> Pattern:
     """The axes of length 1, and the short ones; the first axis of initial rows counts those rows.
 
-    Axes along which loops go are never short: one kernel is for all numbers of steps.
+    Axes along which loops go are never short: one kernel is for all numbers of steps.  growing: axes whose lengths
+    steps decide.
     """
     found = {(name, i): n for name, shape in shapes.items() for i, n in enumerate(shape)}
     ones = {axis for axis, n in found.items() if n == 1}
+    decided = frozenset((axis, 0) for axis in growing)
     if not short or not any(1 < n <= SHORT for n in found.values()):
-        return frozenset((axis, 1) for axis in ones)
-    gone_through = {axis for loop in _loops(body) for axis in _step_axes(loop)}
-    classes = _classes(body, ones, {name: len(shape) for name, shape in shapes.items()})
+        return decided.union((axis, 1) for axis in ones)
+    gone_through = growing.union(axis for loop in _loops(body) for axis in _step_axes(loop))
+    classes = classes_of(body, ones, {name: len(shape) for name, shape in shapes.items()})
     few = [c for c in classes if found[c[0]] <= SHORT and not gone_through.intersection(c)]
-    return frozenset([*((axis, 1) for axis in ones), *((axis, found[c[0]]) for c in few for axis in c)])
+    return decided.union([*((axis, 1) for axis in ones), *((axis, found[c[0]]) for c in few for axis in c)])
 
 
 def _loops(body: Body) -> list[Loop]:
@@ -201,49 +243,19 @@ def lengths_of(body: Body, pattern: Pattern, shapes: Mapping[str, Shape]) -> Len
     ndim = {name: len(shape) for name, shape in shapes.items()}
     axes: dict[Axis, Expr] = dict.fromkeys(ones, ONE)
     numbers: dict[str, Axis] = {}
-    classes = _classes(body, ones, ndim)
+    growing: dict[str, Axis] = {}
+    classes = classes_of(body, ones, ndim)
     for number, c in enumerate(classes):
-        length = Lit(known[c[0]]) if c[0] in known else _length(body, number, c)
+        decided = known.get(c[0]) == 0
+        length = Var(f"o{number}") if decided else Lit(known[c[0]]) if c[0] in known else _length(body, number, c)
         axes |= dict.fromkeys(c, length)
         if isinstance(length, Var):
-            numbers[length.name] = c[0]
+            (growing if decided else numbers)[length.name] = c[0]
     found = {name: tuple(axes[name, i] for i in range(n)) for name, n in ndim.items()}
-    return Lengths(found, numbers, tuple(tuple(c) for c in classes))
-
-
-def _classes(body: Body, ones: set[Axis], ndim: Mapping[str, int]) -> list[list[Axis]]:
-    """The axes that are equally long, together; those of length 1 are left out."""
-    found = _Classes(ones)
-    for one, other in ties(body, ndim):
-        found.unite(one, other)
-    members: dict[Axis, list[Axis]] = {}
-    for name, n in ndim.items():
-        for i in range(n):
-            if (name, i) not in ones:
-                members.setdefault(found.root((name, i)), []).append((name, i))
-    return [*members.values()]
+    return Lengths(found, numbers, tuple(tuple(c) for c in classes), growing)
 
 
 def _length(body: Body, number: int, axes: list[Axis]) -> Expr:
     """A length: the number that a type of the program tells, or a variable."""
     known = {body.types[name].shape[i] for name, i in axes if name in body.types} - {None}
     return Lit(next(iter(known)) or 0) if len(known) == 1 else Var(f"n{number}")
-
-
-class _Classes:
-    """Sets of equally long axes, without those of length 1."""
-
-    def __init__(self, ones: set[Axis]) -> None:
-        self.ones, self.parent = ones, dict[Axis, Axis]()
-
-    def root(self, axis: Axis) -> Axis:
-        while axis in self.parent:
-            axis = self.parent[axis]
-        return axis
-
-    def unite(self, a: Axis, b: Axis) -> None:
-        if a in self.ones or b in self.ones:
-            return
-        a, b = self.root(a), self.root(b)
-        if a != b:
-            self.parent[a] = b

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from scanopt.backends.kernels.bodies import Body, walk
 from scanopt.backends.kernels.nodes import (
+    REVERSED,
     WHOLE,
     Call,
     Contract,
@@ -32,7 +33,7 @@ from scanopt.backends.kernels.nodes import (
 )  # fmt: skip
 from scanopt.program.ir import Loop
 
-__all__ = ["Axis", "ties"]
+__all__ = ["Axis", "classes_of", "ties"]
 
 Axis = tuple[str, int]
 """A name and the number of one of its axes."""
@@ -87,7 +88,7 @@ def _ties_of_parts(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[Axis
     """Of what only moves elements."""
     out, n = node.out, ndim[node.out]
     if isinstance(node, View):
-        whole = [(i, x[0]) for i, x in enumerate(node.axes) if x is not None and x[1] == WHOLE]
+        whole = [(i, x[0]) for i, x in enumerate(node.axes) if x is not None and x[1] in (WHOLE, REVERSED)]
         yield from (((out, i), (node.args[0], j)) for i, j in whole)
     elif isinstance(node, Join):
         for a in node.args:
@@ -138,3 +139,35 @@ def _ties_of_products(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[A
         yield (a, 0), (a, 1)
         yield (a, 0), (b, 0)
         yield from (((out, i), (b, i)) for i in range(n))
+
+
+def classes_of(body: Body, ones: set[Axis], ndim: Mapping[str, int]) -> list[list[Axis]]:
+    """The axes that are equally long, together; those of length 1 are left out."""
+    found = _Classes(ones)
+    for one, other in ties(body, ndim):
+        found.unite(one, other)
+    members: dict[Axis, list[Axis]] = {}
+    for name, n in ndim.items():
+        for i in range(n):
+            if (name, i) not in ones:
+                members.setdefault(found.root((name, i)), []).append((name, i))
+    return [*members.values()]
+
+
+class _Classes:
+    """Sets of equally long axes, without those of length 1."""
+
+    def __init__(self, ones: set[Axis]) -> None:
+        self.ones, self.parent = ones, dict[Axis, Axis]()
+
+    def root(self, axis: Axis) -> Axis:
+        while axis in self.parent:
+            axis = self.parent[axis]
+        return axis
+
+    def unite(self, a: Axis, b: Axis) -> None:
+        if a in self.ones or b in self.ones:
+            return
+        a, b = self.root(a), self.root(b)
+        if a != b:
+            self.parent[a] = b

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scanopt.backends.kernels.bodies import Body, walk
-from scanopt.backends.kernels.nodes import WHOLE, Map, Node, SetItem, View
+from scanopt.backends.kernels.nodes import WHOLE, Map, SetItem, View
 
-__all__ = ["windows_of"]
+__all__ = ["parts_by_computed_ends", "windows_of"]
 
 Shape = tuple[int | None, ...]
 
@@ -19,12 +19,14 @@ def windows_of(body: Body, known: Mapping[str, int]) -> dict[str, Shape]:
     A slice that is cut off at an end has fewer elements: kernels look at that when they come to it.
     """
     made = {n.out: n for n in walk(body.root.nodes) if isinstance(n, Map)}
-    found = {view.out: tuple(_length(entry, made, known) for entry in view.axes) for view in _views(body.root.nodes)}
+    views = parts_by_computed_ends(body)
+    found = {view.out: tuple(_length(entry, made, known) for entry in view.axes) for view in views}
     return {name: shape for name, shape in found.items() if any(n is not None for n in shape)}
 
 
-def _views(nodes: tuple[Node, ...]) -> Iterator[View]:
-    for n in walk(nodes):
+def parts_by_computed_ends(body: Body) -> Iterator[View]:
+    """The parts of arrays by slices that end at computed places."""
+    for n in walk(body.root.nodes):
         view = n.part if isinstance(n, SetItem) else n
         if isinstance(view, View) and view.ends:
             yield view
