@@ -145,6 +145,10 @@ class RandomLoop:
             lambda: self.make("outer", x, y),
             *[lambda: self.set(x, y)] * 2,
             lambda: self.make("getitem", x, self.indices(), index=("array",)),
+            lambda: self.make("getitem", x, self.indices(), self.indices(), index=("array", "array")),
+            lambda: self.make("getitem", x, self.place, self.indices(), index=("in", "array")),
+            lambda: self.make("getitem", x, self.moving(), index=("array",)),
+            lambda: self.make("getitem", x, self.moving(), self.moving(), index=("array", "array")),
             lambda: self.part_summed(x),
             lambda: self.make("sum_to", x, self.make("shape_i", y, axis=0), axis=(0,)),
             lambda: self.nested(known),
@@ -197,6 +201,11 @@ class RandomLoop:
         name = self.b.const(places)
         self.shapes[name] = places.shape
         return name
+
+    def moving(self) -> str:
+        """Indices that are others at each step."""
+        moved = self.make("add", self.indices(), self.place)
+        return self.make("remainder", moved, self.b.const(np.int64(self.pick.choice((2, 2, 2, 3)))))
 
     def reduced(self, x: str) -> str:
         axes = tuple(i for i in range(self.ndim(x)) if self.pick.random() < 0.6) or (0,)

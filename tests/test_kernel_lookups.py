@@ -117,3 +117,23 @@ def test_rows_that_are_needed_after_the_step_keep_their_values() -> None:
     )
     f = scanopt.function([q, at], [rows[-1], read], fp="exact", backend="c")
     exact_kernel(f, [RNG.normal(size=(5, 12)), RNG.integers(0, 5, 20)])
+
+
+def test_elements_at_pairs_of_places() -> None:
+    A, s, i = T.dmatrix("A"), T.lvector("s"), T.lscalar("i")
+
+    def step(t: Any, s: Any, A: Any, i: Any) -> Any:
+        B = T.stack([A, A * 2.0])
+        found = A[s, (s * 3 + t) % 7 - 7] + A[i, s] + T.diagonal(A[:5, :5])[s % 5] + A[s[:, None], s[:2]].sum(axis=1)
+        found = found + B[:, s, -1].sum(axis=0) + B[s % 2, t % 7] @ A[:, 0][:7] + B[1, s, s[::-1]]
+        return (s + T.cast(T.floor(found), "int64")) % 7
+
+    found, _ = scanopt.scan(step, T.arange(6), s, [A, i])
+    f = scanopt.function([A, s, i], found, fp="exact", backend="c")
+    exact_kernel(f, [RNG.normal(size=(7, 7)), RNG.integers(0, 7, 5), np.int64(-2)])
+    g, _ = scanopt.scan(
+        lambda x, A: A[T.cast(x, "int64"), [0, 1]] * 1.5, outputs_info=A[:, 0][:2], non_sequences=A, n_steps=9
+    )
+    g = scanopt.function([A], g, fp="exact", backend="c")
+    with pytest.raises(IndexError, match="out of bounds"):
+        g(np.full((7, 7), 5.0))

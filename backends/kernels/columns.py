@@ -31,7 +31,7 @@ from scanopt.backends.kernels.ir import (
     times,
 )  # fmt: skip
 from scanopt.backends.kernels.lowering import Lowering, operation
-from scanopt.backends.kernels.nodes import IDENTITY, Extreme, Map, Reduce
+from scanopt.backends.kernels.nodes import IDENTITY, Extreme, Lookup, Map, Reduce
 from scanopt.backends.kernels.stages import Fused, Stage, is_few
 from scanopt.backends.kernels.values import Axes, Scalar, element_of
 
@@ -83,6 +83,8 @@ def with_columns(stages: Sequence[Stage], wanted: Collection[str]) -> list[Stage
 def _ends(stage: Fused, stages: Sequence[Stage], wanted: Collection[str]) -> tuple[End, ...]:
     """The reductions over rows that read what a stage makes; none if something else reads it."""
     made = {n.out: n.dtype for n in stage.nodes}
+    if any(isinstance(n, Lookup) for n in stage.nodes):
+        return ()
     if len(stage.axes) != 2 or ONE in stage.axes or is_few(stage.axes) or not made.keys().isdisjoint(wanted):
         return ()
     ends: list[End] = []

@@ -41,11 +41,20 @@ from scanopt.backends.kernels.ir import (
     times,
 )  # fmt: skip
 from scanopt.backends.kernels.joined_parts import write_parts
-from scanopt.backends.kernels.lookups import copy_one_by_one, looked_up, write_lookup, write_scatter
+from scanopt.backends.kernels.lookups import (
+    as_lookup,
+    copy_one_by_one,
+    element_at,
+    looked_up,
+    places_checked,
+    write_lookup,
+    write_scatter,
+)
 from scanopt.backends.kernels.lowering import Lowering, number_of, operation
 from scanopt.backends.kernels.nodes import (
     Call,
     Fork,
+    Lookup,
     Map,
     Nested,
     Node,
@@ -73,6 +82,7 @@ __all__ = ["emit", "written"]
 
 def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
     """Write some nodes.  wanted: names that are read after them."""
+    nodes = [as_lookup(n, w) for n in nodes]
     w.repeated |= repeated_numbers(nodes, wanted, w)
     stages = stages_of(nodes, w.lengths.axes, wanted)
     if w.body.whole:
@@ -114,7 +124,8 @@ def _folded(stage: Folded, w: Lowering) -> None:
 
 @written.register(ReducedRows)
 def _rows(stage: ReducedRows, w: Lowering) -> None:
-    write_rows(stage, w, lambda places, outs, mine: _elements(stage.stage, outs, places, stage.stage.axes, mine, w))
+    with places_checked(stage.stage.nodes, w):
+        write_rows(stage, w, lambda places, outs, mine: _elements(stage.stage, outs, places, stage.stage.axes, mine, w))
 
 
 @written.register(Take)
@@ -150,6 +161,11 @@ def _fused(stage: Fused, w: Lowering) -> None:
     if is_few(stage.axes):
         _unrolled(stage, w)
         return
+    with places_checked(stage.nodes, w):
+        _loop(stage, w)
+
+
+def _loop(stage: Fused, w: Lowering) -> None:
     if stage.joins:
         outs = _outs(stage, w)
         write_parts(stage, w, lambda place, mine: _elements(stage, outs, [place], stage.axes, mine, w))
@@ -190,10 +206,15 @@ def _elements(
     """The operations on the elements at some places.  outs: what is stored; mine: elements that are known, by name."""
     body: list[Stmt] = []
     for node in stage.nodes:
-        values = [mine[a] if a in mine else w.value(a) for a in node.args]
+        args = node.args[1:] if isinstance(node, Lookup) else node.args
+        values = [mine[a] if a in mine else w.value(a) for a in args]
         found = [element_of(v, places, lengths) for v in values]
         variable = w.fresh("v")
-        body.append(Let(variable, operation(node, found, [v.dtype for v in values]), node.dtype))
+        if isinstance(node, Lookup):
+            value: Expr = element_at(node, found, body, w)
+        else:
+            value = operation(node, found, [v.dtype for v in values])
+        body.append(Let(variable, value, node.dtype))
         mine[node.out] = Scalar(Var(variable, node.dtype), node.dtype)
         if node.out in outs:
             strides = outs[node.out].strides if lengths == stage.axes else (ONE,)
@@ -224,8 +245,10 @@ def _element(w: Lowering, name: str, i: int, place: Sequence[Expr], axes: Axes) 
 
 
 def _outside(stage: Fused) -> list[str]:
+    """What is read element by element, and not made here."""
     made = {n.out for n in stage.nodes}
-    return list(dict.fromkeys(a for n in stage.nodes for a in n.args if a not in made))
+    read = (a for n in stage.nodes for a in (n.args[1:] if isinstance(n, Lookup) else n.args))
+    return list(dict.fromkeys(a for a in read if a not in made))
 
 
 # NumPy's inner loops

@@ -31,7 +31,7 @@ from scanopt.backends.kernels.ir import (
     times,
 )  # fmt: skip
 from scanopt.backends.kernels.lowering import Lowering, operation
-from scanopt.backends.kernels.nodes import Length, Map, Nested, Repeat, Setting
+from scanopt.backends.kernels.nodes import Length, Lookup, Map, Nested, Repeat, Setting
 from scanopt.backends.kernels.stages import Fused, Stage, is_few
 from scanopt.backends.kernels.values import Axes, Scalar, element_of
 
@@ -119,7 +119,11 @@ def _made_for(loop: Nested, made: Fused, stages: Sequence[Stage | Columns], want
     others = [n for n in made.nodes if n not in own]
     others_read = {a for s in (*others, *(s for s in stages if s is not made and s is not loop)) for a in _args(s)}
     inits = {s.init for s in loop.loop.states} | {loop.loop.steps} | {a for n in loop.nodes for a in n.args}
-    return () if outs & (others_read | inits | {*wanted}) or any(isinstance(n, Repeat) for n in own) else tuple(own)
+    return (
+        ()
+        if outs & (others_read | inits | {*wanted}) or any(isinstance(n, Lookup | Repeat) for n in own)
+        else tuple(own)
+    )
 
 
 def _args(stage: Stage | Columns) -> set[str]:

@@ -159,7 +159,7 @@ class AxisClasses:
         if isinstance(node, Running | Join):
             return node.axis not in (at[node.out], *(at[a] for a in node.args))
         if isinstance(node, Take):
-            return x != node.axis
+            return x is None or not node.axis <= x < node.axis + len(node.args) - 1
         if isinstance(node, SumTo):
             return x == at[node.out]
         return all(place is None for place in at.values())  # Reshape, Length

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 
 from scanopt.backends.kernels.columns import Columns
 from scanopt.backends.kernels.folds import Folded
@@ -28,13 +29,13 @@ from scanopt.backends.kernels.ir import (
     times,
 )
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import NoForm, Scatter, Take
+from scanopt.backends.kernels.nodes import Lookup, Map, Node, NoForm, Scatter, Take
 from scanopt.backends.kernels.places import from_the_start, out_of_range, row_of
 from scanopt.backends.kernels.rows import ReducedRows
-from scanopt.backends.kernels.stages import Fused, Stage
+from scanopt.backends.kernels.stages import Fused, Stage, is_few
 from scanopt.backends.kernels.values import Array, Axes, element_of, index, nest, packed
 
-__all__ = ["copy_one_by_one", "looked_up", "write_lookup", "write_scatter"]
+__all__ = ["as_lookup", "copy_one_by_one", "element_at", "looked_up", "places_checked", "write_lookup", "write_scatter"]
 
 
 def looked_up(stages: Sequence[Stage | Columns | Folded | ReducedRows], wanted: Collection[str]) -> set[str]:
@@ -47,17 +48,18 @@ def looked_up(stages: Sequence[Stage | Columns | Folded | ReducedRows], wanted: 
 
 
 def write_lookup(node: Take, w: Lowering) -> None:
-    """Write parts at an array of indices, which are checked before: where that does not change, before the loop."""
-    x, (_, name) = w.value(node.args[0]), node.args
+    """Write parts at arrays of indices, which are checked before: where these do not change, before the loop."""
+    x, names = w.value(node.args[0]), node.args[1:]
     assert isinstance(x, Array)
-    before = w.before(name)
+    axes = tuple(range(node.axis, node.axis + len(names)))
+    if any(p.first <= axes[-1] and axes[0] < p.first + len(p.axes) for p in x.picks):
+        x = Array(w.whole(x, x.axes, x.dtype), x.axes, packed(x.axes), x.dtype)
+    before = w.before(*names)
+    there = w.axes(node.out)[node.axis : len(w.axes(node.out)) - len(x.axes) + axes[-1] + 1]
     with w.into(w.code if before is None else before):
-        pointer = _places_in_range(name, x.axes[node.axis], w)
-        ends, runs = _runs(pointer, w.axes(name), w) if before is not None and len(w.axes(name)) == 1 else ("", "")
-    found = x.picked(node.axis, pointer, w.axes(name), ends, runs)
-    if found is None:
-        whole = Array(w.whole(x, x.axes, x.dtype), x.axes, packed(x.axes), x.dtype)
-        found = whole.picked(node.axis, pointer, w.axes(name), ends, runs)
+        pointer = _places_in_range(names, [(x.axes[i], x.strides[i]) for i in axes], there, w)
+        ends, runs = _runs(pointer, there, w) if before is not None and len(there) == 1 else ("", "")
+    found = x.picked(axes, pointer, there, ends, runs)
     assert found is not None
     if node.out in w.looked_up:
         w.env[node.out] = found
@@ -65,20 +67,69 @@ def write_lookup(node: Take, w: Lowering) -> None:
         w.code += w.copied(found, w.place(node.out), ZERO, w.axes(node.out))
 
 
-def _places_in_range(name: str, length: Expr, w: Lowering) -> str:
-    """An array of indices as places, negative ones counted from the end; array steps report those out of range."""
-    axes, value = w.axes(name), w.value(name)
-    places, wrong, j = w.scratch(INDEX, axes), w.variable(INDEX), w.fresh("j")
-    lengths: Axes = (product(axes),) if isinstance(value, Array) and value.fills(axes) else axes
-    names, there = w.places(lengths)
-    at = Cast(element_of(value, there, lengths), INDEX)
-    out = Cast(out_of_range(Var(j), length), INDEX)
-    body: tuple[Stmt, ...] = (
-        Let(j, from_the_start(at, length), INDEX),
-        Store(places, index(ZERO, there, packed(lengths)), Var(j)),
-        Set(wrong, Do("bitwise_or", (Var(wrong), out), INDEX, INDEX)),
-    )
-    w.code += [Set(wrong, ZERO), *nest(lengths, names, body)]
+def as_lookup(node: Node, w: Lowering) -> Node:
+    """A node, as an operation on elements where it takes single ones at places that are computed here."""
+    if not isinstance(node, Take) or w.device or w.before(*node.args[1:]) is not None:
+        return node
+    axes = w.axes(node.out)
+    if len(node.args) - 1 != len(w.axes(node.args[0])) or is_few(axes) or product(axes) == ONE:
+        return node
+    return Lookup(node.out, node.args, "lookup", (node.dtype,), node.dtype, node.out)
+
+
+@contextmanager
+def places_checked(nodes: Sequence[Map], w: Lowering) -> Iterator[None]:
+    """Around operations: array steps report places that are out of range."""
+    tables = [n.args[0] for n in nodes if isinstance(n, Lookup)]
+    for name in tables:
+        x = w.value(name)
+        if isinstance(x, Array) and x.picks:
+            w.env[name] = Array(w.whole(x, x.axes, x.dtype), x.axes, packed(x.axes), x.dtype)
+    before, w.out_of_range = w.out_of_range, w.variable(INDEX) if tables else ""
+    w.code += [Set(w.out_of_range, ZERO)] if tables else []
+    yield
+    if tables:
+        w.code.append(If(Do("not_equal", (Var(w.out_of_range), ZERO), "bool", INDEX), (Fail(),)))
+    w.out_of_range = before
+
+
+def element_at(node: Lookup, places: Sequence[Expr], code: list[Stmt], w: Lowering) -> Expr:
+    """An element at some places; those out of range are noted, and another element is read."""
+    x = w.value(node.args[0])
+    assert isinstance(x, Array)
+    start: Expr = ZERO
+    for place, length, stride in zip(places, x.axes, x.strides, strict=True):
+        j, fits = w.fresh("j"), w.fresh("j")
+        unsigned = (Cast(Var(j), "uint64"), Cast(length, "uint64"))
+        odd = Cast(Do("logical_not", (Var(fits, "bool"),), "bool", "bool"), INDEX)
+        code.append(Let(j, from_the_start(Cast(place, INDEX), length), INDEX))
+        code.append(Let(fits, Do("less", unsigned, "bool", "uint64"), "bool"))
+        code.append(Set(w.out_of_range, Do("bitwise_or", (Var(w.out_of_range), odd), INDEX, INDEX)))
+        start = plus(start, times(Do("where", (Var(fits, "bool"), Var(j), ZERO), INDEX, INDEX), stride))
+    return Load(x.pointer, start, node.dtype)
+
+
+def _places_in_range(names: Sequence[str], along: Sequence[tuple[Expr, Expr]], axes: Axes, w: Lowering) -> str:
+    """Arrays of indices as places, negative ones counted from the end; array steps report those out of range.
+
+    along: lengths and strides of the axes that they are for.  axes: those that they broadcast to together.
+    """
+    values = [w.value(name) for name in names]
+    places, wrong = w.scratch(INDEX, axes), w.variable(INDEX)
+    flat = all(isinstance(v, Array) and v.fills(axes) for v in values)
+    lengths: Axes = (product(axes),) if flat else axes
+    counters, there = w.places(lengths)
+    body: list[Stmt] = []
+    total: Expr = ZERO
+    odd: Expr = Var(wrong)
+    for value, (length, stride) in zip(values, along, strict=True):
+        j = w.fresh("j")
+        at = Cast(element_of(value, there, lengths), INDEX)
+        body.append(Let(j, from_the_start(at, length), INDEX))
+        total = plus(total, Var(j) if len(names) == 1 else times(Var(j), stride))
+        odd = Do("bitwise_or", (odd, Cast(out_of_range(Var(j), length), INDEX)), INDEX, INDEX)
+    body += [Store(places, index(ZERO, there, packed(lengths)), total), Set(wrong, odd)]
+    w.code += [Set(wrong, ZERO), *nest(lengths, counters, tuple(body))]
     w.code.append(If(Do("not_equal", (Var(wrong), ZERO), "bool", INDEX), (Fail(),)))
     return places
 
@@ -101,14 +152,14 @@ def write_scatter(node: Scatter, w: Lowering) -> None:
     if w.device:
         raise NoForm("parts at indices are set one after the other")
     x, y, (_, _, name), axis = w.value(node.args[0]), w.value(node.args[1]), node.args, node.axis
-    pointer = _places_in_range(name, w.axes(node.out)[axis], w)
+    pointer = _places_in_range([name], [(w.axes(node.out)[axis], ONE)], w.axes(name), w)
     if node.out in w.in_place:
         w.env[node.out] = x
     else:
         w.code += w.copied(x, w.place(node.out), ZERO, w.axes(node.out))
     whole = w.env[node.out]
     assert isinstance(whole, Array)
-    parts = whole.picked(axis, pointer, w.axes(name))
+    parts = whole.picked((axis,), pointer, w.axes(name))
     assert parts is not None
     names, places = w.places(parts.axes)
     there, element = parts.at(places, parts.axes), element_of(y, places, parts.axes)
@@ -124,6 +175,8 @@ def write_scatter(node: Scatter, w: Lowering) -> None:
 
 def copy_one_by_one(node: Take, w: Lowering) -> None:
     """Copy parts, each index checked as it is read: on a device threads share the indices."""
+    if len(node.args) > 2:
+        raise NoForm("parts at several arrays of indices")
     x, at = w.value(node.args[0]), w.value(node.args[1])
     assert isinstance(x, Array)
     out, axes = w.place(node.out), w.axes(node.out)

@@ -43,7 +43,8 @@ class Lowering:
     head: what stands before all else; code: the statements being written.  env: where values are.  homes: the rows that
     computed arrays are written to, by name; others are written to scratch memory.  stored: names that need a place in
     memory.  few: the elements of arrays that have few.  in_place: those that are written onto their first argument.
-    looked_up: parts at places in an array that are not copied.  repeated: arrays that are not made, of one number.
+    looked_up: parts at places in an array that are not copied.  out_of_range: the variable that notes wrong places.
+    repeated: arrays that are not made, of one number.
     multiplied: factors of products.  prefixes: by axes how many first
     elements are needed, where not all are.  taken: the variable for the number of steps of the loop that may end early.
     tiles: whether products may be made of tiles.  loops_open: of each loop being written the names that have a place
@@ -79,6 +80,7 @@ class Lowering:
         self.few: dict[str, list[Scalar]] = {}
         self.in_place: set[str] = set()
         self.looked_up: set[str] = set()
+        self.out_of_range = ""
         self.repeated: set[str] = set()
         self.prefixes: dict[Axes, Expr] = {}
         self.lengths_set: set[str] = set()
@@ -119,11 +121,12 @@ class Lowering:
             self.loops.append((name, dtypes))
         return self.loops.index((name, dtypes))
 
-    def before(self, name: str) -> list[Stmt] | None:
-        """The statements before all loops in which a matrix is the same; None where it is made in the innermost one."""
-        if name in self.body.outer:
-            return self.head
-        return next((code for names, code in self.loops_open if name in names), None)
+    def before(self, *names: str) -> list[Stmt] | None:
+        """The statements before all loops in which arrays are the same; None where one is made in the innermost."""
+        places = [self.head, *(code for _, code in self.loops_open)]
+        known = [frozenset(self.body.outer), *(there for there, _ in self.loops_open)]
+        first = [next((i for i, there in enumerate(known) if name in there), None) for name in names]
+        return None if None in first else places[max(i for i in first if i is not None)]
 
     def number(self, what: Number) -> Var:
         """A numeric argument of the kernel."""

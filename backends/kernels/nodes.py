@@ -9,9 +9,9 @@ from scanopt.program.ir import Branch, Loop
 
 __all__ = [
     "IDENTITY", "REVERSED", "WHOLE", "Call", "Check", "Contract", "Count", "Diagonal", "Draw", "Evenly", "Extreme",
-    "Fork", "Join", "Length", "Map", "Nested", "NoForm", "NoOrder", "Node", "Nonempty", "Powers", "Product", "Reduce",
-    "Repeat", "Reshape", "Running", "Scatter", "Search", "SetItem", "Setting", "Single", "Solve", "SumTo", "Take",
-    "View", "Within",
+    "Fork", "Join", "Length", "Lookup", "Map", "Nested", "NoForm", "NoOrder", "Node", "Nonempty", "Powers", "Product",
+    "Reduce", "Repeat", "Reshape", "Running", "Scatter", "Search", "SetItem", "Setting", "Single", "Solve", "SumTo",
+    "Take", "View", "Within",
 ]  # fmt: skip
 
 WHOLE = (None, None, None)
@@ -69,6 +69,11 @@ class Repeat(Map):
     """An array broadcast along new axes; `counts` are the names of their lengths."""
 
     counts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Lookup(Map):
+    """The elements of an array, its first argument, at places along all of its axes: its other arguments."""
 
 
 @dataclass(frozen=True)
@@ -210,7 +215,7 @@ class Scatter(_One):
 
 @dataclass(frozen=True)
 class Take(_One):
-    """Parts of an array by an array of indices along one of its axes."""
+    """Parts of an array by arrays of indices, all its arguments but the first, along as many axes from `axis` on."""
 
     out: str
     args: tuple[str, ...]

@@ -58,11 +58,38 @@ def _by_array(index: tuple[Any, ...], places: Sequence[str], types: Types) -> bo
 
 def part_nodes(step: Compute, types: Types) -> Iterator[Single]:
     """A part of an array."""
-    index, places = step.op.options["index"], step.args[1:]
-    if _by_array(index, places, types):
-        yield Take(step.out, step.args, len(index) - 1, step.type.dtype)
-    elif part := _part(step, places, step.out, step.type.dtype, types):
+    index = step.op.options["index"]
+    if "array" in index:
+        yield from _taken(step, types)
+    elif part := _part(step, step.args[1:], step.out, step.type.dtype, types):
         yield part
+
+
+def _taken(step: Compute, types: Types) -> Iterator[Single]:
+    """Parts at arrays of integers that stand side by side, numbers among them: x[:, i, J], x[I, J]."""
+    (x, *rest), index, dtype = step.args, list(step.op.options["index"]), step.type.dtype
+    while index[-1] == ("slice", *WHOLE):
+        index.pop()
+    lead = next(i for i, entry in enumerate(index) if entry != ("slice", *WHOLE))
+    places = iter(rest)
+    at = [(i, next(places) if entry in ("in", "array") else entry) for i, entry in enumerate(index) if i >= lead]
+    if not all(_is_place(entry, types) for _, entry in at) or next(places, None) is not None:
+        return
+    arrays = tuple(entry for (i, entry) in at if index[i] == "array")
+    numbers = tuple((i, entry) for (i, entry) in at if index[i] != "array")
+    if numbers:
+        gone = {i for i, _ in numbers}
+        left = [i for i in range(types[x].ndim) if i not in gone]
+        row = f"{step.out}#x"
+        types[row] = TensorType(dtype, tuple(types[x].shape[i] for i in left))
+        names = tuple(entry for _, entry in numbers if isinstance(entry, str))
+        yield View(row, (x, *names), tuple((i, WHOLE) for i in left), numbers, dtype)
+        x = row
+    yield Take(step.out, (x, *arrays), lead, dtype)
+
+
+def _is_place(entry: object, types: Types) -> bool:
+    return types[entry].dtype in INDICES if isinstance(entry, str) else type(entry) is int
 
 
 def set_nodes(step: Compute, types: Types) -> Iterator[Single]:

@@ -13,7 +13,7 @@ from scanopt.backends.kernels.columns import Columns
 from scanopt.backends.kernels.folds import Folded
 from scanopt.backends.kernels.ir import ONE
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import Length, Map, Nested, Repeat, Setting
+from scanopt.backends.kernels.nodes import Length, Lookup, Map, Nested, Repeat, Setting
 from scanopt.backends.kernels.stages import Fused, Stage, is_few, read_by
 from scanopt.program.ir import Keep
 
@@ -51,7 +51,9 @@ def _of_traces(stage: Fused, at: int, stages: Sequence[AnyStage], w: Lowering) -
     own: list[Map] = []
     for n in stage.nodes:
         made = traces | {m.out for m in own}
-        if not isinstance(n, Repeat) and all(a in made or (a not in late and _is_row(a, stage, w)) for a in n.args):
+        if not isinstance(n, Lookup | Repeat) and all(
+            a in made or (a not in late and _is_row(a, stage, w)) for a in n.args
+        ):
             own += [n] if made & {*n.args} else []
     return tuple(own)
 

@@ -13,7 +13,7 @@ from scanopt.backends.kernels.columns import Columns
 from scanopt.backends.kernels.folds import Folded
 from scanopt.backends.kernels.ir import ONE
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import Length, Map, Nested, Repeat, Setting
+from scanopt.backends.kernels.nodes import Length, Lookup, Map, Nested, Repeat, Setting
 from scanopt.backends.kernels.prefixes import prefix_of
 from scanopt.backends.kernels.stages import Fused, Stage, is_few, read_by
 from scanopt.program.ir import Read
@@ -46,7 +46,7 @@ def _own(
     need = {r.source for r in loop.loop.reads if _is_read_by_element(r.out, loop, w)}
     own: list[Map] = []
     for n in reversed(stage.nodes):
-        if n.out in need and not isinstance(n, Repeat):
+        if n.out in need and not isinstance(n, Lookup | Repeat):
             own.insert(0, n)
             need |= {*n.args}
     outs = {n.out for n in own}

@@ -8,7 +8,7 @@ from math import prod
 from typing import Protocol
 
 from scanopt.backends.kernels.ir import Expr, Lit
-from scanopt.backends.kernels.nodes import Call, Join, Length, Map, Node, Reshape, SetItem, Setting, Take, View
+from scanopt.backends.kernels.nodes import Call, Join, Length, Lookup, Map, Node, Reshape, SetItem, Setting, Take, View
 
 __all__ = [
     "CallsTogether",
@@ -93,10 +93,11 @@ def stages_of(nodes: Sequence[Node], axes: Mapping[str, Axes], wanted: Collectio
             stages.append(node)
             continue
         first = 0
-        for a in node.args:
+        for i, a in enumerate(node.args):
             if a in made:
                 stage = stages[made[a]]
-                together = isinstance(stage, Fused) and stage.axes == shape == axes[a]
+                by_element = axes[a] == shape and not (isinstance(node, Lookup) and not i)
+                together = isinstance(stage, Fused) and stage.axes == shape and by_element
                 first = max(first, made[a] + (not together))
         found = (i for i in range(first, len(stages)) if _takes(stages[i], shape))
         place = next(found, None)
@@ -142,7 +143,7 @@ def _sink(stages: list[Stage], wanted: Collection[str]) -> None:
             (j,) = target
             later = stages[j]
             changed = any(isinstance(s, Setting) for s in stages[i:j])  # perhaps what it reads
-            if j > i and isinstance(later, Fused) and later.axes == stage.axes and not changed:
+            if j > i and isinstance(later, Fused) and later.axes == stage.axes and not changed | _is_table(node, later):
                 stage.nodes.remove(node)
                 later.nodes.insert(0, node)
                 left = {a for n in stage.nodes for a in n.args}
@@ -152,6 +153,11 @@ def _sink(stages: list[Stage], wanted: Collection[str]) -> None:
 
 def _takes(stage: Stage, axes: Axes) -> bool:
     return isinstance(stage, Fused) and stage.axes == axes
+
+
+def _is_table(node: Map, stage: Fused) -> bool:
+    """Whether operations look elements of it up."""
+    return any(isinstance(n, Lookup) and n.args[0] == node.out for n in stage.nodes)
 
 
 def stored(
@@ -188,6 +194,8 @@ def without_joins(stages: Sequence[Stage], axes: Mapping[str, Axes], wanted: Col
         if len(readers) != 1 or not isinstance(readers[0], Fused) or is_few(readers[0].axes):
             continue
         target = readers[0]
+        if any(isinstance(n, Lookup) for n in target.nodes):
+            continue
         parts = {tuple(axes[a] for a in j.args) for j in (*target.joins, join)}
         alike = prod(map(len, parts)) <= MOST_LOOPS
         changed = any(isinstance(s, Setting) for s in stages[i : stages.index(target)])  # perhaps what it reads

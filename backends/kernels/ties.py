@@ -110,11 +110,12 @@ def _ties_of_parts(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[Axis
         lead = len(put) - ndim[y]
         yield from ((axis, (y, i - lead)) for i, axis in enumerate(put) if i >= lead)
     elif isinstance(node, Take):
-        x, places = node.args
-        yield from (((out, i + node.axis), (places, i)) for i in range(ndim[places]))
-        yield from (
-            ((out, i if i < node.axis else i + ndim[places] - 1), (x, i)) for i in range(ndim[x]) if i != node.axis
-        )
+        x, *taken_at = node.args
+        last = node.axis + len(taken_at)
+        behind = n - ndim[x] + last
+        yield from (((out, behind - 1 - i), (p, ndim[p] - 1 - i)) for p in taken_at for i in range(ndim[p]))
+        yield from (((out, i), (x, i)) for i in range(node.axis))
+        yield from (((out, i - last + behind), (x, i)) for i in range(last, ndim[x]))
     elif isinstance(node, Reshape) and node.merged:
         yield from (((out, i), (node.args[0], axes[0])) for i, axes in enumerate(node.merged) if len(axes) == 1)
 

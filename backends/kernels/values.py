@@ -82,15 +82,21 @@ class Array:
             found = plus(found, pick.at(places[len(axes) - len(self.axes) :]))
         return Load(self.pointer, found, self.dtype)
 
-    def picked(self, axis: int, pointer: str, places: Axes, ends: str = "", runs: str = "") -> Array | None:
-        """Its parts at places along an axis; None along one whose places are looked up already."""
-        if any(p.first <= axis < p.first + len(p.axes) for p in self.picks):
+    def picked(self, axes: Sequence[int], pointer: str, places: Axes, ends: str = "", runs: str = "") -> Array | None:
+        """Its parts at places along neighbouring axes; None along some whose places are looked up already.
+
+        pointer: of places along one axis, or, of several, of how far on the elements are.
+        """
+        first, last = axes[0], axes[-1] + 1
+        if any(p.first < last and first < p.first + len(p.axes) for p in self.picks):
             return None
-        picks = [replace(p, first=p.first + (len(places) - 1) * (p.first > axis)) for p in self.picks]
-        axes = (*self.axes[:axis], *places, *self.axes[axis + 1 :])
-        strides = (*self.strides[:axis], *(ZERO for _ in places), *self.strides[axis + 1 :])
-        pick = Pick(pointer, axis, places, self.strides[axis], ends, runs)
-        return Array(self.pointer, axes, strides, self.dtype, (*picks, pick))
+        more = len(places) - len(axes)
+        picks = [replace(p, first=p.first + more * (p.first >= last)) for p in self.picks]
+        found = (*self.axes[:first], *places, *self.axes[last:])
+        strides = (*self.strides[:first], *(ZERO for _ in places), *self.strides[last:])
+        apart = self.strides[first] if len(axes) == 1 else ONE
+        pick = Pick(pointer, first, places, apart, ends, runs)
+        return Array(self.pointer, found, strides, self.dtype, (*picks, pick))
 
 
 Value = Scalar | Array
