@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from exact_kernels import exact_kernel
 from test_kernels import compare
 
 import scanopt
@@ -113,3 +114,12 @@ def test_loops_vanish_at_the_prices_of_kernels(name: str, last: bool) -> None:
     f = scanopt.function([x], trace[-1] if last else trace, cost=KERNELS)
     assert loops(f) == 0
     np.testing.assert_allclose(f(np.arange(5.0)), f.unoptimized(np.arange(5.0)))
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_numbers_from_many_steps_ago(kept: bool) -> None:
+    x, n = T.dvector("x"), T.lscalar("n")
+    found, _ = scanopt.scan(lambda a, b: 0.498 * (a + b), outputs_info=[{"initial": x, "taps": [-20, -19]}], n_steps=n)
+    f = scanopt.function([x, n], [found if kept else found[-1]], fp="exact", backend="c")
+    for steps in (7, 19, 20, 101):
+        exact_kernel(f, [np.random.default_rng(0).normal(size=20), np.int64(steps)])

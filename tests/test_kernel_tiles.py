@@ -60,6 +60,21 @@ def test_tiles_that_agree_have_the_bits_of_numpy(dtype, turned):
     assert agreed or turned or not openblas()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("fp", ["exact", "reassoc"])
+def test_products_of_vectors_have_the_bits_of_numpy(dtype, fp, forced):
+    X, w = T.TensorType(dtype, (None, None))("X"), T.TensorType(dtype, (None,))("w")
+    found, _ = scanopt.scan(lambda x, w: w - x * T.dot(x, w) / 64, X, w)
+    f, g = (scanopt.function([X, w], found, fp=fp, backend=b) for b in ("c", "numpy"))
+    rng = np.random.default_rng(0)
+    for n in (9, 20, 33, 71, 3000):
+        x, y = rng.normal(size=(5, n)).astype(dtype), rng.normal(size=n).astype(dtype)
+        for rows in (x, np.repeat(x, 2, axis=1)[:, ::2]):
+            np.testing.assert_array_equal(f(rows, y), g(rows, y))
+    assert any(forced.values()) or not openblas()
+    assert "1 of 1" in str(f.kernels[0]), f.kernels
+
+
 def test_another_order_does_not_agree(monkeypatch):
     assert tiles.library().poll(120)
     case = packed("float64", 6, 40, 7)

@@ -105,14 +105,18 @@ class LoopFrame:
         self.rings: dict[int, tuple[str, int]] = {}
         self.computed = {n.out for n in nested.nodes if isinstance(n, COMPUTED) and w.axes(n.out)}
         self.trace = self._traces()
+        self.numbers = {name: i for name, i in self._all_rows() if not w.axes(name)}
         self.onto = {i: names for i, s in enumerate(self.loop.states) if (names := self._in_place(s))}
 
     def _traces(self) -> dict[str, int]:
         """By name of a computed array the number of what is kept that holds all its rows."""
+        return {name: i for name, i in reversed(self._all_rows()) if name in self.computed}
+
+    def _all_rows(self) -> list[tuple[str, int]]:
+        """What is kept at all steps, and its number; nothing where there may be less room than for these."""
         if self.loop.until is not None:
-            return {}
-        all_rows = [(k.value, i) for i, k in enumerate(self.loop.keeps) if k.rows is None]
-        return {name: i for name, i in reversed(all_rows) if name in self.computed}
+            return []
+        return [(k.value, i) for i, k in enumerate(self.loop.keeps) if k.rows is None]
 
     def _in_place(self, s: CarriedState) -> tuple[str, ...]:
         """The names of a state while a step updates it in place, the last one its update; none if it may not.
@@ -228,8 +232,9 @@ class LoopFrame:
     def _in_memory(self, i: int, s: CarriedState, step: list[Stmt]) -> None:
         w, dtype, init = self.w, s.type.dtype, self._init(s)
         axes = w.axes(s.taps[0][1])
-        if s.update not in self.trace:
-            self.rings[i] = w.scratch(dtype, axes, s.depth + 1), s.depth + 1
+        if s.update not in self.trace and s.update not in self.numbers:
+            rows = s.depth + 1 if axes else 1 << s.depth.bit_length()  # quick to divide by
+            self.rings[i] = w.scratch(dtype, axes, rows), rows
             if s.update in self.computed and s.update not in w.homes:
                 w.homes[s.update] = self._written(i, self.t)
         for k, tap in s.taps:
@@ -258,8 +263,9 @@ class LoopFrame:
     def _written(self, i: int, step: Expr) -> tuple[str, Expr]:
         """Where the row is that state i got at a step."""
         s = self.loop.states[i]
-        if s.update in self.trace:
-            return self._kept_row(self.trace[s.update], step)
+        found = self.trace.get(s.update, self.numbers.get(s.update))
+        if found is not None:
+            return self._kept_row(found, step)
         ring, rows = self.rings[i]
         return ring, times(Do("remainder", (step, Lit(rows)), INDEX, INDEX), product(self.w.axes(s.update)))
 

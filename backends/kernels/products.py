@@ -47,7 +47,11 @@ def _called(node: Product, out: str, w: Lowering) -> None:
     slot = w.slot("matmul", (node.dtype,) * 3)
     plain = Inner(slot, (left, right, out), (ONE, rows, axes_a[-1], columns), strides)
     known = not any(map(w.grows, (rows, axes_a[-1], columns)))
-    if w.tiles and known and ONE not in (rows, columns) and a != b and node.dtype in ("float32", "float64"):
+    if not w.tiles or not known or node.dtype not in ("float32", "float64"):
+        w.code.append(plain)
+    elif rows == columns == ONE:
+        w.code.append(_dotted(node, (left, right, out), (strides_a, strides_b), plain, w))
+    elif ONE not in (rows, columns) and a != b:
         w.code.append(_tiled(node, (left, right, out), (strides_a, strides_b), plain, w))
     else:
         w.code.append(plain)
@@ -99,16 +103,32 @@ def _tiled(
     dims = (m, k, n)
     panels = w.scratch(dtype, (k, plus(n, Lit(SPACE // np.dtype(dtype).itemsize))))
     tiling = Tiling(dtype, dims, rows, columns, before is not None, len(w.given) - 1)
-    test: Expr = w.number(Number("tiled", tiling=tiling))
-    for planned, found in zip((*rows, *columns), (*strides[0], *strides[1]), strict=True):
-        if planned != found:
-            test = Do("bitwise_and", (test, Do("equal", (planned, found), "bool", "int64")), "int64", "int64")
+    test = _test(tiling, (*strides[0], *strides[1]), w)
     lay = Inner(w.slot("panels", (dtype,)), (right, panels), (k, n), strides[1])
     multiply = Inner(w.slot("product", (dtype,)), (left, panels, out), dims, strides[0])
     if before is None:
         return If(test, (lay, multiply), (plain,))
     before.append(If(test, (lay,)))
     return If(test, (multiply,), (plain,))
+
+
+def _dotted(
+    node: Product, arrays: tuple[str, str, str], strides: tuple[Strides, Strides], plain: Stmt, w: Lowering
+) -> Stmt:
+    """The product of two vectors that lie packed, without BLAS where a plan finds that it has the same bits."""
+    (k,), item = w.axes(node.args[0]), _item(node.dtype)
+    tiling = Tiling(node.dtype, (ONE, k, ONE), (times(k, item), item), (item, item), False, -1)
+    test = _test(tiling, (tiling.left[0], strides[0][1], strides[1][0], item), w)
+    return If(test, (Inner(w.slot("dot", (node.dtype,)), arrays, (k,), ()),), (plain,))
+
+
+def _test(tiling: Tiling, strides: Strides, w: Lowering) -> Expr:
+    """Whether a plan makes a product so, and its factors lie as planned for."""
+    test: Expr = w.number(Number("tiled", tiling=tiling))
+    for planned, found in zip((*tiling.left, *tiling.right), strides, strict=True):
+        if planned != found:
+            test = Do("bitwise_and", (test, Do("equal", (planned, found), "bool", "int64")), "int64", "int64")
+    return test
 
 
 def _planned(w: Lowering, name: str, strides: Strides, dtype: str) -> tuple[Expr, Expr]:
