@@ -158,16 +158,17 @@ FUSED static void dot_TYPE(char **G, const int64 *dims, const int64 *strides, vo
     half_TYPE sums[4] = {{0}, {0}, {0}, {0}};
     if (VECTOR > HALF) {
         vector_TYPE wide[4] = {{0}, {0}, {0}, {0}};
-        for (; i + 4 * LANES_TYPE <= n; i += 4 * LANES_TYPE)
-            for (int k = 0; k < 4; k++)
-                wide[k] = *(const vector_TYPE *)(x + i + k * LANES_TYPE) * *(const vector_TYPE *)(y + i + k * LANES_TYPE)
-                          + wide[k];
+        for (; i + 4 * LANES_TYPE <= n; i += 4 * LANES_TYPE) {
+            const vector_TYPE *a = (const vector_TYPE *)(x + i), *b = (const vector_TYPE *)(y + i);
+            for (int k = 0; k < 4; k++) wide[k] = a[k] * b[k] + wide[k];
+        }
         for (int k = 0; k < 4; k++)
             sums[k] = *(const half_TYPE *)&wide[k] + *(const half_TYPE *)((const char *)&wide[k] + VECTOR - HALF);
     }
-    for (; i + 4 * HALF_TYPE <= n; i += 4 * HALF_TYPE)
-        for (int k = 0; k < 4; k++)
-            sums[k] = *(const half_TYPE *)(x + i + k * HALF_TYPE) * *(const half_TYPE *)(y + i + k * HALF_TYPE) + sums[k];
+    for (; i + 4 * HALF_TYPE <= n; i += 4 * HALF_TYPE) {
+        const half_TYPE *a = (const half_TYPE *)(x + i), *b = (const half_TYPE *)(y + i);
+        for (int k = 0; k < 4; k++) sums[k] = a[k] * b[k] + sums[k];
+    }
     const half_TYPE all = ((sums[0] + sums[1]) + sums[2]) + sums[3];
     TYPE parts[HALF_TYPE / 2];
     for (int k = 0; k < HALF_TYPE / 2; k++) parts[k] = all[k] + all[k + HALF_TYPE / 2];
