@@ -261,9 +261,9 @@ class ProductTrial(PlainProduct):
         self.tiles = tiles
         self.panels = np.empty(k * (n + SPACE // np.dtype(dtype).itemsize), dtype)
         self.other = np.empty((m, n), dtype)
+        self.multiplied = call_of(address("dot", dtype), (self.a, self.b, self.other), (k,), ())
+        self.laid: Callable[[], None] = self.multiplied
         if m == n == 1:
-            self.laid = lambda: None
-            self.multiplied = call_of(address("dot", dtype), (self.a, self.b, self.other), (k,), ())
             return
         self.laid = call_of(address("panels", dtype), (self.b, self.panels), (k, n), tiles.right)
         self.multiplied = call_of(address("product", dtype), (self.a, self.panels, self.other), (m, k, n), tiles.left)
