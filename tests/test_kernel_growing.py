@@ -27,6 +27,7 @@ def test_sums_of_ever_more_elements() -> None:
     many(lambda i, s, x, y: 0.5 * s + T.sum(x[: i + 1] * y[i::-1][:1]) + T.mean(y[: i + 1] ** 2), x, y)
     many(lambda i, s, x, y: s + T.sum(x[:i] * y[1 : i + 1][::-1]) + x[i:][-1], x, y)  # none at first
     many(lambda i, s, x: s + T.max(x[i // 2 : i + 1]) - T.sum(T.exp(x[2 * i :])), x)
+    many(lambda i, s, x: s + T.argmax(x[i:]) + T.sort(x[: i + 1])[i // 2] + T.sum(T.cumsum(x[:i])), x)
     many(lambda i, s, x: s + T.sum(x[: i + 1][1:-1]) + T.prod(x[i:][:3]), x)
 
 

@@ -28,6 +28,7 @@ from scanopt.backends.kernels.nodes import (
     Repeat,
     Reshape,
     SetItem,
+    Sort,
     SumTo,
     Take,
     View,
@@ -56,9 +57,18 @@ def body_of(loop: Loop, types: Mapping[str, TensorType], exact: bool, whole: boo
     body = Body(root, made, exact, _counts(root, made), whole, _cut(root) if whole else None)
     if body.size > MOST:
         raise NoForm(f"{body.size} operators would take too long to compile")
+    if whole and any(isinstance(n, Sort) for n in _outside_loops(root.nodes)):
+        raise NoForm("NumPy sorts faster outside of loops")
     if not exact:
         _disorder(body)
     return body
+
+
+def _outside_loops(nodes: Sequence[Node]) -> Iterator[Node]:
+    for n in nodes:
+        yield n
+        if isinstance(n, Fork):
+            yield from _outside_loops((*n.then, *n.otherwise))
 
 
 def _nested(loop: Loop, types: dict[str, TensorType]) -> Nested:
@@ -92,7 +102,7 @@ def _counts(root: Nested, types: Mapping[str, TensorType]) -> tuple[str, ...]:
     for n in made.values():
         part = n.part if isinstance(n, SetItem) else n
         todo += part.ends if isinstance(part, View) else n.args if isinstance(n, Diagonal | Draw | Evenly) else ()
-        todo += n.counts if isinstance(n, Repeat) else n.args[1:] if isinstance(n, SumTo) else ()
+        todo += n.counts if isinstance(n, Repeat) else n.args[1:] if isinstance(n, Reshape | SumTo) else ()
     found: dict[str, None] = {}
     seen: set[str] = set()
     while todo:

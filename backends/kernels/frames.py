@@ -53,6 +53,7 @@ from scanopt.backends.kernels.nodes import (
     SetItem,
     Setting,
     Solve,
+    Sort,
     Take,
     View,
 )  # fmt: skip
@@ -83,6 +84,7 @@ COMPUTED = (
     Extreme,
     Search,
     Solve,
+    Sort,
 )
 """What writes its result where it is told to."""
 READING = (Map, Call, View, Setting, Reduce, Extreme, Product)

@@ -16,6 +16,7 @@ from scanopt.backends.kernels.nodes import (
     REVERSED,
     WHOLE,
     Call,
+    Extreme,
     Fork,
     Length,
     Map,
@@ -23,7 +24,9 @@ from scanopt.backends.kernels.nodes import (
     Node,
     Product,
     Reduce,
+    Running,
     SetItem,
+    Sort,
     View,
 )  # fmt: skip
 from scanopt.backends.kernels.ties import Axis
@@ -32,7 +35,7 @@ from scanopt.backends.kernels.windows import parts_by_computed_ends
 __all__ = ["all_growing", "grown", "never_empty"]
 
 Shape = tuple[int | None, ...]
-Reader = Call | Length | Map | Product | Reduce | SetItem | View
+Reader = Call | Extreme | Length | Map | Product | Reduce | Running | SetItem | Sort | View
 
 
 def grown(body: Body, known: Mapping[str, Operand]) -> dict[str, Shape]:
@@ -75,7 +78,7 @@ def all_growing(body: Body, starts: Collection[Axis], classes: Sequence[Sequence
 def never_empty(body: Body) -> Iterator[Axis]:
     """The axes that must have an element: of what is reduced in another way than a row is summed up."""
     for n in walk(body.root.nodes):
-        if isinstance(n, Reduce) and not _is_sum_of_row(n, body):
+        if isinstance(n, Extreme) or (isinstance(n, Reduce) and not _is_sum_of_row(n, body)):
             yield from ((name, i) for name in (*n.args, n.out) for i in range(body.types[name].ndim))
 
 

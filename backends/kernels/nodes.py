@@ -10,8 +10,8 @@ from scanopt.program.ir import Branch, Loop
 __all__ = [
     "IDENTITY", "REVERSED", "WHOLE", "Call", "Check", "Contract", "Count", "Diagonal", "Draw", "Evenly", "Extreme",
     "Fork", "Join", "Length", "Lookup", "Map", "Nested", "NoForm", "NoOrder", "Node", "Nonempty", "Powers", "Product",
-    "Reduce", "Repeat", "Reshape", "Running", "Scatter", "Search", "SetItem", "Setting", "Single", "Solve", "SumTo",
-    "Take", "View", "Within",
+    "Reduce", "Repeat", "Reshape", "Running", "Scatter", "Search", "SetItem", "Setting", "Single", "Solve", "Sort",
+    "SumTo", "Take", "View", "Within",
 ]  # fmt: skip
 
 WHOLE = (None, None, None)
@@ -111,7 +111,10 @@ class View(_One):
 
 @dataclass(frozen=True)
 class Reshape(_Made):
-    """The same elements in order, in another shape.  merged: the axes of x that form each axis of the result."""
+    """The same elements in order, in another shape; further arguments are lengths that are computed.
+
+    merged: the axes of x that form each axis of the result.
+    """
 
     merged: tuple[tuple[int, ...], ...] | None = None
 
@@ -281,6 +284,11 @@ class Search(_One):
 
 
 @dataclass(frozen=True)
+class Sort(_Made):
+    """The elements along the last axis, the least first."""
+
+
+@dataclass(frozen=True)
 class Solve(_One):
     """The solution of a system (op: solve) or the inverse of a matrix (op: inv), by NumPy's inner loop."""
 
@@ -354,7 +362,7 @@ class Nested:
 
 Single = (
     Map | Call | View | Reshape | Join | Product | Length | Reduce | SumTo | Running | Scatter | SetItem | Take
-    | Check | Count | Diagonal | Draw | Evenly | Extreme | Search | Solve | Within | Nonempty | Contract | Powers
+    | Check | Count | Diagonal | Draw | Evenly | Extreme | Search | Solve | Sort | Within | Nonempty | Contract | Powers
 )  # fmt: skip
 Node = Single | Fork | Nested
 Setting = SetItem | Scatter

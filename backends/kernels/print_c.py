@@ -9,6 +9,7 @@ import numpy as np
 
 from scanopt.backends.kernels.c_operations import TYPES, cast_helper, operation, operation_helper
 from scanopt.backends.kernels.c_reductions import reduction
+from scanopt.backends.kernels.c_sorts import SORTS
 from scanopt.backends.kernels.ir import (
     ZERO,
     Break,
@@ -152,7 +153,7 @@ class Printer:
             case Inner():
                 yield from self._inner(x, space)
             case Helper(name=name, arrays=arrays, numbers=numbers):
-                self.helpers.add(HELPERS[name])
+                self.helpers.add(HELPERS.get(name) or SORTS[name])
                 args = ", ".join([*arrays, *(bare(self.expression(n)) for n in numbers)])
                 yield f"{space}{name}({args});"
             case Fail(status=status):

@@ -116,9 +116,9 @@ def _dotted(
     node: Product, arrays: tuple[str, str, str], strides: tuple[Strides, Strides], plain: Stmt, w: Lowering
 ) -> Stmt:
     """The product of two vectors that lie packed, without BLAS where a plan finds that it has the same bits."""
-    (k,), item = w.axes(node.args[0]), _item(node.dtype)
+    k, item = w.axes(node.args[0])[-1], _item(node.dtype)
     tiling = Tiling(node.dtype, (ONE, k, ONE), (times(k, item), item), (item, item), False, -1)
-    test = _test(tiling, (tiling.left[0], strides[0][1], strides[1][0], item), w)
+    test = _test(tiling, (tiling.left[0], strides[0][-1], strides[1][0], item), w)
     return If(test, (Inner(w.slot("dot", (node.dtype,)), arrays, (k,), ()),), (plain,))
 
 

@@ -35,6 +35,7 @@ from scanopt.backends.kernels.nodes import (
     Running,
     Search,
     Single,
+    Sort,
     SumTo,
     View,
     Within,
@@ -184,8 +185,8 @@ def _squeezed(op: Op, ndim: int) -> list[int | None]:
 
 
 def _reshape(step: Compute, types: Types) -> Iterator[Single]:
-    if None not in step.op.options["shape"]:
-        yield Reshape(step.out, step.args[:1], step.type.dtype)
+    if all(not types[n].ndim and types[n].dtype in INDICES for n in step.args[1:]):
+        yield Reshape(step.out, step.args, step.type.dtype)
 
 
 def _joined(new: bool) -> Callable[[Compute, Types], Iterator[Single]]:
@@ -337,6 +338,13 @@ def _search(step: Compute, types: Types) -> Iterator[Single]:
         yield Search(step.out, step.args, step.op.options["side"] == "right")
 
 
+def _sort(step: Compute, types: Types) -> Iterator[Single]:
+    """Along the last axis; the order of equal elements shows in zeros alone, so any kind will do."""
+    ndim = types[step.args[0]].ndim
+    if ndim and isinstance(step.op.options["axis"], int) and step.op.options["axis"] % ndim == ndim - 1:
+        yield Sort(step.out, step.args, step.type.dtype)
+
+
 def _draw(normal: bool) -> Callable[[Compute, Types], Iterator[Single]]:
     def draw(step: Compute, types: Types) -> Iterator[Single]:
         options, state = step.op.options, types[step.args[0]]
@@ -377,7 +385,8 @@ _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "require": _require, "when_runs": _when_runs, "has_rows": _has_rows, "arange": _arange, "eye": _eye,
     "rows_read": _rows_of_part("read"), "rows_left": _rows_of_part("left"),
     "argmax": _extreme("greater"), "argmin": _extreme("less"),
-    "searchsorted": _search, "solve": solve_nodes, "inv": solve_nodes, "powers": _powers, "tensordot": tensordot_nodes,
+    "searchsorted": _search, "sort": _sort, "solve": solve_nodes, "inv": solve_nodes, "powers": _powers,
+    "tensordot": tensordot_nodes,
     "random_uniform": _draw(normal=False), "random_normal": _draw(normal=True), "random_valid": _valid,
     "any": _reduced("logical_or"), "all": _reduced("logical_and"),
 }  # fmt: skip

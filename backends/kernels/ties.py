@@ -26,6 +26,7 @@ from scanopt.backends.kernels.nodes import (
     SetItem,
     Single,
     Solve,
+    Sort,
     SumTo,
     Take,
     View,
@@ -70,7 +71,7 @@ def _ties_of(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis
         yield from (((out, i), (node.like, i)) for i in range(n) if node.like != out)
         for a in node.args:
             yield from (((out, n - 1 - i), (a, ndim[a] - 1 - i)) for i in range(min(n, ndim[a])))
-    elif isinstance(node, SumTo | Running | Within):
+    elif isinstance(node, SumTo | Running | Sort | Within):
         yield from (((out, i), (node.args[0], i)) for i in range(n))
     elif isinstance(node, Extreme):
         yield from (((out, i), (node.args[0], i + (i >= node.axis))) for i in range(n))
