@@ -10,9 +10,9 @@ import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, State, Text, Value, delay, hold, ops, scaled
 from scanopt.facts.states import kept_times
-from scanopt.facts.values import of_dtype, power_of_two
+from scanopt.facts.values import of_dtype, reciprocal_of_power
 
-_TWO = T.constant(2.0, dtype="float64")
+_HALF = T.constant(0.5, dtype="float64")
 
 
 def _loop(step: Any, x: Any, start: Any) -> Any:
@@ -27,8 +27,9 @@ def _loop(step: Any, x: Any, start: Any) -> Any:
     never=(
         lambda x, a: _loop(lambda v, s: T.tanh(s * 0.5 + v) * 3.0, x, a) * 0.5,
         lambda x, a: _loop(lambda v, s: T.tanh(s * 3.0 + v) * 2.0, x, a) * 0.5,
+        lambda x, a: _loop(lambda v, s: T.tanh(s * 2.0 + v) * 2.0, x, a),
         lambda x, a: _loop(
-            lambda v, s: T.cast(T.tanh(s * _TWO + v), "float32") * T.constant(2.0, dtype="float32"),
+            lambda v, s: T.cast(T.tanh(s * _HALF + v), "float32") * T.constant(2.0, dtype="float32"),
             x, T.cast(a, "float32"),
         ),
     ),
@@ -37,5 +38,5 @@ def state_of_multiples(c: Clock, x: Value, s: State, a: Value, k: Text, d: Text)
     """A state that becomes a multiple and is read as one is kept as what is read."""
     start = ops.expand_dims(x, axis=(0,))
     right = delay(c, ops.expand_dims(x * a, axis=(0,)), scaled(s, a), 1)
-    when = [kept_times(s), power_of_two(a, k), of_dtype(x, d), of_dtype(a, d)]
+    when = [kept_times(s, k), reciprocal_of_power(a, k), of_dtype(x, d), of_dtype(a, d)]
     return Equation(delay(c, start, s, 1) * hold(c, a), right, when=when)

@@ -1,7 +1,7 @@
 """What researchers do with laws: name them, attack them, drop their conditions, leave them out, count them."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,9 @@ import pytest
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.analysis.initial_facts import ALWAYS_ASSUMED, Told, given_facts
 from scanopt.calculus.law import Equation, Law, Program, registered, standard_laws
 from scanopt.calculus.terms import Clock, Op, Value, ops, seq, stack
 from scanopt.cli import main
-from scanopt.egraph.loading import Rows
 from scanopt.egraph.reach import Reach
 from scanopt.facts.loops import runs_all, some_steps
 from scanopt.lab.ablation import EVERYTHING, ablate, ablation_text, fired
@@ -366,20 +364,6 @@ def test_wrapped_tables_lose_nothing(width: int) -> None:
 def test_other_tables() -> None:
     assert text_table(["a", "b"], [["x", "1"], ["yy", "22"]]) == "a    b\nx    1\nyy  22"
     assert markdown_table(["a", "b"], [["x|y", "1"]]).splitlines()[2] == "| x\\|y | 1 |"
-
-
-@pytest.mark.parametrize("n", range(0, len(standard_laws()), 12))
-def test_which_facts_a_program_may_be_given_is_known_before_laws_fire(n: int) -> None:
-    """Operators that come with a fact of another name would not be found (`Reach.introduced`)."""
-    program = Subject(standard_laws()[n].example[0], WAYS).encoded
-    known = set(ALWAYS_ASSUMED)
-
-    def more(ops: Sequence[Op], names: frozenset[str], told: Told) -> list[Op]:
-        found = Reach(standard_laws()).introduced(Rows(program), ops, names, told)
-        known.update(names, *map(told, [*ops, *found]))
-        return found
-
-    assert {name for name, _ in given_facts(program, "reassoc", more)} <= known
 
 
 def test_laws_that_a_program_cannot_come_to_do_not_fire_on_it() -> None:

@@ -36,16 +36,25 @@ _WIDE = 200
 """Bounds beyond it are left alone."""
 
 
-def facts_of_parts(g: Encoded, ops: Sequence[Op]) -> Iterator[Row]:
+_OF_PARTS = ("getitem", "concatenate", "transpose", "expand_dims", "squeeze")
+"""The operators that these facts are about."""
+
+
+def facts_of_parts(g: Encoded, ops: Iterable[Op]) -> Iterator[Row]:
     """Facts about the parts of arrays that a program takes, and about arrays arranged anew."""
-    found = [*parts(ops), *joined(g, ops)]
+    some = tuple(op for op in ops if op.name in _OF_PARTS)
+    yield from _facts_of_parts(some)
+    found = [*joined(g, some)]
     yield from found
+    yield from whole_rows(x for _, row in found for x in row if isinstance(x, Op))
     yield from dict.fromkeys(written_bounds(g))
-    yield from in_two(ops)
-    yield from computed_parts(ops)
-    yield from whole_rows(dict.fromkeys([*ops, *(x for _, row in found for x in row if isinstance(x, Op))]))
-    yield from arrangements(ops)
-    yield from entries_taken(ops)
+
+
+@lru_cache(maxsize=256)
+def _facts_of_parts(ops: tuple[Op, ...]) -> Sequence[Row]:
+    found = [*parts(ops)]
+    whole = whole_rows(dict.fromkeys([*ops, *(x for _, row in found for x in row if isinstance(x, Op))]))
+    return (*found, *in_two(ops), *computed_parts(ops), *whole, *arrangements(ops), *entries_taken(ops))
 
 
 def written_bounds(g: Encoded) -> Iterator[Row]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
@@ -27,40 +27,19 @@ from scanopt.array.operators.idle import when_runs
 from scanopt.calculus.encoded import Encoded, clocks_of
 from scanopt.calculus.forms import ROOT, Operator, const_key
 
-__all__ = ["ALWAYS_ASSUMED", "Given", "More", "Told", "constant_facts", "given_facts", "operators_of", "with_elements"]
+__all__ = ["Given", "GivenFacts", "constant_facts", "operators_of", "related_operators", "with_elements"]
 
 Given = tuple[str, tuple[int | str | Operator, ...]]
 """A fact by name, of classes, operators and texts."""
 
 
-def _nothing_more(ops: Sequence[Op], names: frozenset[str], told: Told) -> Iterable[Op]:
-    return ()
-
-
 Lengths = Callable[[], KnownLengths]
 """What is known of the lengths of a program, found when it is first asked for."""
-
-Told = Callable[[Op], frozenset[str]]
-"""The names of the facts of an operator, whatever else there is."""
-
-More = Callable[[Sequence[Op], frozenset[str], Told], Iterable[Op]]
-"""The operators that laws may introduce where there are some operators, and facts of some names."""
-
-ALWAYS_ASSUMED = frozenset((
-    "absorbing", "as_many_steps", "cancels", "cast_back", "count_of_rows", "elementwise", "ends_alike", "equal_in_time",
-    "exponent", "fills", "fills_counted", "fills_vector", "fits", "guarded_by", "harmless", "in_first", "in_last",
-    "in_two", "is_false", "is_true", "left_neutral", "may_rewrite", "moderate", "neutral", "nothing", "one_mode",
-    "order_alone", "part_of_part", "passed_on", "past_first", "past_last", "positive", "power_of_two", "quiet",
-    "reads_first", "reads_last", "reads_last_of", "reads_rows", "rows_before", "rows_first", "safe", "small_integer",
-    "takes_a_row", "takes_all", "takes_entry", "takes_first", "takes_last", "takes_one", "takes_row", "takes_rows",
-    "unchanged", "undone", "unexpanded", "written_bound",
-))  # fmt: skip
-"""Names of given facts that depend on all operators together, on constants of laws, or on what is proven equal."""
 
 
 def operators_of(g: Encoded) -> list[Op]:
     """The operators that a program has, and those that its facts speak of."""
-    return _related(_own_operators(g, expansions(g, clocks_of(g))))
+    return related_operators(_own_operators(g, expansions(g, clocks_of(g))))
 
 
 def _own_operators(g: Encoded, made: Expansions) -> list[Op]:
@@ -68,68 +47,74 @@ def _own_operators(g: Encoded, made: Expansions) -> list[Op]:
     return list(dict.fromkeys([*own, *made.made_of]))
 
 
-def _related(ops: Sequence[Op]) -> list[Op]:
+def related_operators(ops: Iterable[Op]) -> list[Op]:
     """Operators, and those that are written with them once laws fire."""
-    return list(dict.fromkeys([*ops, *closed_operators(ops), *summing_operators(ops), *operators_of_parts(ops)]))
+    known = list(ops)
+    return list(
+        dict.fromkeys([*known, *closed_operators(known), *summing_operators(known), *operators_of_parts(known)])
+    )
 
 
-def given_facts(g: Encoded, fp: str, more: More = _nothing_more, lengths: Lengths | None = None) -> Iterator[Given]:
-    """All facts of a program that its own text shows, for the licence `fp`."""
-    made, lengths = expansions(g, clocks_of(g)), lengths or cache(lambda: known_lengths(g))
-    about = [*_facts_of_program(g, made, lengths)]
-    dtypes = tuple(dict.fromkeys(t.dtype for t in g.types.values()))
+class GivenFacts:
+    """The facts of a program that its own text shows, for the licence `fp`.  operators: those that it has."""
 
-    def told(op: Op) -> frozenset[str]:
-        return _facts_of(op, dtypes, fp)[1]
+    def __init__(self, g: Encoded, fp: str, lengths: Lengths | None = None) -> None:
+        self._g, self._fp = g, fp
+        self._lengths = lengths or cache(lambda: known_lengths(g))
+        self._made = expansions(g, clocks_of(g))
+        self._dtypes = tuple(dict.fromkeys(t.dtype for t in g.types.values()))
+        self._choices = any(f.operator == IFELSE for _, f in g.forms())
+        self.operators = _own_operators(g, self._made)
 
-    own = _own_operators(g, made)
-    ops = _related([*own, *more([*own, *closed_operators(own)], frozenset(name for name, _ in about), told)])
-    yield from about
-    for op in ops:
-        yield from _facts_of(op, dtypes, fp)[0]
-    yield from _raising(g, ops, lengths)
-    yield from (("unexpanded", (op,)) for op in ops if op not in made.whole)
-    yield from facts_of_parts(g, ops)
-    yield from conversions(ops)
-    some = with_elements(ops)
-    yield from _cancelling(ops, some, dtypes)
-    for i, f in g.forms():
-        if f.kind == "const":
-            yield from constant_facts(i, g.consts[f.key], some, dtypes)
+    def of_program(self) -> Iterator[Given]:
+        """What does not depend on the operators that laws may bring."""
+        g = self._g
+        yield from constants_of_states(g)
+        yield from cycles(g)
+        yield from products_beside(g)
+        yield from reading_late(g)
+        yield from kinds_of_loops(g)
+        yield from self._made.rows
+        yield from (("same_length", pair) for pair in g.same_lengths)
+        yield from _forward(g)
+        yield from _always(g)
+        yield from _static_shapes(g, self._lengths)
+        yield from _raising(g, self._choices, self._lengths)
+        for i, f in g.forms():
+            if f.kind == "seq":
+                yield "before", (f.clock, f.args[0])
+            if f.kind == "const":
+                yield from _equal_rows(g, i)
+        for c, info in g.clocks.items():
+            if not info.until:
+                yield "runs_all", (c,)
 
-
-def _facts_of_program(g: Encoded, made: Expansions, lengths: Lengths) -> Iterator[Given]:
-    """What does not depend on the operators that may come to it."""
-    yield from constants_of_states(g)
-    yield from cycles(g)
-    yield from products_beside(g)
-    yield from reading_late(g)
-    yield from kinds_of_loops(g)
-    yield from made.rows
-    yield from (("same_length", pair) for pair in g.same_lengths)
-    yield from _forward(g)
-    yield from _always(g)
-    yield from _static_shapes(g, lengths)
-    for i, f in g.forms():
-        if f.kind == "seq":
-            yield "before", (f.clock, f.args[0])
-        if f.kind == "const":
-            yield from _equal_rows(g, i)
-    for c, info in g.clocks.items():
-        if not info.until:
-            yield "runs_all", (c,)
+    def of_operators(self, ops: Mapping[Op, object], new: Sequence[Op]) -> Iterator[Given]:
+        """What depends on the operators that are there, some of which are new: what concerns none of these is left out
+        where it takes no longer to see that it does not."""
+        for op in new:
+            yield from _facts_of(op, self._dtypes, self._fp)
+        yield from _safe(new, self._choices)
+        yield from (("unexpanded", (op,)) for op in new if op not in self._made.whole)
+        yield from facts_of_parts(self._g, ops)
+        yield from conversions(ops)
+        some, those = with_elements(ops), with_elements(new)
+        for op in ops:
+            yield from _cancelling(op, some if op in new else those, self._dtypes)
+        for i, f in self._g.forms():
+            if f.kind == "const":
+                yield from constant_facts(i, self._g.consts[f.key], those, self._dtypes)
 
 
 @lru_cache(maxsize=4096)
-def _facts_of(op: Op, dtypes: tuple[str, ...], fp: str) -> tuple[tuple[Given, ...], frozenset[str]]:
-    """The facts of one operator, and their names."""
-    facts = (
+def _facts_of(op: Op, dtypes: tuple[str, ...], fp: str) -> tuple[Given, ...]:
+    """The facts of one operator, whatever else there is."""
+    return (
         *_operator_facts(op, fp, dtypes),
         *_trait_facts(op, dtypes),
         *recurrence_facts([op], dtypes, fp),
         *adding_up([op]),
     )
-    return facts, frozenset(name for name, _ in facts)
 
 
 _SHAPE_FROM_REST = {"full", "broadcast_to", "reshape", "getitem", "repeat_rows", "repeat", "sum_to", "widen"}
@@ -155,9 +140,8 @@ def _operator_facts(op: Op, fp: str, dtypes: Sequence[str]) -> Iterator[Given]:
         yield "undoes", (Op.make(op.spec.traits.inverse), op)
 
 
-def _raising(g: Encoded, ops: Iterable[Op], lengths: Lengths) -> Iterator[Given]:
+def _safe(ops: Iterable[Op], choices: bool) -> Iterator[Given]:
     """Facts about operators that cannot raise; in an untaken side of an ifelse, shapes that do not fit are no error."""
-    choices = any(f.operator == IFELSE for _, f in g.forms())
     for op in ops:
         if not op.can_raise:
             yield "safe", (op,)
@@ -165,6 +149,10 @@ def _raising(g: Encoded, ops: Iterable[Op], lengths: Lengths) -> Iterator[Given]
                 yield "quiet", (op,)
             elif op.spec.batch is elementwise:
                 yield "elementwise", (op,)
+
+
+def _raising(g: Encoded, choices: bool, lengths: Lengths) -> Iterator[Given]:
+    """What is known of terms that may raise."""
     for i, f in g.forms():
         if isinstance(f.operator, Op) and f.operator.can_raise:
             if cannot_raise(f.operator, [_operand(g, a) for a in f.args]):
@@ -213,15 +201,14 @@ def _keeps(op: Op, dtype: str, arity: int) -> bool:
     return not arity or _stays(op, dtype, *[dtype] * arity)
 
 
-def _cancelling(ops: Iterable[Op], some: Iterable[Op], dtypes: Iterable[str]) -> Iterator[Given]:
-    """Operators of which x with x is a constant.  some: those with elements (`with_elements`)."""
-    for op in ops:
-        for d in dtypes:
-            e = op.spec.traits.self_inverse.get(np.dtype(d).kind)
-            if e is not None:
-                value = np.array(e, d)
-                yield "cancels", (op, d, const_key(value))
-                yield from constant_facts("const " + const_key(value), value, some, dtypes)
+def _cancelling(op: Op, some: Iterable[Op], dtypes: Iterable[str]) -> Iterator[Given]:
+    """Whether op of x with x is a constant, and its roles.  some: operators with elements (`with_elements`)."""
+    for d in dtypes:
+        e = op.spec.traits.self_inverse.get(np.dtype(d).kind)
+        if e is not None:
+            value = np.array(e, d)
+            yield "cancels", (op, d, const_key(value))
+            yield from constant_facts("const " + const_key(value), value, some, dtypes)
 
 
 def with_elements(ops: Iterable[Op]) -> list[Op]:
@@ -276,6 +263,7 @@ def _sizes_of_constant(i: int | str, value: np.ndarray[Any, Any]) -> Iterator[Gi
             yield "moderate", (i,)
             if mantissa == 0.5:
                 yield "power_of_two", (i, str(exponent - 1))
+                yield "reciprocal_of_power", (i, str(1 - exponent))
 
 
 _EXPONENTS = 100

@@ -234,6 +234,7 @@ class Engine:
 
     def round(
         self,
+        first: str,
         facts: Sequence[tuple[str, bool]],
         more: str,
         counted: Sequence[str],
@@ -241,14 +242,14 @@ class Engine:
         read: float,
         meanwhile: Callable[[], object] = lambda: None,
     ) -> tuple[RunReport, int, float]:
-        """Run rulesets of facts, one after the other, then commands, in one request.
+        """Run commands, rulesets of facts, one after the other, then more commands, in one request.
 
         facts: with each ruleset whether it runs until nothing new follows.  Gives a report of it all, the number of
         rows of the counted tables, and how many times the memory that the program takes is left.  Facts stop as well
         with more rows than `most`, or less memory left than `read` times.  meanwhile: what this process does while that
         runs.  Raises as `run` does.
         """
-        self._process.tell("round", facts, more, counted, most, read)
+        self._process.tell("round", first, facts, more, counted, most, read)
         meanwhile()
         report, rows, taken, left = self._process.last()
         return RunReport(*report), rows, left / taken if taken else math.inf

@@ -220,14 +220,14 @@ class Worker:
             self._additions.restore()
 
     def round(
-        self, facts: Sequence[tuple[str, bool]], more: str, counted: Sequence[str], most: int, read: float
+        self, first: str, facts: Sequence[tuple[str, bool]], more: str, counted: Sequence[str], most: int, read: float
     ) -> list[Any]:
-        """Run rulesets of facts, then commands: a report of it all, rows of the counted tables, and memory.
+        """Run commands, rulesets of facts, more commands: a report of it all, rows of the counted tables, and memory.
 
         Facts stop with more rows than `most`, or where less than `read` times the memory taken is left.  Seconds are
         those of the commands.
         """
-        reports: list[Any] = []
+        reports = self.run(first)
         seen = 0
         for report in (x for ruleset, again in facts for x in self._runs(ruleset, again)):
             reports.append(report)

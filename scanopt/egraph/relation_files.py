@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ class Tables:
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._texts: dict[str, int] = {}
+        self._loaded = 0  # texts
         self._names: set[str] = set()
 
     def add(self, table: str, *row: int | str) -> None:
@@ -57,13 +59,16 @@ class Tables:
         return self._names
 
     def load(self, run: Callable[[str], Any], ruleset: str = "load") -> None:
-        """Put all rows into an e-graph, by a function that runs commands, and make facts of them by a ruleset.
+        """Put the rows added since the last time into an e-graph, and make facts of them by a ruleset.
+
+        run: makes the e-graph run commands.
 
         Raises OSError where there is no folder for temporary files, or none that the engine can be told.
         """
-        texts = [f"{number}\t{text}" for text, number in self._texts.items()]
+        texts = [f"{number}\t{text}" for text, number in islice(self._texts.items(), self._loaded, None)]
         with _file_of(self._lines) as lines, _file_of(texts) as named:
             run(f"(input line {quoted(lines)})\n(input text {quoted(named)})\n(run {ruleset} 1)")
+        self._lines, self._loaded = [], len(self._texts)
 
 
 @contextmanager

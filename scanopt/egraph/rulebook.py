@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Any
 
@@ -15,7 +15,7 @@ from scanopt.calculus.law import Law, standard_laws
 from scanopt.egraph.engine_additions import LASTING
 from scanopt.egraph.loading import load_text
 from scanopt.egraph.provenance import notes_text
-from scanopt.egraph.strata import Rules, made_by, one_by_one, rules_of, strata, tables_of
+from scanopt.egraph.strata import Reached, Rules, Stratum, made_by, one_by_one, rules_of, strata, tables_of
 from scanopt.egraph.support_rules import machinery_text
 
 __all__ = ["ALL_FACTS", "ActiveRules", "Same", "facts_apart", "own_laws", "rules_text", "rulesets_of", "some_rules"]
@@ -126,59 +126,89 @@ def some_rules(laws: Sequence[Law], more: str) -> tuple[Rules, tuple[str, ...]]:
     return _among(rules_text(), f"{own}\n{more}", names)[0], names
 
 
+@lru_cache(maxsize=8)
+def _order(rules: Rules) -> tuple[Stratum, ...]:
+    """The strata of all facts: those of some of them are hardly finer."""
+    return strata(tuple(x for x in rules.all if x.ruleset.startswith("facts")))
+
+
 class ActiveRules:
     """The rules that run in a program: laws and facts that can fire in it, facts by strata.
 
+    A law runs from when all tables that it reads have rows, by what laws have fired so far; a rule of a fact also where
+    other rules of facts may add to these tables, since they all run before laws do.
     facts: rulesets, and whether each runs until nothing new follows.
     """
 
-    def __init__(
-        self, run: Callable[[str], Any], text: str, more: str, laws: Mapping[str, str], noted: Mapping[str, str]
-    ) -> None:
-        """run: makes the engine run commands.  text: its rules.  more: further ones, laws and facts among them.
+    def __init__(self, text: str, more: str, laws: Mapping[str, str], noted: Mapping[str, str]) -> None:
+        """text: the rules of the engine.  more: further ones, laws and facts among them.
 
         laws: the ruleset of each law.  noted: rulesets that run in place of these, where there are any.
         """
         self.facts: list[tuple[str, bool]] = []
-        self._run = run
         self._text, self._more = text, more
         self._laws, self._noted = laws, noted
-        self._there = frozenset({"vmap"})  # those that rules name are there in all programs (see `ground`)
-        self._fire: frozenset[str] = frozenset()
+        self._awaited = frozenset(laws.values())
+        self._able: set[str] = set()
+        self._fired: set[str] = set()
         self._made: dict[str, str] = {}
         self._commands: list[str] = []
+        self._begin({"vmap"})  # operators that rules name are there in all programs (see `ground`)
 
-    def know(self, there: Collection[str]) -> str:
-        """Note that these tables have rows now.  Returns the ruleset that loads those of a program."""
-        self._there |= frozenset(there)
-        return self._choose()
+    def _begin(self, there: Collection[str]) -> None:
+        self._rules, self._tables = _among(self._text, self._more, tuple(self._laws.values()))
+        self._reached = Reached(self._rules, self._awaited)
+        self._reached.add(there)
+        self._choose()
+
+    @property
+    def there(self) -> Set[str]:
+        """The tables that have rows, or to which rules of facts may add some."""
+        return self._reached.there
+
+    def know(self, there: Collection[str]) -> None:
+        """Note that these tables have rows now."""
+        if self._reached.add(there):
+            self._choose()
+
+    def loading(self) -> str:
+        """The ruleset that loads a program."""
+        return self._combined(sorted(x for x in self._able if x.startswith("load")))
 
     def know_made(self, commands: str) -> None:
         """Note what commands add."""
-        new = made_by(commands, self._rules()[1])
-        if not new <= self._there:
-            self.know(new)
+        self.know(made_by(commands, self._tables))
+
+    def fired(self, names: Iterable[str]) -> None:
+        """Note that these laws have fired."""
+        new = [n for n in names if n in self._laws and n not in self._fired]
+        if new:
+            self._fired.update(new)
+            self.know(frozenset[str]().union(*(self._rules.made[self._laws[n]] for n in new)))
 
     def add(self, more: str) -> None:
         """Add rules."""
         self._more = f"{self._more}\n{more}"
-        self._choose()
+        self._begin(self._reached.there)
 
     def laws(self, names: Collection[str]) -> str:
         """The ruleset of those of some laws that can fire; "" if none can."""
-        fire = [n for n, ruleset in self._laws.items() if n in names and ruleset in self._fire]
-        return self._told(self._combined(self._noted.get(n, self._laws[n]) for n in fire))
+        able = [n for n, ruleset in self._laws.items() if n in names and ruleset in self._able]
+        return self._combined(self._noted.get(n, self._laws[n]) for n in able)
 
-    def _rules(self) -> tuple[Rules, frozenset[str]]:
-        return _among(self._text, self._more, tuple(self._laws.values()))
+    def commands(self) -> str:
+        """What the engine has to run before it can run these rulesets; told only once."""
+        commands, self._commands = self._commands, []
+        return "\n".join(commands)
 
-    def _choose(self) -> str:
-        found = self._rules()[0].fireable(self._there)
-        self._fire = frozenset(rule.ruleset for rule in found)
-        facts = tuple(rule for rule in found if rule.ruleset.startswith("facts"))
-        first = self._combined(rule.ruleset for rule in facts if rule.makes and rule.makes <= _FIRST)
-        self.facts = [(first, False)] * bool(first) + [(self._combined(x.rulesets), x.again) for x in strata(facts)]
-        return self._told(self._combined(rule.ruleset for rule in found if rule.ruleset.startswith("load")))
+    def _choose(self) -> None:
+        found = [self._rules.all[n] for n in self._reached.rules]
+        self._able = {rule.ruleset for rule in found}
+        first = {x.ruleset for x in found if x.makes and x.makes <= _FIRST and x.ruleset.startswith("facts")}
+        self.facts = [(self._combined(sorted(first)), False)] * bool(first)
+        for stratum in _order(self._rules):
+            if some := self._combined([x for x in stratum.rulesets if x in self._able]):
+                self.facts.append((some, stratum.again))
 
     def _combined(self, rulesets: Iterable[str]) -> str:
         """One ruleset made of several, named by its parts: the engine may have it from another program."""
@@ -189,10 +219,3 @@ class ActiveRules:
             name = self._made[together] = f"running_{digest(together)}"
             self._commands.append(f"(unstable-combined-ruleset {name} {together})")
         return self._made[together]
-
-    def _told(self, name: str) -> str:
-        """A ruleset, after the engine was told about it."""
-        if self._commands:
-            self._run("\n".join(self._commands))
-            self._commands = []
-        return name

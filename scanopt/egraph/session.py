@@ -10,34 +10,30 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache, lru_cache, partial
+from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import Any
-
-import numpy as np
 
 from scanopt.analysis.coinduction import PROVEN, Trial, facts_of, pairs, proven
 from scanopt.analysis.constants import filled
-from scanopt.analysis.initial_facts import Given, constant_facts, given_facts, with_elements
+from scanopt.analysis.initial_facts import Given, GivenFacts
 from scanopt.analysis.lengths import KnownLengths, known_lengths
 from scanopt.analysis.modes import laws_by_mode, mode_facts
 from scanopt.analysis.states import passing_on
 from scanopt.analysis.step_counts import as_many_steps
-from scanopt.array.numerics.c_order import laid_out
-from scanopt.array.op import Op, Operand
-from scanopt.calculus.condition import noted
 from scanopt.calculus.encoded import Encoded
-from scanopt.calculus.forms import Batched, Operator, TermGraph, const_key, const_value
+from scanopt.calculus.forms import TermGraph, const_key
 from scanopt.calculus.ground import with_named_operators
 from scanopt.calculus.joins import with_types_compared
 from scanopt.calculus.law import Law
 from scanopt.egraph.engine import EngineError, RunReport, begin_to_start, take
 from scanopt.egraph.engine_additions import LASTING
-from scanopt.egraph.loading import Rows, integer, operator_text
+from scanopt.egraph.folding import Constant, equality, folded, roles
+from scanopt.egraph.introduced import Introduced
+from scanopt.egraph.loading import Rows
 from scanopt.egraph.provenance import NOTE_FACTS, NOTE_WRITTEN, Notes, Provenance, noting
-from scanopt.egraph.reach import Reach
 from scanopt.egraph.readback import ReadBack, read_back
-from scanopt.egraph.relation_files import quoted
-from scanopt.egraph.rulebook import ActiveRules, Same, facts_apart, own_laws, rules_text, rulesets_of
+from scanopt.egraph.rulebook import ActiveRules, facts_apart, own_laws, rules_text, rulesets_of
 from scanopt.egraph.saturation import READ, Limits, Round, Saturation, run_schedule
 from scanopt.egraph.schedule import EVERYTHING, Schedule
 from scanopt.egraph.strata import rulesets_in
@@ -59,12 +55,6 @@ _TRIAL = 50
 """Rounds of a trial, at most."""
 
 
-@lru_cache(maxsize=8)
-def _reach(same: Same, more: str) -> Reach:
-    """What these laws introduce, with further rules."""
-    return Reach([x for x in same.objects if isinstance(x, Law)], more)
-
-
 @contextmanager
 def _typed() -> Iterator[None]:
     """Raise UnsoundLawError if values of different types became equal."""
@@ -74,6 +64,20 @@ def _typed() -> Iterator[None]:
         if "Illegal merge" in str(error):
             raise UnsoundLawError(f"a law made values of different types equal ({error})") from None
         raise
+
+
+@dataclass
+class _Loaded:
+    """What the engine has been given: a program or a part of it.
+
+    folded: operators of constants as terms, and what comes of them.
+    """
+
+    part: Encoded
+    rows: Rows
+    running: ActiveRules
+    introduced: Introduced
+    folded: dict[str, Constant | None] = field(default_factory=dict[str, Constant | None])
 
 
 class EGraph:
@@ -96,9 +100,7 @@ class EGraph:
         self.laws = laws_by_mode(laws, program)
         self._asked = 0
         self._room = math.inf
-        self._ops: dict[Operator, int] = {}
         self._consts = dict(program.consts)
-        self._folded: set[str] = set()
         self._dtypes = list(dict.fromkeys(t.dtype for t in program.types.values()))
         self._notes = Notes(self.laws) if noted else None
         self._rounds = 0
@@ -123,9 +125,8 @@ class EGraph:
             self._run(self._more)
         program, rows = self.program, Rows(self.program)
         lengths = cache(lambda: known_lengths(program))
-        introduced = partial(_reach(Same(self.laws), self._more).introduced, rows)
-        given = list(given_facts(program, fp, introduced, lengths))
-        given += mode_facts(program, self.laws)
+        self._introduced = Introduced(GivenFacts(program, fp, lengths), self.laws)
+        given = [*self._introduced.first(), *mode_facts(program, self.laws)]
         self.equal = self._proven(given, lengths)
         given += [*self.equal, *passing_on(program, self.equal), *filled(program), *as_many_steps(program, lengths())]
         self._given = rows, given
@@ -134,15 +135,16 @@ class EGraph:
         """Load the program, if it is not loaded yet."""
         if self._given is None:
             return
-        self._running = self._runs(self._rulesets, {} if self._notes is None else self._notes.rulesets)
-        self._load(*self._given)
+        rows, given = self._given
+        running = self._runs(self._rulesets, {} if self._notes is None else self._notes.rulesets)
+        self._load(_Loaded(self.program, rows, running, self._introduced), given)
         self._given = None
         if self._notes is not None:
             self._run(self._named("\n".join([*map(noting, own_laws(self.laws)), NOTE_WRITTEN])))
 
     def _runs(self, laws: Mapping[str, str], noted: Mapping[str, str]) -> ActiveRules:
         """The runs of these laws and of facts.  noted: rulesets that replace theirs."""
-        return ActiveRules(self._run, rules_text(self._notes is not None), self._more, laws, noted)
+        return ActiveRules(rules_text(self._notes is not None), self._more, laws, noted)
 
     def close(self) -> None:
         """Return the engine, emptied, for the next program."""
@@ -154,12 +156,33 @@ class EGraph:
 
     # Loading
 
-    def _load(self, rows: Rows, given: Iterable[Given]) -> None:
+    def _load(self, loaded: _Loaded, given: Iterable[Given]) -> None:
+        self._loaded, rows = loaded, loaded.rows
         rows.given(given)
         self._consts.update(self.program.consts)
         rows.integers()
-        rows.load(self._run, self._running.know(rows.there()))
-        self._ops = rows.ops
+        loaded.running.know(rows.there())
+        self._load_rows(loaded.introduced.after(loaded.running.there))
+
+    def _load_rows(self, given: Iterable[Given]) -> None:
+        """Load what is not loaded yet, and these facts."""
+        loaded = self._loaded
+        loaded.rows.given(facts_of(loaded.part, given))
+        loaded.running.know(loaded.rows.there())
+        ruleset = loaded.running.loading()
+        loaded.rows.load(lambda text: self._run(f"{loaded.running.commands()}\n{text}"), ruleset)
+
+    def _introduce(self, matches: Mapping[str, int]) -> bool:
+        """Give the facts of operators that laws have brought; return whether there are any."""
+        loaded = self._loaded
+        loaded.running.fired(matches)
+        given = loaded.introduced.after(loaded.running.there)
+        if given:
+            known = {*loaded.rows.ops}
+            self._load_rows(given)
+            made = [value for value in loaded.folded.values() if value is not None]
+            self._tell(roles(made, [op for op in loaded.rows.ops if op not in known], self._dtypes))
+        return bool(given)
 
     # Coinduction
 
@@ -170,18 +193,17 @@ class EGraph:
 
     def _answer(self, given: Sequence[Given], trial: Trial) -> dict[int, Any]:
         """The classes of a trial's terms by stepwise laws alone.  The trial leaves nothing behind."""
-        ops, self._folded = self._ops, set()
         stepwise = {x.name: self._rulesets[x.name] for x in self.laws if x.stepwise}
         try:
-            self._running = self._runs(stepwise, {})
             rows = Rows(trial.part)
             rows.equal("states", pairs(trial.states))
             rows.equal("clocks", pairs(trial.clocks))
-            self._load(rows, facts_of(trial.part, given))
+            loaded = _Loaded(trial.part, rows, self._runs(stepwise, {}), self._introduced.apart())
+            self._load(loaded, facts_of(trial.part, given))
             most = Limits().most(trial.part.size)
             for _ in range(_TRIAL):
-                report, size = self._all_facts(self._running.laws(stepwise))
-                changed = self._folded_by(report.matches) or report.updated
+                report, size = self._all_facts(loaded.running.laws(stepwise))
+                changed = self._followed_by(report.matches) or report.updated
                 if not changed or size > most:
                     break
             return read_back(self._engine).nodes()
@@ -189,7 +211,6 @@ class EGraph:
             return {i: i for i in trial.terms}  # what is claimed contradicts itself
         finally:
             self._engine.clear()
-            self._ops, self._folded = ops, set()
 
     # Saturation
 
@@ -211,7 +232,7 @@ class EGraph:
     def round(self, names: frozenset[str]) -> Round:
         """Derive all facts, then run the laws of these names once."""
         start = time.perf_counter()
-        report, size = self._all_facts(self._running.laws(names))
+        report, size = self._all_facts(self._loaded.running.laws(names))
         if self._notes is not None:
             self._first = dict.fromkeys(report.matches, self._rounds) | self._first
             self._rounds += 1
@@ -224,11 +245,11 @@ class EGraph:
         return self._round(report, self.size(), start)
 
     def _round(self, report: RunReport, size: int, start: float) -> Round:
-        """The result of some runs, with constants folded."""
+        """The result of some runs, with constants folded and operators introduced."""
         seconds = _seconds(report.seconds, time.perf_counter() - start)
-        folded = self._folded_by(report.matches)
-        size = self.size() if folded else size
-        return Round(report.matches, seconds, folded or report.updated, size, self._room)
+        more = self._followed_by(report.matches)
+        size = self.size() if more else size
+        return Round(report.matches, seconds, more or report.updated, size, self._room)
 
     def _all_facts(self, laws: str) -> tuple[RunReport, int]:
         """Run facts until nothing new follows, then a ruleset of laws, if any; return the number of forms.
@@ -240,7 +261,10 @@ class EGraph:
         commands += f"\n(run {laws} 1)" if laws else ""
         with _typed():
             meanwhile, self._meanwhile = self._meanwhile, lambda: None
-            report, size, self._room = self._engine.round(self._running.facts, commands, _FORMS, most, READ, meanwhile)
+            running = self._loaded.running
+            report, size, self._room = self._engine.round(
+                running.commands(), running.facts, commands, _FORMS, most, READ, meanwhile
+            )
         return report, size
 
     def size(self) -> int:
@@ -260,42 +284,33 @@ class EGraph:
         """Add rules, which are removed with the program; gives their rulesets."""
         named = self._named(rules)
         self._run(named)
-        self._running.add(named)
+        self._loaded.running.add(named)
         return rulesets_in(named)
 
     def _named(self, rules: str) -> str:
         """Rules with named operators and checks of types, those among the facts in rulesets of their own."""
         return with_named_operators(facts_apart(with_types_compared(rules)), f"{LASTING}op")
 
-    def _folded_by(self, matches: Mapping[str, int]) -> bool:
-        """The folding laws that found new operators of constants."""
-        return any(x.folds and matches.get(x.name) for x in self.laws) and self._fold()
+    def _followed_by(self, matches: Mapping[str, int]) -> bool:
+        """Introduce operators and fold constants, where laws have matched; return whether there are any."""
+        brought = self._introduce(matches)
+        return (any(x.folds and matches.get(x.name) for x in self.laws) and self._fold()) or brought
 
     def _fold(self) -> bool:
         """Evaluate the operators of constants found by laws that fold."""
-        ops = with_elements(op for op in self._ops if isinstance(op, Op))
-        text: list[str] = []
-        for op, args in read_back(self._engine).foldings():
-            term = f"(apply {operator_text(op)} {_list_text(args)})"
-            if term in self._folded:
-                continue
-            self._folded.add(term)
-            value = _evaluate(op, [const_value(k, self._consts) for k in args])
-            if value is None:
-                continue
-            key = const_key(value)
-            self._consts[key] = value
-            const = f"(const {quoted(key)})"
-            text.append(f"(union {term} {const})")
-            text.append(f'(set (dtype {const}) "{value.dtype.name}") (set (ndim {const}) {value.ndim})')
-            if (number := integer(value)) is not None:
-                text.append(f"(set (int_value {const}) {number})")
-            for name, about in constant_facts(0, value, ops, self._dtypes):
-                text.append(noted(name, *(_about(a, const) for a in about)))
+        loaded = self._loaded
+        new = folded(read_back(self._engine).foldings(), self._consts, loaded.folded)
+        loaded.folded |= new
+        made = {term: value for term, value in new.items() if value is not None}
+        self._consts |= {const_key(value): value for value in made.values()}
+        self._tell([*map(equality, made, made.values()), *roles(made.values(), loaded.rows.ops, self._dtypes)])
+        return bool(made)
+
+    def _tell(self, commands: Iterable[str]) -> None:
+        text = [*commands]
         if text:
             self._run("\n".join(text))
-            self._running.know_made(" ".join(text))
-        return bool(text)
+            self._loaded.running.know_made(" ".join(text))
 
     # Asking
 
@@ -342,40 +357,3 @@ def _seconds(found: Mapping[str, float], most: float) -> dict[str, float]:
     """
     scale = 1000.0 if 1000.0 * sum(found.values()) <= most else 1.0
     return {n: scale * x for n, x in found.items()}
-
-
-def _about(a: int | str | Operator, const: str) -> str:
-    """One argument of a fact about a constant: an operator, a dtype, or the constant itself."""
-    if isinstance(a, Op | Batched):
-        return operator_text(a)
-    return quoted(a) if isinstance(a, str) else const
-
-
-def _list_text(keys: Sequence[str]) -> str:
-    out = "(nil)"
-    for k in reversed(keys):
-        out = f"(cons (const {quoted(k)}) {out})"
-    return out
-
-
-_FOLD_LIMIT = 4096
-
-
-def _evaluate(op: Operator, args: list[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any] | None:
-    """The operator's value, or None where it raises or is too large to keep as a constant.
-
-    Empty arrays are all equal.  Loops that read them take no step, and in such a loop 0 and 1 are equal, too: before
-    this is known, a 0 and a 1 in such a loop must not be united.  The same holds for an operator that does not run
-    because its loop takes no step (`when_runs`): any value is right, and choosing one would make it equal to others.
-    """
-    if isinstance(op, Batched) or op.spec.effect or (op.name == "when_runs" and not args[0]):
-        return None
-    try:
-        shape = op.infer(*(Operand(a.dtype.name, a.shape, a) for a in args)).shape
-        size = math.prod(n if n is not None else _FOLD_LIMIT + 1 for n in shape)
-        if not size or size > max(_FOLD_LIMIT, sum(a.size for a in args)):
-            return None
-        with np.errstate(all="ignore"):
-            return np.asarray(op.bind(np)(*laid_out(op, args)))
-    except (ArithmeticError, AssertionError, IndexError, ValueError):  # as it will when the program runs
-        return None

@@ -14,11 +14,12 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from scanopt.analysis.components import components
 
 __all__ = [
+    "Reached",
     "RuleTables",
     "Rules",
     "Stratum",
@@ -185,16 +186,27 @@ _REMEMBERED = 64
 
 
 class Rules:
-    """A set of rules, to be asked which of them can fire."""
+    """A set of rules, to be asked which of them can fire.
+
+    readers: by table the numbers of the rules that read it.  reads: how many tables each rule reads.
+    """
 
     def __init__(self, rules: Iterable[RuleTables]) -> None:
         self.all = tuple(rules)
-        self._readers: dict[str, list[int]] = defaultdict(list)
+        self.readers: dict[str, list[int]] = defaultdict(list)
         for n, rule in enumerate(self.all):
             for table in rule.reads:
-                self._readers[table].append(n)
-        self._reads = [len(rule.reads) for rule in self.all]
+                self.readers[table].append(n)
+        self.reads = [len(rule.reads) for rule in self.all]
         self._known: dict[frozenset[str], tuple[list[int], set[str]]] = {}
+
+    @cached_property
+    def made(self) -> Mapping[str, frozenset[str]]:
+        """What the rules of each ruleset add to."""
+        found: dict[str, frozenset[str]] = defaultdict(frozenset)
+        for rule in self.all:
+            found[rule.ruleset] |= rule.makes
+        return found
 
     def fireable(self, there: Iterable[str]) -> list[RuleTables]:
         """The rules that can fire if these tables have rows."""
@@ -210,21 +222,41 @@ class Rules:
         if key not in self._known:
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
-            self._known[key] = self._reached(key)
+            reached = Reached(self)
+            reached.add(key)
+            self._known[key] = reached.rules, reached.there
         return self._known[key]
 
-    def _reached(self, there: Iterable[str]) -> tuple[list[int], set[str]]:
-        known, missing, out = {*there}, [*self._reads], list[int]()
-        todo = [*known]
+
+class Reached:
+    """Rules that can fire, as tables come to have rows.
+
+    there: those tables, and those that the rules may add to.  rules: the numbers of the rules.  awaited: rulesets of
+    which only counts what they are said to have added.
+    """
+
+    def __init__(self, rules: Rules, awaited: Collection[str] = ()) -> None:
+        self._rules, self._awaited = rules, awaited
+        self._missing = [*rules.reads]
+        self.there: set[str] = set()
+        self.rules: list[int] = []
+
+    def add(self, tables: Iterable[str]) -> bool:
+        """Note that these tables have rows; return whether more rules can fire."""
+        before = len(self.rules)
+        todo = [x for x in dict.fromkeys(tables) if x not in self.there]
+        self.there.update(todo)
         while todo:
-            for n in self._readers.get(todo.pop(), ()):
-                missing[n] -= 1
-                if not missing[n]:
-                    out.append(n)
-                    new = self.all[n].makes - known
-                    known |= new
-                    todo += new
-        return out, known
+            for n in self._rules.readers.get(todo.pop(), ()):
+                self._missing[n] -= 1
+                if not self._missing[n]:
+                    self.rules.append(n)
+                    rule = self._rules.all[n]
+                    if rule.ruleset not in self._awaited:
+                        new = rule.makes - self.there
+                        self.there |= new
+                        todo += new
+        return len(self.rules) > before
 
 
 _UNITED = "union"

@@ -35,9 +35,9 @@ def kept_as(s: State, h: Op, *, op: Op, r: State, v: Value, xs: Args) -> Rules:
 
 
 @hint
-def kept_times(s: State, *, a: Value, k: Text, r: State, v: Value, x: Value) -> Rules:
-    """The update of s is a multiple by a power of two."""
-    yield when(becomes(s, v), v.is_(x * a), power_of_two(a, k)).then(kept_times(s))
+def kept_times(s: State, k: Text, *, a: Value, r: State, v: Value, x: Value) -> Rules:
+    """The update of s is a multiple by 2^k."""
+    yield when(becomes(s, v), v.is_(x * a), power_of_two(a, k)).then(kept_times(s, k))
     yield when(becomes(s, v), r.is_(scaled(s, a))).then(forward(v))
 
 

@@ -7,7 +7,8 @@ from scanopt.calculus.terms import Args, Clock, Int, Text, Value, dtype, hold, n
 
 __all__ = [
     "at_least", "equal_rows", "exponent", "float64", "floating", "forward", "has_axes", "int64", "integer", "less",
-    "like", "matrix", "moderate", "nothing", "of_dtype", "positive", "power_of_two", "same_type", "scalar",
+    "like", "matrix", "moderate", "nothing", "of_dtype", "positive", "power_of_two",
+    "reciprocal_of_power", "same_type", "scalar",
     "small_integer", "static_shape", "vector",
 ]  # fmt: skip
 
@@ -126,6 +127,12 @@ def nothing(v: Value, *, c: Clock, e: Value, X: Value, x: Value) -> Rules:
 def power_of_two(v: Value, k: Text, *, c: Clock, x: Value) -> Rules:
     """v is the number 2^k, a constant of dtype float32 or float64 (given)."""
     yield when(v.is_(hold(c, x)), power_of_two(x, k)).then(power_of_two(v, k))
+
+
+@fact
+def reciprocal_of_power(v: Value, k: Text, *, c: Clock, x: Value) -> Rules:
+    """v is the number 2^-k, a constant of dtype float32 or float64 (given)."""
+    yield when(v.is_(hold(c, x)), reciprocal_of_power(x, k)).then(reciprocal_of_power(v, k))
 
 
 @fact

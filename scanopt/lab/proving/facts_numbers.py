@@ -30,10 +30,22 @@ def nothing(m: Model, v: Term) -> None:
 
 @fact
 def power_of_two(m: Model, v: Term, k: Text | str) -> None:
+    _is_power(m, v, _exponent(m, k))
+
+
+@fact
+def reciprocal_of_power(m: Model, v: Term, k: Text | str) -> None:
+    _is_power(m, v, -_exponent(m, k))
+
+
+def _exponent(m: Model, k: Text | str) -> int:
+    return int(k if isinstance(k, str) else m.texts.setdefault(k.head, m.choose(f"the exponent {k}", ("-1", "1"))))
+
+
+def _is_power(m: Model, v: Term, exponent: int) -> None:
     dtype, shape = m.type_of(v)
     m.assume(m.kind(dtype) == "float" and shape == ())
-    exponent = k if isinstance(k, str) else m.texts.setdefault(k.head, m.choose(f"the exponent {k}", ("-1", "1")))
-    _is(m, v, 2.0 ** int(exponent))
+    _is(m, v, 2.0**exponent)
 
 
 @fact

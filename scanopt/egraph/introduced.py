@@ -1,0 +1,74 @@
+"""The operators that come to a program as rules fire, and the facts that are given of them once they have come.
+
+Laws can bring far more operators than they do: to give the facts of all of these takes longer than a small program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import chain
+
+from scanopt.analysis.initial_facts import Given, GivenFacts, related_operators
+from scanopt.array.op import Op
+from scanopt.calculus.condition import FACTS
+from scanopt.calculus.law import Law
+from scanopt.calculus.term import operators_in
+from scanopt.egraph.loading import rows_of_operator
+from scanopt.egraph.rulebook import Same
+from scanopt.egraph.support_rules import machinery_rules
+
+__all__ = ["Introduced", "made_by_rules"]
+
+
+@dataclass
+class Introduced:
+    """The operators of a program, those that laws have brought among them, and what has been said of them.
+
+    given: what there is to say.  laws: all that may bring some.  known: operators, and those that facts of them name.
+    """
+
+    given: GivenFacts
+    laws: Sequence[Law]
+    operators: dict[Op, None] = field(default_factory=dict[Op, None])
+    known: dict[Op, None] = field(default_factory=dict[Op, None])
+    said: set[Given] = field(default_factory=set[Given])
+
+    def first(self) -> list[Given]:
+        """The facts of the program, and of its own operators."""
+        return [*self.given.of_program(), *self._new(self.given.operators)]
+
+    def apart(self) -> Introduced:
+        """The same, for laws that fire elsewhere."""
+        return Introduced(self.given, self.laws, {**self.operators}, {**self.known}, {*self.said})
+
+    def after(self, there: Set[str]) -> list[Given]:
+        """The facts that come to these once these tables have rows, or rules of facts may add some."""
+        brought = [op for op, rows in _rows_made(Same(self.laws)) if op not in self.operators and rows <= there]
+        return self._new(brought) if brought else []
+
+    def _new(self, brought: Iterable[Op]) -> list[Given]:
+        """What there is to say once these operators are there, and has not been said."""
+        self.operators |= dict.fromkeys(brought)
+        new = [op for op in related_operators(self.operators) if op not in self.known]
+        self.known |= dict.fromkeys(new)
+        found = [x for x in dict.fromkeys(self.given.of_operators(self.known, new)) if x not in self.said]
+        self.said |= {*found}
+        return found
+
+
+@lru_cache(maxsize=8)
+def _rows_made(laws: Same) -> Sequence[tuple[Op, frozenset[str]]]:
+    """The operators that laws, and rules of facts, may bring, with the rows that these are looked up by."""
+    of_laws = (op for x in laws.objects if isinstance(x, Law) for op in x.operators())
+    made = dict.fromkeys((*of_laws, *made_by_rules(len(FACTS))))
+    return [(op, rows_of_operator(op)) for op in made if isinstance(op, Op)]
+
+
+@lru_cache(maxsize=2)
+def made_by_rules(facts: int) -> tuple[Op, ...]:
+    """The operators that rules of facts, types and clocks may bring.  facts: the number of facts."""
+    rules = [*chain.from_iterable(x.rules for x in FACTS.values()), *chain.from_iterable(machinery_rules().values())]
+    made = (o for rule in rules for atom in rule.head for x in atom.args for o in operators_in(x))
+    return tuple(dict.fromkeys(op for op, fixed in made if fixed and isinstance(op, Op)))
