@@ -123,3 +123,18 @@ def test_reductions_of_few_elements(shape: tuple[int, ...], dtype: str) -> None:
     values = [RNG.normal(size=n) * 3 for n in (shape, (15, *shape))]
     values[1][3:6] = RNG.choice([0.0, -0.0, np.inf, -1.0], (3, *shape)) if dtype[0] == "f" else 0
     exact_kernel(f, [v.astype(dtype) for v in values])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+@pytest.mark.parametrize("k", [2, 4, 8, 9])
+def test_short_rows_are_put_together_as_variables(dtype: str, k: int) -> None:
+    x, c = T.TensorType(dtype, (None, k))("x"), T.TensorType(dtype, (None, k))("c")
+
+    def step(c: Any, x: Any) -> Any:
+        d = (x[:, None, :] - c[None, :, :]) ** 2
+        return [c[::-1] * 3 - T.min(d.sum(axis=2), axis=0)[:, None], d.sum(axis=(0, 2)), d.mean(axis=-1)]
+
+    found, _ = scanopt.scan(step, outputs_info=[c, None, None], non_sequences=x, n_steps=3)
+    f = scanopt.function([x, c], found if dtype != "int64" else found[:2], fp="exact", backend="c")
+    rng = np.random.default_rng(0)
+    exact_kernel(f, [(rng.normal(size=(n, k)) * 9).astype(dtype) for n in (11, 5)])

@@ -11,15 +11,20 @@ from scanopt.backends.kernels.nodes import IDENTITY, Reduce
 from scanopt.backends.kernels.stages import is_few
 from scanopt.backends.kernels.values import Array
 
-__all__ = ["is_written_out", "write_few"]
+__all__ = ["is_written_out", "order_is_known", "together", "write_few"]
 
 
 def is_written_out(node: Reduce, w: Lowering) -> bool:
     """Whether it puts few elements together to one number, in an order that is known."""
-    (x,), kind = node.args, np.dtype(node.dtype).kind
-    known = node.op in IN_ORDER or (node.op == "add" and (kind in "iu" or (kind == "f" and adds_in_eight_sums())))
+    (x,) = node.args
     whole = is_few(w.axes(x)) and not w.axes(node.out) and w.dtype(x) == node.dtype
-    return known and whole and not node.less and not w.device
+    return order_is_known(node.op, node.dtype) and whole and not node.less and not w.device
+
+
+def order_is_known(op: str, dtype: str) -> bool:
+    """Whether it is known in which order NumPy puts few elements together."""
+    kind = np.dtype(dtype).kind
+    return op in IN_ORDER or (op == "add" and (kind in "iu" or (kind == "f" and adds_in_eight_sums())))
 
 
 def write_few(node: Reduce, w: Lowering) -> None:
@@ -33,15 +38,18 @@ def write_few(node: Reduce, w: Lowering) -> None:
         assert isinstance(value, Array)
         pointer = w.whole(value, value.axes, dtype)
         elements = [Load(pointer, Lit(i), dtype) for i in range(count)]
-    total = _put(node.op, Lit(IDENTITY[node.op], dtype), _together(node.op, elements, dtype), dtype)
+    total = together(node.op, Lit(IDENTITY[node.op], dtype), elements, dtype)
     if node.counted:
         average = Do("divide", (Cast(total, "float64"), Lit(float(count), "float64")), "float64", "float64")
         total = Cast(average, dtype)
     w.let(node.out, total, dtype)
 
 
-def _together(op: str, elements: list[Expr], dtype: str) -> Expr:
-    """Floats are added in eight sums, where there are as many; all else one after the other."""
+def together(op: str, start: Expr, elements: list[Expr], dtype: str) -> Expr:
+    """Few elements put together, and put to what there is.
+
+    Floats are added in eight sums, where there are as many; all else one after the other.
+    """
     found, *rest = elements
     if op == "add" and np.dtype(dtype).kind == "f" and len(elements) >= 8:
         a, b, c, d, e, f, g, h, *rest = elements
@@ -49,7 +57,7 @@ def _together(op: str, elements: list[Expr], dtype: str) -> Expr:
         found = _put(op, _put(op, p, q, dtype), _put(op, r, s, dtype), dtype)
     for x in rest:
         found = _put(op, found, x, dtype)
-    return found
+    return _put(op, start, found, dtype)
 
 
 def _put(op: str, x: Expr, y: Expr, dtype: str) -> Expr:

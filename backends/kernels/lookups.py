@@ -85,28 +85,43 @@ def places_checked(nodes: Sequence[Map], w: Lowering) -> Iterator[None]:
         x = w.value(name)
         if isinstance(x, Array) and x.picks:
             w.env[name] = Array(w.whole(x, x.axes, x.dtype), x.axes, packed(x.axes), x.dtype)
-    before, w.out_of_range = w.out_of_range, w.variable(INDEX) if tables else ""
-    w.code += [Set(w.out_of_range, ZERO)] if tables else []
+    if not tables:
+        yield
+        return
+    with _noted(w):
+        yield
+
+
+@contextmanager
+def _noted(w: Lowering) -> Iterator[None]:
+    """Around what notes places that are out of range."""
+    before, w.out_of_range = w.out_of_range, w.variable(INDEX)
+    w.code.append(Set(w.out_of_range, ZERO))
     yield
-    if tables:
-        w.code.append(If(Do("not_equal", (Var(w.out_of_range), ZERO), "bool", INDEX), (Fail(),)))
+    w.code.append(If(Do("not_equal", (Var(w.out_of_range), ZERO), "bool", INDEX), (Fail(),)))
     w.out_of_range = before
 
 
 def element_at(node: Lookup, places: Sequence[Expr], code: list[Stmt], w: Lowering) -> Expr:
-    """An element at some places; those out of range are noted, and another element is read."""
+    """An element at some places."""
     x = w.value(node.args[0])
     assert isinstance(x, Array)
     start: Expr = ZERO
     for place, length, stride in zip(places, x.axes, x.strides, strict=True):
-        j, fits = w.fresh("j"), w.fresh("j")
-        unsigned = (Cast(Var(j), "uint64"), Cast(length, "uint64"))
-        odd = Cast(Do("logical_not", (Var(fits, "bool"),), "bool", "bool"), INDEX)
-        code.append(Let(j, from_the_start(Cast(place, INDEX), length), INDEX))
-        code.append(Let(fits, Do("less", unsigned, "bool", "uint64"), "bool"))
-        code.append(Set(w.out_of_range, Do("bitwise_or", (Var(w.out_of_range), odd), INDEX, INDEX)))
-        start = plus(start, times(Do("where", (Var(fits, "bool"), Var(j), ZERO), INDEX, INDEX), stride))
+        start = plus(start, times(_safe(place, length, code, w), stride))
     return Load(x.pointer, start, node.dtype)
+
+
+def _safe(place: Expr, length: Expr, code: list[Stmt], w: Lowering) -> Expr:
+    """A place in range: in place of one that is not, which is noted, the first."""
+    j, fits, found = w.fresh("j"), w.fresh("j"), w.fresh("j")
+    inside = Do("less", (Cast(Var(j), "uint64"), Cast(length, "uint64")), "bool", "uint64")
+    odd = Cast(Do("logical_not", (Var(fits, "bool"),), "bool", "bool"), INDEX)
+    code.append(Let(j, from_the_start(Cast(place, INDEX), length), INDEX))
+    code.append(Let(fits, inside, "bool"))
+    code.append(Set(w.out_of_range, Do("bitwise_or", (Var(w.out_of_range), odd), INDEX, INDEX)))
+    code.append(Let(found, Do("where", (Var(fits, "bool"), Var(j), ZERO), INDEX, INDEX), INDEX))
+    return Var(found)
 
 
 def _places_in_range(names: Sequence[str], along: Sequence[tuple[Expr, Expr]], axes: Axes, w: Lowering) -> str:
@@ -151,26 +166,28 @@ def write_scatter(node: Scatter, w: Lowering) -> None:
     """Write parts at an array of indices, one after the other, since an index may occur twice."""
     if w.device:
         raise NoForm("parts at indices are set one after the other")
-    x, y, (_, _, name), axis = w.value(node.args[0]), w.value(node.args[1]), node.args, node.axis
-    pointer = _places_in_range([name], [(w.axes(node.out)[axis], ONE)], w.axes(name), w)
+    x, (y, at), axis, axes = w.value(node.args[0]), map(w.value, node.args[1:]), node.axis, w.axes(node.out)
     if node.out in w.in_place:
         w.env[node.out] = x
     else:
-        w.code += w.copied(x, w.place(node.out), ZERO, w.axes(node.out))
-    whole = w.env[node.out]
+        w.code += w.copied(x, w.place(node.out), ZERO, axes)
+    whole, along = w.env[node.out], w.axes(node.args[2])
     assert isinstance(whole, Array)
-    parts = whole.picked((axis,), pointer, w.axes(name))
-    assert parts is not None
-    names, places = w.places(parts.axes)
-    there, element = parts.at(places, parts.axes), element_of(y, places, parts.axes)
-    element = element if y.dtype == node.dtype else Cast(element, node.dtype)
-    if node.added:
-        element = Do("add", (there, element), node.dtype, node.dtype)
-    last = axis + len(w.axes(name))
-    body = nest(parts.axes[last:], names[last:], (Store(there.array, there.index, element),))
-    for n, i in reversed(list(zip(parts.axes[axis:last], names[axis:last], strict=True))):
-        body = (Steps(i, n, body),) if n != ONE else body
-    w.code += nest(parts.axes[:axis], names[:axis], body)
+    last = axis + len(along)
+    parts = (*axes[:axis], *along, *axes[axis + 1 :])
+    names, places = w.places(parts)
+    code: list[Stmt] = []
+    with _noted(w):
+        row = _safe(element_of(at, places[axis:last], along), axes[axis], code, w)
+        there = index(ZERO, [*places[:axis], row, *places[last:]], whole.strides)
+        element = element_of(y, places, parts)
+        element = element if y.dtype == node.dtype else Cast(element, node.dtype)
+        if node.added:
+            element = Do("add", (Load(whole.pointer, there, node.dtype), element), node.dtype, node.dtype)
+        body = (*code, *nest(parts[last:], names[last:], (Store(whole.pointer, there, element),)))
+        for n, i in reversed(list(zip(along, names[axis:last], strict=True))):
+            body = (Steps(i, n, body),) if n != ONE else body
+        w.code += nest(parts[:axis], names[:axis], body)
 
 
 def copy_one_by_one(node: Take, w: Lowering) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scanopt.backends.kernels.columns import Columns
+from scanopt.backends.kernels.few_reduced import order_is_known, together
 from scanopt.backends.kernels.folds import Folded
 from scanopt.backends.kernels.forms import in_c
 from scanopt.backends.kernels.ir import (
@@ -19,6 +20,7 @@ from scanopt.backends.kernels.ir import (
     ZERO,
     Do,
     Expr,
+    For,
     Inner,
     Lit,
     Load,
@@ -131,7 +133,10 @@ def write_rows(rows: ReducedRows, w: Lowering, elements: Elements) -> None:
         for e, out in targets.items():
             mine, there = w.places(left)
             w.code += nest(left, mine, (Store(out.pointer, index(ZERO, there, out.strides), _identity(e)),))
-    if rows.to_numbers:
+    written_out = rows.to_numbers and _has_few(rows) and not w.device
+    if written_out:
+        body = _few(rows, targets, outs, places, elements)
+    elif rows.to_numbers:
         body = _row(rows, targets, outs, (names, places), w, elements)
     else:
         made: dict[str, Scalar] = {}
@@ -142,7 +147,8 @@ def write_rows(rows: ReducedRows, w: Lowering, elements: Elements) -> None:
             body = (*body, Store(out.pointer, at, Do(e.op, both, e.dtype, e.dtype)))
         body = nest(axes[inner:], names[inner:], body)
     for i, n in reversed(rows.outer):
-        body = (Steps(names[i], n, body),) if n != ONE else body
+        loop = For if written_out and i not in gone else Steps
+        body = (loop(names[i], n, body),) if n != ONE else body
     w.code += body
     for e, out in targets.items():
         if e.counted:
@@ -179,6 +185,31 @@ def _row(
         code.append(Point(x, source.pointer, begin if e.op in IDENTITY else plus(begin, ONE), e.dtype))
         code.append(Point(y, out.pointer, index(ZERO, first, out.strides), e.dtype))
         code.append(Inner(w.slot(e.op, (e.dtype,) * 3), (y, x, y), (left,), (ZERO, item, ZERO)))
+    return tuple(code)
+
+
+def _has_few(rows: ReducedRows) -> bool:
+    """Whether rows have few elements, which are put together in an order that is known."""
+    return is_few(rows.stage.axes[rows.inner :]) and all(order_is_known(e.op, e.dtype) for e in rows.ends)
+
+
+def _few(
+    rows: ReducedRows, targets: Mapping[Reduce, Array], outs: dict[str, Array], places: list[Expr], elements: Elements
+) -> tuple[Stmt, ...]:
+    """The same for a row of few elements, which are variables."""
+    axes, inner = rows.stage.axes, rows.inner
+    code: list[Stmt] = []
+    found: dict[Reduce, list[Expr]] = {e: [] for e in targets}
+    for place in np.ndindex(*(int(n.value) for n in axes[inner:] if isinstance(n, Lit))):
+        made: dict[str, Scalar] = {}
+        code += elements([*places[:inner], *map(Lit, place)], outs, made)
+        for e, values in found.items():
+            values.append(made[e.args[0]].value)
+    first = [*places[:inner], *(ZERO for _ in axes[inner:])]
+    for e, out in targets.items():
+        at = index(ZERO, first, out.strides)
+        start = _identity(e) if rows.at_once else Load(out.pointer, at, e.dtype)
+        code.append(Store(out.pointer, at, together(e.op, start, found[e], e.dtype)))
     return tuple(code)
 
 
