@@ -89,6 +89,7 @@ def where_of_false(m: Value, x: Value, y: Value, d: Text) -> Equation:
 @law(
     licence="exact",
     stepwise=True,
+    enabling=True,
     example=lambda x, a: T.where(a > 0, T.exp(x), T.exp(x)),
     never=(lambda m, a: T.where(m, a, a), lambda x, a: T.where(a > 0, T.exp(x), x)),
 )

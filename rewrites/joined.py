@@ -9,7 +9,17 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Int, Op, Text, Value, ops
-from scanopt.facts.parts import count_of_rows, entry, in_first, in_last, past_first, past_last, takes_entry
+from scanopt.facts.parts import (
+    count_of_rows,
+    cut_in_two,
+    entry,
+    in_first,
+    in_last,
+    past_first,
+    past_last,
+    row_if_any,
+    takes_entry,
+)  # fmt: skip
 from scanopt.facts.raising import fits
 from scanopt.facts.values import at_least, of_dtype, same_type
 
@@ -206,6 +216,7 @@ def halves_joined(X: Value, n: Value) -> Equation:
 @law(
     licence="exact",
     stepwise=True,
+    enabling=True,
     example=lambda x: T.concatenate([x[:3], x[3:]]) * 2.0,
     never=(lambda x: T.concatenate([x[:3], x[4:]]), lambda x, y: T.concatenate([x[:3], y[3:]])),
 )
@@ -227,3 +238,51 @@ def parts_joined(X: Value, k: Int) -> Equation:
 def next_part_joined(X: Value, j: Int, k: Int, r: Args) -> Equation:
     """X[:j] ++ X[j:k] ++ ... = X[:k] ++ ..."""
     return Equation(_JOIN(X[:j], X[j:k], r), _JOIN(X[:k], r), when=[at_least(k, j)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=(
+        lambda X: T.concatenate([X[:, :2], X[:, 2:]], axis=1) * 2.0,
+        lambda x: T.concatenate([x[:-2], x[-2:]]) * 2.0,
+    ),
+    never=(
+        lambda X: T.concatenate([X[:, :2], X[:, 2:]], axis=0) * 2.0,
+        lambda X: T.concatenate([X[:, :2], X[:, 3:]], axis=1) * 2.0,
+        lambda x, y: T.concatenate([x[:2], y[2:]]) * 2.0,
+    ),
+)
+def cut_and_joined(op: Op, g: Op, h: Op, X: Value) -> Equation:
+    """An array cut in two at a fixed place of an axis, and joined there, is itself."""
+    return Equation(op(g(X), h(X)), X, when=[cut_in_two(op, g, h)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda X: T.concatenate([T.zeros_like(X[:1]), X])[1:] * 2.0,
+    never=(
+        lambda X: T.concatenate([T.zeros_like(X[:2]), X])[2:] * 2.0,
+        lambda X, Y: T.concatenate([T.zeros_like(Y[:1]), X])[1:] * 2.0,
+        lambda p: T.concatenate([T.zeros_like(p[:1], dtype="float64"), p])[1:] * 2.0,
+    ),
+)
+def padded_in_front(A: Value, X: Value) -> Equation:
+    """(A ++ X)[1:] = X for an A with one row if X has any."""
+    return Equation(_JOIN(A, X)[1:], X, when=[row_if_any(A, X), same_type(A, X)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda X: T.concatenate([X, T.zeros_like(X[:1])])[:-1] * 2.0,
+    never=(
+        lambda X: T.concatenate([X, T.zeros_like(X[:2])])[:-2] * 2.0,
+        lambda X, Y: T.concatenate([X, T.zeros_like(Y[:1])])[:-1] * 2.0,
+        lambda p: T.concatenate([p, T.zeros_like(p[:1], dtype="float64")])[:-1] * 2.0,
+    ),
+)
+def padded_behind(A: Value, X: Value) -> Equation:
+    """(X ++ A)[:-1] = X for an A with one row if X has any."""
+    return Equation(_JOIN(X, A)[:-1], X, when=[row_if_any(A, X), same_type(A, X)])

@@ -8,7 +8,7 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Op, Text, Value, ops
+from scanopt.calculus.terms import Args, Op, Text, Value, ops
 from scanopt.facts.operators import linear
 from scanopt.facts.values import has_axes, moderate, of_dtype, power_of_two
 
@@ -149,6 +149,42 @@ def number_out_of_right_matrix(x: Value, a: Value, y: Value, d: Text) -> Equatio
         lambda X: (_narrow(X) * _THREE).sum(axis=0),
     ),
 )
-def number_out_of_sum(op: Op, x: Value, a: Value, d: Text) -> Equation:
+def number_out_of_sum(op: Op, x: Value, a: Value, r: Args, d: Text) -> Equation:
     """The sum of x * a is the sum of x, times a, for a number a."""
-    return Equation(op(x * a), op(x) * a, when=[linear(op), moderate(a), of_dtype(x, d), of_dtype(a, d)])
+    return Equation(op(x * a, r), op(x, r) * a, when=[linear(op), moderate(a), of_dtype(x, d), of_dtype(a, d)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda x, y: (T.exp(x) * 3.0 + y * 3.0) / 3.0,
+    never=(
+        lambda x, y: x * 0.0 + y * 0.0,
+        lambda x, y: x * 3.0 + y * 5.0,
+        lambda x, y: _narrow(x) * _THREE + y * _THREE,
+        lambda x, y: x * _THREE + _narrow(y) * _THREE,
+        lambda x, y: _narrow(x) * _THREE + _narrow(y) * _THREE,
+    ),
+)
+def number_out_of_sum_of_two(x: Value, y: Value, a: Value, d: Text) -> Equation:
+    """x * a + y * a = (x + y) * a for a number a."""
+    when = [moderate(a), of_dtype(a, d), of_dtype(x, d), of_dtype(y, d)]
+    return Equation(x * a + y * a, (x + y) * a, when=when)
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda x, y: (T.exp(x) * 3.0 - y * 3.0) / 3.0,
+    never=(
+        lambda x, y: x * 0.0 - y * 0.0,
+        lambda x, y: x * 3.0 - y * 5.0,
+        lambda x, y: _narrow(x) * _THREE - y * _THREE,
+        lambda x, y: x * _THREE - _narrow(y) * _THREE,
+        lambda x, y: _narrow(x) * _THREE - _narrow(y) * _THREE,
+    ),
+)
+def number_out_of_difference(x: Value, y: Value, a: Value, d: Text) -> Equation:
+    """x * a - y * a = (x - y) * a for a number a."""
+    when = [moderate(a), of_dtype(a, d), of_dtype(x, d), of_dtype(y, d)]
+    return Equation(x * a - y * a, (x - y) * a, when=when)

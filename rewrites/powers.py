@@ -7,11 +7,22 @@ from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Text, Value, ops
 from scanopt.facts.values import exponent, of_dtype
 
-_THREE, _FOUR, _MINUS_ONE = (T.constant(float(k), dtype="float64") for k in (3, 4, -1))
+_ONE, _THREE, _FOUR, _MINUS_ONE = (T.constant(float(k), dtype="float64") for k in (1, 3, 4, -1))
 
 
 def _narrow(x: Any) -> Any:
     return T.cast(x, "float32")
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda x: T.exp(x) ** 1,
+    never=(lambda x: x**5, lambda x: _narrow(x) ** _ONE),
+)
+def first_power(x: Value, e: Value, d: Text) -> Equation:
+    """x^1 = x."""
+    return Equation(ops.power(x, e), x, when=[exponent(e, "1"), of_dtype(x, d), of_dtype(e, d)])
 
 
 @law(

@@ -3,16 +3,22 @@
 Multiplying by a power of two does not round.
 """
 
+from typing import Any
+
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Text, Value, ops
 from scanopt.facts.bits import negates
-from scanopt.facts.values import floating, nothing, of_dtype, power_of_two, scalar
+from scanopt.facts.values import floating, like, nothing, of_dtype, power_of_two, scalar
 
 _TWO = T.constant(2.0, dtype="float64")
 _ZERO = T.constant(0.0, dtype="float64")
 _MINUS_ONE = T.constant(-1.0, dtype="float64")
+
+
+def _narrow(x: Any) -> Any:
+    return T.cast(x, "float32")
 
 
 @law(
@@ -27,18 +33,6 @@ _MINUS_ONE = T.constant(-1.0, dtype="float64")
 def twice_a_half(x: Value, a: Value, d: Text) -> Equation:
     """(x + x) * 1/2 = x, if that does not overflow."""
     return Equation((x + x) * a, x, when=[power_of_two(a, "-1"), of_dtype(x, d), of_dtype(a, d)])
-
-
-@law(
-    licence="reassoc",
-    stepwise=True,
-    example=lambda x: x / 2.0 + x / 2.0 + 1.0,
-    never=(lambda x: x / 4.0 + x / 4.0, lambda x: T.cast(x, "float32") / _TWO + T.cast(x, "float32") / _TWO),
-)
-def sum_of_halves(x: Value, a: Value, d: Text) -> Equation:
-    """x / 2 + x / 2 = x, if that does not underflow."""
-    half = x / a
-    return Equation(half + half, x, when=[power_of_two(a, "1"), of_dtype(x, d), of_dtype(a, d)])
 
 
 @law(
@@ -71,6 +65,38 @@ def nothing_added(x: Value, e: Value, d: Text) -> Equation:
 def added_to_nothing(e: Value, x: Value, d: Text) -> Equation:
     """0.0 + x = x, except for x = -0.0."""
     return Equation(e + x, x, when=[nothing(e), scalar(e), floating(x), of_dtype(x, d), of_dtype(e, d)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda x, W: T.dot(x, W) + T.zeros_like(T.dot(x, W)),
+    never=(
+        lambda x: x + T.ones_like(x),
+        lambda x, y: x + T.zeros_like(y),
+        lambda x: _narrow(x) + T.zeros_like(_narrow(x), dtype="float64"),
+        lambda x: T.cast(x, "float16") + T.zeros_like(T.cast(x, "float16")),
+    ),
+)
+def zeros_added(x: Value, E: Value, e: Value, d: Text) -> Equation:
+    """x + E = x for an E full of zeros in the shape of x, except for x = -0.0."""
+    return Equation(x + E, x, when=[like(E, x, e), nothing(e), floating(x), of_dtype(x, d), of_dtype(E, d)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda x, W: T.zeros_like(T.dot(x, W)) + T.dot(x, W),
+    never=(
+        lambda x: T.ones_like(x) + x,
+        lambda x, y: T.zeros_like(y) + x,
+        lambda x: T.zeros_like(_narrow(x), dtype="float64") + _narrow(x),
+        lambda x: T.zeros_like(T.cast(x, "float16")) + T.cast(x, "float16"),
+    ),
+)
+def added_to_zeros(E: Value, x: Value, e: Value, d: Text) -> Equation:
+    """E + x = x for an E full of zeros in the shape of x, except for x = -0.0."""
+    return Equation(E + x, x, when=[like(E, x, e), nothing(e), floating(x), of_dtype(x, d), of_dtype(E, d)])
 
 
 @law(

@@ -5,7 +5,8 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Text, Value, ops
+from scanopt.calculus.terms import Args, Op, Text, Value, ops
+from scanopt.facts.operators import linear
 from scanopt.facts.values import floating, of_dtype
 
 
@@ -97,3 +98,80 @@ def difference_taken_away(x: Value, y: Value, z: Value, a: Value) -> Equation:
 def difference_times_taken_away(x: Value, a: Value, y: Value, z: Value) -> Equation:
     """x - a * (y - z) = x + (z - y) * a, except for the sign of a zero."""
     return Equation(x - a * (y - z), x + (z - y) * a, when=[floating(y - z)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=lambda x, y: -(-T.exp(x) * T.exp(y)),
+    never=(lambda x, y: -(-x + y), lambda p, q: -(-_small(p) * q)),
+)
+def opposite_times(x: Value, y: Value, d: Text) -> Equation:
+    """-x * y = -(x * y)."""
+    return Equation(-x * y, -(x * y), when=[of_dtype(x, d), of_dtype(y, d)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=lambda x, y: -(T.exp(y) * -T.exp(x)),
+    never=(lambda x, y: -(y + -x), lambda p, q: -(q * -_small(p))),
+)
+def times_opposite(x: Value, y: Value, d: Text) -> Equation:
+    """y * -x = -(y * x)."""
+    return Equation(y * -x, -(y * x), when=[of_dtype(x, d), of_dtype(y, d)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda x, W: -T.dot(-x, W),
+    never=(lambda x, W: T.dot(-x, W), lambda p, q: -T.dot(-_small(p), q)),
+)
+def matrix_product_of_opposite(x: Value, y: Value) -> Equation:
+    """-(-x @ y) = x @ y, except for the sign of a zero."""
+    return Equation(-ops.dot(-x, y), ops.dot(x, y), when=[floating(x)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda x, y: -T.minimum(-x, T.exp(y)) * 2.0,
+    never=(
+        lambda x, y: -T.minimum(x, T.exp(y)) * 2.0,
+        lambda p, x: -T.minimum(-_small(p), x),
+        lambda x, p: -T.minimum(-x, _small(p)),
+    ),
+)
+def least_of_opposites(x: Value, y: Value) -> Equation:
+    """-min(-x, y) = max(x, -y), except for the sign of a zero."""
+    return Equation(-ops.minimum(-x, y), ops.maximum(x, -y), when=[floating(x), floating(y)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=lambda x, y: -T.maximum(-x, T.exp(y)) * 2.0,
+    never=(
+        lambda x, y: -T.maximum(x, T.exp(y)) * 2.0,
+        lambda p, x: -T.maximum(-_small(p), x),
+        lambda x, p: -T.maximum(-x, _small(p)),
+    ),
+)
+def greatest_of_opposites(x: Value, y: Value) -> Equation:
+    """-max(-x, y) = min(x, -y), except for the sign of a zero."""
+    return Equation(-ops.maximum(-x, y), ops.minimum(x, -y), when=[floating(x), floating(y)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    enabling=True,
+    example=(lambda X: -(-T.exp(X)).sum(axis=0), lambda X: -(-T.exp(X)).mean(axis=1)),
+    never=(lambda X: -(-X).max(axis=0), lambda p: -(-p).sum()),
+)
+def sum_of_opposites(op: Op, x: Value, r: Args) -> Equation:
+    """The sum of -x is the opposite of the sum of x, except for the sign of a zero."""
+    return Equation(op(-x, r), -op(x, r), when=[linear(op), floating(x)])

@@ -9,7 +9,7 @@ import scanopt.tensor as T
 from scanopt.calculus.condition import Rules, fact, when
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Int, Text, Value, dtype, ndim, ops
-from scanopt.facts.values import floating, matrix, of_dtype, vector
+from scanopt.facts.values import exponent, floating, like, matrix, of_dtype, vector
 
 
 @fact
@@ -175,3 +175,22 @@ def axis_in_front(X: Value, Y: Value) -> Equation:
 def wide_enough(x: Value, k: Int) -> Equation:
     """Widening to its own length does nothing."""
     return Equation(ops.widen(x, x.shape[k], axis=k), x)
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    enabling=True,
+    example=lambda x: T.dot(x, T.ones_like(x)) * 2.0,
+    never=(
+        lambda x: T.dot(x, T.zeros_like(x)),
+        lambda x, y: T.dot(x, T.ones_like(y)),
+        lambda X: T.dot(X, T.ones_like(X)),
+        lambda p: T.dot(p, T.ones_like(p)),
+        lambda x: T.dot(_small(x), T.ones_like(_small(x), dtype="float64")),
+    ),
+)
+def product_with_ones(x: Value, E: Value, e: Value, d: Text) -> Equation:
+    """x @ E = x.sum() for a vector E of ones as long as x."""
+    ones = [exponent(e, "1"), like(E, x, e), of_dtype(E, d)]
+    return Equation(ops.dot(x, E), _sum(x, 0), when=[vector(x), of_dtype(x, d), *ones])

@@ -191,6 +191,64 @@ class _ZerosAdded(Writer):
     held = value
 
 
+class _Arrays(Writer):
+    """Values on a way round that leads back to them."""
+
+    def __init__(self, way: Callable[[Any], Any]) -> None:
+        self._way = way
+
+    def value(self, x: Any) -> Any:
+        return self._way(x) if x.dtype.startswith("float") and x.ndim else x
+
+    held = value
+
+
+_AROUND: dict[str, Callable[[Any], Any]] = {
+    "padded and cut": lambda x: T.concatenate([T.zeros_like(x[:1]), x])[1:],
+    "padded behind and cut": lambda x: T.concatenate([x, T.zeros_like(x[:1])])[:-1],
+    "set as a whole": lambda x: T.set_subtensor(T.zeros_like(x)[:], x),
+    "zeros with all of it added": lambda x: T.inc_subtensor(T.zeros_like(x)[:], x),
+    "first rows set to themselves": lambda x: T.set_subtensor(x[:1], x[:1]),
+    "chosen from itself": lambda x: T.where(x > 0, x, x),
+    "sum of one": lambda x: T.expand_dims(x, 0).sum(axis=0),
+    "greatest of one": lambda x: T.expand_dims(x, -1).max(axis=-1),
+    "repeated once": lambda x: T.repeat(x, 1, axis=0),
+    "broadcast to its shape": lambda x: T.broadcast_to(x, x.shape),
+    "first power": lambda x: x**1,
+    "columns joined": lambda x: T.concatenate([x[:, :2], x[:, 2:]], axis=1) if x.ndim > 1 else x,
+}
+
+
+class _Opposites(Writer):
+    """Products of opposites."""
+
+    def times(self, a: Any, b: Any) -> Any:
+        return -a * -b
+
+    def product(self, v: Any, W: Any) -> Any:
+        return -T.dot(-v, W)
+
+
+class _Doubled(Writer):
+    """Half of the sum of doubles."""
+
+    def plus(self, a: Any, b: Any) -> Any:
+        return (2.0 * a + 2.0 * b) / 2.0
+
+
+class _InTwoParts(Writer):
+    def product(self, v: Any, W: Any) -> Any:
+        return T.dot(v[:4], W[:4]) + T.dot(v[4:], W[4:])
+
+
+class _OfColumns(Writer):
+    """Products with a matrix of one column, with zeros added."""
+
+    def product(self, v: Any, W: Any) -> Any:
+        product = T.dot(W.T, v[:, None])[:, 0]
+        return product + T.zeros_like(product)
+
+
 class _Summed(Writer):
     """Products as sums of arrays that broadcast."""
 
@@ -236,7 +294,9 @@ WAYS: dict[str, Writer] = {
     "loops split": _Split(), "an idle state beside": _Together(),
     "halves joined": _Halves(), "rolled there and back": _Rolled(), "half of twice": _HalfOfTwice(),
     "zeros added": _ZerosAdded(), "sums of columns": _Summed(), "sums of rows": _SummedOfRows(),
-    "looked up": _Indexed(), "counted by hand": _Counted(),
+    "looked up": _Indexed(), "counted by hand": _Counted(), "products of opposites": _Opposites(),
+    "half of doubles": _Doubled(), "products in two parts": _InTwoParts(), "products with a column": _OfColumns(),
+    **{name: _Arrays(way) for name, way in _AROUND.items()},
 }  # fmt: skip
 """What changes nothing, each by itself."""
 

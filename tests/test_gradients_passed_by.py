@@ -22,6 +22,17 @@ THE_SAME: dict[str, Callable[[Any], Any]] = {
     "reshaped": lambda v: T.reshape(T.flatten(v), v.shape),
     "with an axis": lambda v: v[None][0],
     "backwards": lambda v: v[::-1][::-1],
+    "joined columns": lambda v: T.concatenate([v[:, :1], v[:, 1:]], axis=1),
+    "padded": lambda v: T.concatenate([T.zeros_like(v[:1]), v])[1:],
+    "padded behind": lambda v: T.concatenate([v, v[-1:]])[:-1],
+    "chosen": lambda v: T.where(v > 0, v, v),
+    "set": lambda v: T.set_subtensor(T.zeros_like(v)[:], v),
+    "set to itself": lambda v: T.set_subtensor(v[:2], v[:2]),
+    "sum of one": lambda v: v[:, None].sum(axis=1),
+    "greatest of one": lambda v: v[None].max(axis=0),
+    "repeated once": lambda v: T.repeat(v, 1, axis=0),
+    "broadcast": lambda v: T.broadcast_to(v, v.shape),
+    "first power": lambda v: v**1,
 }
 
 NOT_THE_SAME: dict[str, Callable[[Any], Any]] = {
@@ -29,6 +40,13 @@ NOT_THE_SAME: dict[str, Callable[[Any], Any]] = {
     "with a gap": lambda v: T.concatenate([v[:1], v[2:]]),
     "overlapping": lambda v: T.concatenate([v[:3], v[1:2], v[2:]]),
     "in another order": lambda v: T.concatenate([v[2:], v[:2]]),
+    "columns in another order": lambda v: T.concatenate([v[:, 1:], v[:, :1]], axis=1),
+    "padded by two": lambda v: T.concatenate([v[:2], v])[1:],
+    "chosen by rows": lambda v: T.where(v[:1] > 9, v[:1], v[:1]) + v,
+    "set elsewhere": lambda v: T.set_subtensor(v[:2], v[1:3]),
+    "set behind": lambda v: T.set_subtensor(T.zeros_like(v)[::-1], v),
+    "added": lambda v: T.inc_subtensor(v[:2], v[:2]),
+    "sum of rows": lambda v: v[:, None].sum(axis=0),
     "narrower": lambda v: T.cast(T.cast(v, "float32"), "float64"),
 }
 

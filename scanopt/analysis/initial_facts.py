@@ -19,6 +19,7 @@ from scanopt.analysis.late_reads import reading_late
 from scanopt.analysis.lengths import KnownLengths, changing, known_lengths
 from scanopt.analysis.recurrences import closed_operators, constants_of_states, cycles, recurrence_facts
 from scanopt.analysis.shared_operands import products_beside
+from scanopt.analysis.whole_arrays import facts_of_whole_arrays
 from scanopt.array.abstract import cannot_raise
 from scanopt.array.batching import elementwise
 from scanopt.array.op import Op, Operand
@@ -79,6 +80,7 @@ class GivenFacts:
         yield from _forward(g)
         yield from _always(g)
         yield from _static_shapes(g, self._lengths)
+        yield from _shaped_as_arguments(g, self._lengths)
         yield from _raising(g, self._choices, self._lengths)
         for i, f in g.forms():
             if f.kind == "seq":
@@ -97,6 +99,7 @@ class GivenFacts:
         yield from _safe(new, self._choices)
         yield from (("unexpanded", (op,)) for op in new if op not in self._made.whole)
         yield from facts_of_parts(self._g, ops)
+        yield from facts_of_whole_arrays(ops)
         yield from conversions(ops)
         some, those = with_elements(ops), with_elements(new)
         for op in ops:
@@ -120,8 +123,8 @@ def _facts_of(op: Op, dtypes: tuple[str, ...], fp: str) -> tuple[Given, ...]:
 _SHAPE_FROM_REST = {"full", "broadcast_to", "reshape", "getitem", "repeat_rows", "repeat", "sum_to", "widen"}
 
 
-_LINEAR = {"sum", "mean"}
-"""Operators of one array that a number may leave."""
+_LINEAR = {"sum", "mean", "sum_to"}
+"""Operators that a number may leave, and a sign."""
 
 
 def _operator_facts(op: Op, fp: str, dtypes: Sequence[str]) -> Iterator[Given]:
@@ -217,7 +220,7 @@ def with_elements(ops: Iterable[Op]) -> list[Op]:
     return [op for op, t in traits if t.identity or t.left_identity or t.annihilator]
 
 
-_WHOLE = (-1, 3, 4)
+_WHOLE = (-1, 1, 3, 4)
 """Exponents of powers that are products."""
 
 
@@ -295,6 +298,17 @@ def _static_shapes(g: Encoded, lengths: Lengths) -> Iterator[Given]:
         if c not in misfits:
             type = g.types[v]
             yield "static_shape", (v, ",".join([f"{type.dtype}:0", *map(str, type.shape)]))
+
+
+_SHAPED = ("broadcast_to", "reshape", "setitem", "where")
+"""Operators whose result may have the shape of one of their arguments, which is then all that there is to it."""
+
+
+def _shaped_as_arguments(g: Encoded, lengths: Lengths) -> Iterator[Given]:
+    for i, f in g.forms():
+        if f.operator is not None and f.operator.name in _SHAPED:
+            axes = lengths().axes
+            yield from (("shaped_as", (i, a)) for a in dict.fromkeys(f.args) if axes[a] == axes[i])
 
 
 def _misfits(g: Encoded, known: KnownLengths) -> set[int]:

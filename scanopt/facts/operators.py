@@ -97,7 +97,7 @@ def involution(op: Op, d: Text) -> None:
 
 @fact
 def linear(op: Op) -> None:
-    """op(x * a) = op(x) * a for a number a, in the dtype of x, up to rounding (given)."""
+    """op(x * a, ...) = op(x, ...) * a for a number a, in the dtype of x, up to rounding (given)."""
 
 
 @fact

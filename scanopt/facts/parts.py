@@ -6,9 +6,11 @@ from scanopt.calculus.condition import Rules, fact, hint, when
 from scanopt.calculus.terms import Args, Clock, Int, Op, Value, args, hold, ops
 
 __all__ = [
-    "behind", "count_of_rows", "entry", "in_first", "in_last", "in_two", "part_of_part", "past_first", "past_last",
-    "reads_first", "reads_last", "reads_last_of", "reads_rows", "rows_before", "rows_first", "takes_a_row", "takes_all",
-    "takes_entry", "takes_first", "takes_one", "takes_row", "takes_rows", "undone", "written_bound", "written_bounds",
+    "adds_to_all", "behind", "brings_to_shape", "collapses", "count_of_rows", "cut_in_two", "entry", "in_first",
+    "in_last", "in_two", "part_of_part", "past_first", "past_last", "reads_first", "reads_last", "reads_last_of",
+    "reads_rows", "row_if_any", "rows_before", "rows_first", "sets", "sets_all", "takes_a_row", "takes_all",
+    "takes_entry", "takes_first", "takes_one", "takes_row", "takes_rows", "undone", "written_bound",
+    "written_bounds",
 ]  # fmt: skip
 
 
@@ -115,6 +117,46 @@ def past_last(op: Op, k: Int, g: Op) -> None:
 def count_of_rows(A: Value, k: Int, *, x: Value) -> Rules:
     """A has k rows (given; derived for expand_dims, which makes one row)."""
     yield when(A.is_(ops.expand_dims(x, axis=(0,)))).then(count_of_rows(A, 1))
+
+
+@fact
+def row_if_any(A: Value, X: Value, *, B: Value, e: Value) -> Rules:
+    """A has one row, of the shape of those of X, if X has rows, and otherwise none."""
+    yield when(A.is_(X[:1])).then(row_if_any(A, X))
+    yield when(A.is_(X[-1:])).then(row_if_any(A, X))
+    yield when(row_if_any(B, X), A.is_(ops.full_like(B, e))).then(row_if_any(A, X))
+
+
+@fact
+def cut_in_two(op: Op, g: Op, h: Op) -> None:
+    """op(g(X), h(X)) is X: op joins what g and h take, before and after a fixed place of an axis (given)."""
+
+
+@fact
+def collapses(op: Op, h: Op) -> None:
+    """op adds up, or finds the greatest of, the axis of length 1 that h makes, and so undoes h, but for the dtype
+    (given).
+    """
+
+
+@fact
+def brings_to_shape(op: Op) -> None:
+    """op(x, ...) is x, repeated or in another shape (given)."""
+
+
+@fact
+def sets(op: Op, g: Op) -> None:
+    """op(X, y, ...) is X with its part g(X, ...) set to y (given)."""
+
+
+@fact
+def sets_all(op: Op) -> None:
+    """op(X, y) is X with all of it set to y (given)."""
+
+
+@fact
+def adds_to_all(op: Op) -> None:
+    """op(X, y) is X with y added to all of it (given)."""
 
 
 @hint

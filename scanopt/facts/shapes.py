@@ -26,13 +26,22 @@ from scanopt.facts.lists import held
 from scanopt.facts.loops import lies_on, runs_all
 from scanopt.facts.operators import fixed_shape, shape_from_rest
 
-__all__ = ["regular", "regular_list", "same_length", "unchanging", "unchanging_list", "uniform", "uniform_list"]
+__all__ = [
+    "regular", "regular_list", "same_length", "shaped_as", "unchanging", "unchanging_list", "uniform", "uniform_list",
+]  # fmt: skip
 
 
 @fact
 def same_length(v: Value, w: Value) -> None:
     """v, a length, equals w, a length of an array further out or a constant, by the shape rules of operators
     (given)."""
+
+
+@fact
+def shaped_as(v: Value, x: Value) -> None:
+    """v has the shape of x, one of its arguments, whatever the inputs are (given for choices, parts that are written,
+    and arrays that are brought to a shape).
+    """
 
 
 @fact

@@ -143,7 +143,7 @@ def moderate(v: Value, *, c: Clock, x: Value) -> Rules:
 
 @fact
 def exponent(v: Value, k: Text, *, c: Clock, x: Value) -> Rules:
-    """v is the number k, -1, 3 or 4, a constant of dtype float32 or float64 (given)."""
+    """v is the number k, -1, 1, 3 or 4, a constant of dtype float32 or float64 (given)."""
     yield when(v.is_(hold(c, x)), exponent(x, k)).then(exponent(v, k))
 
 

@@ -1,7 +1,7 @@
 """Operators that return an array that was there before: gradients pass them by.
 
-`stack([x, y])[0]` is x, `concatenate([x[:k], x[k:]])` too.  A gradient that went through would be put into zeros, cut
-apart and added up again.
+`stack([x, y])[0]` is x, `concatenate([x[:k], x[k:]])` and `where(m, x, x)` too.  A gradient that went through would be
+put into zeros, cut apart and added up again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.array.batching import has_lengths
+from scanopt.array.batching import elementwise, has_lengths
 from scanopt.array.operators.indexing import FULL
 from scanopt.array.variable import Apply, Constant, Node, Variable
 
@@ -35,6 +35,36 @@ def _made(v: Variable, *names: str) -> Apply | None:
     return v.owner if isinstance(v.owner, Apply) and v.owner.op.name in names else None
 
 
+def _part(node: Apply) -> Found:
+    """One of stacked arrays, or all of one that was padded by a row."""
+    return _entry(node) or _padded(node)
+
+
+def _padded(node: Apply) -> Found:
+    """concatenate([r, x])[1:] and concatenate([x, r])[:-1], where r has one row if x has any."""
+    (x, *bounds), index = node.inputs, node.op.options["index"]
+    made = _made(x, "concatenate")
+    if made is None or bounds or len(made.inputs) != 2 or made.op.options["axis"]:
+        return None
+    first, last = made.inputs
+    match index:
+        case (("slice", 1, None, None),) if _row_of(first, last):
+            return last, [x, first]
+        case (("slice", None, -1, None),) if _row_of(last, first):
+            return first, [x, last]
+        case _:
+            return None
+
+
+def _row_of(r: Variable, x: Variable) -> bool:
+    """Whether r is x[:1] or x[-1:], or has its shape."""
+    while (made := _made(r, "full_like")) is not None:
+        r = made.inputs[0]
+    cut = _made(r, "getitem")
+    ends = ((("slice", None, 1, None),), (("slice", -1, None, None),))
+    return cut is not None and cut.inputs[0] is x and cut.op.options["index"] in ends
+
+
 def _entry(node: Apply) -> Found:
     """One of stacked arrays."""
     (x, *bounds), index = node.inputs, node.op.options["index"]
@@ -51,9 +81,9 @@ def _joined(node: Apply) -> Found:
     x[:k] and x[k:] are that for any k, more parts if their bounds ascend from 0.
     """
     cuts = [made for v in node.inputs if (made := _made(v, "getitem")) is not None]
-    if node.op.options["axis"] or len(cuts) < len(node.inputs) or len({c.inputs[0] for c in cuts}) > 1:
+    if len(cuts) < len(node.inputs) or len({c.inputs[0] for c in cuts}) > 1:
         return None
-    bounds = [b for c in cuts if (b := _bounds(c)) is not None]
+    bounds = [b for c in cuts if (b := _bounds(c, node.op.options["axis"])) is not None]
     if len(bounds) < len(cuts) or bounds[0][0] is not None or bounds[-1][1] is not None:
         return None
     ends = [end for _, end in bounds[:-1]]
@@ -61,12 +91,12 @@ def _joined(node: Apply) -> Found:
     return (cuts[0].inputs[0], [*node.inputs]) if meet and (len(ends) == 1 or _ascending(ends)) else None
 
 
-def _bounds(cut: Apply) -> tuple[Any, Any] | None:
-    """Where a slice of rows begins and ends; None counts as no bound."""
-    index, rest = cut.op.options["index"], iter(cut.inputs[1:])
-    if len(index) != 1 or not isinstance(index[0], tuple) or index[0][3] is not None:
+def _bounds(cut: Apply, axis: int) -> tuple[Any, Any] | None:
+    """Where a slice along an axis begins and ends; None counts as no bound."""
+    (*before, entry), rest = cut.op.options["index"], iter(cut.inputs[1:])
+    if before != [FULL] * axis or not isinstance(entry, tuple) or entry[3] is not None:
         return None
-    start, stop = (next(rest) if e == "in" else e for e in index[0][1:3])
+    start, stop = (next(rest) if e == "in" else e for e in entry[1:3])
     return start, stop
 
 
@@ -99,17 +129,22 @@ def _back(node: Apply) -> Found:
 
 def _reshaped(node: Apply) -> Found:
     """An array that has this shape, before it was reshaped or got axes of length 1."""
-    (x, *inputs), shape = node.inputs, iter(node.op.options["shape"])
+    x = node.inputs[0]
     if "lead" in node.op.options:
         return None
-    given = iter(inputs)
-    dims = [next(given) if n is None else n for n in shape]
+    dims = _lengths(node)
     between: list[Variable] = []
     for v in _before(x):
         if has_lengths(v, dims):
             return v, between
         between.append(v)
     return None
+
+
+def _lengths(node: Apply) -> list[Any]:
+    """The lengths that an array is brought to."""
+    given = iter(node.inputs[1:])
+    return [next(given) if n is None else n for n in node.op.options["shape"]]
 
 
 def _before(v: Variable) -> Iterator[Variable]:
@@ -120,6 +155,56 @@ def _before(v: Variable) -> Iterator[Variable]:
         yield v
 
 
+def _broadcast(node: Apply) -> Found:
+    """An array that was broadcast to the shape that it has."""
+    x = node.inputs[0]
+    return (x, []) if has_lengths(x, _lengths(node)) else None
+
+
+def _chosen(node: Apply) -> Found:
+    """where(m, x, x), if m does not broadcast it."""
+    m, x, y = node.inputs
+    return (x, []) if x is y and _shaped_as(m, x) else None
+
+
+def _shaped_as(v: Variable, x: Variable) -> bool:
+    """Whether v has the shape of x, or is a number: it is made of x element by element."""
+    if v is x or not v.ndim:
+        return True
+    if not isinstance(v.owner, Apply):
+        return False
+    if v.owner.op.name == "full_like":
+        return _shaped_as(v.owner.inputs[0], x)
+    return v.owner.op.spec.batch is elementwise and all(_shaped_as(a, x) for a in v.owner.inputs)
+
+
+def _written(node: Apply) -> Found:
+    """What an array in its shape is set to as a whole, or an array of which a slice is set to what it was."""
+    (x, y, *rest), index = node.inputs, node.op.options["index"]
+    own = _made(y, "getitem")
+    if node.op.options["mode"] != "set" or not all(isinstance(e, tuple) for e in index):
+        return None
+    if all(e == FULL for e in index) and x.ndim == y.ndim and _shaped_as(x, y):
+        return y, [x]
+    if own is None or own.op.options["index"] != index:
+        return None
+    return (x, [y]) if all(a is b for a, b in zip(own.inputs, (x, *rest), strict=True)) else None
+
+
+def _of_one(node: Apply) -> Found:
+    """The only one that is added up, or of which the greatest is found."""
+    made = _made(node.inputs[0], "expand_dims")
+    if made is None or node.op.options.get("keepdims") or made.op.options["axis"] != node.op.options["axis"]:
+        return None
+    return made.inputs[0], [node.inputs[0]]
+
+
+def _first_power(node: Apply) -> Found:
+    """x ** 1."""
+    x, k = node.inputs
+    return (x, []) if isinstance(k, Constant) and not k.ndim and k.data == 1 else None
+
+
 def _either(node: Apply) -> Found:
     """One of two that are the same."""
     x, y = node.inputs
@@ -127,6 +212,7 @@ def _either(node: Apply) -> Found:
 
 
 _RULES = {
-    "getitem": _entry, "concatenate": _joined, "real": _back, "cast": _back, "reshape": _reshaped, "maximum": _either,
-    "minimum": _either,
+    "getitem": _part, "concatenate": _joined, "real": _back, "cast": _back, "reshape": _reshaped, "maximum": _either,
+    "minimum": _either, "broadcast_to": _broadcast, "where": _chosen, "setitem": _written, "power": _first_power,
+    **dict.fromkeys(("sum", "mean", "prod", "max", "min"), _of_one),
 }  # fmt: skip

@@ -270,6 +270,8 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
         return apply(Op.make("repeat", axis=i), v, as_variable(repeats))
     if repeats < 0:
         raise ValueError(f"repeats may not be negative, found {repeats}")
+    if repeats == 1:
+        return v
     if i == 0 and v.type.shape[0] == 1:
         return repeat_rows(apply(Op.make("squeeze", axis=(0,)), v), as_variable(np.int64(repeats)))
     dims, repeats = dims_of(v), int(repeats)
@@ -288,6 +290,8 @@ def tile(x: Any, reps: Any) -> Variable:
     v = as_variable(x)
     v = shape_padleft(v, max(len(counts) - v.ndim, 0))
     counts = (1,) * (v.ndim - len(counts)) + counts
+    if all(isinstance(n, int) and n == 1 for n in counts):
+        return v
     if v.ndim and v.type.shape[0] == 1 and all(isinstance(n, int) and n == 1 for n in counts[1:]):
         return repeat(v, counts[0], 0)
     dims = dims_of(v)

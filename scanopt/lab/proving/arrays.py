@@ -38,6 +38,17 @@ class SymbolicArray:
         """A row, as an array."""
         return filled(self.dtype, self.shape[1:], self.data[t].reshape(-1) if self.data.ndim > 1 else [self.data[t]])
 
+    def part(self, places: np.ndarray[Any, Any]) -> SymbolicArray:
+        """The entries with these numbers."""
+        return filled(self.dtype, places.shape, [self.entries[i] for i in places.reshape(-1)])
+
+    def written(self, places: np.ndarray[Any, Any], new: SymbolicArray) -> SymbolicArray:
+        """The same with other entries in these places, which they broadcast to."""
+        entries = self.entries
+        for i, x in zip(places.reshape(-1), np.broadcast_to(new.data, places.shape).reshape(-1), strict=True):
+            entries[i] = x
+        return filled(self.dtype, self.shape, entries)
+
     def cast(self, dtype: str) -> SymbolicArray:
         """The same in another dtype."""
         if dtype == self.dtype:

@@ -8,6 +8,7 @@ from typing import Any
 
 from scanopt.analysis.conversions import conversions
 from scanopt.analysis.indexing import arrangements, computed_parts, entries_taken, in_two, of_two, parts, whole_rows
+from scanopt.analysis.whole_arrays import facts_of_whole_arrays
 from scanopt.array.op import Op
 from scanopt.calculus.terms import Int, Term
 from scanopt.lab.proving.arrays import SymbolicArray
@@ -34,6 +35,17 @@ _SHAPING = (
     Op.make("reshape", shape=(None,)), Op.make("reshape", shape=(None, None)), Op.make("reshape", shape=(2, None)),
     Op.make("reshape", shape=(-1,)), Op.make("expand_dims", axis=(0,)), Op.make("expand_dims", axis=(1,)),
 )  # fmt: skip
+
+_IN_TWO = [
+    Op.make("getitem", index=(*before, ("slice", *bounds, None)))
+    for before in ((), (("slice", None, None, None),)) for bounds in ((None, 1), (1, None), (None, -2), (-2, None))
+]  # fmt: skip
+_SET = [
+    Op.make("setitem", index=(*before, entry), mode=mode)
+    for before in ((), (("slice", None, None, None),)) for mode in ("set", "inc")
+    for entry in (("slice", None, None, None), ("slice", 1, None, None), ("slice", None, None, -1))
+]  # fmt: skip
+_REDUCING = [Op.make(name, axis=(k,), keepdims=False) for name in ("max", "sum", "mean") for k in (0, 1)]
 
 _ALL = ("slice", None, None, None)
 _MOST = 80
@@ -66,6 +78,8 @@ def _given(fact: str) -> tuple[tuple[Any, ...], ...]:
         *in_two([*several, *taking]),
         *arrangements(_ARRANGING),
         *conversions(_SHAPING),
+        *facts_of_whole_arrays([*_IN_TWO, *_REDUCING, *_ARRANGING, *_SET]),
+        *(("linear", (op,)) for op in _REDUCING if op.name == "sum"),
         *entries_taken([*rows, *(Op.make("getitem", index=(_ALL, i)) for i in (0, 1, -1))]),
     ]
     of_fact = [args for name, args in found if name == fact]
@@ -89,6 +103,8 @@ def _meaning(fact: str) -> None:
         chosen = m.choose(fact, _given(fact))
         if fact != "takes_entry" and isinstance(chosen[0], Op) and chosen[0].name == "getitem":  # lists are bounds
             m.computed = sum(_computed(entry) for entry in chosen[0].options["index"])
+        elif fact in ("linear", "sets"):
+            m.computed = 0
         elif fact == "order_alone":
             m.computed = chosen[0].options["shape"].count(None)
         for x, what in zip(terms, chosen, strict=True):
@@ -103,7 +119,8 @@ def _meaning(fact: str) -> None:
 for _fact in (
     "part_of_part", "undone", "reads_last", "reads_first", "takes_first", "reads_last_of", "takes_all", "takes_one",
     "in_first", "past_first", "in_last", "past_last", "in_two", "rows_before", "rows_first", "takes_a_row",
-    "takes_row", "takes_rows", "reads_rows", "takes_entry", "order_alone",
+    "takes_row", "takes_rows", "reads_rows", "takes_entry", "order_alone", "adds_to_all", "collapses",
+    "cut_in_two", "linear", "sets", "sets_all",
 ):  # fmt: skip
     _meaning(_fact)
 
@@ -117,6 +134,17 @@ def cast_back(m: Model, g: Term, h: Term, d: Term) -> None:
 @fact
 def count_of_rows(m: Model, A: Term, k: Int | int) -> None:
     m.assume(m.value(A, {}).shape[:1] == (m.number(k),))
+
+
+@fact
+def row_if_any(m: Model, A: Term, X: Term) -> None:
+    shape = m.value(X, {}).shape
+    m.assume(bool(shape) and m.value(A, {}).shape == (min(shape[0], 1), *shape[1:]))
+
+
+@fact
+def shaped_as(m: Model, v: Term, x: Term) -> None:
+    m.assume(m.value(v, {}).shape == m.value(x, {}).shape)
 
 
 @fact

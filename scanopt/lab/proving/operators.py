@@ -165,10 +165,44 @@ def _sum(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     (x,) = xs
     dtype, shape = result_type(m, op, xs)
     axes, keep = op.options["axis"], op.options["keepdims"]
+    if _of_one(op, x):
+        return _the_one(m, op, xs)
     if len(axes or ()) != 1 or keep or shape is None or m.rounds(dtype):
         return unknown_whole(m, op, dtype, shape or (), xs)
     rows = arranged(lambda e: np.moveaxis(e, axes[0], 0), x.dtype, [x], [])
     return total(m, [rows.row(t) for t in range(rows.shape[0])], dtype, shape)
+
+
+def _of_one(op: Op, x: SymbolicArray) -> bool:
+    """Whether it reduces one axis, of length 1."""
+    axes: tuple[int, ...] = op.options["axis"] or ()
+    return len(axes) == 1 and not op.options["keepdims"] and x.shape[axes[0]] == 1
+
+
+def _the_one(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
+    (x,) = xs
+    dtype, _ = result_type(m, op, xs)
+    return arranged(lambda e: np.squeeze(e, op.options["axis"]), x.dtype, [x], []).cast(dtype)
+
+
+@meaning("max", "min", "mean", "prod")
+def _reduction(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
+    """That of one is known."""
+    dtype, shape = result_type(m, op, xs)
+    return _the_one(m, op, xs) if _of_one(op, xs[0]) else unknown_whole(m, op, dtype, shape or (), xs)
+
+
+@meaning("setitem")
+def _setitem(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
+    """Slices that are written: which entries, NumPy says of their numbers."""
+    x, y, *rest = xs
+    dtype, shape = result_type(m, op, xs)
+    index = op.options["index"]
+    if rest or not all(isinstance(entry, tuple) for entry in index):
+        return unknown_whole(m, op, dtype, shape or (), xs)
+    places = np.arange(len(x.entries)).reshape(x.shape)[tuple(slice(*entry[1:]) for entry in index)]
+    new = y if op.options["mode"] == "set" else pointwise(m, "add", x.part(places), y, dtype=dtype)
+    return x.written(places, new.cast(dtype))
 
 
 @meaning("cumsum")
@@ -322,6 +356,8 @@ def _power(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
     x, exponent = xs
     dtype, _ = result_type(m, op, xs)
     match exponent.entries:
+        case [1.0]:
+            return x.cast(dtype)
         case [-1.0]:
             return pointwise(m, "reciprocal", x, dtype=dtype)
         case [3.0 | 4.0 as k]:

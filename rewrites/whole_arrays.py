@@ -1,0 +1,105 @@
+"""Arrays that are written as a whole, chosen from equal ones, or brought to the shape that they have."""
+
+from typing import Any
+
+import scanopt.tensor as T
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import Args, Op, Value, ops
+from scanopt.facts.parts import adds_to_all, brings_to_shape, collapses, sets, sets_all
+from scanopt.facts.shapes import shaped_as
+from scanopt.facts.values import same_type, scalar
+
+
+def _set(part: Any, y: Any) -> Any:
+    return T.set_subtensor(part, y) * 2.0
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x: T.where(x > 0, T.exp(x), T.exp(x)),
+    never=(lambda m, a: T.where(m, a, a), lambda x, m: T.where(m, x, x), lambda x: T.where(x > 0, T.exp(x), x)),
+)
+def where_of_equal_arrays(m: Value, x: Value) -> Equation:
+    """where(m, x, x) = x if that has the shape of x."""
+    left = ops.where(m, x, x)
+    return Equation(left, x, when=[shaped_as(left, x)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x: T.broadcast_to(T.exp(x), x.shape) * 2.0,
+    never=(lambda x, n: T.broadcast_to(x, (n,)) * 2.0, lambda x, m: T.where(m, x, 0.0) * 2.0),
+)
+def brought_to_its_shape(op: Op, x: Value, r: Args) -> Equation:
+    """An array that is broadcast or reshaped to the shape that it has is itself."""
+    left = op(x, r)
+    return Equation(left, x, when=[brings_to_shape(op), shaped_as(left, x)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=(lambda x: _set(T.zeros_like(x)[:], T.exp(x)), lambda X: _set(X[:, :], T.exp(X))),
+    never=(
+        lambda x, y: _set(x[:], y),
+        lambda x: _set(x[::-1], T.exp(x)),
+        lambda x: T.inc_subtensor(x[:], T.exp(x)) * 2.0,
+    ),
+)
+def set_as_a_whole(op: Op, X: Value, y: Value) -> Equation:
+    """x[:] = y makes it y, if that has the shape of x."""
+    left = op(X, y)
+    return Equation(left, y, when=[sets_all(op), shaped_as(left, y)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    enabling=True,
+    example=lambda x, a: _set(x[:], a),
+    never=(lambda x, y: _set(x[:], y), lambda x, a: _set(x[1:], a)),
+)
+def filled_as_a_whole(op: Op, X: Value, a: Value) -> Equation:
+    """x[:] = a fills it with the number a."""
+    return Equation(op(X, a), ops.full_like(X, a), when=[sets_all(op), scalar(a)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=lambda x: T.inc_subtensor(T.zeros_like(x)[:], T.exp(x)),
+    never=(lambda x, y: T.inc_subtensor(x[:], y), lambda x: _set(x[:], T.exp(x))),
+)
+def added_to_as_a_whole(op: Op, X: Value, y: Value) -> Equation:
+    """x[:] += y makes it x + y, if y has the shape of x."""
+    left = op(X, y)
+    return Equation(left, X + y, when=[adds_to_all(op), shaped_as(left, y)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=(lambda x: _set(x[1:], x[1:]), lambda X: _set(X[:, :2], X[:, :2])),
+    never=(lambda x: _set(x[1:], x[:-1]), lambda x: _set(x[0], x[0]), lambda x: T.inc_subtensor(x[1:], x[1:])),
+)
+def set_to_itself(op: Op, g: Op, X: Value, r: Args) -> Equation:
+    """A part that is set to itself changes nothing."""
+    return Equation(op(X, g(X, r), r), X, when=[sets(op, g)])
+
+
+@law(
+    licence="exact",
+    stepwise=True,
+    example=(lambda x: T.expand_dims(T.exp(x), 0).max(axis=0), lambda X: T.exp(X)[:, None].sum(axis=1)),
+    never=(
+        lambda x: T.expand_dims(x, 0).sum(axis=1),
+        lambda x: T.expand_dims(x, 0).var(axis=0),
+        lambda p: T.expand_dims(T.cast(p, "int8"), 0).sum(axis=0),
+    ),
+)
+def sum_of_one(op: Op, h: Op, x: Value) -> Equation:
+    """The sum, the mean or the greatest of one is that one."""
+    left = op(h(x))
+    return Equation(left, x, when=[collapses(op, h), same_type(left, x)])
