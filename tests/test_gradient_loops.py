@@ -166,11 +166,11 @@ def test_gradient_inside_a_loop() -> None:
 
 def test_fourth_order() -> None:
     x = T.dscalar("x")
-    y = scan(lambda s: s**2, None, [x], n_steps=3)[-1]  # x ** 8
-    for k, factor in enumerate((8, 56, 336, 1680), 1):
+    y = scan(lambda s: s**2, None, [x], n_steps=2)[-1]  # x ** 4
+    for k, factor in enumerate((4, 12, 24, 24), 1):
         y = grad(y, x)
-        assert scanopt.interpret(y, {x: 1.1}) == pytest.approx(factor * 1.1 ** (8 - k))
-        assert scanopt.function([x], y)(1.1) == pytest.approx(factor * 1.1 ** (8 - k))
+        assert scanopt.interpret(y, {x: 1.1}) == pytest.approx(factor * 1.1 ** (4 - k))
+        assert scanopt.function([x], y)(1.1) == pytest.approx(factor * 1.1 ** (4 - k))
 
 
 def test_shared_variables_that_the_loop_changes() -> None:
