@@ -45,7 +45,15 @@ class KernelCosts(CostTable):
         call = self.call[kind] if form == "plain" else max(self.call[kind], self.call[form])
         if not work.out.ndim and not any(x.ndim for x in work.args):
             return self.element[kind] + (self.call[form] if form != "plain" else 0.0)
-        return call + self.element[kind] * elements(work, kind)
+        return call + self.element[kind] * elements(work, kind) + self.kind["step"] * _steps(work)
+
+
+def _steps(work: Work) -> float:
+    """The steps of the loop that an operator stands for; those of two would run side by side in one loop."""
+    if work.op is None or work.op.cost != "cumulative":
+        return 0.0
+    rows = work.out if work.out.ndim == work.args[0].ndim else work.args[-1]
+    return float(rows.shape[0] or 0 if rows.ndim else 1)
 
 
 @lru_cache(maxsize=20_000)
@@ -68,7 +76,7 @@ KERNELS = KernelCosts(
     },
     element={
         "free": 0.0, "arith": 0.25, "division": 0.6, "transcendental": 6.0, "reduction": 0.3,
-        "memory": 0.3, "gather": 0.8, "sort": 30.0, "product": 0.06, "stack": 0.1, "cumulative": 2.4,
+        "memory": 0.3, "gather": 0.8, "sort": 30.0, "product": 0.06, "stack": 0.1, "cumulative": 1.0,
         "system": 0.13, "factorization": 0.12, "solving": 0.2, "decomposition": 0.12,
     },
     kind={
@@ -77,5 +85,4 @@ KERNELS = KernelCosts(
     },
     held=0.002,
 )  # fmt: skip
-"""Nanoseconds that suit most machines.  An element of a running sum costs what a step of a loop does: steps of two
-loops would run side by side if these were one."""
+"""Nanoseconds that suit most machines."""
