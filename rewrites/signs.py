@@ -14,6 +14,10 @@ def _small(p: Any) -> Any:
     return T.cast(p, "int8")
 
 
+def _complex(x: Any) -> Any:
+    return T.cast(x, "complex64")
+
+
 @law(
     licence="exact",
     stepwise=True,
@@ -105,11 +109,15 @@ def difference_times_taken_away(x: Value, a: Value, y: Value, z: Value) -> Equat
     stepwise=True,
     enabling=True,
     example=lambda x, y: -(-T.exp(x) * T.exp(y)),
-    never=(lambda x, y: -(-x + y), lambda p, q: -(-_small(p) * q)),
+    never=(
+        lambda x, y: -(-x + y),
+        lambda x, y: -(-T.cast(x, "float32") * y),
+        lambda x, y: -(-_complex(x) * _complex(y)).real,
+    ),
 )
 def opposite_times(x: Value, y: Value, d: Text) -> Equation:
-    """-x * y = -(x * y)."""
-    return Equation(-x * y, -(x * y), when=[of_dtype(x, d), of_dtype(y, d)])
+    """-x * y = -(x * y), but for complex numbers, of whose parts some cancel."""
+    return Equation(-x * y, -(x * y), when=[floating(x), of_dtype(x, d), of_dtype(y, d)])
 
 
 @law(
@@ -117,11 +125,15 @@ def opposite_times(x: Value, y: Value, d: Text) -> Equation:
     stepwise=True,
     enabling=True,
     example=lambda x, y: -(T.exp(y) * -T.exp(x)),
-    never=(lambda x, y: -(y + -x), lambda p, q: -(q * -_small(p))),
+    never=(
+        lambda x, y: -(y + -x),
+        lambda x, y: -(y * -T.cast(x, "float32")),
+        lambda x, y: -(_complex(y) * -_complex(x)).real,
+    ),
 )
 def times_opposite(x: Value, y: Value, d: Text) -> Equation:
-    """y * -x = -(y * x)."""
-    return Equation(y * -x, -(y * x), when=[of_dtype(x, d), of_dtype(y, d)])
+    """y * -x = -(y * x), but for complex numbers."""
+    return Equation(y * -x, -(y * x), when=[floating(x), of_dtype(x, d), of_dtype(y, d)])
 
 
 @law(

@@ -5,9 +5,11 @@ from typing import Any
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Op, Value, ops
-from scanopt.facts.parts import adds_to_all, brings_to_shape, collapses, sets, sets_all
+from scanopt.facts.parts import adds_to_all, brings_to_shape, extreme_of_one, sets, sets_all, sum_of_one_row
 from scanopt.facts.shapes import shaped_as
-from scanopt.facts.values import same_type, scalar
+from scanopt.facts.values import floating, scalar
+
+_INFINITE = T.constant(complex(1.0, float("inf")), dtype="complex64")
 
 
 def _set(part: Any, y: Any) -> Any:
@@ -92,14 +94,32 @@ def set_to_itself(op: Op, g: Op, X: Value, r: Args) -> Equation:
 @law(
     licence="exact",
     stepwise=True,
-    example=(lambda x: T.expand_dims(T.exp(x), 0).max(axis=0), lambda X: T.exp(X)[:, None].sum(axis=1)),
+    example=(lambda x: T.expand_dims(T.exp(x), 0).max(axis=0), lambda X: T.exp(X)[:, None].min(axis=1)),
+    never=(
+        lambda x: T.expand_dims(x, 0).max(axis=1),
+        lambda x: T.expand_dims(x, 0).var(axis=0),
+        lambda x: T.expand_dims(x, 0).sum(axis=0),
+    ),
+)
+def greatest_of_one(op: Op, h: Op, x: Value) -> Equation:
+    """The greatest, or the least, of one is that one."""
+    return Equation(op(h(x)), x, when=[extreme_of_one(op, h)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=(lambda x: T.expand_dims(T.exp(x), 0).mean(axis=0), lambda X: T.exp(X)[:, None].sum(axis=1)),
     never=(
         lambda x: T.expand_dims(x, 0).sum(axis=1),
         lambda x: T.expand_dims(x, 0).var(axis=0),
         lambda p: T.expand_dims(T.cast(p, "int8"), 0).sum(axis=0),
+        lambda x: T.expand_dims(T.cast(x, "complex64") * _INFINITE, 0).prod(axis=0).real,
     ),
 )
 def sum_of_one(op: Op, h: Op, x: Value) -> Equation:
-    """The sum, the mean or the greatest of one is that one."""
-    left = op(h(x))
-    return Equation(left, x, when=[collapses(op, h), same_type(left, x)])
+    """The sum, the mean or the product of one is that one, except for the sign of a zero.
+
+    Products of complex numbers begin with 1, which leaves no infinite one as it is.
+    """
+    return Equation(op(h(x)), x, when=[sum_of_one_row(op, h), floating(x)])

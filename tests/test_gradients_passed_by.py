@@ -193,3 +193,11 @@ def test_what_returns_an_array_is_a_variable_of_its_own(made: Any) -> None:
     f = scanopt.function([x], scanopt.grad((y * x).sum(), y))
     values = np.array([1.0, -2.0, 3.0])
     np.testing.assert_array_equal(f(values), values)
+
+
+def test_an_exponent_of_1_has_a_gradient() -> None:
+    x, one = T.dvector("x"), T.constant(1.0, dtype="float64")
+    u = T.exp(x)
+    f = scanopt.function([x], scanopt.grad((u**one).sum(), one))
+    values = np.array([1.0, 2.0])
+    np.testing.assert_allclose(f(values), (np.exp(values) * values).sum())

@@ -19,7 +19,11 @@ Row = tuple[str, tuple[Any, ...]]
 _ALL = ("slice", None, None, None)
 _EVERY = tuple(("slice", start, None, step) for start in (None, 0) for step in (None, 1))
 
-_REDUCING = ("max", "mean", "min", "prod", "sum")
+_REDUCING = {
+    "max": "extreme_of_one", "min": "extreme_of_one",
+    "mean": "sum_of_one_row", "prod": "sum_of_one_row", "sum": "sum_of_one_row",
+}  # fmt: skip
+"""What they come to along an axis of length 1."""
 _SHAPING = ("broadcast_to", "reshape")
 
 _WIDE = 50
@@ -48,10 +52,14 @@ def _written(ops: Iterable[Op]) -> Iterator[Row]:
 def _collapsing(ops: Iterable[Op]) -> Iterator[Row]:
     """Axes of length 1 that are made and reduced."""
     made = [op for op in ops if op.name == "expand_dims"]
-    reducing = [op for op in ops if op.name in _REDUCING and not op.options.get("keepdims")] if made else []
+    reducing = [op for op in ops if op.name in _REDUCING and _reduces_alone(op)] if made else []
     for op, h in product(reducing, made):
         if op.options["axis"] == h.options["axis"]:
-            yield "collapses", (op, h)
+            yield _REDUCING[op.name], (op, h)
+
+
+def _reduces_alone(op: Op) -> bool:
+    return not op.options.get("keepdims") and "dtype" not in op.options
 
 
 def _cut_in_two(ops: Iterable[Op]) -> Iterator[Row]:
@@ -73,6 +81,8 @@ def _slice_of_axis(op: Op) -> tuple[Op, int, Entry] | None:
     if len(some) != 1 or not _is_slice(some[0][1]):
         return None
     bounds = [b for b in some[0][1][1:] if b is not None]
+    if some[0][1][3] == 0:  # an error, once a step is taken
+        return None
     return (op, *some[0]) if all(isinstance(b, int) and abs(b) < _WIDE for b in bounds) else None
 
 

@@ -6,10 +6,10 @@ from scanopt.calculus.condition import Rules, fact, hint, when
 from scanopt.calculus.terms import Args, Clock, Int, Op, Value, args, hold, ops
 
 __all__ = [
-    "adds_to_all", "behind", "brings_to_shape", "collapses", "count_of_rows", "cut_in_two", "entry", "in_first",
+    "adds_to_all", "behind", "brings_to_shape", "count_of_rows", "cut_in_two", "entry", "extreme_of_one", "in_first",
     "in_last", "in_two", "part_of_part", "past_first", "past_last", "reads_first", "reads_last", "reads_last_of",
-    "reads_rows", "row_if_any", "rows_before", "rows_first", "sets", "sets_all", "takes_a_row", "takes_all",
-    "takes_entry", "takes_first", "takes_one", "takes_row", "takes_rows", "undone", "written_bound",
+    "reads_rows", "row_if_any", "rows_before", "rows_first", "sets", "sets_all", "sum_of_one_row", "takes_a_row",
+    "takes_all", "takes_entry", "takes_first", "takes_one", "takes_row", "takes_rows", "undone", "written_bound",
     "written_bounds",
 ]  # fmt: skip
 
@@ -133,10 +133,13 @@ def cut_in_two(op: Op, g: Op, h: Op) -> None:
 
 
 @fact
-def collapses(op: Op, h: Op) -> None:
-    """op adds up, or finds the greatest of, the axis of length 1 that h makes, and so undoes h, but for the dtype
-    (given).
-    """
+def extreme_of_one(op: Op, h: Op) -> None:
+    """op finds the greatest or the least along the axis of length 1 that h makes, and so undoes h (given)."""
+
+
+@fact
+def sum_of_one_row(op: Op, h: Op) -> None:
+    """op adds up or multiplies along the axis of length 1 that h makes, and so undoes h for floats (given)."""
 
 
 @fact

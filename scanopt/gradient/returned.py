@@ -202,7 +202,7 @@ def _of_one(node: Apply) -> Found:
 def _first_power(node: Apply) -> Found:
     """x ** 1."""
     x, k = node.inputs
-    return (x, []) if isinstance(k, Constant) and not k.ndim and k.data == 1 else None
+    return (x, [k]) if isinstance(k, Constant) and not k.ndim and k.data == 1 else None
 
 
 def _either(node: Apply) -> Found:
