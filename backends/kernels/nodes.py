@@ -132,9 +132,13 @@ class Join(_One):
 
 @dataclass(frozen=True)
 class Product(_Made):
-    """The product of two matrices or vectors, by NumPy's inner loop.  as_they_lie: with their own strides."""
+    """The product of two matrices or vectors, by NumPy's inner loop.
+
+    as_they_lie: with their own strides.  by_dot: as `np.dot`, to which a factor of one element is a number.
+    """
 
     as_they_lie: bool = False
+    by_dot: bool = False
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ import numpy as np
 
 from scanopt.backends.kernels.trials import PlainProduct, values_of
 
-__all__ = ["EmptySum", "FusedSum", "OneProduct", "Order", "SumOfTwo", "orders_of"]
+__all__ = ["EmptySum", "FusedSum", "OneProduct", "Order", "SumOfTwo", "UnlessZero", "orders_of"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,15 @@ class SumOfTwo:
     right: Order
 
 
-Order = OneProduct | EmptySum | FusedSum | SumOfTwo
+@dataclass(frozen=True)
+class UnlessZero:
+    """A sum, or 0 where the factor that is one number is 0: `np.dot` then adds nothing, not even what is infinite."""
+
+    sum: Order
+    left: bool
+
+
+Order = OneProduct | EmptySum | FusedSum | SumOfTwo | UnlessZero
 _Sample = tuple[list[float], list[float], float]
 _SEEDS, _TRIES = 4, 40
 """So many sums of each element: in another order, about half of those of ordinary numbers have other bits."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from scanopt.backends.kernels.emit import written
-from scanopt.backends.kernels.ir import ONE, ZERO, Do, Expr, If, Inner, Lit, Load, Stmt, Store, Var, plus, times
+from scanopt.backends.kernels.ir import ONE, ZERO, Do, Expr, For, If, Inner, Lit, Load, Stmt, Store, Var, plus, times
+from scanopt.backends.kernels.ir import product as product_of
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Product
 from scanopt.backends.kernels.recipe import Given, Number, Tiling
@@ -31,6 +32,24 @@ def _product(node: Product, w: Lowering) -> None:
 
 
 def _called(node: Product, out: str, w: Lowering) -> None:
+    """The call, but for a factor that is one number, with which `np.dot` multiplies; it adds nothing if that is 0."""
+    numbers = [i for i, x in enumerate(node.args) if all(n == ONE for n in w.axes(x))]
+    if not node.by_dot or not numbers or node.dtype not in ("float32", "float64"):
+        _by_loop(node, out, w)
+        return
+    number, *other = (Load(_factor(w, node.args[i], node)[0], ZERO, node.dtype) for i in numbers)
+    if other:
+        w.code.append(Store(out, ZERO, Do("multiply", (number, *other), node.dtype, node.dtype)))
+        return
+    zero, i = Lit(0.0, node.dtype), w.fresh("i")
+    count = product_of(w.axes(node.args[1 - numbers[0]]))
+    with w.into([]) as multiplied:
+        _by_loop(node, out, w)
+    nothing = For(i, count, (Store(out, Var(i), zero),))
+    w.code.append(If(Do("equal", (number, zero), "bool", node.dtype), (nothing,), tuple(multiplied)))
+
+
+def _by_loop(node: Product, out: str, w: Lowering) -> None:
     """NumPy's loop takes matrices: a vector is one row on the left, one column on the right."""
     item = _item(node.dtype)
     a, b = node.args

@@ -33,7 +33,7 @@ def product_nodes(step: Compute, types: Types) -> Iterator[Single]:
     dtype = step.type.dtype
     fits = all(types[a].ndim in (1, 2) and cast_is_known(types[a].dtype, dtype) for a in step.args)
     if fits and not step.op.params and inner_loop("matmul", (dtype,) * 3) is not None:
-        yield Product(step.out, step.args, dtype)
+        yield Product(step.out, step.args, dtype, by_dot=step.op.name == "dot")
 
 
 def solve_nodes(step: Compute, types: Types) -> Iterator[Single]:
@@ -68,7 +68,7 @@ def tensordot_nodes(step: Compute, types: Types) -> Iterator[Single]:
     yield from nodes
     out = f"{step.out}#d"
     types[out] = TensorType(dtype, (None, None))
-    yield Product(out, (left, right), dtype, as_they_lie=True)
+    yield Product(out, (left, right), dtype, as_they_lie=True, by_dot=True)
     yield Reshape(step.out, (out,), dtype)
 
 

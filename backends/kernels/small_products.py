@@ -10,7 +10,7 @@ import numpy as np
 from scanopt.backends.kernels.ir import ONE, Declare, Do, Expr, If, Let, Lit, Load, Set, Store, Var
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Product
-from scanopt.backends.kernels.orders import FusedSum, OneProduct, Order, SumOfTwo, orders_of
+from scanopt.backends.kernels.orders import FusedSum, OneProduct, Order, SumOfTwo, UnlessZero, orders_of
 from scanopt.backends.kernels.recipe import Given
 from scanopt.backends.kernels.stages import is_few
 from scanopt.backends.kernels.values import Array, Scalar
@@ -34,9 +34,12 @@ def known_sums(node: Product, w: Lowering) -> Sums | None:
     fits = w.tiles and not node.as_they_lie and node.dtype in ("float32", "float64")
     if dims is None or not fits or any(w.dtype(x) != node.dtype for x in node.args):
         return None
-    _, k, n = dims
+    m, k, n = dims
     item = np.dtype(node.dtype).itemsize
-    return orders_of(node.dtype, dims, (k * item, item), (n * item, item))
+    found = orders_of(node.dtype, dims, (k * item, item), (n * item, item))
+    if found is None or not node.by_dot or k > 1 or 1 not in (m, n):
+        return found
+    return (OneProduct(0),) if m == n else tuple(UnlessZero(order, left=m == 1) for order in found)
 
 
 def _dims(node: Product, w: Lowering) -> tuple[int, int, int] | None:
@@ -114,4 +117,8 @@ def _sum(order: Order, x: Sequence[Expr], y: Sequence[Expr], dtype: str) -> Expr
             return Do("fma", (x[i], y[i], _sum(rest, x, y, dtype)), dtype, dtype)
         case SumOfTwo(left=a, right=b):
             return Do("add", (_sum(a, x, y, dtype), _sum(b, x, y, dtype)), dtype, dtype)
+        case UnlessZero(sum=rest, left=left):
+            zero = Lit(0.0, dtype)
+            is_zero = Do("equal", (x[0] if left else y[0], zero), "bool", dtype)
+            return Do("where", (is_zero, zero, _sum(rest, x, y, dtype)), dtype, dtype)
     return Lit(0.0, dtype)
