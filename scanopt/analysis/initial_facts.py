@@ -308,7 +308,23 @@ def _shaped_as_arguments(g: Encoded, lengths: Lengths) -> Iterator[Given]:
     for i, f in g.forms():
         if f.operator is not None and f.operator.name in _SHAPED:
             axes = lengths().axes
-            yield from (("shaped_as", (i, a)) for a in dict.fromkeys(f.args) if axes[a] == axes[i])
+            alike = [a for a in dict.fromkeys(f.args) if axes[a] == axes[i]]
+            yield from (("shaped_as", (i, a)) for a in alike if not _requires(g, [b for b in f.args if b != a]))
+
+
+def _requires(g: Encoded, terms: Iterable[int]) -> bool:
+    """Whether these are computed from what a program requires of its inputs, which is to be looked at in any case."""
+    seen: set[int] = set()
+    todo = [*terms]
+    while todo:
+        i = todo.pop()
+        if i not in seen:
+            seen.add(i)
+            (f,) = g.classes[i]
+            if f.operator is not None and f.operator.name in ("assert_true", "require"):
+                return True
+            todo += f.args
+    return False
 
 
 def _misfits(g: Encoded, known: KnownLengths) -> set[int]:
