@@ -101,9 +101,9 @@ class GivenFacts:
         yield from facts_of_parts(self._g, ops)
         yield from facts_of_whole_arrays(ops)
         yield from conversions(ops)
-        some, those = with_elements(ops), with_elements(new)
+        some, those, just_come = with_elements(ops), with_elements(new), {*new}
         for op in ops:
-            yield from _cancelling(op, some if op in new else those, self._dtypes)
+            yield from _cancelling(op, some if op in just_come else those, self._dtypes)
         for i, f in self._g.forms():
             if f.kind == "const":
                 yield from constant_facts(i, self._g.consts[f.key], those, self._dtypes)

@@ -10,13 +10,13 @@ from itertools import product
 from typing import Any
 
 from scanopt.array.op import Op
+from scanopt.array.operators.indexing import FULL
 
 __all__ = ["facts_of_whole_arrays"]
 
 Entry = Any  # of an index: a slice is ("slice", start, stop, step)
 Row = tuple[str, tuple[Any, ...]]
 
-_ALL = ("slice", None, None, None)
 _EVERY = tuple(("slice", start, None, step) for start in (None, 0) for step in (None, 1))
 
 _REDUCING = {
@@ -77,7 +77,7 @@ def _is_slice(entry: Entry) -> bool:
 def _slice_of_axis(op: Op) -> tuple[Op, int, Entry] | None:
     """The axis of which an operator takes a slice by fixed bounds, and all of the others; and that slice."""
     index = op.options["index"] if op.name == "getitem" else ()
-    some = [(axis, entry) for axis, entry in enumerate(index) if entry != _ALL]
+    some = [(axis, entry) for axis, entry in enumerate(index) if entry != FULL]
     if len(some) != 1 or not _is_slice(some[0][1]):
         return None
     bounds = [b for b in some[0][1][1:] if b is not None]

@@ -10,6 +10,7 @@ from scanopt.analysis.conversions import conversions
 from scanopt.analysis.indexing import arrangements, computed_parts, entries_taken, in_two, of_two, parts, whole_rows
 from scanopt.analysis.whole_arrays import facts_of_whole_arrays
 from scanopt.array.op import Op
+from scanopt.array.operators.indexing import FULL
 from scanopt.calculus.terms import Int, Term
 from scanopt.lab.proving.arrays import SymbolicArray
 from scanopt.lab.proving.choices import NoProgramError
@@ -38,16 +39,15 @@ _SHAPING = (
 
 _IN_TWO = [
     Op.make("getitem", index=(*before, ("slice", *bounds, None)))
-    for before in ((), (("slice", None, None, None),)) for bounds in ((None, 1), (1, None), (None, -2), (-2, None))
+    for before in ((), (FULL,)) for bounds in ((None, 1), (1, None), (None, -2), (-2, None))
 ]  # fmt: skip
 _SET = [
     Op.make("setitem", index=(*before, entry), mode=mode)
-    for before in ((), (("slice", None, None, None),)) for mode in ("set", "inc")
-    for entry in (("slice", None, None, None), ("slice", 1, None, None), ("slice", None, None, -1))
+    for before in ((), (FULL,)) for mode in ("set", "inc")
+    for entry in (FULL, ("slice", 1, None, None), ("slice", None, None, -1))
 ]  # fmt: skip
 _REDUCING = [Op.make(name, axis=(k,), keepdims=False) for name in ("max", "sum", "mean") for k in (0, 1)]
 
-_ALL = ("slice", None, None, None)
 _MOST = 80
 """So many of them at most are looked at."""
 
@@ -56,11 +56,11 @@ _MOST = 80
 def _given(fact: str) -> tuple[tuple[Any, ...], ...]:
     """What a program with these operators is told by a fact."""
     rows = [Op.make("getitem", index=(i,)) for i in _ROWS]
-    every = [Op.make("getitem", index=(i,)) for i in (_ALL, ("slice", 0, None, 1))]
+    every = [Op.make("getitem", index=(i,)) for i in (FULL, ("slice", 0, None, 1))]
     several = [
         Op.make("getitem", index=i)
         for i in product(
-            (-1, "in", _ALL, ("slice", "in", None, None)), (0, ("slice", 1, None, None), ("slice", None, "in", None))
+            (-1, "in", FULL, ("slice", "in", None, None)), (0, ("slice", 1, None, None), ("slice", None, "in", None))
         )
     ]
     taking = [
@@ -80,7 +80,7 @@ def _given(fact: str) -> tuple[tuple[Any, ...], ...]:
         *conversions(_SHAPING),
         *facts_of_whole_arrays([*_IN_TWO, *_REDUCING, *_ARRANGING, *_SET]),
         *(("linear", (op,)) for op in _REDUCING if op.name == "sum"),
-        *entries_taken([*rows, *(Op.make("getitem", index=(_ALL, i)) for i in (0, 1, -1))]),
+        *entries_taken([*rows, *(Op.make("getitem", index=(FULL, i)) for i in (0, 1, -1))]),
     ]
     of_fact = [args for name, args in found if name == fact]
     return tuple(of_fact[:: 1 + len(of_fact) // _MOST])
