@@ -3,8 +3,9 @@
     python benchmarks/soundness_device.py 0 2000            the kernels' text as C++, its threads as fibers
     python benchmarks/soundness_device.py 0 2000 --nvrtc    and compiled by NVRTC for all architectures
 
-Every program runs twice: each lane or row by a thread or block, and by all blocks together where that can be.  Prints
-how many programs had kernels, how many kernels there were, and each program that differs.
+Every program runs three times: each lane or row by a thread or block, several rows by a block, and by all blocks
+together, where that can be.  Prints how many programs had kernels, how many kernels there were, and each program that
+differs.
 """
 
 from __future__ import annotations
@@ -13,14 +14,20 @@ import argparse
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+WAYS: dict[str, Callable[[Any], int]] = {
+    "blocks": lambda plan: -plan.blocks,
+    "rows": lambda plan: -plan.variant.rows,
+    "all blocks": lambda plan: not plan.variant.grid,
+}
+"""What is predicted of a plan, so that each way comes first once."""
 LOOPS, PLANS = (f"scanopt.backends.kernels.device_{x}" for x in ("loops", "plans"))
 
 
@@ -29,38 +36,45 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("first", type=int)
     parser.add_argument("last", type=int)
+    parser.add_argument("--networks", action="store_true", help="random recurrent networks of a batch")
     parser.add_argument("--nvrtc", action="store_true", help="compile each kernel for all architectures, too")
     parser.add_argument("--jobs", type=int, default=2)
     asked = parser.parse_args(arguments)
     total = Counter[str]()
     with ProcessPoolExecutor(asked.jobs) as pool:
-        for found in pool.map(partial(run, nvrtc=asked.nvrtc), range(asked.first, asked.last), chunksize=10):
+        for found in pool.map(
+            partial(run, nvrtc=asked.nvrtc, networks=asked.networks), range(asked.first, asked.last), chunksize=10
+        ):
             total.update(found)
     for what, count in sorted(total.items()):
         print(f"{count:8,}  {what}")
     return int(any(what.startswith("seed") for what in total))
 
 
-def run(seed: int, nvrtc: bool) -> dict[str, int]:
-    """What the program of a seed came to, by blocks and by a grid."""
+def run(seed: int, nvrtc: bool, networks: bool) -> dict[str, int]:
+    """What the program of a seed came to, in each way."""
     import numpy as np
+    from random_networks import network
     from random_programs import build, generate
 
     import scanopt
 
-    if not generate(seed, pure=True).smooth:
+    if networks:
+        inputs, outputs, given = network(seed)
+        values = dict(zip(inputs, given, strict=True))
+    elif not generate(seed, pure=True).smooth:
         return {"programs left out: rounding decides what they come to": 1}
     try:
-        values, outputs = build(generate(seed, pure=True))
+        if not networks:
+            values, outputs = build(generate(seed, pure=True))
         expected = scanopt.interpret(outputs, values)
     except (IndexError, ValueError):
         return {"programs left out: they are refused, or raise": 1}
     f = scanopt.function(list(values), outputs, backend="numpy", fp="exact", on_unused_input="ignore")
     found = Counter({"programs compared": 1})
-    for together in (False, True):
-        way = "all blocks" if together else "blocks"
+    for way in WAYS:
         try:
-            made = list(_kernels(f, [np.asarray(v) for v in values.values()], expected, together, nvrtc))
+            made = list(_kernels(f, [np.asarray(v) for v in values.values()], expected, way, nvrtc))
         except AssertionError as wrong:
             made = []
             found[f"seed {seed} by {way}: {' '.join(str(wrong).split())[:200]}"] = 1
@@ -69,16 +83,16 @@ def run(seed: int, nvrtc: bool) -> dict[str, int]:
     return dict(found)
 
 
-def _kernels(f: object, values: list[object], expected: list[object], together: bool, nvrtc: bool) -> Iterator[str]:
+def _kernels(f: object, values: list[object], expected: list[object], way: str, nvrtc: bool) -> Iterator[str]:
     """The texts of the kernels that ran, once results and texts were looked at."""
     from cuda_shim import Shim
     from nvrtc import ARCHITECTURES, compiled
     from test_cuda import assert_close, kernels, on_shim
 
-    grids_first = mock.patch(f"{LOOPS}.kernel_step_seconds", lambda plan: not plan.variant.grid)
+    first = mock.patch(f"{LOOPS}.kernel_step_seconds", WAYS[way])
     with tempfile.TemporaryDirectory() as folder, mock.patch(f"{PLANS}.fewest_steps", return_value=0.0):
-        shim = Shim(Path(folder), threads=32, together=together)
-        with grids_first if together else nullcontext():
+        shim = Shim(Path(folder), threads=32, together=way == "all blocks", multiprocessors=1 if way == "rows" else 3)
+        with first:
             program, loops = on_shim(f, shim)
             for a, b in zip(program(values), expected, strict=True):
                 assert_close(a, b)

@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from scanopt.backends.kernels.device_plans import STATIC, DeviceLimits
-from scanopt.backends.kernels.print_grid import HELD
+from scanopt.backends.kernels.device_plans import DeviceLimits
+from scanopt.backends.kernels.print_grid import PARTS
+from scanopt.backends.kernels.shared_memory import FOLDING, HELD
 
 __all__ = ["Shim"]
 
@@ -104,7 +105,7 @@ extern "C" int run(long long *a, unsigned blocks, unsigned threads, int back, in
     return wrong;
 }
 """
-SHARED = 1 << 15
+SHARED = 1 << 16
 TOGETHER = 64
 """So many blocks run at the same time where they wait for one another."""
 
@@ -128,7 +129,8 @@ class Shim:
     """Runs CUDA texts on NumPy arrays, each twice: threads forward and backward, which must give the same bits.
 
     launches: blocks and threads of all launches; texts: of all functions.  together: whether blocks may run together;
-    shared: bytes of shared memory that they may ask for.
+    shared: bytes of shared memory that they may ask for.  multiprocessors: few, so that blocks have more than one part
+    of the work.
     """
 
     folder: Path
@@ -136,18 +138,21 @@ class Shim:
     threads: int = 0
     together: bool = False
     shared: int = 1 << 13
+    multiprocessors: int = 3
     launches: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     texts: list[str] = field(default_factory=list[str])
 
     @property
     def limits(self) -> DeviceLimits:
-        """Few, so that blocks have more than one part of the work."""
-        return DeviceLimits(3, STATIC + self.shared, self.together)
+        """As a device tells them."""
+        taken = FOLDING + (PARTS if self.together else 0)
+        return DeviceLimits(self.multiprocessors, taken + self.shared, self.together, self.threads or 512)
 
     def load(self, text: str, exact: bool, together: bool = False) -> Function:
         """The function of a text."""
         self.texts.append(text)
         assert together == ("grid_barrier" in text)
+        fibers = "BARRIER;" in text.split("__global__")[1] or HELD in text
         text = text.replace(HELD, f"static thread_local char held[{SHARED}];")
         name = sha256(text.encode()).hexdigest()[:24]
         path, source = self.folder / f"{name}.so", self.folder / f"{name}.cpp"
@@ -162,13 +167,12 @@ class Shim:
             flags = ["-O0", "-ffp-contract=off", "-w", "-shared", "-fPIC", "-pthread", "-x", "c++"]
             subprocess.run(["g++", *flags, str(source), "-o", str(path)], check=True, capture_output=True)
         at_once = TOGETHER if "atomicAdd" in text else 1
-        fibers = "__launch_bounds__" not in text or at_once > 1
-        run, fixed = ctypes.CDLL(str(path)).run, not fibers or "#define THREADS" in text
+        run, fixed = ctypes.CDLL(str(path)).run, not fibers or at_once > 1 or "#define ROWS" in text
         return Function(run, ["*" in k for k in kinds], fibers, at_once, fixed)
 
     def launch(self, function: Function, blocks: int, threads: int, args: Sequence[Any], shared: int = 0) -> None:
         """Run it; threads: no more than `self.threads` where that is set, and the text leaves it open."""
-        assert shared <= self.shared <= SHARED
+        assert shared <= self.limits.shared <= SHARED
         if not function.fixed and self.threads:
             threads = min(threads, self.threads)
         self.launches.append((blocks, threads))

@@ -40,13 +40,17 @@ INLINE void folded(const char *x, char *y, int64 n, int64 s) {
     for (int64 i = 0; i < n; i++) sum = F::of(sum, *(const T *)(x + i * s));
     *(T *)y = sum;
 }
+INLINE void *folding() {
+    __shared__ float64 part[512];
+    return part;
+}
 template <class T, class F>
-INLINE void folded_by_all(const char *x, char *y, int64 n, int64 s) {
-    __shared__ T part[512];
-    int64 k = threadIdx.x, m = n < (int64)blockDim.x ? n : (int64)blockDim.x;
+INLINE void folded_by_all(const char *x, char *y, int64 n, int64 s, int64 k, int64 by, int64 row) {
+    T *part = (T *)folding() + row * by;
+    int64 m = n < by ? n : by;
     if (k < m) {
         T sum = *(const T *)(x + k * s);
-        for (int64 i = k + blockDim.x; i < n; i += blockDim.x) sum = F::of(sum, *(const T *)(x + i * s));
+        for (int64 i = k + by; i < n; i += by) sum = F::of(sum, *(const T *)(x + i * s));
         part[k] = sum;
     }
     BARRIER;

@@ -81,13 +81,13 @@ def kernel_step_seconds(plan: DevicePlan) -> float:
     if plan.variant.lanes.numbers:
         return max(count * THREAD, values / BANDWIDTH, plan.total * count / FLOPS)
     if plan.variant.grid:
-        places, _ = plan.held
-        speed = SHARED_BYTES if places and min(places) >= 0 else BLOCK_BYTES
+        speed = SHARED_BYTES if min(plan.holding.places, default=-1) >= 0 else BLOCK_BYTES
         shared = flops / BLOCK_FLOPS + factors / speed + values / BLOCK_BYTES
         return plan.variant.barriers * GRID_BARRIER + count * OPERATOR + shared / plan.blocks
     waves = -(-plan.blocks // BLOCKS)
     one = plan.variant.barriers * BARRIER + count * OPERATOR + flops / plan.blocks / BLOCK_FLOPS
-    return waves * (one + (factors + values / plan.blocks) / BLOCK_BYTES)
+    factors /= SHARED_BYTES if min(plan.holding.places, default=-1) >= 0 else BLOCK_BYTES
+    return waves * (one + factors + values / plan.blocks / (SHARED_BYTES if plan.holding.own >= 0 else BLOCK_BYTES))
 
 
 def beats_graphs(plan: DevicePlan, n: int) -> bool:

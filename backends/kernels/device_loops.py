@@ -31,8 +31,8 @@ __all__ = ["DeviceChoice", "DeviceLoop", "LoopWays"]
 Array = Any
 FEWEST = 2
 """A loop of so many steps is worth a launch."""
-VARIANTS = 8
-"""So many patterns of lengths have a kernel."""
+VARIANTS = 12
+"""So many patterns of lengths, and ways to run them, have a kernel."""
 
 
 @dataclass
@@ -119,20 +119,29 @@ class DeviceLoop:
         lengths = lengths_of(body, pattern, found)
         limits = self.launcher.limits
         plans: list[DevicePlan] = []
-        for grid in (False, True) if limits.together else (False,):
-            if any(p.variant.lanes.numbers for p in plans):
-                break  # nothing is better than a thread for each lane
-            key = pattern, grid
+
+        def add(grid: bool, rows: int) -> DevicePlan | None:
+            key = pattern, grid, rows
             if key not in self.variants and len(self.variants) < VARIANTS:
-                self.variants[key] = self._variant(lengths, grid)
+                self.variants[key] = self._variant(lengths, grid, rows)
             variant = self.variants.get(key)
-            if isinstance(variant, DeviceVariant) and lengths.hold(found):
-                plans.append(DevicePlan(body, variant, found, limits))
+            if not isinstance(variant, DeviceVariant) or not lengths.hold(found):
+                return None
+            plan = DevicePlan(body, variant, found, limits)
+            plans.extend([plan] if plan.holding.fits else [])
+            return plan
+
+        one = add(False, 1)
+        rows = one.rows_worth_sharing if one else 1
+        if rows > 1:
+            add(False, rows)
+        if limits.together and not (one and one.variant.lanes.numbers):  # nothing is better than a thread for each lane
+            add(True, 1)
         return sorted(plans, key=kernel_step_seconds)
 
-    def _variant(self, lengths: Any, grid: bool) -> DeviceVariant | str:
+    def _variant(self, lengths: Any, grid: bool, rows: int) -> DeviceVariant | str:
         try:
-            return DeviceVariant.of(self.body, lengths, grid)
+            return DeviceVariant.of(self.body, lengths, grid, rows)
         except NoForm as reason:
             return str(reason)
 

@@ -17,8 +17,10 @@ from scanopt.backends.kernels.lanes import Lanes, lanes_of, no_lanes
 from scanopt.backends.kernels.lower import lowered
 from scanopt.backends.kernels.nodes import NoForm
 from scanopt.backends.kernels.print_cuda import THREADS, cuda_text
-from scanopt.backends.kernels.print_grid import COLUMNS, GRID_THREADS, HeldFactor, grid_text
+from scanopt.backends.kernels.print_grid import COLUMNS, GRID_THREADS, PARTS, grid_text
+from scanopt.backends.kernels.print_rows import MOST_ROWS, MOST_THREADS, rows_run_alike, rows_text
 from scanopt.backends.kernels.recipe import ALIGNED, Given, Number, Recipe, evaluated, scratch_offsets
+from scanopt.backends.kernels.shared_memory import FOLDING, HeldFactor, Holding, Staged, declared
 from scanopt.backends.kernels.sizes import Lengths
 
 __all__ = ["DeviceLimits", "DevicePlan", "DeviceVariant", "Launcher"]
@@ -27,9 +29,6 @@ Array = Any
 Shape = tuple[int, ...]
 MOST_NUMBERS = 400
 """A kernel is given 4 kB at most."""
-MOST_THREADS = 512
-STATIC = 34 << 10
-"""Bytes of shared memory that the text of a grid declares itself, at most."""
 MOST_ROOM = 1 << 30
 """Bytes of rows that a loop that may end early is given room for."""
 
@@ -38,12 +37,13 @@ MOST_ROOM = 1 << 30
 class DeviceLimits:
     """The limits of a device: multiprocessors, and bytes of shared memory that a block may use.
 
-    together: whether all blocks of a launch can be made to run at the same time.
+    together: whether all blocks of a launch can be made to run at the same time.  threads: of a block, at most.
     """
 
     multiprocessors: int
     shared: int
     together: bool
+    threads: int = MOST_THREADS
 
 
 class Launcher(Protocol):
@@ -72,8 +72,8 @@ class Launcher(Protocol):
 class DeviceVariant:
     """A kernel for one pattern of lengths.  checked: it may end early, so its status has to be looked at.
 
-    grid: all blocks run each step together; held: factors that they may hold in shared memory; cells: bytes for
-    numbers that all of them read.
+    grid: all blocks run each step together; rows: so many lanes are run by a block.  held: factors that may lie in
+    shared memory; staged: vectors that have to; cells: bytes for numbers that all blocks read.
     """
 
     lanes: Lanes
@@ -81,30 +81,46 @@ class DeviceVariant:
     text: str
     checked: bool
     grid: bool = False
+    rows: int = 1
     held: tuple[HeldFactor, ...] = ()
+    staged: tuple[Staged, ...] = ()
     cells: int = 0
     function: Any = None
 
     @staticmethod
-    def of(body: Body, lengths: Lengths, grid: bool = False) -> DeviceVariant:
+    def of(body: Body, lengths: Lengths, grid: bool = False, rows: int = 1) -> DeviceVariant:
         """The kernel of a loop, by lanes or by a grid of blocks that share each step.  Raises NoForm."""
         lanes = no_lanes(body, lengths) if grid else lanes_of(body, lengths)
         recipe = lowered(lanes.body, lanes.lengths, device=True)
         held: tuple[HeldFactor, ...] = ()
+        staged: tuple[Staged, ...] = ()
         cells = 0
         if grid:
             text, held, cells = grid_text(recipe)
+        elif lanes.numbers:
+            text = cuda_text(recipe, len(lanes.axes))
         else:
-            text = cuda_text(recipe, len(lanes.axes), lanes.numbers)
+            fixed = {f"g{i}" for i, g in enumerate(recipe.given) if g.kind == "array" and _alike(lanes, g.name)}
+            text, held, staged = rows_text(recipe, len(lanes.axes), fixed, rows)
         if len(recipe.kernel.numbers) + len(recipe.given) * (2 + len(lanes.axes)) > MOST_NUMBERS:
             raise NoForm("it has too many arrays for one kernel")
         checked = body.loop.until is not None or any(isinstance(x, Fail) for x in _walk(recipe.kernel.body))
-        return DeviceVariant(lanes, recipe, text, checked, grid, held, cells)
+        return DeviceVariant(lanes, recipe, text, checked, grid, rows, held, staged, cells)
+
+    @property
+    def may_share(self) -> bool:
+        """Whether a block may run several lanes, and multiplies them by the same factors."""
+        return not self.grid and bool(self.lanes.axes and self.held) and rows_run_alike(self.recipe.kernel)
 
     @property
     def barriers(self) -> int:
         """About how many barriers each step has."""
         return self.text.rsplit("while (", 1)[-1].count("BARRIER;") if not self.lanes.numbers else 0
+
+
+def _alike(lanes: Lanes, name: str) -> bool:
+    """Whether an array is the same for all lanes."""
+    return all(axis is None for axis in lanes.of.get(name, ()))
 
 
 def _walk(body: Sequence[Stmt]) -> Iterator[Stmt]:
@@ -125,6 +141,7 @@ class DevicePlan:
     shapes: Mapping[str, Shape]
     limits: DeviceLimits
     places: Mapping[str, int] = field(init=False)
+    holding: Holding = field(init=False)
 
     def __post_init__(self) -> None:
         self.places = {name: i for i, name in enumerate(self.body.outer)}
@@ -138,16 +155,34 @@ class DevicePlan:
         loop = self.body.loop
         self.time = {r.source for r in loop.reads} | {s.init for s in loop.states}
         if lanes.numbers:
-            self.threads, self.blocks = THREADS, -(-self.total // THREADS)
+            self.threads, self.blocks, self.holding = THREADS, -(-self.total // THREADS), Holding()
         elif self.variant.grid:
-            widest = max(prod(shape) for name, shape in self.shapes.items() if name not in self.body.outer)
-            columns = [-(-evaluated(h.columns, known) // COLUMNS) for h in self.variant.held]
-            self.threads = GRID_THREADS
-            self.blocks = min(self.limits.multiprocessors, max(-(-widest // GRID_THREADS), *columns, 1))
+            self._share_grid()
         else:
-            widest = max(prod(self._left(name)) for name in self.shapes)
-            self.threads = min(MOST_THREADS, max(32, -(-widest // 32) * 32))
-            self.blocks = self.total
+            self._share_rows()
+
+    def _share_grid(self) -> None:
+        """All blocks share the elements of a step, and the columns of its products."""
+        widest = max(prod(shape) for name, shape in self.shapes.items() if name not in self.body.outer)
+        columns = [-(-evaluated(h.columns, self.sizes) // COLUMNS) for h in self.variant.held]
+        self.threads = GRID_THREADS
+        self.blocks = min(self.limits.multiprocessors, max(-(-widest // GRID_THREADS), *columns, 1))
+        groups = (-(-n // self.blocks) for n in columns)
+        sizes = (
+            g * COLUMNS * evaluated(h.rows, self.sizes) * h.item for g, h in zip(groups, self.variant.held, strict=True)
+        )
+        self.holding = Holding.of(self.limits.shared - PARTS - FOLDING, 0, tuple(sizes))
+
+    def _share_rows(self) -> None:
+        """The threads of a block share its rows: a row has the `per`-th part of them."""
+        rows, of = self.variant.rows, min(32, self.limits.threads // self.variant.rows)
+        widest = max(prod(self._left(name)) for name in self.shapes)
+        self.per = min(self.limits.threads // rows, -(-widest // (rows * of)) * of or of)
+        self.threads, self.blocks = rows * self.per, -(-self.total // rows)
+        stage = rows * max((evaluated(v.length, self.sizes) * v.item for v in self.variant.staged), default=0)
+        factors = (evaluated(h.rows, self.sizes) * evaluated(h.columns, self.sizes) * h.item for h in self.variant.held)
+        free = self.limits.shared - FOLDING - declared(self.variant.text)
+        self.holding = Holding.of(free, stage, tuple(factors), rows * self.size or -1)
 
     def _left(self, name: str) -> list[int]:
         """The axes of a name that are not lanes."""
@@ -171,12 +206,12 @@ class DevicePlan:
             given.append(x)
             steps += [*by_lane, *([row] if self.variant.lanes.numbers else [])]
         status = xp.zeros(3, "int64") if self.variant.checked or self.variant.grid else xp.empty(3, "int64")
-        scratch = xp.empty(self.size * self.total + self.variant.cells + ALIGNED, "uint8")
+        room = 0 if self.holding.own >= 0 else self.size * self.total
+        scratch = xp.empty(room + self.variant.cells + ALIGNED, "uint8")
         numbers = [self._number(x, n, rows) for x in recipe.numbers]
-        places, shared = self.held
-        own = [*self.counts, *steps, *places, *([] if self.variant.lanes.numbers else [self.size])]
+        own = [*self.counts, *steps, *self._where()]
         args = (*given, scratch, status, *(np.int64(x) for x in (*numbers, *own)))
-        launcher.launch(self.variant.function, self.blocks, self.threads, args, shared)
+        launcher.launch(self.variant.function, self.blocks, self.threads, args, self.holding.taken)
         taken = n
         if self.variant.checked:
             code, taken = (int(x) for x in status[:2].tolist())
@@ -189,17 +224,22 @@ class DevicePlan:
         """From how many steps on it is expected to take less time than array steps."""
         return fewest_steps(self)
 
-    @cached_property
-    def held(self) -> tuple[list[int], int]:
-        """Where factors are held in shared memory, -1 if there is no room, and their bytes."""
-        free, places, taken = self.limits.shared - STATIC, list[int](), 0
-        for h in self.variant.held:
-            groups = -(-evaluated(h.columns, self.sizes) // COLUMNS)
-            size = -(-groups // self.blocks) * COLUMNS * evaluated(h.rows, self.sizes) * h.item
-            fits = taken + size <= free
-            places.append(taken if fits else -1)
-            taken += size if fits else 0
-        return places, taken
+    @property
+    def rows_worth_sharing(self) -> int:
+        """So many lanes may be run by a block, and there are still blocks for all multiprocessors."""
+        rows = 1
+        while self.variant.may_share and rows < MOST_ROWS and self.total > rows * self.limits.multiprocessors:
+            rows *= 2
+        return rows
+
+    def _where(self) -> list[int]:
+        """The numbers that say what lies where in shared memory, and how large scratch memory is."""
+        if self.variant.lanes.numbers:
+            return []
+        found = [*self.holding.places]
+        if not self.variant.grid:
+            found += [self.holding.stage, self.holding.own]
+        return [*found, self.size, *([] if self.variant.grid else [self.per])]
 
     def _rows(self, rows: int | str | None, n: int, arrays: Sequence[Array]) -> int:
         """How many rows of n steps are kept."""

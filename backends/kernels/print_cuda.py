@@ -1,4 +1,4 @@
-"""A kernel as CUDA text, for one lane: by a thread of its own, or by all threads of a block."""
+"""A kernel as CUDA text, for one lane: by a thread of its own, or by threads that share its statements."""
 
 from __future__ import annotations
 
@@ -29,34 +29,45 @@ from scanopt.backends.kernels.nodes import NoForm
 from scanopt.backends.kernels.print_c import NAME, Printer, bare
 from scanopt.backends.kernels.recipe import Recipe
 
-__all__ = ["THREADS", "Block", "CudaPrinter", "assembled", "cuda_text", "parameters", "signature"]
+__all__ = [
+    "THREADS",
+    "Block",
+    "CudaPrinter",
+    "assembled",
+    "cuda_text",
+    "parameters",
+    "places_of_lane",
+    "product_of",
+    "signature",
+    "start_of_lane",
+]
 
 THREADS = 128
 """Threads of a block where each has a lane of its own."""
 
 
-def parameters(recipe: Recipe, lanes: int, numbers: bool) -> list[str]:
+def parameters(recipe: Recipe, lanes: int, rows: bool = False) -> list[str]:
     """The names of the numbers that the kernel is given beside its own.
 
-    For each lane axis its length; for each array the step from one lane to the next, and between its rows.
+    For each lane axis its length; for each array the step from one lane to the next, and with `rows` between its rows.
     """
     found = [f"L{j}" for j in range(lanes)]
     for i, g in enumerate(recipe.given):
         if g.kind != "scratch":
-            found += [f"o{i}_{j}" for j in range(lanes)] + ([f"r{i}"] if numbers else [])
-    return [*found, *([] if numbers else ["room"])]
+            found += [f"o{i}_{j}" for j in range(lanes)] + [f"r{i}"] * rows
+    return found
 
 
-def cuda_text(recipe: Recipe, lanes: int, numbers: bool) -> str:
-    """The text of a kernel NAME(arrays, scratch memory, status, numbers).
+def cuda_text(recipe: Recipe, lanes: int) -> str:
+    """The text of a kernel NAME(arrays, scratch memory, status, numbers) for numbers: each lane is a thread.
 
-    lanes: the number of lane axes.  numbers: all values are numbers, and each lane is a thread; else it is a block.
-    status: two numbers, a negative one where array steps have to run, and the number of steps taken.
+    lanes: the number of lane axes.  status: two numbers, a negative one where array steps have to run, and the number
+    of steps taken.
     """
-    w = _Threads(recipe) if numbers else Block(recipe)
-    head = signature(recipe, [*recipe.kernel.numbers, *parameters(recipe, lanes, numbers)])
-    body = [*_start(recipe, lanes, numbers), *w.body_of(recipe.kernel)]
-    return assembled(recipe, w, f"__launch_bounds__({THREADS}) " if numbers else "", head, body)
+    w = _Threads(recipe)
+    head = signature(recipe, [*recipe.kernel.numbers, *parameters(recipe, lanes, True)])
+    body = [*_start(recipe, lanes), *w.body_of(recipe.kernel)]
+    return assembled(recipe, w, f"__launch_bounds__({THREADS}) ", head, body)
 
 
 def signature(recipe: Recipe, numbers: Sequence[str]) -> str:
@@ -80,31 +91,44 @@ def assembled(recipe: Recipe, w: CudaPrinter, limit: str, head: str, body: Seque
     return f"{HEAD}{more}{text}\n}}\n"
 
 
-def _start(recipe: Recipe, lanes: int, numbers: bool) -> Iterator[str]:
+def _start(recipe: Recipe, lanes: int) -> Iterator[str]:
     """Which lane this is, and where its arrays start."""
-    total = " * ".join(f"L{j}" for j in range(lanes)) or "1"
-    yield f"    const int64 lanes = {total};"
-    yield "    const int64 lane = (int64)blockIdx.x" + (" * blockDim.x + threadIdx.x;" if numbers else ";")
+    yield f"    const int64 lanes = {product_of(lanes)};"
+    yield "    const int64 lane = (int64)blockIdx.x * blockDim.x + threadIdx.x;"
     yield "    if (lane >= lanes) return;"
+    yield from places_of_lane(lanes)
+    for i, (g, p) in enumerate(zip(recipe.given, recipe.kernel.params, strict=True)):
+        t = TYPES[g.dtype]
+        if g.kind == "scratch":
+            yield f"    {t} *const {p.name} = ({t} *)(scratch + {p.offset} * lanes) + lane; const int64 r{i} = lanes;"
+        else:
+            yield f"    {t} *const {p.name} = {start_of_lane(i, lanes)};"
+
+
+def product_of(lanes: int) -> str:
+    """The number of all lanes."""
+    return " * ".join(f"L{j}" for j in range(lanes)) or "1"
+
+
+def places_of_lane(lanes: int) -> Iterator[str]:
+    """Where a lane is along each lane axis."""
     rest = "lane"
     for j in reversed(range(lanes)):
         yield f"    const int64 l{j} = {rest}{f' % L{j}' if j else ''};"
         rest = f"({rest} / L{j})"
-    for i, (g, p) in enumerate(zip(recipe.given, recipe.kernel.params, strict=True)):
-        t = TYPES[g.dtype]
-        if g.kind == "scratch" and numbers:
-            yield f"    {t} *const {p.name} = ({t} *)(scratch + {p.offset} * lanes) + lane; const int64 r{i} = lanes;"
-        elif g.kind == "scratch":
-            yield f"    {t} *const {p.name} = ({t} *)(scratch + lane * room + {p.offset});"
-        else:
-            place = "".join(f" + l{j} * o{i}_{j}" for j in range(lanes))
-            yield f"    {t} *const {p.name} = q{i}{place};"
+
+
+def start_of_lane(i: int, lanes: int) -> str:
+    """Where the i-th array starts for a lane."""
+    return f"q{i}{''.join(f' + l{j} * o{i}_{j}' for j in range(lanes))}"
 
 
 class CudaPrinter(Printer):
     """What both ways of printing have in common."""
 
     one_by_one = ""
+    row = "0"
+    """Text for the place of a lane among those of its block."""
 
     def __init__(self, recipe: Recipe) -> None:
         super().__init__()
@@ -129,8 +153,9 @@ class CudaPrinter(Printer):
             _, m, k, n, _, _, _, ar, ac, br, bc, cr, cc = e
             return f"products<{t}>({', '.join([*a, m, k, n, ar, ac, br, bc, cr, cc, at, by])});"
         if x.arrays[0] == x.arrays[-1] and x.strides[0] == ZERO:
-            call = "folded_by_all" if by != "1" else "folded"
-            return f"{call}<{t}, F{x.slot}>({a[1]}, {a[0]}, {e[0]}, {e[2]});"
+            if by == "1":
+                return f"folded<{t}, F{x.slot}>({a[1]}, {a[0]}, {e[0]}, {e[2]});"
+            return f"folded_by_all<{t}, F{x.slot}>({a[1]}, {a[0]}, {e[0]}, {e[2]}, {at}, {by}, {self.row});"
         if len(a) == 2:
             return f"each<{t}, F{x.slot}>({', '.join([*a, *e, at, by])});"
         if len(a) == 3:
@@ -187,7 +212,7 @@ class _Threads(CudaPrinter):
 
 
 class Block(CudaPrinter):
-    """Each lane is a block, all of whose threads run all statements; what writes memory is shared out among them.
+    """Threads that run all statements of a lane; what writes memory is shared out among them.
 
     They wait for one another where `barriers.py` says that they have to.
     me, threads: texts for the number of a thread, and how many there are.

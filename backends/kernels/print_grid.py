@@ -8,22 +8,23 @@ columns that it multiplies by.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from scanopt.backends.kernels.barriers import Access
 from scanopt.backends.kernels.c_operations import TYPES
-from scanopt.backends.kernels.ir import ZERO, Declare, Expr, Inner, Kernel, Stmt
+from scanopt.backends.kernels.ir import ZERO, Declare, Inner, Kernel, Stmt
 from scanopt.backends.kernels.print_cuda import Block, assembled, signature
 from scanopt.backends.kernels.recipe import Recipe
+from scanopt.backends.kernels.shared_memory import HELD, HeldFactor
 
-__all__ = ["COLUMNS", "GRID_THREADS", "HELD", "HeldFactor", "grid_text"]
+__all__ = ["COLUMNS", "GRID_THREADS", "PARTS", "grid_text"]
 
 GRID_THREADS = 256
 COLUMNS = 16
 """Columns of a product that a block multiplies by at a time."""
-HELD = "extern __shared__ __align__(16) char held[];"
+PARTS = GRID_THREADS * COLUMNS * 8
+"""Bytes in which the threads of a block add up what each multiplied."""
 CELL = 64
 """Bytes of scratch memory for a number that all blocks read."""
 
@@ -57,10 +58,14 @@ template <class T> INLINE void hold(T *to, const char *b, int64 k, int64 n, int6
         }}
     BLOCK_BARRIER;
 }}
+INLINE void *grid_parts() {{
+    __shared__ float64 part[{GRID_THREADS * COLUMNS}];
+    return part;
+}}
 template <class T>
 INLINE void grid_products(const char *a, const char *b, char *c, int64 m, int64 k, int64 n, int64 ar, int64 ac,
                           int64 br, int64 bc, int64 cr, int64 cc, const T *held) {{
-    __shared__ T part[{GRID_THREADS * COLUMNS}];
+    T *const part = (T *)grid_parts();
     const int64 column = threadIdx.x % 4 * 4, slice = threadIdx.x / 4, slices = blockDim.x / 4;
     for (int64 g = blockIdx.x; g * {COLUMNS} < n; g += gridDim.x, held += held ? k * {COLUMNS} : 0)
         for (int64 row = 0; row < m; row += 4) {{
@@ -87,19 +92,6 @@ INLINE void grid_products(const char *a, const char *b, char *c, int64 m, int64 
         }}
 }}
 """
-
-
-@dataclass(frozen=True)
-class HeldFactor:
-    """A factor of a product that may be held in shared memory.
-
-    name: of the number that says where, -1 where it is not; rows, columns: of the factor; item: bytes of an element.
-    """
-
-    name: str
-    rows: Expr
-    columns: Expr
-    item: int
 
 
 class _Grid(Block):
