@@ -53,6 +53,18 @@ static void stop_at(int line) {
 #define __syncthreads() stop_at(__LINE__)
 #define __threadfence() __sync_synchronize()
 #define SPIN sched_yield()
+#define __CUDA_ARCH__ 800
+static thread_local double fragment_a[1024], fragment_b[1024];
+#define MMA(c, a, b) multiply_add(c, a, b, __LINE__)
+static void multiply_add(double *c, double a, double b, int line) {
+    const unsigned own = threadIdx.x, warp = own / 32 * 32, row = own % 32 / 4, column = own % 4 * 2;
+    fragment_a[own] = a; fragment_b[own] = b;
+    stop_at(line);
+    for (int q = 0; q < 2; q++)
+        for (int i = 0; i < 4; i++)
+            c[q] = fma(fragment_a[warp + row * 4 + i], fragment_b[warp + (column + q) * 4 + i], c[q]);
+    stop_at(line);
+}
 #define __nanosleep(n) sched_yield()
 static inline unsigned long long atomicAdd(unsigned long long *p, unsigned long long n) {
     return __atomic_fetch_add(p, n, __ATOMIC_SEQ_CST);

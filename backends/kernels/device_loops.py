@@ -141,7 +141,7 @@ class DeviceLoop:
 
     def _variant(self, lengths: Any, grid: bool, rows: int) -> DeviceVariant | str:
         try:
-            return DeviceVariant.of(self.body, lengths, grid, rows)
+            return DeviceVariant.of(self.body, lengths, self.exact, grid, rows)
         except NoForm as reason:
             return str(reason)
 

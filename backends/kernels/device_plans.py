@@ -88,20 +88,23 @@ class DeviceVariant:
     function: Any = None
 
     @staticmethod
-    def of(body: Body, lengths: Lengths, grid: bool = False, rows: int = 1) -> DeviceVariant:
-        """The kernel of a loop, by lanes or by a grid of blocks that share each step.  Raises NoForm."""
+    def of(body: Body, lengths: Lengths, exact: bool, grid: bool = False, rows: int = 1) -> DeviceVariant:
+        """The kernel of a loop, by lanes or by a grid of blocks that share each step.  Raises NoForm.
+
+        exact: without tensor cores.
+        """
         lanes = no_lanes(body, lengths) if grid else lanes_of(body, lengths)
         recipe = lowered(lanes.body, lanes.lengths, device=True)
         held: tuple[HeldFactor, ...] = ()
         staged: tuple[Staged, ...] = ()
         cells = 0
         if grid:
-            text, held, cells = grid_text(recipe)
+            text, held, cells = grid_text(recipe, exact)
         elif lanes.numbers:
             text = cuda_text(recipe, len(lanes.axes))
         else:
             fixed = {f"g{i}" for i, g in enumerate(recipe.given) if g.kind == "array" and _alike(lanes, g.name)}
-            text, held, staged = rows_text(recipe, len(lanes.axes), fixed, rows)
+            text, held, staged = rows_text(recipe, len(lanes.axes), fixed, rows, exact)
         if len(recipe.kernel.numbers) + len(recipe.given) * (2 + len(lanes.axes)) > MOST_NUMBERS:
             raise NoForm("it has too many arrays for one kernel")
         checked = body.loop.until is not None or any(isinstance(x, Fail) for x in _walk(recipe.kernel.body))

@@ -17,6 +17,7 @@ from scanopt.backends.kernels.ir import ZERO, Declare, Inner, Kernel, Stmt
 from scanopt.backends.kernels.print_cuda import Block, assembled, signature
 from scanopt.backends.kernels.recipe import Recipe
 from scanopt.backends.kernels.shared_memory import HELD, HeldFactor
+from scanopt.backends.kernels.tensor_cores import TENSOR_GRID
 
 __all__ = ["COLUMNS", "GRID_THREADS", "PARTS", "grid_text"]
 
@@ -37,6 +38,7 @@ _HEAD = f"""\
 #define BLOCK_BARRIER __syncthreads()
 #define BARRIER grid_barrier((volatile uint64 *)status + 2, met)
 #define ME ((int64)blockIdx.x * blockDim.x + threadIdx.x)
+#define COLUMNS {COLUMNS}
 #define ALL ((int64)gridDim.x * blockDim.x)
 #define ALL_THREADS(i, n) for (int64 i = ME; i < (n); i += ALL)
 INLINE void grid_barrier(volatile uint64 *count, uint64 &met) {{
@@ -51,10 +53,10 @@ INLINE void grid_barrier(volatile uint64 *count, uint64 &met) {{
     BLOCK_BARRIER;
 }}
 template <class T> INLINE void hold(T *to, const char *b, int64 k, int64 n, int64 br, int64 bc) {{
-    for (int64 g = blockIdx.x; g * {COLUMNS} < n; g += gridDim.x, to += k * {COLUMNS})
-        for (int64 i = threadIdx.x; i < k * {COLUMNS}; i += blockDim.x) {{
-            const int64 j = g * {COLUMNS} + i % {COLUMNS};
-            to[i] = j < n ? *(const T *)(b + i / {COLUMNS} * br + j * bc) : (T)0;
+    for (int64 g = blockIdx.x; g * COLUMNS < n; g += gridDim.x, to += k * COLUMNS)
+        for (int64 i = threadIdx.x; i < k * COLUMNS; i += blockDim.x) {{
+            const int64 j = g * COLUMNS + i % COLUMNS;
+            to[i] = j < n ? *(const T *)(b + i / COLUMNS * br + j * bc) : (T)0;
         }}
     BLOCK_BARRIER;
 }}
@@ -66,26 +68,27 @@ template <class T>
 INLINE void grid_products(const char *a, const char *b, char *c, int64 m, int64 k, int64 n, int64 ar, int64 ac,
                           int64 br, int64 bc, int64 cr, int64 cc, const T *held) {{
     T *const part = (T *)grid_parts();
-    const int64 column = threadIdx.x % 4 * 4, slice = threadIdx.x / 4, slices = blockDim.x / 4;
-    for (int64 g = blockIdx.x; g * {COLUMNS} < n; g += gridDim.x, held += held ? k * {COLUMNS} : 0)
-        for (int64 row = 0; row < m; row += 4) {{
+    const int64 rows = m > 32 ? 64 : m > 16 ? 32 : m > 8 ? 16 : m > 4 ? 8 : 4, slices = blockDim.x / rows;
+    const int64 column = threadIdx.x % 4 * 4, slice = threadIdx.x / 4 % slices, high = threadIdx.x / 4 / slices * 4;
+    for (int64 g = blockIdx.x; g * COLUMNS < n; g += gridDim.x, held += held ? k * COLUMNS : 0)
+        for (int64 row = 0; row < m; row += rows) {{
             T sum[4][4] = {{}};
             for (int64 i = slice; i < k; i += slices) {{
                 T x[4], y[4];
                 for (int q = 0; q < 4; q++) {{
-                    const int64 r = row + q, j = g * {COLUMNS} + column + q;
+                    const int64 r = row + high + q, j = g * COLUMNS + column + q;
                     x[q] = r < m ? *(const T *)(a + r * ar + i * ac) : (T)0;
-                    y[q] = held ? held[i * {COLUMNS} + column + q] : j < n ? *(const T *)(b + i * br + j * bc) : (T)0;
+                    y[q] = held ? held[i * COLUMNS + column + q] : j < n ? *(const T *)(b + i * br + j * bc) : (T)0;
                 }}
                 for (int r = 0; r < 4; r++) for (int q = 0; q < 4; q++) sum[r][q] += x[r] * y[q];
             }}
             for (int r = 0; r < 4; r++)
-                for (int q = 0; q < 4; q++) part[(slice * 4 + r) * {COLUMNS} + column + q] = sum[r][q];
+                for (int q = 0; q < 4; q++) part[(slice * rows + high + r) * COLUMNS + column + q] = sum[r][q];
             BLOCK_BARRIER;
-            for (int64 o = threadIdx.x; o < 4 * {COLUMNS}; o += blockDim.x) {{
-                const int64 r = row + o / {COLUMNS}, j = g * {COLUMNS} + o % {COLUMNS};
+            for (int64 o = threadIdx.x; o < rows * COLUMNS; o += blockDim.x) {{
+                const int64 r = row + o / COLUMNS, j = g * COLUMNS + o % COLUMNS;
                 T total = 0;
-                for (int64 s = 0; s < slices; s++) total += part[s * 4 * {COLUMNS} + o];
+                for (int64 s = 0; s < slices; s++) total += part[s * rows * COLUMNS + o];
                 if (r < m && j < n) *(T *)(c + r * cr + j * cc) = total;
             }}
             BLOCK_BARRIER;
@@ -99,8 +102,9 @@ class _Grid(Block):
 
     me, threads = "ME", "ALL"
 
-    def __init__(self, recipe: Recipe) -> None:
+    def __init__(self, recipe: Recipe, exact: bool) -> None:
         super().__init__(recipe)
+        self.exact = exact
         self.held: list[HeldFactor] = []
         self.holding: list[str] = []
         self.cells = 0
@@ -147,16 +151,17 @@ class _Grid(Block):
             self.held.append(HeldFactor(name, x.dims[2], x.dims[3], np.dtype(self.recipe.loops[x.slot][1][0]).itemsize))
             self.holding.append(f"    if ({name} >= 0) hold(({t} *)(held + {name}), {b}, {k}, {n}, {br}, {bc});")
             place = f"{name} < 0 ? {place} : (const {t} *)(held + {name})"
-        return f"grid_products<{t}>({', '.join([a, b, c, m, k, n, ar, ac, br, bc, cr, cc, place])});"
+        by = "tensor_grid" if t == "float64" and not self.exact else f"grid_products<{t}>"
+        return f"{by}({', '.join([a, b, c, m, k, n, ar, ac, br, bc, cr, cc, place])});"
 
 
-def grid_text(recipe: Recipe) -> tuple[str, tuple[HeldFactor, ...], int]:
+def grid_text(recipe: Recipe, exact: bool) -> tuple[str, tuple[HeldFactor, ...], int]:
     """The text of a kernel that all blocks run together, what it may hold, and bytes for numbers that all read.
 
     It is given, after its own numbers, where the factors are held, and the size of its scratch memory.
-    status: three numbers; the last one counts blocks at barriers.
+    exact: tensor cores are not used.  status: three numbers; the last one counts blocks at barriers.
     """
-    w = _Grid(recipe)
+    w = _Grid(recipe, exact)
     body = list(w.body_of(recipe.kernel))
     start = ["    const int64 lane = 0;"]
     for i, (g, p) in enumerate(zip(recipe.given, recipe.kernel.params, strict=True)):
@@ -164,5 +169,5 @@ def grid_text(recipe: Recipe) -> tuple[str, tuple[HeldFactor, ...], int]:
         start.append(f"    {TYPES[g.dtype]} *const {p.name} = {place};")
     head = signature(recipe, [*recipe.kernel.numbers, *(h.name for h in w.held), "room"])
     limit = f"__launch_bounds__({GRID_THREADS}) "
-    text = assembled(recipe, w, limit, head, [f"    {HELD}", *start, *body], _HEAD)
+    text = assembled(recipe, w, limit, head, [f"    {HELD}", *start, *body], _HEAD + ("" if exact else TENSOR_GRID))
     return text, tuple(w.held), w.cells * CELL

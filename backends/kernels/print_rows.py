@@ -2,8 +2,8 @@
 
 The threads of a row share its elements.  Matrices that no step changes, and that are the same for all rows, are held
 in shared memory where they fit, and so is what a row computes in; a thread multiplies an element of such a matrix by
-the vectors of all rows of its block.  Each sum is added up in one order, however many rows there are: the bits of a row
-do not depend on the batch that it is in.
+the vectors of all rows of its block.  Each sum is added up in one order, however many rows there are, unless tensor
+cores multiply: then the bits of a row do not depend on the batch that it is in.
 
 [Diamos et al., Persistent RNNs, 2016; Poeppel et al., FlashRNN, 2024]
 """
@@ -43,6 +43,7 @@ from scanopt.backends.kernels.print_cuda import (
 )  # fmt: skip
 from scanopt.backends.kernels.recipe import Recipe
 from scanopt.backends.kernels.shared_memory import HELD, HeldFactor, Staged
+from scanopt.backends.kernels.tensor_cores import TENSOR_ROWS
 from scanopt.backends.kernels.walks import expressions
 
 __all__ = ["MOST_ROWS", "MOST_THREADS", "rows_run_alike", "rows_text"]
@@ -124,9 +125,9 @@ class _Rows(Block):
 
     me, threads, row = "me", "per", "row"
 
-    def __init__(self, recipe: Recipe, fixed: Collection[str], rows: int) -> None:
+    def __init__(self, recipe: Recipe, fixed: Collection[str], rows: int, exact: bool) -> None:
         super().__init__(recipe)
-        self.fixed, self.rows = fixed, rows
+        self.fixed, self.rows, self.exact = fixed, rows, exact
         self.held: dict[tuple[str, ...], HeldFactor] = {}
         self.holding: list[str] = []
         self.staged: list[Staged] = []
@@ -202,7 +203,9 @@ class _Rows(Block):
         )
         yield f"{space}BARRIER;"
         self.waiting.met()
-        yield f"{space}rows_product<{t}>(({t} *)(held + stage), {w}, {to}, {ys}, {k}, {n}, here);"
+        tensor = t == "float64" and self.rows == MOST_ROWS and not self.exact
+        by = "tensor_rows" if tensor else f"rows_product<{t}>"
+        yield f"{space}{by}(({t} *)(held + stage), {w}, {to}, {ys}, {k}, {n}, here);"
         self.waiting.note([Access(STAGE, False), Access(to, False), Access(f.y, True)])
 
 
@@ -224,22 +227,23 @@ class _Factor:
 
 
 def rows_text(
-    recipe: Recipe, lanes: int, fixed: Collection[str], rows: int
+    recipe: Recipe, lanes: int, fixed: Collection[str], rows: int, exact: bool
 ) -> tuple[str, tuple[HeldFactor, ...], tuple[Staged, ...]]:
     """The text of a kernel whose blocks run so many rows each, what it may hold, and vectors that are staged.
 
     fixed: names of arrays that are the same for all rows.  It is given, after the steps of its arrays: where factors
     are held, where vectors are staged and where scratch memory is held, in bytes of shared memory; the size of that,
-    and the number of threads of a row.
+    and the number of threads of a row.  exact: tensor cores are not used.
     """
-    w = _Rows(recipe, fixed, rows)
+    w = _Rows(recipe, fixed, rows, exact)
     body = list(w.body_of(recipe.kernel))
     held = tuple(w.held.values())
     head = [*recipe.kernel.numbers, *parameters(recipe, lanes), *(h.name for h in held)]
     limit = f"__launch_bounds__({MOST_THREADS}) "
     whole = [f"    {HELD}", *_start(recipe, lanes), *body]
     numbers = signature(recipe, [*head, "stage", "own", "room", "per"])
-    return assembled(recipe, w, limit, numbers, whole, _HEAD.format(rows=rows)), held, tuple(w.staged)
+    more = _HEAD.format(rows=rows) + (TENSOR_ROWS if rows == MOST_ROWS and not exact else "")
+    return assembled(recipe, w, limit, numbers, whole, more), held, tuple(w.staged)
 
 
 def _start(recipe: Recipe, lanes: int) -> Iterable[str]:

@@ -1,0 +1,82 @@
+"""Products of large batches on a device: several rows of threads, and tensor cores, which the shim imitates."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cuda_shim import Shim
+from nvrtc import ARCHITECTURES, compiled, missing
+from test_cuda import assert_close, kernels, on_shim, rng
+from test_rows_kernels import recurrent
+
+import scanopt
+from scanopt.backends.kernels.device_plans import DeviceVariant
+
+pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to compile the shim")
+WAYS: dict[str, Callable[[Any], int]] = {
+    "rows": lambda plan: -plan.variant.rows,
+    "all blocks": lambda plan: not plan.variant.grid,
+}
+
+
+def ran(shim: Shim, fp: str, inputs: list[Any], outputs: list[Any], values: list[Any]) -> list[DeviceVariant]:
+    f = scanopt.function(inputs, outputs, backend="numpy", fp=fp, on_unused_input="ignore")
+    program, loops = on_shim(f, shim)
+    for found, expected in zip(program(values), f.unoptimized(*values), strict=True):
+        assert_close(found, expected)
+    return [v for v in kernels(loops) if v.function is not None]
+
+
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr("scanopt.backends.kernels.device_plans.fewest_steps", lambda plan: 0.0)
+    monkeypatch.setattr("scanopt.backends.kernels.device_loops.kernel_step_seconds", WAYS[request.param])
+    return str(request.param)
+
+
+@pytest.mark.parametrize(("fp", "dtype"), [("reassoc", "float64"), ("exact", "float64"), ("reassoc", "float32")])
+def test_products_of_large_batches(fp: str, dtype: str, way: str, tmp_path: Path) -> None:
+    """Tensor cores multiply float64 unless it has to be exact; on older devices other instructions do."""
+    for batch, units in ((9, 3), (30, 9), (70, 5)):
+        shim = Shim(tmp_path, threads=32, together=way == "all blocks")
+        found = ran(shim, fp, *recurrent("lstm", batch, units, 2, dtype))
+        assert any(v.grid if way == "all blocks" else v.rows > 1 for v in found)
+        used = [("tensor_" in v.text.split("__global__")[1]) for v in found if v.grid or v.rows == 8]
+        assert set(used) <= {fp != "exact" and dtype == "float64"}
+    for v in found if not missing() else ():
+        for architecture in ARCHITECTURES:
+            binary, said = compiled(v.text, architecture)
+            assert binary[:4] == b"\x7fELF", said
+
+
+def test_numbers_that_are_no_numbers(way: str, tmp_path: Path) -> None:
+    """Elements that are not there do not turn an infinity into no number."""
+    inputs, outputs, values = recurrent("rnn", 30, 5, 2)
+    values[4][:2, 0] = np.inf
+    values[0][0, 3, 1] = np.nan
+    assert ran(Shim(tmp_path, threads=32, together=way == "all blocks"), "reassoc", inputs, outputs, values)
+
+
+def test_the_imitation_multiplies_by_fragments(tmp_path: Path) -> None:
+    """Thread t of a warp has the elements that the instruction's manual says."""
+    text = """typedef long long int64; typedef double float64;
+#define BARRIER __syncthreads()
+extern "C" __global__ void scanopt_kernel(double *a, double *b, double *c, char *scratch, int64 *status)
+{
+    const int t = threadIdx.x;
+    double sum[2] = {1.0, 1.0};
+    MMA(sum, a[t], b[t % 4 * 8 + t / 4]);
+    c[t / 4 * 8 + 2 * (t % 4)] = sum[0];
+    c[t / 4 * 8 + 2 * (t % 4) + 1] = sum[1];
+    BARRIER;
+}
+"""
+    a, b, c = rng().normal(size=(8, 4)), rng().normal(size=(4, 8)), np.zeros((8, 8))
+    shim = Shim(tmp_path)
+    shim.launch(shim.load(text, False), 1, 32, [a, b, c, np.zeros(1, "uint8"), np.zeros(2, "int64")])
+    np.testing.assert_allclose(c, 1.0 + a @ b)
