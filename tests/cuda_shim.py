@@ -66,6 +66,25 @@ static void multiply_add(double *c, double a, double b, int line) {
     stop_at(line);
 }
 #define __nanosleep(n) sched_yield()
+struct fetch_ { char *to; const char *from; int size, group; };
+static thread_local fetch_ on_the_way[4096];
+static thread_local int fetches, group;
+#define FETCH(to, from) fetch((char *)(to), (const char *)(from), sizeof(*(to)))
+#define AHEAD(x, n)
+#define FETCH_END group++
+#define FETCHED(n) arrive(n)
+static void fetch(char *to, const char *from, int size) {
+    memset(to, 0xff, size);
+    on_the_way[fetches++] = fetch_{to, from, size, group};
+}
+static void arrive(int still) {
+    int left = 0;
+    for (int i = 0; i < fetches; i++) {
+        fetch_ x = on_the_way[i];
+        if (x.group < group - still) memcpy(x.to, x.from, x.size); else on_the_way[left++] = x;
+    }
+    fetches = left;
+}
 static inline unsigned long long atomicAdd(unsigned long long *p, unsigned long long n) {
     return __atomic_fetch_add(p, n, __ATOMIC_SEQ_CST);
 }

@@ -16,8 +16,8 @@ from scanopt.backends.kernels.ir import Fail, For, If, Steps, Stmt
 from scanopt.backends.kernels.lanes import Lanes, lanes_of, no_lanes
 from scanopt.backends.kernels.lower import lowered
 from scanopt.backends.kernels.nodes import NoForm
-from scanopt.backends.kernels.print_cuda import THREADS, cuda_text
 from scanopt.backends.kernels.print_grid import COLUMNS, GRID_THREADS, PARTS, grid_text
+from scanopt.backends.kernels.print_lanes import THREADS, lanes_text
 from scanopt.backends.kernels.print_rows import MOST_ROWS, MOST_THREADS, rows_run_alike, rows_text
 from scanopt.backends.kernels.recipe import ALIGNED, Given, Number, Recipe, evaluated, scratch_offsets
 from scanopt.backends.kernels.shared_memory import FOLDING, HeldFactor, Holding, Staged, declared
@@ -101,7 +101,7 @@ class DeviceVariant:
         if grid:
             text, held, cells = grid_text(recipe, exact)
         elif lanes.numbers:
-            text = cuda_text(recipe, len(lanes.axes))
+            text = lanes_text(recipe, len(lanes.axes))
         else:
             fixed = {f"g{i}" for i, g in enumerate(recipe.given) if g.kind == "array" and _alike(lanes, g.name)}
             text, held, staged = rows_text(recipe, len(lanes.axes), fixed, rows, exact)

@@ -1,4 +1,4 @@
-"""A kernel as CUDA text, for one lane: by a thread of its own, or by threads that share its statements."""
+"""What kernels as CUDA texts have in common, and statements that threads share."""
 
 from __future__ import annotations
 
@@ -9,17 +9,14 @@ from scanopt.backends.kernels.barriers import Access, Waiting
 from scanopt.backends.kernels.c_operations import TYPES
 from scanopt.backends.kernels.cuda_operations import DRAWS, HEAD, functor
 from scanopt.backends.kernels.ir import (
-    ONE,
     ZERO,
     Declare,
-    Expr,
     Fail,
     For,
     Helper,
     If,
     Inner,
     Kernel,
-    Load,
     Point,
     Steps,
     Stmt,
@@ -30,20 +27,15 @@ from scanopt.backends.kernels.print_c import NAME, Printer, bare
 from scanopt.backends.kernels.recipe import Recipe
 
 __all__ = [
-    "THREADS",
     "Block",
     "CudaPrinter",
     "assembled",
-    "cuda_text",
     "parameters",
     "places_of_lane",
     "product_of",
     "signature",
     "start_of_lane",
 ]
-
-THREADS = 128
-"""Threads of a block where each has a lane of its own."""
 
 
 def parameters(recipe: Recipe, lanes: int, rows: bool = False) -> list[str]:
@@ -56,18 +48,6 @@ def parameters(recipe: Recipe, lanes: int, rows: bool = False) -> list[str]:
         if g.kind != "scratch":
             found += [f"o{i}_{j}" for j in range(lanes)] + [f"r{i}"] * rows
     return found
-
-
-def cuda_text(recipe: Recipe, lanes: int) -> str:
-    """The text of a kernel NAME(arrays, scratch memory, status, numbers) for numbers: each lane is a thread.
-
-    lanes: the number of lane axes.  status: two numbers, a negative one where array steps have to run, and the number
-    of steps taken.
-    """
-    w = _Threads(recipe)
-    head = signature(recipe, [*recipe.kernel.numbers, *parameters(recipe, lanes, True)])
-    body = [*_start(recipe, lanes), *w.body_of(recipe.kernel)]
-    return assembled(recipe, w, f"__launch_bounds__({THREADS}) ", head, body)
 
 
 def signature(recipe: Recipe, numbers: Sequence[str]) -> str:
@@ -89,20 +69,6 @@ def assembled(recipe: Recipe, w: CudaPrinter, limit: str, head: str, body: Seque
     text = f'{helpers}{"".join(functors)}\nextern "C" __global__ void {limit}{NAME}({head})\n{{\n' + "\n".join(body)
     text = re.sub(r"\b__builtin_(inff?|nanf?|signbit|fabs)\b", r"b_\1", text).replace("__builtin_", "")
     return f"{HEAD}{more}{text}\n}}\n"
-
-
-def _start(recipe: Recipe, lanes: int) -> Iterator[str]:
-    """Which lane this is, and where its arrays start."""
-    yield f"    const int64 lanes = {product_of(lanes)};"
-    yield "    const int64 lane = (int64)blockIdx.x * blockDim.x + threadIdx.x;"
-    yield "    if (lane >= lanes) return;"
-    yield from places_of_lane(lanes)
-    for i, (g, p) in enumerate(zip(recipe.given, recipe.kernel.params, strict=True)):
-        t = TYPES[g.dtype]
-        if g.kind == "scratch":
-            yield f"    {t} *const {p.name} = ({t} *)(scratch + {p.offset} * lanes) + lane; const int64 r{i} = lanes;"
-        else:
-            yield f"    {t} *const {p.name} = {start_of_lane(i, lanes)};"
 
 
 def product_of(lanes: int) -> str:
@@ -163,52 +129,6 @@ class CudaPrinter(Printer):
         given = ", ".join(f"*({t} *)({p} + i * {s})" for p, s in zip(a[:-1], e[1:-1], strict=True))
         target = f"*(F{x.slot}::result *)({a[-1]} + i * {e[-1]})"
         return f"for (int64 i = {at}; i < {e[0]}; i += {by}) {target} = F{x.slot}::of({given});"
-
-
-class _Threads(CudaPrinter):
-    """Each lane is a thread: rows of an array lie `r` elements apart."""
-
-    def __init__(self, recipe: Recipe) -> None:
-        super().__init__(recipe)
-        self.rows = {p.name: f"r{i}" for i, p in enumerate(recipe.kernel.params)}
-
-    def _place(self, array: str, index: Expr) -> Expr:
-        return index
-
-    def body_of(self, kernel: Kernel) -> Iterator[str]:
-        """The statements; the first thread tells how many steps there were."""
-        yield from super().body_of(kernel)
-        yield f"    if (lane == 0) status[1] = {kernel.result};"
-
-    def expression(self, x: Expr) -> str:
-        """As in C, but for where rows lie."""
-        if isinstance(x, Load) and x.array in self.rows:
-            at = self.expression(x.index)
-            text = f"{x.array}[{'0' if at == '0' else f'{at} * {self.rows[x.array]}'}]"
-            return f"({text} != 0)" if x.dtype == "bool" else text
-        return super().expression(x)
-
-    def statement(self, x: Stmt, depth: int) -> Iterator[str]:
-        """As in C, but for where rows lie, failures, and functions of numbers."""
-        space = "    " * depth
-        match x:
-            case Point(name=name, array=array, index=index) if array in self.rows:
-                yield f"{space}{name} = {array} + {self.expression(index)} * {self.rows[array]};"
-            case Store(array=array, index=index, value=value) if array in self.rows:
-                yield f"{space}{array}[{self.expression(index)} * {self.rows[array]}] = {self.expression(value)};"
-            case Fail(status=status):
-                yield from self._failed(status, space)
-            case Inner(slot=slot, arrays=arrays, dims=(count,)) if count == ONE and len(arrays) <= 4:
-                given = ", ".join(f"*{a}" for a in arrays[:-1])
-                yield f"{space}*{arrays[-1]} = F{slot}::of({given});"
-            case Inner():
-                yield f"{space}{self._serial(x)}"
-            case For(var=var, count=count, body=body):
-                yield f"{space}for (int64 {var} = 0; {var} < {self.expression(count)}; {var}++) {{"
-                yield from self._body(body, depth)
-                yield f"{space}}}"
-            case _:
-                yield from super().statement(x, depth)
 
 
 class Block(CudaPrinter):

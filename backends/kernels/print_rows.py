@@ -17,6 +17,7 @@ import numpy as np
 
 from scanopt.backends.kernels.barriers import Access
 from scanopt.backends.kernels.c_operations import TYPES
+from scanopt.backends.kernels.fetched_rows import AHEAD, rows_read
 from scanopt.backends.kernels.ir import (
     ONE,
     Declare,
@@ -28,6 +29,7 @@ from scanopt.backends.kernels.ir import (
     Let,
     Lit,
     Load,
+    Point,
     Steps,
     Stmt,
     Var,
@@ -132,6 +134,8 @@ class _Rows(Block):
         self.holding: list[str] = []
         self.staged: list[Staged] = []
         self.lengths = {*recipe.lengths.numbers}
+        loop, reads = rows_read(recipe.kernel, recipe.given) or (None, [])
+        self.loop, self.reads = loop, {x.name: stride for x, stride in reads}
 
     def body_of(self, kernel: Kernel) -> Iterator[str]:
         """The statements; what is held comes first."""
@@ -155,6 +159,9 @@ class _Rows(Block):
             yield f"{space}{t} *const {x.name} = {x.name}_all + row * {x.elements};"
         else:
             yield from super()._shared(x, depth)
+        if isinstance(x, Point) and x.name in self.reads and self.loop is not None:
+            t, count, n = self.loop.var, self.expression(self.loop.count), self.expression(self.reads[x.name])
+            yield f"{'    ' * depth}if ({t} + 1 < {count}) AHEAD({x.name} + {n}, {n});"
 
     def _factor(self, x: Inner) -> _Factor | None:
         """A product of a vector of a row and a fixed matrix; None if it is something else."""
@@ -242,7 +249,7 @@ def rows_text(
     limit = f"__launch_bounds__({MOST_THREADS}) "
     whole = [f"    {HELD}", *_start(recipe, lanes), *body]
     numbers = signature(recipe, [*head, "stage", "own", "room", "per"])
-    more = _HEAD.format(rows=rows) + (TENSOR_ROWS if rows == MOST_ROWS and not exact else "")
+    more = AHEAD + _HEAD.format(rows=rows) + (TENSOR_ROWS if rows == MOST_ROWS and not exact else "")
     return assembled(recipe, w, limit, numbers, whole, more), held, tuple(w.staged)
 
 
@@ -250,7 +257,7 @@ def _start(recipe: Recipe, lanes: int) -> Iterable[str]:
     """Which row this is, and where its arrays start.  Threads of rows that are not there only wait."""
     yield f"    const int64 lanes = {product_of(lanes)}, row = threadIdx.x / per, first = (int64)blockIdx.x * ROWS;"
     yield "    const int64 here = lanes - first < ROWS ? lanes - first : ROWS;"
-    yield "    const int64 me = row < here ? threadIdx.x % per : 1LL << 60;"
+    yield "    const int64 me = row < here ? threadIdx.x % per : 1LL << 50;"
     yield "    const int64 lane = first + (row < here ? row : here - 1);"
     yield from places_of_lane(lanes)
     yield "    char *const mine = own < 0 ? scratch + lane * room : held + own + row * room;"

@@ -1,0 +1,122 @@
+"""Rows of sequences that a thread fetches some steps before it reads them, into shared memory.
+
+A thread copies its own elements and reads them itself, so nobody waits for anybody.  While the copies are on their way,
+it goes on: few lanes keep as many bytes in flight as a device needs to reach its bandwidth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from scanopt.backends.kernels.ir import ONE, Do, Expr, Helper, Inner, Kernel, Lit, Point, Steps, Stmt, Var
+from scanopt.backends.kernels.recipe import Given
+from scanopt.backends.kernels.walks import expressions, inside, loads
+
+__all__ = ["AHEAD", "FETCHING", "Fetched", "fetched_rows", "rows_read"]
+
+MOST_BYTES, DEEPEST = 64, 8
+"""Bytes of shared memory of a thread, and steps that a row is fetched ahead, at most."""
+
+FETCHING = """\
+#ifndef FETCH
+#if __CUDA_ARCH__ >= 800
+template <class T> INLINE void fetch(T *to, const T *from) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
+                 "l"(__cvta_generic_to_global(from)), "n"((int)sizeof(T)) : "memory");
+}
+#define FETCH fetch
+#define FETCH_END asm volatile("cp.async.commit_group;" ::: "memory")
+#define FETCHED(n) asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory")
+#else
+#define FETCH(to, from) (*(to) = *(from))
+#define FETCH_END
+#define FETCHED(n)
+#endif
+#endif
+"""
+"""FETCH copies, FETCH_END ends a group of copies, and FETCHED waits until no more than n groups are on their way."""
+
+
+AHEAD = """\
+#ifndef AHEAD
+#define AHEAD(x, n) for (int64 i = me * (128 / (int)sizeof(*(x))); i < (n); i += per * (128 / (int)sizeof(*(x)))) \\
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global((x) + i)))
+#endif
+"""
+"""AHEAD lets the threads of a row move what will be read next into the cache of the device."""
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """The sequences of a loop whose rows are fetched.
+
+    steps: the loop.  points: those that set a pointer to a row; strides: rows from one step to the next; depth: slots.
+    """
+
+    steps: Steps
+    points: tuple[Point, ...]
+    strides: tuple[Expr, ...]
+    depth: int
+
+
+def rows_read(kernel: Kernel, given: Sequence[Given]) -> tuple[Steps, list[tuple[Point, Expr]]] | None:
+    """The loop of a kernel, and where it reads rows of sequences: each with the rows from one step to the next.
+
+    These are the t-th rows of arrays that are given, read in step t alone.  None where there is no such loop.
+    """
+    loops = [x for x in kernel.body if isinstance(x, Steps)]
+    if len(loops) != 1:
+        return None
+    (loop,), statements = loops, list(inside(kernel.body))
+    arrays = {p.name for p, g in zip(kernel.params, given, strict=True) if g.kind not in ("out", "scratch")}
+    points = [x for x in statements if isinstance(x, Point)]
+    others = {x.array for x in points} | set(_read(kernel.body[kernel.body.index(loop) + 1 :]))
+    names = [x.name for x in points]
+    found: list[tuple[Point, Expr]] = []
+    for x in loop.body:
+        if isinstance(x, Point) and x.array in arrays and x.name not in others and names.count(x.name) == 1:
+            stride = _stride(x.index, loop.var)
+            found += [(x, stride)] if stride is not None else []
+    return loop, found
+
+
+def fetched_rows(kernel: Kernel, given: Sequence[Given]) -> Fetched | None:
+    """What the loop of a kernel for numbers can fetch; None for nothing."""
+    read = rows_read(kernel, given)
+    chosen: list[tuple[Point, Expr]] = []
+    taken = 0
+    for x, stride in read[1] if read else ():
+        item = np.dtype(x.dtype).itemsize
+        if item in (4, 8) and 2 * (taken + item) <= MOST_BYTES:
+            taken += item
+            chosen.append((x, stride))
+    if read is None or not chosen:
+        return None
+    depth = DEEPEST
+    while depth * taken > MOST_BYTES:
+        depth //= 2
+    return Fetched(read[0], tuple(x for x, _ in chosen), tuple(s for _, s in chosen), depth)
+
+
+def _stride(index: Expr, step: str) -> Expr | None:
+    """How many rows lie between those of two steps; None if a row is not the step times a number."""
+    match index:
+        case Var(name=name) if name == step:
+            return ONE
+        case Do(op="multiply", args=(Var(name=name), Lit() | Var() as stride)) if name == step:
+            return stride
+        case _:
+            return None
+
+
+def _read(statements: Sequence[Stmt]) -> Iterator[str]:
+    """The pointers that statements read."""
+    for x in inside(statements):
+        yield from (a.array for v in expressions(x) for a in loads(v))
+        if isinstance(x, Inner | Helper):
+            yield from x.arrays
+        elif isinstance(x, Point):
+            yield x.array
