@@ -22,7 +22,6 @@ from scanopt.backends.kernels.ir import (
     If,
     Inner,
     Lit,
-    Load,
     Point,
     Set,
     Store,
@@ -79,10 +78,9 @@ class _Factor:
         if isinstance(value, Scalar):
             raise NoForm("a contraction of a number")
         self.w, self.dtype, self.axes, self.summed = w, w.dtype(name), w.axes(name), summed
-        self.source = w.whole(value, self.axes, self.dtype)
+        self.value = value
         self.pointer = w.pointer(self.dtype)
         self.strides = [Var(w.variable(INDEX)) for _ in range(2)]
-        self.copy = ""
 
     def lay(self, rows: Sequence[int], columns: Sequence[int], large: int) -> None:
         """Lay out as the axes `rows` by the axes `columns`; large: transposed, if columns are further apart."""
@@ -91,19 +89,28 @@ class _Factor:
         apart = packed(self.axes)
         turned = bool(large and len(columns) and (not len(rows) or self._further(columns[0], rows[0])))
         if self._together(r) and self._together(c) and r and c:
-            w.code.append(Point(self.pointer, self.source, ZERO, self.dtype))
+            self._in_order(range(len(self.axes)), large)
             found: list[Expr] = [apart[r[-1]], apart[c[-1]]]
         else:
-            order = [*columns, *rows] if turned else [*rows, *columns]
-            lengths: Axes = tuple(self.axes[i] for i in order)
-            self.copy = self.copy or w.scratch(self.dtype, self.axes)
-            names, places = w.places(lengths)
-            load = Load(self.source, index(ZERO, places, [apart[i] for i in order]), self.dtype)
-            w.code += nest(lengths, names, (Store(self.copy, index(ZERO, places, packed(lengths)), load),))
-            w.code.append(Point(self.pointer, self.copy, ZERO, self.dtype))
+            self._in_order([*columns, *rows] if turned else [*rows, *columns], large)
             n = product(tuple(self.axes[i] for i in (rows if turned else columns)))
             found = [ONE, n] if turned else [n, ONE]
         w.code += [Set(v.name, times(x, item)) for v, x in zip(self.strides, found, strict=True)]
+
+    def _in_order(self, order: Sequence[int], large: int) -> None:
+        """Point to the elements packed with the axes in some order: a copy, unless they lie like that."""
+        w, value = self.w, self.value
+        lengths: Axes = tuple(self.axes[i] for i in order)
+        pairs = zip(order, packed(lengths), strict=True)
+        if not value.picks and all(value.strides[i] == n or self.axes[i] == ONE for i, n in pairs):
+            w.code.append(Point(self.pointer, value.pointer, ZERO, self.dtype))
+            return
+        room = product(lengths)
+        copy = w.scratch(self.dtype, (room if large else Do("minimum", (room, Lit(SMALL)), INDEX, INDEX),))
+        names, places = w.places(lengths)
+        element = value.at([places[list(order).index(i)] for i in range(len(order))], self.axes)
+        w.code += nest(lengths, names, (Store(copy, index(ZERO, places, packed(lengths)), element),))
+        w.code.append(Point(self.pointer, copy, ZERO, self.dtype))
 
     def _further(self, i: int, j: int) -> bool:
         return i < j and any(n != ONE for n in self.axes[i + 1 : j + 1])

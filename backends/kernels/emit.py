@@ -15,6 +15,7 @@ from scanopt.backends.kernels.columns import Columns, with_columns, write_column
 from scanopt.backends.kernels.few_reduced import is_written_out, write_few
 from scanopt.backends.kernels.folds import Folded, with_folds, write_fold
 from scanopt.backends.kernels.frames import LoopFrame, checked
+from scanopt.backends.kernels.histories import histories_of
 from scanopt.backends.kernels.ir import (
     INDEX,
     ONE,
@@ -367,7 +368,7 @@ def _nested(node: Nested, w: Lowering) -> None:
     if axes := lanes_in_blocks(node, w):
         write_blocks(node, axes, w, lambda nodes, wanted: emit(w, nodes, wanted))
         return
-    outs = [w.place(k.out) for k in node.loop.keeps]
+    places = histories_of(node, w)
     steps = checked(w, node)
     t, prefix = w.fresh("t"), prefix_of(node, w)
 
@@ -379,6 +380,6 @@ def _nested(node: Nested, w: Lowering) -> None:
         emit(w, nodes, wanted)
         w.prefixes.clear()
 
-    LoopFrame(w, node, t, steps, outs, outermost=False).write(step)
+    LoopFrame(w, node, t, steps, places).write(step)
     if node.loop is w.body.cut:
         w.code.append(Set(w.taken, Var(t)))

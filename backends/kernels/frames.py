@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import prod
 
+from scanopt.backends.kernels.histories import Histories
 from scanopt.backends.kernels.ir import (
     INDEX,
     ONE,
@@ -95,13 +96,16 @@ Emit = Callable[[Sequence[Node], set[str]], None]
 class LoopFrame:
     """A loop being written.
 
-    t: the variable that counts its steps; steps: how many there are at most; outs: the pointers of what is kept.
+    t: the variable that counts its steps; steps: how many there are at most; places: of what is kept.
     outermost: its results are those of the kernel.
     """
 
-    def __init__(self, w: Lowering, nested: Nested, t: str, steps: Expr, outs: Sequence[str], outermost: bool) -> None:
+    def __init__(
+        self, w: Lowering, nested: Nested, t: str, steps: Expr, places: Histories, outermost: bool = False
+    ) -> None:
         self.w, self.loop, self.nodes = w, nested.loop, nested.nodes
-        self.t, self.name, self.steps, self.outs, self.outermost = Var(t), t, steps, outs, outermost
+        self.t, self.name, self.steps, self.outermost = Var(t), t, steps, outermost
+        self.outs, self.places = places.outs, places
         self.registers: dict[int, list[str]] = {}
         self.variables: dict[int, list[str]] = {}
         self.rings: dict[int, tuple[str, int]] = {}
@@ -185,7 +189,8 @@ class LoopFrame:
         w.code += [Steps(self.name, self.steps, tuple(step), test), *after]
 
     def _kept_row(self, i: int, step: Expr) -> tuple[str, Expr]:
-        return self.outs[i], times(step, self._apart(i))
+        rows = self.places.kept.get(i)
+        return rows.at(step) if rows else (self.outs[i], times(step, self._apart(i)))
 
     def _apart(self, i: int) -> Expr:
         """How far the rows of what is kept lie apart."""
@@ -232,18 +237,25 @@ class LoopFrame:
         w.in_place.update(names)
 
     def _in_memory(self, i: int, s: CarriedState, step: list[Stmt]) -> None:
-        w, dtype, init = self.w, s.type.dtype, self._init(s)
-        axes = w.axes(s.taps[0][1])
-        if s.update not in self.trace and s.update not in self.numbers:
-            rows = s.depth + 1 if axes else 1 << s.depth.bit_length()  # quick to divide by
-            self.rings[i] = w.scratch(dtype, axes, rows), rows
-            if s.update in self.computed and s.update not in w.homes:
-                w.homes[s.update] = self._written(i, self.t)
+        w, dtype, axes = self.w, s.type.dtype, self.w.axes(s.taps[0][1])
+        rows = self.places.states.get(i)
+        if rows:
+            places = (rows.apart, *packed(axes))
+            w.code += w.copied(w.value(s.init), *rows.at(Lit(-s.depth)), w.axes(s.init), dtype, places)
+        elif s.update not in self.trace and s.update not in self.numbers:
+            count = s.depth + 1 if axes else 1 << s.depth.bit_length()  # quick to divide by
+            self.rings[i] = w.scratch(dtype, axes, count), count
+        if (rows or i in self.rings) and s.update in self.computed and s.update not in w.homes:
+            w.homes[s.update] = self._written(i, self.t)
+        init = "" if rows else self._init(s)
         for k, tap in s.taps:
             pointer = w.pointer(dtype)
-            early = Point(pointer, init, times(plus(self.t, Lit(s.depth - k)), product(axes)), dtype)
             late = Point(pointer, *self._written(i, plus(self.t, Lit(-k))), dtype)
-            step.append(If(Do("less", (self.t, Lit(k)), "bool", INDEX), (early,), (late,)))
+            if rows:
+                step.append(late)
+            else:
+                early = Point(pointer, init, times(plus(self.t, Lit(s.depth - k)), product(axes)), dtype)
+                step.append(If(Do("less", (self.t, Lit(k)), "bool", INDEX), (early,), (late,)))
             if axes:
                 w.env[tap] = Array(pointer, axes, packed(axes), dtype)
                 continue
@@ -264,6 +276,8 @@ class LoopFrame:
 
     def _written(self, i: int, step: Expr) -> tuple[str, Expr]:
         """Where the row is that state i got at a step."""
+        if i in self.places.states:
+            return self.places.states[i].at(step)
         s = self.loop.states[i]
         found = self.trace.get(s.update, self.numbers.get(s.update))
         if found is not None:
@@ -285,7 +299,7 @@ class LoopFrame:
             newer = [*(Var(name, dtype) for name in reversed(names[:-1])), new[i]]
             w.code += [Set(old, x) for old, x in zip(reversed(names), newer, strict=True)]
         self._hand_on()
-        for i in self.rings:
+        for i in (*self.rings, *self.places.states):
             s = self.loop.states[i]
             if w.homes.get(s.update) == self._written(i, self.t):
                 continue  # it was computed there
@@ -324,11 +338,11 @@ class LoopFrame:
             apart = packed(w.given_axes(k.value)) if self.outermost and not w.is_packed(k.value) else ()
             after += w.copied(value, self.outs[i], ZERO, axes, strides=apart)
         elif k.rows is None:
-            if self.trace.get(k.value) == i:
+            if self.trace.get(k.value) == i or i in self.places.stored:
                 return
             if until:  # there is as much room as it may need, or less
                 self._unless(Do("greater_equal", (self.t, self._rows(i)), "bool", INDEX), -2)
-            w.code += w.copied(value, self.outs[i], times(self.t, size), axes)
+            w.code += w.copied(value, *self._kept_row(i, self.t), axes)
         elif not until:
             first = Do("subtract", (self.steps, self._rows(i)), INDEX, INDEX)
             late = Do("greater_equal", (self.t, first), "bool", INDEX)

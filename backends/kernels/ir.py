@@ -243,6 +243,8 @@ def times(a: Expr, b: Expr) -> Expr:
         return Lit(int(a.value) * int(b.value))
     if ZERO in (a, b):
         return ZERO
+    if a == Lit(-1) and isinstance(b, Do) and b.op == "multiply" and b.args[0] == a:
+        return b.args[1]
     return b if a == ONE else a if b == ONE else Do("multiply", (a, b), INDEX, INDEX)
 
 

@@ -8,6 +8,7 @@ from scanopt.backends.kernels import contractions, counts, draws, power_tables, 
 from scanopt.backends.kernels.bodies import Body
 from scanopt.backends.kernels.emit import emit
 from scanopt.backends.kernels.frames import COMPUTED, LoopFrame
+from scanopt.backends.kernels.histories import Histories
 from scanopt.backends.kernels.ir import ONE, ZERO, Stmt
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Nested
@@ -31,7 +32,7 @@ def lowered(
         _at_home(w, body, outs)
     code: list[Stmt] = []
     with w.into(code):
-        LoopFrame(w, body.root, "t", steps, outs, outermost=True).write(lambda nodes, wanted: emit(w, nodes, wanted))
+        LoopFrame(w, body.root, "t", steps, Histories(outs), outermost=True).write(lambda nodes, wanted: emit(w, nodes, wanted))
     return w.recipe(code, w.taken or "t")
 
 

@@ -28,7 +28,7 @@ from scanopt.backends.kernels.ir import (
     Var,
     product,
 )  # fmt: skip
-from scanopt.backends.kernels.nodes import Map, Product
+from scanopt.backends.kernels.nodes import REVERSED, Fork, Length, Map, Nested, Product, View
 from scanopt.backends.kernels.recipe import Given, Number, Recipe
 from scanopt.backends.kernels.scratch import lives_of
 from scanopt.backends.kernels.sizes import Lengths
@@ -45,7 +45,7 @@ class Lowering:
     memory.  few: the elements of arrays that have few.  in_place: those that are written onto their first argument.
     looked_up: parts at places in an array that are not copied.  out_of_range: the variable that notes wrong places.
     repeated: arrays that are not made, of one number.
-    multiplied: factors of products.  prefixes: by axes how many first
+    multiplied: factors of products.  read_forwards: names that are not only read from the last row on.  prefixes: by axes how many first
     elements are needed, where not all are.  taken: the variable for the number of steps of the loop that may end early.
     tiles: whether products may be made of tiles.  loops_open: of each loop being written the names that have a place
     before it, and the statements that stand there.
@@ -87,6 +87,7 @@ class Lowering:
         self.never_empty = {self.lengths.axes[name][i] for name, i in never_empty(body) if name in lengths.axes}
         products = [n for n in walk(body.root.nodes) if isinstance(n, Product) and not n.as_they_lie]
         self.multiplied = {a for n in products for a in n.args}
+        self.read_forwards = _read_forwards(body)
         self.count = 0
         self.taken = self.variable(INDEX) if body.cut else ""
 
@@ -284,6 +285,19 @@ class Lowering:
             return KernelParam(f"g{i}", g.dtype, self.number(Number("offset", keep=i)).name)
         name = self.body.loop.keeps[g.keep].value if g.kind == "out" else g.name
         return KernelParam(f"g{i}", g.dtype, self.number(Number("part", keep=i)).name if name in self.part else "")
+
+
+def _read_forwards(body: Body) -> frozenset[str]:
+    """The names that something reads in another order than from the last row to the first."""
+    found: set[str] = set()
+    for n in (body.root, *walk(body.root.nodes)):
+        backwards = isinstance(n, Length) or (isinstance(n, View) and (0, REVERSED) in n.axes)
+        found |= set() if backwards else {*n.args}
+        if isinstance(n, Nested):
+            found |= {s.update for s in n.loop.states} | {k.value for k in n.loop.keeps}
+        elif isinstance(n, Fork):
+            found |= {name for _, values in n.branch.sides for name in values}
+    return frozenset(found)
 
 
 def number_of(value: Value) -> Expr:

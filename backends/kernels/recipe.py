@@ -96,6 +96,8 @@ def evaluated(x: Expr, numbers: Mapping[str, int]) -> int:
             return evaluated(a, numbers) * evaluated(b, numbers)
         case Do(op="add", args=(a, b)):
             return evaluated(a, numbers) + evaluated(b, numbers)
+        case Do(op="minimum", args=(a, b)):
+            return min(evaluated(a, numbers), evaluated(b, numbers))
         case _:
             raise ValueError(f"{x} is not an expression of lengths")
 

@@ -1,0 +1,99 @@
+"""Where the rows lie that a loop keeps at all its steps.
+
+Those of a state follow its initial rows in one array, so what the state was some steps back is a part of the same array,
+and no step asks whether a row is an initial one.  Rows that are read from the last one to the first are written that way:
+so they lie in the order in which they are read.  What is kept twice is kept once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from scanopt.backends.kernels.ir import ZERO, Expr, Lit, Point, plus, product, times
+from scanopt.backends.kernels.lowering import Lowering
+from scanopt.backends.kernels.nodes import Nested
+from scanopt.backends.kernels.values import Array, packed
+
+__all__ = ["Histories", "KeptRows", "histories_of"]
+
+
+@dataclass(frozen=True)
+class KeptRows:
+    """KeptRows of an array.  first: where that of step 0 lies; apart: how far on that of the next step lies."""
+
+    pointer: str
+    first: Expr
+    apart: Expr
+
+    def at(self, step: Expr) -> tuple[str, Expr]:
+        """Where the row of a step lies."""
+        return self.pointer, plus(self.first, times(step, self.apart))
+
+    def back(self, steps: int) -> KeptRows:
+        """The same rows, each so many steps later."""
+        return KeptRows(self.pointer, plus(self.first, times(Lit(-steps), self.apart)), self.apart)
+
+
+@dataclass
+class Histories:
+    """Places of what a loop keeps: by number of what is kept its pointer, and its rows where they are no result.
+
+    states: by number of a state its rows, the initial ones before them.  stored: what of it nothing has to be done for.
+    """
+
+    outs: list[str] = field(default_factory=list[str])
+    kept: dict[int, KeptRows] = field(default_factory=dict[int, KeptRows])
+    states: dict[int, KeptRows] = field(default_factory=dict[int, KeptRows])
+    stored: set[int] = field(default_factory=set[int])
+
+
+def histories_of(node: Nested, w: Lowering) -> Histories:
+    """The places of what a loop inside a kernel keeps, made in scratch memory where they are no result."""
+    loop, found = node.loop, Histories()
+    if loop.until is None and not w.device:
+        all_rows = {i: k.value for i, k in enumerate(loop.keeps) if k.rows is None and w.axes(k.value)}
+        free = {i: value for i, value in all_rows.items() if loop.keeps[i].out not in w.homes}
+        for j, s in enumerate(loop.states):
+            back = {tap: k for k, tap in s.taps} | {s.update: 0}
+            mine = {i: back[value] for i, value in free.items() if value in back and i not in found.kept}
+            if mine and s.taps:
+                found.states[j] = rows = _rows(node, mine, s.depth, w)
+                found.kept |= {i: rows.back(k) for i, k in mine.items()}
+        found.stored |= {*found.kept}
+        for i, value in free.items():
+            if i not in found.kept:
+                alike = {j: 0 for j, other in free.items() if other == value}
+                found.kept |= dict.fromkeys(alike, _rows(node, alike, 0, w))
+                found.stored |= {*alike} - {i}
+    for i, k in enumerate(loop.keeps):
+        if i in found.kept:
+            _name(k.out, found.kept[i], w)
+        found.outs.append(found.kept[i].pointer if i in found.kept else w.place(k.out))
+    return found
+
+
+def _rows(node: Nested, kept: Mapping[int, int], before: int, w: Lowering) -> KeptRows:
+    """Room for what is kept, and for so many rows before those of the first step."""
+    keeps = [node.loop.keeps[i] for i in kept]
+    steps, *axes = w.axes(keeps[0].out)
+    pointer = w.scratch(w.dtype(keeps[0].value), (plus(steps, Lit(before)), *axes))
+    row = product(tuple(axes))
+    if _only_backwards([k.out for k in keeps], w):
+        return KeptRows(pointer, times(plus(steps, Lit(-1)), row), times(Lit(-1), row))
+    return KeptRows(pointer, times(Lit(before), row), row)
+
+
+def _only_backwards(names: Collection[str], w: Lowering) -> bool:
+    """Whether all that read some arrays begin with their last rows."""
+    return w.read_forwards.isdisjoint(names)
+
+
+def _name(out: str, rows: KeptRows, w: Lowering) -> None:
+    """Give rows the name of an array."""
+    axes, dtype = w.axes(out), w.dtype(out)
+    pointer = rows.pointer
+    if rows.first != ZERO:
+        pointer = w.pointer(dtype)
+        w.code.append(Point(pointer, *rows.at(ZERO), dtype))
+    w.env[out] = Array(pointer, axes, (rows.apart, *packed(axes)[1:]), dtype)

@@ -1,0 +1,55 @@
+"""Operations on elements that are read backwards are done on arrays read backwards: f(X)[::-1] = f(X[::-1]).
+
+So a loop that goes through them computes each row itself, and what they are computed of may be written backwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, MutableMapping, Sequence
+from dataclasses import replace
+
+from scanopt.array.types import TensorType
+from scanopt.backends.kernels.nodes import REVERSED, WHOLE, Lookup, Map, Node, Repeat, View
+
+__all__ = ["turned_first"]
+
+
+def turned_first(
+    nodes: Sequence[Node], wanted: Collection[str], types: MutableMapping[str, TensorType]
+) -> tuple[Node, ...]:
+    """The nodes.  wanted: names that are read after them; types: of all names, to which those made here are added."""
+    found: list[Node] = []
+    readers: dict[str, list[Node]] = {}
+    for n in reversed(nodes):
+        own = readers.get(n.outs[0], []) if isinstance(n, Map) and not isinstance(n, Lookup | Repeat) else []
+        new = _turned(n, own, types) if n.outs[0] not in wanted and own and all(map(_turns, own)) else [n]
+        gone = own if new != [n] else []
+        found = [*new, *(x for x in found if x not in gone)]
+        for x in new:
+            for a in dict.fromkeys(x.args):
+                readers.setdefault(a, []).append(x)
+    return tuple(found)
+
+
+def _turned(n: Map, views: Sequence[View], types: MutableMapping[str, TensorType]) -> list[Node]:
+    """An operation on arrays read backwards in place of itself and views of it."""
+    out, *others = (v.out for v in views)
+    made: dict[str, View] = {}
+    for a in n.args:
+        if len(types[a].shape) == len(types[n.out].shape):
+            made[a] = replace(views[0], out=f"{a}@back", args=(a,), dtype=types[a].dtype)
+            types[f"{a}@back"] = types[a]
+    args = tuple(made[a].out if a in made else a for a in n.args)
+    like = out if n.like == n.out else made[n.like].out if n.like in made else n.like
+    alike = tuple((i, WHOLE) for i in range(len(types[out].shape)))
+    return [
+        *made.values(),
+        replace(n, out=out, args=args, like=like),
+        *(replace(views[0], out=name, args=(out,), axes=alike) for name in others),
+    ]
+
+
+def _turns(n: Node) -> bool:
+    """Whether it is all rows of an array, the last one first."""
+    axes = n.axes if isinstance(n, View) and not n.at and len(n.axes) > 1 else ()
+    return axes == ((0, REVERSED), *((i, WHOLE) for i in range(1, len(axes)))) and len(axes) > 1
