@@ -1,8 +1,8 @@
 """Where the rows lie that a loop keeps at all its steps.
 
-Those of a state follow its initial rows in one array, so what the state was some steps back is a part of the same array,
-and no step asks whether a row is an initial one.  Rows that are read from the last one to the first are written that way:
-so they lie in the order in which they are read.  What is kept twice is kept once.
+Those of a state follow its initial rows in one array, so what the state was some steps back is a part of the same
+array, and no step asks whether a row is an initial one.  Rows that are read from the last one to the first are written
+that way: so they lie in the order in which they are read.  What is kept twice is kept once.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import Nested
 from scanopt.backends.kernels.values import Array, packed
 
-__all__ = ["Histories", "KeptRows", "histories_of"]
+__all__ = ["Histories", "RowPlaces", "histories_of"]
 
 
 @dataclass(frozen=True)
-class KeptRows:
-    """KeptRows of an array.  first: where that of step 0 lies; apart: how far on that of the next step lies."""
+class RowPlaces:
+    """RowPlaces of an array.  first: where that of step 0 lies; apart: how far on that of the next step lies."""
 
     pointer: str
     first: Expr
@@ -30,9 +30,9 @@ class KeptRows:
         """Where the row of a step lies."""
         return self.pointer, plus(self.first, times(step, self.apart))
 
-    def back(self, steps: int) -> KeptRows:
+    def back(self, steps: int) -> RowPlaces:
         """The same rows, each so many steps later."""
-        return KeptRows(self.pointer, plus(self.first, times(Lit(-steps), self.apart)), self.apart)
+        return RowPlaces(self.pointer, plus(self.first, times(Lit(-steps), self.apart)), self.apart)
 
 
 @dataclass
@@ -43,8 +43,8 @@ class Histories:
     """
 
     outs: list[str] = field(default_factory=list[str])
-    kept: dict[int, KeptRows] = field(default_factory=dict[int, KeptRows])
-    states: dict[int, KeptRows] = field(default_factory=dict[int, KeptRows])
+    kept: dict[int, RowPlaces] = field(default_factory=dict[int, RowPlaces])
+    states: dict[int, RowPlaces] = field(default_factory=dict[int, RowPlaces])
     stored: set[int] = field(default_factory=set[int])
 
 
@@ -73,15 +73,15 @@ def histories_of(node: Nested, w: Lowering) -> Histories:
     return found
 
 
-def _rows(node: Nested, kept: Mapping[int, int], before: int, w: Lowering) -> KeptRows:
+def _rows(node: Nested, kept: Mapping[int, int], before: int, w: Lowering) -> RowPlaces:
     """Room for what is kept, and for so many rows before those of the first step."""
     keeps = [node.loop.keeps[i] for i in kept]
     steps, *axes = w.axes(keeps[0].out)
     pointer = w.scratch(w.dtype(keeps[0].value), (plus(steps, Lit(before)), *axes))
     row = product(tuple(axes))
     if _only_backwards([k.out for k in keeps], w):
-        return KeptRows(pointer, times(plus(steps, Lit(-1)), row), times(Lit(-1), row))
-    return KeptRows(pointer, times(Lit(before), row), row)
+        return RowPlaces(pointer, times(plus(steps, Lit(-1)), row), times(Lit(-1), row))
+    return RowPlaces(pointer, times(Lit(before), row), row)
 
 
 def _only_backwards(names: Collection[str], w: Lowering) -> bool:
@@ -89,7 +89,7 @@ def _only_backwards(names: Collection[str], w: Lowering) -> bool:
     return w.read_forwards.isdisjoint(names)
 
 
-def _name(out: str, rows: KeptRows, w: Lowering) -> None:
+def _name(out: str, rows: RowPlaces, w: Lowering) -> None:
     """Give rows the name of an array."""
     axes, dtype = w.axes(out), w.dtype(out)
     pointer = rows.pointer

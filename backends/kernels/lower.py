@@ -32,7 +32,8 @@ def lowered(
         _at_home(w, body, outs)
     code: list[Stmt] = []
     with w.into(code):
-        LoopFrame(w, body.root, "t", steps, Histories(outs), outermost=True).write(lambda nodes, wanted: emit(w, nodes, wanted))
+        frame = LoopFrame(w, body.root, "t", steps, Histories(outs), outermost=True)
+        frame.write(lambda nodes, wanted: emit(w, nodes, wanted))
     return w.recipe(code, w.taken or "t")
 
 

@@ -45,8 +45,9 @@ class Lowering:
     memory.  few: the elements of arrays that have few.  in_place: those that are written onto their first argument.
     looked_up: parts at places in an array that are not copied.  out_of_range: the variable that notes wrong places.
     repeated: arrays that are not made, of one number.
-    multiplied: factors of products.  read_forwards: names that are not only read from the last row on.  prefixes: by axes how many first
-    elements are needed, where not all are.  taken: the variable for the number of steps of the loop that may end early.
+    multiplied: factors of products.  read_forwards: names that are not only read from the last row on.
+    prefixes: by axes how many first elements are needed, where not all are.
+    taken: the variable for the number of steps of the loop that may end early.
     tiles: whether products may be made of tiles.  loops_open: of each loop being written the names that have a place
     before it, and the statements that stand there.
     rows: names of rows that programs have no name for, and of what they are.

@@ -21,10 +21,13 @@ def turned_first(
     found: list[Node] = []
     readers: dict[str, list[Node]] = {}
     for n in reversed(nodes):
-        own = readers.get(n.outs[0], []) if isinstance(n, Map) and not isinstance(n, Lookup | Repeat) else []
-        new = _turned(n, own, types) if n.outs[0] not in wanted and own and all(map(_turns, own)) else [n]
-        gone = own if new != [n] else []
-        found = [*new, *(x for x in found if x not in gone)]
+        new: list[Node] = [n]
+        if isinstance(n, Map) and not isinstance(n, Lookup | Repeat) and n.out not in wanted and n.out in readers:
+            views = [x for x in readers[n.out] if isinstance(x, View) and _turns(x)]
+            if len(views) == len(readers[n.out]):
+                new = _turned(n, views, types)
+                found = [x for x in found if x not in views]
+        found = [*new, *found]
         for x in new:
             for a in dict.fromkeys(x.args):
                 readers.setdefault(a, []).append(x)
@@ -49,7 +52,7 @@ def _turned(n: Map, views: Sequence[View], types: MutableMapping[str, TensorType
     ]
 
 
-def _turns(n: Node) -> bool:
+def _turns(view: View) -> bool:
     """Whether it is all rows of an array, the last one first."""
-    axes = n.axes if isinstance(n, View) and not n.at and len(n.axes) > 1 else ()
-    return axes == ((0, REVERSED), *((i, WHOLE) for i in range(1, len(axes)))) and len(axes) > 1
+    rest = tuple((i, WHOLE) for i in range(1, len(view.axes)))
+    return bool(rest) and not view.at and view.axes == ((0, REVERSED), *rest)

@@ -59,6 +59,7 @@ DECLARATIONS = """
 (constructor masked (Clock Clock State) State)
 (constructor seen (Op State) State)
 (constructor scaled (State Value) State)
+(constructor becoming (State Value) State)
 (constructor to_cut (Clock i64) Move)
 (constructor to_upto (Clock Value) Move)
 (constructor to_step (Clock i64) Move)

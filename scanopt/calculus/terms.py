@@ -31,11 +31,11 @@ from scanopt.calculus.term import (
 
 __all__ = [
     "Args", "Atom", "Clock", "Int", "Move", "Op", "Param", "State", "Term", "Text", "Value", "added", "applied",
-    "apply", "args", "at", "chunks", "const", "const_at", "const_int", "cut", "delay", "dtype", "egglog_text",
-    "greatest", "held_as", "hold", "input_", "int_value", "lift", "lifted", "loop", "masked", "moved", "ndim", "nil",
-    "on", "on_args", "one_row", "only", "operator_of", "ops", "prim", "recent", "root", "row_of", "scaled", "seen",
-    "seq", "slot", "stack", "steps", "subsume", "tail", "to_cut", "to_step", "to_string", "to_upto", "under", "upto",
-    "variable", "vmap",
+    "apply", "args", "at", "becoming", "chunks", "const", "const_at", "const_int", "cut", "delay", "dtype",
+    "egglog_text", "greatest", "held_as", "hold", "input_", "int_value", "lift", "lifted", "loop", "masked",
+    "moved", "ndim", "nil", "on", "on_args", "one_row", "only", "operator_of", "ops", "prim", "recent", "root",
+    "row_of", "scaled", "seen", "seq", "slot", "stack", "steps", "subsume", "tail", "to_cut", "to_step",
+    "to_string", "to_upto", "under", "upto", "variable", "vmap",
 ]  # fmt: skip
 
 
@@ -199,6 +199,11 @@ def seen(op: Op, s: State) -> State:
 def scaled(s: State, a: Value) -> State:
     """The state whose values are those of s times a, a number from outside of the loop of s."""
     return State("scaled", (s, a))
+
+
+def becoming(s: State, r: Value) -> State:
+    """The state that becomes r in each step in which s changes."""
+    return State("becoming", (s, r))
 
 
 def only(m: Move, d: Clock) -> Move:
