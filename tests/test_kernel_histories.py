@@ -62,3 +62,23 @@ def test_products_with_what_is_read_backwards_copy_nothing() -> None:
     values = [RNG.normal(size=(2 * STEPS, 16, LANES)), RNG.normal(size=(16, LANES))]
     np.testing.assert_allclose(f(*values), f.unoptimized(*values), rtol=1e-12)
     assert f.kernels[0].memory < 1.5 * values[0].nbytes
+
+
+def test_what_is_asked_for_its_shape_is_not_kept() -> None:
+    """Of a trace whose length alone is read no rows are written."""
+    f, values = run(lambda s, one, last, other: [T.zeros_like(other).shape[1] + T.cumsum(s, axis=0)[-1]], [-1])
+    exact_kernel(f, values)
+    assert f.kernels[0].memory < 2.5 * STEPS * LANES * 8
+
+
+def test_names_of_one_array_are_kept_once() -> None:
+    """A state that is only shaped like another value is written where it is kept."""
+    x, y = T.dmatrix("x"), T.dvector("y")
+
+    def step(v: Any, s: Any) -> list[Any]:
+        new = T.tanh(s + v)
+        return [new, T.specify_shape(new, (None,)), new[:]]
+
+    traces = scanopt.scan(step, x, [y, None, None])[0]
+    f = scanopt.function([x, y], [sum(T.cumsum(t * t, axis=0)[-1] for t in traces)], fp="exact", backend="c")
+    exact_kernel(f, [RNG.normal(size=(STEPS, LANES)), RNG.normal(size=LANES)])

@@ -37,6 +37,7 @@ from scanopt.backends.kernels.numpy_loops import DTYPES
 from scanopt.backends.kernels.reading import nodes_of
 from scanopt.backends.kernels.recurrences import written_out
 from scanopt.backends.kernels.turned_first import turned_first
+from scanopt.backends.kernels.unused import without_unused
 from scanopt.program.ir import Branch, Compute, Loop, Step
 from scanopt.program.text import names_made, names_read
 
@@ -55,9 +56,11 @@ def body_of(loop: Loop, types: Mapping[str, TensorType], exact: bool, whole: boo
     root = _nested(replace(loop, body=written_out(loop.body, made)), made)
     inside = [*names_read(loop)][1:]  # it is told its number of steps
     root = replace(root, args=tuple(name for name in root.args if name in inside))
+    counts = _counts(root, made)
     if whole:
-        root = replace(root, nodes=turned_first(root.nodes, {k.value for k in root.loop.keeps}, made))
-    body = Body(root, made, exact, _counts(root, made), whole, _cut(root) if whole else None)
+        wanted = {k.value for k in root.loop.keeps}
+        root = replace(root, nodes=turned_first(without_unused(root.nodes, wanted, counts), wanted, made))
+    body = Body(root, made, exact, counts, whole, _cut(root) if whole else None)
     if body.size > MOST:
         raise NoForm(f"{body.size} operators would take too long to compile")
     if whole and any(isinstance(n, Sort) for n in _outside_loops(root.nodes)):

@@ -15,7 +15,7 @@ from scanopt.backends.kernels.columns import Columns, with_columns, write_column
 from scanopt.backends.kernels.few_reduced import is_written_out, write_few
 from scanopt.backends.kernels.folds import Folded, with_folds, write_fold
 from scanopt.backends.kernels.frames import LoopFrame, checked
-from scanopt.backends.kernels.histories import histories_of
+from scanopt.backends.kernels.histories import by_first_names, histories_of
 from scanopt.backends.kernels.ir import (
     INDEX,
     ONE,
@@ -365,6 +365,7 @@ def _fork(node: Fork, w: Lowering) -> None:
 
 @written.register(Nested)
 def _nested(node: Nested, w: Lowering) -> None:
+    cut, node = node.loop is w.body.cut, by_first_names(node, w)
     if axes := lanes_in_blocks(node, w):
         write_blocks(node, axes, w, lambda nodes, wanted: emit(w, nodes, wanted))
         return
@@ -381,5 +382,5 @@ def _nested(node: Nested, w: Lowering) -> None:
         w.prefixes.clear()
 
     LoopFrame(w, node, t, steps, places).write(step)
-    if node.loop is w.body.cut:
+    if cut:
         w.code.append(Set(w.taken, Var(t)))

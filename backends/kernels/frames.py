@@ -206,7 +206,9 @@ class LoopFrame:
             stride: Expr = w.number(Number("stride", (source, 0)))
         else:
             value = w.value(source)
-            assert isinstance(value, Array)
+            if isinstance(value, Scalar):
+                w.env[out] = value
+                return
             start, stride, strides = value.pointer, value.strides[0], value.strides[1:]
         pointer = w.pointer(dtype)
         step.append(Point(pointer, start, times(self.t, stride), dtype))

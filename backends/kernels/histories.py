@@ -8,14 +8,14 @@ that way: so they lie in the order in which they are read.  What is kept twice i
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from scanopt.backends.kernels.ir import ZERO, Expr, Lit, Point, plus, product, times
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import Nested
+from scanopt.backends.kernels.nodes import WHOLE, Map, Nested, Repeat, SumTo, View
 from scanopt.backends.kernels.values import Array, packed
 
-__all__ = ["Histories", "RowPlaces", "histories_of"]
+__all__ = ["Histories", "RowPlaces", "by_first_names", "histories_of"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,23 @@ class Histories:
     kept: dict[int, RowPlaces] = field(default_factory=dict[int, RowPlaces])
     states: dict[int, RowPlaces] = field(default_factory=dict[int, RowPlaces])
     stored: set[int] = field(default_factory=set[int])
+
+
+def by_first_names(node: Nested, w: Lowering) -> Nested:
+    """A loop that carries and keeps arrays by the names by which they are computed, not by those of the same array."""
+    names: dict[str, str] = {}
+    for n in node.nodes:
+        whole = isinstance(n, View) and not n.at and n.axes == tuple((i, WHOLE) for i in range(len(n.axes)))
+        same = isinstance(n, Map) and n.op == "copy" and len(n.args) == 1 and not isinstance(n, Repeat)
+        if (whole or same or isinstance(n, SumTo)) and w.axes(n.outs[0]) == w.axes(n.args[0]) != ():
+            names[n.outs[0]] = names.get(n.args[0], n.args[0])
+    made = {out for n in node.nodes for out in n.outs}
+    names = {out: name for out, name in names.items() if name in made and w.dtype(out) == w.dtype(name)}
+    if not names:
+        return node
+    states = tuple(replace(s, update=names.get(s.update, s.update)) for s in node.loop.states)
+    keeps = tuple(replace(k, value=names.get(k.value, k.value)) for k in node.loop.keeps)
+    return replace(node, loop=replace(node.loop, states=states, keeps=keeps))
 
 
 def histories_of(node: Nested, w: Lowering) -> Histories:

@@ -45,17 +45,27 @@ def with_parts_set(
 
 
 def repeated_numbers(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> set[str]:
-    """The arrays that repeat a number, and only have parts of copies set: a copy repeats the number once more."""
+    """The arrays that repeat a number, and only have parts of copies set, of them or of their rows: a copy repeats the
+    number once more."""
     found = {n.out for n in nodes if isinstance(n, Map) and n.op == "copy" and w.axes(n.out) and not w.axes(n.args[0])}
     for n in walk(nodes):
         if isinstance(n, Nested):
-            found -= {*(r.source for r in n.loop.reads), *(s.init for s in n.loop.states), n.loop.steps}
+            found -= {r.source for r in n.loop.reads if not _is_only_set(r.out, n, w)}
+            found -= {*(s.init for s in n.loop.states), n.loop.steps}
             found -= {*(s.update for s in n.loop.states), *(k.value for k in n.loop.keeps)}
         elif isinstance(n, Fork):
             found -= {name for _, values in n.branch.sides for name in values}
         else:
             found -= {*(n.args[1:] if isinstance(n, SetItem) and n.dtype == w.dtype(n.args[0]) else n.args)}
     return found - {*wanted}
+
+
+def _is_only_set(row: str, loop: Nested, w: Lowering) -> bool:
+    """Whether a loop only sets parts of copies of a row."""
+    others = {s.update for s in loop.loop.states} | {k.value for k in loop.loop.keeps} | {loop.loop.until}
+    nodes = [n for n in loop.nodes if row in n.args]
+    sets = all(isinstance(n, SetItem) and n.args[0] == row and row not in n.args[1:] for n in nodes)
+    return row not in others and sets and all(n.dtype == w.dtype(row) for n in nodes if isinstance(n, SetItem))
 
 
 def part_to_set(node: SetItem, w: Lowering) -> Array:
