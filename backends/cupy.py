@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from scanopt.array.device import CUPY, arrived, on_device
@@ -23,7 +23,7 @@ from scanopt.backends.predicted import Known
 from scanopt.backends.recurrence_kernels import LinearRecurrences
 from scanopt.backends.stream_capture import StreamCapture
 from scanopt.extraction.cost import CostModel
-from scanopt.extraction.device_cost import DEVICE
+from scanopt.extraction.device_rates import ESTIMATES, DeviceRates, costs_on_device, rates_of_device
 from scanopt.forks import lock
 from scanopt.program.ir import Compute, Program
 
@@ -97,7 +97,9 @@ class OnDevice:
         Raises UnknownSizesError where that is not enough.
         """
         choice: Any = self._here()[0].choice
-        return DevicePredictions(self.executor.cost, choice).prices.seconds(self.program.steps, known)
+        return DevicePredictions(self.executor.cost, choice, self.executor.rates).prices.seconds(
+            self.program.steps, known
+        )
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
         """The results for these arguments.
@@ -157,16 +159,18 @@ def _device(xp: Any, places: set[int]) -> AbstractContextManager[Any]:
 
 @dataclass(frozen=True)
 class RawModules:
-    """Makes functions of CUDA texts by CuPy, and runs them on its current stream."""
+    """Makes functions of CUDA texts by CuPy, and runs them on its current stream.  rates: of the device."""
 
     xp: Any
+    rates: DeviceRates = ESTIMATES
 
     @property
     def limits(self) -> DeviceLimits:
         """Of the current device."""
         told = self.xp.cuda.Device().attributes
         shared = told.get("MaxSharedMemoryPerBlockOptin", DECLARED)
-        return DeviceLimits(told.get("MultiProcessorCount", 1), shared, bool(told.get("CooperativeLaunch", 0)))
+        together = bool(told.get("CooperativeLaunch", 0))
+        return DeviceLimits(told.get("MultiProcessorCount", 1), shared, together, rates=self.rates)
 
     def load(self, text: str, exact: bool, together: bool = False) -> Any:
         """The function of a text.  exact: without contraction of products and sums; together: a cooperative launch."""
@@ -188,7 +192,7 @@ class CuPy:
     """Runs programs on CuPy arrays.
 
     launcher: what runs loops as kernels; None where none does.  captures: what makes CUDA graphs of their array steps;
-    None where each is launched by itself.
+    None where each is launched by itself.  rates: of the device.
     """
 
     xp: Any
@@ -196,11 +200,12 @@ class CuPy:
     on_device: bool = True
     launcher: Launcher | None = None
     captures: Captures | None = None
+    rates: DeviceRates = ESTIMATES
 
-    @property
+    @cached_property
     def cost(self) -> CostModel:
         """Prices of a device."""
-        return DEVICE
+        return costs_on_device(self.rates)
 
     @property
     def description(self) -> str:
@@ -228,8 +233,10 @@ def make() -> CuPy:
         ) from None
     if not cupy.cuda.is_available():
         raise RuntimeError(NEEDS + "no CUDA device found")
+    rates = rates_of_device()
     return CuPy(
         cupy,
-        launcher=RawModules(cupy) if hasattr(cupy, "RawModule") else None,
+        rates=rates,
+        launcher=RawModules(cupy, rates) if hasattr(cupy, "RawModule") else None,
         captures=StreamCapture(cupy) if hasattr(cupy.cuda, "Graph") and not cupy.cuda.runtime.is_hip else None,
     )

@@ -127,7 +127,7 @@ class Placed:
 
     def _seconds(self, run: Any, arrays: Sequence[Any]) -> float:
         known = sizes_of(run.program, arrays)
-        return float(run.predicted(known)) + moved_seconds(run.program, known)
+        return float(run.predicted(known)) + moved_seconds(run.program, known, run.executor.rates)
 
     def __getattr__(self, name: str) -> Any:
         if name == "host":

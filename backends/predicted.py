@@ -16,6 +16,7 @@ import numpy as np
 from scanopt.array.abstract import concrete
 from scanopt.array.op import Operand
 from scanopt.extraction.cost import CostModel, Work
+from scanopt.extraction.device_rates import DeviceRates
 from scanopt.program.ir import Branch, Compute, Loop, Program, Step
 from scanopt.program.memory import shapes
 
@@ -24,8 +25,6 @@ __all__ = ["Known", "LoopPrice", "Prices", "UnknownSizesError", "moved_seconds",
 Known = Mapping[str, Operand]
 LoopPrice = Callable[[Loop, int, Known], float | None]
 """Seconds of a loop of so many steps; None where each operator of each step has the price of the model."""
-ARRAY, RATE = 2e-5, 6e9
-"""Seconds in which an array is moved to the device or back, and bytes a second [pageable memory, by PCI Express]."""
 
 
 class UnknownSizesError(Exception):
@@ -49,10 +48,10 @@ def sizes_of(program: Program, values: Sequence[Any]) -> Known:
     return known
 
 
-def moved_seconds(program: Program, known: Known) -> float:
-    """Seconds in which the arguments are moved to a device and the results back."""
+def moved_seconds(program: Program, known: Known, rates: DeviceRates) -> float:
+    """Seconds in which the arguments are moved to a device of these rates and the results back."""
     names = (*(x.name for x in program.inputs), *program.outputs)
-    return sum(ARRAY + _bytes(known[name]) / RATE for name in names)
+    return sum(rates.array + _bytes(known[name]) / rates.moved for name in names)
 
 
 def _bytes(x: Operand) -> float:

@@ -39,8 +39,10 @@ from scanopt.cli_arguments import read
 from scanopt.cli_files import LONGEST, compiled_by, execute, fail, outcome
 from scanopt.cli_programs import ablate, bench, diff, run, show
 from scanopt.extraction.calibrated_cost import calibration_file, write_costs
+from scanopt.extraction.device_rates import device_file, write_rates
 from scanopt.lab.calibration import calibrate, calibration_text, machine
 from scanopt.lab.checking import checked, mutated, mutations_of, mutations_page, verdicts
+from scanopt.lab.device_calibration import measured_device, rates_text
 from scanopt.lab.doctor import CACHED, cache_files, examined, findings_text
 from scanopt.lab.fact_checking import checked_facts, fact_mutations_page, outcomes
 from scanopt.lab.hits import derivable_text, hits_of, laws_rows, laws_table
@@ -235,6 +237,8 @@ def _calibrate(options: argparse.Namespace) -> int:
     names = None if options.operators is None else [n.strip() for n in options.operators.split(",")]
     if not 0 < options.seconds <= LONGEST:
         return fail(f"--seconds must be above zero, and at most {LONGEST:g}, found {options.seconds}")
+    if options.device:
+        return _calibrate_device(options)
     try:
         found, limits = calibrate(names, options.seconds), measured_limits(seconds=options.seconds)
     except ValueError as error:
@@ -250,6 +254,16 @@ def _calibrate(options: argparse.Namespace) -> int:
         return 0
     cost = repr(str(path)) if options.out else '"calibrated"'
     print(f"\nwritten to {path}; use it with scanopt.function(..., cost={cost}) or scanopt.config.cost = {cost}")
+    return 0
+
+
+def _calibrate_device(options: argparse.Namespace) -> int:
+    try:
+        found, name = measured_device(options.seconds)
+        path = write_rates(found, options.out or device_file(), name)
+    except (OSError, RuntimeError) as error:
+        return fail(str(error))
+    print(path.read_text(encoding="utf-8") if options.json else f"{name}\n{rates_text(found)}\n\nwritten to {path}")
     return 0
 
 

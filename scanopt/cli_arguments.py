@@ -179,6 +179,7 @@ def _add_machine(commands: Any) -> None:
     command = _command(commands, "calibrate", text)
     command.add_argument("--json", action="store_true", help="print the measured costs as JSON")
     command.add_argument("--out", type=Path, metavar="FILE", help='default: where cost="calibrated" looks for it')
+    command.add_argument("--device", action="store_true", help="measure the GPU in place of the processor")
     command.add_argument("--operators", metavar="A,B", help="only these; the others keep their default costs")
     command.add_argument("--seconds", type=float, default=0.02, help="for each measurement (default: %(default)s)")
     text = "say what is installed, which executors work, and what to install"

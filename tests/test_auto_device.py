@@ -14,10 +14,10 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.backends.captured_loops import STEPS
 from scanopt.backends.cupy import OnDevice
-from scanopt.backends.kernels.device_costs import LAUNCH, NODE
 from scanopt.backends.placed import Placed
-from scanopt.backends.predicted import ARRAY, RATE, Prices, UnknownSizesError, moved_seconds, sizes_of
+from scanopt.backends.predicted import Prices, UnknownSizesError, moved_seconds, sizes_of
 from scanopt.extraction.cost import NUMPY
+from scanopt.extraction.device_rates import DeviceRates
 
 
 @pytest.fixture(autouse=True)
@@ -63,7 +63,7 @@ def test_transfers_count() -> None:
     run = placed(scanopt.function([x], x * 2 + 1))
     array = np.broadcast_to(0.0, (100_000_000,))
     known = sizes_of(run.program, [array])
-    assert moved_seconds(run.program, known) == pytest.approx(2 * (ARRAY + 8e8 / RATE))
+    assert moved_seconds(run.program, known, DeviceRates(array=1e-3, moved=1e9)) == pytest.approx(2 * (1e-3 + 0.8))
     assert not moves(run, [array])
     assert run._there.predicted(known) < 0.01
 
@@ -142,6 +142,6 @@ def test_prices_add_up() -> None:
 
 
 def test_a_graph_is_priced_by_its_nodes() -> None:
-    run = placed(waves())
+    run, rates = placed(waves()), DeviceRates()
     there = [run._there.predicted(sizes_of(run.program, [lanes(8), np.asarray(n)])) for n in (1000, 2000)]
-    assert 1000 * 2 * NODE < there[1] - there[0] < 1000 * 2 * LAUNCH / 2
+    assert 1000 * 2 * rates.node < there[1] - there[0] < 1000 * 2 * rates.launch / 2

@@ -1,7 +1,4 @@
-"""The time of a step of a loop on a device, as a kernel and as array steps: estimates, none of them measured.
-
-The numbers are those of a server card: a launch from Python, what one thread block computes and reads, memory.
-"""
+"""The time of a step of a loop on a device, as a kernel and as array steps, by the rates of the device."""
 
 from __future__ import annotations
 
@@ -17,37 +14,10 @@ from scanopt.backends.kernels.nodes import Fork, Nested, Product
 if TYPE_CHECKING:
     from scanopt.backends.kernels.device_plans import DevicePlan
 
-__all__ = [
-    "BANDWIDTH",
-    "CALL",
-    "LAUNCH",
-    "NODE",
-    "array_step_seconds",
-    "beats_graphs",
-    "fewest_steps",
-    "kernel_step_seconds",
-]
+__all__ = ["array_step_seconds", "beats_graphs", "fewest_steps", "kernel_step_seconds", "side_by_side"]
 
-LAUNCH = 12e-6
-"""Seconds of one operator of an array step: CuPy's call and the launch."""
-NODE = 1.5e-6
-"""Seconds of one operator of an array step that is launched as part of a CUDA graph."""
-CALL = 3e-5
-"""Seconds of a call of a kernel: its arrays, and the launch."""
-BANDWIDTH = 3e12
-"""Bytes a second of the device's memory."""
-BLOCKS, BLOCK_FLOPS, BLOCK_BYTES = 132, 2e11, 4e10
-"""Blocks that run side by side; operations, and bytes out of the cache, of one of them a second."""
-BARRIER, GRID_BARRIER = 0.3e-6, 2e-6
-"""Seconds in which all threads of a block, or of all blocks, wait for one another, memory's delay included."""
-OPERATOR = 0.1e-6
-"""Seconds of an operator of elements that a thread runs by itself."""
-SHARED_BYTES = 1e11
-"""Bytes out of shared memory, of one block a second."""
-THREAD = 4e-9
-"""Seconds of an operation of one thread, which waits for the one before."""
-FLOPS = 3e13
-"""Operations a second of the whole device."""
+THREADS, REGISTERS, BLOCKS = 2048, 1024, 32
+"""Of a multiprocessor: threads, those for which there are 64 registers each, and blocks."""
 
 
 def _work(plan: DevicePlan) -> tuple[float, float, float, int]:
@@ -69,33 +39,44 @@ def _work(plan: DevicePlan) -> tuple[float, float, float, int]:
     return flops, factors, values, count
 
 
-def array_step_seconds(plan: DevicePlan, launch: float = LAUNCH) -> float:
-    """Seconds of one step as array steps.  launch: of each operator."""
-    flops, factors, values, count = _work(plan)
-    return max(count * launch, flops / FLOPS + (factors + 3 * values) / BANDWIDTH)
+def array_step_seconds(plan: DevicePlan, launch: float | None = None) -> float:
+    """Seconds of one step as array steps.  launch: of each operator, default: launched by itself."""
+    rates, (flops, factors, values, count) = plan.limits.rates, _work(plan)
+    launch = rates.launch if launch is None else launch
+    return max(count * launch, flops / rates.flops + (factors + 3 * values) / rates.bandwidth)
 
 
 def kernel_step_seconds(plan: DevicePlan) -> float:
-    """Seconds of one step as a kernel; each block reads factors of products again."""
-    flops, factors, values, count = _work(plan)
+    """Seconds of one step as a kernel."""
+    rates, (flops, factors, values, count) = plan.limits.rates, _work(plan)
+    held = bool(plan.holding.places) and min(plan.holding.places) >= 0
+    factor_bytes = rates.shared_bytes if held else rates.block_bytes
     if plan.variant.lanes.numbers:
-        return max(count * THREAD, values / BANDWIDTH, plan.total * count / FLOPS)
+        return max(count * rates.thread, values / rates.bandwidth, plan.total * count / rates.flops)
     if plan.variant.grid:
-        speed = SHARED_BYTES if min(plan.holding.places, default=-1) >= 0 else BLOCK_BYTES
-        shared = flops / BLOCK_FLOPS + factors / speed + values / BLOCK_BYTES
-        return plan.variant.barriers * GRID_BARRIER + count * OPERATOR + shared / plan.blocks
-    waves = -(-plan.blocks // BLOCKS)
-    one = plan.variant.barriers * BARRIER + count * OPERATOR + flops / plan.blocks / BLOCK_FLOPS
-    factors /= SHARED_BYTES if min(plan.holding.places, default=-1) >= 0 else BLOCK_BYTES
-    return waves * (one + factors + values / plan.blocks / (SHARED_BYTES if plan.holding.own >= 0 else BLOCK_BYTES))
+        shared = flops / rates.block_flops + factors / factor_bytes + values / rates.block_bytes
+        return plan.variant.barriers * rates.grid_barrier + count * rates.operator + shared / plan.blocks
+    work = flops / plan.blocks / rates.block_flops + factors / factor_bytes  # each block reads all factors
+    work += values / plan.blocks / (rates.shared_bytes if plan.holding.own >= 0 else rates.block_bytes)
+    waits = plan.variant.barriers * rates.barrier + count * rates.operator
+    beside = min(side_by_side(plan), -(-plan.blocks // plan.limits.multiprocessors))
+    waves = -(-plan.blocks // (plan.limits.multiprocessors * beside))
+    return waves * max(waits + work, beside * work)
+
+
+def side_by_side(plan: DevicePlan) -> int:
+    """How many blocks of a kernel run on a multiprocessor at the same time: while one waits, others compute."""
+    most = min(BLOCKS, THREADS // plan.threads, REGISTERS // plan.threads)
+    return max(1, min(most, plan.limits.shared // max(plan.holding.taken, 1)))
 
 
 def beats_graphs(plan: DevicePlan, n: int) -> bool:
     """Whether a kernel is expected to take less time for n steps than CUDA graphs of array steps."""
-    return CALL + n * kernel_step_seconds(plan) < n * array_step_seconds(plan, NODE)
+    rates = plan.limits.rates
+    return rates.call + n * kernel_step_seconds(plan) < n * array_step_seconds(plan, rates.node)
 
 
 def fewest_steps(plan: DevicePlan) -> float:
     """From how many steps on a kernel is expected to take less time than array steps."""
     saved = array_step_seconds(plan) - kernel_step_seconds(plan)
-    return CALL / saved if saved > 0 else math.inf
+    return plan.limits.rates.call / saved if saved > 0 else math.inf

@@ -17,7 +17,7 @@ from scanopt.backends.captured_loops import CapturedLoop
 from scanopt.backends.captured_steps import NoCapture
 from scanopt.backends.kernels.bodies import Body
 from scanopt.backends.kernels.body import body_of
-from scanopt.backends.kernels.device_costs import CALL, beats_graphs, kernel_step_seconds
+from scanopt.backends.kernels.device_costs import beats_graphs, kernel_step_seconds
 from scanopt.backends.kernels.device_plans import DevicePlan, DeviceVariant, Launcher
 from scanopt.backends.kernels.loop_report import LoopReport
 from scanopt.backends.kernels.nodes import Call, Map, NoForm
@@ -91,8 +91,8 @@ class DeviceLoop:
 
     def seconds(self, n: int, shapes: Shapes, counts: tuple[int, ...]) -> float | None:
         """Predicted seconds of n steps; None where no kernel fits."""
-        plans = self._plans(shapes, counts)
-        return CALL + n * kernel_step_seconds(plans[0]) if plans else None
+        plans, limits = self._plans(shapes, counts), self.launcher.limits
+        return limits.rates.call + n * kernel_step_seconds(plans[0]) if plans else None
 
     def _planned(self, shapes: Shapes, counts: tuple[int, ...]) -> DevicePlan | None:
         """The first plan whose kernel compiles."""

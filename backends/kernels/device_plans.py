@@ -22,6 +22,7 @@ from scanopt.backends.kernels.print_rows import MOST_ROWS, MOST_THREADS, rows_ru
 from scanopt.backends.kernels.recipe import ALIGNED, Given, Number, Recipe, evaluated, scratch_offsets
 from scanopt.backends.kernels.shared_memory import FOLDING, HeldFactor, Holding, Staged, declared
 from scanopt.backends.kernels.sizes import Lengths
+from scanopt.extraction.device_rates import ESTIMATES, DeviceRates
 
 __all__ = ["DeviceLimits", "DevicePlan", "DeviceVariant", "Launcher"]
 
@@ -38,12 +39,14 @@ class DeviceLimits:
     """The limits of a device: multiprocessors, and bytes of shared memory that a block may use.
 
     together: whether all blocks of a launch can be made to run at the same time.  threads: of a block, at most.
+    rates: what it takes for what kernels do.
     """
 
     multiprocessors: int
     shared: int
     together: bool
     threads: int = MOST_THREADS
+    rates: DeviceRates = ESTIMATES
 
 
 class Launcher(Protocol):

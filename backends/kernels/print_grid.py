@@ -19,7 +19,7 @@ from scanopt.backends.kernels.recipe import Recipe
 from scanopt.backends.kernels.shared_memory import HELD, HeldFactor
 from scanopt.backends.kernels.tensor_cores import TENSOR_GRID
 
-__all__ = ["COLUMNS", "GRID_THREADS", "PARTS", "grid_text"]
+__all__ = ["COLUMNS", "GRID_HEAD", "GRID_THREADS", "PARTS", "grid_text"]
 
 GRID_THREADS = 256
 COLUMNS = 16
@@ -29,7 +29,7 @@ PARTS = GRID_THREADS * COLUMNS * 8
 CELL = 64
 """Bytes of scratch memory for a number that all blocks read."""
 
-_HEAD = f"""\
+GRID_HEAD = f"""\
 #undef BARRIER
 #undef ALL_THREADS
 #ifndef SPIN
@@ -169,5 +169,5 @@ def grid_text(recipe: Recipe, exact: bool) -> tuple[str, tuple[HeldFactor, ...],
         start.append(f"    {TYPES[g.dtype]} *const {p.name} = {place};")
     head = signature(recipe, [*recipe.kernel.numbers, *(h.name for h in w.held), "room"])
     limit = f"__launch_bounds__({GRID_THREADS}) "
-    text = assembled(recipe, w, limit, head, [f"    {HELD}", *start, *body], _HEAD + ("" if exact else TENSOR_GRID))
+    text = assembled(recipe, w, limit, head, [f"    {HELD}", *start, *body], GRID_HEAD + ("" if exact else TENSOR_GRID))
     return text, tuple(w.held), w.cells * CELL

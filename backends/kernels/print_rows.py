@@ -48,12 +48,12 @@ from scanopt.backends.kernels.shared_memory import HELD, HeldFactor, Staged
 from scanopt.backends.kernels.tensor_cores import TENSOR_ROWS
 from scanopt.backends.kernels.walks import expressions
 
-__all__ = ["MOST_ROWS", "MOST_THREADS", "rows_run_alike", "rows_text"]
+__all__ = ["MOST_ROWS", "MOST_THREADS", "ROWS_HEAD", "rows_run_alike", "rows_text"]
 
 MOST_ROWS, MOST_THREADS = 8, 512
 STAGE = "stage"
 
-_HEAD = """\
+ROWS_HEAD = """\
 #undef ALL_THREADS
 #define ROWS {rows}
 #define ALL_THREADS(i, n) for (int64 i = me; i < (n); i += per)
@@ -249,7 +249,7 @@ def rows_text(
     limit = f"__launch_bounds__({MOST_THREADS}) "
     whole = [f"    {HELD}", *_start(recipe, lanes), *body]
     numbers = signature(recipe, [*head, "stage", "own", "room", "per"])
-    more = AHEAD + _HEAD.format(rows=rows) + (TENSOR_ROWS if rows == MOST_ROWS and not exact else "")
+    more = AHEAD + ROWS_HEAD.format(rows=rows) + (TENSOR_ROWS if rows == MOST_ROWS and not exact else "")
     return assembled(recipe, w, limit, numbers, whole, more), held, tuple(w.staged)
 
 

@@ -16,7 +16,7 @@ from scanopt.compilation.magnitudes import Region
 from scanopt.compilation.pauses import without_collections
 from scanopt.compilation.planning import OptimizationPlan
 from scanopt.egraph.engine_memory import available
-from scanopt.extraction.device_cost import DEVICE
+from scanopt.extraction.device_rates import costs_on_device, rates_of_device
 from scanopt.extraction.extract import Extraction
 from scanopt.extraction.resizing import Chosen, for_sizes
 from scanopt.forks import lock, once
@@ -139,7 +139,8 @@ class Regions:
             if region not in self._there:
                 graph, first = self._among.forms.all
                 operands = self.magnitudes.operands(region, self._among.own)
-                found = for_sizes(graph, first, operands, DEVICE, math.inf)
+                prices = costs_on_device(rates_of_device())
+                found = for_sizes(graph, first, operands, prices, math.inf)
                 new = found is not None and _parts(found, first) is not _FIRST
                 if len(self._there) >= PROGRAMS:
                     self._there.clear()
