@@ -45,8 +45,8 @@ pytest: installed
 	@PYTHONPATH=$(INSTALLED) $(BIN)/pytest -q -n $(JOBS) --dist worksteal --doctest-modules $(INSTALLED)/scanopt tests
 
 gpu-test: installed ## the tests that need a device; without one they say what is missing
-	@PYTHONPATH=$(INSTALLED) $(BIN)/pytest -q -n 0 tests/test_gpu.py tests/test_device.py tests/test_cuda.py \
-	  tests/test_recurrence_kernels.py
+	@PYTHONPATH=$(INSTALLED) $(BIN)/pytest -q -n 0 tests/test_gpu.py tests/test_gpu_kernels.py \
+	  tests/test_device.py tests/test_cuda.py tests/test_recurrence_kernels.py
 
 gpu-bench: $(VENV)/.stamp ## times on a device, beside JAX where it is there; without a device it says so
 	@$(BIN)/python benchmarks/gpu.py

@@ -14,11 +14,17 @@ import scanopt.tensor as T
 __all__ = ["Case", "cases"]
 
 
+Twin = Callable[[Any, Any, Any], Callable[..., Any]]
+UNROLLED = 16
+"""Steps that a loop of JAX takes at a time in its best form."""
+
+
 @dataclass(frozen=True)
 class Case:
     """A loop.  values: of its inputs; moved: bytes that have to be read or written; flops: of its products.
 
-    jax: makes a function of these values out of the modules jax, jax.numpy and jax.lax; None where there is none.
+    jax: makes a function of these values out of the modules jax, jax.numpy and jax.lax, by `lax.scan` as the loop is
+    written; by_hand: the best form that a user of JAX would write; None where there is none, or none other.
     """
 
     name: str
@@ -27,18 +33,19 @@ class Case:
     values: list[Any]
     moved: float
     flops: float = 0.0
-    jax: Callable[[Any, Any, Any], Callable[..., Any]] | None = None
+    jax: Twin | None = None
+    by_hand: Twin | None = None
     tolerance: float = 1e-3
     updates: Any = None
 
 
 def cases(scale: float) -> list[Case]:
     """All of them.  scale: of the numbers of lanes or steps."""
+    few = max(int(1000 * scale), 20)
     return [
         _logistic(int(1e6 * scale), 1000), _recurrence(10_000, int(1e5 * scale)), _recurrence(10_000, 256),
         _recurrence(int(1e8 * scale), 1), *_lstm(64, max(int(512 * scale), 8), max(int(512 * scale), 8)),
-        _rnn(max(int(1000 * scale), 20)), _gibbs(max(int(10_000 * scale), 20)),
-        _quadratic(10_000, max(int(10_000 * scale), 200)),
+        _rnn(few), _documents_rnn(few), _gibbs(10 * few), _quadratic(10_000, 10 * few),
     ]  # fmt: skip
 
 
@@ -47,13 +54,15 @@ def _logistic(lanes: int, steps: int) -> Case:
     ys, _ = scanopt.scan(lambda s: np.float32(3.7) * s * (1 - s), outputs_info=x, n_steps=n)
     values = [np.random.default_rng(0).random(lanes, "float32"), steps]
 
-    def twin(jax: Any, jnp: Any, lax: Any) -> Callable[..., Any]:
-        step = lambda s, _: (jnp.float32(3.7) * s * (1 - s), None)  # noqa: E731
-        return jax.jit(lambda x, n: lax.scan(step, x, None, length=steps)[0], static_argnums=1)
+    def twin(unroll: int) -> Twin:
+        def of(jax: Any, jnp: Any, lax: Any) -> Callable[..., Any]:
+            step = lambda s, _: (jnp.float32(3.7) * s * (1 - s), None)  # noqa: E731
+            return jax.jit(lambda x, n: lax.scan(step, x, None, length=steps, unroll=unroll)[0], static_argnums=1)
 
-    return Case(
-        f"logistic map, {lanes:.0e} lanes x {steps}", [x, n], ys[-1], values, 8.0 * lanes, jax=twin, tolerance=9
-    )
+        return of
+
+    name, moved = f"logistic map, {lanes:.0e} lanes x {steps}", 8.0 * lanes
+    return Case(name, [x, n], ys[-1], values, moved, jax=twin(1), by_hand=twin(UNROLLED), tolerance=9)
 
 
 def _recurrence(steps: int, lanes: int) -> Case:
@@ -62,15 +71,20 @@ def _recurrence(steps: int, lanes: int) -> Case:
     rng = np.random.default_rng(0)
     A_, X_ = (rng.random((steps, lanes), "float32") for _ in range(2))
 
-    def twin(jax: Any, jnp: Any, lax: Any) -> Callable[..., Any]:
+    def scanned(jax: Any, jnp: Any, lax: Any) -> Callable[..., Any]:
+        step = lambda h, ax: (ax[0] * h + ax[1],) * 2  # noqa: E731
+        return jax.jit(lambda a, x, h: lax.scan(step, h, (a, x))[1])
+
+    def associative(jax: Any, jnp: Any, lax: Any) -> Callable[..., Any]:
         def run(a: Any, x: Any, h: Any) -> Any:
             x = x.at[0].add(a[0] * h)
             return lax.associative_scan(lambda p, q: (p[0] * q[0], p[1] * q[0] + q[1]), (a, x))[1]
 
         return jax.jit(run)
 
-    values = [A_, X_, np.zeros(lanes, "float32")]
-    return Case(f"linear recurrence, {steps:.0e} x {lanes:.0e}", [A, X, h0], h, values, 12.0 * steps * lanes, jax=twin)
+    values, moved = [A_, X_, np.zeros(lanes, "float32")], 12.0 * steps * lanes
+    name = f"linear recurrence, {steps:.0e} x {lanes:.0e}"
+    return Case(name, [A, X, h0], h, values, moved, jax=scanned, by_hand=associative)
 
 
 def _lstm(batch: int, units: int, steps: int) -> list[Case]:
@@ -87,27 +101,40 @@ def _lstm(batch: int, units: int, steps: int) -> list[Case]:
     shapes = [(steps, batch, units), (batch, units), (batch, units), (units, 4 * units), (units, 4 * units)]
     values = [(rng.normal(size=s) / units**0.5).astype("float32") for s in shapes]
 
-    def loss(jax: Any, jnp: Any, lax: Any) -> Callable[..., Any]:
-        def one(carry: Any, x: Any) -> Any:
-            (h, c), U_, W_ = carry[:2], carry[2], carry[3]
-            i, f, o, g = jnp.split(x @ U_ + h @ W_, 4, axis=1)
-            c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
-            h = jax.nn.sigmoid(o) * jnp.tanh(c)
-            return (h, c, U_, W_), h
+    def layer(by_hand: bool) -> Twin:
+        """By hand, the products with the inputs are taken out of the loop, and it is unrolled."""
 
-        return lambda X, h, c, W, U: lax.scan(one, (h, c, U, W), X)[1]
+        def of(jax: Any, jnp: Any, lax: Any) -> Callable[..., Any]:
+            def run(X: Any, h: Any, c: Any, W: Any, U: Any) -> Any:
+                def one(carry: Any, x: Any) -> Any:
+                    h, c = carry
+                    i, f, o, g = jnp.split((x if by_hand else x @ U) + h @ W, 4, axis=1)
+                    c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+                    h = jax.nn.sigmoid(o) * jnp.tanh(c)
+                    return (h, c), h
+
+                return lax.scan(one, (h, c), X @ U if by_hand else X, unroll=UNROLLED if by_hand else 1)[1]
+
+            return run
+
+        return of
+
+    def forward(by_hand: bool) -> Twin:
+        return lambda jax, jnp, lax: jax.jit(layer(by_hand)(jax, jnp, lax))
+
+    def back(by_hand: bool) -> Twin:
+        def of(jax: Any, jnp: Any, lax: Any) -> Callable[..., Any]:
+            run = layer(by_hand)(jax, jnp, lax)
+            return jax.jit(jax.grad(lambda *v: (run(*v) ** 2).sum(), argnums=(3, 4)))
+
+        return of
 
     flops = 16.0 * steps * batch * units * units
     gradient = T.grad((h**2).sum(), [W, U])
-    last = lambda jax, jnp, lax: jax.jit(loss(jax, jnp, lax))  # noqa: E731
-    back = lambda jax, jnp, lax: jax.jit(  # noqa: E731
-        jax.grad(lambda *v: (loss(jax, jnp, lax)(*v) ** 2).sum(), argnums=(3, 4))
-    )
-    name = f"LSTM, batch {batch}, {units} units, {steps} steps"
-    inputs = [X, h0, c0, W, U]
+    name, inputs = f"LSTM, batch {batch}, {units} units, {steps} steps", [X, h0, c0, W, U]
     return [
-        Case(name, inputs, h, values, 0.0, flops, last),
-        Case(f"gradient of the {name}", inputs, gradient, values, 0.0, 3 * flops, back, 1e-1),
+        Case(name, inputs, h, values, 0.0, flops, forward(False), forward(True)),
+        Case(f"gradient of the {name}", inputs, gradient, values, 0.0, 3 * flops, back(False), back(True), 1e-1),
     ]
 
 
@@ -117,17 +144,50 @@ def _rnn(steps: int) -> Case:
     rng = np.random.default_rng(0)
     values = [(rng.normal(size=s) / 8).astype("float32") for s in ((steps, 50), (50,), (50, 50), (50, 50))]
 
-    def twin(jax: Any, jnp: Any, lax: Any) -> Callable[..., Any]:
-        def run(X: Any, h: Any, W: Any, U: Any) -> Any:
-            def one(h: Any, x: Any) -> Any:
-                h = jnp.tanh(x @ U + h @ W)
-                return h, h
+    def twin(by_hand: bool) -> Twin:
+        def of(jax: Any, jnp: Any, lax: Any) -> Callable[..., Any]:
+            def run(X: Any, h: Any, W: Any, U: Any) -> Any:
+                def one(h: Any, x: Any) -> Any:
+                    h = jnp.tanh((x if by_hand else x @ U) + h @ W)
+                    return h, h
 
-            return lax.scan(one, h, X)[1]
+                return lax.scan(one, h, X @ U if by_hand else X, unroll=UNROLLED if by_hand else 1)[1]
+
+            return jax.jit(run)
+
+        return of
+
+    name = f"RNN, 50 units, {steps} steps"
+    return Case(name, [X, h0, W, U], h, values, 0.0, 1e4 * steps, twin(False), twin(True))
+
+
+def _documents_rnn(steps: int) -> Case:
+    """The network of Theano's documentation: inputs now and four steps back, states one and three steps back."""
+    inputs = [T.fmatrix(n) for n in ("u", "W", "W_in_1", "W_in_2", "W_feedback", "W_out", "x0")] + [T.fvector("y0")]
+    u, W, now, back, feedback, out, x0, y0 = inputs
+
+    def step(u4: Any, u: Any, x3: Any, x1: Any, y1: Any) -> Any:
+        return T.tanh(T.dot(x1, W) + T.dot(u, now) + T.dot(u4, back) + T.dot(y1, feedback)), T.dot(x3, out)
+
+    states = [dict(initial=x0, taps=[-3, -1]), y0]
+    (x, y), _ = scanopt.scan(step, dict(input=u, taps=[-4, 0]), states)
+    rng, units = np.random.default_rng(0), 50
+    shapes = [(steps + 4, 2), (units, units), (2, units), (2, units), (3, units), (units, 3), (3, units), (3,)]
+    values = [(rng.normal(size=s) / 8).astype("float32") for s in shapes]
+
+    def twin(jax: Any, jnp: Any, lax: Any) -> Callable[..., Any]:
+        def run(u: Any, W: Any, now: Any, back: Any, feedback: Any, out: Any, x0: Any, y0: Any) -> Any:
+            def one(carry: Any, us: Any) -> Any:
+                (x3, x2, x1), y1 = carry
+                x, y = jnp.tanh(x1 @ W + us[1] @ now + us[0] @ back + y1 @ feedback), x3 @ out
+                return ((x2, x1, x), y), (x, y)
+
+            return lax.scan(one, ((x0[0], x0[1], x0[2]), y0), (u[:-4], u[4:]))[1]
 
         return jax.jit(run)
 
-    return Case(f"RNN, 50 units, {steps} steps", [X, h0, W, U], h, values, 0.0, 1e4 * steps, twin)
+    flops = 2.0 * steps * (units * (units + 2 + 2 + 3) + 3 * units)
+    return Case(f"RNN of the documents, {units} units, {steps} steps", inputs, [x, y], values, 0.0, flops, twin)
 
 
 def _gibbs(steps: int) -> Case:
@@ -140,7 +200,22 @@ def _gibbs(steps: int) -> Case:
         return x, 0.9 * x + stream.normal(size=(chains,)) * 0.4
 
     (x, y), updates = scanopt.scan(step, outputs_info=[T.zeros(chains), T.zeros(chains)], n_steps=n)
-    return Case(f"Gibbs chain, {chains} chains, {steps} steps", [n], [x[-1], y[-1]], [steps], 0.0, updates=updates)
+
+    def twin(jax: Any, jnp: Any, lax: Any) -> Callable[..., Any]:
+        def run(n: Any) -> Any:
+            def one(carry: Any, key: Any) -> Any:
+                x, y = carry
+                a, b = (jax.random.normal(k, (chains,)) for k in jax.random.split(key))
+                x = 0.9 * y + a * 0.4
+                return (x, 0.9 * x + b * 0.4), None
+
+            keys = jax.random.split(jax.random.key(0), steps)
+            return lax.scan(one, (jnp.zeros(chains), jnp.zeros(chains)), keys)[0]
+
+        return jax.jit(run)
+
+    name = f"Gibbs chain, {chains} chains, {steps} steps"
+    return Case(name, [n], [x[-1], y[-1]], [steps], 0.0, jax=twin, tolerance=1e9, updates=updates)
 
 
 def _quadratic(lanes: int, steps: int) -> Case:

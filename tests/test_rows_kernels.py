@@ -144,3 +144,24 @@ def test_random_networks(seed: int, tmp_path: Path) -> None:
     for found, expected in zip(program(values), f.unoptimized(*values), strict=True):
         assert_close(found, expected)
     assert not any("Error" in str(v) for x in loops for v in x.variants.values() if isinstance(v, str))
+
+
+class Refusing(Shim):
+    """A device that does not launch several rows in a block."""
+
+    def launch(self, function: Any, blocks: int, threads: int, args: Any, shared: int = 0) -> None:
+        if blocks < 7:
+            raise RuntimeError("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: too many resources requested for launch")
+        super().launch(function, blocks, threads, args, shared)
+
+
+def test_a_launch_that_is_refused_is_left_to_the_next_way(tmp_path: Path) -> None:
+    inputs, outputs, values = recurrent("rnn", 7)
+    f = scanopt.function(inputs, outputs, backend="numpy", on_unused_input="ignore")
+    program, loops = on_shim(f, Refusing(tmp_path, threads=32))
+    for _ in range(2):
+        for found, expected in zip(program(values), f.unoptimized(*values), strict=True):
+            assert_close(found, expected)
+    (loop,) = (x for x in loops if x.variants)
+    assert loop.runs == 1
+    assert "array steps: RuntimeError: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES" in loop.report().state

@@ -78,6 +78,10 @@ class DeviceLoop:
             found = plan.run(self.launcher, n, arrays)
         except MemoryError:  # array steps may hold less, or tell
             return None
+        except RuntimeError as error:  # the device refuses the launch: from the next call on there is another way
+            self._refused(plan.variant, error)
+            self._plan = PlanCache(self._planned)
+            return None
         self.runs += found is not None
         return found
 
@@ -102,11 +106,16 @@ class DeviceLoop:
                 if variant.function is None:
                     variant.function = self.launcher.load(variant.text, self.exact, variant.grid)
             except Exception as error:  # a kernel is never needed
-                key = next(key for key, found in self.variants.items() if found is variant)
-                self.variants[key] = f"{type(error).__name__}: {str(error)[:2000]}"
+                self._refused(variant, error)
             else:
                 return plan
         return None
+
+    def _refused(self, variant: DeviceVariant, error: Exception) -> None:
+        """Remember what was said of a kernel, in place of it."""
+        for key, found in list(self.variants.items()):
+            if found is variant:
+                self.variants[key] = f"{type(error).__name__}: {str(error)[:2000]}"
 
     def _plans(self, shapes: Shapes, counts: tuple[int, ...]) -> list[DevicePlan]:
         """How kernels may run for arguments of these shapes, the one first that is predicted to be the fastest."""
