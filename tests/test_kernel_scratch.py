@@ -6,7 +6,7 @@ from hypothesis import given
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.backends.kernels.ir import ONE, ZERO, For, If, Lit, Load, Point, Store, Var
+from scanopt.backends.kernels.ir import ONE, ZERO, For, If, Lit, Load, Point, Steps, Store, Var
 from scanopt.backends.kernels.scratch import lives_of, placed
 
 
@@ -24,6 +24,15 @@ def test_an_array_lives_from_its_first_mention_to_its_last_one_also_through_poin
         store("d"),
     )
     assert lives_of(code, "abcd") == {"a": (0, 3), "b": (1, 1), "c": (1, 3), "d": (2, 4)}
+
+
+def test_what_each_step_of_a_loop_makes_lives_within_the_step() -> None:
+    step = (store("a"), store("b", "a"), store("carried", "b"), store("c", "table"), Steps("u", ONE, (store("c"),)))
+    code = (store("table"), Steps("t", ONE, step), store("out", "c"))
+    made = dict.fromkeys(("a", "b", "c", "table"), "t")
+    assert lives_of(code, ["a", "b", "c", "carried", "table"], made) == {
+        "a": (1, 2), "b": (2, 3), "c": (4, 6), "carried": (1, 5), "table": (0, 5),
+    }  # fmt: skip
 
 
 intervals = st.tuples(st.integers(0, 9), st.integers(0, 9)).map(lambda x: (min(x), max(x)))

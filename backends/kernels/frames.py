@@ -176,7 +176,7 @@ class LoopFrame:
         for name, i in self.trace.items():
             w.homes[name] = self._kept_row(i, self.t)
         after: list[Stmt] = []
-        with w.into(step):
+        with w.into_step(step, self.name):
             emit(self.nodes, {s.update for s in loop.states} | {k.value for k in loop.keeps})
             test = None
             if loop.until is not None:

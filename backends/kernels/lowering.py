@@ -47,7 +47,8 @@ class Lowering:
     repeated: arrays that are not made, of one number.
     multiplied: factors of products.  read_forwards: names that are not only read from the last row on.
     prefixes: by axes how many first elements are needed, where not all are.
-    taken: the variable for the number of steps of the loop that may end early.
+    taken: the variable for the number of steps of the loop that may end early.  step_of: the variable of the loop whose
+    step is being written; made_in: by scratch array that of the loop in each step of which it is made.
     tiles: whether products may be made of tiles.  loops_open: of each loop being written the names that have a place
     before it, and the statements that stand there.
     rows: names of rows that programs have no name for, and of what they are.
@@ -73,6 +74,8 @@ class Lowering:
         self.numbers: list[Number] = [Number("size", axis) for axis in lengths.numbers.values()]
         self.number_names = list(lengths.numbers)
         self.loops: list[tuple[str, tuple[str, ...]]] = []
+        self.made_in: dict[str, str] = {}
+        self.step_of = ""
         self.head: list[Stmt] = [Declare(name, INDEX) for name in lengths.growing]
         self.code: list[Stmt] = []
         self.env: dict[str, Value] = {}
@@ -99,6 +102,14 @@ class Lowering:
         yield code
         self.code = before
 
+    @contextmanager
+    def into_step(self, code: list[Stmt], var: str) -> Iterator[None]:
+        """Write to the step of a loop for a while.  var: its variable."""
+        before, self.step_of = self.step_of, var
+        with self.into(code):
+            yield
+        self.step_of = before
+
     # Names, what is given
 
     def fresh(self, what: str) -> str:
@@ -115,7 +126,9 @@ class Lowering:
     def scratch(self, dtype: str, axes: Axes, rows: int = 1) -> str:
         """A pointer to new scratch memory."""
         self.given.append(Given("scratch", dtype, name=str(len(self.given)), rows=rows, axes=axes))
-        return f"g{len(self.given) - 1}"
+        pointer = f"g{len(self.given) - 1}"
+        self.made_in[pointer] = self.step_of
+        return pointer
 
     def slot(self, name: str, dtypes: tuple[str, ...]) -> int:
         """The number of an inner loop."""
@@ -273,13 +286,13 @@ class Lowering:
         return out
 
     def _lives(self, code: Sequence[Stmt]) -> dict[int, tuple[int, int]]:
-        """The statements of a program between which each scratch array is live; in a loop, the next step may need
-        all."""
+        """The statements of a program between which each scratch array is live."""
         if not self.body.whole:
             return {}
         once = [x for s in code for x in (s.body if isinstance(s, Steps) and s.var == "t" else (s,))]
         numbers = {f"g{i}": i for i, g in enumerate(self.given) if g.kind == "scratch"}
-        return {numbers[name]: life for name, life in lives_of([*self.head, *once], numbers).items()}
+        made_in = {} if self.device else {name: var for name, var in self.made_in.items() if var not in ("", "t")}
+        return {numbers[name]: life for name, life in lives_of([*self.head, *once], numbers, made_in).items()}
 
     def _param(self, i: int, g: Given) -> KernelParam:
         if g.kind == "scratch":

@@ -85,5 +85,5 @@ KERNELS = KernelCosts(
     },
     held=0.06,
 )  # fmt: skip
-"""Nanoseconds that suit most machines.  What is held has the price of its pages: one of 4 KB takes 250 when it is touched
-for the first time."""
+"""Nanoseconds that suit most machines.  What is held has the price of its pages: one of 4 KB takes 250 when it is
+touched for the first time."""

@@ -2,29 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from scanopt.backends.kernels.ir import Helper, Inner, Point, Stmt, Store  # fmt: skip
+from scanopt.backends.kernels.ir import Helper, Inner, Point, Steps, Stmt, Store
 from scanopt.backends.kernels.walks import expressions, inside, loads
 
 __all__ = ["lives_of", "placed"]
 
 
-def lives_of(statements: Sequence[Stmt], scratch: Iterable[str]) -> dict[str, tuple[int, int]]:
+def lives_of(
+    statements: Sequence[Stmt], scratch: Iterable[str], made_in: Mapping[str, str] | None = None
+) -> dict[str, tuple[int, int]]:
     """The live range of each scratch array: the first and last statement, in the order they run, that mention it.
 
-    A pointer stands for every array that any statement sets it to.
+    A pointer stands for every array that any statement sets it to.  made_in: by array the variable of the loop each
+    step of which makes it anew: within that loop it is live from there on.  Other arrays the next step may need.
     """
-    wanted = frozenset(scratch)
     targets: dict[str, set[str]] = {}
     for x in inside(statements):
         if isinstance(x, Point):
             targets.setdefault(x.name, set()).add(x.array)
-    found: dict[str, tuple[int, int]] = {}
-    for i, statement in enumerate(statements):
-        for name in wanted.intersection(_reached(set(_arrays(statement)), targets)):
-            found[name] = found.get(name, (i, i))[0], i
-    return found
+    return _Ranges(frozenset(scratch), targets, made_in or {}).of(statements)
+
+
+class _Ranges:
+    """Live ranges, found statement by statement."""
+
+    def __init__(self, wanted: frozenset[str], targets: Mapping[str, set[str]], made_in: Mapping[str, str]) -> None:
+        self.wanted, self.targets, self.made_in = wanted, targets, made_in
+        self.count, self.loops = 0, {*made_in.values()}
+
+    def of(self, statements: Sequence[Stmt]) -> dict[str, tuple[int, int]]:
+        """The first and last statements that mention arrays, those inside of loops counted too."""
+        found: dict[str, tuple[int, int]] = {}
+        for statement in statements:
+            for name, (first, last) in self._inside(statement, found).items():
+                before = found.get(name, (first, last))
+                found[name] = min(before[0], first), max(before[1], last)
+        return found
+
+    def _inside(self, x: Stmt, before: Collection[str]) -> dict[str, tuple[int, int]]:
+        """The same of one statement.  before: arrays that were mentioned before."""
+        begin = self.count
+        if isinstance(x, Steps) and x.var in self.loops:
+            own = self.of(x.body)
+            steady = [name for name in own if self.made_in.get(name) != x.var or name in before]
+            return own | dict.fromkeys(steady, (begin, self.count - 1))
+        self.count += 1
+        reached = self.wanted.intersection(_reached(set(_arrays(x)), self.targets))
+        return dict.fromkeys(reached, (begin, begin))
 
 
 def placed(sizes: Mapping[int, int], lives: Mapping[int, tuple[int, int]]) -> tuple[dict[int, int], int]:
