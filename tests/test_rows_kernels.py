@@ -165,3 +165,10 @@ def test_a_launch_that_is_refused_is_left_to_the_next_way(tmp_path: Path) -> Non
     (loop,) = (x for x in loops if x.variants)
     assert loop.runs == 1
     assert "array steps: RuntimeError: CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES" in loop.report().state
+
+
+def test_a_row_has_as_many_threads_as_elements(tmp_path: Path) -> None:
+    """However large its weights are."""
+    shim = Shim(tmp_path, multiprocessors=8)
+    ran(shim, *recurrent("rnn", 2, units=40, steps=3))
+    assert (2, 64) in shim.launches

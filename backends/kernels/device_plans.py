@@ -182,7 +182,7 @@ class DevicePlan:
     def _share_rows(self) -> None:
         """The threads of a block share its rows: a row has the `per`-th part of them."""
         rows, of = self.variant.rows, min(32, self.limits.threads // self.variant.rows)
-        widest = max(prod(self._left(name)) for name in self.shapes)
+        widest = max((prod(self._left(name)) for name in self.shapes if name not in self.places), default=1)
         self.per = min(self.limits.threads // rows, -(-widest // (rows * of)) * of or of)
         self.threads, self.blocks = rows * self.per, -(-self.total // rows)
         stage = rows * max((evaluated(v.length, self.sizes) * v.item for v in self.variant.staged), default=0)
