@@ -104,9 +104,15 @@ class Build:
         room = Path(tempfile.mkdtemp(dir=cache.folder(), prefix="build-"))
         try:
             (room / "k.c").write_text(self.text, encoding="ascii")
+            there = os.environ | {"TMPDIR": str(room)}  # what a compiler that is stopped leaves goes with the folder
             with _STARTING, open(room / "said", "wb") as said:
                 process = subprocess.Popen(
-                    found.arguments("k.c", "k.so"), cwd=room, stdin=subprocess.DEVNULL, stdout=said, stderr=said
+                    found.arguments("k.c", "k.so"),
+                    cwd=room,
+                    env=there,
+                    stdin=subprocess.DEVNULL,
+                    stdout=said,
+                    stderr=said,
                 )
         except BaseException:
             shutil.rmtree(room, ignore_errors=True)

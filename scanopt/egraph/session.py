@@ -45,7 +45,7 @@ class UnsoundLawError(RuntimeError):
     """Laws made two values of different types equal."""
 
 
-_FORMS = ("apply", "hold", "seq", "delay", "stack", "tail", "on")
+_FORMS = ("apply", "hold", "seq", "delay", "stack", "tail", "on", "both")
 """The constructors that are counted."""
 
 _TOO_MANY = 4
@@ -174,15 +174,15 @@ class EGraph:
 
     def _introduce(self, matches: Mapping[str, int]) -> bool:
         """Give the facts of operators that laws have brought; return whether there are any."""
-        loaded = self._loaded
+        loaded, known, brought = self._loaded, {*self._loaded.rows.ops}, False
         loaded.running.fired(matches)
-        given = loaded.introduced.after(loaded.running.there)
-        if given:
-            known = {*loaded.rows.ops}
+        while given := loaded.introduced.after(loaded.running.there):  # with their tables more rules may fire
             self._load_rows(given)
-            made = [value for value in loaded.folded.values() if value is not None]
-            self._tell(roles(made, [op for op in loaded.rows.ops if op not in known], self._dtypes))
-        return bool(given)
+            brought = True
+        new = [op for op in loaded.rows.ops if op not in known]
+        made = [value for value in loaded.folded.values() if value is not None]
+        self._tell(roles(made, new, self._dtypes))
+        return brought
 
     # Coinduction
 

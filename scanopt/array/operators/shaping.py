@@ -41,10 +41,13 @@ def _infer_reshape(x: Operand, *dims: Operand, shape: Shape, lead: int = 0) -> T
 
 
 def _left(total: Dim, others: Dim, given: Dim) -> Dim:
-    """The length that so many elements leave beside the other lengths; `given` where they leave any."""
+    """The length that so many elements leave beside the other lengths; `given` where they leave any.
+
+    None where they leave none: running it raises then.
+    """
     if others == 0:
         return given
-    return None if total is None or others is None else 0 if total % others else total // others
+    return None if total is None or others is None or total % others else total // others
 
 
 def _refuse_reshape(x: Operand, *dims: Operand, shape: Shape, lead: int = 0) -> None:
