@@ -83,7 +83,6 @@ KERNELS = KernelCosts(
         "seq": 0.3, "delay": 0.3, "hold": 0.0, "input": 0.0, "const": 0.0, "loop": 20.0,
         "step": 1.5, "stack": 0.5, "tail": 0.3, "at": 0.3,
     },
-    held=0.06,
+    held=0.002,
 )  # fmt: skip
-"""Nanoseconds that suit most machines.  What is held has the price of its pages: one of 4 KB takes 250 when it is
-touched for the first time."""
+"""Nanoseconds that suit most machines."""
