@@ -164,8 +164,6 @@ def _raising(g: Encoded, choices: bool, lengths: Lengths) -> Iterator[Given]:
                 yield "guarded_by", (f.operator, when_runs(f.operator))
     asked = [i for i, f in g.forms() if choices or (f.operator is not None and f.operator.name in _TOGETHER)]
     fitting = lengths().fitting if asked else frozenset[int]()
-    if not choices and any(i not in fitting for i in asked):  # all loops of the text run, or raise
-        fitting = known_lengths(g, raised=True).fitting
     yield from (("fits", (i,)) for i in asked if i in fitting)
 
 

@@ -96,17 +96,12 @@ _OPPOSITES = {
 """What is written with -1, or with all bits set, where a state takes part, and what it then is."""
 
 
-_REST = Op.make("getitem", index=(("slice", 1, None, None),))
-"""All rows but the first: of a sequence that a loop may add to what it becomes."""
-
-
 def constants_of_states(g: Encoded) -> Iterator[Row]:
     """The constants that recurrences are written with, of the dtypes of states."""
     found = dict.fromkeys(g.types[u].dtype for s in g.states.values() for u in s.updates)
     dtypes = [d for d in found if np.dtype(d).kind in "biuf"]
     names = {f.operator.name for _, f in g.forms() if f.operator is not None} if dtypes else set()
     accumulated = {_OPPOSITES.get(n, n) for n in names} if names & {"where", "ifelse"} else set()
-    accumulated |= names & {"add"} if any(f.operator == _REST for _, f in g.forms()) else set()
     for d in dtypes:
         if names & _OPPOSITES.keys() or _has_minus_one(g, d):
             key, minus_one = _constant(np.array(-1).astype(d))

@@ -60,7 +60,6 @@ DECLARATIONS = """
 (constructor masked (Clock Clock State) State)
 (constructor seen (Op State) State)
 (constructor scaled (State Value) State)
-(constructor becoming (State Value) State)
 (constructor continued (Move State Value) State)
 (constructor to_cut (Clock i64) Move)
 (constructor to_upto (Clock Value) Move)

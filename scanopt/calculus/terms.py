@@ -31,7 +31,7 @@ from scanopt.calculus.term import (
 
 __all__ = [
     "Args", "Atom", "Clock", "Int", "Move", "Op", "Param", "State", "Term", "Text", "Value", "added", "and_first",
-    "and_last", "applied", "apply", "args", "at", "becoming", "both", "both_args", "chunks", "const", "const_at",
+    "and_last", "applied", "apply", "args", "at", "both", "both_args", "chunks", "const", "const_at",
     "const_int", "continued", "cut", "delay", "dtype", "egglog_text", "followed", "greatest", "held_as", "hold",
     "input_", "int_value", "lift", "lifted", "loop", "masked", "moved", "ndim", "nil", "on", "on_args", "one_row",
     "only", "operator_of", "ops", "prim", "recent", "root", "row_of", "scaled", "seen", "seq", "slot", "stack",
@@ -225,11 +225,6 @@ def seen(op: Op, s: State) -> State:
 def scaled(s: State, a: Value) -> State:
     """The state whose values are those of s times a, a number from outside of the loop of s."""
     return State("scaled", (s, a))
-
-
-def becoming(s: State, r: Value) -> State:
-    """The state that becomes r in each step in which s changes."""
-    return State("becoming", (s, r))
 
 
 def continued(m: Move, s: State, w: Value) -> State:

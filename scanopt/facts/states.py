@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scanopt.calculus.condition import Body, Rules, fact, hint, query, when
-from scanopt.calculus.terms import Args, Clock, Int, Op, State, Text, Value, becoming, delay, hold, ops, scaled, seen
+from scanopt.calculus.terms import Args, Clock, Int, Op, State, Text, Value, delay, hold, ops, scaled, seen
 from scanopt.facts.lists import before
 from scanopt.facts.values import forward, power_of_two
 
@@ -25,7 +25,6 @@ def becomes(s: State, v: Value, *, a: Value, c: Clock, i: Value, k: Int, op: Op,
     """v is the update of the state s: its value after each step (given, and derived where laws make states)."""
     yield when(becomes(s, v), r.is_(seen(op, s))).then(becomes(r, op(v)))
     yield when(becomes(s, v), r.is_(scaled(s, a)), w.is_(delay(c, i, s, k))).then(becomes(r, v * hold(c, a)))
-    yield when(r.is_(becoming(s, v))).then(becomes(r, v))
 
 
 @hint
