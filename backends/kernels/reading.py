@@ -382,7 +382,6 @@ _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "var": _spread(root=False), "std": _spread(root=True),
     "sum_to": _sum_to, "outer": outer_nodes, "cumsum": _running("add"), "cumprod": _running("multiply"),
     "repeat_rows": _repeated, "broadcast_to": _repeated, "full": _full,
-    "given": _arranged(lambda op, ndim: list(range(ndim))),
     "require": _require, "when_runs": _when_runs, "has_rows": _has_rows, "arange": _arange, "eye": _eye,
     "rows_read": _rows_of_part("read"), "rows_left": _rows_of_part("left"),
     "argmax": _extreme("greater"), "argmin": _extreme("less"),

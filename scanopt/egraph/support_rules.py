@@ -35,7 +35,6 @@ from scanopt.calculus.terms import (
     tail,
     vmap,
 )  # fmt: skip
-from scanopt.egraph.consecutive import consecutive
 from scanopt.egraph.retiming import keeps_shapes, retiming
 from scanopt.facts.expansions import (
     arranges,
@@ -183,9 +182,9 @@ _GROUPS: dict[str, tuple[Callable[..., Rules], ...]] = {
 
 
 def machinery_rules() -> dict[str, list[Rule]]:
-    """Typing, re-timing, joining and expanding rules, by their rulesets."""
+    """Typing, re-timing and expanding rules, by their rulesets."""
     groups = {name: [rule for f in facts for rule in rules_of(f)] for name, facts in _GROUPS.items()}
-    return {**groups, "on": retiming(), "both": consecutive()}
+    return {**groups, "on": retiming()}
 
 
 def machinery_text() -> str:

@@ -29,13 +29,6 @@ STEERING: dict[str, str] = {
 """Atoms without which nothing is wrong, that say only where it pays to look, and why."""
 
 WITNESSES: dict[str, str] = {
-    "continues 0 z = delay(d, expand_dims(S[-1], axis=0), r, 1)": "loops_one_after_another, never 0",
-    "continues 0 S = stack(c, v)": "loops_one_after_another, never 4",
-    "continues 0 c = loop(j)": "loops_one_after_another, never 5",
-    "continues 0 d = loop(k)": "loops_one_after_another, never 6",
-    "goes_on 0 c = loop(j)": "end_of_loops_one_after_another, never 3",
-    "goes_on 0 d = loop(k)": "end_of_loops_one_after_another, never 4",
-    "goes_on 0 z = delay(d, expand_dims(S[-1], axis=0), r, 1)": "end_of_loops_one_after_another, never 0",
     "moderate 0 moderate(x)": "number_behind, never 2",
     "may_rewrite 4 may_rewrite(name, c)": "outer loop of another mode",
     "may_rewrite 4 may_rewrite(name, d)": "inner loop of another mode",

@@ -23,7 +23,6 @@ __all__ = ["MEANINGS", "STEERING", "Meaning", "assume", "fact", "say", "scalar_o
 STEERING = CAUSAL | {
     "within",
     "passes_on",
-    "continues",
     "kept_as",
     "kept_times",
     "sums_until",

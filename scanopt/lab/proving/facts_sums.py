@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scanopt.calculus.terms import Clock, Term, Value
+from scanopt.calculus.terms import Clock, Term
 from scanopt.lab.proving.arrays import SymbolicArray, array, joined
 from scanopt.lab.proving.choices import NoProgramError
 from scanopt.lab.proving.facts import MEANINGS, fact, say
@@ -88,9 +88,3 @@ def ends_in_chunks(m: Model, c: Clock, u: Term) -> None:
         return array([j is not None and (ends[j * size + i] if j * size + i < run else beyond) for i in steps])
 
     say(m, u, conditions)
-
-
-@fact
-def goes_on(m: Model, c: Clock, v: Value, d: Clock, w: Value) -> None:
-    x, y = m.value(v, {c: None}), m.value(w, {d: None})
-    m.assume((x.dtype, x.shape) == (y.dtype, y.shape))  # as of one state

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from scanopt.array.op import Op
-from scanopt.calculus.law import Law
-from scanopt.calculus.terms import Args, Clock, Int, Term, Text, operator_of
+from scanopt.calculus.terms import Args, Int, Term, Text, operator_of
 from scanopt.calculus.terms import Op as Operator
 
 __all__ = [
@@ -21,7 +20,6 @@ __all__ = [
     "free_list",
     "is_choice",
     "is_variable",
-    "of_any_loops",
     "operator_form",
     "subterms",
 ]
@@ -130,20 +128,3 @@ def subterms(x: Any) -> Iterator[Term]:
         yield x
         for a in x.args or ():
             yield from subterms(a)
-
-
-def of_any_loops(law: Law) -> Law:
-    """The law for all loops, where it is one for loops of the program: loop(k) becomes a variable."""
-
-    def changed(x: Any) -> Any:
-        match x:
-            case Clock(head="loop", args=(Text(args=None, head=name),)):
-                return Clock(f"loop_{name}")
-            case Term(args=tuple() as args):
-                return replace(x, args=tuple(map(changed, args)))
-            case _:
-                return x
-
-    e = law.equation
-    when = [replace(c, args=tuple(map(changed, c.args))) for c in e.when]
-    return replace(law, equation=replace(e, left=changed(e.left), right=changed(e.right), when=tuple(when)))

@@ -31,7 +31,7 @@ _ARRANGING = {
 _ALL_DATA = {"concatenate", "stack", "full_like"}
 """Operators whose arguments are all moved; of the others it is the first, the rest says where."""
 
-_ITSELF = ("given", "disconnected_grad", "zero_grad", "grad_clip")
+_ITSELF = ("disconnected_grad", "zero_grad", "grad_clip")
 _RELATIONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
 
 Run = Callable[["Model", Op, Sequence[SymbolicArray]], SymbolicArray]

@@ -18,7 +18,6 @@ from scanopt.lab.proving.arrays import SymbolicArray
 from scanopt.lab.proving.choices import Choices, NoProgramError, worlds
 from scanopt.lab.proving.entries import conjunction, disjunction, same, z3
 from scanopt.lab.proving.facts import assume
-from scanopt.lab.proving.forms import of_any_loops
 from scanopt.lab.proving.loops import At
 from scanopt.lab.proving.model import Model
 from scanopt.lab.proving.places import places_of
@@ -129,7 +128,7 @@ class _Theory:
     """A law whose entries are of one kind."""
 
     def __init__(self, law: Law, steps: int, theory: str) -> None:
-        self.law, self.theory = of_any_loops(law), theory
+        self.law, self.theory = law, theory
         self.bounds = Bounds(steps)
         self.possible = self.loses_errors = False
 
