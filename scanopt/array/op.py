@@ -108,7 +108,7 @@ class OpSpec:
         positional argument: C-contiguous, of exactly the result's dtype and shape.
     infer: parameters and operands -> the type of the result; raises ValueError or TypeError with a
         readable message when the operands do not fit.  It must work with unknown axes.  Where
-        `refuse` would raise, it gives a type all the same: a length that has no meaning is 0.
+        `refuse` would raise, it gives a type all the same: a length that has no meaning is 0 or not known.
     refuse: called like infer; raises what the op is sure to raise when it runs, as far as it is known: an index
         out of range, a negative length.  In a step that never runs none of that is an error.
     batch: the batched form.  Called with the op, a flag per argument (does it have a new first

@@ -174,15 +174,18 @@ class EGraph:
 
     def _introduce(self, matches: Mapping[str, int]) -> bool:
         """Give the facts of operators that laws have brought; return whether there are any."""
-        loaded, known, brought = self._loaded, {*self._loaded.rows.ops}, False
+        loaded = self._loaded
         loaded.running.fired(matches)
-        while given := loaded.introduced.after(loaded.running.there):  # with their tables more rules may fire
+        given = loaded.introduced.after(loaded.running.there)
+        if not given:
+            return False
+        known = {*loaded.rows.ops}
+        while given:  # with their tables more rules may fire
             self._load_rows(given)
-            brought = True
-        new = [op for op in loaded.rows.ops if op not in known]
+            given = loaded.introduced.after(loaded.running.there)
         made = [value for value in loaded.folded.values() if value is not None]
-        self._tell(roles(made, new, self._dtypes))
-        return brought
+        self._tell(roles(made, [op for op in loaded.rows.ops if op not in known], self._dtypes))
+        return True
 
     # Coinduction
 
