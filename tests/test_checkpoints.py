@@ -163,15 +163,16 @@ def peak_of(f: Any, args: list[Any]) -> int:
     return peak_bytes(lambda: f(*args))
 
 
-def test_peak_memory_of_the_gradient() -> None:
+@pytest.mark.parametrize("backend", ["numpy", "c"])
+def test_peak_memory_of_the_gradient(backend: str) -> None:
     def peak(trace: Any) -> int:
         rng = np.random.default_rng(0)
         args = [np.zeros((900, 2000)), rng.normal(size=2000), rng.normal(size=2000)]
-        f = scanopt.function([X, h, w], grad((trace[-1] ** 2).sum(), w), example=args)
+        f = scanopt.function([X, h, w], grad((trace[-1] ** 2).sum(), w), example=args, backend=backend)
         return peak_of(f, args)
 
     few = peak(scanopt.scan_checkpoints(step, X, [h], [w], save_every_N=30, padding=False)[0])
-    assert peak(scanopt.scan(step, X, [h], [w])[0]) > 5 * few
+    assert peak(scanopt.scan(step, X, [h], [w])[0]) > 10 * few
 
 
 @pytest.mark.parametrize("wrt", [h, w], ids=str)
