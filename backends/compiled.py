@@ -162,9 +162,12 @@ def _in_c_order(
 
 
 def _namespace(source: Source, xp: Any, bind: Callable[[Op], Callable[..., Any]]) -> dict[str, Any]:
-    """The names that the text can use: four builtins, no modules."""
+    """The names that the text can use: a few builtins, no modules.
+
+    CuPy imports some of its modules when they are first needed, by the `__import__` of whoever called it.
+    """
     return {
-        "__builtins__": {"len": len, "range": range, "zip": zip},
+        "__builtins__": {"len": len, "range": range, "zip": zip} | ({} if xp is np else {"__import__": __import__}),
         "__name__": "scanopt program",
         "__loader__": _Text(source.text),
         **support(xp, source.labels),

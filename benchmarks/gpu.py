@@ -3,16 +3,21 @@
     python benchmarks/gpu.py                     everything
     python benchmarks/gpu.py --quick             a hundredth of the lanes or steps
     python benchmarks/gpu.py --quick --on-host   the same programs on NumPy: whether they run, not how fast
+    python benchmarks/gpu.py LSTM complex        the loops whose names have one of these words
 
 Without a device it says so and ends.  All in one run, inputs on the device; JAX where it is installed and has one.
+Below the table stands how each loop ran.  Of very many steps `lax.scan` takes a part, and its time is multiplied.
 """
 
 from __future__ import annotations
 
 import importlib
+import math
+import os
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
@@ -22,6 +27,9 @@ from harness import machine, ratio, table
 
 import scanopt
 from scanopt.backends import executor
+
+COMPARED = 10_000_000
+"""So many numbers of a result are compared with those of JAX."""
 
 
 def main(arguments: list[str]) -> None:
@@ -39,9 +47,30 @@ def main(arguments: list[str]) -> None:
     if not on_host:
         print(f"a copy moves {copy / 1e12:.2f} TB/s, a product of float32 does {product / 1e12:.1f} TFLOP/s")
     jax = None if on_host else _jax()
-    rows = [_row(case, xp, wait, copy, product, jax) for case in cases(0.01 if "--quick" in arguments else 1.0)]
+    words = [x for x in arguments if not x.startswith("--")]
+    chosen = [c for c in cases(0.01 if "--quick" in arguments else 1.0) if not words or any(w in c.name for w in words)]
+    measured = []
+    for case in chosen:
+        measured.append(_measured(case, xp, wait, jax))
+        print(f"  {measured[-1]}", file=sys.stderr, flush=True)
     heads = ["loop", "scanopt", "of a copy", "of a product", "lax.scan", "/ scanopt", "JAX by hand", "/ scanopt"]
-    table("Seconds of a call", heads, rows)
+    table("Seconds of a call", heads, [_row(m, copy, product) for m in measured])
+    for m in measured:
+        if m.ran:
+            print(f"  {m.name}: {m.ran}")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Seconds of a case; jax, by_hand: of JAX, None where it has none; ran: how its loops ran, or what went wrong."""
+
+    name: str
+    moved: float
+    flops: float
+    ran: str
+    seconds: float = math.nan
+    jax: float | None = None
+    by_hand: float | None = None
 
 
 def _copy(xp: Any, wait: Callable[[], None]) -> float:
@@ -70,7 +99,8 @@ def _least(call: Callable[[], Any], wait: Callable[[], None], repeats: int = 10)
 
 
 def _jax() -> Any:
-    """JAX, where it has a device."""
+    """JAX, where it has a device; memory that it does not use is left to others."""
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     try:
         jax = importlib.import_module("jax")
         return jax if jax.devices()[0].platform == "gpu" else None
@@ -78,25 +108,59 @@ def _jax() -> Any:
         return None
 
 
-def _row(case: Case, xp: Any, wait: Callable[[], None], copy: float, product: float, jax: Any) -> list[str]:
+def _measured(case: Case, xp: Any, wait: Callable[[], None], jax: Any) -> Measured:
+    """What one case takes; one that fails does not end the others."""
+    host = case.values()
+    try:
+        ran, seconds, ours = _ours(case, host, xp, wait)
+        found = Measured(case.name, case.moved, case.flops, ran, seconds)
+    except Exception as error:  # whatever a device may say
+        return Measured(case.name, case.moved, case.flops, f"{type(error).__name__}: {error}")
+    for name in ("jax", "by_hand") if jax else ():
+        if getattr(case, name):
+            try:
+                found = replace(found, **{name: _theirs(case, name, host, ours, jax)})
+            except Exception as error:
+                found = replace(found, ran=f"{found.ran}; {name}: {type(error).__name__}: {str(error)[:500]}")
+    return found
+
+
+def _ours(case: Case, host: list[Any], xp: Any, wait: Callable[[], None]) -> tuple[str, float, list[Any]]:
+    """How the loops of a case ran, the seconds of a call, and its results; no memory of the device is kept."""
     backend = "numpy" if xp is np else "cupy"
     f = scanopt.function(case.inputs, case.outputs, updates=case.updates, fp="reassoc", backend=backend)
-    values = [xp.asarray(v) if np.ndim(v) else v for v in case.values]
-    seconds = _least(lambda: f(*values), wait)
-    told = [case.name, f"{seconds:.4f}", _share(case.moved / seconds / copy), _share(case.flops / seconds / product)]
-    ours = f(*values)
-    for twin in (case.jax, case.by_hand):
-        theirs = None if jax is None or twin is None else _theirs(case, twin(jax, jax.numpy, jax.lax), jax, ours, xp)
-        told += ["-", "-"] if theirs is None else [f"{theirs:.4f}", ratio(seconds, theirs)]
-    return told
+    given = [xp.asarray(v) if np.ndim(v) else v for v in host]
+    seconds = _least(lambda: f(*given), wait)
+    results = _flat(f(*given))
+    ran = "; ".join(k.state for k in f.kernels)
+    if xp is np:
+        return ran, seconds, results
+    found = [xp.asnumpy(v) for v in results]
+    given.clear()
+    results.clear()
+    xp.get_default_memory_pool().free_all_blocks()
+    return ran, seconds, found
 
 
-def _theirs(case: Case, twin: Any, jax: Any, ours: Any, xp: Any) -> float:
+def _theirs(case: Case, name: str, host: list[Any], ours: list[Any], jax: Any) -> float:
     """Seconds of a function of JAX, whose results have to be ours."""
-    given = [jax.device_put(v) if np.ndim(v) else v for v in case.values]
-    for a, b in zip(_flat(ours), _flat(twin(*given)), strict=True):
-        np.testing.assert_allclose(xp.asnumpy(a), np.asarray(b), rtol=case.tolerance, atol=case.tolerance)
-    return _least(lambda: jax.block_until_ready(twin(*given)), lambda: None)
+    share = case.share if name == "jax" else 1.0
+    twin = getattr(case, name)(jax, jax.numpy, jax.lax)
+    given = [jax.device_put(v) if np.ndim(v) else v for v in (host if share == 1.0 else case.first(host))]
+    for a, b in zip(ours, _flat(twin(*given)), strict=True):
+        b = np.asarray(b)
+        found, expected = (x.ravel()[:: max(x.size // COMPARED, 1)] for x in (a if share == 1.0 else a[: len(b)], b))
+        np.testing.assert_allclose(found, expected, rtol=case.tolerance, atol=case.tolerance)
+    return _least(lambda: jax.block_until_ready(twin(*given)), lambda: None) / share
+
+
+def _row(m: Measured, copy: float, product: float) -> list[str]:
+    """A row of the table."""
+    shares = [_share(m.moved / m.seconds / copy), _share(m.flops / m.seconds / product)]
+    told = [m.name, f"{m.seconds:.4f}", *shares]
+    for theirs in (m.jax, m.by_hand):
+        told += ["-", "-"] if theirs is None else [f"{theirs:.4f}", ratio(m.seconds, theirs)]
+    return told
 
 
 def _share(x: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,26 +18,31 @@ __all__ = ["Case", "cases"]
 Twin = Callable[[Any, Any, Any], Callable[..., Any]]
 UNROLLED = 16
 """Steps that a loop of JAX takes at a time in its best form."""
+MOST_SCANNED = 100_000
+"""Steps that `lax.scan` is timed on: 1e8 would take it many minutes."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A loop.  values: of its inputs; moved: bytes that have to be read or written; flops: of its products.
+    """A loop.  values: makes those of its inputs; moved: bytes that have to be read or written; flops: of its products.
 
     jax: makes a function of these values out of the modules jax, jax.numpy and jax.lax, by `lax.scan` as the loop is
     written; by_hand: the best form that a user of JAX would write; None where there is none, or none other.
+    share: of the steps, which `lax.scan` takes; first: the values of these.
     """
 
     name: str
     inputs: list[Any]
     outputs: Any
-    values: list[Any]
+    values: Callable[[], list[Any]]
     moved: float
     flops: float = 0.0
     jax: Twin | None = None
     by_hand: Twin | None = None
     tolerance: float = 1e-3
     updates: Any = None
+    share: float = 1.0
+    first: Callable[[list[Any]], list[Any]] = list
 
 
 def cases(scale: float) -> list[Case]:
@@ -49,10 +55,16 @@ def cases(scale: float) -> list[Case]:
     ]  # fmt: skip
 
 
+def _normal(shapes: list[tuple[int, ...]], divisor: float) -> list[Any]:
+    """Normal numbers."""
+    rng = np.random.default_rng(0)
+    return [(rng.normal(size=s) / divisor).astype("float32") for s in shapes]
+
+
 def _logistic(lanes: int, steps: int) -> Case:
     x, n = T.fvector("x"), T.lscalar("n")
     ys, _ = scanopt.scan(lambda s: np.float32(3.7) * s * (1 - s), outputs_info=x, n_steps=n)
-    values = [np.random.default_rng(0).random(lanes, "float32"), steps]
+    values = lambda: [np.random.default_rng(0).random(lanes, "float32"), steps]  # noqa: E731
 
     def twin(unroll: int) -> Twin:
         def of(jax: Any, jnp: Any, lax: Any) -> Callable[..., Any]:
@@ -68,8 +80,14 @@ def _logistic(lanes: int, steps: int) -> Case:
 def _recurrence(steps: int, lanes: int) -> Case:
     A, X, h0 = T.fmatrix("A"), T.fmatrix("X"), T.fvector("h0")
     h, _ = scanopt.scan(lambda a, x, h: a * h + x, [A, X], h0)
-    rng = np.random.default_rng(0)
-    A_, X_ = (rng.random((steps, lanes), "float32") for _ in range(2))
+    part = min(steps, MOST_SCANNED)
+
+    def values() -> list[Any]:
+        rng = np.random.default_rng(0)
+        return [*(rng.random((steps, lanes), "float32") for _ in range(2)), np.zeros(lanes, "float32")]
+
+    def first(given: list[Any]) -> list[Any]:
+        return [given[0][:part], given[1][:part], given[2]]
 
     def scanned(jax: Any, jnp: Any, lax: Any) -> Callable[..., Any]:
         step = lambda h, ax: (ax[0] * h + ax[1],) * 2  # noqa: E731
@@ -82,9 +100,9 @@ def _recurrence(steps: int, lanes: int) -> Case:
 
         return jax.jit(run)
 
-    values, moved = [A_, X_, np.zeros(lanes, "float32")], 12.0 * steps * lanes
-    name = f"linear recurrence, {steps:.0e} x {lanes:.0e}"
-    return Case(name, [A, X, h0], h, values, moved, jax=scanned, by_hand=associative)
+    name, moved = f"linear recurrence, {steps:.0e} x {lanes:.0e}", 12.0 * steps * lanes
+    twins: dict[str, Any] = dict(jax=scanned, by_hand=associative, share=part / steps, first=first)
+    return Case(name, [A, X, h0], h, values, moved, **twins)
 
 
 def _lstm(batch: int, units: int, steps: int) -> list[Case]:
@@ -97,9 +115,8 @@ def _lstm(batch: int, units: int, steps: int) -> list[Case]:
         return T.sigmoid(o) * T.tanh(c), c
 
     (h, _), _ = scanopt.scan(step, X, [h0, c0])
-    rng = np.random.default_rng(0)
     shapes = [(steps, batch, units), (batch, units), (batch, units), (units, 4 * units), (units, 4 * units)]
-    values = [(rng.normal(size=s) / units**0.5).astype("float32") for s in shapes]
+    values = partial(_normal, shapes, units**0.5)
 
     def layer(by_hand: bool) -> Twin:
         """By hand, the products with the inputs are taken out of the loop, and it is unrolled."""
@@ -141,8 +158,7 @@ def _lstm(batch: int, units: int, steps: int) -> list[Case]:
 def _rnn(steps: int) -> Case:
     X, h0, W, U = T.fmatrix("X"), T.fvector("h0"), T.fmatrix("W"), T.fmatrix("U")
     h, _ = scanopt.scan(lambda x, h: T.tanh(T.dot(x, U) + T.dot(h, W)), X, h0)
-    rng = np.random.default_rng(0)
-    values = [(rng.normal(size=s) / 8).astype("float32") for s in ((steps, 50), (50,), (50, 50), (50, 50))]
+    values = partial(_normal, [(steps, 50), (50,), (50, 50), (50, 50)], 8.0)
 
     def twin(by_hand: bool) -> Twin:
         def of(jax: Any, jnp: Any, lax: Any) -> Callable[..., Any]:
@@ -171,9 +187,9 @@ def _documents_rnn(steps: int) -> Case:
 
     states = [dict(initial=x0, taps=[-3, -1]), y0]
     (x, y), _ = scanopt.scan(step, dict(input=u, taps=[-4, 0]), states)
-    rng, units = np.random.default_rng(0), 50
+    units = 50
     shapes = [(steps + 4, 2), (units, units), (2, units), (2, units), (3, units), (units, 3), (3, units), (3,)]
-    values = [(rng.normal(size=s) / 8).astype("float32") for s in shapes]
+    values = partial(_normal, shapes, 8.0)
 
     def twin(jax: Any, jnp: Any, lax: Any) -> Callable[..., Any]:
         def run(u: Any, W: Any, now: Any, back: Any, feedback: Any, out: Any, x0: Any, y0: Any) -> Any:
@@ -215,15 +231,17 @@ def _gibbs(steps: int) -> Case:
         return jax.jit(run)
 
     name = f"Gibbs chain, {chains} chains, {steps} steps"
-    return Case(name, [n], [x[-1], y[-1]], [steps], 0.0, jax=twin, tolerance=1e9, updates=updates)
+    return Case(name, [n], [x[-1], y[-1]], lambda: [steps], 0.0, jax=twin, tolerance=1e9, updates=updates)
 
 
 def _quadratic(lanes: int, steps: int) -> Case:
     """Complex numbers, which have no kernel: array steps, captured as CUDA graphs."""
     c, n = T.cvector("c"), T.lscalar("n")
     z, _ = scanopt.scan(lambda z: z * z + c, outputs_info=T.zeros_like(c), n_steps=n)
-    rng = np.random.default_rng(0)
-    values = [((rng.random(lanes) + 1j * rng.random(lanes)) / 8).astype("complex64"), steps]
+
+    def values() -> list[Any]:
+        rng = np.random.default_rng(0)
+        return [((rng.random(lanes) + 1j * rng.random(lanes)) / 8).astype("complex64"), steps]
 
     def twin(jax: Any, jnp: Any, lax: Any) -> Callable[..., Any]:
         run = lambda c, n: lax.scan(lambda z, _: (z * z + c, None), c * 0, length=n)[0]  # noqa: E731

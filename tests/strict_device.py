@@ -7,6 +7,7 @@ What CuPy has is listed in cupy_names.txt.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -70,8 +71,15 @@ def _wrapped(x: np.ndarray[Any, Any], key: Any) -> Any:
 
 
 def _launched(name: str, run: Callable[[], Any], *args: Any) -> Any:
-    """The result of a launch, or of what captures it.  args: NumPy's arrays that it may read or write."""
+    """The result of a launch, or of what captures it.  args: NumPy's arrays that it may read or write.
+
+    Raises KeyError where the caller's builtins have no `__import__`, by which CuPy imports what it compiles with.
+    """
     device = StrictDevice.shared()
+    frame: Any = sys._getframe(1)
+    while frame.f_code.co_filename == __file__:
+        frame = frame.f_back
+    frame.f_builtins["__import__"]
     if device.capture is not None:
         return device.capture.launched(name, run, args)
     device.compiled.add(name)
