@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.backends.kernels.device_plans import DeviceLimits
-from scanopt.backends.kernels.print_grid import PARTS
+from scanopt.backends.kernels.grid_tiles import PARTS
 from scanopt.backends.kernels.shared_memory import FOLDING, HELD
 
 __all__ = ["Shim"]
@@ -70,7 +70,7 @@ struct fetch_ { char *to; const char *from; int size, group; };
 static thread_local fetch_ on_the_way[4096];
 static thread_local int fetches, group;
 #define FETCH(to, from) fetch((char *)(to), (const char *)(from), sizeof(*(to)))
-#define AHEAD(x, n)
+#define AHEAD(x, n, me, per)
 #define FETCH_END group++
 #define FETCHED(n) arrive(n)
 static void fetch(char *to, const char *from, int size) {
@@ -184,7 +184,7 @@ class Shim:
         self.texts.append(text)
         assert together == ("grid_barrier" in text)
         fibers = "BARRIER;" in text.split("__global__")[1] or HELD in text
-        text = text.replace(HELD, f"static thread_local char held[{SHARED}];")
+        text = text.replace(HELD, f"alignas(16) static thread_local char held[{max(SHARED, self.shared)}];")
         name = sha256(text.encode()).hexdigest()[:24]
         path, source = self.folder / f"{name}.so", self.folder / f"{name}.cpp"
         found = re.search(r"scanopt_kernel\(([^)]*)\)", text)

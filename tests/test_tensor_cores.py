@@ -16,6 +16,7 @@ from test_rows_kernels import recurrent
 
 import scanopt
 from scanopt.backends.kernels.device_plans import DeviceVariant
+from scanopt.backends.kernels.grid_tiles import CHUNK
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to compile the shim")
 WAYS: dict[str, Callable[[Any], int]] = {
@@ -46,12 +47,25 @@ def test_products_of_large_batches(fp: str, dtype: str, way: str, tmp_path: Path
         shim = Shim(tmp_path, threads=32, together=way == "all blocks")
         found = ran(shim, fp, *recurrent("lstm", batch, units, 2, dtype))
         assert any(v.grid if way == "all blocks" else v.rows > 1 for v in found)
-        used = [("tensor_" in v.text.split("__global__")[1]) for v in found if v.grid or v.rows == 8]
+        used = [
+            ("tensor_" in (own := v.text.split("__global__")[1]) or ", Warps>" in own)
+            for v in found
+            if v.grid or v.rows == 8
+        ]
         assert set(used) <= {fp != "exact" and dtype == "float64"}
     for v in found if not missing() else ():
         for architecture in ARCHITECTURES:
             binary, said = compiled(v.text, architecture)
             assert binary[:4] == b"\x7fELF", said
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rows_that_are_brought_in_chunks(dtype: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("scanopt.backends.kernels.device_plans.fewest_steps", lambda plan: 0.0)
+    monkeypatch.setattr("scanopt.backends.kernels.device_loops.kernel_step_seconds", WAYS["all blocks"])
+    shim = Shim(tmp_path, threads=32, together=True, shared=1 << 21)
+    (kernel,) = ran(shim, "reassoc", *recurrent("rnn", 5, CHUNK + 9, 2, dtype))
+    assert kernel.tiled
 
 
 def test_numbers_that_are_no_numbers(way: str, tmp_path: Path) -> None:

@@ -12,11 +12,12 @@ import numpy as np
 
 from scanopt.backends.kernels.bodies import Body
 from scanopt.backends.kernels.device_costs import fewest_steps
+from scanopt.backends.kernels.grid_tiles import GRID_THREADS, PARTS, GridFactor, Tile, most_tiles, tiles_of
 from scanopt.backends.kernels.ir import Fail, For, If, Steps, Stmt
 from scanopt.backends.kernels.lanes import Lanes, lanes_of, no_lanes
 from scanopt.backends.kernels.lower import lowered
 from scanopt.backends.kernels.nodes import NoForm
-from scanopt.backends.kernels.print_grid import COLUMNS, GRID_THREADS, PARTS, grid_text
+from scanopt.backends.kernels.print_grid import grid_text
 from scanopt.backends.kernels.print_lanes import THREADS, lanes_text
 from scanopt.backends.kernels.print_rows import MOST_ROWS, MOST_THREADS, rows_run_alike, rows_text
 from scanopt.backends.kernels.recipe import ALIGNED, Given, Number, Recipe, evaluated, scratch_offsets
@@ -76,7 +77,8 @@ class DeviceVariant:
     """A kernel for one pattern of lengths.  checked: it may end early, so its status has to be looked at.
 
     grid: all blocks run each step together; rows: so many lanes are run by a block.  held: factors that may lie in
-    shared memory; staged: vectors that have to; cells: bytes for numbers that all blocks read.
+    shared memory; tiled: those of which each block of a grid holds a part; staged: vectors that have to lie there;
+    cells: bytes for numbers that all blocks read.
     """
 
     lanes: Lanes
@@ -86,6 +88,7 @@ class DeviceVariant:
     grid: bool = False
     rows: int = 1
     held: tuple[HeldFactor, ...] = ()
+    tiled: tuple[GridFactor, ...] = ()
     staged: tuple[Staged, ...] = ()
     cells: int = 0
     function: Any = None
@@ -99,10 +102,11 @@ class DeviceVariant:
         lanes = no_lanes(body, lengths) if grid else lanes_of(body, lengths)
         recipe = lowered(lanes.body, lanes.lengths, device=True)
         held: tuple[HeldFactor, ...] = ()
+        tiled: tuple[GridFactor, ...] = ()
         staged: tuple[Staged, ...] = ()
         cells = 0
         if grid:
-            text, held, cells = grid_text(recipe, exact)
+            text, tiled, cells = grid_text(recipe, exact)
         elif lanes.numbers:
             text = lanes_text(recipe, len(lanes.axes))
         else:
@@ -111,7 +115,7 @@ class DeviceVariant:
         if len(recipe.kernel.numbers) + len(recipe.given) * (2 + len(lanes.axes)) > MOST_NUMBERS:
             raise NoForm("it has too many arrays for one kernel")
         checked = body.loop.until is not None or any(isinstance(x, Fail) for x in _walk(recipe.kernel.body))
-        return DeviceVariant(lanes, recipe, text, checked, grid, rows, held, staged, cells)
+        return DeviceVariant(lanes, recipe, text, checked, grid, rows, held, tiled, staged, cells)
 
     @property
     def may_share(self) -> bool:
@@ -148,6 +152,7 @@ class DevicePlan:
     limits: DeviceLimits
     places: Mapping[str, int] = field(init=False)
     holding: Holding = field(init=False)
+    tiles: list[Tile] = field(init=False, default_factory=list[Tile])
 
     def __post_init__(self) -> None:
         self.places = {name: i for i, name in enumerate(self.body.outer)}
@@ -170,14 +175,13 @@ class DevicePlan:
     def _share_grid(self) -> None:
         """All blocks share the elements of a step, and the columns of its products."""
         widest = max(prod(shape) for name, shape in self.shapes.items() if name not in self.body.outer)
-        columns = [-(-evaluated(h.columns, self.sizes) // COLUMNS) for h in self.variant.held]
+        tiled, free = self.variant.tiled, self.limits.shared - PARTS - FOLDING
+        most = max((most_tiles(f, self.sizes) for f in tiled), default=1)
         self.threads = GRID_THREADS
-        self.blocks = min(self.limits.multiprocessors, max(-(-widest // GRID_THREADS), *columns, 1))
-        groups = (-(-n // self.blocks) for n in columns)
-        sizes = (
-            g * COLUMNS * evaluated(h.rows, self.sizes) * h.item for g, h in zip(groups, self.variant.held, strict=True)
-        )
-        self.holding = Holding.of(self.limits.shared - PARTS - FOLDING, 0, tuple(sizes))
+        self.blocks = min(self.limits.multiprocessors, max(-(-widest // GRID_THREADS), most))
+        self.tiles = tiles_of(tiled, self.sizes, self.blocks, free)
+        stage = max((t.stage for t in self.tiles), default=0)
+        self.holding = Holding.of(free, stage, tuple(t.held or free + 1 for t in self.tiles))
 
     def _share_rows(self) -> None:
         """The threads of a block share its rows: a row has the `per`-th part of them."""
@@ -242,10 +246,10 @@ class DevicePlan:
         """The numbers that say what lies where in shared memory, and how large scratch memory is."""
         if self.variant.lanes.numbers:
             return []
-        found = [*self.holding.places]
-        if not self.variant.grid:
-            found += [self.holding.stage, self.holding.own]
-        return [*found, self.size, *([] if self.variant.grid else [self.per])]
+        if self.variant.grid:
+            tiles = zip(self.holding.places, self.tiles, strict=True)
+            return [*(x for place, t in tiles for x in (place, t.high, t.wide)), self.holding.stage, self.size]
+        return [*self.holding.places, self.holding.stage, self.holding.own, self.size, self.per]
 
     def _rows(self, rows: int | str | None, n: int, arrays: Sequence[Array]) -> int:
         """How many rows of n steps are kept."""

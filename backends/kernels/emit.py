@@ -12,6 +12,7 @@ from scanopt.backends.kernels.blocks import lanes_in_blocks, write_blocks
 from scanopt.backends.kernels.bodies import walk
 from scanopt.backends.kernels.calls_together import with_calls_together, write_calls
 from scanopt.backends.kernels.columns import Columns, with_columns, write_columns
+from scanopt.backends.kernels.device_elements import for_threads
 from scanopt.backends.kernels.few_reduced import is_written_out, write_few
 from scanopt.backends.kernels.folds import Folded, with_folds, write_fold
 from scanopt.backends.kernels.frames import LoopFrame, checked
@@ -83,7 +84,7 @@ __all__ = ["emit", "written"]
 
 def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
     """Write some nodes.  wanted: names that are read after them."""
-    nodes = [as_lookup(n, w) for n in nodes]
+    nodes = [as_lookup(n, w) for n in (for_threads(nodes, wanted, w) if w.device else nodes)]
     w.repeated |= repeated_numbers(nodes, wanted, w)
     stages = stages_of(nodes, w.lengths.axes, wanted)
     if w.body.whole:

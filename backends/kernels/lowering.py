@@ -51,7 +51,7 @@ class Lowering:
     step is being written; made_in: by scratch array that of the loop in each step of which it is made.
     tiles: whether products may be made of tiles.  loops_open: of each loop being written the names that have a place
     before it, and the statements that stand there.
-    rows: names of rows that programs have no name for, and of what they are.
+    rows: names of rows and parts that programs have no name for, and of what they are.
     device: whether it is for a device, where threads put the elements of a reduction together.
     part: by name which axis of it the kernel goes through a part of: it is given arrays that have all of that axis, and
     knows the part alone.
@@ -170,7 +170,11 @@ class Lowering:
     def name_row(self, row: str, source: str) -> None:
         """Give a name to the rows of an array."""
         if row not in self._axes:
-            self.rows[row], self._axes[row] = source, self._axes[source][1:]
+            self.name_part(row, source, self._axes[source][1:])
+
+    def name_part(self, part: str, source: str, axes: Axes) -> None:
+        """Give a name to a part of an array, of these axes."""
+        self.rows[part], self._axes[part] = self.rows.get(source, source), axes
 
     # Values
 

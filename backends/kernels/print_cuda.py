@@ -8,9 +8,12 @@ from collections.abc import Iterator, Sequence
 from scanopt.backends.kernels.barriers import Access, Waiting
 from scanopt.backends.kernels.c_operations import TYPES
 from scanopt.backends.kernels.cuda_operations import DRAWS, HEAD, functor
+from scanopt.backends.kernels.fetched_rows import rows_read
 from scanopt.backends.kernels.ir import (
     ZERO,
     Declare,
+    Do,
+    Expr,
     Fail,
     For,
     Helper,
@@ -101,6 +104,12 @@ class CudaPrinter(Printer):
         self.recipe = recipe
         self.fails, self.draws = "return", False
 
+    def expression(self, x: Expr) -> str:
+        """As in C, and functions of elements."""
+        if isinstance(x, Do) and x.op[0] == "F":
+            return f"{x.op}::of({', '.join(bare(self.expression(a)) for a in x.args)})"
+        return super().expression(x)
+
     def body_of(self, kernel: Kernel) -> Iterator[str]:
         """The statements of a kernel."""
         for stmt in kernel.body:
@@ -144,6 +153,9 @@ class Block(CudaPrinter):
         super().__init__(recipe)
         self.waiting = Waiting(recipe.kernel.body)
         self.inside = 0
+        found = rows_read(recipe.kernel, recipe.given)
+        self.loop = found[0] if found else None
+        self.reads = {x.name: stride for x, stride in found[1]} if found else {}
 
     def body_of(self, kernel: Kernel) -> Iterator[str]:
         """The statements; a thread of the first block tells how many steps there were."""
@@ -192,6 +204,10 @@ class Block(CudaPrinter):
                 if isinstance(x, Point):
                     self.waiting.moved(x.name)
                 yield from super().statement(x, depth)
+                if isinstance(x, Point) and x.name in self.reads and self.loop is not None:
+                    later, n = f"{self.loop.var} + 1", self.expression(self.reads[x.name])
+                    ahead = f"AHEAD({x.name} + {n}, {n}, {self.me}, {self.threads});"
+                    yield f"{space}if ({later} < {self.expression(self.loop.count)}) {ahead}"
 
     def _wait(self, accesses: list[Access], space: str) -> Iterator[str]:
         """A barrier where what follows needs one."""

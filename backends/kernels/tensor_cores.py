@@ -9,7 +9,7 @@ All warps of a block run the same number of these instructions, those without el
 
 from __future__ import annotations
 
-__all__ = ["TENSOR", "TENSOR_GRID", "TENSOR_ROWS"]
+__all__ = ["TENSOR", "TENSOR_ROWS"]
 
 TENSOR = """\
 #if __CUDA_ARCH__ >= 800
@@ -42,43 +42,3 @@ INLINE void tensor_rows(const float64 *stage, const char *w, int64 wk, int64 wn,
 #endif
 """
 """As `rows_product`, of 8 rows."""
-
-TENSOR_GRID = f"""{TENSOR}\
-INLINE void tensor_grid(const char *a, const char *b, char *c, int64 m, int64 k, int64 n, int64 ar, int64 ac, int64 br,
-                        int64 bc, int64 cr, int64 cc, const float64 *held) {{
-    if (m < 8) {{
-        grid_products<float64>(a, b, c, m, k, n, ar, ac, br, bc, cr, cc, held);
-        return;
-    }}
-    float64 *const part = (float64 *)grid_parts();
-    const int64 warp = threadIdx.x / 32, warps = blockDim.x / 32, high = threadIdx.x % 32 / 4, low = threadIdx.x % 4;
-    for (int64 g = blockIdx.x; g * COLUMNS < n; g += gridDim.x, held += held ? k * COLUMNS : 0)
-        for (int64 row = 0; row < m; row += 8) {{
-            float64 sum[2][2] = {{}};
-            for (int64 start = 0; start < k; start += 4 * warps) {{
-                const int64 i = start + 4 * warp + low, r = row + high;
-                const float64 x = i < k && r < m ? *(const float64 *)(a + r * ar + i * ac) : 0.0;
-                for (int q = 0; q < 2; q++) {{
-                    const int64 own = 8 * q + high, j = g * COLUMNS + own;
-                    const float64 y = i >= k || j >= n ? 0.0
-                        : held ? held[i * COLUMNS + own] : *(const float64 *)(b + i * br + j * bc);
-                    MMA(sum[q], x, y);
-                }}
-            }}
-            for (int q = 0; q < 4; q++)
-                part[(warp * 8 + high) * COLUMNS + q / 2 * 8 + 2 * low + q % 2] = sum[q / 2][q % 2];
-            BLOCK_BARRIER;
-            for (int64 o = threadIdx.x; o < 8 * COLUMNS; o += blockDim.x) {{
-                const int64 r = row + o / COLUMNS, j = g * COLUMNS + o % COLUMNS;
-                float64 total = 0;
-                for (int64 s = 0; s < warps; s++) total += part[s * 8 * COLUMNS + o];
-                if (r < m && j < n) *(float64 *)(c + r * cr + j * cc) = total;
-            }}
-            BLOCK_BARRIER;
-        }}
-}}
-#else
-#define tensor_grid grid_products<float64>
-#endif
-"""
-"""As `grid_products`: the warps share the elements of a sum."""

@@ -1,0 +1,87 @@
+"""The nodes of a step as the threads of a device compute them: element by element, and no more than what is read.
+
+Functions that NumPy has inner loops for are operations on single elements.  Where only parts of a computed array are
+read, such as the gates of an LSTM, the parts are computed: slices of an operation are the operation on slices.  So a
+step needs fewer arrays in memory, and its threads wait less for one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from scanopt.backends.kernels.cuda_operations import functor
+from scanopt.backends.kernels.ir import ONE
+from scanopt.backends.kernels.lowering import Lowering
+from scanopt.backends.kernels.nodes import WHOLE, Call, Map, Node, View
+from scanopt.backends.kernels.stages import is_few
+
+__all__ = ["for_threads"]
+
+MOST_PARTS = 8
+
+
+def for_threads(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> list[Node]:
+    """The nodes for a device.  wanted: names that are read after them."""
+    found = [_by_element(n, w) for n in nodes]
+    for i in reversed(range(len(found))):
+        parts = _parts_read(found, i, wanted, w)
+        if parts:
+            rest = [n for n in found[i + 1 :] if n not in parts]
+            found = [*found[:i], *_computed(found[i], parts, w), *rest]
+    return found
+
+
+def _by_element(node: Node, w: Lowering) -> Node:
+    """A function as an operation on elements, where a device has it."""
+    if not isinstance(node, Call) or not functor("F", node.ufunc, (*node.takes, node.dtype)):
+        return node
+    slot = w.slot(node.ufunc, (*node.takes, node.dtype))
+    return Map(node.out, node.args, f"F{slot}", node.takes, node.dtype, node.like)
+
+
+def _parts_read(nodes: Sequence[Node], i: int, wanted: Collection[str], w: Lowering) -> list[View]:
+    """The views of an operation, if nothing else reads it; none where it is better computed once."""
+    node = nodes[i]
+    if type(node) is not Map or node.op.startswith("F") or node.out in wanted or is_few(w.axes(node.out)):
+        return []
+    readers = [n for n in nodes if node.out in n.args]
+    parts = [n for n in readers if isinstance(n, View) and w.axes(n.out) and _is_fixed(n)]
+    return parts if len(parts) == len(readers) <= MOST_PARTS else []
+
+
+def _is_fixed(view: View) -> bool:
+    """Whether its places are numbers."""
+    return not view.ends and all(isinstance(at, int) for _, at in view.at)
+
+
+def _computed(node: Node, parts: Sequence[View], w: Lowering) -> list[Node]:
+    """The operation on each part."""
+    assert isinstance(node, Map)
+    found: list[Node] = []
+    for view in parts:
+        given = [_part(a, node.out, view, w) for a in node.args]
+        found += dict.fromkeys(x for x in given if isinstance(x, View))
+        names = tuple(x if isinstance(x, str) else x.out for x in given)
+        found.append(replace(node, out=view.out, args=names, like=view.out))
+    return found
+
+
+def _part(arg: str, whole: str, view: View, w: Lowering) -> View | str:
+    """The part of an argument that a part of the result is computed from; a number is all of it."""
+    axes, of = w.axes(arg), w.axes(whole)
+    lead = len(of) - len(axes)
+    if not axes:
+        return arg
+    spread = {i for i, n in enumerate(of) if i >= lead and axes[i - lead] == ONE != n}
+    taken = tuple(
+        None if x is None or x[0] < lead else (x[0] - lead, WHOLE if x[0] in spread else x[1]) for x in view.axes
+    )
+    at = tuple((i - lead, 0 if i in spread else place) for i, place in view.at if i >= lead)
+    lengths = tuple(
+        ONE if x is None or view_axis[0] in spread else n  # type: ignore[index]
+        for x, view_axis, n in zip(taken, view.axes, w.axes(view.out), strict=True)
+    )
+    name = f"{arg}[{view.out}]"
+    w.name_part(name, arg, lengths)
+    return View(name, (arg,), taken, at, w.dtype(arg))

@@ -1,0 +1,234 @@
+"""Products that all blocks of a grid make together, as CUDA text: each block makes tiles of the result.
+
+Where a factor is fixed, a block holds the columns of its tiles in shared memory, for all steps.  In each step it
+brings the rows of the other factor there, a chunk of them at a time; its threads, or its warps where tensor cores
+multiply, take parts of the tile and slices of the sums, which are then added up in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from scanopt.backends.kernels.ir import Expr
+from scanopt.backends.kernels.recipe import evaluated
+from scanopt.backends.kernels.tensor_cores import TENSOR
+
+__all__ = ["CHUNK", "GRID_THREADS", "PARTS", "TILES", "GridFactor", "Tile", "most_tiles", "tiles_of"]
+
+GRID_THREADS = 256
+SUMS = 16
+"""Elements of a tile that a thread adds up."""
+PARTS = GRID_THREADS * SUMS * 8
+"""Bytes in which the slices of sums are put together."""
+CHUNK = 512
+"""Columns of the other factor that are brought into shared memory at a time."""
+DEEP = 8
+"""The rows of a factor are filled up to a multiple of this, with zeros."""
+
+TILES = f"""\
+#define CHUNK {CHUNK}
+INLINE void *grid_parts() {{
+    __shared__ float64 part[{GRID_THREADS * SUMS}];
+    return part;
+}}
+template <class T>
+INLINE void grid_products(const char *a, const char *b, char *c, int64 m, int64 k, int64 n, int64 ar, int64 ac,
+                          int64 br, int64 bc, int64 cr, int64 cc) {{
+    T *const part = (T *)grid_parts();
+    const int64 rows = m > 32 ? 64 : m > 16 ? 32 : m > 8 ? 16 : m > 4 ? 8 : 4, slices = blockDim.x / rows;
+    const int64 column = threadIdx.x % 4 * 4, slice = threadIdx.x / 4 % slices, high = threadIdx.x / 4 / slices * 4;
+    for (int64 g = blockIdx.x; g * 16 < n; g += gridDim.x)
+        for (int64 row = 0; row < m; row += rows) {{
+            T sum[4][4] = {{}};
+            for (int64 i = slice; i < k; i += slices) {{
+                T x[4], y[4];
+                for (int q = 0; q < 4; q++) {{
+                    const int64 r = row + high + q, j = g * 16 + column + q;
+                    x[q] = r < m ? *(const T *)(a + r * ar + i * ac) : (T)0;
+                    y[q] = j < n ? *(const T *)(b + i * br + j * bc) : (T)0;
+                }}
+                for (int r = 0; r < 4; r++) for (int q = 0; q < 4; q++) sum[r][q] += x[r] * y[q];
+            }}
+            BLOCK_BARRIER;
+            for (int r = 0; r < 4; r++)
+                for (int q = 0; q < 4; q++) part[(slice * rows + high + r) * 16 + column + q] = sum[r][q];
+            BLOCK_BARRIER;
+            for (int64 o = threadIdx.x; o < rows * 16; o += blockDim.x) {{
+                const int64 r = row + o / 16, j = g * 16 + o % 16;
+                T total = 0;
+                for (int64 s = 0; s < slices; s++) total += part[s * rows * 16 + o];
+                if (r < m && j < n) *(T *)(c + r * cr + j * cc) = total;
+            }}
+        }}
+}}
+template <class T> struct alignas(16) Quad {{ T of[4]; }};
+INLINE int deep_of(int64 k) {{ return (int)((k + {DEEP - 1}) / {DEEP} * {DEEP}); }}
+template <class T> INLINE void hold_tiles(T *to, const char *b, int64 m, int64 k, int64 n, int64 br, int64 bc,
+                                          int high, int wide) {{
+    const int64 bands = (m + high - 1) / high, all = bands * ((n + wide - 1) / wide);
+    const int size = deep_of(k) * wide;
+    for (int64 tile = blockIdx.x; tile < all; tile += gridDim.x, to += size)
+        for (int i = threadIdx.x; i < size; i += blockDim.x) {{
+            const int64 row = i / wide, j = tile / bands * wide + i % wide;
+            to[i] = row < k && j < n ? *(const T *)(b + row * br + j * bc) : (T)0;
+        }}
+    BLOCK_BARRIER;
+}}
+template <class T> INLINE void stage_rows(T *stage, const char *a, int64 rows, int64 left, int64 ar, int64 ac,
+                                          int high, int here, int apart) {{
+    const int once = 32 / (int)sizeof(T);
+    if (ac == sizeof(T) && (ar | (int64)a) % 16 == 0 && left % 4 == 0) {{
+        const int across = here / 4, all = high * across;
+        for (int first = threadIdx.x; first < all; first += once * blockDim.x) {{
+            Quad<T> x[once];
+#pragma unroll
+            for (int u = 0; u < once; u++) {{
+                const int i = first + u * blockDim.x, r = i / across, q = i % across * 4;
+                x[u] = i < all && r < rows && q < left ? *(const Quad<T> *)(a + r * ar + q * ac) : Quad<T>{{}};
+            }}
+#pragma unroll
+            for (int u = 0; u < once; u++) {{
+                const int i = first + u * blockDim.x;
+                if (i < all) *(Quad<T> *)(stage + i / across * apart + i % across * 4) = x[u];
+            }}
+        }}
+    }} else
+        for (int i = threadIdx.x; i < high * here; i += blockDim.x) {{
+            const int r = i / here, q = i % here;
+            stage[r * apart + q] = r < rows && q < left ? *(const T *)(a + r * ar + q * ac) : (T)0;
+        }}
+}}
+template <class T> struct Threads {{
+    enum {{ threads = 1, high = 4, wide = 4 }};
+    T sum[4][4] = {{}};
+    INLINE void add(const T *x, int apart, const T *y, int next, int, bool in) {{
+        if (!in) return;
+        Quad<T> a[4], b[4];
+        for (int q = 0; q < 4; q++) a[q] = *(const Quad<T> *)(x + q * apart);
+        for (int q = 0; q < 4; q++) b[q] = *(const Quad<T> *)(y + q * next);
+        for (int p = 0; p < 4; p++)
+            for (int r = 0; r < 4; r++) for (int q = 0; q < 4; q++) sum[r][q] += a[r].of[p] * b[p].of[q];
+    }}
+    INLINE void put(T *part, int next, int) {{
+        for (int r = 0; r < 4; r++) for (int q = 0; q < 4; q++) part[r * next + q] = sum[r][q];
+    }}
+}};
+{TENSOR}\
+struct Warps {{
+    enum {{ threads = 32, high = 8, wide = 16 }};
+    float64 sum[2][2] = {{}};
+    INLINE void add(const float64 *x, int apart, const float64 *y, int next, int lane, bool in) {{
+        const float64 a = in ? x[lane / 4 * apart + lane % 4] : 0.0;
+        for (int q = 0; q < 2; q++) {{
+            const float64 b = in ? y[lane % 4 * next + 8 * q + lane / 4] : 0.0;
+            MMA(sum[q], a, b);
+        }}
+    }}
+    INLINE void put(float64 *part, int next, int lane) {{
+        for (int q = 0; q < 4; q++) part[lane / 4 * next + q / 2 * 8 + lane % 4 * 2 + q % 2] = sum[q / 2][q % 2];
+    }}
+}};
+#else
+typedef Threads<float64> Warps;
+#endif
+template <class T, class Unit>
+INLINE void tile_products(const char *a, char *c, int64 m, int64 k, int64 n, int64 ar, int64 ac, int64 cr, int64 cc,
+                          const T *held, T *stage, int high, int wide) {{
+    T *const part = (T *)grid_parts();
+    const int across = wide / Unit::wide, units = across * (high / Unit::high), lane = threadIdx.x % Unit::threads;
+    const int slices = blockDim.x / Unit::threads / units, unit = threadIdx.x / Unit::threads % units;
+    const int slice = threadIdx.x / Unit::threads / units;
+    const int line = unit / across * Unit::high, column = unit % across * Unit::wide;
+    const int deep = deep_of(k), apart = (deep < CHUNK ? deep : CHUNK) + 4;
+    const int64 bands = (m + high - 1) / high, all = bands * ((n + wide - 1) / wide);
+    for (int64 tile = blockIdx.x; tile < all; tile += gridDim.x, held += deep * wide) {{
+        const int64 row = tile % bands * high, first = tile / bands * wide;
+        Unit sums;
+        for (int start = 0; start < deep; start += CHUNK) {{
+            const int here = deep - start < CHUNK ? deep - start : CHUNK;
+            BLOCK_BARRIER;
+            stage_rows<T>(stage, a + row * ar + start * ac, m - row, k - start, ar, ac, high, here, apart);
+            BLOCK_BARRIER;
+            for (int i = 0; i < here; i += 4 * slices) {{
+                const int at = i + 4 * slice;
+                sums.add(stage + line * apart + at, apart, held + (start + at) * wide + column, wide, lane, at < here);
+            }}
+        }}
+        sums.put(part + (slice * high + line) * wide + column, wide, lane);
+        BLOCK_BARRIER;
+        for (int o = threadIdx.x; o < high * wide; o += blockDim.x) {{
+            const int64 r = row + o / wide, j = first + o % wide;
+            T total = 0;
+            for (int s = 0; s < slices; s++) total += part[s * high * wide + o];
+            if (r < m && j < n) *(T *)(c + r * cr + j * cc) = total;
+        }}
+    }}
+}}
+"""
+"""`tile_products` multiplies by what `hold_tiles` put into shared memory, `grid_products` by any other factor."""
+
+
+@dataclass(frozen=True)
+class GridFactor:
+    """A fixed factor of k rows and n columns, of a product of m rows.
+
+    name: of the number that says where it is held, -1 where it is not.  item: bytes of an element; by_warps: whether
+    tensor cores multiply.
+    """
+
+    name: str
+    m: Expr
+    k: Expr
+    n: Expr
+    item: int
+    by_warps: bool
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A tile of a product.  held: bytes of the columns that a block holds; stage: of the rows that it brings there."""
+
+    high: int = 0
+    wide: int = 0
+    held: int = 0
+    stage: int = 0
+
+
+def most_tiles(f: GridFactor, sizes: Mapping[str, int]) -> int:
+    """How many tiles there are if they are as small as can be."""
+    return -(-evaluated(f.m, sizes) // 4) * -(-evaluated(f.n, sizes) // 16)
+
+
+def tiles_of(factors: Sequence[GridFactor], sizes: Mapping[str, int], blocks: int, free: int) -> list[Tile]:
+    """The tiles of each product; those of one that has no room in shared memory have no rows.
+
+    sizes: of lengths; free: bytes of shared memory.
+    """
+    found: list[Tile] = []
+    taken = stage = 0
+    for f in factors:
+        m, k, n = (evaluated(x, sizes) for x in (f.m, f.k, f.n))
+        possible = sorted(_possible(m, k, n, f, blocks), key=lambda x: x[0])
+        fits = (t for _, t in possible if taken + t.held + max(stage, t.stage) <= free)
+        tile = next(fits, Tile())
+        taken, stage = taken + tile.held, max(stage, tile.stage)
+        found.append(tile)
+    return found
+
+
+def _possible(m: int, k: int, n: int, f: GridFactor, blocks: int) -> Iterator[tuple[float, Tile]]:
+    """Tiles, and about how many clocks of a multiprocessor each takes."""
+    high, wide, threads = (8, 16, 32) if f.by_warps else (4, 4, 1)
+    deep = -(-k // DEEP) * DEEP
+    for rows, columns in product((4, 8, 16, 32, 64), (16, 32, 64, 128)):
+        units = rows // high * (columns // wide)
+        if not 1 <= units <= GRID_THREADS // threads:
+            continue
+        mine = -(-(-(-m // rows) * -(-n // columns)) // blocks)
+        multiplied = rows * columns * deep / 128 * f.item / 4
+        brought = rows * deep * f.item / 32
+        added = rows * columns * (GRID_THREADS // threads // units) * f.item / 64
+        held, stage = mine * deep * columns * f.item, rows * (min(deep, CHUNK) + 4) * f.item
+        yield mine * (multiplied + brought + added), Tile(rows, columns, -(-held // 16) * 16, -(-stage // 16) * 16)
