@@ -184,7 +184,7 @@ class Shim:
         self.texts.append(text)
         assert together == ("grid_barrier" in text)
         fibers = "BARRIER;" in text.split("__global__")[1] or HELD in text
-        text = text.replace(HELD, f"alignas(16) static thread_local char held[{max(SHARED, self.shared)}];")
+        text = text.replace(HELD, f"alignas(16) static thread_local char held[{max(SHARED, self.limits.shared)}];")
         name = sha256(text.encode()).hexdigest()[:24]
         path, source = self.folder / f"{name}.so", self.folder / f"{name}.cpp"
         found = re.search(r"scanopt_kernel\(([^)]*)\)", text)
@@ -203,7 +203,7 @@ class Shim:
 
     def launch(self, function: Function, blocks: int, threads: int, args: Sequence[Any], shared: int = 0) -> None:
         """Run it; threads: no more than `self.threads` where that is set, and the text leaves it open."""
-        assert shared <= self.limits.shared <= SHARED
+        assert shared <= self.limits.shared
         if not function.fixed and self.threads:
             threads = min(threads, self.threads)
         self.launches.append((blocks, threads))

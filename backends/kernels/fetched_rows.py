@@ -63,10 +63,13 @@ class Fetched:
     depth: int
 
 
-def rows_read(kernel: Kernel, given: Sequence[Given]) -> tuple[Steps, list[tuple[Point, Expr]]] | None:
+def rows_read(
+    kernel: Kernel, given: Sequence[Given], parts: bool = False
+) -> tuple[Steps, list[tuple[Point, Expr]]] | None:
     """The loop of a kernel, and where it reads rows of sequences: each with the rows from one step to the next.
 
     These are the t-th rows of arrays that are given, read in step t alone.  None where there is no such loop.
+    parts: whether pointers to parts of a row are allowed.
     """
     loops = [x for x in kernel.body if isinstance(x, Steps)]
     if len(loops) != 1:
@@ -74,7 +77,7 @@ def rows_read(kernel: Kernel, given: Sequence[Given]) -> tuple[Steps, list[tuple
     (loop,), statements = loops, list(inside(kernel.body))
     arrays = {p.name for p, g in zip(kernel.params, given, strict=True) if g.kind not in ("out", "scratch")}
     points = [x for x in statements if isinstance(x, Point)]
-    others = {x.array for x in points} | set(_read(kernel.body[kernel.body.index(loop) + 1 :]))
+    others = set(_read(kernel.body[kernel.body.index(loop) + 1 :])) | (set() if parts else {x.array for x in points})
     names = [x.name for x in points]
     found: list[tuple[Point, Expr]] = []
     for x in loop.body:

@@ -153,7 +153,7 @@ class Block(CudaPrinter):
         super().__init__(recipe)
         self.waiting = Waiting(recipe.kernel.body)
         self.inside = 0
-        found = rows_read(recipe.kernel, recipe.given)
+        found = rows_read(recipe.kernel, recipe.given, parts=True)
         self.loop = found[0] if found else None
         self.reads = {x.name: stride for x, stride in found[1]} if found else {}
 
