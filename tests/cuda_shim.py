@@ -40,6 +40,8 @@ struct dim3_ { unsigned x; };
 static thread_local dim3_ threadIdx, blockIdx;
 static dim3_ blockDim, gridDim;
 static inline double __longlong_as_double(long long x) { double y; memcpy(&y, &x, 8); return y; }
+static inline float __uint_as_float(unsigned x) { float y; memcpy(&y, &x, 4); return y; }
+static inline unsigned __float_as_uint(float x) { unsigned y; memcpy(&y, &x, 4); return y; }
 static inline float __int_as_float(int x) { float y; memcpy(&y, &x, 4); return y; }
 static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
     return (unsigned long long)((unsigned __int128)a * b >> 64);
@@ -63,6 +65,19 @@ static void multiply_add(double *c, double a, double b, int line) {
     for (int q = 0; q < 2; q++)
         for (int i = 0; i < 4; i++)
             c[q] = fma(fragment_a[warp + row * 4 + i], fragment_b[warp + (column + q) * 4 + i], c[q]);
+    stop_at(line);
+}
+static thread_local float tile_a[1024][4], tile_b[1024][2];
+#define MMA32(c, a, b) multiply_add_32(c, a, b, __LINE__)
+static void multiply_add_32(float *c, const unsigned *a, const unsigned *b, int line) {
+    const unsigned own = threadIdx.x, warp = own / 32 * 32, row = own % 32 / 4, column = own % 4 * 2;
+    for (int i = 0; i < 4; i++) tile_a[own][i] = __uint_as_float(a[i] & 0xffffe000u);
+    for (int i = 0; i < 2; i++) tile_b[own][i] = __uint_as_float(b[i] & 0xffffe000u);
+    stop_at(line);
+    for (int q = 0; q < 4; q++)
+        for (int i = 0; i < 8; i++)
+            c[q] = fmaf(tile_a[warp + row * 4 + i % 4][q / 2 + i / 4 * 2],
+                        tile_b[warp + (column + q % 2) * 4 + i % 4][i / 4], c[q]);
     stop_at(line);
 }
 #define __nanosleep(n) sched_yield()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from test_cuda import assert_close, kernels, on_shim, rng
 from test_rows_kernels import recurrent
 
 import scanopt
+from scanopt.backends.kernels import grid_tiles
 from scanopt.backends.kernels.device_plans import DeviceVariant
 from scanopt.backends.kernels.grid_tiles import CHUNK
 
@@ -37,30 +39,40 @@ def ran(shim: Shim, fp: str, inputs: list[Any], outputs: list[Any], values: list
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr("scanopt.backends.kernels.device_plans.fewest_steps", lambda plan: 0.0)
     monkeypatch.setattr("scanopt.backends.kernels.device_loops.kernel_step_seconds", WAYS[request.param])
+    prefer_warps(monkeypatch)
     return str(request.param)
+
+
+def prefer_warps(monkeypatch: pytest.MonkeyPatch, done: float = 1e9) -> None:
+    """Let tensor cores multiply wherever they may, or nowhere.  done: products of elements in a clock."""
+    found = {dtype: replace(unit, done=done) for dtype, unit in grid_tiles._WARPS.items()}
+    monkeypatch.setattr(grid_tiles, "_WARPS", found)
 
 
 @pytest.mark.parametrize(("fp", "dtype"), [("reassoc", "float64"), ("exact", "float64"), ("reassoc", "float32")])
 def test_products_of_large_batches(fp: str, dtype: str, way: str, tmp_path: Path) -> None:
-    """Tensor cores multiply float64 unless it has to be exact; on older devices other instructions do."""
+    """Tensor cores multiply unless it has to be exact; on older devices other instructions do."""
     for batch, units in ((9, 3), (30, 9), (70, 5)):
         shim = Shim(tmp_path, threads=32, together=way == "all blocks")
         found = ran(shim, fp, *recurrent("lstm", batch, units, 2, dtype))
         assert any(v.grid if way == "all blocks" else v.rows > 1 for v in found)
         used = [
-            ("tensor_" in (own := v.text.split("__global__")[1]) or ", Warps>" in own)
+            ("tensor_" in (own := v.text.split("__global__")[1]) or ", Warps<" in own)
             for v in found
             if v.grid or v.rows == 8
         ]
-        assert set(used) <= {fp != "exact" and dtype == "float64"}
+        assert set(used) <= {fp != "exact" and (dtype == "float64" or way == "all blocks")}
     for v in found if not missing() else ():
         for architecture in ARCHITECTURES:
             binary, said = compiled(v.text, architecture)
             assert binary[:4] == b"\x7fELF", said
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_rows_that_are_brought_in_chunks(dtype: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("dtype", "done"), [("float32", 1e9), ("float32", 1e-9), ("float64", 1e9)])
+def test_rows_that_are_brought_in_chunks(
+    dtype: str, done: float, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    prefer_warps(monkeypatch, done)
     monkeypatch.setattr("scanopt.backends.kernels.device_plans.fewest_steps", lambda plan: 0.0)
     monkeypatch.setattr("scanopt.backends.kernels.device_loops.kernel_step_seconds", WAYS["all blocks"])
     shim = Shim(tmp_path, threads=32, together=True, shared=1 << 21)

@@ -248,7 +248,7 @@ class DevicePlan:
             return []
         if self.variant.grid:
             tiles = zip(self.holding.places, self.tiles, strict=True)
-            return [*(x for place, t in tiles for x in (place, t.high, t.wide)), self.holding.stage, self.size]
+            return [*(x for place, t in tiles for x in (place, t.high, t.wide, t.next)), self.holding.stage, self.size]
         return [*self.holding.places, self.holding.stage, self.holding.own, self.size, self.per]
 
     def _rows(self, rows: int | str | None, n: int, arrays: Sequence[Array]) -> int:

@@ -11,9 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+import numpy as np
+
 from scanopt.backends.kernels.ir import Expr
 from scanopt.backends.kernels.recipe import evaluated
-from scanopt.backends.kernels.tensor_cores import TENSOR
+from scanopt.backends.kernels.tensor_cores import TENSOR_TILES
 
 __all__ = ["CHUNK", "GRID_THREADS", "PARTS", "TILES", "GridFactor", "Tile", "most_tiles", "tiles_of"]
 
@@ -66,13 +68,13 @@ INLINE void grid_products(const char *a, const char *b, char *c, int64 m, int64 
 template <class T> struct alignas(16) Quad {{ T of[4]; }};
 INLINE int deep_of(int64 k) {{ return (int)((k + {DEEP - 1}) / {DEEP} * {DEEP}); }}
 template <class T> INLINE void hold_tiles(T *to, const char *b, int64 m, int64 k, int64 n, int64 br, int64 bc,
-                                          int high, int wide) {{
+                                          int high, int wide, int next) {{
     const int64 bands = (m + high - 1) / high, all = bands * ((n + wide - 1) / wide);
-    const int size = deep_of(k) * wide;
-    for (int64 tile = blockIdx.x; tile < all; tile += gridDim.x, to += size)
-        for (int i = threadIdx.x; i < size; i += blockDim.x) {{
+    const int deep = deep_of(k);
+    for (int64 tile = blockIdx.x; tile < all; tile += gridDim.x, to += deep * next)
+        for (int i = threadIdx.x; i < deep * wide; i += blockDim.x) {{
             const int64 row = i / wide, j = tile / bands * wide + i % wide;
-            to[i] = row < k && j < n ? *(const T *)(b + row * br + j * bc) : (T)0;
+            to[row * next + i % wide] = row < k && j < n ? *(const T *)(b + row * br + j * bc) : (T)0;
         }}
     BLOCK_BARRIER;
 }}
@@ -101,7 +103,7 @@ template <class T> INLINE void stage_rows(T *stage, const char *a, int64 rows, i
         }}
 }}
 template <class T> struct Threads {{
-    enum {{ threads = 1, high = 4, wide = 4 }};
+    enum {{ threads = 1, high = 4, wide = 4, deep = 4, pad = 0 }};
     T sum[4][4] = {{}};
     INLINE void add(const T *x, int apart, const T *y, int next, int, bool in) {{
         if (!in) return;
@@ -115,24 +117,7 @@ template <class T> struct Threads {{
         for (int r = 0; r < 4; r++) for (int q = 0; q < 4; q++) part[r * next + q] = sum[r][q];
     }}
 }};
-{TENSOR}\
-struct Warps {{
-    enum {{ threads = 32, high = 8, wide = 16 }};
-    float64 sum[2][2] = {{}};
-    INLINE void add(const float64 *x, int apart, const float64 *y, int next, int lane, bool in) {{
-        const float64 a = in ? x[lane / 4 * apart + lane % 4] : 0.0;
-        for (int q = 0; q < 2; q++) {{
-            const float64 b = in ? y[lane % 4 * next + 8 * q + lane / 4] : 0.0;
-            MMA(sum[q], a, b);
-        }}
-    }}
-    INLINE void put(float64 *part, int next, int lane) {{
-        for (int q = 0; q < 4; q++) part[lane / 4 * next + q / 2 * 8 + lane % 4 * 2 + q % 2] = sum[q / 2][q % 2];
-    }}
-}};
-#else
-typedef Threads<float64> Warps;
-#endif
+{TENSOR_TILES}\
 template <class T, class Unit>
 INLINE void tile_products(const char *a, char *c, int64 m, int64 k, int64 n, int64 ar, int64 ac, int64 cr, int64 cc,
                           const T *held, T *stage, int high, int wide) {{
@@ -141,9 +126,9 @@ INLINE void tile_products(const char *a, char *c, int64 m, int64 k, int64 n, int
     const int slices = blockDim.x / Unit::threads / units, unit = threadIdx.x / Unit::threads % units;
     const int slice = threadIdx.x / Unit::threads / units;
     const int line = unit / across * Unit::high, column = unit % across * Unit::wide;
-    const int deep = deep_of(k), apart = (deep < CHUNK ? deep : CHUNK) + 4;
+    const int next = wide + Unit::pad, deep = deep_of(k), apart = (deep < CHUNK ? deep : CHUNK) + 4;
     const int64 bands = (m + high - 1) / high, all = bands * ((n + wide - 1) / wide);
-    for (int64 tile = blockIdx.x; tile < all; tile += gridDim.x, held += deep * wide) {{
+    for (int64 tile = blockIdx.x; tile < all; tile += gridDim.x, held += deep * next) {{
         const int64 row = tile % bands * high, first = tile / bands * wide;
         Unit sums;
         for (int start = 0; start < deep; start += CHUNK) {{
@@ -151,9 +136,9 @@ INLINE void tile_products(const char *a, char *c, int64 m, int64 k, int64 n, int
             BLOCK_BARRIER;
             stage_rows<T>(stage, a + row * ar + start * ac, m - row, k - start, ar, ac, high, here, apart);
             BLOCK_BARRIER;
-            for (int i = 0; i < here; i += 4 * slices) {{
-                const int at = i + 4 * slice;
-                sums.add(stage + line * apart + at, apart, held + (start + at) * wide + column, wide, lane, at < here);
+            for (int i = 0; i < here; i += Unit::deep * slices) {{
+                const int at = i + Unit::deep * slice;
+                sums.add(stage + line * apart + at, apart, held + (start + at) * next + column, next, lane, at < here);
             }}
         }}
         sums.put(part + (slice * high + line) * wide + column, wide, lane);
@@ -174,26 +159,47 @@ INLINE void tile_products(const char *a, char *c, int64 m, int64 k, int64 n, int
 class GridFactor:
     """A fixed factor of k rows and n columns, of a product of m rows.
 
-    name: of the number that says where it is held, -1 where it is not.  item: bytes of an element; by_warps: whether
-    tensor cores multiply.
+    name: of the number that says where it is held, -1 where it is not.  exact: without tensor cores.
     """
 
     name: str
     m: Expr
     k: Expr
     n: Expr
-    item: int
-    by_warps: bool
+    dtype: str
+    exact: bool
 
 
 @dataclass(frozen=True)
 class Tile:
-    """A tile of a product.  held: bytes of the columns that a block holds; stage: of the rows that it brings there."""
+    """A tile of a product.  next: elements from one row of the held columns to the next one; by_warps: whether tensor
+    cores multiply.  held, stage: bytes of the columns that a block holds, and of the rows that it brings there.
+    """
 
     high: int = 0
     wide: int = 0
+    next: int = 0
+    by_warps: bool = False
     held: int = 0
     stage: int = 0
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """What multiplies: a thread or a warp.  high, wide: elements of the result; pad: of `next`, beyond the columns.
+
+    done: products of elements in a clock of a multiprocessor, about.
+    """
+
+    threads: int
+    high: int
+    wide: int
+    pad: int
+    done: float
+
+
+_THREADS = {"float32": _Unit(1, 4, 4, 0, 64.0), "float64": _Unit(1, 4, 4, 0, 32.0)}
+_WARPS = {"float32": _Unit(32, 16, 32, 8, 128.0), "float64": _Unit(32, 8, 16, 4, 64.0)}
 
 
 def most_tiles(f: GridFactor, sizes: Mapping[str, int]) -> int:
@@ -220,15 +226,18 @@ def tiles_of(factors: Sequence[GridFactor], sizes: Mapping[str, int], blocks: in
 
 def _possible(m: int, k: int, n: int, f: GridFactor, blocks: int) -> Iterator[tuple[float, Tile]]:
     """Tiles, and about how many clocks of a multiprocessor each takes."""
-    high, wide, threads = (8, 16, 32) if f.by_warps else (4, 4, 1)
-    deep = -(-k // DEEP) * DEEP
-    for rows, columns in product((4, 8, 16, 32, 64), (16, 32, 64, 128)):
-        units = rows // high * (columns // wide)
-        if not 1 <= units <= GRID_THREADS // threads:
-            continue
-        mine = -(-(-(-m // rows) * -(-n // columns)) // blocks)
-        multiplied = rows * columns * deep / 128 * f.item / 4
-        brought = rows * deep * f.item / 32
-        added = rows * columns * (GRID_THREADS // threads // units) * f.item / 64
-        held, stage = mine * deep * columns * f.item, rows * (min(deep, CHUNK) + 4) * f.item
-        yield mine * (multiplied + brought + added), Tile(rows, columns, -(-held // 16) * 16, -(-stage // 16) * 16)
+    item = np.dtype(f.dtype).itemsize
+    for unit in (_THREADS[f.dtype], *([] if f.exact else [_WARPS[f.dtype]])):
+        for rows, columns in product((4, 8, 16, 32, 64), (16, 32, 64, 128)):
+            units = rows // unit.high * (columns // unit.wide)
+            if 1 <= units <= GRID_THREADS // unit.threads:
+                yield _tile(m, k, n, rows, columns, unit, item, blocks)
+
+
+def _tile(m: int, k: int, n: int, rows: int, columns: int, unit: _Unit, item: int, blocks: int) -> tuple[float, Tile]:
+    deep, across = -(-k // DEEP) * DEEP, columns + unit.pad
+    slices = GRID_THREADS // unit.threads // (rows // unit.high * (columns // unit.wide))
+    mine = -(-(-(-m // rows) * -(-n // columns)) // blocks)
+    clocks = rows * deep * (columns / unit.done + item / 32) + rows * columns * slices * item / 64
+    held, stage = mine * deep * across * item, rows * (min(deep, CHUNK) + 4) * item
+    return mine * clocks, Tile(rows, columns, across, unit.threads > 1, *(-(-x // 16) * 16 for x in (held, stage)))

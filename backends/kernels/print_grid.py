@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from scanopt.backends.kernels.barriers import Access
 from scanopt.backends.kernels.c_operations import TYPES
 from scanopt.backends.kernels.fetched_rows import AHEAD
@@ -100,15 +98,14 @@ class _Grid(Block):
         plain = f"grid_products<{t}>({', '.join([a, b, c, m, k, n, ar, ac, br, bc, cr, cc])});"
         if x.arrays[1] not in self.fixed or not all(_is_known(v, self.recipe) for v in x.dims[1:]):
             return plain
-        number, item = len(self.held), np.dtype(self.recipe.loops[x.slot][1][0]).itemsize
-        name, sizes = f"h{number}", f"(int)high{number}, (int)wide{number}"
-        by_warps = t == "float64" and not self.exact
-        self.held.append(GridFactor(name, x.dims[1], x.dims[2], x.dims[3], item, by_warps))
-        given = ", ".join([f"({t} *)(held + {name})", b, m, k, n, br, bc, sizes])
+        i = len(self.held)
+        name, sizes = f"h{i}", f"(int)high{i}, (int)wide{i}"
+        self.held.append(GridFactor(name, x.dims[1], x.dims[2], x.dims[3], self.recipe.loops[x.slot][1][0], self.exact))
+        given = ", ".join([f"({t} *)(held + {name})", b, m, k, n, br, bc, sizes, f"(int)next{i}"])
         self.holding.append(f"    if ({name} >= 0) hold_tiles({given});")
         given = ", ".join([a, c, m, k, n, ar, ac, cr, cc, f"({t} *)(held + {name}), ({t} *)(held + stage)", sizes])
-        unit = "Warps" if by_warps else f"Threads<{t}>"
-        return f"if ({name} < 0) {plain} else tile_products<{t}, {unit}>({given});"
+        warps = "" if self.exact else f"else if (next{i} > wide{i}) tile_products<{t}, Warps<{t}>>({given}); "
+        return f"if ({name} < 0) {plain} {warps}else tile_products<{t}, Threads<{t}>>({given});"
 
 
 def _is_known(x: Expr, recipe: Recipe) -> bool:
@@ -125,7 +122,8 @@ def _is_known(x: Expr, recipe: Recipe) -> bool:
 def grid_text(recipe: Recipe, exact: bool) -> tuple[str, tuple[GridFactor, ...], int]:
     """The text of a kernel that all blocks run together, what it may hold, and bytes for numbers that all read.
 
-    It is given, after its own numbers: where each factor is held, and the rows and columns of its tiles; where rows are
+    It is given, after its own numbers: where each factor is held, the rows and columns of its tiles and how
+    far its rows lie apart; where rows are
     staged, and the size of its scratch memory.
     exact: tensor cores are not used.  status: three numbers; the last one counts blocks at barriers.
     """
@@ -135,7 +133,7 @@ def grid_text(recipe: Recipe, exact: bool) -> tuple[str, tuple[GridFactor, ...],
     for i, (g, p) in enumerate(zip(recipe.given, recipe.kernel.params, strict=True)):
         place = f"({TYPES[g.dtype]} *)(scratch + {p.offset})" if g.kind == "scratch" else f"q{i}"
         start.append(f"    {TYPES[g.dtype]} *const {p.name} = {place};")
-    numbers = [x for i, h in enumerate(w.held) for x in (h.name, f"high{i}", f"wide{i}")]
+    numbers = [x for i, h in enumerate(w.held) for x in (h.name, f"high{i}", f"wide{i}", f"next{i}")]
     head = signature(recipe, [*recipe.kernel.numbers, *numbers, "stage", "room"])
     limit = f"__launch_bounds__({GRID_THREADS}) "
     text = assembled(recipe, w, limit, head, [f"    {HELD}", *start, *body], AHEAD + GRID_HEAD + TILES)

@@ -1,15 +1,18 @@
-"""Products of float64 by tensor cores, as CUDA text: they round as other instructions do, but add in another order.
+"""Products by tensor cores, as CUDA text: they round as other instructions do, but add in another order.
 
-A warp multiplies 8 rows of 4 elements by 4 rows of 8 (`mma.m8n8k4`), on devices from compute capability 8.0.  float32
-has no such instruction: what TF32 drops would have to be multiplied by itself, and to take numbers apart takes as long
-as to multiply them here.
+float64: a warp multiplies 8 rows of 4 elements by 4 rows of 8 (`mma.m8n8k4`).  float32: 16 rows of 8 by 8 rows of 8
+(`mma.m16n8k8`), of which the tensor cores see the upper 11 bits of each number.  So each is taken apart into two parts
+of 11 and 12 bits, and three of the four products of parts are added; the last one is below what float32 keeps.  Both
+from compute capability 8.0.
 
 All warps of a block run the same number of these instructions, those without elements with zeros.
+
+[Ootomo and Yokota, Recovering single precision accuracy from Tensor Cores, 2022]
 """
 
 from __future__ import annotations
 
-__all__ = ["TENSOR", "TENSOR_ROWS"]
+__all__ = ["TENSOR_ROWS", "TENSOR_TILES"]
 
 TENSOR = """\
 #if __CUDA_ARCH__ >= 800
@@ -42,3 +45,63 @@ INLINE void tensor_rows(const float64 *stage, const char *w, int64 wk, int64 wn,
 #endif
 """
 """As `rows_product`, of 8 rows."""
+
+TENSOR_TILES = f"""{TENSOR}\
+#ifndef MMA32
+#define MMA32(c, a, b) asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {{%0, %1, %2, %3}}, " \\
+    "{{%4, %5, %6, %7}}, {{%8, %9}}, {{%0, %1, %2, %3}};" : "+f"((c)[0]), "+f"((c)[1]), "+f"((c)[2]), "+f"((c)[3]) \\
+    : "r"((a)[0]), "r"((a)[1]), "r"((a)[2]), "r"((a)[3]), "r"((b)[0]), "r"((b)[1]))
+#endif
+struct Parts {{
+    uint32 upper, lower;
+    INLINE Parts(float32 x) {{
+        upper = __float_as_uint(x) & 0xffffe000u;
+        const float32 above = __uint_as_float(upper);
+        lower = above == x ? 0u : __float_as_uint(x - above);
+    }}
+}};
+template <class T> struct Warps;
+template <> struct Warps<float64> {{
+    enum {{ threads = 32, high = 8, wide = 16, deep = 4, pad = 4 }};
+    float64 sum[2][2] = {{}};
+    INLINE void add(const float64 *x, int apart, const float64 *y, int next, int lane, bool in) {{
+        const float64 a = in ? x[lane / 4 * apart + lane % 4] : 0.0;
+        for (int q = 0; q < 2; q++) {{
+            const float64 b = in ? y[lane % 4 * next + 8 * q + lane / 4] : 0.0;
+            MMA(sum[q], a, b);
+        }}
+    }}
+    INLINE void put(float64 *part, int next, int lane) {{
+        for (int q = 0; q < 4; q++) part[lane / 4 * next + q / 2 * 8 + lane % 4 * 2 + q % 2] = sum[q / 2][q % 2];
+    }}
+}};
+template <> struct Warps<float32> {{
+    enum {{ threads = 32, high = 16, wide = 32, deep = 8, pad = 8 }};
+    float32 sum[4][4] = {{}};
+    INLINE void add(const float32 *x, int apart, const float32 *y, int next, int lane, bool in) {{
+        uint32 upper[4], lower[4];
+        for (int q = 0; q < 4; q++) {{
+            const Parts a(in ? x[(lane / 4 + q % 2 * 8) * apart + lane % 4 + q / 2 * 4] : 0.0f);
+            upper[q] = a.upper;
+            lower[q] = a.lower;
+        }}
+        for (int q = 0; q < 4; q++) {{
+            const float32 *const from = y + lane % 4 * next + 8 * q + lane / 4;
+            const Parts b0(in ? from[0] : 0.0f), b1(in ? from[4 * next] : 0.0f);
+            const uint32 above[2] = {{b0.upper, b1.upper}}, below[2] = {{b0.lower, b1.lower}};
+            MMA32(sum[q], lower, above);
+            MMA32(sum[q], upper, below);
+            MMA32(sum[q], upper, above);
+        }}
+    }}
+    INLINE void put(float32 *part, int next, int lane) {{
+        for (int q = 0; q < 4; q++)
+            for (int i = 0; i < 4; i++)
+                part[(lane / 4 + i / 2 * 8) * next + 8 * q + lane % 4 * 2 + i % 2] = sum[q][i];
+    }}
+}};
+#else
+template <class T> using Warps = Threads<T>;
+#endif
+"""
+"""What a warp does for `tile_products`: the elements of a thread are those that the manual of the instructions says."""
