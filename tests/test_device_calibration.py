@@ -81,7 +81,7 @@ def test_all_rates_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         (machine_limits, "_DEVICE_BYTES", (1 << 12,)),
         (device_calibration, "MOVED", 1 << 12),
         (device_calibration, "FEW", 1),
-        (device_calibration, "MANY", 2),
+        (device_calibration, "MOST", 1),
     ):
         monkeypatch.setattr(where, what, value)
     launcher = OnStrictDevice(tmp_path, xp, shared=1 << 15)

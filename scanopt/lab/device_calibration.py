@@ -19,8 +19,8 @@ from scanopt.view.tables import text_table
 
 __all__ = ["measured_device", "rates_text"]
 
-FEW, MANY = 100, 1100
-"""Repetitions: the difference of two launches is free of what a launch takes."""
+FEW, MOST = 10, 20_000
+"""Repetitions, and how many more at most: the difference of two launches is free of what a launch takes."""
 NODES = 32
 """Operators of the CUDA graph that is launched."""
 MOVED = 1 << 26
@@ -102,8 +102,10 @@ def _above(seconds: float, part: float) -> float:
 def _repeated(device: Any, name: str, seconds: float) -> float:
     """Seconds of one repetition of a probe."""
     run = _launch(device, name)
-    few, many = (least_seconds(partial(run, n), seconds, device.clock) for n in (FEW, MANY))
-    return max(many - few, many / 10) / (MANY - FEW)
+    few = least_seconds(partial(run, FEW), seconds, device.clock)
+    more = max(FEW, min(MOST, int(seconds / few * FEW)))
+    many = least_seconds(partial(run, FEW + more), seconds, device.clock)
+    return max(many - few, many / 10) / more
 
 
 def _launch(device: Any, name: str) -> Callable[[int], None]:
