@@ -55,6 +55,8 @@ static void stop_at(int line) {
 #define __syncthreads() stop_at(__LINE__)
 #define __threadfence() __sync_synchronize()
 #define SPIN sched_yield()
+#define ARRIVE(count) __atomic_fetch_add(count, 1ULL, __ATOMIC_SEQ_CST)
+#define ARRIVED(count) __atomic_load_n(count, __ATOMIC_SEQ_CST)
 #define __CUDA_ARCH__ 800
 static thread_local double fragment_a[1024], fragment_b[1024];
 #define MMA(c, a, b) multiply_add(c, a, b, __LINE__)
@@ -85,7 +87,7 @@ struct fetch_ { char *to; const char *from; int size, group; };
 static thread_local fetch_ on_the_way[4096];
 static thread_local int fetches, group;
 #define FETCH(to, from) fetch((char *)(to), (const char *)(from), sizeof(*(to)))
-#define AHEAD(x, n, me, per)
+#define AHEAD(x, n)
 #define FETCH_END group++
 #define FETCHED(n) arrive(n)
 static void fetch(char *to, const char *from, int size) {
@@ -212,7 +214,7 @@ class Shim:
             source.write_text(whole + POSTLUDE)
             flags = ["-O0", "-ffp-contract=off", "-w", "-shared", "-fPIC", "-pthread", "-x", "c++"]
             subprocess.run(["g++", *flags, str(source), "-o", str(path)], check=True, capture_output=True)
-        at_once = TOGETHER if "atomicAdd" in text else 1
+        at_once = TOGETHER if "atomicAdd" in text or "grid_barrier" in text else 1
         run, fixed = ctypes.CDLL(str(path)).run, not fibers or at_once > 1 or "#define ROWS" in text
         return Function(run, ["*" in k for k in kinds], fibers, at_once, fixed)
 

@@ -82,19 +82,22 @@ template <class T> INLINE void stage_rows(T *stage, const char *a, int64 rows, i
                                           int high, int here, int apart) {{
     const int once = 32 / (int)sizeof(T);
     if (ac == sizeof(T) && (ar | (int64)a) % 16 == 0 && left % 4 == 0) {{
-        const int across = here / 4, all = high * across;
-        for (int first = threadIdx.x; first < all; first += once * blockDim.x) {{
+        const int across = here / 4, down = blockDim.x / across, over = blockDim.x % across;
+        int r = threadIdx.x / across, q = threadIdx.x % across;
+        while (r < high) {{
             Quad<T> x[once];
+            T *to[once];
 #pragma unroll
             for (int u = 0; u < once; u++) {{
-                const int i = first + u * blockDim.x, r = i / across, q = i % across * 4;
-                x[u] = i < all && r < rows && q < left ? *(const Quad<T> *)(a + r * ar + q * ac) : Quad<T>{{}};
+                to[u] = r < high ? stage + r * apart + 4 * q : 0;
+                if (r < high && r < rows && 4 * q < left) x[u] = *(const Quad<T> *)(a + r * ar + 4 * q * ac);
+                else x[u] = Quad<T>{{}};
+                r += down;
+                q += over;
+                if (q >= across) {{ q -= across; r++; }}
             }}
 #pragma unroll
-            for (int u = 0; u < once; u++) {{
-                const int i = first + u * blockDim.x;
-                if (i < all) *(Quad<T> *)(stage + i / across * apart + i % across * 4) = x[u];
-            }}
+            for (int u = 0; u < once; u++) if (to[u]) *(Quad<T> *)to[u] = x[u];
         }}
     }} else
         for (int i = threadIdx.x; i < high * here; i += blockDim.x) {{
@@ -143,11 +146,15 @@ INLINE void tile_products(const char *a, char *c, int64 m, int64 k, int64 n, int
         }}
         sums.put(part + (slice * high + line) * wide + column, wide, lane);
         BLOCK_BARRIER;
-        for (int o = threadIdx.x; o < high * wide; o += blockDim.x) {{
+        for (int o = 4 * threadIdx.x; o < high * wide; o += 4 * blockDim.x) {{
             const int64 r = row + o / wide, j = first + o % wide;
-            T total = 0;
-            for (int s = 0; s < slices; s++) total += part[s * high * wide + o];
-            if (r < m && j < n) *(T *)(c + r * cr + j * cc) = total;
+            Quad<T> total = *(Quad<T> *)(part + o);
+#pragma unroll 4
+            for (int s = 1; s < slices; s++) {{
+                const Quad<T> more = *(Quad<T> *)(part + s * high * wide + o);
+                for (int q = 0; q < 4; q++) total.of[q] += more.of[q];
+            }}
+            for (int q = 0; q < 4; q++) if (r < m && j + q < n) *(T *)(c + r * cr + (j + q) * cc) = total.of[q];
         }}
     }}
 }}

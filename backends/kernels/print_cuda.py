@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from scanopt.backends.kernels.barriers import Access, Waiting
 from scanopt.backends.kernels.c_operations import TYPES
 from scanopt.backends.kernels.cuda_operations import DRAWS, HEAD, functor
-from scanopt.backends.kernels.fetched_rows import rows_read
 from scanopt.backends.kernels.ir import (
     ZERO,
     Declare,
@@ -153,9 +152,6 @@ class Block(CudaPrinter):
         super().__init__(recipe)
         self.waiting = Waiting(recipe.kernel.body)
         self.inside = 0
-        found = rows_read(recipe.kernel, recipe.given, parts=True)
-        self.loop = found[0] if found else None
-        self.reads = {x.name: stride for x, stride in found[1]} if found else {}
 
     def body_of(self, kernel: Kernel) -> Iterator[str]:
         """The statements; a thread of the first block tells how many steps there were."""
@@ -204,10 +200,6 @@ class Block(CudaPrinter):
                 if isinstance(x, Point):
                     self.waiting.moved(x.name)
                 yield from super().statement(x, depth)
-                if isinstance(x, Point) and x.name in self.reads and self.loop is not None:
-                    later, n = f"{self.loop.var} + 1", self.expression(self.reads[x.name])
-                    ahead = f"AHEAD({x.name} + {n}, {n}, {self.me}, {self.threads});"
-                    yield f"{space}if ({later} < {self.expression(self.loop.count)}) {ahead}"
 
     def _wait(self, accesses: list[Access], space: str) -> Iterator[str]:
         """A barrier where what follows needs one."""

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 from scanopt.backends.kernels.barriers import Access
 from scanopt.backends.kernels.c_operations import TYPES
-from scanopt.backends.kernels.fetched_rows import AHEAD
 from scanopt.backends.kernels.grid_tiles import GRID_THREADS, TILES, GridFactor
 from scanopt.backends.kernels.ir import ZERO, Declare, Do, Expr, Inner, Kernel, Lit, Stmt, Var
 from scanopt.backends.kernels.print_cuda import Block, assembled, signature
@@ -27,6 +26,19 @@ GRID_HEAD = """\
 #undef ALL_THREADS
 #ifndef SPIN
 #define SPIN
+#if __CUDA_ARCH__ >= 700
+INLINE void arrive(volatile uint64 *count) {
+    asm volatile("red.release.gpu.global.add.u64 [%0], 1;" ::"l"(__cvta_generic_to_global((void *)count)) : "memory");
+}
+INLINE uint64 arrived(volatile uint64 *count) {
+    uint64 found;
+    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];"
+                 : "=l"(found) : "l"(__cvta_generic_to_global((void *)count)) : "memory");
+    return found;
+}
+#define ARRIVE arrive
+#define ARRIVED arrived
+#endif
 #endif
 #define BLOCK_BARRIER __syncthreads()
 #define BARRIER grid_barrier((volatile uint64 *)status + 2, met)
@@ -36,11 +48,9 @@ GRID_HEAD = """\
 INLINE void grid_barrier(volatile uint64 *count, uint64 &met) {
     BLOCK_BARRIER;
     if (threadIdx.x == 0) {
-        __threadfence();
         met += gridDim.x;
-        atomicAdd((uint64 *)count, 1ULL);
-        while (*count < met) { SPIN; }
-        __threadfence();
+        ARRIVE(count);
+        while (ARRIVED(count) < met) { SPIN; }
     }
     BLOCK_BARRIER;
 }
@@ -136,5 +146,5 @@ def grid_text(recipe: Recipe, exact: bool) -> tuple[str, tuple[GridFactor, ...],
     numbers = [x for i, h in enumerate(w.held) for x in (h.name, f"high{i}", f"wide{i}", f"next{i}")]
     head = signature(recipe, [*recipe.kernel.numbers, *numbers, "stage", "room"])
     limit = f"__launch_bounds__({GRID_THREADS}) "
-    text = assembled(recipe, w, limit, head, [f"    {HELD}", *start, *body], AHEAD + GRID_HEAD + TILES)
+    text = assembled(recipe, w, limit, head, [f"    {HELD}", *start, *body], GRID_HEAD + TILES)
     return text, tuple(w.held), w.cells * CELL

@@ -85,14 +85,16 @@ template <> struct Warps<float32> {{
             upper[q] = a.upper;
             lower[q] = a.lower;
         }}
-        for (int q = 0; q < 4; q++) {{
-            const float32 *const from = y + lane % 4 * next + 8 * q + lane / 4;
-            const Parts b0(in ? from[0] : 0.0f), b1(in ? from[4 * next] : 0.0f);
-            const uint32 above[2] = {{b0.upper, b1.upper}}, below[2] = {{b0.lower, b1.lower}};
-            MMA32(sum[q], lower, above);
-            MMA32(sum[q], upper, below);
-            MMA32(sum[q], upper, above);
-        }}
+        uint32 above[4][2], below[4][2];
+        for (int q = 0; q < 4; q++)
+            for (int i = 0; i < 2; i++) {{
+                const Parts b(in ? y[(lane % 4 + 4 * i) * next + 8 * q + lane / 4] : 0.0f);
+                above[q][i] = b.upper;
+                below[q][i] = b.lower;
+            }}
+        for (int q = 0; q < 4; q++) MMA32(sum[q], lower, above[q]);
+        for (int q = 0; q < 4; q++) MMA32(sum[q], upper, below[q]);
+        for (int q = 0; q < 4; q++) MMA32(sum[q], upper, above[q]);
     }}
     INLINE void put(float32 *part, int next, int lane) {{
         for (int q = 0; q < 4; q++)
