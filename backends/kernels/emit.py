@@ -300,6 +300,8 @@ def _reduce(node: Reduce, w: Lowering) -> None:
 def _sum_to(node: SumTo, w: Lowering) -> None:
     x, axes = w.axes(node.args[0]), w.axes(node.out)
     gone = tuple(i for i, (n, m) in enumerate(zip(x, axes, strict=True)) if n != m)
+    if any(axes[i] != ONE for i in gone):
+        raise NoForm("a sum over an axis that stays long")
     if gone:
         reduced(Reduce(node.out, node.args[:1], "add", gone, node.dtype), w.slot("add", (node.dtype,) * 3), w)
     else:

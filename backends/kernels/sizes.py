@@ -6,7 +6,7 @@ length of the kernel; each call checks that they are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -18,6 +18,7 @@ from scanopt.array.types import TensorType
 from scanopt.backends.kernels.bodies import Body, walk
 from scanopt.backends.kernels.growing import all_growing, grown
 from scanopt.backends.kernels.ir import INDEX, ONE, Expr, Lit, Var
+from scanopt.backends.kernels.misfits import lengths_fit
 from scanopt.backends.kernels.nodes import (
     Call,
     Map,
@@ -40,6 +41,7 @@ __all__ = ["Axis", "KnownShapes", "Lengths", "Pattern", "lengths_of", "pattern_o
 MOST_ROOM = 1 << 13
 """Bytes of rows of a loop of a program that may end early, beyond which it is a kernel of its own."""
 Shape = tuple[int, ...]
+Told = dict[str, tuple[int | None, ...]]
 Pattern = frozenset[tuple[Axis, int]]
 """The axes whose lengths a kernel knows, with these: those of length 1, perhaps short ones; and with 0 those whose
 lengths steps decide."""
@@ -92,35 +94,59 @@ class KnownShapes:
 
 
 def sized(body: Body, outer: Mapping[str, Shape], counts: Mapping[str, int]) -> KnownShapes | None:
-    """The shapes of all names; None where they are not known or a length is 0."""
-    known, starts = _known(body, outer, counts)
+    """The shapes of all names; None where they are not known, a length is 0, or one that is computed may not fit."""
+    known, told, starts = _known(body, outer, counts)
     found: dict[str, Shape] = {}
     for name in [x for x in known if x not in body.root.outs]:
         shape = tuple(n for n in known[name].shape if n is not None)
-        if len(shape) < len(known[name].shape) or 0 in shape:
+        if len(shape) < len(known[name].shape) or min(shape, default=1) < 1:
             return None
         found[name] = shape
-    growing: frozenset[Axis] | None = frozenset()
-    if starts:
-        ones = {(name, i) for name, shape in found.items() for i, n in enumerate(shape) if n == 1}
-        classes = classes_of(body, ones, {name: len(shape) for name, shape in found.items()})
-        growing = None if starts & ones else all_growing(body, starts, classes)
-    if growing is None:
+
+    def shortened(axes: Collection[Axis]) -> dict[str, Operand]:
+        return _told(body, outer, counts, _one_less(told, axes))
+
+    growing = _growing(body, found, starts, shortened) if starts else frozenset[Axis]()
+    if growing is None or not lengths_fit(body, known):
         return None
     loops = [n.loop for n in walk(body.root.nodes) if isinstance(n, Nested)]
     values = {x.steps: known[x.steps].value for x in loops if x.steps in known}
     return KnownShapes(found, {name: int(value) for name, value in values.items() if value is not None}, growing)
 
 
+def _growing(
+    body: Body,
+    found: Mapping[str, Shape],
+    starts: frozenset[Axis],
+    shortened: Callable[[Collection[Axis]], Mapping[str, Operand]],
+) -> frozenset[Axis] | None:
+    """All axes whose lengths steps decide; None where kernels cannot handle that.
+
+    shortened: what is known of all names where some of the parts that `starts` are of are one shorter.  All that is as
+    long as they are must be shorter, too, and nothing else: numbers in between tell only the greatest lengths.
+    """
+    axes = [(name, i) for name, shape in found.items() for i in range(len(shape))]
+    ones = {(name, i) for name, i in axes if found[name][i] == 1}
+    classes = classes_of(body, ones, {name: len(shape) for name, shape in found.items()})
+    growing = None if starts & ones else all_growing(body, starts, classes)
+    for c in classes if growing is not None else ():
+        if some := starts.intersection(c):
+            less = shortened(some)
+            changed = {(name, i) for name, i in axes if less[name].shape[i] != found[name][i]}
+            if growing is None or not changed.issuperset(c) or changed - growing or not lengths_fit(body, less):
+                return None
+    return growing
+
+
 def _known(
     body: Body, outer: Mapping[str, Shape], counts: Mapping[str, int]
-) -> tuple[dict[str, Operand], frozenset[Axis]]:
-    """What is known of all names, and which of their lengths are only the greatest, because steps decide them."""
+) -> tuple[dict[str, Operand], Told, frozenset[Axis]]:
+    """What is known of all names, by which shapes, and which lengths are the greatest, because steps decide them."""
     found = _told(body, outer, counts, {})
     numbers = {
         name: int(x.value) for name, x in found.items() if x.value is not None and x.type == TensorType(INDEX, ())
     }
-    told = windows_of(body, numbers)
+    told: Told = windows_of(body, numbers)
     if told:
         found = _told(body, outer, counts, told)
     starts: set[Axis] = set()
@@ -128,7 +154,13 @@ def _known(
         starts.update((name, i) for name, shape in more.items() for i, n in enumerate(shape) if n is not None)
         told |= {name: _either(told.get(name, shape), shape) for name, shape in more.items()}
         found = _told(body, outer, counts, told)
-    return found, frozenset(starts)
+    return found, told, frozenset(starts)
+
+
+def _one_less(told: Told, axes: Collection[Axis]) -> Told:
+    """The same shapes, some axes of which are one shorter."""
+    shapes = ((name, enumerate(shape)) for name, shape in told.items())
+    return {name: tuple(n - 1 if n and (name, i) in axes else n for i, n in shape) for name, shape in shapes}
 
 
 def _either(a: tuple[int | None, ...], b: tuple[int | None, ...]) -> tuple[int | None, ...]:

@@ -304,10 +304,15 @@ _SHAPED = ("broadcast_to", "reshape", "setitem", "where")
 """Operators whose result may have the shape of one of their arguments, which is then all that there is to it."""
 
 
+_BROUGHT = ("broadcast_to", "reshape")
+
+
 def _shaped_as_arguments(g: Encoded, lengths: Lengths) -> Iterator[Given]:
     for i, f in g.forms():
         if f.operator is not None and f.operator.name in _SHAPED:
-            axes = lengths().axes
+            axes, harmless = lengths().axes, lengths().harmless
+            if f.operator.name in _BROUGHT and i not in harmless:  # it has no shape where it raises
+                continue
             alike = [a for a in dict.fromkeys(f.args) if axes[a] == axes[i]]
             yield from (("shaped_as", (i, a)) for a in alike if not _requires(g, [b for b in f.args if b != a]))
 

@@ -1,8 +1,9 @@
 """Lengths of axes, as far as they follow from the text of a program, traced to their origins.
 
 Each length has a key: axes with the same key have the same length, whatever the values of the inputs are.  The shape
-rules of operators are not repeated here but tried, on lengths that are all different, all 0 and all 1.  A minimum of
-some lengths, like the number of rows that a loop over several sequences reads of each, has a key that says so.
+rules of operators are not repeated here but tried, on lengths that are all different, all 0, all 1, and all different
+but for one that is 1.  A minimum of some lengths, like the number of rows that a loop over several sequences reads of
+each, has a key that says so.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from math import isqrt
 
 import numpy as np
 
+from scanopt.array.abstract import cannot_raise
 from scanopt.array.op import Op, Operand
 from scanopt.array.types import Dim
 from scanopt.calculus.encoded import Encoded
@@ -30,12 +32,13 @@ class KnownLengths:
     """What is known of the lengths of a program's terms.
 
     axes: a key for each axis of a term.  values: a key for the value of each scalar term.  fitting: the operators
-    whose arguments have shapes that fit, whatever the inputs are.
+    whose arguments have shapes that fit, whatever the inputs are.  harmless: those that cannot raise.
     """
 
     axes: dict[int, Keys] = field(default_factory=dict[int, Keys])
     values: dict[int, Hashable] = field(default_factory=dict[int, Hashable])
     fitting: set[int] = field(default_factory=set[int])
+    harmless: set[int] = field(default_factory=set[int])
 
 
 def known_lengths(g: Encoded, raised: bool = False) -> KnownLengths:
@@ -168,6 +171,8 @@ def _tried(g: Encoded, i: int, f: Form, op: Op, known: KnownLengths) -> Keys | N
     found, fits = _rule(op, args, len(slots))
     if fits:
         known.fitting.add(i)
+        if _never_raises(op, args, len(slots)):
+            known.harmless.add(i)
     return found and tuple(_key(x, [*slots], ("axis", i, k)) for k, x in enumerate(found))
 
 
@@ -184,7 +189,22 @@ def _rule(op: Op, args: tuple[_Argument, ...], slots: int) -> tuple[tuple[_Entry
     same = [x if x == y else None for x, y in zip(one, other, strict=True)]
     if None in same and (slots > 1 or any(isinstance(x, _Least) for x in _entries(args))):
         same = [_least_of_some(op, args, slots, k) if x is None else x for k, x in enumerate(same)]
+    for lengths in _with_one(rising) if slots > 1 else ():  # which may be repeated to be as long as another one
+        shape = _shape(op, args, lengths)
+        if shape is not None:
+            same = [x if x is None or _made(x, lengths) == n else None for x, n in zip(same, shape, strict=True)]
     return tuple(same), fits
+
+
+def _with_one(lengths: Sequence[int]) -> Iterable[list[int]]:
+    """The same lengths, one of which is 1."""
+    return ([*lengths[:i], 1, *lengths[i + 1 :]] for i in range(len(lengths)))
+
+
+def _made(x: _Entry, lengths: Sequence[int]) -> int:
+    """The length of an axis of a result."""
+    n = _tried_number(x, lengths)
+    return max(n - x.less, 0) if isinstance(x, _Slot) else n
 
 
 def _entries(args: Sequence[_Argument]) -> list[_Entry]:
@@ -225,15 +245,27 @@ def _result(
 
 def _shape(op: Op, args: Sequence[_Argument], lengths: Sequence[int]) -> tuple[Dim, ...] | None:
     """The shape of a result for these lengths, None where the arguments do not fit."""
-
-    operands = []
-    for a in args:
-        value = None if a.value is None else np.array(_tried_number(a.value, lengths), a.dtype)
-        operands.append(Operand(a.dtype, tuple(_tried_number(x, lengths) for x in a.axes), value))
     try:
-        return op.idle(*operands).shape
+        return op.idle(*_operands(args, lengths)).shape
     except (TypeError, ValueError, IndexError, OverflowError, ArithmeticError):
         return None
+
+
+@lru_cache(maxsize=10_000)
+def _never_raises(op: Op, args: tuple[_Argument, ...], slots: int) -> bool:
+    """Whether an operator whose arguments fit cannot raise whatever the lengths are."""
+    different = _DIFFERENT[:slots]
+    trials = (different, different[::-1], [0] * slots, [1] * slots)
+    return not op.can_raise or all(cannot_raise(op, _operands(args, lengths)) for lengths in trials)
+
+
+def _operands(args: Sequence[_Argument], lengths: Sequence[int]) -> list[Operand]:
+    """The arguments for these lengths."""
+    found = []
+    for a in args:
+        value = None if a.value is None else np.array(_tried_number(a.value, lengths), a.dtype)
+        found.append(Operand(a.dtype, tuple(_tried_number(x, lengths) for x in a.axes), value))
+    return found
 
 
 def _tried_number(x: _Entry, lengths: Sequence[int]) -> int:

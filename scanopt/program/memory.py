@@ -22,7 +22,9 @@ from scanopt.program.ir import Branch, Compute, Loop, Program, Step
 from scanopt.program.storage.placement import FRESH, StateOf, fresh_storage, storage_of
 from scanopt.program.text import names_made, names_read
 
-__all__ = ["Held", "MemoryReport", "loop_shapes", "memory_report", "peak_rows", "plan", "rows_of_states", "shapes"]
+__all__ = [
+    "Held", "MemoryReport", "loop_shapes", "memory_report", "peak_rows", "plan", "rows_of_states", "running", "shapes",
+]  # fmt: skip
 
 Known = dict[str, Operand]
 Shape = tuple[Dim, ...]
@@ -140,23 +142,23 @@ def _nothing(x: Operand) -> bool:
     return x.value is not None and bool(x.shape) and not any(x.shape)
 
 
-def _may_run(steps: Sequence[Step], known: Known) -> bool:
+def _may_run(steps: Sequence[Step], known: Mapping[str, Operand]) -> bool:
     """Whether `shapes` went through the steps of a side: it knows all that they make."""
     return all(name in known for step in steps for name in names_made(step))
 
 
-def _running(steps: Sequence[Step], known: Known) -> Iterable[Step]:
-    """All steps, as `Program.walk`, but those on sides that are not taken."""
+def running(steps: Sequence[Step], known: Mapping[str, Operand]) -> Iterable[Step]:
+    """All steps, as `Program.walk`, but those on sides that are not taken.  known: what `shapes` found."""
     for step in steps:
         yield step
         if isinstance(step, Loop):
-            yield from _running(step.body, known)
+            yield from running(step.body, known)
         elif isinstance(step, Branch):
             for side in _taken(step, known):
-                yield from _running(side, known)
+                yield from running(side, known)
 
 
-def _taken(step: Branch, known: Known) -> Iterable[Sequence[Step]]:
+def _taken(step: Branch, known: Mapping[str, Operand]) -> Iterable[Sequence[Step]]:
     """The sides that may be taken."""
     test = known[step.condition].value
     sides = [step.then, step.otherwise] if test is None else [step.then if test else step.otherwise]
@@ -236,9 +238,9 @@ def memory_report(program: Program, sizes: Mapping[str, Any]) -> MemoryReport:
         given = sizes[x.label] if x.label in sizes else sizes[x.name]
         known[x.name] = _given(x.type, given)
     shapes(program.steps, known)
-    running = list(_running(program.steps, known))
-    loops = [s for s in running if isinstance(s, Loop)]
-    inside = {name for s in loops for inner in _running(s.body, known) for name in names_made(inner)}
+    run = list(running(program.steps, known))
+    loops = [s for s in run if isinstance(s, Loop)]
+    inside = {name for s in loops for inner in running(s.body, known) for name in names_made(inner)}
     counts = {id(s): known[s.steps].value for s in loops}
     held: list[tuple[Held, int]] = []
     numbers = {id(loop): n for n, loop in enumerate(program.loops())}
@@ -249,7 +251,7 @@ def memory_report(program: Program, sizes: Mapping[str, Any]) -> MemoryReport:
             count = None if steps is None else int(steps)
             rows = h.rows if isinstance(h.rows, int) else _rows_kept(h.rows, known, count)
             held.append((h, (rows or 0) * _bytes(known[h.name])))
-    made = [s.out for s in running if isinstance(s, Compute)]
+    made = [s.out for s in run if isinstance(s, Compute)]
     outer = {name: _bytes(known[name]) for name in made if name not in inside}
     unknown = any(None in known[n].shape for n in known) or None in counts.values()
     last = dict.fromkeys(program.outputs, len(program.steps))

@@ -1,0 +1,37 @@
+"""Operators that raise where a length that they are given does not fit: kernels only know that length, and read on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from scanopt.array.abstract import cannot_raise
+from scanopt.array.op import Operand
+from scanopt.array.operators.idle import guarded
+from scanopt.backends.kernels.bodies import Body, walk
+from scanopt.backends.kernels.nodes import SetItem
+from scanopt.program.ir import Compute
+from scanopt.program.memory import running
+
+__all__ = ["lengths_fit"]
+
+_LOOKED_AT = ("getitem",)
+"""Kernels look at each index, and at each end of a slice that is computed."""
+
+
+def lengths_fit(body: Body, known: Mapping[str, Operand]) -> bool:
+    """Whether all computed lengths are known to be right, as that of `x.reshape(n)` is where x has n elements."""
+    steps = (step for step in running(body.loop.body, known) if isinstance(step, Compute))
+    parts = (node for node in walk(body.root.nodes) if isinstance(node, SetItem) and node.args[1] in known)
+    return all(_fits(step, known) for step in steps) and all(_fills(node, known) for node in parts)
+
+
+def _fits(step: Compute, known: Mapping[str, Operand]) -> bool:
+    inner = guarded(step.op)
+    op, args = (step.op, step.args) if inner is None else (inner, step.args[1:])
+    return not op.data_shape or op.name in _LOOKED_AT or cannot_raise(op, [known[a] for a in args])
+
+
+def _fills(node: SetItem, known: Mapping[str, Operand]) -> bool:
+    """Whether what is put into a part is no longer than that."""
+    part, put = known[node.part.out].shape, known[node.args[1]].shape
+    return all(n in (1, m) for m, n in zip(part[::-1], put[::-1], strict=False))
