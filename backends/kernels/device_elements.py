@@ -1,8 +1,8 @@
 """The nodes of a step as the threads of a device compute them: element by element, and no more than what is read.
 
-Functions that NumPy has inner loops for are operations on single elements.  Where only parts of a computed array are
-read, such as the gates of an LSTM, the parts are computed: slices of an operation are the operation on slices.  So a
-step needs fewer arrays in memory, and its threads wait less for one another.
+Functions that NumPy has inner loops for are operations on single elements, and so is an array with a part set.  Where
+only parts of a computed array are read, such as the gates of an LSTM, the parts are computed: slices of an operation
+are the operation on slices.  So a step needs fewer arrays in memory, and its threads wait less for one another.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from scanopt.backends.kernels.cuda_operations import functor
-from scanopt.backends.kernels.ir import ONE
+from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Cast, Do, Expr, Lit
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import WHOLE, Call, Map, Node, View
+from scanopt.backends.kernels.nodes import WHOLE, Call, Map, Node, PartSet, SetItem, SumTo, View
+from scanopt.backends.kernels.places import part_of
 from scanopt.backends.kernels.stages import is_few
+from scanopt.backends.kernels.values import Array, Value, element_of, packed
 
-__all__ = ["for_threads"]
+__all__ = ["element_with_part", "for_threads"]
 
 MOST_PARTS = 8
 
@@ -33,11 +35,42 @@ def for_threads(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> 
 
 
 def _by_element(node: Node, w: Lowering) -> Node:
-    """A function as an operation on elements, where a device has it."""
+    """A function, setting a part, or a sum over no axis as an operation on elements, where that can be."""
+    if isinstance(node, SumTo) and w.axes(node.args[0]) == w.axes(node.out):
+        return Map(node.out, node.args[:1], "copy", (node.dtype,), node.dtype, node.args[0])
+    if isinstance(node, SetItem) and _is_by_slices(node, w):
+        return PartSet(node.out, node.args[:2], "", (), node.dtype, node.out, node.part, node.added)
     if not isinstance(node, Call) or not functor("F", node.ufunc, (*node.takes, node.dtype)):
         return node
     slot = w.slot(node.ufunc, (*node.takes, node.dtype))
     return Map(node.out, node.args, f"F{slot}", node.takes, node.dtype, node.like)
+
+
+def _is_by_slices(node: SetItem, w: Lowering) -> bool:
+    """Whether it copies an array, and sets a part of it by numbers alone."""
+    part, axes = node.part, w.axes(node.out)
+    slices = [x for x in part.axes if x is not None and x[1][2] in (None, 1)]
+    in_order = [i for i, _ in slices] == [*range(len(axes))] and not part.at and _is_fixed(part)
+    return in_order and node.out not in w.in_place and not is_few(axes) and w.axes(part.out) != axes
+
+
+def element_with_part(node: PartSet, places: Sequence[Expr], x: Value, y: Value, w: Lowering) -> Expr:
+    """An element of an array with a part set: of the part, or of what lies around it."""
+    assert node.part is not None
+    axes, part = w.axes(node.out), w.axes(node.part.out)
+    starts, _ = part_of(node.part, Array("", axes, packed(axes), node.dtype), w)
+    within = [Do("subtract", (p, s), INDEX, INDEX) if s != ZERO else p for p, s in zip(places, starts, strict=True)]
+    inside: Expr = Lit(True, "bool")
+    for at, n, whole in zip(within, part, axes, strict=True):
+        if n != whole:  # a place before the part is a large number without a sign
+            here = Do("less", (Cast(at, "uint64"), Cast(n, "uint64")), "bool", "uint64")
+            inside = here if isinstance(inside, Lit) else Do("logical_and", (inside, here), "bool", "bool")
+    around, new = (
+        v if d == node.dtype else Cast(v, node.dtype)
+        for v, d in ((element_of(x, places, axes), x.dtype), (element_of(y, within, part), y.dtype))
+    )
+    new = Do("add", (around, new), node.dtype, node.dtype) if node.added else new
+    return Do("where", (inside, new, around), node.dtype, node.dtype)
 
 
 def _parts_read(nodes: Sequence[Node], i: int, wanted: Collection[str], w: Lowering) -> list[View]:

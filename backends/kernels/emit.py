@@ -12,7 +12,7 @@ from scanopt.backends.kernels.blocks import lanes_in_blocks, write_blocks
 from scanopt.backends.kernels.bodies import walk
 from scanopt.backends.kernels.calls_together import with_calls_together, write_calls
 from scanopt.backends.kernels.columns import Columns, with_columns, write_columns
-from scanopt.backends.kernels.device_elements import for_threads
+from scanopt.backends.kernels.device_elements import element_with_part, for_threads
 from scanopt.backends.kernels.few_reduced import is_written_out, write_few
 from scanopt.backends.kernels.folds import Folded, with_folds, write_fold
 from scanopt.backends.kernels.frames import LoopFrame, checked
@@ -61,6 +61,7 @@ from scanopt.backends.kernels.nodes import (
     Nested,
     Node,
     NoForm,
+    PartSet,
     Product,
     Reduce,
     Running,
@@ -210,10 +211,12 @@ def _elements(
     for node in stage.nodes:
         args = node.args[1:] if isinstance(node, Lookup) else node.args
         values = [mine[a] if a in mine else w.value(a) for a in args]
-        found = [element_of(v, places, lengths) for v in values]
+        found = [] if isinstance(node, PartSet) else [element_of(v, places, lengths) for v in values]
         variable = w.fresh("v")
         if isinstance(node, Lookup):
             value: Expr = element_at(node, found, body, w)
+        elif isinstance(node, PartSet):
+            value = element_with_part(node, places, values[0], values[1], w)
         else:
             value = operation(node, found, [v.dtype for v in values])
         body.append(Let(variable, value, node.dtype))

@@ -9,9 +9,9 @@ from scanopt.program.ir import Branch, Loop
 
 __all__ = [
     "IDENTITY", "REVERSED", "WHOLE", "Call", "Check", "Contract", "Count", "Diagonal", "Draw", "Evenly", "Extreme",
-    "Fork", "Join", "Length", "Lookup", "Map", "Nested", "NoForm", "NoOrder", "Node", "Nonempty", "Powers", "Product",
-    "Reduce", "Repeat", "Reshape", "Running", "Scatter", "Search", "SetItem", "Setting", "Single", "Solve", "Sort",
-    "SumTo", "Take", "View", "Within",
+    "Fork", "Join", "Length", "Lookup", "Map", "Nested", "NoForm", "NoOrder", "Node", "Nonempty", "PartSet", "Powers",
+    "Product", "Reduce", "Repeat", "Reshape", "Running", "Scatter", "Search", "SetItem", "Setting", "Single", "Solve",
+    "Sort", "SumTo", "Take", "View", "Within",
 ]  # fmt: skip
 
 WHOLE = (None, None, None)
@@ -207,6 +207,14 @@ class SetItem(_One):
     part: View
     added: bool
     dtype: str
+
+
+@dataclass(frozen=True)
+class PartSet(Map):
+    """As `SetItem`, of a part by slices of all axes, as an operation on the elements of the result."""
+
+    part: View | None = None
+    added: bool = False
 
 
 @dataclass(frozen=True)
