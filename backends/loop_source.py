@@ -77,7 +77,7 @@ class LoopWriter:
         p.line("")
         p.loop = p.stands_for.enter(loop, around := p.loop, self.t)
         p.line(f"# loop {safe(loop.label)}, phase {loop.phase}")
-        p.line(f"{self.n} = steps({p.name(loop.steps)}, {self.label})")
+        p.line(f"{self.n} = steps({p.length(loop.steps)}, {self.label})")
         if loop.profile:
             p.line(f"k{self.me}, g{self.me} = clock(), timer()")
         self._reset_buffers()

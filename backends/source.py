@@ -152,6 +152,13 @@ class Writer:
         """The Python name of a program's name."""
         return self.names[name]
 
+    def length(self, name: str) -> str:
+        """The text of a length: that of an input as its shape tells it, so that nobody waits for a device."""
+        made = next((s for s in self.source.steps if isinstance(s, Compute) and s.out == name), None)
+        if made is None or made.op.name != "shape_i" or made.args[0] not in {x.name for x in self.source.inputs}:
+            return self.name(name)
+        return f"{self.name(made.args[0])}.shape[{made.op.options['axis']}]"
+
     def _name_all(self) -> None:
         taken = {name for name in self.layout.types if re.fullmatch(r"v[0-9]+", name)}
         fresh = (f"v{i}" for i in range(10**9) if f"v{i}" not in taken)
