@@ -1,15 +1,20 @@
 """Linear recurrences of few lanes on a device in one launch: every element is read once and written once.
 
-A block takes a tile of steps and lanes.  Its maps compose to one, which it publishes at once; where its steps start is
-found from the maps of the tiles before it in its group and from the state that the group starts with, which is known
-once the group before is done.  So blocks wait for one another, but only for those that began earlier.  Maps are always
-composed in the same order: results are the same bits at each run.
+A block takes a tile of steps and lanes, and each of its threads a chunk of steps.  The maps of the chunks compose to
+one map of the tile, which is published at once; where its steps start is found from the maps of the tiles before it in
+its group and from the state that the group starts with, which is known once the group before is done.  So blocks wait
+for one another, but only for those that began earlier.  Maps are always composed in the same order: results are the
+same bits at each run.
+
+What is published are words of 8 bytes, which are written at once: 32 bits of a number, and a flag that says so.
 
 [Merrill and Garland, Single-pass parallel prefix scan with decoupled look-back, 2016]
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
@@ -19,178 +24,224 @@ from scanopt.array.numerics.chunked import CLOSE
 from scanopt.backends.kernels.c_operations import TYPES
 from scanopt.backends.kernels.cuda_operations import HEAD
 from scanopt.backends.kernels.device_plans import Launcher
+from scanopt.backends.kernels.fetched_rows import FETCHING
 from scanopt.backends.kernels.print_c import NAME
 
-__all__ = ["Tiles", "one_pass", "text"]
+__all__ = ["Shape", "Tiles", "one_pass", "shape_of", "text"]
 
 Array = Any
 STEPS = 16
-"""Steps that one thread runs."""
-WIDEST = 8
-"""Lanes side by side in a tile, at most: what is moved from memory at a time, in float32."""
-SHARED = 1 << 15
-"""Bytes of the elements of a tile, which lie in shared memory."""
+"""So many steps a thread composes, and then runs."""
 
-_TEXT = """
-#define STEPS {steps}
-#define THREADS {threads}
-#define AT(k) ((k) + (k) / 16)
-#define WAIT(flag) while ((flag) == 0) __nanosleep(20)
-extern "C" __global__ void __launch_bounds__(THREADS) {name}(const {T} *a, int64 ar, int64 al, const {T} *x, int64 xr,
-    int64 xl, const {T} *init, {T} *out, volatile {T} *values, volatile int64 *flags, int64 n, int64 lanes, int64 wide,
-    int64 tiles)
-{{
-    __shared__ {T} fa[THREADS * STEPS / 16 * 17], fx[THREADS * STEPS / 16 * 17], F[THREADS], R[THREADS], S[{widest}];
+_MAPS = """
+#define CHUNKS (THREADS / WIDE)
+#define TILE (CHUNKS * STEPS)
+#define GROUP (CHUNKS * LOOK)
+#define WORDS ((int)sizeof(T) / 4)
+#define SPAN (STEPS * WIDE < 32 / WORDS ? 32 / WORDS : STEPS * WIDE)
+#define AT(k) ((k) + (k) / SPAN * WIDE) /* chunks begin at different banks of shared memory */
+#define ALL _Pragma("unroll")
+#define UNIT Map{1, 0}
+struct Map { T f, r; };
+INLINE T apply(Map m, T s) { return s * m.f + m.r; }
+INLINE Map then(Map m, Map next) { return Map{m.f * next.f, apply(next, m.r)}; }
+INLINE Map shuffled_up(Map m, int d) { return Map{__shfl_up_sync(~0u, m.f, d), __shfl_up_sync(~0u, m.r, d)}; }
+INLINE Map scan(Map own, Map *ends_of_warps, Map &warp_end, Map &all) {
+    const int me = threadIdx.x, warp = me / 32, place = me % 32;
+    ALL for (int d = WIDE; d < 32; d *= 2) {
+        const Map other = shuffled_up(own, d);
+        if (place >= d) own = then(other, own);
+    }
+    if (place >= 32 - WIDE) ends_of_warps[warp * WIDE + me % WIDE] = own;
+    Map in_warp = UNIT, before = UNIT;
+    if (WIDE < 32) {
+        const Map other = shuffled_up(own, WIDE);
+        if (place >= WIDE) in_warp = other;
+    }
+    BARRIER;
+    all = UNIT;
+    ALL for (int v = 0; v < THREADS / 32; v++) {
+        if (v == warp) before = all;
+        all = then(all, ends_of_warps[v * WIDE + me % WIDE]);
+        if (v == warp) warp_end = all;
+    }
+    return then(before, in_warp);
+}
+"""
+"""A step, a chunk or a tile is a map of states: s becomes s * f + r.
+
+`scan` composes the maps of all chunks before that of a thread; also those up to the end of its warp, and all of them.
+"""
+_PUBLISHED = """
+template <class X> INLINE void publish(volatile uint64 *to, X x) {
+    uint32 half[sizeof(X) / 4];
+    memcpy(half, &x, sizeof(X));
+    ALL for (int k = 0; k < (int)sizeof(X) / 4; k++) to[k] = (uint64)half[k] << 32 | 1;
+}
+template <int N, class X> INLINE void wait_for(const volatile uint64 *from, int64 stride, int count, X *x) {
+    const int words = sizeof(X) / 4;
+    uint32 half[N * words];
+    for (bool all = false; !all;) {
+        all = true;
+        ALL for (int k = 0; k < N * words; k++)
+            if (k / words < count) {
+                const uint64 word = from[k / words * stride + k % words];
+                half[k] = word >> 32;
+                all = all && (word & 1);
+            }
+        if (!all) __nanosleep(20);
+    }
+    ALL for (int k = 0; k < N; k++)
+        if (k < count) memcpy(x + k, half + k * words, sizeof(X));
+}
+INLINE void look_back(volatile uint64 *maps, volatile uint64 *known, const T *init, int64 lanes, int64 tile, bool there,
+                      Map all, Map *ends_of_warps, T *starts, T *ends) {
+    const int64 group = tile / GROUP, stride = 2 * WORDS * lanes;
+    const int w = threadIdx.x % WIDE, c = threadIdx.x / WIDE, place = tile % GROUP;
+    const int count = there ? place - c * LOOK : 0;
+    if (c == 0 && there) publish(maps + tile * stride, all);
+    Map others[LOOK], before_own = UNIT, read = UNIT, p, q;
+    wait_for<LOOK>(maps + (tile - place + c * LOOK) * stride, stride, count, others);
+    ALL for (int k = 0; k < LOOK; k++) {
+        if (k < count) read = then(read, others[k]);
+        if (c * LOOK + k == place) {
+            before_own = read;
+            read = then(read, all);
+        }
+    }
+    const Map before = scan(read, ends_of_warps, p, q);
+    const int next = (place + 1) / LOOK;
+    const bool starting = c == place / LOOK, ending = c == (next < CHUNKS ? next : CHUNKS - 1);
+    if (!there || !(starting || ending)) return;
+    T s = *init;
+    if (group) wait_for<1>(known + group * lanes * WORDS, 0, 1, &s);
+    if (starting) starts[w] = place ? apply(then(before, before_own), s) : s;
+    if (ending) ends[w] = apply(then(before, read), s);
+    if (ending && place == GROUP - 1) publish(known + (group + 1) * lanes * WORDS, ends[w]);
+}
+"""
+"""`look_back` publishes the map of a tile, and finds where each lane of it starts and where the next tile will start.
+
+The latter is computed as the next tile does it, to the last bit: else maps that overflow there would not be noticed.
+"""
+_KERNEL = (
+    f"""
+extern "C" __global__ void __launch_bounds__(THREADS, TOGETHER) {NAME}("""
+    + """
+    const T *__restrict__ a, int64 ar, int64 al, const T *__restrict__ x, int64 xr, int64 xl,
+    const T *__restrict__ init, T *__restrict__ out, volatile uint64 *published,
+    int64 n, int64 lanes, int64 bands, int64 tiles)
+{
+    __shared__ T fa[AT(THREADS * STEPS)], fx[AT(THREADS * STEPS)], starts[WIDE], ends[WIDE];
+    __shared__ Map ends_of_warps[2][THREADS / 32 * WIDE];
     __shared__ int64 ticket;
-    const int64 me = threadIdx.x, w = me % wide, c = me / wide, chunks = THREADS / wide;
-    const int64 bands = (lanes + wide - 1) / wide, all = tiles * lanes;
-    if (me == 0) ticket = (int64)atomicAdd((uint64 *)flags, 1ULL);
+    const int me = threadIdx.x, w = me % WIDE, c = me / WIDE;
+    if (me == 0) ticket = (int64)atomicAdd((uint64 *)published, 1ULL);
     BARRIER;
-    const int64 tile = ticket / bands, band = ticket % bands, lane = band * wide + w, row = tile * chunks * STEPS;
-    const int64 group = tile / chunks, place = tile % chunks, one = tile * lanes + lane;
-    const bool there = lane < lanes, closes = place == chunks - 1 && tile + 1 < tiles;
-    volatile int64 *composed = flags + 2 + band, *ended = composed + tiles * bands, *known = ended + tiles * bands;
-    for (int64 i = me; i < THREADS * STEPS; i += THREADS) {{
-        const int64 t = row + i / wide, l = band * wide + i % wide;
-        const bool in = t < n && l < lanes;
-        fa[AT(i)] = in ? a[t * ar + l * al] : ({T})1;
-        fx[AT(i)] = in ? x[t * xr + l * xl] : ({T})0;
-    }}
+    const int64 tile = ticket / bands, lane = ticket % bands * WIDE + w, row = tile * TILE;
+    const int left = lane >= lanes ? 0 : n - row > TILE ? TILE + 1 : (int)(n - row); /* int: fewer registers */
+    ALL for (int j = 0; j < STEPS; j++) {
+        const int k = AT(me + j * THREADS);
+        const int t = c + j * CHUNKS;
+        if (t < left) {
+            FETCH(fa + k, a + (row + t) * ar + lane * al);
+            FETCH(fx + k, x + (row + t) * xr + lane * xl);
+        } else {
+            fa[k] = 1;
+            fx[k] = 0;
+        }
+    }
+    FETCH_END;
+    FETCHED(0);
     BARRIER;
-    {T} f = 1, r = 0;
-    for (int64 j = 0; j < STEPS; j++) {{
-        const int64 k = AT((c * STEPS + j) * wide + w);
-        f = f * fa[k];
-        r = r * fa[k] + fx[k];
-    }}
-    F[me] = f;
-    R[me] = r;
-    for (int64 d = 1; d < chunks; d *= 2) {{
-        BARRIER;
-        const {T} pf = c >= d ? F[me - d * wide] : ({T})1, pr = c >= d ? R[me - d * wide] : ({T})0;
-        BARRIER;
-        if (c >= d) {{
-            r = pr * f + r;
-            f = pf * f;
-            F[me] = f;
-            R[me] = r;
-        }}
-    }}
+    Map chunk = UNIT, warp_end, all;
+    ALL for (int j = 0; j < STEPS; j++) {
+        const int k = AT((c * STEPS + j) * WIDE + w);
+        chunk = then(chunk, Map{fa[k], fx[k]});
+    }
+    const Map before = scan(chunk, ends_of_warps[0], warp_end, all);
+    volatile uint64 *maps = published + 2 + lane * 2 * WORDS;
+    volatile uint64 *known = published + 2 + (tiles * 2 * lanes + lane) * WORDS;
+    look_back(maps, known, init + lane, lanes, tile, left > 0, all, ends_of_warps[1], starts, ends);
     BARRIER;
-    const {T} ef = c ? F[me - wide] : ({T})1, er = c ? R[me - wide] : ({T})0;
-    const {T} tf = F[(chunks - 1) * wide + w], tr = R[(chunks - 1) * wide + w];
-    if (c == 0 && there) {{
-        values[one] = tf;
-        values[all + one] = tr;
-    }}
-    __threadfence();
-    BARRIER;
-    if (me == 0) composed[tile * bands] = 1;
-    F[me] = 1;
-    R[me] = 0;
-    if (c < place) {{
-        const int64 other = group * chunks + c;
-        WAIT(composed[other * bands]);
-        __threadfence();
-        if (there) {{
-            F[me] = values[other * lanes + lane];
-            R[me] = values[all + other * lanes + lane];
-        }}
-    }}
-    BARRIER;
-    for (int64 d = 1; d < chunks; d *= 2) {{
-        if (c % (2 * d) == 0 && c + d < chunks) {{
-            R[me] = R[me] * F[me + d * wide] + R[me + d * wide];
-            F[me] = F[me] * F[me + d * wide];
-        }}
-        BARRIER;
-    }}
-    if (c == 0) {{
-        {T} s = there ? init[lane] : ({T})0;
-        if (group) {{
-            WAIT(known[group * bands]);
-            __threadfence();
-            if (there) s = values[4 * all + group * lanes + lane];
-        }}
-        if (place) s = s * F[me] + R[me];
-        S[w] = s;
-        if (closes && there) values[4 * all + (group + 1) * lanes + lane] = s * tf + tr;
-    }}
-    __threadfence();
-    BARRIER;
-    if (me == 0 && closes) known[(group + 1) * bands] = 1;
-    const {T} start = c ? S[w] * ef + er : S[w];
-    {T} s = start, most = 0;
-    for (int64 j = 0; j < STEPS; j++) {{
-        const int64 k = AT((c * STEPS + j) * wide + w);
-        s = s * fa[k] + fx[k];
-        fx[k] = s;
+    const T start = c ? apply(before, starts[w]) : starts[w];
+    T s = start, most = 0;
+    ALL for (int j = 0; j < STEPS; j++) {
+        const int k = AT((c * STEPS + j) * WIDE + w);
+        fx[k] = s = s * fa[k] + fx[k];
         most = most > s ? most : s;
         most = most > -s ? most : -s;
-    }}
-    F[me] = start;
-    if (c == chunks - 1 && there) {{
-        values[2 * all + one] = s;
-        values[3 * all + one] = most;
-    }}
-    __threadfence();
+    }
     BARRIER;
-    if (me == 0) ended[tile * bands] = 1;
-    for (int64 i = me; i < THREADS * STEPS; i += THREADS) {{
-        const int64 t = row + i / wide, l = band * wide + i % wide;
-        if (t < n && l < lanes) out[t * lanes + l] = fx[AT(i)];
-    }}
-    if (CLOSE < 0 || !there) return;
-    if (c + 1 < chunks && row + (c + 1) * STEPS < n) {{
-        const {T} next = F[me + wide], apart = s < next ? next - s : s - next;
-        if (!(apart <= ({T})CLOSE * most)) flags[1] = 1;
-    }}
-    if (c == 0 && tile) {{
-        WAIT(ended[(tile - 1) * bands]);
-        __threadfence();
-        const {T} last = values[2 * all + one - lanes], size = values[3 * all + one - lanes];
-        const {T} apart = last < start ? start - last : last - start;
-        if (!(apart <= ({T})CLOSE * size)) flags[1] = 1;
-    }}
-}}
+    ALL for (int j = 0; j < STEPS; j++) {
+        const int t = c + j * CHUNKS;
+        if (t < left) out[(row + t) * lanes + lane] = fx[AT(me + j * THREADS)];
+    }
+    if (CLOSE < 0) return;
+    T next = apply(warp_end, starts[w]);
+    if (WIDE < 32) {
+        const T beside = __shfl_down_sync(~0u, start, WIDE);
+        if (me % 32 + WIDE < 32) next = beside;
+    }
+    if (c == CHUNKS - 1) next = ends[w];
+    const T apart = s < next ? next - s : s - next;
+    if ((c + 1) * STEPS < left && !(apart <= (T)CLOSE * most)) published[1] = 1;
+}
 """
+)
 
 
-def _threads(dtype: str) -> int:
-    return SHARED // (2 * STEPS * np.dtype(dtype).itemsize)
+@dataclass(frozen=True)
+class Shape:
+    """How a block is cut.  wide: lanes side by side; look: maps of earlier tiles that a thread reads.
+
+    together: blocks that a multiprocessor holds, at least.
+    """
+
+    threads: int
+    wide: int
+    look: int
+    together: int
 
 
-@cache
-def text(dtype: str) -> str:
-    """The CUDA text of a dtype."""
-    close = f"{CLOSE * float(np.finfo(dtype).eps)!r}" if dtype.startswith("float") else "-1"
-    body = _TEXT.format(T=TYPES[dtype], steps=STEPS, threads=_threads(dtype), name=NAME, widest=WIDEST)
-    return f"{HEAD}#define CLOSE {close}\n{body}"
+def shape_of(dtype: str, lanes: int) -> Shape:
+    """The shape for a dtype and so many lanes: the fastest of those measured on an H200."""
+    wide = 1 << (lanes - 1).bit_length()
+    if np.dtype(dtype).itemsize == 4:
+        return Shape(256, min(wide, 32), 2 if wide > 1 else 1, 4)
+    return Shape(128, min(wide, 16), 4 if wide > 1 else 2, 5)
 
 
 class Tiles:
-    """How steps and lanes are cut.  wide: lanes of a tile; rows: its steps; bands: tiles beside one another."""
+    """How steps and lanes are cut.  rows: steps of a tile; bands: tiles beside one another; groups: of tiles."""
 
-    def __init__(self, n: int, lanes: int, dtype: str) -> None:
-        self.threads = _threads(dtype)
-        self.wide = min(WIDEST, 1 << (lanes - 1).bit_length())
-        self.rows = self.threads // self.wide * STEPS
-        self.tiles, self.bands = -(-n // self.rows), -(-lanes // self.wide)
+    def __init__(self, n: int, lanes: int, shape: Shape) -> None:
+        chunks = shape.threads // shape.wide
+        self.rows = chunks * STEPS
+        self.tiles, self.bands = -(-n // self.rows), -(-lanes // shape.wide)
+        self.groups = -(-self.tiles // (chunks * shape.look))
         self.blocks = self.tiles * self.bands
-        self.groups = -(-self.tiles // (self.threads // self.wide))
+
+
+@cache
+def text(dtype: str, shape: Shape) -> str:
+    """The CUDA text of a dtype."""
+    close = f"{CLOSE * float(np.finfo(dtype).eps)!r}" if dtype.startswith("float") else "-1"
+    named = {"CLOSE": close, "STEPS": STEPS, **{name.upper(): value for name, value in asdict(shape).items()}}
+    defined = "".join(f"#define {name} {value}\n" for name, value in named.items())
+    return f"{HEAD}{FETCHING}{defined}typedef {TYPES[dtype]} T;{_MAPS}{_PUBLISHED}{_KERNEL}"
 
 
 def one_pass(
-    launcher: Launcher, function: Any, given: tuple[Any, ...], start: Array, out: Array, n: int, lanes: int
+    launcher: Launcher, function: Any, shape: Shape, given: Sequence[Any], out: Array, n: int, lanes: int
 ) -> Array:
-    """Write all rows; return whether two chunks disagreed where they meet, as an array of one number.
+    """Write all rows; return what blocks published: its word 1 says whether two chunks disagreed where they meet.
 
-    given: factors and terms, each with the elements from row to row and from lane to lane.
+    given: factors and terms, each with the elements from row to row and from lane to lane, and the first state.
     """
-    xp, cut = launcher.xp, Tiles(n, lanes, out.dtype.name)
-    values = xp.empty((4 * cut.tiles + cut.groups) * lanes, out.dtype)
-    flags = xp.zeros(2 + (2 * cut.tiles + cut.groups) * cut.bands, "int64")
-    numbers = [np.int64(x) if isinstance(x, int) else x for x in (*given, start, out, values, flags)]
-    sizes = [np.int64(x) for x in (n, lanes, cut.wide, cut.tiles)]
-    launcher.launch(function, cut.blocks, cut.threads, [*numbers, *sizes])
-    return flags[1:2]
+    cut = Tiles(n, lanes, shape)
+    words = out.dtype.itemsize // 4
+    published = launcher.xp.zeros(2 + (2 * cut.tiles + cut.groups + 1) * lanes * words, "uint64")
+    sizes = map(np.int64, (n, lanes, cut.bands, cut.tiles))
+    launcher.launch(function, cut.blocks, shape.threads, [*given, out, published, *sizes])
+    return published

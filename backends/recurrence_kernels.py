@@ -1,8 +1,9 @@
-"""Linear recurrences on a device, one launch for all steps, however few lanes there are.
+"""Linear recurrences on a device, all steps in one launch, however few lanes there are.
 
 With few lanes, steps are cut into chunks, which are run in one pass (`one_pass.py`).  Where the end of a chunk is not
 the start of the next one, up to a few units in the last place, all steps are run one after the other, as with many
-lanes: each is a thread.  So are filters with fixed coefficients, which keep the bits of the loop.
+lanes: each is a thread.  That is a second launch, which returns at once where nothing is wrong: the host need not ask.
+Filters with fixed coefficients are run by lanes, too, which keeps the bits of the loop.
 """
 
 from __future__ import annotations
@@ -19,57 +20,86 @@ from scanopt.backends.kernels.c_operations import TYPES
 from scanopt.backends.kernels.cuda_operations import HEAD
 from scanopt.backends.kernels.device_plans import Launcher
 from scanopt.backends.kernels.print_c import NAME
-from scanopt.backends.one_pass import STEPS, one_pass, text
+from scanopt.backends.one_pass import Shape, one_pass, shape_of
+from scanopt.backends.one_pass import text as one_pass_text
 
-__all__ = ["LinearRecurrences", "texts"]
+__all__ = ["LinearRecurrences", "text_by_lanes"]
 
 Array = Any
-THREADS = 128
-ENOUGH = 1 << 16
+THREADS, DEPTH = 128, 8
+"""Threads of a block that runs lanes, and steps that are read while those before them are computed."""
+LEAST = 32
+"""Fewer steps are run one after the other."""
+ENOUGH = 1 << 14
 """So many lanes keep a device busy without chunks."""
 DTYPES = ("int32", "int64", "float32", "float64")
 
 _START = """
-extern "C" __global__ void __launch_bounds__({threads}) {name}({arguments}int64 n, int64 lanes)
+#define ALL _Pragma("unroll")
+extern "C" __global__ void __launch_bounds__(THREADS) {name}({arguments}int64 n, int64 lanes)
 {{
     const int64 lane = (int64)blockIdx.x * blockDim.x + threadIdx.x;
     if (lane >= lanes) return;
 """
-_RUN = """    {T} s = starts[lane];
-    for (int64 t = 0; t < n; t++) {{
-        s = s * a[t * ar + lane * al] + x[t * xr + lane * xl];
-        out[t * lanes + lane] = s;
-    }}
-}}
-"""
-_FILTER = """    {T} older = starts[lane], s = starts[lane + lanes];
-    for (int64 t = 0; t < n; t++) {{
-        {T} sum = s * a[lane * al];
-        if (two) sum = sum + older * b[lane * bl];
-        sum = sum + x[t * xr + lane * xl];
-        older = s;
-        s = sum;
-        out[t * lanes + lane] = s;
-    }}
-}}
-"""
-_GIVEN = "const {T} *__restrict__ a, int64 ar, int64 al, const {T} *__restrict__ x, int64 xr, int64 xl, "
-_ARGUMENTS = {
-    "run": _GIVEN + "const {T} *__restrict__ starts, {T} *__restrict__ out, ",
-    "filter": "const {T} *__restrict__ a, int64 al, const {T} *__restrict__ b, int64 bl, int64 two, "
-    "const {T} *__restrict__ x, int64 xr, int64 xl, const {T} *__restrict__ starts, {T} *__restrict__ out, ",
+_RUN = """    if (if_apart && !published[1]) return;
+    a += lane * al;
+    x += lane * xl;
+    out += lane;
+    T s = starts[lane], ga[DEPTH], gx[DEPTH];
+    ALL for (int j = 0; j < DEPTH; j++) {
+        ga[j] = j < n ? a[j * ar] : (T)1;
+        gx[j] = j < n ? x[j * xr] : (T)0;
+    }
+    for (int64 t = 0; t < n; t += DEPTH) {
+        T na[DEPTH], nx[DEPTH];
+        ALL for (int j = 0; j < DEPTH; j++) {
+            const bool in = t + DEPTH + j < n;
+            na[j] = in ? a[(t + DEPTH + j) * ar] : (T)1;
+            nx[j] = in ? x[(t + DEPTH + j) * xr] : (T)0;
+        }
+        ALL for (int j = 0; j < DEPTH; j++) {
+            s = s * ga[j] + gx[j];
+            if (t + j < n) out[(t + j) * lanes] = s;
+            ga[j] = na[j];
+            gx[j] = nx[j];
+        }
+    }
 }
+"""
+_FILTER = """    const T f = a[lane * al], g = b[lane * bl];
+    x += lane * xl;
+    out += lane;
+    T older = starts[lane], s = starts[lane + lanes], gx[DEPTH];
+    ALL for (int j = 0; j < DEPTH; j++) gx[j] = j < n ? x[j * xr] : (T)0;
+    for (int64 t = 0; t < n; t += DEPTH) {
+        T nx[DEPTH];
+        ALL for (int j = 0; j < DEPTH; j++) nx[j] = t + DEPTH + j < n ? x[(t + DEPTH + j) * xr] : (T)0;
+        ALL for (int j = 0; j < DEPTH; j++) {
+            T sum = s * f;
+            if (two) sum = sum + older * g;
+            sum = sum + gx[j];
+            older = s;
+            s = sum;
+            if (t + j < n) out[(t + j) * lanes] = s;
+            gx[j] = nx[j];
+        }
+    }
+}
+"""
 _BODIES = {"run": _RUN, "filter": _FILTER}
+_ARGUMENTS = {
+    "run": "const T *__restrict__ a, int64 ar, int64 al, const T *__restrict__ x, int64 xr, int64 xl, "
+    "const T *__restrict__ starts, T *__restrict__ out, const uint64 *published, int64 if_apart, ",
+    "filter": "const T *__restrict__ a, int64 al, const T *__restrict__ b, int64 bl, int64 two, "
+    "const T *__restrict__ x, int64 xr, int64 xl, const T *__restrict__ starts, T *__restrict__ out, ",
+}
 
 
 @cache
-def texts(dtype: str) -> dict[str, str]:
-    """The CUDA texts of a dtype: what does it in one pass, what runs a lane by a thread, what filters."""
-    t = TYPES[dtype]
-    return {"one pass": text(dtype)} | {
-        what: HEAD + (_START + body).format(T=t, threads=THREADS, name=NAME, arguments=_ARGUMENTS[what].format(T=t))
-        for what, body in _BODIES.items()
-    }
+def text_by_lanes(what: str, dtype: str) -> str:
+    """The CUDA text in which a thread runs a lane: "run" or "filter"."""
+    defined = f"#define THREADS {THREADS}\n#define DEPTH {DEPTH}\ntypedef {TYPES[dtype]} T;"
+    return HEAD + defined + _START.format(name=NAME, arguments=_ARGUMENTS[what]) + _BODIES[what]
 
 
 class LinearRecurrences:
@@ -77,19 +107,22 @@ class LinearRecurrences:
 
     def __init__(self, launcher: Launcher) -> None:
         self.launcher = launcher
-        self._made: dict[tuple[str, str], Any] = {}
+        self._made: dict[tuple[str | Shape, str], Any] = {}
 
-    def _function(self, what: str, dtype: str) -> Any:
+    def _function(self, what: str | Shape, dtype: str) -> Any:
         if (what, dtype) not in self._made:
-            self._made[what, dtype] = self.launcher.load(texts(dtype)[what], True)
+            text = text_by_lanes(what, dtype) if isinstance(what, str) else one_pass_text(dtype, what)
+            self._made[what, dtype] = self.launcher.load(text, True)
         return self._made[what, dtype]
 
-    def _launch(self, what: str, dtype: str, threads: int, *args: Any) -> None:
-        given = [np.int64(x) if isinstance(x, int) else x for x in args]
-        self.launcher.launch(self._function(what, dtype), -(-threads // THREADS), THREADS, given)
+    def _by_lanes(self, what: str, dtype: str, n: int, lanes: int, *args: Any) -> None:
+        given = [*_numbers(*args), np.int64(n), np.int64(lanes)]
+        self.launcher.launch(self._function(what, dtype), -(-lanes // THREADS), THREADS, given)
 
     def _rows(self, x: Array, shape: tuple[int, ...], dtype: Any) -> tuple[Array, int]:
         """Rows one after the other, and whether there is an element for each lane (else one for all)."""
+        if x.dtype == dtype and x.shape[1:] == shape and x.flags.c_contiguous:
+            return x, int(prod(shape) > 1)
         rows = aligned(x, len(shape)).astype(dtype, copy=False)
         if prod(rows.shape[1:]) != 1 or prod(shape) == 1:
             rows = self.launcher.xp.broadcast_to(rows, (rows.shape[0], *shape))
@@ -105,13 +138,15 @@ class LinearRecurrences:
             return plain(init, a, x)
         (a, al), (x, xl) = (self._rows(y, shape, init.dtype) for y in (a, x))
         out = self.launcher.xp.empty((n, *shape), init.dtype)
-        given = (a, lanes if al else 1, al, x, lanes if xl else 1, xl)
-        start = self.launcher.xp.ascontiguousarray(init[0])
-        if lanes < ENOUGH and n > STEPS:
-            apart = one_pass(self.launcher, self._function("one pass", dtype), given, start, out, n, lanes)
-            if dtype.startswith("int") or not int(apart[0]):
-                return out
-        self._launch("run", dtype, lanes, *given, start, out, n, lanes)
+        start = init if init.flags.c_contiguous else self.launcher.xp.ascontiguousarray(init)
+        given = _numbers(a, lanes if al else 1, al, x, lanes if xl else 1, xl, start)
+        published, chunks = start, lanes < ENOUGH and n > LEAST
+        if chunks:
+            block = shape_of(dtype, lanes)
+            function = self._function(block, dtype)
+            published = one_pass(self.launcher, function, block, given, out, n, lanes)
+        if not chunks or dtype.startswith("float"):  # after chunks: returns at once unless two of them disagreed
+            self._by_lanes("run", dtype, n, lanes, *given, out, published, int(chunks))
         return out
 
     def filtered(self, plain: Callable[..., Array], init: Array, x: Array, *factors: Array) -> Array:
@@ -127,5 +162,9 @@ class LinearRecurrences:
         out = self.launcher.xp.empty((n, *shape), init.dtype)
         two = int(len(factors) == 2)
         rows = (x, lanes if xl else 1, xl)
-        self._launch("filter", dtype, lanes, a, al, b, bl, two, *rows, past, out, n, lanes)
+        self._by_lanes("filter", dtype, n, lanes, a, al, b, bl, two, *rows, past, out)
         return out
+
+
+def _numbers(*args: Any) -> list[Any]:
+    return [np.int64(x) if isinstance(x, int) else x for x in args]

@@ -34,7 +34,7 @@ PRELUDE = r"""
 #define __forceinline__ inline
 #define __global__
 #define __shared__ static thread_local
-#define __launch_bounds__(n)
+#define __launch_bounds__(...)
 #define __restrict__
 struct dim3_ { unsigned x; };
 static thread_local dim3_ threadIdx, blockIdx;
@@ -83,6 +83,16 @@ static void multiply_add_32(float *c, const unsigned *a, const unsigned *b, int 
     stop_at(line);
 }
 #define __nanosleep(n) sched_yield()
+static thread_local char shuffled[1024][8];
+template <class T> static T shuffled_from(unsigned other, T x, int line) {
+    memcpy(shuffled[threadIdx.x], &x, sizeof(x));
+    stop_at(line);
+    if (other / 32 == threadIdx.x / 32) memcpy(&x, shuffled[other], sizeof(x));
+    stop_at(line);
+    return x;
+}
+#define __shfl_up_sync(mask, value, d) shuffled_from(threadIdx.x - (d), value, __LINE__)
+#define __shfl_down_sync(mask, value, d) shuffled_from(threadIdx.x + (d), value, __LINE__)
 struct fetch_ { char *to; const char *from; int size, group; };
 static thread_local fetch_ on_the_way[4096];
 static thread_local int fetches, group;

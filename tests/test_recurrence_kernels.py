@@ -11,8 +11,10 @@ from cuda_shim import Shim
 from nvrtc import ARCHITECTURES, compiled, missing
 
 from scanopt.array.op import Op
-from scanopt.backends.one_pass import Tiles
-from scanopt.backends.recurrence_kernels import DTYPES, ENOUGH, LinearRecurrences, texts
+from scanopt.backends import recurrence_kernels
+from scanopt.backends.one_pass import Shape, Tiles, shape_of
+from scanopt.backends.one_pass import text as one_pass_text
+from scanopt.backends.recurrence_kernels import DTYPES, ENOUGH, LinearRecurrences, text_by_lanes
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to compile the shim")
 RECURRENCE = Op.make("linear_recurrence").bind(np)
@@ -39,8 +41,8 @@ def one_by_one(init: Any, a: Any, x: Any) -> Any:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("n", [1, 15, 16, 17, 300, 4500])
-@pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
+@pytest.mark.parametrize("n", [1, 17, 300, 4500])
+@pytest.mark.parametrize("shape", [(), (2, 3)])
 def test_recurrence(dtype: str, n: int, shape: tuple[int, ...], shim: Shim) -> None:
     rng = np.random.default_rng(n)
     for wide_a, wide_x in ((True, True), (False, True), (True, False)):
@@ -54,24 +56,33 @@ def test_recurrence(dtype: str, n: int, shape: tuple[int, ...], shim: Shim) -> N
         np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize(("n", "lanes"), [(4500, 40), (9000, 1), (70_000, 5), (3000, 11), (600_000, 1)])
-def test_tiles_and_groups_in_one_launch(n: int, lanes: int, shim: Shim) -> None:
+@pytest.mark.parametrize(("block", "n", "lanes"), [
+    (None, 4500, 40), (Shape(32, 1, 1, 1), 20_000, 1), (Shape(32, 4, 2, 1), 5000, 3), (Shape(64, 8, 2, 1), 2500, 11),
+    (Shape(64, 32, 2, 1), 500, 70),
+])  # fmt: skip
+def test_tiles_and_groups_in_one_launch(
+    block: Shape | None, n: int, lanes: int, shim: Shim, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Blocks that wait for one another run at the same time; the bits are the same at each run."""
+    if block:
+        monkeypatch.setattr(recurrence_kernels, "shape_of", lambda *_: block)
+    block = block or shape_of("float64", lanes)
+    cut = Tiles(n, lanes, block)
+    assert cut.groups > 1
     rng = np.random.default_rng(n)
     init, a, x = rng.normal(size=(1, lanes)), rng.random((n, lanes)), rng.normal(size=(n, lanes))
-    cut = Tiles(n, lanes, "float64")
     shim.launches.clear()
     found = [LinearRecurrences(shim).recurrence(refused, init, a, x) for _ in range(2)]
     np.testing.assert_allclose(found[0], one_by_one(init, a, x), rtol=1e-9, atol=1e-9)
     assert found[0].tobytes() == found[1].tobytes()
-    assert shim.launches == [(cut.blocks, cut.threads)] * 2
+    assert shim.launches[::2] == [(cut.blocks, block.threads)] * 2
 
 
 def test_steps_and_lanes_are_cut_into_tiles() -> None:
-    cut = Tiles(100_000_000, 1, "float32")
-    assert (cut.threads, cut.rows, cut.blocks) == (256, 4096, 24_415)
-    cut = Tiles(10_000, 256, "float64")
-    assert (cut.wide, cut.rows, cut.bands, cut.groups) == (8, 256, 32, 3)
+    cut = Tiles(100_000_000, 1, shape_of("float32", 1))
+    assert (cut.rows, cut.blocks, cut.groups) == (4096, 24_415, 96)
+    cut = Tiles(10_000, 250, shape_of("float64", 250))
+    assert (cut.rows, cut.bands, cut.tiles, cut.groups) == (128, 16, 79, 3)
 
 
 @pytest.mark.parametrize("bad", [np.inf, np.nan, 1e300])
@@ -114,8 +125,9 @@ def test_other_dtypes_are_left_to_array_steps(shim: Shim) -> None:
 
 @pytest.mark.skipif(bool(missing()), reason=missing())
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_they_compile_for_all_architectures(dtype: str) -> None:
-    for text in texts(dtype).values():
-        for architecture in ARCHITECTURES:
-            binary, said = compiled(text, architecture)
-            assert binary[:4] == b"\x7fELF", said
+@pytest.mark.parametrize("architecture", [ARCHITECTURES[0], ARCHITECTURES[-1]])
+def test_they_compile(dtype: str, architecture: str) -> None:
+    made = [one_pass_text(dtype, shape_of(dtype, lanes)) for lanes in (1, 100)]
+    for text in (*made, text_by_lanes("run", dtype), text_by_lanes("filter", dtype)):
+        binary, said = compiled(text, architecture)
+        assert binary[:4] == b"\x7fELF", said
