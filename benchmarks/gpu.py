@@ -147,11 +147,11 @@ def _theirs(case: Case, name: str, host: list[Any], ours: list[Any], jax: Any) -
     share = case.share if name == "jax" else 1.0
     twin = getattr(case, name)(jax, jax.numpy, jax.lax)
     given = [jax.device_put(v) if np.ndim(v) else v for v in (host if share == 1.0 else case.first(host))]
-    for a, b in zip(ours, _flat(twin(*given)), strict=True):
-        b = np.asarray(b)
-        found, expected = (x.ravel()[:: max(x.size // COMPARED, 1)] for x in (a if share == 1.0 else a[: len(b)], b))
-        np.testing.assert_allclose(found, expected, rtol=case.tolerance, atol=case.tolerance)
-    return _least(lambda: jax.block_until_ready(twin(*given)), lambda: None) / share
+    with jax.default_matmul_precision(case.precision):
+        for a, b in zip(ours, map(np.asarray, _flat(twin(*given))), strict=True):
+            some = (x.ravel()[:: max(x.size // COMPARED, 1)] for x in (a if share == 1.0 else a[: len(b)], b))
+            np.testing.assert_allclose(*some, rtol=case.tolerance, atol=case.tolerance)
+        return _least(lambda: jax.block_until_ready(twin(*given)), lambda: None) / share
 
 
 def _row(m: Measured, copy: float, product: float) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -28,7 +28,8 @@ class Case:
 
     jax: makes a function of these values out of the modules jax, jax.numpy and jax.lax, by `lax.scan` as the loop is
     written; by_hand: the best form that a user of JAX would write; None where there is none, or none other.
-    share: of the steps, which `lax.scan` takes; first: the values of these.
+    share: of the steps, which `lax.scan` takes; first: the values of these.  precision: of JAX's products, which by
+    default multiply 11 bits of each float32.
     """
 
     name: str
@@ -43,14 +44,17 @@ class Case:
     updates: Any = None
     share: float = 1.0
     first: Callable[[list[Any]], list[Any]] = list
+    precision: str = "default"
 
 
 def cases(scale: float) -> list[Case]:
     """All of them.  scale: of the numbers of lanes or steps."""
     few = max(int(1000 * scale), 20)
+    lstm = _lstm(64, max(int(512 * scale), 8), max(int(512 * scale), 8))
     return [
         _logistic(int(1e6 * scale), 1000), _recurrence(10_000, int(1e5 * scale)), _recurrence(10_000, 256),
-        _recurrence(int(1e8 * scale), 1), *_lstm(64, max(int(512 * scale), 8), max(int(512 * scale), 8)),
+        _recurrence(int(1e8 * scale), 1), *lstm,
+        *(replace(c, name=f"{c.name}; JAX in float32", precision="highest") for c in lstm),
         _rnn(few), _documents_rnn(few), _gibbs(10 * few), _quadratic(10_000, 10 * few),
     ]  # fmt: skip
 
