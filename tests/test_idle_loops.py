@@ -75,3 +75,16 @@ def test_what_does_not_run_gives_what_is_known_of_it_alone() -> None:
     found = when_runs(Op.make("getitem", index=(("slice", 1, None, None),))).bind()(0, x)
     np.testing.assert_array_equal(found, [1, 2, 3])
     assert not np.shares_memory(found, x)
+
+
+def test_what_a_loop_of_no_step_reads_is_computed() -> None:
+    x, n = T.dvector("x"), T.lscalar("n")
+    empty, _ = scanopt.scan(lambda r, s: s * 0.5 + r, x, T.constant(1.0, dtype="float64"))
+    for start in (empty[-1], T.exp(x[3]), T.reshape(x, (n,)).sum()):
+        for steps in (0, n * 0):
+            states, _ = scanopt.scan(T.cos, None, start, n_steps=steps)
+            f = scanopt.function([x, n], states, on_unused_input="ignore")
+            for g in (f, f.unoptimized):
+                with pytest.raises((IndexError, ValueError)):
+                    g(np.ones(0), 2)
+            assert f(np.ones(5), 5).shape == (0,)

@@ -16,9 +16,10 @@ from scanopt.analysis.expansions import Expansions, expansions
 from scanopt.analysis.few_steps import kinds_of_loops
 from scanopt.analysis.indexing import facts_of_parts, operators_of_parts
 from scanopt.analysis.late_reads import reading_late
-from scanopt.analysis.lengths import KnownLengths, changing, known_lengths
+from scanopt.analysis.lengths import KnownLengths, known_lengths
 from scanopt.analysis.recurrences import closed_operators, constants_of_states, cycles, recurrence_facts
 from scanopt.analysis.shared_operands import products_beside
+from scanopt.analysis.static_shapes import static_shapes
 from scanopt.analysis.whole_arrays import facts_of_whole_arrays
 from scanopt.array.abstract import cannot_raise
 from scanopt.array.batching import elementwise
@@ -79,7 +80,7 @@ class GivenFacts:
         yield from (("same_length", pair) for pair in g.same_lengths)
         yield from _forward(g)
         yield from _always(g)
-        yield from _static_shapes(g, self._lengths)
+        yield from static_shapes(g, self._lengths)
         yield from _shaped_as_arguments(g, self._lengths)
         yield from _raising(g, self._choices, self._lengths)
         for i, f in g.forms():
@@ -289,17 +290,6 @@ def _is(value: np.ndarray[Any, Any], element: complex | None, dtype: str) -> boo
         return np.array(element, dtype).tobytes() == value.astype(dtype).tobytes()
 
 
-def _static_shapes(g: Encoded, lengths: Lengths) -> Iterator[Given]:
-    """Shapes of traced values that are known, of loops in which all shapes are sure to fit."""
-    traced = [(f.clock, f.args[0]) for _, f in g.forms() if f.clock != ROOT and f.kind in ("stack", "tail")]
-    traced = [(c, v) for c, v in dict.fromkeys(traced) if None not in g.types[v].shape]
-    misfits = _misfits(g, lengths()) if traced else set()
-    for c, v in traced:
-        if c not in misfits:
-            type = g.types[v]
-            yield "static_shape", (v, ",".join([f"{type.dtype}:0", *map(str, type.shape)]))
-
-
 _SHAPED = ("broadcast_to", "reshape", "setitem", "where")
 """Operators whose result may have the shape of one of their arguments, which is then all that there is to it."""
 
@@ -330,14 +320,6 @@ def _requires(g: Encoded, terms: Iterable[int]) -> bool:
                 return True
             todo += f.args
     return False
-
-
-def _misfits(g: Encoded, known: KnownLengths) -> set[int]:
-    """Loops in which shapes may not fit, or that of a state may change, and those around them."""
-    clocks, states = clocks_of(g), changing(g, known)
-    found = {clocks[i] for i, f in g.forms() if f.kind == "apply" and i not in known.fitting} - {ROOT}
-    found |= {f.clock for _, f in g.forms() if f.kind == "delay" and f.state in states}
-    return {outer for c in found for outer in g.chain(c)}
 
 
 def _equal_rows(g: Encoded, x: int) -> Iterator[Given]:

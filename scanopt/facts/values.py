@@ -79,7 +79,7 @@ def same_type(v: Value, w: Value, *, d: Text, n: Int) -> Body:
 
 @fact
 def static_shape(v: Value, shape: Text) -> None:
-    """The shape of v is known before the run (given)."""
+    """The shape of v is known before the run, and what its loop reads cannot raise (given)."""
 
 
 @fact

@@ -1,0 +1,59 @@
+"""Shapes of the rows of traces that are known, of loops that raise nothing if they take no step.
+
+A loop that is known to take none vanishes: what it reads is computed no more, and what it would hold has no shape left
+that could be looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from scanopt.analysis.lengths import KnownLengths, changing
+from scanopt.calculus.encoded import Encoded, clocks_of
+from scanopt.calculus.forms import ROOT
+
+__all__ = ["static_shapes"]
+
+
+def static_shapes(g: Encoded, lengths: Callable[[], KnownLengths]) -> Iterator[tuple[str, tuple[int | str, ...]]]:
+    """Facts about traced values of known shapes, of loops whose shapes fit, and that read only what cannot raise."""
+    traced = [(f.clock, f.args[0]) for _, f in g.forms() if f.clock != ROOT and f.kind in ("stack", "tail")]
+    traced = [(c, v) for c, v in dict.fromkeys(traced) if None not in g.types[v].shape]
+    misfits = _misfits(g, lengths()) if traced else set()
+    for c, v in traced:
+        if c not in misfits and not _may_raise(g, lengths(), _read(g, c)):
+            type = g.types[v]
+            yield "static_shape", (v, ",".join([f"{type.dtype}:0", *map(str, type.shape)]))
+
+
+def _misfits(g: Encoded, known: KnownLengths) -> set[int]:
+    """Loops in which shapes may not fit, or that of a state may change, and those around them."""
+    clocks, states = clocks_of(g), changing(g, known)
+    found = {clocks[i] for i, f in g.forms() if f.kind == "apply" and i not in known.fitting} - {ROOT}
+    found |= {f.clock for _, f in g.forms() if f.kind == "delay" and f.state in states}
+    return {outer for c in found for outer in g.chain(c)}
+
+
+def _read(g: Encoded, c: int) -> Iterator[int]:
+    """What is computed before a loop and read by it."""
+    return (a for _, f in g.forms() if f.kind in ("hold", "seq", "delay") and f.clock == c for a in f.args)
+
+
+def _may_raise(g: Encoded, known: KnownLengths, terms: Iterable[int]) -> bool:
+    """Whether an operator may raise that these terms, or the loops that they are computed by, need."""
+    seen: set[int] = set()
+    todo = [*terms]
+    while todo:
+        i = todo.pop()
+        if i in seen:
+            continue
+        seen.add(i)
+        (f,) = g.classes[i]
+        if f.kind == "apply" and i not in known.harmless:
+            return True
+        todo += f.args
+        if f.kind == "delay":
+            todo += g.states[f.state].updates
+        if f.clock != ROOT:
+            todo += (g.clocks[f.clock].steps, *g.clocks[f.clock].until)
+    return False
