@@ -421,3 +421,17 @@ def test_a_linear_recurrence_on_a_device(shim: Shim, monkeypatch: pytest.MonkeyP
     np.testing.assert_allclose(f(*given), f.unoptimized(*given))
     assert f.program.loops() == []
     assert len(launcher.launches) == 2, "chunks, and all steps where two chunks disagree"
+
+
+def test_a_computed_length_that_does_not_fit_is_left_to_array_steps(shim: Shim) -> None:
+    x, h0, n, m = T.dvector("x"), T.dmatrix("h0"), *T.lscalars("n", "m")
+    h, _ = scanopt.scan(lambda h, x: T.tanh(h * 0.5 + T.reshape(x, (n, m))), None, h0, x, n_steps=5)
+    f = scanopt.function([x, h0, n, m], h, backend="numpy")
+    program, (loop,) = on_shim(f, shim)
+    values = rng().random(6), np.zeros((2, 3)), np.asarray(2), np.asarray(3)
+    assert_close(program(values)[0], f.unoptimized(*values))
+    assert loop.runs == 1
+    for lengths in ((3, 3), (2, 4), (5, 3)):
+        with pytest.raises(ValueError, match="cannot reshape"):
+            program([*values[:2], *map(np.asarray, lengths)])
+    assert loop.runs == 1
