@@ -30,8 +30,8 @@ THREADS, DEPTH = 128, 8
 """Threads of a block that runs lanes, and steps that are read while those before them are computed."""
 LEAST = 32
 """Fewer steps are run one after the other."""
-ENOUGH = 1 << 14
-"""So many lanes keep a device busy without chunks."""
+ENOUGH = 100_000
+"""Rows of so many bytes keep a device busy without chunks (measured on an NVIDIA H200)."""
 DTYPES = ("int32", "int64", "float32", "float64")
 
 _START = """
@@ -140,7 +140,7 @@ class LinearRecurrences:
         out = self.launcher.xp.empty((n, *shape), init.dtype)
         start = init if init.flags.c_contiguous else self.launcher.xp.ascontiguousarray(init)
         given = _numbers(a, lanes if al else 1, al, x, lanes if xl else 1, xl, start)
-        published, chunks = start, lanes < ENOUGH and n > LEAST
+        published, chunks = start, lanes * init.dtype.itemsize < ENOUGH and n > LEAST
         if chunks:
             block = shape_of(dtype, lanes)
             function = self._function(block, dtype)

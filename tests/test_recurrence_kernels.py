@@ -14,7 +14,7 @@ from scanopt.array.op import Op
 from scanopt.backends import recurrence_kernels
 from scanopt.backends.one_pass import Shape, Tiles, shape_of
 from scanopt.backends.one_pass import text as one_pass_text
-from scanopt.backends.recurrence_kernels import DTYPES, ENOUGH, LinearRecurrences, text_by_lanes
+from scanopt.backends.recurrence_kernels import DTYPES, ENOUGH, LEAST, LinearRecurrences, text_by_lanes
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to compile the shim")
 RECURRENCE = Op.make("linear_recurrence").bind(np)
@@ -98,8 +98,8 @@ def test_what_chunks_would_lose_is_run_step_by_step(bad: float, shim: Shim) -> N
 
 def test_many_lanes_need_no_chunks(shim: Shim) -> None:
     shim.launches.clear()
-    lanes = ENOUGH + 5
-    init, rows = np.zeros((1, lanes)), np.ones((20, 1))
+    lanes = ENOUGH // 8 + 5
+    init, rows = np.zeros((1, lanes)), np.ones((LEAST + 4, 1))
     found = LinearRecurrences(shim).recurrence(refused, init, rows * 0.5, rows)
     np.testing.assert_array_equal(found, one_by_one(init, rows * 0.5, rows))
     assert shim.launches == [(-(-lanes // 128), 128)]
