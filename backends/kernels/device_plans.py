@@ -153,6 +153,8 @@ class DevicePlan:
     places: Mapping[str, int] = field(init=False)
     holding: Holding = field(init=False)
     tiles: list[Tile] = field(init=False, default_factory=list[Tile])
+    orders: dict[tuple[str, int], list[int]] = field(init=False, default_factory=dict[tuple[str, int], list[int]])
+    steps: dict[str, tuple[list[int], int]] = field(init=False, default_factory=dict[str, tuple[list[int], int]])
 
     def __post_init__(self) -> None:
         self.places = {name: i for i, name in enumerate(self.body.outer)}
@@ -259,8 +261,10 @@ class DevicePlan:
 
     def _order(self, name: str, lead: int) -> list[int]:
         """The axes of an array, lanes first.  lead: 1 for rows that the shape of the name does not have."""
-        of = [i + lead for i in self.variant.lanes.of[name] if i is not None]
-        return [*of, *(i for i in range(len(self.shapes[name]) + lead) if i not in of)]
+        if (name, lead) not in self.orders:
+            of = [i + lead for i in self.variant.lanes.of[name] if i is not None]
+            self.orders[name, lead] = [*of, *(i for i in range(len(self.shapes[name]) + lead) if i not in of)]
+        return self.orders[name, lead]
 
     def _steps(self, name: str, shape: Shape, lead: int, lanes_first: bool) -> list[int]:
         """How many elements lie between one lane and the next, for each lane axis, in an array of this shape."""
@@ -276,9 +280,11 @@ class DevicePlan:
             shape = (self._kept_rows(outs[g.keep], value), *self.shapes[value])
             return outs[g.keep], self._steps(value, shape, 1, not numbers), prod(shape[1:])
         x, shape = arrays[self.places[g.name]], self.shapes[g.name]
-        if not numbers:
+        if g.name not in self.steps:
+            self.steps[g.name] = self._steps(g.name, shape, 0, not numbers), prod(shape[1:])
+        if not numbers and self.variant.lanes.axes:
             x = x.transpose(self._order(g.name, 0))
-        return xp.ascontiguousarray(x), self._steps(g.name, shape, 0, not numbers), prod(shape[1:])
+        return xp.ascontiguousarray(x), *self.steps[g.name]
 
     def _kept_rows(self, out: Array, value: str) -> int:
         return int(out.shape[0 if self.variant.lanes.numbers else sum(i is not None for i in self._of(value))])
@@ -297,7 +303,7 @@ class DevicePlan:
         """What is kept, its axes in order, cut where the loop ended early."""
         k = self.body.loop.keeps[i]
         if not self.variant.lanes.numbers:
-            _, order, _ = self._out(i, 0)
+            order = self._order(k.value, 1)
             out = xp.ascontiguousarray(out.transpose([order.index(j) for j in range(len(order))]))
         if self.body.loop.until is None or k.rows == 1 or taken == len(out):
             return out
