@@ -35,6 +35,7 @@ PRELUDE = r"""
 #define __global__
 #define __shared__ static thread_local
 #define __launch_bounds__(...)
+#define __align__(n) __attribute__((aligned(n)))
 #define __restrict__
 struct dim3_ { unsigned x; };
 static thread_local dim3_ threadIdx, blockIdx;
@@ -57,7 +58,6 @@ static void stop_at(int line) {
 #define SPIN sched_yield()
 #define ARRIVE(count) __atomic_fetch_add(count, 1ULL, __ATOMIC_SEQ_CST)
 #define ARRIVED(count) __atomic_load_n(count, __ATOMIC_SEQ_CST)
-#define __CUDA_ARCH__ 800
 static thread_local double fragment_a[1024], fragment_b[1024];
 #define MMA(c, a, b) multiply_add(c, a, b, __LINE__)
 static void multiply_add(double *c, double a, double b, int line) {
@@ -188,7 +188,7 @@ class Shim:
 
     launches: blocks and threads of all launches; texts: of all functions.  together: whether blocks may run together;
     shared: bytes of shared memory that they may ask for.  multiprocessors: few, so that blocks have more than one part
-    of the work.
+    of the work; capability: ten times that of the device.
     """
 
     folder: Path
@@ -197,6 +197,7 @@ class Shim:
     together: bool = False
     shared: int = 1 << 13
     multiprocessors: int = 3
+    capability: int = 80
     launches: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     texts: list[str] = field(default_factory=list[str])
 
@@ -211,6 +212,7 @@ class Shim:
         self.texts.append(text)
         assert together == ("grid_barrier" in text)
         fibers = "BARRIER;" in text.split("__global__")[1] or HELD in text
+        text = f"#define __CUDA_ARCH__ {10 * self.capability}\n{text}"
         text = text.replace(HELD, f"alignas(16) static thread_local char held[{max(SHARED, self.limits.shared)}];")
         name = sha256(text.encode()).hexdigest()[:24]
         path, source = self.folder / f"{name}.so", self.folder / f"{name}.cpp"

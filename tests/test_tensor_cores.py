@@ -16,6 +16,7 @@ from test_cuda import assert_close, kernels, on_shim, rng
 from test_rows_kernels import recurrent
 
 import scanopt
+import scanopt.tensor as T
 from scanopt.backends.kernels import grid_tiles
 from scanopt.backends.kernels.device_plans import DeviceVariant
 from scanopt.backends.kernels.grid_tiles import CHUNK
@@ -68,6 +69,13 @@ def test_products_of_large_batches(fp: str, dtype: str, way: str, tmp_path: Path
             assert binary[:4] == b"\x7fELF", said
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_devices_without_tensor_cores(dtype: str, way: str, tmp_path: Path) -> None:
+    """Tiles are those of warps, but threads multiply."""
+    shim = Shim(tmp_path, threads=32, together=way == "all blocks", capability=75)
+    assert ran(shim, "reassoc", *recurrent("lstm", 30, 9, 2, dtype))
+
+
 @pytest.mark.parametrize(("dtype", "done"), [("float32", 1e9), ("float32", 1e-9), ("float64", 1e9)])
 def test_rows_that_are_brought_in_chunks(
     dtype: str, done: float, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -80,12 +88,32 @@ def test_rows_that_are_brought_in_chunks(
     assert kernel.tiled
 
 
-def test_numbers_that_are_no_numbers(way: str, tmp_path: Path) -> None:
-    """Elements that are not there do not turn an infinity into no number."""
-    inputs, outputs, values = recurrent("rnn", 30, 5, 2)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_numbers_that_are_not_finite(dtype: str, way: str, tmp_path: Path) -> None:
+    """Neither elements that are not there nor parts that are 0 turn an infinity into no number."""
+    inputs, outputs, values = recurrent("rnn", 30, 5, 2, dtype)
     values[4][:2, 0] = np.inf
     values[0][0, 3, 1] = np.nan
+    values[3][:, :2] = 0.5
+    values[1][5:8, 1] = np.inf, -np.inf, np.finfo(dtype).max
     assert ran(Shim(tmp_path, threads=32, together=way == "all blocks"), "reassoc", inputs, outputs, values)
+
+
+def test_both_parts_are_rounded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """float32 by tensor cores is as accurate as float32: errors do not all have one sign."""
+    prefer_warps(monkeypatch)
+    monkeypatch.setattr("scanopt.backends.kernels.device_plans.fewest_steps", lambda plan: 0.0)
+    monkeypatch.setattr("scanopt.backends.kernels.device_loops.kernel_step_seconds", WAYS["all blocks"])
+    h0, W, n = T.fmatrix("h0"), T.fmatrix("W"), T.lscalar("n")
+    h, _ = scanopt.scan(lambda h: T.dot(h, W) / 64, outputs_info=h0, n_steps=n)
+    f = scanopt.function([h0, W, n], h[-1], backend="numpy")
+    values = [rng().uniform(1.0, 1.01, size=s).astype("float32") for s in ((16, 64), (64, 64))]
+    program, loops = on_shim(f, Shim(tmp_path, threads=32, together=True, shared=1 << 16))
+    expected = values[0].astype("float64")
+    for _ in range(3):
+        expected = expected @ values[1] / 64
+    np.testing.assert_allclose(program([*values, np.array(3)])[0], expected, rtol=8 * np.finfo("float32").eps)
+    assert any(v.grid for v in kernels(loops) if v.function is not None)
 
 
 def test_the_imitation_multiplies_by_fragments(tmp_path: Path) -> None:

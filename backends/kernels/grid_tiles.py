@@ -32,7 +32,7 @@ DEEP = 8
 TILES = f"""\
 #define CHUNK {CHUNK}
 INLINE void *grid_parts() {{
-    __shared__ float64 part[{GRID_THREADS * SUMS}];
+    __shared__ __align__(16) float64 part[{GRID_THREADS * SUMS}];
     return part;
 }}
 template <class T>
@@ -106,7 +106,7 @@ template <class T> INLINE void stage_rows(T *stage, const char *a, int64 rows, i
         }}
 }}
 template <class T> struct Threads {{
-    enum {{ threads = 1, high = 4, wide = 4, deep = 4, pad = 0 }};
+    enum {{ threads = 1, high = 4, wide = 4, deep = 4, parts = 1 }};
     T sum[4][4] = {{}};
     INLINE void add(const T *x, int apart, const T *y, int next, int, bool in) {{
         if (!in) return;
@@ -120,16 +120,21 @@ template <class T> struct Threads {{
         for (int r = 0; r < 4; r++) for (int q = 0; q < 4; q++) part[r * next + q] = sum[r][q];
     }}
 }};
+template <class T> INLINE T sum_of(const char *a, int64 ac, const T *y, int next, int64 k) {{
+    T sum = 0;
+    for (int64 i = 0; i < k; i++) sum += *(const T *)(a + i * ac) * y[i * next];
+    return sum;
+}}
 {TENSOR_TILES}\
 template <class T, class Unit>
 INLINE void tile_products(const char *a, char *c, int64 m, int64 k, int64 n, int64 ar, int64 ac, int64 cr, int64 cc,
-                          const T *held, T *stage, int high, int wide) {{
+                          const T *held, T *stage, int high, int wide, int next) {{
     T *const part = (T *)grid_parts();
     const int across = wide / Unit::wide, units = across * (high / Unit::high), lane = threadIdx.x % Unit::threads;
     const int slices = blockDim.x / Unit::threads / units, unit = threadIdx.x / Unit::threads % units;
     const int slice = threadIdx.x / Unit::threads / units;
     const int line = unit / across * Unit::high, column = unit % across * Unit::wide;
-    const int next = wide + Unit::pad, deep = deep_of(k), apart = (deep < CHUNK ? deep : CHUNK) + 4;
+    const int deep = deep_of(k), apart = (deep < CHUNK ? deep : CHUNK) + 4;
     const int64 bands = (m + high - 1) / high, all = bands * ((n + wide - 1) / wide);
     for (int64 tile = blockIdx.x; tile < all; tile += gridDim.x, held += deep * next) {{
         const int64 row = tile % bands * high, first = tile / bands * wide;
@@ -154,7 +159,12 @@ INLINE void tile_products(const char *a, char *c, int64 m, int64 k, int64 n, int
                 const Quad<T> more = *(Quad<T> *)(part + s * high * wide + o);
                 for (int q = 0; q < 4; q++) total.of[q] += more.of[q];
             }}
-            for (int q = 0; q < 4; q++) if (r < m && j + q < n) *(T *)(c + r * cr + (j + q) * cc) = total.of[q];
+            for (int q = 0; q < 4; q++) {{
+                if (r >= m || j + q >= n) continue;
+                if (Unit::parts > 1 && total.of[q] != total.of[q])
+                    total.of[q] = sum_of<T>(a + r * ar, ac, held + o % wide + q, next, k);
+                *(T *)(c + r * cr + (j + q) * cc) = total.of[q];
+            }}
         }}
     }}
 }}

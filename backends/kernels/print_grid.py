@@ -109,9 +109,9 @@ class _Grid(Block):
         if x.arrays[1] not in self.fixed or not all(_is_known(v, self.recipe) for v in x.dims[1:]):
             return plain
         i = len(self.held)
-        name, sizes = f"h{i}", f"(int)high{i}, (int)wide{i}"
+        name, sizes = f"h{i}", f"(int)high{i}, (int)wide{i}, (int)next{i}"
         self.held.append(GridFactor(name, x.dims[1], x.dims[2], x.dims[3], self.recipe.loops[x.slot][1][0], self.exact))
-        given = ", ".join([f"({t} *)(held + {name})", b, m, k, n, br, bc, sizes, f"(int)next{i}"])
+        given = ", ".join([f"({t} *)(held + {name})", b, m, k, n, br, bc, sizes])
         self.holding.append(f"    if ({name} >= 0) hold_tiles({given});")
         given = ", ".join([a, c, m, k, n, ar, ac, cr, cc, f"({t} *)(held + {name}), ({t} *)(held + stage)", sizes])
         warps = "" if self.exact else f"else if (next{i} > wide{i}) tile_products<{t}, Warps<{t}>>({given}); "

@@ -2,8 +2,9 @@
 
 float64: a warp multiplies 8 rows of 4 elements by 4 rows of 8 (`mma.m8n8k4`).  float32: 16 rows of 8 by 8 rows of 8
 (`mma.m16n8k8`), of which the tensor cores see the upper 11 bits of each number.  So each is taken apart into two parts
-of 11 and 12 bits, and three of the four products of parts are added; the last one is below what float32 keeps.  Both
-from compute capability 8.0.
+of 11 and 12 bits, and three of the four products of parts are added; the last one is below what float32 keeps.  What
+is not finite, or is when it is rounded, has no parts: they make the sums no numbers, and these are computed once more.
+Both from compute capability 8.0.
 
 All warps of a block run the same number of these instructions, those without elements with zeros.
 
@@ -55,14 +56,13 @@ TENSOR_TILES = f"""{TENSOR}\
 struct Parts {{
     uint32 upper, lower;
     INLINE Parts(float32 x) {{
-        upper = __float_as_uint(x) & 0xffffe000u;
-        const float32 above = __uint_as_float(upper);
-        lower = above == x ? 0u : __float_as_uint(x - above);
+        upper = (__float_as_uint(x) + 0x1000u) & 0xffffe000u;
+        lower = __float_as_uint(x - __uint_as_float(upper));
     }}
 }};
 template <class T> struct Warps;
 template <> struct Warps<float64> {{
-    enum {{ threads = 32, high = 8, wide = 16, deep = 4, pad = 4 }};
+    enum {{ threads = 32, high = 8, wide = 16, deep = 4, parts = 1 }};
     float64 sum[2][2] = {{}};
     INLINE void add(const float64 *x, int apart, const float64 *y, int next, int lane, bool in) {{
         const float64 a = in ? x[lane / 4 * apart + lane % 4] : 0.0;
@@ -76,7 +76,7 @@ template <> struct Warps<float64> {{
     }}
 }};
 template <> struct Warps<float32> {{
-    enum {{ threads = 32, high = 16, wide = 32, deep = 8, pad = 8 }};
+    enum {{ threads = 32, high = 16, wide = 32, deep = 8, parts = 2 }};
     float32 sum[4][4] = {{}};
     INLINE void add(const float32 *x, int apart, const float32 *y, int next, int lane, bool in) {{
         uint32 upper[4], lower[4];
