@@ -166,8 +166,9 @@ def _namespace(source: Source, xp: Any, bind: Callable[[Op], Callable[..., Any]]
 
     CuPy imports some of its modules when they are first needed, by the `__import__` of whoever called it.
     """
+    builtins: dict[str, Any] = {"len": len, "max": max, "min": min, "range": range, "zip": zip}
     return {
-        "__builtins__": {"len": len, "range": range, "zip": zip} | ({} if xp is np else {"__import__": __import__}),
+        "__builtins__": builtins if xp is np else builtins | {"__import__": __import__},
         "__name__": "scanopt program",
         "__loader__": _Text(source.text),
         **support(xp, source.labels),

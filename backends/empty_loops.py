@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from scanopt.array.abstract import concrete, concrete_shape
 from scanopt.program.ir import Loop
 from scanopt.program.memory import loop_shapes
@@ -16,7 +18,8 @@ def no_steps(xp: Any, loop: Loop, outer: Sequence[str]) -> Callable[..., list[An
     """A function of the values of the names `outer` that returns what the loop keeps."""
 
     def empty(*values: Any) -> list[Any]:
-        known = {name: concrete(v) for name, v in zip(outer, values, strict=True)}
+        arrays = (np.asarray(v, "int64") if isinstance(v, int) else v for v in values)
+        known = {name: concrete(v) for name, v in zip(outer, arrays, strict=True)}
         loop_shapes(loop, known, 0)
         return [xp.empty(concrete_shape(known[k.out].shape), k.type.dtype) for k in loop.keeps]
 

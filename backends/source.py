@@ -9,7 +9,7 @@ import keyword
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from scanopt.backends.layout import Layout, layout
 from scanopt.backends.loop_source import LoopWriter
 from scanopt.backends.parts import COMMENT_AT, DEEPEST, FunctionPart, SourceLine, connect, safe, written
 from scanopt.backends.scratch import kept_buffers
+from scanopt.backends.shape_numbers import ShapeNumbers
 from scanopt.program.failures import SourceMap
 from scanopt.program.ir import Branch, Compute, Loop, Program, Step
 from scanopt.program.names import given
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["Source", "program_source"]
 
 RESERVED = {
-    "clock", "contiguous", "cut", "empty", "fewer", "grow", "keep", "len", "owned", "program", "range", "recent",
-    "record", "renew", "room", "spare", "steps", "taken", "timer", "too_short",
+    "clock", "contiguous", "cut", "empty", "fewer", "grow", "keep", "len", "max", "min", "owned", "program", "range",
+    "recent", "record", "renew", "room", "spare", "steps", "taken", "timer", "too_short",
     "writable", "wrong_depth", "wrong_shape", "zip",
 }  # fmt: skip
 INFIX = {
@@ -152,12 +153,14 @@ class Writer:
         """The Python name of a program's name."""
         return self.names[name]
 
+    @cached_property
+    def numbers(self) -> ShapeNumbers:
+        """Those that the shapes of inputs tell."""
+        return ShapeNumbers(self.source, self.names)
+
     def length(self, name: str) -> str:
-        """The text of a length: that of an input as its shape tells it, so that nobody waits for a device."""
-        made = next((s for s in self.source.steps if isinstance(s, Compute) and s.out == name), None)
-        if made is None or made.op.name != "shape_i" or made.args[0] not in {x.name for x in self.source.inputs}:
-            return self.name(name)
-        return f"{self.name(made.args[0])}.shape[{made.op.options['axis']}]"
+        """The text of a length: by the shapes of inputs where they tell it, so that nobody waits for a device."""
+        return self.numbers.text(name) or self.name(name)
 
     def _name_all(self) -> None:
         taken = {name for name in self.layout.types if re.fullmatch(r"v[0-9]+", name)}
@@ -223,6 +226,7 @@ class Writer:
         for part in self.parts:  # which grow meanwhile
             self.lines, self.depth, self.loop = part.lines, 1, part.loop
             part.write()
+        self.numbers.drop_unread(self.parts)
         if len(self.parts) > 1:
             connect(self.parts)
         lines = [*map(SourceLine, head), *written(self.parts)]
@@ -314,6 +318,8 @@ class Writer:
             text = f" {INFIX[step.op.name]} ".join(self._scalar(a) for a in step.args)
         else:
             args = [self.name(a) for a in step.args]
+            if step.op.name == "getitem" and {"array", "mask"}.isdisjoint(step.op.options["index"]):
+                args[1:] = map(self.length, step.args[1:])  # slices and places are numbers on the host
             if out:
                 args.append(f"out={out}" if step.op.name in OUT_BY_NAME else out)
             text = f"{self.op(step.op)}({', '.join(args)})"
@@ -380,7 +386,7 @@ class Writer:
         outer = tuple(n for n in dict.fromkeys(names_read(loop)) if n not in inner)
         name = f"no_steps_{len(self.empties)}"
         self.empties[name] = loop, outer
-        return f"{name}({', '.join(self.name(n) for n in outer)})"
+        return f"{name}({', '.join(map(self.length, outer))})"
 
 
 def _flat(x: Any) -> list[Any]:
