@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from cuda_shim import Shim
 from nvrtc import ARCHITECTURES, compiled, missing
-from test_cuda import BLOCK, PROGRAMS, assert_close, barriers, kernels, on_shim, ran_random
+from test_cuda import BLOCK, PROGRAMS, assert_close, barriers, kernels, on_shim, ran_random, rng
 
 import scanopt
+import scanopt.tensor as T
 from scanopt.backends.kernels.device_plans import DeviceVariant
 
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ to compile the shim")
@@ -53,6 +55,27 @@ def test_few_barriers_of_a_grid_for_a_step(shim: Shim) -> None:
     (lstm,) = ran("lstm", shim)
     assert barriers(lstm) <= 3  # the product, the end of a step, and of all
     assert len(lstm.tiled) == 1
+
+
+def test_parts_of_matrices_and_products_of_integers(tmp_path: Path) -> None:
+    """Parts are set to numbers, to columns, and with axes that the matrix does not have."""
+    shim, (X, h0, V, k0) = Shim(tmp_path, threads=32, together=True), (*map(T.dmatrix, ("X", "h0", "V")), T.lmatrix("k0"))
+    K = T.lmatrix("K")
+
+    def step(x: Any, h: Any, k: Any) -> Any:
+        z = T.set_subtensor((h * x)[:, 2:5], 0.5)
+        z = T.inc_subtensor(z[:2, 4:9], T.dot(h, V)[:1, :1])
+        z = T.set_subtensor(z[:, None, 7:], (h * 0.5)[:, None, 7:])
+        return T.set_subtensor(z[:, :1], T.dot(h, V)[:, 4:5]), T.dot(k, K) % 7
+
+    (h, k), _ = scanopt.scan(step, X, [h0, k0])
+    f = scanopt.function([X, h0, V, k0, K], [h, k], backend="numpy")
+    values = [rng().normal(size=s) for s in ((4, 12), (3, 12), (12, 12))]
+    values += [rng().integers(0, 5, s) for s in ((3, 6), (6, 6))]
+    program, loops = on_shim(f, shim)
+    for found, expected in zip(program(values), f.unoptimized(*values), strict=True):
+        assert_close(found, expected)
+    assert all(x.runs for x in loops) and all(v.grid for v in kernels(loops) if v.function is not None)
 
 
 @pytest.mark.parametrize("seed", RANDOM)

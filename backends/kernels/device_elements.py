@@ -49,8 +49,8 @@ def _by_element(node: Node, w: Lowering) -> Node:
 def _is_by_slices(node: SetItem, w: Lowering) -> bool:
     """Whether it copies an array, and sets a part of it by numbers alone."""
     part, axes = node.part, w.axes(node.out)
-    slices = [x for x in part.axes if x is not None and x[1][2] in (None, 1)]
-    in_order = [i for i, _ in slices] == [*range(len(axes))] and not part.at and _is_fixed(part)
+    whole = [x and x[0] for x in part.axes] == [*range(len(axes))] and not part.at and _is_fixed(part)
+    in_order = whole and all(x is not None and x[1][2] in (None, 1) for x in part.axes)
     return in_order and node.out not in w.in_place and not is_few(axes) and w.axes(part.out) != axes
 
 

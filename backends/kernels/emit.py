@@ -175,7 +175,7 @@ def _loop(stage: Fused, w: Lowering) -> None:
         return
     outside = [w.value(a) for a in _outside(stage)]
     outs = _outs(stage, w)
-    flat = all(
+    flat = not any(isinstance(n, PartSet) for n in stage.nodes) and all(
         isinstance(v, Scalar) or v.fills(stage.axes) or product(v.axes) == ONE for v in (*outside, *outs.values())
     )
     lengths = (product(stage.axes),) if flat else stage.axes

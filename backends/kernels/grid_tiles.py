@@ -17,7 +17,7 @@ from scanopt.backends.kernels.ir import Expr
 from scanopt.backends.kernels.recipe import evaluated
 from scanopt.backends.kernels.tensor_cores import TENSOR_TILES
 
-__all__ = ["CHUNK", "GRID_THREADS", "PARTS", "TILES", "GridFactor", "Tile", "most_tiles", "tiles_of"]
+__all__ = ["CHUNK", "GRID_THREADS", "PARTS", "TILED", "TILES", "GridFactor", "Tile", "most_tiles", "tiles_of"]
 
 GRID_THREADS = 256
 SUMS = 16
@@ -216,6 +216,8 @@ class _Unit:
 
 
 _THREADS = {"float32": _Unit(1, 4, 4, 0, 64.0), "float64": _Unit(1, 4, 4, 0, 32.0)}
+TILED = tuple(_THREADS)
+"""The dtypes of products that may be made of tiles."""
 _WARPS = {"float32": _Unit(32, 16, 32, 8, 128.0), "float64": _Unit(32, 8, 16, 4, 64.0)}
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from scanopt.backends.kernels.barriers import Access
 from scanopt.backends.kernels.c_operations import TYPES
-from scanopt.backends.kernels.grid_tiles import GRID_THREADS, TILES, GridFactor
+from scanopt.backends.kernels.grid_tiles import GRID_THREADS, TILED, TILES, GridFactor
 from scanopt.backends.kernels.ir import ZERO, Declare, Do, Expr, Inner, Kernel, Lit, Stmt, Var
 from scanopt.backends.kernels.print_cuda import Block, assembled, signature
 from scanopt.backends.kernels.recipe import Recipe
@@ -102,15 +102,16 @@ class _Grid(Block):
 
     def _product(self, x: Inner) -> str:
         """A call that multiplies, by a factor held in shared memory where there is room."""
-        t = TYPES[self.recipe.loops[x.slot][1][0]]
+        dtype = self.recipe.loops[x.slot][1][0]
+        t, tiled = TYPES[dtype], dtype in TILED and x.arrays[1] in self.fixed
         _, m, k, n, _, _, _, ar, ac, br, bc, cr, cc = (self.expression(v) for v in (*x.dims, *x.strides))
         a, b, c = (f"(char *)({p})" for p in x.arrays)
         plain = f"grid_products<{t}>({', '.join([a, b, c, m, k, n, ar, ac, br, bc, cr, cc])});"
-        if x.arrays[1] not in self.fixed or not all(_is_known(v, self.recipe) for v in x.dims[1:]):
+        if not tiled or not all(_is_known(v, self.recipe) for v in x.dims[1:]):
             return plain
         i = len(self.held)
         name, sizes = f"h{i}", f"(int)high{i}, (int)wide{i}, (int)next{i}"
-        self.held.append(GridFactor(name, x.dims[1], x.dims[2], x.dims[3], self.recipe.loops[x.slot][1][0], self.exact))
+        self.held.append(GridFactor(name, x.dims[1], x.dims[2], x.dims[3], dtype, self.exact))
         given = ", ".join([f"({t} *)(held + {name})", b, m, k, n, br, bc, sizes])
         self.holding.append(f"    if ({name} >= 0) hold_tiles({given});")
         given = ", ".join([a, c, m, k, n, ar, ac, cr, cc, f"({t} *)(held + {name}), ({t} *)(held + stage)", sizes])
