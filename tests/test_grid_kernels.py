@@ -59,8 +59,8 @@ def test_few_barriers_of_a_grid_for_a_step(shim: Shim) -> None:
 
 def test_parts_of_matrices_and_products_of_integers(tmp_path: Path) -> None:
     """Parts are set to numbers, to columns, and with axes that the matrix does not have."""
-    shim, (X, h0, V, k0) = Shim(tmp_path, threads=32, together=True), (*map(T.dmatrix, ("X", "h0", "V")), T.lmatrix("k0"))
-    K = T.lmatrix("K")
+    shim = Shim(tmp_path, threads=32, together=True)
+    X, h0, V, k0, K = *map(T.dmatrix, ("X", "h0", "V")), *map(T.lmatrix, ("k0", "K"))
 
     def step(x: Any, h: Any, k: Any) -> Any:
         z = T.set_subtensor((h * x)[:, 2:5], 0.5)
@@ -75,7 +75,8 @@ def test_parts_of_matrices_and_products_of_integers(tmp_path: Path) -> None:
     program, loops = on_shim(f, shim)
     for found, expected in zip(program(values), f.unoptimized(*values), strict=True):
         assert_close(found, expected)
-    assert all(x.runs for x in loops) and all(v.grid for v in kernels(loops) if v.function is not None)
+    assert all(x.runs for x in loops)
+    assert all(v.grid for v in kernels(loops) if v.function is not None)
 
 
 @pytest.mark.parametrize("seed", RANDOM)
