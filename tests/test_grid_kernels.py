@@ -79,6 +79,16 @@ def test_parts_of_matrices_and_products_of_integers(tmp_path: Path) -> None:
     assert all(v.grid for v in kernels(loops) if v.function is not None)
 
 
+def test_a_loop_that_computes_nothing(tmp_path: Path) -> None:
+    x, k, n = T.dmatrix("x"), T.lscalar("k"), T.lscalar("n")
+    ys, _ = scanopt.scan(lambda: (x, scanopt.until(k > 0)), n_steps=n)
+    f = scanopt.function([x, k, n], ys, backend="numpy")
+    values = [rng().normal(size=(3, 4)), np.array(0), np.array(5)]
+    program, loops = on_shim(f, Shim(tmp_path, threads=32, together=True))
+    assert_close(program(values)[0], f.unoptimized(*values))
+    assert any(x.runs for x in loops)
+
+
 @pytest.mark.parametrize("seed", RANDOM)
 def test_random_programs(seed: int, tmp_path: Path) -> None:
     ran_random(seed, Shim(tmp_path, threads=32, together=True))

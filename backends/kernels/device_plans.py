@@ -176,7 +176,7 @@ class DevicePlan:
 
     def _share_grid(self) -> None:
         """All blocks share the elements of a step, and the columns of its products."""
-        widest = max(prod(shape) for name, shape in self.shapes.items() if name not in self.body.outer)
+        widest = max((prod(s) for name, s in self.shapes.items() if name not in self.body.outer), default=1)
         tiled, free = self.variant.tiled, self.limits.shared - PARTS - FOLDING
         most = max((most_tiles(f, self.sizes) for f in tiled), default=1)
         self.threads = GRID_THREADS
