@@ -202,6 +202,19 @@ def ran(name: str, shim: Shim) -> list[DeviceVariant]:
     return kernels(loops)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint16"])
+def test_divisors_of_integers(dtype: str, shim: Shim) -> None:
+    """As NumPy has them of negative numbers, 0, and the least one."""
+    X, h = T.TensorType(dtype, (None, None))("X"), T.TensorType(dtype, (None,))("h")
+    ys, _ = scanopt.scan(lambda x, h: T.gcd(T.lcm(h, x) - x, x) - h, X, h)
+    f = scanopt.function([X, h], ys, backend="numpy")
+    values = [rng().integers(-9 if dtype[0] == "i" else 0, 9, size).astype(dtype) for size in ((9, 40), (40,))]
+    values[1][:2] = np.iinfo(dtype).min, np.iinfo(dtype).max
+    program, loops = on_shim(f, shim)
+    np.testing.assert_array_equal(program(values)[0], f.unoptimized(*values))
+    assert all(x.runs for x in loops)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_kernel_gives_what_the_interpreter_gives(name: str, shim: Shim) -> None:
     """Whichever thread comes first, and all threads of a block at the same barriers: the shim sees to that."""

@@ -130,6 +130,10 @@ _DIVIDED = """\
         T w = d != 0 ? floor{f}(d) : copysign{f}((T)0, a / b);
         if (d != 0 && d - w > (T)0.5) w += 1;
         return {which};"""
+_DIVISOR = """\
+        uint64 x = a < 0 ? 0 - (uint64)a : (uint64)a, y = b < 0 ? 0 - (uint64)b : (uint64)b, m = x, n = y;
+        while (n) {{ const uint64 left = m % n; m = n; n = left; }}
+        return (result)({which});"""
 
 
 def functor(name: str, ufunc: str, dtypes: Sequence[str]) -> str:
@@ -159,6 +163,8 @@ def _statements(ufunc: str, of: str, count: int) -> str:
     if kind == "f" and ufunc in ("floor_divide", "remainder"):
         which = ("a / b", "w") if ufunc == "floor_divide" else (f"fmod{f}(a, b)", "m")
         return " ".join(_DIVIDED.format(f=f, zero=which[0], which=which[1]).split())
+    if kind in "iu" and ufunc in ("gcd", "lcm"):
+        return " ".join(_DIVISOR.format(which="m" if ufunc == "gcd" else "m ? x / m * y : 0").split())
     if ufunc in INFIX[kind] or ufunc in FUNCTIONS[kind]:
         own = FUNCTIONS[kind].get(ufunc) if ufunc not in INFIX[kind] else None
         return f"return (result)({own or operation(ufunc, of, list('abc'[:count]))});"
