@@ -34,3 +34,11 @@ def priced_as_array_steps() -> Iterator[None]:
     scanopt.config.cost = "numpy"
     yield
     scanopt.config.cost = before
+
+
+@pytest.fixture(scope="module")
+def brief_search() -> Iterator[None]:
+    """The exact search ends early: for tests of values, which are the same whatever program is chosen."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("scanopt.extraction.extract._LEAST_SECONDS", 0.3)
+        yield

@@ -10,6 +10,8 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.gradient import DisconnectedInputError, grad, hessian, jacobian
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 RNG = np.random.default_rng(3)
 X, H, W = T.dmatrix("X"), T.dmatrix("H"), T.dmatrix("W")
 h = T.dvector("h")

@@ -12,6 +12,8 @@ from corpus.smooth import SMOOTH_KINDS, generate, smooth_kinds
 from corpus.spec import Input, Line, Spec
 from corpus.text import source
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 PROGRAMS, CHUNK = 100, 10
 COMPILED = 3
 """One of so many is optimized, too: that takes longer than all the rest."""
