@@ -15,6 +15,8 @@ from jax_programs import PROGRAMS  # noqa: E402
 import scanopt  # noqa: E402
 import scanopt.tensor as T  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("brief_search")
+
 
 def plain(x: Any) -> Any:
     if str(getattr(x, "dtype", "")).startswith("key<"):
