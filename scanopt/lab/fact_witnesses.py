@@ -110,7 +110,7 @@ WITNESSES: dict[str, str] = {
     "tells_no_length 11 dtype(v) = 'float64'": "state_that_never_changes, never 2",
     "tells_no_length 12 dtype(v) = 'complex64'": "state_that_never_changes, never 2",
     "tells_no_length 13 dtype(v) = 'complex128'": "state_that_never_changes, never 2",
-    "no_steps 0 int_value(n) = 0": "value_seen_backwards, never 0",
+    "no_steps 0 int_value(n) = 0": "trace_of_no_steps, never 0",
     "same_steps 0 c != d": "loops_of_equal_length, never 1",
     "rows 1 runs_all(c)": "picks: until",
     "before 0 sliced(c, xs, o, f)": "ragged traces",
