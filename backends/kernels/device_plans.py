@@ -183,7 +183,7 @@ class DevicePlan:
         self.blocks = min(self.limits.multiprocessors, max(-(-widest // GRID_THREADS), most))
         self.tiles = tiles_of(tiled, self.sizes, self.blocks, free)
         stage = max((t.stage for t in self.tiles), default=0)
-        self.holding = Holding.of(free, stage, tuple(t.held or free + 1 for t in self.tiles))
+        self.holding = Holding.of(free, stage, tuple(t.held or -1 for t in self.tiles))
 
     def _share_rows(self) -> None:
         """The threads of a block share its rows: a row has the `per`-th part of them."""

@@ -189,14 +189,13 @@ class GridFactor:
 
 @dataclass(frozen=True)
 class Tile:
-    """A tile of a product.  next: elements from one row of the held columns to the next one; by_warps: whether tensor
-    cores multiply.  held, stage: bytes of the columns that a block holds, and of the rows that it brings there.
+    """A tile of a product.  next: elements from one row of the held columns to the next one, more than there are
+    columns where tensor cores multiply.  held, stage: bytes of these columns, and of the rows that a block brings.
     """
 
     high: int = 0
     wide: int = 0
     next: int = 0
-    by_warps: bool = False
     held: int = 0
     stage: int = 0
 
@@ -259,4 +258,4 @@ def _tile(m: int, k: int, n: int, rows: int, columns: int, unit: _Unit, item: in
     mine = -(-(-(-m // rows) * -(-n // columns)) // blocks)
     clocks = rows * deep * (columns / unit.done + item / 32) + rows * columns * slices * item / 64
     held, stage = mine * deep * across * item, rows * (min(deep, CHUNK) + 4) * item
-    return mine * clocks, Tile(rows, columns, across, unit.threads > 1, *(-(-x // 16) * 16 for x in (held, stage)))
+    return mine * clocks, Tile(rows, columns, across, *(-(-x // 16) * 16 for x in (held, stage)))

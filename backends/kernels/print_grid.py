@@ -133,9 +133,8 @@ def _is_known(x: Expr, recipe: Recipe) -> bool:
 def grid_text(recipe: Recipe, exact: bool) -> tuple[str, tuple[GridFactor, ...], int]:
     """The text of a kernel that all blocks run together, what it may hold, and bytes for numbers that all read.
 
-    It is given, after its own numbers: where each factor is held, the rows and columns of its tiles and how
-    far its rows lie apart; where rows are
-    staged, and the size of its scratch memory.
+    It is given, after its own numbers: where each factor is held, the rows and columns of its tiles, how far its rows
+    lie apart, where rows are staged, and the size of its scratch memory.
     exact: tensor cores are not used.  status: three numbers; the last one counts blocks at barriers.
     """
     w = _Grid(recipe, exact)

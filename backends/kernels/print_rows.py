@@ -134,9 +134,8 @@ class _Rows(Block):
         self.holding: list[str] = []
         self.staged: list[Staged] = []
         self.lengths = {*recipe.lengths.numbers}
-        found = rows_read(recipe.kernel, recipe.given, parts=True)
-        self.loop = found[0] if found else None
-        self.reads = {x.name: stride for x, stride in found[1]} if found else {}
+        loop, reads = rows_read(recipe.kernel, recipe.given, parts=True) or (None, [])
+        self.loop, self.reads = loop, {x.name: stride for x, stride in reads}
 
     def body_of(self, kernel: Kernel) -> Iterator[str]:
         """The statements; what is held comes first."""

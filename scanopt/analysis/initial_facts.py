@@ -26,7 +26,7 @@ from scanopt.array.batching import elementwise
 from scanopt.array.op import Op, Operand
 from scanopt.array.operators.control import IFELSE
 from scanopt.array.operators.idle import when_runs
-from scanopt.calculus.encoded import Encoded, clocks_of
+from scanopt.calculus.encoded import Encoded, clocks_of, needed
 from scanopt.calculus.forms import ROOT, Operator, const_key
 
 __all__ = ["Given", "GivenFacts", "constant_facts", "operators_of", "related_operators", "with_elements"]
@@ -350,19 +350,7 @@ def _forward(g: Encoded) -> Iterator[Given]:
 
 def _always(g: Encoded) -> Iterator[Given]:
     """Terms that are computed whatever the conditions of the program are."""
-    seen: set[int] = set()
-    todo = [*g.roots, *g.checks]
-    while todo:
-        i = todo.pop()
-        if i in seen:
-            continue
-        seen.add(i)
+    for i in needed(g, [*g.roots, *g.checks], lazily=True):
         (f,) = g.classes[i]
         if not (isinstance(f.operator, Op) and f.operator.spec.effect):  # what is known to run may run earlier
             yield "always", (i,)
-        lazy = f.operator is not None and f.operator.name == "ifelse"
-        todo.extend(f.args[:1] if lazy else f.args)
-        if f.kind == "delay":
-            todo.extend(g.states[f.state].updates)
-        if f.clock != ROOT:
-            todo.extend((g.clocks[f.clock].steps, *g.clocks[f.clock].until))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from scanopt.analysis.lengths import KnownLengths, changing
-from scanopt.calculus.encoded import Encoded, clocks_of
+from scanopt.calculus.encoded import Encoded, clocks_of, needed
 from scanopt.calculus.forms import ROOT
 
 __all__ = ["static_shapes"]
@@ -41,19 +41,4 @@ def _read(g: Encoded, c: int) -> Iterator[int]:
 
 def _may_raise(g: Encoded, known: KnownLengths, terms: Iterable[int]) -> bool:
     """Whether an operator may raise that these terms, or the loops that they are computed by, need."""
-    seen: set[int] = set()
-    todo = [*terms]
-    while todo:
-        i = todo.pop()
-        if i in seen:
-            continue
-        seen.add(i)
-        (f,) = g.classes[i]
-        if f.kind == "apply" and i not in known.harmless:
-            return True
-        todo += f.args
-        if f.kind == "delay":
-            todo += g.states[f.state].updates
-        if f.clock != ROOT:
-            todo += (g.clocks[f.clock].steps, *g.clocks[f.clock].until)
-    return False
+    return any(g.classes[i][0].kind == "apply" and i not in known.harmless for i in needed(g, terms))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from scanopt.array.types import TensorType
 from scanopt.calculus.forms import KEPT, ROOT, Form, TermGraph
 from scanopt.modes import Mode
 
-__all__ = ["Encoded", "clocks_of"]
+__all__ = ["Encoded", "clocks_of", "needed"]
 
 
 @dataclass
@@ -40,3 +41,25 @@ def clocks_of(g: Encoded) -> dict[int, int]:
     for i, f in g.forms():
         out[i] = clock(f)
     return out
+
+
+def needed(g: Encoded, terms: Iterable[int], lazily: bool = False) -> Iterator[int]:
+    """All that these terms, or the loops that they are computed by, need; themselves, too.
+
+    lazily: of a choice only its condition.
+    """
+    seen: set[int] = set()
+    todo = [*terms]
+    while todo:
+        i = todo.pop()
+        if i in seen:
+            continue
+        seen.add(i)
+        yield i
+        (f,) = g.classes[i]
+        lazy = lazily and f.operator is not None and f.operator.name == "ifelse"
+        todo += f.args[:1] if lazy else f.args
+        if f.kind == "delay":
+            todo += g.states[f.state].updates
+        if f.clock != ROOT:
+            todo += (g.clocks[f.clock].steps, *g.clocks[f.clock].until)
