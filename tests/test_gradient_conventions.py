@@ -39,6 +39,9 @@ def slopes(f: Callable[..., Any], *values: Any) -> list[Any]:
         (T.maximum, [[1.0, 2.0, 3.0], [2.0, 2.0, 2.0]], [[0, 0.5, 1], [1, 0.5, 0]]),
         (T.minimum, [[1.0, 2.0], [2.0, 2.0]], [[1, 0.5], [0, 0.5]]),
         (T.fmax, [[NAN, 1.0], [2.0, NAN]], [[0, 1], [1, 0]]),
+        (T.fmin, [[NAN, 1.0, NAN], [2.0, NAN, NAN]], [[0, 1, 0], [1, 0, 0]]),
+        (T.maximum, [[NAN, 1.0, -INF, 0.0], [2.0, NAN, -INF, -0.0]], [[0, 0, 0.5, 0.5], [0, 0, 0.5, 0.5]]),
+        (T.minimum, [[NAN, 1.0, INF, 0.0], [2.0, NAN, INF, -0.0]], [[0, 0, 0.5, 0.5], [0, 0, 0.5, 0.5]]),
         (lambda x: T.max(x, 0), [[1.0, 4.0, 4.0, 4.0, 4.0]], [[0, 0.25, 0.25, 0.25, 0.25]]),
         (lambda x: T.min(x), [[[1.0, 4.0], [1.0, 5.0]]], [[[0.5, 0], [0.5, 0]]]),
         (T.hypot, [[0.0, 3.0], [0.0, 4.0]], [[0, 0.6], [0, 0.8]]),
@@ -70,6 +73,14 @@ def slopes(f: Callable[..., Any], *values: Any) -> list[Any]:
 def test_corners(f: Any, values: list[Any], expected: list[Any]) -> None:
     for found, wanted in zip(slopes(f, *values), expected, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum", "fmax", "fmin"])
+def test_an_extremum_is_not_needed_for_its_own_gradient(name: str) -> None:
+    """Where a kernel rounds the extremum of computed arguments otherwise than these, a gradient would be lost."""
+    x, y = T.dvector("x"), T.dvector("y")
+    (part,) = grad(getattr(T, name)(T.tanh(x), y).sum(), [x])
+    assert name not in scanopt.pp(part)
 
 
 @pytest.mark.parametrize(

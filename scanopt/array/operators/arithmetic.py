@@ -50,10 +50,20 @@ def _power_by_exponent(x: Variable, y: Variable, out: Variable, **_: Any) -> Var
     return elementwise("log", FUNCTIONS["where"](FUNCTIONS["eq"](base, 0), 1, base)) * out
 
 
-def _share(mine: Variable, other: Variable, out: Variable) -> Any:
-    """1 for the extremum, 1/2 for each of two that are equal."""
-    chosen = FUNCTIONS["cast"](FUNCTIONS["eq"](mine, out), out.dtype)
-    return FUNCTIONS["where"](FUNCTIONS["eq"](mine, other), 0.5, chosen)
+def _chosen(more: str, numbers_only: bool = False) -> tuple[Any, Any]:
+    """Parts of the gradient of an extremum: 1 for the argument that it is, 1/2 for each of two that are equal.
+
+    Arguments are compared with each other and not with the result, which a kernel may have rounded otherwise.  more:
+    the comparison of an argument that is chosen with the other.  numbers_only: what is no number is never chosen.
+    """
+
+    def part(mine: Variable, other: Variable, out: Variable) -> Any:
+        chosen = FUNCTIONS[more](mine, other)
+        if numbers_only:
+            chosen = chosen | (FUNCTIONS["isnan"](other) & ~FUNCTIONS["isnan"](mine))
+        return FUNCTIONS["where"](FUNCTIONS["eq"](mine, other), 0.5, FUNCTIONS["cast"](chosen, out.dtype))
+
+    return part, lambda x, y, out: part(y, x, out)
 
 
 def _absolute(x: Variable, out: Variable) -> Variable:
@@ -118,16 +128,11 @@ unary("floor", partial=0, idempotent=True)
 unary("ceil", partial=0, idempotent=True)
 unary("trunc", partial=0, idempotent=True)
 # extrema: of 0.0 and -0.0 NumPy returns one by its place, so floats do not commute bit for bit
-_extremum: dict[str, Any] = {
-    "partial": (lambda x, y, out: _share(x, y, out), lambda x, y, out: _share(y, x, out)),
-    "idempotent": True,
-    "but": "fc",
-    **ASSOCIATIVE,
-}
-binary("maximum", "largest", identity=_LOW, left_identity=_LOW, **_extremum)
-binary("minimum", "smallest", identity=_HIGH, left_identity=_HIGH, **_extremum)
-binary("fmax", **_extremum)
-binary("fmin", **_extremum)
+_extremum: dict[str, Any] = {"idempotent": True, "but": "fc", **ASSOCIATIVE}
+binary("maximum", "largest", identity=_LOW, left_identity=_LOW, partial=_chosen("gt"), **_extremum)
+binary("minimum", "smallest", identity=_HIGH, left_identity=_HIGH, partial=_chosen("lt"), **_extremum)
+binary("fmax", partial=_chosen("gt", numbers_only=True), **_extremum)
+binary("fmin", partial=_chosen("lt", numbers_only=True), **_extremum)
 # floating point
 unary("isfinite", gradient=no_gradient)
 unary("isinf", gradient=no_gradient)
