@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from scanopt.forks import lock
 
-__all__ = ["PLANS", "Key", "PlanCache", "Shapes"]
+__all__ = ["PLANS", "Key", "NoFitError", "PlanCache", "Shapes"]
 
 Shapes = tuple[tuple[int, ...], ...]
 Key = tuple[Shapes, tuple[int, ...]]
@@ -18,10 +19,15 @@ PLANS = 64
 Found = TypeVar("Found")
 
 
+class NoFitError(Exception):
+    """Shapes of arguments that do not fit."""
+
+
 class PlanCache(Generic[Found]):
     """By key what runs for such arguments, None where array steps have to.
 
-    make: finds it; where it raises ValueError, TypeError or LookupError, array steps tell what does not fit.
+    make: finds it; where it raises NoFitError, array steps tell what does not fit.  Anything else that it raises is a
+    mistake of ours: array steps run, and a warning tells of it.
     """
 
     def __init__(self, make: Callable[[Shapes, tuple[int, ...]], Found | None]) -> None:
@@ -36,12 +42,18 @@ class PlanCache(Generic[Found]):
         with self._lock:
             if len(self._plans) >= PLANS:
                 self._plans.clear()
-            try:
-                plan = self._make(*key)
-            except (ValueError, TypeError, LookupError):
-                plan = None
-            self._plans[key] = plan
+            plan = self._plans[key] = self._made(key)
         return plan
+
+    def _made(self, key: Key) -> Found | None:
+        try:
+            return self._make(*key)
+        except NoFitError:
+            return None
+        except Exception as error:
+            told = f"a kernel could not be planned, array steps run in its place: {type(error).__name__}: {error}"
+            warnings.warn(f"{told}.  Please report this.", RuntimeWarning, stacklevel=2)
+            return None
 
     def found(self) -> list[Found]:
         """The plans found so far."""

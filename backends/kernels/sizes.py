@@ -31,6 +31,7 @@ from scanopt.backends.kernels.nodes import (
     Solve,
     View,
 )  # fmt: skip
+from scanopt.backends.kernels.plan_cache import NoFitError
 from scanopt.backends.kernels.ties import Axis, classes_of
 from scanopt.backends.kernels.windows import windows_of
 from scanopt.program.ir import Loop
@@ -67,15 +68,16 @@ class Lengths:
         return {x: shapes[name][i] for x, (name, i) in (*self.numbers.items(), *self.growing.items())}
 
     def hold(self, shapes: Mapping[str, Shape]) -> bool:
-        """Whether axes that are one length here are equally long in these shapes."""
-        return all(len({shapes[name][i] for name, i in c}) == 1 for c in self.classes)
+        """Whether axes that are one length here are equally long in these shapes, which have no names of idle sides."""
+        known = all(name in shapes for c in self.classes for name, _ in c)
+        return known and all(len({shapes[name][i] for name, i in c}) == 1 for c in self.classes)
 
 
 def shapes_of(body: Body, outer: Mapping[str, Shape], counts: Mapping[str, int]) -> dict[str, Shape] | None:
     """The shapes of all names, those of outer ones given; None where values decide them or a length is 0.
 
     counts: values of the outer numbers that lengths depend on.  Names of sides that do not run are left out.
-    Raises the errors of shape rules.
+    Raises NoFitError.
     """
     found = sized(body, outer, counts)
     return None if found is None or found.growing else found.shapes
@@ -94,7 +96,10 @@ class KnownShapes:
 
 
 def sized(body: Body, outer: Mapping[str, Shape], counts: Mapping[str, int]) -> KnownShapes | None:
-    """The shapes of all names; None where they are not known, a length is 0, or one that is computed may not fit."""
+    """The shapes of all names; None where they are not known, a length is 0, or one that is computed may not fit.
+
+    Raises NoFitError where the shapes of outer names do not fit.
+    """
     known, told, starts = _known(body, outer, counts)
     found: dict[str, Shape] = {}
     for name in [x for x in known if x not in body.root.outs]:
@@ -170,14 +175,20 @@ def _either(a: tuple[int | None, ...], b: tuple[int | None, ...]) -> tuple[int |
 def _told(
     body: Body, outer: Mapping[str, Shape], counts: Mapping[str, int], told: Mapping[str, tuple[int | None, ...]]
 ) -> dict[str, Operand]:
-    """What is known of all names.  told: names whose shapes are known beforehand, None for other lengths."""
+    """What is known of all names.  told: names whose shapes are known beforehand, None for other lengths.
+
+    Raises NoFitError where these shapes do not fit.
+    """
     known = {name: Operand(body.types[name].dtype, shape) for name, shape in outer.items()}
     for name, value in counts.items():
         known[name] = Operand(known[name].dtype, (), np.asarray(value, known[name].dtype))
-    if body.whole:
-        _program_shapes(body, known, told)
-    else:
-        loop_shapes(body.loop, known, None, told)
+    try:
+        if body.whole:
+            _program_shapes(body, known, told)
+        else:
+            loop_shapes(body.loop, known, None, told)
+    except (TypeError, ValueError, IndexError) as error:  # what shape rules raise
+        raise NoFitError(str(error)) from error
     for node in walk(body.root.nodes):
         _complete(node, known, told)
     return known

@@ -1,0 +1,39 @@
+"""Plans of kernels by shapes: what does not fit is left to array steps, and a mistake in planning is told."""
+
+from typing import Any
+
+import pytest
+
+from scanopt.backends.kernels.plan_cache import PLANS, NoFitError, PlanCache
+
+
+def test_what_does_not_fit_is_asked_for_once() -> None:
+    asked: list[Any] = []
+
+    def make(*key: Any) -> str:
+        asked.append(key)
+        if len(asked) == 1:
+            raise NoFitError
+        return "a plan"
+
+    plans = PlanCache(make)
+    found = [plans(key) for key in [(((2,),), ()), (((2,),), ()), (((3,),), ())]]
+    assert (found, plans.found(), len(asked)) == ([None, None, "a plan"], ["a plan"], 2)
+
+
+def test_a_mistake_is_told_once() -> None:
+    def make(*key: Any) -> str:
+        raise KeyError("v8")
+
+    plans = PlanCache(make)
+    key = (((2,),), ())
+    with pytest.warns(RuntimeWarning, match="array steps run in its place: KeyError: 'v8'"):
+        assert plans(key) is None
+    assert plans(key) is None
+
+
+def test_few_are_kept() -> None:
+    plans = PlanCache(lambda shapes, counts: shapes)
+    for n in range(PLANS + 1):
+        plans((((n,),), ()))
+    assert len(plans) == 1
