@@ -161,6 +161,12 @@ def gibbs_chains() -> Program:
     return [x0, seed, n], [x, y[-1], k[-1]], [rng().normal(size=37), 5, 9]
 
 
+def special_functions() -> Program:
+    x, n = T.fvector("x"), T.lscalar("n")
+    ys, _ = scanopt.scan(lambda s: T.erf(s) * T.j0(s) + T.erfc(T.j1(s)) - T.gammaln(s) * T.gamma(s), None, x, n_steps=n)
+    return [x, n], [ys], [(rng().normal(size=40) + 3).astype("f4"), 3]
+
+
 NUMBERS, BLOCK = True, False
 PROGRAMS: dict[str, tuple[Callable[[], Program], bool]] = {
     "logistic map": (logistic_map, NUMBERS), "matrix of lanes": (matrix_of_lanes, NUMBERS),
@@ -169,7 +175,7 @@ PROGRAMS: dict[str, tuple[Callable[[], Program], bool]] = {
     "gradient of an rnn": (rnn(False, True), BLOCK), "gradient of an rnn of a batch": (rnn(True, True), BLOCK),
     "lstm": (lstm(False), BLOCK), "gradient of an lstm": (lstm(True), BLOCK), "gru": (gru, BLOCK),
     "reductions": (reductions, BLOCK), "rows by index": (rows_by_index, BLOCK),
-    "gibbs chains": (gibbs_chains, BLOCK),
+    "gibbs chains": (gibbs_chains, BLOCK), "special functions": (special_functions, NUMBERS),
 }  # fmt: skip
 
 
@@ -213,6 +219,18 @@ def test_divisors_of_integers(dtype: str, shim: Shim) -> None:
     program, loops = on_shim(f, shim)
     np.testing.assert_array_equal(program(values)[0], f.unoptimized(*values))
     assert all(x.runs for x in loops)
+
+
+def test_what_has_no_form_on_a_device_is_left_to_array_steps(shim: Shim) -> None:
+    x = T.dmatrix("x")
+    for step, reason in (
+        (lambda s: T.take_along_axis(s, T.argsort(s, axis=1), axis=1) * 0.5, "rows are sorted by one thread"),
+        (lambda s: T.erfinv(s * 0.5), "erfinv of float64 has no form on a device"),
+    ):
+        f = scanopt.function([x], scanopt.scan(step, outputs_info=x, n_steps=3)[0], backend="numpy")
+        program, loops = on_shim(f, shim)
+        assert_close(program([values := rng().random((4, 5))])[0], f.unoptimized(values))
+        assert {v for loop in loops for v in loop.variants.values() if isinstance(v, str)} == {reason}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

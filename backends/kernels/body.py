@@ -63,18 +63,9 @@ def body_of(loop: Loop, types: Mapping[str, TensorType], exact: bool, whole: boo
     body = Body(root, made, exact, counts, whole, _cut(root) if whole else None)
     if body.size > MOST:
         raise NoForm(f"{body.size} operators would take too long to compile")
-    if whole and any(isinstance(n, Sort) for n in _outside_loops(root.nodes)):
-        raise NoForm("NumPy sorts faster outside of loops")
     if not exact:
         _disorder(body)
     return body
-
-
-def _outside_loops(nodes: Sequence[Node]) -> Iterator[Node]:
-    for n in nodes:
-        yield n
-        if isinstance(n, Fork):
-            yield from _outside_loops((*n.then, *n.otherwise))
 
 
 def _nested(loop: Loop, types: dict[str, TensorType]) -> Nested:
@@ -201,7 +192,7 @@ def _views(body: Body, starts: Callable[[View], bool], kept: bool) -> set[str]:
     """The views that a test finds, and all that may lie in memory as they do.  kept: results of elements too."""
     found = {n.out for n in walk(body.root.nodes) if kept and isinstance(n, Take) and n.axis}  # rows by place lie first
     before = -1
-    through = (View, Reshape, SumTo, *((Map, Call) if kept else ()))
+    through = (View, Reshape, SumTo, *((Map, Call, Sort) if kept else ()))
     while before < len(found):  # a state may be read before it is written
         before = len(found)
         found |= {out for out, args in _passed_on(body.root) if found.intersection(args)}

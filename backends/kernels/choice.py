@@ -13,7 +13,7 @@ from scanopt.backends.kernels.bodies import Body
 from scanopt.backends.kernels.body import body_of
 from scanopt.backends.kernels.compilers import compiler
 from scanopt.backends.kernels.loop_report import LoopReport
-from scanopt.backends.kernels.nodes import Node, NoForm, NoOrder, Sort
+from scanopt.backends.kernels.nodes import NoForm, NoOrder
 from scanopt.backends.kernels.part_plans import Threads
 from scanopt.backends.kernels.runtime import LoopKernel
 from scanopt.backends.kernels.segments import OVERHEAD, Segment, Segmenter, SegmentKernel
@@ -93,7 +93,7 @@ class Choice:
         """The segments of some steps outside loops."""
         if isinstance(self.whole, ProgramKernel) or isinstance(compiler(), str) or not self.may_be_one:
             return []
-        return list(Segmenter(types, last_use, self.exact, _is_quicker_in_c).segments(steps))
+        return list(Segmenter(types, last_use, self.exact).segments(steps))
 
     def segment_kernel(self, body: Body) -> str:
         """The name in the source of the kernel of a part of a segment."""
@@ -115,8 +115,3 @@ class Choice:
         made = LoopKernel(f"kernel_{len(self.made)}", body, self.always, self.threads)
         self.made[made.name] = made
         return made
-
-
-def _is_quicker_in_c(node: Node) -> bool:
-    """Whether an operator may stand in the kernel of a segment."""
-    return not isinstance(node, Sort)

@@ -1,4 +1,4 @@
-"""The functions of NumPy's inner loops as CUDA text, one element at a time."""
+"""The functions of inner loops as CUDA text, one element at a time."""
 
 from __future__ import annotations
 
@@ -104,14 +104,15 @@ INLINE void arrows_float64(float64 *x, float64 *y, const uint64 *s, int64 n, int
 _SAME = {
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "cbrt",
     "fmod", "hypot", "sqrt", "floor", "ceil", "trunc", "rint", "copysign", "nextafter", "fmax", "fmin",
+    "erf", "erfc", "j0", "j1",
 }  # fmt: skip
 _MATH = {
     **{name: f"{name}{{f}}" for name in sorted(_SAME)}, "arcsin": "asin{f}", "arccos": "acos{f}", "arctan": "atan{f}",
     "arcsinh": "asinh{f}", "arccosh": "acosh{f}", "arctanh": "atanh{f}", "arctan2": "atan2{f}", "power": "pow{f}",
     "float_power": "pow{f}", "fabs": "fabs{f}",
-    "absolute": "fabs{f}",
+    "absolute": "fabs{f}", "gammaln": "lgamma{f}", "gamma": "tgamma{f}",
 }  # fmt: skip
-"""Functions of CUDA by those of NumPy; {f}: the letter of single precision."""
+"""Functions of CUDA by those of NumPy and SciPy; {f}: the letter of single precision."""
 _TEXT = {
     "logaddexp": "a == b ? a + (T)0.693147180559945309417232121458176568 : a > b ? a + log1p{f}(exp{f}(b - a)) "
     ": a < b ? b + log1p{f}(exp{f}(a - b)) : a - b",

@@ -139,7 +139,7 @@ static int64 called(const Plan *p, Array *cells, Object **outs)
     int64 status = p->function(G, p->numbers, p->loops);
     if (state) PyEval_RestoreThread(state);
     if (memory != near) give_back(memory, size);
-    return status;
+    return PyErr_Occurred() ? -1 : status; /* SciPy's functions raise where scipy.special.errstate says so */
 }}
 
 /* A new array for a result; rows: how many it has in place of all, if not negative. */

@@ -28,6 +28,7 @@ from scanopt.backends.kernels.nodes import (
     Running,
     SetItem,
     Single,
+    Sort,
     SumTo,
     Take,
     View,
@@ -156,7 +157,7 @@ class AxisClasses:
             return not (x == len(self.name(node.args[0])) - 1 or at[node.args[1]] == 0)
         if isinstance(node, Reduce):
             return x not in node.axes
-        if isinstance(node, Running | Join):
+        if isinstance(node, Running | Join | Sort):
             return node.axis not in (at[node.out], *(at[a] for a in node.args))
         if isinstance(node, Take):
             return x is None or not node.axis <= x < node.axis + len(node.args) - 1

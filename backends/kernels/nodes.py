@@ -296,8 +296,14 @@ class Search(_One):
 
 
 @dataclass(frozen=True)
-class Sort(_Made):
-    """The elements along the last axis, the least first."""
+class Sort(_One):
+    """The elements along an axis, the least first, or their places.  op: which, and how, as "argsort stable"."""
+
+    out: str
+    args: tuple[str, ...]
+    op: str
+    axis: int
+    dtype: str
 
 
 @dataclass(frozen=True)

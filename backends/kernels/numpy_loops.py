@@ -1,4 +1,4 @@
-"""NumPy's own inner loops: the functions that its ufuncs call for a row of elements, as addresses.
+"""NumPy's own inner loops, and SciPy's: the functions that ufuncs call for a row of elements, as addresses.
 
 `PyUFuncObject` is part of NumPy's public C interface: after the object's head four ints, then the functions, their
 data, and the types that they are for.  What is read there is compared with what NumPy says in Python first.
@@ -13,6 +13,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+
+from scanopt.array.numerics.scipy_special import special_function
+from scanopt.array.operators.special import SPECIAL
+from scanopt.backends.kernels.dtype_functions import dtype_function
 
 __all__ = ["available", "inner_loop", "loop_dtypes"]
 
@@ -32,7 +36,12 @@ class _Ufunc(ctypes.Structure):
 
 
 def ufunc(name: str) -> Any:
-    """The ufunc of this name; those of np.clip and np.linalg by their own names."""
+    """The ufunc of this name; those of np.clip and np.linalg by their own names.  None where there is none."""
+    if name in SPECIAL:
+        try:
+            return special_function("numpy", name)
+        except ImportError:  # programs that were saved run without SciPy
+            return None
     linalg = dict.fromkeys(("solve", "solve1", "inv"), "numpy.linalg._umath_linalg")
     place = {"clip": "numpy._core.umath", **linalg}.get(name, "numpy")
     return getattr(importlib.import_module(place), name, None)
@@ -77,14 +86,16 @@ def inner_loop(name: str, dtypes: tuple[str, ...]) -> tuple[int, int] | None:
     >>> inner_loop("tanh", ("float64", "bool")) is None
     True
     """
+    if found := dtype_function(name, dtypes[0]):
+        return found, 0
     f = ufunc(name)
     if not available() or not isinstance(f, np.ufunc) or not _fits(f) or any(d not in DTYPES for d in dtypes):
         return None
     s, wanted = _read(f), bytes(np.dtype(d).num for d in dtypes)
-    found = next((i for i in range(s.ntypes) if _types(s, i) == wanted), None)
-    if found is None or not s.functions[found]:
+    place = next((i for i in range(s.ntypes) if _types(s, i) == wanted), None)
+    if place is None or not s.functions[place]:
         return None
-    return s.functions[found], s.data[found] or 0
+    return s.functions[place], s.data[place] or 0
 
 
 @cache

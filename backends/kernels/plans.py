@@ -244,7 +244,10 @@ class Plan:
             else:
                 numbers.append(len(outs[i]) if kind == "rows" else n - len(outs[i]))
         packed = array("q", numbers)
-        taken: int = function(objects.buffer_info()[0], packed.buffer_info()[0], self.variant.loops)
+        try:
+            taken: int = function(objects.buffer_info()[0], packed.buffer_info()[0], self.variant.loops)
+        except SystemError:  # a function of SciPy's raised an error, where scipy.special.errstate says so
+            return -1
         return taken
 
 

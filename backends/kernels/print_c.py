@@ -9,7 +9,7 @@ import numpy as np
 
 from scanopt.backends.kernels.c_operations import TYPES, cast_helper, operation, operation_helper
 from scanopt.backends.kernels.c_reductions import reduction
-from scanopt.backends.kernels.c_sorts import SORTS
+from scanopt.backends.kernels.dtype_functions import called
 from scanopt.backends.kernels.ir import (
     ZERO,
     Break,
@@ -153,7 +153,7 @@ class Printer:
             case Inner():
                 yield from self._inner(x, space)
             case Helper(name=name, arrays=arrays, numbers=numbers):
-                self.helpers.add(HELPERS.get(name) or SORTS[name])
+                self.helpers.add(HELPERS[name])
                 args = ", ".join([*arrays, *(bare(self.expression(n)) for n in numbers)])
                 yield f"{space}{name}({args});"
             case Fail(status=status):
@@ -197,6 +197,10 @@ class Printer:
             yield from self.statement(stmt, depth + 1)
 
     def _inner(self, x: Inner, space: str) -> Iterator[str]:
+        name = self.loops[x.slot][0] if x.slot < len(self.loops) else ""
+        if call := called(name, f"F[{2 * x.slot}]", [*x.arrays, *(bare(self.expression(n)) for n in x.dims)]):
+            yield f"{space}if ({call} < 0) return -1;"
+            return
         if found := self._reduction(x):
             name, text = found
             self.helpers.add(text)

@@ -12,7 +12,9 @@ import numpy as np
 
 from scanopt.array.op import Op
 from scanopt.array.operators.idle import guarded
+from scanopt.array.operators.special import SPECIAL
 from scanopt.array.types import TensorType
+from scanopt.backends.kernels.dtype_functions import dtype_function
 from scanopt.backends.kernels.forms import cast_is_known, in_c, needs_whole, through_numpy
 from scanopt.backends.kernels.nodes import (
     WHOLE,
@@ -65,8 +67,8 @@ def _dtypes(step: Compute, types: Types) -> tuple[str, ...]:
 
 
 def _ufunc(step: Compute, types: Types) -> Iterator[Single]:
-    """A ufunc, in C or by NumPy's inner loop; nothing for what is none."""
-    name, dtypes = step.op.spec.ufunc, _dtypes(step, types)
+    """A ufunc, in C or by NumPy's inner loop, or SciPy's; nothing for what is none."""
+    name, dtypes = step.op.name if step.op.name in SPECIAL else step.op.spec.ufunc, _dtypes(step, types)
     if name is None or any(d not in DTYPES for d in dtypes):
         return
     if found := in_c(name, dtypes):
@@ -339,10 +341,10 @@ def _search(step: Compute, types: Types) -> Iterator[Single]:
 
 
 def _sort(step: Compute, types: Types) -> Iterator[Single]:
-    """Along the last axis; the order of equal elements shows in zeros alone, so any kind will do."""
-    ndim = types[step.args[0]].ndim
-    if ndim and isinstance(step.op.options["axis"], int) and step.op.options["axis"] % ndim == ndim - 1:
-        yield Sort(step.out, step.args, step.type.dtype)
+    options, x = step.op.options, types[step.args[0]]
+    op = f"{step.op.name} {options.get('kind') or 'quicksort'}"
+    if x.ndim and dtype_function(op, x.dtype):
+        yield Sort(step.out, step.args, op, options["axis"] % x.ndim, step.type.dtype)
 
 
 def _draw(normal: bool) -> Callable[[Compute, Types], Iterator[Single]]:
@@ -385,8 +387,8 @@ _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "require": _require, "when_runs": _when_runs, "has_rows": _has_rows, "arange": _arange, "eye": _eye,
     "rows_read": _rows_of_part("read"), "rows_left": _rows_of_part("left"),
     "argmax": _extreme("greater"), "argmin": _extreme("less"),
-    "searchsorted": _search, "sort": _sort, "solve": solve_nodes, "inv": solve_nodes, "powers": _powers,
-    "tensordot": tensordot_nodes,
+    "searchsorted": _search, "sort": _sort, "argsort": _sort, "solve": solve_nodes, "inv": solve_nodes,
+    "powers": _powers, "tensordot": tensordot_nodes,
     "random_uniform": _draw(normal=False), "random_normal": _draw(normal=True), "random_valid": _valid,
     "any": _reduced("logical_or"), "all": _reduced("logical_and"),
 }  # fmt: skip

@@ -22,7 +22,6 @@ from scanopt.backends.kernels.part_plans import PartKernels, Threads
 from scanopt.backends.kernels.plan_cache import PlanCache, Shapes
 from scanopt.backends.kernels.plans import Plan, Variant
 from scanopt.backends.kernels.sizes import Pattern, lengths_of, pattern_of, sized
-from scanopt.backends.kernels.sorts import sorts_long_rows
 from scanopt.program.ir import Program
 
 __all__ = ["MOST_SCRATCH", "WORTH", "LoopKernel", "Planner"]
@@ -77,7 +76,7 @@ class Planner:
         body = self.body
         outer = dict(zip(body.outer, shapes, strict=True))
         known = sized(body, outer, dict(zip(body.counts, counts, strict=True)))
-        if known is None or sorts_long_rows(body, known.shapes):
+        if known is None:
             return None
         found = known.shapes
         pattern = pattern_of(body, found, known.growing, short=True)

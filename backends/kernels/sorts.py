@@ -1,42 +1,39 @@
-"""Rows sorted in C, in loops: what sorting gives does not depend on the way, but for zeros of both signs.
-
-Where these are sorted together, array steps run.  NumPy sorts long rows faster, by vectors: so do array steps.
-"""
+"""Rows that are sorted, and their orders, by NumPy's own functions: so equal elements lie as NumPy puts them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from scanopt.backends.kernels.bodies import Body, walk
-from scanopt.backends.kernels.c_operations import TYPES
 from scanopt.backends.kernels.emit import written
-from scanopt.backends.kernels.ir import INDEX, ZERO, Do, Fail, Helper, If, Load, Point, Steps, Stmt
+from scanopt.backends.kernels.ir import ZERO, For, Inner, Load, Point, Steps, Stmt, Store, Var
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import NoForm, Sort
-from scanopt.backends.kernels.values import index, packed
+from scanopt.backends.kernels.values import element_of, index, packed
 
-__all__ = ["sorts_long_rows"]
-
-LONGEST = 512
-"""Elements of a row, at most."""
-
-
-def sorts_long_rows(body: Body, shapes: Mapping[str, tuple[int, ...]]) -> bool:
-    """Whether rows are sorted that NumPy sorts faster.  shapes: of all names."""
-    return any(isinstance(n, Sort) and shapes.get(n.out, (0,))[-1] > LONGEST for n in walk(body.root.nodes))
+__all__: list[str] = []
 
 
 @written.register(Sort)
 def _sort(node: Sort, w: Lowering) -> None:
+    """A row is copied and sorted where it is to be; where its elements do not lie together there, beside it."""
     if w.device:
         raise NoForm("rows are sorted by one thread")
-    dtype, axes = node.dtype, w.axes(node.out)
-    out, room, row, wrong = w.place(node.out), w.scratch(dtype, axes[-1:]), w.pointer(dtype), w.cell(INDEX)
-    w.code += w.copied(w.value(node.args[0]), out, ZERO, axes)
-    names, places = w.places(axes[:-1])
-    failed = If(Do("not_equal", (Load(wrong, ZERO, INDEX), ZERO), "bool", INDEX), (Fail(),))
-    start = Point(row, out, index(ZERO, places, packed(axes)[:-1]), dtype)
-    body: tuple[Stmt, ...] = (start, Helper(f"sort_{TYPES[dtype]}", (row, room, wrong), (axes[-1],)), failed)
-    for n, name in reversed(list(zip(axes[:-1], names, strict=True))):
-        body = (Steps(name, n, body),)
-    w.code += body
+    source, dtype, axes, axis = w.value(node.args[0]), w.dtype(node.args[0]), w.axes(node.out), node.axis
+    out, strides, count = w.place(node.out), packed(axes), axes[axis]
+    names, places = w.places(axes)
+    together = axis == len(axes) - 1
+    found = w.pointer(node.dtype) if together else w.scratch(node.dtype, (count,))
+    is_sort = node.op.startswith("sort")
+    row = found if is_sort else w.scratch(dtype, (count,))
+    each = w.fresh("i")
+    here = [*places[:axis], Var(each), *places[axis + 1 :]]
+    body: list[Stmt] = [Store(row, Var(each), element_of(source, here, axes))]
+    if not is_sort:
+        body.append(Store(found, Var(each), Var(each)))
+    code: list[Stmt] = [Point(found, out, index(ZERO, places[:-1], strides[:-1]), node.dtype)] if together else []
+    code += [For(each, count, tuple(body))]
+    code += [Inner(w.slot(node.op, (dtype,)), (row,) if is_sort else (row, found), (count,), ())]
+    if not together:
+        code.append(For(each, count, (Store(out, index(ZERO, here, strides), Load(found, Var(each), node.dtype)),)))
+    rest = [(n, name) for i, (n, name) in enumerate(zip(axes, names, strict=True)) if i != axis]
+    for n, name in reversed(rest):
+        code = [Steps(name, n, tuple(code))]
+    w.code += code
