@@ -137,3 +137,47 @@ def test_elements_at_pairs_of_places() -> None:
     g = scanopt.function([A], g, fp="exact", backend="c")
     with pytest.raises(IndexError, match="out of bounds"):
         g(np.full((7, 7), 5.0))
+
+
+def test_parts_at_several_arrays_of_places() -> None:
+    """Numbers among them, broadcast together, some of them backwards: of what is set twice the last one stays."""
+    i, j, y, h, k = T.lvector("i"), T.TensorType("int32", (None,))("j"), T.dvector("y"), T.dtensor3("h"), T.lscalar("k")
+
+    def step(k: Any, h: Any, i: Any, j: Any, y: Any) -> Any:
+        for put in (T.set_subtensor, T.inc_subtensor):
+            h = put(h[i, j], y[:, None] * k) * 0.5
+            h = put(h[k, i[::-1]], y[::-1, None])
+            h = put(h[:, i, -1], y - k)
+            h = put(h[i[:, None], 1, j % 2], y)
+            h = put(h[T.stack([i, j]), k], 0.25)
+            h = put(h[i[::-1], j[::-1], k], y[::-1]) - 1.0
+        return h
+
+    found, _ = scanopt.scan(step, T.arange(k), h, [i, j, y])
+    f = scanopt.function([i, j, y, h, k], found, fp="exact", backend="c")
+    for places, steps in ((10, 3), (4, 2), (1, 2), (0, 2), (5, 0)):
+        values = [RNG.integers(-3, 3, places), RNG.integers(-3, 3, places).astype("int32"), RNG.normal(size=places)]
+        exactly(f, [*values, RNG.normal(size=(3, 3, 3)), steps])
+    for wrong in ((3, 0), (-4, 0), (0, 3), (0, -4)):
+        one, other = (np.array([0, 1, w]) for w in wrong)
+        with pytest.raises(IndexError, match="out of bounds"):
+            f(one, other.astype("int32"), np.ones(3), np.ones((3, 3, 3)), 2)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_numbers_where_a_mask_says_so(dtype: str) -> None:
+    h, rows = T.matrix("h", dtype), T.TensorType("bool", (None,))("rows")
+
+    def step(h: Any, rows: Any) -> Any:
+        h = T.inc_subtensor(h[h > 2], h[0, 0]) * 2
+        return T.set_subtensor(T.inc_subtensor(h[rows], 1)[h < -9], 1)
+
+    found, _ = scanopt.scan(step, outputs_info=h, non_sequences=rows, n_steps=4)
+    f = scanopt.function([h, rows], found, fp="exact", backend="c")
+    for shape in ((5, 12), (2, 1), (1, 3)):
+        values = (RNG.normal(size=shape) * 3).astype(dtype)
+        if dtype == "float32":
+            values[0, -1] = np.nan
+        exactly(f, [values, RNG.random(shape[0]) < 0.5])
+    with pytest.raises(IndexError):
+        f(np.ones((3, 2), dtype), np.ones(1, "bool"))

@@ -77,6 +77,8 @@ SHAPES = {
     "part that is set": T.set_subtensor(x[:n], y) * 2.0,
     "part that is added to": T.inc_subtensor(x[n:m], y[:n]) * 2.0,
     "set at places": T.set_subtensor(x[T.arange(n)], y) * 2.0,
+    "set at pairs of places": T.set_subtensor(z[T.arange(n) % 2, T.arange(m) % 2], y) * 2.0,
+    "set where a mask says so": T.set_subtensor(x[T.arange(n) > 1], y[0]) * 2.0,
     "gradient of reshape": grad(T.sum(T.exp(T.reshape(x, (n, m)))), x),
     "gradient of broadcast_to": grad(T.sum(T.exp(T.broadcast_to(x, (m, n)))), x),
 }

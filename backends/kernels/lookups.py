@@ -166,20 +166,21 @@ def write_scatter(node: Scatter, w: Lowering) -> None:
     """Write parts at an array of indices, one after the other, since an index may occur twice."""
     if w.device:
         raise NoForm("parts at indices are set one after the other")
-    x, (y, at), axis, axes = w.value(node.args[0]), map(w.value, node.args[1:]), node.axis, w.axes(node.out)
+    x, y, axis, axes = w.value(node.args[0]), w.value(node.args[1]), node.axis, w.axes(node.out)
     if node.out in w.in_place:
         w.env[node.out] = x
     else:
         w.code += w.copied(x, w.place(node.out), ZERO, axes)
-    whole, along = w.env[node.out], w.axes(node.args[2])
+    whole, along = w.env[node.out], _together([w.axes(p) for p in node.places if isinstance(p, str)])
     assert isinstance(whole, Array)
     last = axis + len(along)
-    parts = (*axes[:axis], *along, *axes[axis + 1 :])
+    parts = (*axes[:axis], *along, *axes[axis + len(node.places) :])
     names, places = w.places(parts)
     code: list[Stmt] = []
     with _noted(w):
-        row = _safe(element_of(at, places[axis:last], along), axes[axis], code, w)
-        there = index(ZERO, [*places[:axis], row, *places[last:]], whole.strides)
+        at = [Lit(p) if isinstance(p, int) else element_of(w.value(p), places[axis:last], along) for p in node.places]
+        rows = [_safe(place, n, code, w) for place, n in zip(at, axes[axis:], strict=False)]
+        there = index(ZERO, [*places[:axis], *rows, *places[last:]], whole.strides)
         element = element_of(y, places, parts)
         element = element if y.dtype == node.dtype else Cast(element, node.dtype)
         if node.added:
@@ -188,6 +189,15 @@ def write_scatter(node: Scatter, w: Lowering) -> None:
         for n, i in reversed(list(zip(along, names[axis:last], strict=True))):
             body = (Steps(i, n, body),) if n != ONE else body
         w.code += nest(parts[:axis], names[:axis], body)
+
+
+def _together(shapes: Sequence[Axes]) -> Axes:
+    """The axes that some broadcast to."""
+    found: list[Expr] = [ONE] * max(map(len, shapes))
+    for axes in shapes:
+        for i, n in enumerate(axes, len(found) - len(axes)):
+            found[i] = n if n != ONE else found[i]
+    return tuple(found)
 
 
 def copy_one_by_one(node: Take, w: Lowering) -> None:

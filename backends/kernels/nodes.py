@@ -219,11 +219,15 @@ class PartSet(Map):
 
 @dataclass(frozen=True)
 class Scatter(_One):
-    """The first argument with parts along an axis, at indices, replaced by those of the second or increased by them."""
+    """The first argument with parts at indices replaced by those of the second or increased by them.
+
+    places: the indices along as many axes from `axis` on: names, which are arguments as well, and numbers.
+    """
 
     out: str
     args: tuple[str, ...]
     axis: int
+    places: tuple[str | int, ...]
     added: bool
     dtype: str
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.forms import cast_is_known
-from scanopt.backends.kernels.nodes import WHOLE, Scatter, SetItem, Single, Take, View
+from scanopt.backends.kernels.nodes import WHOLE, Map, Scatter, SetItem, Single, Take, View
 from scanopt.program.ir import Compute
 
 __all__ = ["INDICES", "part_nodes", "set_nodes"]
@@ -51,11 +51,6 @@ def _slice(parts: tuple[Any, ...], rest: list[str], types: Types) -> tuple[Any, 
     return found if all(not types[p].ndim and types[p].dtype in INDICES for p in names) else None
 
 
-def _by_array(index: tuple[Any, ...], places: Sequence[str], types: Types) -> bool:
-    """Whether an index is an array of integers along one axis, all of the axes before."""
-    return index[-1:] == ("array",) and {*index[:-1]} <= {("slice", *WHOLE)} and types[places[0]].dtype in INDICES
-
-
 def part_nodes(step: Compute, types: Types) -> Iterator[Single]:
     """A part of an array."""
     index = step.op.options["index"]
@@ -67,16 +62,12 @@ def part_nodes(step: Compute, types: Types) -> Iterator[Single]:
 
 def _taken(step: Compute, types: Types) -> Iterator[Single]:
     """Parts at arrays of integers that stand side by side, numbers among them: x[:, i, J], x[I, J]."""
-    (x, *rest), index, dtype = step.args, list(step.op.options["index"]), step.type.dtype
-    while index[-1] == ("slice", *WHOLE):
-        index.pop()
-    lead = next(i for i, entry in enumerate(index) if entry != ("slice", *WHOLE))
-    places = iter(rest)
-    at = [(i, next(places) if entry in ("in", "array") else entry) for i, entry in enumerate(index) if i >= lead]
-    if not all(_is_place(entry, types) for _, entry in at) or next(places, None) is not None:
+    (x, *rest), dtype = step.args, step.type.dtype
+    lead, at = _places(step.op.options["index"], rest, types)
+    arrays = tuple(entry for entry in at if isinstance(entry, str) and types[entry].ndim)
+    numbers = tuple((i, entry) for i, entry in enumerate(at, lead) if entry not in arrays)
+    if not arrays:
         return
-    arrays = tuple(entry for (i, entry) in at if index[i] == "array")
-    numbers = tuple((i, entry) for (i, entry) in at if index[i] != "array")
     if numbers:
         gone = {i for i, _ in numbers}
         left = [i for i in range(types[x].ndim) if i not in gone]
@@ -88,8 +79,22 @@ def _taken(step: Compute, types: Types) -> Iterator[Single]:
     yield Take(step.out, (x, *arrays), lead, dtype)
 
 
+def _places(index: Sequence[Any], given: Sequence[str], types: Types) -> tuple[int, tuple[str | int, ...]]:
+    """The first axis of an index of arrays and numbers that stand side by side, and what stands there; else nothing.
+
+    given: its arguments.
+    """
+    rest = iter(given)
+    found = [next(rest) if entry in ("in", "array") else entry for entry in index]
+    while found[-1] == ("slice", *WHOLE):
+        found.pop()
+    lead = next(i for i, entry in enumerate(found) if entry != ("slice", *WHOLE))
+    at = tuple(found[lead:])
+    return lead, at if all(_is_place(entry, types) for entry in at) and next(rest, None) is None else ()
+
+
 def _is_place(entry: object, types: Types) -> bool:
-    return types[entry].dtype in INDICES if isinstance(entry, str) else type(entry) is int
+    return type(entry) is int or (entry in types and types[str(entry)].dtype in INDICES)
 
 
 def set_nodes(step: Compute, types: Types) -> Iterator[Single]:
@@ -97,16 +102,30 @@ def set_nodes(step: Compute, types: Types) -> Iterator[Single]:
     x, y, *places = step.args
     name, dtype = f"{step.out}#p", types[x].dtype
     added = step.op.options["mode"] == "inc"
-    if _by_array(step.op.options["index"], places, types):
-        alike = dtype == step.type.dtype and (
-            types[y].dtype == dtype if added else cast_is_known(types[y].dtype, dtype)
-        )
-        if alike and (added or types[places[0]].ndim == 1):  # of places met twice NumPy's order is known
-            yield Scatter(step.out, step.args, len(step.op.options["index"]) - 1, added, dtype)
+    if dtype != step.type.dtype or not (types[y].dtype == dtype if added else cast_is_known(types[y].dtype, dtype)):
+        return
+    if step.op.options["index"] == ("mask",):
+        yield from _where_true(step, added, types)
+        return
+    if "array" in step.op.options["index"]:
+        lead, at = _places(step.op.options["index"], places, types)
+        if at:
+            yield Scatter(step.out, step.args, lead, at, added, dtype)
         return
     part = _part(step, tuple(places), name, dtype, types)
-    if part is None or types[y].ndim > len(part.axes) or not cast_is_known(types[y].dtype, dtype):
-        return
-    if dtype == step.type.dtype and (not added or types[y].dtype == dtype):
+    if part is not None and types[y].ndim <= len(part.axes):
         types[name] = TensorType(dtype, (None,) * len(part.axes))
         yield SetItem(step.out, step.args, part, added, dtype)
+
+
+def _where_true(step: Compute, added: bool, types: Types) -> Iterator[Single]:
+    """A number put, or added, where an array of truth values says so."""
+    (x, y, mask), dtype, wide, total = step.args, step.type.dtype, f"{step.out}#w", f"{step.out}#a"
+    if types[y].ndim:
+        return
+    types |= {wide: TensorType("bool", (None,) * step.type.ndim), total: step.type}
+    lead = types[mask].ndim
+    yield View(wide, (mask,), tuple((i, WHOLE) if i < lead else None for i in range(step.type.ndim)), (), "bool")
+    if added:
+        yield Map(total, (x, y), "add", (dtype, dtype), dtype, x)
+    yield Map(step.out, (wide, total if added else y, x), "where", ("bool", dtype, dtype), dtype, x)

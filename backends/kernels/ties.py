@@ -104,12 +104,15 @@ def _ties_of_parts(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[Axis
     elif isinstance(node, Draw):
         yield from (((out, i), (node.args[0], i)) for i in range(node.lead))
     elif isinstance(node, Scatter):
-        x, y, places = node.args
+        x, y, *places = node.args
         yield from (((out, i), (x, i)) for i in range(n))
-        put = [*((x, i) for i in range(node.axis)), *((places, i) for i in range(ndim[places]))]
-        put += [(x, i) for i in range(node.axis + 1, n)]
-        lead = len(put) - ndim[y]
-        yield from ((axis, (y, i - lead)) for i, axis in enumerate(put) if i >= lead)
+        most = max(places, key=lambda p: ndim[p])
+        yield from (((most, ndim[most] - 1 - i), (p, ndim[p] - 1 - i)) for p in places for i in range(ndim[p]))
+        for p in places:
+            put = [*((x, i) for i in range(node.axis)), *((p, i) for i in range(ndim[p]))]
+            put += [(x, i) for i in range(node.axis + len(node.places), n)]
+            shared = min(len(put), ndim[y])
+            yield from ((axis, (y, ndim[y] - 1 - i)) for i, axis in enumerate(put[::-1][:shared]))
     elif isinstance(node, Take):
         x, *taken_at = node.args
         last = node.axis + len(taken_at)

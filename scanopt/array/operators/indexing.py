@@ -240,7 +240,10 @@ def _bind_setitem(xp: Any, index: Index, mode: str) -> Callable[..., Any]:
             out = xp.array(x, order="C")
         elif out is not x:
             out[...] = x
-        key = key_of(index, rest[:count])
+        given: Sequence[Any] = rest[:count]
+        if mode == "set" and at:  # so that of what is set twice the last one stays, however arrays lie
+            y, *given = (xp.asarray(v, order="C") for v in (y, *given))
+        key = key_of(index, given)
         if mode == "set":
             out[key] = y
         elif at:
