@@ -19,6 +19,7 @@ clone_replace = graph_replace = clone
 def ancestors(graphs: Iterable[Variable], blockers: Iterable[Variable] = ()) -> list[Variable]:
     """All variables that these are computed from, themselves included; nothing behind the blockers.
 
+    graphs: the variables.  blockers: variables that are found, but not what they are computed from.
     Each comes after those that it is computed from.  Variables inside the steps of loops are not among them.
 
     >>> from scanopt import tensor as T
@@ -35,6 +36,8 @@ def ancestors(graphs: Iterable[Variable], blockers: Iterable[Variable] = ()) -> 
 
 def graph_inputs(graphs: Iterable[Variable], blockers: Iterable[Variable] = ()) -> list[Variable]:
     """The inputs, shared variables and constants that these variables are computed from.
+
+    graphs, blockers: as in `ancestors`; a blocker that is computed is no input.
 
     >>> from scanopt import tensor as T
     >>> x, y = T.dscalars("x", "y")

@@ -16,7 +16,7 @@ debugprint = dprint
 
 
 def pprint(x: Variable) -> str:
-    """A variable as a formula; loops by their names.
+    """A variable x as a formula; loops by their names.
 
     >>> from scanopt import tensor as T
     >>> a, b = T.dscalars("a", "b")

@@ -1,6 +1,7 @@
 """The site: it builds without warnings, its tutorials run, and what is generated is up to date."""
 
 import contextlib
+import inspect
 import io
 import json
 import re
@@ -9,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from api_page import api_page
@@ -87,6 +89,22 @@ def test_api_has_every_public_name_and_is_up_to_date() -> None:
     page = (DOCS / "api.md").read_text(encoding="utf-8")
     assert page == api_page(), "write it again: python tests/api_page.py > docs/api.md"
     assert " at 0x" not in page
+
+
+def unnamed(x: Any) -> list[str]:
+    """The parameters that a docstring does not speak of."""
+    try:
+        parameters = inspect.signature(x).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    told = {*re.findall(r"\w+", inspect.getdoc(x) or "")}
+    options = {p.name for p in parameters if p.kind is inspect.Parameter.VAR_KEYWORD}
+    return [p.name for p in parameters if p.name not in told | options]
+
+
+def test_docstrings_name_all_parameters() -> None:
+    public = {n: x for n in scanopt.__all__ if callable(x := getattr(scanopt, n))}
+    assert {name: missing for name, x in public.items() if (missing := unnamed(x))} == {}
 
 
 @pytest.mark.skipif(MKDOCS is None, reason="MkDocs is not installed: pip install scanopt[docs]")

@@ -135,7 +135,8 @@ def shared(
 ) -> SharedVariable:
     """A shared variable: an array that compiled functions keep between calls.
 
-    value: array, or a Python number (int64, float64).  borrow: keep the array itself, not a copy.
+    value: array, or a Python number (int64, float64).  name: for messages, and to find it by.
+    borrow: keep the array itself, not a copy.
     shape: the lengths of its axes that never change, None for others; programs may rely on them, and values of other
         lengths are refused.  broadcastable: the same, as Theano writes it: True for axes of length 1.
     axes: names of its axes, for messages.

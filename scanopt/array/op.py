@@ -101,6 +101,7 @@ class Traits:
 class OpSpec:
     """One entry of the operator table.
 
+    traits: what laws know of it.  doc: what a user reads of it.
     params: what its parameters may be, by name (see `scanopt.array.parameters`); programs with others are
         neither written to files nor read from them.
     numpy: called with the array module and the parameters of the op, returns the function that
@@ -227,7 +228,9 @@ def _tuples(x: Any) -> Any:
 
 @dataclass(frozen=True)
 class Op:
-    """One use of a table entry: its name and its parameters.
+    """One use of a table entry.
+
+    name: of the entry.  params: its parameters, pairs of a name and a value; `make` takes them by keyword.
 
     >>> Op.make("sum", axis=(0,), keepdims=False).key
     'sum{"axis":[0],"keepdims":false}'

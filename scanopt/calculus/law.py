@@ -167,6 +167,11 @@ def law(
 ) -> Callable[[Callable[..., Equation]], Law]:
     """Make a law of a function that states an equation of its parameters.
 
+    licence: "exact" where both sides have the same bits, "reassoc" where sums are rounded otherwise, "fast" where the
+    formula is another one.
+    example, never: programs, functions of named inputs, one or several, on which the law fires, and must not.
+    ruleset: the documented optimization that it belongs to; the name of its file where none is given.
+    enabling, source, folds, stepwise: as in `Law`.
     Raises TypeError when a parameter has no sort (Clock, Value, ...) and ValueError when the
     licence is unknown, a condition is not a registered fact, or a variable is bound nowhere.
     """

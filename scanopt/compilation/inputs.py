@@ -50,7 +50,9 @@ class In:
 
 @dataclass(frozen=True, eq=False)
 class Out:
-    """An output of `function`.  borrow: accepted and without effect, since results share no memory with anything.
+    """An output of `function`.
+
+    variable: what is returned.  borrow: accepted and without effect, since results share no memory with anything.
 
     >>> from scanopt import function, tensor as T
     >>> x = T.dscalar("x")
@@ -73,7 +75,10 @@ def Param(  # noqa: N802  the documented name
     allow_downcast: bool | None = None,
     borrow: bool | None = None,
 ) -> In:
-    """An `In` as Theano's older programs write it: `default` is its value."""
+    """An `In` as Theano's older programs write it: `default` is its value.
+
+    variable, name, mutable, strict, allow_downcast, borrow: as in `In`.
+    """
     return In(variable, name, default, None, mutable, strict, allow_downcast, borrow)
 
 

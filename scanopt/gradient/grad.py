@@ -102,7 +102,7 @@ def Lop(  # noqa: N802  the documented name
     """The product of a row vector and the Jacobian: gradients of sum(f * eval_points) with respect to wrt.
 
     f: an array or a list of them.  eval_points: for each of f an array of its shape.  wrt: one
-    variable or a list.  Raises as `grad`.
+    variable or a list.  consider_constant, disconnected_inputs: as in `grad`.  Raises as `grad`.
 
     >>> from scanopt import interpret, tensor as T
     >>> x = T.dvector("x")

@@ -43,7 +43,7 @@ def loop(
     init: the first carry.  Bare Python numbers in it take the dtype that the step gives them.
     xs: arrays of equal length, whose entries are x, step by step; or an int n for the numbers from 0 to n - 1.
     length: number of steps; needed without xs (x is then None), otherwise equal to the length of xs.
-    reverse: from the last entry to the first; results are in the order of the entries.
+    reverse: from the last entry to the first; results are in the order of the entries.  name: of the loop.
     init, xs and y: arrays, or tuples, lists, dicts, named tuples and dataclasses of them; None holds nothing.
 
     The last carry is `init` after 0 steps; the leaves of the results have one row for each step.
@@ -190,8 +190,9 @@ def _last(node: Scan, init: Variable, trace: Variable) -> Variable:
 
 
 def fori_loop(lower: Any, upper: Any, body: Callable[..., Any], init: Any, name: str | None = None) -> Any:
-    """The carry after `carry = body(i, carry)` for i from lower to upper - 1; arguments as in `loop`.
+    """The carry after `carry = body(i, carry)` for i from lower to upper - 1.
 
+    lower, upper: integers, symbolic ones, too.  init: the first carry, and name: of the loop, as in `loop`.
     Raises as `loop` does.
 
     >>> from scanopt import interpret
@@ -209,7 +210,8 @@ def while_loop(
 ) -> Any:
     """The carry after `carry = body(carry)` for as long as cond(carry) holds, but max_steps times at most.
 
-    Arguments as in `loop`.  Raises as `loop` does.
+    init: the first carry, and name: of the loop, as in `loop`.  max_steps: an integer, a symbolic one, too.
+    Raises as `loop` does.
 
     >>> from scanopt import interpret
     >>> interpret(while_loop(lambda n: n < 45, lambda n: 2 * n, 1, max_steps=100))

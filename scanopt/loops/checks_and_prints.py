@@ -86,7 +86,9 @@ def check(condition: Any, message: str, value: Any = None) -> Any:
 
 
 class Assert:
-    """`Assert(message)(x, *conditions)`: x, or CheckError (an AssertionError) where a condition is false.
+    """`Assert(msg)(x, *conditions)`: x, or CheckError (an AssertionError) where a condition is false.
+
+    msg: what the error says.  x: an array of any shape.  conditions: truth values, or arrays of them.
 
     >>> from scanopt import function, tensor as T
     >>> x = T.dscalar("x")

@@ -28,8 +28,11 @@ def map(
     return_list: bool = False,
     return_updates: bool = True,
 ) -> Any:
-    """fn of each entry along the first axis: (outputs, updates); arguments as in `scan`.
+    """fn of each entry along the first axis: (outputs, updates).
 
+    fn: from an entry of each of the sequences, then the non_sequences, to an array or a list of them.
+    sequences: an array or a list of them, of at least one axis.  truncate_gradient, go_backwards, mode, name,
+    return_list, return_updates: as in `scan`.
     Raises TypeError or ValueError as `scan` does.
 
     >>> from scanopt import tensor as T
@@ -70,8 +73,11 @@ def reduce(
     return_list: bool = False,
     return_updates: bool = True,
 ) -> Any:
-    """The last value of each output of `scan`: (outputs, updates); arguments as in `scan`.
+    """The last value of each output of `scan`: (outputs, updates).
 
+    fn: from an entry of each of the sequences, then the values so far, then the non_sequences, to the next values.
+    outputs_info: the values at first, an array or a list of them.  go_backwards, mode, name, return_list,
+    return_updates: as in `scan`.
     Running it over empty sequences raises IndexError.  Raises TypeError, ValueError as `scan` does.
 
     >>> from scanopt import tensor as T
@@ -95,9 +101,10 @@ def foldl(
     return_list: bool = False,
     return_updates: bool = True,
 ) -> Any:
-    """`reduce` from the first entry to the last: f(x2, f(x1, f(x0, initial))).
+    """`reduce` from the first entry to the last: fn(x2, fn(x1, fn(x0, initial))).
 
-    Raises as `reduce` does.
+    fn, sequences, outputs_info, non_sequences, mode, name, return_list, return_updates: as in `reduce`, which see
+    for what is raised.
 
     >>> from scanopt import tensor as T
     >>> number, _ = foldl(lambda d, n: 10 * n + d, T.vector("digits", "int64"), outputs_info=0)
@@ -120,9 +127,10 @@ def foldr(
     return_list: bool = False,
     return_updates: bool = True,
 ) -> Any:
-    """`reduce` from the last entry to the first: f(x0, f(x1, f(x2, initial))).
+    """`reduce` from the last entry to the first: fn(x0, fn(x1, fn(x2, initial))).
 
-    Raises as `reduce` does.
+    fn, sequences, outputs_info, non_sequences, mode, name, return_list, return_updates: as in `reduce`, which see
+    for what is raised.
 
     >>> from scanopt import tensor as T
     >>> value, _ = foldr(lambda a, p: a + 2.0 * p, T.vector("a", "float64"), outputs_info=0.0)
@@ -144,10 +152,11 @@ def filter(
     name: str | None = None,
     return_list: bool = False,
 ) -> Any:
-    """The entries of the sequences where fn is true, in the order of the steps; arguments as in `scan`.
+    """The entries of the sequences where fn is true, in the order of the steps.
 
     fn: returns one truth value for all sequences, or one for each of them.  Of a sequence that is read at several
-    taps, the entry of the present step (tap 0) is kept.
+    taps, the entry of the present step (tap 0) is kept.  Called with the non_sequences behind the entries.
+    go_backwards, mode, name, return_list: as in `scan`.
     Returns an array, or a list of them for several sequences.
     Raises TypeError for a result that is not a truth value, ValueError for a wrong number of them, and
     as `scan` does.

@@ -27,7 +27,10 @@ ATTRIBUTES = ("__str__", "shape", "dtype", "ndim", "size", "min", "max", "mean",
 
 
 class CheckError(AssertionError):
-    """A check failed.  steps: at which step of each loop around it, outermost first, as far as known."""
+    """A check failed.
+
+    message: what it says.  steps: at which step of each loop around it, outermost first, as far as known.
+    """
 
     def __init__(self, message: str, steps: Sequence[int] = ()) -> None:
         super().__init__(message)

@@ -57,7 +57,7 @@ def _gradients(
 def value_and_grad(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **options: Any) -> Any:
     """The function that gives (f, gradient of f): what `grad` gives, and the value beside it.
 
-    Arguments as in `grad`.  With has_aux it gives ((value, aux), gradient).
+    argnums and further options as in `grad`.  With has_aux it gives ((value, aux), gradient).
 
     >>> import numpy as np
     >>> value_and_grad(lambda x: (x**2).sum())(np.array([1.0, 2.0]))
@@ -90,6 +90,7 @@ def gradient_function(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
 def grad(cost: Any = None, wrt: Any = None, *args: Any, **kwargs: Any) -> Any:
     """The gradient of a function, as a function; or that of a symbolic scalar, as `scanopt.tensor.grad` has it.
 
+    Of a symbolic scalar, `grad(cost, wrt)`: cost, wrt, args and kwargs are those of `scanopt.tensor.grad`.
     Of a function, `grad(f, argnums=0, has_aux=False)`: a function of the same arguments.
     f: from arrays, and tuples, lists and dicts of them, to a real scalar; with has_aux to (scalar, aux), and the
         gradient then comes as (gradient, aux).

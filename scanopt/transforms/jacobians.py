@@ -70,8 +70,8 @@ def _transform(what: str, table: Callable[[Fresh], Table], f: Any, argnums: Any,
 def jacrev(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **options: Any) -> Any:
     """The function that gives the derivatives of all entries of f, computed backwards: a loop over these entries.
 
-    Arguments as in `grad`, but f returns any arrays.  The result has the structure of what f returns, in it that of
-    the arguments, arrays of shape (*result.shape, *argument.shape).  Raises as `grad` does.
+    argnums, has_aux and further options as in `grad`, but f returns any arrays.  The result has the structure of what
+    f returns, in it that of the arguments, arrays of shape (*result.shape, *argument.shape).  Raises as `grad` does.
 
     >>> import numpy as np
     >>> jacrev(lambda x: x**2)(np.array([1.0, 2.0]))
@@ -86,6 +86,8 @@ def jacrev(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **opt
 def jacobian(f: Any, *args: Any, **options: Any) -> Any:
     """The Jacobian of a function, as a function: `jacrev`; or that of a symbolic array, as `scanopt.tensor` has it.
 
+    f: a function or a symbolic array; args and options are those of the one or the other.
+
     >>> import numpy as np
     >>> jacobian(np.cumsum)(np.array([1.0, 2.0]))
     array([[1., 0.],
@@ -99,6 +101,8 @@ def jacobian(f: Any, *args: Any, **options: Any) -> Any:
 def jacfwd(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **options: Any) -> Any:
     """The same as `jacrev`, computed forwards: a loop over the entries of the arguments.
 
+    f, argnums, has_aux and further options as there.
+
     >>> import numpy as np
     >>> jacfwd(np.cumsum)(np.array([1.0, 2.0]))
     array([[1., 0.],
@@ -110,8 +114,9 @@ def jacfwd(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **opt
 
 
 def hessian(f: Any, argnums: Any = 0, has_aux: bool = False, **options: Any) -> Any:
-    """The function that gives the second derivatives of f: `jacfwd` of `jacrev`, arguments as there.
+    """The function that gives the second derivatives of f: `jacfwd` of `jacrev`.
 
+    argnums, has_aux and further options as in `grad`.
     Of a symbolic scalar, `hessian(cost, wrt)`, the second derivatives as `scanopt.tensor` has them.
 
     >>> import numpy as np
