@@ -70,12 +70,12 @@ States that are kept in another form and read back are in `tests/test_kept_state
 Not covered: gradients of sums of products, in which lengths that broadcast are added up again; gradients of states that
 are kept in another form; states that are put together of parts of lengths that are not known, or of halves.
 
-Not covered: a loop whose first or last step is written beside it costs 1 to 6 % more than the whole loop. A law that
-joins them would prove, by the terms of that step, that it is the loop's own. But the whole loop checks that the initial
-state has the shape of the state after one step, and the program with a step beside it does not: it broadcasts `h0`
-where that fits. With unknown lengths (`tanh(x + dot(h, W) + b)`) this cannot be known beforehand, and the whole loop
-would raise where the program does not. Over no rows it is the other way round: `x[0]` raises and the whole loop does
-not, so that a check of the length would remain.
+Loops in two halves, and with the first or last step outside, are in `tests/test_consecutive_loops.py`.
+
+Not covered: gradients of such loops, which run backwards over the halves: what the second half hands to the first is
+added to a row that the first one reads, and a law would have to make it the initial state. A first step outside, where
+the state is an array of unknown length: the whole loop checks that the initial state has the shape of the state after
+one step, and the program with a step beside it does not, but broadcasts `h0` where that fits.
 """
 
 

@@ -11,17 +11,7 @@ from scanopt.calculus.condition import Rules, fact, when
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Clock, Int, Op, Value, args, const_at, hold, ops
 from scanopt.facts.loops import within
-
-
-@fact
-def numbered_beside(c: Clock, x: Value, W: Value, op: Op, g: Int, k: Int) -> None:
-    """W is matrix number k of group g, the matrices that x is multiplied by in c; op takes columns of a product
-    (given)."""
-
-
-@fact
-def last_beside(W: Value, g: Int, k: Int) -> None:
-    """W, number k, is the last matrix of group g (given)."""
+from scanopt.facts.products import last_beside, numbered_beside
 
 
 @fact

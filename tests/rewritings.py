@@ -12,7 +12,7 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 
-__all__ = ["PROGRAMS", "WAYS", "Mixed", "Writer", "cost"]
+__all__ = ["IN_PARTS", "PROGRAMS", "WAYS", "Mixed", "Writer", "cost"]
 
 Program = Callable[["Writer"], tuple[list[Any], list[Any]]]
 
@@ -147,6 +147,41 @@ class _Split(Writer):
     def scan(self, step: Callable[..., Any], sequences: Sequence[Any], inits: Sequence[Any], held: Sequence[Any] = (),
              n: Any = None) -> list[Any]:  # fmt: skip
         return [super(_Split, self).scan(step, sequences, inits, held, n)[i] for i in range(len(inits))]
+
+
+class _HalfOfSteps(Writer):
+    """A loop over the first half of the steps, and one that goes on from there."""
+
+    def scan(self, step: Callable[..., Any], sequences: Sequence[Any], inits: Sequence[Any], held: Sequence[Any] = (),
+             n: Any = None) -> list[Any]:  # fmt: skip
+        k = sequences[0].shape[0] // 2 if sequences else n // 2
+        first = super().scan(step, [x[:k] for x in sequences], inits, held, None if sequences else k)
+        rest = super().scan(
+            step, [x[k:] for x in sequences], [o[-1] for o in first], held, None if sequences else n - k
+        )
+        return [T.concatenate([a, b]) for a, b in zip(first, rest, strict=True)]
+
+
+class _LastStepOutside(Writer):
+    """A loop without its last step, and that step."""
+
+    def scan(self, step: Callable[..., Any], sequences: Sequence[Any], inits: Sequence[Any], held: Sequence[Any] = (),
+             n: Any = None) -> list[Any]:  # fmt: skip
+        before = super().scan(step, [x[:-1] for x in sequences], inits, held, None if sequences else n - 1)
+        last = _list(step(*(x[-1] for x in sequences), *(o[-1] for o in before), *map(self.held, held)))
+        return [T.concatenate([a, T.expand_dims(b, 0)]) for a, b in zip(before, last, strict=True)]
+
+
+class _FirstStepOutside(Writer):
+    """The first step, and a loop that goes on from there; of numbers, as the first state need not be of their shape."""
+
+    def scan(self, step: Callable[..., Any], sequences: Sequence[Any], inits: Sequence[Any], held: Sequence[Any] = (),
+             n: Any = None) -> list[Any]:  # fmt: skip
+        if any(x.ndim for x in inits):
+            return super().scan(step, sequences, inits, held, n)
+        first = _list(step(*(x[0] for x in sequences), *inits, *map(self.held, held)))
+        rest = super().scan(step, [x[1:] for x in sequences], first, held, None if sequences else n - 1)
+        return [T.concatenate([T.expand_dims(a, 0), b]) for a, b in zip(first, rest, strict=True)]
 
 
 class _Together(Writer):
@@ -299,6 +334,12 @@ WAYS: dict[str, Writer] = {
     **{name: _Arrays(way) for name, way in _AROUND.items()},
 }  # fmt: skip
 """What changes nothing, each by itself."""
+
+IN_PARTS: dict[str, Writer] = {
+    "half of the steps": _HalfOfSteps(), "the first step outside": _FirstStepOutside(),
+    "the last step outside": _LastStepOutside(),
+}  # fmt: skip
+"""Loops in parts: what changes nothing where no gradient runs backwards over the parts."""
 
 
 class Mixed(Writer):

@@ -87,7 +87,7 @@ MADE_BY_LAWS = {
     "masked_flips", "smoothing", "raised_sum", "capped_sum", "clamped_sum", "geometric", "affine_power", "polynomial",
     "powers", "repeat_rows", "swap_rows", "shaped_like", "spread_like", "in_chunks", "chunk_count", "join_rows",
     "first_true", "linalg_or_flag", "unless_flagged", "has_rows", "no_rows", "kept_row", "when_runs", "rows_read",
-    "rows_left", "widen",
+    "rows_left", "widen", "given",
 }  # fmt: skip
 EFFECTS = {"assert_true", "printed", "after"}
 

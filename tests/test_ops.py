@@ -746,6 +746,10 @@ def case_when_runs(rng: Rng) -> Case:
     return when_runs(Op.make("getitem", index=(0,))), [number(int(rng.integers(1, 4))), any_array(rng, 3, 1)]
 
 
+def case_given(rng: Rng) -> Case:
+    return Op.make("given"), [any_array(rng, 3, 1), number(int(rng.integers(1, 4)))]
+
+
 def case_bitcast(rng: Rng) -> Case:
     dtype, to = (str(d) for d in rng.choice(["int8", "int16", "int32", "int64", "uint8", "float64"], 2))
     ratio = np.dtype(to).itemsize // np.dtype(dtype).itemsize
@@ -947,6 +951,7 @@ def test_batched_form(name: str, seed: int) -> None:
             "rows_left",
             "rows_read",
             "when_runs",  # made when all is batched, as the four before
+            "given",
             "searchsorted",
             "digitize",
         )

@@ -43,7 +43,7 @@ from scanopt.backends.kernels.nodes import (
     Within,
 )  # fmt: skip
 from scanopt.backends.kernels.numpy_loops import DTYPES, inner_loop, loop_dtypes
-from scanopt.backends.kernels.reading_parts import INDICES, part_nodes, set_nodes
+from scanopt.backends.kernels.reading_parts import INDICES, given_nodes, part_nodes, set_nodes
 from scanopt.backends.kernels.reading_products import outer_nodes, product_nodes, solve_nodes, tensordot_nodes
 from scanopt.program.ir import Compute
 
@@ -385,7 +385,7 @@ _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "sum_to": _sum_to, "outer": outer_nodes, "cumsum": _running("add"), "cumprod": _running("multiply"),
     "repeat_rows": _repeated, "broadcast_to": _repeated, "full": _full,
     "require": _require, "when_runs": _when_runs, "has_rows": _has_rows, "arange": _arange, "eye": _eye,
-    "rows_read": _rows_of_part("read"), "rows_left": _rows_of_part("left"),
+    "given": given_nodes, "rows_read": _rows_of_part("read"), "rows_left": _rows_of_part("left"),
     "argmax": _extreme("greater"), "argmin": _extreme("less"),
     "searchsorted": _search, "sort": _sort, "argsort": _sort, "solve": solve_nodes, "inv": solve_nodes,
     "powers": _powers, "tensordot": tensordot_nodes,

@@ -1,4 +1,4 @@
-"""Parts of arrays as nodes: by numbers, slices, computed integers, or an array of integers."""
+"""Parts of arrays as nodes: by numbers, slices, computed integers, an array of integers; values where a loop runs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.forms import cast_is_known
-from scanopt.backends.kernels.nodes import WHOLE, Map, Scatter, SetItem, Single, Take, View
+from scanopt.backends.kernels.nodes import WHOLE, Map, Scatter, SetItem, Single, Take, View, Within
 from scanopt.program.ir import Compute
 
-__all__ = ["INDICES", "part_nodes", "set_nodes"]
+__all__ = ["INDICES", "given_nodes", "part_nodes", "set_nodes"]
 
 INDICES = {"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"}
 """Dtypes of indices."""
@@ -58,6 +58,14 @@ def part_nodes(step: Compute, types: Types) -> Iterator[Single]:
         yield from _taken(step, types)
     elif part := _part(step, step.args[1:], step.out, step.type.dtype, types):
         yield part
+
+
+def given_nodes(step: Compute, types: Types) -> Iterator[Single]:
+    """The value itself, after a look whether there is a step: where there is none array steps raise."""
+    runs = f"{step.out}#runs"
+    types[runs] = TensorType("int64", ())
+    yield Within(runs, step.args[1:], 1, None, False, False, "int64")
+    yield View(step.out, step.args[:1], tuple((i, WHOLE) for i in range(step.type.ndim)), (), step.type.dtype)
 
 
 def _taken(step: Compute, types: Types) -> Iterator[Single]:

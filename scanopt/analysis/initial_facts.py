@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.analysis.components import components
+from scanopt.analysis.consecutive_loops import loops_in_parts
 from scanopt.analysis.contractions import adding_up, summing_operators
 from scanopt.analysis.conversions import conversions
 from scanopt.analysis.expansions import Expansions, expansions
@@ -75,6 +76,7 @@ class GivenFacts:
         yield from cycles(g)
         yield from products_beside(g)
         yield from reading_late(g)
+        yield from loops_in_parts(g)
         yield from kinds_of_loops(g)
         yield from self._made.rows
         yield from (("same_length", pair) for pair in g.same_lengths)

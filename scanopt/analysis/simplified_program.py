@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from scanopt.analysis.coinduction import may_be_equal, waiting
+from scanopt.analysis.consecutive_loops import loops_in_parts
 from scanopt.analysis.initial_facts import Given
 from scanopt.analysis.late_reads import reading_late
 from scanopt.analysis.shared_operands import products_beside
@@ -70,4 +71,4 @@ def _made_of(g: Encoded, first: Mapping[int, int]) -> Encoded:
 
 def told(g: Encoded) -> set[Given]:
     """What is looked up in a program's text, of terms that stand side by side."""
-    return {*products_beside(g), *reading_late(g)}
+    return {*products_beside(g), *reading_late(g), *loops_in_parts(g)}

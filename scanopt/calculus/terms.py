@@ -30,12 +30,13 @@ from scanopt.calculus.term import (
 )
 
 __all__ = [
-    "Args", "Atom", "Clock", "Int", "Move", "Op", "Param", "State", "Term", "Text", "Value", "added", "applied",
-    "apply", "args", "at", "chunks", "const", "const_at", "const_int", "cut", "delay", "dtype", "egglog_text",
-    "greatest", "held_as", "hold", "input_", "int_value", "lift", "lifted", "loop", "masked", "moved", "ndim", "nil",
-    "on", "on_args", "one_row", "only", "operator_of", "ops", "prim", "recent", "root", "row_of", "scaled", "seen",
-    "seq", "slot", "stack", "steps", "subsume", "tail", "to_cut", "to_step", "to_string", "to_upto", "under", "upto",
-    "variable", "vmap",
+    "Args", "Atom", "Clock", "Int", "Move", "Op", "Param", "State", "Term", "Text", "Value", "added", "and_first",
+    "and_last", "applied", "apply", "args", "at", "both", "both_args", "chunks", "const", "const_at",
+    "const_int", "continued", "cut", "delay", "dtype", "egglog_text", "followed", "greatest", "held_as", "hold",
+    "input_", "int_value", "lift", "lifted", "loop", "masked", "moved", "ndim", "nil", "on", "on_args", "one_row",
+    "only", "operator_of", "ops", "prim", "recent", "root", "row_of", "scaled", "seen", "seq", "slot", "stack",
+    "steps", "subsume", "tail", "to_cut", "to_step", "to_string", "to_upto", "under", "upto", "variable", "vmap",
+    "whole",
 ]  # fmt: skip
 
 
@@ -143,6 +144,31 @@ def lifted(c: Clock, d: Clock) -> Move:
     return Move("lifted", (c, d))
 
 
+def followed(c: Clock, d: Clock) -> Move:
+    """From c, and from d beside it, to one loop: the steps of c, then those of d."""
+    return Move("followed", (c, d))
+
+
+def and_last(c: Clock) -> Move:
+    """From c, and from the clock around it, to one loop: the steps of c, then one more."""
+    return Move("and_last", (c,))
+
+
+def and_first(c: Clock) -> Move:
+    """From c, and from the clock around it, to one loop: one step, then those of c."""
+    return Move("and_first", (c,))
+
+
+def whole(m: Move) -> Clock:
+    """The loop that m (`followed`, `and_last`, `and_first`) leads to."""
+    return Clock("whole", (m,))
+
+
+def both(m: Move, v: Value, w: Value) -> Value:
+    """On whole(m): v at the steps of c, w at the others, which are those of d or the one step beside c."""
+    return Value("both", (m, v, w))
+
+
 def to_cut(c: Clock, n: Int | int) -> Move:
     """From c to cut(c, n): the same values, fewer steps."""
     return Move("to_cut", (c, n))
@@ -199,6 +225,16 @@ def seen(op: Op, s: State) -> State:
 def scaled(s: State, a: Value) -> State:
     """The state whose values are those of s times a, a number from outside of the loop of s."""
     return State("scaled", (s, a))
+
+
+def continued(m: Move, s: State, w: Value) -> State:
+    """The state on whole(m) that becomes both(m, v, w), where s becomes v."""
+    return State("continued", (m, s, w))
+
+
+def both_args(m: Move, xs: Args, ys: Args) -> Args:
+    """The values of two lists, two by two, on whole(m)."""
+    return Args("both_args", (m, xs, ys))
 
 
 def only(m: Move, d: Clock) -> Move:

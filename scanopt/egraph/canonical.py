@@ -17,7 +17,7 @@ from scanopt.calculus.declarations import DECLARATIONS
 __all__ = ["RANKED", "ranks"]
 
 _SORTS = ("Value", "Clock", "State", "Args", "Move")
-_LEFT_OUT = ("on", "on_args", "const_at")
+_LEFT_OUT = ("on", "on_args", "both", "both_args", "const_at")
 """Constructors of terms that are always written as others, too."""
 
 RANKED: dict[str, tuple[str, ...]] = {

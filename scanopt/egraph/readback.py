@@ -23,6 +23,8 @@ _TABLES = (
     "expanded", "needless",
 )  # fmt: skip
 
+_BESIDE = ("followed", "and_last", "and_first")
+"""What leads from a loop to a longer one."""
 
 Binding = int | str | Operator | tuple[int, ...] | None
 """What a variable of a pattern stands for: the number of a value, clock or state, an integer, a text, an
@@ -191,12 +193,14 @@ class ReadBack:
     def _bound(self, g: TermGraph, program: Encoded, clocks: Mapping[Any, int]) -> None:
         """Restrict bounded loops to the rows that they read and keep as written, to save memory.
 
-        No loop inside them runs for all their steps at once.
+        No loop inside them runs for all their steps at once, and they are no part of longer ones.
         """
         bounded = {c for c, info in g.clocks.items() if info.bounded}
         if not bounded:
             return
         beside = {clocks.get(e, UNKNOWN) for (c, _), e in self._rows("lift") if clocks.get(c, UNKNOWN) in bounded}
+        moves = {m for kind in _BESIDE for (c, *_), m in self._rows(kind) if clocks.get(c, UNKNOWN) in bounded}
+        beside |= {clocks.get(e, UNKNOWN) for (m,), e in self._rows("whole") if m in moves}
         beside -= {*self.loops.values()}
         rows = [f for _, f in program.forms() if f.kind in ("seq", "stack")]
         written = {(f.kind, self.loops[f.clock], self.places[f.args[0]]) for f in rows}

@@ -45,7 +45,7 @@ class UnsoundLawError(RuntimeError):
     """Laws made two values of different types equal."""
 
 
-_FORMS = ("apply", "hold", "seq", "delay", "stack", "tail", "on")
+_FORMS = ("apply", "hold", "seq", "delay", "stack", "tail", "on", "both")
 """The constructors that are counted."""
 
 _TOO_MANY = 4

@@ -35,6 +35,7 @@ from scanopt.calculus.terms import (
     tail,
     vmap,
 )  # fmt: skip
+from scanopt.egraph.consecutive import consecutive
 from scanopt.egraph.retiming import keeps_shapes, retiming
 from scanopt.facts.expansions import (
     arranges,
@@ -182,9 +183,9 @@ _GROUPS: dict[str, tuple[Callable[..., Rules], ...]] = {
 
 
 def machinery_rules() -> dict[str, list[Rule]]:
-    """Typing, re-timing and expanding rules, by their rulesets."""
+    """Typing, re-timing, joining and expanding rules, by their rulesets."""
     groups = {name: [rule for f in facts for rule in rules_of(f)] for name, facts in _GROUPS.items()}
-    return {**groups, "on": retiming()}
+    return {**groups, "on": retiming(), "both": consecutive()}
 
 
 def machinery_text() -> str:

@@ -147,7 +147,7 @@ def _disconnected(m: Operators, op: Op, x: Any) -> Any:
     return m.jax.lax.stop_gradient(x)
 
 
-@rule_for("zero_grad", "grad_clip", "specify_shape", "shaped_like")
+@rule_for("zero_grad", "grad_clip", "specify_shape", "shaped_like", "given")
 def _first(m: Operators, op: Op, x: Any, *rest: Any) -> Any:
     return x
 

@@ -235,7 +235,7 @@ def _clip(w: ModelWriter, step: Compute) -> None:
     w.node("Min", [w.node("Max", [x, low], step.type), high], step.type, step.out)
 
 
-@written("disconnected_grad", "zero_grad", "grad_clip", "specify_shape", "shaped_like", "require")
+@written("disconnected_grad", "zero_grad", "grad_clip", "specify_shape", "shaped_like", "require", "given")
 def _same(w: ModelWriter, step: Compute) -> None:
     """The first argument; what is required of arguments is not asked, as a model raises no errors of its own."""
     w.node("Identity", [step.args[0]], step.type, step.out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scanopt.calculus.terms import Clock, Int, Value
+from scanopt.calculus.terms import Clock, Int, Move, Term, Value
 from scanopt.lab.proving.choices import NoProgramError
 
 if TYPE_CHECKING:
@@ -72,6 +72,8 @@ class Loops:
                 return self._lifted(d, e, at)
             case "chunks", (Clock() as d,):
                 return -(-self.steps(d, at) // self.chunk())
+            case "whole", (Move(args=(Clock() as d, *rest)),):
+                return self.steps(d, at) + sum(self.steps(e, at) for e in rest if isinstance(e, Clock)) + (not rest)
         key = self._key(c, at)
         if key not in self._steps:
             most = self.m.bounds.steps if self.m.places.around(c) is None else 2
@@ -87,6 +89,9 @@ class Loops:
                 return self._lifted(d, e, at, run=True)
             case "chunks", (Clock() as d,):
                 return -(-self.executed(d, at) // self.chunk())
+            case "whole", (Move(args=(Clock() as d, *rest)),):
+                more = (self.executed(e, at) for e in rest if isinstance(e, Clock))
+                return self.executed(d, at) + sum(more) + (not rest)
         n = self.steps(c, at)
         if c in self.whole or n == 0:
             return n
@@ -109,3 +114,18 @@ class Loops:
         if self.size is None:
             self.size = self.m.choose("steps in a chunk", (1, 2, 3))
         return self.size
+
+    def not_after_end(self, d: Clock, at: At) -> At:
+        """A step of d, the last one where it has ended before."""
+        t = at[d]
+        return at if t is None else {**at, d: min(t, self.executed(d, at) - 1)}
+
+    def one_of(self, m: Term, v: Value, w: Value, at: At) -> tuple[Value, At]:
+        """Of the values of a loop and of what comes before or after it the one at a step of both, and its place."""
+        c, *rest = (x for x in m.args or () if isinstance(x, Clock))
+        loop = Clock("whole", (m,))
+        outside, t, first = self.outside(loop, at), at[loop], int(m.head == "and_first")
+        n = self.executed(c, outside)
+        if t is None or first <= t < n + first:
+            return v, outside | {c: None if t is None else t - first}
+        return w, outside | dict.fromkeys(rest, t - n)

@@ -161,6 +161,9 @@ class Model(World):
                 return self.constant(key)
             case "on", (Term() as move, Term() as inner):
                 return self._moved(move, inner, at)
+            case "both", (Term() as move, Value() as v, Value() as w):
+                x, place = self.loops.one_of(move, v, w, at)
+                return self.value(x, place)
             case head, _:
                 raise NotImplementedError(f"terms {head}(..)")
 
@@ -318,15 +321,10 @@ class Model(World):
                 outside, u = self.loops.outside(both, at), at[both]
                 like = self.value(x, {**outside, c: None, d: u})
                 places = ({**outside, c: t, d: u} for t in range(self.loops.executed(c, outside)))
-                rows = [self.value(x, self._until(d, place)) for place in places]
+                rows = [self.value(x, self.loops.not_after_end(d, place)) for place in places]
                 return joined(like.dtype, rows, like.shape)
             case head, _:
                 raise NotImplementedError(f"the re-timing {head}")
-
-    def _until(self, d: Clock, at: At) -> At:
-        """A step of d, the last one where it has ended before."""
-        t = at[d]
-        return at if t is None else {**at, d: min(t, self.loops.executed(d, at) - 1)}
 
     # Operators
 

@@ -83,6 +83,16 @@ def result_type(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> tuple[str, tup
     return dtype, shape
 
 
+@meaning("given")
+def _given(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
+    steps = known(xs[1])
+    if steps is None:
+        raise NotImplementedError("given, of a number of steps that is not known")
+    if steps <= 0:
+        m.raises(True)
+    return xs[0]
+
+
 def _run(m: Model, op: Op, dtype: str, shape: Any, numbers: Sequence[Any]) -> SymbolicArray:
     """Numbers that are known, by NumPy itself."""
     try:

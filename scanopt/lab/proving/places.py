@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scanopt.calculus.law import Law
-from scanopt.calculus.terms import Args, Clock, State, Term, Value
+from scanopt.calculus.terms import Args, Clock, Move, State, Term, Value
 from scanopt.lab.proving.forms import TableOperator, Vmap, arguments, is_variable, operator_form, subterms
 
 __all__ = ["LawPlaces", "places_of"]
@@ -50,6 +50,8 @@ class LawPlaces:
         if c.args is None:
             return self.inside.get(c.head)
         first = c.args[0] if c.args else None
+        if isinstance(first, Move) and first.args:
+            first = first.args[0]
         return self.around(first) if isinstance(first, Clock) else None
 
     def put(self, x: Any, c: Clock | None) -> None:
@@ -71,6 +73,9 @@ class LawPlaces:
                 if move == "lifted" and isinstance(other, Clock):
                     self.inside[other.head] = d
                 self.put(inner, other if move == "lifted" and isinstance(other, Clock) else d)
+            case Term(head="both", args=(Term(args=(Clock() as first, *rest)), v, w)):
+                self.put(v, first)
+                self.put(w, rest[0] if rest and isinstance(rest[0], Clock) else self.around(first))
             case Term(head="apply", args=(Term() as op, Term() as args)):
                 self._kinds(op, arguments(args))
                 for a in arguments(args):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import scanopt.lab.proving.facts_bits
+import scanopt.lab.proving.facts_consecutive
 import scanopt.lab.proving.facts_numbers
 import scanopt.lab.proving.facts_operators
 import scanopt.lab.proving.facts_parts

@@ -1,0 +1,198 @@
+"""Facts from the text of a program about loops in parts: which loop goes on where another ended, or a step does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from scanopt.array.op import Op
+from scanopt.calculus.encoded import Encoded
+from scanopt.calculus.forms import Form
+
+__all__ = ["loops_in_parts"]
+
+Fact = tuple[str, tuple[Any, ...]]
+
+_JOIN = Op.make("concatenate", axis=0)
+_ROW = Op.make("expand_dims", axis=(0,))
+_FIRST, _LAST = Op.make("getitem", index=(0,)), Op.make("getitem", index=(-1,))
+_WITHOUT_FIRST = Op.make("getitem", index=(("slice", 1, None, None),))
+_WITHOUT_LAST = Op.make("getitem", index=(("slice", None, -1, None),))
+
+
+def loops_in_parts(g: Encoded) -> Iterator[Fact]:
+    """Facts about what the program joins: the traces of two loops, or that of a loop and one row, computed alike.
+
+    They are of the text alone, so the loops that laws make of them are no parts of longer ones.
+    """
+    facts: dict[Fact, None] = {}
+    for name, loop, v, rest, w in _candidates(g):
+        pairs = loop.alike(v, w)
+        if pairs is not None:
+            facts[name, (loop.c, v, *rest, w)] = None
+            facts.update(((loop.name, (loop.c, a, *rest, b)), None) for a, b in pairs)
+    yield from facts
+
+
+def _candidates(g: Encoded) -> Iterator[tuple[str, _Part, int, tuple[int, ...], int]]:
+    """What may be one loop: the fact, the first loop and what goes on, a value of it, the other loop, its value."""
+    for _, f in g.forms():
+        if f.kind == "delay" and (end := _end(g, f)) is not None and _level(g, end) == _level(g, f):
+            for w in g.states[f.state].updates:
+                yield "goes_on", _TwoLoops(g, end.clock, f.clock), end.args[0], (f.clock,), w
+        if f.operator == _JOIN and len(f.args) == 2:
+            first, rest = (g.classes[a][0] for a in f.args)
+            if first.kind == rest.kind == "stack":
+                if _level(g, first) == _level(g, rest):
+                    loop = _TwoLoops(g, first.clock, rest.clock)
+                    yield "joined", loop, first.args[0], (rest.clock,), rest.args[0]
+            elif first.kind == "stack" and rest.operator == _ROW:
+                yield "followed_by", _StepAfter(g, first.clock), first.args[0], (), rest.args[0]
+            elif rest.kind == "stack" and first.operator == _ROW:
+                yield "preceded_by", _StepBefore(g, rest.clock), rest.args[0], (), first.args[0]
+
+
+def _level(g: Encoded, f: Form) -> int:
+    return g.clocks[f.clock].level
+
+
+def _end(g: Encoded, delay: Form) -> Form | None:
+    """The trace in whose last row a state starts, if it does."""
+    row = _of(g, delay.args[0], _ROW)
+    return None if row is None else _trace(g, row)
+
+
+def _trace(g: Encoded, last: int) -> Form | None:
+    """The trace whose last row a term is, if it is one."""
+    trace = _of(g, last, _LAST)
+    return None if trace is None or g.classes[trace][0].kind != "stack" else g.classes[trace][0]
+
+
+def _of(g: Encoded, i: int, op: Op) -> int | None:
+    """What an operator is applied to, if a term is that operator of one argument."""
+    f = g.classes[i][0]
+    return f.args[0] if f.operator == op and len(f.args) == 1 else None
+
+
+class _Part:
+    """A loop c, and what goes on where it ends or ended where it begins.  name: of the fact about values alike."""
+
+    name: str
+
+    def __init__(self, g: Encoded, c: int) -> None:
+        self.g, self.c = g, c
+
+    def alike(self, v: int, w: int) -> list[tuple[int, int]] | None:
+        """Pairs of values that are computed alike, if v and w are: theirs, and those that they are computed from."""
+        pairs: dict[tuple[int, int], None] = {}
+        todo = [(v, w)]
+        while todo:
+            pair = todo.pop()
+            if pair not in pairs:
+                pairs[pair] = None
+                more = self._made_of(*pair)
+                if more is None or self.g.types[pair[0]].ndim != self.g.types[pair[1]].ndim:
+                    return None
+                todo += more
+        return [*pairs]
+
+    def _made_of(self, v: int, w: int) -> list[tuple[int, int]] | None:
+        """The pairs that two values are computed alike from; None if they are not."""
+        a, b = self.g.classes[v][0], self.g.classes[w][0]
+        if a.clock != self.c and a.kind != "apply":
+            return None
+        if a.kind == "apply":
+            return (
+                [*zip(a.args, b.args, strict=True)] if (a.operator, len(a.args)) == (b.operator, len(b.args)) else None
+            )
+        if a.kind == "delay":
+            return self.states(a, w) if a.k == 1 else None
+        same = self.held(a.args[0], w) if a.kind == "hold" else a.kind == "seq" and self.rows(a.args[0], w)
+        return [] if same else None
+
+    def held(self, x: int, w: int) -> bool:
+        """Whether w is x, which the loop holds."""
+        return x == w
+
+    def rows(self, X: int, w: int) -> bool:
+        """Whether w is a row of the array, of which X are other rows."""
+        raise NotImplementedError
+
+    def states(self, state: Form, w: int) -> list[tuple[int, int]] | None:
+        """The pairs of what a state becomes, if w is where it goes on or begins."""
+        raise NotImplementedError
+
+    def _updates(self, state: Form) -> tuple[int, ...]:
+        return self.g.states[state.state].updates
+
+
+class _TwoLoops(_Part):
+    """A loop c, and a loop d that goes on where it ended."""
+
+    name = "goes_on_alike"
+
+    def __init__(self, g: Encoded, c: int, d: int) -> None:
+        super().__init__(g, c)
+        self.d = d
+
+    def _on_other(self, w: int, kind: str) -> Form | None:
+        f = self.g.classes[w][0]
+        return f if f.kind == kind and f.clock == self.d else None
+
+    def held(self, x: int, w: int) -> bool:
+        """Whether both hold x."""
+        f = self._on_other(w, "hold")
+        return f is not None and f.args == (x,)
+
+    def rows(self, X: int, w: int) -> bool:
+        """Whether both read rows of one array, in which those of d follow those of c."""
+        f = self._on_other(w, "seq")
+        if f is None:
+            return False
+        first, rest = self.g.classes[X][0], self.g.classes[f.args[0]][0]
+        if first.args != rest.args or not isinstance(rest.operator, Op) or rest.operator.name != "getitem":
+            return False
+        index = rest.operator.options["index"]
+        if len(index) != 1 or not isinstance(index[0], tuple) or index[0][2:] != (None, None):
+            return False
+        return first.operator == Op.make("getitem", index=(("slice", None, index[0][1], None),))
+
+    def states(self, state: Form, w: int) -> list[tuple[int, int]] | None:
+        """Whether a state of d starts where that of c ended."""
+        f = self._on_other(w, "delay")
+        trace = None if f is None or f.k != 1 else _end(self.g, f)
+        if f is None or trace is None or (trace.clock, trace.args) != (self.c, self._updates(state)):
+            return None
+        return [*zip(self._updates(state), self._updates(f), strict=True)]
+
+
+class _StepAfter(_Part):
+    """A loop c, and one more step."""
+
+    name = "step_after_alike"
+
+    def rows(self, X: int, w: int) -> bool:
+        """Whether the step reads the last row of an array, and the loop those before it."""
+        array = _of(self.g, X, _WITHOUT_LAST)
+        return array is not None and array == _of(self.g, w, _LAST)
+
+    def states(self, state: Form, w: int) -> list[tuple[int, int]] | None:
+        """Whether the step reads what the state has become in the end; what it then becomes is in the result alone."""
+        trace = _trace(self.g, w)
+        return [] if trace is not None and (trace.clock, trace.args) == (self.c, self._updates(state)) else None
+
+
+class _StepBefore(_Part):
+    """One step, and a loop c that goes on from there."""
+
+    name = "step_before_alike"
+
+    def rows(self, X: int, w: int) -> bool:
+        """Whether the step reads the first row of an array, and the loop those after it."""
+        array = _of(self.g, X, _WITHOUT_FIRST)
+        return array is not None and array == _of(self.g, w, _FIRST)
+
+    def states(self, state: Form, w: int) -> list[tuple[int, int]] | None:
+        """Whether the loop starts from what the step makes of w."""
+        first = _of(self.g, state.args[0], _ROW)
+        return None if first is None else [(u, first) for u in self._updates(state)]

@@ -1,0 +1,153 @@
+"""Loops that are written in parts are one loop, and raise what the parts raise."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import random_programs
+from corpus.text import built
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rewritings import IN_PARTS, PROGRAMS, Writer, cost
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.calculus.law import select
+from scanopt.egraph.encode import encode
+from scanopt.egraph.session import EGraph
+
+_LOOPS = ("power", "cumulative sum", "smoothing", "network", "lstm", "spring", "kalman", "logistic")
+
+
+@pytest.mark.parametrize("program", _LOOPS)
+def test_parts_cost_what_the_whole_costs(program: str) -> None:
+    plain, way = cost(program, Writer()), [*IN_PARTS][_LOOPS.index(program) % 3]
+    assert cost(program, IN_PARTS[way]) <= 1.01 * plain, way
+    assert program in PROGRAMS
+
+
+def _step(v: Any, s: Any) -> Any:
+    return T.tanh(s * v) + v
+
+
+def _trace(x: Any, start: Any) -> Any:
+    return scanopt.scan(_step, x, start)[0]
+
+
+def _halves(k: int) -> Any:
+    def program(x: Any, a: Any) -> Any:
+        first = _trace(x[:k], a)
+        return T.concatenate([first, _trace(x[k:], first[-1])])
+
+    return program
+
+
+def _first(x: Any, a: Any) -> Any:
+    one = _step(x[0], a)
+    return T.concatenate([T.expand_dims(one, 0), _trace(x[1:], one)])
+
+
+def _last(x: Any, a: Any) -> Any:
+    before = _trace(x[:-1], a)
+    return T.concatenate([before, T.expand_dims(_step(x[-1], before[-1]), 0)])
+
+
+def _end(x: Any, a: Any) -> Any:
+    return _trace(x[2:], _trace(x[:2], a)[-1])[-1]
+
+
+def _computed(x: Any, a: Any) -> Any:
+    k = x.shape[0] // 2
+    first = _trace(x[:k], a)
+    return T.concatenate([first, _trace(x[k:], first[-1])])
+
+
+_PARTS = {
+    "halves at 3": _halves(3), "halves at -2": _halves(-2), "halves in the middle": _computed, "first": _first,
+    "last": _last, "end": _end,
+}  # fmt: skip
+
+
+def _found(f: Any, *values: Any) -> Any:
+    try:
+        return f(*values)
+    except (IndexError, ValueError) as error:
+        return type(error)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "auto"])
+@pytest.mark.parametrize("name", _PARTS)
+def test_one_loop_with_the_values_and_the_errors_of_its_parts(name: str, backend: str) -> None:
+    x, a = T.dvector("x"), T.dscalar("a")
+    f = scanopt.function([x, a], _PARTS[name](x, a), backend=backend)
+    assert len(list(f.program.loops())) == 1
+    for n in range(7):
+        values = np.linspace(0.1, 0.9, n), 0.5
+        got, want = _found(f, *values), _found(f.unoptimized, *values)
+        assert got is want or np.array_equal(got, want), n
+
+
+@settings(max_examples=4, deadline=None)
+@given(st.integers(-4, 6), st.integers(0, 6), st.sampled_from(["float64", "float32", "int64"]), st.booleans())
+def test_random_loops_in_halves(k: int, n: int, dtype: str, inner: bool) -> None:
+    X, h = T.tensor(dtype, (None, 3), "X"), T.tensor(dtype, (None,), "h")
+
+    def step(v: Any, s: Any, r: Any) -> Any:
+        u = T.maximum(s, v) + r
+        return [T.cast(u - v, dtype), T.cast(s * v if inner else s, dtype), u.sum()]
+
+    first = scanopt.scan(step, X[:k], [h, h, None])[0]
+    rest = scanopt.scan(step, X[k:], [first[0][-1], first[1][-1], None])[0]
+    f = scanopt.function([X, h], [T.concatenate([p, q]) for p, q in zip(first, rest, strict=True)], fp="exact")
+    rng = np.random.default_rng(n)
+    values = rng.integers(-3, 4, (n, 3)).astype(dtype), rng.integers(-3, 4, 3).astype(dtype)
+    got, want = _found(f, *values), _found(f.unoptimized, *values)
+    assert got is want or all(np.array_equal(g, w) for g, w in zip(got, want, strict=True))
+
+
+def test_first_step_of_another_shape_stays_outside() -> None:
+    """x[0] + h is of the shape of x[0] though h has one element: the whole loop would not do that."""
+    X, h = T.dmatrix("X"), T.dvector("h")
+    step = lambda v, s: T.tanh(s + v)  # noqa: E731
+    one = step(X[0], h)
+    f = scanopt.function([X, h], T.concatenate([T.expand_dims(one, 0), scanopt.scan(step, X[1:], one)[0]]))
+    values = np.ones((4, 3)), np.array([0.5])
+    np.testing.assert_allclose(f(*values), f.unoptimized(*values))
+
+
+def test_chunks_of_checkpoints_stay_apart() -> None:
+    """Loops that keep few rows are no part of longer ones, which would keep all."""
+    x, a = T.dvector("x"), T.dscalar("a")
+
+    def over(rows: Any, start: Any) -> Any:
+        return scanopt.scan_checkpoints(_step, rows, start, save_every_N=4)[0]
+
+    first = over(x[:40], a)
+    f = scanopt.function([x, a], over(x[40:], first[-1])[-1])
+    values = np.linspace(0.1, 0.9, 80), 0.5
+    np.testing.assert_allclose(f(*values), f.unoptimized(*values))
+
+
+@pytest.mark.parametrize("seed", [102, 124, 133])
+def test_what_is_joined_is_no_part_of_longer_loops(seed: int) -> None:
+    """In these programs laws made ever longer loops while they joined what they had made themselves."""
+    made = built(random_programs.generate(seed))
+    engine = EGraph(encode([*made.values, *made.shared], made.outputs), select("reassoc"))
+    try:
+        assert engine.saturate().stopped_by == ""
+        assert engine.size() < 300
+    finally:
+        engine.close()
+
+
+def test_loops_that_do_not_go_on() -> None:
+    """Loops of parts of different arrays, or of other states, are not joined."""
+    x, y, a = T.dvector("x"), T.dvector("y"), T.dscalar("a")
+    first = _trace(x[:3], a)
+    other = T.concatenate([first, _trace(y[3:], first[-1])])
+    shifted = T.concatenate([first, _trace(x[2:], first[-1])])
+    before = T.concatenate([first, _trace(x[3:], first[0])])
+    f = scanopt.function([x, y, a], [other, shifted, before])
+    values = np.linspace(0.1, 0.9, 6), np.linspace(0.9, 0.1, 6), 0.5
+    for got, want in zip(f(*values), f.unoptimized(*values), strict=True):
+        np.testing.assert_array_equal(got, want)
