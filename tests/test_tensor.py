@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import scanopt.tensor as T
+from scanopt import interpret
 from scanopt.array.types import TensorType
 from scanopt.array.variable import Apply, Constant, SharedVariable, Variable
 from scanopt.config import config
@@ -360,6 +361,15 @@ def test_index_normal_form() -> None:
     assert index(x[T.constant(2)]) == (2,)
     assert index(x[x > 0]) == ("mask",)
     assert x[None].owner.op.name == "expand_dims"
+
+
+@pytest.mark.parametrize("index", ["[:, i, ..., i, :]", "[::2, n, None, i, ..., i]", "[:, :, 1, ..., i]"])
+def test_an_ellipsis_of_no_axes_keeps_arrays_apart(index: str) -> None:
+    x, i, n = T.dtensor4("x"), T.lvector("i"), T.lscalar("n")
+    given = np.arange(120.0).reshape(3, 4, 5, 2), np.array([1, -1]), np.array(-1)
+    expected = eval(f"x{index}", dict(zip("xin", given, strict=True)))
+    found = interpret(eval(f"x{index}"), dict(zip([x, i, n], given, strict=True)))
+    np.testing.assert_array_equal(found, expected, strict=True)
 
 
 def test_parameters_are_normalised() -> None:

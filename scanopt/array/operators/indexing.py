@@ -24,7 +24,7 @@ from scanopt.array.types import Dim, TensorType
 from scanopt.array.variable import Variable, apply
 
 __all__ = [
-    "FULL", "axis_labels", "batch_setitem", "index_pairs", "infer_setitem", "key_of", "may_miss", "refuse_setitem",
+    "FULL", "Label", "axis_labels", "batch_setitem", "index_pairs", "infer_setitem", "key_of", "may_miss", "refuse_setitem",
     "span",
 ]  # fmt: skip
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from scanopt.array.batching import expand
+from scanopt.array.batching import expand, transpose
 from scanopt.array.constants import as_tensor_variable, as_variable, is_weak, weak_constant
 from scanopt.array.op import Op
 from scanopt.array.operators.elementwise import cast
-from scanopt.array.operators.indexing import FULL, span
+from scanopt.array.operators.indexing import FULL, Label, axis_labels, span
 from scanopt.array.registry import public
 from scanopt.array.variable import Apply, Constant, Variable, apply, describe
 
@@ -71,8 +72,8 @@ def _picked(item: Any) -> list[Any]:
     return [item]
 
 
-def _read(x: Variable, key: Any) -> tuple[Index, tuple[Variable, ...]]:
-    """A user's index in normal form."""
+def _read(x: Variable, key: Any) -> tuple[Index, tuple[Variable, ...], bool]:
+    """A user's index in normal form, and whether an ellipsis of no axes keeps its arrays apart."""
     items = [part for item in (key if isinstance(key, tuple) else (key,)) for part in _picked(item)]
     read = [(Ellipsis, ()) if item is Ellipsis else _read_one(item) for item in items]
     taken = sum(span(e, given) for e, given in read if e is not Ellipsis)
@@ -81,11 +82,22 @@ def _read(x: Variable, key: Any) -> tuple[Index, tuple[Variable, ...]]:
     dots = [i for i, (e, _) in enumerate(read) if e is Ellipsis]
     if len(dots) > 1:
         raise IndexError("an index can have one ellipsis only")
+    apart = bool(dots) and taken == x.ndim and all(_picks(part) for part in (read[: dots[0]], read[dots[0] + 1 :]))
     if dots:
         read[dots[0] : dots[0] + 1] = [(FULL, ())] * (x.ndim - taken)
     while read and read[-1][0] == FULL:
         read.pop()
-    return tuple(e for e, _ in read), tuple(p for _, given in read for p in given)
+    return tuple(e for e, _ in read), tuple(p for _, given in read for p in given), apart
+
+
+def _picks(part: Sequence[tuple[Any, tuple[Variable, ...]]]) -> bool:
+    """Whether something in a part of an index is an array or counts as one beside arrays."""
+    return any(e != "newaxis" and not isinstance(e, tuple) for e, _ in part)
+
+
+def _block_first(x: Variable, labels: Sequence[Label]) -> Variable:
+    """x with the axes of its advanced indices in front, where NumPy puts them if those are apart."""
+    return transpose(x, sorted(range(x.ndim), key=lambda k: labels[k][0] != "block"))
 
 
 def getitem(x: Any, key: Any) -> Variable:
@@ -97,12 +109,13 @@ def getitem(x: Any, key: Any) -> Variable:
     (3,)
     """
     v = as_variable(x)
-    index, inputs = _read(v, key)
+    index, inputs, apart = _read(v, key)
     if not index:
         return v
     if all(e in ("newaxis", FULL) for e in index):
         return expand(v, [i for i, e in enumerate(index) if e == "newaxis"])
-    return apply(Op.make("getitem", index=index), v, *inputs)
+    found = apply(Op.make("getitem", index=index), v, *inputs)
+    return _block_first(found, axis_labels(index, inputs, v.ndim)) if apart else found
 
 
 @public("getitem")
