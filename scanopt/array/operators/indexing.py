@@ -24,8 +24,8 @@ from scanopt.array.types import Dim, TensorType
 from scanopt.array.variable import Variable, apply
 
 __all__ = [
-    "FULL", "Label", "axis_labels", "batch_setitem", "index_pairs", "infer_setitem", "key_of", "may_miss", "refuse_setitem",
-    "span",
+    "FULL", "Label", "axis_labels", "batch_setitem", "index_pairs", "infer_setitem", "key_of", "may_miss",
+    "refuse_setitem", "span",
 ]  # fmt: skip
 
 Flags = Sequence[bool]
