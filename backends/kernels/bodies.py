@@ -8,10 +8,25 @@ from functools import cached_property
 
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.ir import Lit
-from scanopt.backends.kernels.nodes import Call, Contract, Fork, Nested, Node, Product, Reduce, SumTo
+from scanopt.backends.kernels.nodes import (
+    Call,
+    Contract,
+    Convolve,
+    Factored,
+    Fork,
+    Nested,
+    Node,
+    Product,
+    Products,
+    Reduce,
+    SumTo,
+)
 from scanopt.program.ir import Loop
 
-__all__ = ["Body", "walk"]
+__all__ = ["BY_LAYOUT", "Body", "walk"]
+
+BY_LAYOUT = (Contract, Convolve, Factored, Product, Products, Reduce, SumTo)
+"""What NumPy rounds depending on how arguments lie in memory."""
 
 
 def walk(nodes: Iterable[Node]) -> Iterator[Node]:
@@ -69,4 +84,4 @@ class Body:
         What exact programs ask for they lay out themselves.
         """
         kinds = set() if self.exact else {type(n) for n in walk(self.root.nodes)}
-        return "packed" if kinds & {Contract, Product, Reduce, SumTo} else "forward" if Call in kinds else ""
+        return "packed" if not kinds.isdisjoint(BY_LAYOUT) else "forward" if Call in kinds else ""

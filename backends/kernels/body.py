@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 
 from scanopt.array.types import TensorType
-from scanopt.backends.kernels.bodies import Body, walk
+from scanopt.backends.kernels.bodies import BY_LAYOUT, Body, walk
 from scanopt.backends.kernels.nodes import (
     WHOLE,
     Call,
-    Contract,
     Diagonal,
     Draw,
     Evenly,
+    Factored,
     Fork,
     Length,
     Map,
@@ -23,8 +23,6 @@ from scanopt.backends.kernels.nodes import (
     Node,
     NoForm,
     NoOrder,
-    Product,
-    Reduce,
     Repeat,
     Reshape,
     SetItem,
@@ -177,13 +175,7 @@ def _disorder(body: Body) -> None:
     crooked = turned | _views(body, lambda view: not _in_order(view), kept=False)
     backward = _views(body, _runs_back, kept=True)
     for node in walk(body.root.nodes):
-        found = (
-            crooked
-            if isinstance(node, Contract | Product | Reduce | SumTo)
-            else backward
-            if isinstance(node, Call)
-            else set()
-        )
+        found = crooked if isinstance(node, BY_LAYOUT) else backward if isinstance(node, Call) else set()
         if found.intersection(node.args):
             raise NoOrder("its rounding depends on the memory layout of a view")
 
@@ -191,6 +183,7 @@ def _disorder(body: Body) -> None:
 def _views(body: Body, starts: Callable[[View], bool], kept: bool) -> set[str]:
     """The views that a test finds, and all that may lie in memory as they do.  kept: results of elements too."""
     found = {n.out for n in walk(body.root.nodes) if kept and isinstance(n, Take) and n.axis}  # rows by place lie first
+    found |= {n.out for n in walk(body.root.nodes) if isinstance(n, Factored)}  # LAPACK writes columns
     before = -1
     through = (View, Reshape, SumTo, *((Map, Call, Sort) if kept else ()))
     while before < len(found):  # a state may be read before it is written

@@ -96,6 +96,18 @@ _UNSIGNED = {
     "floor_divide": "b == 0 ? 0 : a / b", "remainder": "b == 0 ? 0 : a % b",
     "left_shift": "b >= 8 * sizeof(T) ? 0 : a << b", "right_shift": "b >= 8 * sizeof(T) ? 0 : a >> b",
 }  # fmt: skip
+_POWER = """\
+static inline T power_T(T a, T b)
+{
+    T found = 1;
+    for (; b > 0; b >>= 1) {
+        if (b & 1) found = (T)(found * a);
+        a = (T)(a * a);
+    }
+    return found;
+}
+"""
+"""Of integers; a negative exponent is told of before."""
 FUNCTIONS = {"f": _FLOATS, "i": _INTEGERS, "u": _UNSIGNED, "b": dict[str, str]()}
 """By kind of dtype the body of a function of a and b."""
 _TRUE = {"isinf", "isfinite", "signbit"}
@@ -142,6 +154,8 @@ def cast_helper(old: str, new: str) -> str:
 def operation_helper(op: str, dtype: str) -> str:
     """The text of the function that an operation calls; "" if it calls none."""
     kind = np.dtype(dtype).kind
+    if op == "power":
+        return re.sub(r"\bT\b", TYPES[dtype], _POWER).replace("power_T", f"power_{TYPES[dtype]}")
     body = FUNCTIONS[kind].get(op, "")
     if not body or op in INFIX[kind]:
         return ""

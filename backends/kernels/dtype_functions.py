@@ -1,4 +1,4 @@
-"""Functions that NumPy has for each dtype, as addresses: those that sort a row, or find the order of its elements.
+"""Functions that NumPy has for each dtype, as addresses: they sort a row, find its order, or multiply two vectors.
 
 `PyArray_ArrFuncs` is part of NumPy's public C interface.  A function is tried once before it is used.
 """
@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+import re
 from functools import cache
 
 import numpy as np
 
 from scanopt.backends.kernels.numpy_table import entry_of
 
-__all__ = ["called", "dtype_function"]
+__all__ = ["dtype_function", "dtype_text"]
 
 _OF_DTYPE = 365
 """The place of the function that gives those of a dtype in the table of functions for C."""
@@ -21,9 +21,48 @@ _PLACES = {
     f"{op} {kind}": place + i
     for op, place in (("sort", 33), ("argsort", 36))
     for kind, i in (("quicksort", 0), ("mergesort", 2), ("stable", 2))
+} | {"convolve": 27}
+"""Where they are among the functions of a dtype; of a convolution, the product of vectors."""
+_TEXTS = {
+    "sort": """\
+static int sort_row(void *f, void *x, int64 n)
+{
+    return ((int (*)(void *, int64, void *))f)(x, n, 0);
 }
-"""Where they are among the functions of a dtype."""
-_TYPES = {"sort": "int (*)(char *, int64, void *)", "argsort": "int (*)(char *, int64 *, int64, void *)"}
+""",
+    "argsort": """\
+static int argsort_row(void *f, void *x, int64 *places, int64 n)
+{
+    return ((int (*)(void *, int64 *, int64, void *))f)(x, places, n, 0);
+}
+""",
+    "convolve": """\
+static int convolve_T(void *f, const T *x, const T *y, T *turned, T *out, int64 n, int64 m)
+{
+    typedef void product(const T *, int64, const T *, int64, T *, int64, void *);
+    if (n < m) {
+        const T *a = x; x = y; y = a;
+        const int64 k = n; n = m; m = k;
+    }
+    for (int64 i = 0; i < m; i++) turned[i] = y[m - 1 - i];
+    for (int64 i = 1; i < m; i++) ((product *)f)(x, sizeof(T), turned + m - i, sizeof(T), out++, i, 0);
+    if (m <= 11) {
+        for (int64 i = 0; i <= n - m; i++) { /* as NumPy, one product after the other */
+            T sum = 0;
+            for (int64 k = 0; k < m; k++) sum += x[i + k] * turned[k];
+            out[i] = sum;
+        }
+    } else {
+        for (int64 i = 0; i <= n - m; i++) ((product *)f)(x + i, sizeof(T), turned, sizeof(T), out + i, m, 0);
+    }
+    x += n - m + 1;
+    out += n - m + 1;
+    for (int64 i = m - 1; i > 0; i--) ((product *)f)(x++, sizeof(T), turned, sizeof(T), out++, i, 0);
+    return 0;
+}
+""",
+}
+"""Functions that call them; their results are negative where memory lacks."""
 
 
 @cache
@@ -38,7 +77,9 @@ def dtype_function(name: str, dtype: str) -> int:
         return 0
     functions = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(of_dtype)(np.dtype(dtype))
     found: int = (ctypes.c_void_p * (place + 1)).from_address(functions)[place] or 0
-    return found if found and _sorts(name, dtype, found) else 0
+    if not found or name == "convolve":
+        return found
+    return found if _sorts(name, dtype, found) else 0
 
 
 def _sorts(name: str, dtype: str, address: int) -> bool:
@@ -53,9 +94,8 @@ def _sorts(name: str, dtype: str, address: int) -> bool:
     return bool(arrays[-1].tobytes() == expected.tobytes())
 
 
-def called(name: str, pointer: str, args: Sequence[str]) -> str:
-    """The text that calls such a function, whose result is negative where it lacks memory; "" for another name."""
+def dtype_text(name: str, dtype: str) -> str:
+    """The text of the function that calls a function; "" for another name."""
     if name not in _PLACES:
         return ""
-    first, *rest = args
-    return f"(({_TYPES[name.split()[0]]}){pointer})({', '.join([f'(char *){first}', *rest, '0'])})"
+    return re.sub(r"\bT\b", dtype, _TEXTS[name.split()[0]]).replace("_T(", f"_{dtype}(")

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from scanopt.backends.kernels import contractions, counts, draws, power_tables, products, searches, sorts, views  # noqa: F401  (these register how nodes are written)
+from scanopt.backends.kernels import (  # noqa: F401  (these register how nodes are written)
+    contractions,
+    counts,
+    draws,
+    power_tables,
+    products,
+    searches,
+    sorts,
+    stacks,
+    systems,
+    views,
+)
 from scanopt.backends.kernels.bodies import Body
 from scanopt.backends.kernels.emit import emit
 from scanopt.backends.kernels.frames import COMPUTED, LoopFrame

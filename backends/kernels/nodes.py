@@ -5,13 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from scanopt.backends.kernels.matrix_nodes import (
+    Contract,
+    Convolve,
+    Factored,
+    Made,
+    One,
+    Powers,
+    Product,
+    Products,
+    Solve,
+)  # fmt: skip
 from scanopt.program.ir import Branch, Loop
 
 __all__ = [
-    "IDENTITY", "REVERSED", "WHOLE", "Call", "Check", "Contract", "Count", "Diagonal", "Draw", "Evenly", "Extreme",
-    "Fork", "Join", "Length", "Lookup", "Map", "Nested", "NoForm", "NoOrder", "Node", "Nonempty", "PartSet", "Powers",
-    "Product", "Reduce", "Repeat", "Reshape", "Running", "Scatter", "Search", "SetItem", "Setting", "Single", "Solve",
-    "Sort", "SumTo", "Take", "View", "Within",
+    "IDENTITY", "REVERSED", "WHOLE", "Call", "Check", "Constant", "Contract", "Convolve", "Count", "Diagonal", "Draw",
+    "Evenly", "Extreme", "Factored", "Fork", "Join", "Length", "Lookup", "Map", "Nested", "NoForm", "NoOrder", "Node",
+    "Nonempty", "PartSet", "Powers", "Product", "Products", "Reduce", "Repeat", "Reshape", "Running", "Scatter",
+    "Search", "SetItem", "Setting", "Single", "Solve", "Sort", "SumTo", "Take", "View", "Within",
 ]  # fmt: skip
 
 WHOLE = (None, None, None)
@@ -32,28 +43,8 @@ class NoOrder(NoForm):
     """No kernel, because array steps round depending on memory layout; with C order everywhere there is one."""
 
 
-class _One:
-    """A node that makes one value."""
-
-    out: str
-
-    @property
-    def outs(self) -> tuple[str, ...]:
-        """The names that it makes."""
-        return (self.out,)
-
-
 @dataclass(frozen=True)
-class _Made(_One):
-    """A node given by that value, its arguments and its dtype."""
-
-    out: str
-    args: tuple[str, ...]
-    dtype: str
-
-
-@dataclass(frozen=True)
-class Map(_One):
+class Map(One):
     """An elementwise operation in C.  takes: dtypes that its arguments are cast to; like: what has its shape."""
 
     out: str
@@ -77,7 +68,7 @@ class Lookup(Map):
 
 
 @dataclass(frozen=True)
-class Call(_One):
+class Call(One):
     """A NumPy inner loop over all elements.  whole: it must be one call, over the elements that NumPy would pass."""
 
     out: str
@@ -90,7 +81,7 @@ class Call(_One):
 
 
 @dataclass(frozen=True)
-class View(_One):
+class View(One):
     """Elements of an array by other indices: x[..] with numbers and slices, its axes in another order.
 
     axes: for each axis of the result that of x, with the slice that is taken of it, or None for a new one; the ends of
@@ -110,7 +101,7 @@ class View(_One):
 
 
 @dataclass(frozen=True)
-class Reshape(_Made):
+class Reshape(Made):
     """The same elements in order, in another shape; further arguments are lengths that are computed.
 
     merged: the axes of x that form each axis of the result.
@@ -120,7 +111,7 @@ class Reshape(_Made):
 
 
 @dataclass(frozen=True)
-class Join(_One):
+class Join(One):
     """A concatenation along an axis; new: along an axis that the arrays do not have yet (stack)."""
 
     out: str
@@ -131,33 +122,7 @@ class Join(_One):
 
 
 @dataclass(frozen=True)
-class Product(_Made):
-    """The product of two matrices or vectors, by NumPy's inner loop.
-
-    as_they_lie: with their own strides.  by_dot: as `np.dot`, to which a factor of one element is a number.
-    """
-
-    as_they_lie: bool = False
-    by_dot: bool = False
-
-
-@dataclass(frozen=True)
-class Contract(_One):
-    """The sum of products over pairs of axes, by NumPy's inner loop for matrices."""
-
-    out: str
-    args: tuple[str, ...]
-    axes: tuple[tuple[int, ...], tuple[int, ...]]
-    dtype: str
-
-
-@dataclass(frozen=True)
-class Powers(_Made):
-    """A number raised to 0, 1, 2 ...: its second argument, which must be this range."""
-
-
-@dataclass(frozen=True)
-class Length(_One):
+class Length(One):
     """The length of an axis."""
 
     out: str
@@ -167,7 +132,7 @@ class Length(_One):
 
 
 @dataclass(frozen=True)
-class Reduce(_One):
+class Reduce(One):
     """A reduction of an array over some axes: op is the ufunc that combines elements, in NumPy's order.
 
     counted: the result is divided by the number of elements, of which `less` do not count.
@@ -183,12 +148,12 @@ class Reduce(_One):
 
 
 @dataclass(frozen=True)
-class SumTo(_Made):
+class SumTo(Made):
     """The first argument, summed along axes on which the result has length 1."""
 
 
 @dataclass(frozen=True)
-class Running(_One):
+class Running(One):
     """A cumulative operation in C along an axis."""
 
     out: str
@@ -199,7 +164,7 @@ class Running(_One):
 
 
 @dataclass(frozen=True)
-class SetItem(_One):
+class SetItem(One):
     """The first argument with a part replaced by the second, or with the second added to the part."""
 
     out: str
@@ -218,7 +183,7 @@ class PartSet(Map):
 
 
 @dataclass(frozen=True)
-class Scatter(_One):
+class Scatter(One):
     """The first argument with parts at indices replaced by those of the second or increased by them.
 
     places: the indices along as many axes from `axis` on: names, which are arguments as well, and numbers.
@@ -233,7 +198,7 @@ class Scatter(_One):
 
 
 @dataclass(frozen=True)
-class Take(_One):
+class Take(One):
     """Parts of an array by arrays of indices, all its arguments but the first, along as many axes from `axis` on."""
 
     out: str
@@ -243,7 +208,7 @@ class Take(_One):
 
 
 @dataclass(frozen=True)
-class Check(_One):
+class Check(One):
     """The first of two numbers, if a comparison of both holds; otherwise array steps run and report the error."""
 
     out: str
@@ -253,7 +218,7 @@ class Check(_One):
 
 
 @dataclass(frozen=True)
-class Count(_One):
+class Count(One):
     """How many rows of a trace a part needs; args: the rows that there are, and bounds of the part.
 
     op: what of it is asked, as operation of these numbers.  bounds: of the part, "in" for those among the arguments.
@@ -269,17 +234,17 @@ class Count(_One):
 
 
 @dataclass(frozen=True)
-class Evenly(_Made):
+class Evenly(Made):
     """Evenly spaced integers: from three numbers, the first and the last determine the start and the step."""
 
 
 @dataclass(frozen=True)
-class Diagonal(_Made):
+class Diagonal(Made):
     """A matrix of ones on a diagonal and zeros beside it; args: its two lengths, and the column where it begins."""
 
 
 @dataclass(frozen=True)
-class Extreme(_One):
+class Extreme(One):
     """The index of the first greatest (op: greater) or least (op: less) element along an axis; NaN beats all."""
 
     out: str
@@ -290,17 +255,21 @@ class Extreme(_One):
 
 
 @dataclass(frozen=True)
-class Search(_One):
-    """Indices at which elements are to be inserted into a sorted array.  right: after equal elements."""
+class Search(One):
+    """Indices at which elements are to be inserted into a sorted array.
+
+    right: after equal elements.  rising: an array that does not rise is left to array steps.
+    """
 
     out: str
     args: tuple[str, ...]
     right: bool
+    rising: bool = False
     dtype: str = "int64"
 
 
 @dataclass(frozen=True)
-class Sort(_One):
+class Sort(One):
     """The elements along an axis, the least first, or their places.  op: which, and how, as "argsort stable"."""
 
     out: str
@@ -311,17 +280,7 @@ class Sort(_One):
 
 
 @dataclass(frozen=True)
-class Solve(_One):
-    """The solution of a system (op: solve) or the inverse of a matrix (op: inv), by NumPy's inner loop."""
-
-    out: str
-    args: tuple[str, ...]
-    op: str
-    dtype: str
-
-
-@dataclass(frozen=True)
-class Draw(_One):
+class Draw(One):
     """Random numbers of a state, its first argument: uniform in [0, 1), or normal.  lead: how many axes states have."""
 
     out: str
@@ -332,7 +291,7 @@ class Draw(_One):
 
 
 @dataclass(frozen=True)
-class Within(_One):
+class Within(One):
     """Its argument, all elements of which must lie between bounds; otherwise array steps run and report the error."""
 
     out: str
@@ -345,7 +304,17 @@ class Within(_One):
 
 
 @dataclass(frozen=True)
-class Nonempty(_One):
+class Constant(One):
+    """A number."""
+
+    out: str
+    value: float
+    dtype: str
+    args: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Nonempty(One):
     """Whether arrays have rows: in a kernel all have."""
 
     out: str
@@ -385,6 +354,7 @@ class Nested:
 Single = (
     Map | Call | View | Reshape | Join | Product | Length | Reduce | SumTo | Running | Scatter | SetItem | Take
     | Check | Count | Diagonal | Draw | Evenly | Extreme | Search | Solve | Sort | Within | Nonempty | Contract | Powers
+    | Constant | Convolve | Factored | Products
 )  # fmt: skip
 Node = Single | Fork | Nested
 Setting = SetItem | Scatter

@@ -17,6 +17,7 @@ import numpy as np
 from scanopt.array.numerics.scipy_special import special_function
 from scanopt.array.operators.special import SPECIAL
 from scanopt.backends.kernels.dtype_functions import dtype_function
+from scanopt.backends.kernels.lapack import lapack_function
 
 __all__ = ["available", "inner_loop", "loop_dtypes"]
 
@@ -42,7 +43,7 @@ def ufunc(name: str) -> Any:
             return special_function("numpy", name)
         except ImportError:  # programs that were saved run without SciPy
             return None
-    linalg = dict.fromkeys(("solve", "solve1", "inv"), "numpy.linalg._umath_linalg")
+    linalg = dict.fromkeys(("solve", "solve1", "inv", "cholesky_lo", "det"), "numpy.linalg._umath_linalg")
     place = {"clip": "numpy._core.umath", **linalg}.get(name, "numpy")
     return getattr(importlib.import_module(place), name, None)
 
@@ -86,7 +87,7 @@ def inner_loop(name: str, dtypes: tuple[str, ...]) -> tuple[int, int] | None:
     >>> inner_loop("tanh", ("float64", "bool")) is None
     True
     """
-    if found := dtype_function(name, dtypes[0]):
+    if found := dtype_function(name, dtypes[0]) or lapack_function(name, dtypes[0]):
         return found, 0
     f = ufunc(name)
     if not available() or not isinstance(f, np.ufunc) or not _fits(f) or any(d not in DTYPES for d in dtypes):

@@ -12,12 +12,16 @@ from functools import lru_cache
 from scanopt.array.op import Op
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.body import nodes_of_operator
-from scanopt.backends.kernels.nodes import Call, Contract, NoForm, Product, Reduce, Running
+from scanopt.backends.kernels.nodes import Call, Contract, Convolve, NoForm, Product, Products, Reduce, Running
 from scanopt.backends.kernels.numpy_loops import DTYPES
 from scanopt.extraction.cost import NUMPY, CostTable, Work, bytes_of, elements
 from scanopt.program.ir import Compute
 
 __all__ = ["KERNELS", "KernelCosts"]
+
+
+CALLING = (Call, Contract, Convolve, Product, Products, Reduce, Running)
+"""What calls inner loops of NumPy's."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ def _form(op: Op, args: tuple[TensorType, ...], out: TensorType) -> str:
         nodes = nodes_of_operator(Compute("out", op, names, out), types)
     except (NoForm, ValueError, TypeError, LookupError):
         return "none"
-    return "inner" if any(isinstance(n, Call | Contract | Product | Reduce | Running) for n in nodes) else "plain"
+    return "inner" if any(isinstance(n, CALLING) for n in nodes) else "plain"
 
 
 KERNELS = KernelCosts(

@@ -9,7 +9,7 @@ import numpy as np
 
 from scanopt.backends.kernels.c_operations import TYPES, cast_helper, operation, operation_helper
 from scanopt.backends.kernels.c_reductions import reduction
-from scanopt.backends.kernels.dtype_functions import called
+from scanopt.backends.kernels.dtype_functions import dtype_text
 from scanopt.backends.kernels.ir import (
     ZERO,
     Break,
@@ -34,6 +34,7 @@ from scanopt.backends.kernels.ir import (
     Store,
     Var,
 )  # fmt: skip
+from scanopt.backends.kernels.lapack import lapack_text
 from scanopt.backends.kernels.random_words import HELPERS
 
 __all__ = ["NAME", "Printer", "bare", "c_text", "literal"]
@@ -197,9 +198,11 @@ class Printer:
             yield from self.statement(stmt, depth + 1)
 
     def _inner(self, x: Inner, space: str) -> Iterator[str]:
-        name = self.loops[x.slot][0] if x.slot < len(self.loops) else ""
-        if call := called(name, f"F[{2 * x.slot}]", [*x.arrays, *(bare(self.expression(n)) for n in x.dims)]):
-            yield f"{space}if ({call} < 0) return -1;"
+        name, dtypes = self.loops[x.slot] if x.slot < len(self.loops) else ("", ("",))
+        if text := dtype_text(name, dtypes[0]) or lapack_text(name, dtypes[0]):
+            self.helpers.add(text)
+            args = ", ".join([f"F[{2 * x.slot}]", *x.arrays, *(bare(self.expression(n)) for n in x.dims)])
+            yield f"{space}if ({text.partition('(')[0].split()[-1]}({args}) < 0) return -1;"
             return
         if found := self._reduction(x):
             name, text = found

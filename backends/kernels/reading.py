@@ -14,17 +14,17 @@ from scanopt.array.op import Op
 from scanopt.array.operators.idle import guarded
 from scanopt.array.operators.special import SPECIAL
 from scanopt.array.types import TensorType
-from scanopt.backends.kernels.dtype_functions import dtype_function
 from scanopt.backends.kernels.forms import cast_is_known, in_c, needs_whole, through_numpy
+from scanopt.backends.kernels.lapack import ROUTINES
 from scanopt.backends.kernels.nodes import (
     WHOLE,
     Call,
     Check,
+    Constant,
     Count,
     Diagonal,
     Draw,
     Evenly,
-    Extreme,
     Join,
     Length,
     Map,
@@ -35,16 +35,16 @@ from scanopt.backends.kernels.nodes import (
     Repeat,
     Reshape,
     Running,
-    Search,
     Single,
-    Sort,
     SumTo,
     View,
     Within,
 )  # fmt: skip
 from scanopt.backends.kernels.numpy_loops import DTYPES, inner_loop, loop_dtypes
 from scanopt.backends.kernels.reading_parts import INDICES, given_nodes, part_nodes, set_nodes
-from scanopt.backends.kernels.reading_products import outer_nodes, product_nodes, solve_nodes, tensordot_nodes
+from scanopt.backends.kernels.reading_products import convolve_nodes, outer_nodes, product_nodes, tensordot_nodes
+from scanopt.backends.kernels.reading_searches import digitize_nodes, extreme_nodes, search_nodes, sort_nodes
+from scanopt.backends.kernels.reading_systems import factored_nodes, solve_nodes
 from scanopt.program.ir import Compute
 
 __all__ = ["nodes_of"]
@@ -60,6 +60,7 @@ def nodes_of(step: Compute, types: Types) -> tuple[Single, ...]:
 
 
 Types = dict[str, TensorType]
+SIGNED = {"int8", "int16", "int32", "int64"}
 
 
 def _dtypes(step: Compute, types: Types) -> tuple[str, ...]:
@@ -136,9 +137,34 @@ def _softmax(step: Compute, types: Types) -> Iterator[Single]:
 
 
 def _round(step: Compute, types: Types) -> Iterator[Single]:
-    dtype = types[step.args[0]].dtype
-    if not step.op.options["decimals"] and step.type.dtype == dtype and np.dtype(dtype).kind in "iuf":
-        yield Map(step.out, step.args, "rint", (dtype,), dtype, step.out)
+    """To so many digits by a power of ten, as NumPy does."""
+    (x,), dtype, digits = step.args, step.type.dtype, step.op.options["decimals"]
+    if types[x].dtype != dtype or np.dtype(dtype).kind not in "iuf" or abs(digits) > 8:
+        return
+    if np.dtype(dtype).kind != "f" or not digits:
+        if digits >= 0:
+            yield Map(step.out, step.args, "rint", (dtype,), dtype, step.out)
+        return
+    power, scaled, whole = (f"{step.out}#{k}" for k in "psw")
+    types |= {power: TensorType(dtype, ()), scaled: step.type, whole: step.type}
+    there, back = ("multiply", "divide") if digits > 0 else ("divide", "multiply")
+    yield Constant(power, 10.0 ** abs(digits), dtype)
+    yield Map(scaled, (x, power), there, (dtype, dtype), dtype, x)
+    yield Map(whole, (scaled,), "rint", (dtype,), dtype, x)
+    yield Map(step.out, (whole, power), back, (dtype, dtype), dtype, x)
+
+
+def _power(step: Compute, types: Types) -> Iterator[Single]:
+    """Of integers in C, where no exponent is negative; else array steps report it."""
+    found, exponent = loop_dtypes("power", _dtypes(step, types)), step.args[1]
+    if found is None or np.dtype(found[-1]).kind not in "iu":
+        yield from _ufunc(step, types)
+        return
+    if types[exponent].dtype in SIGNED:
+        natural = f"{step.out}#n"
+        types[natural] = types[exponent]
+        yield Within(natural, (exponent,), 0, None, False, False, types[exponent].dtype)
+    yield Map(step.out, step.args, "power", found[:-1], found[-1], step.out)
 
 
 def _same(step: Compute, types: Types) -> Iterator[Single]:
@@ -325,28 +351,6 @@ def _eye(step: Compute, types: Types) -> Iterator[Single]:
         yield Diagonal(step.out, step.args, step.type.dtype)
 
 
-def _extreme(op: str) -> Callable[[Compute, Types], Iterator[Single]]:
-    def extreme(step: Compute, types: Types) -> Iterator[Single]:
-        axis, ndim = step.op.options["axis"], types[step.args[0]].ndim
-        if set(step.op.options) == {"axis"} and isinstance(axis, int) and ndim and step.type.dtype == "int64":
-            yield Extreme(step.out, step.args, op, axis % ndim)
-
-    return extreme
-
-
-def _search(step: Compute, types: Types) -> Iterator[Single]:
-    dtypes = set(_dtypes(step, types))
-    if len(step.args) == 2 and types[step.args[0]].ndim == 1 and len(dtypes) == 1 and step.type.dtype == "int64":
-        yield Search(step.out, step.args, step.op.options["side"] == "right")
-
-
-def _sort(step: Compute, types: Types) -> Iterator[Single]:
-    options, x = step.op.options, types[step.args[0]]
-    op = f"{step.op.name} {options.get('kind') or 'quicksort'}"
-    if x.ndim and dtype_function(op, x.dtype):
-        yield Sort(step.out, step.args, op, options["axis"] % x.ndim, step.type.dtype)
-
-
 def _draw(normal: bool) -> Callable[[Compute, Types], Iterator[Single]]:
     def draw(step: Compute, types: Types) -> Iterator[Single]:
         options, state = step.op.options, types[step.args[0]]
@@ -383,12 +387,14 @@ _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "prod": _reduced("multiply"), "max": _reduced("maximum"), "min": _reduced("minimum"), "mean": _reduced("add"),
     "var": _spread(root=False), "std": _spread(root=True),
     "sum_to": _sum_to, "outer": outer_nodes, "cumsum": _running("add"), "cumprod": _running("multiply"),
+    "cummax": _running("maximum"), "cummin": _running("minimum"),
     "repeat_rows": _repeated, "broadcast_to": _repeated, "full": _full,
     "require": _require, "when_runs": _when_runs, "has_rows": _has_rows, "arange": _arange, "eye": _eye,
     "given": given_nodes, "rows_read": _rows_of_part("read"), "rows_left": _rows_of_part("left"),
-    "argmax": _extreme("greater"), "argmin": _extreme("less"),
-    "searchsorted": _search, "sort": _sort, "argsort": _sort, "solve": solve_nodes, "inv": solve_nodes,
-    "powers": _powers, "tensordot": tensordot_nodes,
+    "argmax": extreme_nodes("greater"), "argmin": extreme_nodes("less"), "searchsorted": search_nodes,
+    "digitize": digitize_nodes, "sort": sort_nodes, "argsort": sort_nodes, **dict.fromkeys(ROUTINES, factored_nodes),
+    **dict.fromkeys(("solve", "inv", "cholesky", "det"), solve_nodes),
+    "powers": _powers, "power": _power, "tensordot": tensordot_nodes, "convolve": convolve_nodes,
     "random_uniform": _draw(normal=False), "random_normal": _draw(normal=True), "random_valid": _valid,
     "any": _reduced("logical_or"), "all": _reduced("logical_and"),
 }  # fmt: skip

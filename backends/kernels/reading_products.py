@@ -1,16 +1,17 @@
-"""Products of the table as nodes: of matrices, of all pairs, over some axes; and systems of equations."""
+"""Products of the table as nodes: of matrices, of all pairs, over some axes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from scanopt.array.types import TensorType
-from scanopt.backends.kernels.forms import cast_is_known, in_c
-from scanopt.backends.kernels.nodes import WHOLE, Contract, Map, Product, Reshape, Single, Solve, View
+from scanopt.backends.kernels.dtype_functions import dtype_function
+from scanopt.backends.kernels.forms import X86, cast_is_known, in_c
+from scanopt.backends.kernels.nodes import WHOLE, Contract, Convolve, Map, Product, Products, Reshape, Single, View
 from scanopt.backends.kernels.numpy_loops import inner_loop
 from scanopt.program.ir import Compute
 
-__all__ = ["outer_nodes", "product_nodes", "solve_nodes", "tensordot_nodes"]
+__all__ = ["convolve_nodes", "outer_nodes", "product_nodes", "tensordot_nodes"]
 
 Types = dict[str, TensorType]
 
@@ -30,29 +31,23 @@ def outer_nodes(step: Compute, types: Types) -> Iterator[Single]:
 
 def product_nodes(step: Compute, types: Types) -> Iterator[Single]:
     """A product of matrices and vectors, by NumPy's inner loop."""
-    dtype = step.type.dtype
-    fits = all(types[a].ndim in (1, 2) and cast_is_known(types[a].dtype, dtype) for a in step.args)
-    if fits and not step.op.params and inner_loop("matmul", (dtype,) * 3) is not None:
-        yield Product(step.out, step.args, dtype, by_dot=step.op.name == "dot")
-
-
-def solve_nodes(step: Compute, types: Types) -> Iterator[Single]:
-    """A system of equations or an inverse, by NumPy's inner loop: np.linalg computes those of float32 in float64."""
-    dtype, double = step.type.dtype, "float64"
-    matrix, *right = (types[a] for a in step.args)
-    fits = matrix.ndim == 2 and all(x.ndim in (1, 2) for x in right) and {x.dtype for x in (matrix, *right)} == {dtype}
-    if not fits or inner_loop(step.op.name, (double,) * (len(step.args) + 1)) is None:
+    dtype, ndims = step.type.dtype, [types[a].ndim for a in step.args]
+    if step.op.params or not min(ndims) or inner_loop("matmul", (dtype,) * 3) is None:
         return
-    if dtype == double:
-        yield Solve(step.out, step.args, step.op.name, double)
-    elif dtype == "float32":
-        wide = [f"{step.out}#w{i}" for i in range(len(step.args))]
-        types.update({w: TensorType(double, types[a].shape) for w, a in zip(wide, step.args, strict=True)})
-        types[out := f"{step.out}#w"] = TensorType(double, step.type.shape)
-        for w, a in zip(wide, step.args, strict=True):
-            yield Map(w, (a,), "copy", (double,), double, a)
-        yield Solve(out, tuple(wide), step.op.name, double)
-        yield Map(step.out, (out,), "copy", (dtype,), dtype, out)
+    if not all(cast_is_known(types[a].dtype, dtype) for a in step.args):
+        return
+    if max(ndims) < 3:
+        yield Product(step.out, step.args, dtype, by_dot=step.op.name == "dot")
+    elif step.op.name == "matmul":
+        yield Products(step.out, step.args, dtype)
+
+
+def convolve_nodes(step: Compute, types: Types) -> Iterator[Single]:
+    """A convolution: where there is FMA, NumPy's own may contract products with short vectors."""
+    dtype = step.type.dtype
+    known = all(cast_is_known(types[a].dtype, dtype) for a in step.args)
+    if X86 and dtype != "bool" and known and dtype_function("convolve", dtype):
+        yield Convolve(step.out, step.args, dtype)
 
 
 def tensordot_nodes(step: Compute, types: Types) -> Iterator[Single]:

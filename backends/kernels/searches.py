@@ -1,4 +1,4 @@
-"""Writes nodes that search: checks, places of extremes, places in sorted arrays; and solutions of systems."""
+"""Writes nodes that search: checks, places of extremes, places in sorted arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from scanopt.backends.kernels.ir import (
     Expr,
     Fail,
     If,
-    Inner,
     Let,
     Lit,
     Load,
@@ -29,7 +28,7 @@ from scanopt.backends.kernels.ir import (
     times,
 )  # fmt: skip
 from scanopt.backends.kernels.lowering import Lowering, number_of
-from scanopt.backends.kernels.nodes import Check, Diagonal, Evenly, Extreme, NoForm, Nonempty, Search, Solve
+from scanopt.backends.kernels.nodes import Check, Constant, Diagonal, Evenly, Extreme, NoForm, Nonempty, Search
 from scanopt.backends.kernels.values import Scalar, element_of, index, nest, packed
 
 __all__: list[str] = []
@@ -49,6 +48,11 @@ def _check(node: Check, w: Lowering) -> None:
 @written.register(Nonempty)
 def _nonempty(node: Nonempty, w: Lowering) -> None:
     w.env[node.out] = Scalar(Lit(True, "bool"), "bool")
+
+
+@written.register(Constant)
+def _constant(node: Constant, w: Lowering) -> None:
+    w.env[node.out] = Scalar(Lit(node.value, node.dtype), node.dtype)
 
 
 @written.register(Evenly)
@@ -113,6 +117,8 @@ def _search(node: Search, w: Lowering) -> None:
         raise NoForm("a search in a number")
     length = w.axes(node.args[0])[0]
     x = w.whole(value, w.axes(node.args[0]), dtype)
+    if node.rising:
+        _check_rising(w.before(node.args[0]) if x == value.pointer else None, x, length, dtype, w)
     keys = w.whole(wanted, axes, dtype) if axes else ""
     out = w.place(node.out) if axes else w.cell(INDEX)
     low, high, last = w.variable(INDEX), w.variable(INDEX), w.variable(dtype)
@@ -150,6 +156,16 @@ def _search(node: Search, w: Lowering) -> None:
         w.let(node.out, Load(out, ZERO, INDEX), INDEX)
 
 
+def _check_rising(before: list[Stmt] | None, x: str, length: Expr, dtype: str, w: Lowering) -> None:
+    """Array steps run where an element is less than the one before.  before: for a vector that steps only read."""
+    i, falls = w.fresh("i"), w.variable("bool")
+    rises = _test("less_equal", Load(x, Var(i), dtype), Load(x, plus(Var(i), ONE), dtype), dtype)
+    found = Do("logical_or", (Var(falls, "bool"), Do("logical_not", (rises,), "bool", "bool")), "bool", "bool")
+    with w.into(w.code if before is None else before):
+        steps = Steps(i, plus(length, Lit(-1)), (Set(falls, found),))
+        w.code += [Set(falls, Lit(False, "bool")), steps, If(Var(falls, "bool"), (Fail(),))]
+
+
 def _before(a: Expr, b: Expr, dtype: str, right: bool) -> Expr:
     """Whether the insertion point of b is after a; NaN sorts last."""
     found = _test("less_equal" if right else "less", a, b, dtype)
@@ -159,20 +175,3 @@ def _before(a: Expr, b: Expr, dtype: str, right: bool) -> Expr:
     if not right:
         nan = Do("logical_and", (nan, _test("equal", a, a, dtype)), "bool", "bool")
     return Do("logical_or", (found, nan), "bool", "bool")
-
-
-@written.register(Solve)
-def _solve(node: Solve, w: Lowering) -> None:
-    """Array steps run if there is no solution: then the inner loop returns NaN."""
-    dtype, (n, _) = node.dtype, w.axes(node.args[0])
-    arrays = [w.whole(w.value(a), w.axes(a), dtype) for a in node.args]
-    out, axes = w.place(node.out), w.axes(node.out)
-    apart = [[times(s, Lit(np.dtype(dtype).itemsize)) for s in packed(w.axes(x))] for x in (*node.args, node.out)]
-    vector = len(axes) == 1
-    name = f"{node.op}1" if vector else node.op
-    dims = (ONE, n) if vector or node.op == "inv" else (ONE, n, axes[1])
-    strides = (*(ZERO for _ in apart), *(s for each in apart for s in each))
-    w.code.append(Inner(w.slot(name, (dtype,) * len(apart)), (*arrays, out), dims, strides))
-    i = w.fresh("i")
-    x = Load(out, Var(i), dtype)
-    w.code.append(Steps(i, product(axes), (If(_test("not_equal", x, x, dtype), (Fail(),)),)))

@@ -12,12 +12,14 @@ from scanopt.backends.kernels.nodes import (
     Contract,
     Draw,
     Extreme,
+    Factored,
     Fork,
     Join,
     Map,
     Nested,
     Powers,
     Product,
+    Products,
     Reduce,
     Reshape,
     Running,
@@ -127,7 +129,16 @@ def _ties_of_parts(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[Axis
 def _ties_of_products(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[Axis, Axis]]:
     """Of products and systems."""
     out, n = node.out, ndim[node.out]
-    if isinstance(node, Product):
+    if isinstance(node, Products):
+        a, b = node.args
+        inner = [min(ndim[x], 2) for x in node.args]
+        yield (a, ndim[a] - 1), (b, ndim[b] - inner[1])
+        yield from (((out, n - sum(inner) + 2), (a, ndim[a] - 2)) for _ in range(inner[0] - 1))
+        yield from (((out, n - 1), (b, ndim[b] - 1)) for _ in range(inner[1] - 1))
+        for x, k in zip(node.args, inner, strict=True):
+            pairs = zip(range(n - sum(inner) + 1, -1, -1), range(ndim[x] - k - 1, -1, -1), strict=False)
+            yield from (((out, i), (x, j)) for i, j in pairs)
+    elif isinstance(node, Product):
         a, b = node.args
         yield (a, ndim[a] - 1), (b, 0)
         if ndim[a] == 2:
@@ -139,11 +150,15 @@ def _ties_of_products(node: Single, ndim: Mapping[str, int]) -> Iterator[tuple[A
         kept = [(a, i) for i in range(ndim[a]) if i not in ia] + [(b, i) for i in range(ndim[b]) if i not in ib]
         yield from (((out, i), axis) for i, axis in enumerate(kept))
         yield from (((a, i), (b, j)) for i, j in zip(ia, ib, strict=True))
-    elif isinstance(node, Solve):
+    elif isinstance(node, Solve | Factored):
         a, b = node.args[0], node.args[-1]
-        yield (a, 0), (a, 1)
-        yield (a, 0), (b, 0)
-        yield from (((out, i), (b, i)) for i in range(n))
+        with_pivots = isinstance(node, Factored) and node.op.startswith("lu")
+        if not with_pivots:
+            yield (a, 0), (a, 1)
+        if len(node.args) == 2:
+            yield (a, 1), (b, 0)
+        last = isinstance(node, Factored) and node.op == "lu_factor"  # whose rows are one more
+        yield from (((out, i), (b, i)) for i in range(last, n))
 
 
 def classes_of(body: Body, ones: set[Axis], ndim: Mapping[str, int]) -> list[list[Axis]]:

@@ -21,6 +21,7 @@ from scanopt.backends.kernels.nodes import (
     Nested,
     Node,
     Product,
+    Products,
     Reduce,
     Running,
     Scatter,
@@ -36,7 +37,8 @@ __all__ = ["Predicted", "predicted"]
 Shapes = Mapping[str, tuple[int, ...]]
 CLASSES: dict[type, str] = {
     Call: "transcendental", Draw: "transcendental", Reduce: "reduction", SumTo: "reduction", Running: "cumulative",
-    Join: "memory", SetItem: "memory", Take: "gather", Scatter: "gather", Product: "product", Contract: "product",
+    Join: "memory", SetItem: "memory", Take: "gather", Scatter: "gather", Product: "product", Products: "product",
+    Contract: "product",
 }  # fmt: skip
 """By kind of node the class whose price an element has."""
 AT_ONCE = 6
@@ -93,7 +95,7 @@ def _price(node: Single, shapes: Shapes) -> float:
         spec = load().get(node.op)
         slow = spec is not None and spec.cost in ("division", "transcendental")
         return KERNELS.element["division"] * size if slow else KERNELS.element["arith"] * size / AT_ONCE
-    if isinstance(node, Product | Contract):
+    if isinstance(node, Product | Products | Contract):
         size *= (shapes.get(node.args[0]) or (1,))[-1]
     elif isinstance(node, Reduce | SumTo):
         size = prod(shapes.get(node.args[0], ()))

@@ -1,0 +1,49 @@
+"""Linear algebra of the table as nodes, of one matrix: systems of equations, factors, determinants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scanopt.array.types import TensorType
+from scanopt.backends.kernels.lapack import lapack_function
+from scanopt.backends.kernels.nodes import Factored, Map, Single, Solve
+from scanopt.backends.kernels.numpy_loops import inner_loop
+from scanopt.program.ir import Compute
+
+__all__ = ["factored_nodes", "solve_nodes"]
+
+Types = dict[str, TensorType]
+
+
+def solve_nodes(step: Compute, types: Types) -> Iterator[Single]:
+    """What NumPy's inner loops compute of one matrix: np.linalg computes those of float32 in float64."""
+    dtype, double = step.type.dtype, "float64"
+    matrix, *right = (types[a] for a in step.args)
+    fits = matrix.ndim == 2 and all(x.ndim in (1, 2) for x in right) and {x.dtype for x in (matrix, *right)} == {dtype}
+    name = {"cholesky": "cholesky_lo"}.get(step.op.name, step.op.name)
+    if not fits or inner_loop(name, (double,) * (len(step.args) + 1)) is None:
+        return
+    if dtype == double:
+        yield Solve(step.out, step.args, name, double)
+    elif dtype == "float32":
+        wide = [f"{step.out}#w{i}" for i in range(len(step.args))]
+        types.update({w: TensorType(double, types[a].shape) for w, a in zip(wide, step.args, strict=True)})
+        types[out := f"{step.out}#w"] = TensorType(double, step.type.shape)
+        for w, a in zip(wide, step.args, strict=True):
+            yield Map(w, (a,), "copy", (double,), double, a)
+        yield Solve(out, tuple(wide), name, double)
+        yield Map(step.out, (out,), "copy", (dtype,), dtype, out)
+
+
+def factored_nodes(step: Compute, types: Types) -> Iterator[Single]:
+    """Factors, and what is solved by them: as `scanopt.array.numerics.factors`, by the same routines."""
+    name, options, dtype = step.op.name, step.op.options, step.type.dtype
+    matrix, *right = (types[a] for a in step.args)
+    fits = matrix.ndim == 2 and all(x.ndim in (1, 2) for x in right) and {x.dtype for x in (matrix, *right)} == {dtype}
+    triangle = "U" if options.get("lower") else "L"  # of the transpose
+    letters = {
+        "lu_factor": "", "lu_solve": "NTT"[options.get("trans", 0)], "cho_solve": triangle,
+        "solve_triangular": triangle + "TN "[options.get("trans", 0)] + "NU"[options.get("unit_diagonal", False)],
+    }[name]  # fmt: skip
+    if fits and " " not in letters and lapack_function(name, dtype):
+        yield Factored(step.out, step.args, name, letters, dtype)

@@ -1,0 +1,88 @@
+"""Writes linear algebra on one matrix: calls of NumPy's inner loops, and of routines of LAPACK."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from scanopt.backends.kernels.emit import written
+from scanopt.backends.kernels.ir import (
+    ONE,
+    ZERO,
+    Do,
+    Expr,
+    Fail,
+    For,
+    If,
+    Inner,
+    Lit,
+    Load,
+    Steps,
+    Store,
+    Var,
+    plus,
+    product,
+    times,
+)
+from scanopt.backends.kernels.lowering import Lowering
+from scanopt.backends.kernels.nodes import Factored, NoForm, Solve
+from scanopt.backends.kernels.values import Axes, Value, element_of, index, packed
+
+__all__: list[str] = []
+
+
+@written.register(Solve)
+def _solve(node: Solve, w: Lowering) -> None:
+    """Array steps run if there is no solution: then the inner loop returns NaN."""
+    dtype, (n, _) = node.dtype, w.axes(node.args[0])
+    arrays = [w.whole(w.value(a), w.axes(a), dtype) for a in node.args]
+    axes = w.axes(node.out)
+    out = w.place(node.out) if axes else w.cell(dtype)
+    apart = [[times(s, Lit(np.dtype(dtype).itemsize)) for s in packed(w.axes(x))] for x in (*node.args, node.out)]
+    vector = node.op == "solve" and len(axes) == 1
+    name = f"{node.op}1" if vector else node.op
+    dims = (ONE, n, axes[1]) if node.op == "solve" and not vector else (ONE, n)
+    strides = (*(ZERO for _ in apart), *(s for each in apart for s in each))
+    w.code.append(Inner(w.slot(name, (dtype,) * len(apart)), (*arrays, out), dims, strides))
+    if not axes:
+        w.let(node.out, Load(out, ZERO, dtype), dtype)
+        return
+    i = w.fresh("i")
+    x = Load(out, Var(i), dtype)
+    w.code.append(Steps(i, product(axes), (If(Do("not_equal", (x, x), "bool", dtype), (Fail(),)),)))
+
+
+@written.register(Factored)
+def _factored(node: Factored, w: Lowering) -> None:
+    """Routines write onto what they are given: columns, one after the other."""
+    if w.device:
+        raise NoForm(f"{node.op} is a routine of LAPACK")
+    dtype, (n, *_) = node.dtype, w.axes(node.args[-1])
+    slot, letters = w.slot(node.op, (dtype,)), tuple(Lit(ord(letter)) for letter in node.options)
+    pivots = (w.scratch("int32", (n,)),) if node.op.startswith("lu") else ()
+    if node.op == "lu_factor":
+        out = w.place(node.out)
+        _turned(w, w.value(node.args[0]), (n, n), out)
+        w.code.append(Inner(slot, (out, *pivots), (n,), ()))
+        return
+    matrix, right = (w.value(a) for a in node.args)
+    a = w.whole(matrix, w.axes(node.args[0]), dtype)
+    out, axes = w.place(node.out), w.axes(node.out)
+    x = out if len(axes) == 1 else w.scratch(dtype, axes[::-1])
+    columns = axes[1] if len(axes) == 2 else ONE
+    if len(axes) == 1:
+        w.code += w.copied(right, out, ZERO, axes)
+    else:
+        _turned(w, right, axes, x)
+    w.code.append(Inner(slot, (a, x, *pivots), (n, columns, *letters), ()))
+    if x != out:
+        (i, j), (row, column) = w.places(axes)
+        found = Load(x, plus(times(column, n), row), dtype)
+        w.code.append(For(i, n, (For(j, columns, (Store(out, index(ZERO, (row, column), packed(axes)), found),)),)))
+
+
+def _turned(w: Lowering, value: Value, axes: Axes, into: str) -> None:
+    """Store the columns of a matrix, one after the other."""
+    (i, j), (row, column) = w.places(axes)
+    element: Expr = element_of(value, (row, column), axes)
+    store = Store(into, plus(times(column, axes[0]), row), element)
+    w.code.append(For(j, axes[1], (For(i, axes[0], (store,)),)))
