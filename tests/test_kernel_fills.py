@@ -37,7 +37,7 @@ def test_a_copy_repeats_the_number_again() -> None:
     )
     f = scanopt.function([places, like], [found], fp="exact", backend="c")
     text = exact_kernel(f, [PLACES, np.zeros((3, 20))])
-    assert "memory for values in between" not in text
+    assert not [line for line in text.splitlines() if "memory for values in between" in line and "float64" in line]
 
 
 @pytest.mark.parametrize("cumulated", [T.cumsum, T.cumprod])

@@ -181,3 +181,23 @@ def test_numbers_where_a_mask_says_so(dtype: str) -> None:
         exactly(f, [values, RNG.random(shape[0]) < 0.5])
     with pytest.raises(IndexError):
         f(np.ones((3, 2), dtype), np.ones(1, "bool"))
+
+
+def test_arrays_that_are_made_to_be_changed() -> None:
+    """They are made where the result is, but for those that are read once more."""
+    c, X, who, n = T.dmatrix("c"), T.dmatrix("X"), T.lvector("who"), T.lscalar("n")
+
+    def step(c: Any, X: Any, who: Any) -> Any:
+        z, w = T.exp(-c * c), T.tanh(c)
+        first = T.inc_subtensor(z[who], X)
+        second = T.inc_subtensor(T.set_subtensor(T.zeros_like(c)[who], 1.0)[who], X)
+        return first * w + second * z, T.inc_subtensor(T.sin(c)[:, 0], 1.0), T.set_subtensor(w[who], X)
+
+    found, _ = scanopt.scan(step, outputs_info=[c, None, None], non_sequences=[X, who], n_steps=n)
+    whole = [found[0][-1], found[1], T.inc_subtensor(T.cos(c)[who], X), found[2]]
+    f = scanopt.function([c, X, who, n], whole, fp="exact", backend="c")
+    for rows, columns in ((5, 12), (2, 1)):
+        values = [RNG.normal(size=(rows, columns)), RNG.normal(size=(40, columns)), RNG.integers(0, rows, 40), 3]
+        for x, y in zip(f(*values), f.unoptimized(*values), strict=True):
+            np.testing.assert_array_equal(x, y)
+    assert "compiled" in f.kernels[0].state

@@ -8,6 +8,7 @@ from exact_kernels import exact_kernel
 
 import scanopt
 import scanopt.tensor as T
+from scanopt.backends.kernels.loop_report import ONCE
 
 RNG = np.random.default_rng(5)
 
@@ -76,3 +77,29 @@ def test_they_are_not_read_where_no_step_is_taken_and_missing_ones_are_told_of()
     for _ in range(2):
         with pytest.raises(IndexError, match="index 1 is out of bounds"):
             f(np.ones(3), np.ones(1))
+
+
+@pytest.mark.parametrize("fp", ["exact", "reassoc"])
+def test_loops_that_end_early_for_each_of_many_numbers(fp: str) -> None:
+    """Run side by side or one after the other, they are a part of one kernel."""
+    n, a, q = T.lvector("n"), T.dvector("a"), T.dvector("q")
+
+    def halved(x: Any) -> Any:
+        step = lambda x, c: ([T.switch(x % 2 > 0, 3 * x + 1, x // 2), c + 1], scanopt.until(x < 3))  # noqa: E731
+        return scanopt.scan(step, outputs_info=[x, np.int64(0)], n_steps=200)[0][1][-1]
+
+    def searched(q: Any, a: Any) -> Any:
+        def step(low: Any, high: Any) -> Any:
+            middle = (low + high) // 2
+            low, high = T.switch(a[middle] < q, middle + 1, low), T.switch(a[middle] < q, high, middle)
+            return [low, high], scanopt.until(low >= high)
+
+        return scanopt.scan(step, outputs_info=[np.int64(0), a.shape[0]], n_steps=64)[0][0][-1]
+
+    found = [scanopt.map(halved, n)[0], scanopt.map(searched, q, non_sequences=a)[0]]
+    f = scanopt.function([n, a, q], found, fp=fp, backend="c")
+    values = [np.arange(1, 40), np.arange(30.0) ** 2, np.linspace(-3, 900, 17)]
+    for _ in range(2):
+        for x, y in zip(f(*values), f.unoptimized(*values), strict=True):
+            np.testing.assert_array_equal(x, y)
+    assert [k.loop for k in f.kernels] == [ONCE]

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.ir import Lit
 from scanopt.backends.kernels.nodes import (
@@ -23,10 +25,14 @@ from scanopt.backends.kernels.nodes import (
 )
 from scanopt.program.ir import Loop
 
-__all__ = ["BY_LAYOUT", "Body", "walk"]
+__all__ = ["Body", "rounds_by_layout", "walk"]
 
-BY_LAYOUT = (Contract, Convolve, Factored, Product, Products, Reduce, SumTo)
-"""What NumPy rounds depending on how arguments lie in memory."""
+_BY_LAYOUT = (Contract, Convolve, Factored, Product, Products, Reduce, SumTo)
+
+
+def rounds_by_layout(node: Node) -> bool:
+    """Whether NumPy rounds depending on how arguments lie in memory: in which order it adds."""
+    return isinstance(node, _BY_LAYOUT) and np.dtype(node.dtype).kind == "f"
 
 
 def walk(nodes: Iterable[Node]) -> Iterator[Node]:
@@ -83,5 +89,7 @@ class Body:
 
         What exact programs ask for they lay out themselves.
         """
-        kinds = set() if self.exact else {type(n) for n in walk(self.root.nodes)}
-        return "packed" if not kinds.isdisjoint(BY_LAYOUT) else "forward" if Call in kinds else ""
+        nodes = [] if self.exact else [*walk(self.root.nodes)]
+        if any(rounds_by_layout(n) for n in nodes):
+            return "packed"
+        return "forward" if any(isinstance(n, Call) for n in nodes) else ""

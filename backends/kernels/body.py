@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from scanopt.array.types import TensorType
-from scanopt.backends.kernels.bodies import BY_LAYOUT, Body, walk
+from scanopt.backends.kernels.bodies import Body, rounds_by_layout, walk
 from scanopt.backends.kernels.nodes import (
     WHOLE,
     Call,
@@ -175,7 +175,7 @@ def _disorder(body: Body) -> None:
     crooked = turned | _views(body, lambda view: not _in_order(view), kept=False)
     backward = _views(body, _runs_back, kept=True)
     for node in walk(body.root.nodes):
-        found = crooked if isinstance(node, BY_LAYOUT) else backward if isinstance(node, Call) else set()
+        found = crooked if rounds_by_layout(node) else backward if isinstance(node, Call) else set()
         if found.intersection(node.args):
             raise NoOrder("its rounding depends on the memory layout of a view")
 

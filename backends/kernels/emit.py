@@ -15,7 +15,7 @@ from scanopt.backends.kernels.columns import Columns, with_columns, write_column
 from scanopt.backends.kernels.device_elements import element_with_part, for_threads
 from scanopt.backends.kernels.few_reduced import is_written_out, write_few
 from scanopt.backends.kernels.folds import Folded, with_folds, write_fold
-from scanopt.backends.kernels.frames import LoopFrame, checked
+from scanopt.backends.kernels.frames import COMPUTED, LoopFrame, checked
 from scanopt.backends.kernels.histories import by_first_names, histories_of
 from scanopt.backends.kernels.ir import (
     INDEX,
@@ -69,7 +69,7 @@ from scanopt.backends.kernels.nodes import (
     SumTo,
     Take,
 )  # fmt: skip
-from scanopt.backends.kernels.parts_set import part_to_set, repeated_numbers, with_parts_set
+from scanopt.backends.kernels.parts_set import made_to_be_changed, part_to_set, repeated_numbers, with_parts_set
 from scanopt.backends.kernels.prefixes import prefix_of
 from scanopt.backends.kernels.reductions import reduced
 from scanopt.backends.kernels.row_results import with_traces_computed
@@ -87,6 +87,7 @@ def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
     """Write some nodes.  wanted: names that are read after them."""
     nodes = [as_lookup(n, w) for n in (for_threads(nodes, wanted, w) if w.device else nodes)]
     w.repeated |= repeated_numbers(nodes, wanted, w)
+    made_to_be_changed(nodes, wanted, [n.out for n in nodes if isinstance(n, COMPUTED)], w)
     stages = stages_of(nodes, w.lengths.axes, wanted)
     if w.body.whole:
         stages = without_joins(stages, w.lengths.axes, wanted)
@@ -196,7 +197,7 @@ def _loop(stage: Fused, w: Lowering) -> None:
 
 def _outs(stage: Fused, w: Lowering) -> dict[str, Array]:
     """Where results are stored."""
-    outs = {node.args[1]: part_to_set(node, w) for node in stage.filled}
+    outs = {node.args[1]: part_to_set(node, w)[0] for node in stage.filled}
     for n in stage.nodes:
         if n.out in w.stored and n.out not in outs:
             outs[n.out] = Array(w.place(n.out), stage.axes, packed(stage.axes), n.dtype)

@@ -33,6 +33,7 @@ from scanopt.backends.kernels.ir import (
     product,
     times,
 )  # fmt: skip
+from scanopt.backends.kernels.last_set import remember_last_set
 from scanopt.backends.kernels.lowering import Lowering, number_of
 from scanopt.backends.kernels.nodes import (
     Call,
@@ -237,9 +238,16 @@ class LoopFrame:
         self.registers[i] = names
 
     def _changed(self, s: CarriedState, names: tuple[str, ...]) -> None:
-        """A state that each step updates in place, in memory of its own."""
+        """A state that each step updates in place, where its last value is kept or in memory of its own."""
         w, dtype, tap = self.w, s.type.dtype, s.taps[0][1]
-        pointer, axes = w.scratch(dtype, w.axes(tap)), w.axes(tap)
+        axes = w.axes(tap)
+        kept = [i for i, k in enumerate(self.loop.keeps) if k.rows == 1 and k.value == s.update and not w.device]
+        if kept and w.is_packed(s.update):
+            pointer = self.outs[kept[0]]
+            w.homes[s.update] = (pointer, ZERO)
+        else:
+            pointer = w.scratch(dtype, axes)
+        remember_last_set(tap, names, self.nodes, w)
         w.code += w.copied(w.value(s.init), pointer, ZERO, (ONE, *axes))
         w.env[tap] = Array(pointer, axes, packed(axes), dtype)
         w.in_place.update(names)

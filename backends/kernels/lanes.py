@@ -15,7 +15,7 @@ from scanopt.backends.kernels.ir import ONE, Expr, Lit, Var
 from scanopt.backends.kernels.nodes import (
     WHOLE,
     Call,
-    Constant,
+    Fixed,
     Fork,
     Join,
     Length,
@@ -144,7 +144,7 @@ class AxisClasses:
 
     def kept(self, node: Node, c: int) -> bool:
         """Whether a node does the same along the axes of a set."""
-        if isinstance(node, Fork | Nested | Map | Call | Constant):
+        if isinstance(node, Fork | Nested | Map | Call | Fixed):
             return True
         if any(name not in self.lengths.axes for name in (node.out, *node.args)):
             return False
@@ -222,7 +222,7 @@ def _scalar(node: Node, classes: AxisClasses, types: dict[str, TensorType]) -> I
     for name in node.outs:
         types.setdefault(name, TensorType(getattr(node, "dtype", "bool"), ()))
         types[name] = TensorType(types[name].dtype, ())
-    if isinstance(node, Map | Constant):
+    if isinstance(node, Map | Fixed):
         yield node
     elif isinstance(node, Call):
         yield replace(node, whole=False)

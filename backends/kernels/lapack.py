@@ -6,9 +6,10 @@ A routine takes a matrix as rows of its transpose, which is how arrays in C orde
 from __future__ import annotations
 
 import ctypes
-import importlib
 import re
 from functools import cache
+
+from scanopt.libraries import library
 
 __all__ = ["ROUTINES", "lapack_function", "lapack_text"]
 
@@ -78,7 +79,7 @@ def lapack_function(name: str, dtype: str) -> int:
     if routine is None or letter is None:
         return 0
     try:
-        found = importlib.import_module("scipy.linalg.cython_lapack").__pyx_capi__[letter + routine]
+        found = library("scipy.linalg.cython_lapack", "", name).__pyx_capi__[letter + routine]
     except (ImportError, AttributeError, KeyError):  # programs that were saved run without SciPy
         return 0
     name_of, pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer

@@ -43,6 +43,7 @@ class Lowering:
     head: what stands before all else; code: the statements being written.  env: where values are.  homes: the rows that
     computed arrays are written to, by name; others are written to scratch memory.  stored: names that need a place in
     memory.  few: the elements of arrays that have few.  in_place: those that are written onto their first argument.
+    last_set: by what is set, or read, one element at a time the variables for the place and the value of the last one.
     looked_up: parts at places in an array that are not copied.  out_of_range: the variable that notes wrong places.
     repeated: arrays that are not made, of one number.
     multiplied: factors of products.  read_forwards: names that are not only read from the last row on.
@@ -83,6 +84,7 @@ class Lowering:
         self.stored: set[str] = set()
         self.few: dict[str, list[Scalar]] = {}
         self.in_place: set[str] = set()
+        self.last_set: dict[str, tuple[str, str]] = {}
         self.looked_up: set[str] = set()
         self.out_of_range = ""
         self.repeated: set[str] = set()

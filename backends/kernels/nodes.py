@@ -19,10 +19,49 @@ from scanopt.backends.kernels.matrix_nodes import (
 from scanopt.program.ir import Branch, Loop
 
 __all__ = [
-    "IDENTITY", "REVERSED", "WHOLE", "Call", "Check", "Constant", "Contract", "Convolve", "Count", "Diagonal", "Draw",
-    "Evenly", "Extreme", "Factored", "Fork", "Join", "Length", "Lookup", "Map", "Nested", "NoForm", "NoOrder", "Node",
-    "Nonempty", "PartSet", "Powers", "Product", "Products", "Reduce", "Repeat", "Reshape", "Running", "Scatter",
-    "Search", "SetItem", "Setting", "Single", "Solve", "Sort", "SumTo", "Take", "View", "Within",
+    "IDENTITY",
+    "REVERSED",
+    "WHOLE",
+    "Call",
+    "Check",
+    "Contract",
+    "Convolve",
+    "Count",
+    "Diagonal",
+    "Draw",
+    "Evenly",
+    "Extreme",
+    "Factored",
+    "Fixed",
+    "Fork",
+    "Join",
+    "Length",
+    "Lookup",
+    "Map",
+    "Nested",
+    "NoForm",
+    "NoOrder",
+    "Node",
+    "Nonempty",
+    "PartSet",
+    "Powers",
+    "Product",
+    "Products",
+    "Reduce",
+    "Repeat",
+    "Reshape",
+    "Running",
+    "Scatter",
+    "Search",
+    "SetItem",
+    "Setting",
+    "Single",
+    "Solve",
+    "Sort",
+    "SumTo",
+    "Take",
+    "View",
+    "Within",
 ]  # fmt: skip
 
 WHOLE = (None, None, None)
@@ -304,8 +343,8 @@ class Within(One):
 
 
 @dataclass(frozen=True)
-class Constant(One):
-    """A number."""
+class Fixed(One):
+    """A number that is the same in all calls."""
 
     out: str
     value: float
@@ -354,7 +393,7 @@ class Nested:
 Single = (
     Map | Call | View | Reshape | Join | Product | Length | Reduce | SumTo | Running | Scatter | SetItem | Take
     | Check | Count | Diagonal | Draw | Evenly | Extreme | Search | Solve | Sort | Within | Nonempty | Contract | Powers
-    | Constant | Convolve | Factored | Products
+    | Fixed | Convolve | Factored | Products
 )  # fmt: skip
 Node = Single | Fork | Nested
 Setting = SetItem | Scatter

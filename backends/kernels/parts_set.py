@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from scanopt.backends.kernels.bodies import walk
 from scanopt.backends.kernels.columns import Columns
 from scanopt.backends.kernels.folds import Folded
-from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Do, Point, Store, plus
+from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Do, Expr, Point, Store, plus
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import Fork, Map, Nested, Node, SetItem
+from scanopt.backends.kernels.nodes import Fork, Length, Map, Nested, Node, Nonempty, Scatter, SetItem, Setting
 from scanopt.backends.kernels.places import part_of
 from scanopt.backends.kernels.rows import ReducedRows
 from scanopt.backends.kernels.stages import Fused, Stage, is_few, made_by, read_by
@@ -47,7 +47,11 @@ def with_parts_set(
 def repeated_numbers(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> set[str]:
     """The arrays that repeat a number, and only have parts of copies set, of them or of their rows: a copy repeats the
     number once more."""
-    found = {n.out for n in nodes if isinstance(n, Map) and n.op == "copy" and w.axes(n.out) and not w.axes(n.args[0])}
+    found: set[str] = set()
+    for n in nodes:
+        if isinstance(n, Map) and n.op == "copy" and w.axes(n.out) and (not w.axes(n.args[0]) or n.args[0] in found):
+            found.add(n.out)
+    copies = [n for n in nodes if not found.isdisjoint(n.outs)]
     for n in walk(nodes):
         if isinstance(n, Nested):
             found -= {r.source for r in n.loop.reads if not _is_only_set(r.out, n, w)}
@@ -55,9 +59,29 @@ def repeated_numbers(nodes: Sequence[Node], wanted: Collection[str], w: Lowering
             found -= {*(s.update for s in n.loop.states), *(k.value for k in n.loop.keeps)}
         elif isinstance(n, Fork):
             found -= {name for _, values in n.branch.sides for name in values}
-        else:
-            found -= {*(n.args[1:] if isinstance(n, SetItem) and n.dtype == w.dtype(n.args[0]) else n.args)}
-    return found - {*wanted}
+        elif n not in copies and not isinstance(n, Length | Nonempty):
+            found -= {*(n.args[1:] if isinstance(n, Setting) and n.dtype == w.dtype(n.args[0]) else n.args)}
+    found -= {*wanted}
+    for n in copies:
+        if w.axes(n.args[0]) and n.args[0] not in found:
+            found -= {*n.outs}
+    return found
+
+
+def made_to_be_changed(nodes: Sequence[Node], wanted: Collection[str], made: Collection[str], w: Lowering) -> None:
+    """Arrays that are only made to have parts at places set: they are made where the result is.
+
+    made: what nodes write where they are told to.
+    """
+    for n in reversed(nodes):
+        if not isinstance(n, Scatter) or w.device or n.out in w.in_place:
+            continue
+        x = n.args[0]
+        others = [m for m in nodes if x in m.args and m is not n]
+        if x in made and x not in (*wanted, *w.repeated, *w.homes, *n.args[1:]) and not others:
+            w.in_place.add(n.out)
+            if n.out in w.homes:
+                w.homes[x] = w.homes[n.out]
 
 
 def _is_only_set(row: str, loop: Nested, w: Lowering) -> bool:
@@ -68,8 +92,11 @@ def _is_only_set(row: str, loop: Nested, w: Lowering) -> bool:
     return row not in others and sets and all(n.dtype == w.dtype(row) for n in nodes if isinstance(n, SetItem))
 
 
-def part_to_set(node: SetItem, w: Lowering) -> Array:
-    """The part of the result that a node sets.  What lies around it is copied first, unless it is there already."""
+def part_to_set(node: SetItem, w: Lowering) -> tuple[Array, Expr]:
+    """The part of the result that a node sets, and where it starts.
+
+    What lies around it is copied first, unless it is there already.
+    """
     x, axes = w.value(node.args[0]), w.axes(node.out)
     if node.out in w.in_place:
         assert isinstance(x, Array)
@@ -85,8 +112,9 @@ def part_to_set(node: SetItem, w: Lowering) -> Array:
             w.code += w.copied(x, whole.pointer, ZERO, axes, strides=() if whole.packed else whole.strides)
         else:
             _copied_around(node, x, whole, starts, w)
-    w.code.append(Point(pointer, whole.pointer, index(ZERO, starts, whole.strides), node.dtype))
-    return Array(pointer, w.axes(node.part.out), strides, node.dtype)
+    place = index(ZERO, starts, whole.strides)
+    w.code.append(Point(pointer, whole.pointer, place, node.dtype))
+    return Array(pointer, w.axes(node.part.out), strides, node.dtype), place
 
 
 def _copied_around(node: SetItem, x: Array, whole: Array, starts: Axes, w: Lowering) -> None:

@@ -113,6 +113,5 @@ def from_the_start(place: Expr, length: Expr) -> Expr:
 
 
 def out_of_range(place: Expr, length: Expr) -> Expr:
-    """Whether a place is none of an axis of this length."""
-    low, high = Do("less", (place, ZERO), "bool", INDEX), Do("greater_equal", (place, length), "bool", INDEX)
-    return Do("logical_or", (low, high), "bool", "bool")
+    """Whether a place is none of an axis of this length, by one comparison: without a sign what is below 0 is large."""
+    return Do("greater_equal", (Cast(place, "uint64"), Cast(length, "uint64")), "bool", "uint64")

@@ -20,11 +20,11 @@ from scanopt.backends.kernels.nodes import (
     WHOLE,
     Call,
     Check,
-    Constant,
     Count,
     Diagonal,
     Draw,
     Evenly,
+    Fixed,
     Join,
     Length,
     Map,
@@ -148,7 +148,7 @@ def _round(step: Compute, types: Types) -> Iterator[Single]:
     power, scaled, whole = (f"{step.out}#{k}" for k in "psw")
     types |= {power: TensorType(dtype, ()), scaled: step.type, whole: step.type}
     there, back = ("multiply", "divide") if digits > 0 else ("divide", "multiply")
-    yield Constant(power, 10.0 ** abs(digits), dtype)
+    yield Fixed(power, 10.0 ** abs(digits), dtype)
     yield Map(scaled, (x, power), there, (dtype, dtype), dtype, x)
     yield Map(whole, (scaled,), "rint", (dtype,), dtype, x)
     yield Map(step.out, (whole, power), back, (dtype, dtype), dtype, x)
@@ -378,7 +378,7 @@ def _powers(step: Compute, types: Types) -> Iterator[Single]:
 
 _FORMS: dict[str, Callable[[Compute, Types], Iterator[Single]]] = {
     "sigmoid": _sigmoid, "softmax": _softmax, "cast": _cast, "where": _where, "clip": _clip, "round": _round,
-    "full_like": _full_like,
+    "full_like": _full_like, "swap_rows": _arranged(lambda op, ndim: [1, 0, *range(2, ndim)]),
     "shaped_like": _same, "spread_like": _same, "widen": _same, "conjugate": _same, "getitem": part_nodes,
     "setitem": set_nodes, "reshape": _reshape,
     "transpose": _arranged(lambda op, ndim: list(op.options["axes"])), "expand_dims": _arranged(_expanded),

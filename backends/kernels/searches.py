@@ -28,7 +28,7 @@ from scanopt.backends.kernels.ir import (
     times,
 )  # fmt: skip
 from scanopt.backends.kernels.lowering import Lowering, number_of
-from scanopt.backends.kernels.nodes import Check, Constant, Diagonal, Evenly, Extreme, NoForm, Nonempty, Search
+from scanopt.backends.kernels.nodes import Check, Diagonal, Evenly, Extreme, Fixed, NoForm, Nonempty, Search
 from scanopt.backends.kernels.values import Scalar, element_of, index, nest, packed
 
 __all__: list[str] = []
@@ -50,8 +50,8 @@ def _nonempty(node: Nonempty, w: Lowering) -> None:
     w.env[node.out] = Scalar(Lit(True, "bool"), "bool")
 
 
-@written.register(Constant)
-def _constant(node: Constant, w: Lowering) -> None:
+@written.register(Fixed)
+def _constant(node: Fixed, w: Lowering) -> None:
     w.env[node.out] = Scalar(Lit(node.value, node.dtype), node.dtype)
 
 

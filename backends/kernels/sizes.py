@@ -21,7 +21,7 @@ from scanopt.backends.kernels.ir import INDEX, ONE, Expr, Lit, Var
 from scanopt.backends.kernels.misfits import lengths_fit
 from scanopt.backends.kernels.nodes import (
     Call,
-    Constant,
+    Fixed,
     Map,
     Nested,
     Node,
@@ -217,7 +217,7 @@ def _complete(node: Node, known: dict[str, Operand], told: Mapping[str, tuple[in
     """The shape of what a node makes, where the program has no name for it."""
     if isinstance(node, Map | Call) and node.out not in known and node.like in known:
         known[node.out] = known[node.like]
-    elif isinstance(node, Constant) and node.out not in known:
+    elif isinstance(node, Fixed) and node.out not in known:
         known[node.out] = Operand(node.dtype, ())
     elif isinstance(node, Solve) and node.out not in known and node.args[-1] in known:
         known[node.out] = known[node.args[-1]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scanopt.backends.kernels.emit import written
 from scanopt.backends.kernels.ir import ONE, ZERO, Cast, Do, Expr, Lit, Load, Point, Store, plus, times  # fmt: skip
+from scanopt.backends.kernels.last_set import at_hand, noted
 from scanopt.backends.kernels.lowering import Lowering, number_of
 from scanopt.backends.kernels.nodes import Join, Length, Reshape, SetItem, View
 from scanopt.backends.kernels.parts_set import part_to_set
@@ -28,6 +29,8 @@ def _view(node: View, w: Lowering) -> None:
         return
     starts, strides = part_of(node, x, w)
     offset = index(ZERO, starts, x.strides)
+    if not axes and at_hand(node, x, offset, w):
+        return
     if not axes:
         w.let(node.out, Load(x.pointer, offset, node.dtype), node.dtype)
         return
@@ -41,14 +44,14 @@ def _view(node: View, w: Lowering) -> None:
 
 @written.register(SetItem)
 def _setitem(node: SetItem, w: Lowering) -> None:
-    y, part = w.value(node.args[1]), part_to_set(node, w)
+    y, (part, place) = w.value(node.args[1]), part_to_set(node, w)
     names, places = w.places(part.axes)
     at = index(ZERO, places, part.strides)
     element = element_of(y, places, part.axes)
     element = element if y.dtype == node.dtype else Cast(element, node.dtype)
     if node.added:
         element = Do("add", (Load(part.pointer, at, node.dtype), element), node.dtype, node.dtype)
-    w.code += nest(part.axes, names, (Store(part.pointer, at, element),))
+    w.code += nest(part.axes, names, (Store(part.pointer, at, noted(node, place, element, w)),))
 
 
 def _arranged(out: str, x: Scalar, w: Lowering) -> None:

@@ -186,7 +186,8 @@ def loop_shapes(loop: Loop, known: Known, steps: int | None, told: Mapping[str, 
             )
     run = executed(steps, None if loop.until is None else known[loop.until])
     for k in loop.keeps:
-        known[k.out] = trace(known[k.value], _rows_kept(k.rows, known, run))
+        rows = 1 if k.rows == 1 and steps else _rows_kept(k.rows, known, run)  # whatever ends it, it runs a step
+        known[k.out] = trace(known[k.value], rows)
 
 
 def _rows_kept(rows: int | str | None, known: Known, steps: int | None) -> int | None:
