@@ -5,8 +5,23 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Int, Value, at, cut, on, one_row, ops, stack, tail, to_cut
-from scanopt.facts.loops import runs_all, some_steps
+from scanopt.calculus.terms import (
+    Clock,
+    Int,
+    Text,
+    Value,
+    at,
+    const_at,
+    cut,
+    on,
+    one_row,
+    ops,
+    stack,
+    steps,
+    tail,
+    to_cut,
+)  # fmt: skip
+from scanopt.facts.loops import runs_all, some_steps, within
 from scanopt.facts.values import at_least, less
 
 
@@ -43,6 +58,18 @@ def row_from_the_end(c: Clock, v: Value, k: Int) -> Equation:
 def rows_from_the_end(c: Clock, v: Value, k: Int) -> Equation:
     """The last k rows of a trace are a tail: nothing else of it is kept."""
     return Equation(stack(c, v)[-k:], tail(c, v, k))
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda x, n: _decay(x, n)[-2:].shape[0],
+    never=lambda a, n: _powers_until(a, n)[-2:].shape[0],
+)
+def length_of_last_rows(c: Clock, v: Value, k: Int, p: Clock) -> Equation:
+    """How many last rows there are says the number of steps."""
+    most = const_at(p, Text("+", ("int64:", Text("to-string", (k,)))))
+    return Equation(tail(c, v, k).shape[0], ops.minimum(steps(c), most), when=[runs_all(c), within(c, p)])
 
 
 @law(

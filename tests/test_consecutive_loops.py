@@ -62,9 +62,19 @@ def _computed(x: Any, a: Any) -> Any:
     return T.concatenate([first, _trace(x[k:], first[-1])])
 
 
+def _two_taps(x: Any, a: Any) -> Any:
+    """A state that is read one and two steps back, which goes on from the last two rows."""
+
+    def over(rows: Any, start: Any) -> Any:
+        return scanopt.scan(lambda v, r, s: T.tanh(s - 0.5 * r) + v, rows, [{"initial": start, "taps": [-2, -1]}])[0]
+
+    first = over(x[:3], T.stack([a, 0.5 * a]))
+    return T.concatenate([first, over(x[3:], first[-2:])])
+
+
 _PARTS = {
     "halves at 3": _halves(3), "halves at -2": _halves(-2), "halves in the middle": _computed, "first": _first,
-    "last": _last, "end": _end,
+    "last": _last, "end": _end, "two taps": _two_taps,
 }  # fmt: skip
 
 

@@ -16,6 +16,8 @@ Fact = tuple[str, tuple[Any, ...]]
 _JOIN = Op.make("concatenate", axis=0)
 _ROW = Op.make("expand_dims", axis=(0,))
 _FIRST, _LAST = Op.make("getitem", index=(0,)), Op.make("getitem", index=(-1,))
+_MOST_ROWS = 10
+"""How many rows a state that goes on may start from, at most."""
 _WITHOUT_FIRST = Op.make("getitem", index=(("slice", 1, None, None),))
 _WITHOUT_LAST = Op.make("getitem", index=(("slice", None, -1, None),))
 
@@ -57,9 +59,25 @@ def _level(g: Encoded, f: Form) -> int:
 
 
 def _end(g: Encoded, delay: Form) -> Form | None:
-    """The trace in whose last row a state starts, if it does."""
+    """The trace in whose last row, or last rows, a state starts, if it does."""
     row = _of(g, delay.args[0], _ROW)
-    return None if row is None else _trace(g, row)
+    return _last_rows(g, delay) if row is None else _trace(g, row) if delay.k == 1 else None
+
+
+def _last_rows(g: Encoded, delay: Form) -> Form | None:
+    """The trace whose last rows, no fewer than a delay reads, are those that it starts from: S[-n:][:n]."""
+    for n in range(delay.k, _MOST_ROWS):
+        f = g.classes[delay.args[0]][0]
+        while f.operator == _slice(None, n):
+            f = g.classes[f.args[0]][0]
+        if f.operator == _slice(-n, None):
+            trace = g.classes[f.args[0]][0]
+            return trace if trace.kind == "stack" else None
+    return None
+
+
+def _slice(start: int | str | None, stop: int | str | None) -> Op:
+    return Op.make("getitem", index=(("slice", start, stop, None),))
 
 
 def _trace(g: Encoded, last: int) -> Form | None:
@@ -106,7 +124,7 @@ class _Part:
                 [*zip(a.args, b.args, strict=True)] if (a.operator, len(a.args)) == (b.operator, len(b.args)) else None
             )
         if a.kind == "delay":
-            return self.states(a, w) if a.k == 1 else None
+            return self.states(a, w)
         same = self.held(a.args[0], w) if a.kind == "hold" else a.kind == "seq" and self.rows(a.args[0], w)
         return [] if same else None
 
@@ -155,12 +173,12 @@ class _TwoLoops(_Part):
         index = rest.operator.options["index"]
         if len(index) != 1 or not isinstance(index[0], tuple) or index[0][2:] != (None, None):
             return False
-        return first.operator == Op.make("getitem", index=(("slice", None, index[0][1], None),))
+        return first.operator == _slice(None, index[0][1])
 
     def states(self, state: Form, w: int) -> list[tuple[int, int]] | None:
         """Whether a state of d starts where that of c ended."""
         f = self._on_other(w, "delay")
-        trace = None if f is None or f.k != 1 else _end(self.g, f)
+        trace = None if f is None or f.k != state.k else _end(self.g, f)
         if f is None or trace is None or (trace.clock, trace.args) != (self.c, self._updates(state)):
             return None
         return [*zip(self._updates(state), self._updates(f), strict=True)]
@@ -179,7 +197,8 @@ class _StepAfter(_Part):
     def states(self, state: Form, w: int) -> list[tuple[int, int]] | None:
         """Whether the step reads what the state has become in the end; what it then becomes is in the result alone."""
         trace = _trace(self.g, w)
-        return [] if trace is not None and (trace.clock, trace.args) == (self.c, self._updates(state)) else None
+        found = trace is not None and (trace.clock, trace.args) == (self.c, self._updates(state))
+        return [] if found and state.k == 1 else None
 
 
 class _StepBefore(_Part):
@@ -195,4 +214,4 @@ class _StepBefore(_Part):
     def states(self, state: Form, w: int) -> list[tuple[int, int]] | None:
         """Whether the loop starts from what the step makes of w."""
         first = _of(self.g, state.args[0], _ROW)
-        return None if first is None else [(u, first) for u in self._updates(state)]
+        return None if first is None or state.k != 1 else [(u, first) for u in self._updates(state)]

@@ -40,7 +40,7 @@ from scanopt.facts.loops import runs_all, some_steps, within
 from scanopt.facts.modes import may_rewrite
 from scanopt.facts.products import numbered_beside
 from scanopt.facts.states import becomes, passed_on
-from scanopt.facts.values import forward, like, static_shape
+from scanopt.facts.values import at_least, forward, like, static_shape
 
 __all__ = ["consecutive"]
 
@@ -149,8 +149,8 @@ def _products(c: Clock, d: Clock, g: Int, k: Int, m: Move, op: Op, W: Value, x: 
 
 
 def _two_loops(
-    c: Clock, d: Clock, i: Value, k: Int, m: Move, n: Value, r: State, s: State, S: Value, v: Value, w: Value, X: Value,
-    x: Value, z: Value,
+    c: Clock, d: Clock, i: Value, j: Int, k: Int, m: Move, n: Value, r: State, s: State, S: Value, v: Value, w: Value,
+    X: Value, x: Value, z: Value,
 ) -> Rules:  # fmt: skip
     """The steps of c, then those of d."""
     loop = whole(m)
@@ -161,6 +161,11 @@ def _two_loops(
     )  # fmt: skip
     yield when(*handed_on, some_steps(c)).then(z.equals(delay(loop, i, continued(m, s, w), 1)))
     yield when(*handed_on).then(z.equals(delay(loop, ops.given(i, steps(c)), continued(m, s, w), 1)))
+    several = (
+        z.is_(both(m, delay(c, i, s, k), delay(d, S[-j:][:j], r, k))), m.is_(followed(c, d)), S.is_(stack(c, v)),
+        becomes(s, v), becomes(r, w), at_least(j, k),
+    )  # fmt: skip
+    yield when(*several).then(z.equals(delay(loop, i, continued(m, s, w), k)))  # that there are so many is checked
     for first, rest in ((X[:k], X[k:]), (X[:-k], X[-k:]), (X[:n], X[n:])):
         side_by_side = z.is_(both(m, seq(c, first), seq(d, rest))), m.is_(followed(c, d))
         yield when(*side_by_side).then(z.equals(seq(loop, X)), steps(loop).equals(X.shape[0]))
