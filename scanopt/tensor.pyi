@@ -152,6 +152,7 @@ from scanopt.array.operators.nnet import elu as elu
 from scanopt.array.operators.nnet import logsoftmax as logsoftmax
 from scanopt.array.operators.nnet import logsumexp as logsumexp
 from scanopt.array.operators.nnet import relu as relu
+from scanopt.array.operators.nnet import sigmoid_binary_crossentropy as sigmoid_binary_crossentropy
 from scanopt.array.operators.nnet import softplus as softplus
 from scanopt.array.operators.products import batched_dot as batched_dot
 from scanopt.array.operators.products import batched_tensordot as batched_tensordot
@@ -248,7 +249,6 @@ from scanopt.array.theano_functions import nonzero_values as nonzero_values
 from scanopt.array.theano_functions import ogrid as ogrid
 from scanopt.array.theano_functions import round_half_away_from_zero as round_half_away_from_zero
 from scanopt.array.theano_functions import shape_i as shape_i
-from scanopt.array.theano_functions import sigmoid_binary_crossentropy as sigmoid_binary_crossentropy
 from scanopt.array.theano_functions import softsign as softsign
 from scanopt.array.theano_functions import stacklists as stacklists
 from scanopt.array.theano_functions import to_one_hot as to_one_hot

@@ -61,6 +61,9 @@ def slopes(f: Callable[..., Any], *values: Any) -> list[Any]:
         (T.logaddexp, [[-INF, INF], [0.0, 0.0]], [[0, 1], [1, 0]]),
         (T.softplus, [[-1e4, 0.0, 1e4]], [[0, 0.5, 1]]),
         (T.relu, [[-1.0, 2.0]], [[0, 1]]),
+        (T.elu, [[0.0, -0.0, 2.0, -INF]], [[1, 1, 1, 0]]),
+        (lambda x: T.elu(x, 0.5), [[0.0]], [[0.5]]),
+        (T.nnet.celu, [[0.0, 1e3]], [[1, 1]]),
         (lambda x: T.sort(x), [[3.0, 1.0, 2.0]], [[1, 1, 1]]),
         (lambda x: x.real, [[1 + 2j]], [[1]]),
         (lambda x: x.imag, [[1 + 2j]], [[1j]]),
@@ -73,6 +76,22 @@ def slopes(f: Callable[..., Any], *values: Any) -> list[Any]:
 def test_corners(f: Any, values: list[Any], expected: list[Any]) -> None:
     for found, wanted in zip(slopes(f, *values), expected, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("f", "second"),
+    [
+        (T.sinc, -(np.pi**2) / 3),
+        (T.special.sinc, -(np.pi**2) / 3),
+        (lambda x: T.sigmoid_binary_crossentropy(x, 0.3), 0.25),
+        (lambda x: T.nnet.sigmoid_binary_crossentropy(x, 0.3), 0.25),
+        (lambda x: (2.0 + x) ** x, np.log(2.0) ** 2 + 1.0),
+    ],
+)
+def test_second_derivatives_at_zero_of_what_is_smooth_there(f: Any, second: float) -> None:
+    x = T.dscalar("x")
+    found = scanopt.interpret(grad(grad(f(x), x), x), {x: 0.0})
+    np.testing.assert_allclose(found, second, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["maximum", "minimum", "fmax", "fmin"])

@@ -21,7 +21,6 @@ from scanopt.array.nnet_activations import (
     one_hot,
     relu6,
     selu,
-    sigmoid_binary_crossentropy,
     silu,
     softmax_with_bias,
     softsign,
@@ -36,6 +35,7 @@ from scanopt.array.operators.nnet import (
     logsoftmax,
     logsumexp,
     relu,
+    sigmoid_binary_crossentropy,
     softplus,
 )
 from scanopt.array.operators.reductions import softmax

@@ -22,8 +22,8 @@ from scanopt.config import config
 
 __all__ = [
     "celu", "crossentropy_categorical_1hot", "crossentropy_softmax_argmax_1hot_with_bias", "gelu", "glu",
-    "hard_sigmoid", "hard_tanh", "leaky_relu", "log_sigmoid", "one_hot", "relu6", "selu", "sigmoid_binary_crossentropy",
-    "silu", "softmax_with_bias", "softsign", "swish",
+    "hard_sigmoid", "hard_tanh", "leaky_relu", "log_sigmoid", "one_hot", "relu6", "selu", "silu", "softmax_with_bias",
+    "softsign", "swish",
 ]  # fmt: skip
 
 
@@ -32,8 +32,8 @@ def _positive(x: Variable) -> Variable:
 
 
 def _below_zero(x: Variable) -> Variable:
-    """min(x, 0): what is above does not overflow in a branch that is not chosen."""
-    return elementwise("minimum", x, 0)
+    """min(x, 0), with derivative 1 at 0: what is above does not overflow in a branch that is not chosen."""
+    return where(_positive(x), 0, x)
 
 
 def _between(x: Any, low: float, high: float) -> Variable:
@@ -168,9 +168,3 @@ def crossentropy_softmax_argmax_1hot_with_bias(x: Any, b: Any, y_idx: Any) -> tu
     logs: Variable = FUNCTIONS["logsoftmax"](total)
     rows = arange(dims_of(total)[0])
     return -logs[(rows, as_variable(y_idx))], probabilities, FUNCTIONS["argmax"](total, -1)
-
-
-def sigmoid_binary_crossentropy(output: Any, target: Any) -> Variable:
-    """`binary_crossentropy` of sigmoid(output), without overflow, as Theano's."""
-    v = as_float(output)
-    return softplus(v) - elementwise("multiply", target, v)

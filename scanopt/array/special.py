@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.array.constants import as_tensor_variable, as_variable
+from scanopt.array.functions import elements
 from scanopt.array.numerics.scipy_special import special_dtypes
 from scanopt.array.operators import nnet as ops_nnet
 from scanopt.array.operators.elementwise import as_float, cast, elementwise, where
@@ -140,10 +141,7 @@ def log_softmax(x: Any, axis: Any = None) -> Variable:
 @public(numpy=("sinc",))
 def sinc(x: Any) -> Variable:
     """sin(pi x) / (pi x), and 1 at 0, as np.sinc."""
-    turns = elementwise("multiply", np.pi, x)
-    zero = elementwise("equal", turns, 0)
-    near = 1 - turns * turns / 6  # of which the derivatives at 0 are right
-    return where(zero, near, elementwise("sin", turns) / where(zero, 1, turns))
+    return elements.sinc(x)
 
 
 @public(numpy=("i0",))

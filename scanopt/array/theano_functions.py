@@ -145,13 +145,6 @@ def softsign(x: Any) -> Variable:
     return elementwise("divide", v, 1 + abs(v))
 
 
-@public("sigmoid_binary_crossentropy")
-def sigmoid_binary_crossentropy(output: Any, target: Any) -> Variable:
-    """The cross entropy of sigmoid(output) and target, computed so that nothing overflows."""
-    x = as_float(output)
-    return elementwise("maximum", x, 0) - x * as_variable(target) + elementwise("log1p", elementwise("exp", -abs(x)))
-
-
 @public("get_scalar_constant_value", "get_underlying_scalar_constant_value")
 def get_scalar_constant_value(v: Any) -> np.ndarray[Any, Any]:
     """The value of a scalar that is known before the run.  Raises ValueError for one that is not."""

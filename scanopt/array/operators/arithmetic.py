@@ -36,12 +36,15 @@ def _complex(x: Variable) -> bool:
 
 
 def _power_by_base(x: Variable, y: Variable, out: Variable, **_: Any) -> Variable:
-    """y x^(y-1), and 0 where y is 0, for x = 0 too."""
+    """y x^(y-1), and 0 where y is 0, for x = 0 too; elsewhere its derivative by y is right where y is 0."""
     if isinstance(y, Constant) and y.data.all():
         data = y.data.astype(out.dtype)
         return Constant(data) * elementwise("power", x, Constant(data - data.dtype.type(1)))
+    flat = FUNCTIONS["eq"](y, 0)
+    if not isinstance(y, Constant) and y.dtype.startswith(("float", "complex")):
+        flat = flat & FUNCTIONS["eq"](x, 0)
     y = FUNCTIONS["cast"](y, out.dtype)
-    return y * elementwise("power", x, FUNCTIONS["where"](FUNCTIONS["eq"](y, 0), 1, y) - 1)
+    return y * elementwise("power", x, FUNCTIONS["where"](flat, 1, y) - 1)
 
 
 def _power_by_exponent(x: Variable, y: Variable, out: Variable, **_: Any) -> Variable:

@@ -35,8 +35,9 @@ def relu(x: Any, alpha: Any = 0) -> Variable:
 @public("elu")
 def elu(x: Any, alpha: Any = 1) -> Variable:
     """x where positive, else alpha * (exp(x) - 1)."""
-    negative = elementwise("expm1", elementwise("minimum", x, 0))
-    return where(elementwise("greater", x, 0), x, elementwise("multiply", alpha, negative))
+    positive = elementwise("greater", x, 0)
+    negative = elementwise("expm1", where(positive, 0, x))  # the derivative of minimum(x, 0) at 0 is 1/2
+    return where(positive, x, elementwise("multiply", alpha, negative))
 
 
 @public("binary_crossentropy")
@@ -46,6 +47,20 @@ def binary_crossentropy(output: Any, target: Any) -> Variable:
     miss = elementwise("log", elementwise("subtract", 1, output))
     rest = elementwise("multiply", elementwise("subtract", 1, target), miss)
     return elementwise("negative", elementwise("add", hit, rest))
+
+
+@public("sigmoid_binary_crossentropy")
+def sigmoid_binary_crossentropy(output: Any, target: Any) -> Variable:
+    """`binary_crossentropy` of sigmoid(output), without overflow; all of its derivatives at 0 are right.
+
+    >>> from scanopt import interpret, tensor as T
+    >>> interpret(sigmoid_binary_crossentropy(T.constant([-1000.0, 1000.0]), 0.0))
+    array([   0., 1000.])
+    """
+    x = as_float(output)
+    positive = elementwise("greater", x, 0)
+    tail = elementwise("log1p", elementwise("exp", where(positive, elementwise("negative", x), x)))
+    return where(positive, x, 0) - elementwise("multiply", target, x) + tail
 
 
 @public()
