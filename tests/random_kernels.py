@@ -168,6 +168,18 @@ class RandomLoop:
             lambda: self.make("clip", x, self.b.const(np.float64(-0.5)), self.b.const(np.float64(0.75))),
             lambda: self.make("round", x, decimals=0),
             lambda: self.make("shape_i", x, axis=0),
+            lambda: self.make(
+                pick.choice(("sort", "argsort", "cummax", "cummin")), x, axis=pick.randrange(self.ndim(x))
+            ),
+            lambda: self.make("searchsorted", self.line(x), y, side=pick.choice(("left", "right"))),
+            lambda: self.make("digitize", self.line(x), y, right=pick.random() < 0.5),
+            lambda: self.make("round", self.float(x), decimals=pick.choice((-1, 2))),
+            lambda: self.make("power", x, self.make("shape_i", y, axis=0)),
+            lambda: self.make("matmul", x, y),
+            lambda: self.make("convolve", x, y),
+            lambda: self.make(
+                "getitem", x, self.make("subtract", self.place, self.b.const(np.int64(1))), index=("in",)
+            ),
         ]
         for _ in range(9):
             name = self.attempt(pick.choice(make))
@@ -188,13 +200,21 @@ class RandomLoop:
         if mode == "inc" or self.pick.random() < 0.5:
             dtype = self.b.types[x].dtype
             y = y if self.b.types[y].dtype == dtype else self.make("cast", y, dtype=dtype)
-        kind = self.pick.randrange(3)
+        kind = self.pick.randrange(7)
+        if kind > 2:
+            way = (("array",), ("array", "array"), ("in", "array"), ("mask",))[kind - 3]
+            at = {"array": self.indices, "in": lambda: self.place, "mask": lambda: self.truth(x)}
+            return self.make("setitem", x, y, *(at[entry]() for entry in way), index=way, mode=mode)
         if kind == 0:
             return self.make("setitem", x, y, index=(self.pick.choice((0, -1)),), mode=mode)
         if kind == 1:
             return self.make("setitem", x, y, self.place, index=("in",), mode=mode)
         part = ("slice", *self.pick.choice([(None, None, -1), (1, None, None), (None, -1, 2)]))
         return self.make("setitem", x, y, index=(part,), mode=mode)
+
+    def line(self, x: str) -> str:
+        """All elements in order."""
+        return self.make("sort", self.make("reshape", x, shape=(-1,)), axis=0)
 
     def indices(self) -> str:
         places = np.asarray(self.rng.integers(-2, 2, self.pick.choice(((3,), (2, 2)))))
