@@ -12,6 +12,7 @@ from rewritings import IN_PARTS, PROGRAMS, Writer, cost
 
 import scanopt
 import scanopt.tensor as T
+from scanopt.analysis.consecutive_loops import loops_in_parts
 from scanopt.calculus.law import select
 from scanopt.egraph.encode import encode
 from scanopt.egraph.session import EGraph
@@ -72,9 +73,16 @@ def _two_taps(x: Any, a: Any) -> Any:
     return T.concatenate([first, over(x[3:], first[-2:])])
 
 
+def _swapped(x: Any, a: Any) -> Any:
+    first = _trace(x[:3], a)
+    rest = scanopt.scan(lambda v, s: v + T.tanh(v * s), x[3:], first[-1])[0]
+    return T.concatenate([first, rest])
+
+
 _PARTS = {
     "halves at 3": _halves(3), "halves at -2": _halves(-2), "halves in the middle": _computed, "first": _first,
     "last": _last, "end": _end, "two taps": _two_taps,
+    "swapped operands": _swapped,
 }  # fmt: skip
 
 
@@ -161,3 +169,20 @@ def test_loops_that_do_not_go_on() -> None:
     values = np.linspace(0.1, 0.9, 6), np.linspace(0.9, 0.1, 6), 0.5
     for got, want in zip(f(*values), f.unoptimized(*values), strict=True):
         np.testing.assert_array_equal(got, want)
+
+
+def test_parts_of_deep_steps_stay_apart() -> None:
+    """Matching ends at some depth."""
+    x, a = T.dvector("x"), T.dscalar("a")
+
+    def over(rows: Any, start: Any) -> Any:
+        def step(v: Any, s: Any) -> Any:
+            for _ in range(400):
+                s = T.tanh(s + v)
+            return s
+
+        return scanopt.scan(step, rows, start)[0]
+
+    first = over(x[:2], a)
+    f = T.concatenate([first, over(x[2:], first[-1])])
+    assert [*loops_in_parts(encode([x, a], [f]))] == []

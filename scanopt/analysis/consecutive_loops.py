@@ -18,6 +18,10 @@ _ROW = Op.make("expand_dims", axis=(0,))
 _FIRST, _LAST = Op.make("getitem", index=(0,)), Op.make("getitem", index=(-1,))
 _MOST_ROWS = 10
 """How many rows a state that goes on may start from, at most."""
+_MOST_TRIES = 10_000
+"""Ways to pair operands that are tried for two values, at most."""
+_DEEPEST = 100
+"""How many operators deep."""
 _WITHOUT_FIRST = Op.make("getitem", index=(("slice", 1, None, None),))
 _WITHOUT_LAST = Op.make("getitem", index=(("slice", None, -1, None),))
 
@@ -103,30 +107,45 @@ class _Part:
     def alike(self, v: int, w: int) -> list[tuple[int, int]] | None:
         """Pairs of values that are computed alike, if v and w are: theirs, and those that they are computed from."""
         pairs: dict[tuple[int, int], None] = {}
-        todo = [(v, w)]
-        while todo:
-            pair = todo.pop()
-            if pair not in pairs:
-                pairs[pair] = None
-                more = self._made_of(*pair)
-                if more is None or self.g.types[pair[0]].ndim != self.g.types[pair[1]].ndim:
-                    return None
-                todo += more
-        return [*pairs]
+        self._tries = _MOST_TRIES
+        return [*pairs] if self._add((v, w), pairs) else None
 
-    def _made_of(self, v: int, w: int) -> list[tuple[int, int]] | None:
-        """The pairs that two values are computed alike from; None if they are not."""
+    def _add(self, pair: tuple[int, int], pairs: dict[tuple[int, int], None], depth: int = 0) -> bool:
+        """Add a pair, and what it is computed from, if that is alike where all pairs so far are; else nothing."""
+        if pair in pairs or depth > _DEEPEST:
+            return pair in pairs
+        count = len(pairs)
+        pairs[pair] = None
+        for more in self._made_of(*pair):
+            self._tries -= 1
+            if self._tries > 0 and all(self._add(p, pairs, depth + 1) for p in more):
+                return True
+            for p in [*pairs][count + 1 :]:
+                del pairs[p]
+        del pairs[pair]
+        return False
+
+    def _made_of(self, v: int, w: int) -> Iterator[list[tuple[int, int]]]:
+        """The pairs that two values may be computed alike from, in one way or another."""
         a, b = self.g.classes[v][0], self.g.classes[w][0]
-        if a.clock != self.c and a.kind != "apply":
-            return None
         if a.kind == "apply":
-            return (
-                [*zip(a.args, b.args, strict=True)] if (a.operator, len(a.args)) == (b.operator, len(b.args)) else None
-            )
-        if a.kind == "delay":
-            return self.states(a, w)
-        same = self.held(a.args[0], w) if a.kind == "hold" else a.kind == "seq" and self.rows(a.args[0], w)
-        return [] if same else None
+            if (a.operator, len(a.args)) == (b.operator, len(b.args)):
+                yield [*zip(a.args, b.args, strict=True)]
+                if self._commutes(a, b):
+                    yield [*zip(a.args, reversed(b.args), strict=True)]
+        elif a.clock == self.c and self.g.types[v].ndim == self.g.types[w].ndim:
+            if a.kind == "delay":
+                more = self.states(a, w)
+                yield from [] if more is None else [more]
+            elif self.held(a.args[0], w) if a.kind == "hold" else a.kind == "seq" and self.rows(a.args[0], w):
+                yield []
+
+    def _commutes(self, *forms: Form) -> bool:
+        """Whether the operands of two arguments, all of one dtype, may be swapped."""
+        op, dtypes = forms[0].operator, {self.g.types[x].dtype for f in forms for x in f.args}
+        if not isinstance(op, Op) or len(forms[0].args) != 2 or len(dtypes) > 1:
+            return False
+        return op.spec.traits.holds("commutative", *dtypes)
 
     def held(self, x: int, w: int) -> bool:
         """Whether w is x, which the loop holds."""

@@ -38,9 +38,10 @@ from scanopt.calculus.terms import (
 from scanopt.facts.lists import before
 from scanopt.facts.loops import runs_all, some_steps, within
 from scanopt.facts.modes import may_rewrite
+from scanopt.facts.operators import commutative
 from scanopt.facts.products import numbered_beside
 from scanopt.facts.states import becomes, passed_on
-from scanopt.facts.values import at_least, forward, like, static_shape
+from scanopt.facts.values import at_least, forward, like, of_dtype, static_shape
 
 __all__ = ["consecutive"]
 
@@ -124,13 +125,19 @@ def _types(m: Move, k: Int, t: Text, v: Value, w: Value, z: Value) -> Rules:
     yield when(z.is_(both(m, v, w)), forward(v), forward(w)).then(forward(z))
 
 
-def _operators(m: Move, op: Op, q: Args, r: Args, v: Value, w: Value, xs: Args, ys: Args, z: Value) -> Rules:
+def _operators(
+    m: Move, op: Op, q: Args, r: Args, t: Text, v: Value, w: Value, x: Value, xs: Args, y: Value, ys: Args, z: Value
+) -> Rules:
     """Operators of values that the text computes alike: forms that laws found would pair all with all."""
     yield when(computed_alike(m, v, w), xs.is_(args())).then(lists_computed_alike(m, xs, xs))
     yield when(computed_alike(m, v, w), xs.is_(args(v, r)), ys.is_(args(w, q)), lists_computed_alike(m, r, q)).then(
         lists_computed_alike(m, xs, ys)
     )
     yield when(z.is_(both(m, op(xs), op(ys))), lists_computed_alike(m, xs, ys)).then(z.equals(op(both_args(m, xs, ys))))
+    swapped = computed_alike(m, v, y), computed_alike(m, x, w), commutative(op, t), of_dtype(v, t), of_dtype(x, t)
+    yield when(z.is_(both(m, op(args(v, args(x))), op(args(w, args(y))))), *swapped).then(
+        z.equals(op(args(both(m, v, y), args(both(m, x, w)))))
+    )
     yield when(xs.is_(both_args(m, args(v, r), args(w, q)))).then(xs.equals(args(both(m, v, w), both_args(m, r, q))))
     yield when(xs.is_(both_args(m, args(), args()))).then(xs.equals(args()))
 
