@@ -78,7 +78,7 @@ def opposite_as_flip(c: Clock, s: State, y: Value, d: Text, k: Text, e: Value) -
     licence="exact",
     enabling=True,
     example=lambda p, q, n: _trace(lambda v, w, s: (s & v) | w, [p, q], n),
-    never=(lambda p, q: p | q, lambda p, n: _trace(lambda v, s: (s | _small(v)) + T.abs(s), p, n)),
+    never=(lambda p, q: p | q, lambda p, n: _trace(lambda v, s: T.where(v > 0, s | _small(v), T.abs(s)), p, n)),
 )
 def or_as_flip(y: Value, x: Value, d: Text) -> Equation:
     """Or clears the bits that it will set, then flips them: (y & ~x) ^ x."""

@@ -157,7 +157,7 @@ def moves_up(
     ).then(w.equals(vmap(op, f)(o)))
     yield when(forward(V), V.is_(stack(d, v)), T.is_(tail(d, v, k))).then(forward(T))
     yield when(K.is_(ops.swap_rows(S)), forward(K)).then(forward(S))
-    yield when(K.is_(stack(c, w)), forward(K), w.is_(op(args(V, xs))), S.is_(stack(c, V))).then(forward(S))
+    yield when(forward(K), K.is_(stack(c, w)), w.is_(op(args(V, xs))), S.is_(stack(c, V))).then(forward(S))
     yield when(e.is_(lift(c, d)), runs_all(d)).then(runs_all(e))
 
 

@@ -102,7 +102,7 @@ class Law:
     def rule(self, ruleset: str, unite: str = "union", more: str = "") -> str:
         """The law as an egglog rule.  unite: what is done with both sides.  more: what else is done."""
         left, (right, numbers) = self.equation.left, numbered(self.equation.right)
-        body = [*self.atoms(self.equation.when), *(f"(= {name.head} {n.egglog()})" for n, name in numbers.items())]
+        body = [*self._query(), *(f"(= {name.head} {n.egglog()})" for n, name in numbers.items())]
         here = left.egglog() if left.args is None else "lhs_"
         head = f"({unite} {here} {right.egglog()})"
         if self.equation.found:
@@ -110,6 +110,20 @@ class Law:
         if self.folds:
             head = f"(fold_ {' '.join(a.egglog() for a in left.args or () if isinstance(a, Term))})"
         return f'(rule ({" ".join(body)}) ({f"{head} {more}".rstrip()}) :ruleset {ruleset} :name "{self.name}")'
+
+    def _query(self) -> list[str]:
+        """The left side and the conditions as egglog finds them soonest, which joins in this order where it may.
+
+        Facts come first, since few values have them; then the left side; then what all values have, like a type, that
+        of values with facts first.
+        """
+        kinds = {c: FACTS[c.fact].kind for c in self.equation.when}
+        facts = [c for c, kind in kinds.items() if kind != "query"]
+        known = {v for c in facts for v in c.variables()}
+        asked = sorted((c for c in kinds if c not in facts), key=lambda c: not c.variables() & known)
+        atoms = self.atoms([*facts, *asked])
+        left = len(atoms) - len(kinds)
+        return [*atoms[left : left + len(facts)], *atoms[:left], *atoms[left + len(facts) :]]
 
     @property
     def makes_forms(self) -> bool:

@@ -17,6 +17,7 @@ from scanopt.calculus.terms import (
     Value,
     args,
     const_at,
+    delay,
     dtype,
     greatest,
     hold,
@@ -33,7 +34,8 @@ from scanopt.facts.states import becomes
 
 __all__ = [
     "accumulates", "apart", "cycle", "entries", "first_rows", "folds", "folds_in_order", "kept", "leads", "near",
-    "outside", "recurrent", "regroups", "segments", "spine", "swaps", "to_know",
+    "outside", "recurrent", "regroups", "segments", "spine", "swaps", "takes_part",
+    "to_know",
 ]  # fmt: skip
 
 
@@ -53,11 +55,21 @@ def spine(s: State, v: Value, *, h: Value, low: Value, m: Value, op: Op, x: Valu
     yield when(becomes(s, v)).then(spine(s, v))
     yield when(spine(s, v), v.is_(op(x, y)), apart(s, x)).then(spine(s, y))
     yield when(spine(s, v), v.is_(op(x, y)), apart(s, y)).then(spine(s, x))
-    yield when(spine(s, v), v.is_(x + y)).then(spine(s, x), spine(s, y))
+    yield when(spine(s, v), v.is_(x + y), takes_part(s, x), takes_part(s, y)).then(spine(s, x), spine(s, y))
     yield when(spine(s, v), v.is_(ops.where(m, x, y)), apart(s, m)).then(spine(s, x), spine(s, y))
     yield when(spine(s, v), v.is_(ops.clip(x, low, h)), apart(s, low), apart(s, h)).then(spine(s, x))
     yield when(spine(s, v), v.is_(ops.negative(x))).then(spine(s, x))
     yield when(spine(s, v), v.is_(ops.invert(x))).then(spine(s, x))
+
+
+@hint
+def takes_part(s: State, v: Value, *, c: Clock, i: Value, k: Int, m: Value, x: Value, y: Value) -> Rules:
+    """v is an earlier value of s, or made of one by arithmetic: in a sum of two such values the order matters."""
+    yield when(v.is_(delay(c, i, s, k))).then(takes_part(s, v))
+    for made in (x + y, x - y, x * y, x / y, ops.where(m, x, y)):
+        yield when(v.is_(made), takes_part(s, x)).then(takes_part(s, v))
+        yield when(v.is_(made), takes_part(s, y)).then(takes_part(s, v))
+    yield when(v.is_(-x), takes_part(s, x)).then(takes_part(s, v))
 
 
 @fact
