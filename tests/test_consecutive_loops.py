@@ -133,6 +133,15 @@ def test_first_step_of_another_shape_stays_outside() -> None:
     np.testing.assert_allclose(f(*values), f.unoptimized(*values))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_first_step_of_another_dtype_stays_outside(dtype: str) -> None:
+    """The first step makes float64 of a number that a loop, whose states are of one dtype, could not start from."""
+    x, a = T.dvector("x"), T.scalar("a", dtype)
+    f = scanopt.function([x, a], _first(x, a))
+    values = np.linspace(0.1, 0.9, 4), np.ones((), dtype)
+    np.testing.assert_array_equal(f(*values), f.unoptimized(*values))
+
+
 def test_chunks_of_checkpoints_stay_apart() -> None:
     """Loops that keep few rows are no part of longer ones, which would keep all."""
     x, a = T.dvector("x"), T.dscalar("a")

@@ -201,9 +201,9 @@ def _step_after(c: Clock, i: Value, m: Move, s: State, S: Value, v: Value, y: Va
     yield when(*handed_on).then(z.equals(delay(whole(m), ops.given(i, steps(c)), continued(m, s, y), 1)))
 
 
-def _step_before(c: Clock, e: Value, m: Move, s: State, t: Text, x: Value, y: Value, z: Value) -> Rules:
-    """The state before the first step has the shape of those after it: of which loops are sure, and steps are not."""
-    started = z.is_(both(m, delay(c, _row(y), s, 1), x)), m.is_(and_first(c))
+def _step_before(c: Clock, d: Text, e: Value, m: Move, s: State, t: Text, x: Value, y: Value, z: Value) -> Rules:
+    """The state before the first step has the dtype and the shape of those after it, as loops need and steps do not."""
+    started = z.is_(both(m, delay(c, _row(y), s, 1), x)), m.is_(and_first(c)), of_dtype(x, d), of_dtype(y, d)
     state = delay(whole(m), _row(x), continued(m, s, y), 1)
     yield when(*started, ndim(x).is_(0), ndim(y).is_(0)).then(z.equals(state))
     yield when(*started, static_shape(x, t), static_shape(y, t)).then(z.equals(state))
