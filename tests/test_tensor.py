@@ -368,8 +368,25 @@ def test_an_ellipsis_of_no_axes_keeps_arrays_apart(index: str) -> None:
     x, i, n = T.dtensor4("x"), T.lvector("i"), T.lscalar("n")
     given = np.arange(120.0).reshape(3, 4, 5, 2), np.array([1, -1]), np.array(-1)
     expected = eval(f"x{index}", dict(zip("xin", given, strict=True)))
-    found = interpret(eval(f"x{index}"), dict(zip([x, i, n], given, strict=True)))
-    np.testing.assert_array_equal(found, expected, strict=True)
+    key = eval(f"np.s_{index}", {"np": np} | dict(zip("in", given[1:], strict=True)))
+    part, values = eval(f"x{index}"), dict(zip([x, i, n], given, strict=True))
+    np.testing.assert_array_equal(interpret(part, values), expected, strict=True)
+    for y in (np.arange(float(expected.size)).reshape(expected.shape), np.arange(float(expected.shape[-1])), 7.0):
+        new, more = given[0].copy(), given[0].copy()
+        new[key] = y
+        np.add.at(more, key, y)
+        np.testing.assert_array_equal(interpret(T.set_subtensor(part, y), values), new)
+        np.testing.assert_array_equal(interpret(T.inc_subtensor(part, y), values), more)
+
+
+def test_parts_with_axes_in_another_order_are_set() -> None:
+    x, y = T.dmatrix("x"), T.dmatrix("y")
+    given = {x: np.arange(12.0).reshape(3, 4), y: np.arange(6.0).reshape(3, 2)}
+    expected = given[x].copy()
+    expected[:2, 1:].T[...] = given[y]
+    np.testing.assert_array_equal(interpret(T.set_subtensor(x[:2, 1:].T, y), given), expected)
+    with pytest.raises(TypeError, match="takes a part"):
+        T.set_subtensor(x.T, y)
 
 
 def test_parameters_are_normalised() -> None:

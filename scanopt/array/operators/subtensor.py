@@ -133,8 +133,20 @@ def part(x: Any, key: Any) -> Variable:
     return apply(Op.make("getitem", index=(FULL,)), v) if v.ndim else apply(Op.make("reshape", shape=()), v)
 
 
+def _turned_back(y: Any, axes: Sequence[int]) -> Any:
+    """What is put into a part where y is put into the part with its axes in this order."""
+    if is_weak(y):
+        return y
+    new = as_tensor_variable(y)
+    if not 0 < new.ndim <= len(axes):
+        return new
+    return transpose(expand(new, range(len(axes) - new.ndim)), np.argsort(axes).tolist())
+
+
 def _update(part: Variable, y: Any, mode: str) -> Variable:
     owner = part.owner if isinstance(part, Variable) else None
+    if isinstance(owner, Apply) and owner.op.name == "transpose":
+        return _update(owner.inputs[0], _turned_back(y, owner.op.options["axes"]), mode)
     if isinstance(owner, Apply) and owner.op.name == "reshape" and part.ndim == owner.inputs[0].ndim == 0:
         return getitem(_update(getitem(expand(owner.inputs[0], (0,)), 0), y, mode), 0)
     if not isinstance(owner, Apply) or owner.op.name not in ("getitem", "expand_dims"):
@@ -160,7 +172,8 @@ def _update(part: Variable, y: Any, mode: str) -> Variable:
 def set_subtensor(x: Any, y: Any) -> Variable:
     """The array v with its part x = v[...] replaced by y; v itself is not changed.
 
-    x: the result of indexing, as in `set_subtensor(v[1:3], 0)`.  y: broadcasts to it.
+    x: the result of indexing, as in `set_subtensor(v[1:3], 0)`, or that with its axes in another order.  y: broadcasts
+        to it.
     Raises TypeError when x is not such a part, or for a cast that loses precision.
 
     >>> set_subtensor(as_tensor_variable(np.zeros(3))[1:], 1.0)
