@@ -1,7 +1,7 @@
 """Loops that go on where another one ended are one loop, and so are a loop and one step before or after it.
 
 A loop may be written as two halves, or with its first or its last step outside of it.  All steps together are the loop
-`whole(m)`, where m says what follows what.  A value on it is `both(m, v, w)`: v at the steps of a loop, w at the
+`joint(m)`, where m says what follows what.  A value on it is `both(m, v, w)`: v at the steps of a loop, w at the
 others; the rules in `egraph/consecutive.py` say what that is.  Only what the program itself joins is one loop, and not
 what laws make of it: that would go on without end, as a trace without its last row may be the rest of a longer one.
 """
@@ -12,7 +12,7 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.condition import fact
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Value, and_first, and_last, both, followed, ops, stack, steps, whole
+from scanopt.calculus.terms import Clock, Value, and_first, and_last, both, followed, joint, ops, stack, steps
 from scanopt.facts.loops import runs_all
 
 _JOIN = ops("concatenate", axis=0)
@@ -93,7 +93,7 @@ def loops_one_after_another(c: Clock, d: Clock, v: Value, w: Value) -> Equation:
     """The traces of a loop, and of one that goes on where it ended, are the trace of one loop."""
     m = followed(c, d)
     left = _JOIN(stack(c, v), stack(d, w))
-    return Equation(left, stack(whole(m), both(m, v, w)), when=[joined(c, v, d, w), runs_all(c), runs_all(d)])
+    return Equation(left, stack(joint(m), both(m, v, w)), when=[joined(c, v, d, w), runs_all(c), runs_all(d)])
 
 
 @law(
@@ -105,7 +105,7 @@ def last_step_outside(c: Clock, v: Value, w: Value) -> Equation:
     """The trace of a loop and one more step are the trace of one loop."""
     m = and_last(c)
     left = _JOIN(stack(c, v), _row(w))
-    return Equation(left, stack(whole(m), both(m, v, w)), when=[followed_by(c, v, w), runs_all(c)])
+    return Equation(left, stack(joint(m), both(m, v, w)), when=[followed_by(c, v, w), runs_all(c)])
 
 
 @law(
@@ -117,7 +117,7 @@ def first_step_outside(c: Clock, v: Value, w: Value) -> Equation:
     """One step, and the trace of a loop that goes on from there, are the trace of one loop."""
     m = and_first(c)
     left = _JOIN(_row(w), stack(c, v))
-    return Equation(left, stack(whole(m), both(m, v, w)), when=[preceded_by(c, v, w), runs_all(c)])
+    return Equation(left, stack(joint(m), both(m, v, w)), when=[preceded_by(c, v, w), runs_all(c)])
 
 
 @law(
@@ -134,5 +134,5 @@ def first_step_outside(c: Clock, v: Value, w: Value) -> Equation:
 def end_of_loops_one_after_another(c: Clock, d: Clock, v: Value, w: Value) -> Equation:
     """A loop that goes on where another one ended ends as one loop of all steps."""
     m = followed(c, d)
-    end = ops.given(stack(whole(m), both(m, v, w))[-1], steps(d))
+    end = ops.given(stack(joint(m), both(m, v, w))[-1], steps(d))
     return Equation(stack(d, w)[-1], end, when=[goes_on(c, v, d, w), runs_all(c), runs_all(d)])

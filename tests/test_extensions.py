@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from scanopt.calculus.condition import fact
+from scanopt.calculus.terms import Clock
+
 PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
 FILES = ("a_law", "a_fact", "an_operator", "a_cost_model", "a_schedule")
 
@@ -215,6 +218,14 @@ def test_a_fact_whose_name_is_taken(tmp_path: Path) -> None:
     done = run(tmp_path, "-c", COMPILE)
     assert "the extension 'mine'" in done.stderr
     assert "there is already a fact named 'runs_all'" in done.stderr
+
+
+def test_a_fact_with_the_name_of_a_term() -> None:
+    def stack(c: Clock) -> None:
+        """Something else."""
+
+    with pytest.raises(ValueError, match="a fact cannot be named 'stack', which is the name of a kind of term"):
+        fact(stack)
 
 
 def test_an_extension_may_compile_while_it_is_imported(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ meaning.  A rule is Datalog: where all atoms of its body hold, so do those of it
 from __future__ import annotations
 
 import inspect
+import re
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from functools import cached_property
 from typing import Any
 
 from scanopt.calculus import terms
+from scanopt.calculus.declarations import DECLARATIONS
 from scanopt.calculus.terms import Args, Atom, Clock, Int, Move, Op, State, Term, Text, Value, egglog_text, variable
 
 __all__ = [
@@ -236,6 +238,8 @@ def _declared(f: Callable[..., Any], kind: str) -> Fact:
     columns, _ = parameters(f)
     meaning = " ".join((inspect.getdoc(f) or "").split()).rstrip(".")
     made = Fact(f.__name__, tuple(map(sort_of, columns.values())), meaning, kind, f)
+    if re.search(rf"^\((constructor|function|relation|sort) {made.name} ", DECLARATIONS, re.MULTILINE):
+        raise ValueError(f"a fact cannot be named {made.name!r}, which is the name of a kind of term or of a table")
     if made.name in FACTS and not FACTS[made.name].same_as(made):
         raise ValueError(f"there is already a fact named {made.name!r}")
     return FACTS.setdefault(made.name, made)

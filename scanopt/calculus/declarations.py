@@ -54,7 +54,7 @@ DECLARATIONS = """
 (constructor chunks (Clock) Clock)
 (constructor lift (Clock Clock) Clock)
 (constructor under (Move Clock) Clock)
-(constructor whole (Move) Clock)
+(constructor joint (Move) Clock)
 (constructor state (String) State)
 (constructor moved (Move State) State)
 (constructor masked (Clock Clock State) State)

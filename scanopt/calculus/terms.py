@@ -31,12 +31,11 @@ from scanopt.calculus.term import (
 
 __all__ = [
     "Args", "Atom", "Clock", "Int", "Move", "Op", "Param", "State", "Term", "Text", "Value", "added", "and_first",
-    "and_last", "applied", "apply", "args", "at", "both", "both_args", "chunks", "const", "const_at",
-    "const_int", "continued", "cut", "delay", "dtype", "egglog_text", "followed", "greatest", "held_as", "hold",
-    "input_", "int_value", "lift", "lifted", "loop", "masked", "moved", "ndim", "nil", "on", "on_args", "one_row",
+    "and_last", "applied", "apply", "args", "at", "both", "both_args", "chunks", "const", "const_at", "const_int",
+    "continued", "cut", "delay", "dtype", "egglog_text", "followed", "greatest", "held_as", "hold", "input_",
+    "int_value", "joint", "lift", "lifted", "loop", "masked", "moved", "ndim", "nil", "on", "on_args", "one_row",
     "only", "operator_of", "ops", "prim", "recent", "root", "row_of", "scaled", "seen", "seq", "slot", "stack",
     "steps", "subsume", "tail", "to_cut", "to_step", "to_string", "to_upto", "under", "upto", "variable", "vmap",
-    "whole",
 ]  # fmt: skip
 
 
@@ -159,13 +158,13 @@ def and_first(c: Clock) -> Move:
     return Move("and_first", (c,))
 
 
-def whole(m: Move) -> Clock:
+def joint(m: Move) -> Clock:
     """The loop that m (`followed`, `and_last`, `and_first`) leads to."""
-    return Clock("whole", (m,))
+    return Clock("joint", (m,))
 
 
 def both(m: Move, v: Value, w: Value) -> Value:
-    """On whole(m): v at the steps of c, w at the others, which are those of d or the one step beside c."""
+    """On joint(m): v at the steps of c, w at the others, which are those of d or the one step beside c."""
     return Value("both", (m, v, w))
 
 
@@ -228,12 +227,12 @@ def scaled(s: State, a: Value) -> State:
 
 
 def continued(m: Move, s: State, w: Value) -> State:
-    """The state on whole(m) that becomes both(m, v, w), where s becomes v."""
+    """The state on joint(m) that becomes both(m, v, w), where s becomes v."""
     return State("continued", (m, s, w))
 
 
 def both_args(m: Move, xs: Args, ys: Args) -> Args:
-    """The values of two lists, two by two, on whole(m)."""
+    """The values of two lists, two by two, on joint(m)."""
     return Args("both_args", (m, xs, ys))
 
 

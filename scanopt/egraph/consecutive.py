@@ -28,12 +28,12 @@ from scanopt.calculus.terms import (
     dtype,
     followed,
     hold,
+    joint,
     ndim,
     ops,
     seq,
     stack,
     steps,
-    whole,
 )  # fmt: skip
 from scanopt.facts.lists import before
 from scanopt.facts.loops import runs_all, some_steps, within
@@ -102,21 +102,21 @@ def _pairs(c: Clock, d: Clock, v: Value, w: Value) -> Rules:
 def _loops(c: Clock, d: Clock, e: Clock, m: Move, p: Clock) -> Rules:
     """The loop of all steps."""
     one = const_at(p, "int64:1")
-    yield when(m.is_(followed(c, d)), e.is_(whole(m)), within(c, p)).then(
+    yield when(m.is_(followed(c, d)), e.is_(joint(m)), within(c, p)).then(
         within(e, p), steps(e).equals(steps(c) + steps(d))
     )
-    yield when(m.is_(followed(c, d)), e.is_(whole(m)), runs_all(c), runs_all(d)).then(runs_all(e))
+    yield when(m.is_(followed(c, d)), e.is_(joint(m)), runs_all(c), runs_all(d)).then(runs_all(e))
     for beside in (and_last, and_first):
-        yield when(m.is_(beside(c)), e.is_(whole(m)), within(c, p)).then(within(e, p), steps(e).equals(steps(c) + one))
-        yield when(m.is_(beside(c)), e.is_(whole(m)), runs_all(c)).then(runs_all(e))
+        yield when(m.is_(beside(c)), e.is_(joint(m)), within(c, p)).then(within(e, p), steps(e).equals(steps(c) + one))
+        yield when(m.is_(beside(c)), e.is_(joint(m)), runs_all(c)).then(runs_all(e))
 
 
 def _modes(c: Clock, d: Clock, e: Clock, m: Move, name: Text) -> Rules:
-    yield when(m.is_(followed(c, d)), e.is_(whole(m)), may_rewrite(name, c), may_rewrite(name, d)).then(
+    yield when(m.is_(followed(c, d)), e.is_(joint(m)), may_rewrite(name, c), may_rewrite(name, d)).then(
         may_rewrite(name, e)
     )
     for beside in (and_last, and_first):
-        yield when(m.is_(beside(c)), e.is_(whole(m)), may_rewrite(name, c)).then(may_rewrite(name, e))
+        yield when(m.is_(beside(c)), e.is_(joint(m)), may_rewrite(name, c)).then(may_rewrite(name, e))
 
 
 def _types(m: Move, k: Int, t: Text, v: Value, w: Value, z: Value) -> Rules:
@@ -151,7 +151,7 @@ def _products(c: Clock, d: Clock, g: Int, k: Int, m: Move, op: Op, W: Value, x: 
     """What is multiplied by several matrices in a loop is so in a longer one."""
     for way in (followed(c, d), and_last(c), and_first(c)):
         yield when(numbered_beside(c, x, W, op, g, k), computed_alike(m, x, y), m.is_(way)).then(
-            numbered_beside(whole(m), both(m, x, y), W, op, g, k)
+            numbered_beside(joint(m), both(m, x, y), W, op, g, k)
         )
 
 
@@ -160,7 +160,7 @@ def _two_loops(
     X: Value, x: Value, z: Value,
 ) -> Rules:  # fmt: skip
     """The steps of c, then those of d."""
-    loop = whole(m)
+    loop = joint(m)
     yield when(z.is_(both(m, hold(c, x), hold(d, x))), m.is_(followed(c, d))).then(z.equals(hold(loop, x)))
     handed_on = (
         z.is_(both(m, delay(c, i, s, 1), delay(d, _row(S[-1]), r, 1))), m.is_(followed(c, d)), S.is_(stack(c, v)),
@@ -181,7 +181,7 @@ def _two_loops(
 
 def _one_step_more(c: Clock, m: Move, X: Value, x: Value, z: Value) -> Rules:
     """A row that the step beside the loop reads may be missing, which is an error: the array is given if it is not."""
-    loop = whole(m)
+    loop = joint(m)
     for beside, row, rest in ((and_last, X[-1], X[:-1]), (and_first, X[0], X[1:])):
         there = ops.given(X, X.shape[0])
         yield when(z.is_(both(m, hold(c, x), x)), m.is_(beside(c))).then(z.equals(hold(loop, x)))
@@ -197,14 +197,14 @@ def _step_after(c: Clock, i: Value, m: Move, s: State, S: Value, v: Value, y: Va
         z.is_(both(m, delay(c, i, s, 1), S[-1])), m.is_(and_last(c)), S.is_(stack(c, v)), becomes(s, v),
         computed_alike(m, v, y),
     )  # fmt: skip
-    yield when(*handed_on, some_steps(c)).then(z.equals(delay(whole(m), i, continued(m, s, y), 1)))
-    yield when(*handed_on).then(z.equals(delay(whole(m), ops.given(i, steps(c)), continued(m, s, y), 1)))
+    yield when(*handed_on, some_steps(c)).then(z.equals(delay(joint(m), i, continued(m, s, y), 1)))
+    yield when(*handed_on).then(z.equals(delay(joint(m), ops.given(i, steps(c)), continued(m, s, y), 1)))
 
 
 def _step_before(c: Clock, d: Text, e: Value, m: Move, s: State, t: Text, x: Value, y: Value, z: Value) -> Rules:
     """The state before the first step has the dtype and the shape of those after it, as loops need and steps do not."""
     started = z.is_(both(m, delay(c, _row(y), s, 1), x)), m.is_(and_first(c)), of_dtype(x, d), of_dtype(y, d)
-    state = delay(whole(m), _row(x), continued(m, s, y), 1)
+    state = delay(joint(m), _row(x), continued(m, s, y), 1)
     yield when(*started, ndim(x).is_(0), ndim(y).is_(0)).then(z.equals(state))
     yield when(*started, static_shape(x, t), static_shape(y, t)).then(z.equals(state))
     yield when(*started, like(x, y, e)).then(z.equals(state))

@@ -200,7 +200,7 @@ class ReadBack:
             return
         beside = {clocks.get(e, UNKNOWN) for (c, _), e in self._rows("lift") if clocks.get(c, UNKNOWN) in bounded}
         moves = {m for kind in _BESIDE for (c, *_), m in self._rows(kind) if clocks.get(c, UNKNOWN) in bounded}
-        beside |= {clocks.get(e, UNKNOWN) for (m,), e in self._rows("whole") if m in moves}
+        beside |= {clocks.get(e, UNKNOWN) for (m,), e in self._rows("joint") if m in moves}
         beside -= {*self.loops.values()}
         rows = [f for _, f in program.forms() if f.kind in ("seq", "stack")]
         written = {(f.kind, self.loops[f.clock], self.places[f.args[0]]) for f in rows}

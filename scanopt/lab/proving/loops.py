@@ -72,7 +72,7 @@ class Loops:
                 return self._lifted(d, e, at)
             case "chunks", (Clock() as d,):
                 return -(-self.steps(d, at) // self.chunk())
-            case "whole", (Move(args=(Clock() as d, *rest)),):
+            case "joint", (Move(args=(Clock() as d, *rest)),):
                 return self.steps(d, at) + sum(self.steps(e, at) for e in rest if isinstance(e, Clock)) + (not rest)
         key = self._key(c, at)
         if key not in self._steps:
@@ -89,7 +89,7 @@ class Loops:
                 return self._lifted(d, e, at, run=True)
             case "chunks", (Clock() as d,):
                 return -(-self.executed(d, at) // self.chunk())
-            case "whole", (Move(args=(Clock() as d, *rest)),):
+            case "joint", (Move(args=(Clock() as d, *rest)),):
                 more = (self.executed(e, at) for e in rest if isinstance(e, Clock))
                 return self.executed(d, at) + sum(more) + (not rest)
         n = self.steps(c, at)
@@ -123,7 +123,7 @@ class Loops:
     def one_of(self, m: Term, v: Value, w: Value, at: At) -> tuple[Value, At]:
         """Of the values of a loop and of what comes before or after it the one at a step of both, and its place."""
         c, *rest = (x for x in m.args or () if isinstance(x, Clock))
-        loop = Clock("whole", (m,))
+        loop = Clock("joint", (m,))
         outside, t, first = self.outside(loop, at), at[loop], int(m.head == "and_first")
         n = self.executed(c, outside)
         if t is None or first <= t < n + first:
