@@ -12,14 +12,10 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.condition import fact
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Value, and_first, and_last, both, followed, joint, ops, stack, steps
+from scanopt.calculus.terms import Clock, Value, and_first, and_last, as_row, both, followed, joint, ops, stack, steps
 from scanopt.facts.loops import runs_all
 
 _JOIN = ops("concatenate", axis=0)
-
-
-def _row(x: Value) -> Value:
-    return ops.expand_dims(x, axis=(0,))
 
 
 @fact
@@ -104,7 +100,7 @@ def loops_one_after_another(c: Clock, d: Clock, v: Value, w: Value) -> Equation:
 def last_step_outside(c: Clock, v: Value, w: Value) -> Equation:
     """The trace of a loop and one more step are the trace of one loop."""
     m = and_last(c)
-    left = _JOIN(stack(c, v), _row(w))
+    left = _JOIN(stack(c, v), as_row(w))
     return Equation(left, stack(joint(m), both(m, v, w)), when=[followed_by(c, v, w), runs_all(c)])
 
 
@@ -116,7 +112,7 @@ def last_step_outside(c: Clock, v: Value, w: Value) -> Equation:
 def first_step_outside(c: Clock, v: Value, w: Value) -> Equation:
     """One step, and the trace of a loop that goes on from there, are the trace of one loop."""
     m = and_first(c)
-    left = _JOIN(_row(w), stack(c, v))
+    left = _JOIN(as_row(w), stack(c, v))
     return Equation(left, stack(joint(m), both(m, v, w)), when=[preceded_by(c, v, w), runs_all(c)])
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Int, Text, Value, const_at, on, ops, stack, tail, to_step
+from scanopt.calculus.terms import Clock, Int, Text, Value, as_row, const_at, on, ops, stack, tail, to_step
 from scanopt.facts.few_steps import exact_steps, one_step, row_of_step
 from scanopt.facts.loops import no_steps, within
 from scanopt.facts.values import static_shape
@@ -31,7 +31,7 @@ def _until(x: Any, n: int) -> Any:
 )
 def trace_of_one_step(c: Clock, v: Value) -> Equation:
     """The trace of a loop of one step is its value at step 0, with a new first axis."""
-    row = ops.expand_dims(on(to_step(c, 0), v), axis=(0,))
+    row = as_row(on(to_step(c, 0), v))
     return Equation(stack(c, v), row, when=[one_step(c)])
 
 
@@ -76,7 +76,7 @@ def row_of_few_steps(c: Clock, v: Value, k: Int, t: Int) -> Equation:
 )
 def last_of_few_steps(c: Clock, v: Value, t: Int) -> Equation:
     """The last row of the trace of a loop of two or three steps is the value at its last step."""
-    row = ops.expand_dims(on(to_step(c, t), v), axis=(0,))
+    row = as_row(on(to_step(c, t), v))
     return Equation(tail(c, v, 1), row, when=[row_of_step(c, -1, t)])
 
 
@@ -85,13 +85,13 @@ def last_of_few_steps(c: Clock, v: Value, t: Int) -> Equation:
 )
 def last_of_one(x: Value) -> Equation:
     """The last row of an array of one row is that row."""
-    return Equation(ops.expand_dims(x, axis=(0,))[-1], x)
+    return Equation(as_row(x)[-1], x)
 
 
 @law(licence="exact", stepwise=True, enabling=True, example=lambda x: _steps(1)(x)[0], never=lambda x: _steps(4)(x)[0])
 def first_of_one(x: Value) -> Equation:
     """The first row of an array of one row is that row."""
-    return Equation(ops.expand_dims(x, axis=(0,))[0], x)
+    return Equation(as_row(x)[0], x)
 
 
 @law(

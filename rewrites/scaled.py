@@ -8,7 +8,7 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, State, Text, Value, delay, hold, ops, scaled
+from scanopt.calculus.terms import Clock, State, Text, Value, as_row, delay, hold, scaled
 from scanopt.facts.states import kept_times
 from scanopt.facts.values import of_dtype, reciprocal_of_power
 
@@ -36,7 +36,7 @@ def _loop(step: Any, x: Any, start: Any) -> Any:
 )  # fmt: skip
 def state_of_multiples(c: Clock, x: Value, s: State, a: Value, k: Text, d: Text) -> Equation:
     """A state that becomes a multiple and is read as one is kept as what is read."""
-    start = ops.expand_dims(x, axis=(0,))
-    right = delay(c, ops.expand_dims(x * a, axis=(0,)), scaled(s, a), 1)
+    start = as_row(x)
+    right = delay(c, as_row(x * a), scaled(s, a), 1)
     when = [kept_times(s, k), reciprocal_of_power(a, k), of_dtype(x, d), of_dtype(a, d)]
     return Equation(delay(c, start, s, 1) * hold(c, a), right, when=when)

@@ -9,16 +9,12 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Args, Clock, Int, Op, State, Text, Value, delay, ops, seen
+from scanopt.calculus.terms import Args, Clock, Int, Op, State, Text, Value, as_row, delay, ops, seen
 from scanopt.facts.operators import involution
 from scanopt.facts.parts import entry, takes_entry, undone
 from scanopt.facts.raising import fits
 from scanopt.facts.states import kept_as
 from scanopt.facts.values import of_dtype
-
-
-def _row(x: Value) -> Value:
-    return ops.expand_dims(x, axis=(0,))
 
 
 def _loop(step: Any, x: Any, start: Any) -> Any:
@@ -40,8 +36,8 @@ def _loop(step: Any, x: Any, start: Any) -> Any:
 )
 def state_read_back(c: Clock, g: Op, h: Op, x: Value, s: State) -> Equation:
     """A state that starts as h(x), becomes h of something and is read by g, which undoes h, is a state without h."""
-    left = g(delay(c, _row(h(x)), s, 1))
-    return Equation(left, delay(c, _row(x), seen(g, s), 1), when=[undone(g, h), kept_as(s, h)])
+    left = g(delay(c, as_row(h(x)), s, 1))
+    return Equation(left, delay(c, as_row(x), seen(g, s), 1), when=[undone(g, h), kept_as(s, h)])
 
 
 @law(
@@ -54,8 +50,8 @@ def state_read_back(c: Clock, g: Op, h: Op, x: Value, s: State) -> Equation:
 )
 def state_of_opposites(c: Clock, g: Op, x: Value, s: State, d: Text) -> Equation:
     """A state that becomes g of something and is read by g, with g(g(x)) = x, is a state without g."""
-    right = delay(c, _row(g(x)), seen(g, s), 1)
-    return Equation(g(delay(c, _row(x), s, 1)), right, when=[kept_as(s, g), involution(g, d)])
+    right = delay(c, as_row(g(x)), seen(g, s), 1)
+    return Equation(g(delay(c, as_row(x), s, 1)), right, when=[kept_as(s, g), involution(g, d)])
 
 
 @law(
@@ -90,5 +86,5 @@ def entry_of_stacked_state(c: Clock, op: Op, xs: Args, j: Int, k: Int, x: Value,
     """An entry of a state that is stacked at each step is a state of its own."""
     start = ops.stack(xs, axis=j)
     one = [takes_entry(op, j, k), entry(xs, k, x), of_dtype(x, d), of_dtype(start, d), fits(start)]
-    right = delay(c, _row(x), seen(op, s), 1)
-    return Equation(op(delay(c, _row(start), s, 1)), right, when=[kept_as(s, ops("stack", axis=j)), *one])
+    right = delay(c, as_row(x), seen(op, s), 1)
+    return Equation(op(delay(c, as_row(start), s, 1)), right, when=[kept_as(s, ops("stack", axis=j)), *one])

@@ -9,7 +9,7 @@ from typing import Any
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, Int, Op, State, Text, Value, const_at, delay, hold, ops, seq, steps
+from scanopt.calculus.terms import Clock, Int, Op, State, Text, Value, as_row, const_at, delay, hold, ops, seq, steps
 from scanopt.facts.lists import before
 from scanopt.facts.loops import tells_no_length, within
 from scanopt.facts.parts import takes_one
@@ -125,7 +125,7 @@ def state_of_state(c: Clock, init: Value, s: State, k: Int, other: Value, r: Sta
 )
 def last_rows_of_one(x: Value, k: Int) -> Equation:
     """The last rows of an array of one row are that array."""
-    row = ops.expand_dims(x, axis=(0,))
+    row = as_row(x)
     return Equation(row[-k:], row)
 
 
@@ -137,5 +137,5 @@ def last_rows_of_one(x: Value, k: Int) -> Equation:
 )
 def part_of_one_row(x: Value, op: Op) -> Equation:
     """A slice that keeps the only row of an array is the array."""
-    row = ops.expand_dims(x, axis=(0,))
+    row = as_row(x)
     return Equation(op(row), row, when=[takes_one(op)])

@@ -20,6 +20,7 @@ from scanopt.calculus.terms import (
     and_first,
     and_last,
     args,
+    as_row,
     both,
     both_args,
     const_at,
@@ -62,10 +63,6 @@ def consecutive() -> list[Rule]:
         _step_before,
     )
     return [rule for part in parts for rule in rules_of(part)]
-
-
-def _row(x: Value) -> Value:
-    return ops.expand_dims(x, axis=(0,))
 
 
 @fact
@@ -163,7 +160,7 @@ def _two_loops(
     loop = joint(m)
     yield when(z.is_(both(m, hold(c, x), hold(d, x))), m.is_(followed(c, d))).then(z.equals(hold(loop, x)))
     handed_on = (
-        z.is_(both(m, delay(c, i, s, 1), delay(d, _row(S[-1]), r, 1))), m.is_(followed(c, d)), S.is_(stack(c, v)),
+        z.is_(both(m, delay(c, i, s, 1), delay(d, as_row(S[-1]), r, 1))), m.is_(followed(c, d)), S.is_(stack(c, v)),
         becomes(s, v), becomes(r, w),
     )  # fmt: skip
     yield when(*handed_on, some_steps(c)).then(z.equals(delay(loop, i, continued(m, s, w), 1)))
@@ -203,8 +200,8 @@ def _step_after(c: Clock, i: Value, m: Move, s: State, S: Value, v: Value, y: Va
 
 def _step_before(c: Clock, d: Text, e: Value, m: Move, s: State, t: Text, x: Value, y: Value, z: Value) -> Rules:
     """The state before the first step has the dtype and the shape of those after it, as loops need and steps do not."""
-    started = z.is_(both(m, delay(c, _row(y), s, 1), x)), m.is_(and_first(c)), of_dtype(x, d), of_dtype(y, d)
-    state = delay(joint(m), _row(x), continued(m, s, y), 1)
+    started = z.is_(both(m, delay(c, as_row(y), s, 1), x)), m.is_(and_first(c)), of_dtype(x, d), of_dtype(y, d)
+    state = delay(joint(m), as_row(x), continued(m, s, y), 1)
     yield when(*started, ndim(x).is_(0), ndim(y).is_(0)).then(z.equals(state))
     yield when(*started, static_shape(x, t), static_shape(y, t)).then(z.equals(state))
     yield when(*started, like(x, y, e)).then(z.equals(state))
