@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -143,12 +144,22 @@ def test_operators_are_counted(models: Any, name: str, arguments: tuple[int, ...
     assert len(graph.values) == len(graph.inputs)
 
 
+@pytest.fixture
+def wide_numbers() -> Iterator[None]:
+    """JAX with 64 bits, which the twins set for good, for one test alone."""
+    config = pytest.importorskip("jax").config
+    before = config.jax_enable_x64
+    config.update("jax_enable_x64", True)
+    yield
+    config.update("jax_enable_x64", before)
+
+
+@pytest.mark.usefixtures("wide_numbers")
 @pytest.mark.parametrize(
     ("twin", "model", "arguments"),
     [("power", "power", (5, 3)), ("rnn", "rnn", (6, 4)), ("lstm_pair", "lstm_pair", (2,)), ("gated", "gated", (3, 7))],
 )
 def test_jax_twins_compute_the_same(models: Any, twin: str, model: str, arguments: tuple[int, ...]) -> None:
-    pytest.importorskip("jax")
     graph = getattr(models, model)(*arguments)
     expected = getattr(module("jax_twins"), twin)(*graph.values)
     found = scanopt.function(graph.inputs, graph.outputs)(*graph.values)
