@@ -3,7 +3,7 @@
 All states that could be equal are assumed to be equal before step t; if their new values at step t are
 then equal too, the states are.  States that are refuted are separated, and the rest is tried again, until
 none is refuted.  Initial values need not be equal: each delay carries its own, and where they matter the
-new values differ.  Most unequal states differ at the first step, which costs less to compute than a trial.
+new values differ.  Most unequal states differ on small arrays, which costs less to compute than a trial.
 
 An equation may be used only where it is proven.  A loop sees all steps of the loops before it, so claims
 are tried by rank: the length of the longest chain of loops that a term waits for.  The trial of a rank
@@ -17,9 +17,9 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from scanopt.analysis.first_step import told_apart
 from scanopt.analysis.initial_facts import Given
 from scanopt.analysis.lengths import KnownLengths
+from scanopt.analysis.refutation import told_apart
 from scanopt.analysis.step_counts import with_equal_lengths
 from scanopt.calculus.condition import FACTS
 from scanopt.calculus.encoded import Encoded
@@ -32,6 +32,9 @@ PROVEN = frozenset(("equal_in_time", "ends_alike"))
 
 Group = tuple[int, ...]
 """States, or loops, that are taken to be equal."""
+
+_ATTEMPTS = 4
+"""To refute claims by numbers: what is left is for the laws to decide."""
 
 Rank = tuple[int, ...]
 """How many loops a term waits for: outside all loops, then inside each loop around it."""
@@ -59,9 +62,7 @@ def proven(g: Encoded, answer: Answer, known: KnownLengths | None = None) -> Ite
 
     States of different loops are equal where the loops are one.  known: the program's lengths, if they are known.
     """
-    claims = _first(with_equal_lengths(g, known))
-    if claims.any:
-        claims = claims.finer(told_apart(g, claims.terms()))
+    claims = _plausible(_first(with_equal_lengths(g, known)))
     rank = _ranks(claims.g) if claims.any else {}
     claims = claims.finer(rank)
     while claims.any:
@@ -79,10 +80,21 @@ def proven(g: Encoded, answer: Answer, known: KnownLengths | None = None) -> Ite
 
 def may_be_equal(g: Encoded, known: Collection[Given]) -> bool:
     """Whether states or loops, beside those that are known to be, could be equal: their first steps are."""
-    claims = _first(with_equal_lengths(g))
+    claims = _plausible(_first(with_equal_lengths(g)))
+    return claims.any and bool({*claims.facts()} - {*known})
+
+
+def _plausible(claims: _Claims) -> _Claims:
+    """The claims that small arrays do not refute: at the first step, and at one before which all of them held."""
+    g = claims.g
     if claims.any:
         claims = claims.finer(told_apart(g, claims.terms()))
-    return claims.any and bool({*claims.facts()} - {*known})
+    for _ in range(_ATTEMPTS):
+        finer = claims.finer(told_apart(g, claims.terms(), claims.states)) if claims.any else claims
+        if finer.groups == claims.groups:
+            break
+        claims = finer
+    return claims
 
 
 def pairs(groups: Iterable[Group]) -> Iterator[tuple[int, int]]:

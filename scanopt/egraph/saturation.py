@@ -84,6 +84,7 @@ class _Watch:
     def __init__(self, wanted: frozenset[str], laws: Sequence[Law], seconds: float, nodes: int, rounds: int) -> None:
         self._wanted = wanted
         self._laws = laws
+        self._makers = [x.name for x in laws if x.makes_forms]
         self._limits = seconds, nodes, rounds
         self._start = time.perf_counter()
         self._quiet: frozenset[str] = frozenset()  # laws that found nothing since the last change
@@ -102,7 +103,7 @@ class _Watch:
             self._seconds[name] += t
         self._growth.append(done.size)
         self._rounds.append(done.matches)
-        self._found.append(sum(done.matches.get(x.name, 0) for x in self._laws if x.makes_forms))
+        self._found.append(sum(done.matches.get(name, 0) for name in self._makers))
         self._quiet = frozenset() if done.changed else self._quiet | names
         if not done.changed and self._quiet >= self._wanted - self.aside:
             everything = len(self._wanted) == len(self._laws)
@@ -128,7 +129,7 @@ class _Watch:
 
         Laws that only unite existing forms go on: they add no forms.
         """
-        found = Counter({x.name: matches.get(x.name, 0) for x in self._laws if x.makes_forms})
+        found = Counter({name: matches.get(name, 0) for name in self._makers})
         left = total = found.total()
         for name, count in found.most_common():
             if 4 * left > total and count:

@@ -98,6 +98,7 @@ class EGraph:
     ) -> None:
         self.program = program
         self.laws = laws_by_mode(laws, program)
+        self._folding = [x.name for x in self.laws if x.folds]
         self._asked = 0
         self._room = math.inf
         self._consts = dict(program.consts)
@@ -297,7 +298,7 @@ class EGraph:
     def _followed_by(self, matches: Mapping[str, int]) -> bool:
         """Introduce operators and fold constants, where laws have matched; return whether there are any."""
         brought = self._introduce(matches)
-        return (any(x.folds and matches.get(x.name) for x in self.laws) and self._fold()) or brought
+        return (any(map(matches.get, self._folding)) and self._fold()) or brought
 
     def _fold(self) -> bool:
         """Evaluate the operators of constants found by laws that fold."""

@@ -112,6 +112,12 @@ def _over(y: Variable, x: Variable) -> Variable:
     return where(zero, 0.5, y / where(zero, 1, x))
 
 
+def _under(x: Variable, y: Variable) -> Variable:
+    """y, and 1 where x and y are 0: x over it is 0 there, as x * log(y) is for all y where x is 0."""
+    both = elementwise("logical_and", elementwise("equal", x, 0), elementwise("equal", y, 0))
+    return where(both, 1, y)
+
+
 def _psi(x: Variable) -> Variable:
     return special("psi", x)
 
@@ -150,11 +156,11 @@ _entry("gammaincc", UNKNOWN, lambda a, x, out: -_gamma_density(a, x))
 _entry("betainc", UNKNOWN, UNKNOWN, _beta_density)
 # logarithms and entropies
 _entry("logit", lambda x, out: (1, x * (1 - x)))
-_entry("xlogy", lambda x, y, out: _log(y), lambda x, y, out: (x, y))
-_entry("xlog1py", lambda x, y, out: elementwise("log1p", y), lambda x, y, out: (x, 1 + y))
+_entry("xlogy", lambda x, y, out: _log(y), lambda x, y, out: (x, _under(x, y)))
+_entry("xlog1py", lambda x, y, out: elementwise("log1p", y), lambda x, y, out: (x, _under(x, 1 + y)))
 _entry("entr", lambda x, out: -_log(x) - 1)
-_entry("rel_entr", lambda x, y, out: _log(x / y) + 1, lambda x, y, out: (-x, y))
-_entry("kl_div", lambda x, y, out: _log(x / y), lambda x, y, out: 1 - x / y)
+_entry("rel_entr", lambda x, y, out: _log(x / y) + 1, lambda x, y, out: (-x, _under(x, y)))
+_entry("kl_div", lambda x, y, out: _log(x / y), lambda x, y, out: 1 - x / _under(x, y))
 # Bessel functions and exponential integrals
 _entry("i0", lambda x, out: special("i1", x))
 _entry("i1", lambda x, out: special("i0", x) - _over(out, x))

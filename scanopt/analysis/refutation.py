@@ -1,14 +1,15 @@
-"""The first step of every loop on small arrays: terms that differ there are not equal.
+"""One step of every loop on small arrays: terms that differ there are not equal.
 
-Terms that can be proven equal are equal there, too.  The numbers prove nothing; they only avoid proofs that would
-fail.
+It is the first step, or any later one, before which states held what they are claimed to.  Terms that can be proven
+equal are equal there, too.  The numbers prove nothing; they only avoid proofs that would fail.
 """
 
 from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,9 @@ __all__ = ["told_apart"]
 
 Array = np.ndarray[Any, Any]
 
+_Delayed = Callable[[Form, Array], Array]
+"""What a state holds: by the form that reads it, and its initial value."""
+
 _LARGEST = 4096
 """Elements: larger arrays are left unknown."""
 
@@ -29,9 +33,14 @@ _LENGTH = 7
 """Every length that is unknown, and every integer that is an input: numbers of steps fit to arrays."""
 
 
-def told_apart(g: Encoded, terms: Iterable[int]) -> dict[int, tuple[Any, ...]]:
-    """Per term a class: terms of different ones have different values at step 0."""
-    values = _first_steps(g, terms)
+def told_apart(
+    g: Encoded, terms: Iterable[int], states: Mapping[int, Hashable] | None = None
+) -> dict[int, tuple[Any, ...]]:
+    """Per term a class: terms of different ones have different values at step 0.
+
+    states: with them, at a later step, before which the states of one class were equal.
+    """
+    values = _one_step(g, terms, _initial if states is None else partial(_later, states))
     sorts: dict[tuple[Any, ...], list[tuple[float, int]]] = {}
     for i in dict.fromkeys(terms):
         v = values.get(i)
@@ -56,7 +65,7 @@ def _number(v: Array) -> float:
     return number if np.isfinite(number) else 0.0
 
 
-def _first_steps(g: Encoded, terms: Iterable[int]) -> Mapping[int, Array]:
+def _one_step(g: Encoded, terms: Iterable[int], delayed: _Delayed) -> Mapping[int, Array]:
     """Values of all terms that these are made of, as far as they are known."""
     needed: set[int] = set()
     todo = list(terms)
@@ -70,7 +79,7 @@ def _first_steps(g: Encoded, terms: Iterable[int]) -> Mapping[int, Array]:
         for i, f in g.forms():
             made_of = _made_of(g, f)
             if i in needed and _size(g.types[i].shape) <= _LARGEST and all(a in out for a in made_of):
-                value = _value(g, f, [out[a] for a in made_of])
+                value = _value(g, f, [out[a] for a in made_of], delayed)
                 if value is not None and value.size <= _LARGEST:
                     out[i] = value
     return out
@@ -84,7 +93,7 @@ def _size(shape: tuple[int | None, ...]) -> int:
     return math.prod(_LENGTH if n is None else n for n in shape)
 
 
-def _value(g: Encoded, f: Form, args: list[Array]) -> Array | None:
+def _value(g: Encoded, f: Form, args: list[Array], delayed: _Delayed) -> Array | None:
     match f.kind:
         case "input":
             return _input(f.key, g.inputs[f.key])
@@ -95,12 +104,22 @@ def _value(g: Encoded, f: Form, args: list[Array]) -> Array | None:
         case "seq":
             return np.asarray(args[0][0]) if len(args[0]) else None
         case "delay":
-            return np.asarray(args[0][-f.k]) if len(args[0]) >= f.k else None
+            return delayed(f, np.asarray(args[0][-f.k])) if len(args[0]) >= f.k else None
         case "stack" | "tail":
             n = max(min(int(args[1]), _LARGEST if f.kind == "stack" else f.k), 0)
             return np.broadcast_to(args[0], (n, *args[0].shape))
         case _:
             return _applied(f.operator, args) if isinstance(f.operator, Op) else None
+
+
+def _initial(f: Form, initial: Array) -> Array:
+    """What the first step reads."""
+    return initial
+
+
+def _later(states: Mapping[int, Hashable], f: Form, initial: Array) -> Array:
+    """What a later step reads of a state: the same of equal states with equal initial values."""
+    return _numbers(f"{states[f.state]} {f.k} {_number(initial):.6g}", initial.dtype, initial.shape)
 
 
 def _applied(op: Op, args: list[Array]) -> Array | None:
@@ -117,10 +136,14 @@ def _applied(op: Op, args: list[Array]) -> Array | None:
 
 def _input(key: str, type: TensorType) -> Array:
     """Numbers that are the same in every run."""
-    shape = tuple(_LENGTH if n is None else n for n in type.shape)
+    dtype, shape = np.dtype(type.dtype), tuple(_LENGTH if n is None else n for n in type.shape)
+    return np.array(_LENGTH).astype(dtype) if dtype.kind in "iu" and not shape else _numbers(key, dtype, shape)
+
+
+def _numbers(key: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+    """Numbers that are the same for the same key."""
     rng = np.random.default_rng(zlib.crc32(key.encode()))
-    kind = np.dtype(type.dtype).kind
-    if kind in "iu":
-        return (rng.integers(0, _LENGTH, shape) if shape else np.array(_LENGTH)).astype(type.dtype)
+    if dtype.kind in "iu":
+        return np.asarray(rng.integers(0, _LENGTH, shape)).astype(dtype)
     numbers = rng.uniform(0.2, 0.9, shape)
-    return (numbers > 0.5) if kind == "b" else np.asarray(numbers, type.dtype)
+    return (numbers > 0.5) if dtype.kind == "b" else np.asarray(numbers, dtype)
