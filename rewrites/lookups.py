@@ -11,6 +11,7 @@ from scanopt.facts.loops import runs_all, within
 from scanopt.facts.states import becomes
 from scanopt.facts.values import int64, nothing, positive, scalar, small_integer
 
+_ZERO, _ONE = T.constant(0, dtype="int64"), T.constant(1, dtype="int64")
 _LOOKUP = ops("getitem", index=("array",))
 _IN_BOUNDS = ops(
     "require", relation="ge", error="IndexError", message="index {found} is out of bounds for axis 0 with size {found}"
@@ -99,6 +100,105 @@ def rows_from_a_place(W: Value, a: Value, n: Value) -> Equation:
 
 
 @law(
+    licence="exact",
+    enabling=True,
+    example=lambda x: scanopt.map(lambda i, x: x[i] * 2.0, T.arange(x.shape[0]), [x], go_backwards=True)[0],
+    never=lambda x, p: scanopt.map(lambda i, x: x[i] * 2.0, p, [x])[0],
+)
+def lookups_backwards(W: Value, places: Value) -> Equation:
+    """Rows gathered at places in reverse order are the gathered rows in reverse order."""
+    return Equation(_LOOKUP(W, places[::-1]), _LOOKUP(W, places)[::-1])
+
+
+@law(
+    licence="exact",
+    example=lambda x: scanopt.map(lambda i, x: T.exp(x[i]), T.arange(x.shape[0] - 1, -1, -1), [x])[0],
+    never=(
+        lambda n: T.arange(n - 1, 0, -1),
+        lambda n: T.arange(n - 1, -1, -2),
+        lambda n: T.arange(n - 2, -1, -1),
+        lambda a: T.arange(a - _ONE, -1, -1, dtype="int64"),
+    ),
+)
+def count_down(n: Value) -> Equation:
+    """n-1, n-2, ... 0 is 0, 1, ... n-1 in reverse order."""
+    down = ops.arange(n - const_int(1), const_int(-1), const_int(-1), dtype="int64")
+    return Equation(down, _count(const_int(0), n)[::-1], when=[int64(n)])
+
+
+@law(
+    licence="exact",
+    example=lambda x: scanopt.map(lambda i, x: T.exp(x[x.shape[0] - 1 - i]), T.arange(x.shape[0]), [x])[0],
+    never=(
+        lambda n, k: n - 1 - T.arange(k),
+        lambda n: n - 2 - T.arange(n),
+        lambda n: n - 1 - T.arange(1, n),
+        lambda a: a - _ONE - T.arange(a, dtype="int64"),
+    ),
+)
+def count_from_the_last(n: Value) -> Equation:
+    """(n-1) - (0, 1, ... n-1) is 0, 1, ... n-1 in reverse order."""
+    count = _count(const_int(0), n)
+    return Equation((n - const_int(1)) - count, count[::-1], when=[int64(n)])
+
+
+@law(
+    licence="exact",
+    example=lambda x: scanopt.map(lambda i, x: T.exp(x[x.shape[0] - i - 1]), T.arange(x.shape[0]), [x])[0],
+    never=(
+        lambda n, k: n - T.arange(k) - 1,
+        lambda n: n - T.arange(n) - 2,
+        lambda n: n - T.arange(1, n) - 1,
+        lambda a: a - T.arange(a, dtype="int64") - _ONE,
+    ),
+)
+def count_from_the_length(n: Value) -> Equation:
+    """n - (0, 1, ... n-1) - 1 is 0, 1, ... n-1 in reverse order."""
+    count = _count(const_int(0), n)
+    return Equation((n - count) - const_int(1), count[::-1], when=[int64(n)])
+
+
+@law(
+    licence="exact",
+    example=lambda x: scanopt.map(lambda i, x: T.exp(x[-1 - i]), T.arange(x.shape[0]), [x])[0],
+    never=(
+        lambda x, y: x[-1 - T.arange(y.shape[0])],
+        lambda x: x[-2 - T.arange(x.shape[0])],
+        lambda x: x[-1 - T.arange(1, x.shape[0])],
+    ),
+)
+def rows_counted_from_the_end(W: Value) -> Equation:
+    """Gathering the rows -1, -2, ... of W, all of them, reverses it."""
+    return Equation(_LOOKUP(W, const_int(-1) - _count(const_int(0), W.shape[0])), W[::-1])
+
+
+@law(
+    licence="exact",
+    example=lambda x: scanopt.map(lambda i, x: T.exp(x[-i]), T.arange(1, x.shape[0] + 1), [x])[0],
+    never=(
+        lambda x, y: x[-T.arange(1, y.shape[0] + 1)],
+        lambda x: x[-T.arange(1, x.shape[0])],
+        lambda x: x[-T.arange(x.shape[0] + 1)],
+    ),
+)
+def rows_counted_down(W: Value) -> Equation:
+    """Gathering the rows -1, -2, ... -n of n rows reverses them."""
+    one = const_int(1)
+    return Equation(_LOOKUP(W, -_count(one, W.shape[0] + one)), W[::-1])
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda x: scanopt.map(lambda i, x: T.exp(x[-i - 1]), T.arange(x.shape[0]), [x])[0],
+    never=(lambda p: -p - 2, lambda p: 1 - p, lambda p: -T.cast(p, "int8") - _ONE),
+)
+def opposite_less_one(p: Value) -> Equation:
+    """-p - 1 = -1 - p for int64."""
+    return Equation(-p - const_int(1), const_int(-1) - p, when=[int64(p)])
+
+
+@law(
     licence="reassoc",
     source="gradients of W[i] over arange(n)",
     example=lambda W: T.inc_subtensor(T.zeros_like(W)[T.arange(W.shape[0])], T.exp(W)),
@@ -140,7 +240,22 @@ def rolled_twice(X: Value, k: Value, j: Value) -> Equation:
     return Equation(_LOOKUP(once, ops.remainder(count - j, n)), twice, when=when)
 
 
-_ZERO, _ONE = T.constant(0, dtype="int64"), T.constant(1, dtype="int64")
+def _path(W: Any, places: Any, start: Any) -> Any:
+    """Where the entries of W lead, one row per step."""
+    return scanopt.scan(lambda i, k, W: W[i, k], places, start, [W])[0]
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda q, n: _path(T.outer(q[:5], q), T.arange(5), n),
+    never=(lambda p, q, n: T.outer(p, q)[n, n], lambda X, n: scanopt.map(lambda row, n: row[n] * row[0], X, [n])[0]),
+)
+def row_of_each_step(c: Clock, W: Value, p: Value, k: Value) -> Equation:
+    """W[i, k] = W[i][k], where each step has an i of its own."""
+    i, W_held = seq(c, p), hold(c, W)
+    one = ops("getitem", index=("in",))
+    return Equation(ops("getitem", index=("in", "in"))(W_held, i, k), one(one(W_held, i), k))
 
 
 def _by_hand(x: Any, first: Any, more: Any = 1, n: Any = None) -> Any:

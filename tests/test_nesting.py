@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scanopt import foldl, function, interpret, loop, reduce, scan, shared, until, while_loop
+from scanopt import foldl, function, ifelse, interpret, loop, reduce, scan, shared, until, while_loop
 from scanopt import map as scan_map
 from scanopt import tensor as T
 from scanopt.array.variable import Variable
@@ -420,3 +420,22 @@ def test_requirements_of_loops_in_a_loop_of_varying_length() -> None:
     np.testing.assert_array_equal(f(np.ones(2)), [0, 1, 2, 3])
     with pytest.raises(ValueError, match=r"asks for more than|has 1 row"):
         f(np.ones(1))
+
+
+def test_a_step_that_closes_over_a_loop_reads_its_trace() -> None:
+    """It costs what it costs with the trace as a non-sequence; what a step changes, or a side needs, stays inside."""
+    x, w = T.dmatrix("x"), T.dvector("w")
+    rows, _ = scan(lambda v, s: T.tanh(s * v), x, w)
+    one = np.float64(1)
+    closed, _ = scan(lambda i, s: s * T.tanh(rows[i].sum() + s), T.arange(x.shape[0])[::-1], one)
+    given, _ = scan(lambda i, s, r: s * T.tanh(r[i].sum() + s), T.arange(x.shape[0])[::-1], one, [rows])
+    first, second = (function([x, w], T.grad(out.sum(), w)) for out in (closed, given))
+    assert first.report.cost == second.report.cost
+    np.testing.assert_array_equal(first(X, W[0]), second(X, W[0]))
+    level = shared(np.array([1.0, 2.0]), name="level")
+    sums, _ = scan(lambda v, s: s + v, level, np.float64(0))
+    traces, updates = scan(lambda: (sums[-1], {level: level * 2}), n_steps=3)
+    np.testing.assert_array_equal(function([], traces, updates=updates)(), [3.0, 6.0, 12.0])
+    fails, _ = scan(lambda v, s: s + x[99].sum(), x, np.float64(0))
+    side, _ = scan(lambda v: ifelse(v.sum() > 1e9, fails[-1], v.sum()), x)
+    np.testing.assert_allclose(function([x], side)(X), X.sum(axis=1))

@@ -178,7 +178,8 @@ class Scan(Node, ScanQueries):
     for each trace, for error messages.  order: for each result of the step, its place in outputs.
     profile: the title that its times are measured under, "" for none.  allow_gc, mode: as given to
     scan, None for the general setting.  bounded: whether it was written to take little memory, so that nothing more
-    is read or kept row by row than it says; its gradient is too.
+    is read or kept row by row than it says; its gradient is too.  serial: grows from loop to loop, and from shared
+    variable to shared variable.
 
     Raises ValueError or TypeError for mit-mots whose taps, buffer and step do not fit, and for
     mit-mots in a loop that ends early.
@@ -206,8 +207,10 @@ class Scan(Node, ScanQueries):
     bounded: bool = False
     inputs: tuple[Variable, ...] = field(init=False)
     outputs: tuple[Variable, ...] = field(init=False)
+    serial: int = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "serial", SharedVariable.latest())
         outer = [
             self.n_steps,
             *(s.u_outer for s in self.sequences),

@@ -12,7 +12,7 @@ from scanopt.array.op import step_of
 from scanopt.array.shown import quoted, shown
 from scanopt.array.variable import Constant, SharedVariable, Variable, describe
 from scanopt.loops.canonical import Initial, SequenceArg, initials, non_sequence_args, sequence_args, slice_name
-from scanopt.loops.graph import leaves
+from scanopt.loops.graph import dependencies, leaves, schedule
 from scanopt.loops.location import user_location
 from scanopt.loops.node import MitSot, NitSot, NonSequence, Requirement, Scan, SharedState, SitSot
 from scanopt.loops.node import Sequence as SequenceSlot
@@ -85,6 +85,26 @@ def _held(given: Iterable[Variable | Number]) -> tuple[NonSequence, ...]:
 def _read(held: Sequence[NonSequence], step: Sequence[Variable]) -> list[Variable]:
     """What the step computes, with the inner variables in place of the computed non-sequences that it was given."""
     return rebuild(step, {s.w_outer: s.w_inner for s in reversed(held) if s.w_outer.owner is not None})
+
+
+def _loops_before(
+    step: Sequence[Variable], inner: set[Variable], changed: set[SharedVariable], since: int
+) -> tuple[NonSequence, ...]:
+    """Results of loops that were built before the step, and that it uses without being given them.
+
+    They are read, as they were computed outside: a step that closes over the trace of a loop does not run that loop.
+    What rests on a shared variable that the step changes is another value at each step, and what only a side of an
+    ifelse uses is computed where that side is taken.
+    """
+    before = {
+        v
+        for node in schedule(step, inner, lazy=True)
+        if isinstance(node, Scan) and node.serial < since
+        for v in node.outputs
+        if not changed or changed.isdisjoint(leaves([v]))
+    }
+    read = [v for node in schedule(step, inner | before) for v in dependencies(node)] if before else []
+    return tuple(NonSequence(v, Variable(v.type, v.name)) for v in dict.fromkeys([*read, *step]) if v in before)
 
 
 def _initial_variable(initial: Initial, dtype: str) -> Variable:
@@ -186,16 +206,21 @@ def scan_node(site: Site, args: Arguments, steps: StepPlan, options: Options) ->
         end = () if extras.until is None else (extras.until,)
         shared = shared_states(extras.updates, [*results, *end], extras.since)
         computed = _read(given, [*results, *end, *(s.output_state for s in shared)])
+        inner = {
+            *(s.u_inner for s in sequences),
+            *(s.w_inner for s in given),
+            *(v for state in input_states for v in state),
+        }
+        changed = {s.shared for s in shared}
+        if not options.strict:
+            found = _loops_before(computed, inner, changed, extras.since)
+            given, computed = (*given, *found), _read(found, computed)
+            inner.update(s.w_inner for s in found)
     results, new = computed[: len(results)], computed[len(results) + len(end) :]
     shared = tuple(SharedState(s.shared, v) for s, v in zip(shared, new, strict=True))
     plain = range(len(args.initials), len(results))
     specs = (*args.initials, *(Initial(None, (), f"output {i}") for i in plain))
     outputs = _outputs(site, specs, [*input_states, *(() for _ in plain)], results)
-    inner = {
-        *(s.u_inner for s in sequences),
-        *(s.w_inner for s in given),
-        *(v for state in input_states for v in state),
-    }
     order = outputs.order(len(shared))
     names = {i: _output_label(n, specs[n], results[n]) for n, i in enumerate(order)}
     labels = tuple(names.get(i, "the update of a shared variable") for i in range(len(order) + len(shared)))
@@ -206,7 +231,7 @@ def scan_node(site: Site, args: Arguments, steps: StepPlan, options: Options) ->
         sit_sots=outputs.sit_sots,
         nit_sots=outputs.nit_sots,
         shared=shared,
-        non_sequences=(*given, *_discovered(site, args, computed, inner, {s.shared for s in shared}, options.strict)),
+        non_sequences=(*given, *_discovered(site, args, computed, inner, changed, options.strict)),
         until=computed[len(specs)] if end else None,
         name=options.name,
         location=site.location,
