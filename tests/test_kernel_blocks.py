@@ -8,7 +8,7 @@ import pytest
 
 import scanopt
 import scanopt.tensor as T
-from scanopt.backends.kernels.blocks import BLOCK
+from scanopt.backends.kernels.blocks import BLOCK, FEW
 
 
 def escape(a: Any, b: Any, n: Any) -> Any:
@@ -57,3 +57,67 @@ def test_blocks_give_the_bits_of_the_interpreter(made: Callable[..., Any], lengt
         np.testing.assert_array_equal(x, y)
     if made is not by_numbers:
         assert f"[{BLOCK}];" in str(f.kernels[0])
+
+
+# ---- loops of each element, which end when it is done ----
+
+
+def root_of(c: Any) -> Any:
+    """By Newton's method; never found where c is negative or NaN."""
+
+    def step(x: Any, c: Any) -> Any:
+        new = 0.5 * (x + c / x)
+        return new, scanopt.until(abs(new - x) < 1e-9 * new)
+
+    return scanopt.scan(step, outputs_info=T.ones_like(c), non_sequences=c, n_steps=12)[0][-1]
+
+
+def between(c: Any) -> Any:
+    """By bisection: two states, one of them kept."""
+
+    def step(low: Any, high: Any, c: Any) -> Any:
+        middle = 0.5 * (low + high)
+        below = middle * middle < c
+        return [T.where(below, middle, low), T.where(below, high, middle)], scanopt.until(high - low < 1e-6)
+
+    found, _ = scanopt.scan(step, outputs_info=[T.zeros_like(c), c + 1.0], non_sequences=c, n_steps=40)
+    return found[0][-1]
+
+
+def steps_to_one(c: Any) -> Any:
+    """Collatz: integers, one element at a time; some are stopped by the number of steps."""
+
+    def step(v: Any, count: Any) -> Any:
+        return [T.where(T.eq(v % 2, 0), v // 2, 3 * v + 1), count + 1], scanopt.until(v <= 2)
+
+    start = T.cast(T.floor(abs(c) * 10.0), "int64") + 1
+    found, _ = scanopt.scan(step, outputs_info=[start, T.zeros_like(start)], n_steps=60)
+    return found[1][-1]
+
+
+def divisor(c: Any) -> Any:
+    """Euclid: what is kept is what a state was before the last step."""
+
+    def step(x: Any, y: Any) -> Any:
+        rest = x % T.maximum(y, 1)
+        return [y, rest], scanopt.until(rest <= 0)
+
+    start = T.cast(T.floor(abs(c) * 1000.0), "int64") + 1
+    found, _ = scanopt.scan(step, outputs_info=[start, T.constant(np.int64(360))], n_steps=50)
+    return found[0][-1]
+
+
+@pytest.mark.parametrize("one", [root_of, between, steps_to_one, divisor])
+@pytest.mark.parametrize("length", [12, FEW - 1, FEW, FEW + 1, 3 * FEW + 5])
+def test_elements_end_by_themselves(one: Callable[[Any], Any], length: int) -> None:
+    c = T.dvector("c")
+    found, _ = scanopt.map(one, c)
+    f = scanopt.function([c], found, fp="exact", backend="c")
+    values = np.random.default_rng(length).uniform(0.1, 50.0, length)
+    if one is root_of:
+        values[2:4] = -3.0, np.nan
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(f(values), f.unoptimized(values))
+    assert "1 of 1 kernels" in str(f.kernels[0]), f.kernels
+    size = 1 if one in (steps_to_one, divisor) else FEW
+    assert f"[{size}];" in str(f.kernels[0])

@@ -1,23 +1,28 @@
 """Cache blocking: if all steps are elementwise, each block of elements runs all steps before the next block starts.
 
-The states of a block stay in the nearest cache and are not moved through memory at each step.
+The states of a block stay in the nearest cache and are not moved through memory at each step.  A loop that ends
+when all elements are done, and in which those that are done stay as they are, ends for each block when its own are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from scanopt.backends.kernels.frames import checked
 from scanopt.backends.kernels.ir import (
     INDEX,
     ONE,
+    ZERO,
     Declare,
     Do,
     Expr,
     For,
+    If,
     Let,
     Lit,
     Load,
+    Set,
     Steps,
     Stmt,
     Store,
@@ -27,38 +32,88 @@ from scanopt.backends.kernels.ir import (
     times,
 )  # fmt: skip
 from scanopt.backends.kernels.lowering import Lowering, operation
-from scanopt.backends.kernels.nodes import Map, Nested, Node, Repeat
+from scanopt.backends.kernels.nodes import Map, Nested, Node, Reduce, Repeat
 from scanopt.backends.kernels.stages import is_few
 from scanopt.backends.kernels.values import Array, Axes, Scalar, element_of
 
-__all__ = ["lanes_in_blocks", "write_blocks"]
+__all__ = ["BLOCK", "Blocked", "blocked", "write_blocks"]
 
 BLOCK, MOST_STATES = 256, 8
 """Elements of a block; so many states of that length fit into the nearest cache, with what their steps read."""
+FEW = 32
+"""Elements of a block that ends early: what is done waits for few others, and vectors are full."""
+WIDE = ("int64", "uint64")
+UNVECTORIZED = ("multiply", "floor_divide", "remainder", "right_shift", "power")
+"""Operations on dtypes for which processors have no vectors: each element ends by itself."""
 
 
-def lanes_in_blocks(node: Nested, w: Lowering) -> Axes:
-    """The axes of a loop's states if its steps are elementwise and it keeps only its last states.
+@dataclass(frozen=True)
+class Blocked:
+    """How a loop runs in blocks.
 
-    () for other loops, and for loops that read rows of a sequence, which are far apart from step to step.
+    axes: those of its states.  size: elements of a block.  done: of an element, whether it stays as it is from here on,
+    which ends the loop where it is so of all; "" if all steps run.
+    """
+
+    axes: Axes
+    size: int = BLOCK
+    done: str = ""
+
+
+def blocked(node: Nested, w: Lowering) -> Blocked | None:
+    """How a loop runs whose steps are elementwise and that keeps only last rows.
+
+    None for other loops, and for loops that read rows of a sequence, which are far apart from step to step.
     """
     loop = node.loop
     axes = w.axes(loop.states[0].update) if loop.states else ()
-    updates = {s.update for s in loop.states}
-    if not w.body.whole or loop.until is not None or not axes or is_few(axes) or len(updates) > MOST_STATES:
-        return ()
-    if any(s.depth != 1 or w.axes(s.update) != axes for s in loop.states) or any(w.axes(r.out) for r in loop.reads):
-        return ()
-    if any(k.rows != 1 or k.value not in updates for k in loop.keeps):
-        return ()
+    if not w.body.whole or not axes or is_few(axes) or any(w.axes(r.out) for r in loop.reads):
+        return None
+    if any(s.depth != 1 or w.axes(s.update) != axes for s in loop.states) or any(k.rows != 1 for k in loop.keeps):
+        return None
+    done = _done(node, axes, w)
+    if done is None or len(_held(node)) > MOST_STATES:
+        return None
     inside = {tap for s in loop.states for _, tap in s.taps} | {r.out for r in loop.reads}
     for n in node.nodes:
+        if n.outs == (loop.until,):
+            continue
         if not isinstance(n, Map) or isinstance(n, Repeat):
-            return ()
+            return None
         if w.axes(n.out) not in ((), axes) or not all(_fits(a, axes, inside, w) for a in n.args):
-            return ()
+            return None
         inside.add(n.out)
-    return axes if all(_fits(name, axes, inside, w) for name in updates) else ()
+    if not all(_fits(name, axes, inside, w) for name in _held(node)):
+        return None
+    return Blocked(axes, _size(node) if done else BLOCK, done)
+
+
+def _done(node: Nested, axes: Axes, w: Lowering) -> str | None:
+    """What tells of an element whether it is done; "" if all steps run, None if elements go on after they were done."""
+    loop, made = node.loop, {out: n for n in node.nodes for out in n.outs}
+    updates = {s.update for s in loop.states}
+    if loop.until is None:
+        return "" if all(k.value in updates for k in loop.keeps) else None
+    ends = made.get(loop.until)
+    if not isinstance(ends, Reduce) or ends.op != "logical_and" or len(ends.axes) != len(w.axes(ends.args[0])):
+        return None
+    taps = {s.update: s.taps[0][1] for s in loop.states if len(s.taps) == 1}
+    (done,), inside = ends.args, {*made, *taps.values()}
+    if loop.reads or any(name not in inside or w.axes(name) != axes for name in (done, *(k.value for k in loop.keeps))):
+        return None
+    new = {s.update: made.get(s.update) for s in loop.states}
+    stay = (isinstance(n, Map) and (n.op, *n.args[:2]) == ("where", done, taps.get(u)) for u, n in new.items())
+    return done if all(stay) else None
+
+
+def _size(node: Nested) -> int:
+    """Elements of a block that ends early."""
+    return 1 if any(isinstance(n, Map) and n.dtype in WIDE and n.op in UNVECTORIZED for n in node.nodes) else FEW
+
+
+def _held(node: Nested) -> list[str]:
+    """What has an array of a block: the states by their updates, and what else is kept."""
+    return list(dict.fromkeys([*(s.update for s in node.loop.states), *(k.value for k in node.loop.keeps)]))
 
 
 def _fits(name: str, axes: Axes, inside: set[str], w: Lowering) -> bool:
@@ -69,60 +124,109 @@ def _fits(name: str, axes: Axes, inside: set[str], w: Lowering) -> bool:
     return isinstance(value, Scalar) or value.fills(axes) or product(value.axes) == ONE
 
 
-def write_blocks(node: Nested, axes: Axes, w: Lowering, emit: Callable[[Sequence[Node], set[str]], None]) -> None:
-    """Write such a loop.  emit: writes nodes, here of scalars."""
-    states = node.loop.states
-    outs = [w.place(k.out) for k in node.loop.keeps]
-    steps, size = checked(w, node), product(axes)
-    block, t, width = w.fresh("b"), w.fresh("t"), w.fresh("k")
-    start = times(Var(block), Lit(BLOCK))
-    left = Do("subtract", (size, start), INDEX, INDEX)
-    some = Do("where", (Do("less", (left, Lit(BLOCK)), "bool", INDEX), left, Lit(BLOCK)), INDEX, INDEX)
-    kept = [w.fresh("s") for _ in states]
-    body: list[Stmt] = [Let(width, some, INDEX)]
-    body += [Declare(name, s.type.dtype, BLOCK) for name, s in zip(kept, states, strict=True)]
-    i = w.fresh("i")
-    here = plus(start, Var(i))
-    first = [element_of(w.value(s.init), [here], (size,)) for s in states]
-    body.append(For(i, Var(width), tuple(Store(name, Var(i), x) for name, x in zip(kept, first, strict=True))))
-    with w.into([]) as step:
-        for r in node.loop.reads:
-            source = w.value(r.source)
-            assert isinstance(source, Array)
-            w.let(r.out, Load(source.pointer, times(Var(t), source.strides[0]), source.dtype), source.dtype)
-        emit([n for n in node.nodes if not w.axes(n.outs[0])], set())
-    step.append(_lanes(node, kept, start, size, Var(width), w))
-    body.append(Steps(t, steps, tuple(step)))
-    i = w.fresh("i")
-    updates = [s.update for s in states]
-    last = [(out, kept[updates.index(k.value)], k) for out, k in zip(outs, node.loop.keeps, strict=True)]
-    stores = [Store(out, plus(start, Var(i)), Load(name, Var(i), k.type.dtype)) for out, name, k in last]
-    body.append(For(i, Var(width), tuple(stores)))
-    blocks = Do("right_shift", (plus(size, Lit(BLOCK - 1)), Lit(BLOCK.bit_length() - 1)), INDEX, INDEX)
-    w.code.append(Steps(block, blocks, tuple(body)))
+def write_blocks(node: Nested, plan: Blocked, w: Lowering, emit: Callable[[Sequence[Node], set[str]], None]) -> Expr:
+    """Write such a loop; the number of steps that it took.  emit: writes nodes, here of scalars."""
+    blocks = _Blocks(node, plan, w, emit, checked(w, node), product(plan.axes))
+    b, shift = w.fresh("b"), Lit(plan.size.bit_length() - 1)
+    start = times(Var(b), Lit(plan.size))
+    if not plan.done:
+        width, left = w.fresh("k"), Do("subtract", (blocks.size, start), INDEX, INDEX)
+        some = Do("where", (Do("less", (left, Lit(plan.size)), "bool", INDEX), left, Lit(plan.size)), INDEX, INDEX)
+        count = Do("right_shift", (plus(blocks.size, Lit(plan.size - 1)), shift), INDEX, INDEX)
+        w.code.append(Steps(b, count, (Let(width, some, INDEX), *blocks.one(start, Var(width)))))
+        return blocks.steps
+    w.code.append(Set(blocks.most, ZERO))
+    count = Do("right_shift", (blocks.size, shift), INDEX, INDEX)
+    w.code.append(Steps(b, count, blocks.one(start, Lit(plan.size))))
+    if plan.size > 1:
+        done = Do("left_shift", (count, shift), INDEX, INDEX)
+        left = Do("subtract", (blocks.size, done), INDEX, INDEX)
+        w.code.append(If(Do("greater", (left, ZERO), "bool", INDEX), blocks.one(done, left)))
+    return Var(blocks.most)
 
 
-def _lanes(node: Nested, kept: Sequence[str], start: Expr, size: Expr, width: Expr, w: Lowering) -> For:
-    """Write one step of the elements of a block."""
-    i = w.fresh("i")
-    mine: dict[str, Scalar] = {}
-    body: list[Stmt] = []
+class _Blocks:
+    """A loop being written, block by block.  most: the variable for the steps that a block took at most."""
 
-    def let(name: str, value: Expr, dtype: str) -> None:
-        variable = w.fresh("v")
-        body.append(Let(variable, value, dtype))
-        mine[name] = Scalar(Var(variable, dtype), dtype)
+    def __init__(
+        self,
+        node: Nested,
+        plan: Blocked,
+        w: Lowering,
+        emit: Callable[[Sequence[Node], set[str]], None],
+        steps: Expr,
+        size: Expr,
+    ) -> None:
+        self.node, self.plan, self.w, self.emit, self.steps, self.size = node, plan, w, emit, steps, size
+        self.outs = [w.place(k.out) for k in node.loop.keeps]
+        self.most, self.every = (w.variable(INDEX), w.variable("bool")) if plan.done else ("", "")
+        self.flags = w.fresh("s")
 
-    def element(name: str) -> tuple[Expr, str]:
-        value = mine[name] if name in mine else w.value(name)
-        return element_of(value, [plus(start, Var(i))], (size,)), value.dtype
+    def one(self, start: Expr, width: Expr) -> tuple[Stmt, ...]:
+        """The elements of one block, from their first step to their last one."""
+        w, node, size = self.w, self.node, (self.size,)
+        states, keeps = node.loop.states, node.loop.keeps
+        kept = [w.fresh("s") for _ in states]
+        places = {s.update: name for s, name in zip(states, kept, strict=True)}
+        others = {k.value: w.fresh("s") for k in keeps if k.value not in places}
+        dtypes = {name: s.type.dtype for name, s in zip(kept, states, strict=True)}
+        dtypes |= {name: w.dtype(value) for value, name in others.items()}
+        body: list[Stmt] = [Declare(name, dtype, self.plan.size) for name, dtype in dtypes.items()]
+        if self.plan.done:
+            body.append(Declare(self.flags, "bool", self.plan.size))
+        i = w.fresh("i")
+        first = [element_of(w.value(s.init), [plus(start, Var(i))], size) for s in states]
+        body.append(For(i, width, tuple(Store(name, Var(i), x) for name, x in zip(kept, first, strict=True))))
+        body += self._steps(start, width, kept, others)
+        i, places = w.fresh("i"), places | others
+        last = [Load(places[k.value], Var(i), k.type.dtype) for k in keeps]
+        stores = [Store(out, plus(start, Var(i)), x) for out, x in zip(self.outs, last, strict=True)]
+        return (*body, For(i, width, tuple(stores)))
 
-    for array, s in zip(kept, node.loop.states, strict=True):
-        for _, tap in s.taps:
-            let(tap, Load(array, Var(i), s.type.dtype), s.type.dtype)
-    for n in node.nodes:
-        if isinstance(n, Map) and w.axes(n.out):
-            found = [element(a) for a in n.args]
-            let(n.out, operation(n, [x for x, _ in found], [d for _, d in found]), n.dtype)
-    new = [element(s.update)[0] for s in node.loop.states]
-    return For(i, width, (*body, *(Store(array, Var(i), x) for array, x in zip(kept, new, strict=True))))
+    def _steps(self, start: Expr, width: Expr, kept: Sequence[str], others: Mapping[str, str]) -> Iterator[Stmt]:
+        """All steps of a block, up to the one at which all its elements are done."""
+        w, node, t = self.w, self.node, self.w.fresh("t")
+        with w.into([]) as step:
+            for r in node.loop.reads:
+                source = w.value(r.source)
+                assert isinstance(source, Array)
+                w.let(r.out, Load(source.pointer, times(Var(t), source.strides[0]), source.dtype), source.dtype)
+            self.emit([n for n in node.nodes if not w.axes(n.outs[0]) and n.outs != (node.loop.until,)], set())
+        lanes = self._lanes(start, width, kept, others)
+        if not self.plan.done:
+            yield Steps(t, self.steps, (*step, lanes))
+            return
+        every, i = Var(self.every, "bool"), w.fresh("i")
+        also = Do("bitwise_and", (every, Load(self.flags, Var(i), "bool")), "bool", "bool")
+        step += [lanes, Set(self.every, Lit(value=True)), For(i, width, (Set(self.every, also),))]
+        yield Steps(t, self.steps, tuple(step), every)
+        yield If(Do("greater", (Var(t), Var(self.most)), "bool", INDEX), (Set(self.most, Var(t)),))
+
+    def _lanes(self, start: Expr, width: Expr, kept: Sequence[str], others: Mapping[str, str]) -> For:
+        """Write one step of the elements of a block."""
+        w, node, i = self.w, self.node, self.w.fresh("i")
+        mine: dict[str, Scalar] = {}
+        body: list[Stmt] = []
+
+        def let(name: str, value: Expr, dtype: str) -> None:
+            variable = w.fresh("v")
+            body.append(Let(variable, value, dtype))
+            mine[name] = Scalar(Var(variable, dtype), dtype)
+
+        def element(name: str) -> tuple[Expr, str]:
+            value = mine[name] if name in mine else w.value(name)
+            return element_of(value, [plus(start, Var(i))], (self.size,)), value.dtype
+
+        for array, s in zip(kept, node.loop.states, strict=True):
+            for _, tap in s.taps:
+                let(tap, Load(array, Var(i), s.type.dtype), s.type.dtype)
+        for n in node.nodes:
+            if isinstance(n, Map) and w.axes(n.out):
+                found = [element(a) for a in n.args]
+                let(n.out, operation(n, [x for x, _ in found], [d for _, d in found]), n.dtype)
+        written = {array: s.update for array, s in zip(kept, node.loop.states, strict=True)}
+        written |= {array: value for value, array in others.items()}
+        body += [Store(array, Var(i), element(value)[0]) for array, value in written.items()]
+        if self.plan.done:
+            body.append(Store(self.flags, Var(i), element(self.plan.done)[0]))
+        return For(i, width, tuple(body))

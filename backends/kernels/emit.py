@@ -8,7 +8,7 @@ from functools import singledispatch
 
 import numpy as np
 
-from scanopt.backends.kernels.blocks import lanes_in_blocks, write_blocks
+from scanopt.backends.kernels.blocks import blocked, write_blocks
 from scanopt.backends.kernels.bodies import walk
 from scanopt.backends.kernels.calls_together import with_calls_together, write_calls
 from scanopt.backends.kernels.columns import Columns, with_columns, write_columns
@@ -373,8 +373,10 @@ def _fork(node: Fork, w: Lowering) -> None:
 @written.register(Nested)
 def _nested(node: Nested, w: Lowering) -> None:
     cut, node = node.loop is w.body.cut, by_first_names(node, w)
-    if axes := lanes_in_blocks(node, w):
-        write_blocks(node, axes, w, lambda nodes, wanted: emit(w, nodes, wanted))
+    if plan := blocked(node, w):
+        taken = write_blocks(node, plan, w, lambda nodes, wanted: emit(w, nodes, wanted))
+        if cut:
+            w.code.append(Set(w.taken, taken))
         return
     places = histories_of(node, w)
     steps = checked(w, node)
