@@ -97,10 +97,10 @@ def _done(node: Nested, axes: Axes, w: Lowering) -> str | None:
     ends = made.get(loop.until)
     if not isinstance(ends, Reduce) or ends.op != "logical_and" or len(ends.axes) != len(w.axes(ends.args[0])):
         return None
-    taps = {s.update: s.taps[0][1] for s in loop.states if len(s.taps) == 1}
-    (done,), inside = ends.args, {*made, *taps.values()}
-    if loop.reads or any(name not in inside or w.axes(name) != axes for name in (done, *(k.value for k in loop.keeps))):
+    (done,), kept = ends.args, [k.value for k in loop.keeps]
+    if loop.reads or any(w.axes(name) != axes for name in (done, *kept)):
         return None
+    taps = {s.update: s.taps[0][1] for s in loop.states if len(s.taps) == 1}
     new = {s.update: made.get(s.update) for s in loop.states}
     stay = (isinstance(n, Map) and (n.op, *n.args[:2]) == ("where", done, taps.get(u)) for u, n in new.items())
     return done if all(stay) else None
