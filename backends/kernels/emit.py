@@ -207,8 +207,12 @@ def _outs(stage: Fused, w: Lowering) -> dict[str, Array]:
 def _elements(
     stage: Fused, outs: Mapping[str, Array], places: Sequence[Expr], lengths: Axes, mine: dict[str, Scalar], w: Lowering
 ) -> tuple[Stmt, ...]:
-    """The operations on the elements at some places.  outs: what is stored; mine: elements that are known, by name."""
+    """The operations on the elements at some places.  outs: what is stored; mine: elements that are known, by name.
+
+    All are read before any is stored, so that what is stored may take the place of what is read.
+    """
     body: list[Stmt] = []
+    stores: list[Stmt] = []
     for node in stage.nodes:
         args = node.args[1:] if isinstance(node, Lookup) else node.args
         values = [mine[a] if a in mine else w.value(a) for a in args]
@@ -224,8 +228,8 @@ def _elements(
         mine[node.out] = Scalar(Var(variable, node.dtype), node.dtype)
         if node.out in outs:
             strides = outs[node.out].strides if lengths == stage.axes else (ONE,)
-            body.append(Store(outs[node.out].pointer, index(ZERO, places, strides), Var(variable, node.dtype)))
-    return tuple(body)
+            stores.append(Store(outs[node.out].pointer, index(ZERO, places, strides), Var(variable, node.dtype)))
+    return (*body, *stores)
 
 
 def _unrolled(stage: Fused, w: Lowering) -> None:

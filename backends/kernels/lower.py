@@ -67,12 +67,13 @@ def _at_home(w: Lowering, body: Body, outs: list[str]) -> None:
 
 
 def _views_of_all(body: Body, w: Lowering) -> dict[str, str]:
-    """By name of a view of all elements in order, or of the only row that a loop keeps, the name of the array."""
+    """By name of a view of all elements in order, or of the only row, the name of the array."""
     if w.part or w.device:
         return {}
     kept = {k.out for n in body.root.nodes if isinstance(n, Nested) for k in n.loop.keeps if k.rows == 1}
     found = [n for n in body.root.nodes if isinstance(n, View)]
-    rows = [n for n in found if n.at in _ONLY_ROW and n.args[0] in kept]
+    rows = [n for n in found if n.at in _ONLY_ROW and w.axes(n.out)]
+    rows = [n for n in rows if n.args[0] in kept or w.axes(n.args[0])[0] == ONE]
     alike = [n for n in found if not n.at and len(n.axes) == len(w.axes(n.args[0]))]
     pairs = [(n, first) for nodes, first in ((rows, 1), (alike, 0)) for n in nodes]
     return {n.out: n.args[0] for n, k in pairs if n.axes == tuple((i + k, WHOLE) for i in range(len(n.axes)))}

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+import numpy as np
+
 from scanopt.backends.kernels.bodies import Body, walk
 from scanopt.backends.kernels.growing import never_empty
 from scanopt.backends.kernels.ir import (
@@ -30,7 +32,7 @@ from scanopt.backends.kernels.ir import (
 )  # fmt: skip
 from scanopt.backends.kernels.nodes import REVERSED, Fork, Length, Map, Nested, Product, View
 from scanopt.backends.kernels.recipe import Given, Number, Recipe
-from scanopt.backends.kernels.scratch import lives_of
+from scanopt.backends.kernels.scratch import Life, lives_of
 from scanopt.backends.kernels.sizes import Lengths
 from scanopt.backends.kernels.values import Array, Axes, Scalar, Value, element_of, index, nest, packed
 
@@ -280,7 +282,7 @@ class Lowering:
         params = tuple(self._param(i, g) for i, g in enumerate(self.given))
         kernel = Kernel(params, tuple(self.number_names), len(self.loops), (*self.head, *code), result)
         given, numbers, loops = tuple(self.given), tuple(self.numbers), tuple(self.loops)
-        return Recipe(kernel, self.lengths, given, numbers, loops, self._lives(code), self._named())
+        return Recipe(kernel, self.lengths, given, numbers, loops, *self._lives(code), self._named())
 
     def _named(self) -> dict[str, str]:
         """By variable the name of its value; where several share it, of the first."""
@@ -291,14 +293,18 @@ class Lowering:
                 out.setdefault(where.name if isinstance(where, Var) else where, name)
         return out
 
-    def _lives(self, code: Sequence[Stmt]) -> dict[int, tuple[int, int]]:
-        """The statements of a program between which each scratch array is live."""
+    def _lives(self, code: Sequence[Stmt]) -> tuple[dict[int, Life], dict[int, int]]:
+        """The statements of a program between which each scratch array is live, and what is written onto which."""
         if not self.body.whole:
-            return {}
+            return {}, {}
         once = [x for s in code for x in (s.body if isinstance(s, Steps) and s.var == "t" else (s,))]
         numbers = {f"g{i}": i for i, g in enumerate(self.given) if g.kind == "scratch"}
         made_in = {} if self.device else {name: var for name, var in self.made_in.items() if var not in ("", "t")}
-        return {numbers[name]: life for name, life in lives_of([*self.head, *once], numbers, made_in).items()}
+        lives, onto = lives_of([*self.head, *once], numbers, made_in)
+        pairs = {} if self.device else {numbers[b]: numbers[a] for b, a in onto.items()}
+        size = {i: np.dtype(self.given[i].dtype).itemsize for i in numbers.values()}
+        alike = {b: a for b, a in pairs.items() if size[a] == size[b]}
+        return {numbers[name]: life for name, life in lives.items()}, alike
 
     def _param(self, i: int, g: Given) -> KernelParam:
         if g.kind == "scratch":

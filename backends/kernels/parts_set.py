@@ -9,7 +9,19 @@ from scanopt.backends.kernels.columns import Columns
 from scanopt.backends.kernels.folds import Folded
 from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Do, Expr, Point, Store, plus
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import Fork, Length, Map, Nested, Node, Nonempty, Scatter, SetItem, Setting
+from scanopt.backends.kernels.nodes import (
+    Fork,
+    Length,
+    Lookup,
+    Map,
+    Nested,
+    Node,
+    Nonempty,
+    Scatter,
+    SetItem,
+    Setting,
+    View,
+)
 from scanopt.backends.kernels.places import part_of
 from scanopt.backends.kernels.rows import ReducedRows
 from scanopt.backends.kernels.stages import Fused, Stage, is_few, made_by, read_by
@@ -45,12 +57,13 @@ def with_parts_set(
 
 
 def repeated_numbers(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> set[str]:
-    """The arrays that repeat a number, and only have parts of copies set, of them or of their rows: a copy repeats the
-    number once more."""
+    """The arrays that repeat a number, and views of them, that only operations on elements read, or that only have parts
+    of copies set, of them or of their rows: a copy repeats the number once more."""
     found: set[str] = set()
     for n in nodes:
-        if isinstance(n, Map) and n.op == "copy" and w.axes(n.out) and (not w.axes(n.args[0]) or n.args[0] in found):
-            found.add(n.out)
+        copied = isinstance(n, Map) and n.op == "copy" and w.axes(n.out)
+        if (copied and (not w.axes(n.args[0]) or n.args[0] in found)) or (isinstance(n, View) and n.args[0] in found):
+            found.update(n.outs)
     copies = [n for n in nodes if not found.isdisjoint(n.outs)]
     for n in walk(nodes):
         if isinstance(n, Nested):
@@ -59,13 +72,17 @@ def repeated_numbers(nodes: Sequence[Node], wanted: Collection[str], w: Lowering
             found -= {*(s.update for s in n.loop.states), *(k.value for k in n.loop.keeps)}
         elif isinstance(n, Fork):
             found -= {name for _, values in n.branch.sides for name in values}
-        elif n not in copies and not isinstance(n, Length | Nonempty):
+        elif n not in copies and not isinstance(n, Length | Nonempty) and not _is_by_element(n):
             found -= {*(n.args[1:] if isinstance(n, Setting) and n.dtype == w.dtype(n.args[0]) else n.args)}
     found -= {*wanted}
     for n in copies:
         if w.axes(n.args[0]) and n.args[0] not in found:
             found -= {*n.outs}
     return found
+
+
+def _is_by_element(n: Node) -> bool:
+    return isinstance(n, Map) and not isinstance(n, Lookup)
 
 
 def made_to_be_changed(nodes: Sequence[Node], wanted: Collection[str], made: Collection[str], w: Lowering) -> None:

@@ -102,7 +102,7 @@ class Plan:
         recipe = self.variant.recipe
         unused = {n.tiling.panels for n in recipe.numbers if n.tiling and n not in tiled}
         given = [replace(g, rows=0) if i in unused else g for i, g in enumerate(recipe.given)]
-        offsets, size = scratch_offsets(given, self._known, recipe.lives)
+        offsets, size = scratch_offsets(given, self._known, recipe.lives, recipe.onto)
         told = {n: int(n in tiled) for n in recipe.numbers if n.tiling}
         told |= {n: offsets[n.keep] for n in recipe.numbers if n.kind == "offset"}
         self._layout = size, [self._number(name, told) for name in recipe.kernel.numbers]

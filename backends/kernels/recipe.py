@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from scanopt.backends.kernels.ir import Do, Expr, Kernel, Lit, Var
-from scanopt.backends.kernels.scratch import placed
+from scanopt.backends.kernels.scratch import Life, placed
 from scanopt.backends.kernels.sizes import Axis, Lengths
 
 __all__ = ["ALIGNED", "Given", "Number", "Recipe", "Tiling", "evaluated", "scratch_offsets"]
@@ -73,6 +73,7 @@ class Recipe:
     """A kernel and what it is to be given, in order.  loops: the ufuncs and dtypes of its inner loops.
 
     lives: by number of a scratch array between which statements it is needed, where it is not needed all the time.
+    onto: by number of a scratch array the one that it is written onto.
     named: by variable of the text the name that its value has in the program, where there is one.
     """
 
@@ -81,7 +82,8 @@ class Recipe:
     given: tuple[Given, ...]
     numbers: tuple[Number, ...]
     loops: tuple[tuple[str, tuple[str, ...]], ...]
-    lives: Mapping[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
+    lives: Mapping[int, Life] = field(default_factory=dict[int, Life])
+    onto: Mapping[int, int] = field(default_factory=dict[int, int])
     named: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
@@ -103,15 +105,18 @@ def evaluated(x: Expr, numbers: Mapping[str, int]) -> int:
 
 
 def scratch_offsets(
-    given: Sequence[Given], known: Mapping[str, int], lives: Mapping[int, tuple[int, int]] | None = None
+    given: Sequence[Given],
+    known: Mapping[str, int],
+    lives: Mapping[int, Life] | None = None,
+    onto: Mapping[int, int] | None = None,
 ) -> tuple[dict[int, int], int]:
     """By number the places of scratch arrays, in bytes, and how many bytes they take together.
 
-    lives: between which statements they are needed; others share no memory.
+    lives: between which statements they are needed; others share no memory.  onto: see `placed`.
     """
     sizes: dict[int, int] = {}
     for i, g in enumerate(given):
         if g.kind == "scratch":
             count = g.rows * prod([evaluated(n, known) for n in g.axes])
             sizes[i] = -(-count * np.dtype(g.dtype).itemsize // ALIGNED) * ALIGNED
-    return placed(sizes, lives or {})
+    return placed(sizes, lives or {}, onto)

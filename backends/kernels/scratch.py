@@ -1,28 +1,38 @@
-"""Live ranges of a kernel's scratch arrays: arrays that are never live at once share memory."""
+"""Live ranges of a kernel's scratch arrays: arrays that are never live at once share memory.
+
+So do two arrays of which one is last read where the other is made, if each element is read before that of the other one
+is stored in its place: operations on elements are computed in place.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from scanopt.backends.kernels.ir import Helper, Inner, Point, Steps, Stmt, Store
+from scanopt.backends.kernels.ir import ZERO, Expr, For, Helper, Inner, Let, Point, Steps, Stmt, Store, Var
+from scanopt.backends.kernels.values import index, packed
 from scanopt.backends.kernels.walks import expressions, inside, loads
 
-__all__ = ["lives_of", "placed"]
+__all__ = ["Life", "lives_of", "placed"]
+
+Life = tuple[int, int]
 
 
 def lives_of(
     statements: Sequence[Stmt], scratch: Iterable[str], made_in: Mapping[str, str] | None = None
-) -> dict[str, tuple[int, int]]:
+) -> tuple[dict[str, Life], dict[str, str]]:
     """The live range of each scratch array: the first and last statement, in the order they run, that mention it.
 
     A pointer stands for every array that any statement sets it to.  made_in: by array the variable of the loop each
     step of which makes it anew: within that loop it is live from there on.  Other arrays the next step may need.
+    The second result says, by array, onto which other one it may be written, element by element.
     """
     targets: dict[str, set[str]] = {}
     for x in inside(statements):
         if isinstance(x, Point):
             targets.setdefault(x.name, set()).add(x.array)
-    return _Ranges(frozenset(scratch), targets, made_in or {}).of(statements)
+    ranges = _Ranges(frozenset(scratch), targets, made_in or {})
+    found = ranges.of(statements)
+    return found, {b: a for at, a, b in ranges.onto if found[a][1] == at == found[b][0]}
 
 
 class _Ranges:
@@ -31,49 +41,98 @@ class _Ranges:
     def __init__(self, wanted: frozenset[str], targets: Mapping[str, set[str]], made_in: Mapping[str, str]) -> None:
         self.wanted, self.targets, self.made_in = wanted, targets, made_in
         self.count, self.loops = 0, {*made_in.values()}
+        self.onto: list[tuple[int, str, str]] = []
+        """At a statement the array that is last read there, and the one that is first written there, in its place."""
 
-    def of(self, statements: Sequence[Stmt]) -> dict[str, tuple[int, int]]:
+    def of(self, statements: Sequence[Stmt]) -> dict[str, Life]:
         """The first and last statements that mention arrays, those inside of loops counted too."""
-        found: dict[str, tuple[int, int]] = {}
+        found: dict[str, Life] = {}
+        loops: list[tuple[int, For]] = []
         for statement in statements:
+            loops += [(self.count, statement)] if isinstance(statement, For) else []
             for name, (first, last) in self._inside(statement, found).items():
                 before = found.get(name, (first, last))
                 found[name] = min(before[0], first), max(before[1], last)
+        for at, loop in loops:
+            self._in_place(at, loop, found)
         return found
 
-    def _inside(self, x: Stmt, before: Collection[str]) -> dict[str, tuple[int, int]]:
+    def _in_place(self, at: int, loop: For, lives: Mapping[str, Life]) -> None:
+        """Note which arrays may be written onto others by a loop."""
+        mine = {*_arrays(loop)}
+        through_pointers = _reached(mine & {*self.targets}, self.targets)
+        here = sorted((mine & self.wanted) - through_pointers)
+        ends = [a for a in here if lives[a][0] < lives[a][1] == at]
+        for b in (b for b in here if lives[b][0] == at):
+            if a := next((a for a in ends if _by_element(loop, a, b)), ""):
+                ends.remove(a)
+                self.onto.append((at, a, b))
+
+    def _inside(self, x: Stmt, before: Collection[str]) -> dict[str, Life]:
         """The same of one statement.  before: arrays that were mentioned before."""
         begin = self.count
         if isinstance(x, Steps) and x.var in self.loops:
             own = self.of(x.body)
             steady = [name for name in own if self.made_in.get(name) != x.var or name in before]
+            self.onto = [pair for pair in self.onto if {*steady}.isdisjoint(pair[1:])]
             return own | dict.fromkeys(steady, (begin, self.count - 1))
         self.count += 1
         reached = self.wanted.intersection(_reached(set(_arrays(x)), self.targets))
         return dict.fromkeys(reached, (begin, begin))
 
 
-def placed(sizes: Mapping[int, int], lives: Mapping[int, tuple[int, int]]) -> tuple[dict[int, int], int]:
+def placed(
+    sizes: Mapping[int, int], lives: Mapping[int, Life], onto: Mapping[int, int] | None = None
+) -> tuple[dict[int, int], int]:
     """Offsets for arrays of these sizes, and their total size; the largest arrays are placed first.
 
-    Arrays without a life are needed from the first statement to the last one.
+    Arrays without a life are needed from the first statement to the last one.  onto: by array the one that it may be
+    written onto, element by element, which is so if both have the same size.
 
     >>> placed({0: 64, 1: 128, 2: 64}, {0: (0, 1), 1: (1, 2), 2: (2, 3)})
     ({1: 0, 0: 128, 2: 128}, 192)
+    >>> placed({0: 64, 1: 64}, {0: (0, 1), 1: (1, 2)}, {1: 0})
+    ({0: 0, 1: 0}, 64)
     """
     offsets: dict[int, int] = {}
+    pairs = {frozenset(pair) for pair in (onto or {}).items() if sizes[pair[0]] == sizes[pair[1]]}
     for i in sorted(sizes, key=lambda i: -sizes[i]):
-        taken = sorted((offsets[j], offsets[j] + sizes[j]) for j in offsets if _overlap(lives.get(i), lives.get(j)))
+        others = [j for j in offsets if _overlap(lives.get(i), lives.get(j))]
+        partners = [j for j in others if {i, j} in pairs]
+        taken = sorted((offsets[j], offsets[j] + sizes[j], j) for j in others)
         start = 0
-        for low, high in taken:
+        for low, high, _ in taken:
             if start + sizes[i] <= low:
                 break
             start = max(start, high)
+        for j in partners:
+            if not any(low < offsets[j] + sizes[j] and offsets[j] < high for low, high, k in taken if k != j):
+                start = min(start, offsets[j])
         offsets[i] = start
     return offsets, max((offsets[i] + sizes[i] for i in offsets), default=0)
 
 
-def _overlap(a: tuple[int, int] | None, b: tuple[int, int] | None) -> bool:
+def _by_element(loop: For, a: str, b: str) -> bool:
+    """Whether each element of a is read before that of b is stored, which has the same place."""
+    names, counts, body = [loop.var], [loop.count], loop.body
+    while len(body) == 1 and isinstance(body[0], For):
+        names, counts, body = [*names, body[0].var], [*counts, body[0].count], body[0].body
+    place = index(ZERO, [Var(name) for name in names], packed(tuple(counts)))
+    stored = False
+    for x in body:
+        if not isinstance(x, Let | Store):
+            return False
+        read: list[Expr] = [y.index for value in expressions(x) for y in loads(value) if y.array in (a, b)]
+        if any(at != place for at in read) or (read and stored):
+            return False
+        if isinstance(x, Store) and x.array in (a, b):
+            stored = True
+            if x.array == a or x.index != place:
+                return False
+    return True
+
+
+def _overlap(a: Life | None, b: Life | None) -> bool:
     return a is None or b is None or (a[0] <= b[1] and b[0] <= a[1])
 
 

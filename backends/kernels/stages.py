@@ -125,7 +125,10 @@ def _views_first(nodes: Sequence[Node]) -> list[Node]:
 
 
 def _sink(stages: list[Stage], wanted: Collection[str]) -> None:
-    """Move operations into the only later stage that reads them, if that saves an array in memory."""
+    """Move operations into the only later stage that reads them, if that saves an array in memory.
+
+    With them go those that make what they alone read.
+    """
     readers: dict[str, set[int]] = {}
     for i, stage in enumerate(stages):
         for n in stage.nodes if isinstance(stage, Fused) else (stage,):
@@ -134,21 +137,33 @@ def _sink(stages: list[Stage], wanted: Collection[str]) -> None:
     for i, stage in reversed(list(enumerate(stages))):
         if not isinstance(stage, Fused):
             continue
-        mine = {n.out for n in stage.nodes}
         for node in reversed(stage.nodes[:]):
-            target = readers.get(node.out, set())
-            inside = [a for a in node.args if a in mine and a not in wanted and readers[a] == {i}]
-            if len(target) != 1 or inside:
-                continue
-            (j,) = target
+            j = next(iter(readers.get(node.out, ())), i)
             later = stages[j]
+            if j <= i or len(readers[node.out]) > 1 or not isinstance(later, Fused) or later.axes != stage.axes:
+                continue
             changed = any(isinstance(s, Setting) for s in stages[i:j])  # perhaps what it reads
-            if j > i and isinstance(later, Fused) and later.axes == stage.axes and not changed | _is_table(node, later):
-                stage.nodes.remove(node)
-                later.nodes.insert(0, node)
-                left = {a for n in stage.nodes for a in n.args}
-                for a in node.args:
-                    readers[a] = (readers[a] if a in left else readers[a] - {i}) | {j}
+            stays = changed or node not in stage.nodes or _is_table(node, later)
+            moved = [] if stays else _alone(node, stage, wanted, readers)
+            stage.nodes[:] = [n for n in stage.nodes if n not in moved]
+            later.nodes[:0] = moved
+            left = {a for n in stage.nodes for a in n.args}
+            for a in {a for n in moved for a in n.args}:
+                readers[a] = (readers[a] if a in left else readers[a] - {i}) | {j}
+
+
+def _alone(node: Map, stage: Fused, wanted: Collection[str], readers: Mapping[str, Collection[int]]) -> list[Map]:
+    """The operation and those that make what it alone reads; none if it reads more that would have to be stored."""
+    at = stage.nodes.index(node)
+    found = [node]
+    for n in reversed(stage.nodes[:at]):
+        mine = [m for m in stage.nodes if n.out in m.args]
+        inside = n.out not in wanted and len(readers.get(n.out, ())) == 1
+        if mine and inside and all(m in found for m in mine):
+            found.insert(0, n)
+    own = {n.out for n in stage.nodes} - {n.out for n in found}
+    kept = [a for n in found for a in n.args if a in own and a not in wanted and len(readers[a]) == 1]
+    return [] if kept else found
 
 
 def _takes(stage: Stage, axes: Axes) -> bool:

@@ -55,8 +55,8 @@ def _setitem(node: SetItem, w: Lowering) -> None:
 
 
 def _arranged(out: str, x: Scalar, w: Lowering) -> None:
-    """A number, or an array of one element."""
-    if not w.axes(out):
+    """A number, or an array of one number."""
+    if not w.axes(out) or out in w.repeated:
         w.env[out] = x
         return
     pointer = w.place(out)
