@@ -35,14 +35,14 @@ def test_what_each_step_of_a_loop_makes_lives_within_the_step() -> None:
     }  # fmt: skip
 
 
-I = Var("i")
+PLACE = Var("i")
 
 
 def by_element(*body: Stmt) -> For:
     return For("i", Var("n"), body)
 
 
-def element(array: str, at: Expr = I) -> Load:
+def element(array: str, at: Expr = PLACE) -> Load:
     return Load(array, at, "float64")
 
 

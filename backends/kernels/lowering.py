@@ -30,7 +30,7 @@ from scanopt.backends.kernels.ir import (
     Var,
     product,
 )  # fmt: skip
-from scanopt.backends.kernels.nodes import REVERSED, Fork, Length, Map, Nested, Product, View
+from scanopt.backends.kernels.nodes import REVERSED, Fork, Length, Map, Nested, View
 from scanopt.backends.kernels.recipe import Given, Number, Recipe
 from scanopt.backends.kernels.scratch import Life, lives_of
 from scanopt.backends.kernels.sizes import Lengths
@@ -48,7 +48,8 @@ class Lowering:
     last_set: by what is set, or read, one element at a time the variables for the place and the value of the last one.
     looked_up: parts at places in an array that are not copied.  out_of_range: the variable that notes wrong places.
     repeated: arrays that are not made, of one number.
-    multiplied: factors of products.  read_forwards: names that are not only read from the last row on.
+    laid: copies that lie packed, by the statements that they stand in and name.
+    read_forwards: names that are not only read from the last row on.
     prefixes: by axes how many first elements are needed, where not all are.
     taken: the variable for the number of steps of the loop that may end early.  step_of: the variable of the loop whose
     step is being written; made_in: by scratch array that of the loop in each step of which it is made.
@@ -93,8 +94,7 @@ class Lowering:
         self.prefixes: dict[Axes, Expr] = {}
         self.lengths_set: set[str] = set()
         self.never_empty = {self.lengths.axes[name][i] for name, i in never_empty(body) if name in lengths.axes}
-        products = [n for n in walk(body.root.nodes) if isinstance(n, Product) and not n.as_they_lie]
-        self.multiplied = {a for n in products for a in n.args}
+        self.laid: dict[tuple[int, str], tuple[list[Stmt], str]] = {}
         self.read_forwards = _read_forwards(body)
         self.count = 0
         self.taken = self.variable(INDEX) if body.cut else ""
@@ -250,6 +250,16 @@ class Lowering:
         pointer = self.scratch(dtype, axes)
         self.code += self.copied(value, pointer, ZERO, axes, dtype)
         return pointer
+
+    def packed_before(self, name: str, dtype: str) -> str:
+        """A pointer to a packed array; it is copied where it is not one, before all loops in which it is the same."""
+        axes, before = self.axes(name), self.before(name)
+        if before is None:
+            return self.whole(self.value(name), axes, dtype)
+        if (id(before), name) not in self.laid:
+            with self.into(before):
+                self.laid[id(before), name] = before, self.whole(self.value(name), axes, dtype)
+        return self.laid[id(before), name][1]
 
     def keep_few(self, name: str, elements: list[Scalar]) -> None:
         """An array of few elements, in memory as well where something reads it there."""

@@ -57,8 +57,11 @@ def with_parts_set(
 
 
 def repeated_numbers(nodes: Sequence[Node], wanted: Collection[str], w: Lowering) -> set[str]:
-    """The arrays that repeat a number, and views of them, that only operations on elements read, or that only have parts
-    of copies set, of them or of their rows: a copy repeats the number once more."""
+    """The arrays that repeat a number, and views of them, that need not be made.
+
+    Only operations on elements read them, or only parts of copies are set, of them or of their rows: a copy repeats the
+    number once more.
+    """
     found: set[str] = set()
     for n in nodes:
         copied = isinstance(n, Map) and n.op == "copy" and w.axes(n.out)

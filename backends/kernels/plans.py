@@ -18,6 +18,7 @@ from scanopt.backends.kernels.numpy_loops import inner_loop
 from scanopt.backends.kernels.print_c import c_text
 from scanopt.backends.kernels.recipe import ALIGNED, Given, Number, Recipe, Tiling, evaluated, scratch_offsets
 from scanopt.backends.kernels.tiles import FUNCTIONS, TiledProduct, address, better, library
+from scanopt.backends.kernels.turned import as_it_lies
 
 __all__ = ["Plan", "Variant"]
 
@@ -90,20 +91,23 @@ class Plan:
         taken = [g for g in recipe.given if g.kind in ("array", "source", "strided")]
         self._arguments = [(places[g.name], g.kind == "source", g.kind == "strided") for g in taken]
         self._known = recipe.lengths.known(self.shapes)
-        self.open = {n: _tiles(n.tiling, self._known) for n in recipe.numbers if n.tiling}
-        self._lay_out(frozenset())
+        products = {n: _tiles(n.tiling, self._known) for n in recipe.numbers if n.tiling}
+        self._turned = frozenset(n for n, x in products.items() if n.kind == "turned" and as_it_lies(x))
+        self.open = {n: x for n, x in products.items() if n.kind == "tiled"}
+        self._lay_out(self._turned)
         self._where = [self._place(i, taken) for i in range(len(recipe.given))]
         self.rows = [self.shapes[k.value] for k in loop.keeps]
         self._kept = [places[k.rows] if isinstance(k.rows, str) else -1 for k in loop.keeps]
         self._dtypes = [np.dtype(k.type.dtype) for k in loop.keeps]
 
-    def _lay_out(self, tiled: frozenset[Number]) -> None:
-        """Find the places of scratch memory, and all numbers.  tiled: those of products that are made of tiles."""
+    def _lay_out(self, chosen: frozenset[Number]) -> None:
+        """Find the places of scratch memory, and all numbers.  chosen: which ways of products are taken."""
         recipe = self.variant.recipe
-        unused = {n.tiling.panels for n in recipe.numbers if n.tiling and n not in tiled}
+        unused = {n.tiling.panels for n in recipe.numbers if n.tiling and n.kind == "tiled" and n not in chosen}
+        unused |= {i for n in chosen if n.tiling for i in n.tiling.copies}
         given = [replace(g, rows=0) if i in unused else g for i, g in enumerate(recipe.given)]
         offsets, size = scratch_offsets(given, self._known, recipe.lives, recipe.onto)
-        told = {n: int(n in tiled) for n in recipe.numbers if n.tiling}
+        told = {n: int(n in chosen) for n in recipe.numbers if n.tiling}
         told |= {n: offsets[n.keep] for n in recipe.numbers if n.kind == "offset"}
         self._layout = size, [self._number(name, told) for name in recipe.kernel.numbers]
 
@@ -173,7 +177,7 @@ class Plan:
         build = library()
         if build.function or build.poll():
             self.variant.with_tiles()
-            self._lay_out(frozenset(n for n, product in self.open.items() if better(product)))
+            self._lay_out(self._turned | {n for n, product in self.open.items() if better(product)})
             self.open = {}
         elif build.trouble:
             self.open = {}

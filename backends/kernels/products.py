@@ -1,6 +1,12 @@
-"""Products of matrices in kernels: calls of NumPy's inner loop, or tiles that have its bits where these are faster."""
+"""Products of matrices in kernels: calls of NumPy's inner loop, or tiles that have its bits where these are faster.
+
+Exact programs take factors packed.  One that lies turned, as the transpose of weights does, is copied only where a plan
+finds that its product as it lies has other bits, or takes longer (`turned.py`).
+"""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -53,6 +59,9 @@ def _by_loop(node: Product, out: str, w: Lowering) -> None:
     """NumPy's loop takes matrices: a vector is one row on the left, one column on the right."""
     item = _item(node.dtype)
     a, b = node.args
+    if any(_is_turned(x, node, w) for x in node.args) and a != b:
+        _as_it_lies(node, out, w)
+        return
     left, strides_a = _factor(w, a, node)
     right, strides_b = _factor(w, b, node)
     axes_a, axes_b = w.axes(a), w.axes(b)
@@ -62,18 +71,78 @@ def _by_loop(node: Product, out: str, w: Lowering) -> None:
         strides_a = (times(axes_a[0], item), strides_a[0])
     if len(axes_b) == 1:
         strides_b = (strides_b[0], item)
-    strides = (ZERO, ZERO, ZERO, *strides_a, *strides_b, times(columns, item), item)
-    slot = w.slot("matmul", (node.dtype,) * 3)
-    plain = Inner(slot, (left, right, out), (ONE, rows, axes_a[-1], columns), strides)
+    plain = _plain(node, (left, right, out), (rows, axes_a[-1], columns), (*strides_a, *strides_b), w)
     known = not any(map(w.grows, (rows, axes_a[-1], columns)))
     if not w.tiles or not known or node.dtype not in ("float32", "float64"):
         w.code.append(plain)
     elif rows == columns == ONE:
         w.code.append(_dotted(node, (left, right, out), (strides_a, strides_b), plain, w))
     elif ONE not in (rows, columns) and a != b:
-        w.code.append(_tiled(node, (left, right, out), (strides_a, strides_b), plain, w))
+        planned = [_planned(w, x, s, node.dtype) for x, s in zip(node.args, (strides_a, strides_b), strict=True)]
+        tiling = _tiling(node, (planned[0], planned[1]), w)
+        test = _test(tiling, (*strides_a, *strides_b), w)
+        w.code.append(_tiled(node, (left, right, out), (strides_a, strides_b), tiling, test, plain, w))
     else:
         w.code.append(plain)
+
+
+def _plain(node: Product, arrays: tuple[str, str, str], dims: Strides, strides: Strides, w: Lowering) -> Inner:
+    """The call of NumPy's loop."""
+    item = _item(node.dtype)
+    slot = w.slot("matmul", (node.dtype,) * 3)
+    return Inner(slot, arrays, (ONE, *dims), (ZERO, ZERO, ZERO, *strides, times(dims[2], item), item))
+
+
+def _is_turned(name: str, node: Product, w: Lowering) -> bool:
+    """Whether a factor of a product of matrices is the transpose of a packed one."""
+    axes = [w.axes(x) for x in node.args]
+    known = all(len(x) == 2 and ONE not in x and not any(map(w.grows, x)) for x in axes)
+    if not known or not w.tiles or not w.body.exact or node.as_they_lie or node.dtype not in ("float32", "float64"):
+        return False
+    value = w.value(name) if name not in w.few else None
+    alike = isinstance(value, Array) and value.dtype == node.dtype and not value.picks and not value.packed
+    return alike and isinstance(value, Array) and value.strides == (ONE, w.axes(name)[0])
+
+
+def _as_it_lies(node: Product, out: str, w: Lowering) -> None:
+    """A product of a matrix that lies turned: without a copy where the plan says so."""
+    (m, k), (_, n) = (w.axes(x) for x in node.args)
+    dims, item, dtype = (m, k, n), _item(node.dtype), node.dtype
+    lies: list[tuple[str, Strides]] = []
+    copied: list[tuple[str, Strides]] = []
+    copies: list[tuple[list[Stmt], tuple[Stmt, ...]]] = []
+    numbers: list[int] = []
+    for name in node.args:
+        axes, value = w.axes(name), w.value(name)
+        strides = tuple(times(x, item) for x in packed(axes))
+        if not _is_turned(name, node, w):
+            lies.append((w.whole(value, axes, dtype), strides))
+            copied.append(lies[-1])
+            continue
+        assert isinstance(value, Array)
+        before = w.before(name)
+        copy = w.scratch(dtype, axes)
+        numbers.append(len(w.given) - 1)
+        lies.append((value.pointer, tuple(times(x, item) for x in value.strides)))
+        copied.append((copy, strides))
+        copies.append((w.code if before is None else before, w.copied(value, copy, ZERO, axes)))
+    (left, by_rows), (right, by_columns) = lies
+    packed_strides = _pair(copied[0][1]), _pair(copied[1][1])
+    tiling = replace(_tiling(node, packed_strides, w), copies=tuple(numbers))
+    tiled = _test(tiling, (*packed_strides[0], *packed_strides[1]), w)
+    here = replace(tiling, left=_pair(by_rows), right=_pair(by_columns), panels=-1)
+    as_lies = w.number(Number("turned", tiling=here))
+    call = _plain(node, (left, right, out), dims, (*by_rows, *by_columns), w)
+    other = _plain(node, (copied[0][0], copied[1][0], out), dims, (*copied[0][1], *copied[1][1]), w)
+    plain = If(as_lies, (call,), (other,))
+    needed = Do("equal", (Do("bitwise_or", (as_lies, tiled), "int64", "int64"), ZERO), "bool", "int64")
+    for place, copy_all in copies:
+        place.append(If(needed, copy_all))
+    w.code.append(_tiled(node, (left, right, out), (by_rows, by_columns), tiling, tiled, plain, w))
+
+
+def _pair(strides: Strides) -> tuple[Expr, Expr]:
+    return strides[0], strides[1]
 
 
 def _packed(node: Product, w: Lowering) -> Expr | None:
@@ -107,24 +176,34 @@ def _factor(w: Lowering, name: str, node: Product) -> tuple[str, Strides]:
     if not w.body.exact and name in w.body.outer and w.dtype(name) == dtype:
         strides = tuple(w.number(Number("stride in bytes", (name, i))) for i in range(len(axes)))
         return w.give(Given("strided", dtype, name)), strides
-    pointer = w.whole(w.value(name), axes, dtype)
-    return pointer, tuple(times(s, _item(dtype)) for s in packed(axes))
+    return w.packed_before(name, dtype), tuple(times(s, _item(dtype)) for s in packed(axes))
+
+
+def _tiling(node: Product, strides: tuple[tuple[Expr, Expr], tuple[Expr, Expr]], w: Lowering) -> Tiling:
+    """What a plan needs to know to make a product of tiles, and memory for its panels.
+
+    strides: of the factors that NumPy's loop would be given, in bytes.
+    """
+    (m, k), (_, n) = (w.axes(x) for x in node.args)
+    w.scratch(node.dtype, (k, plus(n, Lit(SPACE // np.dtype(node.dtype).itemsize))))
+    return Tiling(node.dtype, (m, k, n), *strides, w.before(node.args[1]) is not None, len(w.given) - 1)
 
 
 def _tiled(
-    node: Product, arrays: tuple[str, str, str], strides: tuple[Strides, Strides], plain: Stmt, w: Lowering
+    node: Product,
+    arrays: tuple[str, str, str],
+    strides: tuple[Strides, Strides],
+    tiling: Tiling,
+    test: Expr,
+    plain: Stmt,
+    w: Lowering,
 ) -> Stmt:
     """The product as tiles where the plan says so; right matrices that a loop only reads are laid out before it."""
-    (left, right, out), dtype = arrays, node.dtype
-    (m, k), (_, n) = (w.axes(x) for x in node.args)
-    rows, columns = (_planned(w, x, s, dtype) for x, s in zip(node.args, strides, strict=True))
+    (left, right, out), (m, k, n) = arrays, tiling.dims
+    panels = f"g{tiling.panels}"
+    lay = Inner(w.slot("panels", (node.dtype,)), (right, panels), (k, n), strides[1])
+    multiply = Inner(w.slot("product", (node.dtype,)), (left, panels, out), (m, k, n), strides[0])
     before = w.before(node.args[1])
-    dims = (m, k, n)
-    panels = w.scratch(dtype, (k, plus(n, Lit(SPACE // np.dtype(dtype).itemsize))))
-    tiling = Tiling(dtype, dims, rows, columns, before is not None, len(w.given) - 1)
-    test = _test(tiling, (*strides[0], *strides[1]), w)
-    lay = Inner(w.slot("panels", (dtype,)), (right, panels), (k, n), strides[1])
-    multiply = Inner(w.slot("product", (dtype,)), (left, panels, out), dims, strides[0])
     if before is None:
         return If(test, (lay, multiply), (plain,))
     before.append(If(test, (lay,)))

@@ -36,10 +36,7 @@ def _view(node: View, w: Lowering) -> None:
         return
     pointer = w.pointer(node.dtype)
     w.code.append(Point(pointer, x.pointer, offset, node.dtype))
-    found = Array(pointer, axes, strides, node.dtype)
-    w.env[node.out] = found
-    if w.body.exact and node.out in w.multiplied and not found.packed:  # here, not in each step of a loop that reads it
-        w.env[node.out] = Array(w.whole(found, axes, node.dtype), axes, packed(axes), node.dtype)
+    w.env[node.out] = Array(pointer, axes, strides, node.dtype)
 
 
 @written.register(SetItem)
