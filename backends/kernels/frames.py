@@ -33,6 +33,7 @@ from scanopt.backends.kernels.ir import (
     product,
     times,
 )  # fmt: skip
+from scanopt.backends.kernels.joined_rows import rows_read
 from scanopt.backends.kernels.last_set import remember_last_set
 from scanopt.backends.kernels.lowering import Lowering, number_of
 from scanopt.backends.kernels.nodes import (
@@ -62,6 +63,7 @@ from scanopt.backends.kernels.nodes import (
     Take,
     View,
 )  # fmt: skip
+from scanopt.backends.kernels.overwritten import overwritten
 from scanopt.backends.kernels.recipe import Given, Number
 from scanopt.backends.kernels.stages import is_few
 from scanopt.backends.kernels.values import Array, Scalar, packed
@@ -119,7 +121,8 @@ class LoopFrame:
         self.computed = {n.out for n in nested.nodes if isinstance(n, COMPUTED) and w.axes(n.out)}
         self.trace = self._traces()
         self.numbers = {name: i for name, i in self._all_rows() if not w.axes(name)}
-        self.onto = {i: names for i, s in enumerate(self.loop.states) if (names := self._in_place(s))}
+        self.onto: dict[int, tuple[str, ...]] = dict.fromkeys(overwritten(nested, w) - {*places.states}, ())
+        self.onto |= {i: names for i, s in enumerate(self.loop.states) if (names := self._in_place(s))}
 
     def _traces(self) -> dict[str, int]:
         """By name of a computed array the number of what is kept that holds all its rows."""
@@ -238,16 +241,16 @@ class LoopFrame:
         self.registers[i] = names
 
     def _changed(self, s: CarriedState, names: tuple[str, ...]) -> None:
-        """A state that each step updates in place, where its last value is kept or in memory of its own."""
+        """A state that each step updates in place: in parts, by these names, or, if there are none, all of it."""
         w, dtype, tap = self.w, s.type.dtype, s.taps[0][1]
         axes = w.axes(tap)
-        kept = [i for i, k in enumerate(self.loop.keeps) if k.rows == 1 and k.value == s.update and not w.device]
-        if kept and w.is_packed(s.update):
-            pointer = self.outs[kept[0]]
+        home = w.is_packed(s.update) and not w.device
+        kept = [i for i, k in enumerate(self.loop.keeps) if home and k.rows == 1 and k.value == s.update]
+        pointer = self.outs[kept[0]] if kept else w.scratch(dtype, axes)
+        if kept or not names:
             w.homes[s.update] = (pointer, ZERO)
-        else:
-            pointer = w.scratch(dtype, axes)
-        remember_last_set(tap, names, self.nodes, w)
+        if names:
+            remember_last_set(tap, names, self.nodes, w)
         w.code += w.copied(w.value(s.init), pointer, ZERO, (ONE, *axes))
         w.env[tap] = Array(pointer, axes, packed(axes), dtype)
         w.in_place.update(names)
@@ -385,6 +388,7 @@ def checked(w: Lowering, nested: Nested) -> Expr:
     steps = Var(name)
     wrong: list[Expr] = [Do("less", (steps, Lit(1)), "bool", INDEX)]
     wrong += [Do("less", (w.axes(r.source)[0], steps), "bool", INDEX) for r in loop.reads]
+    wrong += [Do("less", (n, steps), "bool", INDEX) for n in rows_read(nested.nodes, w)]
     wrong += [Do("not_equal", (w.axes(s.init)[0], Lit(s.depth)), "bool", INDEX) for s in loop.states]
     for k in loop.keeps:
         rows = w.axes(k.out)[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from scanopt.backends.kernels import (  # noqa: F401  (these register how nodes are written)
     contractions,
@@ -21,6 +22,7 @@ from scanopt.backends.kernels.emit import emit
 from scanopt.backends.kernels.frames import COMPUTED, LoopFrame
 from scanopt.backends.kernels.histories import Histories
 from scanopt.backends.kernels.ir import ONE, ZERO, Stmt
+from scanopt.backends.kernels.joined_rows import with_rows_of_joins
 from scanopt.backends.kernels.lowering import Lowering
 from scanopt.backends.kernels.nodes import WHOLE, Nested, View
 from scanopt.backends.kernels.recipe import Given, Number, Recipe
@@ -36,29 +38,31 @@ def lowered(
 
     Raises NoForm.
     """
-    w = Lowering(body, lengths, tiles, part, device)
+    w, root = Lowering(body, lengths, tiles, part, device), body.root
+    if body.whole and not device and not part:
+        root = replace(root, nodes=tuple(with_rows_of_joins(root.nodes, {k.value for k in body.loop.keeps}, w)))
     steps = ONE if body.whole else w.number(Number("steps"))
     outs = [w.give(Given("out", body.types[k.value].dtype, keep=i)) for i, k in enumerate(body.loop.keeps)]
     if body.whole:
-        _at_home(w, body, outs)
+        _at_home(w, root, outs)
     code: list[Stmt] = []
     with w.into(code):
-        frame = LoopFrame(w, body.root, "t", steps, Histories(outs), outermost=True)
+        frame = LoopFrame(w, root, "t", steps, Histories(outs), outermost=True)
         frame.write(lambda nodes, wanted: emit(w, nodes, wanted))
     return w.recipe(code, w.taken or "t")
 
 
-def _at_home(w: Lowering, body: Body, outs: list[str]) -> None:
+def _at_home(w: Lowering, root: Nested, outs: list[str]) -> None:
     """Write results of a program directly where they are kept, without a copy."""
-    makers = [n for n in body.root.nodes if isinstance(n, (*COMPUTED, Nested))]
+    makers = [n for n in root.nodes if isinstance(n, (*COMPUTED, Nested))]
     made = {
         x
         for n in makers
         for x in n.outs
         if w.axes(x) and (w.is_packed(x) or (isinstance(n, Nested) and w.part[x] == 1))
     }
-    sources, results = _views_of_all(body, w), {k.value for k in body.loop.keeps}
-    for i, k in enumerate(body.loop.keeps):
+    sources, results = _views_of_all(root, w), {k.value for k in root.loop.keeps}
+    for i, k in enumerate(root.loop.keeps):
         source = k.value
         while source in sources:
             source = sources[source]
@@ -66,12 +70,12 @@ def _at_home(w: Lowering, body: Body, outs: list[str]) -> None:
             w.homes[source] = w.homes[k.value] = (outs[i], ZERO)
 
 
-def _views_of_all(body: Body, w: Lowering) -> dict[str, str]:
+def _views_of_all(root: Nested, w: Lowering) -> dict[str, str]:
     """By name of a view of all elements in order, or of the only row, the name of the array."""
     if w.part or w.device:
         return {}
-    kept = {k.out for n in body.root.nodes if isinstance(n, Nested) for k in n.loop.keeps if k.rows == 1}
-    found = [n for n in body.root.nodes if isinstance(n, View)]
+    kept = {k.out for n in root.nodes if isinstance(n, Nested) for k in n.loop.keeps if k.rows == 1}
+    found = [n for n in root.nodes if isinstance(n, View)]
     rows = [n for n in found if n.at in _ONLY_ROW and w.axes(n.out)]
     rows = [n for n in rows if n.args[0] in kept or w.axes(n.args[0])[0] == ONE]
     alike = [n for n in found if not n.at and len(n.axes) == len(w.axes(n.args[0]))]

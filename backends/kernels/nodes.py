@@ -20,8 +20,9 @@ from scanopt.program.ir import Branch, Loop
 
 __all__ = [
     "IDENTITY", "REVERSED", "WHOLE", "Call", "Check", "Contract", "Convolve", "Count", "Diagonal", "Draw", "Evenly",
-    "Extreme", "Factored", "Fixed", "Fork", "Join", "Length", "Lookup", "Map", "Nested", "NoForm", "NoOrder",
-    "Node", "Nonempty", "PartSet", "Powers", "Product", "Products", "Reduce", "Repeat", "Reshape", "Running",
+    "Extreme", "Factored", "Fixed", "Fork", "HasRow", "Join", "Length", "Lookup", "Map", "Nested", "NoForm", "NoOrder",
+    "Node", "Nonempty", "PartSet", "Powers", "Product", "Products", "Reduce", "Repeat", "Reshape", "RowAt",
+    "Running",
     "Scatter", "Search", "SetItem", "Setting", "Single", "Solve", "Sort", "SumTo", "Take", "View", "Within",
 ]  # fmt: skip
 
@@ -119,6 +120,31 @@ class Join(One):
     axis: int
     new: bool
     dtype: str
+
+
+@dataclass(frozen=True)
+class RowAt(One):
+    """In a loop, row t + shift of an array at step t, or the nearest row that it has.
+
+    behind: the array that it follows, in whose place rows are counted; "" for none.
+    """
+
+    out: str
+    args: tuple[str, ...]
+    shift: int
+    dtype: str
+    behind: str = ""
+
+
+@dataclass(frozen=True)
+class HasRow(One):
+    """In a loop, whether an array, of which it reads no element, has a row t + shift at step t."""
+
+    out: str
+    args: tuple[str, ...]
+    array: str
+    shift: int
+    dtype: str = "bool"
 
 
 @dataclass(frozen=True)
@@ -354,7 +380,7 @@ class Nested:
 Single = (
     Map | Call | View | Reshape | Join | Product | Length | Reduce | SumTo | Running | Scatter | SetItem | Take
     | Check | Count | Diagonal | Draw | Evenly | Extreme | Search | Solve | Sort | Within | Nonempty | Contract | Powers
-    | Fixed | Convolve | Factored | Products
+    | Fixed | Convolve | Factored | Products | RowAt | HasRow
 )  # fmt: skip
 Node = Single | Fork | Nested
 Setting = SetItem | Scatter

@@ -17,6 +17,7 @@ from scanopt.backends.kernels.nodes import (
     Nested,
     Node,
     Nonempty,
+    RowAt,
     Scatter,
     SetItem,
     Setting,
@@ -71,11 +72,11 @@ def repeated_numbers(nodes: Sequence[Node], wanted: Collection[str], w: Lowering
     for n in walk(nodes):
         if isinstance(n, Nested):
             found -= {r.source for r in n.loop.reads if not _is_only_set(r.out, n, w)}
-            found -= {*(s.init for s in n.loop.states), n.loop.steps}
+            found -= {n.loop.steps, *(s.init for s in n.loop.states if w.device)}
             found -= {*(s.update for s in n.loop.states), *(k.value for k in n.loop.keeps)}
         elif isinstance(n, Fork):
             found -= {name for _, values in n.branch.sides for name in values}
-        elif n not in copies and not isinstance(n, Length | Nonempty) and not _is_by_element(n):
+        elif n not in copies and not isinstance(n, Length | Nonempty | RowAt) and not _is_by_element(n):
             found -= {*(n.args[1:] if isinstance(n, Setting) and n.dtype == w.dtype(n.args[0]) else n.args)}
     found -= {*wanted}
     for n in copies:

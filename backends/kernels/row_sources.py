@@ -1,19 +1,21 @@
 """Sequences that are computed for a loop alone: each step computes its row, and the sequence is not made.
 
-So it is where the row is read by operations on elements: among these it takes no time to write and read it.
+So it is where the row is read by operations on elements: among these it takes no time to write and read it.  A first
+row that is read beside the loop is computed once more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from scanopt.array.types import TensorType
 from scanopt.backends.kernels.columns import Columns
 from scanopt.backends.kernels.folds import Folded
 from scanopt.backends.kernels.ir import ONE
+from scanopt.backends.kernels.joined_rows import is_first_row
 from scanopt.backends.kernels.lowering import Lowering
-from scanopt.backends.kernels.nodes import Length, Lookup, Map, Nested, Repeat, Setting
+from scanopt.backends.kernels.nodes import Length, Lookup, Map, Nested, Repeat, RowAt, Setting, View
 from scanopt.backends.kernels.prefixes import prefix_of
 from scanopt.backends.kernels.stages import Fused, Stage, is_few, read_by
 from scanopt.program.ir import Read
@@ -21,6 +23,15 @@ from scanopt.program.ir import Read
 __all__ = ["with_rows_computed"]
 
 AnyStage = Stage | Columns | Folded
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What a loop reads rows of, by the names of row and array; how many steps later, if it is not a sequence."""
+
+    row: str
+    array: str
+    shift: int | None = None
 
 
 def with_rows_computed(stages: Sequence[AnyStage], wanted: Collection[str], w: Lowering) -> list[AnyStage]:
@@ -34,6 +45,9 @@ def with_rows_computed(stages: Sequence[AnyStage], wanted: Collection[str], w: L
             if isinstance(stage, Fused) and (own := _own(stage, loop, found, wanted, w)):
                 found[j] = replace(stage, nodes=[n for n in stage.nodes if n not in own])
                 found[i] = _moved(own, loop, w)
+                outs = {n.out for n in own}
+                found = [x for s in found for x in (_first_row(s, own, w) if _reads_first_row(s, outs) else (s,))]
+                return with_rows_computed(found, wanted, w)
     return [s for s in found if not isinstance(s, Fused) or s.nodes]
 
 
@@ -43,19 +57,29 @@ def _own(
     """The operations of a stage that only make rows for a loop."""
     if stage.joins or len(stage.axes) < 2 or ONE in stage.axes or is_few(stage.axes[1:]) or prefix_of(loop, w):
         return ()
-    need = {r.source for r in loop.loop.reads if _is_read_by_element(r.out, loop, w)}
+    sources = _sources(loop)
+    need = {x.array for x in sources if _is_read_by_element(x.row, loop, w)}
     own: list[Map] = []
     for n in reversed(stage.nodes):
         if n.out in need and not isinstance(n, Lookup | Repeat):
             own.insert(0, n)
             need |= {*n.args}
     outs = {n.out for n in own}
-    others = {a for s in stages if s is not stage and s is not loop and not isinstance(s, Length) for a in read_by(s)}
+    reading = (s for s in stages if s is not stage and s is not loop)
+    others = {a for s in reading if not isinstance(s, Length) and not _reads_first_row(s, outs) for a in read_by(s)}
     others |= {a for n in stage.nodes if n not in own for a in n.args}
-    others |= {s.init for s in loop.loop.states} | {loop.loop.steps} | {a for n in loop.nodes for a in n.args}
-    others |= {r.source for r in loop.loop.reads if not _is_read_by_element(r.out, loop, w)}
+    rows = {x.row for x in sources if x.shift is not None}
+    others |= {a for n in loop.nodes if n.outs[0] not in rows for a in n.args}
+    others |= {s.init for s in loop.loop.states} | {loop.loop.steps}
+    others |= {x.array for x in sources if not _is_read_by_element(x.row, loop, w)}
     fit = all(len(w.axes(a)) < len(stage.axes) or w.axes(a)[0] != ONE for n in own for a in n.args)
     return tuple(own) if fit and not outs & (others | {*wanted}) else ()
+
+
+def _sources(loop: Nested) -> list[_Source]:
+    """What a loop reads rows of."""
+    reads = [_Source(r.out, r.source) for r in loop.loop.reads]
+    return reads + [_Source(n.out, n.args[0], n.shift) for n in loop.nodes if isinstance(n, RowAt) and not n.behind]
 
 
 def _is_read_by_element(row: str, loop: Nested, w: Lowering) -> bool:
@@ -68,20 +92,56 @@ def _is_read_by_element(row: str, loop: Nested, w: Lowering) -> bool:
 
 def _moved(own: Sequence[Map], loop: Nested, w: Lowering) -> Nested:
     """A loop that computes its rows."""
-    rows = {n.out: f"{n.out}@{loop.loop.steps}" for n in own}
-    rows |= {r.source: r.out for r in loop.loop.reads if r.source in rows}
-    reads = [r for r in loop.loop.reads if r.source not in rows]
-    size = len(w.axes(own[0].out))
-    for a in dict.fromkeys(a for n in own for a in n.args):
-        if a not in rows and len(w.axes(a)) == size:
-            rows[a] = f"{a}@{loop.loop.steps}"
-            reads.append(Read(rows[a], a, TensorType(w.dtype(a), (None,) * (size - 1))))
-    for name, row in rows.items():
-        w.name_row(row, name)
-    nodes = [replace(n, out=rows[n.out], args=tuple(rows.get(a, a) for a in n.args), like=rows[n.out]) for n in own]
-    args = dict.fromkeys((*(r.source for r in reads), *(a for n in nodes for a in n.args), *loop.args))
-    inside = {*rows.values()}
     gone = {n.out for n in own}
-    return Nested(
-        replace(loop.loop, reads=tuple(reads)), (*nodes, *loop.nodes), tuple(a for a in args if a not in inside | gone)
-    )
+    sources = [x for x in _sources(loop) if x.array in gone]
+    reads, made = [r for r in loop.loop.reads if r.source not in gone], list[Map | RowAt]()
+    for shift in dict.fromkeys(x.shift for x in sources):
+        rows = {x.array: x.row for x in sources if x.shift == shift}
+        needed, given = _rows_of(own, rows, loop.loop.steps if shift is None else f"{loop.loop.steps}+{shift}", w)
+        for a in given:
+            if shift is None:
+                reads.append(Read(rows[a], a, TensorType(w.dtype(a), (None,) * len(w.axes(rows[a])))))
+            else:
+                made.append(RowAt(rows[a], (a,), shift, w.dtype(a)))
+        made += _at_rows(needed, rows)
+    kept = [n for n in loop.nodes if not {x.row for x in sources}.intersection(n.outs)]
+    args = dict.fromkeys((*(r.source for r in reads), *(a for n in made for a in n.args), *loop.args))
+    inside = {n.out for n in made} | {r.out for r in reads} | gone
+    return Nested(replace(loop.loop, reads=tuple(reads)), (*made, *kept), tuple(a for a in args if a not in inside))
+
+
+def _rows_of(own: Sequence[Map], rows: dict[str, str], which: str, w: Lowering) -> tuple[list[Map], list[str]]:
+    """The operations that make some rows, and the arrays that these take rows of.
+
+    rows: names of the rows by those of arrays, to which others are added.  which: row.
+    """
+    needed, given = list[Map](), list[str]()
+    for n in reversed(own):
+        if n.out not in rows:
+            continue
+        needed.insert(0, n)
+        for a in n.args:
+            if a not in rows and len(w.axes(a)) == len(w.axes(n.out)):
+                rows[a] = f"{a}@{which}"
+                w.name_row(rows[a], a)
+                given += [] if any(m.out == a for m in own) else [a]
+    return needed, given
+
+
+def _at_rows(own: Sequence[Map], rows: Mapping[str, str]) -> list[Map]:
+    """Operations on rows of arrays.  rows: their names."""
+    return [replace(n, out=rows[n.out], args=tuple(rows.get(a, a) for a in n.args), like=rows[n.out]) for n in own]
+
+
+def _reads_first_row(stage: AnyStage, names: Collection[str]) -> bool:
+    return isinstance(stage, View) and stage.args[0] in names and is_first_row(stage)
+
+
+def _first_row(stage: AnyStage, own: Sequence[Map], w: Lowering) -> list[AnyStage]:
+    """The first row of what operations make, computed by itself."""
+    assert isinstance(stage, View)
+    w.stored.add(stage.out)
+    rows = {stage.args[0]: stage.out}
+    needed, given = _rows_of(own, rows, f"0{stage.out}", w)
+    views = [replace(stage, out=rows[a], args=(a,), dtype=w.dtype(a)) for a in given]
+    return [*views, Fused(w.axes(stage.out), _at_rows(needed, rows))]

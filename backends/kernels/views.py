@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from scanopt.backends.kernels.emit import written
-from scanopt.backends.kernels.ir import ONE, ZERO, Cast, Do, Expr, Lit, Load, Point, Store, plus, times  # fmt: skip
+from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Cast, Do, Expr, Lit, Load, Point, Store, Var, plus, times
 from scanopt.backends.kernels.last_set import at_hand, noted
 from scanopt.backends.kernels.lowering import Lowering, number_of
-from scanopt.backends.kernels.nodes import Join, Length, Reshape, SetItem, View
+from scanopt.backends.kernels.nodes import HasRow, Join, Length, Reshape, RowAt, SetItem, View
 from scanopt.backends.kernels.parts_set import part_to_set
 from scanopt.backends.kernels.places import index_of, part_of
 from scanopt.backends.kernels.stages import is_element, is_few
@@ -93,6 +93,27 @@ def _join(node: Join, w: Lowering) -> None:
         element = element if value.dtype == node.dtype else Cast(element, node.dtype)
         w.code += nest(own, names, (Store(pointer, into, element),))
         start = plus(start, times(ONE if node.new else own[node.axis], strides[node.axis]))
+
+
+@written.register(RowAt)
+def _row_at(node: RowAt, w: Lowering) -> None:
+    x, rows, place = w.value(node.args[0]), w.axes(node.args[0])[0], plus(Var(w.step_of), Lit(node.shift))
+    if isinstance(x, Scalar):
+        w.env[node.out] = x
+        return
+    if node.behind:
+        place = Do("subtract", (place, w.axes(node.behind)[0]), INDEX, INDEX)
+    place = Do("minimum", (place, plus(rows, Lit(-1))), INDEX, INDEX)
+    place = Do("maximum", (place, ZERO), INDEX, INDEX) if node.behind else place
+    pointer = w.pointer(node.dtype)
+    w.code.append(Point(pointer, x.pointer, times(place, x.strides[0]), node.dtype))
+    w.env[node.out] = Array(pointer, x.axes[1:], x.strides[1:], node.dtype)
+
+
+@written.register(HasRow)
+def _has_row(node: HasRow, w: Lowering) -> None:
+    place = plus(Var(w.step_of), Lit(node.shift))
+    w.let(node.out, Do("less", (place, w.axes(node.array)[0]), "bool", INDEX), "bool")
 
 
 @written.register(Length)

@@ -1,0 +1,74 @@
+"""States written over the ones before where no element waits for others; rows of joined arrays that are not made."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scanopt
+import scanopt.tensor as T
+from scanopt.backends.kernels.compilers import compiler
+
+pytestmark = pytest.mark.skipif(isinstance(compiler(), str), reason="needs a C compiler")
+RNG = np.random.default_rng(5)
+ROW = 64 * 8
+
+
+def memory_of(step: Callable[..., Any], fp: str = "exact") -> int:
+    """Bytes that the kernel of a loop computes in, after a look at its result."""
+    u, s, W = T.dmatrix("u"), T.dvector("s"), T.dmatrix("W")
+    found, _ = scanopt.scan(step, u, s, non_sequences=W)
+    f = scanopt.function([u, s, W], found[-1], fp=fp, backend="c")
+    values = [RNG.normal(size=n) for n in ((7, 64), 64, (64, 64))]
+    for _ in range(2):
+        np.testing.assert_array_equal(f(*values), f.unoptimized(*values))
+    assert [k.state for k in f.kernels] == ["1 of 1 kernels compiled"]
+    return f.kernels[0].memory
+
+
+STEPS: dict[str, tuple[Callable[..., Any], int]] = {
+    "by element": (lambda u, s, W: s * u + s.sum() * 1e-3, 0),
+    "a product, then elements": (lambda u, s, W: T.tanh((s @ W) * 0.1 + s + u), 2),
+    "other elements": (lambda u, s, W: s + s[::-1] * u, 2),
+    "a product alone": (lambda u, s, W: (s @ W) * 0.01, 3),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_state_is_written_over_the_one_before(name: str) -> None:
+    step, rows = STEPS[name]
+    assert memory_of(step) <= rows * ROW
+
+
+def test_a_state_that_is_read_once_more_is_not_written_over() -> None:
+    u, s = T.dmatrix("u"), T.dvector("s")
+
+    def step(u: Any, s: Any, t: Any) -> list[Any]:
+        return [s * u, t + s]
+
+    (ss, ts), _ = scanopt.scan(step, u, [s, T.zeros_like(s)])
+    late, _ = scanopt.scan(lambda u, s, before: [s + u, s], u, [s, T.zeros_like(s)])
+    f = scanopt.function([u, s], [ss[-1], ts[-1], late[0][-1], late[1][-1]], fp="exact", backend="c")
+    values = [RNG.normal(size=n) for n in ((6, 64), 64)]
+    for found, expected in zip(f(*values), f.unoptimized(*values), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_the_gradient_of_a_loop_keeps_its_states_and_no_more(batch: int) -> None:
+    """What later steps add to the gradient of a row is computed when the row is read."""
+    steps, units = 40, 32
+    u, x, W = T.dtensor3("u"), T.dmatrix("x"), T.dmatrix("W")
+    ys, _ = scanopt.scan(lambda u, s, W: T.tanh(s @ W + u), u, x, non_sequences=W)
+    f = scanopt.function([u, x, W], T.grad((ys**2).sum(), W), fp="exact", backend="c")
+    for n in (steps, 1, 2):
+        values = [
+            RNG.normal(size=(n, batch, units)),
+            RNG.normal(size=(batch, units)),
+            RNG.normal(size=(units, units)) / 9,
+        ]
+        for _ in range(2):
+            np.testing.assert_array_equal(f(*values), f.unoptimized(*values))
+    weights, state = 8 * units * units, 8 * batch * units
+    assert f.kernels[0].memory <= steps * state + 6 * weights + 12 * state
