@@ -53,10 +53,11 @@ def taken(name: str, licence: str, values: list[Any]) -> int:
     inputs, outputs, updates = peer_scanopt.PROGRAMS[name]()
     f = scanopt.function(inputs, outputs, updates=updates, fp=licence, backend="c")
     found = f(*values)
-    if [k.loop for k in f.kernels] != [ONCE]:
-        return traced(lambda: f(*values))
+    whole = [k.memory for k in f.kernels if k.loop == ONCE]  # one for each program, of which sizes choose
+    if not whole:
+        return traced(lambda: f(*values)) + sum(k.memory for k in f.kernels)
     results = found if isinstance(found, list | tuple) else [found]
-    return int(f.kernels[0].memory) + sum(np.asarray(x).nbytes for x in results)
+    return max(whole) + sum(np.asarray(x).nbytes for x in results)
 
 
 def traced(call: Callable[[], Any]) -> int:
