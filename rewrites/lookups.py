@@ -112,54 +112,6 @@ def lookups_backwards(W: Value, places: Value) -> Equation:
 
 @law(
     licence="exact",
-    example=lambda x: scanopt.map(lambda i, x: T.exp(x[i]), T.arange(x.shape[0] - 1, -1, -1), [x])[0],
-    never=(
-        lambda n: T.arange(n - 1, 0, -1),
-        lambda n: T.arange(n - 1, -1, -2),
-        lambda n: T.arange(n - 2, -1, -1),
-        lambda a: T.arange(a - _ONE, -1, -1, dtype="int64"),
-    ),
-)
-def count_down(n: Value) -> Equation:
-    """n-1, n-2, ... 0 is 0, 1, ... n-1 in reverse order."""
-    down = ops.arange(n - const_int(1), const_int(-1), const_int(-1), dtype="int64")
-    return Equation(down, _count(const_int(0), n)[::-1], when=[int64(n)])
-
-
-@law(
-    licence="exact",
-    example=lambda x: scanopt.map(lambda i, x: T.exp(x[x.shape[0] - 1 - i]), T.arange(x.shape[0]), [x])[0],
-    never=(
-        lambda n, k: n - 1 - T.arange(k),
-        lambda n: n - 2 - T.arange(n),
-        lambda n: n - 1 - T.arange(1, n),
-        lambda a: a - _ONE - T.arange(a, dtype="int64"),
-    ),
-)
-def count_from_the_last(n: Value) -> Equation:
-    """(n-1) - (0, 1, ... n-1) is 0, 1, ... n-1 in reverse order."""
-    count = _count(const_int(0), n)
-    return Equation((n - const_int(1)) - count, count[::-1], when=[int64(n)])
-
-
-@law(
-    licence="exact",
-    example=lambda x: scanopt.map(lambda i, x: T.exp(x[x.shape[0] - i - 1]), T.arange(x.shape[0]), [x])[0],
-    never=(
-        lambda n, k: n - T.arange(k) - 1,
-        lambda n: n - T.arange(n) - 2,
-        lambda n: n - T.arange(1, n) - 1,
-        lambda a: a - T.arange(a, dtype="int64") - _ONE,
-    ),
-)
-def count_from_the_length(n: Value) -> Equation:
-    """n - (0, 1, ... n-1) - 1 is 0, 1, ... n-1 in reverse order."""
-    count = _count(const_int(0), n)
-    return Equation((n - count) - const_int(1), count[::-1], when=[int64(n)])
-
-
-@law(
-    licence="exact",
     example=lambda x: scanopt.map(lambda i, x: T.exp(x[-1 - i]), T.arange(x.shape[0]), [x])[0],
     never=(
         lambda x, y: x[-1 - T.arange(y.shape[0])],
@@ -185,17 +137,6 @@ def rows_counted_down(W: Value) -> Equation:
     """Gathering the rows -1, -2, ... -n of n rows reverses them."""
     one = const_int(1)
     return Equation(_LOOKUP(W, -_count(one, W.shape[0] + one)), W[::-1])
-
-
-@law(
-    licence="exact",
-    enabling=True,
-    example=lambda x: scanopt.map(lambda i, x: T.exp(x[-i - 1]), T.arange(x.shape[0]), [x])[0],
-    never=(lambda p: -p - 2, lambda p: 1 - p, lambda p: -T.cast(p, "int8") - _ONE),
-)
-def opposite_less_one(p: Value) -> Equation:
-    """-p - 1 = -1 - p for int64."""
-    return Equation(-p - const_int(1), const_int(-1) - p, when=[int64(p)])
 
 
 @law(

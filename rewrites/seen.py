@@ -6,6 +6,8 @@ g undoes h, that is u: if all that reads s reads g of it, s itself is not carrie
 
 from typing import Any
 
+import numpy as np
+
 import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
@@ -13,7 +15,7 @@ from scanopt.calculus.terms import Args, Clock, Int, Op, State, Text, Value, as_
 from scanopt.facts.operators import involution
 from scanopt.facts.parts import entry, takes_entry, undone
 from scanopt.facts.raising import fits
-from scanopt.facts.states import kept_as
+from scanopt.facts.states import keeps_shape, kept_as
 from scanopt.facts.values import of_dtype
 
 
@@ -88,3 +90,23 @@ def entry_of_stacked_state(c: Clock, op: Op, xs: Args, j: Int, k: Int, x: Value,
     one = [takes_entry(op, j, k), entry(xs, k, x), of_dtype(x, d), of_dtype(start, d), fits(start)]
     right = delay(c, as_row(x), seen(op, s), 1)
     return Equation(op(delay(c, as_row(start), s, 1)), right, when=[kept_as(s, ops("stack", axis=j)), *one])
+
+
+@law(
+    licence="exact",
+    example=(
+        lambda x: _loop(lambda v, s: T.stack([s[0] * v, s[1] + s[0]]), x, np.ones(2))[:, 1],
+        lambda x: _loop(lambda v, s: T.stack([T.exp(v), s[1] * v, s[-1] + s[1]]), x, T.zeros(3))[:, -1],
+    ),
+    never=(
+        lambda x, y: _loop(lambda v, s: T.stack([s[0] * v, s[1] + s[0]]), x, y)[:, 1],
+        lambda x: _loop(lambda v, s: T.stack([s.sum(), v]), x, np.ones(2))[:, 1],
+        lambda x: _loop(lambda v, s: s + s[0] * v, x, np.ones(2))[:, 1],
+        lambda x: _loop(lambda v, s: T.stack([s[:, 0] * v, s[:, 1] + v]), x, np.ones((2, 2)))[:, :, 1],
+    ),
+)
+def entry_of_state_of_one_shape(c: Clock, init: Value, op: Op, j: Int, k: Int, s: State) -> Equation:
+    """An entry of a state that is stacked at each step, and starts with that shape, is a state of its own."""
+    right = delay(c, as_row(op(init[-1])), seen(op, s), 1)
+    when = [takes_entry(op, j, k), kept_as(s, ops("stack", axis=j)), keeps_shape(s)]
+    return Equation(op(delay(c, init, s, 1)), right, when=when)

@@ -6,7 +6,7 @@ import scanopt
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Args, Op, Text, Value, ops
-from scanopt.facts.operators import linear
+from scanopt.facts.operators import linear, sign_lost, sign_outside
 from scanopt.facts.values import floating, of_dtype
 
 
@@ -187,3 +187,38 @@ def greatest_of_opposites(x: Value, y: Value) -> Equation:
 def sum_of_opposites(op: Op, x: Value, r: Args) -> Equation:
     """The sum of -x is the opposite of the sum of x, except for the sign of a zero."""
     return Equation(op(-x, r), -op(x, r), when=[linear(op), floating(x)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    enabling=True,
+    example=lambda x, y: -(-T.exp(x) - y),
+    never=(lambda x, y: -x + y, lambda p, q: -_small(p) - q),
+)
+def taken_from_opposite(x: Value, y: Value) -> Equation:
+    """-x - y = -(x + y), except for the sign of a zero."""
+    return Equation(-x - y, -(x + y), when=[floating(x)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    enabling=True,
+    example=(lambda x: -T.tanh(-x), lambda X, y: y - (-T.exp(X)).min(axis=0)),
+    never=(lambda x: -T.exp(-T.cast(x, "float32")) * x, lambda p: -T.sign(-_small(p))),
+)
+def sign_comes_out(op: Op, g: Op, x: Value) -> Equation:
+    """tanh(-x) = -tanh(x), and so for other odd functions; the least of -x is the opposite of the greatest of x."""
+    return Equation(op(-x), -g(x), when=[sign_outside(op, g), floating(x)])
+
+
+@law(
+    licence="reassoc",
+    stepwise=True,
+    example=(lambda x: T.cos(-T.exp(x)), lambda X: T.argmin(-T.exp(X), axis=0)),
+    never=(lambda x: T.exp(-x), lambda p: T.argmin(-_small(p), axis=0)),
+)
+def sign_is_lost(op: Op, g: Op, x: Value) -> Equation:
+    """cos(-x) = cos(x), and so for other even functions; -x is least where x is greatest."""
+    return Equation(op(-x), g(x), when=[sign_lost(op, g), floating(x)])

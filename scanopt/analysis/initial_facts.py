@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ from scanopt.analysis.late_reads import reading_late
 from scanopt.analysis.lengths import KnownLengths, known_lengths
 from scanopt.analysis.recurrences import closed_operators, constants_of_states, cycles, recurrence_facts
 from scanopt.analysis.shared_operands import products_beside
-from scanopt.analysis.static_shapes import static_shapes
+from scanopt.analysis.signs import facts_of_signs, opposite_operators
+from scanopt.analysis.static_shapes import stacked_states, static_shapes
 from scanopt.analysis.whole_arrays import facts_of_whole_arrays
 from scanopt.array.abstract import cannot_raise
 from scanopt.array.batching import elementwise
@@ -53,9 +55,8 @@ def _own_operators(g: Encoded, made: Expansions) -> list[Op]:
 def related_operators(ops: Iterable[Op]) -> list[Op]:
     """Operators, and those that are written with them once laws fire."""
     known = list(ops)
-    return list(
-        dict.fromkeys([*known, *closed_operators(known), *summing_operators(known), *operators_of_parts(known)])
-    )
+    more = (closed_operators(known), summing_operators(known), operators_of_parts(known), opposite_operators(known))
+    return list(dict.fromkeys([*known, *chain.from_iterable(more)]))
 
 
 class GivenFacts:
@@ -83,6 +84,7 @@ class GivenFacts:
         yield from _forward(g)
         yield from _always(g)
         yield from static_shapes(g, self._lengths)
+        yield from stacked_states(g, self._lengths)
         yield from _shaped_as_arguments(g, self._lengths)
         yield from _raising(g, self._choices, self._lengths)
         for i, f in g.forms():
@@ -135,6 +137,7 @@ def _operator_facts(op: Op, fp: str, dtypes: Sequence[str]) -> Iterator[Given]:
         yield "fixed_shape", (op,)
     if op.name in _LINEAR and "dtype" not in op.options:
         yield "linear", (op,)
+    yield from facts_of_signs(op, dtypes)
     if op.name in _SHAPE_FROM_REST:
         yield "shape_from_rest", (op,)
     able = [d for d in dtypes if fp != "exact" or op.batch_exact(d)] if op.spec.batch is not None else []

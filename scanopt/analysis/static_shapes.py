@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from scanopt.analysis.lengths import KnownLengths, changing
+from scanopt.array.op import Op
 from scanopt.calculus.encoded import Encoded, clocks_of, needed
 from scanopt.calculus.forms import ROOT
 
-__all__ = ["static_shapes"]
+__all__ = ["stacked_states", "static_shapes"]
 
 
 def static_shapes(g: Encoded, lengths: Callable[[], KnownLengths]) -> Iterator[tuple[str, tuple[int | str, ...]]]:
@@ -24,6 +25,15 @@ def static_shapes(g: Encoded, lengths: Callable[[], KnownLengths]) -> Iterator[t
         if c not in misfits and not _may_raise(g, lengths(), _read(g, c)):
             type = g.types[v]
             yield "static_shape", (v, ",".join([f"{type.dtype}:0", *map(str, type.shape)]))
+
+
+def stacked_states(g: Encoded, lengths: Callable[[], KnownLengths]) -> Iterator[tuple[str, tuple[int | str, ...]]]:
+    """Facts about states that are stacked at each step and keep their shape."""
+    updates = {s: g.classes[info.updates[0]][0].operator for s, info in g.states.items()}
+    stacked = [s for s, op in updates.items() if isinstance(op, Op) and op.name == "stack"]
+    if stacked:
+        may_change = changing(g, lengths())
+        yield from (("keeps_shape", (s,)) for s in stacked if s not in may_change)
 
 
 def _misfits(g: Encoded, known: KnownLengths) -> set[int]:

@@ -7,8 +7,8 @@ from scanopt.calculus.terms import Args, Clock, Int, Op, Text, Value, dtype, hol
 
 __all__ = [
     "absorbing", "absorbs", "batched", "batched_as", "batched_here", "cancels", "commutative", "elementwise",
-    "fixed_shape", "guarded_by", "idempotent", "involution", "left_neutral", "like_argument", "linear", "neutral",
-    "projection", "quiet", "safe", "shape_from_rest", "undoes", "unexpanded",
+    "fixed_shape", "guarded_by", "idempotent", "involution", "keeps_dtype", "left_neutral", "like_argument", "linear",
+    "neutral", "projection", "quiet", "safe", "shape_from_rest", "sign_lost", "sign_outside", "undoes", "unexpanded",
 ]  # fmt: skip
 
 
@@ -133,6 +133,23 @@ def like_argument(op: Op, d: Text, *, n: Int, v: Value, x: Value) -> Rules:
     """The result of op has the dtype and number of axes of its argument, if that is of dtype d (given)."""
     yield when(like_argument(op, d), v.is_(op(x)), d.is_(dtype(x))).then(dtype(v).gets(d))
     yield when(like_argument(op, d), v.is_(op(x)), n.is_(ndim(x))).then(ndim(v).gets(n))
+
+
+@fact
+def keeps_dtype(op: Op, d: Text, *, v: Value, x: Value, y: Value) -> Rules:
+    """The result of op has dtype d if its arguments have, one or two (given)."""
+    yield when(keeps_dtype(op, d), v.is_(op(x)), d.is_(dtype(x))).then(dtype(v).gets(d))
+    yield when(keeps_dtype(op, d), v.is_(op(x, y)), d.is_(dtype(x)), d.is_(dtype(y))).then(dtype(v).gets(d))
+
+
+@fact
+def sign_outside(op: Op, g: Op) -> None:
+    """op(-x) = -g(x) for floats, up to rounding (given)."""
+
+
+@fact
+def sign_lost(op: Op, g: Op) -> None:
+    """op(-x) = g(x) for floats, up to rounding (given)."""
 
 
 @fact

@@ -17,6 +17,7 @@ from scanopt.calculus.terms import (
     hold,
     input_,
     ndim,
+    ops,
     seq,
     stack,
     tail,
@@ -36,12 +37,13 @@ def always(v: Value, *, c: Clock, f: Text, o: Args, op: Op, xs: Args, Y: Value) 
 
 
 @fact
-def fits(v: Value, *, c: Clock, k: Int, V: Value) -> Rules:
+def fits(v: Value, *, c: Clock, j: Int, k: Int, V: Value, xs: Args) -> Rules:
     """The program computes v from arguments whose shapes fit, for all inputs (given for concatenated arrays, and for
-    all values if there is an ifelse; traces of these are put together of traces that fit).
+    all values if there is an ifelse; traces of these are put together of traces that fit, and numbers always fit).
     """
     yield when(fits(v), V.is_(stack(c, v))).then(fits(V))
     yield when(fits(v), V.is_(tail(c, v, k))).then(fits(V))
+    yield when(v.is_(ops.stack(xs, axis=j)), ndim(v).is_(1)).then(fits(v))
 
 
 @fact

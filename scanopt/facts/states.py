@@ -11,6 +11,7 @@ __all__ = [
     "become_alike",
     "becomes",
     "equal_in_time",
+    "keeps_shape",
     "kept_as",
     "kept_times",
     "late",
@@ -39,6 +40,11 @@ def kept_times(s: State, k: Text, *, a: Value, r: State, v: Value, x: Value) -> 
     """The update of s is a multiple by 2^k."""
     yield when(becomes(s, v), v.is_(x * a), power_of_two(a, k)).then(kept_times(s, k))
     yield when(becomes(s, v), r.is_(scaled(s, a))).then(forward(v))
+
+
+@fact
+def keeps_shape(s: State) -> None:
+    """The state s, a stack of values, has the same shape at every step, as long as other states do (given)."""
 
 
 @fact

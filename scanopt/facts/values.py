@@ -6,13 +6,13 @@ from scanopt.calculus.condition import Body, Rules, fact, query, when
 from scanopt.calculus.terms import Args, Clock, Int, Text, Value, dtype, hold, ndim, ops
 
 __all__ = [
-    "at_least", "equal_rows", "exponent", "float64", "floating", "forward", "has_axes", "int64", "integer", "less",
-    "like", "matrix", "moderate", "nothing", "of_dtype", "positive", "power_of_two",
+    "at_least", "equal_rows", "exponent", "float64", "floating", "forward", "has_axes", "int64", "integer",
+    "less", "like", "matrix", "moderate", "nothing", "of_dtype", "positive", "power_of_two",
     "reciprocal_of_power", "same_type", "scalar",
-    "small_integer", "static_shape", "vector",
+    "small_integer", "static_shape", "vector", "within_int64",
 ]  # fmt: skip
 
-INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+INTEGERS = ("int8", "int16", "int64", "uint8", "uint16", "uint32", "uint64")
 
 
 @query
@@ -50,6 +50,13 @@ def integer(v: Value) -> Rules:
 def int64(v: Value) -> Body:
     """v is of dtype int64."""
     return (dtype(v).is_("int64"),)
+
+
+@fact
+def within_int64(v: Value) -> Rules:
+    """v is of an integer dtype that int64 holds."""
+    for d in ("int32", "int64"):
+        yield when(dtype(v).is_(d)).then(within_int64(v))
 
 
 @query

@@ -23,6 +23,7 @@ __all__ = ["MEANINGS", "STEERING", "Meaning", "assume", "fact", "say", "scalar_o
 STEERING = CAUSAL | {
     "within",
     "passes_on",
+    "keeps_shape",
     "kept_as",
     "kept_times",
     "sums_until",
@@ -162,7 +163,7 @@ def _kind(*kinds: str) -> Meaning:
 MEANINGS |= {
     "scalar": _axes(0), "vector": _axes(1), "matrix": _axes(2), "has_axes": _axes(1, 2),
     "boolean": _kind("bool"), "integer": _kind("int", "int8"),
-    "int64": _kind("int"), "floating": _kind("float"), "float64": _kind("float"),
+    "int64": _kind("int"), "within_int64": _kind("int", "int8"), "floating": _kind("float"), "float64": _kind("float"),
 }  # fmt: skip
 
 

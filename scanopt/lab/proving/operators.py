@@ -197,9 +197,16 @@ def _the_one(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
 
 @meaning("max", "min", "mean", "prod")
 def _reduction(m: Model, op: Op, xs: Sequence[SymbolicArray]) -> SymbolicArray:
-    """That of one is known."""
-    dtype, shape = result_type(m, op, xs)
-    return _the_one(m, op, xs) if _of_one(op, xs[0]) else unknown_whole(m, op, dtype, shape or (), xs)
+    """That of one is known, and extremes along an axis."""
+    (x,), (dtype, shape) = xs, result_type(m, op, xs)
+    if _of_one(op, x):
+        return _the_one(m, op, xs)
+    axes, pick = op.options["axis"], {"max": "maximum", "min": "minimum"}.get(op.name)
+    if pick is None or len(axes or ()) != 1 or op.options["keepdims"] or not x.data.size:
+        return unknown_whole(m, op, dtype, shape or (), xs)
+    rows = arranged(lambda e: np.moveaxis(e, axes[0], 0), x.dtype, [x], [])
+    every = (rows.row(t) for t in range(rows.shape[0]))
+    return reduce(lambda best, row: pointwise(m, pick, best, row), every)
 
 
 @meaning("setitem")

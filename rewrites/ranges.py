@@ -1,0 +1,120 @@
+"""Ranges 0, 1, ... n-1 that are counted down, or from another end, and how long they and repeated rows are."""
+
+import scanopt
+import scanopt.loops.require  # an operator of its own, beside those of the table
+import scanopt.tensor as T
+from scanopt.calculus.law import Equation, law
+from scanopt.calculus.terms import Value, as_row, const_int, ops
+from scanopt.facts.values import int64, scalar, within_int64
+
+_ONE = T.constant(1, dtype="int64")
+_NOT_NEGATIVE = ops("require", relation="ge", error="ValueError", message="repeats may not be negative, found {found}")
+
+
+def _count(start: Value, stop: Value) -> Value:
+    return ops.arange(start, stop, const_int(1), dtype="int64")
+
+
+@law(
+    licence="exact",
+    example=lambda x: scanopt.map(lambda i, x: T.exp(x[i]), T.arange(x.shape[0] - 1, -1, -1), [x])[0],
+    never=(
+        lambda n: T.arange(n - 1, 0, -1),
+        lambda n: T.arange(n - 1, -1, -2),
+        lambda n: T.arange(n - 2, -1, -1),
+        lambda a: T.arange(a - _ONE, -1, -1, dtype="int64"),
+    ),
+)
+def count_down(n: Value) -> Equation:
+    """n-1, n-2, ... 0 is 0, 1, ... n-1 in reverse order."""
+    down = ops.arange(n - const_int(1), const_int(-1), const_int(-1), dtype="int64")
+    return Equation(down, _count(const_int(0), n)[::-1], when=[int64(n)])
+
+
+@law(
+    licence="exact",
+    example=lambda x: scanopt.map(lambda i, x: T.exp(x[x.shape[0] - 1 - i]), T.arange(x.shape[0]), [x])[0],
+    never=(
+        lambda n, k: n - 1 - T.arange(k),
+        lambda n: n - 2 - T.arange(n),
+        lambda n: n - 1 - T.arange(1, n),
+        lambda a: a - _ONE - T.arange(a, dtype="int64"),
+    ),
+)
+def count_from_the_last(n: Value) -> Equation:
+    """(n-1) - (0, 1, ... n-1) is 0, 1, ... n-1 in reverse order."""
+    count = _count(const_int(0), n)
+    return Equation((n - const_int(1)) - count, count[::-1], when=[int64(n)])
+
+
+@law(
+    licence="exact",
+    example=lambda x: scanopt.map(lambda i, x: T.exp(x[x.shape[0] - i - 1]), T.arange(x.shape[0]), [x])[0],
+    never=(
+        lambda n, k: n - T.arange(k) - 1,
+        lambda n: n - T.arange(n) - 2,
+        lambda n: n - T.arange(1, n) - 1,
+        lambda a: a - T.arange(a, dtype="int64") - _ONE,
+    ),
+)
+def count_from_the_length(n: Value) -> Equation:
+    """n - (0, 1, ... n-1) - 1 is 0, 1, ... n-1 in reverse order."""
+    count = _count(const_int(0), n)
+    return Equation((n - count) - const_int(1), count[::-1], when=[int64(n)])
+
+
+@law(
+    licence="exact",
+    enabling=True,
+    example=lambda x: scanopt.map(lambda i, x: T.exp(x[-i - 1]), T.arange(x.shape[0]), [x])[0],
+    never=(lambda p: -p - 2, lambda p: 1 - p, lambda p: -T.cast(p, "int8") - _ONE),
+)
+def opposite_less_one(p: Value) -> Equation:
+    """-p - 1 = -1 - p for int64."""
+    return Equation(-p - const_int(1), const_int(-1) - p, when=[int64(p)])
+
+
+@law(
+    licence="exact",
+    example=(lambda n: T.arange(n).shape[0] * 2, lambda n: T.arange(T.cast(n % 99, "int32")).shape[0] * 2),
+    never=(
+        lambda n: T.arange(1, n).shape[0],
+        lambda n: T.arange(0, n, 2).shape[0],
+        lambda a: T.arange(0, a, 1, dtype="int64").shape[0],
+    ),
+)
+def length_of_count(n: Value) -> Equation:
+    """0, 1, ... n-1 are n numbers, or none."""
+    zero = const_int(0)
+    length = ops.maximum(ops.cast(n, dtype="int64"), zero)
+    return Equation(_count(zero, n).shape[0], length, when=[within_int64(n)])
+
+
+@law(
+    licence="exact",
+    example=lambda x: T.arange(1, x.shape[0] + 1).shape[0] * 2,
+    never=(
+        lambda n: T.arange(1, n + 1).shape[0],
+        lambda x: T.arange(1, x.shape[0]).shape[0],
+        lambda x: T.arange(0, x.shape[0] + 1).shape[0],
+    ),
+)
+def length_of_count_from_one(X: Value) -> Equation:
+    """1, 2, ... n are n numbers for a length n."""
+    one = const_int(1)
+    return Equation(_count(one, X.shape[0] + one).shape[0], X.shape[0])
+
+
+@law(
+    licence="exact",
+    example=lambda x, n: T.repeat(T.expand_dims(x, 0), n % 9, axis=0).shape[0] * 2,
+    never=(
+        lambda X, n: T.repeat(X, n % 9, axis=0).shape[0],
+        lambda x, p: T.repeat(T.expand_dims(x, 0), p[:1] % 9, axis=0).shape[0],
+    ),
+)
+def length_of_repeated_row(x: Value, k: Value) -> Equation:
+    """One row repeated k times is k rows; a negative k is refused."""
+    count = ops.cast(k, dtype="int64")
+    right = _NOT_NEGATIVE(count, const_int(0))
+    return Equation(ops.repeat(as_row(x), k, axis=0).shape[0], right, when=[scalar(k)])

@@ -1,0 +1,40 @@
+"""What becomes of a sign in front of the argument of an operator: it comes out, or is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from scanopt.array.op import Op
+from scanopt.calculus.forms import Operator
+
+__all__ = ["facts_of_signs", "opposite_operators"]
+
+_ODD = {"arcsinh", "arctan", "arctanh", "cbrt", "erf", "sign", "sin", "sinh", "tan", "tanh"}
+_EVEN = {"cos", "cosh"}
+_EXTREMES = {"max": "min", "min": "max"}
+_PLACES = {"argmax": "argmin", "argmin": "argmax"}
+_KEEPING_FLOATS = {"dot", "exp", "maximum", "minimum", "sigmoid", "sqrt", "subtract", "true_divide"}
+"""Operators whose result has the dtype of their arguments where these are floats of one dtype, as those of signs do."""
+
+
+def _other(op: Op) -> Op:
+    """The operator that does to x what op does to -x, or to the opposite of that."""
+    name = _EXTREMES.get(op.name) or _PLACES.get(op.name) or op.name
+    return op if name == op.name else Op.make(name, **op.options)
+
+
+def opposite_operators(ops: Iterable[Op]) -> list[Op]:
+    """The operators that a sign turns these into."""
+    return [_other(op) for op in ops if op.name in _EXTREMES or op.name in _PLACES]
+
+
+def facts_of_signs(op: Op, dtypes: Sequence[str]) -> Iterator[tuple[str, tuple[int | str | Operator, ...]]]:
+    """What op does to a sign, and that it keeps dtypes."""
+    if op.name in _ODD or op.name in _EXTREMES:
+        yield "sign_outside", (op, _other(op))
+    if op.name in _EVEN or op.name in _PLACES:
+        yield "sign_lost", (op, _other(op))
+    if op.name in _ODD or op.name in _EVEN or op.name in _EXTREMES or op.name in _KEEPING_FLOATS:
+        yield from (("keeps_dtype", (op, d)) for d in dtypes if np.dtype(d).kind == "f")
