@@ -76,6 +76,7 @@ def opposite_state_taken_away(c: Clock, y: Value, init: Value, s: State, d: Text
     example=(
         lambda x, a, b: _loop(lambda v, s: T.stack([s[0] * v, s[1] + s[0]]), x, T.stack([a, b]))[:, 1],
         lambda x, a: _loop(lambda v, s: T.stack([T.exp(v), s[1] * v, s[-1] + s[1]]), x, T.stack([a, a, a]))[:, -1],
+        lambda X, x: _loop(lambda v, s: T.stack([s[0] * v, s[1] + s[0]]), X, T.stack([x, T.exp(x)]))[:, 1],
     ),
     never=(
         lambda x, a, b: _loop(lambda v, s: T.stack([s.sum(), v]), x, T.stack([a, b]))[:, 1],
