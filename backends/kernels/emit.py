@@ -43,6 +43,7 @@ from scanopt.backends.kernels.ir import (
     times,
 )  # fmt: skip
 from scanopt.backends.kernels.joined_parts import write_parts
+from scanopt.backends.kernels.joined_places import parts_made_in_place
 from scanopt.backends.kernels.lookups import (
     as_lookup,
     copy_one_by_one,
@@ -91,8 +92,9 @@ def emit(w: Lowering, nodes: Sequence[Node], wanted: set[str]) -> None:
     stages = stages_of(nodes, w.lengths.axes, wanted)
     if w.body.whole:
         stages = without_joins(stages, w.lengths.axes, wanted)
-    written_out = {n.out for n in nodes if isinstance(n, Product) and known_sums(n, w)}
-    written_out |= {n.out for n in nodes if isinstance(n, Reduce) and is_written_out(n, w)}
+    parts_made_in_place(nodes, stages, wanted, w)
+    products = {n.out for n in nodes if isinstance(n, Product) and known_sums(n, w)}
+    written_out = products | {n.out for n in nodes if isinstance(n, Reduce) and is_written_out(n, w)}
     together = with_calls_together(stages, w)
     written_out |= {name for s in together if isinstance(s, CallsTogether) for name in s.outs}
     w.stored |= stored(together, wanted, w.lengths.axes, written_out)
@@ -379,8 +381,7 @@ def _nested(node: Nested, w: Lowering) -> None:
     cut, node = node.loop is w.body.cut, by_first_names(node, w)
     if plan := blocked(node, w):
         taken = write_blocks(node, plan, w, lambda nodes, wanted: emit(w, nodes, wanted))
-        if cut:
-            w.code.append(Set(w.taken, taken))
+        w.code += [Set(w.taken, taken)] if cut else []
         return
     places = histories_of(node, w)
     steps = checked(w, node)

@@ -3,7 +3,22 @@
 from __future__ import annotations
 
 from scanopt.backends.kernels.emit import written
-from scanopt.backends.kernels.ir import INDEX, ONE, ZERO, Cast, Do, Expr, Lit, Load, Point, Store, Var, plus, times
+from scanopt.backends.kernels.ir import (
+    INDEX,
+    ONE,
+    ZERO,
+    Cast,
+    Do,
+    Expr,
+    Lit,
+    Load,
+    Point,
+    Store,
+    Var,
+    plus,
+    product,
+    times,
+)
 from scanopt.backends.kernels.last_set import at_hand, noted
 from scanopt.backends.kernels.lowering import Lowering, number_of
 from scanopt.backends.kernels.nodes import HasRow, Join, Length, Reshape, RowAt, SetItem, View
@@ -80,10 +95,14 @@ def _join(node: Join, w: Lowering) -> None:
         cast = [x if w.dtype(a) == node.dtype else Cast(x, node.dtype) for a, x in zip(node.args, values, strict=True)]
         w.keep_few(node.out, [Scalar(x, node.dtype) for x in cast])
         return
-    pointer, axes = w.place(node.out), w.axes(node.out)
+    pointer, there = w.joined.get(node.out) or (w.place(node.out), frozenset())
+    axes = w.axes(node.out)
     strides = packed(axes)
     start: Expr = ZERO
     for a in node.args:
+        if a in there:
+            start = plus(start, product(w.axes(a)))
+            continue
         value = w.value(a)
         own = (*axes[: node.axis], *axes[node.axis + 1 :]) if node.new else w.axes(a)
         apart = (*strides[: node.axis], *strides[node.axis + 1 :]) if node.new else strides
