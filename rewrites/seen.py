@@ -47,7 +47,7 @@ def state_read_back(c: Clock, g: Op, h: Op, x: Value, s: State) -> Equation:
     example=lambda x, a: -_loop(lambda v, s: -T.tanh(v * -s), x, a),
     never=(
         lambda x, a: _loop(lambda v, s: T.tanh(T.tanh(s) + v), x, a),
-        lambda x, a: _loop(lambda v, s: T.tanh(v * -s), x, a),
+        lambda x, a: _loop(lambda v, s: T.exp(v * -s), x, a),
     ),
 )
 def state_of_opposites(c: Clock, g: Op, x: Value, s: State, d: Text) -> Equation:
