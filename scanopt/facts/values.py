@@ -7,12 +7,11 @@ from scanopt.calculus.terms import Args, Clock, Int, Text, Value, dtype, hold, n
 
 __all__ = [
     "at_least", "equal_rows", "exponent", "float64", "floating", "forward", "has_axes", "int64", "integer",
-    "less", "like", "matrix", "moderate", "nothing", "of_dtype", "positive", "power_of_two",
-    "reciprocal_of_power", "same_type", "scalar",
-    "small_integer", "static_shape", "vector", "within_int64",
+    "less", "like", "matrix", "moderate", "nothing", "of_dtype", "positive", "power_of_two", "reciprocal_of_power",
+    "same_type", "scalar", "small_integer", "static_shape", "vector", "within_int64",
 ]  # fmt: skip
 
-INTEGERS = ("int8", "int16", "int64", "uint8", "uint16", "uint32", "uint64")
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
 
 @query
