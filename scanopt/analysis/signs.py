@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import lru_cache
 
 import numpy as np
 
-from scanopt.array.op import Op
+from scanopt.array.op import Op, Operand
 from scanopt.calculus.forms import Operator
 
 __all__ = ["facts_of_signs", "opposite_operators"]
@@ -15,8 +17,12 @@ _ODD = {"arcsinh", "arctan", "arctanh", "cbrt", "erf", "sign", "sin", "sinh", "t
 _EVEN = {"cos", "cosh"}
 _EXTREMES = {"max": "min", "min": "max"}
 _PLACES = {"argmax": "argmin", "argmin": "argmax"}
-_KEEPING_FLOATS = {"dot", "exp", "maximum", "minimum", "sigmoid", "sqrt", "subtract", "true_divide"}
-"""Operators whose result has the dtype of their arguments where these are floats of one dtype, as those of signs do."""
+_KEEPING_FLOATS = {
+    **dict.fromkeys((*_ODD, *_EVEN, *_EXTREMES, "exp", "sigmoid", "sqrt"), 1),
+    **dict.fromkeys(("dot", "maximum", "minimum", "subtract"), 2),
+}
+"""Operators of so many arguments whose result has their dtype, where these are floats of one dtype.  Not each has for
+each: functions of SciPy have no result of half precision."""
 
 
 def _other(op: Op) -> Op:
@@ -36,5 +42,15 @@ def facts_of_signs(op: Op, dtypes: Sequence[str]) -> Iterator[tuple[str, tuple[i
         yield "sign_outside", (op, _other(op))
     if op.name in _EVEN or op.name in _PLACES:
         yield "sign_lost", (op, _other(op))
-    if op.name in _ODD or op.name in _EVEN or op.name in _EXTREMES or op.name in _KEEPING_FLOATS:
-        yield from (("keeps_dtype", (op, d)) for d in dtypes if np.dtype(d).kind == "f")
+    if count := _KEEPING_FLOATS.get(op.name):
+        floats = (d for d in dtypes if np.dtype(d).kind == "f")
+        yield from (("keeps_dtype", (op, d)) for d in floats if _keeps(op, d, count))
+
+
+@lru_cache(maxsize=1024)
+def _keeps(op: Op, dtype: str, count: int) -> bool:
+    """Whether op of so many arrays of a dtype has that dtype."""
+    for axes in (2, 8):
+        with suppress(TypeError, ValueError):
+            return op.infer(*[Operand(dtype, (2,) * axes)] * count).dtype == dtype
+    return False
