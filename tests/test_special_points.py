@@ -41,6 +41,7 @@ UNTRIED = {
 STEPS = (-1e-4, 1e-4, -2e-5, 2e-5)
 
 
+@cache
 def functions() -> dict[str, Callable[..., Any]]:
     """All public functions, by their names."""
     rooms = {"T": T, "T.special": T.special, "T.nnet": T.nnet}

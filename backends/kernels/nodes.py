@@ -22,8 +22,7 @@ __all__ = [
     "IDENTITY", "REVERSED", "WHOLE", "Call", "Check", "Contract", "Convolve", "Count", "Diagonal", "Draw", "Evenly",
     "Extreme", "Factored", "Fixed", "Fork", "HasRow", "Join", "Length", "Lookup", "Map", "Nested", "NoForm", "NoOrder",
     "Node", "Nonempty", "PartSet", "Powers", "Product", "Products", "Reduce", "Repeat", "Reshape", "RowAt",
-    "Running",
-    "Scatter", "Search", "SetItem", "Setting", "Single", "Solve", "Sort", "SumTo", "Take", "View", "Within",
+    "Running", "Scatter", "Search", "SetItem", "Setting", "Single", "Solve", "Sort", "SumTo", "Take", "View", "Within",
 ]  # fmt: skip
 
 WHOLE = (None, None, None)

@@ -15,14 +15,13 @@ import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from scanopt.backends.kernels.build import Build
 from scanopt.backends.kernels.print_c import NAME
-from scanopt.backends.kernels.trials import PlainProduct, call_of, values_of
+from scanopt.backends.kernels.trials import PlainProduct, call_of, least_seconds, same_bits, values_of
 
 __all__ = [
     "FUNCTIONS",
@@ -46,7 +45,6 @@ SPACE = 64
 """Bytes by which a row of the last panel may be longer than what is left of a row."""
 _LONGEST = 1 << 24
 """Multiplications, at most, of a product that is tried."""
-_TRIES = 5
 _SEEDS = 16
 _GAIN = 0.95
 """Tiles take memory for their panels: they are to take at most so much of the time of NumPy's loop."""
@@ -282,16 +280,9 @@ class ProductTrial(PlainProduct):
         self.laid()
         self.multiplied()
         self.plain()
-        x, y = self.out, self.other
-        same = x.view(f"u{x.itemsize}") == y.view(f"u{y.itemsize}")
-        return bool(np.all(same | (np.isnan(x) & np.isnan(y))))
+        return same_bits(self.out, self.other)
 
     def seconds(self, way: Callable[[], None]) -> float:
         """The least seconds of a way."""
         self.laid()
-        found = []
-        for _ in range(_TRIES):
-            start = perf_counter()
-            way()
-            found.append(perf_counter() - start)
-        return min(found)
+        return least_seconds(way)

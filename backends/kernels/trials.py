@@ -5,13 +5,17 @@ from __future__ import annotations
 import ctypes
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from scanopt.backends.kernels.numpy_loops import inner_loop
 
-__all__ = ["PlainProduct", "call_of", "matrix_of", "values_of"]
+__all__ = ["PlainProduct", "call_of", "least_seconds", "matrix_of", "same_bits", "values_of"]
+
+_TRIES = 5
+"""So often each way is timed."""
 
 
 def values_of(dtype: str, dims: tuple[int, int, int], seed: int = 0) -> Iterator[tuple[Any, Any]]:
@@ -58,6 +62,22 @@ class PlainProduct:
         """Set both matrices."""
         with np.errstate(all="ignore"):
             self.a[...], self.b[...] = a, b
+
+
+def same_bits(x: Any, y: Any) -> bool:
+    """Whether arrays of one dtype have the same bits; NaNs count as equal."""
+    same = x.view(f"u{x.itemsize}") == y.view(f"u{y.itemsize}")
+    return bool(np.all(same | (np.isnan(x) & np.isnan(y))))
+
+
+def least_seconds(way: Callable[[], None]) -> float:
+    """The least seconds of a way."""
+    found = []
+    for _ in range(_TRIES):
+        start = perf_counter()
+        way()
+        found.append(perf_counter() - start)
+    return min(found)
 
 
 def matrix_of(dtype: str, shape: tuple[int, int], strides: tuple[int, int]) -> Any:

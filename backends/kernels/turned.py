@@ -7,21 +7,19 @@ depends on lengths and strides, never on values: a trial finds out whether the b
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
-from time import perf_counter
 
 import numpy as np
 
 from scanopt.backends.kernels.tiles import TiledProduct
-from scanopt.backends.kernels.trials import PlainProduct, values_of
+from scanopt.backends.kernels.trials import PlainProduct, least_seconds, same_bits, values_of
 
 __all__ = ["as_it_lies"]
 
 _LONGEST = 1 << 27
 """Multiplications, at most, of a product that is tried."""
-_TRIES, _SLOWER = 5, 1.1
-"""So often each way is timed; a product as it lies may take so much longer than that of copies."""
+_SLOWER = 1.1
+"""A product as it lies may take so much longer than that of copies."""
 
 
 @lru_cache(maxsize=1_000)
@@ -34,17 +32,6 @@ def as_it_lies(product: TiledProduct) -> bool:
     turned = PlainProduct(product.dtype, product.dims, product.left, product.right)
     packed = PlainProduct(product.dtype, product.dims, (k * item, item), (n * item, item))
     for values in values_of(product.dtype, product.dims):
-        x, y = turned.product(*values), packed.product(*values)
-        if not np.all((x.view(f"u{item}") == y.view(f"u{item}")) | (np.isnan(x) & np.isnan(y))):
+        if not same_bits(turned.product(*values), packed.product(*values)):
             return False
-    return _seconds(turned.plain) <= _SLOWER * _seconds(packed.plain)
-
-
-def _seconds(way: Callable[[], None]) -> float:
-    """The least seconds of a way."""
-    found = []
-    for _ in range(_TRIES):
-        start = perf_counter()
-        way()
-        found.append(perf_counter() - start)
-    return min(found)
+    return least_seconds(turned.plain) <= _SLOWER * least_seconds(packed.plain)

@@ -79,7 +79,7 @@ def proven(g: Encoded, answer: Answer, known: KnownLengths | None = None) -> Ite
 
 
 def may_be_equal(g: Encoded, known: Collection[Given]) -> bool:
-    """Whether states or loops, beside those that are known to be, could be equal: their first steps are."""
+    """Whether states or loops, beside those that are known to be, could be equal: small arrays do not refute it."""
     claims = _plausible(_first(with_equal_lengths(g)))
     return claims.any and bool({*claims.facts()} - {*known})
 
