@@ -6,7 +6,7 @@ import scanopt
 import scanopt.loops.require  # an operator of its own, beside those of the table
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Clock, State, Value, const_at, const_int, delay, hold, ops, seq, steps, vmap
+from scanopt.calculus.terms import Clock, State, Value, const_at, const_int, counted, delay, hold, ops, seq, steps, vmap
 from scanopt.facts.loops import runs_all, within
 from scanopt.facts.states import becomes
 from scanopt.facts.values import int64, nothing, positive, scalar, small_integer
@@ -42,7 +42,7 @@ def lookups_at_once(W: Value, places: Value) -> Equation:
 )
 def all_rows_in_order(W: Value) -> Equation:
     """Gathering all rows in order returns the array."""
-    count = ops.arange(const_int(0), W.shape[0], const_int(1), dtype="int64")
+    count = counted(const_int(0), W.shape[0])
     return Equation(_LOOKUP(W, count), W)
 
 
@@ -57,11 +57,7 @@ def first_rows_in_order(W: Value, n: Value) -> Equation:
     zero = const_int(0)
     rows = ops.maximum(n, zero)
     checked = ops.minimum(rows, _IN_BOUNDS(W.shape[0], rows))
-    return Equation(_LOOKUP(W, ops.arange(zero, n, const_int(1), dtype="int64")), W[:checked])
-
-
-def _count(start: Value, stop: Value) -> Value:
-    return ops.arange(start, stop, const_int(1), dtype="int64")
+    return Equation(_LOOKUP(W, counted(zero, n)), W[:checked])
 
 
 @law(
@@ -71,7 +67,7 @@ def _count(start: Value, stop: Value) -> Value:
 )
 def count_moved_up(a: Value, n: Value, k: Value) -> Equation:
     """A range plus a number is a range with both bounds moved up."""
-    return Equation(_count(a, n) + k, _count(a + k, n + k), when=[small_integer(a), positive(k)])
+    return Equation(counted(a, n) + k, counted(a + k, n + k), when=[small_integer(a), positive(k)])
 
 
 @law(
@@ -82,8 +78,8 @@ def count_moved_up(a: Value, n: Value, k: Value) -> Equation:
 def count_moved_down(a: Value, n: Value, k: Value) -> Equation:
     """A range minus a number is a range with both bounds moved down; max(n, a) keeps the upper one from
     underflowing."""
-    right = _count(a - k, ops.maximum(n, a) - k)
-    return Equation(_count(a, n) - k, right, when=[small_integer(a), positive(k)])
+    right = counted(a - k, ops.maximum(n, a) - k)
+    return Equation(counted(a, n) - k, right, when=[small_integer(a), positive(k)])
 
 
 @law(
@@ -96,7 +92,7 @@ def rows_from_a_place(W: Value, a: Value, n: Value) -> Equation:
     """Gathering rows a to n-1 is the slice [a:n]; it raises IndexError where there are fewer, if it reads any row."""
     end = ops.where(ops.greater(n, a), n, const_int(0))
     checked = ops.minimum(end, _IN_BOUNDS(W.shape[0], end))
-    return Equation(_LOOKUP(W, _count(a, n)), W[a:checked], when=[positive(a)])
+    return Equation(_LOOKUP(W, counted(a, n)), W[a:checked], when=[positive(a)])
 
 
 @law(
@@ -121,7 +117,7 @@ def lookups_backwards(W: Value, places: Value) -> Equation:
 )
 def rows_counted_from_the_end(W: Value) -> Equation:
     """Gathering the rows -1, -2, ... of W, all of them, reverses it."""
-    return Equation(_LOOKUP(W, const_int(-1) - _count(const_int(0), W.shape[0])), W[::-1])
+    return Equation(_LOOKUP(W, const_int(-1) - counted(const_int(0), W.shape[0])), W[::-1])
 
 
 @law(
@@ -136,7 +132,7 @@ def rows_counted_from_the_end(W: Value) -> Equation:
 def rows_counted_down(W: Value) -> Equation:
     """Gathering the rows -1, -2, ... -n of n rows reverses them."""
     one = const_int(1)
-    return Equation(_LOOKUP(W, -_count(one, W.shape[0] + one)), W[::-1])
+    return Equation(_LOOKUP(W, -counted(one, W.shape[0] + one)), W[::-1])
 
 
 @law(
@@ -150,7 +146,7 @@ def rows_counted_down(W: Value) -> Equation:
 )
 def rows_added_in_order(W: Value, e: Value, X: Value) -> Equation:
     """Rows that are added to all rows of zeros, in order, are these rows (-0.0 aside)."""
-    count = _count(const_int(0), W.shape[0])
+    count = counted(const_int(0), W.shape[0])
     left = ops("setitem", index=("array",), mode="inc")(ops.full_like(W, e), X, count)
     return Equation(left, ops.spread_like(X, W), when=[nothing(e)])
 
@@ -162,7 +158,7 @@ def rows_added_in_order(W: Value, e: Value, X: Value) -> Equation:
 )
 def count_below_its_end(n: Value) -> Equation:
     """0, 1, ... n-1 are their own remainders modulo n."""
-    count = _count(const_int(0), n)
+    count = counted(const_int(0), n)
     return Equation(ops.remainder(count, n), count)
 
 
@@ -174,7 +170,7 @@ def count_below_its_end(n: Value) -> Equation:
 def rolled_twice(X: Value, k: Value, j: Value) -> Equation:
     """roll by k, then by j, is roll by j + k."""
     n = X.shape[0]
-    count = _count(const_int(0), n)
+    count = counted(const_int(0), n)
     once = _LOOKUP(X, ops.remainder(count - k, n))
     twice = _LOOKUP(X, ops.remainder(count - (j + k), n))
     when = [small_integer(k), small_integer(j)]

@@ -4,15 +4,11 @@ import scanopt
 import scanopt.loops.require  # an operator of its own, beside those of the table
 import scanopt.tensor as T
 from scanopt.calculus.law import Equation, law
-from scanopt.calculus.terms import Value, as_row, const_int, ops
+from scanopt.calculus.terms import Value, as_row, const_int, counted, ops
 from scanopt.facts.values import int64, scalar, within_int64
 
 _ONE = T.constant(1, dtype="int64")
 _NOT_NEGATIVE = ops("require", relation="ge", error="ValueError", message="repeats may not be negative, found {found}")
-
-
-def _count(start: Value, stop: Value) -> Value:
-    return ops.arange(start, stop, const_int(1), dtype="int64")
 
 
 @law(
@@ -28,7 +24,7 @@ def _count(start: Value, stop: Value) -> Value:
 def count_down(n: Value) -> Equation:
     """n-1, n-2, ... 0 is 0, 1, ... n-1 in reverse order."""
     down = ops.arange(n - const_int(1), const_int(-1), const_int(-1), dtype="int64")
-    return Equation(down, _count(const_int(0), n)[::-1], when=[int64(n)])
+    return Equation(down, counted(const_int(0), n)[::-1], when=[int64(n)])
 
 
 @law(
@@ -43,7 +39,7 @@ def count_down(n: Value) -> Equation:
 )
 def count_from_the_last(n: Value) -> Equation:
     """(n-1) - (0, 1, ... n-1) is 0, 1, ... n-1 in reverse order."""
-    count = _count(const_int(0), n)
+    count = counted(const_int(0), n)
     return Equation((n - const_int(1)) - count, count[::-1], when=[int64(n)])
 
 
@@ -59,7 +55,7 @@ def count_from_the_last(n: Value) -> Equation:
 )
 def count_from_the_length(n: Value) -> Equation:
     """n - (0, 1, ... n-1) - 1 is 0, 1, ... n-1 in reverse order."""
-    count = _count(const_int(0), n)
+    count = counted(const_int(0), n)
     return Equation((n - count) - const_int(1), count[::-1], when=[int64(n)])
 
 
@@ -87,7 +83,7 @@ def length_of_count(n: Value) -> Equation:
     """0, 1, ... n-1 are n numbers, or none."""
     zero = const_int(0)
     length = ops.maximum(ops.cast(n, dtype="int64"), zero)
-    return Equation(_count(zero, n).shape[0], length, when=[within_int64(n)])
+    return Equation(counted(zero, n).shape[0], length, when=[within_int64(n)])
 
 
 @law(
@@ -102,7 +98,7 @@ def length_of_count(n: Value) -> Equation:
 def length_of_count_from_one(X: Value) -> Equation:
     """1, 2, ... n are n numbers for a length n."""
     one = const_int(1)
-    return Equation(_count(one, X.shape[0] + one).shape[0], X.shape[0])
+    return Equation(counted(one, X.shape[0] + one).shape[0], X.shape[0])
 
 
 @law(

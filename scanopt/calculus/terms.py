@@ -32,11 +32,11 @@ from scanopt.calculus.term import (
 __all__ = [
     "Args", "Atom", "Clock", "Int", "Move", "Op", "Param", "State", "Term", "Text", "Value", "added", "and_first",
     "and_last", "applied", "apply", "args", "as_row", "at", "both", "both_args", "chunks", "const", "const_at",
-    "const_int", "continued", "cut", "delay", "dtype", "egglog_text", "followed", "greatest", "held_as", "hold",
-    "input_", "int_value", "joint", "lift", "lifted", "loop", "masked", "moved", "ndim", "nil", "on", "on_args",
-    "one_row", "only", "operator_of", "ops", "prim", "recent", "root", "row_of", "scaled", "seen", "seq", "slot",
-    "stack", "steps", "subsume", "tail", "to_cut", "to_step", "to_string", "to_upto", "under", "upto", "variable",
-    "vmap",
+    "const_int", "continued", "counted", "cut", "delay", "dtype", "egglog_text", "followed", "greatest", "held_as",
+    "hold", "input_", "int_value", "joint", "lift", "lifted", "loop", "masked", "moved", "ndim", "nil", "on",
+    "on_args", "one_row", "only", "operator_of", "ops", "prim", "recent", "root", "row_of", "scaled", "seen", "seq",
+    "slot", "stack", "steps", "subsume", "tail", "to_cut", "to_step", "to_string", "to_upto", "under", "upto",
+    "variable", "vmap",
 ]  # fmt: skip
 
 
@@ -104,6 +104,11 @@ def vmap(op: Op, flags: Text | str) -> Op:
 def one_row(c: Clock, x: Value, p: Clock) -> Value:
     """x as the last row of a trace of c, which is within p; no row where c runs no step."""
     return ops.repeat_rows(x, ops.minimum(steps(c), const_at(p, "int64:1")))
+
+
+def counted(start: Value, stop: Value) -> Value:
+    """start, start + 1, ... stop - 1."""
+    return ops.arange(start, stop, const_int(1), dtype="int64")
 
 
 def as_row(x: Value) -> Value:
