@@ -9,7 +9,7 @@ from scanopt.calculus.law import Equation, law
 from scanopt.calculus.terms import Clock, State, Value, const_at, const_int, counted, delay, hold, ops, seq, steps, vmap
 from scanopt.facts.loops import runs_all, within
 from scanopt.facts.states import becomes
-from scanopt.facts.values import int64, nothing, positive, scalar, small_integer
+from scanopt.facts.values import int64, nothing, positive, scalar, small_integer, within_int64
 
 _ZERO, _ONE = T.constant(0, dtype="int64"), T.constant(1, dtype="int64")
 _LOOKUP = ops("getitem", index=("array",))
@@ -26,12 +26,15 @@ def _rows(W: Any, *bounds: Any) -> Any:
     licence="exact",
     enabling=True,
     example=lambda W, p: scanopt.map(lambda i, w: w[i], p, [W])[0],
-    never=lambda X, p: scanopt.map(lambda row, i: row[i], [X, p])[0],
+    never=(
+        lambda X, p: scanopt.map(lambda row, i: row[i], [X, p])[0],
+        lambda W, p: scanopt.map(lambda i, w: w[i], p.astype("uint64"), [W])[0],
+    ),
 )
 def lookups_at_once(W: Value, places: Value) -> Equation:
     """A gather of one row per step is one gather for all steps."""
     one_by_one = vmap(ops("getitem", index=("in",)), "01")
-    return Equation(one_by_one(W, places), _LOOKUP(W, places))
+    return Equation(one_by_one(W, places), _LOOKUP(W, places), when=[within_int64(places)])
 
 
 @law(

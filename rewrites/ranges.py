@@ -107,10 +107,11 @@ def length_of_count_from_one(X: Value) -> Equation:
     never=(
         lambda X, n: T.repeat(X, n % 9, axis=0).shape[0],
         lambda x, p: T.repeat(T.expand_dims(x, 0), p[:1] % 9, axis=0).shape[0],
+        lambda x, n: T.repeat(T.expand_dims(x, 0), T.cast(n % 9, "uint64"), axis=0).shape[0],
     ),
 )
 def length_of_repeated_row(x: Value, k: Value) -> Equation:
     """One row repeated k times is k rows; a negative k is refused."""
     count = ops.cast(k, dtype="int64")
     right = _NOT_NEGATIVE(count, const_int(0))
-    return Equation(ops.repeat(as_row(x), k, axis=0).shape[0], right, when=[scalar(k)])
+    return Equation(ops.repeat(as_row(x), k, axis=0).shape[0], right, when=[scalar(k), within_int64(k)])

@@ -80,6 +80,27 @@ def test_initial_state_that_does_not_fit() -> None:
     assert second == f"of {RNN}"
 
 
+def test_a_state_that_no_step_reads_keeps_its_shape() -> None:
+    total = lambda r, s, sum: [r * 2, sum + s.shape[0]]  # noqa: E731
+    f = function([X, h0], [scan(lambda r, s: r * 2, X, h0)[0], *scan(total, X, [h0, T.constant(0, dtype="int64")])[0]])
+    assert [r.shape for r in f(ones(4, 3), ones(3))] == [(4, 3), (4, 3), (4,)]
+    for run in (f, f.as_written, f.unoptimized):
+        with pytest.raises(ValueError, match="changes its shape"):
+            run(ones(4, 3), ones(1))
+
+
+@pytest.mark.parametrize("backend", ["numpy", "c"])
+def test_an_index_of_64_bits_that_is_no_length(backend: str) -> None:
+    x, p = T.dvector("x"), T.tensor("uint64", (None,), "p")
+    rows = scan(lambda i, x: x[i] * 2, p, non_sequences=x)[0]
+    written = scan(lambda i, x: T.set_subtensor(x[i], 5.0), p, non_sequences=x)[0]
+    f = function([x, p], [rows, written, T.repeat(x[None], p[0], axis=0).shape[0]], backend=backend)
+    assert f(ones(3), np.array([1, 2], "uint64"))[0].tolist() == [2.0, 2.0]
+    for run in (f, f.as_written, f.unoptimized):
+        with pytest.raises(OverflowError):
+            run(ones(3), np.array([2**64 - 1, 0], "uint64"))
+
+
 def test_operands_without_names_are_told_by_how_they_are_made() -> None:
     f = function([X, W, U, h0], rnn())
     first, where, second = notes(f, ones(4, 3), ones(3, 2), ones(2, 3), ones(2))

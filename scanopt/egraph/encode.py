@@ -95,9 +95,26 @@ class Encoder:
         return self.graph
 
     def may_change(self) -> set[State]:
-        """States whose shape may change unnoticed, since laws may split or remove their loop."""
-        few = self._of_few_steps
-        return {few[s] for s in changing(self.graph, known_lengths(self.graph)) if s in few} if few else set()
+        """States whose shape may change unnoticed: laws may split or remove their loop, or no step reads them.
+
+        States that no step reads are terms of this graph from then on.
+        """
+        doubtful = self._of_few_steps.copy()
+        for i, (s, scope) in self._unread().items():
+            doubtful[i] = s
+            self._encode(s.input_states[0], scope)
+        if not doubtful:
+            return set()
+        return {doubtful[s] for s in changing(self.graph, known_lengths(self.graph)) if s in doubtful}
+
+    def _unread(self) -> dict[int, tuple[State, LoopScope]]:
+        """States of which steps read at most lengths, and whose lengths are not all given by their types."""
+        g = self.graph
+        delays = {i: f.state for i, f in g.forms() if f.kind == "delay"}
+        readers = (f for _, f in g.forms() if f.operator is None or f.operator.name != "shape_i")
+        read = {delays[a] for f in readers for a in f.args if a in delays}
+        states = ((i, s, scope) for scope in self._scopes.values() for s, i in scope.states.items())
+        return {i: (s, scope) for i, s, scope in states if i not in read and not _keeps_shape(s)}
 
     def tell_lengths(self) -> None:
         """State equalities of lengths: each length that equals one of an array further out, or a number.
@@ -212,12 +229,13 @@ class Encoder:
 
     def _update(self, state: State, scope: LoopScope) -> int:
         """The update of a state: its value after a step."""
-        update, before = state.output_state, state.input_states[0]
+        update = state.output_state
         found = self._encode(update, scope)
         if state not in self._watched:
             return found
-        op = Op.make("shaped_like", axes=update.ndim)
-        return self._new(Form("apply", (found, self._encode(before, scope)), operator=op), update.type)
+        op, first = Op.make("shaped_like", axes=update.ndim), self._encode(state.init_outer, scope.parent)
+        first = self._new(Form("hold", (first,), clock=scope.clock), state.init_outer.type)
+        return self._new(Form("apply", (found, first), operator=op), update.type)
 
     def _initial_rows(self, state: State, outer: int) -> int:
         """Row 0 of a sit-sot's buffer is its initial state; a mit-sot reads its first `depth` rows."""
@@ -281,6 +299,12 @@ class Encoder:
         return i
 
 
+def _keeps_shape(state: State) -> bool:
+    """Whether types tell that a state keeps its shape."""
+    before, after = state.input_states[0].type.shape, state.output_state.type.shape
+    return None not in after and before == after
+
+
 def _may_be_few(scan: Scan) -> bool:
     """Whether laws may find that a loop has so few steps that they unroll it."""
     n = scan.n_steps
@@ -312,7 +336,8 @@ def encode(inputs: Sequence[Variable], outputs: Sequence[Variable], profiled: bo
     outputs = without_mit_mots(outputs)
     encoder = Encoder(inputs, profiled=profiled)
     graph = encoder.run(outputs)
-    if watched := encoder.may_change():
+    size, watched = len(graph.types), encoder.may_change()
+    if watched or len(graph.types) > size:
         encoder = Encoder(inputs, watched, profiled)
         graph = encoder.run(outputs)
     encoder.tell_lengths()

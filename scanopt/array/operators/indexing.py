@@ -262,7 +262,8 @@ def _batch_index(index: Index, with_x: bool, flags: Flags, inputs: Args, n: Any)
     """The index of all rows: the new index, its arguments, the label of each wanted axis.
 
     Returns a function from labels of one row to labels of all rows, too.  None where rows have
-    parts of different lengths.
+    parts of different lengths, and for a number that may be 2**63 or more: NumPy refuses it as an
+    index, but counts such entries of an array from the end.
     """
     if not any(flags):
         return (FULL, *index), tuple(inputs), ("axis", 0), lambda k: (k[0], k[1] + (k[0] == "axis"))
@@ -271,7 +272,7 @@ def _batch_index(index: Index, with_x: bool, flags: Flags, inputs: Args, n: Any)
     new: list[Variable] = [expand(arange(n), range(1, 1 + block))] if with_x else []
     for entry, given in index_pairs(index, list(zip(inputs, flags, strict=True))):
         batched = [p for p, f in given if f]
-        if batched and (_is_slice(entry) or entry == "mask"):
+        if batched and (_is_slice(entry) or entry == "mask" or (entry == "in" and batched[0].dtype == "uint64")):
             return None
         entries.append("array" if batched else entry)
         new += [front(p, block) if f else p for p, f in given]
